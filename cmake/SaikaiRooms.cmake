@@ -1,0 +1,52 @@
+# How a room of src/ is built, and how its tests are.
+
+# sk_room(NAME SOURCES a.c b.c [LIBS room… dep_X…]): static library sk_NAME. Libraries named dep_X that were not found
+# are left out; the sources see HAVE_X when they were.
+function(sk_room name)
+  cmake_parse_arguments(R "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(sk_${name} STATIC ${R_SOURCES})
+  target_include_directories(sk_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+                                               ${PROJECT_BINARY_DIR}/include)
+  foreach(lib ${R_LIBS})
+    if(lib MATCHES "^dep_" AND NOT TARGET ${lib})
+      continue()
+    endif()
+    target_link_libraries(sk_${name} PUBLIC ${lib})
+  endforeach()
+endfunction()
+
+# sk_test(NAME [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
+# with a hard time limit (60 s unless told). Exit code 77 means skipped.
+function(sk_test name)
+  if(NOT BUILD_TESTING OR NOT TARGET dep_CMOCKA)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS;ENV" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${name}.c ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} dep_CMOCKA)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS unit
+                       ENVIRONMENT "SAIKAI_DATA=${SAIKAI_DATA};SAIKAI_SOURCE_DIR=${PROJECT_SOURCE_DIR};${T_ENV}")
+endfunction()
+
+# sk_fuzz(NAME LIBS …): NAME.c defines LLVMFuzzerTestOneInput. With SAIKAI_FUZZ it becomes a libFuzzer program;
+# otherwise a driver runs it over its corpus (tests/corpus/NAME) and over random damage to each file of it, as a test.
+function(sk_fuzz name)
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS" ${ARGN})
+  if(SAIKAI_FUZZ)
+    add_executable(${name} ${name}.c ${T_SOURCES})
+    target_link_libraries(${name} PRIVATE ${T_LIBS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    return()
+  endif()
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  add_executable(${name} ${name}.c ${T_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz_driver.c)
+  target_link_libraries(${name} PRIVATE ${T_LIBS})
+  add_test(NAME ${name} COMMAND ${name} ${PROJECT_SOURCE_DIR}/tests/corpus/${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS "unit;fuzz")
+endfunction()

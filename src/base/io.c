@@ -1,0 +1,296 @@
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int (*sk_io_hook)(const char *op, const char *path);
+
+static int hooked(const char *op, const char *path)
+{
+    return sk_io_hook ? sk_io_hook(op, path) : 0;
+}
+
+int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
+{
+    int e = hooked("open", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot open %s", path);
+    int fd;
+    do
+        fd = open(path, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return sk_fail_errno(err, errno, "cannot %s %s", flags & O_CREAT ? "create" : "open", path);
+    return fd;
+}
+
+static int write_all(int fd, const char *path, const void *data, size_t n, off_t at, int positioned,
+                     struct saikai_error *err)
+{
+    int e = hooked("write", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot write %s", path);
+    const char *p = data;
+    while (n) {
+        size_t part = n < (1u << 30) ? n : 1u << 30;
+        ssize_t k = positioned ? pwrite(fd, p, part, at) : write(fd, p, part);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return sk_fail_errno(err, errno, "cannot write %s", path);
+        p += k;
+        at += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+int sk_io_write(int fd, const char *path, const void *data, size_t n, struct saikai_error *err)
+{
+    return write_all(fd, path, data, n, 0, 0, err);
+}
+
+int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,
+                 struct saikai_error *err)
+{
+    return write_all(fd, path, data, n, at, 1, err);
+}
+
+int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err)
+{
+    int e = hooked("read", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot read %s", path);
+    char *p = data;
+    while (n) {
+        ssize_t k = pread(fd, p, n < (1u << 30) ? n : 1u << 30, at);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return sk_fail_errno(err, errno, "cannot read %s", path);
+        if (!k)
+            return sk_fail(err, SAIKAI_EDAMAGED, "%s is truncated: %zu bytes missing at offset %lld",
+                           path, n, (long long)at);
+        p += k;
+        at += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
+{
+    int e = hooked("fsync", path);
+    if (!e && fsync(fd))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
+}
+
+int sk_io_fsync_parent(const char *path, struct saikai_error *err)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int rc = slash ? sk_io_path(dir, sizeof dir, err, "%.*s", (int)(slash == path ? 1 : slash - path),
+                                path)
+                   : sk_io_path(dir, sizeof dir, err, ".");
+    if (rc)
+        return rc;
+    int fd = sk_io_open(dir, O_RDONLY | O_DIRECTORY, 0, err);
+    if (fd < 0)
+        return fd;
+    rc = sk_io_fsync(fd, dir, err);
+    close(fd);
+    return rc;
+}
+
+int sk_io_rename(const char *from, const char *to, struct saikai_error *err)
+{
+    int e = hooked("rename", to);
+    if (!e && rename(from, to))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot rename %s to %s", from, to) : 0;
+}
+
+int sk_io_unlink(const char *path, struct saikai_error *err)
+{
+    int e = hooked("unlink", path);
+    if (!e && unlink(path) && errno != ENOENT)
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot remove %s", path) : 0;
+}
+
+int sk_io_mkdirs(const char *path, struct saikai_error *err)
+{
+    char part[PATH_MAX];
+    size_t n = strlen(path);
+    if (!n || n >= sizeof part)
+        return sk_fail(err, SAIKAI_EINVAL, "directory name of %zu bytes", n);
+    int e = hooked("mkdir", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot make directory %s", path);
+    for (size_t i = 1; i <= n; i++) {
+        if (path[i] && path[i] != '/')
+            continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        struct stat st;
+        if (!mkdir(part, 0777))
+            continue;
+        e = errno; /* a parent on a read-only disk says EROFS although it exists */
+        if (stat(part, &st) || !S_ISDIR(st.st_mode))
+            return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", part);
+    }
+    return 0;
+}
+
+static int remove_at(int dir_fd, const char *name, const char *shown, struct saikai_error *err)
+{
+    int e = hooked("unlink", shown);
+    if (e)
+        return sk_fail_errno(err, e, "cannot remove %s", shown);
+    if (!unlinkat(dir_fd, name, 0) || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return sk_fail_errno(err, errno, "cannot remove %s", shown);
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : sk_fail_errno(err, errno, "cannot open %s", shown);
+    DIR *d = fdopendir(fd);
+    if (!d) {
+        e = errno;
+        close(fd);
+        return sk_fail_errno(err, e, "cannot read directory %s", shown);
+    }
+    int rc = 0;
+    for (struct dirent *x; !rc && (x = readdir(d));) {
+        if (!strcmp(x->d_name, ".") || !strcmp(x->d_name, ".."))
+            continue;
+        char sub[PATH_MAX];
+        rc = sk_io_path(sub, sizeof sub, err, "%s/%s", shown, x->d_name);
+        if (!rc)
+            rc = remove_at(dirfd(d), x->d_name, sub, err);
+    }
+    closedir(d);
+    if (!rc && unlinkat(dir_fd, name, AT_REMOVEDIR) && errno != ENOENT)
+        rc = sk_fail_errno(err, errno, "cannot remove %s", shown);
+    return rc;
+}
+
+int sk_io_rmtree(const char *path, struct saikai_error *err)
+{
+    return remove_at(AT_FDCWD, path, path, err);
+}
+
+int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err)
+{
+    int e = hooked("truncate", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot reserve %lld bytes for %s", (long long)size, path);
+    if (ftruncate(fd, size))
+        return sk_fail_errno(err, errno, "cannot resize %s", path);
+    if (!size)
+        return 0;
+    int r;
+    do
+        r = posix_fallocate(fd, 0, size);
+    while (r == EINTR);
+    if (r && r != EOPNOTSUPP && r != EINVAL)
+        return sk_fail_errno(err, r, "cannot reserve %lld bytes for %s", (long long)size, path);
+    return 0;
+}
+
+int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return sk_fail_errno(err, errno, "cannot stat %s", path);
+    if (!S_ISREG(st.st_mode))
+        return sk_fail(err, SAIKAI_EINVAL, "%s is not a regular file", path);
+    *size = st.st_size;
+    return 0;
+}
+
+int sk_io_map(int fd, const char *path, size_t n, int writable, void **data,
+              struct saikai_error *err)
+{
+    int e = hooked("mmap", path);
+    if (e)
+        return sk_fail_errno(err, e, "cannot map %s", path);
+    if (!n) {
+        *data = NULL;
+        return 0;
+    }
+    void *p = mmap(NULL, n, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return sk_fail_errno(err, errno, "cannot map %s", path);
+    *data = p;
+    return 0;
+}
+
+int sk_io_slurp(const char *path, size_t max, void **data, size_t *n, struct saikai_error *err)
+{
+    int fd = sk_io_open(path, O_RDONLY, 0, err);
+    if (fd < 0)
+        return fd;
+    off_t size = 0;
+    char *p = NULL;
+    int rc = sk_io_size(fd, path, &size, err);
+    if (!rc && (uint64_t)size > max)
+        rc = sk_fail(err, SAIKAI_EFORMAT, "%s has %lld bytes, more than the %zu expected at most", path,
+                     (long long)size, max);
+    if (!rc && !(p = malloc((size_t)size + 1)))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the %lld bytes of %s", (long long)size, path);
+    if (!rc)
+        rc = sk_io_pread(fd, path, p, (size_t)size, 0, err);
+    close(fd);
+    if (rc) {
+        free(p);
+        return rc;
+    }
+    p[size] = 0;
+    *data = p;
+    *n = (size_t)size;
+    return 0;
+}
+
+int sk_io_replace(const char *path, const void *data, size_t n, struct saikai_error *err)
+{
+    char tmp[PATH_MAX];
+    int rc = sk_io_path(tmp, sizeof tmp, err, "%s.tmp%ld", path, (long)getpid());
+    if (rc)
+        return rc;
+    int fd = sk_io_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666, err);
+    if (fd < 0)
+        return fd;
+    rc = sk_io_write(fd, tmp, data, n, err);
+    if (!rc)
+        rc = sk_io_fsync(fd, tmp, err);
+    if (close(fd) && !rc)
+        rc = sk_fail_errno(err, errno, "cannot close %s", tmp);
+    if (!rc)
+        rc = sk_io_rename(tmp, path, err);
+    if (rc) {
+        unlink(tmp);
+        return rc;
+    }
+    return sk_io_fsync_parent(path, err);
+}
+
+int sk_io_path(char *out, size_t cap, struct saikai_error *err, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(out, cap, fmt, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= cap)
+        return sk_fail(err, SAIKAI_EINVAL, "path is longer than %zu bytes: %.80s…", cap - 1, out);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* Checked input and output: every call either does all of it or fills *err with the file's name and what to do.
+ *
+ * Before each operation the layer asks the test hook, which may let it fail or end the process: that is how the crash
+ * sweeps die at the N-th operation. */
+#ifndef SK_BASE_IO_H
+#define SK_BASE_IO_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Test hook: op is "open", "write", "fsync", "rename", "unlink", "mkdir", "truncate", "mmap", "read"; returns 0 to go
+ * on or an errno to fail with. NULL (the default) switches it off. Set it before threads start. */
+extern int (*sk_io_hook)(const char *op, const char *path);
+
+/* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. */
+int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err);
+int sk_io_write(int fd, const char *path, const void *data, size_t n, struct saikai_error *err);
+int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,
+                 struct saikai_error *err);
+/* Exactly n bytes, else SAIKAI_EDAMAGED ("is truncated"). */
+int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err);
+int sk_io_fsync(int fd, const char *path, struct saikai_error *err);
+/* fsync of the directory that holds path, so that a rename in it lasts. */
+int sk_io_fsync_parent(const char *path, struct saikai_error *err);
+int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
+/* Missing is success. */
+int sk_io_unlink(const char *path, struct saikai_error *err);
+/* Create path and its parents; an existing directory is success. */
+int sk_io_mkdirs(const char *path, struct saikai_error *err);
+/* Remove a tree; missing is success; symbolic links are removed, not followed. */
+int sk_io_rmtree(const char *path, struct saikai_error *err);
+/* Give the file this size with its blocks reserved (a full disk is found here, not at a later page fault). */
+int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err);
+int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err);
+
+/* Read-only or shared read-write mapping of [0, n). Unmap with munmap. n 0 gives NULL. */
+int sk_io_map(int fd, const char *path, size_t n, int writable, void **data,
+              struct saikai_error *err);
+
+/* The whole file, at most max bytes, in memory to be freed; a zero byte follows it. */
+int sk_io_slurp(const char *path, size_t max, void **data, size_t *n, struct saikai_error *err);
+/* Replace path with data: temporary name beside it, fsync, rename, fsync of the directory. */
+int sk_io_replace(const char *path, const void *data, size_t n, struct saikai_error *err);
+
+/* Format a path into out[cap]; SAIKAI_EINVAL when it does not fit. */
+int sk_io_path(char *out, size_t cap, struct saikai_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,57 @@
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sk_log_fn *sink;
+static void *sink_arg;
+static int max_level = -1;
+
+void sk_log_set(sk_log_fn *fn, void *arg, int level)
+{
+    pthread_mutex_lock(&lock);
+    sink = fn;
+    sink_arg = arg;
+    max_level = fn ? level : -1;
+    pthread_mutex_unlock(&lock);
+}
+
+void sk_log_stderr(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    char out[1100];
+    int n = snprintf(out, sizeof out, "saikai: %s\n", line);
+    if (n >= (int)sizeof out) {
+        n = sizeof out - 1;
+        out[n - 1] = '\n';
+    }
+    if (n > 0 && write(STDERR_FILENO, out, (size_t)n) < 0)
+        return; /* nobody is left to be told */
+}
+
+int sk_log_level_parse(const char *name)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(name, names[i]))
+            return i;
+    return -1;
+}
+
+void sk_log(int level, const char *fmt, ...)
+{
+    char line[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&lock);
+    if (sink && level <= max_level)
+        sink(sink_arg, level, line);
+    pthread_mutex_unlock(&lock);
+}
