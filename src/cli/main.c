@@ -1,0 +1,92 @@
+/* saikai: the tools of Saikai, one subcommand each. */
+#include "cli/cli.h"
+
+#include <saikai/version.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *help;
+    int (*run)(struct cli *cli, int argc, char **argv);
+} commands[] = {
+#define CLI_COMMAND(name, help) {#name, help, cli_##name},
+#include "cli/commands.def"
+#undef CLI_COMMAND
+};
+enum { n_commands = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *f)
+{
+    fputs("Usage: saikai COMMAND [OPTION...] [ARGUMENT...]\n"
+          "       saikai help COMMAND\n"
+          "       saikai --version\n\n"
+          "Keeps MPI programs alive: saves their state at the right time and brings them back.\n\n"
+          "Commands:\n",
+          f);
+    for (int i = 0; i < n_commands; i++)
+        fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].help);
+}
+
+static int unknown_command(struct cli *cli, const char *word)
+{
+    const char *names[n_commands + 1];
+    for (int i = 0; i < n_commands; i++)
+        names[i] = commands[i].name;
+    names[n_commands] = NULL;
+    const char *near = cli_closest(word, names);
+    return cli_usage(cli, "unknown command '%s'%s%s%s", word, near ? "; did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
+}
+
+static int run(struct cli *cli, const char *name, int argc, char **argv)
+{
+    for (int i = 0; i < n_commands; i++)
+        if (!strcmp(commands[i].name, name)) {
+            cli->command = commands[i].name;
+            return commands[i].run(cli, argc, argv);
+        }
+    return unknown_command(cli, name);
+}
+
+static int dispatch(struct cli *cli, int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+        puts("saikai " SAIKAI_VERSION);
+        return CLI_OK;
+    }
+    if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) {
+        if (argc > 3)
+            return cli_usage(cli, "help: '%s' is one argument too many", argv[3]);
+        if (argc == 3) {
+            char *args[] = {argv[2], "--help", NULL};
+            return run(cli, argv[2], 2, args);
+        }
+        print_help(stdout);
+        return CLI_OK;
+    }
+    if (word[0] == '-')
+        return cli_usage(cli, "unknown option '%s': a command comes first, its options after it",
+                         word);
+    return run(cli, word, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {.config = sk_config_new()};
+    if (!cli.config) {
+        fputs("saikai: out of memory\n", stderr);
+        return CLI_FAILED;
+    }
+    int rc = dispatch(&cli, argc, argv);
+    sk_config_free(cli.config);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("saikai: cannot write to standard output");
+        return rc ? rc : CLI_FAILED;
+    }
+    return rc;
+}
