@@ -176,8 +176,10 @@ static void test_wrap(void **state)
 
 int main(void)
 {
-    setenv("SAIKAI_CONFIG", "/dev/null",
-           1); /* the settings of whoever runs the test do not matter */
+    char config[] = "/tmp/saikai-cli-XXXXXX"; /* whoever runs the test has settings of his own */
+    int fd = mkstemp(config);
+    if (fd < 0 || setenv("SAIKAI_CONFIG", config, 1))
+        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_kinds),
         cmocka_unit_test(test_where_options_end),
