@@ -1,0 +1,101 @@
+/* The page that a rank shares with its keeper (`saikaid rank`, the parent process under `saikai
+ * run`).
+ *
+ * The keeper makes it as a memory file and leaves its descriptor number in the environment
+ * (SK_KEEPER_FD_ENV); the library maps it when it starts. There are no locks and no waiting: each
+ * word has one writer, and the reader looks when it has time. Nothing here needs ZeroMQ, so the
+ * library does not either. A program started without a keeper has no page, and the library goes on
+ * without one. */
+#ifndef SK_BACKBONE_KEEPER_PAGE_H
+#define SK_BACKBONE_KEEPER_PAGE_H
+
+#include "base/error.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SK_KEEPER_FD_ENV     "SAIKAI_KEEPER_FD"
+#define SK_KEEPER_MAGIC      0x4b414953u /* "SIAK" in memory */
+#define SK_KEEPER_VERSION    1u
+#define SK_KEEPER_PAGE_BYTES 4096u
+
+enum sk_keeper_state {
+    SK_KEEPER_NONE = 0,        /* no library has mapped the page */
+    SK_KEEPER_INITIALISED = 1, /* between the start and the end of the library */
+    SK_KEEPER_FINALIZED = 2,
+};
+
+enum sk_keeper_request {
+    SK_REQUEST_CHECKPOINT = 1, /* checkpoint at the next candidate all ranks can agree on */
+    SK_REQUEST_STOP = 2,       /* checkpoint, then ask the program to stop */
+};
+
+struct sk_keeper_page {
+    /* Written once, before the program starts. */
+    uint32_t magic, version;
+    uint32_t incarnation; /* 0: first start of the job; n: its n-th restart, which must resume
+                             whatever restart.mode says */
+    uint32_t rank;
+    int64_t deadline_ms; /* end of the job's time slot on this host's monotonic clock, milliseconds;
+                            0: none known */
+    uint8_t reserved0[40];
+
+    /* Written by the library (a cache line of its own: the first word changes at every candidate).
+     */
+    _Atomic uint64_t progress;          /* bumped at every candidate */
+    _Atomic int64_t iteration;          /* of the newest candidate */
+    _Atomic int64_t complete_iteration; /* newest generation known to be complete, -1: none */
+    _Atomic uint64_t complete_count; /* generations that became complete in this process's life; the
+                                        one that was restored does not count */
+    _Atomic int64_t restored_iteration; /* the generation this process resumed from, -1: fresh start
+                                           or not yet known */
+    _Atomic uint32_t state;             /* enum sk_keeper_state */
+    uint8_t reserved1[20];
+
+    /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
+    _Atomic uint32_t requests; /* bits of enum sk_keeper_request */
+    uint8_t reserved2[60];
+};
+
+_Static_assert(sizeof(struct sk_keeper_page) == 192, "the layout is shared between processes");
+
+/* Keeper: make the page (sealed memory file of SK_KEEPER_PAGE_BYTES, without FD_CLOEXEC) and map
+ * it. *fd and *page are the caller's: close and sk_keeper_page_unmap. */
+int sk_keeper_page_make(uint32_t rank, uint32_t incarnation, int *fd, struct sk_keeper_page **page,
+                        struct saikai_error *err);
+
+/* Library: map the page that the environment names. Local, does not block. Returns 0 with *page =
+ * NULL when there is no keeper (the variable is not set, or the descriptor is no such page any
+ * more: a wrapper script may have closed it); SAIKAI_EFORMAT when keeper and library are of
+ * different versions. The state is not touched. */
+int sk_keeper_page_attach(struct sk_keeper_page **page, struct saikai_error *err);
+
+/* Unmap; NULL is accepted. */
+void sk_keeper_page_unmap(struct sk_keeper_page *page);
+
+/* Library: the requests that came since the last call, cleared at once. A load when there are none.
+ */
+static inline uint32_t sk_keeper_page_take(struct sk_keeper_page *page)
+{
+    if (!atomic_load_explicit(&page->requests, memory_order_relaxed))
+        return 0;
+    return atomic_exchange_explicit(&page->requests, 0, memory_order_acq_rel);
+}
+
+/* Library: a candidate was reached. One writer, so no locked instruction is needed. */
+static inline void sk_keeper_page_progress(struct sk_keeper_page *page, int64_t iteration)
+{
+    uint64_t n = atomic_load_explicit(&page->progress, memory_order_relaxed);
+    atomic_store_explicit(&page->iteration, iteration, memory_order_relaxed);
+    atomic_store_explicit(&page->progress, n + 1, memory_order_relaxed);
+}
+
+/* Library: the generation of this iteration became complete (every rank has it). */
+static inline void sk_keeper_page_complete(struct sk_keeper_page *page, int64_t iteration)
+{
+    uint64_t n = atomic_load_explicit(&page->complete_count, memory_order_relaxed);
+    atomic_store_explicit(&page->complete_iteration, iteration, memory_order_relaxed);
+    atomic_store_explicit(&page->complete_count, n + 1, memory_order_release);
+}
+
+#endif
