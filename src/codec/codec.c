@@ -1,0 +1,44 @@
+#include "codec/codec.h"
+
+#include "base/types.h"
+#include "codec/lossless/lossless.h"
+
+#include <string.h>
+
+/* The one table of codecs. Order is what `saikai config` shows; names are in files and never change
+ * their meaning. */
+static const struct sk_codec_ops *const table[] = {
+    &sk_codec_raw,
+#ifdef HAVE_ZSTD
+    &sk_codec_zstd,
+#endif
+#ifdef HAVE_LZ4
+    &sk_codec_lz4,
+#endif
+#if defined(HAVE_DEFLATE) || defined(HAVE_ZLIB)
+    &sk_codec_gzip,
+#endif
+};
+
+const struct sk_codec_ops *sk_codec_at(int i)
+{
+    return i >= 0 && (size_t)i < sizeof table / sizeof *table ? table[i] : NULL;
+}
+
+const struct sk_codec_ops *sk_codec_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(table[i]->name, name))
+            return table[i];
+    return NULL;
+}
+
+size_t sk_array_size_bytes(const struct sk_array *a)
+{
+    size_t n, size = sk_type_size(a->type);
+    if (a->ndims == 0 && a->type == SAIKAI_U8)
+        return a->dims[0];
+    if (sk_dims_count(a->ndims, a->dims, &n) || (size && n > (size_t)-2 / size))
+        return (size_t)-1;
+    return n * size;
+}

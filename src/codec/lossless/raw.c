@@ -1,0 +1,62 @@
+/* No coding at all: what a piece falls back to that nothing makes smaller. */
+#include "codec/lossless/lossless.h"
+
+#include "base/types.h"
+
+#include <string.h>
+
+int sk_lossless_begin(const struct sk_array *a, const char *codec, size_t *n_bytes,
+                      struct saikai_error *err)
+{
+    size_t n = sk_array_size_bytes(a);
+    if (n == (size_t)-1 || !sk_type_size(a->type))
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "codec %s: an array of type %d and %d dimensions has no size", codec,
+                       a->type, a->ndims);
+    *n_bytes = n;
+    return 0;
+}
+
+static size_t max_encoded(const struct sk_array *a)
+{
+    return sk_array_size_bytes(a);
+}
+
+static int encode(const struct sk_array *a, const void *in, const struct sk_codec_options *opt,
+                  void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
+{
+    size_t n = 0;
+    int rc = sk_lossless_begin(a, "raw", &n, err);
+    if (rc)
+        return rc;
+    if (cap < n)
+        return sk_fail(err, SAIKAI_ENOSPC, "codec raw: %zu bytes do not fit into %zu", n, cap);
+    if (n)
+        memcpy(out, in, n);
+    *out_size_bytes = n;
+    return 0;
+}
+
+static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
+                  struct saikai_error *err)
+{
+    size_t want = 0;
+    int rc = sk_lossless_begin(a, "raw", &want, err);
+    if (rc)
+        return rc;
+    if (n != want)
+        return sk_fail(err, SAIKAI_EDAMAGED, "codec raw: %zu bytes instead of %zu", n, want);
+    if (n)
+        memcpy(out, in, n);
+    return 0;
+}
+
+const struct sk_codec_ops sk_codec_raw = {
+    .abi = SK_CODEC_ABI,
+    .name = "raw",
+    .description = "stored as it is",
+    .types = SK_TYPES_ALL,
+    .max_encoded = max_encoded,
+    .encode = encode,
+    .decode = decode,
+};

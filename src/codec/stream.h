@@ -1,0 +1,80 @@
+/* A whole variable through a chain: cut into pieces, several threads, a frame around them.
+ *
+ * The array is cut along its slowest dimension (when one step of that is larger than a piece: along
+ * the next ones). How it is cut depends on the array alone, so the bytes are the same for any
+ * number of threads. A piece that its chain does not make smaller is kept raw. Each piece carries
+ * its size and an XXH3 checksum: damage names the piece and the rows it holds, and is found before
+ * a decoder sees it.
+ *
+ * Frame, little-endian:
+ *   u32 "SKS1" | u8 type | u8 ndims | u16 0 | u64 dims[ndims] (ndims 0: one u64, bytes or 1) | u8
+ * bound kind | f64 bound value | f64 range | u16 + text chain | u64 piece size aimed at | u64
+ * pieces | u64 XXH3 of all before then each piece: u64 size (bits 0…55) and mode (bits 56…63; 0
+ * chain, 1 raw) | f64 largest error, NaN: not measured | u64 XXH3 of these 16 bytes, the piece's
+ * number (u64) and its data | data */
+#ifndef SK_CODEC_STREAM_H
+#define SK_CODEC_STREAM_H
+
+#include "base/buf.h"
+#include "codec/chain.h"
+
+/* Takes the next n bytes of a frame; 0 or a negative code with *err filled. Called by one thread at
+ * a time, in order. */
+typedef int sk_stream_sink(void *arg, const void *data, size_t n, struct saikai_error *err);
+/* Gives bytes [at, at + n) of a frame; 0 or a negative code. Called by several threads at once. */
+typedef int sk_stream_source(void *arg, uint64_t at, void *data, size_t n,
+                             struct saikai_error *err);
+
+struct sk_stream_options {
+    struct sk_codec_options
+        codec;   /* bound, level, parameter; range 0: computed over the whole variable */
+    int threads; /* 0: as many as processors this process may use; 1: the caller's thread alone */
+    size_t piece_bytes; /* 0: made from the array's size (256 KiB … 4 MiB) */
+    int verify;         /* 1: decode each piece at once, compare, and record the largest error */
+    const char *what;   /* name of the variable, for messages; NULL: "array" */
+};
+
+struct sk_stream_info {
+    struct sk_array array;
+    char chain[SK_CHAIN_NAME];
+    struct sk_bound bound;
+    double range;
+    uint64_t pieces, raw_pieces;
+    uint64_t raw_bytes, encoded_bytes; /* encoded: with the frame */
+    double max_error; /* largest |x - x'| recorded; 0 for exact chains; NaN: not measured */
+};
+
+/* Most bytes of a frame, (size_t)-1 when the chain cannot take the array. */
+size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
+                             const struct sk_stream_options *opt);
+
+/* Encode in[] through the chain of this name into sink. Blocks until all of it is written; memory
+ * used beside in[]: threads + 2 encoded pieces. opt and info may be NULL. On failure sink may have
+ * got a part of the frame. Errors: those of sk_chain_parse and of the codecs, what sink returned,
+ * SAIKAI_EBOUND when verify finds a bound broken. */
+int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in,
+                     const struct sk_stream_options *opt, sk_stream_sink *sink, void *arg,
+                     struct sk_stream_info *info, struct saikai_error *err);
+/* The same, appended to a buffer; on failure the buffer has its old length. */
+int sk_stream_encode_buf(const char *chain, const struct sk_array *a, const void *in,
+                         const struct sk_stream_options *opt, struct sk_buf *out,
+                         struct sk_stream_info *info, struct saikai_error *err);
+
+/* Read a frame's header and its pieces' headers (no piece is decoded or its checksum looked at). n
+ * is the number of bytes there are; info->encoded_bytes is how many of them are the frame.
+ * SAIKAI_EFORMAT: not a frame; SAIKAI_EDAMAGED: damaged or truncated. */
+int sk_stream_info(sk_stream_source *source, void *arg, uint64_t n, struct sk_stream_info *info,
+                   struct saikai_error *err);
+int sk_stream_info_buf(const void *in, size_t n, struct sk_stream_info *info,
+                       struct saikai_error *err);
+
+/* Decode a frame into out[], which holds exactly the array a (type and number of bytes must be the
+ * frame's, else SAIKAI_ECHANGED). threads as above. On failure out[] may hold a part.
+ * SAIKAI_EDAMAGED names the variable (what, may be NULL), the piece, and its rows of the slowest
+ * dimension. */
+int sk_stream_decode(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
+                     void *out, int threads, const char *what, struct saikai_error *err);
+int sk_stream_decode_buf(const void *in, size_t n, const struct sk_array *a, void *out, int threads,
+                         const char *what, struct saikai_error *err);
+
+#endif
