@@ -1,6 +1,7 @@
 #include "codec/codec.h"
 
 #include "base/types.h"
+#include "codec/haar/haar.h"
 #include "codec/lossless/lossless.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ static const struct sk_codec_ops *const table[] = {
 #if defined(HAVE_DEFLATE) || defined(HAVE_ZLIB)
     &sk_codec_gzip,
 #endif
+    &sk_codec_haar,
 };
 
 const struct sk_codec_ops *sk_codec_at(int i)
