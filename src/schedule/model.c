@@ -1,0 +1,117 @@
+#include "schedule/model.h"
+
+#include "schedule/lambert.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+struct sk_costs sk_costs_simple(double rate, double cost)
+{
+    return (struct sk_costs){rate, cost, cost, cost};
+}
+
+/* e^x - 1 - x for x >= 0, without the cancellation of expm1(x) - x. */
+static double expm1_less_x(double x)
+{
+    if (x > 0.5)
+        return expm1(x) - x;
+    double sum = 0;
+    for (int k = 16; k >= 3; k--) /* x²/2 (1 + x/3 (1 + x/4 (…))) */
+        sum = x / k * (1 + sum);
+    return x * x / 2 * (1 + sum);
+}
+
+/* λ times the time that failures add to one interval: e^a (e^b - 1) - b with a = λ(R + L - C), b =
+ * λ(T + C), as a sum of terms that are never negative. */
+static double scaled_failure_time(const struct sk_costs *c, double work)
+{
+    double a = c->rate * (c->restart + c->latency - c->cost), b = c->rate * (work + c->cost);
+    return expm1(a) * expm1(b) + expm1_less_x(b);
+}
+
+double sk_model_interval(const struct sk_costs *c, double work)
+{
+    double undisturbed = work + c->cost;
+    return c->rate > 0 ? undisturbed + scaled_failure_time(c, work) / c->rate : undisturbed;
+}
+
+double sk_model_failure_overhead(const struct sk_costs *c, double work)
+{
+    if (!(c->rate > 0))
+        return 0;
+    return work > 0 ? scaled_failure_time(c, work) / (c->rate * work) : INFINITY;
+}
+
+double sk_model_overhead(const struct sk_costs *c, double work)
+{
+    if (!(work > 0))
+        return INFINITY;
+    return c->cost / work + sk_model_failure_overhead(c, work);
+}
+
+double sk_model_failures(const struct sk_costs *c, double work)
+{
+    return c->rate * sk_model_interval(c, work);
+}
+
+double sk_model_loss(const struct sk_costs *c, double work)
+{
+    double half =
+        (work + c->cost) / 2 + c->restart + c->latency - c->cost; /* the limit for λ → 0 */
+    double extra = c->rate > 0 ? scaled_failure_time(c, work) / c->rate : 0;
+    double failures = sk_model_failures(c, work);
+    if (!(extra > 0) || !(failures > 0))
+        return half;
+    return isinf(extra) ? 1 / c->rate : extra / failures;
+}
+
+/* λT = 1 + W0(-e^(-λC-1)), the solution of e^(λ(T+C)) (1 - λT) = 1 (eq. 12). The distance of the
+ * argument from the branch point is 1 - e^(-λC), which keeps all digits however small λC is. */
+static double vaidya(double rate, double cost)
+{
+    return sk_lambert_w0_from_branch(-expm1(-rate * cost)) / rate;
+}
+
+static double young(double rate, double cost)
+{
+    return sqrt(2 * cost / rate);
+}
+
+/* Equation 37 of the paper: δ is the cost, M the mean time between failures. */
+static double daly(double rate, double cost)
+{
+    double mean = 1 / rate;
+    if (cost >= 2 * mean)
+        return mean;
+    double x = sqrt(cost / (2 * mean));
+    return fmax(0, sqrt(2 * cost * mean) * (1 + x / 3 + x * x / 9) - cost);
+}
+
+static const struct saikai_model_ops models[] = {
+    {"vaidya", "N. Vaidya, IEEE Transactions on Computers 46(8), 1997: exact for this fault model",
+     vaidya},
+    {"young", "J. W. Young, Communications of the ACM 17(9), 1974: first order", young},
+    {"daly", "J. T. Daly, Future Generation Computer Systems 22(3), 2006: higher order, eq. 37",
+     daly},
+};
+
+const struct saikai_model_ops *sk_model_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof models / sizeof *models) ? &models[i] : NULL;
+}
+
+const struct saikai_model_ops *sk_model_find(const char *name)
+{
+    for (int i = 0; sk_model_at(i); i++)
+        if (!strcmp(models[i].name, name))
+            return &models[i];
+    return NULL;
+}
+
+double sk_model_optimum(const struct saikai_model_ops *ops, double rate, double cost)
+{
+    if (!(rate > 0))
+        return INFINITY;
+    return cost > 0 ? ops->optimum(rate, cost) : 0;
+}

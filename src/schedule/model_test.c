@@ -1,0 +1,238 @@
+#include "schedule/lambert.h"
+#include "schedule/model.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define assert_close(a, b, relative)                                                               \
+    do {                                                                                           \
+        double a_ = (a), b_ = (b);                                                                 \
+        if (!(fabs(a_ - b_) <= (relative)*fabs(b_)))                                               \
+            fail_msg("%s = %.17g, expected %.17g, relative error %g", #a, a_, b_,                  \
+                     fabs(a_ - b_) / fabs(b_));                                                    \
+    } while (0)
+
+static void test_lambert(void **state)
+{
+    (void)state;
+    assert_close(sk_lambert_w0(1), 0.56714329040978387300, 1e-15);
+    assert_close(sk_lambert_w0(2.71828182845904523536), 1, 1e-15);
+    assert_true(sk_lambert_w0(0) == 0);
+    assert_close(sk_lambert_w0(-0.36787944117144232160), -1, 1e-7); /* the branch point */
+    assert_true(isnan(sk_lambert_w0(-0.4)));
+    assert_true(isnan(sk_lambert_w0(NAN)));
+    for (double x = 1e-300; x < 1e300; x *= 7) { /* W e^W = x, compared as logarithms */
+        double w = sk_lambert_w0(x);
+        if (x < 1)
+            assert_close(w * exp(w), x, 1e-14);
+        else
+            assert_close(w + log(w), log(x), 1e-14);
+    }
+    for (double x = -1e-300; x > -0.36; x *= 1.9) {
+        double w = sk_lambert_w0(x);
+        assert_close(w * exp(w), x, 1e-14);
+        assert_true(w >= -1);
+    }
+}
+
+/* With v = 1 + W and d = 1 + e x: (1 - v) e^v = 1 - d, that is v + log(1 - v) = log(1 - d). */
+static void test_lambert_keeps_its_digits_at_the_branch_point(void **state)
+{
+    (void)state;
+    for (double d = 1e-290; d < 0.99; d *= 1.7) {
+        long double v = sk_lambert_w0_from_branch(d), left = v + log1pl(-v), right = log1pl(-d);
+        if (v < 1e-4L) { /* v + log(1 - v) by its series: the sum has no digits left */
+            left = 0;
+            for (int k = 12; k >= 2; k--)
+                left -= powl(v, k) / k;
+        }
+        if (fabsl(left - right) > 4e-15L * fabsl(right))
+            fail_msg("d = %g: relative residual %Lg", d, (left - right) / right);
+    }
+    assert_true(sk_lambert_w0_from_branch(0) == 0);
+    assert_true(isnan(sk_lambert_w0_from_branch(-1)));
+}
+
+/* The two ways meet: series and iteration. */
+static void test_lambert_is_continuous(void **state)
+{
+    (void)state;
+    double last = sk_lambert_w0_from_branch(0.02);
+    for (double d = 0.02; d < 0.5; d += 1e-4) {
+        double w = sk_lambert_w0_from_branch(d);
+        assert_true(w >= last && w - last < 1e-3);
+        last = w;
+        assert_close(1 + sk_lambert_w0((d - 1) / 2.71828182845904523536), w, 1e-13);
+    }
+}
+
+/* Equations 4 and 8: mean time until the failure, given that it comes before `until`; by Simpson's
+ * rule. */
+static double mean_time_to_failure(double rate, double until)
+{
+    enum { steps = 20000 };
+    double h = until / steps, sum = 0;
+    for (int i = 0; i <= steps; i++) {
+        double t = i * h, weight = i == 0 || i == steps ? 1 : i % 2 ? 4 : 2;
+        sum += weight * rate * t * exp(-rate * t) / -expm1(-rate * until);
+    }
+    return sum * h / 3;
+}
+
+/* Γ from the transitions of the three states as they are printed, equations 1 to 10. */
+static double interval_by_states(double rate, double cost, double work)
+{
+    double p01 = exp(-rate * (work + cost)), k01 = work + cost;
+    double p02 = -expm1(-rate * (work + cost)), k02 = mean_time_to_failure(rate, work + cost);
+    double p21 = exp(-rate * (work + 2 * cost)), k21 = work + 2 * cost;
+    double p22 = -expm1(-rate * (work + 2 * cost)),
+           k22 = mean_time_to_failure(rate, work + 2 * cost);
+    assert_close(p21 + p22, 1, 1e-12);
+    return p01 * k01 + p02 * (k02 + p22 / (1 - p22) * k22 + k21);
+}
+
+static void test_published_formulas(void **state)
+{
+    (void)state;
+    for (double x = 1e-8; x < 5; x *= 10) /* λC over decades */
+        for (double cost = 1e-2; cost < 1e5; cost *= 100) {
+            double rate = x / cost, best = sk_model_optimum(sk_model_find("vaidya"), rate, cost);
+            struct sk_costs c = sk_costs_simple(rate, cost);
+            for (double f = 0.1; f < 4; f *= 3) {
+                double work = best * f, states = interval_by_states(rate, cost, work);
+                assert_close(sk_model_interval(&c, work), states, 1e-9);
+                /* the closed form as it is printed, where it still has digits */
+                if (rate * work > 1e-3)
+                    assert_close(
+                        sk_model_overhead(&c, work),
+                        exp(rate * cost) * (exp(rate * (work + cost)) - 1) / rate / work - 1, 1e-8);
+            }
+        }
+}
+
+/* Golden-section search for the least r(T), in log T. */
+static double numeric_minimum(const struct sk_costs *c, double low, double high)
+{
+    double g = (sqrt(5) - 1) / 2, a = log(low), b = log(high);
+    while (b - a > 1e-9) {
+        double m1 = b - g * (b - a), m2 = a + g * (b - a);
+        if (sk_model_overhead(c, exp(m1)) < sk_model_overhead(c, exp(m2)))
+            b = m2;
+        else
+            a = m1;
+    }
+    return exp((a + b) / 2);
+}
+
+static void test_optimum_is_the_minimum_of_r(void **state)
+{
+    (void)state;
+    const struct saikai_model_ops *vaidya = sk_model_find("vaidya");
+    for (double x = 1e-14; x < 60; x *= 3)
+        for (double cost = 1e-3; cost < 1e5; cost *= 1000) {
+            struct sk_costs c = sk_costs_simple(x / cost, cost);
+            double best = sk_model_optimum(vaidya, c.rate, cost);
+            assert_close(numeric_minimum(&c, best / 50, best * 20), best, 2e-7);
+            c.restart = 7 * cost; /* neither restart nor latency moves it */
+            c.latency = 3 * cost;
+            if (x < 10)
+                assert_close(numeric_minimum(&c, best / 50, best * 20), best, 2e-7);
+        }
+}
+
+/* Residual of equation 12, in the form v + x + log(1 - v) = 0 with v = λT and x = λC. */
+static void test_optimum_solves_equation_12(void **state)
+{
+    (void)state;
+    for (double x = 1e-4; x < 5; x *= 1.3) { /* beyond, 1 - λT has lost its digits */
+        long double v = sk_model_optimum(sk_model_find("vaidya"), x, 1) * x;
+        assert_close((double)(v + log1pl(-v)), -x, 1e-11);
+    }
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    const struct saikai_model_ops *vaidya = sk_model_find("vaidya"),
+                                  *young = sk_model_find("young"), *daly = sk_model_find("daly");
+    /* rare failures: all three agree; T = sqrt(2C/λ) (1 + O(sqrt(λC))) */
+    for (double rate = 1e-300; rate < 1e-12; rate *= 1e6) {
+        double t = sk_model_optimum(young, rate, 30);
+        assert_close(sk_model_optimum(vaidya, rate, 30), t, 1e-5);
+        assert_close(sk_model_optimum(daly, rate, 30), t, 1e-5);
+    }
+    /* failures all the time: T tends to the mean time between failures */
+    assert_close(sk_model_optimum(vaidya, 1, 50), 1, 1e-15);
+    assert_close(sk_model_optimum(daly, 1, 50), 1, 1e-15);
+    assert_true(isinf(sk_model_optimum(vaidya, 0, 30)));
+    assert_true(sk_model_optimum(vaidya, 1e-6, 0) == 0);
+    struct sk_costs none = sk_costs_simple(0, 30);
+    assert_true(sk_model_interval(&none, 60) == 90);
+    assert_close(sk_model_overhead(&none, 60), 0.5, 1e-15);
+    assert_close(sk_model_loss(&none, 60), 45 + 30, 1e-15);
+    struct sk_costs hopeless = sk_costs_simple(1, 1000);
+    assert_true(isinf(sk_model_overhead(&hopeless, 1)));
+    assert_true(isinf(sk_model_overhead(&hopeless, 0)));
+    assert_true(isfinite(sk_model_loss(&hopeless, 1)));
+    assert_null(sk_model_find("fast"));
+}
+
+/* Figures 3 to 5 of Daly's paper: minutes. */
+static void test_daly_as_published(void **state)
+{
+    (void)state;
+    const struct saikai_model_ops *daly = sk_model_find("daly");
+    assert_float_equal(sk_model_optimum(daly, 1.0 / (24 * 60), 5), 117, 0.5);
+    assert_float_equal(sk_model_optimum(daly, 1.0 / (6 * 60), 5), 57, 0.5);
+    assert_float_equal(sk_model_optimum(daly, 1.0 / 15, 5), 9.1, 0.05);
+}
+
+/* Daly's estimate is close to the exact optimum where he says it is, and Young's is never better
+ * than Vaidya's. */
+static void test_models_compare(void **state)
+{
+    (void)state;
+    for (double x = 1e-9; x < 1; x *= 2) {
+        struct sk_costs c = sk_costs_simple(x, 1);
+        double v = sk_model_optimum(sk_model_find("vaidya"), x, 1);
+        double d = sk_model_optimum(sk_model_find("daly"), x, 1);
+        double y = sk_model_optimum(sk_model_find("young"), x, 1);
+        assert_close(d, v, 0.02);
+        assert_true(sk_model_overhead(&c, v) <= sk_model_overhead(&c, d) * (1 + 1e-14));
+        assert_true(sk_model_overhead(&c, v) <= sk_model_overhead(&c, y) * (1 + 1e-14));
+    }
+}
+
+/* Failures add exactly (failures) × (loss of one) to an interval. */
+static void test_loss_times_failures_is_the_extra_time(void **state)
+{
+    (void)state;
+    for (double x = 1e-10; x < 3; x *= 5) {
+        struct sk_costs c = {x, 1, 4, 2};
+        double t = sk_model_optimum(sk_model_find("vaidya"), x, 1);
+        assert_close((t + 1) + sk_model_failures(&c, t) * sk_model_loss(&c, t),
+                     sk_model_interval(&c, t), 1e-13);
+        assert_close(sk_model_overhead(&c, t), 1 / t + sk_model_failure_overhead(&c, t), 1e-15);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lambert),
+        cmocka_unit_test(test_lambert_keeps_its_digits_at_the_branch_point),
+        cmocka_unit_test(test_lambert_is_continuous),
+        cmocka_unit_test(test_published_formulas),
+        cmocka_unit_test(test_optimum_is_the_minimum_of_r),
+        cmocka_unit_test(test_optimum_solves_equation_12),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_daly_as_published),
+        cmocka_unit_test(test_models_compare),
+        cmocka_unit_test(test_loss_times_failures_is_the_extra_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
