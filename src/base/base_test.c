@@ -198,6 +198,23 @@ static void test_rmtree_does_not_follow_links(void **state)
     assert_int_equal(sk_io_rmtree(tree, NULL), 0);
 }
 
+static void test_hash_in_parts(void **state)
+{
+    char data[5000];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i * 7 + i / 256);
+    struct sk_hasher *h = sk_hasher_new();
+    assert_non_null(h);
+    for (size_t part = 1; part < sizeof data; part = part * 3 + 1) {
+        sk_hasher_reset(h);
+        for (size_t at = 0; at < sizeof data; at += part)
+            sk_hasher_add(h, data + at, sizeof data - at < part ? sizeof data - at : part);
+        assert_true(sk_hasher_value(h) == sk_hash64(data, sizeof data));
+    }
+    sk_hasher_free(h);
+    sk_hasher_free(NULL);
+}
+
 static void test_hash_is_xxh3(void **state)
 {
     (void)state;
@@ -216,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_reserve_says_when_the_disk_is_full),
         cmocka_unit_test(test_rmtree_does_not_follow_links),
         cmocka_unit_test(test_hash_is_xxh3),
+        cmocka_unit_test(test_hash_in_parts),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
