@@ -7,11 +7,14 @@
  * a decoder sees it.
  *
  * Frame, little-endian:
- *   u32 "SKS1" | u8 type | u8 ndims | u16 0 | u64 dims[ndims] (ndims 0: one u64, bytes or 1) | u8
- * bound kind | f64 bound value | f64 range | u16 + text chain | u64 piece size aimed at | u64
- * pieces | u64 XXH3 of all before then each piece: u64 size (bits 0…55) and mode (bits 56…63; 0
- * chain, 1 raw) | f64 largest error, NaN: not measured | u64 XXH3 of these 16 bytes, the piece's
- * number (u64) and its data | data */
+ * clang-format off
+ *   u32 "SKS1" | u8 type | u8 ndims | u16 0 | u64 dims[ndims] (ndims 0: one u64, the bytes or 1)
+ *   | u8 bound kind | f64 bound value | f64 range | u16 + text chain | u64 piece size aimed at
+ *   | u64 pieces | u64 XXH3 of all before
+ * then each piece:
+ *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw) | f64 largest error, NaN: not
+ * measured | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) | data
+ * clang-format on */
 #ifndef SK_CODEC_STREAM_H
 #define SK_CODEC_STREAM_H
 

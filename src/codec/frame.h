@@ -1,0 +1,43 @@
+/* The frame of a stream: header and piece headers, as stream.h describes them, to bytes and back.
+ */
+#ifndef SK_CODEC_FRAME_H
+#define SK_CODEC_FRAME_H
+
+#include "base/buf.h"
+#include "codec/cut.h"
+#include "codec/stream.h"
+
+#define SK_FRAME_PIECE_BYTES 24
+#define SK_FRAME_HEAD_MAX    256
+
+enum { SK_FRAME_CHAIN = 0, SK_FRAME_RAW = 1 };
+
+struct sk_frame_head {
+    struct sk_array array;
+    struct sk_bound bound;
+    double range;
+    char chain[SK_CHAIN_NAME];
+    uint64_t piece_bytes, pieces;
+};
+
+struct sk_frame_piece {
+    uint64_t size;
+    int mode;
+    double max_error;
+    uint64_t hash;
+};
+
+void sk_frame_put_head(struct sk_buf *b, const struct sk_frame_head *h);
+void sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_BYTES], const struct sk_frame_piece *p);
+/* The checksum of a piece with this number and p->size bytes of data. */
+uint64_t sk_frame_piece_hash(const struct sk_frame_piece *p, uint64_t number, const void *data);
+
+/* Read at *at of a source of n bytes, and move *at behind what was read (for a piece: to its data).
+ * Hostile input gives SAIKAI_EFORMAT or SAIKAI_EDAMAGED; a piece that is returned lies inside the n
+ * bytes. */
+int sk_frame_get_head(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n,
+                      struct sk_frame_head *h, struct saikai_error *err);
+int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n,
+                       struct sk_frame_piece *p, struct saikai_error *err);
+
+#endif

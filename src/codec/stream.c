@@ -1,0 +1,456 @@
+#include "codec/stream.h"
+
+#include "base/hash.h"
+#include "base/types.h"
+#include "codec/frame.h"
+#include "codec/measure.h"
+#include "codec/team.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* An encoded piece on its way to the sink. */
+struct slot {
+    uint8_t *data;
+    size_t cap;
+    const void *from; /* data, or the caller's array for a raw piece */
+    struct sk_frame_piece head;
+    int full;
+};
+
+struct encoder {
+    struct sk_chain chain;
+    struct sk_cut cut;
+    struct sk_stream_options opt;
+    const uint8_t *in;
+    sk_stream_sink *sink;
+    void *arg;
+    struct sk_stream_info info;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    struct slot *slot;
+    unsigned slots;
+    uint64_t next, written;
+    int writing, rc;
+    struct saikai_error err;
+};
+
+static const char *name_of(const char *what)
+{
+    return what ? what : "array";
+}
+
+static int piece_error(struct saikai_error *err, const char *what, uint64_t i,
+                       const struct sk_piece *p)
+{
+    int code = err->code;
+    sk_error_prefix(err, "%s, piece %llu (rows %llu to %llu)", name_of(what), (unsigned long long)i,
+                    (unsigned long long)p->first_row,
+                    (unsigned long long)(p->first_row + p->rows - 1));
+    return code;
+}
+
+/* Decode what was just encoded, and hold it against the original. */
+static int verify_piece(struct encoder *e, const struct sk_piece *p, struct slot *s,
+                        struct saikai_error *err)
+{
+    const uint8_t *x = e->in + p->offset;
+    void *y = malloc(p->size);
+    if (!y)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to verify %zu bytes", p->size);
+    int rc = sk_chain_decode(&e->chain, &p->array, s->from, (size_t)s->head.size, y, err);
+    int exact = !rc && !memcmp(x, y, p->size);
+    double most = 0;
+    if (!rc && !exact && sk_type_is_float(p->array.type))
+        most = sk_measure_error(p->array.type, x, y, p->size);
+    const struct sk_bound *b = &e->opt.codec.bound;
+    double allowed = b->kind == SK_BOUND_ABS ? b->value : b->value * e->opt.codec.range;
+    int limited = b->kind == SK_BOUND_ABS || b->kind == SK_BOUND_REL;
+    if (!rc && !exact && (!sk_chain_lossy(&e->chain) || (limited && !(most <= allowed))))
+        rc = sk_fail(err, SAIKAI_EBOUND, "chain '%s' came back with an error of %g", e->chain.name,
+                     most);
+    s->head.max_error = most;
+    free(y);
+    return rc;
+}
+
+static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct saikai_error *err)
+{
+    struct sk_piece p = sk_cut_piece(&e->cut, i);
+    size_t most = sk_chain_max_encoded(&e->chain, &p.array), size = 0;
+    if (most == (size_t)-1)
+        return sk_fail(err, SAIKAI_ENOTSUP, "chain '%s' does not take this array", e->chain.name);
+    if (s->cap < most) {
+        free(s->data);
+        s->data = malloc(most);
+        s->cap = s->data ? most : 0;
+        if (!s->data)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for an encoded piece of %zu bytes", most);
+    }
+    int rc = sk_chain_encode(&e->chain, &p.array, e->in + p.offset, &e->opt.codec, s->data, s->cap,
+                             &size, err);
+    int raw = rc == SAIKAI_EBOUND || (!rc && size >= p.size);
+    if (rc && !raw)
+        return piece_error(err, e->opt.what, i, &p);
+    s->from = raw ? e->in + p.offset : s->data;
+    s->head = (struct sk_frame_piece){.size = raw ? p.size : size,
+                                      .mode = raw ? SK_FRAME_RAW : SK_FRAME_CHAIN};
+    s->head.max_error = raw || !sk_chain_lossy(&e->chain) ? 0 : NAN;
+    if (e->opt.verify && !raw) {
+        rc = verify_piece(e, &p, s, err);
+        if (rc)
+            return piece_error(err, e->opt.what, i, &p);
+    }
+    s->head.hash = sk_frame_piece_hash(&s->head, i, s->from);
+    return 0;
+}
+
+static int write_slot(struct encoder *e, const struct slot *s, struct saikai_error *err)
+{
+    uint8_t head[SK_FRAME_PIECE_BYTES];
+    sk_frame_put_piece(head, &s->head);
+    int rc = e->sink(e->arg, head, sizeof head, err);
+    return rc ? rc : e->sink(e->arg, s->from, (size_t)s->head.size, err);
+}
+
+/* Hand finished pieces to the sink, in order, by whichever thread finds the next one ready. Called
+ * with the lock. */
+static void flush(struct encoder *e)
+{
+    while (!e->writing && !e->rc && e->slot[e->written % e->slots].full) {
+        struct slot *s = &e->slot[e->written % e->slots];
+        struct saikai_error err = {0};
+        e->writing = 1;
+        pthread_mutex_unlock(&e->lock);
+        int rc = write_slot(e, s, &err);
+        pthread_mutex_lock(&e->lock);
+        e->writing = 0;
+        s->full = 0;
+        e->written++;
+        e->info.raw_pieces += s->head.mode == SK_FRAME_RAW;
+        e->info.encoded_bytes += SK_FRAME_PIECE_BYTES + s->head.size;
+        if (!(s->head.max_error <= e->info.max_error))
+            e->info.max_error = s->head.max_error;
+        if (rc && !e->rc)
+            e->rc = rc, e->err = err;
+        pthread_cond_broadcast(&e->moved);
+    }
+}
+
+static void encode_some(void *arg)
+{
+    struct encoder *e = arg;
+    pthread_mutex_lock(&e->lock);
+    for (;;) {
+        while (!e->rc && e->next < e->cut.pieces && e->next >= e->written + e->slots)
+            pthread_cond_wait(&e->moved, &e->lock);
+        if (e->rc || e->next >= e->cut.pieces)
+            break;
+        uint64_t i = e->next++;
+        struct slot *s = &e->slot[i % e->slots];
+        struct saikai_error err = {0};
+        pthread_mutex_unlock(&e->lock);
+        int rc = encode_piece(e, i, s, &err);
+        pthread_mutex_lock(&e->lock);
+        s->full = !rc;
+        if (rc && !e->rc)
+            e->rc = rc, e->err = err;
+        if (rc)
+            pthread_cond_broadcast(&e->moved);
+        flush(e);
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* Everything the pieces need to know; the frame's header is in *head. */
+static int prepare(struct encoder *e, const char *chain, const struct sk_array *a,
+                   struct sk_buf *head, struct saikai_error *err)
+{
+    struct sk_codec_options *c = &e->opt.codec;
+    int rc = sk_chain_parse(chain, &e->chain, err);
+    if (rc)
+        return rc;
+    if (!sk_chain_takes(&e->chain, a->type))
+        return sk_fail(err, SAIKAI_ENOTSUP, "%s: codec '%s' takes no elements of type %s",
+                       name_of(e->opt.what), e->chain.step[0]->name, sk_type_name(a->type));
+    if (!e->opt.piece_bytes)
+        e->opt.piece_bytes = sk_cut_default_bytes(a);
+    if (sk_cut_init(&e->cut, a, e->opt.piece_bytes))
+        return sk_fail(err, SAIKAI_EINVAL, "%s: an array of type %d and %d dimensions has no size",
+                       name_of(e->opt.what), a->type, a->ndims);
+    if (c->bound.kind != SK_BOUND_NONE && c->range <= 0 && sk_type_is_float(a->type))
+        c->range = sk_measure_range(a->type, e->in, sk_array_size_bytes(a));
+    if (!sk_chain_lossy(&e->chain))
+        c->bound = (struct sk_bound){0};
+    struct sk_frame_head h = {.array = *a, .bound = c->bound, .range = c->range};
+    h.piece_bytes = e->opt.piece_bytes, h.pieces = e->cut.pieces;
+    memcpy(h.chain, e->chain.name, sizeof h.chain);
+    sk_frame_put_head(head, &h);
+    e->info = (struct sk_stream_info){.array = *a, .bound = c->bound, .range = c->range};
+    memcpy(e->info.chain, e->chain.name, sizeof h.chain);
+    e->info.pieces = e->cut.pieces;
+    e->info.raw_bytes = sk_array_size_bytes(a);
+    e->info.encoded_bytes = head->len;
+    return sk_buf_ok(head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a frame's header");
+}
+
+int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in,
+                     const struct sk_stream_options *opt, sk_stream_sink *sink, void *arg,
+                     struct sk_stream_info *info, struct saikai_error *err)
+{
+    struct encoder e = {.in = in, .sink = sink, .arg = arg};
+    struct sk_buf head = {0};
+    if (opt)
+        e.opt = *opt;
+    int rc = prepare(&e, chain, a, &head, err);
+    if (rc)
+        goto out;
+    int threads = sk_team_size(e.opt.threads, e.cut.pieces);
+    e.slots = threads > 1 ? (unsigned)threads + 2 : 1;
+    e.slot = calloc(e.slots, sizeof *e.slot);
+    if (!e.slot) {
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for %u pieces", e.slots);
+        goto out;
+    }
+    rc = sink(arg, head.data, head.len, err);
+    if (rc)
+        goto out;
+    pthread_mutex_init(&e.lock, NULL);
+    pthread_cond_init(&e.moved, NULL);
+    sk_team_run(threads, encode_some, &e);
+    pthread_cond_destroy(&e.moved);
+    pthread_mutex_destroy(&e.lock);
+    rc = e.rc;
+    if (rc && err)
+        *err = e.err;
+    if (!rc && info)
+        *info = e.info;
+out:
+    for (unsigned i = 0; e.slot && i < e.slots; i++)
+        free(e.slot[i].data);
+    free(e.slot);
+    sk_buf_free(&head);
+    return rc;
+}
+
+static int into_buf(void *arg, const void *data, size_t n, struct saikai_error *err)
+{
+    struct sk_buf *b = arg;
+    sk_buf_put(b, data, n);
+    return sk_buf_ok(b) ? 0
+                        : sk_fail(err, SAIKAI_ENOMEM, "no memory for %zu more bytes of a frame", n);
+}
+
+int sk_stream_encode_buf(const char *chain, const struct sk_array *a, const void *in,
+                         const struct sk_stream_options *opt, struct sk_buf *out,
+                         struct sk_stream_info *info, struct saikai_error *err)
+{
+    size_t old = out->len;
+    int rc = sk_stream_encode(chain, a, in, opt, into_buf, out, info, err);
+    if (rc)
+        out->len = old;
+    return rc;
+}
+
+size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
+                             const struct sk_stream_options *opt)
+{
+    struct sk_chain c;
+    struct sk_cut cut;
+    size_t aim = opt && opt->piece_bytes ? opt->piece_bytes : sk_cut_default_bytes(a);
+    if (sk_chain_parse(chain, &c, NULL) || !sk_chain_takes(&c, a->type) ||
+        sk_cut_init(&cut, a, aim))
+        return (size_t)-1;
+    /* a piece never takes more than it holds: the rest is frame */
+    size_t n = sk_array_size_bytes(a),
+           frame = SK_FRAME_HEAD_MAX + (size_t)cut.pieces * SK_FRAME_PIECE_BYTES;
+    return n > (size_t)-1 - frame ? (size_t)-1 : n + frame;
+}
+
+/* ---- decoding ---- */
+
+struct decoder {
+    const uint8_t *mem; /* the frame, when it is in memory */
+    sk_stream_source *source;
+    void *arg;
+    struct sk_chain chain;
+    struct sk_cut cut;
+    const char *what;
+    uint8_t *out;
+    struct sk_frame_piece *piece;
+    uint64_t *at; /* where each piece's data begins */
+    pthread_mutex_t lock;
+    uint64_t next;
+    int rc;
+    uint64_t failed;
+    struct saikai_error err;
+};
+
+static int decode_piece(struct decoder *d, uint64_t i, struct sk_buf *scratch,
+                        struct saikai_error *err)
+{
+    struct sk_piece p = sk_cut_piece(&d->cut, i);
+    const struct sk_frame_piece *h = &d->piece[i];
+    const uint8_t *data = d->mem ? d->mem + d->at[i] : NULL;
+    size_t n = (size_t)h->size;
+    int rc = 0;
+    if (!data) {
+        scratch->len = 0;
+        data = sk_buf_extend(scratch, n);
+        if (!data)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for a piece of %zu bytes", n);
+        rc = d->source(d->arg, d->at[i], scratch->data, n, err);
+    }
+    if (!rc && sk_frame_piece_hash(h, i, data) != h->hash)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum does not fit; use another copy");
+    if (!rc && h->mode == SK_FRAME_RAW)
+        rc = sk_codec_find("raw")->decode(&p.array, data, n, d->out + p.offset, err);
+    else if (!rc)
+        rc = sk_chain_decode(&d->chain, &p.array, data, n, d->out + p.offset, err);
+    return rc ? piece_error(err, d->what, i, &p) : 0;
+}
+
+static void decode_some(void *arg)
+{
+    struct decoder *d = arg;
+    struct sk_buf scratch = {0};
+    pthread_mutex_lock(&d->lock);
+    while (!d->rc && d->next < d->cut.pieces) {
+        uint64_t i = d->next++;
+        struct saikai_error err = {0};
+        pthread_mutex_unlock(&d->lock);
+        int rc = decode_piece(d, i, &scratch, &err);
+        pthread_mutex_lock(&d->lock);
+        if (rc && (!d->rc || i < d->failed))
+            d->rc = rc, d->failed = i, d->err = err;
+    }
+    pthread_mutex_unlock(&d->lock);
+    sk_buf_free(&scratch);
+}
+
+struct memory {
+    const uint8_t *data;
+};
+
+static int from_memory(void *arg, uint64_t at, void *data, size_t n, struct saikai_error *err)
+{
+    memcpy(data, ((const struct memory *)arg)->data + at, n);
+    return 0;
+}
+
+static int same_array(const struct sk_array *a, const struct sk_array *b)
+{
+    return a->type == b->type && sk_array_size_bytes(a) == sk_array_size_bytes(b);
+}
+
+/* Where each piece begins; checks that the frame is cut as its header says. */
+static int find_pieces(struct decoder *d, const struct sk_frame_head *h, uint64_t at, uint64_t n,
+                       struct saikai_error *err)
+{
+    if (sk_cut_init(&d->cut, &h->array, (size_t)h->piece_bytes) || d->cut.pieces != h->pieces)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: the frame's header contradicts itself",
+                       name_of(d->what));
+    if (h->pieces > n / SK_FRAME_PIECE_BYTES)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: the frame is truncated", name_of(d->what));
+    d->piece = calloc((size_t)h->pieces + 1, sizeof *d->piece);
+    d->at = calloc((size_t)h->pieces + 1, sizeof *d->at);
+    if (!d->piece || !d->at)
+        return sk_fail(err, SAIKAI_ENOMEM, "%s: no memory for %llu pieces", name_of(d->what),
+                       (unsigned long long)h->pieces);
+    for (uint64_t i = 0; i < h->pieces; i++) {
+        int rc = sk_frame_get_piece(d->source, d->arg, &at, n, &d->piece[i], err);
+        d->at[i] = at;
+        if (rc) {
+            struct sk_piece p = sk_cut_piece(&d->cut, i);
+            return err ? piece_error(err, d->what, i, &p) : rc;
+        }
+        at += d->piece[i].size;
+    }
+    return 0;
+}
+
+static int decode(struct decoder *d, uint64_t n, const struct sk_array *a, int threads,
+                  struct saikai_error *err)
+{
+    struct sk_frame_head h;
+    uint64_t at = 0;
+    int rc = sk_frame_get_head(d->source, d->arg, &at, n, &h, err);
+    if (rc) {
+        if (err)
+            sk_error_prefix(err, "%s", name_of(d->what));
+        return rc;
+    }
+    if (!same_array(&h.array, a))
+        return sk_fail(err, SAIKAI_ECHANGED,
+                       "%s: the frame holds %s elements, %zu bytes of them, not %s and %zu",
+                       name_of(d->what), sk_type_name(h.array.type), sk_array_size_bytes(&h.array),
+                       sk_type_name(a->type), sk_array_size_bytes(a));
+    rc = sk_chain_parse(h.chain, &d->chain, err);
+    if (rc)
+        return sk_fail(err, SAIKAI_ENOTSUP,
+                       "%s: needs the codecs '%s', and this build lacks one of them",
+                       name_of(d->what), h.chain);
+    rc = find_pieces(d, &h, at, n, err);
+    if (!rc) {
+        pthread_mutex_init(&d->lock, NULL);
+        sk_team_run(sk_team_size(threads, d->cut.pieces), decode_some, d);
+        pthread_mutex_destroy(&d->lock);
+        rc = d->rc;
+        if (rc && err)
+            *err = d->err;
+    }
+    free(d->piece);
+    free(d->at);
+    return rc;
+}
+
+int sk_stream_decode(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
+                     void *out, int threads, const char *what, struct saikai_error *err)
+{
+    struct decoder d = {.source = source, .arg = arg, .out = out, .what = what};
+    return decode(&d, n, a, threads, err);
+}
+
+int sk_stream_decode_buf(const void *in, size_t n, const struct sk_array *a, void *out, int threads,
+                         const char *what, struct saikai_error *err)
+{
+    struct memory m = {in};
+    struct decoder d = {.mem = in, .source = from_memory, .arg = &m, .out = out, .what = what};
+    return decode(&d, n, a, threads, err);
+}
+
+int sk_stream_info(sk_stream_source *source, void *arg, uint64_t n, struct sk_stream_info *info,
+                   struct saikai_error *err)
+{
+    struct sk_frame_head h;
+    struct sk_stream_info s;
+    uint64_t at = 0;
+    int rc = sk_frame_get_head(source, arg, &at, n, &h, err);
+    if (rc)
+        return rc;
+    s = (struct sk_stream_info){
+        .array = h.array, .bound = h.bound, .range = h.range, .pieces = h.pieces};
+    memcpy(s.chain, h.chain, sizeof s.chain);
+    s.raw_bytes = sk_array_size_bytes(&h.array);
+    for (uint64_t i = 0; i < h.pieces; i++) {
+        struct sk_frame_piece p;
+        rc = sk_frame_get_piece(source, arg, &at, n, &p, err);
+        if (rc)
+            return rc;
+        at += p.size;
+        s.raw_pieces += p.mode == SK_FRAME_RAW;
+        if (!(p.max_error <= s.max_error))
+            s.max_error = p.max_error;
+    }
+    s.encoded_bytes = at;
+    *info = s;
+    return 0;
+}
+
+int sk_stream_info_buf(const void *in, size_t n, struct sk_stream_info *info,
+                       struct saikai_error *err)
+{
+    struct memory m = {in};
+    return sk_stream_info(from_memory, &m, n, info, err);
+}

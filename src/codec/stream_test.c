@@ -1,0 +1,208 @@
+#include "codec/stream.h"
+
+#include "base/types.h"
+#include "codec/samples.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct sk_array shapes[] = {
+    {SAIKAI_F64, 3, {9, 20, 31}}, {SAIKAI_F32, 2, {301, 17}},    {SAIKAI_F64, 1, {20011}},
+    {SAIKAI_U8, 0, {12345}},      {SAIKAI_I16, 2, {3, 5000}},    {SAIKAI_I32, 3, {2, 2, 4001}},
+    {SAIKAI_C64, 2, {40, 50}},    {SAIKAI_C128, 1, {1111}},      {SAIKAI_U64, 1, {1}},
+    {SAIKAI_F64, 2, {0, 7}},      {SAIKAI_F32, 4, {3, 4, 5, 6}}, {SAIKAI_F64, 0, {0}},
+};
+#define SHAPES (sizeof shapes / sizeof *shapes)
+
+static int encode(const char *chain, const struct sk_array *a, const void *x, int threads,
+                  size_t piece, struct sk_buf *out)
+{
+    struct sk_stream_options opt = {
+        .threads = threads, .piece_bytes = piece, .verify = 1, .what = "T"};
+    struct saikai_error err = {0};
+    int rc = sk_stream_encode_buf(chain, a, x, &opt, out, NULL, &err);
+    if (rc)
+        print_message("%s: %s\n", chain, err.text);
+    return rc;
+}
+
+static void every_codec_brings_every_bit_back(void **state)
+{
+    for (size_t s = 0; s < SHAPES; s++)
+        for (int kind = 0; kind < sk_sample_kinds(); kind++) {
+            size_t n = sk_array_size_bytes(&shapes[s]);
+            uint8_t *x = malloc(n + 1), *y = malloc(n + 1);
+            sk_sample_fill(kind, &shapes[s], x, s + 1);
+            for (int c = 0; sk_codec_at(c); c++) {
+                struct sk_buf b = {0};
+                if (!(sk_codec_at(c)->types >> shapes[s].type & 1))
+                    continue;
+                assert_int_equal(encode(sk_codec_at(c)->name, &shapes[s], x, 1, 16384, &b), 0);
+                assert_true(b.len <= sk_stream_max_encoded(
+                                         sk_codec_at(c)->name, &shapes[s],
+                                         &(struct sk_stream_options){.piece_bytes = 16384}));
+                memset(y, 0x55, n + 1);
+                struct saikai_error err = {0};
+                int rc = sk_stream_decode_buf(b.data, b.len, &shapes[s], y, 1, "T", &err);
+                if (rc)
+                    print_message("%s\n", err.text);
+                assert_int_equal(rc, 0);
+                if (memcmp(x, y, n))
+                    print_message("%s, %s, shape %zu\n", sk_codec_at(c)->name, sk_sample_name(kind),
+                                  s);
+                assert_int_equal(memcmp(x, y, n), 0);
+                assert_int_equal(y[n], 0x55);
+                sk_buf_free(&b);
+            }
+            free(x);
+            free(y);
+        }
+}
+
+static void threads_do_not_change_a_byte(void **state)
+{
+    struct sk_array a = {SAIKAI_F64, 2, {1000, 64}};
+    size_t n = sk_array_size_bytes(&a);
+    void *x = malloc(n), *y = malloc(n);
+    struct sk_buf one = {0}, some = {0};
+    sk_sample_fill(1, &a, x, 1);
+    assert_int_equal(encode("gzip", &a, x, 1, 8192, &one), 0);
+    for (int threads = 2; threads < 6; threads++) {
+        some.len = 0;
+        assert_int_equal(encode("gzip", &a, x, threads, 8192, &some), 0);
+        assert_int_equal(some.len, one.len);
+        assert_memory_equal(some.data, one.data, one.len);
+        memset(y, 0, n);
+        assert_int_equal(sk_stream_decode_buf(some.data, some.len, &a, y, threads, "T", NULL), 0);
+        assert_memory_equal(x, y, n);
+    }
+    sk_buf_free(&one);
+    sk_buf_free(&some);
+    free(x);
+    free(y);
+}
+
+/* Where the data of piece i begins. */
+static size_t piece_at(const struct sk_buf *b, size_t head, int i)
+{
+    size_t at = head;
+    for (; i; i--) {
+        uint64_t word;
+        memcpy(&word, b->data + at, 8);
+        at += 24 + (size_t)(word & 0xffffffffffffff);
+    }
+    return at + 24;
+}
+
+static void damage_names_the_piece(void **state)
+{
+    struct sk_array a = {SAIKAI_F64, 2, {100, 128}};
+    size_t n = sk_array_size_bytes(&a);
+    void *x = malloc(n), *y = malloc(n);
+    struct sk_buf b = {0};
+    struct saikai_error err;
+    sk_sample_fill(0, &a, x, 1);
+    assert_int_equal(encode("gzip", &a, x, 2, 10 * 1024, &b), 0);
+    size_t head = 4 + 4 + 16 + 17 + 2 + strlen("gzip") + 24;
+    size_t at = piece_at(&b, head, 3);
+    b.data[at + 5] ^= 4;
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, "temp, piece 3 (rows 30 to 39)"));
+    b.data[at + 5] ^= 4;
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), 0);
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len - 1, &a, y, 2, "temp", &err),
+                     SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, "truncated"));
+    b.data[at - 24] ^= 1; /* the piece's size: the walk goes astray there */
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), SAIKAI_EDAMAGED);
+    b.data[at - 24] ^= 1;
+    b.data[9] ^= 1;
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), SAIKAI_EDAMAGED);
+    b.data[9] ^= 1;
+    b.data[0] ^= 1;
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), SAIKAI_EFORMAT);
+    b.data[0] ^= 1;
+    a.dims[0]--;
+    assert_int_equal(sk_stream_decode_buf(b.data, b.len, &a, y, 2, "temp", &err), SAIKAI_ECHANGED);
+    sk_buf_free(&b);
+    free(x);
+    free(y);
+}
+
+static void a_frame_says_what_it_is(void **state)
+{
+    struct sk_array a = {SAIKAI_I32, 2, {300, 100}};
+    size_t n = sk_array_size_bytes(&a);
+    void *x = malloc(n);
+    struct sk_buf b = {0};
+    struct sk_stream_info made, read;
+    struct sk_stream_options opt = {.threads = 2, .piece_bytes = 8000};
+    sk_sample_fill(8, &a, x, 1);
+    assert_int_equal(sk_stream_encode_buf("gzip:1+raw", &a, x, &opt, &b, &made, NULL), 0);
+    sk_buf_put(&b, "tail", 4);
+    assert_int_equal(sk_stream_info_buf(b.data, b.len, &read, NULL), 0);
+    assert_int_equal(read.encoded_bytes, b.len - 4);
+    assert_int_equal(made.encoded_bytes, b.len - 4);
+    assert_int_equal(read.raw_bytes, n);
+    assert_int_equal(read.pieces, 15);
+    assert_int_equal(read.raw_pieces, 15); /* random bits: nothing gets smaller */
+    assert_string_equal(read.chain, "gzip+raw");
+    assert_int_equal(read.array.dims[1], 100);
+    sk_buf_free(&b);
+    free(x);
+}
+
+static int failing_sink(void *arg, const void *data, size_t n, struct saikai_error *err)
+{
+    return --*(int *)arg ? 0 : sk_fail(err, SAIKAI_ENOSPC, "the disk is full");
+}
+
+static void a_full_sink_ends_it(void **state)
+{
+    struct sk_array a = {SAIKAI_F64, 1, {50000}};
+    void *x = calloc(50000, 8);
+    for (int threads = 1; threads < 4; threads++)
+        for (int left = 1; left < 12; left++) {
+            struct sk_stream_options opt = {.threads = threads, .piece_bytes = 8192};
+            struct saikai_error err = {0};
+            int n = left;
+            assert_int_equal(sk_stream_encode("gzip", &a, x, &opt, failing_sink, &n, NULL, &err),
+                             SAIKAI_ENOSPC);
+            assert_string_equal(err.text, "the disk is full");
+        }
+    free(x);
+}
+
+static void chains_are_resolved_by_name(void **state)
+{
+    struct sk_chain c;
+    struct saikai_error err;
+    assert_int_equal(sk_chain_parse("gzip:9+raw", &c, NULL), 0);
+    assert_int_equal(c.n, 2);
+    assert_int_equal(c.level[0], 9);
+    assert_string_equal(c.name, "gzip+raw");
+    assert_int_equal(sk_chain_parse("gzip+nonsense", &c, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "'nonsense'"));
+    assert_non_null(strstr(err.text, "raw"));
+    assert_int_equal(sk_chain_parse("", &c, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_chain_parse("raw+", &c, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_chain_parse("raw:x", &c, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_chain_parse("raw+raw+raw+raw+raw", &c, &err), SAIKAI_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_codec_brings_every_bit_back),
+        cmocka_unit_test(threads_do_not_change_a_byte),
+        cmocka_unit_test(damage_names_the_piece),
+        cmocka_unit_test(a_frame_says_what_it_is),
+        cmocka_unit_test(a_full_sink_ends_it),
+        cmocka_unit_test(chains_are_resolved_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
