@@ -19,6 +19,10 @@ static const struct sk_codec_ops *const table[] = {
 #if defined(HAVE_DEFLATE) || defined(HAVE_ZLIB)
     &sk_codec_gzip,
 #endif
+    &sk_codec_shuffle, &sk_codec_fpc,
+#ifdef HAVE_FPZIP
+    &sk_codec_fpzip,
+#endif
     &sk_codec_haar,
 };
 

@@ -39,7 +39,7 @@ static void every_codec_brings_every_bit_back(void **state)
             sk_sample_fill(kind, &shapes[s], x, s + 1);
             for (int c = 0; sk_codec_at(c); c++) {
                 struct sk_buf b = {0};
-                if (!(sk_codec_at(c)->types >> shapes[s].type & 1))
+                if (sk_codec_at(c)->lossy || !(sk_codec_at(c)->types >> shapes[s].type & 1))
                     continue;
                 assert_int_equal(encode(sk_codec_at(c)->name, &shapes[s], x, 1, 16384, &b), 0);
                 assert_true(b.len <= sk_stream_max_encoded(
