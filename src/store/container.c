@@ -1,0 +1,247 @@
+#include "store/container.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/types.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t align_up(uint64_t v)
+{
+    return (v + SK_SKC_ALIGN - 1) / SK_SKC_ALIGN * SK_SKC_ALIGN;
+}
+
+static void describe(const struct sk_piece *p, struct sk_skc_var *v)
+{
+    memcpy(v->name, p->name, sizeof v->name);
+    v->type = (uint8_t)p->type;
+    v->ndims = (uint8_t)p->ndims;
+    v->kind = (uint8_t)p->kind;
+    for (int d = 0; d < p->ndims; d++)
+        v->dims[d] = p->dims[d];
+    v->raw_bytes = p->size_bytes;
+}
+
+int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_index **index,
+                        uint64_t *file_bytes, struct saikai_error *err)
+{
+    struct sk_skc_index *x = calloc(1, sizeof *x);
+    uint64_t at = SK_SKC_HEADER_BYTES, chunks = 0;
+    for (size_t i = 0; i < count; i++)
+        chunks += (p[i].size_bytes + SK_SKC_CHUNK_BYTES - 1) / SK_SKC_CHUNK_BYTES;
+    if (x) {
+        x->vars = calloc(count ? count : 1, sizeof *x->vars);
+        x->chunks = calloc(chunks ? chunks : 1, sizeof *x->chunks);
+    }
+    if (!x || !x->vars || !x->chunks) {
+        sk_skc_index_free(x);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the index of %zu variables", count);
+    }
+    x->var_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        struct sk_skc_var *v = &x->vars[i];
+        describe(&p[i], v);
+        v->first_chunk = x->chunk_count;
+        at = align_up(at);
+        for (uint64_t left = v->raw_bytes; left;) {
+            uint64_t n = left < SK_SKC_CHUNK_BYTES ? left : SK_SKC_CHUNK_BYTES;
+            x->chunks[x->chunk_count++] = (struct sk_skc_chunk){at, n, n, 0};
+            v->chunk_count++;
+            at += n;
+            left -= n;
+        }
+    }
+    *file_bytes = align_up(at) + sk_skc_index_bytes(x) + SK_SKC_TRAILER_BYTES;
+    *index = x;
+    return 0;
+}
+
+int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h,
+                      struct sk_skc_index *index, struct saikai_error *err)
+{
+    uint64_t end = SK_SKC_HEADER_BYTES;
+    for (uint64_t i = 0; i < index->chunk_count; i++) {
+        struct sk_skc_chunk *c = &index->chunks[i];
+        memset(map + end, 0, c->offset - end); /* a reused file must not leak old bytes between chunks */
+        c->hash = sk_hash64(map + c->offset, c->stored_bytes);
+        end = c->offset + c->stored_bytes;
+    }
+    uint64_t index_offset = align_up(end);
+    memset(map + end, 0, index_offset - end);
+    struct sk_buf b = {0};
+    sk_skc_encode_index(index, &b);
+    if (!sk_buf_ok(&b) || index_offset + b.len + SK_SKC_TRAILER_BYTES != file_bytes) {
+        int ok = sk_buf_ok(&b);
+        sk_buf_free(&b);
+        return ok ? sk_fail(err, SAIKAI_EINTERNAL, "a container does not have the length it was laid out for")
+                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for the index of a container");
+    }
+    memcpy(map + index_offset, b.data, b.len);
+    struct sk_skc_trailer t = {file_bytes, index_offset, b.len, sk_hash64(b.data, b.len)};
+    sk_buf_free(&b);
+    sk_skc_encode_trailer(&t, map + file_bytes - SK_SKC_TRAILER_BYTES);
+    sk_skc_encode_header(h, map);
+    return 0;
+}
+
+static int open_parts(struct sk_container *c, struct saikai_error *err)
+{
+    uint8_t head[SK_SKC_HEADER_BYTES], tail[SK_SKC_TRAILER_BYTES], *index = NULL;
+    off_t size = 0;
+    int rc = sk_io_size(c->fd, c->path, &size, err);
+    if (rc)
+        return rc;
+    if (size < SK_SKC_HEADER_BYTES + SK_SKC_TRAILER_BYTES)
+        return sk_fail(err, SAIKAI_EDAMAGED, "only %lld bytes: truncated, or no container", (long long)size);
+    rc = sk_io_pread(c->fd, c->path, head, sizeof head, 0, err);
+    if (!rc)
+        rc = sk_skc_decode_header(head, sizeof head, &c->header, err);
+    if (!rc)
+        rc = sk_io_pread(c->fd, c->path, tail, sizeof tail, size - (off_t)sizeof tail, err);
+    if (!rc)
+        rc = sk_skc_decode_trailer(tail, sizeof tail, (uint64_t)size, &c->trailer, err);
+    if (rc)
+        return rc;
+    index = malloc(c->trailer.index_bytes ? c->trailer.index_bytes : 1);
+    if (!index)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for an index of %llu bytes",
+                       (unsigned long long)c->trailer.index_bytes);
+    rc = sk_io_pread(c->fd, c->path, index, c->trailer.index_bytes, (off_t)c->trailer.index_offset, err);
+    if (!rc && sk_hash64(index, c->trailer.index_bytes) != c->trailer.index_hash)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "the index is damaged");
+    if (!rc)
+        rc = sk_skc_decode_index(index, c->trailer.index_bytes, c->trailer.index_offset, &c->index, err);
+    free(index);
+    return rc;
+}
+
+int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err)
+{
+    struct sk_container *c = calloc(1, sizeof *c);
+    if (!c || !(c->path = strdup(path))) {
+        free(c);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", path);
+    }
+    c->fd = sk_io_open(path, O_RDONLY, 0, err);
+    int rc = c->fd < 0 ? c->fd : 0;
+    if (!rc && (rc = open_parts(c, err)))
+        sk_error_prefix(err, "%s", path);
+    if (rc)
+        sk_container_close(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void sk_container_close(struct sk_container *c)
+{
+    if (!c)
+        return;
+    if (c->fd >= 0)
+        close(c->fd);
+    sk_skc_index_free(c->index);
+    free(c->path);
+    free(c);
+}
+
+static int damaged_chunk(struct sk_container *c, uint64_t i, struct saikai_error *err)
+{
+    const char *name = "?";
+    for (uint32_t k = 0; k < c->index->var_count; k++) {
+        const struct sk_skc_var *v = &c->index->vars[k];
+        if (i >= v->first_chunk && i - v->first_chunk < v->chunk_count)
+            name = v->name;
+    }
+    return sk_fail(err, SAIKAI_EDAMAGED, "%s: chunk %llu (variable '%.60s', offset %llu) is damaged",
+                   c->path, (unsigned long long)i, name, (unsigned long long)c->index->chunks[i].offset);
+}
+
+int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
+                      struct saikai_error *err)
+{
+    uint8_t *to = out;
+    if (*v->codec)
+        return sk_fail(err, SAIKAI_ENOTSUP, "%s: variable '%.60s' needs codec '%s'", c->path, v->name,
+                       v->codec);
+    for (uint64_t i = v->first_chunk; i < v->first_chunk + v->chunk_count; i++) {
+        const struct sk_skc_chunk *k = &c->index->chunks[i];
+        if (k->stored_bytes != k->raw_bytes)
+            return damaged_chunk(c, i, err);
+        int rc = sk_io_pread(c->fd, c->path, to, k->stored_bytes, (off_t)k->offset, err);
+        if (rc)
+            return rc;
+        if (sk_hash64(to, k->stored_bytes) != k->hash)
+            return damaged_chunk(c, i, err);
+        to += k->raw_bytes;
+    }
+    return 0;
+}
+
+/* Every chunk through a buffer; with to_fd >= 0 also written to the same offset there. */
+static int each_chunk(struct sk_container *c, int to_fd, const char *to_path, struct saikai_error *err)
+{
+    uint8_t *buf = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    for (uint64_t i = 0; !rc && i < c->index->chunk_count; i++) {
+        const struct sk_skc_chunk *k = &c->index->chunks[i];
+        if (k->stored_bytes > cap) {
+            free(buf);
+            cap = k->stored_bytes;
+            if (!(buf = malloc(cap))) {
+                rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a chunk of %zu bytes of %s", cap, c->path);
+                break;
+            }
+        }
+        rc = sk_io_pread(c->fd, c->path, buf, k->stored_bytes, (off_t)k->offset, err);
+        if (!rc && sk_hash64(buf, k->stored_bytes) != k->hash)
+            rc = damaged_chunk(c, i, err);
+        if (!rc && to_fd >= 0)
+            rc = sk_io_pwrite(to_fd, to_path, buf, k->stored_bytes, (off_t)k->offset, err);
+    }
+    free(buf);
+    return rc;
+}
+
+int sk_container_verify(struct sk_container *c, struct saikai_error *err)
+{
+    return each_chunk(c, -1, NULL, err);
+}
+
+static int copy_frame(struct sk_container *c, int fd, const char *to_path, struct saikai_error *err)
+{
+    uint8_t head[SK_SKC_HEADER_BYTES];
+    uint64_t from = c->trailer.index_offset, n = c->trailer.file_bytes - from;
+    sk_skc_encode_header(&c->header, head);
+    int rc = sk_io_pwrite(fd, to_path, head, sizeof head, 0, err);
+    void *tail = rc ? NULL : malloc(n);
+    if (!rc && !tail)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to copy %s", c->path);
+    if (!rc)
+        rc = sk_io_pread(c->fd, c->path, tail, n, (off_t)from, err);
+    if (!rc)
+        rc = sk_io_pwrite(fd, to_path, tail, n, (off_t)from, err);
+    free(tail);
+    return rc;
+}
+
+int sk_container_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err)
+{
+    int fd = sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err);
+    if (fd < 0)
+        return fd;
+    int rc = sk_io_reserve(fd, to_path, (off_t)c->trailer.file_bytes, err);
+    if (!rc)
+        rc = each_chunk(c, fd, to_path, err);
+    if (!rc)
+        rc = copy_frame(c, fd, to_path, err);
+    if (!rc && sync)
+        rc = sk_io_fsync(fd, to_path, err);
+    close(fd);
+    if (rc)
+        unlink(to_path);
+    return rc;
+}

@@ -1,0 +1,47 @@
+/* Containers as files: laying one out, sealing it in memory, reading and verifying it. */
+#ifndef SK_STORE_CONTAINER_H
+#define SK_STORE_CONTAINER_H
+
+#include "format/skc.h"
+
+/* One thing to be saved. */
+struct sk_piece {
+    char name[SAIKAI_MAX_NAME + 1];
+    int type, ndims, kind; /* kind: an enum sk_skc_kind */
+    size_t dims[SAIKAI_MAX_DIMS];
+    const void *data;
+    size_t size_bytes;
+};
+
+/* Lay out plain (uncompressed) pieces: *index with every chunk's place (hashes still 0), to be freed with
+ * sk_skc_index_free, and the length of the whole container. Chunk i of a piece begins raw_bytes before chunk i+1 and
+ * directly behind it, so that the piece is one copy. */
+int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_index **index,
+                        uint64_t *file_bytes, struct saikai_error *err);
+
+/* The data is in place in map[file_bytes]: compute all checksums, write header, index and trailer around it. */
+int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h,
+                      struct sk_skc_index *index, struct saikai_error *err);
+
+struct sk_container {
+    int fd;
+    char *path;
+    struct sk_skc_header header;
+    struct sk_skc_trailer trailer;
+    struct sk_skc_index *index;
+};
+
+/* Open and check header, trailer and index, not the chunks. Errors name the file. Close with sk_container_close. */
+int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err);
+void sk_container_close(struct sk_container *c); /* NULL is accepted */
+
+/* Read variable v (of c->index) into out[v->raw_bytes], verifying each chunk. On failure out holds a mixture. */
+int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
+                      struct saikai_error *err);
+/* Verify every chunk without keeping the data. */
+int sk_container_verify(struct sk_container *c, struct saikai_error *err);
+/* Copy the container to a new file to_path, verifying on the way; with sync it is on the disk afterwards. A partial copy
+ * is removed on failure. */
+int sk_container_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err);
+
+#endif

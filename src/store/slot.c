@@ -1,0 +1,122 @@
+#include "store/slot.h"
+
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static void touch(uint8_t *map, size_t n)
+{
+    if (!n || !madvise(map, n, MADV_POPULATE_WRITE))
+        return;
+    long page = sysconf(_SC_PAGESIZE); /* before Linux 5.14 */
+    for (size_t i = 0; i < n; i += (size_t)page)
+        *(volatile uint8_t *)(map + i) = map[i];
+}
+
+static int map_slot(struct sk_slot *s, size_t n, struct saikai_error *err)
+{
+    void *map = NULL;
+    int rc = sk_io_reserve(s->fd, s->tmp_path, (off_t)n, err);
+    if (!rc)
+        rc = sk_io_map(s->fd, s->tmp_path, n, 1, &map, err);
+    if (rc)
+        return rc;
+    touch(map, n);
+    if (s->map)
+        munmap(s->map, s->size_bytes);
+    s->map = map;
+    s->size_bytes = n;
+    return 0;
+}
+
+int sk_slot_new(const char *root, int rank, int number, size_t size_bytes, struct sk_slot **out,
+                struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    int rc = sk_io_path(path, sizeof path, err, "%s/slot-%06d-%d.tmp", root, rank, number);
+    struct sk_slot *s = rc ? NULL : calloc(1, sizeof *s);
+    if (rc)
+        return rc;
+    if (!s || !(s->tmp_path = strdup(path))) {
+        free(s);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for %s", path);
+    }
+    s->fd = sk_io_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, err);
+    rc = s->fd < 0 ? s->fd : map_slot(s, size_bytes, err);
+    if (rc)
+        sk_slot_free(s, s->fd >= 0);
+    else
+        *out = s;
+    return rc;
+}
+
+int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *err)
+{
+    if (size_bytes == s->size_bytes)
+        return 0;
+    size_t old = s->size_bytes;
+    int rc = map_slot(s, size_bytes, err);
+    if (rc && sk_io_reserve(s->fd, s->tmp_path, (off_t)old, NULL))
+        rc = sk_fail(err, SAIKAI_EIO, "%s lost its space while it was resized", s->tmp_path);
+    return rc;
+}
+
+int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int rank, int sync,
+                   struct saikai_error *err)
+{
+    if (sync && s->size_bytes && msync(s->map, s->size_bytes, MS_SYNC))
+        return sk_fail_errno(err, errno, "cannot sync %s", s->tmp_path);
+    return sk_gen_commit(root, g, rank, s->tmp_path, sync, err);
+}
+
+int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int rank,
+                   struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    int rc = sk_gen_file(root, g, rank, path, sizeof path, err);
+    if (!rc)
+        rc = sk_io_rename(path, s->tmp_path, err);
+    if (!rc && !sk_gen_dir(root, g, path, sizeof path, NULL))
+        rmdir(path); /* stays while other ranks of this node have files in it */
+    return rc;
+}
+
+void sk_slot_free(struct sk_slot *s, int remove)
+{
+    if (!s)
+        return;
+    if (s->map)
+        munmap(s->map, s->size_bytes);
+    if (s->fd >= 0)
+        close(s->fd);
+    if (remove)
+        unlink(s->tmp_path);
+    free(s->tmp_path);
+    free(s);
+}
+
+void sk_slot_clean(const char *root, int rank)
+{
+    DIR *d = opendir(root);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int r, number, end = 0;
+        char path[PATH_MAX];
+        if (sscanf(e->d_name, "slot-%d-%d.tmp%n", &r, &number, &end) == 2 && end && !e->d_name[end] &&
+            r == rank && !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
+            unlink(path);
+    }
+    if (d)
+        closedir(d);
+}

@@ -1,0 +1,34 @@
+/* Slots: the files that checkpoints are captured into. A slot is a mapped file in the store's directory with its pages
+ * already there, so that capturing is a plain copy into memory; it becomes a generation's file by renaming, and a
+ * retired generation's file becomes a slot again with its pages and its mapping. (Fresh tmpfs pages cost several times
+ * what a copy into present ones does.) */
+#ifndef SK_STORE_SLOT_H
+#define SK_STORE_SLOT_H
+
+#include "store/gen.h"
+
+struct sk_slot {
+    char *tmp_path; /* its name while it is no generation */
+    int fd;
+    uint8_t *map;
+    size_t size_bytes; /* of file and mapping */
+};
+
+/* Make root/slot-<rank>-<number>.tmp of this size, reserved, mapped and touched. A full disk is an error here and not a
+ * signal later. */
+int sk_slot_new(const char *root, int rank, int number, size_t size_bytes, struct sk_slot **out,
+                struct saikai_error *err);
+/* Another size, reserved and touched; the content is undefined. On failure the slot keeps its old size. */
+int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *err);
+/* Rename to the generation's file. */
+int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int rank, int sync,
+                   struct saikai_error *err);
+/* Take a generation's file back as a slot. */
+int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int rank,
+                   struct saikai_error *err);
+/* Unmap and close; with remove also delete the temporary file. NULL is accepted. */
+void sk_slot_free(struct sk_slot *s, int remove);
+/* Delete the slots that an earlier process of this rank left in root. */
+void sk_slot_clean(const char *root, int rank);
+
+#endif
