@@ -18,7 +18,8 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_compile_definitions(_GNU_SOURCE)
 # -ffp-contract=off: an encoder and a decoder must round alike.
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wshadow -ffp-contract=off)
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wall> $<$<COMPILE_LANGUAGE:C>:-Wextra>
+  $<$<COMPILE_LANGUAGE:C>:-Wno-unused-parameter> $<$<COMPILE_LANGUAGE:C>:-Wshadow> -ffp-contract=off)
 if(SAIKAI_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -21,7 +21,7 @@ static void test_defaults_parse(void **state)
         snprintf(name, sizeof name, "%s.%s", sk_config_key(i)->section, sk_config_key(i)->key);
         assert_int_equal(sk_config_set(c, name, sk_config_key(i)->standard, SK_FROM_API, "test", &err), 0);
     }
-    assert_int_equal(sk_config_int(c, "store.keep_local"), 2);
+    assert_int_equal(sk_config_int(c, "store.keep_local"), 1);
     assert_float_equal(sk_config_time(c, "run.node_timeout"), 4, 1e-9);
     assert_int_equal(sk_config_bool(c, "store.fsync"), 1);
     sk_config_free(c);

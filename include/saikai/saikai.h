@@ -1,0 +1,145 @@
+/* Saikai: keep an MPI program alive.
+ *
+ *     saikai_init(MPI_COMM_WORLD, NULL);
+ *     saikai_protect("u", u, SAIKAI_F64, 3, (size_t[]){nz, ny, nx});
+ *     long first = 0;
+ *     saikai_restart(&first);
+ *     for (long it = first; it < last; it++) {
+ *         step(u);
+ *         saikai_checkpoint(it + 1);
+ *     }
+ *     saikai_finalize();
+ *
+ * Functions return 0 (or a count, where it says so) or a negative SAIKAI_E… number; saikai_error_text() then has one
+ * sentence that names the file, the rank and what to do. The library does not abort or exit. Collective functions are
+ * called by all ranks of the communicator in the same order and give all of them the same verdict. One thread of the
+ * program calls Saikai. Sizes are in elements unless a name ends in _bytes. */
+#ifndef SAIKAI_SAIKAI_H
+#define SAIKAI_SAIKAI_H
+
+#include <saikai/codes.h>
+#include <saikai/version.h>
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(OPEN_MPI)
+#define SAIKAI_MPI_OF_HEADER "Open MPI"
+#elif defined(MPICH_VERSION)
+#define SAIKAI_MPI_OF_HEADER "MPICH"
+#else
+#define SAIKAI_MPI_OF_HEADER "other"
+#endif
+
+/* ---- begin and end ---- */
+
+/* Begin. Collective over comm (duplicated; after MPI_Init; MPI_THREAD_SINGLE is enough). config: "section.key=value"
+ * settings separated by ';' or newlines that go before environment and files, or NULL. Blocks for a few reductions and
+ * one small file. On failure nothing was begun, and every other function but the error texts returns SAIKAI_ESTATE.
+ * SAIKAI_EMPI: the program was compiled with the headers of one MPI and runs with the library of another, or was started
+ * by another MPI's mpirun. SAIKAI_ECONFIG, SAIKAI_EIO, SAIKAI_ENOSPC, SAIKAI_EAUTH: the sentence names file and remedy. */
+#define saikai_init(comm, config) saikai_init_checked((comm), (config), SAIKAI_MPI_OF_HEADER)
+int saikai_init_checked(MPI_Comm comm, const char *config, const char *mpi_of_header);
+
+/* End. Collective, before MPI_Finalize. Waits until what was captured is written, and marks the run as finished, so that
+ * the next start begins afresh (unless restart.mode=always). After saikai_should_stop() returned 1 the run is not
+ * marked: the next start resumes. */
+int saikai_finalize(void);
+
+/* ---- what survives ---- */
+
+/* Protect a variable: at a checkpoint its bytes are saved, at a restart they are put back. Local, but all ranks must
+ * protect the same names. data[dims[0]]…[dims[ndims-1]], C order, ndims 0 is a scalar; sizes may differ between ranks. The
+ * memory stays the program's and must stay where it is; a second call with the same name tells the new address or size. */
+int saikai_protect(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[]);
+
+/* Protect an array that the program allocates with malloc or realloc and that may move and change its length: *data and
+ * *count are looked at in each checkpoint; a restart reallocates *data and sets *count. An element is `width` values of
+ * type (1: plain array; 3: for example positions). data and count must stay valid until saikai_unprotect. */
+int saikai_protect_array(const char *name, void **data, size_t *count, size_t width, enum saikai_type type);
+
+/* Protect whatever the program serialises itself: write(f, arg) is called in each checkpoint, read(f, arg) at a restart;
+ * both return 0 for success. f is in memory: it is fast, seekable, and closed by the library. */
+int saikai_protect_stream(const char *name, int (*write)(FILE *f, void *arg), int (*read)(FILE *f, void *arg),
+                          void *arg);
+
+/* Forget a variable. SAIKAI_ENOENT: none of this name. */
+int saikai_unprotect(const char *name);
+
+/* ---- back ---- */
+
+/* Restore the newest generation that all ranks can read. Collective, once, after saikai_protect and before the first
+ * candidate. Returns 1 with *iteration, the number given to saikai_checkpoint when it was made; 0 (iteration untouched)
+ * when the program starts afresh. Damaged or incomplete generations are skipped for older ones, and it is said.
+ * SAIKAI_ECHANGED: a variable has another type or size; SAIKAI_ERANKS: another number of ranks wrote it; SAIKAI_EDAMAGED:
+ * there are generations but none can be used. After an error the protected variables are undefined. */
+int saikai_restart(long *iteration);
+
+/* Which candidate place the restored generation was made at; 0 also without one. */
+int saikai_restored_place(void);
+
+/* ---- candidates ---- */
+
+/* A place where a checkpoint may be made: all messages of the iterations so far are received, so that all ranks are
+ * consistent. Called by all ranks at the same places in the same order, with the number of the iteration (0 or more,
+ * growing). Returns 1 when a checkpoint was captured, 0 when nothing was due (a few nanoseconds), negative when this rank
+ * could not save: the generation before stays, the program may go on. Waits for no other rank; writing goes on behind. */
+int saikai_checkpoint(long iteration);
+
+/* The same for a loop with several places, 0 to 63; saikai_checkpoint is place 0. A checkpoint is made at whichever place
+ * is reached when it is due, and saikai_restored_place tells which. */
+int saikai_checkpoint_at(int place, long iteration);
+
+/* A checkpoint now, due or not. Collective in that all ranks call it. 1, or negative as above. */
+int saikai_checkpoint_now(long iteration);
+
+/* 1 when a scheduler's signal (schedule.stop_signals) or the launcher asked the program to end: the checkpoint has been
+ * made, leave the loop and call saikai_finalize. The same on all ranks after each candidate. */
+int saikai_should_stop(void);
+
+/* ---- programs that write their own checkpoint files ---- */
+
+/* As saikai_checkpoint, but the program does the writing: 1: write now and call saikai_checkpoint_end; 0: nothing is due. */
+int saikai_checkpoint_begin(long iteration);
+/* Where to write the file of this plain name (each rank its own), into path[size_bytes]. Between begin and end. */
+int saikai_file_path(const char *name, char *path, size_t size_bytes);
+/* The files are closed. ok 0: this rank's are not valid, the generation will not count. Files and protected variables
+ * become one generation. 0 or negative. */
+int saikai_checkpoint_end(int ok);
+/* After a restart: where the restored file of this name is. It is removed at saikai_finalize. SAIKAI_ENOENT: none. */
+int saikai_restored_file(const char *name, char *path, size_t size_bytes);
+
+/* ---- questions ---- */
+
+struct saikai_status {
+    long checkpoints;           /* captured by this rank */
+    long failed;                /* of these, not saved by this rank */
+    long complete_iteration;    /* newest generation that all ranks have, -1: none in this run */
+    long archived_iteration;    /* newest one in the prefix, -1: none in this run */
+    long advice_every;          /* candidates between two checkpoints by the model, 0: none yet */
+    double cost_seconds;        /* the program was held up by the last checkpoint */
+    double blocked_seconds;     /* … by all of them */
+    double failure_rate;        /* of all hosts in use, per second */
+    unsigned long long bytes;   /* of the last checkpoint of this rank */
+};
+/* What this rank knows. Local. size_bytes: sizeof(struct saikai_status), so that later versions may add fields. */
+int saikai_get_status(struct saikai_status *status, size_t size_bytes);
+
+/* Wait until every checkpoint captured so far is complete or has failed. Collective. 0, or SAIKAI_EIO … when the newest
+ * one could not be saved by all ranks. */
+int saikai_wait(void);
+
+/* The sentence of this thread's last error, "" after none; the name and text of a code. Static or thread's storage. */
+const char *saikai_error_text(void);
+const char *saikai_error_name(int code);
+const char *saikai_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,261 @@
+/* Candidates: is a checkpoint due here, and capturing it. */
+#include "lib/session.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The restored state computed its way to a candidate: this generation is good. */
+static void prove(struct sk_session *s)
+{
+    if (s->proven || !s->from.incarnation)
+        return;
+    s->proven = 1;
+    if (s->g->rank)
+        return;
+    struct saikai_error err = {0};
+    sk_state_untry(&s->state, s->from);
+    if (sk_state_save(sk_session_state_root(s), &s->state, &err))
+        sk_log(SK_LOG_WARN, "%s", err.text);
+}
+
+static void plan_next(struct sk_session *s)
+{
+    uint64_t t = s->due_tick;
+    if (s->poll_post_tick < t)
+        t = s->poll_post_tick;
+    if (s->poll_take_tick < t)
+        t = s->poll_take_tick;
+    s->next_tick = t;
+    s->next_iteration = s->every ? s->due_iteration : INT64_MAX;
+}
+
+static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
+{
+    if (iteration < 0 || iteration > SK_GEN_MAX_ITERATION)
+        return sk_fail(err, SAIKAI_EINVAL, "iteration %lld; 0 to %lld are possible", (long long)iteration,
+                       (long long)SK_GEN_MAX_ITERATION);
+    if (place > SK_GEN_MAX_PLACE)
+        return sk_fail(err, SAIKAI_EINVAL, "place %u; 0 to %d are possible", place, SK_GEN_MAX_PLACE);
+    if (s->in_files)
+        return sk_fail(err, SAIKAI_ESTATE, "saikai_checkpoint_end is missing before this candidate");
+    return 0;
+}
+
+int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
+{
+    int rc = check_call(s, place, iteration, err);
+    if (rc)
+        return rc;
+    s->tick++;
+    prove(s);
+    rc = sk_poll_step(s, err);
+    if (rc)
+        return rc;
+    int due = s->now_tick == s->tick || s->tick >= s->due_tick;
+    if (s->tick == 1 && !s->from.incarnation && sk_config_bool(s->config, "schedule.first"))
+        due = 1;
+    if (s->every) {
+        int64_t k = s->every;
+        due |= iteration != s->last_iteration && iteration % k == 0 && iteration > 0;
+        s->due_iteration = iteration - iteration % k + k;
+    }
+    s->last_iteration = iteration;
+    plan_next(s);
+    return due;
+}
+
+int sk_session_candidate(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
+{
+    int due = sk_session_due(s, place, iteration, err);
+    if (due <= 0)
+        return due;
+    int rc = sk_session_capture(s, place, iteration, err);
+    return rc ? rc : 1;
+}
+
+/* ---- files of the program ---- */
+
+static int work_dir(struct sk_session *s, char *out, struct saikai_error *err)
+{
+    return sk_io_path(out, PATH_MAX, err, "%s/work-%06d", s->local_root, s->g->rank);
+}
+
+int sk_session_file_path(struct sk_session *s, const char *name, char *out, size_t cap,
+                         struct saikai_error *err)
+{
+    char dir[PATH_MAX];
+    if (!s->in_files)
+        return sk_fail(err, SAIKAI_ESTATE, "files belong between saikai_checkpoint_begin and saikai_checkpoint_end");
+    if (!*name || strchr(name, '/') || *name == '.' || strlen(name) > SAIKAI_MAX_NAME)
+        return sk_fail(err, SAIKAI_EINVAL, "'%.60s' is no plain file name", name);
+    if (sk_vars_find(&s->vars, name))
+        return sk_fail(err, SAIKAI_EEXIST, "'%.60s' is the name of a protected variable", name);
+    int rc = work_dir(s, dir, err);
+    if (!rc)
+        rc = sk_io_mkdirs(dir, err);
+    return rc ? rc : sk_io_path(out, cap, err, "%s/%s", dir, name);
+}
+
+struct pieces {
+    struct sk_piece *p;
+    size_t count, cap, mapped_from;
+};
+
+static int add_file(struct pieces *l, const char *dir, const char *name, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    off_t size = 0;
+    void *map = NULL;
+    if (l->count == l->cap) {
+        size_t cap = l->cap + 16;
+        struct sk_piece *p = realloc(l->p, cap * sizeof *p);
+        if (!p)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for file '%.60s'", name);
+        l->p = p;
+        l->cap = cap;
+    }
+    int rc = sk_io_path(path, sizeof path, err, "%s/%s", dir, name);
+    int fd = rc ? rc : sk_io_open(path, O_RDONLY, 0, err);
+    if (fd < 0)
+        return fd;
+    rc = sk_io_size(fd, path, &size, err);
+    if (!rc)
+        rc = sk_io_map(fd, path, (size_t)size, 0, &map, err);
+    close(fd);
+    if (rc)
+        return rc;
+    struct sk_piece *p = &l->p[l->count++];
+    *p = (struct sk_piece){.type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_FILE, .dims = {(size_t)size},
+                           .data = map, .size_bytes = (size_t)size};
+    snprintf(p->name, sizeof p->name, "%s", name);
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct sk_piece *)a)->name, ((const struct sk_piece *)b)->name);
+}
+
+static int add_files(struct sk_session *s, struct pieces *l, struct saikai_error *err)
+{
+    char dir[PATH_MAX];
+    int rc = work_dir(s, dir, err);
+    if (rc)
+        return rc;
+    l->mapped_from = l->count;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; !rc && d && (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            rc = add_file(l, dir, e->d_name, err);
+    if (d)
+        closedir(d);
+    qsort(l->p + l->mapped_from, l->count - l->mapped_from, sizeof *l->p, by_name);
+    return rc;
+}
+
+static void free_pieces(struct pieces *l)
+{
+    for (size_t i = l->mapped_from; i < l->count; i++)
+        if (l->p[i].data)
+            munmap((void *)l->p[i].data, l->p[i].size_bytes);
+    free(l->p);
+}
+
+/* ---- capture ---- */
+
+static void copy_pieces(const struct pieces *l, const struct sk_skc_index *x, uint8_t *map)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->p[i].size_bytes)
+            memcpy(map + x->chunks[x->vars[i].first_chunk].offset, l->p[i].data, l->p[i].size_bytes);
+}
+
+static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct saikai_error *err)
+{
+    struct pieces l = {.count = s->vars.count, .cap = s->vars.count + 1};
+    struct sk_skc_index *index = NULL;
+    struct sk_slot *slot = NULL;
+    uint64_t bytes = 0;
+    l.mapped_from = l.count;
+    l.p = calloc(l.cap, sizeof *l.p);
+    int rc = l.p ? sk_vars_pieces(&s->vars, l.p, err)
+                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a checkpoint's description");
+    if (!rc && with_files)
+        rc = add_files(s, &l, err);
+    if (!rc)
+        rc = sk_container_layout(l.p, l.count, &index, &bytes, err);
+    if (!rc)
+        rc = sk_engine_acquire(s->engine, bytes, &slot, err);
+    if (rc) {
+        sk_skc_index_free(index);
+    } else {
+        copy_pieces(&l, index, slot->map);
+        struct sk_skc_header h = {
+            .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
+            .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
+        };
+        sk_engine_submit(s->engine, slot, s->seq, g, &h, index);
+        s->bytes_last = bytes;
+    }
+    sk_vars_release(&s->vars);
+    free_pieces(&l);
+    return rc;
+}
+
+/* Everything around a capture that all ranks do alike, whether it worked here or not. */
+static int take(struct sk_session *s, uint32_t place, int64_t iteration, int with_files, int valid,
+                struct saikai_error *err)
+{
+    double begun = with_files ? s->files_begun : sk_now();
+    struct sk_gen g = {s->incarnation, iteration, place};
+    int rc = valid ? 0 : sk_fail(err, SAIKAI_ESTATE, "the program says that its files are not valid");
+    s->seq++;
+    s->gen_of_seq[s->seq % 16] = g;
+    if (!rc)
+        rc = capture(s, g, with_files, err);
+    double spent = sk_now() - begun;
+    s->checkpoints++;
+    s->blocked_seconds += spent;
+    s->tick_paused += spent;
+    s->last_checkpoint_at = begun;
+    s->last_checkpoint_tick = s->tick;
+    if (s->due_tick != UINT64_MAX) {
+        int64_t next = sk_advice_next(s->advice.now, (int64_t)s->tick + 1);
+        s->due_tick = next == SK_ADVICE_NEVER ? UINT64_MAX : (uint64_t)next;
+    }
+    plan_next(s);
+    if (rc) {
+        s->failed++;
+        sk_error_prefix(err, "rank %d: iteration %lld is not saved (the generation before stays)", s->g->rank,
+                        (long long)iteration);
+        sk_log(SK_LOG_WARN, "%s", err ? err->text : "a checkpoint is not saved");
+    } else {
+        s->cost_seconds = spent;
+    }
+    return rc;
+}
+
+int sk_session_capture(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
+{
+    return take(s, place, iteration, 0, 1, err);
+}
+
+int sk_session_capture_files(struct sk_session *s, uint32_t place, int64_t iteration, int valid,
+                             struct saikai_error *err)
+{
+    char dir[PATH_MAX];
+    int rc = take(s, place, iteration, 1, valid, err);
+    if (!work_dir(s, dir, NULL))
+        sk_io_rmtree(dir, NULL);
+    return rc;
+}

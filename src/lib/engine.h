@@ -1,0 +1,58 @@
+/* The engine: what happens to a checkpoint after it was captured, off the application's path. Two threads of the rank:
+ * the committer seals captured slots and gives them their names in the local directory, retires old generations and keeps
+ * a slot ready; the archiver copies generations to the prefix. Neither calls MPI. All functions are local.
+ *
+ * Generations are numbered in the order of their capture (seq 1, 2, …), the same on all ranks. A generation is
+ * *committed* when this rank's file has its name, *complete* when the session has learnt that all ranks committed it
+ * (sk_engine_complete): only then do older ones go. */
+#ifndef SK_LIB_ENGINE_H
+#define SK_LIB_ENGINE_H
+
+#include "store/container.h"
+#include "store/slot.h"
+
+struct sk_engine;
+
+struct sk_engine_config {
+    const char *local_root;  /* where slots and generations live; may be the prefix itself */
+    const char *prefix_root; /* NULL: no archive */
+    int rank;
+    int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
+    int sync_local, sync_prefix; /* wait for the disk */
+};
+
+struct sk_engine_status {
+    int64_t committed_seq; /* newest that this rank has committed, 0: none */
+    int64_t archived_seq;  /* newest that this rank has in the prefix */
+    int archive_idle;      /* 1: the archiver has nothing to do */
+    int failures;          /* commits and archive copies that failed so far */
+    struct saikai_error last_error;
+};
+
+/* Copies the strings. */
+int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, struct saikai_error *err);
+/* Stop at once: what is being committed is finished, copies to the prefix are given up. NULL is accepted. */
+void sk_engine_free(struct sk_engine *e);
+
+/* Have a slot of this size ready soon. Does not block. */
+void sk_engine_prepare(struct sk_engine *e, size_t size_bytes);
+/* A slot to capture into. Blocks while one is being prepared, or while all are still being committed. */
+int sk_engine_acquire(struct sk_engine *e, size_t size_bytes, struct sk_slot **out,
+                      struct saikai_error *err);
+/* The slot is filled: seal and commit it. Takes over slot and index. Does not block. */
+void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
+                      const struct sk_skc_header *h, struct sk_skc_index *index);
+/* All ranks have committed seq: it counts, older ones beyond keep_local may go. */
+void sk_engine_complete(struct sk_engine *e, int64_t seq);
+/* Copy seq (complete, committed here) to the prefix. */
+void sk_engine_archive(struct sk_engine *e, int64_t seq);
+/* All ranks have seq in the prefix: older ones beyond keep_prefix may go. */
+void sk_engine_archived(struct sk_engine *e, int64_t seq);
+/* A generation of an earlier start that this one resumed from: counts as complete with seq 0. */
+void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix);
+
+void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
+/* Wait until nothing is left to do. */
+void sk_engine_drain(struct sk_engine *e);
+
+#endif

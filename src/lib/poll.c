@@ -1,0 +1,135 @@
+/* The exchange of the ranks: one non-blocking reduction at a time, started and taken up at agreed ticks. */
+#include "lib/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+static const uint64_t longest_span = 1u << 20;
+
+static double seconds_per_tick(const struct sk_session *s)
+{
+    uint64_t ticks = s->tick - s->tick_mark_count;
+    double t = sk_now() - s->tick_mark - s->tick_paused;
+    return ticks && t > 0 ? t / (double)ticks : 0;
+}
+
+static void post(struct sk_session *s)
+{
+    struct sk_engine_status st;
+    sk_engine_status(s->engine, &st);
+    unsigned requests = sk_requests_gather(s);
+    int archive = s->g->rank == 0 &&
+                  sk_now() - s->archived_at >= sk_config_time(s->config, "store.archive_interval");
+    int64_t *v = s->poll;
+    v[SK_POLL_MIN_COMMITTED] = st.committed_seq;
+    v[SK_POLL_MAX_COMMITTED] = -st.committed_seq;
+    v[SK_POLL_MIN_ARCHIVED] = st.archived_seq;
+    v[SK_POLL_MAX_ARCHIVED] = -st.archived_seq;
+    v[SK_POLL_MIN_IDLE] = st.archive_idle;
+    v[SK_POLL_MAX_REQUEST] = -(int64_t)requests;
+    v[SK_POLL_MAX_TICK_NS] = -(int64_t)(seconds_per_tick(s) * 1e9);
+    v[SK_POLL_MAX_COST_NS] = -(int64_t)(s->cost_seconds * 1e9);
+    v[SK_POLL_MAX_ARCHIVE] = -archive;
+    /* measure the next span afresh */
+    s->tick_mark = sk_now();
+    s->tick_mark_count = s->tick;
+    s->tick_paused = 0;
+    s->poll_take_tick = s->tick + s->poll_span;
+    s->poll_post_tick = UINT64_MAX;
+    s->poll_posted_at = s->tick_mark;
+}
+
+void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
+{
+    if (committed > s->complete_seq) {
+        struct sk_gen g = s->gen_of_seq[committed % 16];
+        s->complete_seq = committed;
+        sk_engine_complete(s->engine, committed);
+        if (s->page)
+            sk_keeper_page_complete(s->page, g.iteration);
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_DEBUG, "generation of iteration %lld is complete", (long long)g.iteration);
+    }
+    if (archived > s->archived_seq) {
+        s->archived_seq = archived;
+        sk_engine_archived(s->engine, archived);
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived",
+                   (long long)s->gen_of_seq[archived % 16].iteration);
+    }
+}
+
+/* All ranks decide alike: the arguments are results of the reduction. */
+static void consider_archiving(struct sk_session *s, int idle, int interval_passed)
+{
+    int64_t every = sk_config_int(s->config, "store.archive_every");
+    if (!*s->prefix_root || !idle || !interval_passed || !every || s->seq - s->complete_seq >= 16 ||
+        s->complete_seq <= s->archiving_seq)
+        return;
+    if (s->archiving_seq && s->complete_seq - s->archiving_seq < every)
+        return;
+    s->archiving_seq = s->complete_seq;
+    s->archived_at = sk_now();
+    sk_engine_archive(s->engine, s->complete_seq);
+}
+
+static void plan_span(struct sk_session *s, double tick_seconds)
+{
+    double poll = sk_config_time(s->config, "schedule.poll");
+    double span = tick_seconds > 0 ? poll / tick_seconds : 2 * (double)s->poll_span;
+    uint64_t limit = 4 * s->poll_span < longest_span ? 4 * s->poll_span : longest_span;
+    s->poll_span = span < 1 ? 1 : span > (double)limit ? limit : (uint64_t)span;
+}
+
+static void take_up(struct sk_session *s)
+{
+    const int64_t *v = s->poll;
+    double tick = (double)-v[SK_POLL_MAX_TICK_NS] * 1e-9, cost = (double)-v[SK_POLL_MAX_COST_NS] * 1e-9;
+    int64_t committed = v[SK_POLL_MIN_COMMITTED] == -v[SK_POLL_MAX_COMMITTED] ? v[SK_POLL_MIN_COMMITTED] : 0;
+    int64_t archived = v[SK_POLL_MIN_ARCHIVED] == -v[SK_POLL_MAX_ARCHIVED] ? v[SK_POLL_MIN_ARCHIVED] : 0;
+    sk_session_learn(s, committed, archived);
+    consider_archiving(s, v[SK_POLL_MIN_IDLE] != 0, v[SK_POLL_MAX_ARCHIVE] != 0);
+    int64_t request = -v[SK_POLL_MAX_REQUEST];
+    if (request)
+        s->now_tick = s->tick;
+    if (request & SK_REQUEST_STOP)
+        s->stop_agreed = 1;
+    if (cost > 0 && tick > 0 && !s->every &&
+        sk_advice_update(&s->advice, cost, tick, (int64_t)s->last_checkpoint_tick, (int64_t)s->tick + 1)) {
+        int64_t next = sk_advice_next(s->advice.now, (int64_t)s->tick + 1);
+        s->due_tick = next == SK_ADVICE_NEVER ? UINT64_MAX : (uint64_t)next;
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_INFO, "checkpoint every %lld candidates (%.3g s), cost %.3g s",
+                   (long long)s->advice.now.every, (double)s->advice.now.every * tick, cost);
+    }
+    plan_span(s, tick);
+}
+
+int sk_poll_step(struct sk_session *s, struct saikai_error *err)
+{
+    int rc = 0;
+    if (s->tick >= s->poll_take_tick) {
+        /* Started poll_span ticks ago by all ranks that are not further behind than that: this does not wait. */
+        rc = sk_group_wait(s->g, &s->poll_request);
+        if (rc)
+            return sk_fail(err, rc, "the ranks' exchange of measurements failed");
+        s->poll_take_tick = UINT64_MAX;
+        s->poll_post_tick = s->tick;
+        take_up(s);
+    }
+    if (s->tick >= s->poll_post_tick) {
+        post(s);
+        rc = sk_group_iallreduce(s->g, s->poll, SK_POLL_FIELDS, SK_OP_MIN, &s->poll_request);
+        if (rc)
+            return sk_fail(err, rc, "the ranks' exchange of measurements cannot start");
+    } else if (s->poll_request) {
+        int done; /* lets MPI make progress */
+        rc = sk_group_test(s->g, &s->poll_request, &done);
+    }
+    return rc;
+}
+
+void sk_poll_end(struct sk_session *s)
+{
+    sk_group_wait(s->g, &s->poll_request);
+}

@@ -1,0 +1,325 @@
+/* Restart: which generation all ranks can give, and reading it. */
+#include "lib/session.h"
+
+#include "base/io.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Keys of this rank's generations in both directories, newest first. */
+struct offer {
+    int64_t *key;
+    size_t count;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static int list_offers(struct sk_session *s, struct offer *o, struct saikai_error *err)
+{
+    const char *roots[2] = {s->local_root, s->prefix_root};
+    int rc = 0;
+    *o = (struct offer){0};
+    for (int i = 0; !rc && i < 2; i++) {
+        struct sk_gen_list l = {0};
+        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank, &l, err) : 0;
+        int64_t *p = rc ? NULL : realloc(o->key, (o->count + l.count + 1) * sizeof *p);
+        if (p)
+            o->key = p;
+        else if (!rc)
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations");
+        for (size_t k = 0; !rc && k < l.count; k++)
+            if (l.gen[k].incarnation >= s->first_incarnation)
+                o->key[o->count++] = sk_gen_key(l.gen[k]);
+        sk_gen_list_free(&l);
+    }
+    if (!rc)
+        qsort(o->key, o->count, sizeof *o->key, newest_first);
+    return rc;
+}
+
+static int64_t newest_up_to(const struct offer *o, int64_t bound)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->key[i] <= bound)
+            return o->key[i];
+    return 0;
+}
+
+/* The newest key <= bound that every rank has, 0: none. *seen: the newest that any rank has. */
+static int agree(struct sk_session *s, const struct offer *o, int64_t bound, int64_t *key, int64_t *seen)
+{
+    *seen = 0;
+    for (;;) {
+        int64_t mine = newest_up_to(o, bound), v[2] = {mine, -mine};
+        int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
+        if (rc)
+            return rc;
+        if (!*seen)
+            *seen = -v[1];
+        if (!v[0] || v[0] == -v[1]) {
+            *key = v[0];
+            return 0;
+        }
+        bound = v[0]; /* somebody has nothing newer */
+    }
+}
+
+static int check_identity(struct sk_session *s, const struct sk_container *c, struct sk_gen g,
+                          struct saikai_error *err)
+{
+    const struct sk_skc_header *h = &c->header;
+    if ((int)h->nranks != s->g->size)
+        return sk_fail(err, SAIKAI_ERANKS,
+                       "%s was written by %u ranks, this job has %d: start it with %u, or afresh with "
+                       "restart.mode=never",
+                       c->path, h->nranks, s->g->size, h->nranks);
+    if ((int)h->rank != s->g->rank || h->iteration != g.iteration || h->place != g.place ||
+        h->incarnation != g.incarnation)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s holds another generation or another rank's part", c->path);
+    return 0;
+}
+
+/* Files of the program that were saved with the generation go to a directory of their own. */
+static int unpack_files(struct sk_session *s, struct sk_container *c, struct saikai_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
+        const struct sk_skc_var *v = &c->index->vars[i];
+        char path[PATH_MAX];
+        if (v->kind != SK_SKC_FILE)
+            continue;
+        if (!*s->restored_files)
+            rc = sk_io_path(s->restored_files, sizeof s->restored_files, err, "%s/restored-%06d", s->local_root,
+                            s->g->rank);
+        if (!rc)
+            rc = sk_io_mkdirs(s->restored_files, err);
+        void *data = rc ? NULL : malloc(v->raw_bytes ? v->raw_bytes : 1);
+        if (!rc && !data)
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for file '%.60s' of %s", v->name, c->path);
+        if (!rc)
+            rc = sk_container_read(c, v, data, err);
+        if (!rc && strchr(v->name, '/'))
+            rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: '%.60s' is no file name", c->path, v->name);
+        if (!rc)
+            rc = sk_io_path(path, sizeof path, err, "%s/%s", s->restored_files, v->name);
+        if (!rc)
+            rc = sk_io_replace(path, data, v->raw_bytes, err);
+        free(data);
+    }
+    return rc;
+}
+
+static int read_container(struct sk_session *s, struct sk_container *c, struct sk_gen g,
+                          struct saikai_error *err)
+{
+    int rc = check_identity(s, c, g, err);
+    for (size_t i = 0; !rc && i < s->vars.count; i++)
+        rc = sk_var_restore(&s->vars.v[i], c, err);
+    if (!rc)
+        rc = unpack_files(s, c, err);
+    for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
+        if (c->index->vars[i].kind != SK_SKC_FILE && !sk_vars_find(&s->vars, c->index->vars[i].name))
+            sk_log(SK_LOG_WARN, "rank %d: %s has a variable '%s' that this program does not protect",
+                   s->g->rank, c->path, c->index->vars[i].name);
+    return rc;
+}
+
+/* This rank's part of g: the local copy, or the one in the prefix. */
+static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_id, struct saikai_error *err)
+{
+    const char *roots[2] = {s->local_root, s->prefix_root};
+    int rc = SAIKAI_ENOENT, apart = strcmp(s->local_root, s->prefix_root);
+    for (int i = 0; i < 1 + apart && i < 2; i++) {
+        char path[PATH_MAX];
+        struct sk_container *c = NULL;
+        struct saikai_error why = {0};
+        if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, &why) ||
+            access(path, F_OK))
+            continue;
+        int r = sk_container_open(path, &c, &why);
+        if (!r) {
+            r = read_container(s, c, g, &why);
+            *run_id = c->header.run_id;
+        }
+        sk_container_close(c);
+        if (!r)
+            return 0;
+        if (err)
+            *err = why;
+        rc = r;
+        if (r == SAIKAI_ECHANGED || r == SAIKAI_ERANKS)
+            break; /* another copy says the same */
+        sk_log(SK_LOG_WARN, "rank %d: %s%s", s->g->rank, why.text,
+               i == 0 && apart ? "; trying the copy in the prefix" : "");
+    }
+    return rc;
+}
+
+/* Rank 0 decides whether g may be tried once more, and counts the try before it begins. */
+static int may_try(struct sk_session *s, struct sk_gen g, int64_t *verdict, struct saikai_error *err)
+{
+    int rc = 0;
+    *verdict = 1;
+    if (s->g->rank == 0) {
+        int tries = sk_state_tries(&s->state, g);
+        if (tries >= (int)sk_config_int(s->config, "restart.tries")) {
+            sk_log(SK_LOG_WARN,
+                   "generation of iteration %lld failed to restart %d times: it is not tried again",
+                   (long long)g.iteration, tries);
+            *verdict = 0;
+        } else {
+            sk_state_try(&s->state, g);
+            rc = sk_state_save(sk_session_state_root(s), &s->state, err);
+        }
+    }
+    rc = sk_group_verdict(s->g, rc, err);
+    return rc ? rc : sk_group_bcast(s->g, verdict, sizeof *verdict, 0);
+}
+
+/* 1: restored; 0: not usable, try an older one; negative: give up. */
+static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_error *err)
+{
+    int64_t allowed;
+    uint64_t run_id = 0;
+    struct saikai_error why = {0};
+    int rc = may_try(s, g, &allowed, err);
+    if (rc || !allowed)
+        return rc;
+    int mine = read_generation(s, g, &run_id, &why);
+    int fatal = mine == SAIKAI_ECHANGED || mine == SAIKAI_ERANKS || mine == SAIKAI_ENOMEM;
+    int64_t v[4] = {mine, -fatal, (int64_t)(run_id >> 1), -(int64_t)(run_id >> 1)};
+    rc = sk_group_allreduce(s->g, v, 4, SK_OP_MIN);
+    if (rc)
+        return sk_fail(err, rc, "the ranks could not agree on a generation");
+    if (!v[0] && v[2] == -v[3])
+        return 1;
+    if (v[1]) { /* a wrong program or a wrong number of ranks is no reason to lose progress */
+        if (s->g->rank == 0) {
+            sk_state_untry(&s->state, g);
+            sk_state_save(sk_session_state_root(s), &s->state, NULL);
+        }
+        rc = sk_group_verdict(s->g, fatal ? mine : 0, &why);
+        if (err)
+            *err = why;
+        return rc;
+    }
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_WARN, "generation of iteration %lld is %s: trying the next older one",
+               (long long)g.iteration, v[0] ? "damaged" : "a mixture of two runs");
+    return 0;
+}
+
+/* A job with more ranks than wrote the generations finds nothing on some of them: say that, not "incomplete". */
+static int check_rank_count(struct sk_session *s, const struct offer *o, struct saikai_error *err)
+{
+    int rc = 0;
+    if (s->g->rank == 0 && o->count) {
+        struct sk_container *c = NULL;
+        char path[PATH_MAX];
+        struct sk_gen g = sk_gen_of_key(o->key[0]);
+        for (int i = 0; i < 2 && !c; i++) {
+            const char *root = i ? s->prefix_root : s->local_root;
+            if (*root && !sk_gen_file(root, g, 0, path, sizeof path, NULL))
+                sk_container_open(path, &c, NULL);
+        }
+        if (c)
+            rc = check_identity(s, c, g, err);
+        if (rc == SAIKAI_EDAMAGED)
+            rc = 0; /* found again, and handled, when it is read */
+        sk_container_close(c);
+    }
+    return sk_group_verdict(s->g, rc, err);
+}
+
+static void adopt(struct sk_session *s, struct sk_gen g)
+{
+    char path[PATH_MAX];
+    int in_local = !sk_gen_file(s->local_root, g, s->g->rank, path, sizeof path, NULL) && !access(path, F_OK);
+    int in_prefix = *s->prefix_root && !sk_gen_file(s->prefix_root, g, s->g->rank, path, sizeof path, NULL) &&
+                    !access(path, F_OK);
+    sk_engine_adopt(s->engine, g, in_local, in_prefix);
+    s->from = g;
+    s->last_iteration = g.iteration;
+    if (s->page)
+        atomic_store(&s->page->restored_iteration, g.iteration);
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_INFO, "resuming from iteration %lld (%s)", (long long)g.iteration,
+               in_local ? "node-local copy" : "copy in the prefix");
+}
+
+static int search(struct sk_session *s, const struct offer *o, int *restored, struct saikai_error *err)
+{
+    int64_t bound = INT64_MAX, key, seen;
+    int tried = 0;
+    for (;;) {
+        int rc = agree(s, o, bound, &key, &seen);
+        if (rc)
+            return sk_fail(err, rc, "the ranks could not agree on a generation");
+        if (!key)
+            break;
+        rc = try_generation(s, sk_gen_of_key(key), err);
+        if (rc < 0)
+            return rc;
+        if (rc) {
+            adopt(s, sk_gen_of_key(key));
+            *restored = 1;
+            return 0;
+        }
+        tried++;
+        bound = key - 1;
+    }
+    if (tried)
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "none of the %d complete generations in %s can be used; to begin afresh set "
+                       "restart.mode=never",
+                       tried, *s->prefix_root ? s->prefix_root : s->local_root);
+    if (seen && s->g->rank == 0)
+        sk_log(SK_LOG_WARN, "there are generations (newest: iteration %lld), but none of which every rank has its "
+                            "part: starting fresh",
+               (long long)sk_gen_of_key(seen).iteration);
+    return 0;
+}
+
+int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
+{
+    struct offer o;
+    int rc = s->restarted || s->tick ? sk_fail(err, SAIKAI_ESTATE,
+                                               "saikai_restart must be called once, before the first candidate")
+                                     : 0;
+    if (!rc)
+        rc = list_offers(s, &o, err);
+    else
+        o = (struct offer){0};
+    rc = sk_group_verdict(s->g, rc, err);
+    if (!rc)
+        rc = check_rank_count(s, &o, err);
+    int found = 0;
+    if (!rc)
+        rc = search(s, &o, &found, err);
+    free(o.key);
+    if (rc)
+        return rc;
+    s->restarted = 1;
+    if (found)
+        *iteration = s->from.iteration;
+    *restored = found;
+    return 0;
+}
+
+int sk_session_restored_file(struct sk_session *s, const char *name, char *out, size_t cap,
+                             struct saikai_error *err)
+{
+    if (!*s->restored_files || strchr(name, '/'))
+        return sk_fail(err, SAIKAI_ENOENT, "no file '%.60s' was restored", name);
+    int rc = sk_io_path(out, cap, err, "%s/%s", s->restored_files, name);
+    if (!rc && access(out, R_OK))
+        rc = sk_fail(err, SAIKAI_ENOENT, "no file '%.60s' was restored", name);
+    return rc;
+}

@@ -1,0 +1,145 @@
+/* A session: everything between saikai_init and saikai_finalize, over any group of ranks and without MPI. The public
+ * functions (api.c) are a thin skin around one session; tests run several in one process.
+ *
+ * How the ranks agree. Every rank calls the candidates in the same order; a *tick* counts them and is therefore the same
+ * number at the same place on all ranks. Ranks exchange measurements and requests by one non-blocking reduction at a time
+ * (poll.c): it is started at an agreed tick and its result taken up at an agreed later tick, about schedule.poll later.
+ * All decisions follow from results that are equal on all ranks, at ticks that are equal on all ranks: nothing else has
+ * to be negotiated, and every generation is complete unless writing failed. */
+#ifndef SK_LIB_SESSION_H
+#define SK_LIB_SESSION_H
+
+#include "base/config.h"
+#include "backbone/keeper_page.h"
+#include "group/group.h"
+#include "lib/engine.h"
+#include "lib/vars.h"
+#include "schedule/advice.h"
+#include "store/state.h"
+
+#include <limits.h>
+#include <signal.h>
+
+/* What one rank tells the others in a poll. Reduced by minimum; fields named max_… hold the negative of the value, so
+ * that the minimum is the maximum. */
+enum sk_poll_field {
+    SK_POLL_MIN_COMMITTED, /* newest generation committed here */
+    SK_POLL_MAX_COMMITTED,
+    SK_POLL_MIN_ARCHIVED, /* newest generation archived here */
+    SK_POLL_MAX_ARCHIVED,
+    SK_POLL_MIN_IDLE,    /* the archiver has nothing to do */
+    SK_POLL_MAX_REQUEST, /* SK_REQUEST_… bits: 0, 1 checkpoint, 3 checkpoint and stop */
+    SK_POLL_MAX_TICK_NS, /* measured time of a tick, without checkpoints */
+    SK_POLL_MAX_COST_NS, /* measured time a checkpoint held the program up */
+    SK_POLL_MAX_ARCHIVE, /* 1: rank 0 says that store.archive_interval has passed */
+    SK_POLL_FIELDS,
+};
+
+struct sk_session {
+    struct sk_group *g;
+    struct sk_config *config;
+    struct sk_keeper_page *page; /* NULL without a keeper */
+    struct sk_vars vars;
+    struct sk_engine *engine;
+    struct sk_state state; /* rank 0 only */
+    char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
+    char host[256];
+    uint64_t run_id;
+    uint32_t incarnation, first_incarnation;
+
+    /* candidates */
+    uint64_t tick, next_tick; /* the slow path is taken at next_tick … */
+    int64_t next_iteration;   /* … or at this iteration */
+    int64_t last_iteration;
+    uint64_t due_tick;    /* next checkpoint by advice, UINT64_MAX: none */
+    int64_t due_iteration; /* next checkpoint by schedule.every, INT64_MAX: none */
+    uint64_t now_tick;    /* a checkpoint was requested for this tick */
+    int every;
+    int stop_agreed; /* all ranks took a stop request up at the same tick */
+    int64_t seq;     /* of the newest generation captured */
+    int64_t complete_seq, archiving_seq, archived_seq;
+    struct sk_gen gen_of_seq[16]; /* of the newest ones, by seq % 16 */
+    int in_files; /* between checkpoint_begin and _end */
+    double files_begun; /* when the program began to write its files */
+
+    /* poll */
+    int64_t poll[SK_POLL_FIELDS];
+    struct sk_request *poll_request;
+    uint64_t poll_post_tick, poll_take_tick, poll_span;
+    double poll_posted_at;
+
+    /* measurements of this rank, and what was agreed */
+    double tick_mark, tick_paused; /* when measuring began; time spent in checkpoints since */
+    uint64_t tick_mark_count;
+    double cost_seconds;
+    double last_checkpoint_at, started_at, archived_at;
+    struct sk_advice_state advice; /* counted in ticks */
+    uint64_t last_checkpoint_tick;
+    int deadline_done;
+    double deadline; /* sk_now() at the end of the time slot, 0: none known */
+
+    /* restart */
+    int restarted;     /* saikai_restart was called */
+    struct sk_gen from; /* generation restored, incarnation 0: none */
+    int proven;        /* the restored generation got past the first candidate */
+    char restored_files[PATH_MAX];
+
+    /* statistics */
+    int64_t checkpoints, failed;
+    uint64_t bytes_last;
+    double blocked_seconds;
+};
+
+/* Collective over g (taken over, also on failure). Takes over config. */
+int sk_session_new(struct sk_group *g, struct sk_config *config, const char *program,
+                   struct sk_session **out, struct saikai_error *err);
+/* Collective: wait for what is being written, tell the store that the run ended, free. keep_going: the program was asked
+ * to stop and will be started again. */
+int sk_session_finalize(struct sk_session *s, struct saikai_error *err);
+/* Collective: wait until all that was captured is committed or has failed, and learn what is complete. */
+int sk_session_wait(struct sk_session *s, struct saikai_error *err);
+/* Local: free without agreement; what is not committed is lost. */
+void sk_session_abandon(struct sk_session *s);
+
+/* Collective: restore the newest generation that all ranks can give. *restored 1 and *iteration, or 0. */
+int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err);
+
+/* The slow path of a candidate; 1 captured, 0 nothing was due. */
+int sk_session_candidate(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err);
+/* 1 when a checkpoint is due at this candidate; counts the tick. For programs that write files. */
+int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err);
+/* Capture now, at this candidate (collective in the sense that all ranks call it). */
+int sk_session_capture(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err);
+/* A file checkpoint: files in the work directory are packed with the variables. valid 0: this rank's part failed. */
+int sk_session_capture_files(struct sk_session *s, uint32_t place, int64_t iteration, int valid,
+                             struct saikai_error *err);
+int sk_session_file_path(struct sk_session *s, const char *name, char *out, size_t cap,
+                         struct saikai_error *err);
+int sk_session_restored_file(struct sk_session *s, const char *name, char *out, size_t cap,
+                             struct saikai_error *err);
+
+static inline int sk_session_idle(struct sk_session *s, int64_t iteration)
+{
+    return s->tick + 1 < s->next_tick && iteration < s->next_iteration;
+}
+
+/* ---- parts shared by the files of a session ---- */
+
+/* Where the state file is. */
+const char *sk_session_state_root(const struct sk_session *s);
+
+/* poll.c: at a candidate, take up and start the exchange of the ranks when its tick has come. */
+int sk_poll_step(struct sk_session *s, struct saikai_error *err);
+/* Wait for the exchange under way, if any, and drop its result. */
+void sk_poll_end(struct sk_session *s);
+/* All ranks have committed and archived these generations (0: unknown). */
+void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived);
+
+/* requests.c: signals of the program that mean "checkpoint" and "checkpoint, then stop". Signal handlers are the
+ * process's: they are installed once, by the first session. */
+int sk_requests_install(const struct sk_config *c, struct saikai_error *err);
+void sk_requests_remove(void);
+/* The requests that this rank knows of and has not told yet: from signals, the keeper and the clock. */
+unsigned sk_requests_gather(struct sk_session *s);
+
+#endif

@@ -1,0 +1,214 @@
+#include "lib/vars.h"
+
+#include "base/types.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sk_var *sk_vars_find(struct sk_vars *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (!strcmp(l->v[i].name, name))
+            return &l->v[i];
+    return NULL;
+}
+
+static int check(const struct sk_var *v, struct saikai_error *err)
+{
+    size_t n;
+    if (!*v->name)
+        return sk_fail(err, SAIKAI_EINVAL, "a protected variable needs a name");
+    if (!sk_type_size(v->type))
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': type %d is none of Saikai's", v->name, v->type);
+    if (v->ndims < 0 || v->ndims > SAIKAI_MAX_DIMS)
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': %d dimensions; 0 to %d are possible", v->name,
+                       v->ndims, SAIKAI_MAX_DIMS);
+    if (sk_dims_count(v->ndims, v->dims, &n) || n > SIZE_MAX / sk_type_size(v->type))
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is larger than memory can be", v->name);
+    if ((v->form == SK_VAR_FIXED && n && !v->data) || (v->form == SK_VAR_ARRAY && (!v->pdata || !v->pcount)) ||
+        (v->form == SK_VAR_STREAM && (!v->write || !v->read)))
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': a pointer is NULL", v->name);
+    return 0;
+}
+
+int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *err)
+{
+    int rc = check(v, err);
+    if (rc)
+        return rc;
+    struct sk_var *old = sk_vars_find(l, v->name);
+    if (old) {
+        struct sk_bound bound = old->bound;
+        *old = *v;
+        old->bound = bound;
+        return 0;
+    }
+    if (l->count == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 16;
+        struct sk_var *p = realloc(l->v, cap * sizeof *p);
+        if (!p)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory to protect '%.60s'", v->name);
+        l->v = p;
+        l->cap = cap;
+    }
+    l->v[l->count++] = *v;
+    return 0;
+}
+
+int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err)
+{
+    struct sk_var *v = sk_vars_find(l, name);
+    if (!v)
+        return sk_fail(err, SAIKAI_ENOENT, "no variable '%.60s' is protected", name);
+    memmove(v, v + 1, (size_t)(l->v + --l->count - v) * sizeof *v);
+    return 0;
+}
+
+void sk_vars_free(struct sk_vars *l)
+{
+    sk_vars_release(l);
+    free(l->v);
+    *l = (struct sk_vars){0};
+}
+
+static int write_stream(struct sk_var *v, struct saikai_error *err)
+{
+    FILE *f = open_memstream(&v->text, &v->text_bytes);
+    if (!f)
+        return sk_fail_errno(err, errno, "variable '%.60s': no memory for its stream", v->name);
+    int rc = v->write(f, v->arg);
+    int bad = ferror(f);
+    if (fclose(f))
+        bad = 1;
+    if (rc)
+        return sk_fail(err, SAIKAI_ESTATE, "variable '%.60s': the program's writer returned %d", v->name, rc);
+    return bad ? sk_fail(err, SAIKAI_ENOMEM, "variable '%.60s': no memory for its stream", v->name) : 0;
+}
+
+static int array_piece(struct sk_var *v, struct sk_piece *p, struct saikai_error *err)
+{
+    size_t n;
+    p->dims[0] = *v->pcount;
+    p->data = *v->pdata;
+    if (sk_dims_count(p->ndims, p->dims, &n) || n > SIZE_MAX / sk_type_size(p->type) || (n && !p->data))
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': %zu elements at %p cannot be", v->name,
+                       *v->pcount, *v->pdata);
+    return 0;
+}
+
+int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *err)
+{
+    for (size_t i = 0; i < l->count; i++, p++) {
+        struct sk_var *v = &l->v[i];
+        size_t n;
+        int rc = 0;
+        *p = (struct sk_piece){.type = v->type, .ndims = v->ndims, .data = v->data};
+        memcpy(p->name, v->name, sizeof p->name);
+        memcpy(p->dims, v->dims, sizeof p->dims);
+        if (v->form == SK_VAR_ARRAY) {
+            rc = array_piece(v, p, err);
+        } else if (v->form == SK_VAR_STREAM) {
+            rc = write_stream(v, err);
+            p->kind = SK_SKC_STREAM;
+            p->ndims = 1;
+            p->dims[0] = v->text_bytes;
+            p->data = v->text;
+        }
+        if (rc)
+            return rc;
+        sk_dims_count(p->ndims, p->dims, &n);
+        p->size_bytes = n * sk_type_size(p->type);
+    }
+    return 0;
+}
+
+void sk_vars_release(struct sk_vars *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        free(l->v[i].text);
+        l->v[i].text = NULL;
+        l->v[i].text_bytes = 0;
+    }
+}
+
+static void show_dims(char out[96], const char *type, int ndims, const uint64_t *dims)
+{
+    int at = snprintf(out, 96, "%s", type);
+    for (int d = 0; d < ndims && at < 90; d++)
+        at += snprintf(out + at, 96 - (size_t)at, "%c%llu", d ? 'x' : ' ', (unsigned long long)dims[d]);
+}
+
+static int compare(const struct sk_var *v, const struct sk_skc_var *s, const char *path,
+                   struct saikai_error *err)
+{
+    int kind = v->form == SK_VAR_STREAM ? SK_SKC_STREAM : SK_SKC_MEMORY;
+    int same = s->type == v->type && s->kind == kind && (kind == SK_SKC_STREAM || s->ndims == v->ndims);
+    for (int d = v->form == SK_VAR_ARRAY; same && kind == SK_SKC_MEMORY && d < v->ndims; d++)
+        same = s->dims[d] == v->dims[d];
+    if (same)
+        return 0;
+    char was[96], is[96];
+    uint64_t dims[SAIKAI_MAX_DIMS];
+    for (int d = 0; d < v->ndims; d++)
+        dims[d] = v->dims[d];
+    show_dims(was, sk_type_name(s->type), s->ndims, s->dims);
+    show_dims(is, sk_type_name(v->type), v->ndims, dims);
+    return sk_fail(err, SAIKAI_ECHANGED,
+                   "variable '%.60s' is %s in this program but %s in %s: start with the program and input that wrote "
+                   "it, or afresh with restart.mode=never",
+                   v->name, is, was, path);
+}
+
+static int read_stream(struct sk_var *v, struct sk_container *c, const struct sk_skc_var *s,
+                       struct saikai_error *err)
+{
+    char *text = malloc(s->raw_bytes ? s->raw_bytes : 1);
+    if (!text)
+        return sk_fail(err, SAIKAI_ENOMEM, "variable '%.60s': no memory for its stream", v->name);
+    int rc = sk_container_read(c, s, text, err);
+    FILE *f = rc ? NULL : fmemopen(text, s->raw_bytes ? s->raw_bytes : 1, "r");
+    if (!rc && !f)
+        rc = sk_fail_errno(err, errno, "variable '%.60s': cannot open its stream", v->name);
+    int result = f ? v->read(f, v->arg) : 0;
+    if (f)
+        fclose(f);
+    free(text);
+    if (!rc && result)
+        rc = sk_fail(err, SAIKAI_ECHANGED, "variable '%.60s': the program's reader returned %d", v->name,
+                     result);
+    return rc;
+}
+
+int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error *err)
+{
+    const struct sk_skc_var *s = sk_skc_find(c->index, v->name);
+    if (!s)
+        return sk_fail(err, SAIKAI_ECHANGED,
+                       "%s has no variable '%.60s': start with the program that wrote it, or afresh with "
+                       "restart.mode=never",
+                       c->path, v->name);
+    int rc = compare(v, s, c->path, err);
+    if (rc)
+        return rc;
+    void *to = v->data;
+    if (v->form == SK_VAR_STREAM) {
+        rc = read_stream(v, c, s, err);
+    } else {
+        if (v->form == SK_VAR_ARRAY) {
+            to = *v->pdata;
+            if (s->dims[0] != *v->pcount) {
+                to = realloc(*v->pdata, s->raw_bytes ? s->raw_bytes : 1);
+                if (!to)
+                    return sk_fail(err, SAIKAI_ENOMEM, "no memory for the %llu bytes of '%.60s'",
+                                   (unsigned long long)s->raw_bytes, v->name);
+                *v->pdata = to;
+                *v->pcount = s->dims[0];
+            }
+        }
+        rc = sk_container_read(c, s, to, err);
+    }
+    v->restored = !rc;
+    return rc;
+}

@@ -1,0 +1,55 @@
+/* The variables a program protects: what each is, and where it lives now. Not thread-safe: the program's thread uses it. */
+#ifndef SK_LIB_VARS_H
+#define SK_LIB_VARS_H
+
+#include "base/error.h"
+#include "codec/codec.h"
+#include "store/container.h"
+
+#include <stdio.h>
+
+typedef int sk_stream_fn(FILE *f, void *arg);
+
+enum sk_var_form {
+    SK_VAR_FIXED,  /* data at a fixed address */
+    SK_VAR_ARRAY,  /* an allocated array that may move and grow: pointer and count are looked up each time */
+    SK_VAR_STREAM, /* the program writes and reads it itself, through a FILE */
+};
+
+struct sk_var {
+    char name[SAIKAI_MAX_NAME + 1];
+    enum sk_var_form form;
+    int type, ndims;
+    size_t dims[SAIKAI_MAX_DIMS];
+    void *data;
+    void **pdata;      /* ARRAY */
+    size_t *pcount;    /* ARRAY: elements of dims[1…]; dims[0] is not used */
+    sk_stream_fn *write, *read;
+    void *arg;
+    struct sk_bound bound;
+    int restored; /* 1: a restart gave it its content */
+    /* while a checkpoint is captured */
+    char *text; /* STREAM: what was written, freed by sk_vars_release */
+    size_t text_bytes;
+};
+
+struct sk_vars {
+    struct sk_var *v;
+    size_t count, cap;
+};
+
+/* Add, or replace the one of the same name (its bound stays). */
+int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *err);
+struct sk_var *sk_vars_find(struct sk_vars *l, const char *name);
+int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err);
+void sk_vars_free(struct sk_vars *l);
+
+/* What is to be saved now: one piece per variable into p[count]; streams are written to memory first. Release the memory
+ * of streams with sk_vars_release, also after a failure. */
+int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *err);
+void sk_vars_release(struct sk_vars *l);
+
+/* Restore a variable from a container: type and dimensions must agree (SAIKAI_ECHANGED), arrays are reallocated. */
+int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error *err);
+
+#endif
