@@ -1,0 +1,187 @@
+/* saikai compress: one array into a compressed file. */
+#include "cli/array_input.h"
+#include "cli/atomic_file.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/types.h"
+#include "base/units.h"
+#include "codec/bound.h"
+#include "codec/stream.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct output {
+    struct cli_atomic_file file;
+    struct cli_progress progress;
+    uint64_t written;
+};
+
+static int sink(void *arg, const void *data, size_t n, struct saikai_error *err)
+{
+    struct output *o = arg;
+    int rc = sk_io_write(o->file.fd, o->file.temporary, data, n, err);
+    o->written += n;
+    cli_progress_update(&o->progress, o->written);
+    return rc;
+}
+
+/* The bound as text; a lossy codec that was given none keeps none. */
+static const char *promise(const struct sk_stream_info *info, char *out, size_t cap)
+{
+    struct sk_chain c;
+    if (info->bound.kind == SK_BOUND_NONE && !sk_chain_parse(info->chain, &c, NULL) &&
+        !strcmp(c.step[0]->name, "haar"))
+        return "lossy without a bound";
+    return sk_bound_format(out, cap, &info->bound);
+}
+
+static void report(const char *in, const char *out, const struct sk_stream_info *info,
+                   double seconds, double error)
+{
+    char was[32], is[32], bound[48];
+    double ratio = info->encoded_bytes ? (double)info->raw_bytes / (double)info->encoded_bytes : 0;
+    printf("%s -> %s: %s, %s\n", in, out, info->chain, promise(info, bound, sizeof bound));
+    printf("  %s -> %s, %.2f times smaller, %.0f MB/s\n",
+           sk_format_size(was, sizeof was, info->raw_bytes),
+           sk_format_size(is, sizeof is, info->encoded_bytes), ratio,
+           seconds > 0 ? (double)info->raw_bytes / seconds / 1e6 : 0);
+    if (info->raw_pieces)
+        printf("  %llu of %llu pieces could not be made smaller and are kept as they are\n",
+               (unsigned long long)info->raw_pieces, (unsigned long long)info->pieces);
+    if (!isnan(error))
+        printf("  largest error: %.6g\n", error);
+}
+
+static int report_json(struct cli *cli, const struct sk_stream_info *info, double seconds)
+{
+    struct sk_json j = {0};
+    char bound[48];
+    sk_json_object(&j, NULL);
+    sk_json_text(&j, "codec", info->chain);
+    sk_json_text(&j, "type", sk_type_name(info->array.type));
+    sk_json_array(&j, "dims");
+    for (int i = 0; i < info->array.ndims; i++)
+        sk_json_uint(&j, NULL, info->array.dims[i]);
+    sk_json_end(&j);
+    sk_json_text(&j, "bound", promise(info, bound, sizeof bound));
+    sk_json_uint(&j, "original_bytes", info->raw_bytes);
+    sk_json_uint(&j, "compressed_bytes", info->encoded_bytes);
+    sk_json_uint(&j, "pieces", info->pieces);
+    sk_json_uint(&j, "pieces_kept_raw", info->raw_pieces);
+    sk_json_real(&j, "largest_error", info->max_error);
+    sk_json_real(&j, "seconds", seconds);
+    sk_json_end(&j);
+    return cli_print_json(cli, &j, CLI_OK);
+}
+
+/* The codec of a bound, and of a type when there is none: the first that this build has. */
+static const char *default_codec(const struct sk_array *a, const struct sk_bound *b)
+{
+    static const char *const floats[] = {"predict", "shuffle+zstd", "zstd", "gzip", "raw", NULL};
+    int real = sk_type_is_float(a->type);
+    if (b->kind != SK_BOUND_NONE && real)
+        return "wavelet";
+    for (const char *const *p = floats + !real; *p; p++) {
+        struct sk_chain c;
+        if (!sk_chain_parse(*p, &c, NULL) && sk_chain_takes(&c, a->type))
+            return *p;
+    }
+    return "raw";
+}
+
+static int compress(struct cli *cli, const struct cli_array *in, const char *codec,
+                    const struct sk_stream_options *opt, char **argv, int json, int quiet)
+{
+    struct saikai_error err = {0};
+    struct sk_stream_info info = {0};
+    struct output o = {0};
+    int rc = cli_atomic_begin(&o.file, argv[1], &err);
+    if (rc)
+        return cli_fail(cli, &err);
+    double begun = sk_now();
+    cli_progress_begin(&o.progress, "compressed bytes", 0);
+    rc = sk_stream_encode(codec, &in->array, in->data, opt, sink, &o, &info, &err);
+    cli_progress_end(&o.progress);
+    double seconds = sk_now() - begun;
+    if (!rc)
+        rc = cli_atomic_commit(&o.file, &err);
+    cli_atomic_abort(&o.file);
+    if (rc)
+        return cli_fail(cli, &err);
+    if (json)
+        return report_json(cli, &info, seconds);
+    if (!quiet)
+        report(argv[0], argv[1], &info, seconds, info.max_error);
+    return CLI_OK;
+}
+
+int cli_compress(struct cli *cli, int argc, char **argv)
+{
+    const char *codec = NULL, *parameter = NULL, *type = NULL, *dims = NULL, *bound = NULL;
+    int64_t level = 0, threads = 0;
+    uint64_t piece = 0;
+    int json = 0, quiet = 0, verify = 0;
+    const struct cli_option options[] = {
+        {'c', "codec", CLI_TEXT, &codec, "NAME", NULL,
+         "codec or chain such as zstd:19 or shuffle+zstd; default: the one for the type, with a "
+         "bound wavelet"},
+        {0, "parameter", CLI_TEXT, &parameter, "TEXT", NULL,
+         "the codec's own settings, such as n=128,quantiser=spike for haar"},
+        {'t', "type", CLI_TEXT, &type, "TYPE", NULL,
+         "what a raw file holds: f64, f32, i8 to i64, u8 to u64, c64, c128"},
+        {'d', "dims", CLI_TEXT, &dims, "DIMS", NULL,
+         "sizes of a raw file's array, slowest first, such as 84x34x34"},
+        {'b', "bound", CLI_TEXT, &bound, "BOUND", NULL,
+         "largest error allowed: abs:X, rel:X (of max - min), psnr:DECIBELS; without it a "
+         "lossless codec loses nothing, and haar keeps no bound"},
+        {'l', "level", CLI_INT, &level, "N", NULL, "the codec's level, 0: its default"},
+        {'j', "threads", CLI_INT, &threads, "N", NULL, "threads, 0: all processors"},
+        {0, "piece", CLI_SIZE, &piece, "SIZE", NULL,
+         "bytes of the array that are encoded at once; default: by its size"},
+        {0, "verify", CLI_FLAG, &verify, NULL, NULL,
+         "decode at once, compare, and record the largest error"},
+        {0, "json", CLI_FLAG, &json, NULL, NULL, "print what was done as JSON"},
+        {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
+        {0},
+    };
+    const struct cli_spec spec = {
+        .operands = "IN OUT",
+        .about = "Compresses the array in IN into OUT. IN is a raw file (say its --type and "
+                 "--dims) or a variable FILE:/name of an HDF5 or netCDF file. OUT is replaced at "
+                 "once when it is complete. 'saikai decompress' gives the array back.",
+        .min_operands = 2,
+        .max_operands = 2,
+        .options = options,
+    };
+    int rc = cli_parse(cli, &spec, &argc, &argv);
+    if (rc >= 0)
+        return rc;
+    struct saikai_error err = {0};
+    struct cli_array_hint hint = {.dims = dims};
+    struct sk_stream_options opt = {.piece_bytes = piece, .verify = verify, .what = argv[0]};
+    if (type && !(hint.type = sk_type_parse(type)))
+        return cli_usage(cli, "--type '%s' is none of f64, f32, i8 to i64, u8 to u64, c64, c128",
+                         type);
+    if (bound && sk_bound_parse(bound, &opt.codec.bound, &err))
+        return cli_usage(cli, "--%s", err.text);
+    if (level > 1000 || threads > 4096)
+        return cli_usage(cli, "--level or --threads is too large");
+    opt.codec.level = (int)level;
+    opt.codec.parameter = parameter;
+    opt.threads = (int)threads;
+    if (codec && !strncmp(codec, "haar", 4) && opt.codec.bound.kind != SK_BOUND_NONE)
+        return cli_usage(cli, "--codec haar keeps no bound: leave --bound out, or use wavelet");
+    struct cli_array in = {0};
+    if (cli_array_read(argv[0], &hint, &in, &err))
+        return cli_fail(cli, &err);
+    if (!codec)
+        codec = default_codec(&in.array, &opt.codec.bound);
+    rc = compress(cli, &in, codec, &opt, argv, json, quiet);
+    cli_array_free(&in);
+    return rc;
+}
