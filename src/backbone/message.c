@@ -1,0 +1,154 @@
+#include "backbone/message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAGIC = 0x31424b53 }; /* "SKB1" */
+
+static void put_progress(struct sk_buf *b, const struct sk_progress *p)
+{
+    sk_buf_put_u64(b, p->progress);
+    sk_buf_put_u64(b, (uint64_t)p->iteration);
+    sk_buf_put_u64(b, (uint64_t)p->complete_iteration);
+    sk_buf_put_u64(b, p->complete_count);
+    sk_buf_put_u64(b, (uint64_t)p->restored_iteration);
+    sk_buf_put_u32(b, p->state);
+}
+
+static void get_progress(struct sk_rd *r, struct sk_progress *p)
+{
+    p->progress = sk_rd_u64(r);
+    p->iteration = (int64_t)sk_rd_u64(r);
+    p->complete_iteration = (int64_t)sk_rd_u64(r);
+    p->complete_count = sk_rd_u64(r);
+    p->restored_iteration = (int64_t)sk_rd_u64(r);
+    p->state = sk_rd_u32(r);
+}
+
+void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
+{
+    sk_buf_put_u32(out, MAGIC);
+    sk_buf_put_u8(out, (uint8_t)m->kind);
+    sk_buf_put_u32(out, m->incarnation);
+    sk_buf_put_u32(out, m->rank);
+    switch (m->kind) {
+    case SK_MSG_HELLO:
+        sk_buf_put_str(out, m->host);
+        sk_buf_put_u32(out, m->pid);
+        break;
+    case SK_MSG_BEAT:
+        put_progress(out, &m->at);
+        break;
+    case SK_MSG_EXIT:
+        put_progress(out, &m->at);
+        sk_buf_put_u32(out, m->how);
+        sk_buf_put_u32(out, m->code);
+        sk_buf_put_u32(out, m->ordered);
+        break;
+    case SK_MSG_SIGNAL:
+    case SK_MSG_REQUEST:
+        sk_buf_put_u32(out, m->number);
+        break;
+    case SK_MSG_HEARD:
+    case SK_MSG_RELEASE:
+    case SK_MSG_KILL:
+    case SK_MSG_KINDS:
+        break;
+    }
+}
+
+int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct saikai_error *err)
+{
+    struct sk_rd r = sk_rd_init(data, n);
+    struct sk_message v = {0};
+    if (sk_rd_u32(&r) != MAGIC || r.bad)
+        return sk_fail(err, SAIKAI_EFORMAT,
+                       "a message of %zu bytes is of another version of Saikai", n);
+    unsigned kind = sk_rd_u8(&r);
+    v.kind = (enum sk_message_kind)kind;
+    v.incarnation = sk_rd_u32(&r);
+    v.rank = sk_rd_u32(&r);
+    switch (kind) {
+    case SK_MSG_HELLO:
+        sk_rd_str(&r, v.host, sizeof v.host);
+        v.pid = sk_rd_u32(&r);
+        break;
+    case SK_MSG_BEAT:
+        get_progress(&r, &v.at);
+        break;
+    case SK_MSG_EXIT:
+        get_progress(&r, &v.at);
+        v.how = sk_rd_u32(&r);
+        v.code = sk_rd_u32(&r);
+        v.ordered = sk_rd_u32(&r);
+        if (v.how > SK_EXIT_NO_START || v.code > 255 || v.ordered > 1)
+            r.bad = 1;
+        break;
+    case SK_MSG_SIGNAL:
+    case SK_MSG_REQUEST:
+        v.number = sk_rd_u32(&r);
+        break;
+    case SK_MSG_HEARD:
+    case SK_MSG_RELEASE:
+    case SK_MSG_KILL:
+        break;
+    default:
+        return sk_fail(err, SAIKAI_EFORMAT, "a message is of the unknown kind %u", kind);
+    }
+    if (r.bad || sk_rd_left(&r))
+        return sk_fail(err, SAIKAI_EFORMAT, "a message of kind %u and %zu bytes is malformed", kind,
+                       n);
+    *m = v;
+    return 0;
+}
+
+static void print_hex(const uint8_t key[32], char out[65])
+{
+    for (int i = 0; i < 32; i++)
+        snprintf(out + 2 * i, 3, "%02x", key[i]);
+}
+
+static int parse_hex(const char *text, uint8_t key[32])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 64; i++) {
+        const char *d = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!d)
+            return -1;
+        unsigned v = (unsigned)(d - digits);
+        key[i / 2] = (uint8_t)(i % 2 ? key[i / 2] << 4 | v : v);
+    }
+    return text[64] ? -1 : 0;
+}
+
+void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_TEXT_MAX])
+{
+    char server[65], client[65];
+    print_hex(s->server_public, server);
+    print_hex(s->client_secret, client);
+    snprintf(out, SK_LINK_TEXT_MAX, "1,%s,%s,%s,%s,%u,%u,%u,%u,%" PRIu64, s->endpoint, server,
+             client, s->rank_env, s->incarnation, s->heartbeat_ms, s->node_timeout_ms,
+             s->orphan_timeout_ms, s->remaining_ms);
+}
+
+int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct saikai_error *err)
+{
+    struct sk_link_settings v = {0};
+    char server[66], client[66];
+    int end = -1;
+    int n = sscanf(text,
+                   "1,%127[^, \t\n],%65[0-9a-f],%65[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%15" SCNu64
+                   "%n",
+                   v.endpoint, server, client, v.rank_env, &v.incarnation, &v.heartbeat_ms,
+                   &v.node_timeout_ms, &v.orphan_timeout_ms, &v.remaining_ms, &end);
+    if (n != 9 || end < 0 || text[end] || parse_hex(server, v.server_public) ||
+        parse_hex(client, v.client_secret) || !v.heartbeat_ms || !v.node_timeout_ms ||
+        !v.orphan_timeout_ms)
+        return sk_fail(
+            err, SAIKAI_EFORMAT,
+            "%s does not come from this release's `saikai run`: install both from the same release",
+            SK_LINK_ENV);
+    *s = v;
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* What a rank's keeper and `saikai run` tell each other: encoding and decoding, pure.
+ *
+ * Wire form (little-endian): u32 magic "SKB1", u8 kind, u32 incarnation, u32 rank, then the body of
+ * the kind, nothing after it. Both ends are of one release and one run, so there is one version:
+ * another magic is another version. */
+#ifndef SK_BACKBONE_MESSAGE_H
+#define SK_BACKBONE_MESSAGE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum sk_message_kind {
+    /* keeper → launcher */
+    SK_MSG_HELLO = 1, /* the program was started */
+    SK_MSG_BEAT,      /* the keeper lives; how far the program is */
+    SK_MSG_EXIT, /* the program is gone, and so is everything it started; repeated until answered */
+    /* launcher → keeper */
+    SK_MSG_HEARD,   /* answer to hello and beat: the launcher lives */
+    SK_MSG_RELEASE, /* answer to exit: leave */
+    SK_MSG_KILL,    /* kill the program now, report, leave; repeated until answered */
+    SK_MSG_SIGNAL,  /* pass a signal to the program */
+    SK_MSG_REQUEST, /* put request bits into the page shared with the library */
+    SK_MSG_KINDS
+};
+
+enum sk_exit_how {
+    SK_EXIT_CODE = 0,     /* exited with code */
+    SK_EXIT_SIGNAL = 1,   /* killed by signal number code */
+    SK_EXIT_NO_START = 2, /* could not be executed; code is the errno */
+};
+
+/* What the page shared with the library says; as sk_keeper_page. */
+struct sk_progress {
+    uint64_t progress;
+    int64_t iteration, complete_iteration;
+    uint64_t complete_count;
+    int64_t restored_iteration;
+    uint32_t state;
+};
+
+enum { SK_MSG_HOST_MAX = 255 };
+
+struct sk_message {
+    enum sk_message_kind kind;
+    uint32_t incarnation, rank;
+    char host[SK_MSG_HOST_MAX + 1]; /* hello: host name of the keeper */
+    uint32_t pid;                   /* hello: process id of the program on that host */
+    struct sk_progress at;          /* beat, exit */
+    uint32_t how;                   /* exit: enum sk_exit_how */
+    uint32_t code;                  /* exit */
+    uint32_t ordered;               /* exit: it was killed by order of the launcher */
+    uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request */
+};
+
+/* Append m to out; check sk_buf_ok. */
+void sk_message_encode(const struct sk_message *m, struct sk_buf *out);
+/* SAIKAI_EFORMAT when the bytes are no message; then *m is untouched. */
+int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct saikai_error *err);
+
+/* What a keeper has to know to reach its launcher; travels as the text of one environment variable
+ * that the keeper takes out of the program's environment. */
+#define SK_LINK_ENV "SAIKAI_KEEPER_LINK"
+struct sk_link_settings {
+    char endpoint[128];        /* "tcp://10.0.0.1:40000" */
+    uint8_t server_public[32]; /* CURVE: the launcher's public key */
+    uint8_t client_secret[32]; /* CURVE: the secret key that all keepers of this run share */
+    char rank_env[32];         /* variable in which the MPI's launcher leaves the rank */
+    uint32_t incarnation;
+    uint32_t heartbeat_ms, node_timeout_ms, orphan_timeout_ms;
+    uint64_t remaining_ms; /* of the job's time slot when this incarnation was started; 0: no limit
+                              known */
+};
+enum { SK_LINK_TEXT_MAX = 512 };
+
+/* Printable text without spaces, quotes or semicolons: launchers pass it on in many ways. */
+void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_TEXT_MAX]);
+/* SAIKAI_EFORMAT when the text is none of ours; then *s is untouched. */
+int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct saikai_error *err);
+
+#endif

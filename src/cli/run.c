@@ -1,0 +1,97 @@
+/* saikai run: start an MPI program, watch it, and start it again when it died. */
+#include "cli/cli.h"
+
+#include "base/log.h"
+#include "base/units.h"
+
+#include <stdio.h>
+
+#ifdef HAVE_ZMQ
+#include "recovery/job.h"
+
+enum { RUN_FAILED = 125 };
+
+/* An option that is a configuration key by another name. */
+static int set(struct cli *cli, const char *key, const char *option, const char *value)
+{
+    struct saikai_error err = {0};
+    if (value && sk_config_set(cli->config, key, value, SK_FROM_COMMAND_LINE, option, &err))
+        return cli_usage(cli, "%s", err.text);
+    return -1;
+}
+
+int cli_run(struct cli *cli, int argc, char **argv)
+{
+    int64_t ranks = 1, spares = 0;
+    int verbose = 0;
+    const char *hosts = NULL, *launcher = "auto", *time_limit = NULL, *hang = NULL;
+    const struct cli_option options[] = {
+        {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
+        {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
+         "hosts to run on, one 'host [slots=N]' a line (default: this host; under Slurm those of "
+         "the allocation)"},
+        {0, "spares", CLI_INT, &spares, "K", NULL,
+         "keep the last K of the hosts free to take the place of lost ones (default: 0)"},
+        {0, "launcher", CLI_CHOICE, &launcher, NULL, "auto|openmpi|mpich|srun",
+         "the MPI's own launcher; auto: srun under Slurm, else that of the MPI which the program "
+         "is linked with"},
+        {0, "time-limit", CLI_TEXT, &time_limit, "TIME", NULL,
+         "length of the job's time slot: a checkpoint is made before it ends, and no restart after "
+         "it"},
+        {0, "hang-timeout", CLI_TEXT, &hang, "TIME", NULL,
+         "restart the job when no rank reaches a candidate for this long (default: never)"},
+        {'v', "verbose", CLI_FLAG, &verbose, NULL, NULL, "say more about what happens"},
+        {0},
+    };
+    const struct cli_spec spec = {
+        .operands = "[--] PROGRAM [ARGUMENT...]",
+        .about = "Starts an MPI program, watches it, and starts it again from its newest "
+                 "checkpoint when a rank dies, a "
+                 "host is lost or the job hangs. The program must use Saikai to resume; others "
+                 "start from the beginning. "
+                 "Exit code: the program's own, 128+n for signal n, 126 or 127 when it cannot be "
+                 "executed, 125 when "
+                 "saikai run itself failed.",
+        .min_operands = 1,
+        .max_operands = -1,
+        .stop_at_operand = 1,
+        .options = options,
+    };
+    int rc = cli_parse(cli, &spec, &argc, &argv);
+    if (rc < 0)
+        rc = set(cli, "schedule.time_limit", "--time-limit", time_limit);
+    if (rc < 0)
+        rc = set(cli, "run.hang_timeout", "--hang-timeout", hang);
+    if (rc >= 0)
+        return rc;
+    if (ranks < 1 || ranks > 1 << 20)
+        return cli_usage(cli, "-n: '%lld' is no number of ranks from 1 to %d", (long long)ranks,
+                         1 << 20);
+    if (spares > 1 << 20)
+        return cli_usage(cli, "--spares: '%lld' is too many", (long long)spares);
+    struct saikai_error err = {0};
+    struct sk_job_options o = {
+        .n_ranks = (int)ranks,
+        .hosts_path = hosts,
+        .spares = (int)spares,
+        .launcher = launcher,
+        .program = argv,
+    };
+    sk_log_set(sk_log_stderr, NULL, verbose ? SK_LOG_INFO : SK_LOG_WARN);
+    rc = sk_job_run(&o, cli->config, &err);
+    if (rc >= 0)
+        return rc;
+    rc = cli_fail(cli, &err);
+    return rc == CLI_USAGE ? rc : RUN_FAILED;
+}
+
+#else
+
+int cli_run(struct cli *cli, int argc, char **argv)
+{
+    struct saikai_error err = {0};
+    sk_fail(&err, SAIKAI_ENOTSUP, "built without ZeroMQ: install libzmq3-dev and build again");
+    return cli_fail(cli, &err);
+}
+
+#endif

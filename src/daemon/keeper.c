@@ -1,0 +1,336 @@
+#include "daemon/keeper.h"
+
+#include "backbone/events.h"
+#include "backbone/keeper_page.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "recovery/family.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How often what needs an answer is said again, and how long a program killed by order waits for
+ * its answer. */
+static const double repeat_s = 0.1, ordered_linger_s = 1.0;
+/* How long the program's own children may take to die. */
+static const double family_s = 0.5;
+
+struct keeper {
+    const struct sk_link_settings *s;
+    uint32_t rank;
+    struct sk_link *link;
+    struct sk_keeper_page *page;
+    int page_fd, signals;
+    sigset_t old_mask;
+    pid_t parent, program;
+    double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
+    int gone, ordered, released;
+    int status;      /* of waitpid, when gone */
+    int start_errno; /* the program could not be executed */
+    double gone_at, next_report;
+};
+
+/* Which signal tells that the parent died: one that nobody sends for another reason. */
+static int parent_died(void)
+{
+    return SIGRTMAX - 1;
+}
+
+static int block_signals(struct keeper *k, struct saikai_error *err)
+{
+    static const int caught[] = {SIGCHLD, SIGTERM, SIGINT,   SIGHUP,  SIGQUIT,
+                                 SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM, SIGCONT};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        sigaddset(&set, caught[i]);
+    sigaddset(&set, parent_died());
+    sigprocmask(SIG_BLOCK, &set, &k->old_mask);
+    k->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return k->signals < 0 ? sk_fail_errno(err, errno, "cannot wait for signals") : 0;
+}
+
+/* In the child: become the program. Reports errno through the pipe when that fails. */
+static void become_program(const struct keeper *k, char **argv, int report)
+{
+    char fd[16];
+    setpgid(0, 0); /* a group of its own: what is sent to the keeper's group comes once, through the
+                      keeper */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(fd, sizeof fd, "%d", k->page_fd);
+    setenv(SK_KEEPER_FD_ENV, fd, 1);
+    unsetenv(SK_LINK_ENV); /* holds a secret key */
+    sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
+    execvp(argv[0], argv);
+    int e = errno;
+    if (write(report, &e, sizeof e) < 0)
+        _exit(SK_KEEPER_FAILED);
+    _exit(e == ENOENT ? 127 : 126);
+}
+
+static int start_program(struct keeper *k, char **argv, struct saikai_error *err)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC))
+        return sk_fail_errno(err, errno, "cannot start %s", argv[0]);
+    pid_t self = getpid();
+    k->program = fork();
+    if (k->program < 0) {
+        int e = errno;
+        close(report[0]);
+        close(report[1]);
+        return sk_fail_errno(err, e, "cannot start %s", argv[0]);
+    }
+    if (!k->program) {
+        if (getppid() != self)
+            _exit(SK_KEEPER_FAILED);
+        become_program(k, argv, report[1]);
+    }
+    setpgid(k->program,
+            k->program); /* also here: whoever comes first, a kill must reach the group */
+    close(report[1]);
+    if (read(report[0], &k->start_errno, sizeof k->start_errno) < 0)
+        k->start_errno = 0;
+    close(report[0]);
+    return 0;
+}
+
+/* The launcher's pipes must end when the program ends them: the keeper keeps stderr alone, for its
+ * own last words. */
+static void let_go_of_streams(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+static struct sk_message message(const struct keeper *k, enum sk_message_kind kind)
+{
+    struct sk_message m = {.kind = kind, .incarnation = k->s->incarnation, .rank = k->rank};
+    const struct sk_keeper_page *p = k->page;
+    m.at = (struct sk_progress){
+        .progress = atomic_load(&p->progress),
+        .iteration = atomic_load(&p->iteration),
+        .complete_count = atomic_load(&p->complete_count),
+        .complete_iteration = atomic_load(&p->complete_iteration),
+        .restored_iteration = atomic_load(&p->restored_iteration),
+        .state = atomic_load(&p->state),
+    };
+    return m;
+}
+
+static void say_hello(struct keeper *k)
+{
+    struct sk_message m = message(k, SK_MSG_HELLO);
+    if (gethostname(m.host, sizeof m.host - 1))
+        strcpy(m.host, "?");
+    m.pid = (uint32_t)k->program;
+    sk_link_send(k->link, &m);
+}
+
+static void report_exit(struct keeper *k, double now)
+{
+    struct sk_message m = message(k, SK_MSG_EXIT);
+    m.ordered = (uint32_t)k->ordered;
+    if (k->start_errno) {
+        m.how = SK_EXIT_NO_START;
+        m.code = (uint32_t)k->start_errno;
+    } else if (WIFSIGNALED(k->status)) {
+        m.how = SK_EXIT_SIGNAL;
+        m.code = (uint32_t)WTERMSIG(k->status);
+    } else {
+        m.code = (uint32_t)WEXITSTATUS(k->status);
+    }
+    sk_link_send(k->link, &m);
+    k->next_report = now + repeat_s;
+}
+
+static void reap(struct keeper *k, double now)
+{
+    siginfo_t info = {0};
+    if (!k->gone && !waitid(P_PID, (id_t)k->program, &info, WEXITED | WNOHANG | WNOWAIT) &&
+        info.si_pid) {
+        /* As long as the program has not been waited for, its process group is surely its own. */
+        sk_family_kill(k->program, family_s);
+        waitpid(k->program, &k->status, 0);
+        k->gone = 1;
+        k->gone_at = now;
+        report_exit(k, now);
+    }
+    if (k->gone)
+        sk_family_kill(0, 0);
+}
+
+static void kill_program(struct keeper *k)
+{
+    if (k->gone)
+        return;
+    k->ordered = 1;
+    sk_family_kill(k->program, family_s);
+}
+
+static void pass_signal(struct keeper *k, int number)
+{
+    if (!k->gone && number > 0 && number < SIGRTMAX && number != SIGCHLD)
+        kill(-k->program, number);
+}
+
+static void take_signals(struct keeper *k, double now)
+{
+    struct signalfd_siginfo info;
+    while (read(k->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int n = (int)info.ssi_signo;
+        if (n == SIGCHLD)
+            continue;
+        if (n != parent_died())
+            pass_signal(k, n);
+        else if (getppid() !=
+                 k->parent) { /* not merely the thread of the parent that had started us */
+            kill_program(k);
+            k->released = 1;
+        }
+    }
+    reap(k, now);
+}
+
+static void take_message(struct keeper *k, const struct sk_message *m, double now)
+{
+    switch (m->kind) {
+    case SK_MSG_RELEASE:
+        k->released = k->gone;
+        break;
+    case SK_MSG_KILL:
+        kill_program(k);
+        k->next_report = now; /* when it was gone already, the report was lost or crossed the order:
+                                 say it again */
+        break;
+    case SK_MSG_SIGNAL:
+        pass_signal(k, (int)m->number);
+        break;
+    case SK_MSG_REQUEST:
+        atomic_fetch_or(&k->page->requests, m->number);
+        break;
+    default:
+        break;
+    }
+}
+
+static void check_orphaned(struct keeper *k, double now)
+{
+    double silent = now - k->heard;
+    if (silent * 1000 < k->s->orphan_timeout_ms || k->gone)
+        return;
+    sk_log(SK_LOG_ERROR,
+           "rank %u has not heard `saikai run` at %s for %.0f s and ends (if it never did: set "
+           "run.address)",
+           k->rank, k->s->endpoint, silent);
+    kill_program(k);
+    k->released = 1;
+}
+
+/* 1: everything is done and said. */
+static int finished(const struct keeper *k, double now)
+{
+    if (!k->gone)
+        return 0;
+    return k->released || (k->ordered && now - k->gone_at > ordered_linger_s) ||
+           (now - k->heard) * 1000 > k->s->orphan_timeout_ms;
+}
+
+static void keep(struct keeper *k)
+{
+    double now = sk_now();
+    k->heard = k->next_beat = now;
+    say_hello(k);
+    reap(k, now);
+    while (!finished(k, now)) {
+        double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
+        struct sk_wait wait = {.fd = k->signals};
+        struct sk_message m;
+        sk_link_wait(k->link, &wait, 1, due > now ? due - now : 0);
+        now = sk_now();
+        take_signals(k, now);
+        while (sk_link_receive(k->link, &m)) {
+            k->heard = now;
+            take_message(k, &m, now);
+        }
+        reap(k, now);
+        if (k->gone && now >= k->next_report)
+            report_exit(k, now);
+        if (now >= k->next_beat) {
+            struct sk_message beat = message(k, SK_MSG_BEAT);
+            if ((now - k->heard) * 1000 > 1.5 * k->s->heartbeat_ms)
+                say_hello(k); /* the first may be lost, or we were cut off: say who we are */
+            sk_link_send(k->link, &beat);
+            k->next_beat = now + k->s->heartbeat_ms / 1000.0;
+        }
+        check_orphaned(k, now);
+    }
+}
+
+/* Die as the program died, without a second core file. */
+static int exit_alike(const struct keeper *k)
+{
+    if (k->start_errno)
+        return k->start_errno == ENOENT ? 127 : 126;
+    if (!WIFSIGNALED(k->status))
+        return WEXITSTATUS(k->status);
+    int n = WTERMSIG(k->status);
+    sigset_t set;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    signal(n, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, n);
+    kill(getpid(), n);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return 128 + n;
+}
+
+int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
+{
+    struct saikai_error err = {0};
+    struct keeper k = {.s = s, .rank = rank, .page_fd = -1, .signals = -1, .parent = getppid()};
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
+    int rc = block_signals(&k, &err);
+    if (!rc)
+        rc = sk_keeper_page_make(rank, s->incarnation, &k.page_fd, &k.page, &err);
+    if (rc)
+        goto out;
+    prctl(PR_SET_PDEATHSIG, parent_died());
+    if (getppid() != k.parent)
+        goto out;
+    if (s->remaining_ms)
+        k.page->deadline_ms = (int64_t)(sk_now() * 1000) + (int64_t)s->remaining_ms;
+    /* The program first: making the link takes longer than starting it. */
+    rc = start_program(&k, argv, &err);
+    if (rc)
+        goto out;
+    let_go_of_streams();
+    rc = sk_link_open(s, rank, &k.link, &err);
+    if (rc) {
+        sk_family_kill(k.program, family_s);
+        goto out;
+    }
+    keep(&k);
+out:
+    if (rc)
+        sk_log(SK_LOG_ERROR, "rank %u: %s", rank, err.text);
+    sk_link_close(k.link);
+    sk_keeper_page_unmap(k.page);
+    if (k.page_fd >= 0)
+        close(k.page_fd);
+    return rc || !k.program ? SK_KEEPER_FAILED : exit_alike(&k);
+}

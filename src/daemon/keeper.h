@@ -1,0 +1,20 @@
+/* The keeper of one rank: the parent of the application's process under `saikai run`.
+ *
+ * It starts the program with descriptors, environment and signals as it got them itself, so that
+ * the MPI launcher's connections reach the program; it knows at once when and how the program ended
+ * and tells the launcher; it kills the program and everything it started when the launcher says so,
+ * when the launcher has been silent for too long, or when its own parent is gone; and it exits as
+ * the program did. */
+#ifndef SK_DAEMON_KEEPER_H
+#define SK_DAEMON_KEEPER_H
+
+#include "backbone/message.h"
+
+enum { SK_KEEPER_FAILED = 125 };
+
+/* Run argv[0] with its arguments under the launcher that s names. Blocks until the program is gone
+ * and the launcher knows it. Returns the exit code for this process; does not return when the
+ * program was killed by a signal: then this process dies by the same signal. */
+int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv);
+
+#endif

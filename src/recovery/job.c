@@ -1,0 +1,260 @@
+#include "recovery/job.h"
+
+#include "backbone/events.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "recovery/family.h"
+#include "recovery/feed.h"
+#include "recovery/launcher.h"
+#include "recovery/process.h"
+#include "recovery/settings.h"
+#include "recovery/supervisor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct job {
+    const struct sk_job_options *o;
+    const struct sk_config *config;
+    const struct sk_launcher_ops *form;
+    enum sk_mpi mpi;
+    char launcher[PATH_MAX], keeper[PATH_MAX];
+    int has_hosts;
+    struct sk_hub *hub;
+    struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
+    struct sk_feed *feed;
+    struct sk_processes *launchers;
+    struct sk_supervisor *supervisor;
+    double deadline; /* 0: none */
+    int signals;
+    sigset_t old_mask;
+};
+
+/* ---- what the supervisor asks for ---- */
+
+static int start(void *arg, uint32_t incarnation, const struct sk_hosts *h, const int *seat,
+                 struct saikai_error *err)
+{
+    struct job *j = arg;
+    struct sk_command c = {.hosts_fd = -1};
+    char link[SK_LINK_TEXT_MAX];
+    int incomplete = 0;
+    struct sk_launch launch = {
+        .n_ranks = j->o->n_ranks,
+        .program = j->o->program,
+        .keeper = j->keeper,
+        .launcher = j->launcher,
+        .hosts = j->has_hosts ? h : NULL,
+        .seat = seat,
+        .extra = sk_config_text(j->config, "run.mpirun_args"),
+        .mpi = j->mpi,
+    };
+    j->link.incarnation = incarnation;
+    j->link.remaining_ms = 0;
+    if (j->deadline > 0) /* at least 1: 0 would mean no limit */
+        j->link.remaining_ms = (uint64_t)fmax(1, (j->deadline - sk_now()) * 1000);
+    sk_link_settings_print(&j->link, link);
+    sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
+    int rc = sk_command_build(j->form, &launch, &c, err);
+    int input = rc ? -1 : sk_feed_start(j->feed, &incomplete, err);
+    if (!rc && input < 0)
+        rc = input;
+    if (incomplete)
+        sk_log(SK_LOG_WARN, "standard input was too long to be kept: this start sees only its end");
+    if (!rc)
+        rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, err);
+    if (input >= 0)
+        close(input);
+    sk_command_free(&c);
+    explicit_bzero(link, sizeof link);
+    return rc;
+}
+
+static void abandon(void *arg, uint32_t incarnation, int urgent)
+{
+    struct job *j = arg;
+    sk_process_abandon(j->launchers, incarnation,
+                       urgent ? 0 : sk_config_time(j->config, "run.grace"), sk_now());
+}
+
+static void send_message(void *arg, const struct sk_message *m)
+{
+    struct job *j = arg;
+    sk_hub_send(j->hub, m);
+}
+
+static void say(void *arg, int level, const char *line)
+{
+    sk_log(level, "%s", line);
+}
+
+static const struct sk_supervisor_ops ops = {start, abandon, send_message, say};
+
+/* ---- what comes from outside ---- */
+
+static int is_listed(const char *list, int number)
+{
+    const char *name = sigabbrev_np(number);
+    size_t n = name ? strlen(name) : 0;
+    for (const char *p = list; n && *p; p += strcspn(p, ","), p += *p == ',') {
+        p += strspn(p, " ");
+        const char *q = strncmp(p, "SIG", 3) ? p : p + 3;
+        if (!strncmp(q, name, n) && (!q[n] || q[n] == ',' || q[n] == ' '))
+            return 1;
+    }
+    return 0;
+}
+
+static void take_signals(struct job *j, double now)
+{
+    struct signalfd_siginfo info;
+    while (read(j->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        int n = (int)info.ssi_signo;
+        if (n == SIGCHLD)
+            continue;
+        sk_log(SK_LOG_INFO, "passing signal %d (%s) to the ranks", n, sigabbrev_np(n));
+        sk_supervisor_signal(j->supervisor, n,
+                             is_listed(sk_config_text(j->config, "schedule.signals"), n),
+                             is_listed(sk_config_text(j->config, "schedule.stop_signals"), n), now);
+    }
+}
+
+static void note_ended(struct job *j, double now)
+{
+    uint32_t incarnation;
+    int status;
+    while (sk_process_ended(j->launchers, &incarnation, &status))
+        sk_supervisor_launcher_ended(j->supervisor, incarnation, status, now);
+}
+
+static void turn(struct job *j, double until)
+{
+    struct sk_wait waits[1 + SK_FEED_WAITS] = {{.fd = j->signals}};
+    struct sk_message m;
+    double now = sk_now();
+    sk_feed_waits(j->feed, waits + 1);
+    sk_hub_wait(j->hub, waits, 1 + SK_FEED_WAITS, until > now ? until - now : 0);
+    now = sk_now();
+    while (sk_hub_receive(j->hub, &m))
+        sk_supervisor_heard(j->supervisor, &m, now);
+    take_signals(j, now);
+    note_ended(j, now);
+    sk_process_tick(j->launchers, now);
+    sk_feed_pump(j->feed, waits + 1);
+}
+
+static int loop(struct job *j)
+{
+    int code;
+    sk_supervisor_start(j->supervisor, sk_now());
+    while (!sk_supervisor_ended(j->supervisor, &code)) {
+        turn(j, fmin(sk_supervisor_next(j->supervisor, sk_now()), sk_process_next(j->launchers)));
+        sk_supervisor_tick(j->supervisor, sk_now());
+    }
+    /* The launchers still have the ranks' last words to pass on, and their own files to remove. */
+    while (sk_process_count(j->launchers))
+        turn(j, fmin(sk_now() + 1, sk_process_next(j->launchers)));
+    return code;
+}
+
+/* ---- beginning ---- */
+
+static int block_signals(struct job *j, struct saikai_error *err)
+{
+    static const int caught[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+        sigaddset(&set, caught[i]);
+    sigprocmask(SIG_BLOCK, &set, &j->old_mask);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTIN, SIG_IGN);
+    signal(SIGTSTP, SIG_IGN); /* keepers that hear nothing would end the job */
+    j->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return j->signals < 0 ? sk_fail_errno(err, errno, "cannot wait for signals") : 0;
+}
+
+static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error *err)
+{
+    char address[64] = "127.0.0.1";
+    const char *told = sk_config_text(j->config, "run.address");
+    int rc = 0;
+    if (*told)
+        snprintf(address, sizeof address, "%s", told);
+    else if (j->has_hosts)
+        rc = sk_address_towards(h->host[0].name, address, err);
+    if (rc)
+        return rc;
+    int everywhere = j->has_hosts && !strchr(address, ':');
+    rc = sk_hub_open(everywhere ? "0.0.0.0" : address,
+                     sk_config_time(j->config, "run.node_timeout"), &j->hub, err);
+    return rc ? rc : sk_hub_settings(j->hub, address, &j->link, err);
+}
+
+static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
+{
+    int rc = sk_launcher_choose(j->o->launcher, j->o->program[0], &j->form, &j->mpi, err);
+    if (!rc)
+        rc = sk_launcher_find(j->form, sk_config_text(j->config, "run.mpirun"), j->launcher,
+                              sizeof j->launcher, err);
+    if (!rc)
+        rc = sk_find_keeper(j->config, j->keeper, sizeof j->keeper, err);
+    if (!rc)
+        rc = sk_job_hosts(j->o, j->form == &sk_launcher_srun, h, &j->has_hosts, err);
+    if (rc)
+        return rc;
+    *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);
+    j->feed = sk_feed_new(STDIN_FILENO);
+    j->launchers = sk_processes_new();
+    if (!*seat || !j->feed || !j->launchers)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
+    rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
+    return rc ? rc : open_hub(j, h, err);
+}
+
+int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
+               struct saikai_error *err)
+{
+    struct job j = {.o = o, .config = config, .signals = -1};
+    struct sk_hosts hosts = {0};
+    int *seat = NULL, code = -1;
+    struct sk_supervisor_config sc;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    int rc = prepare(&j, &hosts, &seat, err);
+    if (!rc)
+        rc = sk_export_settings(config, err);
+    if (!rc)
+        rc = block_signals(&j, err);
+    if (rc)
+        goto out;
+    j.deadline = sk_job_deadline(config);
+    sk_job_settings(o, config, j.deadline, &sc, &j.link);
+    snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
+    j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
+    seat = NULL;
+    if (!j.supervisor) {
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", o->n_ranks);
+        goto out;
+    }
+    code = loop(&j);
+out:
+    sk_family_kill(0, 2);
+    sk_supervisor_free(j.supervisor);
+    sk_processes_free(j.launchers);
+    sk_hub_close(j.hub);
+    sk_feed_free(j.feed);
+    sk_hosts_free(&hosts);
+    free(seat);
+    if (j.signals >= 0)
+        close(j.signals);
+    explicit_bzero(&j.link, sizeof j.link);
+    return rc ? rc : code;
+}

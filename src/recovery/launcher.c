@@ -1,0 +1,191 @@
+#include "recovery/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct sk_launcher_ops *const forms[] = {&sk_launcher_openmpi, &sk_launcher_mpich,
+                                                      &sk_launcher_srun};
+
+int sk_find_program(const char *name, char *out, size_t cap)
+{
+    struct stat st;
+    if (strchr(name, '/')) {
+        if (stat(name, &st))
+            return errno;
+        snprintf(out, cap, "%s", name);
+        return S_ISDIR(st.st_mode) || access(name, X_OK) ? EACCES : 0;
+    }
+    const char *path = getenv("PATH");
+    int found = ENOENT;
+    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p;
+         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+        int n = (int)strcspn(p, ":");
+        char full[PATH_MAX];
+        if (snprintf(full, sizeof full, "%.*s/%s", n ? n : 1, n ? p : ".", name) >=
+                (int)sizeof full ||
+            stat(full, &st) || S_ISDIR(st.st_mode))
+            continue;
+        if (!access(full, X_OK)) {
+            snprintf(out, cap, "%s", full);
+            return 0;
+        }
+        found = EACCES;
+    }
+    return found;
+}
+
+int sk_launcher_choose(const char *name, const char *program, const struct sk_launcher_ops **ops,
+                       enum sk_mpi *mpi, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    *mpi = sk_find_program(program, path, sizeof path) ? SK_MPI_UNKNOWN : sk_mpi_of_program(path);
+    if (strcmp(name, "auto")) {
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+            if (!strcmp(name, forms[i]->name)) {
+                *ops = forms[i];
+                return 0;
+            }
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "there is no launcher '%.60s': auto, openmpi, mpich or srun", name);
+    }
+    if (getenv("SLURM_JOB_ID") && !sk_find_program("srun", path, sizeof path))
+        *ops = &sk_launcher_srun;
+    else
+        *ops = *mpi == SK_MPI_MPICH ? &sk_launcher_mpich : &sk_launcher_openmpi;
+    return 0;
+}
+
+int sk_launcher_find(const struct sk_launcher_ops *ops, const char *wanted, char *path, size_t cap,
+                     struct saikai_error *err)
+{
+    if (*wanted) {
+        int e = sk_find_program(wanted, path, cap);
+        return e ? sk_fail_errno(err, e, "the launcher '%.200s' (run.mpirun) cannot be executed",
+                                 wanted)
+                 : 0;
+    }
+    for (int i = 0; ops->programs[i]; i++)
+        if (!sk_find_program(ops->programs[i], path, cap))
+            return 0;
+    return sk_fail(err, SAIKAI_ENOENT,
+                   "no launcher of %s was found (%s): install it, or name it with run.mpirun",
+                   ops->name, ops->programs[0]);
+}
+
+/* ---- commands ---- */
+
+static void append(char ***list, int *n, int *failed, char *text)
+{
+    char **p = text ? realloc(*list, sizeof *p * (size_t)(*n + 2)) : NULL;
+    if (!p) {
+        free(text);
+        *failed = 1;
+        return;
+    }
+    p[(*n)++] = text;
+    p[*n] = NULL;
+    *list = p;
+}
+
+static char *format(const char *fmt, va_list ap)
+{
+    char *text = NULL;
+    return vasprintf(&text, fmt, ap) < 0 ? NULL : text;
+}
+
+void sk_command_add(struct sk_command *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    append(&c->argv, &c->n, &c->failed, format(fmt, ap));
+    va_end(ap);
+}
+
+void sk_command_set(struct sk_command *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    append(&c->env, &c->n_env, &c->failed, format(fmt, ap));
+    va_end(ap);
+}
+
+static void free_list(char **list)
+{
+    for (char **p = list; p && *p; p++)
+        free(*p);
+    free(list);
+}
+
+void sk_command_free(struct sk_command *c)
+{
+    free_list(c->argv);
+    free_list(c->env);
+    if (c->hosts_fd >= 0)
+        close(c->hosts_fd);
+    *c = (struct sk_command){.hosts_fd = -1};
+}
+
+int sk_command_hosts(struct sk_command *c, const char *text, char path[32],
+                     struct saikai_error *err)
+{
+    c->hosts_fd = memfd_create("saikai-hosts", 0);
+    size_t n = strlen(text);
+    if (c->hosts_fd < 0 || write(c->hosts_fd, text, n) != (ssize_t)n)
+        return sk_fail_errno(err, errno, "cannot write the list of hosts for the launcher");
+    snprintf(path, 32, "/proc/self/fd/%d", c->hosts_fd);
+    return 0;
+}
+
+/* Split text into arguments: white space separates, single and double quotes keep together. */
+static int add_extra(struct sk_command *c, const char *text, struct saikai_error *err)
+{
+    char word[4096];
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        int any = 0;
+        while (*p == ' ' || *p == '\t')
+            p++;
+        for (char quote = 0; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
+            if (quote ? *p == quote : *p == '\'' || *p == '"') {
+                quote = quote ? 0 : *p;
+                any = 1;
+                if (quote && !strchr(p + 1, quote))
+                    return sk_fail(err, SAIKAI_ECONFIG,
+                                   "run.mpirun_args: a quote is not closed: %.200s", text);
+            } else if (n + 1 < sizeof word) {
+                word[n++] = *p;
+            }
+        }
+        word[n] = 0;
+        if (n || any)
+            sk_command_add(c, "%s", word);
+    }
+    return 0;
+}
+
+int sk_command_build(const struct sk_launcher_ops *ops, const struct sk_launch *l,
+                     struct sk_command *c, struct saikai_error *err)
+{
+    sk_command_add(c, "%s", l->launcher);
+    sk_command_add(c, "-n");
+    sk_command_add(c, "%d", l->n_ranks);
+    int rc = ops->build(l, c, err);
+    if (!rc)
+        rc = add_extra(c, l->extra, err);
+    sk_command_add(c, "%s", l->keeper);
+    sk_command_add(c, "rank");
+    sk_command_add(c, "--");
+    for (char *const *p = l->program; *p; p++)
+        sk_command_add(c, "%s", *p);
+    if (!rc && c->failed)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the launcher's command line");
+    return rc;
+}

@@ -1,0 +1,116 @@
+/* Which MPI a program is linked with: the names of its shared libraries, read from the ELF file. */
+#include "recovery/launcher.h"
+
+#include "base/io.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct image {
+    const uint8_t *data;
+    size_t n;
+};
+
+static const void *at(const struct image *f, uint64_t offset, uint64_t bytes)
+{
+    return offset > f->n || bytes > f->n - offset ? NULL : f->data + offset;
+}
+
+static enum sk_mpi mpi_of_library(const char *name)
+{
+    if (!strncmp(name, "libmpich", 8) || !strncmp(name, "libmpi.so.12", 12))
+        return SK_MPI_MPICH; /* libmpi.so.12 is the common name of MPICH's family */
+    if (!strncmp(name, "libmpi.so", 9) || !strncmp(name, "libmpi_mpifh.so", 15) ||
+        !strncmp(name, "libmpi_usempi", 13) || !strncmp(name, "libmpi_cxx.so", 13))
+        return SK_MPI_OPENMPI;
+    if (!strncmp(name, "libsaikai-mpich", 15))
+        return SK_MPI_MPICH;
+    if (!strncmp(name, "libsaikai-openmpi", 17))
+        return SK_MPI_OPENMPI;
+    return SK_MPI_UNKNOWN;
+}
+
+/* Offset in the file of a virtual address. */
+static int offset_of(const struct image *f, const Elf64_Ehdr *h, uint64_t address, uint64_t *offset)
+{
+    for (int i = 0; i < h->e_phnum; i++) {
+        Elf64_Phdr p;
+        const void *raw = at(f, h->e_phoff + (uint64_t)i * sizeof p, sizeof p);
+        if (!raw)
+            return -1;
+        memcpy(&p, raw, sizeof p);
+        if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz) {
+            *offset = address - p.p_vaddr + p.p_offset;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static enum sk_mpi scan_dynamic(const struct image *f, const Elf64_Ehdr *h,
+                                const Elf64_Phdr *dynamic)
+{
+    uint64_t n = dynamic->p_filesz / sizeof(Elf64_Dyn), strings = 0;
+    const uint8_t *raw = at(f, dynamic->p_offset, n * sizeof(Elf64_Dyn));
+    Elf64_Dyn d;
+    for (uint64_t i = 0; raw && i < n; i++) {
+        memcpy(&d, raw + i * sizeof d, sizeof d);
+        if (d.d_tag == DT_STRTAB && offset_of(f, h, d.d_un.d_ptr, &strings))
+            return SK_MPI_UNKNOWN;
+    }
+    for (uint64_t i = 0; raw && strings && i < n; i++) {
+        memcpy(&d, raw + i * sizeof d, sizeof d);
+        if (d.d_tag == DT_NULL)
+            break;
+        if (d.d_tag != DT_NEEDED || strings > f->n || d.d_un.d_val > f->n - strings)
+            continue;
+        const char *name = at(f, strings + d.d_un.d_val, 1);
+        if (!name || !memchr(name, 0, f->n - (size_t)((const uint8_t *)name - f->data)))
+            continue;
+        enum sk_mpi mpi = mpi_of_library(name);
+        if (mpi)
+            return mpi;
+    }
+    return SK_MPI_UNKNOWN;
+}
+
+static enum sk_mpi scan(const struct image *f)
+{
+    Elf64_Ehdr h;
+    if (f->n < sizeof h)
+        return SK_MPI_UNKNOWN;
+    memcpy(&h, f->data, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_phentsize != sizeof(Elf64_Phdr))
+        return SK_MPI_UNKNOWN;
+    for (int i = 0; i < h.e_phnum; i++) {
+        Elf64_Phdr p;
+        const void *raw = at(f, h.e_phoff + (uint64_t)i * sizeof p, sizeof p);
+        if (!raw)
+            return SK_MPI_UNKNOWN;
+        memcpy(&p, raw, sizeof p);
+        if (p.p_type == PT_DYNAMIC)
+            return scan_dynamic(f, &h, &p);
+    }
+    return SK_MPI_UNKNOWN;
+}
+
+enum sk_mpi sk_mpi_of_program(const char *path)
+{
+    off_t size;
+    void *data = NULL;
+    int fd = sk_io_open(path, O_RDONLY, 0, NULL);
+    if (fd < 0)
+        return SK_MPI_UNKNOWN;
+    enum sk_mpi mpi = SK_MPI_UNKNOWN;
+    if (!sk_io_size(fd, path, &size, NULL) && size > 0 &&
+        !sk_io_map(fd, path, (size_t)size, 0, &data, NULL)) {
+        mpi = scan(&(struct image){data, (size_t)size});
+        munmap(data, (size_t)size);
+    }
+    close(fd);
+    return mpi;
+}

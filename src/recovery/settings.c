@@ -1,0 +1,126 @@
+#include "recovery/settings.h"
+
+#include "base/clock.h"
+#include "recovery/launcher.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint32_t milliseconds(double s, uint32_t least)
+{
+    double ms = s * 1000;
+    return ms < least ? least : ms > 999999999 ? 999999999 : (uint32_t)ms;
+}
+
+void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline,
+                     struct sk_supervisor_config *s, struct sk_link_settings *link)
+{
+    link->heartbeat_ms = milliseconds(sk_config_time(c, "run.heartbeat"), 10);
+    link->node_timeout_ms = milliseconds(sk_config_time(c, "run.node_timeout"), 100);
+    link->orphan_timeout_ms = milliseconds(sk_config_time(c, "run.orphan_timeout"), 1000);
+    *s = (struct sk_supervisor_config){
+        .detector =
+            {
+                .n_ranks = o->n_ranks,
+                .heartbeat_s = link->heartbeat_ms / 1000.0,
+                .node_timeout_s = link->node_timeout_ms / 1000.0,
+                .hang_timeout_s = sk_config_time(c, "run.hang_timeout"),
+                .start_timeout_s = sk_config_time(c, "run.start_timeout"),
+                .finish_timeout_s = sk_config_time(c, "run.finish_timeout"),
+            },
+        .retries = (int)sk_config_int(c, "run.retries"),
+        .no_progress = (int)sk_config_int(c, "run.no_progress"),
+        .backoff_s = sk_config_time(c, "run.backoff"),
+        .grace_s = sk_config_time(c, "run.grace"),
+        .deadline = deadline,
+    };
+}
+
+double sk_job_deadline(const struct sk_config *c)
+{
+    double limit = sk_config_time(c, "schedule.time_limit");
+    const char *slurm = getenv("SLURM_JOB_END_TIME");
+    char *end;
+    if (limit > 0)
+        return sk_now() + limit;
+    long long at = slurm ? strtoll(slurm, &end, 10) : 0;
+    if (at <= 0 || *end)
+        return 0;
+    double left = (double)at - (double)sk_wall_ms() / 1000;
+    return sk_now() + (left > 1 ? left : 1);
+}
+
+int sk_export_settings(const struct sk_config *c, struct saikai_error *err)
+{
+    for (int i = 0; i < sk_config_count(); i++) {
+        const struct sk_key *k = sk_config_key(i);
+        char name[96];
+        if (sk_config_origin_kind_at(c, i) != SK_FROM_COMMAND_LINE)
+            continue;
+        snprintf(name, sizeof name, "SAIKAI_%s_%s", k->section, k->key);
+        for (char *p = name; *p; p++)
+            *p = (char)toupper((unsigned char)*p);
+        if (setenv(name, sk_config_value_at(c, i), 1))
+            return sk_fail_errno(err, errno, "cannot set %s", name);
+    }
+    return 0;
+}
+
+int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct saikai_error *err)
+{
+    const char *told = sk_config_text(c, "run.keeper");
+    char self[PATH_MAX] = "";
+    if (*told) {
+        snprintf(path, cap, "%s", told);
+    } else {
+        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        char *slash = n > 0 ? strrchr(self, '/') : NULL;
+        if (slash)
+            *slash = 0;
+        snprintf(path, cap, "%s/saikaid", self);
+    }
+    if (access(path, X_OK))
+        return sk_fail_errno(
+            err, errno, "%s, which has to start each rank, cannot be executed (run.keeper)", path);
+    return 0;
+}
+
+static int allocated_hosts(struct sk_hosts *h, struct saikai_error *err)
+{
+    char line[256];
+    int rc = 0;
+    FILE *f = popen("scontrol show hostnames", "re"); /* expands SLURM_JOB_NODELIST */
+    while (f && !rc && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        if (*line)
+            rc = sk_hosts_add(h, line, 0, err);
+    }
+    if (f)
+        pclose(f);
+    if (!rc && !h->n)
+        rc = sk_fail(err, SAIKAI_ENOENT,
+                     "`scontrol show hostnames` names no host of this allocation: use --hosts");
+    return rc;
+}
+
+int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, int *told,
+                 struct saikai_error *err)
+{
+    char name[256] = "localhost";
+    *told = 1;
+    if (o->hosts_path)
+        return sk_hosts_load(o->hosts_path, h, err);
+    if (slurm)
+        return allocated_hosts(h, err);
+    *told = 0;
+    if (o->spares)
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "--spares needs --hosts: the last hosts of the file are the spares");
+    gethostname(name, sizeof name - 1);
+    return sk_hosts_add(h, name, 0, err);
+}

@@ -1,0 +1,23 @@
+/* From configuration and environment to the settings of a job. */
+#ifndef SK_RECOVERY_SETTINGS_H
+#define SK_RECOVERY_SETTINGS_H
+
+#include "recovery/job.h"
+#include "recovery/supervisor.h"
+
+/* The settings of the supervisor, and of the keepers' links. */
+void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline,
+                     struct sk_supervisor_config *s, struct sk_link_settings *link);
+/* When the job's time slot ends (schedule.time_limit from now on, else SLURM_JOB_END_TIME) on the
+ * clock of sk_now; 0: no limit is known. */
+double sk_job_deadline(const struct sk_config *c);
+/* Put what the command line set into the environment, where the ranks find it. */
+int sk_export_settings(const struct sk_config *c, struct saikai_error *err);
+/* The executable of the keeper: run.keeper, else saikaid beside this program. */
+int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct saikai_error *err);
+/* The hosts: the hosts file, else within Slurm those of the allocation, else this host (*told 0).
+ */
+int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, int *told,
+                 struct saikai_error *err);
+
+#endif

@@ -1,0 +1,466 @@
+#include "recovery/supervisor.h"
+
+#include "backbone/keeper_page.h"
+#include "base/log.h"
+#include "recovery/describe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+enum state { RUNNING, CLEARING, WAITING, ENDED };
+
+struct sk_supervisor {
+    struct sk_supervisor_config c;
+    const struct sk_supervisor_ops *ops;
+    void *arg;
+    struct sk_hosts hosts;
+    int *seat;
+    struct sk_detector *detector; /* of this incarnation */
+    enum state state;
+    uint32_t incarnation;
+    int restarts, barren;  /* barren: faults in a row without a newer generation */
+    struct sk_fault fault; /* why the job is being cleared */
+    double since, repeat;  /* when the state began, when orders are to be repeated */
+    double restart_at;     /* WAITING */
+    int stop_signal;       /* the user ends the job */
+    double kill_at;        /* 0: not decided */
+    int64_t best;          /* newest complete generation ever heard of, -1: none */
+    int resumed_said;
+    int exit_code;
+};
+
+static const double repeat_s = 0.1, late_start_s = 1.0, longest_backoff_s = 60;
+
+static void say(struct sk_supervisor *s, int level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct sk_supervisor *s, int level, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    s->ops->say(s->arg, level, line);
+}
+
+struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
+                                        const struct sk_supervisor_ops *ops, void *arg,
+                                        struct sk_hosts *hosts, int *seat)
+{
+    struct sk_supervisor *s = calloc(1, sizeof *s);
+    if (!s) {
+        sk_hosts_free(hosts);
+        free(seat);
+        return NULL;
+    }
+    s->c = *c;
+    s->ops = ops;
+    s->arg = arg;
+    s->hosts = *hosts;
+    *hosts = (struct sk_hosts){0};
+    s->seat = seat;
+    s->best = -1;
+    s->c.detector.n_hosts = s->hosts.n;
+    return s;
+}
+
+void sk_supervisor_free(struct sk_supervisor *s)
+{
+    if (!s)
+        return;
+    sk_detector_free(s->detector);
+    sk_hosts_free(&s->hosts);
+    free(s->seat);
+    free(s);
+}
+
+static void end(struct sk_supervisor *s, int code)
+{
+    s->state = ENDED;
+    s->exit_code = code;
+}
+
+void sk_supervisor_start(struct sk_supervisor *s, double now)
+{
+    struct saikai_error err = {0};
+    sk_detector_free(s->detector);
+    s->detector = sk_detector_new(&s->c.detector, s->seat, now);
+    s->resumed_said = 0;
+    if (!s->detector)
+        sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
+    if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->hosts, s->seat, &err)) {
+        say(s, SK_LOG_ERROR, "%s", err.text);
+        end(s, SK_RUN_FAILED);
+        return;
+    }
+    s->state = RUNNING;
+    s->since = now;
+}
+
+static void send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind,
+                 uint32_t number)
+{
+    struct sk_message m = {
+        .kind = kind, .incarnation = incarnation, .rank = (uint32_t)rank, .number = number};
+    s->ops->send(s->arg, &m);
+}
+
+static void send_to_all(struct sk_supervisor *s, enum sk_message_kind kind, uint32_t number)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (sk_detector_rank_runs(s->detector, r))
+            send(s, r, s->incarnation, kind, number);
+}
+
+/* ---- after a fault ---- */
+
+static int any_started(const struct sk_supervisor *s)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (sk_detector_rank_runs(s->detector, r) >= 0)
+            return 1;
+    return 0;
+}
+
+static int exit_code_of(const struct sk_supervisor *s)
+{
+    switch (s->fault.kind) {
+    case SK_FAULT_EXIT:
+        return s->fault.code;
+    case SK_FAULT_SIGNAL:
+        return 128 + s->fault.code;
+    case SK_FAULT_NO_START:
+        return s->fault.code == ENOENT ? 127 : 126;
+    case SK_FAULT_LAUNCHER: /* MPI_Abort of MPICH kills the keepers before they can report: the
+                               launcher has the code */
+        if (any_started(s) && WIFEXITED(s->fault.code) && WEXITSTATUS(s->fault.code))
+            return WEXITSTATUS(s->fault.code);
+        return SK_RUN_FAILED;
+    default:
+        return SK_RUN_FAILED;
+    }
+}
+
+static void clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    s->state = CLEARING;
+    s->fault = *f;
+    s->since = now;
+    s->repeat = now + repeat_s;
+    send_to_all(s, SK_MSG_KILL, 0);
+}
+
+/* 1: a rank that is still owed an end: its keeper runs and speaks, or may yet come. */
+static int is_owed(const struct sk_supervisor *s, int rank, double now)
+{
+    int runs = sk_detector_rank_runs(s->detector, rank);
+    int lost = s->fault.kind == SK_FAULT_NODE_LOST && s->seat[rank] == s->fault.host;
+    if (!runs || lost || sk_detector_rank_silent(s->detector, rank, now) ||
+        sk_detector_rank_went_along(s->detector, rank, now))
+        return 0;
+    if (runs < 0) /* never heard: its launcher is being ended; should it come after all, it will be
+                     told to leave */
+        return s->fault.kind != SK_FAULT_LAUNCHER && s->fault.kind != SK_FAULT_LATE &&
+               now - s->since < late_start_s;
+    return 1;
+}
+
+static int n_owed(const struct sk_supervisor *s, double now)
+{
+    int n = 0;
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        n += is_owed(s, r, now);
+    return n;
+}
+
+/* Hosts all of whose ranks are silent by now are lost too, not only the one that was noticed first.
+ */
+static int lose_hosts(struct sk_supervisor *s, double now)
+{
+    int n = s->c.detector.n_ranks, rc = 0;
+    for (int h = 0; h < s->hosts.n; h++) {
+        int ranks = 0, silent = 0;
+        for (int r = 0; r < n; r++)
+            if (s->seat[r] == h) {
+                ranks++;
+                silent += sk_detector_rank_silent(s->detector, r, now);
+            }
+        int noticed = (s->fault.kind == SK_FAULT_NODE_LOST || s->fault.kind == SK_FAULT_LATE) &&
+                      s->fault.host == h;
+        if (s->hosts.n < 2 || s->hosts.host[h].state != SK_HOST_ACTIVE ||
+            !(noticed || (ranks && silent == ranks)))
+            continue;
+        int spare = sk_hosts_lose(&s->hosts, h, n, s->seat);
+        if (spare >= 0)
+            say(s, SK_LOG_WARN, "%s takes the place of %s", s->hosts.host[spare].name,
+                s->hosts.host[h].name);
+        else if (spare == -1)
+            say(s, SK_LOG_WARN, "no spare host is left: the ranks of %s are spread over the others",
+                s->hosts.host[h].name);
+        else
+            rc = -1;
+    }
+    return rc;
+}
+
+static double backoff(const struct sk_supervisor *s)
+{
+    if (s->barren < 2)
+        return 0;
+    double first = s->c.backoff_s > 0 ? s->c.backoff_s : 1;
+    return fmin(first * pow(2, s->barren - 2), longest_backoff_s);
+}
+
+/* Why there is no other restart; NULL: there is one. */
+static const char *why_not(const struct sk_supervisor *s, double now)
+{
+    if (s->fault.kind == SK_FAULT_NO_START)
+        return "it would fail again";
+    if (s->fault.kind == SK_FAULT_LAUNCHER && !s->incarnation &&
+        !sk_detector_progress(s->detector).progress)
+        return "it could not be started at all";
+    if (s->c.no_progress && s->barren >= s->c.no_progress)
+        return "the fault repeats without a newer generation (run.no_progress)";
+    if (s->restarts >= s->c.retries)
+        return "it was restarted often enough (run.retries)";
+    if (s->c.deadline > 0 && now >= s->c.deadline)
+        return "its time is over";
+    return NULL;
+}
+
+static void release_all(struct sk_supervisor *s)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (!sk_detector_rank_runs(s->detector, r))
+            send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
+}
+
+static void decide(struct sk_supervisor *s, double now)
+{
+    struct sk_progress p = sk_detector_progress(s->detector);
+    char from[96] = "from the start";
+    s->c.detector.uses_library |= p.state != SK_KEEPER_NONE;
+    if (p.complete_iteration > s->best)
+        s->best = p.complete_iteration;
+    s->barren = p.complete_count ? 0 : s->barren + 1;
+    release_all(s);
+    s->ops->abandon(s->arg, s->incarnation, 0);
+    if (s->stop_signal) {
+        end(s, s->fault.kind == SK_FAULT_EXIT ? s->fault.code : 128 + s->stop_signal);
+        return;
+    }
+    const char *no = why_not(s, now);
+    if (!no && lose_hosts(s, now))
+        no = "no host is left";
+    if (no) {
+        say(s, SK_LOG_ERROR, "the job is given up: %s", no);
+        end(s, exit_code_of(s));
+        return;
+    }
+    double wait = backoff(s);
+    char after[64] = "";
+    if (s->best >= 0)
+        snprintf(from, sizeof from, "from iteration %lld or the newest generation that is whole",
+                 (long long)s->best);
+    else if (s->c.detector.uses_library)
+        snprintf(from, sizeof from, "from the newest generation, if there is one");
+    if (wait > 0)
+        snprintf(after, sizeof after, " in %g s", wait);
+    s->restarts++;
+    s->incarnation++;
+    say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);
+    s->state = WAITING;
+    s->since = now;
+    s->restart_at = now + wait;
+    if (!(wait > 0))
+        sk_supervisor_start(s, now);
+}
+
+static void tick_clearing(struct sk_supervisor *s, double now)
+{
+    int owed = n_owed(s, now);
+    if (owed && s->c.grace_s > 0 && now - s->since > s->c.grace_s) {
+        say(s, SK_LOG_WARN, "%d ranks did not report their end within %g s; going on without", owed,
+            s->c.grace_s);
+        owed = 0;
+    }
+    if (!owed) {
+        decide(s, now);
+    } else if (now >= s->repeat) {
+        send_to_all(s, SK_MSG_KILL, 0);
+        s->repeat = now + repeat_s;
+    }
+}
+
+/* ---- running ---- */
+
+static int any_runs(const struct sk_supervisor *s)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (sk_detector_rank_runs(s->detector, r) == 1)
+            return 1;
+    return 0;
+}
+
+static void tick_running(struct sk_supervisor *s, double now)
+{
+    struct sk_fault f;
+    char text[256];
+    struct sk_progress p = sk_detector_progress(s->detector);
+    if (!s->resumed_said && p.restored_iteration >= 0 && s->incarnation) {
+        say(s, SK_LOG_INFO, "resumed at iteration %lld", (long long)p.restored_iteration);
+        s->resumed_said = 1;
+    }
+    switch (sk_detector_check(s->detector, now, &f)) {
+    case SK_JOB_RUNS:
+        if (s->stop_signal && s->kill_at > 0 && now >= s->kill_at) {
+            say(s, SK_LOG_WARN,
+                "the program did not end within %g s after the signal: it is killed", s->c.grace_s);
+            clear(s, &(struct sk_fault){SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0}, now);
+        }
+        return;
+    case SK_JOB_DONE:
+        s->ops->abandon(s->arg, s->incarnation, 0);
+        end(s, 0);
+        return;
+    case SK_JOB_STUCK_AT_END:
+        say(s, SK_LOG_WARN,
+            "all ranks have finished their work but do not end: they are killed "
+            "(run.finish_timeout)");
+        send_to_all(s, SK_MSG_KILL, 0);
+        s->ops->abandon(s->arg, s->incarnation, 1);
+        end(s, 0);
+        return;
+    case SK_JOB_FAULT:
+        break;
+    }
+    if (s->stop_signal && s->kill_at > 0 && now < s->kill_at && any_runs(s))
+        return; /* the others are still ending by themselves, in the time they have */
+    sk_fault_describe(&f, &s->hosts, text, sizeof text);
+    if (!s->stop_signal)
+        say(s, SK_LOG_WARN, "%s", text);
+    clear(s, &f, now);
+    tick_clearing(s, now);
+}
+
+void sk_supervisor_tick(struct sk_supervisor *s, double now)
+{
+    switch (s->state) {
+    case RUNNING:
+        tick_running(s, now);
+        break;
+    case CLEARING:
+        tick_clearing(s, now);
+        break;
+    case WAITING:
+        if (s->stop_signal)
+            end(s, 128 + s->stop_signal);
+        else if (now >= s->restart_at)
+            sk_supervisor_start(s, now);
+        break;
+    case ENDED:
+        break;
+    }
+}
+
+double sk_supervisor_next(const struct sk_supervisor *s, double now)
+{
+    switch (s->state) {
+    case RUNNING: {
+        double next = sk_detector_next(s->detector, now);
+        return s->kill_at > 0 ? fmin(next, s->kill_at) : next;
+    }
+    case CLEARING:
+        return s->repeat;
+    case WAITING:
+        return s->restart_at;
+    case ENDED:
+        break;
+    }
+    return now;
+}
+
+/* A keeper of an earlier incarnation: from a host that was cut off and is back, or a start that
+ * came too late. */
+static void heard_from_the_past(struct sk_supervisor *s, const struct sk_message *m)
+{
+    send(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : SK_MSG_KILL, 0);
+    int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
+    if (h >= 0)
+        sk_hosts_return(&s->hosts, h);
+}
+
+void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *m, double now)
+{
+    if ((int64_t)m->rank >= s->c.detector.n_ranks || !s->detector ||
+        (m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_EXIT))
+        return;
+    if (m->incarnation != s->incarnation || s->state == ENDED || s->state == WAITING) {
+        if (m->incarnation <= s->incarnation)
+            heard_from_the_past(s, m);
+        return;
+    }
+    int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
+    if (h >= 0 && h != s->seat[m->rank]) {
+        s->seat[m->rank] = h;
+        sk_detector_sits_on(s->detector, (int)m->rank, h);
+    }
+    sk_detector_heard(s->detector, m, now);
+    /* A keeper leaves with its program's exit code, and a bad one makes the MPI's launcher kill the
+     * other keepers before they can report. So it has to stay until all ranks are gone. */
+    int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code;
+    if (good && s->state == RUNNING)
+        send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
+    else if (m->kind != SK_MSG_EXIT)
+        send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);
+}
+
+void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,
+                                  double now)
+{
+    if (incarnation == s->incarnation && s->detector && s->state != ENDED)
+        sk_detector_launcher_ended(s->detector, wait_status, now);
+}
+
+void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int patient,
+                          double now)
+{
+    int ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+    if (s->state == ENDED)
+        return;
+    if (s->state == RUNNING) {
+        int library = sk_detector_progress(s->detector).state == SK_KEEPER_INITIALISED;
+        if (checkpoint && library)
+            send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT);
+        else if (!checkpoint || !s->c.detector.uses_library)
+            send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
+    }
+    if (!ends)
+        return;
+    if (s->stop_signal && s->state == RUNNING) {
+        clear(s, &(struct sk_fault){SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0}, now);
+        return;
+    }
+    if (!s->stop_signal)
+        s->stop_signal = number;
+    if (!patient && s->c.grace_s > 0)
+        s->kill_at = now + s->c.grace_s;
+}
+
+int sk_supervisor_ended(const struct sk_supervisor *s, int *exit_code)
+{
+    if (s->state != ENDED)
+        return 0;
+    *exit_code = s->exit_code;
+    return 1;
+}
+
+uint32_t sk_supervisor_incarnation(const struct sk_supervisor *s)
+{
+    return s->incarnation;
+}

@@ -1,0 +1,67 @@
+/* What happens next with a job: a state machine without processes or sockets of its own, so that a
+ * test can play the world with a clock it sets itself.
+ *
+ *   RUNNING ─fault─▶ CLEARING (every keeper ordered to kill, until all are gone or lost)
+ *      ▲                 │
+ *      └── start ◀── WAITING (back-off) ◀─┤ restart, lost hosts replaced
+ *                                         └▶ ENDED (given up, or the user ended it)
+ *   RUNNING ─all ranks exited with 0─▶ ENDED */
+#ifndef SK_RECOVERY_SUPERVISOR_H
+#define SK_RECOVERY_SUPERVISOR_H
+
+#include "recovery/detector.h"
+#include "recovery/hosts.h"
+
+enum { SK_RUN_FAILED = 125 };
+
+struct sk_supervisor_config {
+    struct sk_detector_config detector; /* n_hosts is taken from the hosts */
+    int retries;                        /* most restarts */
+    int no_progress;  /* faults in a row without a newer generation after which the job is given up;
+                         0: never */
+    double backoff_s; /* before the second restart without progress; doubled each time; 0: 1 s */
+    double grace_s;   /* between a signal that ends the job, or a kill, and the next harder step; 0:
+                         for ever */
+    double deadline;  /* no restart after this time; 0: none */
+};
+
+/* The world, as the supervisor acts on it. */
+struct sk_supervisor_ops {
+    /* Start the job's launcher; 0 or an error that ends the job. */
+    int (*start)(void *arg, uint32_t incarnation, const struct sk_hosts *h, const int *seat,
+                 struct saikai_error *err);
+    /* The launcher of this incarnation is of no more use: end it behind the scenes. urgent: it has
+     * nothing to flush. */
+    void (*abandon)(void *arg, uint32_t incarnation, int urgent);
+    void (*send)(void *arg, const struct sk_message *m);
+    void (*say)(void *arg, int level, const char *line); /* level of base/log.h */
+};
+
+struct sk_supervisor;
+
+/* hosts and seat are the supervisor's from now on (hosts: content moved, seat: allocated by
+ * malloc), freed with it, also on failure. NULL: out of memory. */
+struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
+                                        const struct sk_supervisor_ops *ops, void *arg,
+                                        struct sk_hosts *hosts, int *seat);
+void sk_supervisor_free(struct sk_supervisor *s); /* NULL is accepted */
+
+void sk_supervisor_start(struct sk_supervisor *s, double now);
+/* A message from a keeper, of this or an earlier incarnation. */
+void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *m, double now);
+void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,
+                                  double now);
+/* The user's signal: passed to the ranks. SIGINT, SIGTERM, SIGHUP and SIGQUIT also end the job: no
+ * restart any more, the program has the grace time (unless patient), and a second one kills at
+ * once. checkpoint: a request to the library instead, where it is used. */
+void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int patient,
+                          double now);
+/* Let time pass: checks, repeats orders, restarts. */
+void sk_supervisor_tick(struct sk_supervisor *s, double now);
+/* When to tick again if nothing happens. */
+double sk_supervisor_next(const struct sk_supervisor *s, double now);
+/* 1 when the job is over; then *exit_code is that of `saikai run`. */
+int sk_supervisor_ended(const struct sk_supervisor *s, int *exit_code);
+uint32_t sk_supervisor_incarnation(const struct sk_supervisor *s);
+
+#endif
