@@ -221,8 +221,7 @@ static const char *why_not(const struct sk_supervisor *s, double now)
 {
     if (s->fault.kind == SK_FAULT_NO_START)
         return "it would fail again";
-    if (s->fault.kind == SK_FAULT_LAUNCHER && !s->incarnation &&
-        !sk_detector_progress(s->detector).progress)
+    if (s->fault.kind == SK_FAULT_LAUNCHER && !s->incarnation && !any_started(s))
         return "it could not be started at all";
     if (s->c.no_progress && s->barren >= s->c.no_progress)
         return "the fault repeats without a newer generation (run.no_progress)";
