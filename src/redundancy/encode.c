@@ -1,0 +1,288 @@
+#include "redundancy/encode.h"
+
+#include "base/clock.h"
+#include "redundancy/cost.h"
+#include "redundancy/engine.h"
+#include "redundancy/exchange.h"
+#include "redundancy/parity_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sk_encode {
+    struct sk_group *g;
+    struct sk_encode_params p; /* texts in it are not used after begin */
+    struct sk_record record;
+    struct sk_stream *data;
+    struct sk_parity_file *parity;
+    struct sk_engine *engine;
+    const struct sk_form_ops *form;
+    int code; /* first local failure */
+    struct saikai_error why;
+    double started;
+};
+
+static void describe(void *arg, uint64_t t, struct sk_stripe *s)
+{
+    const struct sk_encode *e = arg;
+    const struct sk_code *c = &e->record.code;
+    int column[SK_MAX_DATA], member_of[SK_MAX_DATA];
+    s->sources = 0;
+    s->sinks = c->parity;
+    for (int i = 0; i < c->members; i++) {
+        int index;
+        enum sk_role role = sk_code_role(c, t, i, &index);
+        if (role == SK_ROLE_DATA)
+            member_of[index] = i;
+        else if (role == SK_ROLE_PARITY)
+            s->sink[index] = (struct sk_end){i, 0};
+    }
+    for (int x = 0; x < c->data; x++) {
+        uint32_t len =
+            sk_record_block_len(&e->record, member_of[x], sk_code_block(c, t, member_of[x]));
+        if (!len)
+            continue;
+        column[s->sources] = x;
+        s->source[s->sources++] = (struct sk_end){member_of[x], len};
+    }
+    for (int r = 0; r < c->parity; r++) {
+        s->sink[r].len = e->record.block; /* a parity block is stored whole */
+        for (int i = 0; i < s->sources; i++)
+            s->coef[r * s->sources + i] = c->generator[r * c->data + column[i]];
+    }
+}
+
+static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint8_t *scratch)
+{
+    struct sk_encode *e = arg;
+    uint64_t number = sk_code_block(&e->record.code, t, member);
+    const uint8_t *p = NULL;
+    if (!e->code) {
+        p = sk_stream_read(e->data, number * e->record.block, len, scratch, &e->why);
+        if (!p)
+            e->code = e->why.code ? e->why.code : SAIKAI_EIO;
+    }
+    if (!p) {
+        memset(scratch, 0, len);
+        return scratch;
+    }
+    sk_stream_hash(e->data, p, len); /* now, while it is about to be in the cache */
+    return p;
+}
+
+static uint8_t *place(void *arg, int member, uint64_t t, uint32_t len, uint8_t *scratch)
+{
+    struct sk_encode *e = arg;
+    return sk_parity_block(e->parity, sk_code_block(&e->record.code, t, member));
+}
+
+static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_t *data)
+{
+    struct sk_encode *e = arg;
+    sk_parity_stored(e->parity, sk_code_block(&e->record.code, t, member));
+}
+
+static const struct sk_engine_ops engine_ops = {describe, load, place, stored};
+
+static int share_members(struct sk_encode *e, int code, struct sk_member *mine,
+                         struct saikai_error *err)
+{
+    struct sk_buf buf = {0};
+    struct sk_exchange x;
+    if (!code)
+        sk_member_encode(mine, &buf);
+    if (!sk_buf_ok(&buf))
+        code = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    int rc = sk_exchange(e->g, code, buf.data, buf.len, &x, err);
+    for (int i = 0; !rc && i < e->g->size; i++) {
+        struct sk_rd in = sk_rd_init(sk_exchange_at(&x, i), x.size[i]);
+        sk_member_free(&e->record.member[i]);
+        rc = sk_member_decode(&in, &e->record.member[i]);
+        if (rc)
+            sk_fail(err, rc, "rank %d of the group sent a list of files that cannot be read", i);
+    }
+    sk_exchange_free(&x);
+    sk_buf_free(&buf);
+    return rc;
+}
+
+/* Enough stripes that the window fills and every member has its turn; not so many that messages get
+ * tiny. */
+static uint32_t choose_block(const struct sk_record *r)
+{
+    enum { USUAL = 64 << 10, LEAST = 4 << 10, TURNS = 4 };
+    uint64_t largest = 0;
+    for (int i = 0; i < r->code.members; i++)
+        largest = r->member[i].size_bytes > largest ? r->member[i].size_bytes : largest;
+    uint64_t wanted = largest / ((uint64_t)r->code.data * TURNS) / LEAST * LEAST;
+    return wanted >= USUAL ? USUAL : wanted <= LEAST ? LEAST : (uint32_t)wanted;
+}
+
+static int choose_form(struct sk_encode *e, struct saikai_error *err)
+{
+    const struct sk_coding *c = &e->p.coding;
+    const struct sk_code *code = &e->record.code;
+    if (c->form && strcmp(c->form, "auto")) {
+        e->form = sk_form_find(c->form);
+        return e->form ? 0
+                       : sk_fail(err, SAIKAI_EINVAL,
+                                 "unknown transfer form '%.40s': auto, pipeline, fanin, broadcast "
+                                 "or gather",
+                                 c->form);
+    }
+    struct sk_costs usual = sk_costs_usual();
+    e->form = sk_form_choose(c->costs ? c->costs : &usual, code->data, code->parity,
+                             code->placement == SK_SPREAD, e->record.stripes, e->record.block);
+    return 0;
+}
+
+static int make_engine(struct sk_encode *e, struct saikai_error *err)
+{
+    int rank_of[SK_MAX_MEMBERS];
+    for (int i = 0; i < e->g->size; i++)
+        rank_of[i] = i;
+    struct sk_engine_setup set = {.group = e->g,
+                                  .form = e->form,
+                                  .ops = &engine_ops,
+                                  .arg = e,
+                                  .members = e->g->size,
+                                  .rank_of = rank_of,
+                                  .stripes = e->record.stripes,
+                                  .block = e->record.block,
+                                  .max_sources = e->record.code.data,
+                                  .max_sinks = e->record.code.parity,
+                                  .window = e->p.coding.window};
+    return sk_engine_new(&set, &e->engine, err);
+}
+
+/* What follows from the exchanged sizes: the same on all ranks, or a local failure. */
+static int prepare(struct sk_encode *e, struct saikai_error *err)
+{
+    const struct sk_encode_params *p = &e->p;
+    e->record.generation = p->generation;
+    e->record.group = p->group;
+    e->record.block = p->coding.block ? p->coding.block : choose_block(&e->record);
+    int rc = sk_record_finish(&e->record, err);
+    if (!rc)
+        rc = choose_form(e, err);
+    if (!rc)
+        rc = sk_parity_create(p->parity_path, p->recycle_path, &e->record, e->g->rank, &e->parity,
+                              err);
+    if (!rc)
+        rc = make_engine(e, err);
+    return rc;
+}
+
+int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct sk_encode **out,
+                    struct saikai_error *err)
+{
+    struct sk_encode *e = calloc(1, sizeof *e);
+    struct sk_member mine = {.rank = p->rank};
+    int rc = e ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for coding");
+    if (!rc) {
+        *e = (struct sk_encode){.g = g, .p = *p, .started = sk_now()};
+        if (p->host)
+            strncpy(mine.host, p->host, sizeof mine.host - 1);
+        rc = sk_code_init(&e->record.code, p->coding.scheme, g->size, p->coding.parity,
+                          p->coding.placement, err);
+    }
+    if (!rc)
+        rc = sk_stream_open(p->path, p->name, p->files, p->mode, &mine, &e->data, err);
+    struct sk_encode none = {.g = g}; /* without memory this rank still has to tell the others */
+    int shared = share_members(e ? e : &none, rc, &mine, err);
+    if (!shared) {
+        rc = prepare(e, err);
+        rc = sk_group_verdict(g, rc, err);
+    } else {
+        rc = shared;
+    }
+    sk_member_free(&mine);
+    if (rc) {
+        sk_encode_free(e);
+        return rc;
+    }
+    *out = e;
+    return 0;
+}
+
+int sk_encode_step(struct sk_encode *e, uint64_t stripes, int *done)
+{
+    return sk_engine_step(e->engine, stripes, 0, done);
+}
+
+static int exchange_hashes(struct sk_encode *e, struct saikai_error *err)
+{
+    struct sk_member *m = &e->record.member[e->g->rank];
+    struct sk_buf buf = {0};
+    struct sk_rd in;
+    struct sk_member mine = {0};
+    int rc = e->code;
+    if (rc && err)
+        *err = e->why;
+    if (!rc)
+        sk_stream_hashes(e->data, m);
+    sk_member_encode(m, &buf); /* a copy: sharing replaces the record's members */
+    in = sk_rd_init(buf.data, buf.len);
+    if (!rc && (!sk_buf_ok(&buf) || sk_member_decode(&in, &mine)))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    rc = share_members(e, rc, &mine, err);
+    sk_member_free(&mine);
+    sk_buf_free(&buf);
+    return rc;
+}
+
+static void fill_result(const struct sk_encode *e, struct sk_encode_result *r)
+{
+    const struct sk_record *rec = &e->record;
+    *r = (struct sk_encode_result){
+        .form = e->form->name,
+        .block = rec->block,
+        .stripes = rec->stripes,
+        .data_bytes = rec->member[e->g->rank].size_bytes,
+        .parity_bytes = sk_code_parity_blocks(&rec->code, e->g->rank, rec->stripes) * rec->block,
+        .seconds = sk_now() - e->started};
+    r->sent_bytes = sk_engine_sent(e->engine, r->sent_to);
+}
+
+int sk_encode_finish(struct sk_encode *e, struct sk_encode_result *result, struct saikai_error *err)
+{
+    int done = 0, rc = sk_engine_step(e->engine, UINT64_MAX, 1, &done);
+    if (rc)
+        return sk_fail(
+            err, rc, "generation %llu: the ranks of the redundancy group lost contact while coding",
+            (unsigned long long)e->p.generation);
+    rc = exchange_hashes(e, err);
+    if (rc)
+        return rc;
+    rc = sk_parity_seal(e->parity, &e->record, !e->p.no_sync, err);
+    rc = sk_group_verdict(e->g, rc, err);
+    if (rc)
+        return rc;
+    rc = sk_parity_commit(e->parity, !e->p.no_sync, err);
+    rc = sk_group_verdict(e->g, rc, err);
+    if (!rc && result)
+        fill_result(e, result);
+    return rc;
+}
+
+void sk_encode_free(struct sk_encode *e)
+{
+    if (!e)
+        return;
+    sk_engine_free(e->engine);
+    sk_stream_free(e->data);
+    sk_parity_file_free(e->parity);
+    sk_record_free(&e->record);
+    free(e);
+}
+
+int sk_encode(struct sk_group *g, const struct sk_encode_params *p, struct sk_encode_result *result,
+              struct saikai_error *err)
+{
+    struct sk_encode *e = NULL;
+    int rc = sk_encode_begin(g, p, &e, err);
+    if (!rc)
+        rc = sk_encode_finish(e, result, err);
+    sk_encode_free(e);
+    return rc;
+}

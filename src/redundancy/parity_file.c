@@ -1,0 +1,222 @@
+#include "redundancy/parity_file.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct sk_parity_file {
+    char *path, *tmp; /* tmp: being created */
+    int fd, member;
+    uint8_t *map;
+    uint64_t size_bytes, blocks, table_hash;
+    uint32_t header_bytes, block;
+};
+
+static uint8_t *table_of(const struct sk_parity_file *f)
+{
+    return f->map + f->header_bytes + f->blocks * f->block;
+}
+
+uint8_t *sk_parity_block(struct sk_parity_file *f, uint64_t number)
+{
+    return f->map + f->header_bytes + number * f->block;
+}
+
+void sk_parity_stored(struct sk_parity_file *f, uint64_t number)
+{
+    uint64_t hash = sk_hash64(sk_parity_block(f, number), f->block);
+    memcpy(table_of(f) + 8 * number, &hash, sizeof hash);
+}
+
+void sk_parity_file_free(struct sk_parity_file *f)
+{
+    if (!f)
+        return;
+    if (f->map)
+        munmap(f->map, f->size_bytes);
+    if (f->fd >= 0)
+        close(f->fd);
+    if (f->tmp)
+        unlink(f->tmp);
+    free(f->path);
+    free(f->tmp);
+    free(f);
+}
+
+static struct sk_parity_file *file_new(const char *path, struct saikai_error *err)
+{
+    struct sk_parity_file *f = calloc(1, sizeof *f);
+    if (f) {
+        f->fd = -1;
+        f->path = strdup(path);
+    }
+    if (!f || !f->path) {
+        sk_parity_file_free(f);
+        sk_fail(err, SAIKAI_ENOMEM, "no memory for a parity file");
+        return NULL;
+    }
+    return f;
+}
+
+static int layout(struct sk_parity_file *f, const struct sk_record *r, int member,
+                  struct sk_buf *header, struct saikai_error *err)
+{
+    struct sk_parity_header h = {.record = *r, .member = member, .table_hash = f->table_hash};
+    int rc = sk_parity_encode(&h, header, err);
+    if (rc)
+        return rc;
+    f->header_bytes = h.header_bytes;
+    f->blocks = h.blocks;
+    f->block = r->block;
+    f->member = member;
+    f->size_bytes = h.header_bytes + h.blocks * ((uint64_t)r->block + 8);
+    return 0;
+}
+
+static int create(struct sk_parity_file *f, const char *recycle, struct saikai_error *err)
+{
+    char tmp[PATH_MAX];
+    int rc = sk_io_path(tmp, sizeof tmp, err, "%s.new", f->path);
+    if (rc)
+        return rc;
+    if (!(f->tmp = strdup(tmp)))
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a file name");
+    if (recycle && !access(recycle, F_OK) && (rc = sk_io_rename(recycle, tmp, err)))
+        return rc;
+    /* not truncated: every block is written anew, and the pages are there already */
+    f->fd = sk_io_open(tmp, O_RDWR | O_CREAT, 0666, err);
+    if (f->fd < 0)
+        return f->fd;
+    rc = sk_io_reserve(f->fd, tmp, (off_t)f->size_bytes, err);
+    void *map = NULL;
+    if (!rc)
+        rc = sk_io_map(f->fd, tmp, f->size_bytes, 1, &map, err);
+    f->map = map;
+    return rc;
+}
+
+int sk_parity_create(const char *path, const char *recycle, const struct sk_record *r, int member,
+                     struct sk_parity_file **out, struct saikai_error *err)
+{
+    struct sk_parity_file *f = file_new(path, err);
+    if (!f)
+        return SAIKAI_ENOMEM;
+    struct sk_buf header = {0};
+    int rc = layout(f, r, member, &header, err);
+    sk_buf_free(&header);
+    if (!rc)
+        rc = create(f, recycle, err);
+    if (rc) {
+        sk_parity_file_free(f);
+        return rc;
+    }
+    *out = f;
+    return 0;
+}
+
+int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync,
+                   struct saikai_error *err)
+{
+    struct sk_buf header = {0};
+    uint32_t header_bytes = f->header_bytes;
+    uint64_t size = f->size_bytes;
+    f->table_hash = sk_hash64(table_of(f), 8 * f->blocks);
+    int rc = layout(f, r, f->member, &header, err);
+    if (!rc && (f->header_bytes != header_bytes || f->size_bytes != size))
+        rc = sk_fail(err, SAIKAI_EINTERNAL, "%s: the record changed its size while it was coded",
+                     f->path);
+    if (!rc)
+        rc = sk_io_pwrite(f->fd, f->tmp, header.data, header.len, 0, err);
+    if (!rc && sync)
+        rc = sk_io_fsync(f->fd, f->tmp, err);
+    sk_buf_free(&header);
+    return rc;
+}
+
+int sk_parity_commit(struct sk_parity_file *f, int sync, struct saikai_error *err)
+{
+    int rc = sk_io_rename(f->tmp, f->path, err);
+    if (rc)
+        return rc;
+    free(f->tmp);
+    f->tmp = NULL;
+    return sync ? sk_io_fsync_parent(f->path, err) : 0;
+}
+
+/* The header of an open file: read what the first bytes say it is long. */
+static int read_header(struct sk_parity_file *f, struct sk_parity_header *h,
+                       struct saikai_error *err)
+{
+    enum { FIRST = 4096 };
+    size_t n = f->size_bytes < FIRST ? f->size_bytes : FIRST, need = 0;
+    uint8_t *p = malloc(FIRST);
+    int rc = p ? sk_io_pread(f->fd, f->path, p, n, 0, err)
+               : sk_fail(err, SAIKAI_ENOMEM, "no memory for a header");
+    if (!rc)
+        rc = sk_parity_decode(p, n, f->size_bytes, h, &need, err);
+    if (rc && need > n && need <= f->size_bytes) {
+        uint8_t *more = realloc(p, need);
+        if (more) {
+            p = more;
+            rc = sk_io_pread(f->fd, f->path, p, need, 0, err);
+            if (!rc)
+                rc = sk_parity_decode(p, need, f->size_bytes, h, NULL, err);
+        } else {
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a header");
+        }
+    }
+    free(p);
+    return rc;
+}
+
+int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parity_file **out,
+                   struct saikai_error *err)
+{
+    struct sk_parity_file *f = file_new(path, err);
+    if (!f)
+        return SAIKAI_ENOMEM;
+    off_t size = 0;
+    struct sk_parity_header v = {0};
+    f->fd = sk_io_open(path, O_RDONLY, 0, err);
+    int rc = f->fd < 0 ? f->fd : sk_io_size(f->fd, path, &size, err);
+    f->size_bytes = (uint64_t)size;
+    if (!rc && (rc = read_header(f, &v, err)) && rc != SAIKAI_EIO)
+        sk_error_prefix(err, "%s: ", path);
+    void *map = NULL;
+    if (!rc && (rc = sk_io_map(f->fd, path, f->size_bytes, 0, &map, err)))
+        sk_parity_header_free(&v);
+    if (rc) {
+        sk_parity_file_free(f);
+        return rc;
+    }
+    f->map = map;
+    f->header_bytes = v.header_bytes;
+    f->blocks = v.blocks;
+    f->block = v.record.block;
+    f->member = v.member;
+    f->table_hash = v.table_hash;
+    *h = v;
+    *out = f;
+    return 0;
+}
+
+int sk_parity_check(struct sk_parity_file *f, struct saikai_error *err)
+{
+    if (sk_hash64(table_of(f), 8 * f->blocks) != f->table_hash)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s is damaged: its table of checksums", f->path);
+    for (uint64_t i = 0; i < f->blocks; i++) {
+        uint64_t hash;
+        memcpy(&hash, table_of(f) + 8 * i, sizeof hash);
+        if (hash != sk_hash64(sk_parity_block(f, i), f->block))
+            return sk_fail(err, SAIKAI_EDAMAGED, "%s is damaged: parity block %llu", f->path,
+                           (unsigned long long)i);
+    }
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* One parity file on disk: created under a temporary name, filled in any order, named when it is
+ * whole; or opened and checked. All functions are local. The format is in parity.h. */
+#ifndef SK_REDUNDANCY_PARITY_FILE_H
+#define SK_REDUNDANCY_PARITY_FILE_H
+
+#include "redundancy/parity.h"
+
+struct sk_parity_file;
+
+/* Create path (as path.new) for the member's share of the record, with all of its space reserved. A
+ * file at recycle (NULL or missing: none), of a generation that is no longer needed, gives its
+ * place and its pages: they are written several times faster than fresh ones. */
+int sk_parity_create(const char *path, const char *recycle, const struct sk_record *r, int member,
+                     struct sk_parity_file **out, struct saikai_error *err);
+/* Memory of parity block `number`. */
+uint8_t *sk_parity_block(struct sk_parity_file *f, uint64_t number);
+/* Block `number` is final: take its checksum. */
+void sk_parity_stored(struct sk_parity_file *f, uint64_t number);
+/* Write table and header for this record (now with all checksums) and sync when told. The record
+ * must have the same length and numbers as at creation. */
+int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync,
+                   struct saikai_error *err);
+/* Give it its name. */
+int sk_parity_commit(struct sk_parity_file *f, int sync, struct saikai_error *err);
+
+/* Open a file and read its header into *h (to be freed): SAIKAI_ENOENT, SAIKAI_EDAMAGED or
+ * SAIKAI_EFORMAT with a sentence that names it. The blocks are not looked at yet. */
+int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parity_file **out,
+                   struct saikai_error *err);
+/* Compare all blocks with the table and the table with the header: SAIKAI_EDAMAGED. */
+int sk_parity_check(struct sk_parity_file *f, struct saikai_error *err);
+
+/* Close; a file that was created and not committed is removed. NULL is accepted. */
+void sk_parity_file_free(struct sk_parity_file *f);
+
+#endif

@@ -1,0 +1,279 @@
+#include "redundancy/rebuild.h"
+
+#include "base/clock.h"
+#include "redundancy/move.h"
+#include "redundancy/repair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One rebuild under way on this rank. */
+struct job {
+    struct sk_group *g;
+    const struct sk_rebuild_params *p;
+    struct sk_survey s;
+    struct sk_repair **repair; /* [groups] */
+    struct sk_move *move;
+    struct moved *moved;
+    int moves;
+    struct sk_rebuild_result result;
+    int lost_contact;
+};
+
+/* A piece that moves: one of the two ranks has source, the other target. */
+struct moved {
+    struct sk_survey_group *v;
+    int member, is_parity;
+    struct sk_stream *source_stream, *target_stream;
+    struct sk_parity_file *source_file, *target_file;
+};
+
+static const uint8_t *read_moved(void *arg, uint64_t offset, uint32_t n, uint8_t *scratch)
+{
+    struct moved *m = arg;
+    const uint8_t *p;
+    if (m->is_parity) /* the blocks of a parity file lie one after the other */
+        return sk_parity_block(m->source_file, 0) + offset;
+    p = sk_stream_read(m->source_stream, offset, n, scratch, NULL);
+    if (!p)
+        memset(scratch, 0, n); /* the checksum at the other end tells */
+    return p ? p : scratch;
+}
+
+static void write_moved(void *arg, uint64_t offset, uint32_t n, const uint8_t *data)
+{
+    struct moved *m = arg;
+    if (m->is_parity) {
+        memcpy(sk_parity_block(m->target_file, 0) + offset, data, n);
+        return;
+    }
+    sk_stream_write(m->target_stream, offset, n, data);
+    sk_stream_hash(m->target_stream, data, n);
+}
+
+static int piece_moves(const struct sk_survey_group *v, int m, int is_parity)
+{
+    int holder = is_parity ? v->parity[m].holder : v->data[m].holder;
+    return holder >= 0 && v->claimer[m] >= 0 && holder != v->claimer[m];
+}
+
+static uint64_t piece_bytes(const struct sk_survey_group *v, int m, int is_parity)
+{
+    return is_parity
+               ? sk_code_parity_blocks(&v->record.code, m, v->record.stripes) * v->record.block
+               : v->record.member[m].size_bytes;
+}
+
+static void count(struct job *j)
+{
+    j->result.groups = j->s.groups;
+    for (int i = 0; i < j->s.groups; i++) {
+        const struct sk_survey_group *v = &j->s.group[i];
+        for (int m = 0; m < v->record.code.members; m++) {
+            j->result.members++;
+            j->result.lost_data += sk_repair_wants_data(v, m);
+            j->result.lost_parity += sk_repair_wants_parity(v, m);
+            j->result.moved += piece_moves(v, m, 0) + piece_moves(v, m, 1);
+        }
+    }
+}
+
+/* The same list on all ranks. */
+static int list_moves(struct job *j, struct saikai_error *err)
+{
+    int n = j->result.moved;
+    j->move = calloc((size_t)n + 1, sizeof *j->move);
+    j->moved = calloc((size_t)n + 1, sizeof *j->moved);
+    j->repair = calloc((size_t)j->s.groups, sizeof *j->repair);
+    if (!j->move || !j->moved || !j->repair)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a rebuild");
+    for (int i = 0; i < j->s.groups; i++)
+        for (int k = 0; k < 2 * j->s.group[i].record.code.members; k++) {
+            struct sk_survey_group *v = &j->s.group[i];
+            int m = k / 2, is_parity = k % 2;
+            if (!piece_moves(v, m, is_parity))
+                continue;
+            j->moved[j->moves] = (struct moved){.v = v, .member = m, .is_parity = is_parity};
+            j->move[j->moves] =
+                (struct sk_move){is_parity ? v->parity[m].holder : v->data[m].holder,
+                                 v->claimer[m],
+                                 piece_bytes(v, m, is_parity),
+                                 read_moved,
+                                 write_moved,
+                                 &j->moved[j->moves]};
+            j->moves++;
+        }
+    return 0;
+}
+
+/* Pieces of this rank that somebody else claims stay open for the move; those that it does not hold
+ * for the group any more are closed. */
+static void prepare_sources(struct job *j)
+{
+    for (int i = 0; i < j->moves; i++) {
+        struct moved *m = &j->moved[i];
+        if (j->move[i].from != j->g->rank)
+            continue;
+        m->source_stream = m->is_parity ? NULL : m->v->stream[m->member];
+        m->source_file = m->is_parity ? m->v->file[m->member] : NULL;
+    }
+}
+
+static int create_data(struct sk_survey_group *v, int m, struct saikai_error *err)
+{
+    struct sk_stream *s = NULL;
+    int rc = sk_stream_create(v->claim[m]->dir, &v->record.member[m], &s, err);
+    if (!rc) {
+        sk_stream_free(v->stream[m]);
+        v->stream[m] = s;
+    }
+    return rc;
+}
+
+static int create_parity(struct sk_survey_group *v, int m, struct saikai_error *err)
+{
+    struct sk_parity_file *f = NULL;
+    int rc = sk_parity_create(v->claim[m]->parity_path, NULL, &v->record, m, &f, err);
+    if (!rc) {
+        sk_parity_file_free(v->file[m]);
+        v->file[m] = f;
+    }
+    return rc;
+}
+
+/* Whether this rank writes the piece: computed here or moved here. */
+static int is_made_here(const struct job *j, const struct sk_survey_group *v, int m, int is_parity)
+{
+    if (v->claimer[m] != j->g->rank)
+        return 0;
+    return piece_moves(v, m, is_parity) ||
+           (is_parity ? sk_repair_wants_parity(v, m) : sk_repair_wants_data(v, m));
+}
+
+static int create_targets(struct job *j, struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; !rc && i < j->s.groups; i++) {
+        struct sk_survey_group *v = &j->s.group[i];
+        for (int m = 0; !rc && m < v->record.code.members; m++) {
+            if (is_made_here(j, v, m, 0))
+                rc = create_data(v, m, err);
+            if (!rc && is_made_here(j, v, m, 1))
+                rc = create_parity(v, m, err);
+        }
+        if (!rc)
+            rc = sk_repair_new(j->g, v, j->p->form, j->p->window, &j->repair[i], err);
+    }
+    for (int i = 0; !rc && i < j->moves; i++) {
+        struct moved *m = &j->moved[i];
+        if (j->move[i].to != j->g->rank)
+            continue;
+        m->target_stream = m->v->stream[m->member];
+        m->target_file = m->v->file[m->member];
+    }
+    return rc;
+}
+
+static int run_moves(struct job *j, struct saikai_error *err)
+{
+    int rc = sk_move_all(j->g, j->move, j->moves, err);
+    for (int i = 0; !rc && i < j->moves; i++) {
+        const struct moved *m = &j->moved[i];
+        if (j->move[i].to != j->g->rank)
+            continue;
+        j->result.moved_bytes += j->move[i].size_bytes;
+        uint64_t blocks = m->is_parity ? j->move[i].size_bytes / m->v->record.block : 0;
+        for (uint64_t b = 0; b < blocks; b++)
+            sk_parity_stored(m->target_file, b);
+    }
+    return rc;
+}
+
+/* Check what was made here, and sync it; nothing gets its name before all ranks are content. */
+static int check_made(struct job *j, struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; !rc && i < j->s.groups; i++) {
+        struct sk_survey_group *v = &j->s.group[i];
+        rc = sk_repair_status(j->repair[i], err);
+        for (int m = 0; !rc && m < v->record.code.members; m++) {
+            if (is_made_here(j, v, m, 0))
+                rc = sk_stream_check(v->stream[m], &v->record.member[m], err);
+            if (!rc && is_made_here(j, v, m, 1))
+                rc = sk_parity_seal(v->file[m], &v->record, !j->p->no_sync, err);
+        }
+        j->result.rebuilt_bytes += sk_repair_written(j->repair[i]);
+    }
+    return rc;
+}
+
+static int commit_made(struct job *j, struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; !rc && i < j->s.groups; i++) {
+        struct sk_survey_group *v = &j->s.group[i];
+        for (int m = 0; !rc && m < v->record.code.members; m++) {
+            if (is_made_here(j, v, m, 0))
+                rc = sk_stream_commit(v->stream[m], err);
+            if (!rc && is_made_here(j, v, m, 1))
+                rc = sk_parity_commit(v->file[m], !j->p->no_sync, err);
+        }
+    }
+    return rc;
+}
+
+static int needs_repair(const struct sk_survey_group *v)
+{
+    for (int m = 0; m < v->record.code.members; m++)
+        if (sk_repair_wants_data(v, m) || sk_repair_wants_parity(v, m))
+            return 1;
+    return 0;
+}
+
+static int rebuild(struct job *j, struct saikai_error *err)
+{
+    for (int i = 0; i < j->s.groups; i++) {
+        int lost = sk_repair_possible(&j->s.group[i], err); /* the same on all ranks */
+        if (lost)
+            return lost;
+    }
+    count(j);
+    int rc = list_moves(j, err);
+    if (!rc) {
+        prepare_sources(j);
+        rc = create_targets(j, err);
+    }
+    if ((rc = sk_group_verdict(j->g, rc, err)))
+        return rc;
+    rc = run_moves(j, err);
+    for (int i = 0; !rc && i < j->s.groups; i++)
+        if (needs_repair(&j->s.group[i]) && (rc = sk_repair_run(j->repair[i], err)))
+            j->lost_contact = 1;
+    if (rc)
+        return rc;
+    rc = sk_group_verdict(j->g, check_made(j, err), err);
+    if (!rc)
+        rc = sk_group_verdict(j->g, commit_made(j, err), err);
+    return rc;
+}
+
+int sk_rebuild(struct sk_group *g, const struct sk_rebuild_params *p,
+               struct sk_rebuild_result *result, struct saikai_error *err)
+{
+    struct job j = {.g = g, .p = p};
+    double start = sk_now();
+    int rc = sk_survey(g, p, &j.s, err);
+    if (rc)
+        return rc;
+    rc = rebuild(&j, err);
+    j.result.seconds = sk_now() - start;
+    for (int i = 0; j.repair && i < j.s.groups; i++)
+        sk_repair_free(j.repair[i]);
+    sk_survey_free(&j.s);
+    free(j.repair);
+    free(j.move);
+    free(j.moved);
+    if (!rc && result)
+        *result = j.result;
+    return rc;
+}

@@ -1,0 +1,324 @@
+#include "redundancy/survey.h"
+
+#include "redundancy/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A parity file of the generation that this rank has opened. */
+struct found {
+    struct sk_parity_header header;
+    struct sk_parity_file *file;
+};
+
+/* As it is told to the others. */
+struct notice {
+    uint64_t group, record_hash, record_bytes;
+};
+
+struct piece_notice {
+    int32_t group, member, has_data, has_parity;
+};
+
+static void found_free(struct found *f, int n)
+{
+    for (int i = 0; f && i < n; i++) {
+        sk_parity_header_free(&f[i].header);
+        sk_parity_file_free(f[i].file);
+    }
+    free(f);
+}
+
+void sk_survey_free(struct sk_survey *s)
+{
+    for (int i = 0; i < s->groups; i++) {
+        struct sk_survey_group *v = &s->group[i];
+        for (int m = 0; m < SK_MAX_MEMBERS; m++) {
+            sk_stream_free(v->stream[m]);
+            sk_parity_file_free(v->file[m]);
+        }
+        sk_record_free(&v->record);
+    }
+    free(s->group);
+    *s = (struct sk_survey){0};
+}
+
+/* Open what is readable; anything else counts as lost. */
+static int look(const struct sk_rebuild_params *p, struct found **out, struct saikai_error *err)
+{
+    struct found *f = calloc(p->holdings ? (size_t)p->holdings : 1, sizeof *f);
+    if (!f)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a survey of %d holdings", p->holdings);
+    for (int i = 0; i < p->holdings; i++) {
+        const char *path = p->holding[i].parity_path;
+        if (!path || sk_parity_open(path, &f[i].header, &f[i].file, NULL))
+            continue;
+        uint32_t rank = f[i].header.record.member[f[i].header.member].rank;
+        if (f[i].header.record.generation != p->generation ||
+            (p->holding[i].rank != SK_RANK_UNKNOWN && p->holding[i].rank != rank) ||
+            (!p->trust && sk_parity_check(f[i].file, NULL))) {
+            sk_parity_file_free(f[i].file);
+            f[i].file = NULL;
+        }
+    }
+    *out = f;
+    return 0;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct notice *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->record_hash < y->record_hash ? -1 : x->record_hash > y->record_hash;
+}
+
+/* Of each group the record that most files agree on: *list gets one notice per group. */
+static int elect(struct notice *all, int n, struct notice *list)
+{
+    int groups = 0, best = 0;
+    qsort(all, (size_t)n, sizeof *all, by_group);
+    for (int i = 0; i < n;) {
+        int same = 1;
+        while (i + same < n && !by_group(&all[i], &all[i + same]))
+            same++;
+        int is_new = !groups || list[groups - 1].group != all[i].group;
+        if (is_new || same > best) {
+            best = same;
+            list[is_new ? groups++ : groups - 1] = all[i];
+        }
+        i += same;
+    }
+    return groups;
+}
+
+static int share_notices(struct sk_group *g, int code, const struct found *f, int n,
+                         struct notice **list, int *groups, struct saikai_error *err)
+{
+    struct sk_buf buf = {0}, record = {0};
+    struct sk_exchange x;
+    for (int i = 0; !code && i < n; i++)
+        if (f[i].file) {
+            record.len = 0;
+            sk_record_encode(&f[i].header.record, &record);
+            struct notice mine = {f[i].header.record.group, f[i].header.record_hash, record.len};
+            sk_buf_put(&buf, &mine, sizeof mine);
+        }
+    if (!sk_buf_ok(&buf) || !sk_buf_ok(&record))
+        code = sk_fail(err, SAIKAI_ENOMEM, "no memory for a survey");
+    int rc = sk_exchange(g, code, buf.data, buf.len, &x, err);
+    size_t total = 0;
+    for (int r = 0; !rc && r < g->size; r++)
+        total += x.size[r] / sizeof(struct notice);
+    struct notice *all = rc ? NULL : calloc(total + 1, sizeof *all);
+    *list = rc ? NULL : calloc(total + 1, sizeof **list);
+    if (!rc)
+        rc = sk_group_verdict(
+            g, all && *list ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a survey"), err);
+    int at = 0;
+    for (int r = 0; !rc && r < g->size; r++) {
+        memcpy(all + at, sk_exchange_at(&x, r), x.size[r]);
+        at += (int)(x.size[r] / sizeof *all);
+    }
+    if (!rc)
+        *groups = elect(all, at, *list);
+    free(all);
+    sk_exchange_free(&x);
+    sk_buf_free(&buf);
+    sk_buf_free(&record);
+    return rc;
+}
+
+/* The record of one group, from the lowest rank that has it. */
+static int share_record(struct sk_group *g, const struct notice *n, const struct found *f,
+                        int holdings, struct sk_record *r, struct saikai_error *err)
+{
+    const struct found *mine = NULL;
+    for (int i = 0; i < holdings && !mine; i++)
+        if (f[i].file && f[i].header.record_hash == n->record_hash &&
+            f[i].header.record.group == n->group)
+            mine = &f[i];
+    int64_t root = mine ? g->rank : g->size;
+    struct sk_buf buf = {0};
+    int rc = sk_group_allreduce(g, &root, 1, SK_OP_MIN);
+    if (rc)
+        return sk_fail(err, rc, "the ranks lost contact during a survey");
+    if (root == g->rank)
+        sk_record_encode(&mine->header.record, &buf);
+    else
+        sk_buf_extend(&buf, n->record_bytes);
+    rc = sk_group_verdict(
+        g, sk_buf_ok(&buf) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a record"), err);
+    if (!rc && (rc = sk_group_bcast(g, buf.data, n->record_bytes, (int)root)))
+        sk_fail(err, rc, "the ranks lost contact during a survey");
+    if (!rc)
+        rc = sk_record_decode(buf.data, n->record_bytes, r, err);
+    sk_buf_free(&buf);
+    return rc;
+}
+
+static int find_rank(const struct sk_survey *s, uint32_t rank, int *group, int *member)
+{
+    for (int i = 0; i < s->groups; i++)
+        for (int m = 0; m < s->group[i].record.code.members; m++)
+            if (s->group[i].record.member[m].rank == rank) {
+                *group = i;
+                *member = m;
+                return 1;
+            }
+    return 0;
+}
+
+/* The member's files in dir, if they are what the record says. */
+static struct sk_stream *good_stream(const char *dir, const struct sk_member *m, int trust)
+{
+    struct sk_stream *s = NULL;
+    if (sk_stream_open_member(dir, m, SK_STREAM_MAP, &s, NULL))
+        return NULL;
+    if (!trust && (sk_stream_hash_all(s, NULL) || sk_stream_check(s, m, NULL))) {
+        sk_stream_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* Put this rank's parity files and data files into the picture. */
+static void place_holdings(const struct sk_rebuild_params *p, struct found *f, struct sk_survey *s)
+{
+    for (int i = 0; i < p->holdings; i++) {
+        uint32_t rank = p->holding[i].rank;
+        if (f[i].file)
+            rank = f[i].header.record.member[f[i].header.member].rank;
+        int group, member;
+        if (rank == SK_RANK_UNKNOWN || !find_rank(s, rank, &group, &member))
+            continue;
+        struct sk_survey_group *v = &s->group[group];
+        if (f[i].file && f[i].header.record_hash == v->record_hash &&
+            f[i].header.member == member && !v->file[member]) {
+            v->file[member] = f[i].file;
+            f[i].file = NULL;
+        }
+        if (p->holding[i].dir && !v->stream[member])
+            v->stream[member] = good_stream(p->holding[i].dir, &v->record.member[member], p->trust);
+    }
+}
+
+static int place_claims(const struct sk_rebuild_params *p, struct sk_survey *s,
+                        struct saikai_error *err)
+{
+    for (int i = 0; i < p->claims; i++) {
+        int group, member;
+        if (!find_rank(s, p->claim[i].rank, &group, &member))
+            return sk_fail(err, SAIKAI_ELOST,
+                           "generation %llu: nothing is left of the group of rank %u",
+                           (unsigned long long)p->generation, p->claim[i].rank);
+        if (s->group[group].claim[member])
+            return sk_fail(err, SAIKAI_EINVAL, "rank %u is claimed twice", p->claim[i].rank);
+        s->group[group].claim[member] = &p->claim[i];
+    }
+    return 0;
+}
+
+static int list_pieces(const struct sk_survey *s, struct sk_buf *out)
+{
+    for (int i = 0; i < s->groups; i++)
+        for (int m = 0; m < s->group[i].record.code.members; m++) {
+            const struct sk_survey_group *v = &s->group[i];
+            if (!v->stream[m] && !v->file[m] && !v->claim[m])
+                continue;
+            struct piece_notice n = {i, v->claim[m] ? m + SK_MAX_MEMBERS : m, v->stream[m] != NULL,
+                                     v->file[m] != NULL};
+            sk_buf_put(out, &n, sizeof n);
+        }
+    return sk_buf_ok(out) ? 0 : SAIKAI_ENOMEM;
+}
+
+static int take_notices(struct sk_survey *s, const struct sk_exchange *x, int rank,
+                        struct saikai_error *err)
+{
+    for (size_t k = 0; k < x->size[rank] / sizeof(struct piece_notice); k++) {
+        struct piece_notice n;
+        memcpy(&n, sk_exchange_at(x, rank) + k * sizeof n, sizeof n);
+        int claims = n.member >= SK_MAX_MEMBERS, member = n.member % SK_MAX_MEMBERS;
+        struct sk_survey_group *v = &s->group[n.group];
+        if (claims && v->claimer[member] >= 0)
+            return sk_fail(err, SAIKAI_EINVAL, "rank %u is claimed by the processes %d and %d",
+                           v->record.member[member].rank, v->claimer[member], rank);
+        if (claims)
+            v->claimer[member] = rank;
+        if (n.has_data && (v->data[member].holder < 0 || claims))
+            v->data[member].holder = rank;
+        if (n.has_parity && (v->parity[member].holder < 0 || claims))
+            v->parity[member].holder = rank;
+    }
+    return 0;
+}
+
+static int share_pieces(struct sk_group *g, int code, struct sk_survey *s, struct saikai_error *err)
+{
+    struct sk_buf buf = {0};
+    struct sk_exchange x;
+    if (!code && list_pieces(s, &buf))
+        code = sk_fail(err, SAIKAI_ENOMEM, "no memory for a survey");
+    int rc = sk_exchange(g, code, buf.data, buf.len, &x, err);
+    for (int i = 0; !rc && i < s->groups; i++)
+        for (int m = 0; m < SK_MAX_MEMBERS; m++)
+            s->group[i].data[m].holder = s->group[i].parity[m].holder = s->group[i].claimer[m] = -1;
+    for (int r = 0; !rc && r < g->size; r++)
+        rc = take_notices(s, &x, r, err);
+    for (int i = 0; !rc && i < s->groups; i++)
+        for (int m = 0; m < SK_MAX_MEMBERS; m++) {
+            /* a member that nobody claims works where its data are: parity elsewhere does not count
+             */
+            struct sk_survey_group *v = &s->group[i];
+            if (v->claimer[m] < 0 && v->data[m].holder >= 0 &&
+                v->parity[m].holder != v->data[m].holder)
+                v->parity[m].holder = -1;
+        }
+    sk_exchange_free(&x);
+    sk_buf_free(&buf);
+    return rc;
+}
+
+static int survey(struct sk_group *g, const struct sk_rebuild_params *p, struct found **f,
+                  struct sk_survey *s, struct saikai_error *err)
+{
+    struct notice *list = NULL;
+    int groups = 0, rc = look(p, f, err);
+    rc = share_notices(g, rc, *f, p->holdings, &list, &groups, err);
+    if (!rc && !groups)
+        rc = sk_fail(err, SAIKAI_ENOENT, "no parity file of generation %llu is left on any rank",
+                     (unsigned long long)p->generation);
+    if (!rc) {
+        s->group = calloc((size_t)groups, sizeof *s->group);
+        rc = sk_group_verdict(
+            g,
+            s->group ? 0
+                     : sk_fail(err, SAIKAI_ENOMEM, "no memory for a survey of %d groups", groups),
+            err);
+    }
+    for (int i = 0; !rc && i < groups; i++) {
+        rc = share_record(g, &list[i], *f, p->holdings, &s->group[i].record, err);
+        s->group[i].group = list[i].group;
+        s->group[i].record_hash = list[i].record_hash;
+        s->groups = i + 1;
+    }
+    free(list);
+    if (rc)
+        return rc;
+    place_holdings(p, *f, s);
+    rc = place_claims(p, s, err);
+    return share_pieces(g, rc, s, err);
+}
+
+int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, struct sk_survey *s,
+              struct saikai_error *err)
+{
+    struct found *f = NULL;
+    *s = (struct sk_survey){0};
+    int rc = survey(g, p, &f, s, err);
+    found_free(f, p->holdings);
+    if (rc)
+        sk_survey_free(s);
+    return rc;
+}

@@ -1,0 +1,35 @@
+/* Survey: what of a generation is left, and on which rank. The first half of a rebuild. */
+#ifndef SK_REDUNDANCY_SURVEY_H
+#define SK_REDUNDANCY_SURVEY_H
+
+#include "redundancy/parity_file.h"
+#include "redundancy/rebuild.h"
+#include "redundancy/stream.h"
+
+/* A piece of a member: its data or its parity. */
+struct sk_piece {
+    int holder; /* lowest rank that has it whole, the claimer before all others; -1: lost */
+};
+
+struct sk_survey_group {
+    uint64_t group, record_hash;
+    struct sk_record record;
+    struct sk_piece data[SK_MAX_MEMBERS], parity[SK_MAX_MEMBERS];
+    int claimer[SK_MAX_MEMBERS]; /* rank, -1: nobody wants it */
+    /* on this rank, NULL: not here */
+    struct sk_stream *stream[SK_MAX_MEMBERS];
+    struct sk_parity_file *file[SK_MAX_MEMBERS];
+    const struct sk_claim *claim[SK_MAX_MEMBERS];
+};
+
+struct sk_survey {
+    struct sk_survey_group *group;
+    int groups;
+};
+
+/* Collective, blocking: look at the holdings, tell each other. All ranks get the same picture. */
+int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, struct sk_survey *s,
+              struct saikai_error *err);
+void sk_survey_free(struct sk_survey *s);
+
+#endif

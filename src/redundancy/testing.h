@@ -1,0 +1,50 @@
+/* For the tests of this room: a job whose nodes are directories below one temporary directory. */
+#ifndef SK_REDUNDANCY_TESTING_H
+#define SK_REDUNDANCY_TESTING_H
+
+#include "redundancy/encode.h"
+#include "redundancy/rebuild.h"
+
+enum { MAX_NODES = 40, MAX_FILES = 4 };
+
+/* Node i keeps its files in node<i>/data and its parity in node<i>/parity.skp. */
+struct job {
+    char top[200];
+    int nodes, files;
+    uint64_t size[MAX_NODES][MAX_FILES];
+    struct sk_coding coding;
+    uint64_t generation;
+    enum sk_stream_mode mode;
+    /* a rebuild: node on which process i runs, the rank it claims (-1: none) and how many processes
+     * there are */
+    int processes, node_of[MAX_NODES], claim_of[MAX_NODES];
+    const char *form;
+    int trust;
+    /* results */
+    struct sk_encode_result encoded[MAX_NODES];
+    struct sk_rebuild_result rebuilt[MAX_NODES];
+    int rc[MAX_NODES];
+    struct saikai_error err[MAX_NODES];
+};
+
+void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t size);
+/* Write the data files, different for each node, file and generation. */
+void job_write(struct job *j);
+void job_write_node(struct job *j, int node);
+/* Encode with one process per node / rebuild with j->processes; the worst result code. */
+int job_encode(struct job *j);
+int job_rebuild(struct job *j);
+/* Everything of the node is lost; only one file of it. */
+void job_lose(struct job *j, int node);
+void job_lose_data(struct job *j, int node);
+void job_lose_parity(struct job *j, int node);
+void job_parity_path(const struct job *j, int node, char out[400]);
+void job_data_path(const struct job *j, int node, int file, char out[400]);
+/* 1: all files of the rank are in the node, byte for byte. */
+int job_intact(struct job *j, int node, int rank);
+int job_all_intact(struct job *j);
+/* Flip one bit; at counts from the front, or from the end when negative. */
+void job_flip(const char *path, long at);
+void job_remove(struct job *j);
+
+#endif
