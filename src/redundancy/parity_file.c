@@ -83,7 +83,14 @@ static int layout(struct sk_parity_file *f, const struct sk_record *r, int membe
 static int create(struct sk_parity_file *f, const char *recycle, struct saikai_error *err)
 {
     char tmp[PATH_MAX];
-    int rc = sk_io_path(tmp, sizeof tmp, err, "%s.new", f->path);
+    int rc = sk_io_path(tmp, sizeof tmp, err, "%s", f->path);
+    char *slash = rc ? NULL : strrchr(tmp, '/');
+    if (slash && slash > tmp) { /* a node that lost everything has no directory either */
+        *slash = 0;
+        rc = sk_io_mkdirs(tmp, err);
+    }
+    if (!rc)
+        rc = sk_io_path(tmp, sizeof tmp, err, "%s.new", f->path);
     if (rc)
         return rc;
     if (!(f->tmp = strdup(tmp)))

@@ -214,7 +214,7 @@ static int commit_made(struct job *j, struct saikai_error *err)
         struct sk_survey_group *v = &j->s.group[i];
         for (int m = 0; !rc && m < v->record.code.members; m++) {
             if (is_made_here(j, v, m, 0))
-                rc = sk_stream_commit(v->stream[m], err);
+                rc = sk_stream_commit(v->stream[m], !j->p->no_sync, err);
             if (!rc && is_made_here(j, v, m, 1))
                 rc = sk_parity_commit(v->file[m], !j->p->no_sync, err);
         }

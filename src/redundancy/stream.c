@@ -367,22 +367,23 @@ int sk_stream_check(struct sk_stream *s, const struct sk_member *m, struct saika
     return 0;
 }
 
-static int sync_file(const struct file *f, struct saikai_error *err)
+static int sync_file(const struct file *f, int sync, struct saikai_error *err)
 {
     int fd = sk_io_open(f->tmp, O_RDWR, 0, err);
     if (fd < 0)
         return fd;
     int rc = fchmod(fd, f->mode) ? sk_fail_errno(err, errno, "cannot set the mode of %s", f->tmp)
-                                 : sk_io_fsync(fd, f->tmp, err);
+             : sync              ? sk_io_fsync(fd, f->tmp, err)
+                                 : 0;
     close(fd);
     return rc;
 }
 
-int sk_stream_commit(struct sk_stream *s, struct saikai_error *err)
+int sk_stream_commit(struct sk_stream *s, int sync, struct saikai_error *err)
 {
     int rc = 0;
     for (int i = 0; !rc && i < s->files; i++)
-        rc = sync_file(&s->file[i], err);
+        rc = sync_file(&s->file[i], sync, err);
     for (int i = 0; !rc && i < s->files; i++) {
         struct file *f = &s->file[i];
         rc = sk_io_rename(f->tmp, f->path, err);
@@ -390,7 +391,8 @@ int sk_stream_commit(struct sk_stream *s, struct saikai_error *err)
             break;
         free(f->tmp);
         f->tmp = NULL;
-        rc = sk_io_fsync_parent(f->path, err);
+        if (sync)
+            rc = sk_io_fsync_parent(f->path, err);
     }
     return rc;
 }

@@ -45,7 +45,8 @@ void sk_stream_hashes(struct sk_stream *s, struct sk_member *m);
 /* Created files: check against the record's checksums, sync, give them their names. SAIKAI_EDAMAGED
  * names the first file whose bytes are not those of the record; nothing is renamed then. */
 int sk_stream_check(struct sk_stream *s, const struct sk_member *m, struct saikai_error *err);
-int sk_stream_commit(struct sk_stream *s, struct saikai_error *err);
+/* Created files: set their modes, sync when told, give them their names. */
+int sk_stream_commit(struct sk_stream *s, int sync, struct saikai_error *err);
 
 /* Close; files created and not committed are removed. NULL is accepted. */
 void sk_stream_free(struct sk_stream *s);

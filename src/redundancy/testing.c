@@ -12,7 +12,10 @@ void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t
 {
     memset(j, 0, sizeof *j);
     const char *tmp = getenv("TMPDIR");
-    snprintf(j->top, sizeof j->top, "%.150s/sk-redundancy-XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(j->top, sizeof j->top, "%.150s/sk-redundancy-XXXXXX",
+             tmp                        ? tmp
+             : access("/dev/shm", W_OK) ? "/tmp"
+                                        : "/dev/shm");
     if (!mkdtemp(j->top))
         abort();
     j->nodes = j->processes = nodes;
