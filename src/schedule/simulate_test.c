@@ -1,0 +1,250 @@
+#include "schedule/random.h"
+#include "schedule/simulate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void test_random_known_values(void **state)
+{
+    (void)state;
+    uint64_t seed = 1234567;
+    assert_true(sk_splitmix64(&seed) == 6457827717110365317u);
+    assert_true(sk_splitmix64(&seed) == 3203168211198807973u);
+    struct sk_random r = {{1, 2, 3, 4}};
+    assert_true(sk_random_next(&r) == 41943041u);
+    assert_true(sk_random_next(&r) == 58720359u);
+    assert_true(sk_random_next(&r) == 3588806011781223u);
+}
+
+static void test_random_distributions(void **state)
+{
+    (void)state;
+    struct sk_random r;
+    sk_random_seed(&r, 7);
+    enum { n = 400000 };
+    double sum = 0, squares = 0;
+    int64_t count[7] = {0};
+    for (int i = 0; i < n; i++) {
+        double x = sk_random_exponential(&r, 0.25);
+        assert_true(x >= 0 && isfinite(x));
+        sum += x;
+        squares += x * x;
+        count[sk_random_below(&r, 7)]++;
+    }
+    assert_float_equal(sum / n, 4, 0.03);     /* mean 1/rate, 4.7 standard errors */
+    assert_float_equal(squares / n, 32, 0.7); /* second moment 2/rate² */
+    for (int i = 0; i < 7; i++)
+        assert_float_equal((double)count[i], n / 7.0, 5 * sqrt(n / 7.0));
+}
+
+/* Every node fails in proportion to its rate, whichever the source, and both give the same rate in
+ * all. */
+static void test_sources_agree(void **state)
+{
+    (void)state;
+    static const double rates[] = {1e-6, 5e-6, 0, 2e-6, 1.2e-5, 1e-8};
+    struct sk_fleet fleet = {.nodes = 6, .rates = rates};
+    enum { n = 300000 };
+    for (int k = 0; sk_failures_at(k); k++) {
+        const struct saikai_failures_ops *ops = sk_failures_at(k);
+        void *s = ops->open(&fleet, 11);
+        double time = 0, count[6] = {0}, total = sk_fleet_rate(&fleet);
+        for (int i = 0; i < n; i++) {
+            uint64_t node = 99;
+            double gap = ops->next(s, &node);
+            assert_true(gap >= 0 && node < 6);
+            time += gap;
+            count[node]++;
+        }
+        assert_float_equal(time * total / n, 1, 5 / sqrt(n));
+        for (int i = 0; i < 6; i++)
+            assert_float_equal(count[i], n * rates[i] / total,
+                               5 * sqrt(n * rates[i] / total) + 0.5);
+        ops->close(s);
+        assert_ptr_equal(sk_failures_find(ops->name), ops);
+    }
+    struct sk_fleet safe = {.nodes = 3};
+    for (int k = 0; sk_failures_at(k); k++) {
+        void *s = sk_failures_at(k)->open(&safe, 1);
+        assert_true(isinf(sk_failures_at(k)->next(s, NULL)));
+        sk_failures_at(k)->close(s);
+    }
+}
+
+/* A job of n nodes with a failure rate of 1/s in all would be λC = x; here C = 100 s. */
+static struct sk_simulation job(uint64_t nodes, double x, double factor)
+{
+    struct sk_simulation s = {
+        .costs = sk_costs_simple(x / 100, 100), .seed = 3, .runs = 400, .max_failures = 50000000};
+    s.fleet = (struct sk_fleet){.nodes = nodes, .rate = s.costs.rate / (double)nodes};
+    s.interval = factor * sk_model_optimum(sk_model_find("vaidya"), s.costs.rate, 100);
+    s.work = ceil(150 / sk_model_failures(&s.costs, s.interval)) * s.interval;
+    return s;
+}
+
+static void confirm(const struct sk_simulation *s)
+{
+    struct sk_simulation_result r;
+    struct saikai_error err = {0};
+    if (sk_simulate(s, &r, &err))
+        fail_msg("%s", err.text);
+    double formula = sk_model_overhead(&s->costs, s->interval);
+    double expected = sk_simulate_expected(&s->costs, s->work, s->interval) / s->work - 1;
+    assert_float_equal(expected, formula, 1e-6 * formula + 1e-12);
+    if (fabs(r.overhead - formula) > 4 * r.overhead_error)
+        fail_msg("simulated %g ± %g, formula %g", r.overhead, r.overhead_error, formula);
+    assert_true(r.overhead_error < 0.03 * formula);
+    double loss = sk_model_loss(&s->costs, s->interval);
+    assert_float_equal(r.loss, loss, 0.03 * loss);
+    assert_true(r.wall_05 <= r.wall_50 && r.wall_50 <= r.wall_95);
+    assert_true(r.overhead_low < r.overhead && r.overhead < r.overhead_high);
+}
+
+static void test_confirms_the_formula(void **state)
+{
+    (void)state;
+    for (double x = 1e-8; x < 1; x *= 30)
+        for (double factor = 0.25; factor < 5; factor *= 4) {
+            struct sk_simulation s = job(1000, x, factor);
+            confirm(&s);
+        }
+}
+
+static void test_million_nodes(void **state)
+{
+    (void)state;
+    struct sk_simulation s = job(1000000, 1e-3, 1);
+    confirm(&s);
+    s.failures = &sk_failures_per_node; /* each node on its own */
+    confirm(&s);
+}
+
+static void test_latency_and_restart(void **state)
+{
+    (void)state;
+    for (double x = 1e-5; x < 0.1; x *= 10) {
+        struct sk_simulation s = job(10, x, 1);
+        s.costs.restart = 250;
+        s.costs.latency = 130;
+        s.work *= 40; /* the wait for the last checkpoint, which r leaves out, vanishes */
+        s.runs = 100;
+        struct sk_simulation_result r;
+        assert_int_equal(sk_simulate(&s, &r, NULL), 0);
+        double formula = sk_model_overhead(&s.costs, s.interval);
+        if (fabs(r.overhead - formula) > 4 * r.overhead_error)
+            fail_msg("simulated %g ± %g, formula %g", r.overhead, r.overhead_error, formula);
+        struct sk_costs simple = sk_costs_simple(s.costs.rate, 100);
+        assert_true(fabs(sk_model_overhead(&simple, s.interval) - formula) > 4 * r.overhead_error);
+    }
+}
+
+static void test_minimum_is_where_the_model_says(void **state)
+{
+    (void)state;
+    double at[5];
+    for (int i = 0; i < 5; i++) {
+        struct sk_simulation s = job(50000, 1e-3, pow(2, i - 2));
+        struct sk_simulation_result r;
+        s.runs = 1000;
+        assert_int_equal(sk_simulate(&s, &r, NULL), 0);
+        at[i] = r.overhead;
+    }
+    assert_true(at[0] > at[1] && at[1] > at[2] && at[2] < at[3] && at[3] < at[4]);
+}
+
+static void test_same_seed_same_numbers(void **state)
+{
+    (void)state;
+    struct sk_simulation s = job(100, 1e-2, 1);
+    struct sk_simulation_result a, b, c;
+    assert_int_equal(sk_simulate(&s, &a, NULL), 0);
+    assert_int_equal(sk_simulate(&s, &b, NULL), 0);
+    s.seed++;
+    assert_int_equal(sk_simulate(&s, &c, NULL), 0);
+    assert_true(a.wall == b.wall && a.failures == b.failures);
+    assert_true(a.wall != c.wall);
+}
+
+static void test_without_failures(void **state)
+{
+    (void)state;
+    struct sk_simulation s = {.costs = sk_costs_simple(0, 5),
+                              .fleet = {.nodes = 4},
+                              .work = 95,
+                              .interval = 20,
+                              .runs = 2,
+                              .max_failures = 10};
+    struct sk_simulation_result r;
+    assert_int_equal(sk_simulate(&s, &r, NULL), 0);
+    assert_float_equal(r.wall, 95 + 5 * 5, 1e-9); /* four intervals of 20, one of 15 */
+    assert_int_equal(r.failures, 0);
+    assert_int_equal(r.checkpoints, 10);
+    assert_true(r.loss == 0);
+}
+
+static int stop_at_3(void *arg, int done)
+{
+    *(int *)arg = done;
+    return done == 3;
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct sk_simulation_result r = {.wall = 42};
+    struct sk_simulation s = job(10, 1e-2, 1), bad;
+    int done = 0;
+    bad = s;
+    bad.interval = 0;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
+    bad.costs.latency = bad.costs.cost + bad.interval * 2;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
+    bad.runs = 1;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
+    bad.interval = 1e-20;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
+    bad.fleet.rate = 10; /* ten failures a second against a checkpoint of 100 s */
+    bad.max_failures = 10000;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_ELOST);
+    bad = s;
+    bad.progress = stop_at_3;
+    bad.arg = &done;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_ESTATE);
+    assert_int_equal(done, 3);
+    assert_true(r.wall == 42);
+}
+
+static void test_student(void **state)
+{
+    (void)state;
+    assert_float_equal(sk_student_95(10), 2.228, 0.001);
+    assert_float_equal(sk_student_95(30), 2.042, 0.001);
+    assert_float_equal(sk_student_95(1000000), 1.960, 0.001);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_known_values),
+        cmocka_unit_test(test_random_distributions),
+        cmocka_unit_test(test_sources_agree),
+        cmocka_unit_test(test_confirms_the_formula),
+        cmocka_unit_test(test_million_nodes),
+        cmocka_unit_test(test_latency_and_restart),
+        cmocka_unit_test(test_minimum_is_where_the_model_says),
+        cmocka_unit_test(test_same_seed_same_numbers),
+        cmocka_unit_test(test_without_failures),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_student),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
