@@ -23,7 +23,7 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
                                                 .len = s->source[at].len};
 }
 
-static double seconds(const struct sk_costs *c, int k, int m, int spread, uint64_t stripes,
+static double seconds(const struct sk_link_costs *c, int k, int m, int spread, uint64_t stripes,
                       uint32_t block)
 {
     double in = (double)k * block / c->bandwidth, add = (double)k * block / c->add_rate;

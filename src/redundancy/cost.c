@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sk_costs sk_costs_usual(void)
+struct sk_link_costs sk_link_costs_usual(void)
 {
-    return (struct sk_costs){.latency = 5e-6, .bandwidth = 10e9, .add_rate = 10e9};
+    return (struct sk_link_costs){.latency = 5e-6, .bandwidth = 10e9, .add_rate = 10e9};
 }
 
 enum { LARGE = 1 << 20, SMALL_ROUNDS = 50, LARGE_ROUNDS = 4, TAG = 32700 };
@@ -50,7 +50,7 @@ static double measure_adding(uint8_t *a, uint8_t *b)
     return 2.0 * BLOCK * TIMES / best;
 }
 
-int sk_costs_measure(struct sk_group *g, struct sk_costs *out, struct saikai_error *err)
+int sk_link_costs_measure(struct sk_group *g, struct sk_link_costs *out, struct saikai_error *err)
 {
     uint8_t *a = calloc(2, LARGE), *b = a ? a + LARGE : NULL;
     int rc = sk_group_verdict(
@@ -74,8 +74,8 @@ int sk_costs_measure(struct sk_group *g, struct sk_costs *out, struct saikai_err
         return sk_fail(err, rc, "the ranks lost contact while messages were measured");
     double latency = (double)(slowest[0] > 0 ? slowest[0] : 1) * 1e-9;
     double transfer = (double)slowest[1] * 1e-9 - latency;
-    *out = (struct sk_costs){.latency = latency,
-                             .bandwidth = LARGE / (transfer > 1e-6 ? transfer : 1e-6),
-                             .add_rate = 1e18 / (double)(slowest[2] > 0 ? slowest[2] : 1)};
+    *out = (struct sk_link_costs){.latency = latency,
+                                  .bandwidth = LARGE / (transfer > 1e-6 ? transfer : 1e-6),
+                                  .add_rate = 1e18 / (double)(slowest[2] > 0 ? slowest[2] : 1)};
     return 0;
 }

@@ -6,10 +6,10 @@
 #include "redundancy/form.h"
 
 /* Figures of a common cluster, for when nothing was measured. Local. */
-struct sk_costs sk_costs_usual(void);
+struct sk_link_costs sk_link_costs_usual(void);
 
 /* Collective, blocking, about 20 ms: messages to the right-hand neighbour (all at once, as coding
  * does it) and the kernels, on this group. All ranks get the figures of the slowest. */
-int sk_costs_measure(struct sk_group *g, struct sk_costs *out, struct saikai_error *err);
+int sk_link_costs_measure(struct sk_group *g, struct sk_link_costs *out, struct saikai_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "redundancy/cost.h"
-#include "redundancy/engine.h"
+#include "redundancy/coder.h"
 #include "redundancy/exchange.h"
 #include "redundancy/parity_file.h"
 
@@ -13,9 +13,9 @@ struct sk_encode {
     struct sk_group *g;
     struct sk_encode_params p; /* texts in it are not used after begin */
     struct sk_record record;
-    struct sk_stream *data;
+    struct sk_files *data;
     struct sk_parity_file *parity;
-    struct sk_engine *engine;
+    struct sk_coder *engine;
     const struct sk_form_ops *form;
     int code; /* first local failure */
     struct saikai_error why;
@@ -58,7 +58,7 @@ static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint
     uint64_t number = sk_code_block(&e->record.code, t, member);
     const uint8_t *p = NULL;
     if (!e->code) {
-        p = sk_stream_read(e->data, number * e->record.block, len, scratch, &e->why);
+        p = sk_files_read(e->data, number * e->record.block, len, scratch, &e->why);
         if (!p)
             e->code = e->why.code ? e->why.code : SAIKAI_EIO;
     }
@@ -66,7 +66,7 @@ static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint
         memset(scratch, 0, len);
         return scratch;
     }
-    sk_stream_hash(e->data, p, len); /* now, while it is about to be in the cache */
+    sk_files_hash(e->data, p, len); /* now, while it is about to be in the cache */
     return p;
 }
 
@@ -82,7 +82,7 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
     sk_parity_stored(e->parity, sk_code_block(&e->record.code, t, member));
 }
 
-static const struct sk_engine_ops engine_ops = {describe, load, place, stored};
+static const struct sk_coder_ops engine_ops = {describe, load, place, stored};
 
 static int share_members(struct sk_encode *e, int code, struct sk_member *mine,
                          struct saikai_error *err)
@@ -130,7 +130,7 @@ static int choose_form(struct sk_encode *e, struct saikai_error *err)
                                  "or gather",
                                  c->form);
     }
-    struct sk_costs usual = sk_costs_usual();
+    struct sk_link_costs usual = sk_link_costs_usual();
     e->form = sk_form_choose(c->costs ? c->costs : &usual, code->data, code->parity,
                              code->placement == SK_SPREAD, e->record.stripes, e->record.block);
     return 0;
@@ -141,18 +141,18 @@ static int make_engine(struct sk_encode *e, struct saikai_error *err)
     int rank_of[SK_MAX_MEMBERS];
     for (int i = 0; i < e->g->size; i++)
         rank_of[i] = i;
-    struct sk_engine_setup set = {.group = e->g,
-                                  .form = e->form,
-                                  .ops = &engine_ops,
-                                  .arg = e,
-                                  .members = e->g->size,
-                                  .rank_of = rank_of,
-                                  .stripes = e->record.stripes,
-                                  .block = e->record.block,
-                                  .max_sources = e->record.code.data,
-                                  .max_sinks = e->record.code.parity,
-                                  .window = e->p.coding.window};
-    return sk_engine_new(&set, &e->engine, err);
+    struct sk_coder_setup set = {.group = e->g,
+                                 .form = e->form,
+                                 .ops = &engine_ops,
+                                 .arg = e,
+                                 .members = e->g->size,
+                                 .rank_of = rank_of,
+                                 .stripes = e->record.stripes,
+                                 .block = e->record.block,
+                                 .max_sources = e->record.code.data,
+                                 .max_sinks = e->record.code.parity,
+                                 .window = e->p.coding.window};
+    return sk_coder_new(&set, &e->engine, err);
 }
 
 /* What follows from the exchanged sizes: the same on all ranks, or a local failure. */
@@ -187,7 +187,7 @@ int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct
                           p->coding.placement, err);
     }
     if (!rc)
-        rc = sk_stream_open(p->path, p->name, p->files, p->mode, &mine, &e->data, err);
+        rc = sk_files_open(p->path, p->name, p->files, p->mode, &mine, &e->data, err);
     struct sk_encode none = {.g = g}; /* without memory this rank still has to tell the others */
     int shared = share_members(e ? e : &none, rc, &mine, err);
     if (!shared) {
@@ -207,7 +207,7 @@ int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct
 
 int sk_encode_step(struct sk_encode *e, uint64_t stripes, int *done)
 {
-    return sk_engine_step(e->engine, stripes, 0, done);
+    return sk_coder_step(e->engine, stripes, 0, done);
 }
 
 static int exchange_hashes(struct sk_encode *e, struct saikai_error *err)
@@ -220,7 +220,7 @@ static int exchange_hashes(struct sk_encode *e, struct saikai_error *err)
     if (rc && err)
         *err = e->why;
     if (!rc)
-        sk_stream_hashes(e->data, m);
+        sk_files_hashes(e->data, m);
     sk_member_encode(m, &buf); /* a copy: sharing replaces the record's members */
     in = sk_rd_init(buf.data, buf.len);
     if (!rc && (!sk_buf_ok(&buf) || sk_member_decode(&in, &mine)))
@@ -241,12 +241,12 @@ static void fill_result(const struct sk_encode *e, struct sk_encode_result *r)
         .data_bytes = rec->member[e->g->rank].size_bytes,
         .parity_bytes = sk_code_parity_blocks(&rec->code, e->g->rank, rec->stripes) * rec->block,
         .seconds = sk_now() - e->started};
-    r->sent_bytes = sk_engine_sent(e->engine, r->sent_to);
+    r->sent_bytes = sk_coder_sent(e->engine, r->sent_to);
 }
 
 int sk_encode_finish(struct sk_encode *e, struct sk_encode_result *result, struct saikai_error *err)
 {
-    int done = 0, rc = sk_engine_step(e->engine, UINT64_MAX, 1, &done);
+    int done = 0, rc = sk_coder_step(e->engine, UINT64_MAX, 1, &done);
     if (rc)
         return sk_fail(
             err, rc, "generation %llu: the ranks of the redundancy group lost contact while coding",
@@ -269,8 +269,8 @@ void sk_encode_free(struct sk_encode *e)
 {
     if (!e)
         return;
-    sk_engine_free(e->engine);
-    sk_stream_free(e->data);
+    sk_coder_free(e->engine);
+    sk_files_free(e->data);
     sk_parity_file_free(e->parity);
     sk_record_free(&e->record);
     free(e);

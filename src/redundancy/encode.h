@@ -11,7 +11,7 @@
 #define SK_REDUNDANCY_ENCODE_H
 
 #include "redundancy/form.h"
-#include "redundancy/stream.h"
+#include "redundancy/files.h"
 #include "group/group.h"
 
 /* How to protect: equal on all ranks of the group. A zeroed struct with a scheme and parity is
@@ -21,9 +21,9 @@ struct sk_coding {
     int parity;         /* m: losses that the group survives */
     enum sk_placement placement;
     const char *form; /* "pipeline", "fanin", "broadcast", "gather"; NULL or "auto": by the model */
-    const struct sk_costs *costs; /* for "auto"; NULL: those of a common cluster */
-    uint32_t block;               /* bytes, a multiple of 64; 0: 64 KiB, less for small data */
-    int window;                   /* stripes under way; 0: 8; 2 is double buffering */
+    const struct sk_link_costs *costs; /* for "auto"; NULL: those of a common cluster */
+    uint32_t block;                    /* bytes, a multiple of 64; 0: 64 KiB, less for small data */
+    int window;                        /* stripes under way; 0: 8; 2 is double buffering */
 };
 
 struct sk_encode_params {
@@ -34,7 +34,7 @@ struct sk_encode_params {
     int files;
     const char *const *path;
     const char *const *name; /* relative names for the record; NULL: last components of the paths */
-    enum sk_stream_mode mode;
+    enum sk_files_mode mode;
     const char *parity_path;
     const char *recycle_path; /* a parity file no longer needed (parity_file.h), or NULL */
     int no_sync;              /* 1: do not wait for the disk (tmpfs) */

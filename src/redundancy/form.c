@@ -18,7 +18,7 @@ const struct sk_form_ops *sk_form_find(const char *name)
     return NULL;
 }
 
-const struct sk_form_ops *sk_form_choose(const struct sk_costs *c, int k, int m, int spread,
+const struct sk_form_ops *sk_form_choose(const struct sk_link_costs *c, int k, int m, int spread,
                                          uint64_t stripes, uint32_t block)
 {
     const struct sk_form_ops *best = forms[0];

@@ -49,7 +49,7 @@ struct sk_act {
     int adds_own;    /* the end's own block goes into the sums */
 };
 
-struct sk_costs {
+struct sk_link_costs {
     double latency;   /* seconds from isend to the other side's wait, empty message */
     double bandwidth; /* bytes per second of one node's link, each direction */
     double add_rate;  /* bytes per second of source multiplied into one row */
@@ -62,7 +62,7 @@ struct sk_form_ops {
     /* Model: seconds for `stripes` full stripes of k sources and m sinks with this block size,
      * spread over `members` members (spread) or with fixed places (members = k + m and spread = 0),
      * window stripes under way at once. */
-    double (*seconds)(const struct sk_costs *c, int k, int m, int spread, uint64_t stripes,
+    double (*seconds)(const struct sk_link_costs *c, int k, int m, int spread, uint64_t stripes,
                       uint32_t block);
 };
 
@@ -73,7 +73,7 @@ const struct sk_form_ops *sk_form_at(int i);              /* NULL past the end *
 
 /* The form with the least modelled time; deterministic, so equal arguments choose alike on all
  * ranks. */
-const struct sk_form_ops *sk_form_choose(const struct sk_costs *c, int k, int m, int spread,
+const struct sk_form_ops *sk_form_choose(const struct sk_link_costs *c, int k, int m, int spread,
                                          uint64_t stripes, uint32_t block);
 
 /* Longest of the first n sources. */

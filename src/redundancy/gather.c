@@ -31,7 +31,7 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
             .load = SK_LOAD_SUMS, .peer = s->sink[r].member, .first = r, .rows = 1, .len = len};
 }
 
-static double seconds(const struct sk_costs *c, int k, int m, int spread, uint64_t stripes,
+static double seconds(const struct sk_link_costs *c, int k, int m, int spread, uint64_t stripes,
                       uint32_t block)
 {
     double in = (double)k * block / c->bandwidth, add = (double)k * m * block / c->add_rate;

@@ -29,7 +29,7 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
                                 .len = so_far};
 }
 
-static double seconds(const struct sk_costs *c, int k, int m, int spread, uint64_t stripes,
+static double seconds(const struct sk_link_costs *c, int k, int m, int spread, uint64_t stripes,
                       uint32_t block)
 {
     double link = (double)m * block / c->bandwidth, add = (double)m * block / c->add_rate;

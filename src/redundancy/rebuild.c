@@ -24,7 +24,7 @@ struct job {
 struct moved {
     struct sk_survey_group *v;
     int member, is_parity;
-    struct sk_stream *source_stream, *target_stream;
+    struct sk_files *source_stream, *target_stream;
     struct sk_parity_file *source_file, *target_file;
 };
 
@@ -34,7 +34,7 @@ static const uint8_t *read_moved(void *arg, uint64_t offset, uint32_t n, uint8_t
     const uint8_t *p;
     if (m->is_parity) /* the blocks of a parity file lie one after the other */
         return sk_parity_block(m->source_file, 0) + offset;
-    p = sk_stream_read(m->source_stream, offset, n, scratch, NULL);
+    p = sk_files_read(m->source_stream, offset, n, scratch, NULL);
     if (!p)
         memset(scratch, 0, n); /* the checksum at the other end tells */
     return p ? p : scratch;
@@ -47,8 +47,8 @@ static void write_moved(void *arg, uint64_t offset, uint32_t n, const uint8_t *d
         memcpy(sk_parity_block(m->target_file, 0) + offset, data, n);
         return;
     }
-    sk_stream_write(m->target_stream, offset, n, data);
-    sk_stream_hash(m->target_stream, data, n);
+    sk_files_write(m->target_stream, offset, n, data);
+    sk_files_hash(m->target_stream, data, n);
 }
 
 static int piece_moves(const struct sk_survey_group *v, int m, int is_parity)
@@ -121,10 +121,10 @@ static void prepare_sources(struct job *j)
 
 static int create_data(struct sk_survey_group *v, int m, struct saikai_error *err)
 {
-    struct sk_stream *s = NULL;
-    int rc = sk_stream_create(v->claim[m]->dir, &v->record.member[m], &s, err);
+    struct sk_files *s = NULL;
+    int rc = sk_files_create(v->claim[m]->dir, &v->record.member[m], &s, err);
     if (!rc) {
-        sk_stream_free(v->stream[m]);
+        sk_files_free(v->stream[m]);
         v->stream[m] = s;
     }
     return rc;
@@ -198,7 +198,7 @@ static int check_made(struct job *j, struct saikai_error *err)
         rc = sk_repair_status(j->repair[i], err);
         for (int m = 0; !rc && m < v->record.code.members; m++) {
             if (is_made_here(j, v, m, 0))
-                rc = sk_stream_check(v->stream[m], &v->record.member[m], err);
+                rc = sk_files_check(v->stream[m], &v->record.member[m], err);
             if (!rc && is_made_here(j, v, m, 1))
                 rc = sk_parity_seal(v->file[m], &v->record, !j->p->no_sync, err);
         }
@@ -214,7 +214,7 @@ static int commit_made(struct job *j, struct saikai_error *err)
         struct sk_survey_group *v = &j->s.group[i];
         for (int m = 0; !rc && m < v->record.code.members; m++) {
             if (is_made_here(j, v, m, 0))
-                rc = sk_stream_commit(v->stream[m], !j->p->no_sync, err);
+                rc = sk_files_commit(v->stream[m], !j->p->no_sync, err);
             if (!rc && is_made_here(j, v, m, 1))
                 rc = sk_parity_commit(v->file[m], !j->p->no_sync, err);
         }

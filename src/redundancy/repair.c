@@ -22,7 +22,7 @@ struct frontier {
 
 struct sk_repair {
     struct sk_survey_group *v;
-    struct sk_engine *engine;
+    struct sk_coder *engine;
     struct recipe recipe[SK_MAX_MEMBERS];
     struct frontier frontier[SK_MAX_MEMBERS];
     uint64_t written;
@@ -140,8 +140,7 @@ static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint
     if (sk_code_role(c, t, member, &index) == SK_ROLE_PARITY)
         p = sk_parity_block(r->v->file[member], number);
     else
-        p = sk_stream_read(r->v->stream[member], number * r->v->record.block, len, scratch,
-                           &r->why);
+        p = sk_files_read(r->v->stream[member], number * r->v->record.block, len, scratch, &r->why);
     if (!p) {
         r->code = r->why.code;
         memset(scratch, 0, len);
@@ -158,7 +157,7 @@ static uint8_t *place(void *arg, int member, uint64_t t, uint32_t len, uint8_t *
     uint64_t number = sk_code_block(c, t, member);
     if (sk_code_role(c, t, member, &index) == SK_ROLE_PARITY)
         return sk_parity_block(r->v->file[member], number);
-    uint8_t *p = sk_stream_place(r->v->stream[member], number * r->v->record.block, len);
+    uint8_t *p = sk_files_place(r->v->stream[member], number * r->v->record.block, len);
     return p ? p : scratch;
 }
 
@@ -173,14 +172,13 @@ static void hash_ready(struct sk_repair *r, int member)
         f->ready[f->next % WINDOW_BITS] = 0;
         for (uint32_t done = 0; done < len;) { /* a block may lie in several files */
             uint32_t n = len - done < sizeof scratch ? len - done : (uint32_t)sizeof scratch;
-            uint8_t *whole = sk_stream_place(r->v->stream[member], offset, len);
+            uint8_t *whole = sk_files_place(r->v->stream[member], offset, len);
             if (whole) {
-                sk_stream_hash(r->v->stream[member], whole, len);
+                sk_files_hash(r->v->stream[member], whole, len);
                 break;
             }
-            sk_stream_hash(r->v->stream[member],
-                           sk_stream_read(r->v->stream[member], offset + done, n, scratch, NULL),
-                           n);
+            sk_files_hash(r->v->stream[member],
+                          sk_files_read(r->v->stream[member], offset + done, n, scratch, NULL), n);
             done += n;
         }
     }
@@ -198,14 +196,14 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
         return;
     }
     uint64_t offset = number * r->v->record.block;
-    if (!sk_stream_place(r->v->stream[member], offset, len))
-        sk_stream_write(r->v->stream[member], offset, len, data);
+    if (!sk_files_place(r->v->stream[member], offset, len))
+        sk_files_write(r->v->stream[member], offset, len, data);
     r->frontier[member].ready[number % WINDOW_BITS] = 1;
     r->frontier[member].len[number % WINDOW_BITS] = len;
     hash_ready(r, member);
 }
 
-static const struct sk_engine_ops engine_ops = {describe, load, place, stored};
+static const struct sk_coder_ops engine_ops = {describe, load, place, stored};
 
 static int lost(const struct sk_survey_group *v, int i)
 {
@@ -264,18 +262,18 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
         rank_of[i] = v->claimer[i] >= 0       ? v->claimer[i]
                      : v->data[i].holder >= 0 ? v->data[i].holder
                                               : v->parity[i].holder;
-    struct sk_engine_setup set = {.group = g,
-                                  .form = sk_form_find(form ? form : "pipeline"),
-                                  .ops = &engine_ops,
-                                  .arg = r,
-                                  .members = c->members,
-                                  .rank_of = rank_of,
-                                  .stripes = v->record.stripes,
-                                  .block = v->record.block,
-                                  .max_sources = c->data,
-                                  .max_sinks = c->parity,
-                                  .window = window};
-    int rc = set.form ? sk_engine_new(&set, &r->engine, err)
+    struct sk_coder_setup set = {.group = g,
+                                 .form = sk_form_find(form ? form : "pipeline"),
+                                 .ops = &engine_ops,
+                                 .arg = r,
+                                 .members = c->members,
+                                 .rank_of = rank_of,
+                                 .stripes = v->record.stripes,
+                                 .block = v->record.block,
+                                 .max_sources = c->data,
+                                 .max_sinks = c->parity,
+                                 .window = window};
+    int rc = set.form ? sk_coder_new(&set, &r->engine, err)
                       : sk_fail(err, SAIKAI_EINVAL, "unknown transfer form '%.40s'", form);
     if (rc) {
         sk_repair_free(r);
@@ -287,7 +285,7 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
 
 int sk_repair_run(struct sk_repair *r, struct saikai_error *err)
 {
-    int done, rc = sk_engine_step(r->engine, UINT64_MAX, 1, &done);
+    int done, rc = sk_coder_step(r->engine, UINT64_MAX, 1, &done);
     if (rc)
         return sk_fail(err, rc, "generation %llu: the ranks lost contact while it was rebuilt",
                        (unsigned long long)r->v->record.generation);
@@ -310,6 +308,6 @@ void sk_repair_free(struct sk_repair *r)
 {
     if (!r)
         return;
-    sk_engine_free(r->engine);
+    sk_coder_free(r->engine);
     free(r);
 }

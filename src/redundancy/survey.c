@@ -34,7 +34,7 @@ void sk_survey_free(struct sk_survey *s)
     for (int i = 0; i < s->groups; i++) {
         struct sk_survey_group *v = &s->group[i];
         for (int m = 0; m < SK_MAX_MEMBERS; m++) {
-            sk_stream_free(v->stream[m]);
+            sk_files_free(v->stream[m]);
             sk_parity_file_free(v->file[m]);
         }
         sk_record_free(&v->record);
@@ -170,13 +170,13 @@ static int find_rank(const struct sk_survey *s, uint32_t rank, int *group, int *
 }
 
 /* The member's files in dir, if they are what the record says. */
-static struct sk_stream *good_stream(const char *dir, const struct sk_member *m, int trust)
+static struct sk_files *good_stream(const char *dir, const struct sk_member *m, int trust)
 {
-    struct sk_stream *s = NULL;
-    if (sk_stream_open_member(dir, m, SK_STREAM_MAP, &s, NULL))
+    struct sk_files *s = NULL;
+    if (sk_files_open_member(dir, m, SK_FILES_MAP, &s, NULL))
         return NULL;
-    if (!trust && (sk_stream_hash_all(s, NULL) || sk_stream_check(s, m, NULL))) {
-        sk_stream_free(s);
+    if (!trust && (sk_files_hash_all(s, NULL) || sk_files_check(s, m, NULL))) {
+        sk_files_free(s);
         return NULL;
     }
     return s;

@@ -4,7 +4,7 @@
 
 #include "redundancy/parity_file.h"
 #include "redundancy/rebuild.h"
-#include "redundancy/stream.h"
+#include "redundancy/files.h"
 
 /* A piece of a member: its data or its parity. */
 struct sk_piece {
@@ -17,7 +17,7 @@ struct sk_survey_group {
     struct sk_piece data[SK_MAX_MEMBERS], parity[SK_MAX_MEMBERS];
     int claimer[SK_MAX_MEMBERS]; /* rank, -1: nobody wants it */
     /* on this rank, NULL: not here */
-    struct sk_stream *stream[SK_MAX_MEMBERS];
+    struct sk_files *stream[SK_MAX_MEMBERS];
     struct sk_parity_file *file[SK_MAX_MEMBERS];
     const struct sk_claim *claim[SK_MAX_MEMBERS];
 };

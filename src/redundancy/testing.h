@@ -14,7 +14,7 @@ struct job {
     uint64_t size[MAX_NODES][MAX_FILES];
     struct sk_coding coding;
     uint64_t generation;
-    enum sk_stream_mode mode;
+    enum sk_files_mode mode;
     /* a rebuild: node on which process i runs, the rank it claims (-1: none) and how many processes
      * there are */
     int processes, node_of[MAX_NODES], claim_of[MAX_NODES];

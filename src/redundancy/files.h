@@ -5,50 +5,50 @@
 
 #include "redundancy/parity.h"
 
-struct sk_stream;
+struct sk_files;
 
-enum sk_stream_mode {
-    SK_STREAM_MAP,  /* files that nobody changes any more: read in place */
-    SK_STREAM_COPY, /* files of others: read into a buffer, so that a file cut short meanwhile is an
+enum sk_files_mode {
+    SK_FILES_MAP,  /* files that nobody changes any more: read in place */
+    SK_FILES_COPY, /* files of others: read into a buffer, so that a file cut short meanwhile is an
                        error, not a fault */
 };
 
 /* Open n files for reading; *m gets sizes, modes and names (its hashes come later). path[i] is
  * opened, name[i] (NULL: the last component of the path) is what the record says. On failure
  * nothing stays open. */
-int sk_stream_open(const char *const path[], const char *const name[], int n,
-                   enum sk_stream_mode mode, struct sk_member *m, struct sk_stream **out,
-                   struct saikai_error *err);
+int sk_files_open(const char *const path[], const char *const name[], int n,
+                  enum sk_files_mode mode, struct sk_member *m, struct sk_files **out,
+                  struct saikai_error *err);
 /* The same for the files of a record in dir: SAIKAI_ENOENT or SAIKAI_EDAMAGED when one is missing
  * or has another size. */
-int sk_stream_open_member(const char *dir, const struct sk_member *m, enum sk_stream_mode mode,
-                          struct sk_stream **out, struct saikai_error *err);
+int sk_files_open_member(const char *dir, const struct sk_member *m, enum sk_files_mode mode,
+                         struct sk_files **out, struct saikai_error *err);
 /* Create the files of a member below dir under temporary names, with their space reserved. */
-int sk_stream_create(const char *dir, const struct sk_member *m, struct sk_stream **out,
-                     struct saikai_error *err);
+int sk_files_create(const char *dir, const struct sk_member *m, struct sk_files **out,
+                    struct saikai_error *err);
 
 /* len bytes from offset: a pointer that stays valid until the stream is freed, or scratch filled
  * with them; NULL after a read error. */
-const uint8_t *sk_stream_read(struct sk_stream *s, uint64_t offset, uint32_t len, uint8_t *scratch,
-                              struct saikai_error *err);
+const uint8_t *sk_files_read(struct sk_files *s, uint64_t offset, uint32_t len, uint8_t *scratch,
+                             struct saikai_error *err);
 /* Where len bytes from offset can be written in place; NULL: they lie in more than one file, use
- * sk_stream_write. */
-uint8_t *sk_stream_place(struct sk_stream *s, uint64_t offset, uint32_t len);
-void sk_stream_write(struct sk_stream *s, uint64_t offset, uint32_t len, const uint8_t *data);
+ * sk_files_write. */
+uint8_t *sk_files_place(struct sk_files *s, uint64_t offset, uint32_t len);
+void sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data);
 
 /* Add the next len bytes of the stream to the checksums, from front to back. */
-void sk_stream_hash(struct sk_stream *s, const uint8_t *data, uint32_t len);
+void sk_files_hash(struct sk_files *s, const uint8_t *data, uint32_t len);
 /* Compute the checksums of all files by reading them (again) from the start. */
-int sk_stream_hash_all(struct sk_stream *s, struct saikai_error *err);
+int sk_files_hash_all(struct sk_files *s, struct saikai_error *err);
 /* Checksums of the files, once all bytes were added, into m->part[].hash. */
-void sk_stream_hashes(struct sk_stream *s, struct sk_member *m);
+void sk_files_hashes(struct sk_files *s, struct sk_member *m);
 /* Created files: check against the record's checksums, sync, give them their names. SAIKAI_EDAMAGED
  * names the first file whose bytes are not those of the record; nothing is renamed then. */
-int sk_stream_check(struct sk_stream *s, const struct sk_member *m, struct saikai_error *err);
+int sk_files_check(struct sk_files *s, const struct sk_member *m, struct saikai_error *err);
 /* Created files: set their modes, sync when told, give them their names. */
-int sk_stream_commit(struct sk_stream *s, int sync, struct saikai_error *err);
+int sk_files_commit(struct sk_files *s, int sync, struct saikai_error *err);
 
 /* Close; files created and not committed are removed. NULL is accepted. */
-void sk_stream_free(struct sk_stream *s);
+void sk_files_free(struct sk_files *s);
 
 #endif

@@ -1,4 +1,4 @@
-#include "redundancy/stream.h"
+#include "redundancy/files.h"
 
 #include "base/hash.h"
 #include "base/io.h"
@@ -20,12 +20,12 @@ struct file {
     uint32_t mode;
 };
 
-struct sk_stream {
+struct sk_files {
     struct file *file;
     int files, opened; /* opened: entries that own something */
-    enum sk_stream_mode mode;
+    enum sk_files_mode mode;
     int writable;
-    /* SK_STREAM_COPY: the file that was read last */
+    /* SK_FILES_COPY: the file that was read last */
     int fd, fd_of;
     /* checksums: file and offset in it that come next */
     struct sk_hasher *hasher;
@@ -33,15 +33,15 @@ struct sk_stream {
     uint64_t hash_at;
 };
 
-static struct sk_stream *stream_new(int files, struct saikai_error *err)
+static struct sk_files *stream_new(int files, struct saikai_error *err)
 {
-    struct sk_stream *s = calloc(1, sizeof *s);
+    struct sk_files *s = calloc(1, sizeof *s);
     if (s)
         s->file = calloc(files ? (size_t)files : 1, sizeof *s->file);
     if (s)
         s->hasher = sk_hasher_new();
     if (!s || !s->file || !s->hasher) {
-        sk_stream_free(s);
+        sk_files_free(s);
         sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of %d files", files);
         return NULL;
     }
@@ -50,7 +50,7 @@ static struct sk_stream *stream_new(int files, struct saikai_error *err)
     return s;
 }
 
-void sk_stream_free(struct sk_stream *s)
+void sk_files_free(struct sk_files *s)
 {
     if (!s)
         return;
@@ -70,7 +70,7 @@ void sk_stream_free(struct sk_stream *s)
     free(s);
 }
 
-static int open_file(struct sk_stream *s, int i, const char *path, struct saikai_error *err)
+static int open_file(struct sk_files *s, int i, const char *path, struct saikai_error *err)
 {
     struct file *f = &s->file[i];
     if (!(f->path = strdup(path)))
@@ -88,7 +88,7 @@ static int open_file(struct sk_stream *s, int i, const char *path, struct saikai
         f->mode = st.st_mode & 07777;
         f->start = i ? s->file[i - 1].start + s->file[i - 1].size_bytes : 0;
         void *map = NULL;
-        if (s->mode == SK_STREAM_MAP)
+        if (s->mode == SK_FILES_MAP)
             rc = sk_io_map(fd, path, (size_t)size, 0, &map, err);
         f->map = map;
     }
@@ -96,7 +96,7 @@ static int open_file(struct sk_stream *s, int i, const char *path, struct saikai
     return rc;
 }
 
-static int describe(struct sk_stream *s, const char *const name[], struct sk_member *m,
+static int describe(struct sk_files *s, const char *const name[], struct sk_member *m,
                     struct saikai_error *err)
 {
     if (s->files && !(m->part = calloc((size_t)s->files, sizeof *m->part)))
@@ -120,11 +120,11 @@ static int describe(struct sk_stream *s, const char *const name[], struct sk_mem
     return 0;
 }
 
-int sk_stream_open(const char *const path[], const char *const name[], int n,
-                   enum sk_stream_mode mode, struct sk_member *m, struct sk_stream **out,
-                   struct saikai_error *err)
+int sk_files_open(const char *const path[], const char *const name[], int n,
+                  enum sk_files_mode mode, struct sk_member *m, struct sk_files **out,
+                  struct saikai_error *err)
 {
-    struct sk_stream *s = stream_new(n, err);
+    struct sk_files *s = stream_new(n, err);
     if (!s)
         return SAIKAI_ENOMEM;
     s->mode = mode;
@@ -136,7 +136,7 @@ int sk_stream_open(const char *const path[], const char *const name[], int n,
         rc = describe(s, name, &v, err);
     if (rc) {
         sk_member_free(&v);
-        sk_stream_free(s);
+        sk_files_free(s);
         return rc;
     }
     v.rank = m->rank;
@@ -146,10 +146,10 @@ int sk_stream_open(const char *const path[], const char *const name[], int n,
     return 0;
 }
 
-int sk_stream_open_member(const char *dir, const struct sk_member *m, enum sk_stream_mode mode,
-                          struct sk_stream **out, struct saikai_error *err)
+int sk_files_open_member(const char *dir, const struct sk_member *m, enum sk_files_mode mode,
+                         struct sk_files **out, struct saikai_error *err)
 {
-    struct sk_stream *s = stream_new((int)m->parts, err);
+    struct sk_files *s = stream_new((int)m->parts, err);
     if (!s)
         return SAIKAI_ENOMEM;
     s->mode = mode;
@@ -165,14 +165,14 @@ int sk_stream_open_member(const char *dir, const struct sk_member *m, enum sk_st
                          (unsigned long long)m->part[i].size_bytes);
     }
     if (rc) {
-        sk_stream_free(s);
+        sk_files_free(s);
         return rc;
     }
     *out = s;
     return 0;
 }
 
-static int create_file(struct sk_stream *s, int i, const char *dir, const struct sk_part *p,
+static int create_file(struct sk_files *s, int i, const char *dir, const struct sk_part *p,
                        struct saikai_error *err)
 {
     struct file *f = &s->file[i];
@@ -207,10 +207,10 @@ static int create_file(struct sk_stream *s, int i, const char *dir, const struct
     return rc;
 }
 
-int sk_stream_create(const char *dir, const struct sk_member *m, struct sk_stream **out,
-                     struct saikai_error *err)
+int sk_files_create(const char *dir, const struct sk_member *m, struct sk_files **out,
+                    struct saikai_error *err)
 {
-    struct sk_stream *s = stream_new((int)m->parts, err);
+    struct sk_files *s = stream_new((int)m->parts, err);
     if (!s)
         return SAIKAI_ENOMEM;
     s->writable = 1;
@@ -218,7 +218,7 @@ int sk_stream_create(const char *dir, const struct sk_member *m, struct sk_strea
     for (uint32_t i = 0; !rc && i < m->parts; i++)
         rc = create_file(s, (int)i, dir, &m->part[i], err);
     if (rc) {
-        sk_stream_free(s);
+        sk_files_free(s);
         return rc;
     }
     *out = s;
@@ -226,7 +226,7 @@ int sk_stream_create(const char *dir, const struct sk_member *m, struct sk_strea
 }
 
 /* The file that holds this offset. */
-static int find(const struct sk_stream *s, uint64_t offset)
+static int find(const struct sk_files *s, uint64_t offset)
 {
     int low = 0, high = s->files - 1;
     while (low < high) {
@@ -239,7 +239,7 @@ static int find(const struct sk_stream *s, uint64_t offset)
     return low; /* of several that start here, empty ones first, the last one */
 }
 
-static int read_part(struct sk_stream *s, int i, uint64_t at, uint32_t len, uint8_t *out,
+static int read_part(struct sk_files *s, int i, uint64_t at, uint32_t len, uint8_t *out,
                      struct saikai_error *err)
 {
     struct file *f = &s->file[i];
@@ -261,8 +261,8 @@ static int read_part(struct sk_stream *s, int i, uint64_t at, uint32_t len, uint
     return sk_io_pread(s->fd, f->path, out, len, (off_t)at, err);
 }
 
-const uint8_t *sk_stream_read(struct sk_stream *s, uint64_t offset, uint32_t len, uint8_t *scratch,
-                              struct saikai_error *err)
+const uint8_t *sk_files_read(struct sk_files *s, uint64_t offset, uint32_t len, uint8_t *scratch,
+                             struct saikai_error *err)
 {
     int i = find(s, offset);
     uint64_t at = offset - s->file[i].start;
@@ -278,14 +278,14 @@ const uint8_t *sk_stream_read(struct sk_stream *s, uint64_t offset, uint32_t len
     return scratch;
 }
 
-uint8_t *sk_stream_place(struct sk_stream *s, uint64_t offset, uint32_t len)
+uint8_t *sk_files_place(struct sk_files *s, uint64_t offset, uint32_t len)
 {
     int i = find(s, offset);
     uint64_t at = offset - s->file[i].start;
     return at + len <= s->file[i].size_bytes ? s->file[i].map + at : NULL;
 }
 
-void sk_stream_write(struct sk_stream *s, uint64_t offset, uint32_t len, const uint8_t *data)
+void sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data)
 {
     int i = find(s, offset);
     uint64_t at = offset - s->file[i].start;
@@ -299,7 +299,7 @@ void sk_stream_write(struct sk_stream *s, uint64_t offset, uint32_t len, const u
 }
 
 /* Close the checksums of files that are complete, empty ones among them. */
-static void finish_hashes(struct sk_stream *s)
+static void finish_hashes(struct sk_files *s)
 {
     while (s->hash_file < s->files && s->hash_at == s->file[s->hash_file].size_bytes) {
         s->file[s->hash_file].hash = sk_hasher_value(s->hasher);
@@ -309,7 +309,7 @@ static void finish_hashes(struct sk_stream *s)
     }
 }
 
-void sk_stream_hash(struct sk_stream *s, const uint8_t *data, uint32_t len)
+void sk_files_hash(struct sk_files *s, const uint8_t *data, uint32_t len)
 {
     finish_hashes(s);
     while (len && s->hash_file < s->files) {
@@ -323,7 +323,7 @@ void sk_stream_hash(struct sk_stream *s, const uint8_t *data, uint32_t len)
     }
 }
 
-int sk_stream_hash_all(struct sk_stream *s, struct saikai_error *err)
+int sk_files_hash_all(struct sk_files *s, struct saikai_error *err)
 {
     enum { CHUNK = 256 << 10 };
     uint8_t *scratch = malloc(CHUNK);
@@ -336,9 +336,9 @@ int sk_stream_hash_all(struct sk_stream *s, struct saikai_error *err)
     int rc = 0;
     for (uint64_t at = 0; !rc && at < total;) {
         uint32_t n = total - at < CHUNK ? (uint32_t)(total - at) : CHUNK;
-        const uint8_t *p = sk_stream_read(s, at, n, scratch, err);
+        const uint8_t *p = sk_files_read(s, at, n, scratch, err);
         if (p)
-            sk_stream_hash(s, p, n);
+            sk_files_hash(s, p, n);
         else
             rc = SAIKAI_EIO;
         at += n;
@@ -348,14 +348,14 @@ int sk_stream_hash_all(struct sk_stream *s, struct saikai_error *err)
     return rc;
 }
 
-void sk_stream_hashes(struct sk_stream *s, struct sk_member *m)
+void sk_files_hashes(struct sk_files *s, struct sk_member *m)
 {
     finish_hashes(s);
     for (int i = 0; i < s->files; i++)
         m->part[i].hash = s->file[i].hash;
 }
 
-int sk_stream_check(struct sk_stream *s, const struct sk_member *m, struct saikai_error *err)
+int sk_files_check(struct sk_files *s, const struct sk_member *m, struct saikai_error *err)
 {
     finish_hashes(s);
     for (int i = 0; i < s->files; i++)
@@ -379,7 +379,7 @@ static int sync_file(const struct file *f, int sync, struct saikai_error *err)
     return rc;
 }
 
-int sk_stream_commit(struct sk_stream *s, int sync, struct saikai_error *err)
+int sk_files_commit(struct sk_files *s, int sync, struct saikai_error *err)
 {
     int rc = 0;
     for (int i = 0; !rc && i < s->files; i++)
