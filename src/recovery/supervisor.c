@@ -178,24 +178,36 @@ static int n_owed(const struct sk_supervisor *s, double now)
     return n;
 }
 
-/* Hosts all of whose ranks are silent by now are lost too, not only the one that was noticed first.
- */
+/* 1: the fault is this host's, or all of its ranks are silent by now even if another was noticed
+ * first. */
+static int is_lost(const struct sk_supervisor *s, int host, double now)
+{
+    int ranks = 0, silent = 0;
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (s->seat[r] == host) {
+            ranks++;
+            silent += sk_detector_rank_silent(s->detector, r, now);
+        }
+    if (s->hosts.host[host].state != SK_HOST_ACTIVE)
+        return 0;
+    if (s->fault.host == host &&
+        (s->fault.kind == SK_FAULT_NODE_LOST || s->fault.kind == SK_FAULT_LATE))
+        return 1;
+    return ranks && silent == ranks;
+}
+
+/* Replace all lost hosts; -1: none is left. */
 static int lose_hosts(struct sk_supervisor *s, double now)
 {
-    int n = s->c.detector.n_ranks, rc = 0;
-    for (int h = 0; h < s->hosts.n; h++) {
-        int ranks = 0, silent = 0;
-        for (int r = 0; r < n; r++)
-            if (s->seat[r] == h) {
-                ranks++;
-                silent += sk_detector_rank_silent(s->detector, r, now);
-            }
-        int noticed = (s->fault.kind == SK_FAULT_NODE_LOST || s->fault.kind == SK_FAULT_LATE) &&
-                      s->fault.host == h;
-        if (s->hosts.n < 2 || s->hosts.host[h].state != SK_HOST_ACTIVE ||
-            !(noticed || (ranks && silent == ranks)))
+    int rc = 0, n = s->hosts.n;
+    char *lost = n > 1 ? calloc((size_t)n, 1)
+                       : NULL;          /* a single host has no substitute: it is tried again */
+    for (int h = 0; lost && h < n; h++) /* all of them before the ranks move */
+        lost[h] = (char)is_lost(s, h, now);
+    for (int h = 0; lost && h < n; h++) {
+        if (!lost[h])
             continue;
-        int spare = sk_hosts_lose(&s->hosts, h, n, s->seat);
+        int spare = sk_hosts_lose(&s->hosts, h, s->c.detector.n_ranks, s->seat);
         if (spare >= 0)
             say(s, SK_LOG_WARN, "%s takes the place of %s", s->hosts.host[spare].name,
                 s->hosts.host[h].name);
@@ -205,6 +217,7 @@ static int lose_hosts(struct sk_supervisor *s, double now)
         else
             rc = -1;
     }
+    free(lost);
     return rc;
 }
 
