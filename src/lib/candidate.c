@@ -87,7 +87,7 @@ int sk_session_candidate(struct sk_session *s, uint32_t place, int64_t iteration
 
 static int work_dir(struct sk_session *s, char *out, struct saikai_error *err)
 {
-    return sk_io_path(out, PATH_MAX, err, "%s/work-%06d", s->local_root, s->g->rank);
+    return sk_io_path(out, PATH_MAX, err, "%s/work-%04u-%06d", s->local_root, s->incarnation, s->g->rank);
 }
 
 int sk_session_file_path(struct sk_session *s, const char *name, char *out, size_t cap,

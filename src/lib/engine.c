@@ -34,6 +34,7 @@ enum { KEPT = 16 };
 
 struct sk_engine {
     char *local_root, *prefix_root;
+    uint32_t incarnation;
     int rank, keep_local, keep_prefix, sync_local, sync_prefix;
     pthread_t committer, archiver;
     pthread_mutex_t lock;
@@ -133,7 +134,7 @@ static void prepare_one(struct sk_engine *e)
     int number = e->slot_number++;
     e->preparing = 1;
     pthread_mutex_unlock(&e->lock);
-    int rc = h ? sk_slot_new(e->local_root, e->rank, number, n, &slot, &err) : SAIKAI_ENOMEM;
+    int rc = h ? sk_slot_new(e->local_root, e->incarnation, e->rank, number, n, &slot, &err) : SAIKAI_ENOMEM;
     pthread_mutex_lock(&e->lock);
     e->preparing = 0;
     if (rc) {
@@ -240,9 +241,10 @@ static void *committer(void *arg)
             commit_one(e, h);
         else if (e->stopping)
             break;
-        else if (e->retired_seq < e->complete_seq)
+        else if (e->retired_seq < e->complete_seq) {
             retain_local(e);
-        else if (e->prepare)
+            pthread_cond_broadcast(&e->changed);
+        } else if (e->prepare)
             prepare_one(e);
         else
             pthread_cond_wait(&e->changed, &e->lock);
@@ -259,7 +261,7 @@ static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_err
     struct sk_container *c = NULL;
     int rc = sk_gen_file(e->local_root, gen, e->rank, from, sizeof from, err);
     if (!rc)
-        rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%06d.tmp", e->prefix_root, e->rank);
+        rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%04u-%06d.tmp", e->prefix_root, e->incarnation, e->rank);
     if (!rc)
         rc = sk_container_open(from, &c, err);
     if (!rc)
@@ -317,12 +319,15 @@ static void *archiver(void *arg)
     struct sk_engine *e = arg;
     pthread_mutex_lock(&e->lock);
     while (!e->stopping) {
+        if (!e->archive_seq && e->pruned_seq >= e->pruned_request) {
+            pthread_cond_wait(&e->changed, &e->lock);
+            continue;
+        }
         if (e->archive_seq)
             copy_to_prefix(e);
-        else if (e->pruned_seq < e->pruned_request)
-            retain_prefix(e);
         else
-            pthread_cond_wait(&e->changed, &e->lock);
+            retain_prefix(e);
+        pthread_cond_broadcast(&e->changed);
     }
     pthread_mutex_unlock(&e->lock);
     return NULL;
@@ -358,6 +363,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     if (!e)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the checkpoint engine");
     e->rank = c->rank;
+    e->incarnation = c->incarnation;
     e->keep_local = c->keep_local < 1 ? 1 : c->keep_local;
     e->keep_prefix = c->keep_prefix < 1 ? 1 : c->keep_prefix > KEPT ? KEPT : c->keep_prefix;
     e->sync_local = c->sync_local;
@@ -381,7 +387,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
         free_parts(e);
         return sk_fail(err, rc, "no memory or no threads for the checkpoint engine");
     }
-    sk_slot_clean(e->local_root, e->rank);
+    sk_slot_clean(e->local_root, e->incarnation, e->rank);
     *out = e;
     return 0;
 }
@@ -439,7 +445,7 @@ static int new_slot(struct sk_engine *e, size_t size_bytes, struct held **out, s
     struct held *h = calloc(1, sizeof *h);
     if (!h)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a checkpoint slot");
-    int rc = sk_slot_new(e->local_root, e->rank, e->slot_number++, size_bytes, &h->slot, err);
+    int rc = sk_slot_new(e->local_root, e->incarnation, e->rank, e->slot_number++, size_bytes, &h->slot, err);
     if (rc) {
         free(h);
         return rc;

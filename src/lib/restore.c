@@ -96,8 +96,8 @@ static int unpack_files(struct sk_session *s, struct sk_container *c, struct sai
         if (v->kind != SK_SKC_FILE)
             continue;
         if (!*s->restored_files)
-            rc = sk_io_path(s->restored_files, sizeof s->restored_files, err, "%s/restored-%06d", s->local_root,
-                            s->g->rank);
+            rc = sk_io_path(s->restored_files, sizeof s->restored_files, err, "%s/restored-%04u-%06d", s->local_root,
+                            s->incarnation, s->g->rank);
         if (!rc)
             rc = sk_io_mkdirs(s->restored_files, err);
         void *data = rc ? NULL : malloc(v->raw_bytes ? v->raw_bytes : 1);
@@ -135,7 +135,7 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
 static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_id, struct saikai_error *err)
 {
     const char *roots[2] = {s->local_root, s->prefix_root};
-    int rc = SAIKAI_ENOENT, apart = strcmp(s->local_root, s->prefix_root);
+    int rc = SAIKAI_ENOENT, apart = strcmp(s->local_root, s->prefix_root) != 0;
     for (int i = 0; i < 1 + apart && i < 2; i++) {
         char path[PATH_MAX];
         struct sk_container *c = NULL;

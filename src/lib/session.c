@@ -213,6 +213,7 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
     struct sk_engine_config c = {
         .local_root = s->local_root,
         .prefix_root = apart ? s->prefix_root : NULL,
+        .incarnation = s->incarnation,
         .rank = s->g->rank,
         .keep_local = (int)sk_config_int(s->config, apart ? "store.keep_local" : "store.keep_prefix"),
         .keep_prefix = (int)sk_config_int(s->config, "store.keep_prefix"),

@@ -41,11 +41,11 @@ static int map_slot(struct sk_slot *s, size_t n, struct saikai_error *err)
     return 0;
 }
 
-int sk_slot_new(const char *root, int rank, int number, size_t size_bytes, struct sk_slot **out,
-                struct saikai_error *err)
+int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, size_t size_bytes,
+                struct sk_slot **out, struct saikai_error *err)
 {
     char path[PATH_MAX];
-    int rc = sk_io_path(path, sizeof path, err, "%s/slot-%06d-%d.tmp", root, rank, number);
+    int rc = sk_io_path(path, sizeof path, err, "%s/slot-%04u-%06d-%d.tmp", root, incarnation, rank, number);
     struct sk_slot *s = rc ? NULL : calloc(1, sizeof *s);
     if (rc)
         return rc;
@@ -107,14 +107,15 @@ void sk_slot_free(struct sk_slot *s, int remove)
     free(s);
 }
 
-void sk_slot_clean(const char *root, int rank)
+void sk_slot_clean(const char *root, uint32_t incarnation, int rank)
 {
     DIR *d = opendir(root);
     for (struct dirent *e; d && (e = readdir(d));) {
         int r, number, end = 0;
+        unsigned i;
         char path[PATH_MAX];
-        if (sscanf(e->d_name, "slot-%d-%d.tmp%n", &r, &number, &end) == 2 && end && !e->d_name[end] &&
-            r == rank && !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
+        if (sscanf(e->d_name, "slot-%u-%d-%d.tmp%n", &i, &r, &number, &end) == 3 && end &&
+            !e->d_name[end] && r == rank && i < incarnation && !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
             unlink(path);
     }
     if (d)

@@ -14,10 +14,10 @@ struct sk_slot {
     size_t size_bytes; /* of file and mapping */
 };
 
-/* Make root/slot-<rank>-<number>.tmp of this size, reserved, mapped and touched. A full disk is an error here and not a
- * signal later. */
-int sk_slot_new(const char *root, int rank, int number, size_t size_bytes, struct sk_slot **out,
-                struct saikai_error *err);
+/* Make root/slot-<incarnation>-<rank>-<number>.tmp of this size, reserved, mapped and touched. A full disk is an error
+ * here and not a signal later. */
+int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, size_t size_bytes,
+                struct sk_slot **out, struct saikai_error *err);
 /* Another size, reserved and touched; the content is undefined. On failure the slot keeps its old size. */
 int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *err);
 /* Rename to the generation's file. */
@@ -28,7 +28,7 @@ int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int ran
                    struct saikai_error *err);
 /* Unmap and close; with remove also delete the temporary file. NULL is accepted. */
 void sk_slot_free(struct sk_slot *s, int remove);
-/* Delete the slots that an earlier process of this rank left in root. */
-void sk_slot_clean(const char *root, int rank);
+/* Delete the slots that earlier incarnations of this rank left in root. */
+void sk_slot_clean(const char *root, uint32_t incarnation, int rank);
 
 #endif

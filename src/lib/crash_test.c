@@ -1,0 +1,211 @@
+/* The crash sweep: a run dies at its N-th input or output operation, for every N from the first to the last one of two
+ * checkpoints, their copies to the prefix and the end of the run. Whenever it dies, the next start finds the old or the
+ * new generation, whole and with the right data; and never a generation that was complete before is gone. */
+#include "lib/session.h"
+
+#include "base/io.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { RANKS = 2, CELLS = 3000, DIED = 42 };
+
+static char dir[64];
+static atomic_long operations;
+static long die_at;
+static int error_instead; /* errno to return from then on, instead of dying */
+
+static int hook(const char *op, const char *path)
+{
+    (void)op;
+    (void)path;
+    long n = atomic_fetch_add(&operations, 1);
+    if (n < die_at)
+        return 0;
+    if (error_instead)
+        return n == die_at ? error_instead : 0;
+    _exit(DIED);
+}
+
+static void values(double *u, int rank, int64_t it)
+{
+    for (int i = 0; i < CELLS; i++)
+        u[i] = (double)(it * 1000 + rank) + i * 1e-4;
+}
+
+struct plan {
+    int64_t from_expected_min, first, last; /* iterations to checkpoint */
+    int finalize;
+    int64_t restored; /* out: iteration found, 0: none; -1: wrong data, -2: error */
+};
+
+static int settle(struct sk_session *s, int64_t it, struct saikai_error *err)
+{
+    int rc = sk_session_wait(s, err), apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    for (int i = 0; !rc && apart && i < 1000 && s->archived_seq < s->complete_seq; i++) {
+        sk_engine_drain(s->engine);
+        rc = sk_session_due(s, 1, it, err);
+    }
+    sk_engine_drain(s->engine);
+    return rc;
+}
+
+static int program(struct sk_group *g, void *arg)
+{
+    struct plan *p = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    struct sk_config *c = sk_config_new();
+    struct sk_group *own = NULL;
+    char text[512];
+    double *u = malloc(CELLS * sizeof *u), *expect = malloc(CELLS * sizeof *u);
+    snprintf(text, sizeof text,
+             "store.prefix=%s/prefix; store.local=%s/local; job.name=sweep; schedule.signals=; schedule.poll=1ms; "
+             "schedule.every=10; schedule.first=no; restart.tries=1000",
+             dir, dir);
+    if (!u || !expect || sk_group_dup(g, &own) || sk_config_set_all(c, text, SK_FROM_API, &err))
+        return -1;
+    if (sk_session_new(own, c, "program", &s, &err)) {
+        free(u);
+        free(expect);
+        return 0; /* an injected error: nothing was begun, nothing is lost */
+    }
+    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
+    int restored = 0;
+    int64_t from = 0;
+    int rc = sk_vars_put(&s->vars, &v, &err);
+    if (!rc)
+        rc = sk_session_restart(s, &restored, &from, &err);
+    if (g->rank == 0)
+        p->restored = rc ? -2 : from;
+    if (!rc && restored) {
+        values(expect, g->rank, from);
+        if (memcmp(u, expect, CELLS * sizeof *u))
+            p->restored = -1;
+    }
+    if (!rc) {
+        for (int64_t it = p->first; it <= p->last; it += 10) {
+            values(u, g->rank, it);
+            sk_session_candidate(s, 0, it, &err);
+            settle(s, it, &err);
+        }
+    }
+    free(u);
+    free(expect);
+    if (p->finalize)
+        sk_session_finalize(s, &err);
+    else
+        sk_session_abandon(s);
+    return 0;
+}
+
+/* In a process of its own; returns its exit status. */
+static int run_child(struct plan *p, long at, int with_errno)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        die_at = at;
+        error_instead = with_errno;
+        if (at >= 0)
+            sk_io_hook = hook;
+        sk_loop_run(RANKS, program, p);
+        _exit(p->restored == -1 ? 1 : atomic_load(&operations) > at && at >= 0 ? 2 : 0);
+    }
+    int status = 0;
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    if (!WIFEXITED(status))
+        fail_msg("operation %ld: ended by signal %d", at, WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static int64_t look(void)
+{
+    struct plan p = {.first = 1, .last = 0};
+    assert_int_equal(sk_loop_run(RANKS, program, &p), 0);
+    return p.restored;
+}
+
+static void begin(void)
+{
+    strcpy(dir, "/dev/shm/saikai-crash-XXXXXX"); /* hundreds of runs: rather in memory */
+    if (!mkdtemp(dir)) {
+        strcpy(dir, "/tmp/saikai-crash-XXXXXX");
+        assert_non_null(mkdtemp(dir));
+    }
+    struct plan p = {.first = 10, .last = 10};
+    assert_int_equal(run_child(&p, -1, 0), 0);
+    assert_int_equal(look(), 10);
+}
+
+static void end(void)
+{
+    assert_int_equal(sk_io_rmtree(dir, NULL), 0);
+}
+
+static void sweep(int with_errno, int finalize)
+{
+    long n = 0, newer = 0;
+    for (int finished = 0; !finished; n++) {
+        begin();
+        struct plan p = {.first = 20, .last = 30, .finalize = finalize};
+        int rc = run_child(&p, n, with_errno);
+        finished = rc == 0;
+        if (rc == 1)
+            fail_msg("operation %ld: wrong data was restored", n);
+        int64_t found = look();
+        /* a finished run begins anew, by design */
+        if (found != 10 && found != 20 && found != 30 && !(finalize && found == 0))
+            fail_msg("operation %ld: found %lld afterwards", n, (long long)found);
+        newer += found > 10;
+        end();
+        assert_true(n < 2000);
+    }
+    printf("%ld operations; after %ld of them a newer generation counts\n", n - 1, newer);
+    assert_true(n > 40 && newer > 5 && newer < n);
+}
+
+static void test_die_at_every_operation(void **state)
+{
+    (void)state;
+    sweep(0, 0);
+}
+
+static void test_die_at_every_operation_with_finalize(void **state)
+{
+    (void)state;
+    sweep(0, 1);
+}
+
+static void test_every_operation_fails_once_by_full_disk(void **state)
+{
+    (void)state;
+    sweep(ENOSPC, 0);
+}
+
+static void test_every_operation_fails_once_by_io_error(void **state)
+{
+    (void)state;
+    sweep(EIO, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_die_at_every_operation),
+        cmocka_unit_test(test_die_at_every_operation_with_finalize),
+        cmocka_unit_test(test_every_operation_fails_once_by_full_disk),
+        cmocka_unit_test(test_every_operation_fails_once_by_io_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,419 @@
+/* Sessions of several ranks in one process: what is restored is what was saved, whatever happens to the files between. */
+#include "lib/session.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { N = 3, CELLS = 5000 };
+
+static char dir[64], last_log[1024];
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                          \
+            return -1000 - __LINE__;                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* What one run of the little program does. */
+struct run {
+    const char *config;
+    int64_t until;       /* iterations to reach */
+    int crash;           /* 1: leave without finalize, as a killed process does */
+    int expect;          /* result of restart: 1, 0 or an error */
+    int64_t expect_from; /* iteration restored */
+    const char *expect_text;
+    int settle; /* wait after each candidate until the generation is complete and archived */
+    size_t cells;
+    int (*body)(struct sk_session *s, int64_t it);
+};
+
+static void log_line(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    size_t n = strlen(last_log);
+    snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
+}
+
+static struct sk_config *configure(const char *more)
+{
+    struct sk_config *c = sk_config_new();
+    char text[512];
+    snprintf(text, sizeof text,
+             "store.prefix=%s/prefix; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; "
+             "store.fsync=no; schedule.every=10; %s",
+             dir, dir, more ? more : "");
+    assert_int_equal(sk_config_set_all(c, text, SK_FROM_API, NULL), 0);
+    return c;
+}
+
+/* State after `it` iterations depends on every iteration before. */
+static void step(double *u, size_t n, int rank, int64_t it)
+{
+    for (size_t i = 0; i < n; i++)
+        u[i] = u[i] * 0.75 + (double)(it * 3 + rank) + (double)i * 1e-3;
+}
+
+static void start_values(double *u, size_t n, int rank)
+{
+    for (size_t i = 0; i < n; i++)
+        u[i] = rank + (double)i;
+}
+
+static int wait_for_archive(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    CHECK(!sk_session_wait(s, &err));
+    /* exchanges at further candidates start the copy and learn of its end: at the same candidate on all ranks */
+    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    while (apart && s->archived_seq < s->complete_seq) {
+        sk_engine_drain(s->engine);
+        CHECK(sk_session_due(s, 1, it, &err) == 0);
+    }
+    sk_engine_drain(s->engine);
+    return 0;
+}
+
+static int program(struct sk_group *g, void *arg)
+{
+    const struct run *r = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    size_t n = r->cells ? r->cells : CELLS;
+    double *u = malloc(n * sizeof *u), *expect = malloc(n * sizeof *u);
+    struct sk_group *own;
+    CHECK(u && expect && !sk_group_dup(g, &own));
+    CHECK(!sk_session_new(own, configure(r->config), "program", &s, &err));
+    start_values(u, n, g->rank);
+    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {n}, .data = u};
+    CHECK(!sk_vars_put(&s->vars, &v, &err));
+    int restored = 0;
+    int64_t from = 0;
+    int rc = sk_session_restart(s, &restored, &from, &err);
+    if (r->expect < 0) {
+        CHECK(rc == r->expect || rc == SAIKAI_EPEER);
+        if (r->expect_text)
+            CHECK(strstr(err.text, r->expect_text));
+    } else {
+        CHECK(!rc && restored == r->expect && from == r->expect_from);
+        start_values(expect, n, g->rank);
+        for (int64_t it = 0; it < from; it++)
+            step(expect, n, g->rank, it);
+        CHECK(!memcmp(u, expect, n * sizeof *u));
+        for (int64_t it = from; it < r->until; it++) {
+            step(u, n, g->rank, it);
+            rc = sk_session_candidate(s, 0, it + 1, &err);
+            CHECK(rc >= 0);
+            if (rc && r->settle)
+                CHECK(!wait_for_archive(s, it + 1));
+            if (r->body)
+                CHECK(!r->body(s, it + 1));
+        }
+    }
+    free(u);
+    free(expect);
+    if (r->crash || r->expect < 0) {
+        sk_session_abandon(s);
+        return 0;
+    }
+    return sk_session_finalize(s, &err);
+}
+
+static void run(int ranks, struct run r)
+{
+    last_log[0] = 0;
+    int rc = sk_loop_run(ranks, program, &r);
+    if (rc)
+        fail_msg("run ended with %d (line %d)", rc, -1000 - rc);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-session-XXXXXX");
+    sk_log_set(log_line, NULL, SK_LOG_DEBUG);
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static void path_of(char *path, const char *root, int incarnation, int64_t it, int rank)
+{
+    snprintf(path, 256, "%s/%s/gen-%04d-%012lld-0/rank-%06d.skc", dir, root, incarnation, (long long)it, rank);
+}
+
+static char local[64];
+static const char *local_root(void)
+{
+    snprintf(local, sizeof local, "local/saikai-%ld/test", (long)getuid());
+    return local;
+}
+
+static void damage(const char *root, int incarnation, int64_t it, int rank)
+{
+    char path[256];
+    path_of(path, root, incarnation, it, rank);
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "damage", 6, 1000), 6);
+    close(fd);
+}
+
+static void expect_log(const char *text)
+{
+    if (!strstr(last_log, text))
+        fail_msg("the log does not say '%s':\n%s", text, last_log);
+}
+
+/* ---- tests ---- */
+
+static void test_crash_and_resume(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    run(N, (struct run){.until = 57, .crash = 1, .expect = 1, .expect_from = 30, .settle = 1});
+    expect_log("node-local copy");
+    run(N, (struct run){.until = 60, .expect = 1, .expect_from = 50});
+    /* finished: the next one begins anew, unless told otherwise */
+    run(N, (struct run){.until = 25, .crash = 1, .settle = 1});
+    run(N, (struct run){.until = 30, .expect = 1, .expect_from = 20});
+}
+
+static void test_always_resumes_a_finished_run(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 30, .settle = 1});
+    run(N, (struct run){.config = "restart.mode=always", .until = 40, .expect = 1, .expect_from = 30, .settle = 1});
+    run(N, (struct run){.config = "restart.mode=never", .until = 10, .crash = 1});
+}
+
+static void test_lost_local_directory(void **state)
+{
+    (void)state;
+    char path[128];
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    snprintf(path, sizeof path, "%s/local", dir);
+    assert_int_equal(sk_io_rmtree(path, NULL), 0);
+    run(N, (struct run){.until = 35, .crash = 1, .expect = 1, .expect_from = 30});
+    expect_log("copy in the prefix");
+}
+
+static void test_damaged_copies(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    damage(local_root(), 1, 30, 1); /* one copy of one rank: the other copy */
+    run(N, (struct run){.until = 31, .crash = 1, .expect = 1, .expect_from = 30});
+    expect_log("trying the copy in the prefix");
+    expect_log("variable 'u'");
+    damage("prefix", 1, 30, 1); /* both: the older generation */
+    run(N, (struct run){.until = 21, .crash = 1, .expect = 1, .expect_from = 20});
+    expect_log("is damaged: trying the next older one");
+    damage("prefix", 1, 20, 0); /* nothing is left: never a silent fresh start */
+    run(N, (struct run){.expect = SAIKAI_EDAMAGED, .expect_text = "restart.mode=never"});
+    run(N, (struct run){.config = "restart.mode=never", .until = 5, .crash = 1});
+}
+
+static void test_incomplete_generation(void **state)
+{
+    (void)state;
+    char path[256];
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    path_of(path, local_root(), 1, 30, 2);
+    assert_int_equal(unlink(path), 0);
+    path_of(path, "prefix", 1, 30, 2);
+    assert_int_equal(unlink(path), 0);
+    run(N, (struct run){.until = 20, .crash = 1, .expect = 1, .expect_from = 20});
+}
+
+static void test_wrong_rank_count(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 15, .crash = 1, .settle = 1});
+    run(N + 1, (struct run){.expect = SAIKAI_ERANKS, .expect_text = "start it with 3"});
+    run(N - 1, (struct run){.expect = SAIKAI_ERANKS, .expect_text = "start it with 3"});
+    run(N, (struct run){.until = 15, .crash = 1, .expect = 1, .expect_from = 10});
+}
+
+static void test_changed_variable(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 15, .crash = 1, .settle = 1});
+    for (int i = 0; i < 3; i++) /* does not use the generation up */
+        run(N, (struct run){.expect = SAIKAI_ECHANGED, .cells = CELLS + 1, .expect_text = "variable 'u' is f64 5001"});
+    run(N, (struct run){.until = 15, .crash = 1, .expect = 1, .expect_from = 10});
+}
+
+static void test_not_a_third_time(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 30}); /* dies before a candidate */
+    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 30});
+    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 20});
+    expect_log("failed to restart 2 times");
+    /* one that reaches a candidate is good again */
+    run(N, (struct run){.until = 21, .crash = 1, .expect = 1, .expect_from = 20});
+    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 20});
+}
+
+static void test_dates_do_not_matter(void **state)
+{
+    (void)state;
+    char path[256];
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    for (int r = 0; r < N; r++) { /* as if the clock had gone back between the generations */
+        struct timespec past[2] = {{1000, 0}, {1000, 0}};
+        path_of(path, "prefix", 1, 30, r);
+        assert_int_equal(utimensat(AT_FDCWD, path, past, 0), 0);
+        path_of(path, local_root(), 1, 30, r);
+        assert_int_equal(utimensat(AT_FDCWD, path, past, 0), 0);
+    }
+    run(N, (struct run){.until = 31, .crash = 1, .expect = 1, .expect_from = 30});
+}
+
+static int count_generations(const char *root)
+{
+    char path[128];
+    struct sk_gen_list l;
+    snprintf(path, sizeof path, "%s/%s", dir, root);
+    assert_int_equal(sk_gen_scan(path, -1, &l, NULL), 0);
+    int n = (int)l.count;
+    sk_gen_list_free(&l);
+    return n;
+}
+
+static void test_retention(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 105, .crash = 1, .settle = 1, .config = "store.keep_prefix=3"});
+    assert_int_equal(count_generations("prefix"), 3);
+    assert_int_equal(count_generations(local_root()), 1);
+    run(N, (struct run){.until = 205, .crash = 1, .settle = 1, .config = "store.keep_prefix=1", .expect = 1,
+                        .expect_from = 100});
+    assert_int_equal(count_generations("prefix"), 1);
+    assert_int_equal(count_generations(local_root()), 1);
+}
+
+static void test_every_iteration_without_a_pause(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 400, .crash = 1, .config = "schedule.every=1", .cells = 200000});
+    /* whatever the ranks had committed when they died: at least one generation is whole */
+    struct run r = {.config = "schedule.every=1", .cells = 200000, .expect = 1, .crash = 1};
+    struct sk_gen_list l;
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, local_root());
+    assert_int_equal(sk_gen_scan(path, -1, &l, NULL), 0);
+    assert_true(l.count >= 1 && l.count <= 5);
+    r.until = r.expect_from = l.gen[0].iteration; /* the ranks finish what they captured before they leave */
+    sk_gen_list_free(&l);
+    run(N, r);
+}
+
+static void test_prefix_only_and_local_only(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "store.local=none"});
+    assert_int_equal(count_generations("prefix"), 2);
+    run(N, (struct run){.until = 35, .config = "store.local=none", .expect = 1, .expect_from = 30});
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "store.prefix=none"});
+    run(N, (struct run){.until = 35, .crash = 1, .config = "store.prefix=none", .expect = 1, .expect_from = 30});
+}
+
+static int full_disk(const char *op, const char *path)
+{
+    return !strcmp(op, "truncate") && strstr(path, "slot-") ? ENOSPC : 0;
+}
+
+static int fill_disk_after_20(struct sk_session *s, int64_t it)
+{
+    (void)s;
+    if (it == 20)
+        sk_io_hook = full_disk;
+    return 0;
+}
+
+static void test_full_disk_keeps_the_old_generation(void **state)
+{
+    (void)state;
+    /* other sizes need other slots: the program goes on although nothing can be saved any more */
+    run(1, (struct run){.until = 25, .crash = 1, .settle = 1, .body = fill_disk_after_20});
+    sk_io_hook = NULL;
+    run(1, (struct run){.until = 25, .crash = 1, .expect = 1, .expect_from = 20});
+}
+
+static int raise_request(struct sk_session *s, int64_t it)
+{
+    if (it == 33 && s->g->rank == 1) /* only one rank is told */
+        raise(SIGUSR2);
+    return 0;
+}
+
+static int stop_is_agreed(struct sk_session *s, int64_t it)
+{
+    if (it == 33 && s->g->rank == 1)
+        raise(SIGUSR2);
+    sk_sleep(0.0005);
+    if (it == 400 && !s->stop_agreed)
+        return -1;
+    return 0;
+}
+
+static void test_signal_requests_a_checkpoint(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 400, .crash = 1, .settle = 1, .body = raise_request,
+                        .config = "schedule.every=1000; schedule.first=no; schedule.signals=USR2"});
+    struct sk_gen_list l;
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, local_root());
+    assert_int_equal(sk_gen_scan(path, 0, &l, NULL), 0);
+    assert_int_equal(l.count, 1);
+    assert_true(l.gen[0].iteration > 33 && l.gen[0].iteration < 399);
+    sk_gen_list_free(&l);
+    sk_requests_remove();
+    run(N, (struct run){.until = 400, .body = stop_is_agreed,
+                        .config = "restart.mode=never; schedule.every=1000; schedule.stop_signals=USR2"});
+    sk_requests_remove();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+        TEST(test_crash_and_resume),
+        TEST(test_always_resumes_a_finished_run),
+        TEST(test_lost_local_directory),
+        TEST(test_damaged_copies),
+        TEST(test_incomplete_generation),
+        TEST(test_wrong_rank_count),
+        TEST(test_changed_variable),
+        TEST(test_not_a_third_time),
+        TEST(test_dates_do_not_matter),
+        TEST(test_retention),
+        TEST(test_every_iteration_without_a_pause),
+        TEST(test_prefix_only_and_local_only),
+        TEST(test_full_disk_keeps_the_old_generation),
+        TEST(test_signal_requests_a_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
