@@ -1,0 +1,78 @@
+/* Archives of checkpoint files: many files into one `.ska`, and back byte for byte.
+ *
+ * Data-aware aggregation after Islam et al., "mcrEngine: A Scalable Checkpointing System Using
+ * Data-Aware Aggregation and Compression" (SC'12): variables of the same meaning in many files are
+ * brought together before they are compressed (sections III-A and III-B). The scheme `auto` goes on
+ * from there: shapes, neighbours and relations between variables predict values, and samples decide
+ * per class what is used. */
+#ifndef SK_ARCHIVE_ARCHIVE_H
+#define SK_ARCHIVE_ARCHIVE_H
+
+#include "archive/ska.h"
+
+enum sk_scheme {
+    SK_SCHEME_AUTO = 0,
+    SK_SCHEME_AGNOSTIC,       /* files one after another */
+    SK_SCHEME_AGNOSTIC_BLOCK, /* blocks of the files in turn */
+    SK_SCHEME_AWARE,          /* similar variables one after another */
+    SK_SCHEME_AWARE_BLOCK,    /* blocks of similar variables in turn */
+};
+/* "auto", "agnostic", "agnostic-block", "aware", "aware-block"; -1: none of them. */
+int sk_scheme_parse(const char *name);
+
+struct sk_archive_options {
+    int scheme;            /* enum sk_scheme */
+    uint64_t memory_bytes; /* limit for buffers, 0: 1 GiB; at least 16 MiB are used */
+    uint64_t merge_bytes;  /* length of one turn of the -block schemes, 0: 64 KiB */
+    uint64_t unit_bytes; /* raw bytes of one block of the archive, 0: chosen from the memory and the
+                            data */
+    uint64_t
+        first_bytes; /* variables below this skip the first pass, 0: 100 (the paper's choice) */
+    int threads;     /* that compress, 0: one per processor */
+    int backend,
+        level; /* second pass: enum sk_backend (0: zstd) and its level (0: chosen from the data) */
+    const char *codec_f64, *codec_f32,
+        *codec_other; /* first pass of the aware schemes, NULL: none */
+    const char
+        *pattern; /* extended regular expression: what it matches in a variable's name is one and
+                     the same in all names (key.h); NULL: numbers in the group's name are */
+    int no_sync;  /* 1: do not wait for the disk */
+};
+
+struct sk_archive_stats {
+    uint64_t files, raw_bytes, stored_bytes; /* stored: the whole archive */
+    uint64_t variables, classes, skeleton_bytes;
+    double seconds, scan_seconds, sample_seconds;
+};
+
+/* One file to archive: where it is, and its name in the archive (relative, without ".."). */
+struct sk_archive_input {
+    const char *path, *name;
+};
+
+/* Write the inputs into a new archive at `out` (replaced when it exists): temporary name, sync,
+ * rename. Local; blocks; starts threads. A file that changes while it is read is an error. After a
+ * failure nothing of it is left and an older archive is untouched. Fails with SAIKAI_EIO,
+ * SAIKAI_ENOSPC, SAIKAI_ENOENT, SAIKAI_ECHANGED, SAIKAI_EINVAL, SAIKAI_ENOMEM. stats may be NULL.
+ */
+int sk_archive_create(const char *out, const struct sk_archive_input *inputs, size_t count,
+                      const struct sk_archive_options *opt, struct sk_archive_stats *stats,
+                      struct saikai_error *err);
+
+/* Restore the files of an archive below dir (created), or those whose name matches the glob `only`
+ * (NULL: all). Each file is written under a temporary name, checked against the stored hashes,
+ * synced and renamed. dir NULL: decode and check, write nothing. Fails with SAIKAI_EDAMAGED naming
+ * the file, SAIKAI_EFORMAT, SAIKAI_EIO, SAIKAI_ENOSPC, SAIKAI_ENOENT (no such file in it),
+ * SAIKAI_ENOMEM. */
+struct sk_extract_options {
+    const char *only;
+    int threads, no_sync;
+    uint64_t memory_bytes; /* as above */
+};
+int sk_archive_extract(const char *path, const char *dir, const struct sk_extract_options *opt,
+                       struct sk_archive_stats *stats, struct saikai_error *err);
+
+/* The index of an archive, to be freed with sk_ska_free. */
+int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err);
+
+#endif

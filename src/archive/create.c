@@ -1,0 +1,419 @@
+/* Creating an archive: a pipeline of one reader, several compressors and one writer over a ring of
+ * blocks.
+ *
+ * The reader gathers a block's segments from the files (merging), a compressor encodes it, the
+ * writer appends it; each works on another block, so that reading, computing and writing overlap,
+ * and the ring bounds the memory. Blocks are written in the order of the plan: the archive does not
+ * depend on the number of threads. */
+#include "archive/archive.h"
+#include "archive/part.h"
+#include "archive/plan.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 64 };
+enum state { EMPTY, LOADED, DONE };
+
+struct slot {
+    enum state state;
+    size_t block; /* whose turn the slot is: a slow block must not be taken for the next one of its
+                     slot */
+    struct sk_buf raw, out;
+};
+
+struct pipe {
+    struct sk_plan *plan;
+    const char *tmp;
+    int fd;
+    int threads, depth;
+    struct slot ring[MAX_THREADS + 2];
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    size_t taken; /* next block for a compressor */
+    int rc;       /* first failure; all threads stop */
+    struct saikai_error err;
+    uint64_t offset; /* bytes written */
+};
+
+/* A thread that failed says so; the first one is heard. */
+static void give_up(struct pipe *q, int rc, const struct saikai_error *err)
+{
+    pthread_mutex_lock(&q->lock);
+    if (!q->rc) {
+        q->rc = rc;
+        q->err = *err;
+    }
+    pthread_cond_broadcast(&q->moved);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* Wait until block i's slot is in a state; NULL: the pipeline stops. */
+static struct slot *wait_for(struct pipe *q, size_t i, enum state s)
+{
+    struct slot *slot = &q->ring[i % (size_t)q->depth];
+    pthread_mutex_lock(&q->lock);
+    while ((slot->state != s || slot->block != i) && !q->rc)
+        pthread_cond_wait(&q->moved, &q->lock);
+    int rc = q->rc;
+    pthread_mutex_unlock(&q->lock);
+    return rc ? NULL : slot;
+}
+
+static void move_to(struct pipe *q, struct slot *slot, enum state s)
+{
+    pthread_mutex_lock(&q->lock);
+    slot->state = s;
+    if (s == EMPTY)
+        slot->block += (size_t)q->depth;
+    pthread_cond_broadcast(&q->moved);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* ---- reading ---- */
+
+/* The file read last stays open: neighbours in a block are often neighbours in a file. */
+struct input {
+    int fd;
+    uint32_t file;
+};
+
+static int read_bytes(struct sk_plan *p, struct input *in, uint32_t file, void *to, size_t n,
+                      uint64_t at, struct saikai_error *err)
+{
+    if (in->fd < 0 || in->file != file) {
+        if (in->fd >= 0)
+            close(in->fd);
+        in->fd = sk_io_open(p->paths[file], O_RDONLY, 0, err);
+        in->file = file;
+        if (in->fd < 0)
+            return in->fd;
+    }
+    return sk_io_pread(in->fd, p->paths[file], to, n, (off_t)at, err);
+}
+
+static size_t aligned(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+static size_t block_room(const struct sk_ska *a, const struct sk_ska_block *b)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        n += aligned(a->parts[b->first + i].size_bytes);
+    return n;
+}
+
+static int load_block(struct sk_plan *p, size_t i, struct input *in, struct slot *slot,
+                      struct saikai_error *err)
+{
+    const struct sk_ska *a = &p->a;
+    const struct sk_ska_block *b = &a->blocks[i];
+    slot->raw.len = 0;
+    uint8_t *to = sk_buf_extend(&slot->raw, block_room(a, b) + 64);
+    if (!to)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
+                       (unsigned long long)b->size_bytes);
+    for (uint32_t k = 0; k < b->count; k++) {
+        const struct sk_ska_part *part = &a->parts[b->first + k];
+        uint8_t *at = to;
+        for (uint32_t s = 0; s < part->count; s++) {
+            const struct sk_ska_segment *seg = &a->segments[part->first + s];
+            size_t n = (size_t)sk_ska_segment_bytes(a, part, seg);
+            int rc = read_bytes(p, in, seg->file, at, n, seg->offset, err);
+            if (rc)
+                return rc;
+            at += n;
+        }
+        to += aligned(part->size_bytes);
+    }
+    return 0;
+}
+
+static void *reader(void *arg)
+{
+    struct pipe *q = arg;
+    struct input in = {-1, 0};
+    for (size_t i = 0; i < q->plan->a.block_count; i++) {
+        struct saikai_error err = {0};
+        struct slot *slot = wait_for(q, i, EMPTY);
+        if (!slot)
+            break;
+        int rc = load_block(q->plan, i, &in, slot, &err);
+        if (rc) {
+            give_up(q, rc, &err);
+            break;
+        }
+        move_to(q, slot, LOADED);
+    }
+    if (in.fd >= 0)
+        close(in.fd);
+    return NULL;
+}
+
+/* ---- compressing ---- */
+
+/* Hashes are taken before encoding, which may swap bytes in place. */
+static int encode_block(struct sk_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
+                        struct sk_part *parts, struct saikai_error *err)
+{
+    struct sk_ska *a = &p->a;
+    struct sk_ska_block *b = &a->blocks[i];
+    uint8_t *at = slot->raw.data;
+    for (uint32_t k = 0; k < b->count; k++) {
+        const struct sk_ska_part *part = &a->parts[b->first + k];
+        const struct sk_ska_class *class = &a->classes[part->class];
+        parts[k] = (struct sk_part){class->type,      class->big_endian,
+                                    class->fields,    &a->segments[part->first],
+                                    part->count,      at,
+                                    part->size_bytes, 0};
+        const uint8_t *from = at;
+        for (uint32_t s = 0; s < part->count; s++) {
+            struct sk_ska_segment *seg = &a->segments[part->first + s];
+            size_t n = (size_t)sk_ska_segment_bytes(a, part, seg);
+            seg->hash = sk_hash64(from, n);
+            from += n;
+        }
+        at += aligned(part->size_bytes);
+    }
+    slot->out.len = 0;
+    int rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
+    if (rc)
+        return rc;
+    b->stored_bytes = slot->out.len;
+    b->hash = sk_hash64(slot->out.data, slot->out.len);
+    return 0;
+}
+
+static void *compressor(void *arg)
+{
+    struct pipe *q = arg;
+    struct sk_coder c = {0};
+    struct sk_part *parts = NULL;
+    for (;;) {
+        struct saikai_error err = {0};
+        pthread_mutex_lock(&q->lock);
+        size_t i = q->taken++;
+        pthread_mutex_unlock(&q->lock);
+        if (i >= q->plan->a.block_count)
+            break;
+        struct slot *slot = wait_for(q, i, LOADED);
+        if (!slot)
+            break;
+        struct sk_part *more = realloc(parts, (q->plan->a.blocks[i].count + 1) * sizeof *parts);
+        int rc = more ? 0 : sk_fail(&err, SAIKAI_ENOMEM, "no memory for a block's parts");
+        if (more)
+            parts = more;
+        if (!rc)
+            rc = encode_block(q->plan, i, slot, &c, parts, &err);
+        if (rc) {
+            give_up(q, rc, &err);
+            break;
+        }
+        move_to(q, slot, DONE);
+    }
+    free(parts);
+    sk_coder_free(&c);
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+static void *writer(void *arg)
+{
+    struct pipe *q = arg;
+    for (size_t i = 0; i < q->plan->a.block_count; i++) {
+        struct saikai_error err = {0};
+        struct slot *slot = wait_for(q, i, DONE);
+        if (!slot)
+            break;
+        int rc = sk_io_write(q->fd, q->tmp, slot->out.data, slot->out.len, &err);
+        if (rc) {
+            give_up(q, rc, &err);
+            break;
+        }
+        q->plan->a.blocks[i].offset = q->offset;
+        q->offset += slot->out.len;
+        move_to(q, slot, EMPTY);
+    }
+    return NULL;
+}
+
+static int run_pipe(struct pipe *q, struct saikai_error *err)
+{
+    pthread_t t[MAX_THREADS + 2];
+    int n = 0, rc = 0;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->moved, NULL);
+    for (int i = 0; i < q->threads + 2 && !rc; i++) {
+        rc = pthread_create(&t[n], NULL, i == 0 ? reader : i == 1 ? writer : compressor, q);
+        n += !rc;
+    }
+    if (rc) {
+        struct saikai_error e = {0};
+        give_up(q, sk_fail_errno(&e, rc, "cannot start a thread"), &e);
+    }
+    for (int i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
+    pthread_cond_destroy(&q->moved);
+    pthread_mutex_destroy(&q->lock);
+    for (int i = 0; i < q->depth; i++) {
+        sk_buf_free(&q->ring[i].raw);
+        sk_buf_free(&q->ring[i].out);
+    }
+    if (q->rc && err)
+        *err = q->err;
+    return q->rc;
+}
+
+/* The files must be what they were when they were listed. */
+static int check_unchanged(const struct sk_plan *p, struct saikai_error *err)
+{
+    for (size_t i = 0; i < p->a.file_count; i++) {
+        struct stat st;
+        const struct sk_ska_file *f = &p->a.files[i];
+        if (stat(p->paths[i], &st))
+            return sk_fail_errno(err, errno, "%s went away while it was read", p->paths[i]);
+        if ((uint64_t)st.st_size != f->size_bytes ||
+            (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != f->mtime_ns)
+            return sk_fail(err, SAIKAI_ECHANGED,
+                           "%s changed while it was read: archive it when it is finished",
+                           p->paths[i]);
+    }
+    return 0;
+}
+
+static int write_archive(struct sk_plan *p, int threads, const char *tmp, int fd, uint64_t *stored,
+                         struct saikai_error *err)
+{
+    struct pipe *q = calloc(1, sizeof *q);
+    struct sk_buf head = {0}, index = {0};
+    if (!q)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the pipeline");
+    q->plan = p;
+    q->tmp = tmp;
+    q->fd = fd;
+    q->threads = threads;
+    q->depth = threads + 2;
+    for (int i = 0; i < q->depth; i++)
+        q->ring[i].block = (size_t)i;
+    sk_ska_put_header(&head);
+    int rc = sk_io_write(fd, tmp, head.data, head.len, err);
+    q->offset = head.len;
+    if (!rc)
+        rc = run_pipe(q, err);
+    if (!rc)
+        rc = check_unchanged(p, err);
+    if (!rc)
+        rc = sk_ska_put_index(&index, &p->a, q->offset, err);
+    if (!rc)
+        rc = sk_io_write(fd, tmp, index.data, index.len, err);
+    *stored = q->offset + index.len;
+    sk_buf_free(&head);
+    sk_buf_free(&index);
+    free(q);
+    return rc;
+}
+
+static int write_file(struct sk_plan *p, int threads, const char *out, uint64_t *stored,
+                      struct saikai_error *err)
+{
+    char tmp[4096];
+    int rc = sk_io_path(tmp, sizeof tmp, err, "%s.%ld.tmp", out, (long)getpid());
+    if (rc)
+        return rc;
+    int fd = sk_io_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666, err);
+    if (fd < 0)
+        return fd;
+    rc = write_archive(p, threads, tmp, fd, stored, err);
+    if (!rc && !p->opt.no_sync)
+        rc = sk_io_fsync(fd, tmp, err);
+    close(fd);
+    if (!rc)
+        rc = sk_io_rename(tmp, out, err);
+    if (rc)
+        sk_io_unlink(tmp, NULL);
+    else if (!p->opt.no_sync)
+        rc = sk_io_fsync_parent(out, err);
+    return rc;
+}
+
+/* Bytes of a block: what the memory allows, what gives every thread some blocks, and no less than a
+ * class needs to be compressed well. */
+static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uint64_t total)
+{
+    const uint64_t least = 256 << 10, good = 4 << 20, most = 8 << 20;
+    uint64_t fits = o->memory_bytes / (uint64_t)(4 * threads + 6);
+    uint64_t unit = total / (uint64_t)(threads * 6);
+    unit = unit < good ? good : unit > most ? most : unit;
+    if (o->scheme != SK_SCHEME_AUTO)
+        unit = 4 * most; /* the paper's schemes know no blocks: as near to one stream as the memory
+                            allows */
+    if (o->unit_bytes)
+        unit = o->unit_bytes;
+    unit = unit > fits ? fits : unit;
+    unit = unit > SK_SKA_MAX_BLOCK / 2 ? SK_SKA_MAX_BLOCK / 2 : unit;
+    return unit < least ? least : unit;
+}
+
+static struct sk_archive_options with_defaults(const struct sk_archive_options *opt, int *threads)
+{
+    struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
+    if (!o.memory_bytes)
+        o.memory_bytes = (uint64_t)1 << 30;
+    if (!o.merge_bytes)
+        o.merge_bytes = 64 << 10;
+    if (!o.first_bytes)
+        o.first_bytes = 100;
+    if (!o.backend)
+        o.backend = SK_BACKEND_ZSTD;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    *threads = o.threads > 0 ? o.threads : cpus > 0 ? (int)cpus : 1;
+    if (*threads > MAX_THREADS)
+        *threads = MAX_THREADS;
+    /* a block per thread must fit: rather fewer threads than tiny blocks */
+    while (*threads > 1 && o.memory_bytes / (uint64_t)(4 * *threads + 6) < (1 << 20))
+        --*threads;
+    return o;
+}
+
+int sk_archive_create(const char *out, const struct sk_archive_input *inputs, size_t count,
+                      const struct sk_archive_options *opt, struct sk_archive_stats *stats,
+                      struct saikai_error *err)
+{
+    struct sk_plan p = {0};
+    struct sk_archive_stats st = {0};
+    int threads;
+    double t0 = sk_now();
+    p.opt = with_defaults(opt, &threads);
+    int rc = sk_plan_scan(&p, inputs, count, err);
+    st.scan_seconds = sk_now() - t0;
+    for (size_t i = 0; i < p.a.file_count; i++)
+        st.raw_bytes += p.a.files[i].size_bytes;
+    p.unit_bytes = choose_unit(&p.opt, threads, st.raw_bytes);
+    if (!rc)
+        rc = sk_plan_cut(&p, err);
+    if (!rc)
+        rc = write_file(&p, threads, out, &st.stored_bytes, err);
+    st.files = p.a.file_count;
+    st.variables = p.variables;
+    st.classes = p.a.class_count;
+    st.skeleton_bytes = p.skeleton_bytes;
+    st.sample_seconds = p.sample_seconds;
+    st.seconds = sk_now() - t0;
+    if (!rc && stats)
+        *stats = st;
+    sk_plan_free(&p);
+    return rc;
+}

@@ -1,0 +1,57 @@
+/* The plan of an archive: which bytes of which file go into which block, before any of them is
+ * compressed. */
+#ifndef SK_ARCHIVE_PLAN_H
+#define SK_ARCHIVE_PLAN_H
+
+#include "archive/archive.h"
+#include "archive/key.h"
+#include "archive/part.h"
+#include "archive/reader.h"
+
+/* A family: variables that stand together in a group and have one shape (all fields of a grid), in
+ * all files. Its blocks have one part per field, so that one field can be predicted from another.
+ */
+struct sk_family {
+    uint32_t *classes; /* one per field, in order of the file */
+    size_t fields;
+    size_t first, members;     /* in plan.bundles */
+    struct sk_recipe *recipes; /* per part, set by sampling; */
+    int *order;                /* part → field */
+};
+
+/* One member of a family: the fields of one group of one file. */
+struct sk_bundle {
+    uint32_t file, family;
+    struct sk_box box;
+    size_t first; /* in plan.offsets: one offset per field */
+};
+
+struct sk_plan {
+    struct sk_ska a; /* files, classes, and after sk_plan_cut the segments, parts and blocks */
+    struct sk_scan *scans;
+    const char **paths; /* where each file is now */
+    struct sk_family *families;
+    struct sk_bundle *bundles;
+    uint64_t *offsets;
+    size_t family_count, family_cap, bundle_count, bundle_cap, offset_count, offset_cap;
+    struct sk_recipe *recipes; /* one per part */
+    struct sk_archive_options opt;
+    uint64_t unit_bytes;
+    uint64_t variables, skeleton_bytes;
+    double sample_seconds;
+};
+
+/* List the files and their variables. */
+int sk_plan_scan(struct sk_plan *p, const struct sk_archive_input *inputs, size_t count,
+                 struct saikai_error *err);
+/* Cut them into blocks by the scheme. */
+int sk_plan_cut(struct sk_plan *p, struct saikai_error *err);
+void sk_plan_free(struct sk_plan *p);
+
+/* sample.c: choose the recipes and the order of a family's fields, and of a class of bytes, from
+ * samples. */
+int sk_sample_family(struct sk_plan *p, struct sk_family *f, struct saikai_error *err);
+int sk_sample_bytes(struct sk_plan *p, uint32_t class_index, const struct sk_ska_segment *segments,
+                    size_t count, struct sk_recipe *recipe, struct saikai_error *err);
+
+#endif
