@@ -64,8 +64,7 @@ static int add(void *state, struct sk_dirty_region *r, struct saikai_error *err)
 {
     struct uffd *u = state;
     uintptr_t from = first_page(u, r), to = last_page_end(u, r);
-    int is_private = sk_memory_is_private(from, to);
-    if (is_private <= 0)
+    if (!sk_memory_is_private(from, to))
         return sk_fail(err, SAIKAI_ENOTSUP, "its memory is shared with other processes");
     int e = sk_uffd_register(u->fd, from, to);
     return e ? sk_fail(err, SAIKAI_ENOTSUP, "its pages cannot be watched: %s", strerror(-e)) : 0;
@@ -106,7 +105,7 @@ static void report(const struct span *s, const struct sk_page_region *f, struct 
  * known of it. */
 static int watch_again(struct uffd *u, const struct span *s)
 {
-    int ok = sk_memory_is_private(s->from, s->to) > 0 && !sk_uffd_register(u->fd, s->from, s->to);
+    int ok = sk_memory_is_private(s->from, s->to) && !sk_uffd_register(u->fd, s->from, s->to);
     for (size_t i = 0; i < s->n; i++) {
         s->v[i]->whole = 1;
         s->v[i]->failed = !ok;

@@ -83,24 +83,67 @@ int sk_uffd_protect(int uffd, uintptr_t from, uintptr_t to, int on)
     return r ? -errno : 0;
 }
 
-int sk_memory_is_private(uintptr_t from, uintptr_t to)
+int sk_maps_load(struct sk_maps *m, struct saikai_error *err)
 {
     FILE *f = fopen("/proc/self/maps", "re");
     if (!f)
-        return SAIKAI_ENOTSUP;
-    char line[4096];
-    uintptr_t at = from;
-    int private_so_far = 1;
-    while (at < to && private_so_far && fgets(line, sizeof line, f)) {
-        unsigned long lo, hi;
+        return sk_fail_errno(err, errno, "cannot open /proc/self/maps");
+    char *line = NULL;
+    size_t cap = 0, room = 0;
+    struct sk_maps got = {0};
+    int rc = 0;
+    while (!rc && getline(&line, &cap, f) > 0) {
+        unsigned long from, to;
         char perms[8];
-        if (sscanf(line, "%lx-%lx %7s", &lo, &hi, perms) != 3 || hi <= at)
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, perms) != 3)
             continue;
-        private_so_far = lo <= at && perms[3] == 'p';
-        at = hi;
+        if (got.n == room) {
+            room = room ? 2 * room : 256;
+            struct sk_map *v = realloc(got.v, room * sizeof *v);
+            if (!v) {
+                rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the memory map");
+                break;
+            }
+            got.v = v;
+        }
+        got.v[got.n++] = (struct sk_map){from, to, perms[3] == 'p'};
     }
+    free(line);
     fclose(f);
-    return private_so_far && at >= to;
+    if (rc)
+        sk_maps_free(&got);
+    else
+        *m = got;
+    return rc;
+}
+
+void sk_maps_free(struct sk_maps *m)
+{
+    free(m->v);
+    memset(m, 0, sizeof *m);
+}
+
+int sk_maps_private(const struct sk_maps *m, uintptr_t from, uintptr_t to)
+{
+    size_t lo = 0, hi = m->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (m->v[mid].to <= from)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; from < to && lo < m->n && m->v[lo].from <= from && m->v[lo].is_private; lo++)
+        from = m->v[lo].to;
+    return from >= to;
+}
+
+int sk_memory_is_private(uintptr_t from, uintptr_t to)
+{
+    struct sk_maps m = {0};
+    int yes = !sk_maps_load(&m, NULL) && sk_maps_private(&m, from, to);
+    sk_maps_free(&m);
+    return yes;
 }
 
 int sk_memory_is_mapped(uintptr_t from, uintptr_t to)

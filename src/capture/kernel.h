@@ -65,8 +65,20 @@ int sk_uffd_register(int uffd, uintptr_t from, uintptr_t to);
 int sk_uffd_unregister(int uffd, uintptr_t from, uintptr_t to);
 int sk_uffd_protect(int uffd, uintptr_t from, uintptr_t to, int on);
 
-/* 1 when all of [from, to) is mapped by private mappings, 0 when a part is shared with others or
- * not mapped, negative code when it cannot be told. Reads /proc/self/maps. */
+/* The memory map of the process at one moment (/proc/self/maps). */
+struct sk_maps {
+    struct sk_map {
+        uintptr_t from, to;
+        int is_private;
+    } * v;
+    size_t n;
+};
+/* SAIKAI_EIO, SAIKAI_ENOMEM. A zeroed struct is an empty map; free accepts it. */
+int sk_maps_load(struct sk_maps *m, struct saikai_error *err);
+void sk_maps_free(struct sk_maps *m);
+/* 1 when all of [from, to) is mapped, and by private mappings only. */
+int sk_maps_private(const struct sk_maps *m, uintptr_t from, uintptr_t to);
+/* The same, reading the map first; 0 when it cannot be read. */
 int sk_memory_is_private(uintptr_t from, uintptr_t to);
 /* 1 when every page of [from, to) is mapped, by whatever mapping. Microseconds. */
 int sk_memory_is_mapped(uintptr_t from, uintptr_t to);

@@ -1,0 +1,413 @@
+#include "capture/cow.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/cow_job.h"
+#include "capture/kernel.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const struct sk_snapshot_ops *const forms[] = {&sk_snapshot_uffd, &sk_snapshot_fork,
+                                                      &sk_snapshot_copy};
+#define FORMS            ((int)(sizeof forms / sizeof *forms))
+#define LEAST_POOL_BYTES ((uint64_t)8 << 20)
+
+struct sk_snapshot {
+    struct sk_snapshot_options opt;
+    const struct sk_snapshot_ops *works[FORMS]; /* those to try, in this order */
+    int n_works;
+    pid_t pid;
+    struct sk_pool pool;
+    /* the one under way */
+    int active, threaded;
+    const struct sk_snapshot_ops *ops;
+    struct sk_job job;
+    pthread_t helper;
+    atomic_int done;
+    int rc;
+    struct saikai_error err;
+};
+
+const struct sk_snapshot_ops *sk_snapshot_at(int i)
+{
+    return i >= 0 && i < FORMS ? forms[i] : NULL;
+}
+
+const struct sk_snapshot_ops *sk_snapshot_find(const char *name)
+{
+    for (int i = 0; i < FORMS; i++)
+        if (!strcmp(forms[i]->name, name))
+            return forms[i];
+    return NULL;
+}
+
+/* ---- what the forms use ---- */
+
+int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t n,
+                struct saikai_error *err)
+{
+    /* the first piece that it, or one before it, reaches past addr: nothing before can overlap */
+    size_t first = 0, last = job->n;
+    while (first < last) {
+        size_t mid = first + (last - first) / 2;
+        if (job->reach[mid] <= addr)
+            first = mid + 1;
+        else
+            last = mid;
+    }
+    int rc = 0;
+    for (size_t i = first; !rc && i < job->n; i++) {
+        const struct sk_piece *p = &job->pieces[i];
+        uintptr_t lo = (uintptr_t)p->addr, hi = lo + p->size_bytes;
+        if (lo >= addr + n)
+            break;
+        uintptr_t from = lo > addr ? lo : addr, to = hi < addr + n ? hi : addr + n;
+        if (from < to)
+            rc = job->sink(job->arg, p->id, p->offset + (from - lo), data + (from - addr),
+                           to - from, err);
+    }
+    return rc;
+}
+
+int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err)
+{
+    int rc = 0;
+    for (uintptr_t at = from; !rc && at < to;) {
+        size_t n = to - at < SK_CHUNK_BYTES ? to - at : SK_CHUNK_BYTES;
+        if (job->sink_is_copy) {
+            rc = sk_job_emit(job, at, (const uint8_t *)at, n, err);
+        } else {
+            uint8_t *p = sk_pool_put(job->pool, at, n);
+            if (!p)
+                return sk_fail(err, SAIKAI_ENOMEM,
+                               "the pool of %zu bytes is too small for what must be copied at once",
+                               job->pool->cap);
+            memcpy(p, (const void *)at, n);
+        }
+        at += n;
+    }
+    job->stats.copied_bytes += to - from;
+    return rc;
+}
+
+int sk_job_emit_first(struct sk_job *job, struct saikai_error *err)
+{
+    const struct sk_aside *a = sk_pool_first(job->pool);
+    int rc = sk_job_emit(job, a->addr, job->pool->mem + a->at, a->n, err);
+    sk_pool_drop_first(job->pool);
+    return rc;
+}
+
+int sk_job_split(struct sk_job *job, struct saikai_error *err)
+{
+    job->later.v = calloc(job->all.n + 1, sizeof *job->later.v);
+    job->later.n = 0;
+    struct sk_maps maps = {0};
+    if (!job->later.v)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a snapshot");
+    int rc = sk_maps_load(&maps, err);
+    for (size_t i = 0; !rc && i < job->all.n; i++) {
+        const struct sk_interval x = job->all.v[i];
+        uintptr_t lo = sk_page_ceil(x.from, job->page), hi = sk_page_floor(x.to, job->page);
+        if (x.to - x.from < SK_PROTECT_BYTES || !sk_maps_private(&maps, lo, hi)) {
+            rc = sk_job_copy_now(job, x.from, x.to, err);
+            continue;
+        }
+        rc = sk_job_copy_now(job, x.from, lo, err);
+        if (!rc)
+            rc = sk_job_copy_now(job, hi, x.to, err);
+        job->later.v[job->later.n++] = (struct sk_interval){lo, hi};
+    }
+    sk_maps_free(&maps);
+    return rc;
+}
+
+/* ---- opening ---- */
+
+int sk_snapshot_open(const struct sk_snapshot_options *opt, struct sk_snapshot **out,
+                     struct saikai_error *err)
+{
+    struct sk_snapshot *s = calloc(1, sizeof *s);
+    if (!s)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for snapshots");
+    if (opt)
+        s->opt = *opt;
+    s->pid = getpid();
+    const char *form = s->opt.form ? s->opt.form : "auto";
+    s->opt.form = NULL; /* the text was the caller's */
+    int rc = 0;
+    if (s->opt.pool_bytes && s->opt.pool_bytes < LEAST_POOL_BYTES)
+        rc = sk_fail(err, SAIKAI_EINVAL, "a pool of %llu bytes: take at least 8 MiB",
+                     (unsigned long long)s->opt.pool_bytes);
+    else if (strcmp(form, "auto") && !sk_snapshot_find(form))
+        rc = sk_fail(err, SAIKAI_EINVAL, "unknown form of snapshot '%s'", form);
+    for (int i = 0; !rc && i < FORMS; i++) {
+        struct saikai_error why = {0};
+        int named = !strcmp(form, forms[i]->name);
+        if (!named && strcmp(form, "auto"))
+            continue;
+        if (!forms[i]->probe(&why))
+            s->works[s->n_works++] = forms[i];
+        else if (named)
+            rc = sk_fail(err, SAIKAI_ENOTSUP, "snapshots by '%s' do not work here: %s", form,
+                         why.text);
+        else
+            sk_log(SK_LOG_INFO, "snapshots are not made by '%s': %s", forms[i]->name, why.text);
+    }
+    if (rc) {
+        free(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+/* ---- preparing a job ---- */
+
+static void free_job(struct sk_job *job)
+{
+    free(job->pieces);
+    free(job->reach);
+    free(job->all.v);
+    free(job->later.v);
+    free(job->chunk);
+    job->pieces = NULL;
+    job->reach = NULL;
+    job->all.v = job->later.v = NULL;
+    job->chunk = NULL;
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+    const struct sk_piece *a = pa, *b = pb;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static void unite(struct sk_job *job)
+{
+    struct sk_intervals *all = &job->all;
+    for (size_t i = 0; i < job->n; i++) {
+        uintptr_t from = (uintptr_t)job->pieces[i].addr, to = from + job->pieces[i].size_bytes;
+        struct sk_interval *last = all->n ? &all->v[all->n - 1] : NULL;
+        job->reach[i] = i && job->reach[i - 1] > to ? job->reach[i - 1] : to;
+        if (from == to)
+            continue;
+        if (!last || from > last->to)
+            all->v[all->n++] = (struct sk_interval){from, to};
+        else if (to > last->to)
+            last->to = to;
+    }
+    for (size_t i = 0; i < all->n; i++)
+        job->stats.bytes += all->v[i].to - all->v[i].from;
+}
+
+static int prepare(struct sk_snapshot *s, const struct sk_piece *v, size_t n, sk_sink_fn *sink,
+                   void *arg, struct saikai_error *err)
+{
+    struct sk_job *job = &s->job;
+    memset(job, 0, sizeof *job);
+    job->n = n;
+    job->sink = sink;
+    job->arg = arg;
+    job->sink_is_copy = s->opt.sink_is_copy;
+    job->pool = &s->pool;
+    job->page = sk_page_size();
+    job->pieces = malloc((n + 1) * sizeof *v);
+    job->reach = malloc((n + 1) * sizeof *job->reach);
+    job->all.v = malloc((n + 1) * sizeof *job->all.v);
+    job->chunk = malloc(SK_CHUNK_BYTES);
+    if (!job->pieces || !job->reach || !job->all.v || !job->chunk) {
+        free_job(job);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a snapshot of %zu pieces", n);
+    }
+    if (n)
+        memcpy(job->pieces, v, n * sizeof *v);
+    qsort(job->pieces, n, sizeof *v, by_address);
+    unite(job);
+    return 0;
+}
+
+static void free_pool(struct sk_pool *p)
+{
+    if (p->mem)
+        munmap(p->mem, p->cap);
+    free(p->v);
+    memset(p, 0, sizeof *p);
+}
+
+/* Address space for the pool; memory comes as it is touched and stays for the next time. */
+static void ready_pool(struct sk_snapshot *s, uint64_t bytes, size_t pieces)
+{
+    struct sk_pool *p = &s->pool;
+    uint64_t want = s->opt.pool_bytes
+                        ? s->opt.pool_bytes
+                        : bytes + bytes / 8 + LEAST_POOL_BYTES; /* wrapping wastes some */
+    want = (want + SK_CHUNK_BYTES - 1) / SK_CHUNK_BYTES * SK_CHUNK_BYTES;
+    size_t slots = want / 4096 + 2 * pieces + 64;
+    if (p->mem && p->cap >= want && p->slots >= slots) {
+        sk_pool_clear(p);
+        return;
+    }
+    free_pool(p);
+    void *mem = mmap(NULL, want, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    p->v = malloc(slots * sizeof *p->v);
+    if (mem == MAP_FAILED || !p->v) {
+        if (mem != MAP_FAILED)
+            munmap(mem, want);
+        free(p->v);
+        p->v = NULL;
+        return; /* without a pool nothing can be set aside: what is copied goes to the sink at once
+                 */
+    }
+    madvise(mem, want, MADV_HUGEPAGE);
+    madvise(mem, want, MADV_DONTFORK); /* of no use to a child, and fork gets cheaper */
+    p->mem = mem;
+    p->cap = want;
+    p->slots = slots;
+}
+
+/* ---- running ---- */
+
+static void *help(void *arg)
+{
+    struct sk_snapshot *s = arg;
+    double t = sk_now();
+    s->rc = s->ops->drain(&s->job, &s->err);
+    s->ops->end(&s->job);
+    s->job.stats.saving_seconds = sk_now() - t;
+    atomic_store(&s->done, 1);
+    return NULL;
+}
+
+static int start_helper(struct sk_snapshot *s)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the program's affair */
+    int e = pthread_create(&s->helper, NULL, help, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return e;
+}
+
+/* The last resort, with no memory and no thread: the sink is called for everything right now. */
+static int save_directly(struct sk_job *job, struct saikai_error *err)
+{
+    job->sink_is_copy = 1;
+    return sk_snapshot_copy.begin(job, err);
+}
+
+static int begin_with(struct sk_snapshot *s, const struct sk_snapshot_ops *ops,
+                      struct saikai_error *err)
+{
+    struct sk_job *job = &s->job;
+    sk_pool_clear(job->pool);
+    job->stats.copied_bytes = 0;
+    free(job->later.v);
+    job->later = (struct sk_intervals){0};
+    int rc = ops->begin(job, err);
+    job->stats.form = ops->name;
+    s->ops = ops;
+    return rc;
+}
+
+static int begin_any(struct sk_snapshot *s, struct saikai_error *err)
+{
+    const char *writer = s->opt.trust_pages ? NULL : sk_foreign_writer();
+    int rc = SAIKAI_ENOTSUP;
+    sk_fail(err, rc, "%s, and the form of snapshots that was asked for does not see such writes",
+            writer ? writer : "no form");
+    for (int i = 0; rc && i < s->n_works; i++) {
+        if (writer && s->works[i]->sees_pages_only)
+            continue;
+        rc = begin_with(s, s->works[i], err);
+    }
+    if (rc == SAIKAI_ENOMEM && !s->job.sink_is_copy &&
+        s->works[s->n_works - 1] == &sk_snapshot_copy) {
+        s->job.stats.copied_bytes = 0;
+        sk_pool_clear(s->job.pool);
+        rc = save_directly(&s->job, err);
+    }
+    return rc;
+}
+
+/* In a forked child the helper does not exist and the job is the parent's. */
+static void forget_after_fork(struct sk_snapshot *s)
+{
+    if (s->pid == getpid())
+        return;
+    s->pid = getpid();
+    if (s->active)
+        free_job(&s->job);
+    s->active = 0;
+    s->pool.mem = NULL; /* not inherited */
+    free_pool(&s->pool);
+}
+
+int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_piece *v, size_t n, sk_sink_fn *sink,
+                      void *arg, struct saikai_error *err)
+{
+    forget_after_fork(s);
+    if (s->active)
+        return sk_fail(err, SAIKAI_ESTATE, "a snapshot is already under way");
+    double t = sk_now();
+    int rc = prepare(s, v, n, sink, arg, err);
+    if (rc)
+        return rc;
+    ready_pool(s, s->job.stats.bytes, n);
+    rc = begin_any(s, err);
+    if (rc) {
+        free_job(&s->job);
+        return rc;
+    }
+    s->rc = 0;
+    sk_error_clear(&s->err);
+    atomic_store(&s->done, 0);
+    s->threaded = !start_helper(s);
+    if (!s->threaded)
+        help(s);
+    s->active = 1;
+    s->job.stats.blocked_seconds = sk_now() - t;
+    return 0;
+}
+
+int sk_snapshot_done(const struct sk_snapshot *s)
+{
+    return !s->active || atomic_load(&s->done);
+}
+
+int sk_snapshot_finish(struct sk_snapshot *s, struct sk_snapshot_stats *stats,
+                       struct saikai_error *err)
+{
+    forget_after_fork(s);
+    if (!s->active)
+        return sk_fail(err, SAIKAI_ESTATE, "no snapshot is under way");
+    if (s->threaded)
+        pthread_join(s->helper, NULL);
+    s->active = 0;
+    if (s->rc && err)
+        *err = s->err;
+    if (!s->rc && stats)
+        *stats = s->job.stats;
+    free_job(&s->job);
+    return s->rc;
+}
+
+void sk_snapshot_abort(struct sk_snapshot *s)
+{
+    atomic_store(&s->job.stop, 1);
+    sk_snapshot_finish(s, NULL, NULL);
+}
+
+void sk_snapshot_close(struct sk_snapshot *s)
+{
+    if (!s)
+        return;
+    sk_snapshot_abort(s);
+    free_pool(&s->pool);
+    free(s);
+}

@@ -1,0 +1,98 @@
+/* Saving memory without stopping the program: snapshots.
+ *
+ * sk_snapshot_begin returns as soon as the content of the pieces is safe from later changes; a
+ * helper thread then hands it to the sink while the program goes on. Forms:
+ *
+ *  uffd  all whole pages are write-protected (userfaultfd). A page that the program writes before
+ * it was handed on is first copied aside by a second thread. Microseconds to some milliseconds per
+ * GiB with huge pages, about 20 ms per GiB with small ones. Needs the right to serve faults of the
+ * kernel (CAP_SYS_PTRACE, vm.unprivileged_userfaultfd or /dev/userfaultfd), for else read(2) into
+ * protected memory would fail. Memory that another userfaultfd watches (a tracker of changes) is
+ * copied instead. fork  a child process that does nothing but exist holds the old pages; the helper
+ * reads them from it. The cost of fork grows with all memory of the process. No handlers (atfork,
+ * signals) run, descriptors are closed in it. copy  all is copied before begin returns.
+ *
+ * What cannot be protected is copied before begin returns, whatever the form: parts of pages at the
+ * ends of pieces (their rest may belong to somebody else), pieces shorter than 256 KiB, memory
+ * shared with other processes, watched memory. "auto" takes the first form that works here and for
+ * this snapshot, copy in the end. uffd and fork see what goes through the page tables of the
+ * process, so they are not taken when sk_foreign_writer() sees a device or XPMEM.
+ *
+ * Within one call no byte is torn by the calling thread. Other threads that write during begin must
+ * be prepared to find their write in the snapshot or not.
+ *
+ * Memory: pages copied aside lie in a pool of at most pool_bytes, which is kept for the next
+ * snapshot. When it is full a writer waits until its page was handed on (counted in stats.waits);
+ * with the default limit that cannot happen. */
+#ifndef SK_CAPTURE_COW_H
+#define SK_CAPTURE_COW_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sk_snapshot;
+
+/* What to save: id and offset are only handed to the sink. Pieces may overlap and need no
+ * alignment. */
+struct sk_piece {
+    uint8_t *addr;
+    uint64_t size_bytes;
+    uint32_t id;
+    uint64_t offset;
+};
+
+/* Takes n bytes of the snapshot that belong at `offset` of `id`. Called from the helper thread
+ * (from begin when memory or threads are short, or with sink_is_copy), never twice at once, in any
+ * order, each byte of each piece once. It may block. Not 0: the snapshot fails with this code and
+ * *err. It must not write to the pieces. */
+typedef int sk_sink_fn(void *arg, uint32_t id, uint64_t offset, const void *data, size_t n,
+                       struct saikai_error *err);
+
+struct sk_snapshot_options {
+    const char *form; /* "auto" (also NULL), "uffd", "fork", "copy"; a name forbids the others, but
+                       * for copying what cannot be protected */
+    uint64_t pool_bytes; /* 0: as much as the pieces; else at least 8 MiB */
+    int sink_is_copy; /* 1: the sink only copies to memory, so what must be copied in begin goes to
+                       * it directly; when a form then fails and another one takes over, the sink
+                       * may get bytes twice */
+    int trust_pages;  /* 1: protect pages even though a device could write past it */
+};
+
+struct sk_snapshot_stats {
+    const char *form;       /* that was used */
+    double blocked_seconds; /* in begin */
+    double saving_seconds;  /* from the end of begin until all was handed on */
+    uint64_t bytes;         /* of all pieces, overlaps once */
+    uint64_t copied_bytes;  /* before begin returned */
+    uint64_t touched_bytes; /* copied aside because the program wrote there */
+    uint64_t faults,
+        waits; /* writes that met protection; those that waited because the pool was full */
+};
+
+/* opt may be NULL. SAIKAI_EINVAL, SAIKAI_ENOTSUP (the named form does not work here, the text says
+ * why), ENOMEM. */
+int sk_snapshot_open(const struct sk_snapshot_options *opt, struct sk_snapshot **out,
+                     struct saikai_error *err);
+/* Aborts what is under way. NULL is accepted. */
+void sk_snapshot_close(struct sk_snapshot *s);
+
+/* Begin to save n pieces; the array is copied, sink and arg must last until finish or abort. Pieces
+ * must stay mapped until then: memory that is given back while it is being saved makes the snapshot
+ * fail with SAIKAI_ECHANGED (never with wrong data, never with a crash, except under the form copy
+ * within begin). Local; one thread at a time. SAIKAI_ESTATE (the last one was not finished),
+ * SAIKAI_ENOTSUP, SAIKAI_ENOMEM, or what the sink returned; then nothing is under way. */
+int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_piece *v, size_t n, sk_sink_fn *sink,
+                      void *arg, struct saikai_error *err);
+/* 1: finish will not block. */
+int sk_snapshot_done(const struct sk_snapshot *s);
+/* Wait for the helper and return what it came to; stats (may be NULL) are filled on success.
+ * SAIKAI_ESTATE: none was begun. */
+int sk_snapshot_finish(struct sk_snapshot *s, struct sk_snapshot_stats *stats,
+                       struct saikai_error *err);
+/* Give up: waits for a sink that is being called, then lifts all protection. No effect when none is
+ * under way. */
+void sk_snapshot_abort(struct sk_snapshot *s);
+
+#endif

@@ -1,0 +1,511 @@
+/* Snapshots against what the memory held when they began, while threads write, by stores and by
+ * read(2). */
+#include "capture/cow_job.h"
+#include "capture/dirty.h"
+#include "capture/kernel.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <errno.h>
+#include <cmocka.h>
+
+static uint64_t seed = 2463534242u;
+
+static uint64_t next(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+#define PIECES 6
+
+struct saved {
+    struct sk_piece piece[PIECES];
+    uint8_t *then[PIECES], *got[PIECES], *times[PIECES];
+    size_t n;
+    double delay;   /* of each call of the sink */
+    int calls_left; /* then it fails */
+};
+
+static int sink(void *arg, uint32_t id, uint64_t offset, const void *data, size_t n,
+                struct saikai_error *err)
+{
+    struct saved *s = arg;
+    if (s->calls_left-- == 0)
+        return sk_fail(err, SAIKAI_ENOSPC, "the disk is full");
+    memcpy(s->got[id] + (offset - 1000), data, n);
+    for (size_t i = 0; i < n; i++)
+        s->times[id][offset - 1000 + i]++;
+    if (s->delay > 0 && n >= 65536)
+        sk_sleep(s->delay);
+    return 0;
+}
+
+static void add_piece(struct saved *s, uint8_t *addr, size_t size)
+{
+    size_t i = s->n++;
+    s->piece[i] = (struct sk_piece){addr, size, (uint32_t)i, 1000};
+    s->then[i] = malloc(size);
+    s->got[i] = calloc(size, 1);
+    s->times[i] = calloc(size, 1);
+    assert_true(s->then[i] && s->got[i] && s->times[i]);
+    memcpy(s->then[i], addr, size);
+}
+
+static void remember(struct saved *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        memcpy(s->then[i], s->piece[i].addr, s->piece[i].size_bytes);
+        memset(s->times[i], 0, s->piece[i].size_bytes);
+    }
+}
+
+static void check_saved(const struct saved *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        for (size_t k = 0; k < s->piece[i].size_bytes; k++)
+            if (s->times[i][k] != 1)
+                fail_msg("byte %zu of piece %zu came %d times", k, i, s->times[i][k]);
+        assert_memory_equal(s->got[i], s->then[i], s->piece[i].size_bytes);
+    }
+}
+
+static void free_saved(struct saved *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->then[i]);
+        free(s->got[i]);
+        free(s->times[i]);
+    }
+}
+
+static uint8_t *map_pages(size_t n, int advice)
+{
+    /* aligned to huge pages, so that advice has an effect */
+    uint8_t *p =
+        mmap(NULL, n + SK_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    uint8_t *q = (uint8_t *)sk_page_ceil((uintptr_t)p, SK_CHUNK_BYTES);
+    if (q > p)
+        munmap(p, (size_t)(q - p));
+    munmap(q + n, SK_CHUNK_BYTES - (size_t)(q - p));
+    madvise(q, n, advice);
+    return q;
+}
+
+static struct sk_snapshot *open_form(const char *form, uint64_t pool, int sink_is_copy)
+{
+    struct sk_snapshot_options opt = {
+        .form = form, .pool_bytes = pool, .sink_is_copy = sink_is_copy, .trust_pages = 1};
+    struct sk_snapshot *s = NULL;
+    struct saikai_error err = {0};
+    if (sk_snapshot_open(&opt, &s, &err))
+        fail_msg("%s", err.text);
+    return s;
+}
+
+struct writer {
+    uint8_t *p;
+    size_t n;
+    uint64_t x;
+    int by_kernel;
+    atomic_int stop;
+};
+
+static void *write_on(void *arg)
+{
+    struct writer *w = arg;
+    int fd[2];
+    if (pipe(fd))
+        return NULL;
+    while (!atomic_load(&w->stop)) {
+        w->x = w->x * 6364136223846793005u + 1442695040888963407u;
+        size_t at = (w->x >> 20) % (w->n - 64);
+        char noise[64];
+        memset(noise, (int)(w->x >> 56), sizeof noise);
+        if (!w->by_kernel)
+            memcpy(w->p + at, noise, sizeof noise);
+        else if (write(fd[1], noise, sizeof noise) != sizeof noise ||
+                 read(fd[0], w->p + at, sizeof noise) != sizeof noise)
+            abort(); /* the kernel could not write: what a program must never see */
+    }
+    close(fd[0]);
+    close(fd[1]);
+    return NULL;
+}
+
+static void under_fire(const char *form, int advice, uint64_t pool, int sink_is_copy, double delay)
+{
+    size_t n = (size_t)9 << 20;
+    uint8_t *area = map_pages(n, advice);
+    for (size_t i = 0; i < n; i++)
+        area[i] = (uint8_t)(next() >> 8);
+    struct saved s = {.delay = delay, .calls_left = -1};
+    add_piece(&s, area + 5, 3000001);
+    add_piece(&s, area + 3000001, (size_t)2 << 20); /* overlaps and shares pages */
+    add_piece(&s, area + ((size_t)6 << 20), 100);
+    add_piece(&s, area + ((size_t)6 << 20) + 100, (size_t)3 << 20 >> 1);
+    add_piece(&s, area + ((size_t)8 << 20) - 3, 300000);
+    struct sk_snapshot *snap = open_form(form, pool, sink_is_copy);
+    for (int round = 0; round < 4; round++) {
+        remember(&s);
+        struct saikai_error err = {0};
+        if (sk_snapshot_begin(snap, s.piece, s.n, sink, &s, &err))
+            fail_msg("%s", err.text);
+        struct writer w[2] = {{.p = area, .n = n, .x = next()},
+                              {.p = area, .n = n, .x = next(), .by_kernel = 1}};
+        pthread_t t[2];
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(pthread_create(&t[i], NULL, write_on, &w[i]), 0);
+        if (round == 2)
+            memset(area, round, n); /* a sweep, too */
+        while (!sk_snapshot_done(snap))
+            sk_sleep(0.001);
+        struct sk_snapshot_stats stats = {0};
+        if (sk_snapshot_finish(snap, &stats, &err))
+            fail_msg("%s", err.text);
+        for (int i = 0; i < 2; i++) {
+            atomic_store(&w[i].stop, 1);
+            pthread_join(t[i], NULL);
+        }
+        check_saved(&s);
+        if (form)
+            assert_string_equal(stats.form, form);
+        assert_true(stats.bytes <= n && stats.copied_bytes <= stats.bytes);
+    }
+    sk_snapshot_close(snap);
+    free_saved(&s);
+    munmap(area, n);
+}
+
+static void all_ways(const char *form)
+{
+    struct saikai_error err = {0};
+    if (form && sk_snapshot_find(form)->probe(&err)) {
+        print_message("%s\n", err.text);
+        skip();
+    }
+    under_fire(form, MADV_NOHUGEPAGE, 0, 0, 0);
+    under_fire(form, MADV_HUGEPAGE, 0, 0, 0);
+    under_fire(form, MADV_NOHUGEPAGE, 0, 1, 0.003);
+    under_fire(form, MADV_HUGEPAGE, 0, 0, 0.003);
+    if (form && !strcmp(form, "copy"))
+        return;
+    under_fire(form, MADV_NOHUGEPAGE, (size_t)8 << 20, 0, 0.003);
+}
+
+static void test_uffd(void **state)
+{
+    all_ways("uffd");
+}
+
+static void test_fork(void **state)
+{
+    all_ways("fork");
+}
+
+static void test_copy(void **state)
+{
+    all_ways("copy");
+}
+
+static void test_auto(void **state)
+{
+    all_ways(NULL);
+}
+
+/* A full pool makes writers wait, and nothing is lost. */
+static void test_full_pool(void **state)
+{
+    if (sk_snapshot_uffd.probe(NULL))
+        skip();
+    size_t n = (size_t)40 << 20;
+    uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+    memset(area, 1, n);
+    struct saved s = {.delay = 0.002, .calls_left = -1};
+    add_piece(&s, area, n);
+    struct sk_snapshot *snap = open_form("uffd", (size_t)8 << 20, 0);
+    assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, NULL), 0);
+    for (size_t i = n; i > 4096; i -= 4096)
+        area[i - 1]++;
+    struct sk_snapshot_stats stats;
+    struct saikai_error err = {0};
+    if (sk_snapshot_finish(snap, &stats, &err))
+        fail_msg("%s", err.text);
+    check_saved(&s);
+    assert_true(stats.faults > 0);
+    assert_true(stats.touched_bytes <= n);
+    sk_snapshot_close(snap);
+    /* copying all at once into a pool that is too small: the sink gets it at once instead */
+    snap = open_form(NULL, (size_t)8 << 20, 0);
+    remember(&s);
+    s.delay = 0;
+    assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, NULL), 0);
+    assert_int_equal(sk_snapshot_finish(snap, &stats, NULL), 0);
+    check_saved(&s);
+    sk_snapshot_close(snap);
+    free_saved(&s);
+    munmap(area, n);
+}
+
+static void test_abort_and_errors(void **state)
+{
+    static const char *const names[] = {"uffd", "fork", "copy"};
+    size_t n = (size_t)16 << 20;
+    uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+    memset(area, 1, n);
+    for (int k = 0; k < 3; k++) {
+        if (sk_snapshot_find(names[k])->probe(NULL))
+            continue;
+        struct saved s = {.delay = 0.01, .calls_left = -1};
+        struct saikai_error err = {0};
+        add_piece(&s, area + 7, n - 7);
+        struct sk_snapshot *snap = open_form(names[k], 0, 0);
+        assert_int_equal(sk_snapshot_finish(snap, NULL, &err), SAIKAI_ESTATE);
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err), 0);
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err), SAIKAI_ESTATE);
+        sk_snapshot_abort(snap);
+        memset(area, k, n); /* no protection is left that nobody serves */
+        s.delay = 0;
+        s.calls_left = 2;
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err), 0);
+        assert_int_equal(sk_snapshot_finish(snap, NULL, &err), SAIKAI_ENOSPC);
+        assert_string_equal(err.text, "the disk is full");
+        s.calls_left = -1;
+        remember(&s);
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err), 0);
+        memset(area, 77, n);
+        assert_int_equal(sk_snapshot_finish(snap, NULL, &err), 0);
+        check_saved(&s);
+        s.delay = 0.01;
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err), 0);
+        sk_snapshot_close(snap); /* while it runs */
+        memset(area, 78, n);
+        assert_int_equal(waitpid(-1, NULL, __WALL), -1); /* no child is left */
+        free_saved(&s);
+    }
+    munmap(area, n);
+    assert_int_equal(sk_snapshot_open(&(struct sk_snapshot_options){.form = "magic"}, NULL, NULL),
+                     SAIKAI_EINVAL);
+    assert_int_equal(sk_snapshot_open(&(struct sk_snapshot_options){.pool_bytes = 1}, NULL, NULL),
+                     SAIKAI_EINVAL);
+    sk_snapshot_close(NULL);
+}
+
+/* Memory that goes away while it is saved: right data or an error, never wrong data, never a crash.
+ */
+static void test_memory_that_vanishes(void **state)
+{
+    if (sk_snapshot_uffd.probe(NULL))
+        skip();
+    size_t n = (size_t)24 << 20;
+    int failed = 0;
+    for (int how = 0; how < 4; how++) {
+        uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+        memset(area, 5, n);
+        struct saved s = {.delay = 0.005, .calls_left = -1};
+        struct saikai_error err = {0};
+        add_piece(&s, area, n);
+        struct sk_snapshot *snap = open_form("uffd", 0, 0);
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err), 0);
+        uint8_t *end = area + n - ((size_t)4 << 20), *moved = MAP_FAILED;
+        size_t m = (size_t)4 << 20;
+        if (how == 0)
+            munmap(end, m);
+        else if (how == 1)
+            assert_true(mmap(end, m, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == end);
+        else if (how == 2)
+            madvise(end, m, MADV_DONTNEED);
+        else
+            moved = mremap(end, m, 2 * m, MREMAP_MAYMOVE);
+        if (moved != MAP_FAILED)
+            memset(moved, 1, 2 * m);
+        int rc = sk_snapshot_finish(snap, NULL, &err);
+        failed += rc == SAIKAI_ECHANGED;
+        if (!rc)
+            check_saved(&s);
+        else
+            assert_int_equal(rc, SAIKAI_ECHANGED);
+        sk_snapshot_close(snap);
+        free_saved(&s);
+        munmap(area, n);
+        if (moved != MAP_FAILED)
+            munmap(moved, 2 * m);
+    }
+    assert_true(failed > 0);
+}
+
+/* Tracked memory cannot be protected twice: it is copied, and the tracker loses nothing. */
+static void test_together_with_a_tracker(void **state)
+{
+    size_t n = (size_t)4 << 20;
+    uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+    memset(area, 9, n);
+    struct sk_dirty *d;
+    struct sk_ranges r = {0};
+    assert_int_equal(sk_dirty_open(NULL, &d, NULL), 0);
+    assert_int_equal(sk_dirty_add(d, 1, area + 3, n / 2, 0, NULL), 0);
+    assert_int_equal(sk_dirty_collect(d, &r, NULL), 0);
+    struct saved s = {.calls_left = -1};
+    add_piece(&s, area, n);
+    struct sk_snapshot *snap = open_form(NULL, 0, 0);
+    struct saikai_error err = {0};
+    if (sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err))
+        fail_msg("%s", err.text);
+    area[5000] = 1;
+    area[n - 5000] = 1;
+    assert_int_equal(sk_snapshot_finish(snap, NULL, NULL), 0);
+    check_saved(&s);
+    assert_int_equal(sk_dirty_collect(d, &r, NULL), 0);
+    assert_int_equal(r.n, 1);
+    assert_true(r.v[0].offset <= 4997 && r.v[0].offset + r.v[0].size_bytes > 4997);
+    sk_dirty_close(d);
+    sk_ranges_free(&r);
+    sk_snapshot_close(snap);
+    free_saved(&s);
+    munmap(area, n);
+}
+
+static void test_shared_memory_and_holes(void **state)
+{
+    size_t n = (size_t)1 << 20;
+    uint8_t *shared = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    uint8_t *fresh = map_pages(n, MADV_NOHUGEPAGE); /* never touched before */
+    assert_true(shared != MAP_FAILED);
+    memset(shared, 4, n);
+    static const char *const names[] = {"uffd", "fork", "copy"};
+    for (int k = 0; k < 3; k++) {
+        if (sk_snapshot_find(names[k])->probe(NULL))
+            continue;
+        struct saved s = {.calls_left = -1, .delay = 0.01};
+        s.piece[0] = (struct sk_piece){fresh, n, 0, 1000}; /* add_piece would read it */
+        s.then[0] = calloc(n, 1);
+        s.got[0] = calloc(n, 1);
+        s.times[0] = calloc(n, 1);
+        s.n = 1;
+        add_piece(&s, shared, n);
+        struct sk_snapshot *snap = open_form(names[k], 0, 0);
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 2, sink, &s, NULL), 0);
+        memset(shared, 5, n);
+        memset(fresh, 5, n);
+        assert_int_equal(sk_snapshot_finish(snap, NULL, NULL), 0);
+        check_saved(&s);
+        sk_snapshot_close(snap);
+        free_saved(&s);
+        madvise(fresh, n, MADV_DONTNEED);
+    }
+    munmap(shared, n);
+    munmap(fresh, n);
+}
+
+static volatile sig_atomic_t children_ended;
+
+static void count_child(int sig)
+{
+    children_ended++;
+}
+
+/* The program forks while its memory is saved, and hears nothing of our own child. */
+static void test_program_that_forks(void **state)
+{
+    size_t n = (size_t)8 << 20;
+    uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+    memset(area, 6, n);
+    signal(SIGCHLD, count_child);
+    static const char *const names[] = {"uffd", "fork"};
+    for (int k = 0; k < 2; k++) {
+        if (sk_snapshot_find(names[k])->probe(NULL))
+            continue;
+        struct saved s = {.calls_left = -1, .delay = 0.002};
+        add_piece(&s, area, n);
+        struct sk_snapshot *snap = open_form(names[k], 0, 0);
+        children_ended = 0;
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, 1, sink, &s, NULL), 0);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (!pid) {
+            memset(area, 7, n); /* no protection in the child */
+            int ok = sk_snapshot_finish(snap, NULL, NULL) == SAIKAI_ESTATE;
+            s.delay = 0;
+            remember(&s);
+            ok = ok && !sk_snapshot_begin(snap, s.piece, 1, sink, &s, NULL);
+            memset(area, 8, n);
+            ok = ok && !sk_snapshot_finish(snap, NULL, NULL) && s.got[0][n / 2] == 7;
+            sk_snapshot_close(snap);
+            _exit(ok ? 0 : 1);
+        }
+        memset(area, 9, n);
+        int status = -1;
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        assert_int_equal(status, 0);
+        assert_int_equal(sk_snapshot_finish(snap, NULL, NULL), 0);
+        check_saved(&s);
+        sk_snapshot_close(snap);
+        assert_int_equal(children_ended, 1);
+        memset(area, 6, n);
+        free_saved(&s);
+    }
+    signal(SIGCHLD, SIG_DFL);
+    munmap(area, n);
+}
+
+static void test_pool_ring(void **state)
+{
+    uint8_t mem[100];
+    struct sk_aside v[8];
+    struct sk_pool p = {.mem = mem, .cap = sizeof mem, .v = v, .slots = 8};
+    assert_ptr_equal(sk_pool_put(&p, 1, 40), mem);
+    assert_ptr_equal(sk_pool_put(&p, 2, 40), mem + 40);
+    assert_null(sk_pool_put(&p, 3, 30)); /* 20 are left at the end, none at the start */
+    assert_ptr_equal(sk_pool_put(&p, 3, 10), mem + 80);
+    sk_pool_drop_first(&p);
+    assert_ptr_equal(sk_pool_put(&p, 4, 30), mem); /* wastes 10 at the end */
+    assert_null(sk_pool_put(&p, 5, 11));
+    for (uintptr_t k = 2; k <= 4; k++) {
+        assert_int_equal(sk_pool_first(&p)->addr, k);
+        sk_pool_drop_first(&p);
+    }
+    assert_null(sk_pool_first(&p));
+    assert_ptr_equal(sk_pool_put(&p, 6, 100), mem);
+    sk_pool_clear(&p);
+    assert_ptr_equal(sk_pool_put(&p, 8, 50), mem);
+    assert_ptr_equal(sk_pool_put(&p, 9, 50), mem + 50); /* to the very end */
+    sk_pool_drop_first(&p);
+    assert_ptr_equal(sk_pool_put(&p, 10, 50), mem);
+    sk_pool_clear(&p);
+    for (int i = 0; i < 8; i++)
+        assert_non_null(sk_pool_put(&p, 7, 1));
+    assert_null(sk_pool_put(&p, 7, 1)); /* no slot */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool_ring),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_uffd),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_full_pool),
+        cmocka_unit_test(test_abort_and_errors),
+        cmocka_unit_test(test_memory_that_vanishes),
+        cmocka_unit_test(test_together_with_a_tracker),
+        cmocka_unit_test(test_shared_memory_and_holes),
+        cmocka_unit_test(test_program_that_forks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
