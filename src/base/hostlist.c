@@ -30,12 +30,17 @@ static int refuse(struct expansion *x, const char *what)
     return sk_fail(x->err, SAIKAI_EINVAL, "host list '%.80s': %s", x->whole, what);
 }
 
+static int too_many(struct expansion *x)
+{
+    return sk_fail(x->err, SAIKAI_EINVAL, "host list '%.80s' has more than %zu hosts", x->whole,
+                   x->most);
+}
+
 static int add(struct expansion *x)
 {
     struct sk_hostlist *l = x->list;
     if (l->n >= x->most)
-        return sk_fail(x->err, SAIKAI_EINVAL, "host list '%.80s' has more than %zu hosts", x->whole,
-                       x->most);
+        return too_many(x);
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 16;
         char **name = realloc(l->name, cap * sizeof *name);
@@ -79,6 +84,8 @@ static int expand_brackets(struct expansion *x, size_t used, const char *s, cons
         }
         if (s < close && (*s++ != ',' || s == close))
             return refuse(x, "ranges in brackets are separated by single commas");
+        if (last - first >= x->most) /* each number gives at least one host */
+            return too_many(x);
         for (unsigned long i = first; i <= last; i++) {
             int n = snprintf(x->name + used, sizeof x->name - used, "%0*lu", width, i);
             if (n < 0 || used + (size_t)n >= sizeof x->name)

@@ -146,8 +146,11 @@ static void print_simulation(const struct plan *p)
                show_time((char[32]){0}, s->loss), agrees(p, i) ? "" : "   DIFFERS",
                i == low ? "   lowest" : "");
     }
-    printf("%s: %d of %d intervals agree with the formula\n",
-           good == points ? "Confirmed" : "NOT confirmed", good, points);
+    if (!points)
+        puts("NOT confirmed: failures are so frequent that no simulated job would ever end");
+    else
+        printf("%s: %d of %d intervals agree with the formula\n",
+               good == points ? "Confirmed" : "NOT confirmed", good, points);
     if (p->work > 0)
         printf("The work takes %s (mean), 9 of 10 runs between %s and %s\n",
                show_time(a, p->job.wall), show_time(b, p->job.wall_05),
@@ -172,7 +175,7 @@ static void json_simulation(const struct plan *p, struct sk_json *j)
     sk_json_int(j, "runs", p->runs);
     sk_json_uint(j, "seed", p->seed);
     sk_json_array(j, "points");
-    int good = 1;
+    int good = lowest(p) >= 0;
     for (int i = 0; i < PLAN_POINTS; i++) {
         const struct sk_simulation_result *s = &p->sim[i];
         if (!s->failures)

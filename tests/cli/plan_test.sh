@@ -31,6 +31,7 @@ expect 0 'Confirmed: 13 of 13' plan -n 1000000 --mtbf 20y -c 2s --restart 20s --
 expect 0 'Confirmed: 13 of 13' plan -n 1000000 --mtbf 20y -c 2s --latency 8s --simulate --runs 100 --failures per-node
 expect 0 '9 of 10 runs between' plan -n 1000 --mtbf 1y -c 60s -w 10d --simulate --runs 50
 expect 0 'A checkpoint never pays' plan -n 4 -c 1s --rates "$dir/never" --set schedule.max_interval=0s
+expect 0 'NOT confirmed: failures are so frequent' plan -n 1000000 --mtbf 1y -c 10min --simulate
 expect 2 'how many nodes? Give --nodes' plan -c 1s
 expect 2 'give either --nodes or --hosts' plan -n 4 --hosts a,b -c 1s
 expect 2 "'0' is not between 1 and" plan -n 0 -c 1s
