@@ -9,7 +9,7 @@
 /* The one table of codecs. Order is what `saikai config` shows; names are in files and never change
  * their meaning. */
 static const struct sk_codec_ops *const table[] = {
-    &sk_codec_raw,
+    &sk_codec_raw,     &sk_codec_predict,
 #ifdef HAVE_ZSTD
     &sk_codec_zstd,
 #endif

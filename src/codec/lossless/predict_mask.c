@@ -1,0 +1,182 @@
+/* Fill values: which part of an array is not data. */
+#include "codec/lossless/predict.h"
+
+#include <stdlib.h>
+
+#define PROBES 512
+
+static uint64_t word_at(const void *x, size_t word, size_t i)
+{
+    uint32_t w4;
+    uint64_t w8;
+    if (word == 4) {
+        memcpy(&w4, (const uint8_t *)x + 4 * i, 4);
+        return w4;
+    }
+    memcpy(&w8, (const uint8_t *)x + 8 * i, 8);
+    return w8;
+}
+
+int sk_mask_find(const void *x, size_t n, size_t word, uint64_t *fill)
+{
+    uint64_t v[PROBES];
+    int best = 0;
+    if (n < 4 * PROBES)
+        return 0;
+    for (int i = 0; i < PROBES;
+         i++) /* a stride that is no multiple of a row's length, most likely */
+        v[i] = word_at(x, word, (size_t)((double)(n - 31) * i / PROBES) + (size_t)i * 7919 % 31);
+    /* few candidates need counting: a fill value is a neighbour of itself */
+    for (int i = 0; i < PROBES; i += 8) {
+        int same = 0;
+        for (int k = 0; k < PROBES; k++)
+            same += v[k] == v[i];
+        if (same > best)
+            best = same, *fill = v[i];
+    }
+    return best >= PROBES / 32 && best <= PROBES - PROBES / 50;
+}
+
+void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y)
+{
+    if (word == 4) {
+        const uint32_t *from = x;
+        uint32_t *to = y, last = 0;
+        for (size_t i = 0; i < n; i++) {
+            skip[i] = from[i] == (uint32_t)fill;
+            to[i] = last = skip[i] ? last : from[i];
+        }
+    } else {
+        const uint64_t *from = x;
+        uint64_t *to = y, last = 0;
+        for (size_t i = 0; i < n; i++) {
+            skip[i] = from[i] == fill;
+            to[i] = last = skip[i] ? last : from[i];
+        }
+    }
+}
+
+static size_t lag_of(const struct sk_shape *s, int which)
+{
+    return which ? s->stride[which] : s->total;
+}
+
+static size_t changes(const uint8_t *m, size_t n, size_t lag)
+{
+    size_t sum = 0, start = lag < n ? lag : 0;
+    for (size_t i = 1; i < n; i++)
+        sum += m[i] != m[i - 1];
+    if (!start)
+        return sum;
+    sum = 0;
+    for (size_t i = lag; i < n; i++)
+        sum += m[i] ^ m[i - lag];
+    return sum;
+}
+
+/* 1 where the mask differs from what is expected: the value before it, or the one a lag before. */
+static int differs(const uint8_t *m, size_t i, size_t lag)
+{
+    return m[i] ^ (i >= lag ? m[i - lag] : i ? m[i - 1] : 0);
+}
+
+/* Lengths of runs without a difference, as classes and bits. */
+struct runs {
+    uint8_t *class;
+    size_t n;
+    struct sk_bits_out bits;
+};
+
+static void put_run(struct runs *r, uint64_t length)
+{
+    unsigned l = 64 - (unsigned)__builtin_clzll(length);
+    r->class[r->n++] = (uint8_t)(l < 2 ? 1 : 2 * l - 2 + (length >> (l - 2) & 1));
+    if (l > 2)
+        sk_bits_put(&r->bits, length & (((uint64_t)1 << (l - 2)) - 1), l - 2);
+}
+
+void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip)
+{
+    int which = 0;
+    size_t n = s->total, least = changes(skip, n, n);
+    for (int k = 1; k < s->axes; k++) {
+        size_t c = s->stride[k] < n ? changes(skip, n, s->stride[k]) : n;
+        if (c < least)
+            least = c, which = k;
+    }
+    size_t lag = lag_of(s, which), count = 1;
+    for (size_t i = 0; i < n; i++)
+        count += (size_t)differs(skip, i, lag);
+    uint8_t *raw = malloc(count * 8 + 16);
+    struct runs r = {.class = malloc(count)};
+    if (!raw || !r.class) {
+        b->failed = 1;
+        goto out;
+    }
+    r.bits.p = raw;
+    size_t last = 0;
+    for (size_t i = 0; i < n; i++)
+        if (differs(skip, i, lag)) {
+            put_run(&r, i + 1 - last);
+            last = i + 1;
+        }
+    put_run(&r, n + 1 - last);
+    size_t bytes = (size_t)(sk_bits_end(&r.bits) - raw);
+    sk_buf_put_u8(b, (uint8_t)which);
+    sk_buf_put_u64(b, r.n);
+    sk_buf_put_u64(b, bytes);
+    sk_buf_put(b, raw, bytes);
+    struct sk_class_plane p = {.n = r.n};
+    sk_class_lags(&p, 0, 0);
+    sk_classes_encode(&p, r.class, b);
+out:
+    free(raw);
+    free(r.class);
+}
+
+static int put_mask(uint8_t *skip, size_t n, size_t lag, const uint8_t *class, size_t count,
+                    struct sk_bits_in *bits)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < count; k++) {
+        unsigned c = class[k], l = c < 2 ? 1 : c / 2 + 1;
+        if (!c)
+            return -1;
+        uint64_t length = c < 2 ? 1 : (uint64_t)(2 | (c & 1)) << (l - 2);
+        length |= l > 2 ? sk_bits_get(bits, l - 2) : 0;
+        if (length > n + 1 - at)
+            return -1;
+        for (size_t end = at + length; at < end && at < n; at++)
+            skip[at] = (uint8_t)(at >= lag ? skip[at - lag]
+                                 : at      ? skip[at - 1]
+                                           : 0) ^
+                       (at + 1 == end);
+        if (at == n)
+            return k + 1 == count || (k + 2 == count && class[k + 1] == 1) ? 0 : -1;
+    }
+    return -1;
+}
+
+int sk_mask_get(struct sk_rd *r, const struct sk_shape *s, uint8_t *skip)
+{
+    int which = sk_rd_u8(r), rc = -1;
+    uint64_t count = sk_rd_u64(r), bytes = sk_rd_u64(r), need = 0;
+    uint8_t *class = NULL;
+    if (r->bad || which >= s->axes || count > s->total + 1 || bytes > sk_rd_left(r))
+        return -1;
+    const uint8_t *raw = sk_rd_bytes(r, (size_t)bytes);
+    struct sk_class_plane p = {.n = (size_t)count};
+    sk_class_lags(&p, 0, 0);
+    class = malloc((size_t)count + 1);
+    if (!raw || !class || sk_classes_decode(&p, r, class))
+        goto out;
+    for (size_t k = 0; k < count; k++)
+        need += class[k] > 3 ? class[k] / 2 - 1u : 0;
+    /* the class stream behind the bits is longer than the reader looks ahead */
+    struct sk_bits_in bits = {.p = raw};
+    if ((need + 7) / 8 == bytes)
+        rc = put_mask(skip, s->total, lag_of(s, which), class, (size_t)count, &bits);
+out:
+    free(class);
+    return rc;
+}
