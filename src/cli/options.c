@@ -244,6 +244,7 @@ static int take_all(struct parser *p)
     }
     while (p->at < p->argc)
         p->argv[p->operands++] = p->argv[p->at++];
+    p->argv[p->operands] = NULL; /* a program's arguments are passed on up to here */
     return -1;
 }
 

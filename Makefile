@@ -1,0 +1,52 @@
+# A thin front to CMake. The two that matter: `make demo` and `make check`. Both install what is missing (as root or
+# with sudo) and build.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS ?=
+ifdef SAIKAI_DATA
+CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
+endif
+
+.PHONY: all bootstrap build demo check bench bench-codec install fuzz format clean
+
+all: build
+
+bootstrap:
+	@scripts/bootstrap.sh
+
+build: bootstrap
+	@cmake --preset dev $(CMAKE_FLAGS) > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@cmake --build build -j$(JOBS) -- --no-print-directory -s
+
+# Runs a real MPI program, kills one of its ranks, and shows that it comes back with the right answer.
+demo: bootstrap
+	@cmake --preset dev $(CMAKE_FLAGS) > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@cmake --build build -j$(JOBS) --target saikai saikaid heat_$$(scripts/default_mpi.sh build) -- --no-print-directory -s
+	@scripts/demo.sh build
+
+# All tests, once as they are used and the unit tests once more under the sanitizers.
+check: build
+	@scripts/check.sh build
+
+bench: build
+	@scripts/bench.sh build
+
+bench-codec: build
+	@scripts/bench.sh build codec
+
+install: bootstrap
+	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) $(CMAKE_FLAGS)
+	cmake --build build-release -j$(JOBS)
+	cmake --install build-release
+
+# libFuzzer (clang), FUZZ_SECONDS for each target.
+fuzz: bootstrap
+	@scripts/fuzz.sh
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build build-asan build-release build-fuzz
