@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "codec/haar/haar.h"
 #include "codec/lossless/lossless.h"
+#include "codec/wavelet/wavelet.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ static const struct sk_codec_ops *const table[] = {
     &sk_codec_fpzip,
 #endif
     &sk_codec_haar,
+    &sk_codec_wavelet,
 };
 
 const struct sk_codec_ops *sk_codec_at(int i)

@@ -1,0 +1,130 @@
+/* Interpolating wavelets in a closed loop: each level splits a box by the parity of its indices,
+ * keeps the even points and predicts the others from points already *reconstructed*, so every
+ * residual is quantised once and no error adds up.
+ *
+ * The predict step of lifting after W. Sweldens, "The lifting scheme" (SIAM J. Math. Anal. 29,
+ * 1998), with interpolation after G. Deslauriers and S. Dubuc, "Symmetric iterative interpolation
+ * processes" (Constr. Approx. 5, 1989); the classes of points with several odd indices are
+ * predicted along all of them. The weights are those of Deslauriers and Dubuc, or are fitted to the
+ * data by least squares and stored.
+ *
+ * All local; nothing blocks. */
+#ifndef SK_CODEC_WAVELET_LIFT_H
+#define SK_CODEC_WAVELET_LIFT_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "codec/entropy/plane.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LIFT_AXES = 3,
+    LIFT_LEVELS = 24,
+    LIFT_CLASSES = 8,
+    LIFT_GROUPS = 14,
+    LIFT_PAD = 2,
+    LIFT_CHUNK = 256,
+};
+
+/* How the array is seen: nb separate boxes of n[0] x n[1] x n[2] points; the point (b, z, y, x) is
+ * element b_offset[b] + z stride[0] + y stride[1] + x stride[2]. Axes not in `active` are never
+ * predicted along. */
+struct lift_shape {
+    size_t nb, n[LIFT_AXES], stride[LIFT_AXES];
+    const size_t *b_offset;
+    unsigned active; /* bit a: axis a */
+};
+
+/* Neighbours that share one weight: elements of array `source` at index + offset. */
+struct lift_group {
+    int source, n;
+    ptrdiff_t offset[8];
+};
+
+/* How one class of one level is predicted. */
+struct lift_filter {
+    int n, axes; /* groups; the first `axes` are near, the next `axes` far */
+    struct lift_group group[LIFT_GROUPS];
+    int32_t stored[LIFT_GROUPS + 1]; /* weights in 2^-weight_bits of all groups but the first; last:
+                                        of the mean */
+    int fitted;
+};
+
+struct lift_level {
+    unsigned active;
+    size_t n[LIFT_AXES];     /* of the box before the split */
+    size_t h[LIFT_AXES];     /* of the even points */
+    size_t scale[LIFT_AXES]; /* points of the whole box per point of this one */
+    size_t pad[LIFT_AXES];
+    size_t sy, sz, sb, origin, count;
+    void *data[LIFT_CLASSES];
+    uint8_t *level[LIFT_CLASSES];
+    uint8_t *mask[LIFT_CLASSES];
+    struct lift_filter filter[LIFT_CLASSES];
+    double bound, step; /* a value is a prediction plus a whole number of steps */
+};
+
+struct lift {
+    struct lift_shape shape;
+    int n_levels; /* the last has nothing to split: it is the base */
+    struct lift_level level[LIFT_LEVELS];
+    size_t element_size;
+    int32_t *q;
+    void *memory;
+    double mean;
+    int weight_bits;
+    int fit; /* encoder: 1 fits weights */
+    int is_encoder;
+    size_t *exception; /* encoder: elements whose bound is not kept */
+    size_t n_exceptions, cap_exceptions;
+    int failed;
+};
+
+/* Lay out the levels. masked: places for a mask are made. SAIKAI_ENOMEM. */
+int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
+              struct saikai_error *err);
+void lift_free(struct lift *l);
+/* Bounds of the levels: `bound` at the finest, growing finer by the factor alpha per level, at most
+ * by beta. Steps are the largest that keep the bound after rounding to the type, for values of
+ * exponents [lowest, highest] (as of frexp): between two numbers of one type that are at most
+ * `bound` apart lies a whole number of units in the last place. */
+void lift_set_bounds(struct lift *l, double bound, double alpha, double beta, int lowest,
+                     int highest);
+/* Points of class c along axis a. */
+size_t lift_points(const struct lift_level *v, unsigned c, int a);
+/* Classes in the order in which they are coded: the i-th, 0 past the last. */
+unsigned lift_class_at(const struct lift_level *v, int i);
+/* Weights of all groups (the first filled in so that all add up to one with the mean's), divided by
+ * the group's size. */
+void lift_weights(const struct lift *l, const struct lift_filter *f,
+                  double weight[LIFT_GROUPS + 1]);
+/* Groups of class c and the weights of Deslauriers and Dubuc. */
+void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
+                      struct lift_filter *f);
+/* Fit weights to normal equations of n_unknowns: gram (row-major, LIFT_GROUPS + 2 wide), all
+ * symmetric, right-hand side and energy in column n. Changes the filter when that pays. points: of
+ * the class; sample: behind the equations. */
+void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
+              double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2], size_t points, size_t sample);
+/* The geometry of class c for the entropy coder. */
+void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p);
+void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index);
+/* Element of the array of the point at `index` of class c, (size_t)-1 when it is padding. */
+size_t lift_element(const struct lift *l, const struct lift_level *v, unsigned c, size_t index);
+
+/* Encode the array (it is not changed; elements where mask is not 0 are free) into out: filters
+ * into `head`, codes into `codes`. l is set up with bounds, mean, weight_bits. Exceptions are left
+ * in l. SAIKAI_ENOMEM. */
+int lift_encode_f32(struct lift *l, const float *in, const uint8_t *mask, struct sk_buf *head,
+                    struct sk_plane_writer *codes, struct saikai_error *err);
+int lift_encode_f64(struct lift *l, const double *in, const uint8_t *mask, struct sk_buf *head,
+                    struct sk_plane_writer *codes, struct saikai_error *err);
+/* The reverse. SAIKAI_EDAMAGED. */
+int lift_decode_f32(struct lift *l, float *out, const uint8_t *mask, struct sk_rd *head,
+                    struct sk_plane_reader *codes, struct saikai_error *err);
+int lift_decode_f64(struct lift *l, double *out, const uint8_t *mask, struct sk_rd *head,
+                    struct sk_plane_reader *codes, struct saikai_error *err);
+
+#endif

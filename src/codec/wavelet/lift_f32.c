@@ -1,0 +1,3 @@
+#define T       float
+#define NAME(x) x##_f32
+#include "codec/wavelet/lift_impl.h"

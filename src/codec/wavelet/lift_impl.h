@@ -1,0 +1,510 @@
+/* The part of lift.h that depends on the element type: included by lift_f32.c and lift_f64.c with T
+ * and NAME(x). All arithmetic is in double, element by element in a fixed order, so that any vector
+ * width gives the same bits. */
+
+#include "codec/wavelet/lift.h"
+
+#include <math.h>
+#include <string.h>
+
+#define KERNEL static inline __attribute__((always_inline)) void
+
+/* Where a box lies in memory. */
+struct box {
+    size_t stride[LIFT_AXES], origin, sb;
+    const size_t *b_offset; /* NULL: b sb */
+};
+
+static struct box whole(const struct lift *l)
+{
+    struct box x = {.b_offset = l->shape.b_offset};
+    memcpy(x.stride, l->shape.stride, sizeof x.stride);
+    return x;
+}
+
+static struct box inside(const struct lift_level *v)
+{
+    return (struct box){{v->sz, v->sy, 1}, v->origin, v->sb, NULL};
+}
+
+static size_t row_of(const struct box *x, size_t b, size_t z, size_t y)
+{
+    return (x->b_offset ? x->b_offset[b] : x->origin + b * x->sb) + z * x->stride[0] +
+           y * x->stride[1];
+}
+
+/* Visit the rows of the box of level v: `even` and `odd` are where its columns go in the classes.
+ */
+#define EACH_ROW(v, nb, b, z, y)                                                                   \
+    for (size_t b = 0; b < (nb); b++)                                                              \
+        for (size_t z = 0; z < (v)->n[0]; z++)                                                     \
+            for (size_t y = 0; y < (v)->n[1]; y++)
+
+static size_t half_row(const struct lift_level *v, size_t b, size_t z, size_t y, unsigned *c)
+{
+    unsigned az = v->active & 1, ay = v->active >> 1 & 1;
+    *c = (az & z) | (ay & y) << 1;
+    return v->origin + b * v->sb + (z >> az) * v->sz + (y >> ay) * v->sy;
+}
+
+#define DEFINE_SPLIT(E, SUFFIX)                                                                    \
+    static void split_##SUFFIX(const struct lift_level *v, size_t nb, const struct box *x,         \
+                               const E *from, void *const *to)                                     \
+    {                                                                                              \
+        EACH_ROW(v, nb, b, z, y)                                                                   \
+        {                                                                                          \
+            unsigned c;                                                                            \
+            size_t at = half_row(v, b, z, y, &c), s = x->stride[2], n = v->n[2];                   \
+            const E *p = from + row_of(x, b, z, y);                                                \
+            E *even = (E *)to[c] + at;                                                             \
+            if (!(v->active & 4)) {                                                                \
+                for (size_t i = 0; i < n; i++)                                                     \
+                    even[i] = p[i * s];                                                            \
+                continue;                                                                          \
+            }                                                                                      \
+            E *odd = (E *)to[c | 4] + at;                                                          \
+            if (s == 1) {                                                                          \
+                for (size_t i = 0; i < n / 2; i++) {                                               \
+                    even[i] = p[2 * i];                                                            \
+                    odd[i] = p[2 * i + 1];                                                         \
+                }                                                                                  \
+            } else {                                                                               \
+                for (size_t i = 0; i < n / 2; i++) {                                               \
+                    even[i] = p[2 * i * s];                                                        \
+                    odd[i] = p[(2 * i + 1) * s];                                                   \
+                }                                                                                  \
+            }                                                                                      \
+            if (n & 1)                                                                             \
+                even[n / 2] = p[(n - 1) * s];                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void merge_##SUFFIX(const struct lift_level *v, size_t nb, const struct box *x,         \
+                               void *const *from, E *to)                                           \
+    {                                                                                              \
+        EACH_ROW(v, nb, b, z, y)                                                                   \
+        {                                                                                          \
+            unsigned c;                                                                            \
+            size_t at = half_row(v, b, z, y, &c), s = x->stride[2], n = v->n[2];                   \
+            E *p = to + row_of(x, b, z, y);                                                        \
+            const E *even = (const E *)from[c] + at;                                               \
+            if (!(v->active & 4)) {                                                                \
+                for (size_t i = 0; i < n; i++)                                                     \
+                    p[i * s] = even[i];                                                            \
+                continue;                                                                          \
+            }                                                                                      \
+            const E *odd = (const E *)from[c | 4] + at;                                            \
+            if (s == 1) {                                                                          \
+                for (size_t i = 0; i < n / 2; i++) {                                               \
+                    p[2 * i] = even[i];                                                            \
+                    p[2 * i + 1] = odd[i];                                                         \
+                }                                                                                  \
+            } else {                                                                               \
+                for (size_t i = 0; i < n / 2; i++) {                                               \
+                    p[2 * i * s] = even[i];                                                        \
+                    p[(2 * i + 1) * s] = odd[i];                                                   \
+                }                                                                                  \
+            }                                                                                      \
+            if (n & 1)                                                                             \
+                p[(n - 1) * s] = even[n / 2];                                                      \
+        }                                                                                          \
+    }
+
+DEFINE_SPLIT(T, data)
+DEFINE_SPLIT(uint8_t, bytes)
+
+/* Continue n points linearly over the padding on both sides; `step` between them, `width` of them
+ * side by side. */
+static void pad_line(T *p, size_t n, size_t room, size_t step, size_t width)
+{
+    for (size_t k = 0; k < width; k++) {
+        T *a = p + k, *z = a + (n - 1) * step;
+        T da = n > 1 ? (T)(a[0] - a[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
+        *(a - step) = a[0] + da;
+        *(a - 2 * step) = a[0] + da + da;
+        z[step] = z[0] + dz;
+        T far = z[0] + dz + dz;
+        for (size_t i = n + 1; i < room + LIFT_PAD; i++)
+            a[i * step] = far;
+    }
+}
+
+static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
+{
+    T *d = v->data[c];
+    size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
+    for (size_t b = 0; b < l->shape.nb; b++) {
+        T *box = d + b * v->sb + v->origin;
+        if (v->active & 4)
+            for (size_t z = 0; z < nz; z++)
+                for (size_t y = 0; y < ny; y++)
+                    pad_line(box + z * v->sz + y * v->sy, nx, v->h[2], 1, 1);
+        if (v->active & 2)
+            for (size_t z = 0; z < nz; z++)
+                pad_line(box + z * v->sz - LIFT_PAD, ny, v->h[1], v->sy, v->sy);
+        if (v->active & 1)
+            pad_line(box - (v->pad[1] ? LIFT_PAD * v->sy : 0) - LIFT_PAD, nz, v->h[0], v->sz,
+                     v->sz);
+    }
+}
+
+/* ---- kernels ---- */
+
+KERNEL sum_group(const T *s, const ptrdiff_t *o, int k, size_t n, double *out)
+{
+    const T *a = s + o[0], *b = s + o[1];
+    if (k == 2) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = (double)a[i] + (double)b[i];
+        return;
+    }
+    const T *c = s + o[2], *d = s + o[3];
+    if (k == 4) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = ((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i]);
+        return;
+    }
+    const T *e = s + o[4], *f = s + o[5], *g = s + o[6], *h = s + o[7];
+    for (size_t i = 0; i < n; i++)
+        out[i] = (((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i])) +
+                 (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i]));
+}
+
+KERNEL add_weighted(const T *s, const ptrdiff_t *o, int k, size_t n, double w, double *acc)
+{
+    const T *a = s + o[0], *b = s + o[1];
+    if (k == 2) {
+        for (size_t i = 0; i < n; i++)
+            acc[i] += w * ((double)a[i] + (double)b[i]);
+        return;
+    }
+    const T *c = s + o[2], *d = s + o[3];
+    if (k == 4) {
+        for (size_t i = 0; i < n; i++)
+            acc[i] += w * (((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i]));
+        return;
+    }
+    const T *e = s + o[4], *f = s + o[5], *g = s + o[6], *h = s + o[7];
+    for (size_t i = 0; i < n; i++)
+        acc[i] += w * ((((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i])) +
+                       (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i])));
+}
+
+/* Predictions of points at, at + 1 … of a class. */
+KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const double *w,
+               double constant, size_t at, size_t n, double *acc)
+{
+    for (size_t i = 0; i < n; i++)
+        acc[i] = constant;
+    for (int g = 0; g < f->n; g++)
+        if (w[g] != 0)
+            add_weighted((const T *)v->data[f->group[g].source] + at, f->group[g].offset,
+                         f->group[g].n, n, w[g], acc);
+}
+
+#define ROUND_MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
+#define Q_LIMIT     500000000.0
+
+/* Quantise points of a class: q and what the reader will see; nonzero when some bound is not kept.
+ */
+static inline __attribute__((always_inline)) int quantise(T *restrict d, const double *restrict p,
+                                                          int32_t *restrict q, size_t n,
+                                                          double inverse, double step, double bound)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)d[i], r = (x - p[i]) * inverse;
+        r = r < Q_LIMIT ? r : Q_LIMIT;
+        r = r > -Q_LIMIT ? r : -Q_LIMIT;
+        r = (r + ROUND_MAGIC) - ROUND_MAGIC;
+        q[i] = (int32_t)r;
+        T y = (T)(p[i] + r * step);
+        double e = x - (double)y;
+        e = e < 0 ? -e : e;
+        bad |= !(e <= bound);
+        d[i] = y;
+    }
+    return bad;
+}
+
+KERNEL dequantise(T *restrict d, const double *restrict p, const int32_t *restrict q, size_t n,
+                  double step)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = (T)(p[i] + (double)q[i] * step);
+}
+
+/* Once more, one by one: masked points are free, and points whose bound is not kept become
+ * exceptions. */
+static void mend(struct lift *l, const struct lift_level *v, unsigned c, size_t at, size_t n,
+                 const T *original, const double *p, int masked)
+{
+    T *d = (T *)v->data[c] + at;
+    for (size_t i = 0; i < n; i++) {
+        if (masked && v->mask[c][at + i]) {
+            l->q[at + i] = 0;
+            d[i] = (T)p[i];
+        } else if (!(fabs((double)original[i] - (double)d[i]) <= v->bound)) {
+            lift_exception(l, v, c, at + i);
+        }
+    }
+}
+
+static void encode_span(struct lift *l, const struct lift_level *v, unsigned c, const double *w,
+                        double constant, size_t at, size_t n, int masked)
+{
+    double p[LIFT_CHUNK], step = v->step;
+    T original[LIFT_CHUNK];
+    T *d = (T *)v->data[c] + at;
+    predict(v, &v->filter[c], w, constant, at, n, p);
+    memcpy(original, d, n * sizeof *d);
+    if (quantise(d, p, l->q + at, n, 1 / step, step, v->bound) || masked)
+        mend(l, v, c, at, n, original, p, masked);
+}
+
+static void decode_span(struct lift *l, const struct lift_level *v, unsigned c, const double *w,
+                        double constant, size_t at, size_t n)
+{
+    double p[LIFT_CHUNK];
+    predict(v, &v->filter[c], w, constant, at, n, p);
+    dequantise((T *)v->data[c] + at, p, l->q + at, n, v->step);
+}
+
+/* All points of a class, plane by plane, rows with the padding between them. */
+static void run_class(struct lift *l, const struct lift_level *v, unsigned c, int masked)
+{
+    double w[LIFT_GROUPS + 1];
+    lift_weights(l, &v->filter[c], w);
+    double constant = w[v->filter[c].n] * l->mean;
+    size_t ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
+    for (size_t b = 0; b < l->shape.nb; b++)
+        for (size_t z = 0; z < lift_points(v, c, 0); z++) {
+            size_t at = v->origin + b * v->sb + z * v->sz, end = at + (ny - 1) * v->sy + nx;
+            for (; at < end; at += LIFT_CHUNK) {
+                size_t n = end - at < LIFT_CHUNK ? end - at : LIFT_CHUNK;
+                if (l->is_encoder)
+                    encode_span(l, v, c, w, constant, at, n, masked);
+                else
+                    decode_span(l, v, c, w, constant, at, n);
+            }
+        }
+}
+
+/* ---- fitting ---- */
+
+static double dot(const double *a, const double *b, size_t n)
+{
+    double s[8] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            s[k] += a[i + k] * b[i + k];
+    for (; i < n; i++)
+        sum += a[i] * b[i];
+    for (int k = 0; k < 8; k++)
+        sum += s[k];
+    return sum;
+}
+
+/* Add points of one row to the normal equations; returns how many. */
+static size_t fit_row(const struct lift *l, const struct lift_level *v, unsigned c, size_t at,
+                      size_t n, int masked, double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2])
+{
+    const struct lift_filter *f = &v->filter[c];
+    double z[LIFT_GROUPS + 2][LIFT_CHUNK], first[LIFT_CHUNK];
+    size_t used = n;
+    const T *d = (const T *)v->data[c] + at;
+    sum_group((const T *)v->data[f->group[0].source] + at, f->group[0].offset, f->group[0].n, n,
+              first);
+    for (size_t i = 0; i < n; i++)
+        first[i] /= f->group[0].n;
+    for (int g = 1; g < f->n; g++) {
+        sum_group((const T *)v->data[f->group[g].source] + at, f->group[g].offset, f->group[g].n, n,
+                  z[g - 1]);
+        for (size_t i = 0; i < n; i++)
+            z[g - 1][i] = z[g - 1][i] / f->group[g].n - first[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        z[f->n - 1][i] = l->mean - first[i];
+        z[f->n][i] = (double)d[i] - first[i];
+    }
+    if (masked)
+        for (size_t i = 0; i < n; i++)
+            if (v->mask[c][at + i]) {
+                for (int g = 0; g <= f->n; g++)
+                    z[g][i] = 0;
+                used--;
+            }
+    for (int g = 0; g <= f->n; g++)
+        for (int h = 0; h <= g; h++)
+            gram[g][h] += dot(z[g], z[h], n);
+    return used;
+}
+
+static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int masked)
+{
+    double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2] = {{0}};
+    struct lift_filter *f = &v->filter[c];
+    size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
+    size_t rows = l->shape.nb * nz * ny, points = rows * nx, sample = 0;
+    if (points < 256)
+        return;
+    size_t want = 3000 + points / 64, span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
+    size_t spans = nx / span, total = rows * spans, take = want / span + 1;
+    take = take < total ? take : total;
+    for (size_t k = 0; k < take; k++) {
+        size_t s = (size_t)(((double)k + 0.5) * (double)total / (double)take);
+        size_t r = s / spans, y = r % ny, z = r / ny % nz, b = r / ny / nz;
+        size_t at = v->origin + b * v->sb + z * v->sz + y * v->sy + s % spans * span;
+        sample += fit_row(l, v, c, at, span, masked, gram);
+    }
+    for (int g = 0; g <= f->n; g++)
+        for (int h = 0; h < g; h++)
+            gram[h][g] = gram[g][h];
+    lift_fit(l, v, f, gram, points, sample);
+}
+
+/* ---- the base ---- */
+
+static void run_base(struct lift *l, struct lift_level *v, int masked)
+{
+    T *d = v->data[0];
+    double step = v->step, inverse = 1 / step;
+    for (size_t b = 0; b < l->shape.nb; b++)
+        for (size_t z = 0; z < v->n[0]; z++)
+            for (size_t y = 0; y < v->n[1]; y++) {
+                size_t at = v->origin + b * v->sb + z * v->sz + y * v->sy;
+                for (size_t x = 0; x < v->n[2]; x++, at++) {
+                    double p = x   ? (double)d[at - 1]
+                               : y ? (double)d[at - v->sy]
+                               : z ? (double)d[at - v->sz]
+                               : b ? (double)d[at - v->sb]
+                                   : l->mean;
+                    if (!l->is_encoder) {
+                        dequantise(d + at, &p, l->q + at, 1, step);
+                        continue;
+                    }
+                    T original = d[at];
+                    if (quantise(d + at, &p, l->q + at, 1, inverse, step, v->bound) || masked)
+                        mend(l, v, 0, at, 1, &original, &p, masked);
+                }
+            }
+}
+
+/* ---- weights in the stream ---- */
+
+static void put_filter(const struct lift_filter *f, struct sk_buf *head)
+{
+    sk_buf_put_u8(head, (uint8_t)f->fitted);
+    for (int g = 1; f->fitted && g <= f->n; g++) {
+        uint32_t z = (uint32_t)f->stored[g] << 1 ^ (uint32_t)(f->stored[g] >> 31);
+        for (; z >= 128; z >>= 7)
+            sk_buf_put_u8(head, (uint8_t)(z | 128));
+        sk_buf_put_u8(head, (uint8_t)z);
+    }
+}
+
+static int get_filter(struct lift_filter *f, struct sk_rd *head)
+{
+    f->fitted = sk_rd_u8(head);
+    if (f->fitted > 1)
+        return -1;
+    for (int g = 1; f->fitted && g <= f->n; g++) {
+        uint32_t z = 0, k = 0, byte;
+        do {
+            byte = sk_rd_u8(head);
+            z |= (byte & 127) << k;
+            k += 7;
+        } while (byte & 128 && k < 28);
+        f->stored[g] = (int32_t)(z >> 1 ^ (0u - (z & 1)));
+    }
+    return head->bad ? -1 : 0;
+}
+
+/* ---- all levels ---- */
+
+static int set_of(int i)
+{
+    return i == 0 ? 0 : 1;
+}
+
+int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct sk_buf *head,
+                      struct sk_plane_writer *codes, struct saikai_error *err)
+{
+    size_t nb = l->shape.nb;
+    int masked = mask != NULL;
+    struct sk_plane p;
+    l->is_encoder = 1;
+    for (int i = 0; i < l->n_levels; i++) {
+        struct lift_level *v = &l->level[i];
+        struct box x = i ? inside(v - 1) : whole(l);
+        split_data(v, nb, &x, i ? v[-1].data[0] : in, v->data);
+        if (masked)
+            split_bytes(v, nb, &x, i ? v[-1].mask[0] : mask, (void *const *)v->mask);
+    }
+    for (int i = l->n_levels - 1; i >= 0; i--) {
+        struct lift_level *v = &l->level[i];
+        if (!v->active) {
+            run_base(l, v, masked);
+            lift_plane(v, 0, 2, masked, &p);
+            sk_plane_write(codes, &p, l->q, v->level[0]);
+        } else {
+            pad(l, v, 0);
+        }
+        unsigned c;
+        for (int k = 0; (c = lift_class_at(v, k)); k++) {
+            if (l->fit)
+                fit_class(l, v, c, masked);
+            put_filter(&v->filter[c], head);
+            run_class(l, v, c, masked);
+            lift_plane(v, c, set_of(i), masked, &p);
+            sk_plane_write(codes, &p, l->q, v->level[c]);
+            pad(l, v, c);
+        }
+        if (i > 0) {
+            struct box x = inside(v - 1);
+            merge_data(v, nb, &x, v->data, v[-1].data[0]);
+            merge_bytes(v, nb, &x, (void *const *)v->level, v[-1].level[0]);
+        }
+    }
+    return l->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
+}
+
+int NAME(lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,
+                      struct sk_plane_reader *codes, struct saikai_error *err)
+{
+    size_t nb = l->shape.nb;
+    int masked = mask != NULL, rc;
+    struct sk_plane p;
+    l->is_encoder = 0;
+    for (int i = 0; masked && i < l->n_levels; i++) {
+        struct lift_level *v = &l->level[i];
+        struct box x = i ? inside(v - 1) : whole(l);
+        split_bytes(v, nb, &x, i ? v[-1].mask[0] : mask, (void *const *)v->mask);
+    }
+    for (int i = l->n_levels - 1; i >= 0; i--) {
+        struct lift_level *v = &l->level[i];
+        if (!v->active) {
+            lift_plane(v, 0, 2, masked, &p);
+            if ((rc = sk_plane_read(codes, &p, l->q, v->level[0], err)))
+                return rc;
+            run_base(l, v, masked);
+        } else {
+            pad(l, v, 0);
+        }
+        unsigned c;
+        for (int k = 0; (c = lift_class_at(v, k)); k++) {
+            if (get_filter(&v->filter[c], head))
+                return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
+            lift_plane(v, c, set_of(i), masked, &p);
+            if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))
+                return rc;
+            run_class(l, v, c, masked);
+            pad(l, v, c);
+        }
+        struct box x = i ? inside(v - 1) : whole(l);
+        merge_data(v, nb, &x, v->data, i ? v[-1].data[0] : out);
+        if (i)
+            merge_bytes(v, nb, &x, (void *const *)v->level, v[-1].level[0]);
+    }
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* How an array is seen by the transform: which of its dimensions (or factors of one) are the axes,
+ * and which of those are smooth enough to predict along. All local; nothing blocks. */
+#ifndef SK_CODEC_WAVELET_SHAPE_H
+#define SK_CODEC_WAVELET_SHAPE_H
+
+#include "base/buf.h"
+#include "codec/codec.h"
+#include "codec/wavelet/lift.h"
+
+enum { SHAPE_DIMS = 12 };
+
+/* What is stored of a shape. */
+struct shape {
+    int n_dims;
+    size_t dims[SHAPE_DIMS]; /* after folding, none of them 1 unless the array is one value; product
+                                as the array's */
+    int axis[LIFT_AXES];     /* dimension that is axis a, -1: none (one point) */
+    unsigned active;
+};
+
+/* Choose for this array. text: the codec's parameter or NULL. */
+void shape_choose(struct shape *s, const struct sk_array *a, const void *in, const char *text);
+void shape_put(const struct shape *s, struct sk_buf *out);
+/* -1 when it does not describe an array of n elements. */
+int shape_get(struct shape *s, size_t n, struct sk_rd *in);
+/* Make the geometry; b_offset is allocated and owned by the caller. SAIKAI_ENOMEM. */
+int shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offset,
+               struct saikai_error *err);
+
+#endif

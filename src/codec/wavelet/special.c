@@ -1,0 +1,289 @@
+#include "codec/wavelet/special.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE = 1024 };
+
+static uint64_t bits_at(const void *in, size_t i, size_t size)
+{
+    uint64_t v = 0;
+    memcpy(&v, (const uint8_t *)in + i * size, size);
+    return v;
+}
+
+static double value_of(uint64_t bits, size_t size)
+{
+    float f;
+    double d;
+    if (size == sizeof f) {
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    }
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static int by_bits(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The pattern that occurs most in a sample, when it is at least one in fifty. */
+static int commonest(const void *in, size_t n, size_t size, uint64_t *pattern)
+{
+    uint64_t v[SAMPLE];
+    size_t count = n < SAMPLE ? n : SAMPLE, best = 0;
+    for (size_t k = 0; k < count; k++)
+        v[k] = bits_at(in, (size_t)(((double)k + 0.5) * (double)n / (double)count), size);
+    qsort(v, count, sizeof *v, by_bits);
+    for (size_t k = 0, run = 0; k < count; k++) {
+        run = k && v[k] == v[k - 1] ? run + 1 : 1;
+        if (run > best) {
+            best = run;
+            *pattern = v[k];
+        }
+    }
+    return best >= 4 && best * 50 >= count;
+}
+
+/* Does a fill value stand out: are many steps to it from its neighbours far larger than those
+ * between the others? */
+static int stands_out(const void *in, size_t n, size_t size, uint64_t fill, double bound)
+{
+    double f = value_of(fill, size), step = 0;
+    size_t jumps = 0, large = 0, steps = 0, stride = n / 65536 + 1;
+    if (!isfinite(f))
+        return 1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i + 1 < n; i += stride) {
+            uint64_t a = bits_at(in, i, size), b = bits_at(in, i + 1, size);
+            double x = value_of(a, size), y = value_of(b, size), d = fabs(x - y);
+            if (!isfinite(x) || !isfinite(y))
+                continue;
+            if ((a == fill) != (b == fill)) {
+                jumps += pass;
+                large += pass && d > 4 * bound && d > 4 * step;
+            } else if (a != fill && !pass) {
+                step += d;
+                steps++;
+            }
+        }
+        step = steps && !pass ? step / (double)steps : step;
+    }
+    return large * 5 > jumps;
+}
+
+static int is_masked(const struct special *s, uint64_t bits, size_t size)
+{
+    return (s->has_fill && bits == s->fill) || !isfinite(value_of(bits, size));
+}
+
+/* Comparisons alone keep these loops fast; any value that is not finite shows in the sum. */
+#define SCAN(F)                                                                                    \
+    for (size_t i = 0; i < n; i++) {                                                               \
+        F x = ((const F *)in)[i];                                                                  \
+        low = x < low ? x : low;                                                                   \
+        high = x > high ? x : high;                                                                \
+        poison += x - x;                                                                           \
+        sum += (double)x;                                                                          \
+    }
+
+/* Extremes when all values are finite; 0 when some are not. */
+static int scan_finite(struct special *s, const void *in, size_t n, size_t size)
+{
+    double sum = 0;
+    if (size == sizeof(float)) {
+        float low = INFINITY, high = -INFINITY, poison = 0;
+        SCAN(float)
+        s->min = low;
+        s->max = high;
+        s->mean = sum / (double)n;
+        return poison == 0;
+    }
+    double low = INFINITY, high = -INFINITY, poison = 0;
+    SCAN(double)
+    s->min = low;
+    s->max = high;
+    s->mean = sum / (double)n;
+    return poison == 0;
+}
+
+static void scan_slowly(struct special *s, const void *in, size_t n, size_t size)
+{
+    double sum = 0;
+    size_t used = 0;
+    s->low = s->min = INFINITY;
+    s->high = s->max = -INFINITY;
+    s->n_masked = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = bits_at(in, i, size);
+        double x = value_of(bits, size);
+        if (isfinite(x)) {
+            s->min = x < s->min ? x : s->min;
+            s->max = x > s->max ? x : s->max;
+        }
+        if (is_masked(s, bits, size)) {
+            s->n_masked++;
+            continue;
+        }
+        s->low = x < s->low ? x : s->low;
+        s->high = x > s->high ? x : s->high;
+        sum += x / (double)n;
+        used++;
+    }
+    s->mean = used ? sum * ((double)n / (double)used) : 0;
+}
+
+void special_find(struct special *s, const void *in, size_t n, size_t size,
+                  double (*bound_of)(const void *arg, double range), const void *arg)
+{
+    memset(s, 0, sizeof *s);
+    int finite = scan_finite(s, in, n, size);
+    s->low = s->min;
+    s->high = s->max;
+    if (!finite)
+        scan_slowly(s, in, n, size);
+    if (!commonest(in, n, size, &s->fill) ||
+        !stands_out(in, n, size, s->fill, bound_of(arg, s->max - s->min)))
+        return;
+    s->has_fill = 1;
+    scan_slowly(s, in, n, size);
+}
+
+void special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask)
+{
+    for (size_t i = 0; i < n; i++)
+        mask[i] = (uint8_t)is_masked(s, bits_at(in, i, size), size);
+}
+
+/* ---- masks ---- */
+
+/* A mask as a plane, each row with room at both ends. */
+static void mask_plane(const struct lift_shape *shape, struct sk_plane *p)
+{
+    memset(p, 0, sizeof *p);
+    p->nb = shape->nb;
+    p->nz = shape->n[0];
+    p->ny = shape->n[1];
+    p->width = shape->n[2];
+    p->sy = p->width + 2 * LIFT_PAD;
+    p->sz = p->sy * p->ny;
+    p->sb = p->sz * p->nz;
+    p->origin = LIFT_PAD;
+    /* powers of two: each combination of neighbours is a context of its own */
+    p->weights = (struct sk_plane_weights){.left = 1, .up = 2, .back = 4, .up_right = 8};
+}
+
+static size_t mask_row(const struct sk_plane *p, size_t r)
+{
+    return p->origin + r * p->sy;
+}
+
+static size_t shape_row(const struct lift_shape *shape, size_t r)
+{
+    size_t y = r % shape->n[1], z = r / shape->n[1] % shape->n[0];
+    return shape->b_offset[r / shape->n[1] / shape->n[0]] + z * shape->stride[0] +
+           y * shape->stride[1];
+}
+
+int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
+                     struct saikai_error *err)
+{
+    struct sk_plane p;
+    mask_plane(shape, &p);
+    size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
+    int32_t *q = calloc(count, sizeof *q);
+    uint8_t *level = calloc(count, 1);
+    struct sk_plane_writer *w = sk_plane_writer_new(rows * p.width);
+    int rc = SAIKAI_ENOMEM;
+    if (q && level && w) {
+        for (size_t r = 0; r < rows; r++)
+            for (size_t x = 0, from = shape_row(shape, r), to = mask_row(&p, r); x < p.width; x++)
+                q[to + x] = mask[from + x * shape->stride[2]];
+        sk_plane_write(w, &p, q, level);
+        rc = sk_plane_writer_finish(w, out, err);
+    } else {
+        sk_fail(err, rc, "out of memory for a mask");
+    }
+    free(q);
+    free(level);
+    sk_plane_writer_free(w);
+    return rc;
+}
+
+int special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
+                     struct saikai_error *err)
+{
+    struct sk_plane p;
+    mask_plane(shape, &p);
+    size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
+    int32_t *q = calloc(count, sizeof *q);
+    uint8_t *level = calloc(count, 1);
+    struct sk_plane_reader *reader = NULL;
+    int rc = !q || !level ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask") : 0;
+    if (!rc)
+        rc = sk_plane_reader_new(&reader, in, size, err);
+    if (!rc)
+        rc = sk_plane_read(reader, &p, q, level, err);
+    if (!rc)
+        rc = sk_plane_reader_finish(reader, err);
+    for (size_t r = 0; !rc && r < rows; r++)
+        for (size_t x = 0, to = shape_row(shape, r), from = mask_row(&p, r); x < p.width; x++)
+            mask[to + x * shape->stride[2]] = q[from + x] != 0;
+    free(q);
+    free(level);
+    sk_plane_reader_free(reader);
+    return rc;
+}
+
+/* ---- exact values ---- */
+
+void special_put_number(struct sk_buf *out, uint64_t v)
+{
+    for (; v >= 128; v >>= 7)
+        sk_buf_put_u8(out, (uint8_t)(v | 128));
+    sk_buf_put_u8(out, (uint8_t)v);
+}
+
+uint64_t special_get_number(struct sk_rd *in)
+{
+    uint64_t v = 0;
+    for (unsigned k = 0; k < 64; k += 7) {
+        uint8_t b = sk_rd_u8(in);
+        v |= (uint64_t)(b & 127) << k;
+        if (b < 128)
+            return v;
+    }
+    in->bad = 1;
+    return 0;
+}
+
+void special_put_exact(struct sk_buf *out, const size_t *element, size_t count, const void *in,
+                       size_t size)
+{
+    special_put_number(out, count);
+    for (size_t i = 0, last = 0; i < count; i++) {
+        special_put_number(out, element[i] - last);
+        sk_buf_put(out, (const uint8_t *)in + element[i] * size, size);
+        last = element[i];
+    }
+}
+
+int special_get_exact(struct sk_rd *in, void *out, size_t n, size_t size, struct saikai_error *err)
+{
+    uint64_t count = special_get_number(in), at = 0;
+    for (uint64_t i = 0; i < count && !in->bad; i++) {
+        uint64_t d = special_get_number(in);
+        const void *bits = sk_rd_bytes(in, size);
+        if (!bits || d >= n - at)
+            return sk_fail(err, SAIKAI_EDAMAGED, "the exact values of a wavelet piece are damaged");
+        at += d;
+        memcpy((uint8_t *)out + at * size, bits, size);
+    }
+    return in->bad
+               ? sk_fail(err, SAIKAI_EDAMAGED, "the exact values of a wavelet piece are damaged")
+               : 0;
+}

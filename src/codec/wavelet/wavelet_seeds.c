@@ -1,0 +1,92 @@
+/* Writes the seeds of wavelet_fuzz: pieces of every form. usage: wavelet_seeds DIR */
+#include "codec/wavelet/wavelet.h"
+
+#include "base/types.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void write_seed(const char *dir, const char *name, const struct sk_array *a, double bound,
+                       double (*value)(size_t i))
+{
+    size_t n = 1;
+    for (int i = 0; i < a->ndims; i++)
+        n *= a->dims[i];
+    double *d = malloc(n * sizeof *d + 8);
+    float *f = malloc(n * sizeof *f + 8);
+    size_t cap = sk_codec_wavelet.max_encoded(a), size = 0;
+    uint8_t *code = malloc(cap);
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *out = fopen(path, "wb");
+    struct saikai_error err = {0};
+    struct sk_codec_options opt = {.bound = {bound > 0 ? SK_BOUND_REL : SK_BOUND_NONE, bound}};
+    if (d && f && code && out) {
+        for (size_t i = 0; i < n; i++)
+            f[i] = (float)(d[i] = value(i));
+        const void *in = a->type == SAIKAI_F32 ? (void *)f : (void *)d;
+        if (sk_codec_wavelet.encode(a, in, &opt, code, cap, &size, &err))
+            fprintf(stderr, "%s: %s\n", name, err.text);
+        fputc(a->type == SAIKAI_F64, out);
+        fputc(a->ndims, out);
+        for (int i = 0; i < a->ndims; i++) {
+            fputc((int)(a->dims[i] & 255), out);
+            fputc((int)(a->dims[i] >> 8), out);
+        }
+        fwrite(code, 1, size, out);
+    }
+    if (out)
+        fclose(out);
+    free(d);
+    free(f);
+    free(code);
+}
+
+static double smooth(size_t i)
+{
+    return sin(0.02 * (double)i) + cos(0.3 * (double)(i % 40));
+}
+
+static double masked(size_t i)
+{
+    return i % 40 < 9 ? 1e20 : smooth(i);
+}
+
+static double with_nan(size_t i)
+{
+    return i % 53 == 7 ? NAN : smooth(i);
+}
+
+static double noise(size_t i)
+{
+    return (double)((i * 2654435761u) >> 7 & 0xffff);
+}
+
+static double constant(size_t i)
+{
+    return (double)(i - i);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    const struct sk_array d1 = {.type = SAIKAI_F64, .ndims = 1, .dims = {700}};
+    const struct sk_array d2 = {.type = SAIKAI_F32, .ndims = 2, .dims = {30, 40}};
+    const struct sk_array d3 = {.type = SAIKAI_F64, .ndims = 3, .dims = {10, 12, 40}};
+    const struct sk_array d4 = {.type = SAIKAI_F32, .ndims = 4, .dims = {3, 6, 10, 10}};
+    write_seed(argv[1], "smooth1", &d1, 1e-3, smooth);
+    write_seed(argv[1], "smooth2", &d2, 1e-3, smooth);
+    write_seed(argv[1], "smooth3", &d3, 1e-2, smooth);
+    write_seed(argv[1], "smooth4", &d4, 1e-2, smooth);
+    write_seed(argv[1], "noise1", &d1, 1e-6, noise);
+    write_seed(argv[1], "noise3", &d3, 1e-2, noise);
+    write_seed(argv[1], "masked2", &d2, 1e-24, masked);
+    write_seed(argv[1], "masked3", &d3, 1e-22, masked);
+    write_seed(argv[1], "nan3", &d3, 1e-3, with_nan);
+    write_seed(argv[1], "constant", &d2, 1e-3, constant);
+    write_seed(argv[1], "exact", &d2, 0, smooth);
+    return 0;
+}

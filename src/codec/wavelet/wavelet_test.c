@@ -1,0 +1,277 @@
+#include "codec/wavelet/wavelet.h"
+
+#include "base/types.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Random arrays of every kind at every kind of bound: the bound must hold for each value, whatever
+ * the data. */
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static double uniform(void)
+{
+    return (double)(next() >> 11) * 0x1p-53;
+}
+
+enum kind {
+    SMOOTH,
+    NOISE,
+    STEPS,
+    MASKED_BIG,
+    MASKED_ZERO,
+    WITH_NAN,
+    CONSTANT,
+    SPIKES,
+    DENORMAL,
+    HUGE_RANGE,
+    RANDOM_BITS,
+    PARTICLES,
+    TILED,
+    N_KINDS
+};
+
+static double value(enum kind kind, size_t x, size_t y, size_t z, size_t i)
+{
+    double s = sin(0.11 * (double)x) + cos(0.07 * (double)y + 0.2 * (double)z) + 3;
+    int land = sin(0.31 * (double)x) + cos(0.23 * (double)y) > 1.1;
+    switch (kind) {
+    case SMOOTH:
+        return 250 + 30 * s;
+    case NOISE:
+        return uniform() + uniform() + uniform() - 1.5;
+    case STEPS:
+        return floor(3 * s) * 7;
+    case MASKED_BIG:
+        return land ? 1e20 : s;
+    case MASKED_ZERO:
+        return land ? 0 : 10 + s;
+    case WITH_NAN:
+        return land ? NAN : next() % 97 ? s : (next() & 1 ? INFINITY : -INFINITY);
+    case CONSTANT:
+        return 42.5;
+    case SPIKES:
+        return next() % 50 ? s : s * 1e6;
+    case DENORMAL:
+        return s * 1e-310;
+    case HUGE_RANGE:
+        return s * pow(10, (double)(next() % 600) - 300) * (next() & 1 ? 1 : -1);
+    case PARTICLES:
+        return (double)(i % 977) / 977 + 0.01 * uniform();
+    case TILED:
+        return sin((double)(i % 12)) * (double)(i / 12 % 12);
+    default:
+        return 0;
+    }
+}
+
+static void fill(enum kind kind, const struct sk_array *a, void *data, size_t n)
+{
+    size_t nx = a->dims[a->ndims - 1], ny = a->ndims > 1 ? a->dims[a->ndims - 2] : 1;
+    for (size_t i = 0; i < n; i++) {
+        double v = value(kind, i % nx, i / nx % ny, i / nx / ny, i);
+        uint64_t bits = next();
+        if (kind == RANDOM_BITS)
+            memcpy((uint8_t *)data + i * sk_type_size(a->type), &bits, sk_type_size(a->type));
+        else if (a->type == SAIKAI_F32)
+            ((float *)data)[i] = (float)v;
+        else
+            ((double *)data)[i] = v;
+    }
+}
+
+static double get(const struct sk_array *a, const void *p, size_t i)
+{
+    return a->type == SAIKAI_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
+
+static void check(const struct sk_array *a, const void *in, const void *out, size_t n,
+                  const struct sk_bound *bound)
+{
+    double low = INFINITY, high = -INFINITY, square = 0;
+    size_t size = sk_type_size(a->type), finite = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(get(a, in, i))) {
+            low = fmin(low, get(a, in, i));
+            high = fmax(high, get(a, in, i));
+        }
+    double limit = bound->kind == SK_BOUND_ABS ? bound->value : bound->value * (high - low);
+    for (size_t i = 0; i < n; i++) {
+        double x = get(a, in, i), y = get(a, out, i), e = fabs(x - y);
+        if (!isfinite(x) || bound->kind == SK_BOUND_NONE) {
+            assert_memory_equal((const uint8_t *)in + i * size, (const uint8_t *)out + i * size,
+                                size);
+            continue;
+        }
+        if (bound->kind != SK_BOUND_PSNR)
+            assert_true(e <= limit);
+        square += e / (high - low) * (e / (high - low));
+        finite++;
+    }
+    if (bound->kind == SK_BOUND_PSNR && finite && high > low && high - low < 1e300)
+        assert_true(-10 * log10(square / (double)finite + 1e-300) >= bound->value);
+}
+
+static size_t round_trip(const struct sk_array *a, const void *in, size_t n,
+                         const struct sk_bound *bound)
+{
+    struct saikai_error err = {0};
+    struct sk_codec_options opt = {.bound = *bound};
+    size_t cap = sk_codec_wavelet.max_encoded(a), size = 0, bytes = n * sk_type_size(a->type);
+    uint8_t *code = malloc(cap), *back = malloc(bytes + 1);
+    assert_non_null(code);
+    assert_non_null(back);
+    if (sk_codec_wavelet.encode(a, in, &opt, code, cap, &size, &err))
+        fail_msg("encode: %s", err.text);
+    assert_true(size <= cap);
+    back[bytes] = 0x5a;
+    if (sk_codec_wavelet.decode(a, code, size, back, &err))
+        fail_msg("decode: %s", err.text);
+    assert_int_equal(back[bytes], 0x5a);
+    check(a, in, back, n, bound);
+    free(code);
+    free(back);
+    return size;
+}
+
+static struct sk_array random_shape(void)
+{
+    struct sk_array a = {.type = next() & 1 ? SAIKAI_F32 : SAIKAI_F64,
+                         .ndims = 1 + (int)(next() % 4)};
+    static const size_t most[] = {3000, 70, 24, 9};
+    for (int i = 0; i < a.ndims; i++)
+        a.dims[i] = 1 + next() % most[a.ndims - 1];
+    return a;
+}
+
+static struct sk_bound random_bound(void)
+{
+    struct sk_bound b = {1 + (int)(next() % 3), pow(10, -1 - 8 * uniform())};
+    if (b.kind == SK_BOUND_ABS)
+        b.value *= pow(10, (double)(next() % 5));
+    if (b.kind == SK_BOUND_PSNR)
+        b.value = 20 + 80 * uniform();
+    return b;
+}
+
+static void test_bounds_hold(void **unused)
+{
+    for (int round = 0; round < 1500; round++) {
+        struct sk_array a = random_shape();
+        struct sk_bound bound = random_bound();
+        size_t n;
+        assert_int_equal(sk_dims_count(a.ndims, a.dims, &n), 0);
+        void *in = malloc(n * sk_type_size(a.type));
+        assert_non_null(in);
+        fill((enum kind)(round % N_KINDS), &a, in, n);
+        round_trip(&a, in, n, &bound);
+        free(in);
+    }
+}
+
+static void test_exact_without_bound(void **unused)
+{
+    struct sk_bound none = {SK_BOUND_NONE, 0}, zero = {SK_BOUND_ABS, 0};
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        struct sk_array a = {.type = SAIKAI_F64, .ndims = 2, .dims = {31, 57}};
+        size_t n = 31 * 57;
+        double *in = malloc(n * sizeof *in);
+        fill((enum kind)kind, &a, in, n);
+        round_trip(&a, in, n, &none);
+        round_trip(&a, in, n, &zero);
+        free(in);
+    }
+}
+
+static void test_empty_and_single(void **unused)
+{
+    struct sk_bound bound = {SK_BOUND_REL, 1e-3};
+    double one = 3.25;
+    struct sk_array none = {.type = SAIKAI_F64, .ndims = 2, .dims = {0, 5}};
+    struct sk_array scalar = {.type = SAIKAI_F64, .ndims = 0};
+    round_trip(&none, &one, 0, &bound);
+    round_trip(&scalar, &one, 1, &bound);
+}
+
+/* A mask must not cost much: a masked smooth field takes little more than the same field whole. */
+static void test_masks_are_cheap(void **unused)
+{
+    struct sk_array a = {.type = SAIKAI_F32, .ndims = 3, .dims = {20, 60, 80}};
+    struct sk_bound bound = {SK_BOUND_ABS, 1e-3}, scaled = {SK_BOUND_ABS, 30e-3};
+    size_t n = 20 * 60 * 80;
+    float *in = malloc(n * sizeof *in);
+    fill(SMOOTH, &a, in, n);
+    size_t whole = round_trip(&a, in, n, &scaled);
+    fill(MASKED_BIG, &a, in, n);
+    size_t masked = round_trip(&a, in, n, &bound);
+    assert_true(masked < 2 * whole);
+    free(in);
+}
+
+static void test_refusals(void **unused)
+{
+    struct saikai_error err = {0};
+    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, NAN}};
+    struct sk_array a = {.type = SAIKAI_I32, .ndims = 1, .dims = {8}};
+    float in[64] = {0};
+    uint8_t out[1024];
+    size_t size = 77;
+    assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, out, sizeof out, &size, &err),
+                     SAIKAI_ENOTSUP);
+    a.type = SAIKAI_F32;
+    assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, out, sizeof out, &size, &err),
+                     SAIKAI_EBOUND);
+    opt.bound = (struct sk_bound){SK_BOUND_NONE, 0};
+    in[3] = 1;
+    assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, out, 3, &size, &err), SAIKAI_ENOSPC);
+    assert_int_equal(size, 77);
+}
+
+/* Damage gives an error or an array, never a crash; with every single byte changed it is nearly
+ * always seen. */
+static void test_damage(void **unused)
+{
+    struct sk_array a = {.type = SAIKAI_F64, .ndims = 2, .dims = {40, 50}};
+    struct sk_codec_options opt = {.bound = {SK_BOUND_REL, 1e-4}};
+    struct saikai_error err = {0};
+    static double in[2000], back[2000];
+    static uint8_t code[2000 * 8 + 64];
+    size_t size = 0;
+    fill(SMOOTH, &a, in, 2000);
+    assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, code, sizeof code, &size, &err), 0);
+    for (size_t cut = 0; cut < size; cut += 7)
+        assert_int_equal(sk_codec_wavelet.decode(&a, code, cut, back, &err), SAIKAI_EDAMAGED);
+    for (size_t i = 0; i < size; i++) {
+        code[i] ^= 0x24;
+        int rc = sk_codec_wavelet.decode(&a, code, size, back, &err);
+        assert_true(rc == 0 || rc == SAIKAI_EDAMAGED || rc == SAIKAI_ENOMEM);
+        code[i] ^= 0x24;
+    }
+    assert_int_equal(sk_codec_wavelet.decode(&a, code, size, back, &err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bounds_hold),      cmocka_unit_test(test_exact_without_bound),
+        cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_masks_are_cheap),
+        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
