@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "base/units.h"
 #include "codec/bound.h"
+#include "codec/cut.h"
 #include "codec/stream.h"
 
 #include <math.h>
@@ -18,15 +19,14 @@
 struct output {
     struct cli_atomic_file file;
     struct cli_progress progress;
-    uint64_t written;
+    uint64_t calls; /* of the sink: two for each piece; how many bytes are to come nobody knows */
 };
 
 static int sink(void *arg, const void *data, size_t n, struct saikai_error *err)
 {
     struct output *o = arg;
     int rc = sk_io_write(o->file.fd, o->file.temporary, data, n, err);
-    o->written += n;
-    cli_progress_update(&o->progress, o->written);
+    cli_progress_update(&o->progress, ++o->calls);
     return rc;
 }
 
@@ -104,7 +104,10 @@ static int compress(struct cli *cli, const struct cli_array *in, const char *cod
     if (rc)
         return cli_fail(cli, &err);
     double begun = sk_now();
-    cli_progress_begin(&o.progress, "compressed bytes", 0);
+    size_t piece = opt->piece_bytes ? opt->piece_bytes : sk_cut_default_bytes(&in->array);
+    struct sk_cut cut;
+    cli_progress_begin(&o.progress, "compress",
+                       sk_cut_init(&cut, &in->array, piece) ? 0 : 2 * cut.pieces + 1);
     rc = sk_stream_encode(codec, &in->array, in->data, opt, sink, &o, &info, &err);
     cli_progress_end(&o.progress);
     double seconds = sk_now() - begun;
