@@ -69,6 +69,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
                          1 << 20);
     if (spares > 1 << 20)
         return cli_usage(cli, "--spares: '%lld' is too many", (long long)spares);
+    argv[argc] = NULL; /* operands were moved to the front: what follows them is stale */
     struct saikai_error err = {0};
     struct sk_job_options o = {
         .n_ranks = (int)ranks,

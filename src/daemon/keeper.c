@@ -174,11 +174,11 @@ static void reap(struct keeper *k, double now)
         sk_family_kill(0, 0);
 }
 
-static void kill_program(struct keeper *k)
+static void kill_program(struct keeper *k, int ordered)
 {
     if (k->gone)
         return;
-    k->ordered = 1;
+    k->ordered = ordered;
     sk_family_kill(k->program, family_s);
 }
 
@@ -199,7 +199,7 @@ static void take_signals(struct keeper *k, double now)
             pass_signal(k, n);
         else if (getppid() !=
                  k->parent) { /* not merely the thread of the parent that had started us */
-            kill_program(k);
+            kill_program(k, 0);
             k->released = 1;
         }
     }
@@ -213,7 +213,7 @@ static void take_message(struct keeper *k, const struct sk_message *m, double no
         k->released = k->gone;
         break;
     case SK_MSG_KILL:
-        kill_program(k);
+        kill_program(k, 1);
         k->next_report = now; /* when it was gone already, the report was lost or crossed the order:
                                  say it again */
         break;
@@ -237,7 +237,7 @@ static void check_orphaned(struct keeper *k, double now)
            "rank %u has not heard `saikai run` at %s for %.0f s and ends (if it never did: set "
            "run.address)",
            k->rank, k->s->endpoint, silent);
-    kill_program(k);
+    kill_program(k, 0);
     k->released = 1;
 }
 

@@ -11,6 +11,7 @@ enum rank_state { WAITING, RUNNING, GONE };
 
 struct rank {
     enum rank_state state;
+    int clean; /* gone, with exit code 0 */
     int host;
     double heard;
     struct sk_progress at;
@@ -101,6 +102,7 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
     }
     if (m->kind == SK_MSG_EXIT && k->state != GONE) {
         k->state = GONE;
+        k->clean = m->how == SK_EXIT_CODE && !m->code;
         blame(d, m);
     }
     if (!d->finished && all_finalized(d))
@@ -184,6 +186,17 @@ static int count(const struct sk_detector *d, enum rank_state s)
     return n;
 }
 
+/* All are gone and nobody is to blame: success only if each ended well. */
+static enum sk_job check_end(const struct sk_detector *d, struct sk_fault *f)
+{
+    for (int r = 0; r < d->c.n_ranks; r++)
+        if (!d->rank[r].clean) {
+            *f = (struct sk_fault){SK_FAULT_SIGNAL, r, d->rank[r].host, SIGKILL, 0};
+            return SK_JOB_FAULT;
+        }
+    return SK_JOB_DONE;
+}
+
 /* Time in which this process itself was stopped or starved proves nothing about others. */
 static void forgive_own_gap(struct sk_detector *d, double now)
 {
@@ -206,7 +219,7 @@ enum sk_job sk_detector_check(struct sk_detector *d, double now, struct sk_fault
         return SK_JOB_FAULT;
     }
     if (count(d, GONE) == d->c.n_ranks)
-        return SK_JOB_DONE;
+        return check_end(d, f);
     if (d->launcher_ended && now - d->launcher_ended_at > late_report_s) {
         *f = (struct sk_fault){SK_FAULT_LAUNCHER, -1, -1, d->launcher_status, now - d->started};
         return SK_JOB_FAULT;

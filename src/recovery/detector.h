@@ -65,8 +65,8 @@ double sk_detector_next(const struct sk_detector *d, double now);
 int sk_detector_rank_runs(const struct sk_detector *d, int rank);
 /* 1: silent for longer than the node timeout. */
 int sk_detector_rank_silent(const struct sk_detector *d, int rank, double now);
-/* 1: the launcher has ended, and a keeper that still lived would have answered an order since then: MPI launchers kill
- * keepers, too, and those then have no last word. */
+/* 1: the launcher has ended, and a keeper that still lived would have answered an order since then:
+ * MPI launchers kill keepers, too, and those then have no last word. */
 int sk_detector_rank_went_along(const struct sk_detector *d, int rank, double now);
 /* The newest complete generation any rank told of (-1: none), how many became complete since this
  * start, what was restored (-1), and whether any rank uses the library. */

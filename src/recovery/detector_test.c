@@ -107,6 +107,16 @@ static void what_died_by_order_is_no_fault(void **state)
     sk_detector_free(d);
 }
 
+static void ranks_that_all_died_by_order_are_no_success(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    for (uint32_t r = 0; r < N; r++)
+        ended(d, r, SK_EXIT_SIGNAL, SIGKILL, 1, 100.1);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_FAULT);
+    sk_detector_free(d);
+}
+
 static void a_silent_host_is_lost_after_the_node_timeout(void **state)
 {
     struct sk_detector *d = begin(&config);
@@ -285,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
         cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
         cmocka_unit_test(what_died_by_order_is_no_fault),
+        cmocka_unit_test(ranks_that_all_died_by_order_are_no_success),
         cmocka_unit_test(a_silent_host_is_lost_after_the_node_timeout),
         cmocka_unit_test(three_seconds_of_silence_are_forgiven),
         cmocka_unit_test(one_silent_keeper_is_not_a_lost_host),

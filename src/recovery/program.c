@@ -26,9 +26,9 @@ static enum sk_mpi mpi_of_library(const char *name)
     if (!strncmp(name, "libmpi.so", 9) || !strncmp(name, "libmpi_mpifh.so", 15) ||
         !strncmp(name, "libmpi_usempi", 13) || !strncmp(name, "libmpi_cxx.so", 13))
         return SK_MPI_OPENMPI;
-    if (!strncmp(name, "libsaikai-mpich", 15))
+    if (!strncmp(name, "libsaikai_mpich", 15))
         return SK_MPI_MPICH;
-    if (!strncmp(name, "libsaikai-openmpi", 17))
+    if (!strncmp(name, "libsaikai_openmpi", 17))
         return SK_MPI_OPENMPI;
     return SK_MPI_UNKNOWN;
 }

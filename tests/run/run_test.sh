@@ -1,0 +1,281 @@
+#!/bin/bash
+# Tests of `saikai run` with real processes. usage: run_test.sh CASE SAIKAI VICTIM
+# Every process of a case carries a tag in its environment: what is left of it is found, reported and killed by its id.
+set -u
+case_name=$1 saikai=$2 victim=$3
+work=$(mktemp -d) || exit 1
+export SAIKAI_TEST_TAG="run-test-$$-$RANDOM"
+unset SAIKAI_KEEPER_LINK SAIKAI_KEEPER_FD
+export XDG_CONFIG_HOME=$work
+
+# Process ids that carry the tag, but this shell and its helpers.
+tagged() {
+    local p
+    for p in $(grep -lzs -x "SAIKAI_TEST_TAG=$SAIKAI_TEST_TAG" /proc/[0-9]*/environ); do
+        p=${p#/proc/}
+        p=${p%/environ}
+        [ "$p" = $$ ] || [ "$p" = "$BASHPID" ] && continue
+        [ "$(cut -d' ' -f4 "/proc/$p/stat" 2>/dev/null)" = "$BASHPID" ] && continue
+        [ -e "/proc/$p/exe" ] && echo "$p"
+    done
+}
+
+cleanup() {
+    local p
+    for p in $(tagged); do kill -9 "$p" 2>/dev/null; done
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+fail() {
+    echo "FAILED: $*"
+    for f in "$work"/out "$work"/err; do
+        [ -e "$f" ] && head -n 60 "$f" | cut -c1-300 | sed "s|^|$(basename "$f"): |"
+    done
+    exit 1
+}
+
+# Run saikai with a hard time limit; $rc is its exit code. Standard input from $input.
+input=/dev/null
+run() {
+    timeout --foreground -k 2 60 "$saikai" run --set run.backoff=0.1s "$@" <"$input" >"$work/out" 2>"$work/err"
+    rc=$?
+}
+# The same behind our back: $pid.
+run_behind() {
+    timeout --foreground -k 2 60 "$saikai" run --set run.backoff=0.1s "$@" <"$input" >"$work/out" 2>"$work/err" &
+    wrapper=$!
+    pid=
+    local i
+    for i in $(seq 100); do
+        pid=$(pgrep -P $wrapper 2>/dev/null) && break
+        sleep 0.05
+    done
+    [ -n "$pid" ] || fail "saikai run did not start"
+}
+wait_for() { # TEXT FILE
+    local i
+    for i in $(seq 300); do
+        grep -q -- "$1" "$work/$2" 2>/dev/null && return 0
+        sleep 0.05
+    done
+    fail "'$1' did not appear in $2"
+}
+expect_rc() { [ "$rc" = "$1" ] || fail "exit code $rc, expected $1"; }
+expect() { grep -q -- "$1" "$work/$2" || fail "'$1' is not in $2"; }
+refuse() { ! grep -q -- "$1" "$work/$2" || fail "'$1' is in $2"; }
+expect_nothing_left() {
+    local i left
+    for i in $(seq "${1:-20}"); do
+        left=$(tagged)
+        [ -z "$left" ] && return 0
+        sleep 0.1
+    done
+    for p in $left; do tr '\0' ' ' <"/proc/$p/cmdline" && echo; done
+    fail "processes are left: $left"
+}
+
+comes_back() { # HOW MESSAGE
+    run -n 3 -- "$victim" die="$1" "${@:3}"
+    expect_rc 0
+    expect "$2" err
+    expect 'saikai: restart 1' err
+    expect '^begin 1$' out
+    expect '^end 1 3$' out
+    refuse 'restart 2' err
+    expect_nothing_left
+}
+
+case $case_name in
+plain)
+    run -n 4 -- "$victim"
+    expect_rc 0
+    expect '^begin 0$' out
+    expect '^end 0 4$' out
+    refuse saikai err
+    expect_nothing_left
+    ;;
+kill) comes_back kill 'saikai: rank 1 on .* was killed by signal 9' ;;
+abort) comes_back abort 'saikai: rank 1 on .* was killed by signal 6' ;;
+exit) comes_back exit 'saikai: rank 1 on .* exited with code 3' ;;
+mpiabort) comes_back mpiabort 'saikai: .* code 7' ;;
+fork) comes_back fork 'saikai: rank 1 on .* was killed by signal 9' ;;
+rank0) comes_back kill 'saikai: rank 0 on .* was killed by signal 9' rank=0 ;;
+hang)
+    run -n 3 --hang-timeout 1s -- "$victim" die=hang
+    expect_rc 0
+    expect 'no rank has reached a candidate' err
+    expect '^end 1 3$' out
+    expect_nothing_left
+    ;;
+many) # a fault with progress each time does not count as repeated
+    run -n 3 -- "$victim" die=kill until=5 complete=5
+    expect_rc 0
+    expect 'saikai: restart 5' err
+    expect '^end 5 3$' out
+    expect_nothing_left
+    ;;
+gives_up)
+    run -n 3 -- "$victim" die=exit until=99
+    expect_rc 3
+    expect 'saikai: restart 2 in 0.1 s' err
+    expect 'given up.*run.no_progress' err
+    run -n 3 --set run.retries=1 -- "$victim" die=kill until=99
+    expect_rc 137
+    expect 'given up.*run.retries' err
+    expect_nothing_left
+    ;;
+codes)
+    run -n 2 --set run.retries=0 -- /bin/false && expect_rc 1
+    run -n 2 -- /bin/true && expect_rc 0
+    run -n 2 -- "$work/there-is-none" && expect_rc 127
+    expect 'cannot be executed: No such file' err
+    refuse 'saikai: restart' err
+    echo data >"$work/data"
+    run -n 2 -- "$work/data" && expect_rc 126
+    expect 'cannot be executed: Permission denied' err
+    run -n 2 --set run.retries=0 -- sh -c 'kill -SEGV $$' && expect_rc 139
+    run -n 0 -- /bin/true && expect_rc 2
+    run -n 2 && expect_rc 2
+    run -n 2 --spares 1 -- /bin/true && expect_rc 125
+    expect '--hosts' err
+    printf 'a\nb slots=none\n' >"$work/hosts"
+    run -n 2 --hosts "$work/hosts" -- /bin/true && expect_rc 125
+    expect 'hosts:2: ' err
+    run -n 2 --hosts "$work/no-hosts" -- /bin/true && expect_rc 125
+    expect 'no-hosts' err
+    run -n 2 --set run.mpirun="$work/no-mpirun" -- /bin/true && expect_rc 125
+    expect 'no-mpirun' err
+    run -n 2 --set run.keeper="$work/no-keeper" -- /bin/true && expect_rc 125
+    expect 'no-keeper' err
+    run -n 2 --set run.mpirun=/bin/false -- /bin/true && expect_rc 125
+    expect 'could not be started at all' err
+    expect_nothing_left
+    ;;
+environment) # the key of the link stays with the keeper; settings of the command line reach the ranks
+    run -n 2 --set store.keep_local=7 -- env
+    expect_rc 0
+    refuse SAIKAI_KEEPER_LINK out
+    expect SAIKAI_KEEPER_FD= out
+    expect SAIKAI_STORE_KEEP_LOCAL=7 out
+    ;;
+arguments) # the program gets its arguments as they are, also those that look like ours
+    run -n 1 -- printf '%s\n' -n --hosts 'a  b' '*' -- -v
+    expect_rc 0
+    printf '%s\n' -n --hosts 'a  b' '*' -- -v | cmp -s - "$work/out" || fail "arguments were changed"
+    ;;
+stdin) # (not more than 64 KiB: the mpiexec of MPICH breaks off when it cannot pass it on at once)
+    seq 8000 >"$work/in"
+    mkfifo "$work/pipe"
+    for form in file pipe; do
+        input=$work/in
+        if [ $form = pipe ]; then
+            cat "$work/in" >"$work/pipe" &
+            input=$work/pipe
+        fi
+        run -n 2 -- "$victim" echo=1 die=kill
+        expect_rc 0
+        # mpiexec of MPICH mourns on standard output
+        { echo 'begin 0'; cat "$work/in"; echo 'begin 1'; cat "$work/in"; echo 'end 1 2'; } >"$work/want"
+        grep -E '^([0-9]+|begin .*|end .*)$' "$work/out" | cmp - "$work/want" ||
+            fail "a $form as standard input did not come through twice"
+    done
+    expect_nothing_left
+    ;;
+sigterm)
+    run_behind -n 3 -- "$victim" seconds=60
+    wait_for 'begin 0' out
+    kill -TERM "$pid"
+    wait $wrapper
+    rc=$?
+    expect_rc 143
+    refuse restart err
+    expect_nothing_left
+    ;;
+sigterm_ignored)
+    run_behind -n 3 --set run.grace=1s -- "$victim" seconds=60 die=term
+    wait_for 'begin 0' out
+    kill -TERM "$pid"
+    wait $wrapper
+    rc=$?
+    expect_rc 143
+    expect 'it is killed' err
+    expect_nothing_left
+    ;;
+sigint_twice)
+    run_behind -n 3 --set run.grace=30s -- "$victim" seconds=60 die=term
+    wait_for 'begin 0' out
+    kill -INT "$pid"
+    sleep 0.3
+    kill -INT "$pid"
+    wait $wrapper
+    rc=$?
+    expect_rc 130
+    expect_nothing_left
+    ;;
+sigusr)
+    run_behind -n 3 -- "$victim" seconds=60
+    wait_for 'begin 0' out
+    sleep 0.7 # a heartbeat, so that it is known that the page is used
+    kill -USR1 "$pid"
+    for r in 0 1 2; do wait_for "request $r" out; done
+    kill -USR2 "$pid"
+    for r in 0 1 2; do wait_for "signal $r" out; done
+    kill -TERM "$pid"
+    wait $wrapper
+    expect_nothing_left
+    ;;
+sigkill)
+    run_behind -n 3 -- "$victim" seconds=60
+    wait_for 'begin 0' out
+    kill -KILL "$pid"
+    wait $wrapper
+    expect_nothing_left 30
+    ;;
+keeper_killed | launcher_killed)
+    run_behind -n 3 -- "$victim" seconds=2
+    wait_for 'begin 0' out
+    what='^[^ ]*saikaid rank --'
+    [ $case_name = keeper_killed ] || what='^[^ ]*mpi[^ ]* -n 3'
+    for p in $(tagged); do
+        if tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q "$what"; then
+            kill -KILL "$p" && what='^none$'
+        fi
+    done
+    [ "$what" = '^none$' ] || fail "there was none to kill"
+    wait $wrapper
+    rc=$?
+    expect_rc 0
+    expect '^end 1 3$' out
+    expect_nothing_left
+    ;;
+orphans) # a launcher that says nothing for too long: the ranks end; when it wakes up the job goes on
+    run_behind -n 2 --set run.orphan_timeout=1s --set run.no_progress=0 -- "$victim" seconds=4
+    wait_for 'begin 0' out
+    kill -STOP "$pid"
+    wait_for 'has not heard' err
+    kill -CONT "$pid"
+    wait $wrapper
+    rc=$?
+    expect_rc 0
+    expect '^end [12] 2$' out
+    expect_nothing_left
+    ;;
+time_limit)
+    run -n 2 --time-limit 1s -- "$victim" die=kill seconds=5 after=1.2
+    expect_rc 137
+    expect 'its time is over' err
+    expect_nothing_left
+    ;;
+finish)
+    run -n 2 --set run.finish_timeout=1s -- "$victim" die=late
+    expect_rc 0
+    expect 'run.finish_timeout' err
+    expect_nothing_left
+    ;;
+*)
+    echo "there is no case '$case_name'"
+    exit 2
+    ;;
+esac
+echo "passed: $case_name"
