@@ -3,6 +3,7 @@
  *
  * usage: victim [NAME=VALUE…]
  *   seconds=S      length of the loop (default 0.3)
+ *   later=S        … after a restart (default: the same)
  *   die=HOW        kill | abort | exit | mpiabort | hang | sleep | term (ignores SIGTERM and
  * SIGINT) | fork | late (stays after its work) rank=R         which rank dies (default 1) until=N
  * only in the first N incarnations (default 1) after=S        seconds into the loop (default 0.1)
@@ -102,6 +103,8 @@ int main(int argc, char **argv)
     }
     double start = sk_now(), seconds = atof(option("seconds", "0.3")),
            after = atof(option("after", "0.1"));
+    if (incarnation)
+        seconds = atof(option("later", option("seconds", "0.3")));
     int mine = rank == atoi(option("rank", "1")) && (int)incarnation < atoi(option("until", "1"));
     long every = atol(option("complete", "0"));
     for (long it = 1; go; it++) {

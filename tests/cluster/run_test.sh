@@ -1,0 +1,148 @@
+#!/bin/bash
+# `saikai run` on a cluster: loss of a node, silent loss, outages. usage: run_test.sh CASE MPI SAIKAI VICTIM NODE_INIT
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cluster.sh"
+case_name=$1 mpi=$2 saikai=$3 victim=$4
+CLUSTER_INIT=$5 CLUSTER_KEEP=${saikai%/src/cli/saikai}
+cluster_enter "$@"
+
+out=$CLUSTER_DIR/out err=$CLUSTER_DIR/err
+now() { date +%s.%N; }
+fail() {
+    echo "FAILED: $*"
+    head -n 60 "$out" | cut -c1-300 | sed 's/^/out: /'
+    head -n 60 "$err" | cut -c1-300 | sed 's/^/err: /'
+    exit 1
+}
+expect() { grep -q -- "$1" "$2" || fail "'$1' is not in $(basename "$2")"; }
+wait_for() { # TEXT FILE SECONDS
+    local i
+    for i in $(seq $(($3 * 50))); do
+        grep -q -- "$1" "$2" && return 0
+        sleep 0.02
+    done
+    fail "'$1' did not appear in $(basename "$2") within $3 s"
+}
+
+# Start saikai run on the cluster behind our back; $pid. Status lines get the time they came.
+start() { # ARGUMENTS…
+    export OMPI_MCA_plm_rsh_agent=$here/rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+    export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+    export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
+    local extra=
+    [ "$mpi" = openmpi ] || extra="-launcher ssh -launcher-exec $here/rsh"
+    : >"$out"
+    : >"$err"
+    timeout --foreground -k 2 100 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" --set run.mpirun_args="$extra" \
+        --set run.finish_timeout=3s "$@" </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
+    pid=$!
+}
+finish() { # EXPECTED CODE
+    wait $pid
+    rc=$?
+    sleep 0.2
+    [ $rc = "$1" ] || fail "exit code $rc, expected $1"
+}
+# Seconds from time $1 until the line with $2 was written.
+delay() {
+    awk -v t="$1" -v text="$2" 'index($0, text) { print $1 - t; exit }' "$err"
+}
+no_more_than() { # VALUE LIMIT WHAT
+    [ -n "$1" ] && awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }' || fail "$3: '$1' s, the limit is $2 s"
+    echo "$3: $1 s"
+}
+nothing_left_on() {
+    local n i
+    for n in "$@"; do
+        for i in $(seq 40); do
+            node_run "$n" pgrep -f 'saikaid rank' >/dev/null || break
+            sleep 0.1
+        done
+        node_run "$n" pgrep -f 'saikaid rank' >/dev/null && fail "keepers are left on $n"
+    done
+}
+
+cluster_up 4
+case $case_name in
+power) # silence: noticed within 5 s, and the spare takes the place
+    printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
+    start -n 3 --spares 1 -- "$victim" seconds=30 later=1 complete=50
+    wait_for 'begin 0' "$out" 30
+    sleep 1
+    t=$(now)
+    node_power n2
+    wait_for 'restart 1' "$err" 15
+    finish 0
+    expect 'host n2 has been silent' "$err"
+    expect 'n4 takes the place of n2' "$err"
+    expect '^end 1 3$' "$out"
+    no_more_than "$(delay "$t" 'has been silent')" 5 "power loss noticed after"
+    no_more_than "$(delay "$t" 'restart 1')" 5.5 "started again after"
+    nothing_left_on n1 n3 n4
+    ;;
+kill) # connections are reset: the launcher may notice first
+    printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
+    start -n 3 --spares 1 -- "$victim" seconds=30 later=1 complete=50
+    wait_for 'begin 0' "$out" 30
+    sleep 1
+    t=$(now)
+    node_kill n3
+    wait_for 'restart 1' "$err" 15
+    finish 0
+    expect 'n4 takes the place of n3' "$err"
+    expect '^end [12] 3$' "$out"
+    no_more_than "$(delay "$t" 'restart 1')" 6 "started again after"
+    nothing_left_on n1 n2 n4
+    ;;
+outage) # a link that is back within 3 s is not fenced
+    printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
+    start -n 3 --spares 1 -- "$victim" seconds=14 complete=50
+    wait_for 'begin 0' "$out" 30
+    sleep 1
+    node_cut n2
+    sleep 2.5
+    node_mend n2
+    finish 0
+    ! grep -q 'restart' "$err" || fail "the outage was taken for a loss"
+    expect '^end 0 3$' "$out"
+    nothing_left_on n1 n2 n3
+    ;;
+fenced) # a host that was cut off for long is replaced, and what still runs on it is ended when it is back
+    printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
+    start -n 3 --spares 1 -- "$victim" seconds=30 later=12 complete=50
+    wait_for 'begin 0' "$out" 30
+    sleep 1
+    node_cut n2
+    wait_for 'begin 1' "$out" 20
+    node_mend n2
+    nothing_left_on n2
+    finish 0
+    expect 'n4 takes the place of n2' "$err"
+    expect '^end 1 3$' "$out"
+    nothing_left_on n1 n3 n4
+    ;;
+no_spare) # without a spare the remaining hosts take the ranks
+    printf 'n1 slots=2\nn2 slots=2\n' >"$CLUSTER_DIR/hosts"
+    start -n 4 -- "$victim" seconds=30 later=1 complete=50
+    wait_for 'begin 0' "$out" 30
+    sleep 1
+    node_power n2
+    finish 0
+    expect 'the ranks of n2 are spread' "$err"
+    expect '^end 1 4$' "$out"
+    nothing_left_on n1
+    ;;
+sigkill) # saikai run dies: nothing may outlive it, on no node
+    printf 'n1\nn2\nn3\n' >"$CLUSTER_DIR/hosts"
+    start -n 3 -- "$victim" seconds=60
+    wait_for 'begin 0' "$out" 30
+    kill -KILL "$(pgrep -P $pid)"
+    nothing_left_on n1 n2 n3
+    ;;
+*)
+    echo "there is no case '$case_name'"
+    exit 2
+    ;;
+esac
+echo "passed: $case_name $mpi"
