@@ -7,30 +7,33 @@
 #ifndef SK_CODEC_LOSSLESS_KERNEL_H
 #define SK_CODEC_LOSSLESS_KERNEL_H
 
+#include "codec/lossless/bits.h"
 #include "codec/lossless/shape.h"
 
 /* How values and predictions become whole numbers. step 0: the order of the floating-point numbers
- * themselves, their low `shift` bits (zero in every value) dropped. Else values are ref + k * step
- * exactly (in the element's type), and k is the number; with decimal they are k / step. */
+ * themselves, their low `shift` bits (zero in every value) dropped. Else values lie on a grid: ref
+ * + k * step (inverse is 1 / step, a power of two), or with decimal k / inverse (ref is 0). */
 struct sk_scale {
     unsigned shift;
     int decimal;
-    double ref, step;
+    double ref, step, inverse;
 };
 
-/* Residuals of n values. v[-3 … n-1] is what the rows before add (sk_terms); c[1 … degree] the
- * operator along the row; x[-degree … n-1] the values. r takes unsigned words of the element's size
- * (a signed difference, wrapped). */
+/* The prediction of x[i] is v[i] + c[1] v[i-1] + … - c[1] x[i-1] - c[2] x[i-2] - …, where v[-3 …
+ * n-1] is what the rows before say (sk_terms) and c[1 … degree] the operator along the row. */
 struct sk_kernel {
     void (*sum_terms)(const void *x, size_t n, const struct sk_terms *t, double *v);
+    /* Residuals of n values, in unsigned words of the element's size (signed differences, wrapped).
+     */
     void (*residual)(const void *x, const double *v, size_t n, int degree, const double c[4],
                      const struct sk_scale *s, void *r);
-    /* The inverse: x[0 … n-1] from residuals. skip may be NULL; where it is 1, x takes the value
-     * before it. */
+    /* The inverse: n values from their classes and the plain bits below. skip may be NULL; where it
+     * is 1, x takes the value before it and no bits are read. tame: no prediction can be NaN. */
     void (*restore)(void *x, const double *v, size_t n, int degree, const double c[4],
-                    const struct sk_scale *s, const void *r, const uint8_t *skip);
-    /* Bitwise or of n words. */
-    uint64_t (*bits)(const void *x, size_t n);
+                    const struct sk_scale *s, struct sk_bits_in *bits, const uint8_t *class,
+                    const uint8_t *skip, int tame);
+    /* Bitwise or of n words, and the largest of them without its sign bit. */
+    void (*survey)(const void *x, size_t n, uint64_t *bits, uint64_t *most);
     /* 1 when every one of n values is on the scale's grid. */
     int (*on_grid)(const void *x, size_t n, const struct sk_scale *s);
     /* classes of residuals: 0 for 0, 1 for ±1, else 2 * length - 2 + the bit below the leading one

@@ -1,9 +1,9 @@
 /* Codec "predict": the default for floating point.
  *
  * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; else u8 shift |
- * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 1 when there is a mask | (u64
- * fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are coded
- * one component after the other. */
+ * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame) |
+ * (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * coded one component after the other. */
 #include "codec/lossless/lossless.h"
 
 #include "base/types.h"
@@ -17,6 +17,8 @@
 #endif
 
 enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
+
+enum { MASKED = 1, TAME = 2 };
 
 #define MOST_COMPONENTS 7
 
@@ -177,7 +179,8 @@ static int prepare(struct job *j, const void *in)
         j->x = j->apart;
     }
     plan_init(&j->plan, l);
-    uint64_t all = j->plan.kernel->bits(j->x, l->words);
+    uint64_t all, most;
+    j->plan.kernel->survey(j->x, l->words, &all, &most);
     j->plan.shift = all ? (unsigned)__builtin_ctzll(all) : 0;
     if (sk_mask_find(j->x, l->words, l->word, &j->fill)) {
         j->skip = malloc(l->words);
@@ -185,7 +188,10 @@ static int prepare(struct job *j, const void *in)
         if (!j->skip || !j->y)
             return -1;
         sk_mask_apply(j->x, l->words, l->word, j->fill, j->skip, j->y);
+        j->plan.kernel->survey(j->y, l->words, &all, &most);
     }
+    /* weights add up to less than 2^12, and double holds any sum of floats */
+    j->plan.tame = most < (l->word == 4 ? (uint64_t)0x7f800000 : (uint64_t)(0x7ff - 16) << 52);
     return 0;
 }
 
@@ -214,7 +220,7 @@ static void put_head(const struct job *j, struct sk_buf *b)
     sk_buf_put_u8(b, (uint8_t)j->plan.shift);
     sk_buf_put_u64(b, j->plan.split);
     sk_buf_put(b, j->plan.orders.half, SK_AXES);
-    sk_buf_put_u8(b, j->skip != NULL);
+    sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0)));
     if (j->skip) {
         sk_buf_put_u64(b, j->fill);
         sk_mask_put(b, &j->plan.shape, j->skip);
@@ -292,8 +298,8 @@ static int get_head(struct job *j, struct sk_rd *r)
     j->plan.shift = sk_rd_u8(r);
     uint64_t split = sk_rd_u64(r);
     const uint8_t *orders = sk_rd_bytes(r, SK_AXES);
-    int masked = sk_rd_u8(r);
-    if (r->bad || j->plan.shift >= 8 * j->l.word || masked > 1)
+    int flags = sk_rd_u8(r);
+    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > (MASKED | TAME))
         return -1;
     memcpy(j->plan.orders.half, orders, SK_AXES);
     for (int k = 0; k < SK_AXES; k++)
@@ -301,7 +307,8 @@ static int get_head(struct job *j, struct sk_rd *r)
             return -1;
     if (split && (split > j->l.words || sk_shape_split(&j->plan.shape, (size_t)split)))
         return -1;
-    if (!masked)
+    j->plan.tame = (flags & TAME) != 0;
+    if (!(flags & MASKED))
         return 0;
     j->fill = sk_rd_u64(r);
     j->skip = malloc(j->l.words);

@@ -34,18 +34,30 @@ struct sk_plan {
     struct sk_orders orders;
     size_t split; /* row length the fastest axis was split into, 0: not */
     unsigned shift;
+    int tame; /* values so small that no prediction overflows, and none that is not finite */
     size_t word;
     const struct sk_kernel *kernel;
     double cost; /* bits per value, estimated */
 };
 
+/* Chunks one after the other: what stays the same from row to row is made once. */
+struct sk_predictor {
+    const struct sk_plan *plan;
+    struct sk_terms terms;
+    int near[SK_AXES]; /* what terms are for; -1: none yet */
+    int degree[4];     /* along the row: for its first three values, and the others */
+    double c[4][4];
+};
+
+void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan);
 /* Residuals of a chunk: r gets words. x is the whole array. */
-void sk_predict_chunk(const struct sk_plan *p, const struct sk_chunk *c, const void *x,
+void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const void *x,
                       const struct sk_scale *scale, void *r);
-/* The inverse: values of the chunk from r. skip (of the chunk's values, may be NULL): 1 takes the
- * value before. */
-void sk_restore_chunk(const struct sk_plan *p, const struct sk_chunk *c, void *x,
-                      const struct sk_scale *scale, const void *r, const uint8_t *skip);
+/* The inverse: values of the chunk from their classes and plain bits. skip and class are of the
+ * whole array; skip may be NULL. */
+void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
+                      const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
+                      const uint8_t *skip);
 
 /* Choose orders (and a split) by trying them on a sample. plan->shape, word, kernel and shift are
  * set. */

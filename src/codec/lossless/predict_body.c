@@ -40,28 +40,8 @@ static struct sk_class_plane plane_of(const struct sk_plan *p, const uint8_t *sk
         *out = b;                                                                                  \
     }
 
-#define GET_EXTRA(NAME, W)                                                                         \
-    static void NAME(struct sk_bits_in *in, W *r, const uint8_t *class, const uint8_t *skip,       \
-                     size_t n)                                                                     \
-    {                                                                                              \
-        struct sk_bits_in b = *in;                                                                 \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            unsigned c = class[i], e = extra_bits(c);                                              \
-            if (skip && skip[i]) {                                                                 \
-                r[i] = 0;                                                                          \
-                continue;                                                                          \
-            }                                                                                      \
-            uint64_t v = sizeof(W) == 4 ? sk_bits_get_some(&b, e) : sk_bits_get(&b, e);            \
-            uint64_t z = c < 2 ? c : (uint64_t)(2 | (c & 1)) << (e - 1) | v >> 1;                  \
-            r[i] = (W)(v & 1 ? 0 - z : z);                                                         \
-        }                                                                                          \
-        *in = b;                                                                                   \
-    }
-
 PUT_EXTRA(put_extra4, uint32_t, int32_t)
 PUT_EXTRA(put_extra8, uint64_t, int64_t)
-GET_EXTRA(get_extra4, uint32_t)
-GET_EXTRA(get_extra8, uint64_t)
 
 /* Scales of all chunks; only when one of them has a grid are they written. */
 static int find_scales(const struct sk_plan *p, const void *x, struct sk_scale **scales,
@@ -100,10 +80,12 @@ int sk_body_encode(const struct sk_plan *p, const void *x, const uint8_t *skip, 
     if (!raw)
         goto out;
     struct sk_bits_out bits = {.p = raw + 8};
+    struct sk_predictor predictor;
+    sk_predictor_init(&predictor, p);
     for (size_t k = 0; sk_chunk_next(&c, &p->shape); k++) {
         size_t m = sk_chunk_values(&c);
         const uint8_t *s = skip ? skip + c.first : NULL;
-        sk_predict_chunk(p, &c, x, &scales[k], r);
+        sk_predict_chunk(&predictor, &c, x, &scales[k], r);
         p->kernel->classes(r, m, class + c.first);
         if (p->word == 4)
             put_extra4(&bits, (const uint32_t *)r, class + c.first, s, m);
@@ -156,20 +138,13 @@ static uint64_t total_extra(const uint8_t *class, const uint8_t *skip, size_t n)
 static void restore(const struct sk_plan *p, const struct sk_scale *scales, const uint8_t *raw,
                     const uint8_t *class, const uint8_t *skip, void *x)
 {
-    uint64_t r[SK_CHUNK_VALUES];
     const struct sk_scale plain = {.shift = p->shift};
     struct sk_bits_in bits = {.p = raw};
+    struct sk_predictor predictor;
     struct sk_chunk c = {0};
-    for (size_t k = 0; sk_chunk_next(&c, &p->shape); k++) {
-        size_t m = sk_chunk_values(&c);
-        const uint8_t *s = skip ? skip + c.first : NULL;
-        if (p->word == 4)
-            get_extra4(&bits, (uint32_t *)r, class + c.first, s, m);
-        else
-            get_extra8(&bits, r, class + c.first, s, m);
-        const struct sk_scale *scale = scales ? &scales[k] : &plain;
-        sk_restore_chunk(p, &c, x, scale, r, s);
-    }
+    sk_predictor_init(&predictor, p);
+    for (size_t k = 0; sk_chunk_next(&c, &p->shape); k++)
+        sk_restore_chunk(&predictor, &c, x, scales ? &scales[k] : &plain, &bits, class, skip);
 }
 
 int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *skip, void *x)

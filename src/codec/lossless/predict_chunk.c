@@ -37,73 +37,83 @@ static const void *at(const struct sk_plan *p, const void *x, size_t i)
     return (const uint8_t *)x + i * p->word;
 }
 
-/* Operators along the row for the values at its start, and for the others. */
-struct row_operator {
-    int degree[EDGE + 1];
-    double c[EDGE + 1][4];
-};
-
-static void row_operators(struct row_operator *o, unsigned halves)
+void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan)
 {
+    unsigned halves = plan->orders.half[0];
+    p->plan = plan;
+    p->near[0] = -1;
     for (unsigned i = 0; i <= EDGE; i++)
-        o->degree[i] = sk_operator(halves > 2 * i ? 2 * i : halves, o->c[i]);
+        p->degree[i] = sk_operator(halves > 2 * i ? 2 * i : halves, p->c[i]);
 }
 
-/* v[-3 … ] of a chunk into store; returns v. */
-static double *sums(const struct sk_plan *p, const struct sk_chunk *c, const void *x, size_t first,
-                    size_t n, double *store)
+/* Terms depend on how near a row is to the edges of the outer axes, up to the highest order. */
+static void set_terms(struct sk_predictor *p, const struct sk_chunk *c)
 {
-    struct sk_terms t;
+    int same = p->near[0] == 0;
+    for (int k = 1; k < SK_AXES; k++) {
+        int near = c->at[k] < EDGE ? (int)c->at[k] : EDGE;
+        same &= near == p->near[k];
+        p->near[k] = near;
+    }
+    p->near[0] = 0;
+    if (!same)
+        sk_terms_init(&p->terms, &p->plan->shape, &p->plan->orders, c->at);
+}
+
+/* v[-3 … ] of a chunk or a row of it into store; returns v. */
+static double *sums(const struct sk_predictor *p, const struct sk_chunk *c, const void *x,
+                    size_t first, size_t n, double *store)
+{
     size_t back = c->from < EDGE ? c->from : EDGE;
-    sk_terms_init(&t, &p->shape, &p->orders, c->at);
     for (int i = 0; i < EDGE; i++)
         store[i] = 0;
-    p->kernel->sum_terms(at(p, x, first - back), n + back, &t, store + EDGE - back);
+    p->plan->kernel->sum_terms(at(p->plan, x, first - back), n + back, &p->terms,
+                               store + EDGE - back);
     return store + EDGE;
 }
 
-void sk_predict_chunk(const struct sk_plan *p, const struct sk_chunk *c, const void *x,
+void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const void *x,
                       const struct sk_scale *scale, void *r)
 {
     double store[EDGE + SK_CHUNK_VALUES];
+    const struct sk_plan *plan = p->plan;
     size_t n = sk_chunk_values(c), nx = c->to - c->from;
+    set_terms(p, c);
     double *v = sums(p, c, x, c->first, n, store);
-    struct row_operator o;
-    row_operators(&o, p->orders.half[0]);
     size_t skip = c->from ? 0 : n < EDGE ? n : EDGE;
     if (n > skip)
-        p->kernel->residual(at(p, x, c->first + skip), v + skip, n - skip, o.degree[EDGE],
-                            o.c[EDGE], scale, (uint8_t *)r + skip * p->word);
+        plan->kernel->residual(at(plan, x, c->first + skip), v + skip, n - skip, p->degree[EDGE],
+                               p->c[EDGE], scale, (uint8_t *)r + skip * plan->word);
     for (size_t row = 0; !c->from && row < c->rows; row++)
         for (size_t i = 0; i < EDGE && i < nx; i++) {
             size_t k = row * nx + i;
-            p->kernel->residual(at(p, x, c->first + k), v + k, 1, o.degree[i], o.c[i], scale,
-                                (uint8_t *)r + k * p->word);
+            plan->kernel->residual(at(plan, x, c->first + k), v + k, 1, p->degree[i], p->c[i],
+                                   scale, (uint8_t *)r + k * plan->word);
         }
 }
 
-void sk_restore_chunk(const struct sk_plan *p, const struct sk_chunk *c, void *x,
-                      const struct sk_scale *scale, const void *r, const uint8_t *skip)
+void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
+                      const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
+                      const uint8_t *skip)
 {
     double store[EDGE + SK_CHUNK_VALUES];
+    const struct sk_plan *plan = p->plan;
     size_t nx = c->to - c->from;
-    struct row_operator o;
-    row_operators(&o, p->orders.half[0]);
+    set_terms(p, c);
     for (size_t row = 0; row < c->rows; row++) {
         size_t first = c->first + row * nx, i = 0;
-        uint8_t *to = (uint8_t *)x + first * p->word;
-        const uint8_t *from = (const uint8_t *)r + row * nx * p->word;
-        const uint8_t *s = skip ? skip + row * nx : NULL;
+        uint8_t *to = (uint8_t *)x + first * plan->word;
+        const uint8_t *s = skip ? skip + first : NULL;
         double *v = sums(p, c, x, first, nx, store);
         if (s && s[0] && first == 0) { /* nothing is before it */
-            memset(to, 0, p->word);
+            memset(to, 0, plan->word);
             i = 1;
         }
         for (; !c->from && i < EDGE && i < nx; i++)
-            p->kernel->restore(to + i * p->word, v + i, 1, o.degree[i], o.c[i], scale,
-                               from + i * p->word, s ? s + i : NULL);
+            plan->kernel->restore(to + i * plan->word, v + i, 1, p->degree[i], p->c[i], scale, bits,
+                                  class + first + i, s ? s + i : NULL, plan->tame);
         if (i < nx)
-            p->kernel->restore(to + i * p->word, v + i, nx - i, o.degree[EDGE], o.c[EDGE], scale,
-                               from + i * p->word, s ? s + i : NULL);
+            plan->kernel->restore(to + i * plan->word, v + i, nx - i, p->degree[EDGE], p->c[EDGE],
+                                  scale, bits, class + first + i, s ? s + i : NULL, plan->tame);
     }
 }

@@ -69,14 +69,14 @@ void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_sc
     double ulp = spacing(p, most) * (double)((uint64_t)1 << p->shift);
     for (int d = 0; d < 5 && 1 / ten >= 4 * ulp; d++, ten *= 10)
         if (decimal_fits(p, v, m, ten)) {
-            struct sk_scale s = {.shift = p->shift, .decimal = 1, .step = ten};
+            struct sk_scale s = {.shift = p->shift, .decimal = 1, .step = 1 / ten, .inverse = ten};
             if (p->kernel->on_grid(x, n, &s))
                 *scale = s;
             return;
         }
     double step = binary_step(v, m);
-    if (step >= 4 * ulp && isfinite(step)) {
-        struct sk_scale s = {.shift = p->shift, .ref = v[0], .step = step};
+    if (step >= 4 * ulp && isfinite(step) && isfinite(1 / step)) {
+        struct sk_scale s = {.shift = p->shift, .ref = v[0], .step = step, .inverse = 1 / step};
         if (p->kernel->on_grid(x, n, &s))
             *scale = s;
     }
@@ -89,7 +89,7 @@ void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale)
         sk_buf_put_u8(b, NONE);
     } else if (scale->decimal) {
         sk_buf_put_u8(b, DECIMAL);
-        sk_buf_put_u8(b, (uint8_t)lrint(log10(scale->step)));
+        sk_buf_put_u8(b, (uint8_t)lrint(log10(scale->inverse)));
     } else {
         frexp(scale->step, &e);
         sk_buf_put_u8(b, BINARY);
@@ -105,18 +105,21 @@ int sk_grid_get(struct sk_rd *r, struct sk_scale *scale)
     *scale = (struct sk_scale){.shift = shift};
     if (kind == DECIMAL) {
         int d = sk_rd_u8(r);
-        scale->decimal = scale->step = 1;
+        scale->decimal = 1;
+        scale->inverse = 1;
         if (d > 9)
             return -1;
         while (d--)
-            scale->step *= 10;
+            scale->inverse *= 10;
+        scale->step = 1 / scale->inverse;
     } else if (kind == BINARY) {
         scale->ref = sk_rd_f64(r);
         int e = sk_rd_u16(r);
         if (e > 4000 || !isfinite(scale->ref))
             return -1;
         scale->step = ldexp(1, e - 2001);
-        if (!(scale->step > 0) || !isfinite(scale->step))
+        scale->inverse = 1 / scale->step;
+        if (!(scale->step > 0) || !isfinite(scale->step) || !isfinite(scale->inverse))
             return -1;
     } else if (kind != NONE) {
         return -1;

@@ -5,6 +5,7 @@
 
 #define SAMPLES    8
 #define MAX_SPLITS 12
+#define LEAST_ROW  16 /* shorter rows have too many edges */
 
 struct sample {
     struct sk_chunk chunk[SAMPLES];
@@ -52,10 +53,12 @@ static double cost(const struct sk_plan *p, const struct sample *s, const void *
     uint8_t class[SK_CHUNK_VALUES];
     uint32_t h[SK_CLASSES] = {0};
     struct sk_scale scale = {.shift = p->shift};
+    struct sk_predictor predictor;
     double bits = 0, n = 0;
+    sk_predictor_init(&predictor, p);
     for (int i = 0; i < s->n; i++) {
         size_t m = sk_chunk_values(&s->chunk[i]);
-        sk_predict_chunk(p, &s->chunk[i], x, &scale, r);
+        sk_predict_chunk(&predictor, &s->chunk[i], x, &scale, r);
         p->kernel->classes(r, m, class);
         for (size_t k = 0; k < m; k++)
             h[class[k]]++;
@@ -124,7 +127,7 @@ static void search(struct sk_plan *p, const void *x)
 static int divisors(size_t nx, size_t d[MAX_SPLITS])
 {
     int n = 0;
-    for (size_t k = 4; k <= nx / 4 && k <= 65536 && n < MAX_SPLITS; k++)
+    for (size_t k = LEAST_ROW; k <= nx / LEAST_ROW && k <= 65536 && n < MAX_SPLITS; k++)
         if (nx % k == 0)
             d[n++] = k;
     return n;

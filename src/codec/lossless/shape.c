@@ -77,6 +77,6 @@ void sk_terms_init(struct sk_terms *t, const struct sk_shape *s, const struct sk
                     continue;
                 t->lag[t->n] =
                     (size_t)a * s->stride[3] + (size_t)b * s->stride[2] + (size_t)d * s->stride[1];
-                t->weight[t->n++] = c[3][a] * c[2][b] * c[1][d];
+                t->weight[t->n++] = -(c[3][a] * c[2][b] * c[1][d]);
             }
 }

@@ -26,7 +26,7 @@ struct sk_orders {
     uint8_t half[SK_AXES];
 };
 
-/* What the rows before add to a value: v = sum weight[k] * x[-lag[k]]. */
+/* What the rows before predict: v = sum weight[k] * x[-lag[k]]. */
 struct sk_terms {
     int n;
     size_t lag[SK_MAX_TERMS];
