@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "redundancy/prefault.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 struct file {
     char *path, *tmp; /* tmp: being created */
     uint8_t *map;
-    uint64_t start, size_bytes, hash;
+    uint64_t start, size_bytes, hash, mapped;
     uint32_t mode;
 };
 
@@ -266,8 +267,10 @@ const uint8_t *sk_files_read(struct sk_files *s, uint64_t offset, uint32_t len, 
 {
     int i = find(s, offset);
     uint64_t at = offset - s->file[i].start;
-    if (s->file[i].map && at + len <= s->file[i].size_bytes)
+    if (s->file[i].map && at + len <= s->file[i].size_bytes) {
+        sk_prefault(s->file[i].map, s->file[i].size_bytes, at + len, &s->file[i].mapped);
         return s->file[i].map + at;
+    }
     for (uint32_t done = 0; done < len; i++, at = 0) {
         uint64_t left = s->file[i].size_bytes - at;
         uint32_t n = left < len - done ? (uint32_t)left : len - done;
@@ -282,7 +285,10 @@ uint8_t *sk_files_place(struct sk_files *s, uint64_t offset, uint32_t len)
 {
     int i = find(s, offset);
     uint64_t at = offset - s->file[i].start;
-    return at + len <= s->file[i].size_bytes ? s->file[i].map + at : NULL;
+    if (at + len > s->file[i].size_bytes)
+        return NULL;
+    sk_prefault(s->file[i].map, s->file[i].size_bytes, at + len, &s->file[i].mapped);
+    return s->file[i].map + at;
 }
 
 void sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data)

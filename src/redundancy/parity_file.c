@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "redundancy/prefault.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +16,7 @@ struct sk_parity_file {
     char *path, *tmp; /* tmp: being created */
     int fd, member;
     uint8_t *map;
-    uint64_t size_bytes, blocks, table_hash;
+    uint64_t size_bytes, blocks, table_hash, mapped;
     uint32_t header_bytes, block;
 };
 
@@ -26,7 +27,9 @@ static uint8_t *table_of(const struct sk_parity_file *f)
 
 uint8_t *sk_parity_block(struct sk_parity_file *f, uint64_t number)
 {
-    return f->map + f->header_bytes + number * f->block;
+    uint64_t at = f->header_bytes + number * f->block;
+    sk_prefault(f->map, f->size_bytes, at + f->block, &f->mapped);
+    return f->map + at;
 }
 
 void sk_parity_stored(struct sk_parity_file *f, uint64_t number)
