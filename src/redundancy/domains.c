@@ -181,7 +181,8 @@ int sk_grouping_make(const char *const domain[], int ranks, int members, int lea
     if (v.groups < largest)
         v.groups = largest;
     /* rather one member more than asked for than a group that is too small */
-    while (v.groups > largest && ranks / v.groups < least && ranks <= (v.groups - 1) * SK_MAX_MEMBERS)
+    while (v.groups > largest && ranks / v.groups < least &&
+           ranks <= (v.groups - 1) * SK_MAX_MEMBERS)
         v.groups--;
     int rc = 0;
     if (ranks / v.groups < least)
