@@ -1,0 +1,322 @@
+/* How long a program waits for capture: finding what changed, saving it, and snapshots without a
+ * stop. All times are also given as a ratio to copying the same memory (memcpy into pages that are
+ * already touched) in the same run. usage: bench_capture [--json] [SIZE] [ROUNDS], e.g.
+ * bench_capture 1GiB 5 */
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "capture/cow_job.h"
+#include "capture/delta.h"
+#include "capture/dirty.h"
+#include "capture/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t size = (size_t)1 << 30;
+static int rounds = 5;
+static double copy_seconds; /* memcpy of all */
+static struct sk_json json;
+static int as_json;
+
+static void die(const char *what, const struct saikai_error *err)
+{
+    fprintf(stderr, "bench_capture: %s: %s\n", what, err ? err->text : "failed");
+    exit(1);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return v[n / 2];
+}
+
+static void result(const char *pages, const char *what, double seconds, double ratio)
+{
+    if (!as_json) {
+        printf("%-6s %-58s %9.3f ms %8.3f of memcpy\n", pages, what, 1e3 * seconds, ratio);
+        fflush(stdout);
+        return;
+    }
+    sk_json_object(&json, NULL);
+    sk_json_text(&json, "pages", pages);
+    sk_json_text(&json, "what", what);
+    sk_json_real(&json, "seconds", seconds);
+    sk_json_real(&json, "ratio_to_memcpy", ratio);
+    sk_json_end(&json);
+}
+
+static void time_of(const char *pages, const char *what, double *v, int n)
+{
+    double s = median(v, n);
+    result(pages, what, s, s / copy_seconds);
+}
+
+static uint8_t *memory(size_t n, int advice)
+{
+    uint8_t *p =
+        mmap(NULL, n + SK_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        die("no memory", NULL);
+    p = (uint8_t *)sk_page_ceil((uintptr_t)p, SK_CHUNK_BYTES);
+    madvise(p, n, advice);
+    memset(p, 1, n);
+    return p;
+}
+
+/* ---- programs ---- */
+
+enum pattern { FIRST_TENTH, EVERY_TENTH, RANDOM_TENTH };
+static const char *const pattern_name[] = {"first tenth", "every tenth page", "random tenth"};
+
+static void write_pattern(uint8_t *p, enum pattern w)
+{
+    static uint64_t x = 1;
+    size_t pages = size / 4096;
+    for (size_t i = 0; i < pages / 10; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        size_t at = w == FIRST_TENTH ? i : w == EVERY_TENTH ? 10 * i : (x >> 16) % pages;
+        p[at * 4096 + 8 * (x >> 56)]++;
+    }
+}
+
+/* One sweep over all memory that reads and writes each value, as a stencil does. */
+static double sweep(uint8_t *p)
+{
+    double t = sk_now(), *v = (double *)(void *)p, left = 0;
+    for (size_t i = 1; i + 1 < size / sizeof *v; i++) {
+        double x = 0.25 * left + 0.5 * v[i] + 0.25 * v[i + 1];
+        left = v[i];
+        v[i] = x;
+    }
+    return sk_now() - t;
+}
+
+/* ---- finding what changed ---- */
+
+static double collect(struct sk_dirty *d, struct sk_ranges *r)
+{
+    struct saikai_error err = {0};
+    double t = sk_now();
+    if (sk_dirty_collect(d, r, &err))
+        die("collect", &err);
+    return sk_now() - t;
+}
+
+static struct sk_dirty *tracker(const char *form, uint8_t *p)
+{
+    struct saikai_error err = {0};
+    struct sk_dirty_options opt = {.form = form};
+    struct sk_dirty *d;
+    if (sk_dirty_open(&opt, &d, &err) || sk_dirty_add(d, 0, p, size, 0, &err)) {
+        fprintf(stderr, "bench_capture: %s: %s\n", form, err.text);
+        return NULL;
+    }
+    return d;
+}
+
+static void find_changes(const char *form, const char *pages, uint8_t *p)
+{
+    struct sk_dirty *d = tracker(form, p);
+    struct sk_ranges r = {0};
+    double v[64];
+    char what[128];
+    if (!d)
+        return;
+    collect(d, &r);
+    for (int w = FIRST_TENTH; w <= RANDOM_TENTH; w++) {
+        for (int i = 0; i < rounds; i++) {
+            write_pattern(p, (enum pattern)w);
+            v[i] = collect(d, &r);
+        }
+        snprintf(what, sizeof what, "find changes, %s, %s written", form, pattern_name[w]);
+        time_of(pages, what, v, rounds);
+    }
+    sk_dirty_close(d);
+    sk_ranges_free(&r);
+}
+
+/* Incremental against full: both into memory that is already touched, both with a checksum. */
+static void increments(const char *pages, uint8_t *p, uint8_t *out)
+{
+    struct sk_dirty *d = tracker("auto", p);
+    struct sk_ranges r = {0};
+    struct sk_memory m = {0, p, size};
+    double full[64], part[64];
+    uint64_t state = 1;
+    struct saikai_error err = {0};
+    if (!d)
+        return;
+    for (int i = 0; i < rounds; i++) {
+        sk_dirty_forget(d, UINT32_MAX);
+        double t = sk_now();
+        collect(d, &r);
+        if (sk_delta_encode(state, &m, 1, &r, out, size + (64 << 20), &state, &err))
+            die("encode", &err);
+        full[i] = sk_now() - t;
+        write_pattern(p, EVERY_TENTH);
+        t = sk_now();
+        collect(d, &r);
+        if (sk_delta_encode(state, &m, 1, &r, out, size + (64 << 20), &state, &err))
+            die("encode", &err);
+        part[i] = sk_now() - t;
+    }
+    time_of(pages, "full capture with checksum", full, rounds);
+    time_of(pages, "incremental capture, every tenth page", part, rounds);
+    if (!as_json)
+        printf("%-6s incremental / full = %.3f\n", pages,
+               median(part, rounds) / median(full, rounds));
+    sk_dirty_close(d);
+    sk_ranges_free(&r);
+}
+
+static void slowdown(const char *pages, uint8_t *p)
+{
+    double plain[64], first[64], later[64];
+    struct sk_ranges r = {0};
+    for (int i = 0; i < rounds; i++)
+        plain[i] = sweep(p);
+    struct sk_dirty *d = tracker("uffd", p);
+    if (!d)
+        return;
+    for (int i = 0; i < rounds; i++) {
+        collect(d, &r);
+        first[i] = sweep(p);
+        later[i] = sweep(p);
+    }
+    time_of(pages, "sweep of all memory, not tracked", plain, rounds);
+    time_of(pages, "sweep of all memory, the first after a collect", first, rounds);
+    time_of(pages, "sweep of all memory, the second after a collect", later, rounds);
+    if (!as_json)
+        printf("%-6s every page written: %.2f us per page once per checkpoint; then %+.1f %%\n",
+               pages, 1e6 * (median(first, rounds) - median(plain, rounds)) / ((double)size / 4096),
+               100 * (median(later, rounds) / median(plain, rounds) - 1));
+    sk_dirty_close(d);
+    sk_ranges_free(&r);
+}
+
+/* ---- snapshots ---- */
+
+struct target {
+    uint8_t *out;
+};
+
+static int store(void *arg, uint32_t id, uint64_t offset, const void *data, size_t n,
+                 struct saikai_error *err)
+{
+    memcpy(((struct target *)arg)->out + offset, data, n);
+    return 0;
+}
+
+enum meanwhile { NOTHING, LITTLE, EVERYTHING };
+static const char *const meanwhile_name[] = {"nothing", "0.1 % random pages", "everything"};
+
+static void snapshots(const char *form, const char *pages, uint8_t *p, uint8_t *out)
+{
+    struct sk_snapshot_options opt = {.form = form};
+    struct sk_snapshot *s;
+    struct saikai_error err = {0};
+    if (sk_snapshot_open(&opt, &s, &err)) {
+        fprintf(stderr, "bench_capture: %s\n", err.text);
+        return;
+    }
+    struct sk_piece piece = {p, size, 0, 0};
+    struct target to = {out};
+    double blocked[64], all[64], plain = sweep(p), again = sweep(p);
+    plain = again < plain ? again : plain;
+    for (int m = NOTHING; m <= EVERYTHING; m++) {
+        struct sk_snapshot_stats stats = {0};
+        for (int i = -1; i < rounds; i++) { /* the first one touches the pool */
+            double t = sk_now(), work = 0;
+            if (sk_snapshot_begin(s, &piece, 1, store, &to, &err))
+                die("begin", &err);
+            double b = sk_now() - t;
+            if (m == LITTLE)
+                for (size_t k = 0; k < size / 4096 / 1000; k++)
+                    p[(k * 7919 % (size / 4096)) * 4096]++;
+            if (m == EVERYTHING)
+                work = sweep(p) - plain;
+            else
+                work = sk_now() - t - b;
+            if (sk_snapshot_finish(s, &stats, &err))
+                die("finish", &err);
+            if (i >= 0) {
+                blocked[i] = b;
+                all[i] = b + work;
+            }
+        }
+        char what[128];
+        snprintf(what, sizeof what, "snapshot by %s: begin, %s written", form, meanwhile_name[m]);
+        time_of(pages, what, blocked, rounds);
+        if (m != NOTHING) {
+            snprintf(what, sizeof what,
+                     "  begin and what the writes cost more (%llu faults, %.0f MiB)",
+                     (unsigned long long)stats.faults, (double)stats.touched_bytes / (1 << 20));
+            time_of(pages, what, all, rounds);
+        }
+    }
+    sk_snapshot_close(s);
+}
+
+static void all_of(const char *pages, int advice)
+{
+    uint8_t *p = memory(size, advice), *out = memory(size + (64 << 20), advice);
+    double v[64];
+    for (int i = 0; i < rounds; i++) {
+        double t = sk_now();
+        memcpy(out, p, size);
+        v[i] = sk_now() - t;
+    }
+    copy_seconds = median(v, rounds);
+    result(pages, "memcpy", copy_seconds, 1);
+    snapshots("uffd", pages, p, out);
+    snapshots("fork", pages, p, out);
+    snapshots("copy", pages, p, out);
+    find_changes("uffd", pages, p);
+    find_changes("hash", pages, p);
+    increments(pages, p, out);
+    slowdown(pages, p);
+    munmap(p, size);
+    munmap(out, size + (64 << 20));
+}
+
+int main(int argc, char **argv)
+{
+    int at = 1;
+    if (at < argc && !strcmp(argv[at], "--json"))
+        as_json = 1, at++;
+    uint64_t n;
+    if (at < argc && !sk_parse_size(argv[at], &n) && n >= SK_CHUNK_BYTES)
+        size = n / SK_CHUNK_BYTES * SK_CHUNK_BYTES, at++;
+    if (at < argc && atoi(argv[at]) > 0 && atoi(argv[at]) <= 64)
+        rounds = atoi(argv[at++]);
+    if (at != argc) {
+        fprintf(stderr, "usage: bench_capture [--json] [SIZE] [ROUNDS]\n");
+        return 2;
+    }
+    if (as_json) {
+        sk_json_object(&json, NULL);
+        sk_json_uint(&json, "bytes", size);
+        sk_json_array(&json, "results");
+    }
+    all_of("4 KiB", MADV_NOHUGEPAGE);
+    all_of("huge", MADV_HUGEPAGE);
+    int rc = 0;
+    if (as_json) {
+        sk_json_end(&json);
+        sk_json_end(&json);
+        rc = sk_json_print(&json, stdout, NULL);
+        sk_json_free(&json);
+    }
+    return rc ? 1 : 0;
+}
