@@ -36,9 +36,6 @@ struct sk_rebuild_params {
     const char *form; /* NULL: pipeline */
     int window;       /* as in encode */
     int no_sync;
-    /* 1: a file of the right size counts as good without reading it. Results are checked all the
-     * same: damage gives SAIKAI_EDAMAGED, never wrong data. */
-    int trust;
 };
 
 struct sk_rebuild_result {

@@ -56,7 +56,7 @@ static int look(const struct sk_rebuild_params *p, struct found **out, struct sa
         uint32_t rank = f[i].header.record.member[f[i].header.member].rank;
         if (f[i].header.record.generation != p->generation ||
             (p->holding[i].rank != SK_RANK_UNKNOWN && p->holding[i].rank != rank) ||
-            (!p->trust && sk_parity_check(f[i].file, NULL))) {
+            sk_parity_check(f[i].file, NULL)) {
             sk_parity_file_free(f[i].file);
             f[i].file = NULL;
         }
@@ -170,26 +170,42 @@ static int find_rank(const struct sk_survey *s, uint32_t rank, int *group, int *
 }
 
 /* The member's files in dir, if they are what the record says. */
-static struct sk_files *good_stream(const char *dir, const struct sk_member *m, int trust)
+static struct sk_files *good_files(const char *dir, const struct sk_member *m)
 {
     struct sk_files *s = NULL;
     if (sk_files_open_member(dir, m, SK_FILES_MAP, &s, NULL))
         return NULL;
-    if (!trust && (sk_files_hash_all(s, NULL) || sk_files_check(s, m, NULL))) {
+    if (sk_files_hash_all(s, NULL) || sk_files_check(s, m, NULL)) {
         sk_files_free(s);
         return NULL;
     }
     return s;
 }
 
+/* A directory whose parity file is gone and whose rank nobody knows: whose files are in it? Names,
+ * sizes and checksums tell, so this is done even where files are trusted. */
+static void recognise(const char *dir, struct sk_survey *s)
+{
+    for (int i = 0; i < s->groups; i++)
+        for (int m = 0; m < s->group[i].record.code.members; m++) {
+            struct sk_survey_group *v = &s->group[i];
+            if (!v->stream[m] && v->record.member[m].size_bytes &&
+                (v->stream[m] = good_files(dir, &v->record.member[m])))
+                return;
+        }
+}
+
 /* Put this rank's parity files and data files into the picture. */
 static void place_holdings(const struct sk_rebuild_params *p, struct found *f, struct sk_survey *s)
 {
     for (int i = 0; i < p->holdings; i++) {
+        const char *dir = p->holding[i].dir;
         uint32_t rank = p->holding[i].rank;
         if (f[i].file)
             rank = f[i].header.record.member[f[i].header.member].rank;
         int group, member;
+        if (rank == SK_RANK_UNKNOWN && dir)
+            recognise(dir, s);
         if (rank == SK_RANK_UNKNOWN || !find_rank(s, rank, &group, &member))
             continue;
         struct sk_survey_group *v = &s->group[group];
@@ -198,8 +214,8 @@ static void place_holdings(const struct sk_rebuild_params *p, struct found *f, s
             v->file[member] = f[i].file;
             f[i].file = NULL;
         }
-        if (p->holding[i].dir && !v->stream[member])
-            v->stream[member] = good_stream(p->holding[i].dir, &v->record.member[member], p->trust);
+        if (dir && !v->stream[member])
+            v->stream[member] = good_files(dir, &v->record.member[member]);
     }
 }
 

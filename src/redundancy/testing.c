@@ -1,6 +1,7 @@
 #include "redundancy/testing.h"
 
 #include "base/io.h"
+#include "redundancy/parity_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t
     j->generation = 7;
     for (int i = 0; i < MAX_NODES; i++) {
         j->size[i][0] = size;
-        j->node_of[i] = j->claim_of[i] = i;
+        j->node_of[i] = j->claimed_by[i] = i;
     }
 }
 
@@ -71,6 +72,19 @@ void job_write(struct job *j)
         job_write_node(j, i);
 }
 
+/* As a program does it that codes between its iterations. */
+static int encode_slices(struct sk_group *g, struct job *j, const struct sk_encode_params *p)
+{
+    struct sk_encode *e = NULL;
+    int done = 0, rc = sk_encode_begin(g, p, &e, &j->err[g->rank]);
+    for (int i = 0; !rc && !done && i < 3 + g->rank; i++)
+        rc = sk_encode_step(e, j->step, &done);
+    if (!rc)
+        rc = sk_encode_finish(e, &j->encoded[g->rank], &j->err[g->rank]);
+    sk_encode_free(e);
+    return rc;
+}
+
 static int encode_rank(struct sk_group *g, void *arg)
 {
     struct job *j = arg;
@@ -92,7 +106,8 @@ static int encode_rank(struct sk_group *g, void *arg)
                                  .mode = j->mode,
                                  .parity_path = parity,
                                  .no_sync = 1};
-    j->rc[g->rank] = sk_encode(g, &p, &j->encoded[g->rank], &j->err[g->rank]);
+    j->rc[g->rank] = j->step ? encode_slices(g, j, &p)
+                             : sk_encode(g, &p, &j->encoded[g->rank], &j->err[g->rank]);
     return 0;
 }
 
@@ -112,27 +127,44 @@ int job_encode(struct job *j)
     return rc ? rc : worst(j, j->nodes);
 }
 
+void job_claim_paths(const struct job *j, int rank, char dir[400], char parity[400])
+{
+    int node = j->node_of[j->claimed_by[rank]];
+    if (node == rank) {
+        snprintf(dir, 400, "%s/node%d/data", j->top, node);
+        job_parity_path(j, node, parity);
+    } else {
+        snprintf(dir, 400, "%s/node%d/of-rank%d/data", j->top, node, rank);
+        snprintf(parity, 400, "%s/node%d/of-rank%d/parity.skp", j->top, node, rank);
+    }
+}
+
 static int rebuild_rank(struct sk_group *g, void *arg)
 {
     struct job *j = arg;
-    char parity[400], dir[400];
-    int node = j->node_of[g->rank], want = j->claim_of[g->rank];
+    char parity[400], dir[400], claim_dir[MAX_NODES][400], claim_parity[MAX_NODES][400];
+    int node = j->node_of[g->rank], claims = 0;
     job_parity_path(j, node, parity);
     snprintf(dir, sizeof dir, "%s/node%d/data", j->top, node);
     struct sk_holding holding = {parity, dir, SK_RANK_UNKNOWN};
-    /* a rank that runs where it ran before knows whose files these are even without the parity file
-     */
-    if (want == node)
-        holding.rank = (uint32_t)want;
-    struct sk_claim claim = {(uint32_t)want, parity, dir};
+    struct sk_claim claim[MAX_NODES];
+    for (int r = 0; r < j->nodes; r++) {
+        if (j->claimed_by[r] != g->rank)
+            continue;
+        job_claim_paths(j, r, claim_dir[claims], claim_parity[claims]);
+        claim[claims] = (struct sk_claim){(uint32_t)r, claim_parity[claims], claim_dir[claims]};
+        claims++;
+        if (r == node) /* who runs where it ran before knows whose files these are even without the
+                          parity file */
+            holding.rank = (uint32_t)r;
+    }
     struct sk_rebuild_params p = {.generation = j->generation,
                                   .holding = &holding,
                                   .holdings = 1,
-                                  .claim = &claim,
-                                  .claims = want >= 0,
+                                  .claim = claim,
+                                  .claims = claims,
                                   .form = j->form,
-                                  .no_sync = 1,
-                                  .trust = j->trust};
+                                  .no_sync = 1};
     j->rc[g->rank] = sk_rebuild(g, &p, &j->rebuilt[g->rank], &j->err[g->rank]);
     return 0;
 }
@@ -165,7 +197,7 @@ void job_lose_parity(struct job *j, int node)
     sk_io_unlink(path, NULL);
 }
 
-int job_intact(struct job *j, int node, int rank)
+int job_intact(struct job *j, const char *dir, int rank)
 {
     int same = 1;
     for (int f = 0; same && f < j->files; f++) {
@@ -173,7 +205,7 @@ int job_intact(struct job *j, int node, int rank)
         size_t n, have = 0;
         void *data = NULL;
         uint8_t *p = content(j, rank, f, &n);
-        job_data_path(j, node, f, path);
+        snprintf(path, sizeof path, "%.380s/part%d.bin", dir, f);
         same = p && !sk_io_slurp(path, (size_t)1 << 30, &data, &have, NULL) && have == n &&
                !memcmp(p, data, n);
         free(data);
@@ -184,10 +216,30 @@ int job_intact(struct job *j, int node, int rank)
 
 int job_all_intact(struct job *j)
 {
+    char dir[400];
     int data_nodes = j->nodes - (j->coding.placement == SK_DEDICATED ? j->coding.parity : 0);
     for (int i = 0; i < data_nodes; i++)
-        if (!job_intact(j, i, i))
+        if (snprintf(dir, sizeof dir, "%s/node%d/data", j->top, i) && !job_intact(j, dir, i))
             return 0;
+    return 1;
+}
+
+int job_claims_intact(struct job *j)
+{
+    for (int r = 0; r < j->nodes; r++) {
+        char dir[400], parity[400];
+        struct sk_parity_header h = {0};
+        struct sk_parity_file *f = NULL;
+        if (j->claimed_by[r] < 0)
+            continue;
+        job_claim_paths(j, r, dir, parity);
+        int good = job_intact(j, dir, r) && !sk_parity_open(parity, &h, &f, NULL) &&
+                   !sk_parity_check(f, NULL);
+        sk_parity_header_free(&h);
+        sk_parity_file_free(f);
+        if (!good)
+            return 0;
+    }
     return 1;
 }
 

@@ -15,11 +15,12 @@ struct job {
     struct sk_coding coding;
     uint64_t generation;
     enum sk_files_mode mode;
-    /* a rebuild: node on which process i runs, the rank it claims (-1: none) and how many processes
-     * there are */
-    int processes, node_of[MAX_NODES], claim_of[MAX_NODES];
+    /* a rebuild: how many processes there are, the node on which process i runs, and the process
+     * that claims rank r (-1: none); it gets the files of a rank that was elsewhere in a directory
+     * of their own */
+    int processes, node_of[MAX_NODES], claimed_by[MAX_NODES];
+    uint64_t step; /* encode in slices of so many stripes, 0: at once */
     const char *form;
-    int trust;
     /* results */
     struct sk_encode_result encoded[MAX_NODES];
     struct sk_rebuild_result rebuilt[MAX_NODES];
@@ -38,10 +39,14 @@ int job_rebuild(struct job *j);
 void job_lose(struct job *j, int node);
 void job_lose_data(struct job *j, int node);
 void job_lose_parity(struct job *j, int node);
+/* Where the claiming process finds the rank's files and parity. */
+void job_claim_paths(const struct job *j, int rank, char dir[400], char parity[400]);
+/* 1: every claimed rank's files are where they were claimed, with a parity file that is good. */
+int job_claims_intact(struct job *j);
 void job_parity_path(const struct job *j, int node, char out[400]);
 void job_data_path(const struct job *j, int node, int file, char out[400]);
-/* 1: all files of the rank are in the node, byte for byte. */
-int job_intact(struct job *j, int node, int rank);
+/* 1: all files of the rank are in dir, byte for byte. */
+int job_intact(struct job *j, const char *dir, int rank);
 int job_all_intact(struct job *j);
 /* Flip one bit; at counts from the front, or from the end when negative. */
 void job_flip(const char *path, long at);
