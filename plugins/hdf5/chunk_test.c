@@ -1,4 +1,5 @@
 #include "chunk.h"
+#include "valid.h"
 
 #include "base/io.h"
 #include "base/types.h"
@@ -78,6 +79,34 @@ static void every_damaged_byte_and_cut_is_noticed(void **state)
     free(chunk);
 }
 
+/* A box of values in a corner of a chunk, the rest filled. */
+static void padding_does_not_count(void **state)
+{
+    struct sk_array a = {SAIKAI_F32, 3, {4, 6, 7}};
+    size_t extent[SAIKAI_MAX_DIMS], n;
+    float x[4 * 6 * 7];
+    for (size_t nz = 1; nz <= 4; nz++)
+        for (size_t ny = 1; ny <= 6; ny++)
+            for (size_t nx = 1; nx <= 7; nx++) {
+                for (size_t i = 0; i < 4 * 6 * 7; i++) {
+                    size_t z = i / 42, y = i / 7 % 6, c = i % 7;
+                    x[i] = z < nz && y < ny && c < nx ? 300 + (float)(i % 5) : -9999;
+                }
+                x[0] = 299;
+                chunk_valid_box(&a, x, extent);
+                assert_int_equal(extent[0], nz);
+                assert_int_equal(extent[1], ny);
+                assert_int_equal(extent[2], nx);
+                double range = chunk_valid_range(&a, x, &n);
+                assert_int_equal(n, nz * ny * nx);
+                assert_true(range <= 5);
+            }
+    for (size_t i = 0; i < 4 * 6 * 7; i++)
+        x[i] = NAN;
+    assert_true(chunk_valid_range(&a, x, &n) == 0);
+    assert_int_equal(n, 1);
+}
+
 /* With SAIKAI_WRITE_CORPUS=DIR: the inputs that chunk_fuzz starts from. */
 static void write_corpus(void **state)
 {
@@ -108,6 +137,7 @@ int main(void)
         cmocka_unit_test(chunks_come_back_and_name_their_codec),
         cmocka_unit_test(what_a_codec_cannot_do_is_kept_raw),
         cmocka_unit_test(every_damaged_byte_and_cut_is_noticed),
+        cmocka_unit_test(padding_does_not_count),
         cmocka_unit_test(write_corpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

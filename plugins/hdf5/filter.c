@@ -4,6 +4,7 @@
 #include "chunk.h"
 #include "host.h"
 #include "saikai_hdf5.h"
+#include "valid.h"
 
 #include "base/types.h"
 #include "codec/chain.h"
@@ -198,6 +199,25 @@ static int swapped(const unsigned *v, const struct sk_array *a)
     return v[TYPE] & BIG_ENDIAN_FLAG && a->ndims > 0;
 }
 
+/* Relative bounds are of what the chunk holds of the dataset, not of its padding. *chain becomes an
+ * exact one where nothing may change. */
+static void refer_to_values(const struct sk_array *a, const void *in, struct sk_codec_options *opt,
+                            const char **chain)
+{
+    size_t all = 0, valid = 0;
+    if (opt->bound.kind != SK_BOUND_REL && opt->bound.kind != SK_BOUND_PSNR)
+        return;
+    opt->range = chunk_valid_range(a, in, &valid);
+    sk_dims_count(a->ndims, a->dims, &all);
+    if (!(opt->range > 0) || !isfinite(opt->range)) {
+        *opt = (struct sk_codec_options){0};
+        *chain = exact_chain(a->type);
+    } else if (opt->bound.kind ==
+               SK_BOUND_PSNR) { /* the mean over all must not hide the valid part's */
+        opt->bound.value += 10 * log10((double)all / (double)valid);
+    }
+}
+
 static int write_chunk(size_t n_values, const unsigned *v, size_t bytes, void *in, void **out,
                        size_t *out_bytes, struct saikai_error *err)
 {
@@ -210,6 +230,7 @@ static int write_chunk(size_t n_values, const unsigned *v, size_t bytes, void *i
         return SAIKAI_EINVAL;
     if (swapped(v, &a))
         swap_bytes(in, bytes, sk_type_size(a.type));
+    refer_to_values(&a, in, &opt, &chain);
     int rc = chunk_encode(chain, &a, in, &opt, out, out_bytes, err);
     if (rc && swapped(v, &a))
         swap_bytes(in, bytes,

@@ -42,13 +42,13 @@ h5diff "$work/plain.h5" "$work/haar.h5" /level /level || fail "haar touched inte
 h5diff -d 1.5 "$work/plain.h5" "$work/haar.h5" /T /T >/dev/null || fail "haar is far off"
 [ "$(stat -c %s "$work/haar.h5")" -lt "$(stat -c %s "$work/plain.h5")" ] || fail "haar is larger"
 
-# bounded: absolute 0.01, relative 1e-4 of at most 93, PSNR 60
+# bounded: absolute 0.01, relative 1e-4 (values span less than 88, with the edge chunks' padding 317)
 if repack 9,0,1,1,2 "$work/bounded.h5"; then
     h5diff -d 0.0100001 "$work/plain.h5" "$work/bounded.h5" || fail "bound of 0.01"
     h5diff "$work/plain.h5" "$work/bounded.h5" /level /level || fail "a bound touched integers"
     [ "$(stat -c %s "$work/bounded.h5")" -lt 60000 ] || fail "bounded file is large"
     repack 0,0,2,1,4 "$work/bounded.h5" || fail "relative bound"
-    h5diff -d 0.0093 "$work/plain.h5" "$work/bounded.h5" || fail "bound of 1e-4"
+    h5diff -d 0.0088 "$work/plain.h5" "$work/bounded.h5" || fail "bound of 1e-4"
     # values must reach a lossy codec unshuffled
     h5repack --enable-error-stack -f SHUF -f UD=397,0,5,9,0,1,1,2 "$work/plain.h5" "$work/shuffled.h5" \
         >"$work/log" 2>&1 || true

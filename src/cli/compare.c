@@ -1,6 +1,7 @@
 /* saikai compare: how far the array in B is from the one in A. */
 #include "cli/array_input.h"
 #include "cli/cli.h"
+#include "cli/compare_plot.h"
 
 #include "base/types.h"
 #include "base/units.h"
@@ -111,12 +112,14 @@ static int same_shape(const struct comparison *c, struct saikai_error *err)
     return 0;
 }
 
-static int compare(struct cli *cli, struct comparison *c, int json)
+static int compare(struct cli *cli, struct comparison *c, const char *svg, int json)
 {
     struct saikai_error err = {0};
     if (same_shape(c, &err))
         return cli_fail(cli, &err);
     sk_difference(&c->a.array, c->a.data, c->b.data, &c->d);
+    if (svg && cli_compare_plot(svg, &c->a.array, c->a.data, c->b.data, &c->d, &err))
+        return cli_fail(cli, &err);
     int code = c->bound && !sk_difference_within(&c->d, c->bound) ? CLI_FAILED : CLI_OK;
     if (json)
         return print_json(cli, c, code);
@@ -126,7 +129,7 @@ static int compare(struct cli *cli, struct comparison *c, int json)
 
 int cli_compare(struct cli *cli, int argc, char **argv)
 {
-    const char *type = NULL, *dims = NULL, *bound_text = NULL;
+    const char *type = NULL, *dims = NULL, *bound_text = NULL, *svg = NULL;
     int json = 0;
     const struct cli_option options[] = {
         {'t', "type", CLI_TEXT, &type, "TYPE", NULL,
@@ -137,6 +140,8 @@ int cli_compare(struct cli *cli, int argc, char **argv)
          "fail (exit code 1) when an error is larger: abs:X, rel:X (of max - min), psnr:DECIBELS, "
          "exact"},
         {0, "json", CLI_FLAG, &json, NULL, NULL, "print JSON"},
+        {0, "svg", CLI_TEXT, &svg, "PREFIX", NULL,
+         "plot the errors' histogram and a slice: PREFIX-histogram.svg, PREFIX-slice.svg"},
         {0},
     };
     const struct cli_spec spec = {
@@ -168,7 +173,7 @@ int cli_compare(struct cli *cli, int argc, char **argv)
         struct cli_array_hint like_a = {hint.type ? hint.type : c.a.array.type, hint.dims};
         rc = cli_array_read(argv[1], &like_a, &c.b, &err);
     }
-    rc = rc ? cli_fail(cli, &err) : compare(cli, &c, json);
+    rc = rc ? cli_fail(cli, &err) : compare(cli, &c, svg, json);
     cli_array_free(&c.a);
     cli_array_free(&c.b);
     return rc;

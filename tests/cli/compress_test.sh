@@ -48,6 +48,13 @@ refused 1 "BROKEN" "$saikai" compare --bound rel:1e-9 $f64 field.f64 h.sks
 refused 2 "keeps no bound" "$saikai" compress -c haar --bound rel:1e-3 $f64 field.f64 x.sks
 refused 1 "n=0" "$saikai" compress -c haar --parameter n=0 $f64 field.f64 x.sks
 
+# plots: whole documents, a curve and three panels
+"$saikai" compare --svg plot $f64 field.f64 h.sks >/dev/null || fail "plots"
+tail -1 plot-histogram.svg | grep -q "</svg>" || fail "no histogram"
+grep -q "B - A" plot-slice.svg || fail "no slice"
+[ "$(grep -c '<rect' plot-slice.svg)" -gt 1800 ] || fail "the slice is not drawn"
+refused 1 "nonesuch/plot" "$saikai" compare --svg nonesuch/plot $f64 field.f64 h.sks
+
 # bounds
 if has wavelet; then
     for bound in abs:0.01 rel:1e-2 rel:1e-4 psnr:70; do

@@ -419,7 +419,8 @@ static int check_header(const struct plan *p, const uint8_t *in, size_t size, ui
     memcpy(&body64, in + 8, 8);
     unsigned flags = in[1];
     if (flags & ~(unsigned)ALL_FLAGS || in[2] || in[3] || *n > SK_HAAR_MAX_N ||
-        (flags & BITS && !*n) || (flags & RAW && (flags & (BITS | NONFINITE) || *n)))
+        (flags & BITS && !*n) || (!(flags & RAW) && !p->count) ||
+        (flags & RAW && (flags & (BITS | NONFINITE) || *n)))
         return sk_fail(err, SAIKAI_EDAMAGED, "haar: the header of a piece is damaged");
     if (body64 > p->most_body || (flags & RAW && body64 != p->count * p->ts) ||
         (!(flags & GZIP) && body64 != size - HEADER))

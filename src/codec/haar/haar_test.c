@@ -341,6 +341,17 @@ static void damaged_pieces_are_refused(void **state)
     free(in);
 }
 
+/* A piece that promises bands of an array without values must not be walked through. */
+static void bands_of_an_empty_array_are_refused(void **state)
+{
+    struct sk_array a = array(SAIKAI_F64, 3, 1u << 31, 1u << 31, 0);
+    uint8_t piece[16] = {1, 0};
+    double out[1];
+    assert_int_equal(sk_codec_haar.decode(&a, piece, sizeof piece, out, NULL), SAIKAI_EDAMAGED);
+    piece[1] = 2; /* the array itself: nothing */
+    assert_int_equal(sk_codec_haar.decode(&a, piece, sizeof piece, out, NULL), 0);
+}
+
 /* With SAIKAI_WRITE_CORPUS=DIR: the inputs that haar_fuzz starts from. */
 static void write_corpus(void **state)
 {
@@ -390,6 +401,7 @@ int main(void)
         cmocka_unit_test(what_would_grow_is_kept_as_it_is),
         cmocka_unit_test(bounds_types_and_bad_parameters_are_refused),
         cmocka_unit_test(damaged_pieces_are_refused),
+        cmocka_unit_test(bands_of_an_empty_array_are_refused),
         cmocka_unit_test(write_corpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
