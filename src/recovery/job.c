@@ -6,6 +6,7 @@
 #include "recovery/family.h"
 #include "recovery/feed.h"
 #include "recovery/launcher.h"
+#include "recovery/probe.h"
 #include "recovery/process.h"
 #include "recovery/settings.h"
 #include "recovery/supervisor.h"
@@ -21,6 +22,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* How long a host may take to answer that it is there: a connection's first try, not its second. */
+static const double probe_s = 0.7;
+
 struct job {
     const struct sk_job_options *o;
     const struct sk_config *config;
@@ -32,6 +36,7 @@ struct job {
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
     struct sk_feed *feed;
     struct sk_processes *launchers;
+    struct sk_probe *probe;
     struct sk_supervisor *supervisor;
     double deadline; /* 0: none */
     int signals;
@@ -96,7 +101,13 @@ static void say(void *arg, int level, const char *line)
     sk_log(level, "%s", line);
 }
 
-static const struct sk_supervisor_ops ops = {start, abandon, send_message, say};
+static void probe(void *arg, char *answers)
+{
+    struct job *j = arg;
+    sk_probe_ask(j->probe, probe_s, answers);
+}
+
+static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say};
 
 /* ---- what comes from outside ---- */
 
@@ -214,7 +225,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);
     j->feed = sk_feed_new(STDIN_FILENO);
     j->launchers = sk_processes_new();
-    if (!*seat || !j->feed || !j->launchers)
+    j->probe = sk_probe_new(h);
+    if (!j->probe || !*seat || !j->feed || !j->launchers)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
     rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
     return rc ? rc : open_hub(j, h, err);
@@ -249,6 +261,7 @@ out:
     sk_family_kill(0, 2);
     sk_supervisor_free(j.supervisor);
     sk_processes_free(j.launchers);
+    sk_probe_free(j.probe);
     sk_hub_close(j.hub);
     sk_feed_free(j.feed);
     sk_hosts_free(&hosts);

@@ -20,6 +20,8 @@ struct sk_supervisor {
     void *arg;
     struct sk_hosts hosts;
     int *seat;
+    char *answered, *answers; /* hosts that answered when all was well; and now */
+    int probed;
     struct sk_detector *detector; /* of this incarnation */
     enum state state;
     uint32_t incarnation;
@@ -66,6 +68,12 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->seat = seat;
     s->best = -1;
     s->c.detector.n_hosts = s->hosts.n;
+    s->answered = calloc((size_t)s->hosts.n, 1);
+    s->answers = calloc((size_t)s->hosts.n, 1);
+    if (!s->answered || !s->answers) {
+        sk_supervisor_free(s);
+        return NULL;
+    }
     return s;
 }
 
@@ -76,6 +84,8 @@ void sk_supervisor_free(struct sk_supervisor *s)
     sk_detector_free(s->detector);
     sk_hosts_free(&s->hosts);
     free(s->seat);
+    free(s->answered);
+    free(s->answers);
     free(s);
 }
 
@@ -178,6 +188,18 @@ static int n_owed(const struct sk_supervisor *s, double now)
     return n;
 }
 
+/* Ask the hosts when all ranks have started: what answers then can be missed later. */
+static void probe_once(struct sk_supervisor *s)
+{
+    if (s->probed || s->hosts.n < 2 || !s->ops->probe)
+        return;
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (sk_detector_rank_runs(s->detector, r) < 0)
+            return;
+    s->probed = 1;
+    s->ops->probe(s->arg, s->answered);
+}
+
 /* 1: the fault is this host's, or all of its ranks are silent by now even if another was noticed
  * first. */
 static int is_lost(const struct sk_supervisor *s, int host, double now)
@@ -188,8 +210,10 @@ static int is_lost(const struct sk_supervisor *s, int host, double now)
             ranks++;
             silent += sk_detector_rank_silent(s->detector, r, now);
         }
-    if (s->hosts.host[host].state != SK_HOST_ACTIVE)
+    if (s->hosts.host[host].state == SK_HOST_LOST)
         return 0;
+    if (s->probed && s->answered[host] && !s->answers[host])
+        return 1;
     if (s->fault.host == host &&
         (s->fault.kind == SK_FAULT_NODE_LOST || s->fault.kind == SK_FAULT_LATE))
         return 1;
@@ -201,11 +225,22 @@ static int lose_hosts(struct sk_supervisor *s, double now)
 {
     int rc = 0, n = s->hosts.n;
     char *lost = n > 1 ? calloc((size_t)n, 1)
-                       : NULL;          /* a single host has no substitute: it is tried again */
+                       : NULL; /* a single host has no substitute: it is tried again */
+    if (lost && s->probed)
+        s->ops->probe(s->arg, s->answers);
     for (int h = 0; lost && h < n; h++) /* all of them before the ranks move */
         lost[h] = (char)is_lost(s, h, now);
     for (int h = 0; lost && h < n; h++) {
         if (!lost[h])
+            continue;
+        if (s->hosts.host[h].state == SK_HOST_SPARE) {
+            say(s, SK_LOG_WARN, "spare host %s does not answer and counts as lost",
+                s->hosts.host[h].name);
+            s->hosts.host[h].state = SK_HOST_LOST;
+        }
+    }
+    for (int h = 0; lost && h < n; h++) {
+        if (!lost[h] || s->hosts.host[h].state != SK_HOST_ACTIVE)
             continue;
         int spare = sk_hosts_lose(&s->hosts, h, s->c.detector.n_ranks, s->seat);
         if (spare >= 0)
@@ -324,6 +359,7 @@ static void tick_running(struct sk_supervisor *s, double now)
     struct sk_fault f;
     char text[256];
     struct sk_progress p = sk_detector_progress(s->detector);
+    probe_once(s);
     if (!s->resumed_said && p.restored_iteration >= 0 && s->incarnation) {
         say(s, SK_LOG_INFO, "resumed at iteration %lld", (long long)p.restored_iteration);
         s->resumed_said = 1;

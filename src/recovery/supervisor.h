@@ -34,6 +34,8 @@ struct sk_supervisor_ops {
      * nothing to flush. */
     void (*abandon)(void *arg, uint32_t incarnation, int urgent);
     void (*send)(void *arg, const struct sk_message *m);
+    /* answers[i] = 1 for each host that is there; NULL: hosts cannot be asked. */
+    void (*probe)(void *arg, char *answers);
     void (*say)(void *arg, int level, const char *line); /* level of base/log.h */
 };
 

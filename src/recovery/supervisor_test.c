@@ -24,6 +24,7 @@ struct world {
     double started_at[16];
     int seat[N];
     int silent_host; /* -1: none */
+    int mute_host;   /* does not answer probes; -1: none */
     int obeys;       /* keepers die when ordered to */
     int alive[N];
     struct sk_progress at; /* what all ranks say */
@@ -85,6 +86,13 @@ static void send_order(void *arg, const struct sk_message *m)
         w->alive[m->rank] = -1;
 }
 
+static void probe(void *arg, char *answers)
+{
+    const struct world *w = arg;
+    for (int h = 0; h < HOSTS; h++)
+        answers[h] = h != w->mute_host && h != w->silent_host;
+}
+
 static void say(void *arg, int level, const char *line)
 {
     struct world *w = arg;
@@ -92,7 +100,7 @@ static void say(void *arg, int level, const char *line)
     snprintf(w->said + n, sizeof w->said - n, "%s\n", line);
 }
 
-static const struct sk_supervisor_ops ops = {start, abandon, send_order, say};
+static const struct sk_supervisor_ops ops = {start, abandon, send_order, probe, say};
 
 static void step(struct world *w)
 {
@@ -127,7 +135,7 @@ static struct sk_supervisor_config config(void)
     };
 }
 
-static struct world *begin(const struct sk_supervisor_config *c)
+static struct world *begin_with(const struct sk_supervisor_config *c, int mute_host)
 {
     struct world *w = calloc(1, sizeof *w);
     struct sk_hosts h = {0};
@@ -141,6 +149,7 @@ static struct world *begin(const struct sk_supervisor_config *c)
     assert_int_equal(sk_hosts_place(&h, 1, N, seat, &err), 0);
     w->now = 1000;
     w->silent_host = -1;
+    w->mute_host = mute_host;
     w->obeys = 1;
     w->at = (struct sk_progress){.complete_iteration = -1, .restored_iteration = -1};
     w->s = sk_supervisor_new(c, &ops, w, &h, seat);
@@ -148,6 +157,11 @@ static struct world *begin(const struct sk_supervisor_config *c)
     sk_supervisor_start(w->s, w->now);
     run(w, 1);
     return w;
+}
+
+static struct world *begin(const struct sk_supervisor_config *c)
+{
+    return begin_with(c, -1);
 }
 
 static void finish(struct world *w)
@@ -238,6 +252,47 @@ static void a_lost_host_is_replaced_by_a_spare(void **state)
     static const int want[N] = {0, 0, 2, 2};
     assert_memory_equal(w->seat, want, sizeof want);
     assert_non_null(strstr(w->said, "h2 takes the place of h1"));
+    finish(w);
+}
+
+static void a_host_that_answers_no_more_is_replaced_whatever_was_noticed_first(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin(&c);
+    w->silent_host = 1;
+    say_exit(w, 0, SK_EXIT_CODE, 17,
+             0); /* its MPI noticed the loss of the peer before us, and the launcher, too */
+    sk_supervisor_launcher_ended(w->s, 0, 0, w->now);
+    run(w, 1);
+    assert_int_equal(w->starts, 2);
+    static const int want[N] = {0, 0, 2, 2};
+    assert_memory_equal(w->seat, want, sizeof want);
+    finish(w);
+}
+
+static void a_dead_spare_is_not_used(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin(&c);
+    w->mute_host = 2;
+    w->silent_host = 1;
+    run(w, 6);
+    assert_int_equal(w->starts, 2);
+    static const int want[N] = {0, 0, 0, 0};
+    assert_memory_equal(w->seat, want, sizeof want);
+    assert_non_null(strstr(w->said, "spare host h2 does not answer"));
+    finish(w);
+}
+
+static void hosts_that_never_answered_are_not_suspected(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin_with(&c, 1); /* a firewall */
+    say_exit(w, 0, SK_EXIT_CODE, 17, 0);
+    run(w, 1);
+    assert_int_equal(w->starts, 2);
+    static const int want[N] = {0, 0, 1, 1};
+    assert_memory_equal(w->seat, want, sizeof want);
     finish(w);
 }
 
@@ -481,6 +536,9 @@ int main(void)
         cmocka_unit_test(no_start_before_all_are_gone),
         cmocka_unit_test(ranks_that_do_not_die_hold_the_job_for_the_grace_time_only),
         cmocka_unit_test(a_lost_host_is_replaced_by_a_spare),
+        cmocka_unit_test(a_host_that_answers_no_more_is_replaced_whatever_was_noticed_first),
+        cmocka_unit_test(a_dead_spare_is_not_used),
+        cmocka_unit_test(hosts_that_never_answered_are_not_suspected),
         cmocka_unit_test(an_outage_of_three_seconds_is_not_fenced),
         cmocka_unit_test(what_comes_back_from_an_earlier_start_is_told_to_leave),
         cmocka_unit_test(a_fault_that_repeats_without_progress_ends_the_job),

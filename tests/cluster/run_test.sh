@@ -39,7 +39,7 @@ start() { # ARGUMENTS…
     pid=$!
 }
 finish() { # EXPECTED CODE
-    wait $pid
+    wait $pid 2>/dev/null
     rc=$?
     sleep 0.2
     [ $rc = "$1" ] || fail "exit code $rc, expected $1"
@@ -137,7 +137,7 @@ sigkill) # saikai run dies: nothing may outlive it, on no node
     printf 'n1\nn2\nn3\n' >"$CLUSTER_DIR/hosts"
     start -n 3 -- "$victim" seconds=60
     wait_for 'begin 0' "$out" 30
-    kill -KILL "$(pgrep -P $pid)"
+    kill -KILL "$(pgrep -x -P $pid saikai)"
     nothing_left_on n1 n2 n3
     ;;
 *)
