@@ -3,18 +3,19 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/types.h"
+#include "store/parts.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static uint64_t align_up(uint64_t v)
+uint64_t sk_container_align(uint64_t v)
 {
     return (v + SK_SKC_ALIGN - 1) / SK_SKC_ALIGN * SK_SKC_ALIGN;
 }
 
-static void describe(const struct sk_piece *p, struct sk_skc_var *v)
+void sk_container_describe(const struct sk_piece *p, struct sk_skc_var *v)
 {
     memcpy(v->name, p->name, sizeof v->name);
     v->type = (uint8_t)p->type;
@@ -43,9 +44,9 @@ int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_in
     x->var_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
         struct sk_skc_var *v = &x->vars[i];
-        describe(&p[i], v);
+        sk_container_describe(&p[i], v);
         v->first_chunk = x->chunk_count;
-        at = align_up(at);
+        at = sk_container_align(at);
         for (uint64_t left = v->raw_bytes; left;) {
             uint64_t n = left < SK_SKC_CHUNK_BYTES ? left : SK_SKC_CHUNK_BYTES;
             x->chunks[x->chunk_count++] = (struct sk_skc_chunk){at, n, n, 0};
@@ -54,7 +55,7 @@ int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_in
             left -= n;
         }
     }
-    *file_bytes = align_up(at) + sk_skc_index_bytes(x) + SK_SKC_TRAILER_BYTES;
+    *file_bytes = sk_container_align(at) + sk_skc_index_bytes(x) + SK_SKC_TRAILER_BYTES;
     *index = x;
     return 0;
 }
@@ -69,7 +70,7 @@ int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_hea
         c->hash = sk_hash64(map + c->offset, c->stored_bytes);
         end = c->offset + c->stored_bytes;
     }
-    uint64_t index_offset = align_up(end);
+    uint64_t index_offset = sk_container_align(end);
     memset(map + end, 0, index_offset - end);
     struct sk_buf b = {0};
     sk_skc_encode_index(index, &b);
@@ -159,13 +160,8 @@ static int damaged_chunk(struct sk_container *c, uint64_t i, struct saikai_error
                    c->path, (unsigned long long)i, name, (unsigned long long)c->index->chunks[i].offset);
 }
 
-int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
-                      struct saikai_error *err)
+static int read_plain(struct sk_container *c, const struct sk_skc_var *v, uint8_t *to, struct saikai_error *err)
 {
-    uint8_t *to = out;
-    if (*v->codec)
-        return sk_fail(err, SAIKAI_ENOTSUP, "%s: variable '%.60s' needs codec '%s'", c->path, v->name,
-                       v->codec);
     for (uint64_t i = v->first_chunk; i < v->first_chunk + v->chunk_count; i++) {
         const struct sk_skc_chunk *k = &c->index->chunks[i];
         if (k->stored_bytes != k->raw_bytes)
@@ -180,35 +176,117 @@ int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *
     return 0;
 }
 
-/* Every chunk through a buffer; with to_fd >= 0 also written to the same offset there. */
-static int each_chunk(struct sk_container *c, int to_fd, const char *to_path, struct saikai_error *err)
+/* The frame of a coded variable, as sk_stream_decode asks for it. */
+struct frame {
+    struct sk_container *c;
+    const struct sk_skc_chunk *chunk;
+};
+
+static int from_frame(void *arg, uint64_t at, void *data, size_t n, struct saikai_error *err)
 {
-    uint8_t *buf = NULL;
-    size_t cap = 0;
-    int rc = 0;
-    for (uint64_t i = 0; !rc && i < c->index->chunk_count; i++) {
-        const struct sk_skc_chunk *k = &c->index->chunks[i];
-        if (k->stored_bytes > cap) {
-            free(buf);
-            cap = k->stored_bytes;
-            if (!(buf = malloc(cap))) {
-                rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a chunk of %zu bytes of %s", cap, c->path);
-                break;
-            }
-        }
-        rc = sk_io_pread(c->fd, c->path, buf, k->stored_bytes, (off_t)k->offset, err);
-        if (!rc && sk_hash64(buf, k->stored_bytes) != k->hash)
-            rc = damaged_chunk(c, i, err);
-        if (!rc && to_fd >= 0)
-            rc = sk_io_pwrite(to_fd, to_path, buf, k->stored_bytes, (off_t)k->offset, err);
+    const struct frame *f = arg;
+    if (at > f->chunk->stored_bytes || n > f->chunk->stored_bytes - at)
+        return sk_fail(err, SAIKAI_EDAMAGED, "the frame ends early");
+    return sk_io_pread(f->c->fd, f->c->path, data, n, (off_t)(f->chunk->offset + at), err);
+}
+
+/* The chunk's checksum is not looked at: every byte of a frame is covered by a checksum of its own, and reading it once
+ * is what a restart waits for. */
+static int read_coded(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err)
+{
+    struct sk_array a = {.type = v->type, .ndims = v->ndims ? v->ndims : 1, .dims = {1}};
+    struct saikai_error why = {0};
+    if (!v->chunk_count && !v->raw_bytes)
+        return 0;
+    if (v->chunk_count != 1)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: variable '%.60s' is coded and has %llu chunks instead of one",
+                       c->path, v->name, (unsigned long long)v->chunk_count);
+    for (int d = 0; d < v->ndims; d++)
+        a.dims[d] = (size_t)v->dims[d];
+    struct frame f = {c, &c->index->chunks[v->first_chunk]};
+    int rc = sk_stream_decode(from_frame, &f, f.chunk->stored_bytes, &a, out, 0, v->name, &why);
+    if (!rc)
+        return 0;
+    if (rc != SAIKAI_ENOMEM && rc != SAIKAI_ENOTSUP && rc != SAIKAI_EIO)
+        rc = SAIKAI_EDAMAGED; /* a frame that is none, or of another variable */
+    if (err) {
+        *err = why;
+        err->code = rc;
+        sk_error_prefix(err, "%s", c->path);
     }
-    free(buf);
+    return rc;
+}
+
+int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
+                      struct saikai_error *err)
+{
+    return *v->codec ? read_coded(c, v, out, err) : read_plain(c, v, out, err);
+}
+
+/* A pass over chunks by parts of this size, however large a chunk is. */
+enum { part_bytes = SK_SKC_CHUNK_BYTES };
+
+struct pass {
+    uint8_t *buf;
+    struct sk_hasher *hasher;
+    int to_fd; /* >= 0: parts are also written to the same offset there */
+    const char *to_path;
+    sk_container_progress *progress;
+    void *arg;
+};
+
+static int pass_begin(struct sk_container *c, struct pass *p, struct saikai_error *err)
+{
+    p->buf = malloc(part_bytes);
+    p->hasher = sk_hasher_new();
+    return p->buf && p->hasher ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", c->path);
+}
+
+static void pass_end(struct pass *p)
+{
+    free(p->buf);
+    sk_hasher_free(p->hasher);
+}
+
+static int pass_chunk(struct sk_container *c, struct pass *p, uint64_t i, struct saikai_error *err)
+{
+    const struct sk_skc_chunk *k = &c->index->chunks[i];
+    sk_hasher_reset(p->hasher);
+    for (uint64_t at = 0, n; at < k->stored_bytes; at += n) {
+        n = k->stored_bytes - at < part_bytes ? k->stored_bytes - at : part_bytes;
+        int rc = sk_io_pread(c->fd, c->path, p->buf, n, (off_t)(k->offset + at), err);
+        if (!rc && p->to_fd >= 0)
+            rc = sk_io_pwrite(p->to_fd, p->to_path, p->buf, n, (off_t)(k->offset + at), err);
+        if (rc)
+            return rc;
+        sk_hasher_add(p->hasher, p->buf, n);
+        if (p->progress)
+            p->progress(p->arg, n);
+    }
+    return sk_hasher_value(p->hasher) == k->hash ? 0 : damaged_chunk(c, i, err);
+}
+
+static int pass_chunks(struct sk_container *c, struct pass *p, uint64_t first, uint64_t count,
+                       struct saikai_error *err)
+{
+    int rc = pass_begin(c, p, err);
+    for (uint64_t i = first; !rc && i < first + count; i++)
+        rc = pass_chunk(c, p, i, err);
+    pass_end(p);
     return rc;
 }
 
 int sk_container_verify(struct sk_container *c, struct saikai_error *err)
 {
-    return each_chunk(c, -1, NULL, err);
+    struct pass p = {.to_fd = -1};
+    return pass_chunks(c, &p, 0, c->index->chunk_count, err);
+}
+
+int sk_container_verify_var(struct sk_container *c, const struct sk_skc_var *v,
+                            sk_container_progress *progress, void *arg, struct saikai_error *err)
+{
+    struct pass p = {.to_fd = -1, .progress = progress, .arg = arg};
+    return pass_chunks(c, &p, v->first_chunk, v->chunk_count, err);
 }
 
 static int copy_frame(struct sk_container *c, int fd, const char *to_path, struct saikai_error *err)
@@ -235,7 +313,7 @@ int sk_container_copy(struct sk_container *c, const char *to_path, int sync, str
         return fd;
     int rc = sk_io_reserve(fd, to_path, (off_t)c->trailer.file_bytes, err);
     if (!rc)
-        rc = each_chunk(c, fd, to_path, err);
+        rc = pass_chunks(c, &(struct pass){.to_fd = fd, .to_path = to_path}, 0, c->index->chunk_count, err);
     if (!rc)
         rc = copy_frame(c, fd, to_path, err);
     if (!rc && sync)

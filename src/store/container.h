@@ -1,7 +1,8 @@
-/* Containers as files: laying one out, sealing it in memory, reading and verifying it. */
+/* Containers as files: laying one out and sealing it in memory, or writing one through codecs; reading and verifying. */
 #ifndef SK_STORE_CONTAINER_H
 #define SK_STORE_CONTAINER_H
 
+#include "codec/stream.h"
 #include "format/skc.h"
 
 /* One thing to be saved. */
@@ -23,6 +24,22 @@ int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_in
 int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h,
                       struct sk_skc_index *index, struct saikai_error *err);
 
+/* How a piece is to be coded. */
+struct sk_coding {
+    const char *chain;            /* as configured: "predict", "shuffle+zstd:3"; NULL or "": plain */
+    struct sk_stream_options opt; /* bound, level, threads, verify; `what` is the piece's name when NULL */
+};
+
+/* Write pieces as a container to_path, piece i through coding[i]; coding NULL: all plain. A chain that does not take the
+ * type of its piece, and an empty piece, are stored plain: *index says what became of each (codec, bound, largest error,
+ * stored bytes). A file that is there is overwritten in place, so that its blocks are used again; with sync it is on the
+ * disk afterwards. Local, blocks; memory beside the pieces: what sk_stream_encode takes for one of them. index (to be
+ * freed with sk_skc_index_free) and file_bytes may be NULL. On failure to_path is removed. Errors name the file, and the
+ * piece that could not be coded: those of sk_stream_encode and of writing. */
+int sk_container_write(const char *to_path, const struct sk_skc_header *h, const struct sk_piece *p,
+                       const struct sk_coding *coding, size_t count, int sync,
+                       struct sk_skc_index **index, uint64_t *file_bytes, struct saikai_error *err);
+
 struct sk_container {
     int fd;
     char *path;
@@ -35,11 +52,17 @@ struct sk_container {
 int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err);
 void sk_container_close(struct sk_container *c); /* NULL is accepted */
 
-/* Read variable v (of c->index) into out[v->raw_bytes], verifying each chunk. On failure out holds a mixture. */
+/* Read variable v (of c->index) into out[v->raw_bytes], verifying each chunk; a coded one is decoded piece by piece by as
+ * many threads as there are processors. On failure out holds a mixture. */
 int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
                       struct saikai_error *err);
-/* Verify every chunk without keeping the data. */
+/* Verify every chunk without keeping the data; what is coded is checked as it is stored. */
 int sk_container_verify(struct sk_container *c, struct saikai_error *err);
+/* Called with the stored bytes checked since the last call. */
+typedef void sk_container_progress(void *arg, uint64_t more_bytes);
+/* Verify the chunks of one variable. progress may be NULL. The error names file, variable and the first bad chunk. */
+int sk_container_verify_var(struct sk_container *c, const struct sk_skc_var *v,
+                            sk_container_progress *progress, void *arg, struct saikai_error *err);
 /* Copy the container to a new file to_path, verifying on the way; with sync it is on the disk afterwards. A partial copy
  * is removed on failure. */
 int sk_container_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err);
