@@ -44,7 +44,7 @@ static int plot_sweep(const struct ps_results *r, int i, int errors, const char 
                         : "Compression rate and number of bins",
         .subtitle = subtitle,
         .x = {SK_AXIS_LOG, 1, 128, "bins n", NULL},
-        .y = {SK_AXIS_LINEAR, 0, ceil(high / 5 + 0.5) * 5, "compressed size", " %"},
+        .y = {SK_AXIS_LINEAR, 0, ceil(high / 10) * 10 + 10, "compressed size", " %"},
         .series = series,
         .n_series = 2,
         .legend = errors ? 1 : 0,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FONT "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\""
-enum { LEFT = 84, RIGHT = 28, TOP = 76, BOTTOM = 64, MOST_TICKS = 64 };
+enum { LEFT = 84, RIGHT = 28, TOP = 76, BOTTOM = 64, MOST_TICKS = 256 };
 
 struct frame {
     const struct sk_chart *c;
