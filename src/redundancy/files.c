@@ -25,7 +25,7 @@ struct sk_files {
     struct file *file;
     int files, opened; /* opened: entries that own something */
     enum sk_files_mode mode;
-    int writable;
+    int writable, abandoned;
     /* SK_FILES_COPY: the file that was read last */
     int fd, fd_of;
     /* checksums: file and offset in it that come next */
@@ -51,13 +51,19 @@ static struct sk_files *stream_new(int files, struct saikai_error *err)
     return s;
 }
 
+void sk_files_abandon(struct sk_files *s)
+{
+    if (s)
+        s->abandoned = 1;
+}
+
 void sk_files_free(struct sk_files *s)
 {
     if (!s)
         return;
     for (int i = 0; s->file && i < s->files; i++) {
         struct file *f = &s->file[i];
-        if (f->map)
+        if (f->map && !s->abandoned)
             munmap(f->map, f->size_bytes);
         if (f->tmp)
             unlink(f->tmp);

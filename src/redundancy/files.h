@@ -48,6 +48,9 @@ int sk_files_check(struct sk_files *s, const struct sk_member *m, struct saikai_
 /* Created files: set their modes, sync when told, give them their names. */
 int sk_files_commit(struct sk_files *s, int sync, struct saikai_error *err);
 
+/* The group failed in the middle of transfers from or to these files: free leaves the memory
+ * mapped. NULL is accepted. */
+void sk_files_abandon(struct sk_files *s);
 /* Close; files created and not committed are removed. NULL is accepted. */
 void sk_files_free(struct sk_files *s);
 

@@ -14,7 +14,7 @@
 
 struct sk_parity_file {
     char *path, *tmp; /* tmp: being created */
-    int fd, member;
+    int fd, member, abandoned;
     uint8_t *map;
     uint64_t size_bytes, blocks, table_hash, mapped;
     uint32_t header_bytes, block;
@@ -38,11 +38,17 @@ void sk_parity_stored(struct sk_parity_file *f, uint64_t number)
     memcpy(table_of(f) + 8 * number, &hash, sizeof hash);
 }
 
+void sk_parity_abandon(struct sk_parity_file *f)
+{
+    if (f)
+        f->abandoned = 1;
+}
+
 void sk_parity_file_free(struct sk_parity_file *f)
 {
     if (!f)
         return;
-    if (f->map)
+    if (f->map && !f->abandoned)
         munmap(f->map, f->size_bytes);
     if (f->fd >= 0)
         close(f->fd);

@@ -30,6 +30,8 @@ int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parit
 /* Compare all blocks with the table and the table with the header: SAIKAI_EDAMAGED. */
 int sk_parity_check(struct sk_parity_file *f, struct saikai_error *err);
 
+/* As sk_files_abandon. */
+void sk_parity_abandon(struct sk_parity_file *f);
 /* Close; a file that was created and not committed is removed. NULL is accepted. */
 void sk_parity_file_free(struct sk_parity_file *f);
 

@@ -17,7 +17,6 @@ struct job {
     struct moved *moved;
     int moves;
     struct sk_rebuild_result result;
-    int lost_contact;
 };
 
 /* A piece that moves: one of the two ranks has source, the other target. */
@@ -106,8 +105,8 @@ static int list_moves(struct job *j, struct saikai_error *err)
     return 0;
 }
 
-/* Pieces of this rank that somebody else claims stay open for the move; those that it does not hold
- * for the group any more are closed. */
+/* What this rank has of the pieces that others claim, before files for its own claims take the
+ * place. */
 static void prepare_sources(struct job *j)
 {
     for (int i = 0; i < j->moves; i++) {
@@ -222,6 +221,16 @@ static int commit_made(struct job *j, struct saikai_error *err)
     return rc;
 }
 
+/* Transfers may be under way for ever: what they use stays. */
+static void abandon(struct job *j)
+{
+    for (int i = 0; i < j->s.groups; i++)
+        for (int m = 0; m < SK_MAX_MEMBERS; m++) {
+            sk_files_abandon(j->s.group[i].stream[m]);
+            sk_parity_abandon(j->s.group[i].file[m]);
+        }
+}
+
 static int needs_repair(const struct sk_survey_group *v)
 {
     for (int m = 0; m < v->record.code.members; m++)
@@ -247,10 +256,12 @@ static int rebuild(struct job *j, struct saikai_error *err)
         return rc;
     rc = run_moves(j, err);
     for (int i = 0; !rc && i < j->s.groups; i++)
-        if (needs_repair(&j->s.group[i]) && (rc = sk_repair_run(j->repair[i], err)))
-            j->lost_contact = 1;
-    if (rc)
+        if (needs_repair(&j->s.group[i]))
+            rc = sk_repair_run(j->repair[i], err);
+    if (rc) {
+        abandon(j);
         return rc;
+    }
     rc = sk_group_verdict(j->g, check_made(j, err), err);
     if (!rc)
         rc = sk_group_verdict(j->g, commit_made(j, err), err);

@@ -3,6 +3,9 @@
 #include "base/io.h"
 #include "redundancy/parity_file.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +34,20 @@ void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t
 
 void job_parity_path(const struct job *j, int node, char out[400])
 {
-    snprintf(out, 400, "%s/node%d/parity.skp", j->top, node);
+    snprintf(out, 400, "%s/node%d/g%llu/parity.skp", j->top, node,
+             (unsigned long long)j->generation);
 }
 
 void job_data_path(const struct job *j, int node, int file, char out[400])
 {
-    snprintf(out, 400, "%s/node%d/data/part%d.bin", j->top, node, file);
+    snprintf(out, 400, "%s/node%d/g%llu/data/part%d.bin", j->top, node,
+             (unsigned long long)j->generation, file);
+}
+
+static int job_dir(const struct job *j, int node, char out[400])
+{
+    return snprintf(out, 400, "%s/node%d/g%llu/data", j->top, node,
+                    (unsigned long long)j->generation);
 }
 
 static uint8_t *content(const struct job *j, int rank, int file, size_t *n)
@@ -54,7 +65,7 @@ static uint8_t *content(const struct job *j, int rank, int file, size_t *n)
 void job_write_node(struct job *j, int node)
 {
     char path[400];
-    snprintf(path, sizeof path, "%s/node%d/data", j->top, node);
+    job_dir(j, node, path);
     sk_io_mkdirs(path, NULL);
     for (int f = 0; f < j->files; f++) {
         size_t n;
@@ -72,6 +83,140 @@ void job_write(struct job *j)
         job_write_node(j, i);
 }
 
+/* ---- operations that fail on demand ---- */
+
+static atomic_long seen, limit;
+static atomic_int failing, broken;
+
+/* 1: this operation has to fail. */
+static int counted(void)
+{
+    if (broken || atomic_fetch_add(&seen, 1) + 1 != limit)
+        return broken;
+    if (!failing)
+        _exit(9);
+    return 1;
+}
+
+static int io_hook(const char *op, const char *path)
+{
+    return counted() ? ENOSPC : 0;
+}
+
+static int count_messages;
+
+long job_break(int io, long n, int failure)
+{
+    long was = seen;
+    seen = 0;
+    limit = n;
+    failing = failure;
+    broken = 0;
+    sk_io_hook = io ? io_hook : NULL;
+    count_messages = !io;
+    return was;
+}
+
+/* A group that breaks for all ranks at once, as a network does: nobody waits for ever for what will
+ * not come. Its collectives are made of messages for that reason. */
+struct fragile {
+    struct sk_group g;
+    struct sk_group *inner;
+};
+
+static int message(void)
+{
+    if (count_messages && counted())
+        broken = 1;
+    return broken ? SAIKAI_EMPI : 0;
+}
+
+static struct sk_group *inner(struct sk_group *g)
+{
+    return ((struct fragile *)g)->inner;
+}
+
+static int fragile_isend(struct sk_group *g, const void *data, size_t n, int to, int tag,
+                         struct sk_request **req)
+{
+    int rc = message();
+    return rc ? rc : sk_group_isend(inner(g), data, n, to, tag, req);
+}
+
+static int fragile_irecv(struct sk_group *g, void *data, size_t n, int from, int tag,
+                         struct sk_request **req)
+{
+    return broken ? SAIKAI_EMPI : sk_group_irecv(inner(g), data, n, from, tag, req);
+}
+
+static int fragile_test(struct sk_group *g, struct sk_request **req, int *done)
+{
+    return broken ? SAIKAI_EMPI : sk_group_test(inner(g), req, done);
+}
+
+static int fragile_wait(struct sk_group *g, struct sk_request **req)
+{
+    for (int done = 0, rc; !done; sched_yield())
+        if ((rc = fragile_test(g, req, &done)))
+            return rc;
+    return 0;
+}
+
+static int fragile_allgather(struct sk_group *g, const void *in, void *out, size_t n)
+{
+    enum { TAG = 32766 };
+    int rc = 0;
+    for (int i = 0; !rc && i < g->size; i++) {
+        struct sk_request *req = NULL;
+        rc = fragile_isend(g, in, n, i, TAG, &req);
+        if (!rc)
+            rc = fragile_wait(g, &req);
+    }
+    for (int i = 0; !rc && i < g->size; i++) {
+        struct sk_request *req = NULL;
+        rc = fragile_irecv(g, (char *)out + (size_t)i * n, n, i, TAG, &req);
+        if (!rc)
+            rc = fragile_wait(g, &req);
+    }
+    return rc;
+}
+
+static int fragile_bcast(struct sk_group *g, void *data, size_t n, int root)
+{
+    char *all = malloc(n * (size_t)g->size + 1);
+    int rc = fragile_allgather(g, data, all, n);
+    if (!rc)
+        memcpy(data, all + n * (size_t)root, n);
+    free(all);
+    return rc;
+}
+
+static int fragile_allreduce(struct sk_group *g, int64_t *v, int count, enum sk_op op)
+{
+    int64_t *all = calloc((size_t)(count * g->size), sizeof *all);
+    int rc = fragile_allgather(g, v, all, (size_t)count * sizeof *v);
+    for (int k = 0; !rc && k < count; k++) {
+        int64_t x = all[k];
+        for (int i = 1; i < g->size; i++) {
+            int64_t y = all[i * count + k];
+            x = op == SK_OP_SUM ? x + y : (op == SK_OP_MIN) == (y < x) ? y : x;
+        }
+        v[k] = x;
+    }
+    free(all);
+    return rc;
+}
+
+static const struct sk_group_ops fragile_ops = {
+    .bcast = fragile_bcast,
+    .allreduce = fragile_allreduce,
+    .allgather = fragile_allgather,
+    .isend = fragile_isend,
+    .irecv = fragile_irecv,
+    .test = fragile_test,
+    .wait = fragile_wait,
+};
+
 /* As a program does it that codes between its iterations. */
 static int encode_slices(struct sk_group *g, struct job *j, const struct sk_encode_params *p)
 {
@@ -85,10 +230,15 @@ static int encode_slices(struct sk_group *g, struct job *j, const struct sk_enco
     return rc;
 }
 
-static int encode_rank(struct sk_group *g, void *arg)
+static int encode_rank(struct sk_group *plain, void *arg)
 {
     struct job *j = arg;
-    char parity[400], path[MAX_FILES][400];
+    struct fragile fragile = {{&fragile_ops, plain->rank, plain->size}, plain};
+    struct sk_group *g = j->fragile ? &fragile.g : plain;
+    char parity[400], old[400], path[MAX_FILES][400];
+    struct job before = *j;
+    before.generation = j->recycle;
+    job_parity_path(&before, g->rank, old);
     const char *list[MAX_FILES], *host[] = {"alpha", "beta", "gamma"};
     for (int f = 0; f < j->files; f++) {
         job_data_path(j, g->rank, f, path[f]);
@@ -105,6 +255,7 @@ static int encode_rank(struct sk_group *g, void *arg)
                                  .path = list,
                                  .mode = j->mode,
                                  .parity_path = parity,
+                                 .recycle_path = j->recycle ? old : NULL,
                                  .no_sync = 1};
     j->rc[g->rank] = j->step ? encode_slices(g, j, &p)
                              : sk_encode(g, &p, &j->encoded[g->rank], &j->err[g->rank]);
@@ -131,21 +282,25 @@ void job_claim_paths(const struct job *j, int rank, char dir[400], char parity[4
 {
     int node = j->node_of[j->claimed_by[rank]];
     if (node == rank) {
-        snprintf(dir, 400, "%s/node%d/data", j->top, node);
+        job_dir(j, node, dir);
         job_parity_path(j, node, parity);
     } else {
-        snprintf(dir, 400, "%s/node%d/of-rank%d/data", j->top, node, rank);
-        snprintf(parity, 400, "%s/node%d/of-rank%d/parity.skp", j->top, node, rank);
+        snprintf(dir, 400, "%s/node%d/g%llu/of-rank%d/data", j->top, node,
+                 (unsigned long long)j->generation, rank);
+        snprintf(parity, 400, "%s/node%d/g%llu/of-rank%d/parity.skp", j->top, node,
+                 (unsigned long long)j->generation, rank);
     }
 }
 
-static int rebuild_rank(struct sk_group *g, void *arg)
+static int rebuild_rank(struct sk_group *plain, void *arg)
 {
     struct job *j = arg;
+    struct fragile fragile = {{&fragile_ops, plain->rank, plain->size}, plain};
+    struct sk_group *g = j->fragile ? &fragile.g : plain;
     char parity[400], dir[400], claim_dir[MAX_NODES][400], claim_parity[MAX_NODES][400];
     int node = j->node_of[g->rank], claims = 0;
     job_parity_path(j, node, parity);
-    snprintf(dir, sizeof dir, "%s/node%d/data", j->top, node);
+    job_dir(j, node, dir);
     struct sk_holding holding = {parity, dir, SK_RANK_UNKNOWN};
     struct sk_claim claim[MAX_NODES];
     for (int r = 0; r < j->nodes; r++) {
@@ -186,7 +341,7 @@ void job_lose(struct job *j, int node)
 void job_lose_data(struct job *j, int node)
 {
     char path[400];
-    snprintf(path, sizeof path, "%s/node%d/data", j->top, node);
+    job_dir(j, node, path);
     sk_io_rmtree(path, NULL);
 }
 
@@ -219,7 +374,7 @@ int job_all_intact(struct job *j)
     char dir[400];
     int data_nodes = j->nodes - (j->coding.placement == SK_DEDICATED ? j->coding.parity : 0);
     for (int i = 0; i < data_nodes; i++)
-        if (snprintf(dir, sizeof dir, "%s/node%d/data", j->top, i) && !job_intact(j, dir, i))
+        if (job_dir(j, i, dir) && !job_intact(j, dir, i))
             return 0;
     return 1;
 }

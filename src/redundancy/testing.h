@@ -7,7 +7,8 @@
 
 enum { MAX_NODES = 40, MAX_FILES = 4 };
 
-/* Node i keeps its files in node<i>/data and its parity in node<i>/parity.skp. */
+/* Of generation g, node i keeps its files in node<i>/g<g>/data and its parity in
+ * node<i>/g<g>/parity.skp. */
 struct job {
     char top[200];
     int nodes, files;
@@ -19,7 +20,9 @@ struct job {
      * that claims rank r (-1: none); it gets the files of a rank that was elsewhere in a directory
      * of their own */
     int processes, node_of[MAX_NODES], claimed_by[MAX_NODES];
-    uint64_t step; /* encode in slices of so many stripes, 0: at once */
+    uint64_t recycle; /* generation whose parity file an encode may use up, 0: none */
+    int fragile;      /* 1: ranks speak through a group that job_break can break */
+    uint64_t step;    /* encode in slices of so many stripes, 0: at once */
     const char *form;
     /* results */
     struct sk_encode_result encoded[MAX_NODES];
@@ -51,5 +54,11 @@ int job_all_intact(struct job *j);
 /* Flip one bit; at counts from the front, or from the end when negative. */
 void job_flip(const char *path, long at);
 void job_remove(struct job *j);
+
+/* The n-th operation from now, input and output (io 1) or messages of a fragile job (io 0): the
+ * whole process ends at it with code 9 (failure 0), or it fails and, if it is a message, all later
+ * ones too. n 0: nothing happens, but operations are counted. Returns how many there were since the
+ * last call. */
+long job_break(int io, long n, int failure);
 
 #endif

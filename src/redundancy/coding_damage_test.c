@@ -128,6 +128,7 @@ static void test_wrong_parity_file(void **state)
     j.generation = 8;
     job_write(&j);
     assert_int_equal(job_encode(&j), 0);
+    job_parity_path(&j, 0, a);
     assert_int_equal(rename(old, a), 0);
     assert_int_equal(job_rebuild(&j), 0);
     assert_int_equal(j.rebuilt[0].lost_parity, 1);
