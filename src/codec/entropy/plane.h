@@ -53,6 +53,8 @@ void sk_plane_writer_free(struct sk_plane_writer *w);
  * places. */
 void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,
                     uint8_t *level);
+/* About how many bits finish would write, tables left out. */
+double sk_plane_writer_bits(const struct sk_plane_writer *w);
 /* Append tables and codes to out. SAIKAI_ENOMEM. */
 int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct saikai_error *err);
 

@@ -198,6 +198,21 @@ static double entropy_cost(const uint32_t *counts)
     return n ? bits + (double)n * log2((double)n) + sk_rans_model_cost(counts) : 0;
 }
 
+double sk_plane_writer_bits(const struct sk_plane_writer *w)
+{
+    enum { TOGETHER = 4 };
+    double bits = (double)w->raw.len * 8;
+    for (unsigned k = 0; k < CONTEXTS; k += TOGETHER) {
+        uint32_t counts[SK_TOKENS] = {0};
+        for (unsigned j = k; j < k + TOGETHER && j < CONTEXTS; j++)
+            for (int t = 0; t < SK_TOKENS; t++)
+                counts[t] += w->counts[j][t];
+        double cost = entropy_cost(counts);
+        bits += cost > 0 ? cost - sk_rans_model_cost(counts) : 0;
+    }
+    return bits;
+}
+
 struct cluster {
     unsigned first, last; /* contexts */
     double cost, with_next;

@@ -100,7 +100,7 @@ void lift_free(struct lift *l)
     l->exception = NULL;
 }
 
-static double step_for(double bound, size_t element_size, int lowest, int highest)
+double lift_step(double bound, size_t element_size, int lowest, int highest)
 {
     double half = bound;
     int digits = element_size == sizeof(float) ? 24 : 53;
@@ -120,7 +120,7 @@ void lift_set_bounds(struct lift *l, double bound, double alpha, double beta, in
     for (int i = 0; i < l->n_levels; i++) {
         struct lift_level *v = &l->level[i];
         v->bound = bound / f;
-        v->step = step_for(v->bound, l->element_size, lowest, highest);
+        v->step = lift_step(v->bound, l->element_size, lowest, highest);
         f = f * alpha < beta ? f * alpha : beta;
     }
 }
@@ -228,79 +228,21 @@ void lift_weights(const struct lift *l, const struct lift_filter *f, double w[LI
         w[g] /= f->group[g].n;
 }
 
-/* Solve the symmetric positive system a x = b of size n by Cholesky's method; -1 when it is not
- * positive. */
-static int solve(int n, double a[LIFT_GROUPS + 2][LIFT_GROUPS + 2], const double *b, double *x)
-{
-    double c[LIFT_GROUPS + 2][LIFT_GROUPS + 2];
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double s = a[i][j];
-            for (int k = 0; k < j; k++)
-                s -= c[i][k] * c[j][k];
-            if (i == j) {
-                if (!(s > 0))
-                    return -1;
-                c[i][i] = sqrt(s);
-            } else {
-                c[i][j] = s / c[j][j];
-            }
-        }
-    for (int i = 0; i < n; i++) {
-        double s = b[i];
-        for (int k = 0; k < i; k++)
-            s -= c[i][k] * x[k];
-        x[i] = s / c[i][i];
-    }
-    for (int i = n; i-- > 0;) {
-        double s = x[i];
-        for (int k = i + 1; k < n; k++)
-            s -= c[k][i] * x[k];
-        x[i] = s / c[i][i];
-    }
-    return 0;
-}
-
-/* Residual energy of weights x under the normal equations. */
-static double energy(int n, double a[LIFT_GROUPS + 2][LIFT_GROUPS + 2], const double *x)
-{
-    double s = a[n][n];
-    for (int i = 0; i < n; i++) {
-        s -= 2 * x[i] * a[i][n];
-        for (int j = 0; j < n; j++)
-            s += x[i] * x[j] * a[i][j];
-    }
-    return s > 0 ? s : 0;
-}
-
 void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
-              double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2], size_t points, size_t sample)
+              fit_gram gram, size_t points, size_t sample)
 {
     int n = f->n; /* unknowns: groups 1 .. n - 1 and the mean; column n is the right-hand side */
-    double standard[LIFT_GROUPS + 1], prior[LIFT_GROUPS + 1], b[LIFT_GROUPS + 1],
-        x[LIFT_GROUPS + 1];
-    double a[LIFT_GROUPS + 2][LIFT_GROUPS + 2], ridge = 0;
+    double standard[LIFT_GROUPS + 1], *prior = standard + 1, x[LIFT_GROUPS + 1];
     standard_weights(f, standard);
-    for (int i = 0; i < n; i++) {
-        prior[i] = standard[i + 1];
-        ridge += gram[i][i] * 1e-9;
-    }
-    memcpy(a, gram, sizeof a);
-    for (int i = 0; i < n; i++) {
-        b[i] = gram[i][n] + ridge * prior[i];
-        a[i][i] += ridge + 1e-300;
-    }
-    if (!sample || solve(n, a, b, x))
+    if (!sample || fit_solve(n, gram, prior, x))
         return;
     double unit = 1.0 / (double)(1 << l->weight_bits);
     for (int i = 0; i < n; i++) {
-        if (!(fabs(x[i]) < 15))
-            return;
         f->stored[i + 1] = (int32_t)lrint(x[i] / unit);
         x[i] = f->stored[i + 1] * unit;
     }
     double noise = v->bound * v->bound / 3 * (double)sample;
-    double gain = log2((energy(n, gram, prior) + noise) / (energy(n, gram, x) + noise));
+    double gain = log2((fit_energy(n, gram, prior) + noise) / (fit_energy(n, gram, x) + noise));
     f->fitted = 0.5 * (double)points * gain > 16.0 * n;
 }
 

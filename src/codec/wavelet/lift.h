@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "codec/entropy/plane.h"
+#include "codec/wavelet/fit.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -92,6 +93,7 @@ void lift_free(struct lift *l);
  * `bound` apart lies a whole number of units in the last place. */
 void lift_set_bounds(struct lift *l, double bound, double alpha, double beta, int lowest,
                      int highest);
+double lift_step(double bound, size_t element_size, int lowest, int highest);
 /* Points of class c along axis a. */
 size_t lift_points(const struct lift_level *v, unsigned c, int a);
 /* Classes in the order in which they are coded: the i-th, 0 past the last. */
@@ -103,11 +105,10 @@ void lift_weights(const struct lift *l, const struct lift_filter *f,
 /* Groups of class c and the weights of Deslauriers and Dubuc. */
 void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
                       struct lift_filter *f);
-/* Fit weights to normal equations of n_unknowns: gram (row-major, LIFT_GROUPS + 2 wide), all
- * symmetric, right-hand side and energy in column n. Changes the filter when that pays. points: of
- * the class; sample: behind the equations. */
+/* Fit weights to normal equations of f->n unknowns: the groups but the first, and the mean. Changes
+ * the filter when that pays. points: of the class; sample: behind the equations. */
 void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
-              double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2], size_t points, size_t sample);
+              fit_gram gram, size_t points, size_t sample);
 /* The geometry of class c for the entropy coder. */
 void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p);
 void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index);

@@ -291,23 +291,9 @@ static void run_class(struct lift *l, const struct lift_level *v, unsigned c, in
 
 /* ---- fitting ---- */
 
-static double dot(const double *a, const double *b, size_t n)
-{
-    double s[8] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; k++)
-            s[k] += a[i + k] * b[i + k];
-    for (; i < n; i++)
-        sum += a[i] * b[i];
-    for (int k = 0; k < 8; k++)
-        sum += s[k];
-    return sum;
-}
-
 /* Add points of one row to the normal equations; returns how many. */
 static size_t fit_row(const struct lift *l, const struct lift_level *v, unsigned c, size_t at,
-                      size_t n, int masked, double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2])
+                      size_t n, int masked, fit_gram gram)
 {
     const struct lift_filter *f = &v->filter[c];
     double z[LIFT_GROUPS + 2][LIFT_CHUNK], first[LIFT_CHUNK];
@@ -336,13 +322,13 @@ static size_t fit_row(const struct lift *l, const struct lift_level *v, unsigned
             }
     for (int g = 0; g <= f->n; g++)
         for (int h = 0; h <= g; h++)
-            gram[g][h] += dot(z[g], z[h], n);
+            gram[g][h] += fit_dot(z[g], z[h], n);
     return used;
 }
 
 static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int masked)
 {
-    double gram[LIFT_GROUPS + 2][LIFT_GROUPS + 2] = {{0}};
+    fit_gram gram = {{0}};
     struct lift_filter *f = &v->filter[c];
     size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
     size_t rows = l->shape.nb * nz * ny, points = rows * nx, sample = 0;

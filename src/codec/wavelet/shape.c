@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "codec/wavelet/special.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,38 +17,204 @@ static const char *parameter(const char *text, const char *key)
     return NULL;
 }
 
-void shape_choose(struct shape *s, const struct sk_array *a, const void *in, const char *text)
+/* ---- looking at a sample ---- */
+
+enum { PROBES = 512 };
+
+struct probe {
+    const void *in;
+    size_t n, size;
+    const struct special *special;
+    double bound;
+};
+
+static int usable(const struct probe *p, size_t i, double *x)
 {
-    memset(s, 0, sizeof *s);
-    size_t dims[SAIKAI_MAX_DIMS];
-    int n = a->ndims;
-    memcpy(dims, a->dims, sizeof dims);
-    const char *fold = parameter(text, "fold"), *active = parameter(text, "active");
-    if (fold) {
-        char copy[128];
-        size_t k = strcspn(fold, ",");
-        if (k < sizeof copy) {
-            memcpy(copy, fold, k);
-            copy[k] = 0;
-            size_t other[SAIKAI_MAX_DIMS], c1, c2;
-            int m = sk_dims_parse(copy, other);
-            if (m > 0 && !sk_dims_count(m, other, &c1) && !sk_dims_count(n, dims, &c2) &&
-                c1 == c2) {
-                n = m;
-                memcpy(dims, other, sizeof dims);
-            }
+    if (p->size == sizeof(float)) {
+        float f;
+        uint32_t bits;
+        memcpy(&f, (const float *)p->in + i, sizeof f);
+        memcpy(&bits, &f, sizeof bits);
+        *x = f;
+        return isfinite(f) && !(p->special->has_fill && bits == p->special->fill);
+    }
+    uint64_t bits;
+    memcpy(x, (const double *)p->in + i, sizeof *x);
+    memcpy(&bits, x, sizeof bits);
+    return isfinite(*x) && !(p->special->has_fill && bits == p->special->fill);
+}
+
+/* Bits that a value costs beyond the first when it is predicted from its neighbours at `lag`
+ * elements on both sides, along a dimension of `count` points of this stride: the mean of log2(1 +
+ * |residual| / bound). */
+static double bits_along(const struct probe *p, size_t stride, size_t count, size_t lag, int probes)
+{
+    double bits = 0;
+    int used = 0;
+    uint64_t random = 0x9e3779b97f4a7c15u;
+    for (int k = 0; k < probes; k++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t i = (size_t)(((double)k + (double)(random >> 40) * 0x1p-24) * (double)p->n / probes);
+        size_t at = i / stride % count;
+        double x, a, b;
+        if (at < lag || at + lag >= count || !usable(p, i, &x) ||
+            !usable(p, i - lag * stride, &a) || !usable(p, i + lag * stride, &b))
+            continue;
+        bits += log2(1 + fabs(x - 0.5 * a - 0.5 * b) / p->bound);
+        used++;
+    }
+    return used * 8 > probes ? bits / used : -1;
+}
+
+/* Replace dimension d of the shape by two when the points that a divisor of it apart are like
+ * neighbours: a grid that was flattened. Returns whether it did. */
+static int unfold(struct shape *s, int d, size_t stride, const struct probe *p)
+{
+    size_t n = s->dims[d], best = 0;
+    if (n < 36 || s->n_dims >= SHAPE_DIMS)
+        return 0;
+    double beside = bits_along(p, stride, n, 1, PROBES), least = beside;
+    for (size_t b = 4; b <= n / 4; b++) {
+        if (n % b)
+            continue;
+        double apart = bits_along(p, stride, n, b, PROBES / 4);
+        if (apart < 0 || apart > least)
+            continue;
+        apart = bits_along(p, stride, n, b, PROBES);
+        double between = bits_along(p, stride, n, b / 2, PROBES);
+        if (apart >= 0 && apart < 0.97 * least && apart + 0.25 < between) {
+            least = apart;
+            best = b;
         }
     }
+    if (!best)
+        return 0;
+    memmove(&s->dims[d + 2], &s->dims[d + 1], (size_t)(s->n_dims - d - 1) * sizeof *s->dims);
+    s->dims[d] = n / best;
+    s->dims[d + 1] = best;
+    s->n_dims++;
+    return 1;
+}
+
+static void unfold_all(struct shape *s, const struct probe *p)
+{
+    size_t stride = 1;
+    for (int d = s->n_dims; d-- > 0;) {
+        while (unfold(s, d, stride, p))
+            stride *= s->dims[d + 1];
+        stride *= s->dims[d];
+    }
+}
+
+/* For ordering: dimensions too short to predict along come last. */
+static double worth(double bits)
+{
+    return bits < 0 ? 1e300 : bits;
+}
+
+/* The three dimensions along which the values are predicted best are the axes, in their order. When
+ * one of them is far worse than the best, it is in doubt whether to predict along it. */
+static void choose_axes(struct shape *s, const struct probe *p, const char *text)
+{
+    double bits[SHAPE_DIMS], least = -1;
+    size_t stride = 1;
+    for (int d = s->n_dims; d-- > 0;) {
+        bits[d] = s->dims[d] >= 5 ? bits_along(p, stride, s->dims[d], 1, PROBES) : -1;
+        if (bits[d] >= 0 && (least < 0 || bits[d] < least))
+            least = bits[d];
+        stride *= s->dims[d];
+    }
+    int rank[SHAPE_DIMS];
+    for (int d = 0; d < s->n_dims; d++) {
+        rank[d] = 0;
+        for (int o = 0; o < s->n_dims; o++)
+            rank[d] +=
+                worth(bits[o]) < worth(bits[d]) || (worth(bits[o]) == worth(bits[d]) && o > d);
+    }
+    int taken = 0;
+    for (int d = s->n_dims; d-- > 0;)
+        if (s->n_dims <= LIFT_AXES || rank[d] < LIFT_AXES)
+            s->axis[LIFT_AXES - 1 - taken++] = d;
+    while (taken < LIFT_AXES)
+        s->axis[LIFT_AXES - 1 - taken++] = -1;
+    double most = -1;
+    for (int a = 0; a < LIFT_AXES; a++) {
+        int d = s->axis[a];
+        if (d < 0 || bits[d] < 0)
+            continue;
+        s->active |= 1u << a;
+        if (bits[d] > most) {
+            most = bits[d];
+            s->doubtful = 1u << a;
+        }
+    }
+    if (most < 1.5 * least + 0.01 || s->active == s->doubtful)
+        s->doubtful = 0;
+    const char *active = parameter(text, "active");
+    if (active) {
+        s->active = (unsigned)strtoul(active, NULL, 10) & 7;
+        s->doubtful = 0;
+    }
+}
+
+void shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
+                  size_t *b_offset)
+{
+    *out = *whole;
+    out->nb = (size_t)boxes;
+    out->b_offset = b_offset;
+    for (;;) {
+        int longest = 0;
+        for (int a = 1; a < LIFT_AXES; a++)
+            if (out->n[a] > out->n[longest])
+                longest = a;
+        if (out->n[0] * out->n[1] * out->n[2] <= most || out->n[longest] < 2)
+            break;
+        out->n[longest] = (out->n[longest] * 4 + 4) / 5;
+        if (out->n[longest] == 4)
+            break;
+    }
+    for (int k = 0; k < boxes; k++) {
+        b_offset[k] = whole->b_offset[(2 * (size_t)k + 1) * whole->nb / (2 * (size_t)boxes)];
+        for (int a = 0; a < LIFT_AXES; a++) {
+            /* each axis at another fraction of its room */
+            size_t room = whole->n[a] - out->n[a], part = (size_t)(3 * k + 2 * a + 1) % 7;
+            b_offset[k] += room * part / 6 * whole->stride[a];
+        }
+    }
+}
+
+/* "fold=AxBxC" in place of the array's own dimensions, when the product is the same. */
+static int fold_given(const char *text, size_t n, size_t dims[SAIKAI_MAX_DIMS])
+{
+    const char *fold = parameter(text, "fold");
+    char copy[128];
+    size_t k = fold ? strcspn(fold, ",") : 0, product;
+    if (!k || k >= sizeof copy)
+        return 0;
+    memcpy(copy, fold, k);
+    copy[k] = 0;
+    int m = sk_dims_parse(copy, dims);
+    return m > 0 && !sk_dims_count(m, dims, &product) && product == n ? m : 0;
+}
+
+void shape_choose(struct shape *s, const struct sk_array *a, const void *in,
+                  const struct special *special, double bound, const char *text)
+{
+    size_t dims[SAIKAI_MAX_DIMS], count = 1;
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < a->ndims; i++)
+        count *= a->dims[i];
+    int given = fold_given(text, count, dims), n = given ? given : a->ndims;
     for (int i = 0; i < n; i++)
-        if (dims[i] != 1)
-            s->dims[s->n_dims++] = dims[i];
+        if ((given ? dims : a->dims)[i] != 1)
+            s->dims[s->n_dims++] = (given ? dims : a->dims)[i];
     if (!s->n_dims)
         s->dims[s->n_dims++] = 1;
-    for (int k = 0; k < LIFT_AXES; k++)
-        s->axis[LIFT_AXES - 1 - k] = s->n_dims - 1 - k >= 0 ? s->n_dims - 1 - k : -1;
-    s->active = 7;
-    if (active)
-        s->active = (unsigned)strtoul(active, NULL, 10) & 7;
+    struct probe p = {in, count, sk_type_size(a->type), special, bound};
+    if (!given)
+        unfold_all(s, &p);
+    choose_axes(s, &p, text);
 }
 
 void shape_put(const struct shape *s, struct sk_buf *out)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "codec/codec.h"
 #include "codec/wavelet/lift.h"
+#include "codec/wavelet/special.h"
 
 enum { SHAPE_DIMS = 12 };
 
@@ -16,15 +17,23 @@ struct shape {
                                 as the array's */
     int axis[LIFT_AXES];     /* dimension that is axis a, -1: none (one point) */
     unsigned active;
+    unsigned doubtful; /* not stored: an axis that may be better left out of `active`; 0: none */
 };
 
-/* Choose for this array. text: the codec's parameter or NULL. */
-void shape_choose(struct shape *s, const struct sk_array *a, const void *in, const char *text);
+/* Choose for this array and absolute bound, by looking at a sample of the values (masked ones left
+ * out). text: the codec's parameter or NULL. */
+void shape_choose(struct shape *s, const struct sk_array *a, const void *in,
+                  const struct special *special, double bound, const char *text);
 void shape_put(const struct shape *s, struct sk_buf *out);
 /* -1 when it does not describe an array of n elements. */
 int shape_get(struct shape *s, size_t n, struct sk_rd *in);
 /* Make the geometry; b_offset is allocated and owned by the caller. SAIKAI_ENOMEM. */
 int shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offset,
                struct saikai_error *err);
+
+/* A few boxes of at most about `most` points each, out of the whole. b_offset[boxes] is the
+ * caller's. */
+void shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
+                  size_t *b_offset);
 
 #endif

@@ -1,0 +1,139 @@
+#include "codec/wavelet/piece.h"
+
+#include "codec/wavelet/exact.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int damaged(struct saikai_error *err, const char *what)
+{
+    return sk_fail(err, SAIKAI_EDAMAGED, "%s of a wavelet piece is damaged", what);
+}
+
+static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint64_t fill)
+{
+    for (size_t i = 0; i < n; i++)
+        if (mask[i])
+            memcpy((uint8_t *)out + i * size, &fill, size);
+}
+
+void piece_free(struct piece *p)
+{
+    lift_free(&p->lift);
+    causal_free(&p->causal);
+    free(p->b_offset);
+    free(p->mask);
+    p->b_offset = NULL;
+    p->mask = NULL;
+}
+
+static int read_header(struct piece *j, unsigned flags, double *mean, struct sk_rd *in)
+{
+    if (flags > (PIECE_HAS_MASK | PIECE_HAS_FILL | PIECE_IS_CAUSAL) ||
+        shape_get(&j->shape, j->n, in))
+        return -1;
+    j->plan.causal = (flags & PIECE_IS_CAUSAL) != 0;
+    j->bound = sk_rd_f64(in);
+    j->lowest = (int16_t)sk_rd_u16(in);
+    j->highest = (int16_t)sk_rd_u16(in);
+    *mean = sk_rd_f64(in);
+    j->plan.alpha = j->plan.causal ? 1 : sk_rd_u8(in) / 32.0;
+    j->plan.beta = j->plan.causal ? 1 : sk_rd_u8(in) / 8.0;
+    return in->bad || !(j->bound > 0) || !isfinite(j->bound) || !isfinite(*mean) ||
+                   j->plan.alpha <= 0 || j->plan.beta <= 0 || j->lowest < -1200 || j->highest > 1200
+               ? -1
+               : 0;
+}
+
+static int read_mask(struct piece *j, uint64_t *fill, struct sk_rd *in, struct saikai_error *err)
+{
+    *fill = sk_rd_u64(in);
+    size_t m = special_get_number(in);
+    const void *p = sk_rd_bytes(in, m);
+    if (!p)
+        return damaged(err, "the mask");
+    j->mask = malloc(j->n);
+    if (!j->mask)
+        return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    return special_get_mask(&j->lift_shape, p, m, j->mask, err);
+}
+
+/* Pass over exact values, which are put in place last. */
+static void skip_exact(const struct piece *j, struct sk_rd *in)
+{
+    uint64_t n = special_get_number(in);
+    for (uint64_t i = 0; i < n && !in->bad; i++) {
+        special_get_number(in);
+        sk_rd_bytes(in, j->size);
+    }
+}
+
+static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
+                   struct sk_plane_reader *codes, struct saikai_error *err)
+{
+    int masked = j->mask != NULL, rc;
+    if (j->plan.causal) {
+        if ((rc = causal_init(&j->causal, &j->lift_shape, j->size, masked, err)))
+            return rc;
+        j->causal.base = mean;
+        j->causal.step = lift_step(j->bound, j->size, j->lowest, j->highest);
+        return causal_decode(&j->causal, out, j->mask, head, codes, err);
+    }
+    if ((rc = lift_init(&j->lift, &j->lift_shape, j->size, masked, err)))
+        return rc;
+    lift_set_bounds(&j->lift, j->bound, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
+    j->lift.mean = mean;
+    j->lift.weight_bits = PIECE_WEIGHT_BITS;
+    return j->size == sizeof(float) ? lift_decode_f32(&j->lift, out, j->mask, head, codes, err)
+                                    : lift_decode_f64(&j->lift, out, j->mask, head, codes, err);
+}
+
+static int read_predicted(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
+{
+    unsigned flags = sk_rd_u8(in);
+    double mean;
+    uint64_t fill = 0;
+    if (read_header(j, flags, &mean, in))
+        return damaged(err, "the header");
+    int rc = shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
+    if (!rc && flags & PIECE_HAS_MASK)
+        rc = read_mask(j, &fill, in, err);
+    if (rc)
+        return rc;
+    struct sk_rd exact = *in;
+    skip_exact(j, in);
+    size_t head_size = special_get_number(in);
+    const void *p = sk_rd_bytes(in, head_size);
+    if (!p)
+        return damaged(err, "the header");
+    struct sk_rd head = sk_rd_init(p, head_size);
+    struct sk_plane_reader *codes = NULL;
+    if ((rc = sk_plane_reader_new(&codes, in->p, sk_rd_left(in), err)))
+        return rc;
+    rc = restore(j, mean, out, &head, codes, err);
+    if (!rc)
+        rc = sk_plane_reader_finish(codes, err);
+    sk_plane_reader_free(codes);
+    if (!rc && flags & PIECE_HAS_FILL && j->mask)
+        put_fill(out, j->mask, j->n, j->size, fill);
+    return rc ? rc : special_get_exact(&exact, out, j->n, j->size, err);
+}
+
+int piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
+{
+    unsigned form = sk_rd_u8(in);
+    size_t left = sk_rd_left(in);
+    if (form == PIECE_EMPTY && !in->bad && !j->n && !left)
+        return 0;
+    if (form == PIECE_CONSTANT && j->n && left == j->size) {
+        for (size_t i = 0; i < j->n; i++)
+            memcpy((uint8_t *)out + i * j->size, in->p, j->size);
+        return 0;
+    }
+    if (form == PIECE_EXACT && j->n)
+        return exact_get(in->p, left, out, j->n, j->size, err);
+    if (form == PIECE_PREDICTED && j->n)
+        return read_predicted(j, in, out, err);
+    return damaged(err, "the form");
+}

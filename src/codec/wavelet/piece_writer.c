@@ -1,0 +1,230 @@
+#include "codec/wavelet/piece.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_place(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+double piece_parameter(const struct piece *p, const char *key, double standard)
+{
+    const char *text = p->opt->parameter, *at = text ? strstr(text, key) : NULL;
+    return at ? strtod(at + strlen(key), NULL) : standard;
+}
+
+static int out_of_memory(struct saikai_error *err)
+{
+    return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+}
+
+/* Exponents that a sample of the values has, without the rarest. */
+static void find_exponents(struct piece *j)
+{
+    enum { SAMPLE = 512, BIAS = 1100 };
+    uint16_t seen[2 * BIAS] = {0};
+    size_t count = j->n < SAMPLE ? j->n : SAMPLE;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = (size_t)(((double)k + 0.5) * (double)j->n / (double)count);
+        double x =
+            j->size == sizeof(float) ? ((const float *)j->in)[i] : ((const double *)j->in)[i];
+        int e = 0;
+        if (isfinite(x) && x != 0 && !(j->mask && j->mask[i])) {
+            frexp(x, &e);
+            seen[e + BIAS]++;
+        }
+    }
+    j->lowest = 1;
+    j->highest = 0;
+    for (int e = -BIAS; e < BIAS; e++)
+        if (seen[e + BIAS] > count / 128) {
+            j->lowest = j->lowest > j->highest ? e : j->lowest;
+            j->highest = e;
+        }
+}
+
+/* Is element i masked, but not the fill value? */
+static int is_stranger(const struct piece *j, size_t i)
+{
+    uint64_t bits = 0;
+    if (!j->mask || !j->mask[i])
+        return 0;
+    memcpy(&bits, (const uint8_t *)j->in + i * j->size, j->size);
+    return !j->special.has_fill || bits != j->special.fill;
+}
+
+/* Exceptions of the transform, and masked values that are not the fill value. */
+static int put_exact(const struct piece *j, struct sk_buf *out)
+{
+    const size_t *found = j->plan.causal ? j->causal.exception : j->lift.exception;
+    size_t n = j->plan.causal ? j->causal.n_exceptions : j->lift.n_exceptions, all = n;
+    for (size_t i = 0; j->mask && i < j->n; i++)
+        all += (size_t)is_stranger(j, i);
+    size_t *list = malloc((all + 1) * sizeof *list);
+    if (!list)
+        return -1;
+    if (n)
+        memcpy(list, found, n * sizeof *list);
+    for (size_t i = 0; n < all && i < j->n; i++)
+        if (is_stranger(j, i))
+            list[n++] = i;
+    qsort(list, all, sizeof *list, by_place);
+    special_put_exact(out, list, all, j->in, j->size);
+    free(list);
+    return 0;
+}
+
+/* Transform in this shape with this plan; what was made is left in lift or causal. */
+static int transform(const struct piece *j, const struct lift_shape *shape, const struct plan *plan,
+                     struct lift *lift, struct causal *causal, struct sk_buf *head,
+                     struct sk_plane_writer *codes, struct saikai_error *err)
+{
+    struct lift_shape seen = *shape;
+    int masked = j->mask != NULL, rc;
+    seen.active = plan->active;
+    if (plan->causal) {
+        if ((rc = causal_init(causal, &seen, j->size, masked, err)))
+            return rc;
+        causal->bound = j->bound;
+        causal->base = j->special.low;
+        causal->step = lift_step(j->bound, j->size, j->lowest, j->highest);
+        return causal_encode(causal, j->in, j->mask, head, codes, err);
+    }
+    if ((rc = lift_init(lift, &seen, j->size, masked, err)))
+        return rc;
+    lift_set_bounds(lift, j->bound, plan->alpha, plan->beta, j->lowest, j->highest);
+    lift->mean = j->special.mean;
+    lift->weight_bits = PIECE_WEIGHT_BITS;
+    lift->fit = 1;
+    return j->size == sizeof(float) ? lift_encode_f32(lift, j->in, j->mask, head, codes, err)
+                                    : lift_encode_f64(lift, j->in, j->mask, head, codes, err);
+}
+
+/* Bits per sampled value that a plan would take. */
+static double try_plan(const struct piece *j, const struct lift_shape *sample,
+                       const struct plan *plan)
+{
+    size_t n = sample->nb * sample->n[0] * sample->n[1] * sample->n[2];
+    struct sk_plane_writer *codes = sk_plane_writer_new(n);
+    struct sk_buf head = {0};
+    struct lift lift = {0};
+    struct causal causal = {0};
+    double bits = INFINITY;
+    if (codes && !transform(j, sample, plan, &lift, &causal, &head, codes, NULL)) {
+        size_t exact = plan->causal ? causal.n_exceptions : lift.n_exceptions;
+        bits = sk_plane_writer_bits(codes) / (double)n + 8.0 * (double)head.len / (double)j->n +
+               8.0 * (double)(j->size + 1) * (double)exact / (double)n;
+    }
+    lift_free(&lift);
+    causal_free(&causal);
+    sk_buf_free(&head);
+    sk_plane_writer_free(codes);
+    return bits;
+}
+
+/* Try on a sample the plans that the data do not rule out. */
+static void choose_plan(struct piece *j)
+{
+    enum { BOXES = 2 };
+    struct lift_shape sample;
+    size_t b_offset[BOXES];
+    struct plan plan[3];
+    int n = 0;
+    j->plan =
+        (struct plan){0, j->shape.active, lrint(piece_parameter(j, "alpha=", 1.25) * 32) / 32.0,
+                      lrint(piece_parameter(j, "beta=", 4) * 8) / 8.0};
+    plan[n++] = j->plan;
+    double step = lift_step(j->bound, j->size, j->lowest, j->highest);
+    if ((j->special.high - j->special.low) / step < CAUSAL_LIMIT) {
+        plan[n] = j->plan;
+        plan[n++].causal = 1;
+    }
+    if (j->shape.doubtful) {
+        plan[n] = j->plan;
+        plan[n++].active &= ~j->shape.doubtful;
+    }
+    int given = (int)piece_parameter(j, "plan=", -1);
+    if (given >= 0 && given < n) {
+        j->plan = plan[given];
+        return;
+    }
+    double least = INFINITY;
+    size_t most = j->n / 16 < 4096 ? 4096 : j->n / 16 > 16384 ? 16384 : j->n / 16;
+    shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
+    for (int k = 0; k < n && n > 1; k++) {
+        double bits = try_plan(j, &sample, &plan[k]);
+        if (bits < least) {
+            least = bits;
+            j->plan = plan[k];
+        }
+    }
+}
+
+static int put_mask(struct piece *j, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_buf m = {0};
+    int rc = special_put_mask(&j->lift_shape, j->mask, &m, err);
+    sk_buf_put_u64(out, j->special.fill);
+    special_put_number(out, m.len);
+    sk_buf_put(out, m.data, m.len);
+    sk_buf_free(&m);
+    return rc;
+}
+
+static void put_header(struct piece *j, struct sk_buf *out)
+{
+    int flags = (j->mask ? PIECE_HAS_MASK : 0) | (j->special.has_fill ? PIECE_HAS_FILL : 0) |
+                (j->plan.causal ? PIECE_IS_CAUSAL : 0);
+    sk_buf_put_u8(out, PIECE_PREDICTED);
+    sk_buf_put_u8(out, (uint8_t)flags);
+    j->shape.active = j->plan.active;
+    shape_put(&j->shape, out);
+    sk_buf_put_f64(out, j->bound);
+    sk_buf_put_u16(out, (uint16_t)j->lowest);
+    sk_buf_put_u16(out, (uint16_t)j->highest);
+    sk_buf_put_f64(out, j->plan.causal ? j->causal.base : j->lift.mean);
+    if (!j->plan.causal) {
+        sk_buf_put_u8(out, (uint8_t)lrint(j->plan.alpha * 32));
+        sk_buf_put_u8(out, (uint8_t)lrint(j->plan.beta * 8));
+    }
+}
+
+int piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_buf head = {0}, codes_buf = {0};
+    struct sk_plane_writer *codes = NULL;
+    int rc = shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
+    if (rc)
+        return rc;
+    if (j->special.n_masked) {
+        j->mask = malloc(j->n);
+        if (!j->mask)
+            return out_of_memory(err);
+        special_mask(&j->special, j->in, j->n, j->size, j->mask);
+    }
+    find_exponents(j);
+    choose_plan(j);
+    codes = sk_plane_writer_new(j->n);
+    rc = codes ? transform(j, &j->lift_shape, &j->plan, &j->lift, &j->causal, &head, codes, err)
+               : out_of_memory(err);
+    if (rc || (rc = sk_plane_writer_finish(codes, &codes_buf, err)))
+        goto out;
+    put_header(j, out);
+    if (j->mask && (rc = put_mask(j, out, err)))
+        goto out;
+    if (put_exact(j, out))
+        rc = out_of_memory(err);
+    special_put_number(out, head.len);
+    sk_buf_put(out, head.data, head.len);
+    sk_buf_put(out, codes_buf.data, codes_buf.len);
+    if (!rc && !sk_buf_ok(out))
+        rc = out_of_memory(err);
+out:
+    sk_plane_writer_free(codes);
+    sk_buf_free(&head);
+    sk_buf_free(&codes_buf);
+    return rc;
+}
