@@ -270,6 +270,71 @@ int sk_delta_base_is_due(const struct sk_delta_limits *limits, unsigned n, uint6
     return n >= max || (double)sum_bytes + (double)next_bytes > ratio * (double)base_bytes;
 }
 
+/* A range of a delta costs 24 bytes: leaving out less than a cell would save nothing. */
+#define CELL_BYTES 32u
+
+static int cell_differs(const uint8_t *a, const uint8_t *b)
+{
+    uint64_t x[4], y[4];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) != 0;
+}
+
+/* The first cell at or after byte i (a multiple of the cell) that differs, or is equal; n: none.
+ * What is left behind the last whole cell counts as different, to be trimmed. */
+static uint64_t find_cell(const uint8_t *a, const uint8_t *b, uint64_t i, uint64_t n, int differs)
+{
+    while (i + CELL_BYTES <= n && cell_differs(a + i, b + i) != differs)
+        i += CELL_BYTES;
+    return i + CELL_BYTES <= n || differs ? i : n;
+}
+
+static void tighten_range(const uint8_t *a, const uint8_t *b, const struct sk_range *x,
+                          struct sk_ranges *out)
+{
+    uint64_t n = x->size_bytes;
+    for (uint64_t from = 0, to; (from = find_cell(a, b, from, n, 1)) < n; from = to) {
+        to = find_cell(a, b, from, n, 0);
+        uint64_t lo = from, hi = to;
+        while (lo < hi && a[lo] == b[lo])
+            lo++;
+        while (lo < hi && a[hi - 1] == b[hi - 1])
+            hi--;
+        sk_ranges_add(out, x->region, x->offset + lo, hi - lo);
+    }
+}
+
+int sk_delta_tighten(const struct sk_memory *now, size_t now_count, const struct sk_memory *before,
+                     size_t before_count, const struct sk_ranges *in, struct sk_ranges *out,
+                     struct saikai_error *err)
+{
+    struct sk_ranges found = {0};
+    int rc = check_memory(now, now_count, err);
+    if (!rc)
+        rc = check_memory(before, before_count, err);
+    for (size_t i = 0; !rc && i < in->n; i++) {
+        const struct sk_range *x = &in->v[i];
+        size_t a = find(now, now_count, x->region), b = find(before, before_count, x->region);
+        if (a == now_count || x->offset > now[a].size_bytes ||
+            x->size_bytes > now[a].size_bytes - x->offset)
+            rc = sk_fail(err, SAIKAI_EINVAL, "a changed range is not inside region %u", x->region);
+        else if (b == before_count || before[b].size_bytes != now[a].size_bytes)
+            sk_ranges_add(&found, x->region, x->offset, x->size_bytes);
+        else
+            tighten_range(now[a].addr + x->offset, before[b].addr + x->offset, x, &found);
+    }
+    if (!rc && found.failed)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of changes");
+    if (rc) {
+        sk_ranges_free(&found);
+        return rc;
+    }
+    sk_ranges_free(out);
+    *out = found;
+    return 0;
+}
+
 /* ---- chains ---- */
 
 static int check_links(const struct sk_delta *chain, size_t n, uint64_t base,

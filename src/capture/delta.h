@@ -83,6 +83,15 @@ int sk_delta_apply(const struct sk_delta *chain, size_t n, uint64_t base,
 int sk_delta_fold(const struct sk_delta *chain, size_t n, void **out, size_t *size_bytes,
                   struct saikai_error *err);
 
+/* The parts of the ranges `in` (normalised) where `now` differs from `before`, for regions that are
+ * in both with the same size; all of the range for others. Looks at cells of 32 bytes: cells that
+ * are equal are left out, and the ends are exact to the byte. For callers who have the last state
+ * at hand, such as its file in memory: pages are coarse, and programs write the value that was
+ * there. Reads both once; *out is replaced; sorted, disjoint. SAIKAI_EINVAL, SAIKAI_ENOMEM. */
+int sk_delta_tighten(const struct sk_memory *now, size_t now_count, const struct sk_memory *before,
+                     size_t before_count, const struct sk_ranges *in, struct sk_ranges *out,
+                     struct saikai_error *err);
+
 /* How long a chain may grow before a new base (or a fold) is due: a longer one costs restart time
  * and space. */
 struct sk_delta_limits {

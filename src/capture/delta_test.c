@@ -255,6 +255,44 @@ static void test_bad_input(void **state)
     assert_int_equal(to, 0);
 }
 
+/* What is left out is equal, what is named includes every difference, and gaps are at least as long
+ * as asked for. */
+static void test_tightened_ranges(void **state)
+{
+    for (int round = 0; round < 300; round++) {
+        uint8_t a[3000], b[3000], image[3000];
+        size_t n = 1 + next() % sizeof a;
+        for (size_t i = 0; i < n; i++)
+            a[i] = b[i] = (uint8_t)next();
+        for (uint64_t k = next() % 30; k--;)
+            b[next() % n] ^= (uint8_t)(1 + next() % 255);
+        struct sk_range v[] = {{7, 0, n / 3}, {7, n / 2, n - n / 2}};
+        struct sk_ranges in = {v, 2, 2, 0}, out = {0};
+        struct sk_memory now = {7, b, n}, before = {7, a, n}, other = {7, a, n + 1};
+        if (!v[0].size_bytes)
+            in = (struct sk_ranges){v + 1, 1, 1, 0};
+        assert_int_equal(sk_delta_tighten(&now, 1, &before, 1, &in, &out, NULL), 0);
+        memcpy(image, a, n);
+        for (size_t i = 0; i < out.n; i++) {
+            uint64_t at = out.v[i].offset, end = at + out.v[i].size_bytes;
+            assert_true(end <= n && a[at] != b[at] && a[end - 1] != b[end - 1]);
+            uint64_t equal = 0; /* a run of 63 equal bytes has a whole cell in it */
+            for (uint64_t k = at; k < end; k++) {
+                equal = a[k] == b[k] ? equal + 1 : 0;
+                assert_true(equal < 63);
+            }
+            memcpy(image + at, b + at, (size_t)(end - at));
+        }
+        for (size_t i = 0; i < in.n; i++)
+            assert_memory_equal(image + in.v[i].offset, b + in.v[i].offset, in.v[i].size_bytes);
+        assert_int_equal(sk_delta_tighten(&now, 1, &other, 1, &in, &out, NULL), 0);
+        assert_int_equal(sk_ranges_bytes(&out), sk_ranges_bytes(&in));
+        v[1].size_bytes++;
+        assert_int_equal(sk_delta_tighten(&now, 1, &before, 1, &in, &out, NULL), SAIKAI_EINVAL);
+        sk_ranges_free(&out);
+    }
+}
+
 static void test_chains_are_bounded(void **state)
 {
     assert_false(sk_delta_base_is_due(NULL, 15, 10, 10, 100));
@@ -297,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_wrong_chains_are_refused),
         cmocka_unit_test(test_every_flipped_bit_is_noticed),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_tightened_ranges),
         cmocka_unit_test(test_chains_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
