@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Kills random ranks of an example at random times, again and again, and compares its final line with that of an
+# undisturbed run: the checksums must be the same bits.
+# usage: kills.sh BUILD_DIR MPI KILLS RANKS EVERY PROGRAM [ARGUMENTS...]
+set -euo pipefail
+build=$1 mpi=$2 kills=$3 ranks=$4 every=$5
+shift 5
+program=$1
+shift
+exe="$build/examples/${program}_$mpi"
+[ -x "$exe" ] || { echo "skip: $exe was not built"; exit 77; }
+[ -x "$build/src/cli/saikaid" ] || { echo "skip: built without ZeroMQ, there is no saikai run"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+run=
+cleanup() {
+    if [ -n "$run" ] && kill -0 "$run" 2>/dev/null; then
+        kill -TERM "$run" || true
+        wait "$run" || true
+    fi
+    rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work"
+export SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
+mpiexec=(mpiexec."$mpi")
+[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
+command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
+
+SAIKAI_STORE_PREFIX="$work/calm" timeout 200 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
+grep -q verified calm.out || { cat calm.out; exit 1; }
+
+done_kills=0 runs=0 resumed=0
+export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_RUN_NO_PROGRESS=1000 SAIKAI_RUN_RETRIES=1000 SAIKAI_LOG_LEVEL=info
+RANDOM=$$
+while [ "$done_kills" -lt "$kills" ]; do
+    runs=$((runs + 1))
+    rm -f pid.*
+    "$build/src/cli/saikai" run -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
+    run=$!
+    while kill -0 $run 2>/dev/null; do
+        sleep "0.$((RANDOM % 6 + 3))"
+        [ "$done_kills" -lt "$kills" ] || continue
+        victim=$(cat "pid.$((RANDOM % ranks))" 2>/dev/null || true)
+        # only a process of this very program, started by this test
+        [ -n "$victim" ] && [ "$(readlink "/proc/$victim/exe" 2>/dev/null)" = "$(readlink -f "$exe")" ] || continue
+        kill -KILL "$victim" 2>/dev/null && done_kills=$((done_kills + 1))
+    done
+    rc=0
+    wait $run || rc=$?
+    run=
+    # the launcher's own words are not the program's; killed while it was leaving, the program says its line twice
+    grep -E 'verified|WRONG' out | sort -u >said || true
+    if [ $rc != 0 ] || ! cmp -s calm.out said; then
+        echo "run $runs, after $done_kills kills: exit code $rc"
+        echo "expected: $(cat calm.out)"
+        echo "got:      $(cat said)"
+        tail -n 40 err
+        exit 1
+    fi
+    resumed=$((resumed + $(grep -c 'resuming from iteration' err || true)))
+done
+echo "$program, $mpi: $done_kills kills in $runs run(s), resumed $resumed times; $(cat said)"
+# a test in which nothing was ever restored would prove nothing
+[ "$resumed" -gt 0 ]
