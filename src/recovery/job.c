@@ -30,7 +30,7 @@ struct job {
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
-    char launcher[PATH_MAX], keeper[PATH_MAX];
+    char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX];
     int has_hosts;
     struct sk_hub *hub;
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
@@ -61,6 +61,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_hosts *h, cons
         .seat = seat,
         .extra = sk_config_text(j->config, "run.mpirun_args"),
         .mpi = j->mpi,
+        .yield = *j->yield ? j->yield : NULL,
     };
     j->link.incarnation = incarnation;
     j->link.remaining_ms = 0;
@@ -218,6 +219,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
                               sizeof j->launcher, err);
     if (!rc)
         rc = sk_find_keeper(j->config, j->keeper, sizeof j->keeper, err);
+    if (!rc)
+        sk_find_yield(j->config, j->keeper, j->yield, sizeof j->yield);
     if (!rc)
         rc = sk_job_hosts(j->o, j->form == &sk_launcher_srun, h, &j->has_hosts, err);
     if (rc)

@@ -19,6 +19,8 @@ struct sk_launch {
     const char
         *extra; /* more arguments for the launcher, as a shell would split them (run.mpirun_args) */
     enum sk_mpi mpi; /* of the program */
+    const char
+        *yield; /* libsaikai-yield.so, to be preloaded where ranks share cores; NULL: never */
 };
 
 /* A command line that grows, and what its environment needs. */

@@ -3,10 +3,38 @@
 
 #include "base/buf.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+/* 1: on some host more ranks than there are cores, as far as this host knows. */
+static int shares_cores(const struct sk_launch *l)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!l->hosts)
+        return l->n_ranks > cores;
+    for (int h = 0; h < l->hosts->n; h++) {
+        int ranks = 0, slots = l->hosts->host[h].slots;
+        for (int r = 0; r < l->n_ranks; r++)
+            ranks += l->seat[r] == h;
+        if (ranks > (slots ? slots : cores))
+            return 1;
+    }
+    return 0;
+}
+
+static void preload(struct sk_command *c, const char *library)
+{
+    const char *others = getenv("LD_PRELOAD");
+    sk_command_set(c, "LD_PRELOAD=%s%s%s", library, others && *others ? ":" : "",
+                   others ? others : "");
+}
+
 static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
 {
     struct sk_buf text = {0};
     char path[32];
+    if (l->yield && shares_cores(l))
+        preload(c, l->yield);
     if (!l->hosts)
         return 0;
     for (int r = 0, n; r < l->n_ranks; r += n) { /* blocks of neighbouring ranks on one host */

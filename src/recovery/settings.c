@@ -90,6 +90,20 @@ int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct sai
     return 0;
 }
 
+void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap)
+{
+    static const char *const places[] = {"", "../" SAIKAI_LIBDIR "/saikai/"};
+    const char *slash = strrchr(keeper, '/');
+    for (size_t i = 0;
+         slash && sk_config_bool(c, "run.yield") && i < sizeof places / sizeof *places; i++) {
+        int n = snprintf(path, cap, "%.*s/%slibsaikai-yield.so", (int)(slash - keeper), keeper,
+                         places[i]);
+        if (n > 0 && (size_t)n < cap && !access(path, R_OK))
+            return;
+    }
+    *path = 0;
+}
+
 static int allocated_hosts(struct sk_hosts *h, struct saikai_error *err)
 {
     char line[256];

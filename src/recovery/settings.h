@@ -15,6 +15,9 @@ double sk_job_deadline(const struct sk_config *c);
 int sk_export_settings(const struct sk_config *c, struct saikai_error *err);
 /* The executable of the keeper: run.keeper, else saikaid beside this program. */
 int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct saikai_error *err);
+/* libsaikai-yield.so, where it is installed or built: beside the keeper or in its library
+ * directory. *path is empty when it is not found or run.yield says no. */
+void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap);
 /* The hosts: the hosts file, else within Slurm those of the allocation, else this host (*told 0).
  */
 int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, int *told,
