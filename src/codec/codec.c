@@ -11,6 +11,7 @@
  * their meaning. */
 static const struct sk_codec_ops *const table[] = {
     &sk_codec_raw,     &sk_codec_predict,
+    &sk_codec_fast,
 #ifdef HAVE_ZSTD
     &sk_codec_zstd,
 #endif

@@ -10,6 +10,7 @@ extern const struct sk_codec_ops sk_codec_lz4;  /* level 1: fast, 2…12: LZ4 HC
 extern const struct sk_codec_ops sk_codec_gzip; /* level 1…9 (…12 with libdeflate), 6 */
 
 extern const struct sk_codec_ops sk_codec_predict;
+extern const struct sk_codec_ops sk_codec_fast;
 extern const struct sk_codec_ops sk_codec_shuffle;
 extern const struct sk_codec_ops sk_codec_fpc; /* level 1…24: 2^level table entries, 16 */
 extern const struct sk_codec_ops sk_codec_fpzip;

@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "codec/lossless/fpu.h"
 #include "codec/lossless/predict.h"
+#include "codec/lossless/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,52 +21,9 @@ enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
 
 enum { MASKED = 1, TAME = 2 };
 
-#define MOST_COMPONENTS 7
+#define WELL_PREDICTED 0.1 /* share of bits left */
 
-struct layout {
-    size_t word, words, components;
-    struct sk_array array; /* of words, components slowest */
-};
-
-static void layout_of(const struct sk_array *a, size_t bytes, struct layout *l)
-{
-    int pair = a->type == SAIKAI_C64 || a->type == SAIKAI_C128;
-    l->word = a->type == SAIKAI_F32 || a->type == SAIKAI_C64 ? 4 : 8;
-    l->words = bytes / l->word;
-    l->components = pair ? 2 : 1;
-    l->array = *a;
-    int n = a->ndims;
-    if (!pair && n > 1 && a->dims[n - 1] > 1 && a->dims[n - 1] <= MOST_COMPONENTS) {
-        l->components = a->dims[n - 1];
-        l->array.ndims = --n;
-    }
-    if (l->components == 1)
-        return;
-    /* the components become the slowest dimension; the outermost two are one when there is no room
-     * for it */
-    if (n == SAIKAI_MAX_DIMS) {
-        l->array.dims[0] *= l->components;
-        return;
-    }
-    for (int k = n; k > 0; k--)
-        l->array.dims[k] = l->array.dims[k - 1];
-    l->array.dims[0] = l->components;
-    l->array.ndims = n + 1;
-}
-
-/* Components apart, and together again. */
-static void transpose(const void *in, void *out, size_t rows, size_t columns, size_t word)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < columns; c++) {
-            if (word == 4)
-                ((uint32_t *)out)[c * rows + r] = ((const uint32_t *)in)[r * columns + c];
-            else
-                ((uint64_t *)out)[c * rows + r] = ((const uint64_t *)in)[r * columns + c];
-        }
-}
-
-static void plan_init(struct sk_plan *p, const struct layout *l)
+static void plan_init(struct sk_plan *p, const struct sk_words *l)
 {
     *p = (struct sk_plan){.word = l->word, .kernel = sk_kernel_of(l->word)};
     sk_shape_init(&p->shape, &l->array);
@@ -73,7 +31,7 @@ static void plan_init(struct sk_plan *p, const struct layout *l)
 
 #ifdef HAVE_ZSTD
 /* How often a word of a stretch was seen before, other than in the place before it. */
-static double repeated(const struct layout *l, const uint8_t *x)
+static double repeated(const struct sk_words *l, const uint8_t *x)
 {
     enum { SLOTS = 1 << 12, PROBES = 8192 };
     uint64_t slot[SLOTS];
@@ -93,7 +51,7 @@ static double repeated(const struct layout *l, const uint8_t *x)
 }
 
 /* Bits per value that zstd makes of a stretch of the values. */
-static double lz_cost(const struct layout *l, const uint8_t *x, int shuffled)
+static double lz_cost(const struct sk_words *l, const uint8_t *x, int shuffled)
 {
     size_t n = l->words < 16384 ? l->words : 16384, bytes = n * l->word,
            cap = ZSTD_compressBound(bytes);
@@ -111,7 +69,7 @@ static double lz_cost(const struct layout *l, const uint8_t *x, int shuffled)
     return bits;
 }
 
-static size_t lz_encode(const struct layout *l, const void *x, int shuffled, int level,
+static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, int level,
                         uint8_t *out, size_t cap)
 {
     size_t bytes = l->words * l->word, made = cap + 1;
@@ -124,7 +82,7 @@ static size_t lz_encode(const struct layout *l, const void *x, int shuffled, int
     return ZSTD_isError(made) ? cap + 1 : made;
 }
 
-static int lz_decode(const struct layout *l, const void *in, size_t n, int shuffled, void *out)
+static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
 {
     size_t bytes = l->words * l->word;
     uint8_t *tmp = shuffled ? malloc(bytes) : NULL;
@@ -137,20 +95,20 @@ static int lz_decode(const struct layout *l, const void *in, size_t n, int shuff
     return rc;
 }
 #else
-static double repeated(const struct layout *l, const uint8_t *x)
+static double repeated(const struct sk_words *l, const uint8_t *x)
 {
     return 0;
 }
-static double lz_cost(const struct layout *l, const uint8_t *x, int shuffled)
+static double lz_cost(const struct sk_words *l, const uint8_t *x, int shuffled)
 {
     return INFINITY;
 }
-static size_t lz_encode(const struct layout *l, const void *x, int shuffled, int level,
+static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, int level,
                         uint8_t *out, size_t cap)
 {
     return cap + 1;
 }
-static int lz_decode(const struct layout *l, const void *in, size_t n, int shuffled, void *out)
+static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
 {
     return -1;
 }
@@ -159,7 +117,7 @@ static int lz_decode(const struct layout *l, const void *in, size_t n, int shuff
 /* The way of coding, its plan, and the values as the plan sees them (x itself, or y without its
  * mask). */
 struct job {
-    struct layout l;
+    struct sk_words l;
     struct sk_plan plan;
     int mode;
     const void *x; /* components apart */
@@ -167,38 +125,47 @@ struct job {
     uint64_t fill;
 };
 
+/* Weights add up to less than 2^12, and double holds any sum of floats. */
+static void set_tame(struct job *j, uint64_t most)
+{
+    j->plan.tame = most < (j->l.word == 4 ? (uint64_t)0x7f800000 : (uint64_t)(0x7ff - 16) << 52);
+}
+
 static int prepare(struct job *j, const void *in)
 {
-    struct layout *l = &j->l;
+    struct sk_words *l = &j->l;
     j->x = in;
     if (l->components > 1) {
         j->apart = malloc(l->words * l->word);
         if (!j->apart)
             return -1;
-        transpose(in, j->apart, l->words / l->components, l->components, l->word);
+        sk_words_transpose(in, j->apart, l->words / l->components, l->components, l->word);
         j->x = j->apart;
     }
     plan_init(&j->plan, l);
     uint64_t all, most;
     j->plan.kernel->survey(j->x, l->words, &all, &most);
     j->plan.shift = all ? (unsigned)__builtin_ctzll(all) : 0;
-    if (sk_mask_find(j->x, l->words, l->word, &j->fill)) {
-        j->skip = malloc(l->words);
-        j->y = malloc(l->words * l->word);
-        if (!j->skip || !j->y)
-            return -1;
-        sk_mask_apply(j->x, l->words, l->word, j->fill, j->skip, j->y);
-        j->plan.kernel->survey(j->y, l->words, &all, &most);
-    }
-    /* weights add up to less than 2^12, and double holds any sum of floats */
-    j->plan.tame = most < (l->word == 4 ? (uint64_t)0x7f800000 : (uint64_t)(0x7ff - 16) << 52);
+    set_tame(j, most);
+    sk_plan_search(&j->plan, j->x);
+    /* where a fill value stands in the way of prediction, it is taken out */
+    if (j->plan.cost < WELL_PREDICTED * 8 * (double)l->word ||
+        !sk_mask_find(j->x, l->words, l->word, &j->fill))
+        return 0;
+    j->skip = malloc(l->words);
+    j->y = malloc(l->words * l->word);
+    if (!j->skip || !j->y)
+        return -1;
+    sk_mask_apply(j->x, l->words, l->word, j->fill, j->skip, j->y);
+    j->plan.kernel->survey(j->y, l->words, &all, &most);
+    set_tame(j, most);
+    sk_shape_init(&j->plan.shape, &l->array);
+    sk_plan_search(&j->plan, j->y);
     return 0;
 }
 
 static void decide(struct job *j)
 {
-    const void *seen = j->y ? j->y : j->x;
-    sk_plan_search(&j->plan, seen);
     double best = j->plan.cost;
     j->mode = PREDICTED;
     if (!j->y && best > 4.0 * (double)j->l.word) {
@@ -277,7 +244,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     if (cap < max_encoded(a))
         return sk_fail(err, SAIKAI_ENOSPC, "codec predict: needs room for %zu bytes, not %zu",
                        max_encoded(a), cap);
-    layout_of(a, n, &j.l);
+    sk_words_of(a, n, &j.l);
     if (!n) {
         *(uint8_t *)out = RAW;
         *out_size_bytes = 1;
@@ -358,7 +325,7 @@ static int decode_words(struct job *j, const uint8_t *in, size_t n, uint8_t *out
             put_fill(j, x);
     }
     if (!rc && x != out)
-        transpose(x, out, j->l.components, j->l.words / j->l.components, j->l.word);
+        sk_words_transpose(x, out, j->l.components, j->l.words / j->l.components, j->l.word);
     return rc;
 }
 
@@ -372,7 +339,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
         return rc;
     if (!n)
         return sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece is empty");
-    layout_of(a, want, &j.l);
+    sk_words_of(a, want, &j.l);
     sk_fpu_state fpu = sk_fpu_enter();
     rc = decode_words(&j, in, n, out);
     sk_fpu_leave(fpu);

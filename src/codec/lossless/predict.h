@@ -75,6 +75,11 @@ int sk_grid_get(struct sk_rd *r, struct sk_scale *scale);
 int sk_mask_find(const void *x, size_t n, size_t word, uint64_t *fill);
 /* skip[i] = x[i] is fill; y: x with each filled value replaced by the one before it. */
 void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y);
+/* skip as above; the other values without gaps into y; returns how many. And the inverse, into x.
+ */
+size_t sk_mask_pack(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y);
+void sk_mask_unpack(const void *y, size_t n, size_t word, uint64_t fill, const uint8_t *skip,
+                    void *x);
 /* The mask as bytes: changes against the row or plane before, as lengths of runs. Reading: 0, or -1
  * damaged. */
 void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip);

@@ -56,28 +56,71 @@ void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t 
     }
 }
 
+#define PACK(NAME, W)                                                                              \
+    static size_t NAME(const W *x, size_t n, W fill, uint8_t *skip, W *y)                          \
+    {                                                                                              \
+        size_t k = 0;                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            W v = x[i];                                                                            \
+            y[k] = v;                                                                              \
+            skip[i] = v == fill;                                                                   \
+            k += v != fill;                                                                        \
+        }                                                                                          \
+        return k;                                                                                  \
+    }                                                                                              \
+    static void un##NAME(const W *y, size_t n, W fill, const uint8_t *skip, W *x)                  \
+    {                                                                                              \
+        size_t k = 0;                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            if (skip[i])                                                                           \
+                x[i] = fill;                                                                       \
+            else                                                                                   \
+                x[i] = y[k++];                                                                     \
+        }                                                                                          \
+    }
+
+PACK(pack4, uint32_t)
+PACK(pack8, uint64_t)
+
+size_t sk_mask_pack(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y)
+{
+    return word == 4 ? pack4(x, n, (uint32_t)fill, skip, y) : pack8(x, n, fill, skip, y);
+}
+
+void sk_mask_unpack(const void *y, size_t n, size_t word, uint64_t fill, const uint8_t *skip,
+                    void *x)
+{
+    if (word == 4)
+        unpack4(y, n, (uint32_t)fill, skip, x);
+    else
+        unpack8(y, n, fill, skip, x);
+}
+
 static size_t lag_of(const struct sk_shape *s, int which)
 {
     return which ? s->stride[which] : s->total;
 }
 
-static size_t changes(const uint8_t *m, size_t n, size_t lag)
+/* d[i] = 1 where the mask differs from what is expected: the value a lag before, near the start the
+ * one before it. Returns how many. */
+static size_t differences(const uint8_t *m, size_t n, size_t lag, uint8_t *d)
 {
-    size_t sum = 0, start = lag < n ? lag : 0;
-    for (size_t i = 1; i < n; i++)
-        sum += m[i] != m[i - 1];
-    if (!start)
-        return sum;
-    sum = 0;
-    for (size_t i = lag; i < n; i++)
-        sum += m[i] ^ m[i - lag];
+    size_t sum = 0, start = lag < n ? lag : n;
+    if (n)
+        d[0] = m[0];
+    for (size_t i = 1; i < start; i++)
+        d[i] = m[i] ^ m[i - 1];
+    for (size_t i = start; i < n; i++)
+        d[i] = m[i] ^ m[i - lag];
+    for (size_t at = 0; at < n;
+         at += 128) { /* sums of few bytes fit a byte: this is how a compiler makes vectors */
+        size_t end = n - at < 128 ? n : at + 128;
+        uint8_t part = 0;
+        for (size_t i = at; i < end; i++)
+            part = (uint8_t)(part + d[i]);
+        sum += part;
+    }
     return sum;
-}
-
-/* 1 where the mask differs from what is expected: the value before it, or the one a lag before. */
-static int differs(const uint8_t *m, size_t i, size_t lag)
-{
-    return m[i] ^ (i >= lag ? m[i - lag] : i ? m[i - 1] : 0);
 }
 
 /* Lengths of runs without a difference, as classes and bits. */
@@ -95,32 +138,48 @@ static void put_run(struct runs *r, uint64_t length)
         sk_bits_put(&r->bits, length & (((uint64_t)1 << (l - 2)) - 1), l - 2);
 }
 
+/* Runs between the ones of d. */
+static void put_runs(struct runs *r, const uint8_t *d, size_t n)
+{
+    size_t last = 0, i = 0;
+    while (i < n) {
+        uint64_t eight = 1;
+        if (n - i >= 8)
+            memcpy(&eight, d + i, 8);
+        if (!eight) {
+            i += 8;
+            continue;
+        }
+        if (d[i]) {
+            put_run(r, i + 1 - last);
+            last = i + 1;
+        }
+        i++;
+    }
+    put_run(r, n + 1 - last);
+}
+
 void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip)
 {
     int which = 0;
-    size_t n = s->total, least = changes(skip, n, n);
+    size_t n = s->total;
+    struct runs r = {0};
+    uint8_t *d = malloc(n + 1), *raw = NULL;
+    if (!d)
+        goto out;
+    size_t count = differences(skip, n, n, d), least = count;
     for (int k = 1; k < s->axes; k++) {
-        size_t c = s->stride[k] < n ? changes(skip, n, s->stride[k]) : n;
+        size_t c = differences(skip, n, s->stride[k], d);
         if (c < least)
             least = c, which = k;
     }
-    size_t lag = lag_of(s, which), count = 1;
-    for (size_t i = 0; i < n; i++)
-        count += (size_t)differs(skip, i, lag);
-    uint8_t *raw = malloc(count * 8 + 16);
-    struct runs r = {.class = malloc(count)};
-    if (!raw || !r.class) {
-        b->failed = 1;
+    differences(skip, n, lag_of(s, which), d);
+    raw = malloc((least + 1) * 8 + 16);
+    r.class = malloc(least + 1);
+    if (!raw || !r.class)
         goto out;
-    }
     r.bits.p = raw;
-    size_t last = 0;
-    for (size_t i = 0; i < n; i++)
-        if (differs(skip, i, lag)) {
-            put_run(&r, i + 1 - last);
-            last = i + 1;
-        }
-    put_run(&r, n + 1 - last);
+    put_runs(&r, d, n);
     size_t bytes = (size_t)(sk_bits_end(&r.bits) - raw);
     sk_buf_put_u8(b, (uint8_t)which);
     sk_buf_put_u64(b, r.n);
@@ -130,6 +189,9 @@ void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip
     sk_class_lags(&p, 0, 0);
     sk_classes_encode(&p, r.class, b);
 out:
+    if (!raw || !r.class)
+        b->failed = 1;
+    free(d);
     free(raw);
     free(r.class);
 }

@@ -3,29 +3,30 @@
 
 #include <math.h>
 
-#define SAMPLES    8
+#define SAMPLES    16
+#define MANY       256 /* of an array that hardly varies: what does is easily missed */
 #define MAX_SPLITS 12
 #define LEAST_ROW  16 /* shorter rows have too many edges */
 
 struct sample {
-    struct sk_chunk chunk[SAMPLES];
+    struct sk_chunk chunk[MANY];
     int n;
 };
 
-/* Chunks spread over the array, away from the edges where there is a choice; values of all of them
- * at most `most`. */
-static void take_sample(struct sample *s, const struct sk_shape *shape, size_t most)
+/* Chunks spread over the array; few ones away from the edges where there is a choice. Values of all
+ * of them: at most `most`. */
+static void take_sample(struct sample *s, const struct sk_shape *shape, int chunks, size_t most)
 {
-    size_t nx = shape->n[0], rows = sk_shape_rows(shape), each = most / SAMPLES;
+    size_t nx = shape->n[0], rows = sk_shape_rows(shape), each = most / (size_t)chunks;
     s->n = 0;
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < chunks; i++) {
         struct sk_chunk c = {0};
-        size_t row = (size_t)((double)rows * (i + 0.5) / SAMPLES), rest = row;
+        size_t row = (size_t)((double)rows * (i + 0.5) / chunks), rest = row;
         row = row < rows ? row : rows - 1;
         rest = row;
         for (int k = 1; k < SK_AXES; k++) {
             c.at[k] = rest % shape->n[k];
-            if (c.at[k] < 3 && shape->n[k] > 3) { /* move inside */
+            if (chunks < MANY && c.at[k] < 3 && shape->n[k] > 3) { /* move inside */
                 row += (3 - c.at[k]) * (shape->stride[k] / nx);
                 c.at[k] = 3;
             }
@@ -33,7 +34,7 @@ static void take_sample(struct sample *s, const struct sk_shape *shape, size_t m
         }
         c.rows = 1;
         if (nx > each) {
-            c.from = (size_t)((double)(nx - each) * (i + 1) / (SAMPLES + 1));
+            c.from = (size_t)((double)(nx - each) * (i + 1) / (chunks + 1));
             c.to = c.from + each;
         } else {
             c.to = nx;
@@ -117,8 +118,14 @@ static size_t sample_size(const struct sk_shape *s)
 static void search(struct sk_plan *p, const void *x)
 {
     struct sample s;
-    take_sample(&s, &p->shape, sample_size(&p->shape));
+    take_sample(&s, &p->shape, SAMPLES, sample_size(&p->shape));
     start(p, &s, x);
+    if (p->cost < (double)p->word && p->shape.total > 16 * 1024) {
+        /* what little varies decides, and a climb would follow the sample's accidents */
+        take_sample(&s, &p->shape, MANY, p->shape.total / 4 < 131072 ? p->shape.total / 4 : 131072);
+        start(p, &s, x);
+        return;
+    }
     climb(p, &s, x, 2);
     climb(p, &s, x, 1);
 }
@@ -142,14 +149,14 @@ static void try_splits(struct sk_plan *p, const void *x)
     struct sample plain;
     if (!n || p->shape.axes == SK_AXES)
         return;
-    take_sample(&plain, &p->shape, sample_size(&p->shape));
+    take_sample(&plain, &p->shape, SAMPLES, sample_size(&p->shape));
     start(&best, &plain, x);
     for (int i = 0; i < n; i++) {
         struct sk_plan now = *p;
         struct sample s;
         sk_shape_split(&now.shape, d[i]);
         now.split = d[i];
-        take_sample(&s, &now.shape, sample_size(&now.shape));
+        take_sample(&s, &now.shape, SAMPLES, sample_size(&now.shape));
         start(&now, &s, x);
         if (now.cost < best.cost - 0.2)
             best = now;

@@ -1,0 +1,18 @@
+/* Arrays of floating-point elements as words of 4 or 8 bytes, components apart. */
+#ifndef SK_CODEC_LOSSLESS_WORDS_H
+#define SK_CODEC_LOSSLESS_WORDS_H
+
+#include "codec/codec.h"
+
+/* Complex elements have two components; so has a last dimension of 2 to 7 values its 2 to 7. */
+struct sk_words {
+    size_t word, words, components;
+    struct sk_array array; /* of words, components as the slowest dimension */
+};
+
+void sk_words_of(const struct sk_array *a, size_t bytes, struct sk_words *l);
+/* rows x columns words to columns x rows: with components for columns they come apart, for rows
+ * together again. */
+void sk_words_transpose(const void *in, void *out, size_t rows, size_t columns, size_t word);
+
+#endif
