@@ -13,13 +13,17 @@
 
 static const struct sk_snapshot_ops *const forms[] = {&sk_snapshot_uffd, &sk_snapshot_fork,
                                                       &sk_snapshot_copy};
-#define FORMS            ((int)(sizeof forms / sizeof *forms))
+#define FORMS ((int)(sizeof forms / sizeof *forms))
+/* What a plain copy is taken to reach, in bytes per second, when forms are compared. */
+#define COPY_RATE        8e9
+#define AVOID_FOR        8
 #define LEAST_POOL_BYTES ((uint64_t)8 << 20)
 
 struct sk_snapshot {
     struct sk_snapshot_options opt;
     const struct sk_snapshot_ops *works[FORMS]; /* those to try, in this order */
     int n_works;
+    int avoid[FORMS]; /* leave works[i] out of that many snapshots */
     pid_t pid;
     struct sk_pool pool;
     /* the one under way */
@@ -324,6 +328,8 @@ static int begin_any(struct sk_snapshot *s, struct saikai_error *err)
     for (int i = 0; rc && i < s->n_works; i++) {
         if (writer && s->works[i]->sees_pages_only)
             continue;
+        if (s->avoid[i] && s->avoid[i]--)
+            continue;
         rc = begin_with(s, s->works[i], err);
     }
     if (rc == SAIKAI_ENOMEM && !s->job.sink_is_copy &&
@@ -333,6 +339,18 @@ static int begin_any(struct sk_snapshot *s, struct saikai_error *err)
         rc = save_directly(&s->job, err);
     }
     return rc;
+}
+
+/* Has this form cost the program more than a copy would have? */
+static void learn(struct sk_snapshot *s)
+{
+    const struct sk_snapshot_stats *x = &s->job.stats;
+    double cost = x->blocked_seconds + (double)x->faults * s->ops->fault_seconds +
+                  (double)x->touched_bytes / COPY_RATE;
+    for (int i = 0; i + 1 < s->n_works; i++) /* the last one is always there */
+        if (s->works[i] == s->ops && cost > (double)x->bytes / COPY_RATE &&
+            s->ops->fault_seconds > 0 && (double)x->faults * s->ops->fault_seconds > cost / 4)
+            s->avoid[i] = AVOID_FOR;
 }
 
 /* In a forked child the helper does not exist and the job is the parent's. */
@@ -391,6 +409,8 @@ int sk_snapshot_finish(struct sk_snapshot *s, struct sk_snapshot_stats *stats,
     s->active = 0;
     if (s->rc && err)
         *err = s->err;
+    if (!s->rc)
+        learn(s);
     if (!s->rc && stats)
         *stats = s->job.stats;
     free_job(&s->job);

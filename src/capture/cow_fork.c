@@ -19,7 +19,17 @@
 struct child {
     pid_t pid;
     int fd; /* the child lives until this end is closed, be it by our death */
+    uint64_t faults;
 };
+
+/* Page faults of all threads but the calling one. */
+static uint64_t faults_of_others(void)
+{
+    struct rusage all, own;
+    if (getrusage(RUSAGE_SELF, &all) || getrusage(RUSAGE_THREAD, &own))
+        return 0;
+    return (uint64_t)(all.ru_minflt - own.ru_minflt);
+}
 
 /* The child must not keep the program's sockets and files open: peers would not notice that the
  * program died. */
@@ -81,7 +91,7 @@ static int start_child(struct sk_job *job, struct child *c, struct saikai_error 
         close(fd[0]);
         return sk_fail_errno(err, e, "cannot fork for a snapshot");
     }
-    *c = (struct child){(pid_t)pid, fd[0]};
+    *c = (struct child){(pid_t)pid, fd[0], 0};
     char mapped = 0;
     ssize_t n;
     do
@@ -111,8 +121,9 @@ static int begin(struct sk_job *job, struct saikai_error *err)
 
 static int drain(struct sk_job *job, struct saikai_error *err)
 {
-    const struct child *c = job->own;
+    struct child *c = job->own;
     int rc = 0;
+    c->faults = faults_of_others();
     while (!rc && !atomic_load(&job->stop) && sk_pool_first(job->pool))
         rc = sk_job_emit_first(job, err);
     for (size_t i = 0; !rc && i < job->later.n; i++)
@@ -133,6 +144,7 @@ static int drain(struct sk_job *job, struct saikai_error *err)
 
 static void end(struct sk_job *job)
 {
+    job->stats.faults = faults_of_others() - ((struct child *)job->own)->faults;
     end_child(job->own);
     free(job->own);
     job->own = NULL;
@@ -164,6 +176,7 @@ const struct sk_snapshot_ops sk_snapshot_fork = {
     .name = "fork",
     .description = "a sleeping child process keeps the old pages",
     .sees_pages_only = 1,
+    .fault_seconds = 1e-6,
     .probe = probe,
     .begin = begin,
     .drain = drain,

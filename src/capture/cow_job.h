@@ -61,6 +61,8 @@ struct sk_job {
 struct sk_snapshot_ops {
     const char *name, *description;
     int sees_pages_only;
+    double fault_seconds; /* what a write costs the program that meets protection, beside the
+                             copying: for the choice */
     /* 0 when the form works on this machine; tried on scratch memory. */
     int (*probe)(struct saikai_error *err);
     /* Make the content safe: afterwards the program may write. On failure nothing is protected. */

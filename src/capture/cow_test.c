@@ -1,6 +1,7 @@
 /* Snapshots against what the memory held when they began, while threads write, by stores and by
  * read(2). */
 #include "capture/cow_job.h"
+#include "capture/delta.h"
 #include "capture/dirty.h"
 #include "capture/kernel.h"
 
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <errno.h>
@@ -463,6 +465,138 @@ static void test_program_that_forks(void **state)
     munmap(area, n);
 }
 
+/* Without any privilege: the tracker still looks at pages, snapshots are made by fork, and when the
+ * program writes all its memory meanwhile, the next ones are copies. */
+static int as_nobody(void)
+{
+    size_t n = (size_t)64 << 20;
+    struct sk_dirty *d = NULL;
+    struct sk_ranges r = {0};
+    struct sk_snapshot *s = NULL;
+    struct sk_snapshot_stats stats = {0};
+    struct saved saved = {.calls_left = -1};
+    if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 1))
+        return 2;
+    uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+    memset(area, 1, n);
+    int seen_by_pages = !sk_dirty_uffd.probe(NULL);
+    if (sk_dirty_open(NULL, &d, NULL) || sk_dirty_add(d, 0, area, n, 0, NULL) ||
+        sk_dirty_collect(d, &r, NULL) ||
+        strcmp(sk_dirty_form(d, 0), seen_by_pages ? "uffd" : "hash"))
+        return 3;
+    sk_dirty_close(d);
+    sk_ranges_free(&r);
+    add_piece(&saved, area, n);
+    if (sk_snapshot_uffd.probe(NULL) == 0 || sk_snapshot_fork.probe(NULL))
+        return 2; /* this machine gives more or less than usual */
+    if (sk_snapshot_open(&(struct sk_snapshot_options){.trust_pages = 1}, &s, NULL))
+        return 4;
+    for (int i = 0; i < 3; i++) {
+        remember(&saved);
+        saved.delay = i ? 0 : 0.02;
+        if (sk_snapshot_begin(s, saved.piece, 1, sink, &saved, NULL))
+            return 5;
+        memset(area, 2 + i, n);
+        if (sk_snapshot_finish(s, &stats, NULL))
+            return 6;
+        check_saved(&saved);
+        if (strcmp(stats.form, i ? "copy" : "fork"))
+            return 7;
+    }
+    sk_snapshot_close(s);
+    free_saved(&saved);
+    munmap(area, n);
+    return 0;
+}
+
+static void test_without_privileges(void **state)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid)
+        _exit(geteuid() ? 2 : as_nobody());
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int to_payload(void *arg, uint32_t id, uint64_t offset, const void *data, size_t n,
+                      struct saikai_error *err)
+{
+    memcpy((uint8_t *)arg + offset, data, n);
+    return 0;
+}
+
+/* The whole way: what changed, saved as deltas by snapshots while threads write, put on the base:
+ * the memory as it was at each snapshot. */
+static void increments_under_fire(const char *tracker)
+{
+    size_t n = (size_t)6 << 20;
+    uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
+    struct sk_memory now[2] = {{3, area + 17, n / 2}, {9, area + n / 2 + 100, n / 2 - 100}},
+                     base[2];
+    struct sk_dirty *d;
+    struct sk_dirty_options opt = {.form = tracker, .trust_pages = 1};
+    struct saikai_error err = {0};
+    if (sk_dirty_open(&opt, &d, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 2; i++) {
+        base[i] = now[i];
+        base[i].addr = calloc(1, now[i].size_bytes);
+        assert_int_equal(sk_dirty_add(d, now[i].id, now[i].addr, now[i].size_bytes, 0, NULL), 0);
+    }
+    struct sk_snapshot *s = open_form(NULL, 0, 0);
+    uint64_t at = 5;
+    for (int round = 0; round < 8; round++) {
+        memset(area + next() % (n - 700000), round, 700000);
+        area[next() % n]++;
+        struct sk_ranges changed = {0};
+        assert_int_equal(sk_dirty_collect(d, &changed, NULL), 0);
+        size_t size = sk_delta_size(2, &changed);
+        uint8_t *out = malloc(size), *payload, *then = malloc(n);
+        struct sk_piece *v;
+        assert_true(out && then);
+        memcpy(then, area, n);
+        assert_int_equal(sk_delta_start(at, now, 2, &changed, out, size, &payload, NULL), 0);
+        assert_int_equal(sk_delta_pieces(now, 2, &changed, &v, NULL), 0);
+        assert_int_equal(sk_snapshot_begin(s, v, changed.n, to_payload, payload, NULL), 0);
+        struct writer w = {.p = area, .n = n, .x = next()};
+        pthread_t t;
+        assert_int_equal(pthread_create(&t, NULL, write_on, &w), 0);
+        assert_int_equal(sk_snapshot_finish(s, NULL, NULL), 0);
+        uint64_t to = sk_delta_seal(out), got;
+        struct sk_delta delta;
+        if (sk_delta_open(out, size, &delta, &err) ||
+            sk_delta_apply(&delta, 1, at, base, 2, base, 2, &got, &err))
+            fail_msg("%s", err.text);
+        assert_true(got == to);
+        for (int i = 0; i < 2; i++)
+            assert_memory_equal(base[i].addr, then + (now[i].addr - area), now[i].size_bytes);
+        atomic_store(&w.stop, 1);
+        pthread_join(t, NULL);
+        at = to;
+        free(v);
+        free(out);
+        free(then);
+        sk_ranges_free(&changed);
+    }
+    sk_snapshot_close(s);
+    sk_dirty_close(d);
+    free(base[0].addr);
+    free(base[1].addr);
+    munmap(area, n);
+}
+
+static void test_increments_by_snapshots(void **state)
+{
+    increments_under_fire("hash"); /* untracked by pages: protected */
+    increments_under_fire("full");
+    increments_under_fire("auto");
+}
+
 static void test_pool_ring(void **state)
 {
     uint8_t mem[100];
@@ -506,6 +640,8 @@ int main(void)
         cmocka_unit_test(test_together_with_a_tracker),
         cmocka_unit_test(test_shared_memory_and_holes),
         cmocka_unit_test(test_program_that_forks),
+        cmocka_unit_test(test_increments_by_snapshots),
+        cmocka_unit_test(test_without_privileges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -484,6 +484,7 @@ const struct sk_snapshot_ops sk_snapshot_uffd = {
     .name = "uffd",
     .description = "write-protect all pages, copy those aside that the program writes first",
     .sees_pages_only = 1,
+    .fault_seconds = 15e-6,
     .probe = probe,
     .begin = begin,
     .drain = drain,

@@ -120,19 +120,25 @@ static void copy_and_hash(uint8_t *to, const uint8_t *from, size_t n, struct sk_
     }
 }
 
-/* The head, once tables and payload are in place. to 0: derive the identity of the new state. */
-static uint64_t seal(uint8_t *p, size_t regions, size_t ranges, uint64_t payload_bytes,
-                     uint64_t payload_hash, uint64_t from, uint64_t to)
+static void put_head(uint8_t *p, size_t regions, size_t ranges, uint64_t payload_bytes,
+                     uint64_t from)
 {
-    size_t tables = HEAD_BYTES + regions * REGION_BYTES + ranges * RANGE_BYTES;
     memcpy(p, magic, 4);
     put_u16(p + 4, VERSION);
     put_u16(p + 6, 0);
     put_u64(p + 8, from);
-    put_u64(p + 16, to);
+    put_u64(p + 16, 0);
     put_u64(p + 24, regions);
     put_u64(p + 32, ranges);
     put_u64(p + 40, payload_bytes);
+    put_u64(p + 48, 0);
+}
+
+/* The last entries of the head. to 0: derive the identity of the new state. */
+static uint64_t seal(uint8_t *p, uint64_t payload_hash, uint64_t to)
+{
+    size_t tables = HEAD_BYTES + get_u64(p + 24) * REGION_BYTES + get_u64(p + 32) * RANGE_BYTES;
+    put_u64(p + 16, to);
     put_u64(p + 48, payload_hash);
     if (!to) {
         to = sk_hash64(p, tables);
@@ -142,9 +148,9 @@ static uint64_t seal(uint8_t *p, size_t regions, size_t ranges, uint64_t payload
     return to;
 }
 
-int sk_delta_encode(uint64_t from, const struct sk_memory *regions, size_t region_count,
-                    const struct sk_ranges *changed, void *out, size_t cap, uint64_t *to,
-                    struct saikai_error *err)
+int sk_delta_start(uint64_t from, const struct sk_memory *regions, size_t region_count,
+                   const struct sk_ranges *changed, void *out, size_t cap, uint8_t **payload,
+                   struct saikai_error *err)
 {
     size_t size = sk_delta_size(region_count, changed);
     if (size > cap)
@@ -154,12 +160,54 @@ int sk_delta_encode(uint64_t from, const struct sk_memory *regions, size_t regio
         rc = put_tables(regions, region_count, changed, out, err);
     if (rc)
         return rc;
+    put_head(out, region_count, changed->n, sk_ranges_bytes(changed), from);
+    *payload =
+        (uint8_t *)out + HEAD_BYTES + 8 + region_count * REGION_BYTES + changed->n * RANGE_BYTES;
+    return 0;
+}
+
+uint64_t sk_delta_seal(void *out)
+{
+    uint8_t *p = out;
+    uint64_t n = get_u64(p + 40);
+    const uint8_t *payload =
+        p + HEAD_BYTES + 8 + get_u64(p + 24) * REGION_BYTES + get_u64(p + 32) * RANGE_BYTES;
+    return seal(p, sk_hash64(payload, n), 0);
+}
+
+int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
+                    const struct sk_ranges *changed, struct sk_piece **out,
+                    struct saikai_error *err)
+{
+    struct sk_piece *v = malloc((changed->n + 1) * sizeof *v);
+    if (!v)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of %zu pieces", changed->n);
+    uint64_t at = 0;
+    for (size_t i = 0; i < changed->n; i++) {
+        const struct sk_range *x = &changed->v[i];
+        size_t k = find(regions, region_count, x->region);
+        if (k == region_count) {
+            free(v);
+            return sk_fail(err, SAIKAI_EINVAL, "there is no region %u", x->region);
+        }
+        v[i] = (struct sk_piece){regions[k].addr + x->offset, x->size_bytes, x->region, at};
+        at += x->size_bytes;
+    }
+    *out = v;
+    return 0;
+}
+
+int sk_delta_encode(uint64_t from, const struct sk_memory *regions, size_t region_count,
+                    const struct sk_ranges *changed, void *out, size_t cap, uint64_t *to,
+                    struct saikai_error *err)
+{
+    uint8_t *p;
+    int rc = sk_delta_start(from, regions, region_count, changed, out, cap, &p, err);
+    if (rc)
+        return rc;
     struct sk_hasher *h = sk_hasher_new();
     if (!h)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a checksum");
-    uint8_t *payload =
-        (uint8_t *)out + HEAD_BYTES + 8 + region_count * REGION_BYTES + changed->n * RANGE_BYTES;
-    uint8_t *p = payload;
     for (size_t i = 0, k = 0; i < changed->n; i++) {
         const struct sk_range *x = &changed->v[i];
         while (regions[k].id != x->region)
@@ -167,7 +215,7 @@ int sk_delta_encode(uint64_t from, const struct sk_memory *regions, size_t regio
         copy_and_hash(p, regions[k].addr + x->offset, x->size_bytes, h);
         p += x->size_bytes;
     }
-    *to = seal(out, region_count, changed->n, (uint64_t)(p - payload), sk_hasher_value(h), from, 0);
+    *to = seal(out, sk_hasher_value(h), 0);
     sk_hasher_free(h);
     return 0;
 }
@@ -496,11 +544,12 @@ int sk_delta_fold(const struct sk_delta *chain, size_t n, void **out, size_t *si
     rc = put_tables(regions, last->region_count, &all, p, err);
     if (rc)
         goto out;
-    uint8_t *payload = p + HEAD_BYTES + 8 + last->region_count * REGION_BYTES + all.n * RANGE_BYTES;
     uint64_t bytes = sk_ranges_bytes(&all);
+    put_head(p, last->region_count, all.n, bytes, chain[0].from);
+    uint8_t *payload = p + size - bytes;
     for (size_t i = 0; i < n; i++)
         place(&chain[i], last, &all, payload);
-    seal(p, last->region_count, all.n, bytes, sk_hash64(payload, bytes), chain[0].from, last->to);
+    seal(p, sk_hash64(payload, bytes), last->to);
     *out = p;
     *size_bytes = size;
     p = NULL;

@@ -28,6 +28,7 @@
 #define SK_CAPTURE_DELTA_H
 
 #include "base/error.h"
+#include "capture/cow.h"
 #include "capture/ranges.h"
 
 /* A region in memory. Arrays of them are sorted by ascending id. */
@@ -57,6 +58,19 @@ size_t sk_delta_size(size_t region_count, const struct sk_ranges *changed);
 int sk_delta_encode(uint64_t from, const struct sk_memory *regions, size_t region_count,
                     const struct sk_ranges *changed, void *out, size_t cap, uint64_t *to,
                     struct saikai_error *err);
+
+/* The same in three steps, for bytes that come later and in any order, as from a snapshot: start
+ * writes the tables and says where the payload goes; pieces lists what to save, with the place in
+ * the payload as each piece's offset (freed by the caller; changed.n of them); seal, when all bytes
+ * are in place, makes the checksums. */
+int sk_delta_start(uint64_t from, const struct sk_memory *regions, size_t region_count,
+                   const struct sk_ranges *changed, void *out, size_t cap, uint8_t **payload,
+                   struct saikai_error *err);
+int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
+                    const struct sk_ranges *changed, struct sk_piece **out,
+                    struct saikai_error *err);
+/* out: what start was given. Returns the identity of the new state. */
+uint64_t sk_delta_seal(void *out);
 
 /* Open and check everything but the payload. Any bytes give a valid delta, SAIKAI_EFORMAT (not a
  * delta, or of a newer version) or SAIKAI_EDAMAGED. */
