@@ -419,7 +419,8 @@ get_chunk(struct in_lane l[LANES], int lanes, size_t row, size_t plane, size_t n
     for (int k = 0; k < lanes; k++) {
         l[k] = q[k];
         l[k].c += n;
-        l[k].skip += skips ? n : 0;
+        if (skips)
+            l[k].skip += n;
     }
 }
 
@@ -441,7 +442,8 @@ get_short(struct in_lane l[LANES], int lanes, size_t row, size_t plane, size_t n
     for (int k = 0; k < lanes; k++) {
         l[k] = q[k];
         l[k].c += n;
-        l[k].skip += skips ? n : 0;
+        if (skips)
+            l[k].skip += n;
     }
 }
 
