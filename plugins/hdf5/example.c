@@ -21,9 +21,8 @@ static hid_t create(hid_t file, const char *name, hid_t type, const unsigned *va
 {
     hid_t space = H5Screate_simple(3, dims, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(how, 3, chunk);
-    if (n_values &&
-        H5Pset_filter(how, SAIKAI_HDF5_FILTER, H5Z_FLAG_MANDATORY, n_values, values) < 0)
-        fprintf(stderr, "the filter was not found: set HDF5_PLUGIN_PATH to the plug-in's folder\n");
+    if (n_values)
+        H5Pset_filter(how, SAIKAI_HDF5_FILTER, H5Z_FLAG_MANDATORY, n_values, values);
     hid_t d = H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
     H5Pclose(how);
     H5Sclose(space);
@@ -65,6 +64,10 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         values[i - 2] = (unsigned)strtoul(argv[i], NULL, 10);
     size_t n_values = argc > 2 ? SAIKAI_HDF5_VALUES : 0;
+    if (n_values && H5Zfilter_avail(SAIKAI_HDF5_FILTER) <= 0) {
+        fprintf(stderr, "the filter was not found: set HDF5_PLUGIN_PATH to the plug-in's folder\n");
+        return 1;
+    }
     static double field[COUNT];
     for (int z = 0; z < NZ; z++)
         for (int y = 0; y < NY; y++)
