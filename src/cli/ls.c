@@ -1,0 +1,102 @@
+/* saikai ls: the generations of a store. */
+#include "cli/store_dir.h"
+
+#include "base/units.h"
+
+#include <stdio.h>
+
+static int print_json(struct cli *cli, const struct cli_store *s)
+{
+    struct sk_json j = {0};
+    sk_json_object(&j, NULL);
+    sk_json_text(&j, "store", s->root);
+    sk_json_bool(&j, "local", s->local);
+    sk_json_uint(&j, "starts", s->state.incarnation);
+    sk_json_bool(&j, "finished", s->state.finished);
+    if (*s->state_problem)
+        sk_json_text(&j, "problem", s->state_problem);
+    sk_json_array(&j, "generations");
+    for (size_t i = 0; i < s->count; i++) {
+        sk_json_object(&j, NULL);
+        cli_gen_json(&j, &s->gen[i]);
+        sk_json_end(&j);
+    }
+    sk_json_end(&j);
+    sk_json_end(&j);
+    return cli_print_json(cli, &j, CLI_OK);
+}
+
+static void print_head(const struct cli_store *s)
+{
+    printf("%s", s->root);
+    if (s->local)
+        printf(" (this node's part)");
+    if (s->has_state)
+        printf(": started %u time%s, %s", s->state.incarnation,
+               s->state.incarnation == 1 ? "" : "s",
+               s->state.finished ? "the last run finished" : "not finished");
+    puts("");
+}
+
+static void print_table(const struct cli_store *s)
+{
+    print_head(s);
+    if (!s->count) {
+        puts("no generations");
+        return;
+    }
+    printf("%-24s %13s %5s %5s %11s %9s %8s  %s\n", "GENERATION", "ITERATION", "PLACE", "START",
+           "RANKS", "SIZE", "AGE", "STATE");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct cli_gen *g = &s->gen[i];
+        char size[32], age[32], state[128], ranks[32];
+        if (g->nranks)
+            snprintf(ranks, sizeof ranks, "%d of %d", g->have, g->nranks);
+        else
+            snprintf(ranks, sizeof ranks, "%d of ?", g->have);
+        printf("%-24s %13lld %5u %5u %11s %9s %8s  %s\n", g->name, (long long)g->gen.iteration,
+               g->gen.place, g->gen.incarnation, ranks, sk_format_size(size, sizeof size, g->bytes),
+               cli_age(g->created_ms, age, sizeof age), cli_gen_state(g, state, sizeof state));
+    }
+}
+
+int cli_ls(struct cli *cli, int argc, char **argv)
+{
+    int json = 0, local = 0;
+    const struct cli_option options[] = {
+        {'l', "local", CLI_FLAG, &local, NULL, NULL,
+         "show the store on this node (store.local) instead of the prefix"},
+        {0, "json", CLI_FLAG, &json, NULL, NULL, "print JSON"},
+        {0},
+    };
+    const struct cli_spec spec = {
+        .operands = "[DIR]",
+        .about = "Lists the generations of a store, the newest first: how far the program was, how "
+                 "many ranks' files are there, and whether a restart would take it. DIR is the "
+                 "store's directory, by default the key store.prefix. Only names, sizes and one "
+                 "header of each are looked at: 'saikai verify' checks the content.",
+        .max_operands = 1,
+        .options = options,
+    };
+    struct saikai_error err = {0};
+    struct cli_target t;
+    struct cli_store s;
+    int rc = cli_parse(cli, &spec, &argc, &argv);
+    if (rc >= 0)
+        return rc;
+    if (cli_target_find(cli, argc ? argv[0] : NULL, local, &t, &err))
+        return cli_store_fail(cli, &err);
+    if (*t.file || t.has_gen)
+        return cli_usage(cli, "'%s' is no store's directory; 'saikai info' shows what is in it",
+                         argv[0]);
+    if (cli_store_load(cli, &t, &s, &err))
+        return cli_store_fail(cli, &err);
+    if (*s.state_problem)
+        fprintf(stderr, "saikai ls: %s\n", s.state_problem);
+    if (json)
+        rc = print_json(cli, &s);
+    else
+        print_table(&s);
+    cli_store_free(&s);
+    return json ? rc : CLI_OK;
+}

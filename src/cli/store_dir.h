@@ -1,0 +1,76 @@
+/* What ls, info, verify, rm and export share: which store is meant, and what it holds. */
+#ifndef SK_CLI_STORE_DIR_H
+#define SK_CLI_STORE_DIR_H
+
+#include "cli/cli.h"
+#include "store/state.h"
+
+#include <limits.h>
+
+/* One generation of a directory. */
+struct cli_gen {
+    struct sk_gen gen;
+    char name[48];
+    int *ranks; /* those whose files are there, growing */
+    int have;
+    int nranks; /* as a file's header says; 0: no header could be read */
+    uint64_t bytes;
+    int64_t created_ms; /* 0: not known */
+    uint64_t run_id;
+    int complete; /* all ranks are there; nothing is said about what is in the files */
+    int tries;    /* restarts begun from it that came to nothing */
+    int refused;  /* tried so often that a restart does not offer it again */
+    int earlier;  /* of a run that is over: a restart does not offer it */
+};
+
+struct cli_store {
+    char root[PATH_MAX];
+    int local; /* a node's own store: generations of jobs on several nodes are never complete */
+    struct sk_state state;
+    int has_state;
+    char state_problem[480]; /* why the state file could not be read, or "" */
+    struct cli_gen *gen;     /* newest first */
+    size_t count;
+    long newest_complete; /* index, -1: none */
+};
+
+/* What an operand means. */
+struct cli_target {
+    char root[PATH_MAX];
+    int local;
+    char file[PATH_MAX]; /* a container, or "" */
+    int has_gen;
+    struct sk_gen gen;
+};
+
+/* "gen-0001-000000000010-0", "store", "store/gen-…" or "x.skc" into *t; NULL: the store of the
+ * configuration, with local the node-local one. A generation's name alone is one of that store.
+ * Errors name the path and the remedy. */
+int cli_target_find(const struct cli *cli, const char *operand, int local, struct cli_target *t,
+                    struct saikai_error *err);
+
+/* List the directory. Release with cli_store_free. */
+int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli_store *out,
+                   struct saikai_error *err);
+void cli_store_free(struct cli_store *s);
+
+/* Index of a generation by name, by iteration ("1200": the newest of it) or as "newest": the newest
+ * complete one, else the newest. SAIKAI_ENOENT names what there is. */
+int cli_store_pick(const struct cli_store *s, const char *text, size_t *index,
+                   struct saikai_error *err);
+/* The generation that the user means: by --gen, by the operand, else the newest. */
+int cli_store_choose(const struct cli_store *s, const struct cli_target *t, const char *gen,
+                     size_t *index, struct saikai_error *err);
+
+/* Report err: what is wrong with the command line as cli_usage does, all else as cli_fail. */
+int cli_store_fail(const struct cli *cli, const struct saikai_error *err);
+/* "2, 5-7 and 12 more": the ranks that are not there. */
+char *cli_missing_ranks(const struct cli_gen *g, char *out, size_t cap);
+/* "3 min" since that wall-clock time; "?" when it is not known or lies ahead. */
+char *cli_age(int64_t created_ms, char *out, size_t cap);
+/* "complete, tried 1 time" */
+char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap);
+/* What ls and info tell of a generation with --json, into the open object. */
+void cli_gen_json(struct sk_json *j, const struct cli_gen *g);
+
+#endif

@@ -1,0 +1,300 @@
+/* saikai verify: is everything that was saved still what was saved? */
+#include "cli/store_dir.h"
+
+#include "base/units.h"
+#include "cli/progress.h"
+#include "store/container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct fault {
+    char *file, *variable; /* variable "": the file as a whole */
+    char *text;
+    int rank;
+};
+
+struct verify {
+    struct cli *cli;
+    int json;
+    struct sk_json j;
+    struct cli_progress bar;
+    uint64_t done; /* bytes */
+    struct fault *fault;
+    size_t faults, cap;
+    uint64_t files, bytes; /* that were read */
+    int damaged, incomplete, retired;
+};
+
+static void step(void *arg, uint64_t more)
+{
+    struct verify *v = arg;
+    v->done += more;
+    v->bytes += more;
+    cli_progress_update(&v->bar, v->done);
+}
+
+static int add_fault(struct verify *v, const char *file, int rank, const char *variable,
+                     const char *text)
+{
+    if (v->faults == v->cap) {
+        size_t cap = v->cap ? 2 * v->cap : 16;
+        struct fault *p = realloc(v->fault, cap * sizeof *p);
+        if (!p)
+            return SAIKAI_ENOMEM;
+        v->fault = p;
+        v->cap = cap;
+    }
+    struct fault *f = &v->fault[v->faults++];
+    *f = (struct fault){strdup(file), strdup(variable), strdup(text), rank};
+    v->damaged = 1;
+    return f->file && f->variable && f->text ? 0 : SAIKAI_ENOMEM;
+}
+
+static void drop_faults(struct verify *v, size_t down_to)
+{
+    while (v->faults > down_to) {
+        struct fault *f = &v->fault[--v->faults];
+        free(f->file);
+        free(f->variable);
+        free(f->text);
+    }
+}
+
+/* Is the open file still what has its name? A running program takes retired files as room for the
+ * next generation. */
+static int still_there(const struct sk_container *c)
+{
+    struct stat a, b;
+    return !fstat(c->fd, &a) && !stat(c->path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/* One file; g NULL: of no generation, rank -1. A fault of each variable is kept. */
+static int check_file(struct verify *v, const char *path, const struct sk_gen *g, int rank)
+{
+    struct sk_container *c = NULL;
+    struct saikai_error err = {0};
+    size_t before = v->faults;
+    int was_damaged = v->damaged;
+    uint64_t begun = v->done;
+    int rc = sk_container_open(path, &c, &err);
+    v->files++;
+    if (rc == SAIKAI_ENOENT && g) { /* retired since the directory was read */
+        v->retired++;
+        return 0;
+    }
+    if (rc)
+        return add_fault(v, path, rank, "", err.text);
+    const struct sk_skc_header *h = &c->header;
+    if (g && ((int)h->rank != rank || h->iteration != g->iteration || h->place != g->place ||
+              h->incarnation != g->incarnation)) {
+        sk_fail(&err, SAIKAI_EDAMAGED, "%s: holds rank %u of iteration %lld instead", path, h->rank,
+                (long long)h->iteration);
+        rc = add_fault(v, path, rank, "", err.text);
+    }
+    if (!g)
+        rank = (int)h->rank;
+    for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
+        const struct sk_skc_var *var = &c->index->vars[i];
+        if (sk_container_verify_var(c, var, step, v, &err))
+            rc = add_fault(v, path, rank, var->name, err.text);
+    }
+    if (v->faults > before && g && !still_there(c)) {
+        drop_faults(v, before);
+        v->damaged = was_damaged;
+        v->retired++;
+    }
+    v->done = begun + c->trailer.file_bytes;
+    sk_container_close(c);
+    return rc;
+}
+
+static void faults_json(struct verify *v, size_t from)
+{
+    sk_json_array(&v->j, "faults");
+    for (size_t i = from; i < v->faults; i++) {
+        const struct fault *f = &v->fault[i];
+        sk_json_object(&v->j, NULL);
+        sk_json_text(&v->j, "file", f->file);
+        sk_json_int(&v->j, "rank", f->rank);
+        if (*f->variable)
+            sk_json_text(&v->j, "variable", f->variable);
+        else
+            sk_json_null(&v->j, "variable");
+        sk_json_text(&v->j, "text", f->text);
+        sk_json_end(&v->j);
+    }
+    sk_json_end(&v->j);
+}
+
+static void print_faults(const struct verify *v, size_t from)
+{
+    for (size_t i = from; i < v->faults; i++) {
+        const struct fault *f = &v->fault[i];
+        printf("  rank %d%s%s%s: %s\n", f->rank, *f->variable ? ", variable '" : "", f->variable,
+               *f->variable ? "'" : "", f->text);
+    }
+}
+
+static void report(struct verify *v, const struct cli_store *s, const struct cli_gen *g,
+                   size_t from)
+{
+    char missing[200], size[32];
+    int whole = g->complete || s->local;
+    const char *verdict = v->faults > from ? "DAMAGED" : whole ? "good" : "INCOMPLETE";
+    cli_missing_ranks(g, missing, sizeof missing);
+    if (v->json) {
+        sk_json_object(&v->j, NULL);
+        cli_gen_json(&v->j, g);
+        sk_json_text(&v->j, "missing_ranks", g->complete ? "" : missing);
+        sk_json_bool(&v->j, "good", v->faults == from && whole);
+        faults_json(v, from);
+        sk_json_end(&v->j);
+        return;
+    }
+    cli_progress_end(&v->bar);
+    printf("%s: %s, %d of %d ranks, %s\n", g->name, verdict, g->have, g->nranks,
+           sk_format_size(size, sizeof size, g->bytes));
+    if (!g->complete && g->nranks && !s->local)
+        printf("  rank %s: the file is missing\n", missing);
+    print_faults(v, from);
+}
+
+static int check_generation(struct verify *v, const struct cli_store *s, const struct cli_gen *g)
+{
+    size_t from = v->faults;
+    int rc = 0;
+    for (int i = 0; !rc && i < g->have; i++) {
+        char path[PATH_MAX];
+        struct saikai_error err = {0};
+        rc = sk_gen_file(s->root, g->gen, g->ranks[i], path, sizeof path, &err);
+        if (!rc)
+            rc = check_file(v, path, &g->gen, g->ranks[i]);
+    }
+    v->incomplete |= !g->complete && !s->local;
+    report(v, s, g, from);
+    return rc;
+}
+
+static int finish(struct verify *v, int rc)
+{
+    int bad = v->damaged || v->incomplete;
+    char size[32];
+    cli_progress_end(&v->bar);
+    if (rc) {
+        struct saikai_error err = {0};
+        sk_fail(&err, rc, "no memory for the report");
+        rc = cli_fail(v->cli, &err);
+        sk_json_free(&v->j);
+    } else if (v->json) {
+        sk_json_uint(&v->j, "files", v->files);
+        sk_json_uint(&v->j, "bytes", v->bytes);
+        sk_json_int(&v->j, "retired_meanwhile", v->retired);
+        sk_json_bool(&v->j, "good", !bad);
+        sk_json_end(&v->j);
+        rc = cli_print_json(v->cli, &v->j, bad ? CLI_FAILED : CLI_OK);
+    } else {
+        printf("%llu file%s, %s: %s\n", (unsigned long long)v->files, v->files == 1 ? "" : "s",
+               sk_format_size(size, sizeof size, v->bytes),
+               v->damaged      ? "something is damaged; a restart takes another copy or an older "
+                                 "generation"
+               : v->incomplete ? "nothing is damaged, but files are missing"
+                               : "all good");
+        if (v->retired)
+            printf("%d of them were retired by the program meanwhile\n", v->retired);
+        rc = bad ? CLI_FAILED : CLI_OK;
+    }
+    drop_faults(v, 0);
+    free(v->fault);
+    return rc;
+}
+
+static int verify_file(struct verify *v, const char *path)
+{
+    struct stat sb;
+    uint64_t total = stat(path, &sb) ? 0 : (uint64_t)sb.st_size;
+    cli_progress_begin(&v->bar, path, total);
+    if (v->json) {
+        sk_json_object(&v->j, NULL);
+        sk_json_text(&v->j, "file", path);
+    }
+    int rc = check_file(v, path, NULL, -1);
+    cli_progress_end(&v->bar);
+    if (v->json)
+        faults_json(v, 0);
+    else
+        print_faults(v, 0);
+    return finish(v, rc);
+}
+
+static int verify_store(struct verify *v, const struct cli_target *t, const char *gen)
+{
+    struct cli_store s;
+    struct saikai_error err = {0};
+    size_t first = 0, last;
+    int rc = 0;
+    if (cli_store_load(v->cli, t, &s, &err))
+        return cli_store_fail(v->cli, &err);
+    last = s.count;
+    if ((gen || t->has_gen) && cli_store_choose(&s, t, gen, &first, &err)) {
+        cli_store_free(&s);
+        return cli_store_fail(v->cli, &err);
+    }
+    if (gen || t->has_gen)
+        last = first + 1;
+    uint64_t total = 0;
+    for (size_t i = first; i < last; i++)
+        total += s.gen[i].bytes;
+    cli_progress_begin(&v->bar, "verifying", total);
+    if (v->json) {
+        sk_json_object(&v->j, NULL);
+        sk_json_text(&v->j, "store", s.root);
+        sk_json_array(&v->j, "generations");
+    }
+    for (size_t i = first; !rc && i < last; i++)
+        rc = check_generation(v, &s, &s.gen[i]);
+    if (v->json)
+        sk_json_end(&v->j);
+    else if (!s.count)
+        printf("%s: no generations\n", s.root);
+    rc = finish(v, rc);
+    cli_store_free(&s);
+    return rc;
+}
+
+int cli_verify(struct cli *cli, int argc, char **argv)
+{
+    struct verify v = {.cli = cli};
+    int local = 0;
+    const char *gen = NULL;
+    const struct cli_option options[] = {
+        {'g', "gen", CLI_TEXT, &gen, "GEN", NULL,
+         "only this generation: its name, its iteration, or 'newest' for the newest complete one"},
+        {'l', "local", CLI_FLAG, &local, NULL, NULL,
+         "check the store on this node (store.local) instead of the prefix"},
+        {0, "json", CLI_FLAG, &v.json, NULL, NULL, "print JSON"},
+        {0},
+    };
+    const struct cli_spec spec = {
+        .operands = "[DIR | GENERATION | FILE.skc]",
+        .about = "Reads every chunk of every rank's file of a store, of one generation or of one "
+                 "container, and compares the checksums. Damage is reported with file, rank and "
+                 "variable. Exit code 0: all of it is good; 1: something is damaged, or a "
+                 "generation lacks ranks. DIR is a store's directory, by default the key "
+                 "store.prefix.",
+        .max_operands = 1,
+        .options = options,
+    };
+    struct saikai_error err = {0};
+    struct cli_target t;
+    int rc = cli_parse(cli, &spec, &argc, &argv);
+    if (rc >= 0)
+        return rc;
+    if (cli_target_find(cli, argc ? argv[0] : NULL, local, &t, &err))
+        return cli_store_fail(cli, &err);
+    if (*t.file && gen)
+        return cli_usage(cli, "%s is one rank's file: --gen does not go with it", t.file);
+    return *t.file ? verify_file(&v, t.file) : verify_store(&v, &t, gen);
+}

@@ -1,0 +1,218 @@
+#!/bin/sh
+# saikai ls, info, verify, rm and export as a user meets them. usage: store_test.sh SAIKAI MAKE_STORE
+set -u
+saikai=$1
+make_store=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+: > "$dir/empty.conf"
+export SAIKAI_CONFIG="$dir/empty.conf"
+unset SAIKAI_STORE_PREFIX SAIKAI_STORE_LOCAL SAIKAI_JOB_NAME
+cd "$dir" || exit 1
+failed=0
+newest=gen-0002-000000000200-1
+older=gen-0002-000000000100-0
+oldest=gen-0001-000000000010-0
+broken=gen-0003-000000000250-0
+
+# expect CODE PATTERN ARG...: exit code, and a pattern somewhere in what is printed
+expect()
+{
+    code=$1 pattern=$2
+    shift 2
+    "$saikai" "$@" > "$dir/out" 2>&1 < /dev/null
+    got=$?
+    if [ $got -ne "$code" ] || ! grep -q -e "$pattern" "$dir/out"; then
+        echo "saikai $*: exit code $got (expected $code), no '$pattern' in:"
+        cat "$dir/out"
+        failed=1
+    fi
+}
+
+# Damage one byte: flip FILE OFFSET
+flip()
+{
+    old=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+    printf "\\$(printf %03o $((old ^ 4)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null
+}
+
+fresh()
+{
+    rm -rf "$dir/saikai-store"
+    mkdir "$dir/saikai-store"
+    "$make_store" "$dir/saikai-store" || exit 1
+}
+
+# json CODE EXPRESSION ARG...: stdout is JSON of which a Python expression (of d) is true
+json()
+{
+    code=$1 expression=$2
+    shift 2
+    "$saikai" "$@" --json > "$dir/json" 2> "$dir/err" < /dev/null
+    got=$?
+    if [ $got -ne "$code" ]; then
+        echo "saikai $* --json: exit code $got (expected $code)"
+        cat "$dir/json" "$dir/err"
+        failed=1
+    fi
+    command -v python3 > /dev/null || return
+    if ! python3 -c "import json, sys; d = json.load(open('$dir/json')); sys.exit(not ($expression))"; then
+        echo "saikai $* --json: not $expression:"
+        cat "$dir/json"
+        failed=1
+    fi
+}
+
+# ---- nothing there
+for command in ls info verify; do
+    expect 1 'there is no store saikai-store (store.prefix)' $command
+    expect 1 'nowhere: there is no such directory' $command nowhere
+    expect 2 "unknown option '--jsn'; did you mean '--json'" $command --jsn
+    expect 2 'is one argument too many' $command a b
+done
+expect 1 'no job with the prefix\|cannot resolve' ls --local
+expect 2 "store.prefix is 'none'" ls --set store.prefix=none
+mkdir empty
+expect 0 'no generations' ls empty
+expect 1 'empty holds no generations' info empty
+expect 0 'no generations' verify empty
+json 0 "d['generations'] == []" ls empty
+printf 'x' > text
+expect 1 'text: only 1 bytes' info text
+expect 1 'text: only 1 bytes' verify text
+
+# ---- ls
+fresh
+expect 0 'started 3 times, not finished' ls
+expect 0 "^$broken  *250  *0  *3  *2 of 3 .* incomplete$" ls
+expect 0 "^$newest  *200  *1  *2  *3 of 3 .* 1 h  complete$\|60 min  complete$" ls
+expect 0 "^$older .* complete, tried 1 time$" ls saikai-store
+expect 0 "^$older .* complete, bad (1 restarts failed)$" ls --set restart.tries=1
+expect 0 "^$oldest .* complete, of an earlier run$" ls
+expect 2 "is no store's directory" ls saikai-store/$newest
+json 0 "[g['iteration'] for g in d['generations']] == [250, 200, 100, 10]" ls
+json 0 "[g['complete'] for g in d['generations']] == [False, True, True, True] and d['starts'] == 3" ls
+
+# ---- ls --local: the directory is found by where the prefix is
+expect 1 'no job with the prefix' ls --local --set store.local="$dir/local"
+mkdir -p "local/saikai-$(id -u)/mine"
+expect 0 'this node.s part' ls --local --set store.local="$dir/local" --set job.name=mine
+
+# ---- info
+expect 0 "^Generation  $newest in saikai-store" info
+expect 0 '^u  *f64  *4x5x6  *3  *2.8 KiB .*shuffle+.* exact' info
+expect 0 '^ids  *u64  *varies ' info
+expect 0 '^step  *i32  *scalar ' info
+expect 0 '^log  *u8  *stream ' info
+expect 0 '^Missing     rank 1' info --gen 250
+expect 0 '^ids  *u64  *20 ' info --gen $older --rank 1
+expect 0 "^Generation  $older" info saikai-store/$older/
+expect 0 "^Generation  $older" info $older
+expect 0 '^Rank        2 of 3' info saikai-store/$older/rank-000002.skc
+expect 1 'has no file of rank 7' info --rank 7
+expect 1 'holds no generation 77' info --gen 77
+expect 2 "'seven' is no generation" info --gen seven
+expect 2 'give one generation' info $older --gen 200
+expect 2 'is one rank.s file' info saikai-store/$older/rank-000002.skc --rank 1
+json 0 "d['iteration'] == 200 and {v['name']: v['dims'] for v in d['variables']}['u'] == [4, 5, 6]" info
+json 0 "d['rank'] == 1 and len(d['variables']) == 8" info saikai-store/$older/rank-000001.skc
+
+# ---- verify
+expect 0 "^$newest: good, 3 of 3 ranks" verify --gen newest
+expect 0 'all good' verify saikai-store/$older
+expect 0 '1 file, .* all good' verify saikai-store/$older/rank-000000.skc
+expect 1 'rank 1: the file is missing' verify
+expect 1 'files are missing' verify
+json 0 "d['good'] and d['files'] == 3" verify --gen 100
+json 1 "not d['good'] and d['generations'][0]['missing_ranks'] == '1'" verify
+flip saikai-store/$older/rank-000002.skc 200
+expect 1 "rank 2, variable 'u': .*rank-000002.skc: chunk 0" verify
+expect 1 "variable 'u'" verify saikai-store/$older/rank-000002.skc
+json 1 "d['generations'][0]['faults'][0]['variable'] == 'u' and d['generations'][0]['faults'][0]['rank'] == 2" verify --gen 100
+flip saikai-store/$newest/rank-000000.skc 140
+expect 1 "rank 0, variable 'u'" verify $newest
+mv saikai-store/$oldest/rank-000001.skc x.skc
+cp saikai-store/$oldest/rank-000000.skc saikai-store/$oldest/rank-000001.skc
+expect 1 'rank 1: .* holds rank 0 of iteration 10 instead' verify $oldest
+truncate -s 300 saikai-store/$oldest/rank-000001.skc
+expect 1 'rank 1: .*truncated' verify $oldest
+expect 1 'truncated' info $oldest
+flip saikai-store/$oldest/rank-000000.skc 20
+expect 0 "^$oldest .* complete" ls
+flip saikai-store/$oldest/rank-000002.skc 20
+truncate -s 0 saikai-store/$oldest/rank-000001.skc
+expect 0 "^$oldest .* 3 of ? .* damaged" ls
+expect 1 'the header is damaged' verify $oldest
+printf 'saikai-state 1\n' > saikai-store/state
+expect 0 'state: it is truncated; remove it' ls
+
+# ---- rm
+fresh
+expect 2 'say which generations' rm
+expect 2 'say which generations' rm --all --keep 1
+expect 2 'keeps none: write --all' rm --keep 0
+expect 2 'no terminal to ask on' rm --all
+expect 1 "$newest is the newest complete generation" rm $newest --yes
+expect 1 'holds no generation' rm --gen 77 --yes
+[ -d saikai-store/$newest ] && [ -d saikai-store/$oldest ] || failed=1
+json 0 "d['removed'] == ['$oldest'] and d['left'] == 3" rm --keep 2 --yes
+expect 0 'removed 1 generation' rm $broken -y
+expect 0 'removed 1 generation, .* 1 left' rm --all -y
+expect 0 "^$newest" ls
+expect 0 'removed 0 generations' rm --all -y
+expect 0 '0 left' rm --all -y --force
+expect 0 'no generations' ls
+fresh
+rm -rf saikai-store/$newest/rank-000000.skc # now $older is the newest complete one
+expect 0 'removed 2 generations' rm -y --gen $newest --gen 10
+expect 0 "^$older" ls
+[ -e saikai-store/$older/rank-000002.skc ] || failed=1
+
+# ---- export
+fresh
+"$saikai" export --hdf5 out.h5 > out 2>&1
+if grep -q 'without HDF5' out; then
+    echo "skip export: built without HDF5"
+    exit $failed
+fi
+expect 2 'where to? Give --hdf5' export
+expect 0 '^out.h5: 3 ranks' export --hdf5 out.h5
+expect 1 'is not complete: missing rank 1' export --hdf5 no.h5 --gen 250
+expect 0 '2 ranks' export --hdf5 part.h5 --gen 250 --partial
+expect 0 '1 rank' export --hdf5 one.h5 saikai-store/$older/rank-000001.skc
+expect 1 'cannot create nowhere' export --hdf5 nowhere/out.h5
+flip saikai-store/$older/rank-000002.skc 200
+expect 1 "chunk 0 (variable 'u'" export --hdf5 no.h5 $older
+[ ! -e no.h5 ] && ! ls ./*.tmp.* 2> /dev/null || { echo "an export that failed left a file"; failed=1; }
+if ! command -v h5dump > /dev/null; then
+    echo "skip h5dump: not found"
+    exit $failed
+fi
+
+# dump PATTERN ARG...: h5dump prints it
+dump()
+{
+    pattern=$1
+    shift
+    if ! h5dump "$@" > out 2>&1 || ! tr -s ' \n' '  ' < out | grep -q -e "$pattern"; then
+        echo "h5dump $*: no '$pattern' in:"
+        cat out
+        failed=1
+    fi
+}
+dump '(0): 200 }' -a /iteration out.h5
+dump '(0): 3 }' -a /ranks out.h5
+dump 'H5T_IEEE_F64LE DATASPACE SIMPLE { ( 4, 5, 6 ) .*(3,4,5): 2059.5 }' -d /rank000002/u -s 3,4,5 -c 1,1,1 out.h5
+dump 'H5T_STD_I32LE DATASPACE SCALAR DATA { (0): 200 }' -d /rank000000/step out.h5
+dump 'H5T_COMPOUND { H5T_IEEE_F64LE "r"; H5T_IEEE_F64LE "i"; } .*(6): { 6, -6 }' -d /rank000001/z out.h5
+dump 'H5T_COMPOUND { H5T_IEEE_F32LE "r"; H5T_IEEE_F32LE "i"; } ' -d /rank000001/c out.h5
+dump '( 0 / 0 )\|( 0 )' -H -d /rank000000/ids out.h5
+dump '(19): 119 }' -d /rank000001/ids -s 19 -c 1 out.h5
+dump '(0): 0.25, 1.25, 2.25 }' -d /rank000000/fluid%2Fp out.h5
+dump '"fluid/p"' -a /rank000000/fluid%2Fp/name out.h5
+dump 'H5T_STD_U8LE .*0, 20, 40, 60' -d /rank000000/bytes out.h5
+dump 'OPAQUE_TAG "saikai stream"; } DATASPACE SIMPLE { ( 30 )' -d /rank000000/log out.h5
+dump '(0): 0x77, 0x68' -d /rank000000/log out.h5
+dump 'shuffle+' -a /rank000000/u/codec out.h5
+dump '59, 59.5 }' -d /rank000000/u part.h5
+exit $failed
