@@ -397,6 +397,7 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     int threads;
     double t0 = sk_now();
     p.opt = with_defaults(opt, &threads);
+    p.threads = threads;
     int rc = sk_plan_scan(&p, inputs, count, err);
     st.scan_seconds = sk_now() - t0;
     for (size_t i = 0; i < p.a.file_count; i++)

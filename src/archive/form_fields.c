@@ -50,7 +50,7 @@ static int encode_column(struct sk_coder *c, const double *column, struct sk_box
     for (int pass = 0; pass < 3; pass++) { /* two tries, then the better one for good */
         int now = pass < 2 ? tried[pass] : stencil;
         bits = c->bits.data;
-        sk_predict_encode(column, 64, b, NULL, now, symbols, &bits, scratch);
+        sk_predict_encode(column, 64, b, NULL, now, NULL, symbols, &bits, scratch);
         double cost = pass < 2 ? cost_of(symbols, b.nx) : 0;
         if (pass < 2 && (best < 0 || cost < best)) {
             best = cost;
@@ -103,9 +103,10 @@ static int decode_column(struct sk_coder *c, double *column, struct sk_box b, st
         return rc;
     uint64_t have = sk_rd_u64(in), open = sk_residual_open_bits(c->symbols.data, b.nx, 64);
     const uint8_t *bits = have <= sk_rd_left(in) ? sk_rd_bytes(in, have) : NULL;
-    if (!bits || stencil >= SK_STENCILS || open == (uint64_t)-1 || (open + 7) / 8 != have)
+    if (!bits || (stencil != SK_STENCIL_NONE && stencil != SK_STENCIL_X) || open == (uint64_t)-1 ||
+        (open + 7) / 8 != have)
         return sk_fail(err, SAIKAI_EDAMAGED, "a column of records is damaged");
-    sk_predict_decode(column, 64, b, NULL, stencil, c->symbols.data, &bits,
+    sk_predict_decode(column, 64, b, NULL, stencil, NULL, c->symbols.data, &bits,
                       (double *)(void *)c->scratch.data);
     return 0;
 }

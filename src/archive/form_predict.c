@@ -2,6 +2,7 @@
  * compressor. */
 #include "archive/part.h"
 #include "archive/residual.h"
+#include "archive/symbols.h"
 
 #include "base/types.h"
 
@@ -56,7 +57,8 @@ static void encode_columns(const struct sk_part *p, const struct sk_recipe *r,
         if (z >= TEACHERS)
             sk_columns_eval(&r->relation, fields, at, plane, m->sums, m->P);
         sk_predict_encode(x, width, one, z >= TEACHERS ? m->P : NULL,
-                          z >= TEACHERS ? r->stencil : SK_STENCIL_XY, symbols, bits, m->scratch);
+                          z >= TEACHERS ? r->stencil : SK_STENCIL_XY, r->weights, symbols, bits,
+                          m->scratch);
         sk_columns_learn(&r->relation, fields, at, plane, x, width, m->sums);
     }
 }
@@ -74,7 +76,8 @@ static void decode_columns(struct sk_part *p, const struct sk_recipe *r,
         if (z >= TEACHERS)
             sk_columns_eval(&r->relation, fields, at, plane, m->sums, m->P);
         sk_predict_decode(x, width, one, z >= TEACHERS ? m->P : NULL,
-                          z >= TEACHERS ? r->stencil : SK_STENCIL_XY, symbols, bits, m->scratch);
+                          z >= TEACHERS ? r->stencil : SK_STENCIL_XY, r->weights, symbols, bits,
+                          m->scratch);
         sk_columns_learn(&r->relation, fields, at, plane, x, width, m->sums);
     }
 }
@@ -85,39 +88,13 @@ static void set_fields(struct sk_part *parts, int i, struct sk_field *fields)
         fields[k] = (struct sk_field){parts[k].raw, width_of(&parts[k])};
 }
 
-/* Two symbols to a byte where all are below 16. Returns the bytes to compress. */
-static size_t fold_symbols(uint8_t *s, size_t n, int *folded)
-{
-    uint8_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all |= s[i];
-    *folded = all < 16;
-    if (!*folded)
-        return n;
-    for (size_t i = 0; i < n / 2; i++)
-        s[i] = (uint8_t)(s[2 * i] | s[2 * i + 1] << 4);
-    if (n & 1)
-        s[n / 2] = s[n - 1];
-    return (n + 1) / 2;
-}
-
-static void unfold_symbols(const uint8_t *in, size_t n, uint8_t *s)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        s[2 * i] = in[i] & 15;
-        s[2 * i + 1] = in[i] >> 4;
-    }
-    if (n & 1)
-        s[n - 1] = in[n / 2] & 15;
-}
-
 static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
                   struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_part *p = &parts[i];
     struct sk_field fields[256];
     struct room m;
-    int width = width_of(p), folded, rel = r->relation.kind;
+    int width = width_of(p), rel = r->relation.kind;
     size_t n = p->size_bytes / (size_t)(width / 8);
     sk_part_to_native(p);
     uint8_t *symbols = sk_coder_room(&c->symbols, n);
@@ -136,34 +113,17 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
             if (rel)
                 sk_relation_eval(&r->relation, fields, at, k, m.P);
             sk_predict_encode(p->raw + at * (size_t)(width / 8), width, b, rel ? m.P : NULL,
-                              r->stencil, symbols + at, &bits, m.scratch);
+                              r->stencil, r->weights, symbols + at, &bits, m.scratch);
         }
         at += k;
     }
     sk_buf_put_u8(out, (uint8_t)r->stencil);
+    for (int k = 0; k < SK_NEIGHBOURS && r->stencil == SK_STENCIL_FITTED; k++)
+        sk_buf_put_f64(out, r->weights[k]);
     sk_relation_put(out, &r->relation);
-    size_t packed = fold_symbols(symbols, n, &folded);
-    sk_buf_put_u8(out, (uint8_t)folded);
-    int rc = sk_stream_put(c, r->backend, r->level, symbols, packed, out, err);
+    int rc = sk_symbols_put(c, parts, i, r, symbols, n, out, err);
     sk_buf_put_u64(out, (uint64_t)(bits - start));
     sk_buf_put(out, start, (size_t)(bits - start));
-    return rc;
-}
-
-static int read_symbols(struct sk_coder *c, struct sk_rd *in, size_t n, uint8_t *symbols,
-                        struct saikai_error *err)
-{
-    int folded = sk_rd_u8(in);
-    if (in->bad || folded > 1)
-        return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
-    if (!folded)
-        return sk_stream_get(c, in, symbols, n, err);
-    uint8_t *packed = sk_coder_room(&c->packed, (n + 1) / 2);
-    if (!packed)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", n);
-    int rc = sk_stream_get(c, in, packed, (n + 1) / 2, err);
-    if (!rc)
-        unfold_symbols(packed, n, symbols);
     return rc;
 }
 
@@ -209,6 +169,8 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     struct sk_field fields[256];
     struct room m;
     int width = width_of(p), rel;
+    for (int k = 0; k < SK_NEIGHBOURS && r.stencil == SK_STENCIL_FITTED; k++)
+        r.weights[k] = sk_rd_f64(in);
     if (!width || i >= 256 || r.stencil >= SK_STENCILS || sk_relation_get(in, &r.relation, i) ||
         check_sources(parts, i, &r.relation))
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
@@ -217,7 +179,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     uint8_t *symbols = sk_coder_room(&c->symbols, n);
     if (!symbols || make_room(c, p, &r.relation, &m))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", n);
-    int rc = read_symbols(c, in, n, symbols, err);
+    int rc = sk_symbols_get(c, parts, i, in, symbols, n, err);
     if (rc)
         return rc;
     uint64_t have = sk_rd_u64(in);
@@ -235,7 +197,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
             if (rel)
                 sk_relation_eval(&r.relation, fields, at, k, m.P);
             sk_predict_decode(p->raw + at * (size_t)(width / 8), width, b, rel ? m.P : NULL,
-                              r.stencil, symbols + at, &bits, m.scratch);
+                              r.stencil, r.weights, symbols + at, &bits, m.scratch);
         }
         at += k;
     }

@@ -19,6 +19,8 @@ void sk_coder_free(struct sk_coder *c)
     sk_buf_free(&c->scratch);
     sk_buf_free(&c->sums);
     sk_buf_free(&c->packed);
+    sk_buf_free(&c->zeros);
+    sk_buf_free(&c->contexts);
 }
 
 void *sk_coder_room(struct sk_buf *b, size_t n)

@@ -22,11 +22,12 @@ enum sk_form {
 };
 
 struct sk_recipe {
-    int form;    /* enum sk_form */
-    int backend; /* enum sk_backend of the second pass */
-    int level;   /* of the backend, 0: its default */
-    int filter;  /* bytes: enum sk_filter */
-    int stencil; /* predict: enum sk_stencil */
+    int form;                      /* enum sk_form */
+    int backend;                   /* enum sk_backend of the second pass */
+    int level;                     /* of the backend, 0: its default */
+    int filter;                    /* bytes: enum sk_filter */
+    int stencil;                   /* predict: enum sk_stencil */
+    double weights[SK_NEIGHBOURS]; /* predict: of SK_STENCIL_FITTED */
     struct sk_relation relation;
     char codec[32]; /* codec: name of the first pass */
 };
@@ -44,7 +45,7 @@ struct sk_part {
 /* Working memory of one thread; zeroed is empty. */
 struct sk_coder {
     struct sk_packer packer;
-    struct sk_buf symbols, bits, P, scratch, sums, packed;
+    struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts;
 };
 void sk_coder_free(struct sk_coder *c);
 

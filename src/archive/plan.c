@@ -97,6 +97,7 @@ int sk_plan_scan(struct sk_plan *p, const struct sk_archive_input *inputs, size_
                  struct saikai_error *err)
 {
     int rc = 0;
+    sk_raw_describe_shipped();
     p->scans = calloc(count + 1, sizeof *p->scans);
     p->paths = calloc(count + 1, sizeof *p->paths);
     if (!p->scans || !p->paths)

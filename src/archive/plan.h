@@ -37,6 +37,7 @@ struct sk_plan {
     struct sk_recipe *recipes; /* one per part */
     struct sk_archive_options opt;
     uint64_t unit_bytes;
+    int threads;
     uint64_t variables, skeleton_bytes;
     double sample_seconds;
 };

@@ -49,8 +49,10 @@ size_t sk_predict_scratch(struct sk_box b)
 
 struct work {
     double *now, *before; /* planes of q; row y starts at (y + 1) * stride + 1 */
-    double *base, *inverse, *guess;
+    double *base, *inverse, *guess, *other;
     size_t stride;
+    const double *weights;
+    double left; /* weight of the value before, for FITTED */
 };
 
 static struct work set_up(struct sk_box b, double *scratch)
@@ -63,13 +65,53 @@ static struct work set_up(struct sk_box b, double *scratch)
     w.base = scratch + 2 * plane;
     w.inverse = w.base + w.stride;
     w.guess = w.inverse + w.stride;
+    w.other = w.guess + w.stride;
     memset(scratch, 0, 2 * plane * sizeof *scratch);
     return w;
 }
 
+INLINE double mean_of(double up, double back)
+{
+    double one = up != 0 ? up : back;
+    return up != 0 && back != 0 ? 0.5 * (up + back) : one;
+}
+
+/* Masked fields: the Lorenzo part goes to base, what replaces it to other; a base of infinity says
+ * "replace". */
+INLINE void row_base_masked(const struct work *w, const double *up, const double *back,
+                            const double *diag, size_t nx, int first_plane)
+{
+    for (size_t k = 0; k < nx; k++) {
+        ptrdiff_t l = (ptrdiff_t)k - 1;
+        int flat = back[k] != 0 && back[l] != 0;
+        int deep = flat && up[k] != 0 && up[l] != 0 && diag[k] != 0 && diag[l] != 0;
+        double two = back[k] - back[l],
+               three = (up[k] + back[k] - diag[k]) - (up[l] + back[l] - diag[l]);
+        w->base[k] = first_plane ? (flat ? two : HUGE_VAL) : (deep ? three : HUGE_VAL);
+        w->other[k] = mean_of(up[k], back[k]);
+    }
+}
+
+INLINE void row_base_fitted(struct work *w, const double *up, const double *back,
+                            const double *diag, size_t nx, int first_plane)
+{
+    const double *c = w->weights;
+    w->left = first_plane ? 1.0 : c[2];
+    for (size_t k = 0; k < nx; k++) {
+        ptrdiff_t l = (ptrdiff_t)k - 1;
+        int flat = back[k] != 0 && back[l] != 0;
+        int deep = flat && up[k] != 0 && up[l] != 0 && diag[k] != 0 && diag[l] != 0;
+        double two = back[k] - back[l];
+        double three = (c[0] * up[k] + c[1] * back[k]) + (c[3] * diag[k] + c[4] * up[l]) +
+                       (c[5] * back[l] + c[6] * diag[l]);
+        w->base[k] = first_plane ? (flat ? two : HUGE_VAL) : (deep ? three : HUGE_VAL);
+        w->other[k] = mean_of(up[k], back[k]);
+    }
+}
+
 /* The part of a row's predictions that needs no value of the row itself. */
-INLINE void row_base(const struct work *w, int stencil, const double *up, const double *back,
-                     const double *diag, size_t nx)
+INLINE void row_base(struct work *w, int stencil, const double *up, const double *back,
+                     const double *diag, size_t nx, int first_plane)
 {
     double *base = w->base;
     switch (stencil) {
@@ -91,10 +133,14 @@ INLINE void row_base(const struct work *w, int stencil, const double *up, const 
             base[k] = back[k] != 0 ? back[k] : up[k];
         break;
     case SK_STENCIL_MEAN:
-        for (size_t k = 0; k < nx; k++) {
-            double both = 0.5 * (up[k] + back[k]), one = up[k] != 0 ? up[k] : back[k];
-            base[k] = up[k] != 0 && back[k] != 0 ? both : one;
-        }
+        for (size_t k = 0; k < nx; k++)
+            base[k] = mean_of(up[k], back[k]);
+        break;
+    case SK_STENCIL_MASKED:
+        row_base_masked(w, up, back, diag, nx, first_plane);
+        break;
+    case SK_STENCIL_FITTED:
+        row_base_fitted(w, up, back, diag, nx, first_plane);
         break;
     default:
         for (size_t k = 0; k < nx; k++)
@@ -103,8 +149,9 @@ INLINE void row_base(const struct work *w, int stencil, const double *up, const 
 }
 
 /* q of one value from the base of its place and the q before it. */
-INLINE double q_of(int stencil, double base, double before)
+INLINE double q_of(const struct work *w, int stencil, size_t k, double before)
 {
+    double base = w->base[k];
     switch (stencil) {
     case SK_STENCIL_X:
     case SK_STENCIL_XY:
@@ -114,6 +161,14 @@ INLINE double q_of(int stencil, double base, double before)
     case SK_STENCIL_YZX:
     case SK_STENCIL_MEAN:
         return base != 0 ? base : before;
+    case SK_STENCIL_MASKED:
+        if (before != 0 && base < HUGE_VAL)
+            return base + before;
+        return w->other[k] != 0 ? w->other[k] : before;
+    case SK_STENCIL_FITTED:
+        if (before != 0 && base < HUGE_VAL)
+            return base + w->left * before;
+        return w->other[k] != 0 ? w->other[k] : before;
     }
     return base;
 }
@@ -167,9 +222,9 @@ INLINE void encode_row(const void *x, int width, size_t at, size_t nx, const dou
         row[k] = P ? v * w->inverse[k] : v;
     }
     double before = first ? q_first(P) : 0.0;
-    guess[0] = q_of(stencil, w->base[0], before);
+    guess[0] = q_of(w, stencil, 0, before);
     for (size_t k = 1; k < nx; k++)
-        guess[k] = q_of(stencil, w->base[k], row[k - 1]);
+        guess[k] = q_of(w, stencil, k, row[k - 1]);
     for (size_t k = 0; k < nx; k++)
         guess[k] = clean(P ? guess[k] * P[k] : guess[k]);
     for (size_t k = 0; k < nx; k++) {
@@ -187,7 +242,7 @@ INLINE void decode_row(void *x, int width, size_t at, size_t nx, const double *P
         inverse_row(P, w->inverse, nx);
     double before = first ? q_first(P) : 0.0;
     for (size_t k = 0; k < nx; k++) {
-        double q = q_of(stencil, w->base[k], before);
+        double q = q_of(w, stencil, k, before);
         double guess = clean(P ? q * P[k] : q), v = 0;
         uint8_t s = symbols[at + k];
         if (width == 64) {
@@ -227,30 +282,34 @@ INLINE void swap_planes(struct work *w)
 }
 
 INLINE void encode_box(const void *x, int width, struct sk_box b, const double *P, int stencil,
-                       uint8_t *symbols, struct sk_bits_out *o, double *scratch)
+                       const double *weights, uint8_t *symbols, struct sk_bits_out *o,
+                       double *scratch)
 {
     struct work w = set_up(b, scratch);
+    w.weights = weights;
     for (size_t z = 0, at = 0; z < b.nz; z++, swap_planes(&w))
         for (size_t y = 0; y < b.ny; y++, at += b.nx) {
             double *row;
             const double *up, *back, *diag;
             rows_at(&w, y, &row, &up, &back, &diag);
-            row_base(&w, stencil, up, back, diag, b.nx);
+            row_base(&w, stencil, up, back, diag, b.nx, z == 0);
             encode_row(x, width, at, b.nx, P ? P + at : NULL, &w, stencil, row, at == 0, symbols,
                        o);
         }
 }
 
 INLINE void decode_box(void *x, int width, struct sk_box b, const double *P, int stencil,
-                       const uint8_t *symbols, struct sk_bits_in *in, double *scratch)
+                       const double *weights, const uint8_t *symbols, struct sk_bits_in *in,
+                       double *scratch)
 {
     struct work w = set_up(b, scratch);
+    w.weights = weights;
     for (size_t z = 0, at = 0; z < b.nz; z++, swap_planes(&w))
         for (size_t y = 0; y < b.ny; y++, at += b.nx) {
             double *row;
             const double *up, *back, *diag;
             rows_at(&w, y, &row, &up, &back, &diag);
-            row_base(&w, stencil, up, back, diag, b.nx);
+            row_base(&w, stencil, up, back, diag, b.nx, z == 0);
             decode_row(x, width, at, b.nx, P ? P + at : NULL, &w, stencil, row, at == 0, symbols,
                        in);
         }
@@ -278,20 +337,27 @@ INLINE void decode_box(void *x, int width, struct sk_box b, const double *P, int
     case SK_STENCIL_YZX:                                                                           \
         call(SK_STENCIL_YZX);                                                                      \
         break;                                                                                     \
-    default:                                                                                       \
+    case SK_STENCIL_MEAN:                                                                          \
         call(SK_STENCIL_MEAN);                                                                     \
+        break;                                                                                     \
+    case SK_STENCIL_MASKED:                                                                        \
+        call(SK_STENCIL_MASKED);                                                                   \
+        break;                                                                                     \
+    default:                                                                                       \
+        call(SK_STENCIL_FITTED);                                                                   \
     }
 
 #define ENCODE(name, width, relation)                                                              \
     WIDE static void name(const void *x, struct sk_box b, const double *P, int stencil,            \
-                          uint8_t *symbols, struct sk_bits_out *o, double *scratch)                \
+                          const double *weights, uint8_t *symbols, struct sk_bits_out *o,          \
+                          double *scratch)                                                         \
     {                                                                                              \
         FOR_STENCIL(ENCODE_##relation##width)                                                      \
     }
-#define ENCODE_P64(s) encode_box(x, 64, b, P, s, symbols, o, scratch)
-#define ENCODE_P32(s) encode_box(x, 32, b, P, s, symbols, o, scratch)
-#define ENCODE_N64(s) encode_box(x, 64, b, NULL, s, symbols, o, scratch)
-#define ENCODE_N32(s) encode_box(x, 32, b, NULL, s, symbols, o, scratch)
+#define ENCODE_P64(s) encode_box(x, 64, b, P, s, weights, symbols, o, scratch)
+#define ENCODE_P32(s) encode_box(x, 32, b, P, s, weights, symbols, o, scratch)
+#define ENCODE_N64(s) encode_box(x, 64, b, NULL, s, weights, symbols, o, scratch)
+#define ENCODE_N32(s) encode_box(x, 32, b, NULL, s, weights, symbols, o, scratch)
 ENCODE(encode_p64, 64, P)
 ENCODE(encode_p32, 32, P)
 ENCODE(encode_n64, 64, N)
@@ -299,37 +365,39 @@ ENCODE(encode_n32, 32, N)
 
 #define DECODE(name, width, relation)                                                              \
     WIDE static void name(void *x, struct sk_box b, const double *P, int stencil,                  \
-                          const uint8_t *symbols, struct sk_bits_in *in, double *scratch)          \
+                          const double *weights, const uint8_t *symbols, struct sk_bits_in *in,    \
+                          double *scratch)                                                         \
     {                                                                                              \
         FOR_STENCIL(DECODE_##relation##width)                                                      \
     }
-#define DECODE_P64(s) decode_box(x, 64, b, P, s, symbols, in, scratch)
-#define DECODE_P32(s) decode_box(x, 32, b, P, s, symbols, in, scratch)
-#define DECODE_N64(s) decode_box(x, 64, b, NULL, s, symbols, in, scratch)
-#define DECODE_N32(s) decode_box(x, 32, b, NULL, s, symbols, in, scratch)
+#define DECODE_P64(s) decode_box(x, 64, b, P, s, weights, symbols, in, scratch)
+#define DECODE_P32(s) decode_box(x, 32, b, P, s, weights, symbols, in, scratch)
+#define DECODE_N64(s) decode_box(x, 64, b, NULL, s, weights, symbols, in, scratch)
+#define DECODE_N32(s) decode_box(x, 32, b, NULL, s, weights, symbols, in, scratch)
 DECODE(decode_p64, 64, P)
 DECODE(decode_p32, 32, P)
 DECODE(decode_n64, 64, N)
 DECODE(decode_n32, 32, N)
 
 void sk_predict_encode(const void *x, int width, struct sk_box b, const double *P, int stencil,
-                       uint8_t *symbols, uint8_t **bits, double *scratch)
+                       const double *weights, uint8_t *symbols, uint8_t **bits, double *scratch)
 {
     struct sk_bits_out o = {*bits, 0, 0};
     if (width == 64)
-        (P ? encode_p64 : encode_n64)(x, b, P, stencil, symbols, &o, scratch);
+        (P ? encode_p64 : encode_n64)(x, b, P, stencil, weights, symbols, &o, scratch);
     else
-        (P ? encode_p32 : encode_n32)(x, b, P, stencil, symbols, &o, scratch);
+        (P ? encode_p32 : encode_n32)(x, b, P, stencil, weights, symbols, &o, scratch);
     *bits = sk_bits_end(&o);
 }
 
 void sk_predict_decode(void *x, int width, struct sk_box b, const double *P, int stencil,
-                       const uint8_t *symbols, const uint8_t **bits, double *scratch)
+                       const double *weights, const uint8_t *symbols, const uint8_t **bits,
+                       double *scratch)
 {
     struct sk_bits_in in = {*bits, 0};
     if (width == 64)
-        (P ? decode_p64 : decode_n64)(x, b, P, stencil, symbols, &in, scratch);
+        (P ? decode_p64 : decode_n64)(x, b, P, stencil, weights, symbols, &in, scratch);
     else
-        (P ? decode_p32 : decode_n32)(x, b, P, stencil, symbols, &in, scratch);
+        (P ? decode_p32 : decode_n32)(x, b, P, stencil, weights, symbols, &in, scratch);
     *bits += (in.at + 7) / 8;
 }

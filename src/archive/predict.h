@@ -22,8 +22,16 @@ enum sk_stencil {
                       */
     SK_STENCIL_YZX,  /* the same with rows before planes; these two serve masked fields */
     SK_STENCIL_MEAN, /* the mean of plane and row before where both are not zero, else as ZYX */
+    SK_STENCIL_MASKED, /* Lorenzo where none of its neighbours is zero (in the first plane over two
+                          dimensions), else as MEAN */
+    SK_STENCIL_FITTED, /* as MASKED, with weights in place of Lorenzo's ones */
     SK_STENCILS
 };
+
+/* Neighbours of a fitted stencil, in this order: plane before, row before, value before, then those
+ * of two steps (plane and row, plane and value, row and value), then that of three. Lorenzo's
+ * weights are 1 1 1 -1 -1 -1 1. */
+enum { SK_NEIGHBOURS = 7 };
 
 /* A block of values as nz planes of ny rows of nx; size: elements. */
 struct sk_box {
@@ -47,10 +55,11 @@ size_t sk_predict_scratch(struct sk_box b);
  * bits at *bits, which is advanced (whole bytes; sk_predict_max_bits of room). P: predictions by a
  * relation, or NULL. Local, no allocation. */
 void sk_predict_encode(const void *x, int width, struct sk_box b, const double *P, int stencil,
-                       uint8_t *symbols, uint8_t **bits, double *scratch);
+                       const double *weights, uint8_t *symbols, uint8_t **bits, double *scratch);
 /* Undo. The symbols have been checked (sk_residual_open_bits) against the length of the bits, and
  * SK_BITS_SLACK bytes behind the bits are readable. *bits is advanced. */
 void sk_predict_decode(void *x, int width, struct sk_box b, const double *P, int stencil,
-                       const uint8_t *symbols, const uint8_t **bits, double *scratch);
+                       const double *weights, const uint8_t *symbols, const uint8_t **bits,
+                       double *scratch);
 
 #endif

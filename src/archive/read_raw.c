@@ -15,7 +15,7 @@
 #define MAX_RUN     4000000 /* steps of one file: a hostile file must end too */
 #define WORD        64
 
-enum step_kind { S_SKIP, S_READ, S_TEXT, S_ARRAY, S_REPEAT, S_END, S_EXPECT };
+enum step_kind { S_SKIP, S_READ, S_TEXT, S_ARRAY, S_REPEAT, S_END, S_EXPECT, S_SET };
 
 /* number, or variable, or variable / number, or variable * number */
 struct expr {
@@ -26,6 +26,7 @@ struct expr {
 struct step {
     enum step_kind kind;
     int var, type, fields, ndims, jump; /* jump: the matching end or repeat */
+    char op;                            /* of 'set': = + - * / or r (root) */
     struct expr n[SAIKAI_MAX_DIMS];
     char name[WORD];
 };
@@ -130,8 +131,30 @@ static int parse_array(struct format *f, struct step *s, char *w[], int n)
     return 0;
 }
 
+/* "set v a / b root": one step per operation, from left to right. */
+static int parse_set(struct format *f, char *w[], int n)
+{
+    int var = n > 2 ? var_of(f, w[1], 1) : -1;
+    for (int i = 2; i < n && var >= 0; i++) {
+        struct step s = {.kind = S_SET, .var = var, .op = '='};
+        if (i > 2)
+            s.op = w[i][0];
+        if (f->steps == MAX_STEPS ||
+            (i > 2 && strcmp(w[i], "root") && (!strchr("+-*/", s.op) || w[i][1])))
+            return -1;
+        if (i > 2 && s.op != 'r' && ++i == n)
+            return -1;
+        if (s.op != 'r' && parse_expr(f, w[i], &s.n[0]))
+            return -1;
+        f->step[f->steps++] = s;
+    }
+    return var < 0 ? -1 : 0;
+}
+
 static int parse_step(struct format *f, char *w[], int n)
 {
+    if (!strcmp(w[0], "set"))
+        return parse_set(f, w, n);
     if (f->steps == MAX_STEPS)
         return -1;
     struct step *s = &f->step[f->steps];
@@ -199,6 +222,21 @@ static int parse_format(struct format *f, const char *text, const char *where,
         return sk_fail(err, SAIKAI_EINVAL, "%s: a description needs 'format' and 'magic' or 'file'",
                        where);
     return 0;
+}
+
+/* Descriptions that come with Saikai (raw_formats.def); those of the user are tried first. */
+static const char *const shipped[] = {
+#define FORMAT(text) text,
+#include "archive/raw_formats.def"
+#undef FORMAT
+};
+
+void sk_raw_describe_shipped(void)
+{
+    static int done;
+    for (size_t i = 0; !done && i < sizeof shipped / sizeof *shipped; i++)
+        sk_raw_describe(shipped[i], "shipped description", NULL);
+    done = 1;
 }
 
 int sk_raw_describe(const char *text, const char *where, struct saikai_error *err)
@@ -311,6 +349,43 @@ static int read_array(struct run *r, const struct step *s, struct sk_scan *scan)
     return e.length ? sk_scan_add(scan, &e, name) : 0;
 }
 
+/* The whole square root of a square, else -1. */
+static int root(uint64_t v, uint64_t *out)
+{
+    uint64_t r = 0;
+    for (uint64_t bit = (uint64_t)1 << 31; bit; bit >>= 1)
+        if ((r | bit) * (r | bit) <= v)
+            r |= bit;
+    *out = r;
+    return r * r == v ? 0 : -1;
+}
+
+static int run_set(struct run *r, const struct step *s)
+{
+    uint64_t *v = &r->number[s->var], n = 0;
+    if (s->op == 'r')
+        return root(*v, v);
+    if (eval(r, &s->n[0], &n) || (s->op == '/' && (!n || *v % n)))
+        return -1;
+    switch (s->op) {
+    case '+':
+        *v += n;
+        break;
+    case '-':
+        *v -= n;
+        break;
+    case '*':
+        *v *= n;
+        break;
+    case '/':
+        *v /= n;
+        break;
+    default:
+        *v = n;
+    }
+    return 0;
+}
+
 /* One step; *pc is the next one. Returns 0, -1 when the file is not as described, or a code. */
 static int run_step(struct run *r, int *pc, struct sk_scan *scan)
 {
@@ -334,6 +409,10 @@ static int run_step(struct run *r, int *pc, struct sk_scan *scan)
     }
     case S_TEXT:
         if (read_text(r, s))
+            return -1;
+        break;
+    case S_SET:
+        if (run_set(r, s))
             return -1;
         break;
     case S_ARRAY: {

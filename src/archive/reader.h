@@ -70,6 +70,10 @@ int sk_scan_add(struct sk_scan *scan, const struct sk_extent *e, const char *nam
  * line. docs/format-raw.md has the language. */
 int sk_raw_describe(const char *text, const char *where, struct saikai_error *err);
 
+/* The same for the descriptions that come with Saikai (NICAM, LAMMPS); once is enough, again does
+ * nothing. */
+void sk_raw_describe_shipped(void);
+
 extern const struct sk_reader_ops sk_reader_netcdf3;
 extern const struct sk_reader_ops sk_reader_hdf5;
 extern const struct sk_reader_ops sk_reader_raw;

@@ -1,33 +1,171 @@
+/* Samples decide: which bytes of a family or a class are looked at, and what follows from them. */
 #include "archive/plan.h"
+#include "archive/relate.h"
 
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
 #include "base/types.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { SAMPLE_VALUES = 12000, SAMPLE_LEAST = 900, SAMPLE_MOST = 6000, SAMPLE_PLANES = 4 };
+
+/* ---- families ---- */
+
+/* A sub-box of about `most` values: a few planes of a few whole rows, `place` quarters of the way
+ * into the box. Few fields are looked at more closely than many. */
+static struct sk_box sub_box(struct sk_box b, size_t most, size_t place, struct sk_box *at)
+{
+    struct sk_box s;
+    s.nz = b.nz < SAMPLE_PLANES ? b.nz : SAMPLE_PLANES;
+    if (sk_box_count(b) <= most)
+        s.nz = b.nz;
+    most /= s.nz;
+    s.nx = b.nx < most ? b.nx : most;
+    if (b.ny > 1 && s.nx > most / 4)
+        s.nx = b.nx < most / 4 ? b.nx : most / 4;
+    s.ny = most / s.nx < b.ny ? most / s.nx : b.ny;
+    *at = (struct sk_box){(b.nz - s.nz) * place / 4, (b.ny - s.ny) * place / 4,
+                          (b.nx - s.nx) * place / 4};
+    return s;
+}
+
+static size_t values_of(size_t fields)
+{
+    size_t n = SAMPLE_VALUES / fields;
+    return n < SAMPLE_LEAST ? SAMPLE_LEAST : n > SAMPLE_MOST ? SAMPLE_MOST : n;
+}
+
+static int read_sub_box(int fd, const char *path, uint64_t offset, struct sk_box b, struct sk_box s,
+                        struct sk_box at, size_t width, uint8_t *out, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t z = 0; z < s.nz && !rc; z++)
+        for (size_t y = 0; y < s.ny && !rc; y++) {
+            size_t first = ((at.nz + z) * b.ny + at.ny + y) * b.nx + at.nx, rows = 1;
+            if (s.nx == b.nx) /* whole rows follow each other */
+                rows = s.ny;
+            rc = sk_io_pread(fd, path, out, rows * s.nx * width, (off_t)(offset + first * width),
+                             err);
+            out += rows * s.nx * width;
+            y += rows - 1;
+        }
+    return rc;
+}
+
+static int sample_bundle(struct sk_plan *p, const struct sk_family *f, const struct sk_bundle *b,
+                         int box, size_t place, struct sk_sample_set *s, struct saikai_error *err)
+{
+    const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
+    struct sk_box at, sub = sub_box(b->box, values_of(f->fields), place, &at);
+    size_t width = sk_type_size(c->type), n = sk_box_count(sub) * width;
+    const char *path = p->paths[b->file];
+    s->box[box] = sub;
+    int fd = sk_io_open(path, O_RDONLY, 0, err), rc = 0;
+    if (fd < 0)
+        return fd;
+    for (int i = 0; i < s->fields && !rc; i++) {
+        s->values[box][i] = malloc(n);
+        if (!s->values[box][i]) {
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+            break;
+        }
+        rc = read_sub_box(fd, path, p->offsets[b->first + (size_t)i], b->box, sub, at, width,
+                          s->values[box][i], err);
+        if (c->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+            sk_swap_elements(s->values[box][i], n, width);
+    }
+    close(fd);
+    return rc;
+}
+
+/* The largest member at two places, and two others spread over the list. */
+static void pick_members(const struct sk_plan *p, const struct sk_family *f, size_t *out, int *n)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < f->members; i++)
+        if (sk_box_count(p->bundles[f->first + i].box) >
+            sk_box_count(p->bundles[f->first + largest].box))
+            largest = i;
+    int twice = sk_box_count(p->bundles[f->first + largest].box) > 2 * values_of(f->fields);
+    size_t others[] = {largest, f->members / 3, f->members * 4 / 5};
+    *n = 0;
+    for (int i = 0; i < 3; i++) {
+        int seen = 0;
+        for (int k = 0; k < *n; k++)
+            seen |= out[k] == others[i];
+        if (!seen)
+            out[(*n)++] = others[i];
+    }
+    if (twice)
+        out[(*n)++] = largest;
+}
+
+static void report(const struct sk_plan *p, const struct sk_family *f, const double *bits)
+{
+    for (size_t i = 0; i < f->fields; i++) {
+        const struct sk_recipe *r = &f->recipes[i];
+        char text[256];
+        int n = snprintf(text, sizeof text, "%s: %.1f bits, stencil %d",
+                         p->a.classes[f->classes[f->order[i]]].key, bits[i], r->stencil);
+        for (int t = 0; t < r->relation.num && n < (int)sizeof text; t++)
+            n += snprintf(text + n, sizeof text - (size_t)n, " %+.6g*%d*%d", r->relation.term[t].c,
+                          r->relation.term[t].a, r->relation.term[t].b);
+        for (int t = 0; t < r->relation.den && n < (int)sizeof text; t++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s %+.6g*%d*%d", t ? "" : " /",
+                          r->relation.under[t].c, r->relation.under[t].a, r->relation.under[t].b);
+        sk_log(SK_LOG_DEBUG, "archive: part %zu, %s", i, text);
+    }
+}
+
+static int sample_floats(struct sk_plan *p, struct sk_family *f, int type, struct saikai_error *err)
+{
+    struct sk_sample_set s = {.fields = (int)f->fields, .width = type == SAIKAI_F64 ? 64 : 32};
+    size_t members[SK_RELATE_BOXES];
+    double bits[SK_RELATE_FIELDS];
+    int rc = 0;
+    pick_members(p, f, members, &s.boxes);
+    for (int i = 0; i < s.boxes && !rc; i++)
+        rc = sample_bundle(p, f, &p->bundles[f->first + members[i]], i, 1 + (size_t)i % 3, &s, err);
+    if (!rc)
+        rc = sk_relate(&s, p->threads, f->recipes, f->order, bits);
+    if (!rc)
+        report(p, f, bits);
+    for (int i = 0; i < s.boxes; i++)
+        for (int k = 0; k < s.fields; k++)
+            free(s.values[i][k]);
+    return rc;
+}
 
 int sk_sample_family(struct sk_plan *p, struct sk_family *f, struct saikai_error *err)
 {
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
+    double t0 = sk_now();
+    int rc = 0;
     f->recipes = calloc(f->fields, sizeof *f->recipes);
     f->order = calloc(f->fields, sizeof *f->order);
     if (!f->recipes || !f->order)
-        return SAIKAI_ENOMEM;
-    for (size_t i = 0; i < f->fields; i++) {
-        f->order[i] = (int)i;
-        f->recipes[i].backend = SK_BACKEND_ZSTD;
-        if (c->fields) {
-            f->recipes[i].form = SK_FORM_FIELDS;
-            f->recipes[i].level = 1;
-        } else if (c->type == SAIKAI_F64 || c->type == SAIKAI_F32) {
-            f->recipes[i].form = SK_FORM_PREDICT;
-            f->recipes[i].stencil = SK_STENCIL_XYZ;
-            f->recipes[i].level = 1;
-        } else {
-            f->recipes[i].filter = c->type == SAIKAI_I32 ? SK_FILTER_DELTA4 : SK_FILTER_NONE;
-        }
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for recipes");
+    if (!c->fields && (c->type == SAIKAI_F64 || c->type == SAIKAI_F32)) {
+        rc = sample_floats(p, f, c->type, err);
+    } else {
+        f->recipes[0] =
+            (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3};
+        if (c->fields && c->type == SAIKAI_F64)
+            f->recipes[0].form = SK_FORM_FIELDS;
+        else if (c->type == SAIKAI_I32 || c->type == SAIKAI_U32)
+            f->recipes[0].filter = SK_FILTER_DELTA4;
     }
-    return 0;
+    p->sample_seconds += sk_now() - t0;
+    return rc;
 }
+
+/* ---- bytes ---- */
 
 int sk_sample_bytes(struct sk_plan *p, uint32_t class_index, const struct sk_ska_segment *segments,
                     size_t count, struct sk_recipe *recipe, struct saikai_error *err)

@@ -3,6 +3,7 @@
 #include "archive/general.h"
 #include "archive/reader.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/types.h"
 #include "base/units.h"
 #include "cli/cli.h"
@@ -147,7 +148,7 @@ static int create(struct cli *cli, int argc, char **argv)
     const char *out = NULL, *scheme = "auto", *pattern = NULL, *backend = NULL;
     const char *f64 = NULL, *f32 = NULL, *other = NULL;
     int64_t threads = 0, level = 0;
-    int no_sync = 0, quiet = 0;
+    int no_sync = 0, quiet = 0, verbose = 0;
     struct cli_list descriptions = {0};
     struct sk_archive_options o = {0};
     const struct cli_option options[] = {
@@ -180,6 +181,7 @@ static int create(struct cli *cli, int argc, char **argv)
          "layout description of a raw format (docs/format-raw.md); may be repeated"},
         {0, "no-sync", CLI_FLAG, &no_sync, NULL, NULL, "do not wait for the disk"},
         {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
+        {'v', "verbose", CLI_FLAG, &verbose, NULL, NULL, "tell what was chosen, and where the time went"},
         {0}};
     const struct cli_spec spec = {
         "-o FILE PATH...",
@@ -199,6 +201,8 @@ static int create(struct cli *cli, int argc, char **argv)
         code = cli_usage(cli, "-o FILE is missing: where to write the archive");
         goto out;
     }
+    if (verbose)
+        sk_log_set(sk_log_stderr, NULL, SK_LOG_DEBUG);
     o.scheme = sk_scheme_parse(scheme);
     o.backend = backend ? sk_backend_parse(backend) : 0;
     o.level = (int)level;
@@ -215,6 +219,9 @@ static int create(struct cli *cli, int argc, char **argv)
         code = CLI_OK;
     if (code == CLI_OK && !quiet)
         print_created(out, &st);
+    if (code == CLI_OK && verbose)
+        printf("  listing %.0f ms, sampling %.0f ms, in all %.0f ms\n", st.scan_seconds * 1e3,
+               st.sample_seconds * 1e3, st.seconds * 1e3);
 out:
     inputs_free(&in);
     cli_list_free(&descriptions);

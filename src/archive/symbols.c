@@ -1,0 +1,290 @@
+#include "archive/symbols.h"
+
+#include "archive/residual.h"
+#include "archive/zeros.h"
+
+#include "base/types.h"
+
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
+#define WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define WIDE
+#endif
+
+enum { MAX_GROUPS = 16, GROUP_LEAST = 3072, CONTEXTS = 256 };
+
+static int width_of(const struct sk_part *p)
+{
+    return p->type == SAIKAI_F64 ? 64 : p->type == SAIKAI_F32 ? 32 : 0;
+}
+
+/* ---- contexts ---- */
+
+/* Zeros tell nothing about lengths. */
+static inline unsigned length_of(uint8_t s)
+{
+    return s == SK_SYMBOL_ZERO ? 0 : s;
+}
+
+/* Contexts of one row: half the sum of the symbols before and after the place in the row before, and twice those of the
+ * place itself in the row and the plane before. Rows that do not exist are NULL. */
+WIDE static void row_contexts(const uint8_t *back, const uint8_t *up, size_t nx, uint8_t *ctx)
+{
+    if (!back && !up) {
+        memset(ctx, 0, nx);
+        return;
+    }
+    const uint8_t *b = back ? back : up, *u = up ? up : back;
+    for (size_t k = 1; k + 1 < nx; k++)
+        ctx[k] = (uint8_t)((length_of(b[k - 1]) + length_of(b[k + 1]) + 2 * length_of(b[k]) + 2 * length_of(u[k])) >> 1);
+    ctx[0] = (uint8_t)((4 * length_of(b[0]) + 2 * length_of(u[0])) >> 1);
+    ctx[nx - 1] = (uint8_t)((4 * length_of(b[nx - 1]) + 2 * length_of(u[nx - 1])) >> 1);
+}
+
+/* The rows around row (z, y) of a box whose symbols start at s. */
+static void contexts_at(const uint8_t *s, struct sk_box b, size_t z, size_t y, uint8_t *ctx)
+{
+    const uint8_t *row = s + (z * b.ny + y) * b.nx;
+    row_contexts(y ? row - b.nx : NULL, z ? row - b.ny * b.nx : NULL, b.nx, ctx);
+}
+
+/* Group neighbouring contexts so that each group holds about the same number of symbols. first[g]: its lowest context. */
+static int make_groups(const uint32_t *histogram, size_t n, uint8_t *first)
+{
+    size_t want = n / GROUP_LEAST, have = 0;
+    int groups = 1;
+    want = want > MAX_GROUPS ? MAX_GROUPS : want;
+    first[0] = 0;
+    for (int c = 0; c < CONTEXTS && want > 1; c++) {
+        if (have * want >= n * (size_t)groups && groups < (int)want && histogram[c])
+            first[groups++] = (uint8_t)c;
+        have += histogram[c];
+    }
+    return groups;
+}
+
+static void fill_table(const uint8_t *first, int groups, uint8_t *group_of)
+{
+    for (int c = 0, g = 0; c < CONTEXTS; c++) {
+        while (g + 1 < groups && c >= first[g + 1])
+            g++;
+        group_of[c] = (uint8_t)g;
+    }
+}
+
+/* ---- streams ---- */
+
+/* Two symbols to a byte where all are below 16. Returns the bytes to compress. */
+static size_t fold(uint8_t *s, size_t n, int *folded)
+{
+    uint8_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= s[i];
+    *folded = all < 16;
+    if (!*folded)
+        return n;
+    for (size_t i = 0; i < n / 2; i++)
+        s[i] = (uint8_t)(s[2 * i] | s[2 * i + 1] << 4);
+    if (n & 1)
+        s[n / 2] = s[n - 1];
+    return (n + 1) / 2;
+}
+
+/* In place, from the end: n symbols from (n + 1) / 2 bytes. */
+static void unfold(uint8_t *s, size_t n)
+{
+    if (n & 1)
+        s[n - 1] = s[n / 2] & 15;
+    for (size_t i = n / 2; i-- > 0;) {
+        uint8_t v = s[i];
+        s[2 * i] = v & 15;
+        s[2 * i + 1] = v >> 4;
+    }
+}
+
+/* Contexts of all symbols, and how often each context has one that is written. */
+static void all_contexts(const struct sk_part *p, const uint8_t *symbols, int zeros, uint8_t *ctx, uint32_t *histogram)
+{
+    for (size_t s = 0; s < p->count; s++) {
+        struct sk_box b = p->segments[s].box;
+        size_t n = sk_box_count(b);
+        for (size_t z = 0, at = 0; z < b.nz; z++)
+            for (size_t y = 0; y < b.ny; y++, at += b.nx)
+                contexts_at(symbols, b, z, y, ctx + at);
+        for (size_t i = 0; i < n; i++)
+            histogram[ctx[i]] += !zeros || symbols[i] != SK_SYMBOL_ZERO;
+        symbols += n;
+        ctx += n;
+    }
+}
+
+static int put_zeros(struct sk_coder *c, const struct sk_part *parts, int i, const struct sk_recipe *r,
+                     const uint8_t *symbols, size_t n, struct sk_buf *out, struct saikai_error *err)
+{
+    int source = sk_zeros_source(parts, i, symbols, n);
+    uint8_t *bits = sk_coder_room(&c->zeros, (n + 7) / 8);
+    if (!bits)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu values", n);
+    struct sk_field f = {0};
+    if (source >= 0)
+        f = (struct sk_field){parts[source].raw, width_of(&parts[source])};
+    sk_zeros_find(&parts[i], symbols, n, source < 0 ? NULL : &f, bits);
+    sk_buf_put_u16(out, (uint16_t)(source + 1));
+    return sk_stream_put(c, r->backend, 3, bits, (n + 7) / 8, out, err);
+}
+
+static int some_zeros(const uint8_t *symbols, size_t n)
+{
+    size_t zeros = 0;
+    for (size_t i = 0; i < n; i++)
+        zeros += symbols[i] == SK_SYMBOL_ZERO;
+    return zeros > n / 256 && zeros < n;
+}
+
+static int put_groups(struct sk_coder *c, const struct sk_recipe *r, const uint8_t *first, int groups, uint8_t *streams,
+                      const size_t *count, struct sk_buf *out, struct saikai_error *err)
+{
+    int rc = 0;
+    sk_buf_put_u8(out, (uint8_t)groups);
+    sk_buf_put(out, first, (size_t)groups);
+    for (int g = 0; g < groups && !rc; g++) {
+        int folded;
+        size_t bytes = fold(streams, count[g], &folded);
+        sk_buf_put_u64(out, (uint64_t)count[g] << 1 | (uint64_t)folded);
+        rc = sk_stream_put(c, r->backend, r->level, streams, bytes, out, err);
+        streams += count[g];
+    }
+    return rc;
+}
+
+int sk_symbols_put(struct sk_coder *c, const struct sk_part *parts, int i, const struct sk_recipe *r,
+                   const uint8_t *symbols, size_t n, struct sk_buf *out, struct saikai_error *err)
+{
+    uint32_t histogram[CONTEXTS] = {0};
+    uint8_t first[MAX_GROUPS], group_of[CONTEXTS], *to[MAX_GROUPS];
+    size_t count[MAX_GROUPS] = {0}, left = 0;
+    int zeros = some_zeros(symbols, n), rc = 0;
+    sk_buf_put_u8(out, (uint8_t)zeros);
+    if (zeros && (rc = put_zeros(c, parts, i, r, symbols, n, out, err)))
+        return rc;
+    uint8_t *ctx = sk_coder_room(&c->contexts, n), *streams = sk_coder_room(&c->packed, n);
+    if (!ctx || !streams)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu values", n);
+    all_contexts(&parts[i], symbols, zeros, ctx, histogram);
+    for (int k = 0; k < CONTEXTS; k++)
+        left += histogram[k];
+    int groups = make_groups(histogram, left, first);
+    fill_table(first, groups, group_of);
+    for (int k = 0; k < CONTEXTS; k++)
+        count[group_of[k]] += histogram[k];
+    for (int g = 0; g < groups; g++)
+        to[g] = g ? to[g - 1] + count[g - 1] : streams;
+    for (size_t k = 0; k < n; k++)
+        if (!zeros || symbols[k] != SK_SYMBOL_ZERO)
+            *to[group_of[ctx[k]]]++ = symbols[k];
+    return put_groups(c, r, first, groups, streams, count, out, err);
+}
+
+/* ---- reading ---- */
+
+static int get_zeros(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, size_t n, size_t *left,
+                     struct saikai_error *err)
+{
+    int source = sk_rd_u16(in) - 1;
+    if (in->bad || source >= i ||
+        (source >= 0 && (!width_of(&parts[source]) ||
+                         parts[source].size_bytes / sk_type_size(parts[source].type) != n)))
+        return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
+    uint8_t *bits = sk_coder_room(&c->zeros, (n + 7) / 8);
+    if (!bits)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", n);
+    int rc = sk_stream_get(c, in, bits, (n + 7) / 8, err);
+    if (rc)
+        return rc;
+    struct sk_field f = {0};
+    if (source >= 0) {
+        sk_part_to_native(&parts[source]);
+        f = (struct sk_field){parts[source].raw, width_of(&parts[source])};
+    }
+    *left = sk_zeros_restore(&parts[i], source < 0 ? NULL : &f, bits, n);
+    return 0;
+}
+
+/* The groups' streams, one after another in c->packed; end[g]: where each ends. */
+static int get_groups(struct sk_coder *c, struct sk_rd *in, size_t left, uint8_t *first, int *groups,
+                      const uint8_t **next, const uint8_t **end, struct saikai_error *err)
+{
+    uint8_t *to = sk_coder_room(&c->packed, left);
+    if (!to)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", left);
+    *groups = sk_rd_u8(in);
+    const uint8_t *f = *groups <= MAX_GROUPS ? sk_rd_bytes(in, (size_t)*groups) : NULL;
+    if (!f || !*groups)
+        return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
+    memcpy(first, f, (size_t)*groups);
+    for (int g = 0; g < *groups; g++) {
+        uint64_t head = sk_rd_u64(in), n = head >> 1;
+        if (in->bad || n > left)
+            return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
+        int rc = sk_stream_get(c, in, to, head & 1 ? (n + 1) / 2 : n, err);
+        if (rc)
+            return rc;
+        if (head & 1)
+            unfold(to, n);
+        next[g] = to;
+        end[g] = to += n;
+        left -= n;
+    }
+    return left ? sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged") : 0;
+}
+
+/* One row: each symbol from the stream of its context. -1: a stream is too short. */
+static int merge_row(const uint8_t *ctx, const uint8_t *group_of, const uint8_t *bits, size_t at, size_t nx,
+                     const uint8_t **next, const uint8_t *const *end, uint8_t *symbols)
+{
+    for (size_t k = 0; k < nx; k++) {
+        if (bits && bits[(at + k) >> 3] >> ((at + k) & 7) & 1) {
+            symbols[at + k] = SK_SYMBOL_ZERO;
+            continue;
+        }
+        int g = group_of[ctx[k]];
+        if (next[g] == end[g])
+            return -1;
+        symbols[at + k] = *next[g]++;
+    }
+    return 0;
+}
+
+int sk_symbols_get(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, uint8_t *symbols, size_t n,
+                   struct saikai_error *err)
+{
+    const uint8_t *next[MAX_GROUPS], *end[MAX_GROUPS];
+    uint8_t first[MAX_GROUPS], group_of[CONTEXTS];
+    int zeros = sk_rd_u8(in), groups = 0, rc = 0;
+    size_t left = n, at = 0, widest = 1;
+    if (in->bad || zeros > 1)
+        return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
+    if (zeros && (rc = get_zeros(c, parts, i, in, n, &left, err)))
+        return rc;
+    if ((rc = get_groups(c, in, left, first, &groups, next, end, err)))
+        return rc;
+    fill_table(first, groups, group_of);
+    for (size_t s = 0; s < parts[i].count; s++)
+        widest = parts[i].segments[s].box.nx > widest ? parts[i].segments[s].box.nx : widest;
+    uint8_t *ctx = sk_coder_room(&c->contexts, widest);
+    if (!ctx)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", n);
+    for (size_t s = 0; s < parts[i].count; s++) {
+        struct sk_box b = parts[i].segments[s].box;
+        const uint8_t *start = symbols + at;
+        for (size_t z = 0; z < b.nz; z++)
+            for (size_t y = 0; y < b.ny; y++, at += b.nx) {
+                contexts_at(start, b, z, y, ctx);
+                if (merge_row(ctx, group_of, zeros ? c->zeros.data : NULL, at, b.nx, next, end, symbols))
+                    return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
+            }
+    }
+    return 0;
+}
