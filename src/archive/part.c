@@ -21,6 +21,7 @@ void sk_coder_free(struct sk_coder *c)
     sk_buf_free(&c->packed);
     sk_buf_free(&c->zeros);
     sk_buf_free(&c->contexts);
+    sk_buf_free(&c->tables);
 }
 
 void *sk_coder_room(struct sk_buf *b, size_t n)

@@ -45,7 +45,7 @@ struct sk_part {
 /* Working memory of one thread; zeroed is empty. */
 struct sk_coder {
     struct sk_packer packer;
-    struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts;
+    struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts, tables;
 };
 void sk_coder_free(struct sk_coder *c);
 

@@ -1,5 +1,6 @@
 #include "archive/symbols.h"
 
+#include "archive/rans.h"
 #include "archive/residual.h"
 #include "archive/zeros.h"
 
@@ -13,7 +14,7 @@
 #define WIDE
 #endif
 
-enum { MAX_GROUPS = 16, GROUP_LEAST = 3072, CONTEXTS = 256 };
+enum { GROUP_LEAST = 1024, CONTEXTS = 256 };
 
 static int width_of(const struct sk_part *p)
 {
@@ -28,8 +29,9 @@ static inline unsigned length_of(uint8_t s)
     return s == SK_SYMBOL_ZERO ? 0 : s;
 }
 
-/* Contexts of one row: half the sum of the symbols before and after the place in the row before, and twice those of the
- * place itself in the row and the plane before. Rows that do not exist are NULL. */
+/* Contexts of one row: half the sum of the symbols before and after the place in the row before,
+ * and twice those of the place itself in the row and the plane before. Rows that do not exist are
+ * NULL. */
 WIDE static void row_contexts(const uint8_t *back, const uint8_t *up, size_t nx, uint8_t *ctx)
 {
     if (!back && !up) {
@@ -38,7 +40,9 @@ WIDE static void row_contexts(const uint8_t *back, const uint8_t *up, size_t nx,
     }
     const uint8_t *b = back ? back : up, *u = up ? up : back;
     for (size_t k = 1; k + 1 < nx; k++)
-        ctx[k] = (uint8_t)((length_of(b[k - 1]) + length_of(b[k + 1]) + 2 * length_of(b[k]) + 2 * length_of(u[k])) >> 1);
+        ctx[k] = (uint8_t)((length_of(b[k - 1]) + length_of(b[k + 1]) + 2 * length_of(b[k]) +
+                            2 * length_of(u[k])) >>
+                           1);
     ctx[0] = (uint8_t)((4 * length_of(b[0]) + 2 * length_of(u[0])) >> 1);
     ctx[nx - 1] = (uint8_t)((4 * length_of(b[nx - 1]) + 2 * length_of(u[nx - 1])) >> 1);
 }
@@ -50,12 +54,13 @@ static void contexts_at(const uint8_t *s, struct sk_box b, size_t z, size_t y, u
     row_contexts(y ? row - b.nx : NULL, z ? row - b.ny * b.nx : NULL, b.nx, ctx);
 }
 
-/* Group neighbouring contexts so that each group holds about the same number of symbols. first[g]: its lowest context. */
+/* Group neighbouring contexts so that each group holds about the same number of symbols. first[g]:
+ * its lowest context. */
 static int make_groups(const uint32_t *histogram, size_t n, uint8_t *first)
 {
     size_t want = n / GROUP_LEAST, have = 0;
     int groups = 1;
-    want = want > MAX_GROUPS ? MAX_GROUPS : want;
+    want = want > SK_MIX_GROUPS ? SK_MIX_GROUPS : want;
     first[0] = 0;
     for (int c = 0; c < CONTEXTS && want > 1; c++) {
         if (have * want >= n * (size_t)groups && groups < (int)want && histogram[c])
@@ -74,38 +79,9 @@ static void fill_table(const uint8_t *first, int groups, uint8_t *group_of)
     }
 }
 
-/* ---- streams ---- */
-
-/* Two symbols to a byte where all are below 16. Returns the bytes to compress. */
-static size_t fold(uint8_t *s, size_t n, int *folded)
-{
-    uint8_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all |= s[i];
-    *folded = all < 16;
-    if (!*folded)
-        return n;
-    for (size_t i = 0; i < n / 2; i++)
-        s[i] = (uint8_t)(s[2 * i] | s[2 * i + 1] << 4);
-    if (n & 1)
-        s[n / 2] = s[n - 1];
-    return (n + 1) / 2;
-}
-
-/* In place, from the end: n symbols from (n + 1) / 2 bytes. */
-static void unfold(uint8_t *s, size_t n)
-{
-    if (n & 1)
-        s[n - 1] = s[n / 2] & 15;
-    for (size_t i = n / 2; i-- > 0;) {
-        uint8_t v = s[i];
-        s[2 * i] = v & 15;
-        s[2 * i + 1] = v >> 4;
-    }
-}
-
 /* Contexts of all symbols, and how often each context has one that is written. */
-static void all_contexts(const struct sk_part *p, const uint8_t *symbols, int zeros, uint8_t *ctx, uint32_t *histogram)
+static void all_contexts(const struct sk_part *p, const uint8_t *symbols, int zeros, uint8_t *ctx,
+                         uint32_t *histogram)
 {
     for (size_t s = 0; s < p->count; s++) {
         struct sk_box b = p->segments[s].box;
@@ -120,8 +96,9 @@ static void all_contexts(const struct sk_part *p, const uint8_t *symbols, int ze
     }
 }
 
-static int put_zeros(struct sk_coder *c, const struct sk_part *parts, int i, const struct sk_recipe *r,
-                     const uint8_t *symbols, size_t n, struct sk_buf *out, struct saikai_error *err)
+static int put_zeros(struct sk_coder *c, const struct sk_part *parts, int i,
+                     const struct sk_recipe *r, const uint8_t *symbols, size_t n,
+                     struct sk_buf *out, struct saikai_error *err)
 {
     int source = sk_zeros_source(parts, i, symbols, n);
     uint8_t *bits = sk_coder_room(&c->zeros, (n + 7) / 8);
@@ -143,54 +120,47 @@ static int some_zeros(const uint8_t *symbols, size_t n)
     return zeros > n / 256 && zeros < n;
 }
 
-static int put_groups(struct sk_coder *c, const struct sk_recipe *r, const uint8_t *first, int groups, uint8_t *streams,
-                      const size_t *count, struct sk_buf *out, struct saikai_error *err)
+int sk_symbols_put(struct sk_coder *c, const struct sk_part *parts, int i,
+                   const struct sk_recipe *r, const uint8_t *symbols, size_t n, struct sk_buf *out,
+                   struct saikai_error *err)
 {
-    int rc = 0;
-    sk_buf_put_u8(out, (uint8_t)groups);
-    sk_buf_put(out, first, (size_t)groups);
-    for (int g = 0; g < groups && !rc; g++) {
-        int folded;
-        size_t bytes = fold(streams, count[g], &folded);
-        sk_buf_put_u64(out, (uint64_t)count[g] << 1 | (uint64_t)folded);
-        rc = sk_stream_put(c, r->backend, r->level, streams, bytes, out, err);
-        streams += count[g];
-    }
-    return rc;
-}
-
-int sk_symbols_put(struct sk_coder *c, const struct sk_part *parts, int i, const struct sk_recipe *r,
-                   const uint8_t *symbols, size_t n, struct sk_buf *out, struct saikai_error *err)
-{
-    uint32_t histogram[CONTEXTS] = {0};
-    uint8_t first[MAX_GROUPS], group_of[CONTEXTS], *to[MAX_GROUPS];
-    size_t count[MAX_GROUPS] = {0}, left = 0;
+    uint32_t histogram[CONTEXTS] = {0}, counts[SK_MIX_GROUPS][SK_SYMBOLS] = {{0}};
+    uint8_t first[SK_MIX_GROUPS], group_of[CONTEXTS];
+    struct sk_mix_model models[SK_MIX_GROUPS];
+    size_t left = 0;
     int zeros = some_zeros(symbols, n), rc = 0;
     sk_buf_put_u8(out, (uint8_t)zeros);
     if (zeros && (rc = put_zeros(c, parts, i, r, symbols, n, out, err)))
         return rc;
-    uint8_t *ctx = sk_coder_room(&c->contexts, n), *streams = sk_coder_room(&c->packed, n);
-    if (!ctx || !streams)
+    uint8_t *ctx = sk_coder_room(&c->contexts, n), *packed = sk_coder_room(&c->packed, n);
+    if (!ctx || !packed)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu values", n);
     all_contexts(&parts[i], symbols, zeros, ctx, histogram);
     for (int k = 0; k < CONTEXTS; k++)
         left += histogram[k];
     int groups = make_groups(histogram, left, first);
     fill_table(first, groups, group_of);
-    for (int k = 0; k < CONTEXTS; k++)
-        count[group_of[k]] += histogram[k];
+    left = 0;
+    for (size_t k = 0; k < n; k++) { /* from contexts to groups, without the zeros, in place */
+        uint8_t g = group_of[ctx[k]], s = symbols[k];
+        int keep = !zeros || s != SK_SYMBOL_ZERO;
+        packed[left] = s;
+        ctx[left] = g;
+        left += (size_t)keep;
+        counts[g][s] += (uint32_t)keep;
+    }
+    sk_buf_put_u8(out, (uint8_t)groups);
+    sk_buf_put(out, first, (size_t)groups);
     for (int g = 0; g < groups; g++)
-        to[g] = g ? to[g - 1] + count[g - 1] : streams;
-    for (size_t k = 0; k < n; k++)
-        if (!zeros || symbols[k] != SK_SYMBOL_ZERO)
-            *to[group_of[ctx[k]]]++ = symbols[k];
-    return put_groups(c, r, first, groups, streams, count, out, err);
+        sk_mix_model_put(&models[g], counts[g], out);
+    rc = sk_mix_put(models, packed, ctx, left, out);
+    return rc ? sk_fail(err, rc, "no memory to encode %zu values", n) : 0;
 }
 
 /* ---- reading ---- */
 
-static int get_zeros(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, size_t n, size_t *left,
-                     struct saikai_error *err)
+static int get_zeros(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, size_t n,
+                     size_t *left, struct saikai_error *err)
 {
     int source = sk_rd_u16(in) - 1;
     if (in->bad || source >= i ||
@@ -212,79 +182,54 @@ static int get_zeros(struct sk_coder *c, struct sk_part *parts, int i, struct sk
     return 0;
 }
 
-/* The groups' streams, one after another in c->packed; end[g]: where each ends. */
-static int get_groups(struct sk_coder *c, struct sk_rd *in, size_t left, uint8_t *first, int *groups,
-                      const uint8_t **next, const uint8_t **end, struct saikai_error *err)
+static int get_models(struct sk_coder *c, struct sk_rd *in, uint8_t *group_of,
+                      struct saikai_error *err)
 {
-    uint8_t *to = sk_coder_room(&c->packed, left);
-    if (!to)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", left);
-    *groups = sk_rd_u8(in);
-    const uint8_t *f = *groups <= MAX_GROUPS ? sk_rd_bytes(in, (size_t)*groups) : NULL;
-    if (!f || !*groups)
-        return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
-    memcpy(first, f, (size_t)*groups);
-    for (int g = 0; g < *groups; g++) {
-        uint64_t head = sk_rd_u64(in), n = head >> 1;
-        if (in->bad || n > left)
-            return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
-        int rc = sk_stream_get(c, in, to, head & 1 ? (n + 1) / 2 : n, err);
-        if (rc)
-            return rc;
-        if (head & 1)
-            unfold(to, n);
-        next[g] = to;
-        end[g] = to += n;
-        left -= n;
-    }
-    return left ? sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged") : 0;
-}
-
-/* One row: each symbol from the stream of its context. -1: a stream is too short. */
-static int merge_row(const uint8_t *ctx, const uint8_t *group_of, const uint8_t *bits, size_t at, size_t nx,
-                     const uint8_t **next, const uint8_t *const *end, uint8_t *symbols)
-{
-    for (size_t k = 0; k < nx; k++) {
-        if (bits && bits[(at + k) >> 3] >> ((at + k) & 7) & 1) {
-            symbols[at + k] = SK_SYMBOL_ZERO;
-            continue;
-        }
-        int g = group_of[ctx[k]];
-        if (next[g] == end[g])
-            return -1;
-        symbols[at + k] = *next[g]++;
-    }
+    int groups = sk_rd_u8(in);
+    const uint8_t *first =
+        groups > 0 && groups <= SK_MIX_GROUPS ? sk_rd_bytes(in, (size_t)groups) : NULL;
+    uint32_t(*tables)[SK_MIX_ONE] = sk_coder_room(&c->tables, SK_MIX_GROUPS * sizeof *tables);
+    if (!tables)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for tables");
+    for (int g = 0; first && g < groups; g++)
+        if (sk_mix_model_get(in, tables[g]))
+            first = NULL;
+    if (!first)
+        return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions has a damaged model");
+    fill_table(first, groups, group_of);
     return 0;
 }
 
-int sk_symbols_get(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, uint8_t *symbols, size_t n,
-                   struct saikai_error *err)
+int sk_symbols_get(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in,
+                   uint8_t *symbols, size_t n, struct saikai_error *err)
 {
-    const uint8_t *next[MAX_GROUPS], *end[MAX_GROUPS];
-    uint8_t first[MAX_GROUPS], group_of[CONTEXTS];
-    int zeros = sk_rd_u8(in), groups = 0, rc = 0;
-    size_t left = n, at = 0, widest = 1;
+    uint8_t group_of[CONTEXTS];
+    struct sk_mix_in m;
+    int zeros = sk_rd_u8(in), rc = 0;
+    size_t left = n, widest = 1;
     if (in->bad || zeros > 1)
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
     if (zeros && (rc = get_zeros(c, parts, i, in, n, &left, err)))
         return rc;
-    if ((rc = get_groups(c, in, left, first, &groups, next, end, err)))
+    if ((rc = get_models(c, in, group_of, err)))
         return rc;
-    fill_table(first, groups, group_of);
     for (size_t s = 0; s < parts[i].count; s++)
         widest = parts[i].segments[s].box.nx > widest ? parts[i].segments[s].box.nx : widest;
     uint8_t *ctx = sk_coder_room(&c->contexts, widest);
     if (!ctx)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", n);
-    for (size_t s = 0; s < parts[i].count; s++) {
+    const uint32_t(*tables)[SK_MIX_ONE] = (const void *)c->tables.data;
+    rc = sk_mix_start(&m, in);
+    for (size_t s = 0, at = 0; s < parts[i].count && !rc; s++) {
         struct sk_box b = parts[i].segments[s].box;
         const uint8_t *start = symbols + at;
-        for (size_t z = 0; z < b.nz; z++)
-            for (size_t y = 0; y < b.ny; y++, at += b.nx) {
-                contexts_at(start, b, z, y, ctx);
-                if (merge_row(ctx, group_of, zeros ? c->zeros.data : NULL, at, b.nx, next, end, symbols))
-                    return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged");
-            }
+        for (size_t y = 0; y < b.nz * b.ny && !rc; y++, at += b.nx) {
+            contexts_at(start, b, y / b.ny, y % b.ny, ctx);
+            rc = zeros ? sk_mix_get_masked(&m, tables, group_of, ctx, b.nx, c->zeros.data, at,
+                                           symbols + at)
+                       : sk_mix_get(&m, tables, group_of, ctx, b.nx, symbols + at);
+        }
     }
-    return 0;
+    return rc || sk_mix_end(&m) ? sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions is damaged")
+                                : 0;
 }

@@ -71,8 +71,8 @@ size_t sk_zeros_restore(const struct sk_part *p, const struct sk_field *source, 
     return n - zeros;
 }
 
-void sk_zeros_find(const struct sk_part *p, const uint8_t *symbols, size_t n, const struct sk_field *source,
-                   uint8_t *bits)
+void sk_zeros_find(const struct sk_part *p, const uint8_t *symbols, size_t n,
+                   const struct sk_field *source, uint8_t *bits)
 {
     memset(bits, 0, (n + 7) / 8);
     for (size_t i = 0; i < n; i++)

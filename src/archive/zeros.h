@@ -6,10 +6,10 @@
 
 #include "archive/part.h"
 
-/* The bitmap's changes of n symbols to bits[(n + 7) / 8]. source: a field whose zeros are expected to be the same, or
- * NULL: the plane above. */
-void sk_zeros_find(const struct sk_part *p, const uint8_t *symbols, size_t n, const struct sk_field *source,
-                   uint8_t *bits);
+/* The bitmap's changes of n symbols to bits[(n + 7) / 8]. source: a field whose zeros are expected
+ * to be the same, or NULL: the plane above. */
+void sk_zeros_find(const struct sk_part *p, const uint8_t *symbols, size_t n,
+                   const struct sk_field *source, uint8_t *bits);
 /* The part before i whose zeros agree best with part i's, -1: none is better than the plane above.
  */
 int sk_zeros_source(const struct sk_part *parts, int i, const uint8_t *symbols, size_t n);

@@ -181,7 +181,8 @@ static int create(struct cli *cli, int argc, char **argv)
          "layout description of a raw format (docs/format-raw.md); may be repeated"},
         {0, "no-sync", CLI_FLAG, &no_sync, NULL, NULL, "do not wait for the disk"},
         {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
-        {'v', "verbose", CLI_FLAG, &verbose, NULL, NULL, "tell what was chosen, and where the time went"},
+        {'v', "verbose", CLI_FLAG, &verbose, NULL, NULL,
+         "tell what was chosen, and where the time went"},
         {0}};
     const struct cli_spec spec = {
         "-o FILE PATH...",
