@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-static const uint64_t longest_span = 1u << 20;
+static const uint64_t longest_span = 1u << 24;
 
 static double seconds_per_tick(const struct sk_session *s)
 {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +18,7 @@ enum { n_names = sizeof names / sizeof *names };
 static volatile sig_atomic_t raised[n_names], means[n_names];
 static struct sigaction old[n_names]; /* what was there before */
 static int installed[n_names];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whoever handled the signal before still gets it: MPICH, for one, uses SIGUSR1 itself. */
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -60,21 +62,25 @@ static int install(const char *list, int request, const char *key, struct saikai
 
 int sk_requests_install(const struct sk_config *c, struct saikai_error *err)
 {
+    pthread_mutex_lock(&lock); /* several sessions of one process may begin at once */
     int rc = install(sk_config_text(c, "schedule.signals"), SK_REQUEST_CHECKPOINT, "schedule.signals", err);
     if (!rc)
         rc = install(sk_config_text(c, "schedule.stop_signals"), SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP,
                      "schedule.stop_signals", err);
+    pthread_mutex_unlock(&lock);
     return rc;
 }
 
 void sk_requests_remove(void)
 {
+    pthread_mutex_lock(&lock);
     for (int i = 0; i < n_names; i++) {
         if (installed[i])
             sigaction(names[i].number, &old[i], NULL);
         installed[i] = 0;
         raised[i] = means[i] = 0;
     }
+    pthread_mutex_unlock(&lock);
 }
 
 static unsigned from_clock(struct sk_session *s)

@@ -1,0 +1,25 @@
+"""Prints the lines of a bench.json as a table: what, how, measured, limit."""
+import json
+import sys
+
+rows = [("bench", "mpi", "ranks", "measured", "limit", "")]
+with open(sys.argv[1], encoding="utf-8") as lines:
+    for line in lines:
+        r = json.loads(line)
+        kind = r["bench"]
+        if kind == "calls":
+            value, limit, unit = r["ns_per_call"], r["limit_ns"], "ns a call when nothing is due"
+        elif kind == "blocked":
+            value, limit = r["ratio"], r["limit_ratio"]
+            unit = "x memcpy: program held up by a checkpoint of %d MiB a rank" % r["mib_per_rank"]
+        elif kind == "restart":
+            value, limit = r["ratio"], r["limit_ratio"]
+            unit = "x reading the bytes: restart of %d MiB a rank" % r["mib_per_rank"]
+        elif kind == "init":
+            value, limit, unit = r["init_ms"], "", "ms in saikai_init"
+        else:
+            continue
+        rows.append((kind, r.get("mpi", ""), str(r["ranks"]), "%.2f" % value, str(limit), unit))
+widths = [max(len(row[i]) for row in rows) for i in range(5)]
+for row in rows:
+    print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)) + "  " + row[5])

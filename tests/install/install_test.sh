@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs the build into an empty prefix and builds the README's way against it: by pkg-config for each MPI in C and
+# Fortran, and by the CMake package. Then runs what was built.
+# usage: install_test.sh SOURCE_DIR BUILD_DIR
+set -eu
+source=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+cmake --install "$build" --prefix "$work/usr" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cd "$work"
+libdir=$(dirname "$(find usr -name saikai.pc)")
+export PKG_CONFIG_PATH="$work/$libdir"
+# the prefix was chosen at install time, pkg-config files name the configured one
+flags() {
+    pkg-config --define-variable=prefix="$work/usr" "$@"
+}
+tried=0
+for mpi in openmpi mpich; do
+    [ -e "$libdir/saikai-$mpi.pc" ] || continue
+    cc=$(command -v mpicc.$mpi || command -v mpicc)
+    $cc -Wall -Werror -I"$source/examples" "$source/examples/cg.c" -o cg_$mpi $(flags --cflags --libs saikai-$mpi) -lm
+    SAIKAI_STORE_PREFIX="$work/store" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./cg_$mpi 16 20 | tee out
+    grep -q verified out
+    if fc=$(command -v mpifort.$mpi) && [ -e "$(flags --variable=fmoddir saikai-$mpi)/saikai.mod" ]; then
+        $fc -I"$(flags --variable=fmoddir saikai-$mpi)" "$source/examples/heat_fortran.f90" -o hf_$mpi $(flags --libs saikai-$mpi)
+        SAIKAI_STORE_PREFIX="$work/store2" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./hf_$mpi 16 20 | tee out
+        grep -q verified out
+    fi
+    tried=$((tried + 1))
+    rm -rf store store2
+done
+[ $tried -gt 0 ]
+# only the public functions leave the library
+for lib in $(find usr -name 'libsaikai_openmpi.so' -o -name 'libsaikai_mpich.so'); do
+    if nm -D --defined-only "$lib" | awk '$2 != "A" { print $3 }' | grep -vE '^(saikai_|__saikai_MOD_)'; then
+        echo "these names leave $lib"
+        exit 1
+    fi
+done
+mkdir user
+cat >user/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(user C)
+find_package(Saikai REQUIRED)
+add_library(probe OBJECT probe.c)
+target_link_libraries(probe PRIVATE Saikai::saikai)
+target_compile_definitions(probe PRIVATE OPEN_MPI)
+END
+printf '#include <saikai/codes.h>\n#include <saikai/version.h>\nint main(void) { return SAIKAI_F64 != 10; }\n' >user/probe.c
+cmake -S user -B user/build -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 && cmake --build user/build >>log 2>&1 || {
+    cat log
+    exit 1
+}
+usr/bin/saikai --version
