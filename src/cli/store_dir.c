@@ -330,7 +330,7 @@ char *cli_age(int64_t created_ms, char *out, size_t cap)
     if (!created_ms || age < 0)
         snprintf(out, cap, "?");
     else
-        sk_format_time(out, cap, age < 1000 ? 0 : (double)(age / 1000));
+        sk_format_time(out, cap, age < 1000 ? 1 : (double)(age / 1000)); /* whole seconds */
     return out;
 }
 

@@ -1,0 +1,151 @@
+/* Every file that some version of Saikai may have left is read as its golden files say: the good
+ * ones give the values that were written, the corrupt ones the error that names what is wrong. And
+ * this version still writes the same bytes. usage: golden_test DIR MADE, where MADE is what
+ * make_golden wrote just now */
+#include "golden.h"
+
+#include "base/io.h"
+#include "store/state.h"
+
+#include <stdlib.h>
+
+static int failures;
+
+#define FAIL(...)                                                                                  \
+    do {                                                                                           \
+        printf(__VA_ARGS__);                                                                       \
+        putchar('\n');                                                                             \
+        failures++;                                                                                \
+    } while (0)
+
+static int check_values(const char *name, struct sk_container *c, struct saikai_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
+        const struct sk_skc_var *v = &c->index->vars[i];
+        size_t n = v->raw_bytes;
+        uint8_t *got = malloc(n + 1), *want = malloc(n + 1);
+        if (!got || !want)
+            exit(1);
+        golden_fill(v->type, n, want);
+        rc = sk_container_read(c, v, got, err);
+        if (!rc && memcmp(got, want, n))
+            FAIL("%s: wrong values in variable '%s'", name, v->name);
+        free(got);
+        free(want);
+    }
+    return rc;
+}
+
+static void check_header(const char *name, const struct sk_skc_header *h)
+{
+    int delta = strstr(name, "delta") != NULL;
+    if (h->run_id != 0x0123456789abcdef || h->iteration != 1200 || h->place != 3 ||
+        h->incarnation != 2 || h->rank != 1 || h->nranks != 4 || h->created_ms != 1700000000000)
+        FAIL("%s: wrong header", name);
+    if (h->flags != (delta ? 5u : 0u) || h->base_incarnation != (delta ? 2u : 0u) ||
+        h->base_iteration != (delta ? 1100 : 0) || h->base_place != (delta ? 1u : 0u))
+        FAIL("%s: wrong base of a delta", name);
+}
+
+static int read_container(const char *name, const char *path, struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    int rc = sk_container_open(path, &c, err);
+    if (!rc) {
+        check_header(name, &c->header);
+        rc = check_values(name, c, err);
+    }
+    if (!rc)
+        rc = sk_container_verify(c, err);
+    if (!rc && !strcmp(name, "good-types.skc")) {
+        const struct sk_skc_var *v = sk_skc_find(c->index, "eight");
+        if (c->index->var_count != 14 || !v || v->ndims != 8 || v->dims[7] != 3 ||
+            v->type != SAIKAI_C64 || sk_skc_find(c->index, "log")->kind != SK_SKC_STREAM)
+            FAIL("%s: wrong variables", name);
+    }
+    sk_container_close(c);
+    return rc;
+}
+
+static int read_state(const char *name, const char *path, struct saikai_error *err)
+{
+    struct sk_state s = {0};
+    void *text;
+    size_t n;
+    int rc = sk_io_slurp(path, 4096, &text, &n, err);
+    if (rc)
+        return rc;
+    rc = sk_state_decode(text, n, &s, err);
+    free(text);
+    if (!rc &&
+        (s.incarnation != 7 || s.first_incarnation != 3 || !s.finished || s.tried_count != 2 ||
+         sk_state_tries(&s, (struct sk_gen){5, 900, 0}) != 2 || s.tried[1].gen.place != 63))
+        FAIL("%s: wrong state", name);
+    return rc;
+}
+
+static void check_file(const char *dir, const char *name, const char *verdict)
+{
+    char path[4096], want[32] = "", error[480] = "";
+    struct saikai_error err = {0};
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    int rc =
+        strstr(name, ".state") ? read_state(name, path, &err) : read_container(name, path, &err);
+    if (rc == SAIKAI_ENOTSUP && strstr(name, "coded")) {
+        printf("skip %s: %s\n", name, err.text);
+        return;
+    }
+    if (!strcmp(verdict, "good")) {
+        if (rc)
+            FAIL("%s: %s", name, err.text);
+        return;
+    }
+    sscanf(verdict, "%31s %479[^\n]", want, error);
+    if (!rc || strcmp(sk_error_name(rc), want) || !strstr(err.text, error))
+        FAIL("%s: %s '%s' instead of %s '%s'", name, sk_error_name(rc), err.text, want, error);
+}
+
+static void compare(const char *dir, const char *made, const char *name)
+{
+    char path[4096];
+    void *a, *b = NULL;
+    size_t n, m;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (sk_io_slurp(path, 1 << 20, &a, &n, NULL)) {
+        FAIL("%s is missing", name);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", made, name);
+    if (sk_io_slurp(path, 1 << 20, &b, &m, NULL))
+        FAIL("%s is not made any more", name);
+    else if (n != m || memcmp(a, b, n))
+        FAIL("%s: this version writes other bytes for the same content", name);
+    free(a);
+    free(b);
+}
+
+int main(int argc, char **argv)
+{
+    char path[4096], line[512];
+    int count = 0;
+    if (argc != 3)
+        return 2;
+    snprintf(path, sizeof path, "%s/EXPECTED", argv[1]);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        char name[128], verdict[384];
+        if (sscanf(line, "%127s %383[^\n]", name, verdict) != 2) {
+            FAIL("EXPECTED: bad line: %s", line);
+            continue;
+        }
+        count++;
+        check_file(argv[1], name, verdict);
+        if (!strstr(name, "coded")) /* their bytes are those of the compression library */
+            compare(argv[1], argv[2], name);
+    }
+    if (f)
+        fclose(f);
+    printf("%d golden files, %d failures\n", count, failures);
+    return failures || count < 30;
+}
