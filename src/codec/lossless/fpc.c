@@ -105,6 +105,16 @@ static size_t count_of(int type, size_t n_bytes, int *wide)
     return n_bytes / (*wide ? 8 : 4);
 }
 
+/* A table of more than twice as many entries as values gains nothing, and a damaged level must not
+ * ask for much memory. */
+static int highest_level(size_t n)
+{
+    int level = 10;
+    while (level < MAX_LEVEL && (size_t)1 << level < 2 * n)
+        level++;
+    return level;
+}
+
 static size_t max_encoded(const struct sk_array *a)
 {
     int wide;
@@ -123,8 +133,8 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     if (cap < max_encoded(a))
         return sk_fail(err, SAIKAI_ENOSPC, "codec fpc: needs room for %zu bytes, not %zu",
                        max_encoded(a), cap);
-    level = level > MAX_LEVEL ? MAX_LEVEL : level;
     size_t n = count_of(a->type, bytes, &wide), made;
+    level = level > highest_level(n) ? highest_level(n) : level;
     uint8_t *codes = (uint8_t *)out + 1, *rest = codes + (n + 1) / 2;
     struct fpc64 p64;
     struct fpc32 p32;
@@ -146,7 +156,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n_in, void *o
         return rc;
     size_t n = count_of(a->type, bytes, &wide);
     const uint8_t *p = in;
-    if (n_in < 1 + (n + 1) / 2 || p[0] < 1 || p[0] > MAX_LEVEL)
+    if (n_in < 1 + (n + 1) / 2 || p[0] < 1 || p[0] > highest_level(n))
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "codec fpc: the piece is truncated or its level is damaged");
     const uint8_t *codes = p + 1, *rest = codes + (n + 1) / 2;

@@ -1,0 +1,7 @@
+/* Hostile pieces into the decoder of "fpc". */
+#include "codec/lossless/fuzzing.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    return fuzz_codec("fpc", data, n);
+}

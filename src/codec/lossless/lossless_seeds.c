@@ -1,0 +1,99 @@
+/* Makes the corpora of the lossless fuzz targets: small arrays of every kind (samples.h), coded.
+ * usage: lossless_seeds tests/corpus */
+#include "codec/samples.h"
+#include "codec/stream.h"
+
+#include "base/io.h"
+#include "base/types.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int save(const char *dir, const char *target, const char *name, const struct sk_buf *b)
+{
+    char path[600];
+    struct saikai_error err = {0};
+    snprintf(path, sizeof path, "%s/%s", dir, target);
+    int rc = sk_io_mkdirs(path, &err);
+    snprintf(path, sizeof path, "%s/%s/%s", dir, target, name);
+    rc = rc ? rc : sk_io_replace(path, b->data, b->len, &err);
+    if (rc)
+        fprintf(stderr, "%s\n", err.text);
+    return rc;
+}
+
+static int seed(const char *dir, const char *target, const char *codec, int which,
+                const struct sk_array *a, int kind)
+{
+    const struct sk_codec_ops *ops = sk_codec_find(codec);
+    struct sk_buf b = {0};
+    char name[100];
+    if (!ops || !(ops->types >> a->type & 1))
+        return 0;
+    size_t cap = ops->max_encoded(a), made = 0;
+    void *x = malloc(sk_array_size_bytes(a)), *out = malloc(cap);
+    sk_sample_fill(kind, a, x, 1);
+    if (ops->encode(a, x, NULL, out, cap, &made, NULL))
+        return 1;
+    if (which >= 0)
+        sk_buf_put_u8(&b, (uint8_t)which);
+    sk_buf_put_u8(&b, (uint8_t)(a->type - 1));
+    sk_buf_put_u8(&b, (uint8_t)a->ndims);
+    for (int k = 0; k < a->ndims; k++)
+        sk_buf_put_u16(&b, (uint16_t)a->dims[k]);
+    sk_buf_put(&b, out, made);
+    snprintf(name, sizeof name, "%s-%s-%s-%d", codec, sk_sample_name(kind), sk_type_name(a->type),
+             a->ndims);
+    int rc = save(dir, target, name, &b);
+    sk_buf_free(&b);
+    free(x);
+    free(out);
+    return rc;
+}
+
+static int seed_frame(const char *dir, const char *chain, const struct sk_array *a, int kind)
+{
+    struct sk_stream_options opt = {.threads = 1, .piece_bytes = 512};
+    struct sk_buf b = {0};
+    char name[100];
+    void *x = malloc(sk_array_size_bytes(a));
+    sk_sample_fill(kind, a, x, 1);
+    int rc = sk_stream_encode_buf(chain, a, x, &opt, &b, NULL, NULL);
+    snprintf(name, sizeof name, "%s-%s-%s", chain, sk_sample_name(kind), sk_type_name(a->type));
+    rc = rc ? rc : save(dir, "frame_fuzz", name, &b);
+    sk_buf_free(&b);
+    free(x);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct sk_array shapes[] = {{SAIKAI_F64, 3, {5, 9, 17}},
+                                             {SAIKAI_F32, 2, {20, 33}},
+                                             {SAIKAI_F64, 1, {400}},
+                                             {SAIKAI_C64, 1, {70}}};
+    static const char *const ours[] = {"predict", "fast", "fpc", "fpzip"};
+    static const char *const theirs[] = {"zstd", "lz4", "gzip", "shuffle", "raw"};
+    /* a fill value is looked for in larger arrays only */
+    static const struct sk_array large = {SAIKAI_F64, 3, {4, 24, 32}};
+    int rc = 0;
+    if (argc != 2)
+        return 2;
+    for (int c = 0; c < 4; c++) {
+        char target[40];
+        snprintf(target, sizeof target, "%s_fuzz", ours[c]);
+        for (int s = 0; s < 4; s++)
+            for (int kind = 0; kind < sk_sample_kinds(); kind++)
+                if (s == kind % 4 || kind < 2)
+                    rc |= seed(argv[1], target, ours[c], -1, &shapes[s], kind);
+        rc |= seed(argv[1], target, ours[c], -1, &large, 2);
+    }
+    for (int c = 0; c < 5; c++)
+        for (int s = 0; s < 2; s++)
+            rc |= seed(argv[1], "library_fuzz", theirs[c], c, &shapes[s], 6);
+    rc |= seed_frame(argv[1], "fpc+gzip", &shapes[0], 1);
+    rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
+    rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);
+    rc |= seed_frame(argv[1], "fast", &shapes[3], 8);
+    return rc ? 1 : 0;
+}
