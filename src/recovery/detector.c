@@ -167,12 +167,19 @@ static int check_start(const struct sk_detector *d, double now, struct sk_fault 
     return 0;
 }
 
+/* How long a standstill may last: until the library has started anywhere, the program and MPI are
+ * still beginning. */
+static double hang_limit(const struct sk_detector *d)
+{
+    for (int r = 0; r < d->c.n_ranks; r++)
+        if (d->rank[r].at.state != SK_KEEPER_NONE)
+            return d->c.hang_timeout_s;
+    return d->c.uses_library ? fmax(d->c.hang_timeout_s, d->c.start_timeout_s) : INFINITY;
+}
+
 static int check_hang(const struct sk_detector *d, double now, struct sk_fault *f)
 {
-    int uses = d->c.uses_library;
-    for (int r = 0; r < d->c.n_ranks; r++)
-        uses |= d->rank[r].at.state != SK_KEEPER_NONE;
-    if (!(d->c.hang_timeout_s > 0) || !uses || now - d->moved <= d->c.hang_timeout_s)
+    if (!(d->c.hang_timeout_s > 0) || now - d->moved <= hang_limit(d))
         return 0;
     *f = (struct sk_fault){SK_FAULT_HANG, -1, -1, 0, now - d->moved};
     return 1;

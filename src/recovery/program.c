@@ -1,13 +1,19 @@
-/* Which MPI a program is linked with: the names of its shared libraries, read from the ELF file. */
+/* Which MPI a program is linked with: the names of its shared libraries, read from the ELF file;
+ * when none of them tells, the names of those that they need in turn, from ldd. */
 #include "recovery/launcher.h"
 
 #include "base/io.h"
 
 #include <elf.h>
 #include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 struct image {
     const uint8_t *data;
@@ -70,6 +76,7 @@ static enum sk_mpi scan_dynamic(const struct image *f, const Elf64_Ehdr *h,
         const char *name = at(f, strings + d.d_un.d_val, 1);
         if (!name || !memchr(name, 0, f->n - (size_t)((const uint8_t *)name - f->data)))
             continue;
+        ++*n_needed;
         enum sk_mpi mpi = mpi_of_library(name);
         if (mpi)
             return mpi;
@@ -77,7 +84,7 @@ static enum sk_mpi scan_dynamic(const struct image *f, const Elf64_Ehdr *h,
     return SK_MPI_UNKNOWN;
 }
 
-static enum sk_mpi scan(const struct image *f)
+static enum sk_mpi scan(const struct image *f, int *n_needed)
 {
     Elf64_Ehdr h;
     if (f->n < sizeof h)
@@ -93,9 +100,38 @@ static enum sk_mpi scan(const struct image *f)
             return SK_MPI_UNKNOWN;
         memcpy(&p, raw, sizeof p);
         if (p.p_type == PT_DYNAMIC)
-            return scan_dynamic(f, &h, &p);
+            return scan_dynamic(f, &h, &p, n_needed);
     }
     return SK_MPI_UNKNOWN;
+}
+
+/* Ask ldd, which finds the libraries as the loader would. */
+static enum sk_mpi ask_ldd(const char *path)
+{
+    char *argv[] = {"ldd", (char *)path, NULL}, line[4096];
+    int p[2];
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    enum sk_mpi mpi = SK_MPI_UNKNOWN;
+    if (pipe2(p, O_CLOEXEC))
+        return mpi;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, p[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(p[1]);
+    FILE *f = fdopen(p[0], "r");
+    while (!failed && f && fgets(line, sizeof line, f))
+        if (!mpi)
+            mpi = mpi_of_library(line + strspn(line, " \t"));
+    if (f)
+        fclose(f);
+    else
+        close(p[0]);
+    if (!failed)
+        waitpid(pid, NULL, 0);
+    return mpi;
 }
 
 enum sk_mpi sk_mpi_of_program(const char *path)
@@ -108,8 +144,11 @@ enum sk_mpi sk_mpi_of_program(const char *path)
     enum sk_mpi mpi = SK_MPI_UNKNOWN;
     if (!sk_io_size(fd, path, &size, NULL) && size > 0 &&
         !sk_io_map(fd, path, (size_t)size, 0, &data, NULL)) {
-        mpi = scan(&(struct image){data, (size_t)size});
+        int n_needed = 0;
+        mpi = scan(&(struct image){data, (size_t)size}, &n_needed);
         munmap(data, (size_t)size);
+        if (!mpi && n_needed > 1) /* more than the C library */
+            mpi = ask_ldd(path);
     }
     close(fd);
     return mpi;

@@ -102,7 +102,7 @@ mpiabort) comes_back mpiabort 'saikai: .* code 7' ;;
 fork) comes_back fork 'saikai: rank 1 on .* was killed by signal 9' ;;
 rank0) comes_back kill 'saikai: rank 0 on .* was killed by signal 9' rank=0 ;;
 hang)
-    run -n 3 --hang-timeout 1s -- "$victim" die=hang
+    run -n 3 --hang-timeout 2s -- "$victim" die=hang
     expect_rc 0
     expect 'no rank has reached a candidate' err
     expect '^end 1 3$' out
