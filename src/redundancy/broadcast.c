@@ -29,10 +29,10 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
     double in = (double)k * block / c->bandwidth, add = (double)k * block / c->add_rate;
     double out = (double)m * block / c->bandwidth;
     double link = in > out ? in : out;
-    double turn = link > add ? link : add;
+    double turn = sk_overlapped(link, add);
     if (spread) { /* each node is a sink m times and a source k times in k + m stripes */
         double even = m * in / (k + m), work = m * add / (k + m);
-        turn = even > work ? even : work;
+        turn = sk_overlapped(even, work);
     }
     return turn * (double)stripes + c->latency + in + add;
 }

@@ -87,7 +87,7 @@ int sk_coder_new(const struct sk_coder_setup *setup, struct sk_coder **out,
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for coding");
     e->set = *setup;
     if (!e->set.window)
-        e->set.window = 8;
+        e->set.window = 4;
     for (int i = 0; i < setup->members; i++) {
         e->rank_of[i] = setup->rank_of[i];
         if (e->rank_of[i] == setup->group->rank)

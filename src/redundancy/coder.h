@@ -39,7 +39,7 @@ struct sk_coder_setup {
     uint64_t stripes;
     uint32_t block;             /* bytes, multiple of 64 */
     int max_sources, max_sinks; /* of any stripe */
-    int window;                 /* 0: 8; at most SK_WINDOW_MAX */
+    int window;                 /* 0: 4, so that what is under way stays in the cache */
 };
 
 struct sk_coder;

@@ -48,13 +48,13 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
     double link = (double)m * block / c->bandwidth, add = (double)m * block / c->add_rate;
     int children = k > 2 ? 2 : k - 1;
     double in = children * link, sums = (children + 1) * add;
-    double turn = in > sums ? in : sums;
+    double turn = sk_overlapped(in, sums);
     /* rotated: k - 1 sums of m rows and m single rows move per stripe, over the links of k + m
      * nodes */
     double even = ((k - 1) * link + link) / (k + m);
     double work = (2.0 * k - 1) * add / (k + m);
     if (spread)
-        turn = even > work ? even : work;
+        turn = sk_overlapped(even, work);
     int depth = 1;
     for (int n = k; n > 1; n /= 2)
         depth++;

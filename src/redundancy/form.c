@@ -33,6 +33,11 @@ const struct sk_form_ops *sk_form_choose(const struct sk_link_costs *c, int k, i
     return best;
 }
 
+double sk_overlapped(double a, double b)
+{
+    return a > b ? a + b / 4 : b + a / 4;
+}
+
 uint32_t sk_stripe_len(const struct sk_stripe *s, int n)
 {
     uint32_t len = 0;

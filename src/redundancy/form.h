@@ -59,9 +59,8 @@ struct sk_form_ops {
     const char *name, *description;
     /* What source number at (is_sink 0) or sink number at (is_sink 1) does. Pure. */
     void (*plan)(const struct sk_stripe *s, int is_sink, int at, struct sk_act *a);
-    /* Model: seconds for `stripes` full stripes of k sources and m sinks with this block size,
-     * spread over `members` members (spread) or with fixed places (members = k + m and spread = 0),
-     * window stripes under way at once. */
+    /* Model: seconds for `stripes` full stripes of k sources and m sinks with this block size, with
+     * roles rotated over k + m members (spread) or fixed. */
     double (*seconds)(const struct sk_link_costs *c, int k, int m, int spread, uint64_t stripes,
                       uint32_t block);
 };
@@ -75,6 +74,10 @@ const struct sk_form_ops *sk_form_at(int i);              /* NULL past the end *
  * ranks. */
 const struct sk_form_ops *sk_form_choose(const struct sk_link_costs *c, int k, int m, int spread,
                                          uint64_t stripes, uint32_t block);
+
+/* Time of two things that mostly happen at once: the longer one, and a quarter of the shorter,
+ * since sending and receiving take processor time too. */
+double sk_overlapped(double a, double b);
 
 /* Longest of the first n sources. */
 uint32_t sk_stripe_len(const struct sk_stripe *s, int n);

@@ -35,10 +35,10 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
                       uint32_t block)
 {
     double in = (double)k * block / c->bandwidth, add = (double)k * m * block / c->add_rate;
-    double turn = in > add ? in : add;
+    double turn = sk_overlapped(in, add);
     if (spread) {
         double even = ((double)k + m - 1) * block / c->bandwidth / (k + m), work = add / (k + m);
-        turn = even > work ? even : work;
+        turn = sk_overlapped(even, work);
     }
     return turn * (double)stripes + (m > 1 ? 2 : 1) * c->latency + in + add;
 }

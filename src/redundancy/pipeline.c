@@ -34,7 +34,7 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
 {
     double link = (double)m * block / c->bandwidth, add = (double)m * block / c->add_rate;
     /* computation runs under communication: the slower of the two sets the pace */
-    double turn = link > add ? link : add;
+    double turn = sk_overlapped(link, add);
     /* rotated roles: of n stripes a link is the hop before a source or the first sink k times, and
      * between sinks the rest; fixed roles: each hop is busy in every stripe */
     double share = spread ? ((double)k + (m - 1) / 2.0) / (k + m) : 1;
