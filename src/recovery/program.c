@@ -57,7 +57,7 @@ static int offset_of(const struct image *f, const Elf64_Ehdr *h, uint64_t addres
 }
 
 static enum sk_mpi scan_dynamic(const struct image *f, const Elf64_Ehdr *h,
-                                const Elf64_Phdr *dynamic)
+                                const Elf64_Phdr *dynamic, int *n_needed)
 {
     uint64_t n = dynamic->p_filesz / sizeof(Elf64_Dyn), strings = 0;
     const uint8_t *raw = at(f, dynamic->p_offset, n * sizeof(Elf64_Dyn));
