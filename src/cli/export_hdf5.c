@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Where the bytes of a variable go. All datasets are made first, contiguous and with their room in
  * the file; then the file is closed and filled through a mapping, as the bytes of a container are
@@ -274,6 +275,16 @@ static int make_file(struct exporter *e, const char *path, const char *const *pa
     return rc;
 }
 
+/* Let go of the mapped pages of what is filled: it is in the file's cache, and the system writes it
+ * when it likes. */
+static void release(uint8_t *map, uint64_t at, uint64_t n)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = (at + n) / page * page;
+    at = (at + page - 1) / page * page;
+    if (end > at)
+        madvise(map + at, end - at, MADV_DONTNEED);
+}
+
 /* Variables of all ranks, in the order their places were found. */
 static int fill(const struct exporter *e, uint8_t *map, uint64_t size, const char *const *paths,
                 size_t count, struct cli_progress *progress, struct saikai_error *err)
@@ -292,6 +303,8 @@ static int fill(const struct exporter *e, uint8_t *map, uint64_t size, const cha
                 rc = sk_fail(err, SAIKAI_EINTERNAL, "%s: no room for '%.60s'", e->out, v->name);
             else if (v->raw_bytes)
                 rc = sk_container_read(c, v, map + e->place[k].at, err);
+            if (!rc)
+                release(map, e->place[k].at, v->raw_bytes);
             done += v->raw_bytes;
             cli_progress_update(progress, done);
         }

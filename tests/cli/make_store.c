@@ -1,10 +1,15 @@
-/* Makes a store as a program of 3 ranks would leave it. usage: make_store DIR
+/* Makes a store as a program of 3 ranks would leave it. usage: make_store DIR | make_store --job
+ * PREFIX
  *
  *     gen-0001-000000000010-0   complete, of a run that is over
  *     gen-0002-000000000100-0   complete, one restart from it failed
  *     gen-0002-000000000200-1   complete, coded
- *     gen-0003-000000000250-0   rank 1 is missing */
+ *     gen-0003-000000000250-0   rank 1 is missing
+ *
+ * --job prints what the node-local directory of a program "prog" with this prefix (an absolute
+ * path) is called. */
 #include "base/clock.h"
+#include "base/hash.h"
 #include "store/container.h"
 #include "store/state.h"
 
@@ -118,6 +123,9 @@ int main(int argc, char **argv)
 {
     static const struct sk_gen gens[] = {{1, 10, 0}, {2, 100, 0}, {2, 200, 1}, {3, 250, 0}};
     struct sk_state state = {.incarnation = 3, .first_incarnation = 2};
+    if (argc == 3 && !strcmp(argv[1], "--job"))
+        return printf("prog-%012llx\n", (unsigned long long)(sk_hash64(argv[2], strlen(argv[2])) &
+                                                             0xffffffffffff)) < 0;
     if (argc != 2)
         return 2;
     for (int k = 0; k < 4; k++)

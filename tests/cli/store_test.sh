@@ -96,6 +96,20 @@ json 0 "[g['complete'] for g in d['generations']] == [False, True, True, True] a
 # ---- ls --local: the directory is found by where the prefix is
 expect 1 'no job with the prefix' ls --local --set store.local="$dir/local"
 mkdir -p "local/saikai-$(id -u)/mine"
+job=$("$make_store" --job "$(realpath saikai-store)")
+mkdir "local/saikai-$(id -u)/$job"
+"$make_store" "local/saikai-$(id -u)/$job"
+rm "local/saikai-$(id -u)/$job/"*/rank-000001.skc
+export SAIKAI_STORE_LOCAL="$dir/local"
+expect 0 "$job (this node.s part): started 3 times" ls --local
+expect 0 "^$newest .* 2 of 3 .* incomplete$" ls -l
+expect 0 'all good' verify --local
+expect 0 '^Missing     rank 1' info --local --gen 200
+expect 1 "$broken is the newest generation: without it" rm --local $broken --yes
+expect 0 'removed 2 generations' rm --local --keep 2 --yes
+mkdir "local/saikai-$(id -u)/other-${job#prog-}"
+expect 2 'several programs use this prefix' ls --local
+unset SAIKAI_STORE_LOCAL
 expect 0 'this node.s part' ls --local --set store.local="$dir/local" --set job.name=mine
 
 # ---- info
