@@ -1,0 +1,16 @@
+# `make bench-codec`, the lossless part. zfp and blosc are measured beside ours where they are found.
+add_executable(codec_lossless EXCLUDE_FROM_ALL codec_lossless.c codec_peers.c)
+target_link_libraries(codec_lossless PRIVATE sk_codec m)
+foreach(peer zfp blosc)
+  string(TOUPPER ${peer} PEER)
+  find_library(${PEER}_LIBRARY ${peer})
+  find_path(${PEER}_INCLUDE_DIR ${peer}.h)
+  if(${PEER}_LIBRARY AND ${PEER}_INCLUDE_DIR)
+    target_link_libraries(codec_lossless PRIVATE ${${PEER}_LIBRARY})
+    target_include_directories(codec_lossless PRIVATE ${${PEER}_INCLUDE_DIR})
+    target_compile_definitions(codec_lossless PRIVATE HAVE_${PEER}=1)
+  endif()
+endforeach()
+add_custom_target(bench-codec-lossless COMMAND codec_lossless ${SAIKAI_DATA}/arrays json=codec_lossless.json
+                  DEPENDS codec_lossless USES_TERMINAL)
+add_dependencies(bench-codec bench-codec-lossless)

@@ -1,0 +1,18 @@
+/* Compressors that are no codecs of ours, for benches; those whose library was not found are left
+ * out. */
+#ifndef BENCH_CODEC_PEERS_H
+#define BENCH_CODEC_PEERS_H
+
+#include "codec/codec.h"
+
+struct codec_peer {
+    const char *name;
+    int (*encode)(const struct sk_array *a, const void *in, size_t n, void *out, size_t cap,
+                  size_t *made);
+    int (*decode)(const struct sk_array *a, const void *in, size_t n, void *out, size_t cap);
+};
+
+extern const struct codec_peer codec_peers[];
+extern const int n_codec_peers;
+
+#endif
