@@ -7,7 +7,7 @@
 #include "valid.h"
 
 #include "base/types.h"
-#include "codec/chain.h"
+#include "codec/chooser.h"
 
 #include <H5PLextern.h>
 #include <math.h>
@@ -16,8 +16,8 @@
 
 enum { LAYOUT = 5, TYPE, NDIMS, DIMS, VALUES = DIMS + SAIKAI_MAX_DIMS, BIG_ENDIAN_FLAG = 256 };
 
-static const char *const chains[] = {"",    "raw",   "zstd", "lz4",     "gzip",   "shuffle+zstd",
-                                     "fpc", "fpzip", "haar", "wavelet", "predict"};
+static const char *const chains[] = {"",    "raw",   "zstd", "lz4",     "gzip",    "shuffle+zstd",
+                                     "fpc", "fpzip", "haar", "wavelet", "predict", "fast"};
 enum { n_chains = sizeof chains / sizeof *chains };
 
 /* Say it on HDF5's error stack, where h5dump and the application find it. */
@@ -54,17 +54,12 @@ static int bound_of(const unsigned *v, struct sk_bound *b, struct saikai_error *
     return 0;
 }
 
-/* The first of these chains that this build has and that takes the type. */
+/* A chain that changes no bit of this type. */
 static const char *exact_chain(int type)
 {
-    static const char *const floats[] = {"predict", "shuffle+zstd", "zstd", "gzip", "raw", NULL};
-    static const char *const others[] = {"shuffle+zstd", "zstd", "gzip", "raw", NULL};
-    for (const char *const *p = sk_type_is_float(type) ? floats : others; *p; p++) {
-        struct sk_chain c;
-        if (!sk_chain_parse(*p, &c, NULL) && sk_chain_takes(&c, type))
-            return *p;
-    }
-    return "raw";
+    struct sk_chain c;
+    const char *chain = sk_default_chain(type);
+    return !sk_chain_parse(chain, &c, NULL) && sk_chain_takes(&c, type) ? chain : "raw";
 }
 
 /* The chain for the user's numbers and a type; *opt is set to its options. */

@@ -30,6 +30,7 @@ enum saikai_hdf5_codec {
     SAIKAI_HDF5_HAAR = 8, /* lossy without keeping any bound: the method of 2015 */
     SAIKAI_HDF5_WAVELET = 9,
     SAIKAI_HDF5_PREDICT = 10,
+    SAIKAI_HDF5_FAST = 11,
 };
 
 #define SAIKAI_HDF5_VALUES 5

@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "base/units.h"
 #include "codec/bound.h"
+#include "codec/chooser.h"
 #include "codec/cut.h"
 #include "codec/stream.h"
 
@@ -79,19 +80,28 @@ static int report_json(struct cli *cli, const struct sk_stream_info *info, doubl
     return cli_print_json(cli, &j, CLI_OK);
 }
 
-/* The codec of a bound, and of a type when there is none: the first that this build has. */
-static const char *default_codec(const struct sk_array *a, const struct sk_bound *b)
+/* The chain to use: what was named, what a sample of the array says ("auto"), or the default of
+ * bound and type. */
+static int pick(const char *codec, const struct cli_array *in, const struct sk_stream_options *opt,
+                uint64_t bandwidth, char chain[SK_CHAIN_NAME], struct saikai_error *err)
 {
-    static const char *const floats[] = {"predict", "shuffle+zstd", "zstd", "gzip", "raw", NULL};
-    int real = sk_type_is_float(a->type);
-    if (b->kind != SK_BOUND_NONE && real)
-        return "wavelet";
-    for (const char *const *p = floats + !real; *p; p++) {
-        struct sk_chain c;
-        if (!sk_chain_parse(*p, &c, NULL) && sk_chain_takes(&c, a->type))
-            return *p;
+    int real = sk_type_is_float(in->array.type), bounded = opt->codec.bound.kind != SK_BOUND_NONE;
+    if (codec && !strcmp(codec, "auto")) {
+        struct sk_chooser_options how = {.bandwidth = (double)bandwidth,
+                                         .threads = opt->threads,
+                                         .bound = real ? opt->codec.bound : (struct sk_bound){0}};
+        struct sk_choice choice;
+        int rc = sk_choose(&in->array, in->data, &how, &choice, err);
+        if (!rc)
+            snprintf(chain, SK_CHAIN_NAME, "%s", choice.chain);
+        return rc;
     }
-    return "raw";
+    if (!codec)
+        codec = bounded && real ? "wavelet" : sk_default_chain(in->array.type);
+    if (strlen(codec) >= SK_CHAIN_NAME)
+        return sk_fail(err, SAIKAI_EINVAL, "--codec '%s' is too long", codec);
+    snprintf(chain, SK_CHAIN_NAME, "%s", codec);
+    return 0;
 }
 
 static int compress(struct cli *cli, const struct cli_array *in, const char *codec,
@@ -127,12 +137,16 @@ int cli_compress(struct cli *cli, int argc, char **argv)
 {
     const char *codec = NULL, *parameter = NULL, *type = NULL, *dims = NULL, *bound = NULL;
     int64_t level = 0, threads = 0;
-    uint64_t piece = 0;
+    uint64_t piece = 0, bandwidth = 0;
     int json = 0, quiet = 0, verify = 0;
     const struct cli_option options[] = {
         {'c', "codec", CLI_TEXT, &codec, "NAME", NULL,
-         "codec or chain such as zstd:19 or shuffle+zstd; default: the one for the type, with a "
-         "bound wavelet"},
+         "codec or chain such as zstd:19 or shuffle+zstd, or auto: what a sample of the array "
+         "says; "
+         "default: the one for the type, with a bound wavelet"},
+        {0, "bandwidth", CLI_SIZE, &bandwidth, "SIZE", NULL,
+         "for auto: bytes per second the output can be written with; the codec with the shortest "
+         "time to compress and write wins. Default: the smallest output wins"},
         {0, "parameter", CLI_TEXT, &parameter, "TEXT", NULL,
          "the codec's own settings, such as n=128,quantiser=spike for haar"},
         {'t', "type", CLI_TEXT, &type, "TYPE", NULL,
@@ -182,9 +196,10 @@ int cli_compress(struct cli *cli, int argc, char **argv)
     struct cli_array in = {0};
     if (cli_array_read(argv[0], &hint, &in, &err))
         return cli_fail(cli, &err);
-    if (!codec)
-        codec = default_codec(&in.array, &opt.codec.bound);
-    rc = compress(cli, &in, codec, &opt, argv, json, quiet);
+    char chain[SK_CHAIN_NAME];
+    rc = pick(codec, &in, &opt, bandwidth, chain, &err)
+             ? cli_fail(cli, &err)
+             : compress(cli, &in, chain, &opt, argv, json, quiet);
     cli_array_free(&in);
     return rc;
 }

@@ -24,7 +24,7 @@ f64="--type f64 --dims 12x20x31"
 
 # lossless: default, by name, chains, levels, threads and pieces; the same bytes for any number of threads
 for how in "" "-c zstd" "-c zstd:19" "-c gzip --level 9" "-c lz4" "-c raw" "-c shuffle+zstd" "-c fpc" \
-    "-c fpzip" "-c predict" "--piece 4KiB"; do
+    "-c fpzip" "-c predict" "-c fast" "--piece 4KiB"; do
     codec=$(echo "$how" | sed -n 's/^-c \([a-z0-9+]*\).*/\1/p')
     if [ -n "$codec" ] && ! has "$codec"; then continue; fi
     # shellcheck disable=SC2086
@@ -37,6 +37,17 @@ for how in "" "-c zstd" "-c zstd:19" "-c gzip --level 9" "-c lz4" "-c raw" "-c s
     "$saikai" compare --bound exact $f64 field.f64 a.sks >/dev/null || fail "compare: $how"
 done
 "$saikai" compress $f64 --json field.f64 a.sks | grep -q '"compressed_bytes"' || fail "json of compress"
+
+# auto: never more than what a slow disk deserves; a bound makes the wavelet compete
+"$saikai" compress -c auto $f64 field.f64 a.sks >out.txt
+"$saikai" compare --bound exact $f64 field.f64 a.sks >/dev/null || fail "auto is not exact"
+"$saikai" compress -c auto --bandwidth 1TB $f64 field.f64 b.sks >out.txt
+[ "$(stat -c %s a.sks)" -le "$(stat -c %s b.sks)" ] || fail "auto: the smallest is larger than the fastest"
+if has wavelet; then
+    "$saikai" compress -c auto --bandwidth 10kB --bound rel:1e-3 $f64 field.f64 b.sks >out.txt
+    grep -q "wavelet" out.txt || { cat out.txt; fail "auto does not use the bound"; }
+    "$saikai" compare --bound rel:1e-3 $f64 field.f64 b.sks >/dev/null || fail "auto broke the bound"
+fi
 
 # the 2015 method: lossy, near, NaN kept
 "$saikai" compress -c haar --parameter n=128,quantiser=simple $f64 field.f64 h.sks | grep -q "without a bound" ||
