@@ -351,14 +351,15 @@ static int write_file(struct sk_plan *p, int threads, const char *out, uint64_t 
 
 /* Bytes of a block: what the memory allows, what gives every thread some blocks, and no less than a
  * class needs to be compressed well. */
-static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uint64_t total)
+static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uint64_t total,
+                            uint64_t good, uint64_t most)
 {
-    const uint64_t least = 256 << 10, good = 4 << 20, most = 8 << 20;
+    const uint64_t least = 256 << 10;
     uint64_t fits = o->memory_bytes / (uint64_t)(4 * threads + 6);
     uint64_t unit = total / (uint64_t)(threads * 6);
     unit = unit < good ? good : unit > most ? most : unit;
     if (o->scheme != SK_SCHEME_AUTO)
-        unit = 4 * most; /* the paper's schemes know no blocks: as near to one stream as the memory
+        unit = 32 << 20; /* the paper's schemes know no blocks: as near to one stream as the memory
                             allows */
     if (o->unit_bytes)
         unit = o->unit_bytes;
@@ -402,7 +403,8 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     st.scan_seconds = sk_now() - t0;
     for (size_t i = 0; i < p.a.file_count; i++)
         st.raw_bytes += p.a.files[i].size_bytes;
-    p.unit_bytes = choose_unit(&p.opt, threads, st.raw_bytes);
+    p.unit_bytes = choose_unit(&p.opt, threads, st.raw_bytes, 4 << 20, 8 << 20);
+    p.bytes_unit = choose_unit(&p.opt, threads, st.raw_bytes, 16 << 20, 16 << 20);
     if (!rc)
         rc = sk_plan_cut(&p, err);
     if (!rc)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sk_form_ops *const forms[SK_FORMS] = {&sk_form_bytes, &sk_form_predict,
-                                                          &sk_form_fields, &sk_form_codec};
+static const struct sk_form_ops *const forms[SK_FORMS] = {
+    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records};
 
 void sk_coder_free(struct sk_coder *c)
 {

@@ -18,6 +18,7 @@ enum sk_form {
     SK_FORM_PREDICT = 1,
     SK_FORM_FIELDS = 2,
     SK_FORM_CODEC = 3,
+    SK_FORM_RECORDS = 4,
     SK_FORMS
 };
 
@@ -58,7 +59,8 @@ struct sk_form_ops {
     int (*decode)(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in,
                   struct saikai_error *err);
 };
-extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec;
+extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
+    sk_form_records;
 
 /* Encode a block: appends to out. recipes[i] belongs to parts[i]. The parts' bytes may come back in
  * native order. A part that its recipe would not shrink is stored. Local. Fails with SAIKAI_ENOMEM.

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_FIELDS = 32, SMALLEST_ARRAY = 512 };
+enum { MAX_FIELDS = 32, SMALLEST_ARRAY = 512, OWN_BLOCK = 1 << 20 };
 
 int sk_scheme_parse(const char *name)
 {
@@ -381,7 +381,7 @@ static int cut_family(struct sk_plan *p, const struct sk_family *f)
  * when it must, and a part when the class changes. */
 struct cutter {
     struct sk_plan *p;
-    uint64_t room; /* bytes left in the open block */
+    uint64_t unit, room; /* bytes of a block, and those left in the open one */
     int block_open, part_open;
 };
 
@@ -405,11 +405,12 @@ static int cutter_add(struct cutter *c, uint32_t class_index, const struct sk_re
                       uint32_t file, uint64_t offset, uint64_t bytes, size_t width)
 {
     while (bytes) {
-        if (!c->block_open || c->room < width) {
+        /* a piece that fits into a block is not cut */
+        if (!c->block_open || c->room < width || (bytes > c->room && bytes <= c->unit)) {
             cutter_end_block(c);
             if (sk_ska_add_block(&c->p->a) < 0)
                 return SAIKAI_ENOMEM;
-            c->room = c->p->unit_bytes / 8 * 8;
+            c->room = c->unit / 8 * 8;
             c->block_open = 1;
         }
         if (!c->part_open) {
@@ -552,13 +553,16 @@ static int cut_pieces(struct sk_plan *p, struct cutter *c, const struct piece *l
 static int cut_skeletons(struct sk_plan *p, struct saikai_error *err)
 {
     struct pieces l = {0};
-    struct cutter c = {.p = p};
+    struct cutter c = {.p = p, .unit = p->bytes_unit};
     int rc = skeletons(p, &l);
     if (!rc && l.n)
         qsort(l.list, l.n, sizeof *l.list, by_class);
     for (size_t i = 0, k; i < l.n && !rc; i = k) {
-        for (k = i + 1; k < l.n && l.list[k].class_index == l.list[i].class_index;)
-            k++;
+        uint64_t bytes = l.list[i].bytes;
+        for (k = i + 1; k < l.n && l.list[k].class_index == l.list[i].class_index; k++)
+            bytes += l.list[k].bytes;
+        if (bytes > OWN_BLOCK) /* large classes are compressed at the same time as others */
+            cutter_end_block(&c);
         rc = cut_pieces(p, &c, &l.list[i], k - i, err);
     }
     cutter_end_block(&c);
@@ -606,7 +610,7 @@ static int cut_agnostic(struct sk_plan *p)
 {
     struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = p->opt.backend, .level = p->opt.level};
     struct sk_ska_class all = {"bytes", SAIKAI_U8, 0, 0};
-    struct cutter c = {.p = p};
+    struct cutter c = {.p = p, .unit = p->unit_bytes};
     struct pieces l = {0};
     int class_index = sk_ska_add_class(&p->a, &all), rc = class_index < 0 ? class_index : 0;
     for (uint32_t f = 0; f < p->a.file_count && !rc; f++)
@@ -635,7 +639,7 @@ static struct sk_recipe paper_recipe(const struct sk_plan *p, const struct sk_sk
 static int cut_aware(struct sk_plan *p, struct saikai_error *err)
 {
     struct pieces l = {0};
-    struct cutter c = {.p = p};
+    struct cutter c = {.p = p, .unit = p->unit_bytes};
     int rc = 0;
     for (size_t i = 0; i < p->bundle_count && !rc; i++) {
         const struct sk_bundle *b = &p->bundles[i];

@@ -36,7 +36,8 @@ struct sk_plan {
     size_t family_count, family_cap, bundle_count, bundle_cap, offset_count, offset_cap;
     struct sk_recipe *recipes; /* one per part */
     struct sk_archive_options opt;
-    uint64_t unit_bytes;
+    uint64_t unit_bytes,
+        bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;
     uint64_t variables, skeleton_bytes;
     double sample_seconds;

@@ -84,7 +84,7 @@ int sk_mix_model_get(struct sk_rd *in, uint32_t table[SK_MIX_ONE])
             table[at++] = s | (f - 1) << 8 | k << 20;
     }
     /* a model without symbols is never asked: any table will do, but it must be one */
-    for (; at && at < SK_MIX_ONE;)
+    if (at && at < SK_MIX_ONE)
         return -1;
     for (; at < SK_MIX_ONE; at++)
         table[at] = (uint32_t)(SK_MIX_ONE - 1) << 8 | (uint32_t)at << 20;

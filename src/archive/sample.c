@@ -167,10 +167,101 @@ int sk_sample_family(struct sk_plan *p, struct sk_family *f, struct saikai_error
 
 /* ---- bytes ---- */
 
+enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10 };
+
+/* The beginnings of two files of the class, as one part of two segments. */
+static int read_beginnings(struct sk_plan *p, const struct sk_ska_segment *segments, size_t count,
+                           uint8_t *to, struct sk_ska_segment *taken, size_t *n,
+                           struct saikai_error *err)
+{
+    size_t picks[] = {count / 4, count * 3 / 4};
+    *n = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct sk_ska_segment *s = &segments[picks[i]];
+        const char *path = p->paths[s->file];
+        if (i && picks[1] == picks[0])
+            break;
+        taken[i] = *s;
+        if (taken[i].box.nx > SAMPLE_BYTES / 2)
+            taken[i].box.nx = SAMPLE_BYTES / 2;
+        int fd = sk_io_open(path, O_RDONLY, 0, err);
+        int rc = fd < 0 ? fd : sk_io_pread(fd, path, to, taken[i].box.nx, (off_t)s->offset, err);
+        if (fd >= 0)
+            close(fd);
+        if (rc)
+            return rc;
+        to += taken[i].box.nx;
+        ++*n;
+    }
+    return 0;
+}
+
+/* Try forms and filters on the sample; the best one to *r. Returns its bytes. */
+static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
+{
+    static const struct {
+        int form, filter;
+    } tried[] = {
+        {SK_FORM_BYTES, SK_FILTER_NONE},           {SK_FORM_RECORDS, SK_FILTER_NONE},
+        {SK_FORM_BYTES, SK_FILTER_DELTA4},         {SK_FORM_BYTES, SK_FILTER_SHUFFLE4},
+        {SK_FORM_BYTES, SK_FILTER_SHUFFLE8},       {SK_FORM_BYTES, SK_FILTER_DELTA4_SHUFFLE4},
+        {SK_FORM_BYTES, SK_FILTER_DELTA8_SHUFFLE8}};
+    struct sk_coder c = {0};
+    struct sk_buf out = {0};
+    size_t least = part->size_bytes;
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        struct sk_recipe now = *r;
+        /* what follows one beginning is longer than a sample: known records are trusted */
+        if (records != (tried[i].form == SK_FORM_RECORDS))
+            continue;
+        now.form = tried[i].form;
+        now.filter = tried[i].filter;
+        now.level = 1;
+        out.len = 0;
+        /* a change of order must gain something: it costs time and what the window would have found
+         */
+        if (!sk_block_encode(&c, part, 1, &now, &out, NULL) &&
+            out.len < least - (i ? least / 32 : 0)) {
+            least = out.len;
+            r->form = now.form;
+            r->filter = now.filter;
+        }
+    }
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    return least;
+}
+
 int sk_sample_bytes(struct sk_plan *p, uint32_t class_index, const struct sk_ska_segment *segments,
                     size_t count, struct sk_recipe *recipe, struct saikai_error *err)
 {
+    struct sk_ska_segment taken[2];
+    uint64_t all = 0;
+    size_t n;
+    double t0 = sk_now();
     recipe->backend = SK_BACKEND_ZSTD;
-    recipe->level = 3;
-    return 0;
+    for (size_t i = 0; i < count; i++)
+        all += segments[i].box.nx;
+    recipe->level = 9;
+    if (all < TOO_SMALL)
+        return 0;
+    uint8_t *sample = malloc(SAMPLE_BYTES);
+    if (!sample)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+    int rc = read_beginnings(p, segments, count, sample, taken, &n, err);
+    if (!rc) {
+        struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
+        part.size_bytes = taken[0].box.nx + (n > 1 ? taken[1].box.nx : 0);
+        const char *form = p->scans[segments[0].file].form;
+        int fortran = form && !strcmp(form, sk_reader_fortran.name);
+        size_t least = try_all(&part, fortran, recipe);
+        /* what shrinks a lot is quick to compress: spend more on it */
+        recipe->level = least * 6 < part.size_bytes ? 9 : least * 3 < part.size_bytes ? 6 : 3;
+        sk_log(SK_LOG_DEBUG, "archive: %s: form %d, filter %d, level %d, sample %zu of %zu",
+               p->a.classes[class_index].key, recipe->form, recipe->filter, recipe->level, least,
+               part.size_bytes);
+    }
+    free(sample);
+    p->sample_seconds += sk_now() - t0;
+    return rc;
 }
