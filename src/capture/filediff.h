@@ -42,7 +42,7 @@ typedef int sk_put_fn(void *arg, const void *data, size_t n, struct saikai_error
 struct sk_filediff_options {
     size_t block_bytes; /* of the index, a power of two from 16 to 64 KiB; 0: 32. It grows until the
                            index fits. */
-    size_t index_bytes; /* most memory for the index; 0: 64 MiB; at least 64 KiB */
+    size_t index_bytes; /* most memory for the index; 0: 16 MiB; at least 64 KiB */
 };
 
 struct sk_filediff_stats {

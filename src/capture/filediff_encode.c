@@ -27,6 +27,8 @@ struct encoder {
     size_t block;
     struct entry *table;
     int table_bits;
+    uint64_t *
+        filter; /* eight bits per entry: says without a cache miss that most blocks are not known */
     uint64_t top; /* MULTIPLIER^(block - 1) */
     struct view along, found;
     /* the new file: buf holds [base, base + n) */
@@ -121,9 +123,21 @@ static uint64_t mixed(uint64_t h)
     return h * 0xd6e8feb86659fd93u;
 }
 
-static struct entry *slot_of(const struct encoder *e, uint64_t h, uint32_t *tag)
+static uint64_t *filter_word(const struct encoder *e, uint64_t m, uint64_t *bit)
 {
-    uint64_t m = mixed(h);
+    uint64_t k = (m * MULTIPLIER) >> (64 - e->table_bits - 3);
+    *bit = (uint64_t)1 << (k & 63);
+    return &e->filter[k >> 6];
+}
+
+static int may_be_known(const struct encoder *e, uint64_t m)
+{
+    uint64_t bit;
+    return (*filter_word(e, m, &bit) & bit) != 0;
+}
+
+static struct entry *slot_of(const struct encoder *e, uint64_t m, uint32_t *tag)
+{
     *tag = (uint32_t)m;
     return &e->table[m >> (64 - e->table_bits)];
 }
@@ -131,7 +145,7 @@ static struct entry *slot_of(const struct encoder *e, uint64_t h, uint32_t *tag)
 static int set_up_index(struct encoder *e, const struct sk_filediff_options *opt)
 {
     size_t block = opt && opt->block_bytes ? opt->block_bytes : 32;
-    size_t most = opt && opt->index_bytes ? opt->index_bytes : (size_t)64 << 20;
+    size_t most = opt && opt->index_bytes ? opt->index_bytes : (size_t)16 << 20;
     if (block < 16 || block > 65536 || block & (block - 1) || most < 65536)
         return sk_fail(
             e->err, SAIKAI_EINVAL,
@@ -149,7 +163,8 @@ static int set_up_index(struct encoder *e, const struct sk_filediff_options *opt
     e->block = block;
     e->table_bits = bits;
     e->table = calloc((size_t)1 << bits, sizeof *e->table);
-    if (!e->table)
+    e->filter = calloc((size_t)1 << (bits + 3 - 6), sizeof *e->filter);
+    if (!e->table || !e->filter)
         return sk_fail(e->err, SAIKAI_ENOMEM, "no memory for an index of blocks");
     e->top = 1;
     for (size_t i = 1; i < block; i++)
@@ -175,7 +190,9 @@ static int index_old(struct encoder *e, uint64_t *old_hash)
         sk_hasher_add(h, e->buf, n);
         for (size_t k = 0; k + e->block <= n; k += e->block, block++) {
             uint32_t tag;
-            struct entry *x = slot_of(e, hash_block(e->buf + k, e->block), &tag);
+            uint64_t bit, m = mixed(hash_block(e->buf + k, e->block));
+            struct entry *x = slot_of(e, m, &tag);
+            *filter_word(e, m, &bit) |= bit;
             if (!x->block)
                 *x = (struct entry){(uint32_t)(block + 1), tag};
         }
@@ -277,7 +294,10 @@ static int goes_on(struct encoder *e, uint64_t at, int *rc)
 static int known_block(struct encoder *e, uint64_t h, uint64_t *at, uint64_t *from, int *rc)
 {
     uint32_t tag;
-    const struct entry *x = slot_of(e, h, &tag);
+    uint64_t m = mixed(h);
+    if (!may_be_known(e, m))
+        return 0;
+    const struct entry *x = slot_of(e, m, &tag);
     if (!x->block || x->tag != tag)
         return 0;
     uint64_t q = (uint64_t)(x->block - 1) * e->block;
@@ -298,42 +318,80 @@ static int known_block(struct encoder *e, uint64_t h, uint64_t *at, uint64_t *fr
     return 1;
 }
 
+/* Pass over at most n positions from p at which nothing can match: the block's hash is not in the
+ * filter, and the bytes where the old file would go on (q, NULL: not there) are others. The hash
+ * goes along. Returns how many. */
+static size_t pass_over(const struct encoder *e, const uint8_t *p, const uint8_t *q, size_t n,
+                        uint64_t *h)
+{
+    uint64_t hash = *h, x, y = 0;
+    size_t i = 0;
+    for (; i < n; i++) {
+        memcpy(&x, p + i, 8);
+        if (q)
+            memcpy(&y, q + i, 8);
+        if ((q && x == y) || may_be_known(e, mixed(hash)))
+            break;
+        hash = (hash - (p[i] + 1u) * e->top) * MULTIPLIER + p[i + e->block] + 1;
+    }
+    *h = hash;
+    return i;
+}
+
+/* As many positions as memory allows; they need a block and eight bytes ahead. */
+static void hurry(struct encoder *e, uint64_t *at, uint64_t *h, int *rc)
+{
+    uint64_t from = same_place(e, *at);
+    size_t n = VIEW_BYTES / 8, got, ahead = (size_t)(end_of_buffer(e) - *at);
+    const uint8_t *q = NULL;
+    if (ahead < e->block + n + 8)
+        return;
+    if (from + n + 8 <= e->old->size_bytes) {
+        q = look(e, &e->along, from, 0, n + 8, &got, rc);
+        if (!q)
+            return;
+    }
+    *at += pass_over(e, e->buf + (*at - e->base), q, n, h);
+}
+
+/* Have the next block in memory and the literals within bounds. */
+static int make_room(struct encoder *e, uint64_t at)
+{
+    int rc = at - e->literal >= MOST_LITERAL ? emit_literals(e, at) : 0;
+    if (!rc && end_of_buffer(e) - at <= e->block && end_of_buffer(e) < e->fresh->size_bytes)
+        rc = refill(e);
+    return rc;
+}
+
 /* Scan from *at to the next match and write it; *at then is behind it, or the end. */
 static int next_match(struct encoder *e, uint64_t *at)
 {
-    int rc = 0, hashed = 0;
-    uint64_t h = 0;
-    while (!rc && *at < e->fresh->size_bytes) {
-        if (*at - e->literal >= MOST_LITERAL) {
-            rc = emit_literals(e, *at);
-            if (rc)
-                return rc;
-        }
-        if (end_of_buffer(e) - *at <= e->block && end_of_buffer(e) < e->fresh->size_bytes) {
-            rc = refill(e);
-            if (rc)
-                return rc;
-        }
+    int hashed = 0;
+    uint64_t h = 0, from;
+    while (*at < e->fresh->size_bytes) {
+        int rc = make_room(e, *at);
+        if (!rc && hashed)
+            hurry(e, at, &h, &rc);
+        if (rc)
+            return rc;
         if (goes_on(e, *at, &rc))
             return take_match(e, &e->along, at, same_place(e, *at));
         const uint8_t *p = e->buf + (*at - e->base);
-        if (rc || end_of_buffer(e) - *at < e->block) {
-            ++*at;
-            continue;
+        size_t ahead = (size_t)(end_of_buffer(e) - *at);
+        if (!rc && ahead >= e->block) {
+            if (!hashed)
+                h = hash_block(p, e->block);
+            if (known_block(e, h, at, &from, &rc))
+                return take_match(e, &e->found, at, from);
         }
-        if (!hashed)
-            h = hash_block(p, e->block);
-        hashed = 1;
-        uint64_t from;
-        if (known_block(e, h, at, &from, &rc))
-            return take_match(e, &e->found, at, from);
-        if (end_of_buffer(e) - *at > e->block)
+        if (rc)
+            return rc;
+        hashed = ahead > e->block;
+        if (hashed)
             h = (h - (p[0] + 1u) * e->top) * MULTIPLIER + p[e->block] + 1;
-        else
-            hashed = 0;
         ++*at;
     }
-    return rc;
+    return 0;
 }
 
 static int run(struct encoder *e)
@@ -386,6 +444,7 @@ int sk_filediff_encode(const struct sk_source *old, const struct sk_source *fres
     free(e.along.data);
     free(e.found.data);
     free(e.table);
+    free(e.filter);
     sk_hasher_free(e.new_hash);
     sk_hasher_free(e.diff_hash);
     return rc;

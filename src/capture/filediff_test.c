@@ -315,6 +315,8 @@ static void test_real_checkpoints(void **state)
                     at[8] = '2';
                 else if ((at = strstr(name, "_00002")))
                     at[5] = '3';
+                else if ((at = strstr(name, ".pe")))
+                    snprintf(name, sizeof name, "restart_b%s", strstr(e->d_name, ".pe"));
                 snprintf(fresh, sizeof fresh, "%s/checkpoints/%s/%s/%s", data, sets[i].name,
                          sets[i].fresh, name);
                 if (access(fresh, R_OK))
