@@ -71,8 +71,23 @@ static int still_there(const struct sk_container *c)
     return !fstat(c->fd, &a) && !stat(c->path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
+/* Does the file belong where it stands? */
+static int check_identity(const struct sk_container *c, const struct cli_gen *g, int rank,
+                          struct saikai_error *err)
+{
+    const struct sk_skc_header *h = &c->header;
+    if ((int)h->rank != rank || h->iteration != g->gen.iteration || h->place != g->gen.place ||
+        h->incarnation != g->gen.incarnation)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: holds rank %u of iteration %lld instead", c->path,
+                       h->rank, (long long)h->iteration);
+    if ((int)h->nranks != g->nranks || h->run_id != g->run_id)
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "%s: was written by another run than the files beside it", c->path);
+    return 0;
+}
+
 /* One file; g NULL: of no generation, rank -1. A fault of each variable is kept. */
-static int check_file(struct verify *v, const char *path, const struct sk_gen *g, int rank)
+static int check_file(struct verify *v, const char *path, const struct cli_gen *g, int rank)
 {
     struct sk_container *c = NULL;
     struct saikai_error err = {0};
@@ -87,15 +102,10 @@ static int check_file(struct verify *v, const char *path, const struct sk_gen *g
     }
     if (rc)
         return add_fault(v, path, rank, "", err.text);
-    const struct sk_skc_header *h = &c->header;
-    if (g && ((int)h->rank != rank || h->iteration != g->iteration || h->place != g->place ||
-              h->incarnation != g->incarnation)) {
-        sk_fail(&err, SAIKAI_EDAMAGED, "%s: holds rank %u of iteration %lld instead", path, h->rank,
-                (long long)h->iteration);
+    if (g && check_identity(c, g, rank, &err))
         rc = add_fault(v, path, rank, "", err.text);
-    }
     if (!g)
-        rank = (int)h->rank;
+        rank = (int)c->header.rank;
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
         const struct sk_skc_var *var = &c->index->vars[i];
         if (sk_container_verify_var(c, var, step, v, &err))
@@ -171,7 +181,7 @@ static int check_generation(struct verify *v, const struct cli_store *s, const s
         struct saikai_error err = {0};
         rc = sk_gen_file(s->root, g->gen, g->ranks[i], path, sizeof path, &err);
         if (!rc)
-            rc = check_file(v, path, &g->gen, g->ranks[i]);
+            rc = check_file(v, path, g, g->ranks[i]);
     }
     v->incomplete |= !g->complete && !s->local;
     report(v, s, g, from);

@@ -1,5 +1,5 @@
-/* Makes a store as a program of 3 ranks would leave it. usage: make_store DIR | make_store --job
- * PREFIX
+/* Makes a store as a program of 3 ranks would leave it. usage: make_store DIR [RUN] | make_store
+ * --job PREFIX
  *
  *     gen-0001-000000000010-0   complete, of a run that is over
  *     gen-0002-000000000100-0   complete, one restart from it failed
@@ -22,6 +22,7 @@ enum { RANKS = 3, NZ = 4, NY = 5, NX = 6, PIECES = 8 };
 static double u[NZ * NY * NX], z[7][2], p[3];
 static float c[2][2];
 static int32_t step;
+static uint64_t run; /* another one is another run of the program */
 static uint8_t bytes[10];
 static uint64_t ids[40];
 static const char text[] = "what the program wrote itself\n";
@@ -97,7 +98,7 @@ static int write_rank(const char *root, struct sk_gen g, int rank, int coded)
          .size_bytes = sizeof text - 1},
     };
     struct sk_coding coding[PIECES] = {{"shuffle+gzip", {.threads = 1}}};
-    struct sk_skc_header h = {.run_id = g.incarnation,
+    struct sk_skc_header h = {.run_id = run + g.incarnation,
                               .iteration = g.iteration,
                               .place = g.place,
                               .incarnation = g.incarnation,
@@ -126,8 +127,9 @@ int main(int argc, char **argv)
     if (argc == 3 && !strcmp(argv[1], "--job"))
         return printf("prog-%012llx\n", (unsigned long long)(sk_hash64(argv[2], strlen(argv[2])) &
                                                              0xffffffffffff)) < 0;
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
+    run = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
     for (int k = 0; k < 4; k++)
         for (int rank = 0; rank < RANKS; rank++)
             if (!(k == 3 && rank == 1) && write_rank(argv[1], gens[k], rank, k == 2))

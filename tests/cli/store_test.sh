@@ -148,6 +148,11 @@ expect 1 "rank 0, variable 'u'" verify $newest
 mv saikai-store/$oldest/rank-000001.skc x.skc
 cp saikai-store/$oldest/rank-000000.skc saikai-store/$oldest/rank-000001.skc
 expect 1 'rank 1: .* holds rank 0 of iteration 10 instead' verify $oldest
+mkdir other
+"$make_store" other 77
+cp saikai-store/$older/rank-000001.skc other/$older/rank-000001.skc
+expect 1 'rank 1: .* written by another run than the files beside it' verify other/$older
+expect 0 'all good' verify other/$newest
 truncate -s 300 saikai-store/$oldest/rank-000001.skc
 expect 1 'rank 1: .*truncated' verify $oldest
 expect 1 'truncated' info $oldest
