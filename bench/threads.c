@@ -1,5 +1,7 @@
 #include "threads.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@ struct half {
     size_t n;
     int owner; /* rank that waits for it */
     atomic_int done;
+    double due; /* not done for its owner before this time */
     int rc;
     struct half *next;
 };
@@ -28,6 +31,9 @@ struct rank {
 
 struct shared {
     struct rank rank[RANKS];
+    double bytes_per_second, latency; /* 0: as fast as memory */
+    pthread_mutex_t links;
+    double out_free[RANKS], in_free[RANKS];
 };
 
 struct fast {
@@ -57,6 +63,22 @@ static void finish(struct shared *s, struct half *h, int rc)
     }
 }
 
+/* The message takes its turn on both links. */
+static void pace(struct shared *s, struct half *send, struct half *recv)
+{
+    if (s->bytes_per_second <= 0)
+        return;
+    double start = sk_now();
+    double *out = &s->out_free[send->owner], *in = &s->in_free[recv->owner];
+    pthread_mutex_lock(&s->links);
+    start = *out > start ? *out : start;
+    start = *in > start ? *in : start;
+    *out = *in = start + (double)send->n / s->bytes_per_second;
+    send->due = *out;
+    recv->due = *out + s->latency;
+    pthread_mutex_unlock(&s->links);
+}
+
 /* Match with a half of the other kind, or queue. */
 static void meet(struct shared *s, int to, struct half *h)
 {
@@ -82,9 +104,10 @@ static void meet(struct shared *s, int to, struct half *h)
     int rc = send->n > recv->n ? SAIKAI_EINVAL : 0;
     if (!rc && send->n)
         memcpy(recv->data, send->data, send->n);
-    finish(s, found, rc);
-    atomic_store(&h->done, 1);
+    pace(s, send, recv);
     h->rc = rc;
+    atomic_store(&h->done, 1);
+    finish(s, found, rc);
 }
 
 static int post(struct sk_group *g, int is_send, void *data, size_t n, int from, int to, int tag,
@@ -114,7 +137,8 @@ static int fast_irecv(struct sk_group *g, void *data, size_t n, int from, int ta
 
 static int fast_test(struct sk_group *g, struct sk_request **req, int *done)
 {
-    *done = !*req || atomic_load(&(*req)->h.done);
+    *done = !*req ||
+            (atomic_load(&(*req)->h.done) && ((*req)->h.due <= 0 || (*req)->h.due <= sk_now()));
     if (!*req || !*done)
         return 0;
     int rc = (*req)->h.rc;
@@ -135,6 +159,8 @@ static int fast_wait(struct sk_group *g, struct sk_request **req)
         atomic_store(&r->sleeping, 0);
         pthread_mutex_unlock(&r->sleep);
     }
+    while (*req && (*req)->h.due > 0 && (*req)->h.due > sk_now())
+        sk_sleep((*req)->h.due - sk_now());
     return fast_test(g, req, &done);
 }
 
@@ -186,11 +212,20 @@ static int run_rank(struct sk_group *slow, void *arg)
 
 int sk_threads_run(int n, int (*fn)(struct sk_group *g, void *arg), void *arg)
 {
+    return sk_threads_run_paced(n, 0, 0, fn, arg);
+}
+
+int sk_threads_run_paced(int n, double bytes_per_second, double latency,
+                         int (*fn)(struct sk_group *g, void *arg), void *arg)
+{
     struct call c = {calloc(1, sizeof *c.s), fn, arg};
     if (!c.s || n > RANKS) {
         free(c.s);
         return SAIKAI_ENOMEM;
     }
+    c.s->bytes_per_second = bytes_per_second;
+    c.s->latency = latency;
+    pthread_mutex_init(&c.s->links, NULL);
     for (int i = 0; i < n; i++) {
         struct rank *r = &c.s->rank[i];
         pthread_mutex_init(&r->lock, NULL);

@@ -9,4 +9,10 @@
 /* As sk_loop_run. */
 int sk_threads_run(int n, int (*fn)(struct sk_group *g, void *arg), void *arg);
 
+/* The same with a link of its own for each rank: in each direction it carries one message after the
+ * other at so many bytes per second, and each arrives `latency` seconds after its last byte left.
+ */
+int sk_threads_run_paced(int n, double bytes_per_second, double latency,
+                         int (*fn)(struct sk_group *g, void *arg), void *arg);
+
 #endif

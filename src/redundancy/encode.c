@@ -106,15 +106,16 @@ static int share_members(struct sk_encode *e, int code, struct sk_member *mine,
     return rc;
 }
 
-/* Enough stripes that the window fills and every member has its turn; not so many that messages get
- * tiny. */
+/* A pipe through all members has to fill before it gives anything: blocks so small that this takes
+ * at most a twentieth of the time. Not so small that messages get tiny. Members' sizes are the same
+ * on all ranks. */
 static uint32_t choose_block(const struct sk_record *r)
 {
-    enum { USUAL = 64 << 10, LEAST = 4 << 10, TURNS = 4 };
+    enum { USUAL = 64 << 10, LEAST = 4 << 10, PART = 20 };
     uint64_t largest = 0;
     for (int i = 0; i < r->code.members; i++)
         largest = r->member[i].size_bytes > largest ? r->member[i].size_bytes : largest;
-    uint64_t wanted = largest / ((uint64_t)r->code.data * TURNS) / LEAST * LEAST;
+    uint64_t wanted = largest / ((uint64_t)r->code.members * PART) / LEAST * LEAST;
     return wanted >= USUAL ? USUAL : wanted <= LEAST ? LEAST : (uint32_t)wanted;
 }
 
