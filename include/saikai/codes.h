@@ -26,6 +26,14 @@ enum saikai_type {
     SAIKAI_C128 = 12, /* complex of two F64 */
 };
 
+/* How far a restored value may be from the saved one. */
+enum saikai_bound_kind {
+    SAIKAI_EXACT = 0, /* not at all: every bit comes back */
+    SAIKAI_ABS = 1,   /* |x - x'| <= value */
+    SAIKAI_REL = 2,   /* |x - x'| <= value * (largest - smallest value of the rank's array) */
+    SAIKAI_PSNR = 3,  /* peak signal-to-noise ratio of at least value decibels */
+};
+
 /* Most dimensions a variable may have; dims[0] varies slowest (C order). */
 #define SAIKAI_MAX_DIMS 8
 /* Longest name of a variable, without the terminating zero. */

@@ -68,6 +68,11 @@ int saikai_protect_array(const char *name, void **data, size_t *count, size_t wi
 int saikai_protect_stream(const char *name, int (*write)(FILE *f, void *arg), int (*read)(FILE *f, void *arg),
                           void *arg);
 
+/* Let a protected floating-point variable come back within an error bound instead of exactly: its checkpoints become many
+ * times smaller. Local; holds from the next checkpoint on. The bound holds for every value (SAIKAI_PSNR: for the array).
+ * SAIKAI_EXACT takes it back. SAIKAI_EINVAL: not protected, not floating point, or value is not above 0. */
+int saikai_bound(const char *name, enum saikai_bound_kind kind, double value);
+
 /* Forget a variable. SAIKAI_ENOENT: none of this name. */
 int saikai_unprotect(const char *name);
 

@@ -1,10 +1,12 @@
 /* The public functions: a thin skin around the one session of the process. Compiled once for each MPI. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/types.h"
 #include "group/mpi.h"
 #include "lib/session.h"
 
 #include <errno.h>
+#include <float.h>
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdlib.h>
@@ -155,6 +157,23 @@ API int saikai_protect_stream(const char *name, int (*write)(FILE *f, void *arg)
     struct sk_var v = {.form = SK_VAR_STREAM, .type = SAIKAI_U8, .ndims = 1, .write = write, .read = read,
                        .arg = arg};
     return put(name, &v);
+}
+
+API int saikai_bound(const char *name, enum saikai_bound_kind kind, double value)
+{
+    sk_error_clear(&last);
+    struct sk_var *v = session ? sk_vars_find(&session->vars, name ? name : "") : NULL;
+    if (!session)
+        return not_begun();
+    if (!v)
+        return sk_fail(&last, SAIKAI_EINVAL, "no variable '%.60s' is protected", name ? name : "");
+    if (kind != SAIKAI_EXACT && (!sk_type_is_float(v->type) || v->form == SK_VAR_STREAM))
+        return sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s' is not floating point: it is always exact", name);
+    if ((unsigned)kind > SAIKAI_PSNR || (kind != SAIKAI_EXACT && !(value > 0 && value <= DBL_MAX)))
+        return sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s': bound kind %d with value %g cannot be", name, (int)kind,
+                       value);
+    v->bound = (struct sk_bound){(int)kind, value};
+    return 0;
 }
 
 API int saikai_unprotect(const char *name)

@@ -180,6 +180,21 @@ static void copy_pieces(const struct pieces *l, const struct sk_skc_index *x, ui
             memcpy(map + x->chunks[x->vars[i].first_chunk].offset, l->p[i].data, l->p[i].size_bytes);
 }
 
+/* NULL: nothing is to be coded (or memory is out: plain is always right). */
+static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
+{
+    struct sk_wish *w = calloc(l->count ? l->count : 1, sizeof *w);
+    int any = 0;
+    for (size_t i = 0; w && i < l->count; i++) {
+        const struct sk_var *v = i < s->vars.count ? &s->vars.v[i] : NULL;
+        any |= sk_coding_wish(s->coding, l->p[i].name, l->p[i].type, v ? v->bound : (struct sk_bound){0}, &w[i]);
+    }
+    if (any)
+        return w;
+    free(w);
+    return NULL;
+}
+
 static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct saikai_error *err)
 {
     struct pieces l = {.count = s->vars.count, .cap = s->vars.count + 1};
@@ -204,7 +219,7 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
             .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
             .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
         };
-        sk_engine_submit(s->engine, slot, s->seq, g, &h, index);
+        sk_engine_submit(s->engine, slot, s->seq, g, &h, index, make_wishes(s, &l));
         s->bytes_last = bytes;
     }
     sk_vars_release(&s->vars);

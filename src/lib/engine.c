@@ -26,6 +26,7 @@ struct held {
     struct sk_gen gen;
     struct sk_skc_header header;
     struct sk_skc_index *index;
+    struct sk_wish *wishes;
     int archiving;
     struct held *next;
 };
@@ -34,6 +35,7 @@ enum { KEPT = 16 };
 
 struct sk_engine {
     char *local_root, *prefix_root;
+    const struct sk_coding_policy *coding;
     uint32_t incarnation;
     int rank, keep_local, keep_prefix, sync_local, sync_prefix;
     pthread_t committer, archiver;
@@ -81,33 +83,89 @@ static void drop(struct sk_engine *e, struct held *h, int remove_file)
     e->slots -= h->slot != NULL;
     sk_slot_free(h->slot, remove_file);
     sk_skc_index_free(h->index);
+    free(h->wishes);
     free(h);
 }
 
 /* ---- committer; every function is called with the lock held and may let go of it for a while ---- */
 
+/* The captured variables as they lie in a slot. */
+static struct sk_piece *pieces_of(const struct held *h)
+{
+    struct sk_piece *p = calloc(h->index->var_count ? h->index->var_count : 1, sizeof *p);
+    for (uint32_t i = 0; p && i < h->index->var_count; i++) {
+        const struct sk_skc_var *v = &h->index->vars[i];
+        p[i] = (struct sk_piece){.type = v->type, .ndims = v->ndims, .kind = v->kind, .size_bytes = v->raw_bytes};
+        memcpy(p[i].name, v->name, sizeof p[i].name);
+        for (int d = 0; d < v->ndims; d++)
+            p[i].dims[d] = v->dims[d];
+        if (v->chunk_count)
+            p[i].data = h->slot->map + h->index->chunks[v->first_chunk].offset;
+    }
+    return p;
+}
+
+/* Without the lock: code the slot's content into a file of its own and give that the generation's name. */
+static int commit_coded(struct sk_engine *e, struct held *h, struct saikai_error *err)
+{
+    char tmp[PATH_MAX];
+    struct sk_piece *p = pieces_of(h);
+    int rc = p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to code a checkpoint");
+    if (!rc)
+        rc = sk_io_path(tmp, sizeof tmp, err, "%s/slot-%04u-%06d-%d.tmp", e->local_root, e->incarnation, e->rank,
+                        INT_MAX); /* swept like a slot when this process dies */
+    if (!rc)
+        rc = sk_coding_write(e->coding, tmp, &h->header, p, h->wishes, h->index->var_count, e->sync_local, err);
+    if (!rc && (rc = sk_gen_commit(e->local_root, h->gen, e->rank, tmp, e->sync_local, err)))
+        sk_io_unlink(tmp, NULL);
+    free(p);
+    return rc;
+}
+
+static void add_committed(struct sk_engine *e, struct held *h)
+{
+    if (h->seq > e->committed_seq)
+        e->committed_seq = h->seq;
+    if (!h->wishes) {
+        h->stage = COMMITTED;
+        return;
+    }
+    /* the file is one of its own: the slot is free again, and a record without a slot stands for the file */
+    struct held *file = calloc(1, sizeof *file);
+    h->stage = FREE;
+    if (file) { /* without memory it is swept as a stale one, later */
+        *file = (struct held){.stage = COMMITTED, .seq = h->seq, .gen = h->gen, .next = e->all};
+        e->all = file;
+    }
+}
+
 static void commit_one(struct sk_engine *e, struct held *h)
 {
     struct saikai_error err = {0};
+    int rc;
     e->busy_commit = 1;
     pthread_mutex_unlock(&e->lock);
-    int rc = sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index, &err);
-    if (!rc)
-        rc = sk_slot_commit(h->slot, e->local_root, h->gen, e->rank, e->sync_local, &err);
+    if (h->wishes) {
+        rc = commit_coded(e, h, &err);
+    } else {
+        rc = sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index, &err);
+        if (!rc)
+            rc = sk_slot_commit(h->slot, e->local_root, h->gen, e->rank, e->sync_local, &err);
+    }
     pthread_mutex_lock(&e->lock);
     e->busy_commit = 0;
-    sk_skc_index_free(h->index);
-    h->index = NULL;
     if (rc) {
         char name[48];
         sk_error_prefix(&err, "generation %s is not saved", sk_gen_name(h->gen, name));
         fail(e, &err);
         h->stage = FREE;
     } else {
-        h->stage = COMMITTED;
-        if (h->seq > e->committed_seq)
-            e->committed_seq = h->seq;
+        add_committed(e, h);
     }
+    sk_skc_index_free(h->index);
+    free(h->wishes);
+    h->index = NULL;
+    h->wishes = NULL;
     pthread_cond_broadcast(&e->changed);
 }
 
@@ -364,6 +422,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the checkpoint engine");
     e->rank = c->rank;
     e->incarnation = c->incarnation;
+    e->coding = c->coding;
     e->keep_local = c->keep_local < 1 ? 1 : c->keep_local;
     e->keep_prefix = c->keep_prefix < 1 ? 1 : c->keep_prefix > KEPT ? KEPT : c->keep_prefix;
     e->sync_local = c->sync_local;
@@ -434,7 +493,7 @@ static struct held *pick_victim(struct sk_engine *e)
 {
     struct held *best = NULL;
     for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && h->slot && !h->archiving && h->seq > e->complete_seq &&
+        if (h->stage == COMMITTED && !h->archiving && h->seq > e->complete_seq &&
             h->seq < e->committed_seq && older(h, best))
             best = h;
     return best;
@@ -485,7 +544,7 @@ int sk_engine_acquire(struct sk_engine *e, size_t size_bytes, struct sk_slot **o
 }
 
 void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
-                      const struct sk_skc_header *header, struct sk_skc_index *index)
+                      const struct sk_skc_header *header, struct sk_skc_index *index, struct sk_wish *wishes)
 {
     pthread_mutex_lock(&e->lock);
     for (struct held *h = e->all; h; h = h->next)
@@ -495,9 +554,10 @@ void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, st
             h->gen = gen;
             h->header = *header;
             h->index = index;
+            h->wishes = wishes;
         }
     e->wanted_bytes = slot->size_bytes;
-    e->prepare = 1; /* the next capture should not wait for fresh pages */
+    e->prepare = !wishes; /* a coded one gives its slot back */ /* the next capture should not wait for fresh pages */
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }

@@ -8,6 +8,7 @@
 #ifndef SK_LIB_ENGINE_H
 #define SK_LIB_ENGINE_H
 
+#include "lib/coding.h"
 #include "store/container.h"
 #include "store/slot.h"
 
@@ -20,6 +21,7 @@ struct sk_engine_config {
     int rank;
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
     int sync_local, sync_prefix; /* wait for the disk */
+    const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
 };
 
 struct sk_engine_status {
@@ -40,9 +42,10 @@ void sk_engine_prepare(struct sk_engine *e, size_t size_bytes);
 /* A slot to capture into. Blocks while one is being prepared, or while all are still being committed. */
 int sk_engine_acquire(struct sk_engine *e, size_t size_bytes, struct sk_slot **out,
                       struct saikai_error *err);
-/* The slot is filled: seal and commit it. Takes over slot and index. Does not block. */
+/* The slot is filled: seal and commit it. With wishes (one per variable of the index) it is not the slot that becomes
+ * the generation's file but what the codecs make of it. Takes over slot, index and wishes. Does not block. */
 void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
-                      const struct sk_skc_header *h, struct sk_skc_index *index);
+                      const struct sk_skc_header *h, struct sk_skc_index *index, struct sk_wish *wishes);
 /* All ranks have committed seq: it counts, older ones beyond keep_local may go. */
 void sk_engine_complete(struct sk_engine *e, int64_t seq);
 /* Copy seq (complete, committed here) to the prefix. */

@@ -17,6 +17,8 @@ module saikai
 
   include 'saikai_codes.inc'
 
+  integer(c_int), parameter, public :: SAIKAI_EXACT = 0, SAIKAI_ABS = 1, SAIKAI_REL = 2, SAIKAI_PSNR = 3
+  public :: saikai_bound
   public :: saikai_init, saikai_finalize, saikai_protect, saikai_unprotect, saikai_restart, saikai_restored_place
   public :: saikai_checkpoint, saikai_checkpoint_at, saikai_checkpoint_now, saikai_should_stop, saikai_wait
   public :: saikai_checkpoint_begin, saikai_checkpoint_end, saikai_file_path, saikai_restored_file, saikai_error
@@ -47,6 +49,13 @@ module saikai
     function c_unprotect(name) bind(c, name='saikai_unprotect') result(rc)
       import
       character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: rc
+    end function
+    function c_bound(name, kind, value) bind(c, name='saikai_bound') result(rc)
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: kind
+      real(c_double), value :: value
       integer(c_int) :: rc
     end function
     function c_restart(iteration) bind(c, name='saikai_restart') result(rc)
@@ -150,6 +159,14 @@ contains
     type(*), intent(in), target :: array(..)
     integer(c_int) :: rc
     rc = c_protect(c_text(name), array)
+  end function
+
+  function saikai_bound(name, kind, value) result(rc)
+    character(*), intent(in) :: name
+    integer(c_int), intent(in) :: kind
+    real(c_double), intent(in) :: value
+    integer(c_int) :: rc
+    rc = c_bound(c_text(name), kind, value)
   end function
 
   function saikai_unprotect(name) result(rc)

@@ -220,7 +220,9 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .sync_local = !apart && sk_config_bool(s->config, "store.fsync"),
         .sync_prefix = sk_config_bool(s->config, "store.fsync"),
     };
-    return sk_engine_new(&c, &s->engine, err);
+    int rc = sk_coding_policy_new(s->config, &s->coding, err);
+    c.coding = s->coding;
+    return rc ? rc : sk_engine_new(&c, &s->engine, err);
 }
 
 static void find_deadline(struct sk_session *s)
@@ -284,6 +286,7 @@ void sk_session_abandon(struct sk_session *s)
     if (!s)
         return;
     sk_engine_free(s->engine);
+    sk_coding_policy_free(s->coding);
     sk_vars_free(&s->vars);
     sk_keeper_page_unmap(s->page);
     if (*s->restored_files)

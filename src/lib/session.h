@@ -40,6 +40,7 @@ struct sk_session {
     struct sk_config *config;
     struct sk_keeper_page *page; /* NULL without a keeper */
     struct sk_vars vars;
+    struct sk_coding_policy *coding;
     struct sk_engine *engine;
     struct sk_state state; /* rank 0 only */
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */

@@ -38,6 +38,7 @@ struct run {
     const char *expect_text;
     int settle; /* wait after each candidate until the generation is complete and archived */
     size_t cells;
+    double tolerance; /* relative to the range of values; 0: exact */
     int (*body)(struct sk_session *s, int64_t it);
 };
 
@@ -88,6 +89,18 @@ static int wait_for_archive(struct sk_session *s, int64_t it)
     return 0;
 }
 
+static int within(const double *a, const double *b, size_t n, double tolerance)
+{
+    double low = b[0], high = b[0], worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        low = b[i] < low ? b[i] : low;
+        high = b[i] > high ? b[i] : high;
+        double e = a[i] > b[i] ? a[i] - b[i] : b[i] - a[i];
+        worst = e > worst ? e : worst;
+    }
+    return tolerance > 0 ? worst <= tolerance * (high - low) : !memcmp(a, b, n * sizeof *a);
+}
+
 static int program(struct sk_group *g, void *arg)
 {
     const struct run *r = arg;
@@ -113,7 +126,8 @@ static int program(struct sk_group *g, void *arg)
         start_values(expect, n, g->rank);
         for (int64_t it = 0; it < from; it++)
             step(expect, n, g->rank, it);
-        CHECK(!memcmp(u, expect, n * sizeof *u));
+        CHECK(within(u, expect, n, r->tolerance));
+        memcpy(u, expect, n * sizeof *u);
         for (int64_t it = from; it < r->until; it++) {
             step(u, n, g->rank, it);
             rc = sk_session_candidate(s, 0, it + 1, &err);
@@ -361,6 +375,63 @@ static void test_full_disk_keeps_the_old_generation(void **state)
     run(1, (struct run){.until = 25, .crash = 1, .expect = 1, .expect_from = 20});
 }
 
+static uint64_t bytes_in(const char *root, int incarnation, int64_t it, int rank, const char *codec)
+{
+    char path[256];
+    struct sk_container *c = NULL;
+    path_of(path, root, incarnation, it, rank);
+    assert_int_equal(sk_container_open(path, &c, NULL), 0);
+    assert_string_equal(sk_skc_find(c->index, "u")->codec, codec);
+    uint64_t n = c->trailer.file_bytes;
+    sk_container_close(c);
+    return n;
+}
+
+static void test_coded_variables(void **state)
+{
+    (void)state;
+    /* by pattern, exact */
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "codec.chains=x=gzip, u*=shuffle+zstd"});
+    assert_true(bytes_in("prefix", 1, 30, 0, "shuffle+zstd") < CELLS * 8);
+    run(N, (struct run){.until = 45, .crash = 1, .settle = 1, .expect = 1, .expect_from = 30,
+                        .config = "codec.bounds=*=rel:1e-3"});
+    assert_int_equal(count_generations(local_root()), 1);
+    assert_int_equal(count_generations("prefix"), 2);
+    /* bounded, and much smaller */
+    assert_true(bytes_in("prefix", 2, 40, 0, "wavelet") < CELLS * 2);
+    run(N, (struct run){.until = 41, .crash = 1, .settle = 1, .expect = 1, .expect_from = 40, .tolerance = 1e-3});
+    run(N, (struct run){.until = 55, .crash = 1, .settle = 1, .expect = 1, .expect_from = 40, .tolerance = 1e-3,
+                        .config = "codec.chains=*=auto"});
+    run(N, (struct run){.until = 60, .crash = 1, .expect = 1, .expect_from = 50});
+}
+
+static void test_nonsense_about_codecs(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"codec.chains=u", "codec.chains=u=fastest", "codec.bounds=u=rel:-1",
+                                      "codec.bounds=u=", "codec.bounds==abs:1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct sk_config *c = configure(bad[i]);
+        struct sk_coding_policy *p = NULL;
+        struct saikai_error err = {0};
+        assert_int_equal(sk_coding_policy_new(c, &p, &err), SAIKAI_ECONFIG);
+        assert_non_null(strstr(err.text, "codec."));
+        sk_config_free(c);
+    }
+    /* integers are never lossy */
+    struct sk_config *c = configure("codec.bounds=*=rel:0.1");
+    struct sk_coding_policy *p = NULL;
+    struct sk_wish w;
+    assert_int_equal(sk_coding_policy_new(c, &p, NULL), 0);
+    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_I32, (struct sk_bound){0}, &w), 0);
+    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_F32, (struct sk_bound){0}, &w), 1);
+    assert_int_equal(w.bound.kind, SK_BOUND_REL);
+    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_F32, (struct sk_bound){SK_BOUND_ABS, 2}, &w), 1);
+    assert_int_equal(w.bound.kind, SK_BOUND_ABS);
+    sk_coding_policy_free(p);
+    sk_config_free(c);
+}
+
 static int raise_request(struct sk_session *s, int64_t it)
 {
     if (it == 33 && s->g->rank == 1) /* only one rank is told */
@@ -413,6 +484,8 @@ int main(void)
         TEST(test_every_iteration_without_a_pause),
         TEST(test_prefix_only_and_local_only),
         TEST(test_full_disk_keeps_the_old_generation),
+        TEST(test_coded_variables),
+        TEST(test_nonsense_about_codecs),
         TEST(test_signal_requests_a_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
