@@ -270,6 +270,7 @@ API int saikai_checkpoint_begin(long iteration)
     int due = sk_session_due(s, 0, iteration, &last);
     if (due > 0) {
         s->in_files = 1;
+        s->next_tick = 0; /* a candidate before the end takes the slow path, which says so */
         s->files_begun = sk_now();
     }
     return due;

@@ -1,0 +1,98 @@
+#!/bin/sh
+# What users do wrong and machines do badly, with real programs under a real mpiexec: each gets a clear sentence, and
+# nothing is lost.
+# usage: faults_test.sh BUILD_DIR MPI
+set -eu
+build=$1 mpi=$2
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+mounted=
+cleanup() {
+    [ -z "$mounted" ] || umount "$mounted"
+    rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+cd "$work"
+heat="$build/examples/heat_$mpi" probe="$build/tests/faults/probe_$mpi"
+launch() {
+    n=$1
+    shift
+    case $mpi in
+    openmpi) timeout 60 "$(command -v mpiexec.openmpi || command -v mpiexec)" --oversubscribe -n "$n" "$@" ;;
+    *) timeout 60 "$(command -v mpiexec.mpich || command -v mpiexec)" -n "$n" "$@" ;;
+    esac
+}
+failures=0
+expect() { # expect WHAT TEXT FILE
+    if ! grep -q -- "$2" "$3"; then
+        echo "$1: nobody says '$2':"
+        cat "$3"
+        failures=$((failures + 1))
+    fi
+}
+export SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_PREFIX="$work/store"
+
+# streams, files, places, wrong calls
+launch 2 "$probe" write || failures=$((failures + 1))
+PROBE_AGAIN=1 launch 2 "$probe" read || failures=$((failures + 1))
+launch 2 "$probe" files || failures=$((failures + 1))
+rm -rf local store
+
+# nonsense in the configuration
+SAIKAI_SCHEDULE_EVERY=often launch 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
+expect "bad environment" "SAIKAI_SCHEDULE_EVERY: schedule.every: 'often' is no whole number" out
+SAIKAI_CONFIG=/nonexistent launch 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
+expect "missing configuration file" "/nonexistent" out
+printf '[store]\nprefx = /x\n' >bad.conf
+SAIKAI_CONFIG=$work/bad.conf launch 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
+expect "unknown key" "bad.conf:2: unknown key 'store.prefx'; did you mean store.prefix" out
+
+# a prefix that cannot be written
+SAIKAI_STORE_PREFIX=/proc/saikai launch 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
+expect "unwritable prefix" "cannot make directory /proc/saikai" out
+
+# another number of ranks
+SAIKAI_SCHEDULE_EVERY=5 launch 2 "$heat" 16 16 16 40 >out 2>&1
+rm store/state # that it finished is forgotten: it is as if it had been killed
+launch 3 "$heat" 16 16 16 40 >out 2>&1 && failures=$((failures + 1))
+expect "wrong number of ranks" "was written by 2 ranks, this job has 3" out
+launch 2 "$heat" 32 16 16 40 >out 2>&1 && failures=$((failures + 1))
+expect "changed variable" "variable 'u' is f64 10x16x32 in this program but f64 10x16x16" out
+launch 2 "$heat" 16 16 16 40 >out 2>&1 || failures=$((failures + 1))
+expect "nothing was lost by these" "verified" out
+rm -rf local store
+
+# started by the other MPI's launcher: every rank would believe to be alone
+other=openmpi
+[ $mpi = openmpi ] && other=mpich
+if command -v mpiexec.$other >/dev/null; then
+    timeout 60 mpiexec.$other -n 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
+    expect "wrong launcher" "another MPI's launcher" out
+fi
+
+# a full disk: the program goes on, and the generation before stays
+if [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=1m tmpfs tiny 2>/dev/null; then
+    mounted="$work/tiny"
+    SAIKAI_STORE_LOCAL="$work/tiny" SAIKAI_SCHEDULE_EVERY=10 launch 2 "$heat" 64 64 64 20 >out 2>&1 ||
+        failures=$((failures + 1))
+    expect "full disk" "is not saved" out
+    expect "full disk" "No space left on device" out
+    expect "full disk" "verified" out
+    umount tiny
+    mounted=
+    # full from the second generation on: the first one is still there
+    mount -t tmpfs -o size=5m tmpfs tiny && mounted="$work/tiny"
+    rm -rf store local
+    SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_PREFIX="$work/tiny" SAIKAI_STORE_KEEP_PREFIX=2 SAIKAI_SCHEDULE_POLL=5ms \
+        SAIKAI_SCHEDULE_EVERY=10 launch 2 "$heat" 64 64 64 2000 >out 2>&1 || failures=$((failures + 1))
+    expect "full prefix" "is not archived" out
+    expect "full prefix" "verified" out
+    "$build/src/cli/saikai" verify tiny >out 2>&1 || { cat out; failures=$((failures + 1)); }
+    umount tiny
+    mounted=
+else
+    echo "skip: full-disk tests need root and mount"
+fi
+echo "$mpi: $failures failures"
+[ $failures = 0 ]
