@@ -75,6 +75,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_hosts *h, cons
         rc = input;
     if (incomplete)
         sk_log(SK_LOG_WARN, "standard input was too long to be kept: this start sees only its end");
+    sk_log(SK_LOG_INFO, "start %u: %d ranks by %s", incarnation, j->o->n_ranks, j->launcher);
     if (!rc)
         rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, err);
     if (input >= 0)

@@ -3,6 +3,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cluster.sh"
+. "$here/slurm.sh"
 case_name=$1 mpi=$2 saikai=$3 victim=$4
 CLUSTER_INIT=$5 CLUSTER_KEEP=${saikai%/src/cli/saikai}
 cluster_enter "$@"
@@ -36,6 +37,16 @@ start() { # ARGUMENTS…
     : >"$err"
     timeout --foreground -k 2 100 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" --set run.mpirun_args="$extra" \
         --set run.finish_timeout=3s "$@" </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
+    pid=$!
+}
+# The same within an allocation of Slurm on all nodes.
+start_slurm() { # ARGUMENTS…
+    export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+    export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
+    : >"$out"
+    : >"$err"
+    timeout --foreground -k 2 100 salloc -Q -k -N 4 -n 4 "$saikai" run -v --set run.finish_timeout=3s "$@" \
+        </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
     pid=$!
 }
 finish() { # EXPECTED CODE
@@ -139,6 +150,20 @@ sigkill) # saikai run dies: nothing may outlive it, on no node
     wait_for 'begin 0' "$out" 30
     kill -KILL "$(pgrep -x -P $pid saikai)"
     nothing_left_on n1 n2 n3
+    ;;
+slurm) # a rank is killed, then a node loses its power: srun is the launcher, the allocation's last host the spare
+    slurm_up 4
+    start_slurm -n 3 --spares 1 -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
+    wait_for 'begin 1' "$out" 40
+    expect 'start 0: 3 ranks by .*/srun' "$err"
+    expect 'was killed by signal 9' "$err"
+    sleep 1
+    node_power n2
+    wait_for 'n4 takes the place of n2' "$err" 15
+    wait_for 'begin 2' "$out" 40
+    kill -TERM "$(pgrep -x saikai)"
+    finish 143
+    nothing_left_on n1 n3 n4
     ;;
 *)
     echo "there is no case '$case_name'"
