@@ -120,8 +120,9 @@ static void prepare_sources(struct job *j)
 
 static int create_data(struct sk_survey_group *v, int m, struct saikai_error *err)
 {
-    struct sk_files *s = NULL;
-    int rc = sk_files_create(v->claim[m]->dir, &v->record.member[m], &s, err);
+    struct sk_files *s = v->room[m];
+    int rc = s ? 0 : sk_files_create(v->claim[m]->dir, &v->record.member[m], &s, err);
+    v->room[m] = NULL;
     if (!rc) {
         sk_files_free(v->stream[m]);
         v->stream[m] = s;
@@ -131,8 +132,9 @@ static int create_data(struct sk_survey_group *v, int m, struct saikai_error *er
 
 static int create_parity(struct sk_survey_group *v, int m, struct saikai_error *err)
 {
-    struct sk_parity_file *f = NULL;
-    int rc = sk_parity_create(v->claim[m]->parity_path, NULL, &v->record, m, &f, err);
+    struct sk_parity_file *f = v->parity_room[m];
+    int rc = f ? 0 : sk_parity_create(v->claim[m]->parity_path, NULL, &v->record, m, &f, err);
+    v->parity_room[m] = NULL;
     if (!rc) {
         sk_parity_file_free(v->file[m]);
         v->file[m] = f;

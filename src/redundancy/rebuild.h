@@ -47,7 +47,7 @@ struct sk_rebuild_result {
 
 /* Collective over all ranks of the job (of any number), blocking. 0: every claimed rank's files are
  * in its dir, checked, with parity beside them. SAIKAI_ELOST: more is lost than the parity can give
- * (nothing was changed); the sentence names generation, group and losses. SAIKAI_ENOENT: nothing of
+ * (no file was changed); the sentence names generation, group and losses. SAIKAI_ENOENT: nothing of
  * this generation is left. SAIKAI_EINVAL: two processes claim one rank. Other codes: input, output
  * or the group failed; what was there before is still there, and the call can be repeated. */
 int sk_rebuild(struct sk_group *g, const struct sk_rebuild_params *p,

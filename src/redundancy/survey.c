@@ -35,7 +35,9 @@ void sk_survey_free(struct sk_survey *s)
         struct sk_survey_group *v = &s->group[i];
         for (int m = 0; m < SK_MAX_MEMBERS; m++) {
             sk_files_free(v->stream[m]);
+            sk_files_free(v->room[m]);
             sk_parity_file_free(v->file[m]);
+            sk_parity_file_free(v->parity_room[m]);
         }
         sk_record_free(&v->record);
     }
@@ -55,8 +57,7 @@ static int look(const struct sk_rebuild_params *p, struct found **out, struct sa
             continue;
         uint32_t rank = f[i].header.record.member[f[i].header.member].rank;
         if (f[i].header.record.generation != p->generation ||
-            (p->holding[i].rank != SK_RANK_UNKNOWN && p->holding[i].rank != rank) ||
-            sk_parity_check(f[i].file, NULL)) {
+            (p->holding[i].rank != SK_RANK_UNKNOWN && p->holding[i].rank != rank)) {
             sk_parity_file_free(f[i].file);
             f[i].file = NULL;
         }
@@ -169,29 +170,27 @@ static int find_rank(const struct sk_survey *s, uint32_t rank, int *group, int *
     return 0;
 }
 
-/* The member's files in dir, if they are what the record says. */
-static struct sk_files *good_files(const char *dir, const struct sk_member *m)
+static int is_good(struct sk_files *s, const struct sk_member *m)
 {
-    struct sk_files *s = NULL;
-    if (sk_files_open_member(dir, m, SK_FILES_MAP, &s, NULL))
-        return NULL;
-    if (sk_files_hash_all(s, NULL) || sk_files_check(s, m, NULL)) {
-        sk_files_free(s);
-        return NULL;
-    }
-    return s;
+    return !sk_files_hash_all(s, NULL) && !sk_files_check(s, m, NULL);
 }
 
 /* A directory whose parity file is gone and whose rank nobody knows: whose files are in it? Names,
- * sizes and checksums tell, so this is done even where files are trusted. */
+ * sizes and checksums tell. */
 static void recognise(const char *dir, struct sk_survey *s)
 {
     for (int i = 0; i < s->groups; i++)
         for (int m = 0; m < s->group[i].record.code.members; m++) {
             struct sk_survey_group *v = &s->group[i];
-            if (!v->stream[m] && v->record.member[m].size_bytes &&
-                (v->stream[m] = good_files(dir, &v->record.member[m])))
+            struct sk_files *files;
+            if (v->stream[m] || !v->record.member[m].size_bytes ||
+                sk_files_open_member(dir, &v->record.member[m], SK_FILES_MAP, &files, NULL))
+                continue;
+            if (is_good(files, &v->record.member[m])) {
+                v->stream[m] = files;
                 return;
+            }
+            sk_files_free(files);
         }
 }
 
@@ -215,8 +214,42 @@ static void place_holdings(const struct sk_rebuild_params *p, struct found *f, s
             f[i].file = NULL;
         }
         if (dir && !v->stream[member])
-            v->stream[member] = good_files(dir, &v->record.member[member]);
+            sk_files_open_member(dir, &v->record.member[member], SK_FILES_MAP, &v->stream[member],
+                                 NULL);
     }
+}
+
+/* A claimed piece that is not here has to be written here, wherever it comes from. */
+static int make_room(struct sk_survey *s, struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < s->groups; i++)
+        for (int m = 0; !rc && m < s->group[i].record.code.members; m++) {
+            struct sk_survey_group *v = &s->group[i];
+            if (v->claim[m] && !v->stream[m])
+                rc = sk_files_create(v->claim[m]->dir, &v->record.member[m], &v->room[m], err);
+            if (!rc && v->claim[m] && !v->file[m])
+                rc = sk_parity_create(v->claim[m]->parity_path, NULL, &v->record, m,
+                                      &v->parity_room[m], err);
+        }
+    return rc;
+}
+
+/* Damaged pieces count as lost. */
+static void check_pieces(struct sk_survey *s)
+{
+    for (int i = 0; i < s->groups; i++)
+        for (int m = 0; m < s->group[i].record.code.members; m++) {
+            struct sk_survey_group *v = &s->group[i];
+            if (v->stream[m] && !is_good(v->stream[m], &v->record.member[m])) {
+                sk_files_free(v->stream[m]);
+                v->stream[m] = NULL;
+            }
+            if (v->file[m] && sk_parity_check(v->file[m], NULL)) {
+                sk_parity_file_free(v->file[m]);
+                v->file[m] = NULL;
+            }
+        }
 }
 
 static int place_claims(const struct sk_rebuild_params *p, struct sk_survey *s,
@@ -324,6 +357,10 @@ static int survey(struct sk_group *g, const struct sk_rebuild_params *p, struct 
         return rc;
     place_holdings(p, *f, s);
     rc = place_claims(p, s, err);
+    if (!rc)
+        rc = make_room(s, err);
+    if (!rc)
+        check_pieces(s);
     return share_pieces(g, rc, s, err);
 }
 

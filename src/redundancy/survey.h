@@ -20,6 +20,9 @@ struct sk_survey_group {
     struct sk_files *stream[SK_MAX_MEMBERS];
     struct sk_parity_file *file[SK_MAX_MEMBERS];
     const struct sk_claim *claim[SK_MAX_MEMBERS];
+    /* room for claimed pieces that are not here, NULL: none made */
+    struct sk_files *room[SK_MAX_MEMBERS];
+    struct sk_parity_file *parity_room[SK_MAX_MEMBERS];
 };
 
 struct sk_survey {
@@ -27,7 +30,8 @@ struct sk_survey {
     int groups;
 };
 
-/* Collective, blocking: look at the holdings, tell each other. All ranks get the same picture. */
+/* Collective, blocking: look at the holdings, tell each other. All ranks get the same picture.
+ * While those that have pieces check them, those that will have to write some reserve the space. */
 int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, struct sk_survey *s,
               struct saikai_error *err);
 void sk_survey_free(struct sk_survey *s);
