@@ -10,8 +10,7 @@
 /* The one table of codecs. Order is what `saikai config` shows; names are in files and never change
  * their meaning. */
 static const struct sk_codec_ops *const table[] = {
-    &sk_codec_raw,     &sk_codec_predict,
-    &sk_codec_fast,
+    &sk_codec_raw,     &sk_codec_predict, &sk_codec_fast,
 #ifdef HAVE_ZSTD
     &sk_codec_zstd,
 #endif
@@ -25,8 +24,7 @@ static const struct sk_codec_ops *const table[] = {
 #ifdef HAVE_FPZIP
     &sk_codec_fpzip,
 #endif
-    &sk_codec_haar,
-    &sk_codec_wavelet,
+    &sk_codec_haar,    &sk_codec_wavelet,
 };
 
 const struct sk_codec_ops *sk_codec_at(int i)

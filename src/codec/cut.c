@@ -8,7 +8,7 @@
 size_t sk_cut_default_bytes(const struct sk_array *a)
 {
     size_t n = sk_array_size_bytes(a) / 8;
-    return n < 256 * KIB ? 256 * KIB : n > 4 * KIB * KIB ? 4 * KIB * KIB : n;
+    return n < KIB * KIB ? KIB * KIB : n > 4 * KIB * KIB ? 4 * KIB * KIB : n;
 }
 
 int sk_cut_init(struct sk_cut *c, const struct sk_array *a, size_t piece_bytes)

@@ -90,7 +90,7 @@ static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct sa
     }
     int rc = sk_chain_encode(&e->chain, &p.array, e->in + p.offset, &e->opt.codec, s->data, s->cap,
                              &size, err);
-    int raw = rc == SAIKAI_EBOUND || (!rc && size >= p.size);
+    int raw = !e->opt.bare && (rc == SAIKAI_EBOUND || (!rc && size >= p.size));
     if (rc && !raw)
         return piece_error(err, e->opt.what, i, &p);
     s->from = raw ? e->in + p.offset : s->data;
@@ -110,7 +110,7 @@ static int write_slot(struct encoder *e, const struct slot *s, struct saikai_err
 {
     uint8_t head[SK_FRAME_PIECE_BYTES];
     sk_frame_put_piece(head, &s->head);
-    int rc = e->sink(e->arg, head, sizeof head, err);
+    int rc = e->opt.bare ? 0 : e->sink(e->arg, head, sizeof head, err);
     return rc ? rc : e->sink(e->arg, s->from, (size_t)s->head.size, err);
 }
 
@@ -129,7 +129,7 @@ static void flush(struct encoder *e)
         s->full = 0;
         e->written++;
         e->info.raw_pieces += s->head.mode == SK_FRAME_RAW;
-        e->info.encoded_bytes += SK_FRAME_PIECE_BYTES + s->head.size;
+        e->info.encoded_bytes += (e->opt.bare ? 0 : SK_FRAME_PIECE_BYTES) + s->head.size;
         if (!(s->head.max_error <= e->info.max_error))
             e->info.max_error = s->head.max_error;
         if (rc && !e->rc)
@@ -191,7 +191,7 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
     memcpy(e->info.chain, e->chain.name, sizeof h.chain);
     e->info.pieces = e->cut.pieces;
     e->info.raw_bytes = sk_array_size_bytes(a);
-    e->info.encoded_bytes = head->len;
+    e->info.encoded_bytes = e->opt.bare ? 0 : head->len;
     return sk_buf_ok(head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a frame's header");
 }
 
@@ -213,7 +213,7 @@ int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for %u pieces", e.slots);
         goto out;
     }
-    rc = sink(arg, head.data, head.len, err);
+    rc = e.opt.bare ? 0 : sink(arg, head.data, head.len, err);
     if (rc)
         goto out;
     pthread_mutex_init(&e.lock, NULL);
@@ -246,7 +246,13 @@ int sk_stream_encode_buf(const char *chain, const struct sk_array *a, const void
                          const struct sk_stream_options *opt, struct sk_buf *out,
                          struct sk_stream_info *info, struct saikai_error *err)
 {
-    size_t old = out->len;
+    size_t old = out->len, most = sk_stream_max_encoded(chain, a, opt);
+    /* room for all of it at once: pages that are not written cost nothing */
+    int failed = out->failed;
+    if (most != (size_t)-1)
+        sk_buf_extend(out, most);
+    out->len = old;
+    out->failed = failed;
     int rc = sk_stream_encode(chain, a, in, opt, into_buf, out, info, err);
     if (rc)
         out->len = old;

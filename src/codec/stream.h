@@ -32,9 +32,10 @@ struct sk_stream_options {
     struct sk_codec_options
         codec;   /* bound, level, parameter; range 0: computed over the whole variable */
     int threads; /* 0: as many as processors this process may use; 1: the caller's thread alone */
-    size_t piece_bytes; /* 0: made from the array's size (256 KiB … 4 MiB) */
-    int verify;         /* 1: decode each piece at once, compare, and record the largest error */
-    const char *what;   /* name of the variable, for messages; NULL: "array" */
+    size_t piece_bytes; /* 0: made from the array's size (1 to 4 MiB) */
+    int bare;   /* 1: only the coded pieces, no frame: with the chain "gzip" what gunzip reads */
+    int verify; /* 1: decode each piece at once, compare, and record the largest error */
+    const char *what; /* name of the variable, for messages; NULL: "array" */
 };
 
 struct sk_stream_info {

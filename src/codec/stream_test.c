@@ -156,6 +156,28 @@ static void a_frame_says_what_it_is(void **state)
     free(x);
 }
 
+static void bare_gzip_is_a_gzip_file(void **state)
+{
+    struct sk_array a = {SAIKAI_F64, 2, {100, 128}};
+    size_t n = sk_array_size_bytes(&a);
+    void *x = malloc(n), *y = malloc(n);
+    for (int kind = 0; kind < 9; kind += 8) {
+        struct sk_buf b = {0};
+        struct sk_stream_info info;
+        struct sk_stream_options opt = {.threads = 3, .piece_bytes = 10 * 1024, .bare = 1};
+        sk_sample_fill(kind, &a, x, 1);
+        assert_int_equal(sk_stream_encode_buf("gzip", &a, x, &opt, &b, &info, NULL), 0);
+        assert_int_equal(info.encoded_bytes, b.len);
+        assert_true(info.pieces > 3);
+        /* the codec takes members one after the other, as gunzip does (lossless_test) */
+        assert_int_equal(sk_codec_find("gzip")->decode(&a, b.data, b.len, y, NULL), 0);
+        assert_memory_equal(x, y, n);
+        sk_buf_free(&b);
+    }
+    free(x);
+    free(y);
+}
+
 static int failing_sink(void *arg, const void *data, size_t n, struct saikai_error *err)
 {
     return --*(int *)arg ? 0 : sk_fail(err, SAIKAI_ENOSPC, "the disk is full");
@@ -202,6 +224,7 @@ int main(void)
         cmocka_unit_test(damage_names_the_piece),
         cmocka_unit_test(a_frame_says_what_it_is),
         cmocka_unit_test(a_full_sink_ends_it),
+        cmocka_unit_test(bare_gzip_is_a_gzip_file),
         cmocka_unit_test(chains_are_resolved_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

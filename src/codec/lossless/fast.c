@@ -7,11 +7,11 @@
  * per second through vectorization" (2015), section 4, so that widths may change from group to
  * group at no cost.
  *
- * Bytes: u8 mode (RAW: then the array) | u8 flags (1 ordered: values of both signs, 2 masked) | u8
- * orders[SK_AXES] | u64 row length of a split axis (0: none) | u64 values coded | (u64 fill | mask)
- * | u64 bytes of widths | widths | packed words. Widths: per chunk one byte of shift, then one byte
- * per group, or 128 + n for n + 1 groups of width 0. Where there is a fill value, only the other
- * values are coded, as one row. */
+ * Bytes: u8 mode (RAW: then the array; LZ: an LZ4 block) | u8 flags (1 ordered: values of both
+ * signs, 2 masked) | u8 orders[SK_AXES] | u64 row length of a split axis (0: none) | u64 values
+ * coded | (u64 fill | mask) | u64 bytes of widths | widths | packed words. Widths: per chunk one
+ * byte of shift, then one byte per group, or 128 + n for n + 1 groups of width 0. Where there is a
+ * fill value, only the other values are coded, as one row. */
 #include "codec/lossless/fast_kernel.h"
 #include "codec/lossless/lossless.h"
 #include "codec/lossless/predict.h"
@@ -19,8 +19,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#ifdef HAVE_LZ4
+#include <lz4.h>
+#endif
 
-enum { RAW = 0, CODED = 1 };
+enum { RAW = 0, CODED = 1, LZ = 2 };
 enum { ORDERED = 1, MASKED = 2 };
 
 #define GROUP          SK_FAST_GROUP
@@ -28,6 +31,7 @@ enum { ORDERED = 1, MASKED = 2 };
 #define PROBES         4
 #define PROBE          256 /* values of a probe */
 #define MOST_TERMS     17  /* more cost more time than they save space */
+#define HARDLY_VARIES  6   /* times smaller */
 #define LEAST_ROW      16
 #define WELL_PREDICTED 0.2 /* share of bits left */
 
@@ -341,6 +345,27 @@ static void fast_free(struct fast *f)
     free(f->m);
 }
 
+/* What is packed very small is constant for the most part, and its changes may repeat: then LZ4 is
+ * quick too, and may be smaller. Returns what encode_words does. */
+static int try_lz(const void *in, size_t bytes, uint8_t *out, size_t *made)
+{
+#ifdef HAVE_LZ4
+    if (*made > bytes / HARDLY_VARIES || bytes > LZ4_MAX_INPUT_SIZE)
+        return 1;
+    char *tmp = malloc(*made);
+    if (!tmp)
+        return -1;
+    int n = LZ4_compress_default(in, tmp, (int)bytes, (int)*made - 1);
+    if (n > 0) {
+        out[0] = LZ;
+        memcpy(out + 1, tmp, (size_t)n);
+        *made = (size_t)n + 1;
+    }
+    free(tmp);
+#endif
+    return 1;
+}
+
 static int encode(const struct sk_array *a, const void *in, const struct sk_codec_options *opt,
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
@@ -355,6 +380,8 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     sk_words_of(a, n, &f.l);
     f.kernel = sk_fast_kernel_of(f.l.word);
     rc = n ? encode_words(&f, in, out, cap, out_size_bytes) : 0;
+    if (rc > 0)
+        rc = try_lz(in, n, out, out_size_bytes);
     fast_free(&f);
     if (rc < 0)
         return sk_fail(err, SAIKAI_ENOMEM, "codec fast: no memory for %zu bytes", n);
@@ -457,6 +484,13 @@ static int decode_words(struct fast *f, const uint8_t *in, size_t n, uint8_t *ou
             memcpy(out, in + 1, bytes);
         return 0;
     }
+#ifdef HAVE_LZ4
+    if (in[0] == LZ && bytes && bytes <= LZ4_MAX_INPUT_SIZE && n <= bytes)
+        return LZ4_decompress_safe((const char *)in + 1, (char *)out, (int)n - 1, (int)bytes) ==
+                       (int)bytes
+                   ? 0
+                   : -1;
+#endif
     struct sk_rd r = sk_rd_init(in + 1, n - 1);
     if (in[0] != CODED || !bytes || get_head(f, &r))
         return -1;

@@ -22,6 +22,7 @@ enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
 enum { MASKED = 1, TAME = 2 };
 
 #define WELL_PREDICTED 0.1 /* share of bits left */
+#define HARDLY_VARIES  12  /* times smaller */
 
 static void plan_init(struct sk_plan *p, const struct sk_words *l)
 {
@@ -200,6 +201,29 @@ static size_t max_encoded(const struct sk_array *a)
     return n > SIZE_MAX / 4 ? (size_t)-1 : n + 1;
 }
 
+/* What prediction makes very small is constant for the most part, and its changes may repeat: zstd
+ * is quick there and sometimes smaller by far. */
+static int try_lz(const struct job *j, uint8_t *out, size_t *made)
+{
+    size_t bytes = j->l.words * j->l.word;
+    if (*made > bytes / HARDLY_VARIES)
+        return 0;
+    uint8_t *tmp = malloc(*made);
+    if (!tmp)
+        return -1;
+    /* the slower level where the quick one says that it is worth it */
+    for (int level = 3; level <= 9; level += 6) {
+        size_t cap = *made - 1, n = lz_encode(&j->l, j->x, 0, level, tmp, cap);
+        if (n >= cap)
+            break;
+        out[0] = LZ;
+        memcpy(out + 1, tmp, n);
+        *made = n + 1;
+    }
+    free(tmp);
+    return 0;
+}
+
 static int encode_words(struct job *j, const void *in, int level, uint8_t *out, size_t cap,
                         size_t *made)
 {
@@ -222,7 +246,7 @@ static int encode_words(struct job *j, const void *in, int level, uint8_t *out, 
             *made = b.len;
         }
         sk_buf_free(&b);
-        if (rc)
+        if (rc || try_lz(j, out, made))
             return -1;
     }
     if (*made > bytes) {

@@ -21,12 +21,24 @@ static struct sk_class_plane plane_of(const struct sk_plan *p, const uint8_t *sk
     return c;
 }
 
+/* 1 when the eight bytes from p on are zero. */
+static inline int eight_zeros(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return !v;
+}
+
 #define PUT_EXTRA(NAME, W, I)                                                                      \
     static void NAME(struct sk_bits_out *out, const W *r, const uint8_t *class,                    \
                      const uint8_t *skip, size_t n)                                                \
     {                                                                                              \
         struct sk_bits_out b = *out;                                                               \
         for (size_t i = 0; i < n; i++) {                                                           \
+            if (!class[i]) { /* zeros come in droves */                                            \
+                i += n - i >= 8 && eight_zeros(class + i) ? 7 : 0;                                 \
+                continue;                                                                          \
+            }                                                                                      \
             W s = (W)((I)r[i] >> (8 * sizeof(W) - 1)), z = (r[i] ^ s) - s;                         \
             unsigned e = extra_bits(class[i]);                                                     \
             uint64_t v = ((uint64_t)z << 1 | (s & 1)) & (((uint64_t)1 << e) - 1);                  \
