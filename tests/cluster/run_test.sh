@@ -112,7 +112,7 @@ outage) # a link that is back within 3 s is not fenced
     wait_for 'begin 0' "$out" 30
     sleep 1
     node_cut n2
-    sleep 2.5
+    sleep 3
     node_mend n2
     finish 0
     ! grep -q 'restart' "$err" || fail "the outage was taken for a loss"
