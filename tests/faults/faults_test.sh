@@ -53,13 +53,13 @@ SAIKAI_STORE_PREFIX=/proc/saikai launch 2 "$heat" 16 16 16 5 >out 2>&1 && failur
 expect "unwritable prefix" "cannot make directory /proc/saikai" out
 
 # another number of ranks
-SAIKAI_SCHEDULE_EVERY=5 launch 2 "$heat" 16 16 16 40 >out 2>&1
+SAIKAI_SCHEDULE_EVERY=100 SAIKAI_SCHEDULE_POLL=1ms launch 2 "$heat" 16 16 16 8000 >out 2>&1
 rm store/state # that it finished is forgotten: it is as if it had been killed
-launch 3 "$heat" 16 16 16 40 >out 2>&1 && failures=$((failures + 1))
+launch 3 "$heat" 16 16 16 8000 >out 2>&1 && failures=$((failures + 1))
 expect "wrong number of ranks" "was written by 2 ranks, this job has 3" out
-launch 2 "$heat" 32 16 16 40 >out 2>&1 && failures=$((failures + 1))
+launch 2 "$heat" 32 16 16 8000 >out 2>&1 && failures=$((failures + 1))
 expect "changed variable" "variable 'u' is f64 10x16x32 in this program but f64 10x16x16" out
-launch 2 "$heat" 16 16 16 40 >out 2>&1 || failures=$((failures + 1))
+launch 2 "$heat" 16 16 16 8000 >out 2>&1 || failures=$((failures + 1))
 expect "nothing was lost by these" "verified" out
 rm -rf local store
 
