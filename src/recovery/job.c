@@ -195,6 +195,18 @@ static int block_signals(struct job *j, struct saikai_error *err)
     return j->signals < 0 ? sk_fail_errno(err, errno, "cannot wait for signals") : 0;
 }
 
+/* The address that the hosts can reach: by the route to the first of them that is not this one. */
+static int own_address(const struct sk_hosts *h, char address[64], struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < h->n; i++) {
+        rc = sk_address_towards(h->host[i].name, address, err);
+        if (rc || strncmp(address, "127.", 4))
+            return rc;
+    }
+    return rc;
+}
+
 static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error *err)
 {
     char address[64] = "127.0.0.1";
@@ -203,7 +215,7 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     if (*told)
         snprintf(address, sizeof address, "%s", told);
     else if (j->has_hosts)
-        rc = sk_address_towards(h->host[0].name, address, err);
+        rc = own_address(h, address, err);
     if (rc)
         return rc;
     int everywhere = j->has_hosts && !strchr(address, ':');

@@ -23,12 +23,20 @@ static void export_environment(struct sk_command *c)
         }
 }
 
+/* mpirun knows this host by its name alone. */
+static const char *known_name(const char *name, const char *self)
+{
+    return !strcmp(name, "localhost") || !strncmp(name, "127.", 4) || !strcmp(name, "::1") ? self
+                                                                                           : name;
+}
+
 static int place(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
 {
     struct sk_buf text = {0};
-    char path[32];
+    char path[32], self[256] = "localhost";
+    gethostname(self, sizeof self - 1);
     for (int r = 0; r < l->n_ranks; r++) /* the sequential mapper: line n is where rank n goes */
-        sk_buf_printf(&text, "%s\n", l->hosts->host[l->seat[r]].name);
+        sk_buf_printf(&text, "%s\n", known_name(l->hosts->host[l->seat[r]].name, self));
     sk_buf_put_u8(&text, 0);
     int rc = sk_buf_ok(&text) ? sk_command_hosts(c, (char *)text.data, path, err)
                               : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of hosts");

@@ -152,6 +152,15 @@ codes)
     expect 'could not be started at all' err
     expect_nothing_left
     ;;
+localhost) # a hosts file that names this host, in whatever way
+    for name in localhost 127.0.0.1 "$(hostname)"; do
+        echo "$name slots=3" >"$work/hosts"
+        run -n 3 --hosts "$work/hosts" -- "$victim" die=kill
+        expect_rc 0
+        expect '^end 1 3$' out
+    done
+    expect_nothing_left
+    ;;
 environment) # the key of the link stays with the keeper; settings of the command line reach the ranks
     run -n 2 --set store.keep_local=7 -- env
     expect_rc 0
