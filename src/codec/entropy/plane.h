@@ -1,9 +1,10 @@
 /* Planes of integers coded with static rANS tables that are chosen by the magnitudes of the
  * neighbours.
  *
- * A plane is a box of rows inside a padded array. Each value is coded as a token (token.h) by one
- * of a few tables; which one follows from a weighted sum of the levels of values already known: to
- * the left, in the row above, in the plane behind, and in other arrays of the same geometry
+ * A plane is a box of rows inside a padded array; level and mask arrays have 64 bytes of room
+ * behind them. Each value is coded as a token (token.h) by one of a few tables; which one follows
+ * from a weighted sum of the levels of values already known: to the left, in the row above, in the
+ * plane behind, and in other arrays of the same geometry
  * ("sides"). The rows of a plane are dealt to eight lanes that are decoded in step, so that their
  * latencies overlap; a neighbour in another lane is not used. Blocks of 64 columns of all lanes
  * that hold only zeros cost one flag.
@@ -54,7 +55,7 @@ void sk_plane_writer_free(struct sk_plane_writer *w);
 void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,
                     uint8_t *level);
 /* About how many bits finish would write, tables left out. */
-double sk_plane_writer_bits(const struct sk_plane_writer *w);
+double sk_plane_writer_bits(struct sk_plane_writer *w);
 /* Append tables and codes to out. SAIKAI_ENOMEM. */
 int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct saikai_error *err);
 

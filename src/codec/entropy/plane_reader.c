@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words and raw bits a block can take at most: beyond that no check is needed inside it. */
+/* Bytes of words and of raw bits a block can take at most. Both are copied with this much room
+ * behind them, so that no check is needed inside a block. */
 enum {
-    BLOCK_WORDS = LANES * BLOCK + 1,
-    BLOCK_RAW_BYTES = LANES * BLOCK * SK_TOKEN_MAX_BITS / 8 + 16
+    BLOCK_WORDS = 2 * (LANES * BLOCK + 2),
+    BLOCK_RAW = LANES * BLOCK * SK_TOKEN_MAX_BITS / 8 + 16,
 };
 
 struct sk_plane_reader {
+    uint8_t *copy;
     const uint8_t *word, *word_end; /* 2 bytes each */
     const uint8_t *raw;
     size_t raw_size, raw_at; /* bytes, bits */
@@ -90,12 +92,25 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
     size_t n_words = sk_rd_u32(&rd);
     for (int l = 0; l < LANES; l++)
         r->state[l] = sk_rd_u32(&rd);
-    r->word = sk_rd_bytes(&rd, n_words * 2);
-    if (!r->word)
+    const uint8_t *words = sk_rd_bytes(&rd, n_words * 2);
+    if (!words)
         goto bad;
-    r->word_end = r->word + n_words * 2;
-    r->raw = rd.p;
     r->raw_size = sk_rd_left(&rd);
+    r->copy = malloc(n_words * 2 + BLOCK_WORDS + r->raw_size + BLOCK_RAW);
+    if (!r->copy) {
+        sk_plane_reader_free(r);
+        return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
+    }
+    uint8_t *end = r->copy + n_words * 2;
+    memcpy(r->copy, words, n_words * 2);
+    memset(end, 0, BLOCK_WORDS);
+    r->word = r->copy;
+    r->word_end = end;
+    end += BLOCK_WORDS;
+    r->raw = end;
+    if (r->raw_size)
+        memcpy(end, rd.p, r->raw_size);
+    memset(end + r->raw_size, 0, BLOCK_RAW);
     *out = r;
     return 0;
 bad:
@@ -108,6 +123,7 @@ void sk_plane_reader_free(struct sk_plane_reader *r)
     if (!r)
         return;
     free(r->table);
+    free(r->copy);
     free(r);
 }
 
@@ -125,125 +141,149 @@ static inline uint64_t load64(const uint8_t *p)
     return v;
 }
 
-/* One symbol of a lane, with every check. */
+/* A symbol outside the blocks. */
 static unsigned get(struct sk_plane_reader *r, unsigned lane, unsigned model)
 {
     uint32_t x = r->state[lane], e = r->table[model][x & (SK_RANS_ONE - 1)];
     x = (e >> 7 & 0x1fff) * (x >> SK_RANS_BITS) + (e >> 20);
     if (x < SK_RANS_LOW) {
-        if (r->word == r->word_end) {
-            r->damaged = 1;
-            x |= SK_RANS_LOW;
-        } else {
-            x = x << 16 | load16(r->word);
-            r->word += 2;
-        }
+        x = x << 16 | load16(r->word);
+        r->word += 2;
     }
     r->state[lane] = x;
     return e & 127;
 }
 
-static uint32_t get_raw(struct sk_plane_reader *r, unsigned n)
-{
-    struct sk_bits_in in = {.p = r->raw, .size_bits = r->raw_size * 8, .at = r->raw_at};
-    uint32_t v = sk_bits_get(&in, n);
-    r->raw_at = in.at;
-    r->damaged |= in.bad;
-    return v;
-}
-
 struct block {
-    uint16_t sum[LANES][BLOCK];
+    uint16_t sum[LANES][BLOCK + SPARE];
+    uint8_t token[BLOCK][LANES];
     int32_t *q[LANES];
     uint8_t *level[LANES];
-    unsigned left[LANES], left2[LANES];
+    uint8_t last[LANES], last2[LANES]; /* tokens to the left */
     size_t lanes, n;
-    unsigned w1, w2;
+    int two; /* the second value to the left counts, too */
     const uint8_t *of;
+    uint16_t side[SK_TOKENS], side2[SK_TOKENS]; /* weighted levels of tokens */
 };
 
-static void read_block_checked(struct sk_plane_reader *r, struct block *b)
+/* Tokens of all lanes, column by column. Damaged input is noticed afterwards: there is room for the
+ * worst case. */
+static inline __attribute__((always_inline)) void
+read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
 {
-    const struct sk_token *tokens = sk_token_table();
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t l = 0; l < b->lanes; l++) {
-            unsigned sum = b->sum[l][i] + b->w1 * b->left[l] + b->w2 * b->left2[l];
-            const struct sk_token *t = &tokens[get(r, (unsigned)l, b->of[sum])];
-            b->q[l][i] = sk_token_value(t, t->bits ? get_raw(r, t->bits) : 0);
-            b->level[l][i] = t->level;
-            b->left2[l] = b->left[l];
-            b->left[l] = t->level;
-        }
-}
-
-/* The same for eight lanes, when words and raw bits for the worst case are there. */
-static void read_block_fast(struct sk_plane_reader *r, struct block *b)
-{
-    const struct sk_token *tokens = sk_token_table();
-    const uint8_t *word = r->word, *raw = r->raw;
-    size_t raw_at = r->raw_at;
+    const uint8_t *word = r->word, *of = b->of;
+    const uint32_t *table = r->table[0];
     uint32_t x[LANES];
-    unsigned side[LANES], w1 = b->w1, w2 = b->w2;
-    for (int l = 0; l < LANES; l++) {
+    unsigned side[LANES];
+    for (size_t l = 0; l < lanes; l++) {
         x[l] = r->state[l];
-        side[l] = w1 * b->left[l] + w2 * b->left2[l];
+        side[l] = b->side[b->last[l]] + (two ? b->side2[b->last2[l]] : 0u);
     }
     for (size_t i = 0; i < b->n; i++) {
 #pragma GCC unroll 8
-        for (int l = 0; l < LANES; l++) {
-            unsigned model = b->of[b->sum[l][i] + side[l]];
-            uint32_t s = x[l], e = r->table[model][s & (SK_RANS_ONE - 1)];
+        for (size_t l = 0; l < lanes; l++) {
+            uint32_t model = of[b->sum[l][i] + side[l]], s = x[l];
+            uint32_t e = table[model << SK_RANS_BITS | (s & (SK_RANS_ONE - 1))];
             s = (e >> 7 & 0x1fff) * (s >> SK_RANS_BITS) + (e >> 20);
             uint32_t more = s << 16 | load16(word);
             word += s < SK_RANS_LOW ? 2 : 0;
             x[l] = s < SK_RANS_LOW ? more : s;
-            const struct sk_token *t = &tokens[e & 127];
+            e &= 127;
+            b->token[i][l] = (uint8_t)e;
+            side[l] = b->side[e] + (two ? b->side2[b->last[l]] : 0u);
+            if (two)
+                b->last[l] = (uint8_t)e;
+        }
+    }
+    for (size_t l = 0; l < lanes; l++)
+        r->state[l] = x[l];
+    r->word = word;
+}
+
+/* Values of the tokens of a block, in the order in which the raw bits were written. */
+static void finish_block(struct sk_plane_reader *r, struct block *b)
+{
+    const struct sk_token *tokens = sk_token_table();
+    const uint8_t *raw = r->raw;
+    size_t raw_at = r->raw_at;
+    for (size_t i = 0; i < b->n; i++) {
+        int large = 0;
+        for (size_t l = 0; l < b->lanes; l++) {
+            const struct sk_token *t = &tokens[b->token[i][l]];
+            large |= t->bits;
+            b->q[l][i] = t->value;
+            b->level[l][i] = t->level;
+        }
+        for (size_t l = 0; large && l < b->lanes; l++) {
+            const struct sk_token *t = &tokens[b->token[i][l]];
+            if (!t->bits)
+                continue;
             uint32_t bits = (uint32_t)(load64(raw + (raw_at >> 3)) >> (raw_at & 7));
             b->q[l][i] = sk_token_value(t, bits & ((1u << t->bits) - 1));
             raw_at += t->bits;
-            side[l] = w1 * t->level + w2 * b->left[l];
-            b->left2[l] = b->left[l];
-            b->left[l] = t->level;
-            b->level[l][i] = t->level;
         }
     }
-    for (int l = 0; l < LANES; l++)
-        r->state[l] = x[l];
-    r->word = word;
     r->raw_at = raw_at;
 }
 
-static void read_step(struct sk_plane_reader *r, const struct lanes *v, int32_t *q, uint8_t *level,
-                      size_t step)
+static void read_block(struct sk_plane_reader *r, struct block *b)
 {
-    struct block b = {.w1 = v->p->weights.left, .w2 = v->p->weights.left2, .of = r->of[v->p->set]};
-    size_t row[LANES], origin[LANES];
-    for (; b.lanes < LANES && b.lanes * v->per_lane + step < v->rows; b.lanes++) {
-        row[b.lanes] = b.lanes * v->per_lane + step;
-        origin[b.lanes] = row_origin(v, row[b.lanes]);
+    if (b->lanes == LANES && !b->two)
+        read_tokens(r, b, LANES, 0);
+    else if (b->lanes == LANES)
+        read_tokens(r, b, LANES, 1);
+    else
+        read_tokens(r, b, b->lanes, b->two);
+    finish_block(r, b);
+    for (size_t l = 0; l < b->lanes; l++) {
+        b->last2[l] = b->n > 1 ? b->token[b->n - 2][l] : 0;
+        b->last[l] = b->token[b->n - 1][l];
     }
+    r->damaged |= r->word > r->word_end || r->raw_at > 8 * r->raw_size;
+}
+
+static void start_plane(struct sk_plane_reader *r, const struct sk_plane *p, struct block *b)
+{
+    const struct sk_token *tokens = sk_token_table();
+    b->of = r->of[p->set];
+    b->two = p->weights.left2 != 0;
+    for (unsigned t = 0; t < SK_TOKENS; t++) {
+        b->side[t] = (uint16_t)(p->weights.left * tokens[t].level);
+        b->side2[t] = (uint16_t)(p->weights.left2 * tokens[t].level);
+    }
+}
+
+static void read_step(struct sk_plane_reader *r, struct block *b, const struct lanes *v, int32_t *q,
+                      uint8_t *level)
+{
+    b->lanes = v->active;
+    memset(b->last, 0, sizeof b->last);
+    memset(b->last2, 0, sizeof b->last2);
+    const size_t *origin = v->origin;
     for (size_t col = 0; col < v->width; col += BLOCK) {
-        b.n = v->width - col < BLOCK ? v->width - col : BLOCK;
+        b->n = v->width - col < BLOCK ? v->width - col : BLOCK;
         r->last_flag = get(r, 0, r->flag_model[r->last_flag]) != 0;
+        if (r->word > r->word_end) {
+            r->damaged = 1;
+            return;
+        }
         if (!r->last_flag) {
-            for (size_t l = 0; l < b.lanes; l++) {
-                memset(q + origin[l] + col, 0, b.n * sizeof *q);
-                memset(level + origin[l] + col, 0, b.n);
-                b.left[l] = b.left2[l] = 0;
+            for (size_t l = 0; l < b->lanes; l++) {
+                memset(q + origin[l] + col, 0, b->n * sizeof *q);
+                memset(level + origin[l] + col, 0, b->n);
+                b->last[l] = b->last2[l] = 0;
             }
             continue;
         }
-        for (size_t l = 0; l < b.lanes; l++) {
+        for (size_t l = 0; l < b->lanes; l++) {
             size_t at = origin[l] + col;
-            sum_block(v, level, row[l], at, b.n, b.sum[l]);
-            b.q[l] = q + at;
-            b.level[l] = level + at;
+            sum_block(v, level, l, at, b->n, b->sum[l]);
+            b->q[l] = q + at;
+            b->level[l] = level + at;
         }
-        if (b.lanes == LANES && r->word_end - r->word >= 2 * BLOCK_WORDS &&
-            r->raw_at / 8 + BLOCK_RAW_BYTES <= r->raw_size)
-            read_block_fast(r, &b);
-        else
-            read_block_checked(r, &b);
+        read_block(r, b);
+        if (r->damaged)
+            return;
     }
 }
 
@@ -253,8 +293,10 @@ int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *
     struct lanes v = lanes_of(p);
     if (!v.rows || !v.width)
         return 0;
-    for (size_t step = 0; step < v.per_lane && !r->damaged; step++)
-        read_step(r, &v, q, level, step);
+    struct block b; /* not cleared: it is large, and a plane may be small */
+    start_plane(r, p, &b);
+    for (size_t step = 0; step < v.per_lane && !r->damaged; step++, lanes_next(&v))
+        read_step(r, &b, &v, q, level);
     if (r->damaged)
         return damaged(err);
     if (!v.cut)

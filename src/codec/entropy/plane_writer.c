@@ -15,6 +15,8 @@ struct sk_plane_writer {
     unsigned last_flag;
     uint8_t fine[SUM_LIMIT];
     uint32_t counts[CONTEXTS][SK_TOKENS];
+    /* every other lane counts here: equal symbols in a row would wait for each other */
+    uint32_t other_counts[CONTEXTS][SK_TOKENS];
 };
 
 struct sk_plane_writer *sk_plane_writer_new(size_t max_values)
@@ -59,7 +61,7 @@ static int reserve(struct sk_plane_writer *w, size_t n)
 
 static void put(struct sk_plane_writer *w, unsigned token, unsigned lane, unsigned context)
 {
-    w->counts[context][token]++;
+    (lane & 1 ? w->other_counts : w->counts)[context][token]++;
     w->symbols[w->n++] = token | lane << 7 | context << 10;
 }
 
@@ -91,24 +93,27 @@ static inline void put_value(struct sk_plane_writer *w, const struct sk_token *t
 }
 
 struct block {
-    uint16_t sum[LANES][BLOCK];
+    uint16_t sum[LANES][BLOCK + SPARE];
     const int32_t *q[LANES];
 };
 
 /* Contexts of a block of one lane, those of the same row included: the writer knows them all. */
-static void sum_all(const struct lanes *v, const uint8_t *level, size_t row, size_t at, size_t col,
-                    size_t n, uint16_t *sum)
+static void sum_all(const struct lanes *v, const uint8_t *level, size_t lane, size_t col, size_t n,
+                    uint16_t *sum)
 {
-    sum_block(v, level, row, at, n, sum);
     unsigned w1 = v->p->weights.left, w2 = v->p->weights.left2;
-    const uint8_t *u = level + at;
-    size_t i = 0;
-    for (; i < n && col + i < 2; i++) {
-        if (col + i >= 1)
-            sum[i] = (uint16_t)(sum[i] + w1 * *(u + i - 1));
+    const uint8_t *u = level + v->origin[lane] + col;
+    sum_block(v, level, lane, v->origin[lane] + col, n, sum);
+    if (col) {
+        add_levels(sum, u - 1, w1, whole(n));
+        if (w2)
+            add_levels(sum, u - 2, w2, whole(n));
+        return;
     }
-    for (; i < n; i++)
-        sum[i] = (uint16_t)(sum[i] + w1 * *(u + i - 1) + w2 * *(u + i - 2));
+    for (size_t i = 1; i < n; i++)
+        sum[i] = (uint16_t)(sum[i] + w1 * u[i - 1]);
+    for (size_t i = 2; i < n; i++)
+        sum[i] = (uint16_t)(sum[i] + w2 * u[i - 2]);
 }
 
 static int any_in(const int32_t *q, size_t n)
@@ -119,33 +124,41 @@ static int any_in(const int32_t *q, size_t n)
     return any != 0;
 }
 
+static inline __attribute__((always_inline)) void put_block(struct sk_plane_writer *w,
+                                                            const struct sk_token *table,
+                                                            const struct block *b, size_t n,
+                                                            size_t lanes, unsigned set)
+{
+    for (size_t i = 0; i < n; i++) {
+#pragma GCC unroll 8
+        for (size_t l = 0; l < lanes; l++)
+            put_value(w, table, b->q[l][i], (unsigned)l, b->sum[l][i], set);
+    }
+}
+
 static void write_step(struct sk_plane_writer *w, const struct lanes *v, const int32_t *q,
-                       const uint8_t *level, size_t step)
+                       const uint8_t *level)
 {
     const struct sk_token *table = sk_token_table();
-    size_t lanes = 0, row[LANES], origin[LANES];
-    for (; lanes < LANES && lanes * v->per_lane + step < v->rows; lanes++) {
-        row[lanes] = lanes * v->per_lane + step;
-        origin[lanes] = row_origin(v, row[lanes]);
-    }
     unsigned set = (unsigned)v->p->set;
     for (size_t col = 0; col < v->width; col += BLOCK) {
         struct block b;
         size_t n = v->width - col < BLOCK ? v->width - col : BLOCK;
         int any = 0;
-        for (size_t l = 0; l < lanes; l++)
-            any |= any_in(q + origin[l] + col, n);
+        for (size_t l = 0; l < v->active; l++)
+            any |= any_in(q + v->origin[l] + col, n);
         put(w, (unsigned)any, 0, CTX_FLAG + w->last_flag);
         w->last_flag = (unsigned)any;
         if (!any)
             continue;
-        for (size_t l = 0; l < lanes; l++) {
-            sum_all(v, level, row[l], origin[l] + col, col, n, b.sum[l]);
-            b.q[l] = q + origin[l] + col;
+        for (size_t l = 0; l < v->active; l++) {
+            sum_all(v, level, l, col, n, b.sum[l]);
+            b.q[l] = q + v->origin[l] + col;
         }
-        for (size_t i = 0; i < n; i++)
-            for (size_t l = 0; l < lanes; l++)
-                put_value(w, table, b.q[l][i], (unsigned)l, b.sum[l][i], set);
+        if (v->active == LANES)
+            put_block(w, table, &b, n, LANES, set);
+        else
+            put_block(w, table, &b, n, v->active, set);
     }
 }
 
@@ -172,12 +185,12 @@ void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const i
         return;
     if (w->failed || reserve(w, v.rows * (v.width + v.width / BLOCK + 1)))
         return;
-    for (size_t r = 0; r < v.rows; r++) {
-        size_t at = row_origin(&v, r);
-        levels_of(q + at, level + at, v.width);
-    }
-    for (size_t step = 0; step < v.per_lane; step++)
-        write_step(w, &v, q, level, step);
+    struct lanes rows = v;
+    for (size_t step = 0; step < v.per_lane; step++, lanes_next(&rows))
+        for (size_t l = 0; l < rows.active; l++)
+            levels_of(q + rows.origin[l], level + rows.origin[l], v.width);
+    for (size_t step = 0; step < v.per_lane; step++, lanes_next(&v))
+        write_step(w, &v, q, level);
     if (v.cut) {
         struct sk_plane rest = rest_of(p, &v);
         sk_plane_write(w, &rest, q, level);
@@ -198,8 +211,17 @@ static double entropy_cost(const uint32_t *counts)
     return n ? bits + (double)n * log2((double)n) + sk_rans_model_cost(counts) : 0;
 }
 
-double sk_plane_writer_bits(const struct sk_plane_writer *w)
+static void gather_counts(struct sk_plane_writer *w)
 {
+    for (unsigned k = 0; k < CONTEXTS; k++)
+        for (int t = 0; t < SK_TOKENS; t++)
+            w->counts[k][t] += w->other_counts[k][t];
+    memset(w->other_counts, 0, sizeof w->other_counts);
+}
+
+double sk_plane_writer_bits(struct sk_plane_writer *w)
+{
+    gather_counts(w);
     enum { TOGETHER = 4 };
     double bits = (double)w->raw.len * 8;
     for (unsigned k = 0; k < CONTEXTS; k += TOGETHER) {
@@ -335,6 +357,7 @@ int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct
     if (!m || !words || w->failed)
         goto out;
     m->n = 0;
+    gather_counts(w);
     for (unsigned s = 0; s < SK_PLANE_SETS; s++)
         if (write_set(w, m, s * FINE, (s + 1) * FINE, 20, &bits))
             goto out;

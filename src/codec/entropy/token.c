@@ -12,6 +12,7 @@ static void fill(void)
         if (t < SK_TOKEN_SMALL) {
             k->base = (t + 1) / 2;
             k->negative = t && t % 2 == 0;
+            k->value = k->negative ? -(int32_t)k->base : (int32_t)k->base;
         } else {
             unsigned e = 3 + (t - SK_TOKEN_SMALL) / 4;
             if (e > 30) /* no encoder writes these */

@@ -20,10 +20,10 @@ enum {
 
 struct sk_token {
     uint32_t base; /* smallest |q| */
+    int32_t value; /* of a token without raw bits */
     uint8_t bits;  /* raw bits, the sign (lowest) among them */
     uint8_t level;
     uint8_t negative; /* of the tokens without raw bits */
-    uint8_t unused;
 };
 
 /* The token table; [0, SK_TOKENS) are all valid entries. */

@@ -44,17 +44,3 @@ double fit_energy(int n, fit_gram gram, const double *x)
     }
     return s > 0 ? s : 0;
 }
-
-double fit_dot(const double *a, const double *b, size_t n)
-{
-    double s[8] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; k++)
-            s[k] += a[i + k] * b[i + k];
-    for (; i < n; i++)
-        sum += a[i] * b[i];
-    for (int k = 0; k < 8; k++)
-        sum += s[k];
-    return sum;
-}

@@ -200,9 +200,10 @@ void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned
     for (int a = 0; a < LIFT_AXES; a++)
         if (c >> a & 1)
             add_group(v, f, c, c ^ 1u << a, 1);
-    for (unsigned b = 0; b < LIFT_CLASSES; b++)
-        if (!(b & ~v->active) && known(v, c, b) && __builtin_popcount(b ^ c) > 1)
-            add_group(v, f, c, b, 0);
+    for (int apart = 2; apart <= LIFT_AXES; apart++)
+        for (unsigned b = 0; b < LIFT_CLASSES; b++)
+            if (!(b & ~v->active) && known(v, c, b) && __builtin_popcount(b ^ c) == apart)
+                add_group(v, f, c, b, 0);
 }
 
 static void standard_weights(const struct lift_filter *f, double *w)
@@ -310,4 +311,39 @@ void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size
         l->cap_exceptions = cap;
     }
     l->exception[l->n_exceptions++] = e;
+}
+
+/* ---- variants for the processor at hand; all give the same bits ---- */
+
+static int has_avx2(void)
+{
+#ifdef SK_AVX2
+    return __builtin_cpu_supports("avx2");
+#else
+    return 0;
+#endif
+}
+
+#ifndef SK_AVX2
+#define lift_encode_f32_avx2 lift_encode_f32
+#define lift_encode_f64_avx2 lift_encode_f64
+#define lift_decode_f32_avx2 lift_decode_f32
+#define lift_decode_f64_avx2 lift_decode_f64
+#endif
+
+int lift_encode(struct lift *l, const void *in, const uint8_t *mask, struct sk_buf *head,
+                struct sk_plane_writer *codes, struct saikai_error *err)
+{
+    if (l->element_size == sizeof(float))
+        return (has_avx2() ? lift_encode_f32_avx2 : lift_encode_f32)(l, in, mask, head, codes, err);
+    return (has_avx2() ? lift_encode_f64_avx2 : lift_encode_f64)(l, in, mask, head, codes, err);
+}
+
+int lift_decode(struct lift *l, void *out, const uint8_t *mask, struct sk_rd *head,
+                struct sk_plane_reader *codes, struct saikai_error *err)
+{
+    if (l->element_size == sizeof(float))
+        return (has_avx2() ? lift_decode_f32_avx2 : lift_decode_f32)(l, out, mask, head, codes,
+                                                                     err);
+    return (has_avx2() ? lift_decode_f64_avx2 : lift_decode_f64)(l, out, mask, head, codes, err);
 }

@@ -118,14 +118,22 @@ size_t lift_element(const struct lift *l, const struct lift_level *v, unsigned c
 /* Encode the array (it is not changed; elements where mask is not 0 are free) into out: filters
  * into `head`, codes into `codes`. l is set up with bounds, mean, weight_bits. Exceptions are left
  * in l. SAIKAI_ENOMEM. */
-int lift_encode_f32(struct lift *l, const float *in, const uint8_t *mask, struct sk_buf *head,
-                    struct sk_plane_writer *codes, struct saikai_error *err);
-int lift_encode_f64(struct lift *l, const double *in, const uint8_t *mask, struct sk_buf *head,
-                    struct sk_plane_writer *codes, struct saikai_error *err);
+int lift_encode(struct lift *l, const void *in, const uint8_t *mask, struct sk_buf *head,
+                struct sk_plane_writer *codes, struct saikai_error *err);
 /* The reverse. SAIKAI_EDAMAGED. */
-int lift_decode_f32(struct lift *l, float *out, const uint8_t *mask, struct sk_rd *head,
-                    struct sk_plane_reader *codes, struct saikai_error *err);
-int lift_decode_f64(struct lift *l, double *out, const uint8_t *mask, struct sk_rd *head,
-                    struct sk_plane_reader *codes, struct saikai_error *err);
+int lift_decode(struct lift *l, void *out, const uint8_t *mask, struct sk_rd *head,
+                struct sk_plane_reader *codes, struct saikai_error *err);
+
+/* The same for one element type and instruction set. */
+#define LIFT_VARIANT(T, SUFFIX)                                                                    \
+    int lift_encode_##SUFFIX(struct lift *l, const T *in, const uint8_t *mask,                     \
+                             struct sk_buf *head, struct sk_plane_writer *codes,                   \
+                             struct saikai_error *err);                                            \
+    int lift_decode_##SUFFIX(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,      \
+                             struct sk_plane_reader *codes, struct saikai_error *err);
+LIFT_VARIANT(float, f32)
+LIFT_VARIANT(double, f64)
+LIFT_VARIANT(float, f32_avx2)
+LIFT_VARIANT(double, f64_avx2)
 
 #endif

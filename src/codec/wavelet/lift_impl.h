@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+/* NAME(x) also tells apart the variants of one type for different instruction sets. */
 #define KERNEL static inline __attribute__((always_inline)) void
 
 /* Where a box lies in memory. */
@@ -169,60 +170,95 @@ KERNEL sum_group(const T *s, const ptrdiff_t *o, int k, size_t n, double *out)
                  (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i]));
 }
 
-KERNEL add_weighted(const T *s, const ptrdiff_t *o, int k, size_t n, double w, double *acc)
-{
-    const T *a = s + o[0], *b = s + o[1];
-    if (k == 2) {
-        for (size_t i = 0; i < n; i++)
-            acc[i] += w * ((double)a[i] + (double)b[i]);
-        return;
-    }
-    const T *c = s + o[2], *d = s + o[3];
-    if (k == 4) {
-        for (size_t i = 0; i < n; i++)
-            acc[i] += w * (((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i]));
-        return;
-    }
-    const T *e = s + o[4], *f = s + o[5], *g = s + o[6], *h = s + o[7];
-    for (size_t i = 0; i < n; i++)
-        acc[i] += w * ((((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i])) +
-                       (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i])));
-}
+enum { WIDE = 8 };
+typedef double four __attribute__((vector_size(32)));
+typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
 
-/* Predictions of points at, at + 1 … of a class. */
+/* Four values from any place, as doubles. A macro, since functions that return vectors depend on
+ * the instruction set. */
+#define load(p)                                                                                    \
+    __extension__({                                                                                \
+        four_of_type v_;                                                                           \
+        memcpy(&v_, (p), sizeof v_);                                                               \
+        __builtin_convertvector(v_, four);                                                         \
+    })
+
+/* Predictions of points at, at + 1 … of a class; a few too many, which the room behind the arrays
+ * allows. Pairs come first among the groups, then fours, then eights. */
 KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const double *w,
-               double constant, size_t at, size_t n, double *acc)
+               double constant, size_t at, size_t n, double *out)
 {
-    for (size_t i = 0; i < n; i++)
-        acc[i] = constant;
-    for (int g = 0; g < f->n; g++)
-        if (w[g] != 0)
-            add_weighted((const T *)v->data[f->group[g].source] + at, f->group[g].offset,
-                         f->group[g].n, n, w[g], acc);
+    const T *src[LIFT_GROUPS];
+    int pairs = 0, fours = 0;
+    for (int g = 0; g < f->n; g++) {
+        src[g] = (const T *)v->data[f->group[g].source] + at;
+        pairs += f->group[g].n == 2;
+        fours += f->group[g].n <= 4;
+    }
+    for (size_t i = 0; i < n; i += WIDE) {
+        four a0 = {constant, constant, constant, constant}, a1 = a0;
+        int g = 0;
+        for (; g < pairs; g++) {
+            const ptrdiff_t *o = f->group[g].offset;
+            const T *a = src[g] + i + o[0], *b = src[g] + i + o[1];
+            a0 += w[g] * (load(a) + load(b));
+            a1 += w[g] * (load(a + 4) + load(b + 4));
+        }
+        for (; g < fours; g++) {
+            const ptrdiff_t *o = f->group[g].offset;
+            const T *a = src[g] + i + o[0], *b = src[g] + i + o[1];
+            const T *c = src[g] + i + o[2], *d = src[g] + i + o[3];
+            a0 += w[g] * ((load(a) + load(b)) + (load(c) + load(d)));
+            a1 += w[g] * ((load(a + 4) + load(b + 4)) + (load(c + 4) + load(d + 4)));
+        }
+        for (; g < f->n; g++) {
+            four s0 = {0, 0, 0, 0}, s1 = s0;
+            for (int j = 0; j < 8; j++) {
+                const T *a = src[g] + i + f->group[g].offset[j];
+                s0 += load(a);
+                s1 += load(a + 4);
+            }
+            a0 += w[g] * s0;
+            a1 += w[g] * s1;
+        }
+        memcpy(out + i, &a0, sizeof a0);
+        memcpy(out + i + 4, &a1, sizeof a1);
+    }
 }
 
 #define ROUND_MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
 #define Q_LIMIT     500000000.0
 
-/* Quantise points of a class: q and what the reader will see; nonzero when some bound is not kept.
- */
-static inline __attribute__((always_inline)) int quantise(T *restrict d, const double *restrict p,
-                                                          int32_t *restrict q, size_t n,
-                                                          double inverse, double step, double bound)
+/* Quantise up to WIDE points: q and what the reader will see. worst[] and poison[] gather errors by
+ * lane; the latter stays zero as long as nothing is infinite or not a number. */
+KERNEL quantise_few(T *restrict d, const double *restrict p, int32_t *restrict q, size_t n,
+                    double inverse, double step, double *restrict worst, double *restrict poison)
 {
-    int bad = 0;
     for (size_t i = 0; i < n; i++) {
         double x = (double)d[i], r = (x - p[i]) * inverse;
         r = r < Q_LIMIT ? r : Q_LIMIT;
         r = r > -Q_LIMIT ? r : -Q_LIMIT;
         r = (r + ROUND_MAGIC) - ROUND_MAGIC;
         q[i] = (int32_t)r;
-        T y = (T)(p[i] + r * step);
-        double e = x - (double)y;
-        e = e < 0 ? -e : e;
-        bad |= !(e <= bound);
-        d[i] = y;
+        double y = (double)(T)(p[i] + r * step), e = fabs(x - y);
+        worst[i] = e > worst[i] ? e : worst[i];
+        poison[i] += y - y;
+        d[i] = (T)y;
     }
+}
+
+/* Nonzero when the bound is not kept somewhere. */
+static inline __attribute__((always_inline)) int
+quantise(T *d, const double *p, int32_t *q, size_t n, double inverse, double step, double bound)
+{
+    double worst[WIDE] = {0}, poison[WIDE] = {0};
+    size_t i = 0;
+    int bad = 0;
+    for (; i + WIDE <= n; i += WIDE)
+        quantise_few(d + i, p + i, q + i, WIDE, inverse, step, worst, poison);
+    quantise_few(d + i, p + i, q + i, n - i, inverse, step, worst, poison);
+    for (int k = 0; k < WIDE; k++)
+        bad |= !(worst[k] <= bound && poison[k] == 0);
     return bad;
 }
 
@@ -334,7 +370,7 @@ static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int mask
     size_t rows = l->shape.nb * nz * ny, points = rows * nx, sample = 0;
     if (points < 256)
         return;
-    size_t want = 3000 + points / 64, span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
+    size_t want = 1500 + points / 16, span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
     size_t spans = nx / span, total = rows * spans, take = want / span + 1;
     take = take < total ? take : total;
     for (size_t k = 0; k < take; k++) {

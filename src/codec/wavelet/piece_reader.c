@@ -85,8 +85,7 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
     lift_set_bounds(&j->lift, j->bound, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
     j->lift.mean = mean;
     j->lift.weight_bits = PIECE_WEIGHT_BITS;
-    return j->size == sizeof(float) ? lift_decode_f32(&j->lift, out, j->mask, head, codes, err)
-                                    : lift_decode_f64(&j->lift, out, j->mask, head, codes, err);
+    return lift_decode(&j->lift, out, j->mask, head, codes, err);
 }
 
 static int read_predicted(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)

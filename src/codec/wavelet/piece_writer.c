@@ -99,8 +99,7 @@ static int transform(const struct piece *j, const struct lift_shape *shape, cons
     lift->mean = j->special.mean;
     lift->weight_bits = PIECE_WEIGHT_BITS;
     lift->fit = 1;
-    return j->size == sizeof(float) ? lift_encode_f32(lift, j->in, j->mask, head, codes, err)
-                                    : lift_encode_f64(lift, j->in, j->mask, head, codes, err);
+    return lift_encode(lift, j->in, j->mask, head, codes, err);
 }
 
 /* Bits per sampled value that a plan would take. */

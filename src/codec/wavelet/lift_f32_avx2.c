@@ -1,0 +1,3 @@
+#define T       float
+#define NAME(x) x##_f32_avx2
+#include "codec/wavelet/lift_impl.h"
