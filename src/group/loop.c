@@ -34,7 +34,8 @@ struct world {
 struct loop {
     struct sk_group g;
     struct world *w;
-    uint64_t collectives; /* started by this rank */
+    uint64_t collectives;    /* started by this rank */
+    struct sk_request *open; /* its requests that are not finished: a rank that "crashes" leaves some */
 };
 
 struct sk_request {
@@ -48,6 +49,7 @@ struct sk_request {
     int64_t *v;
     int count;
     enum sk_op op;
+    struct sk_request *next; /* in the rank's list of open ones */
 };
 
 static struct world *world_new(int size)
@@ -233,7 +235,8 @@ static int loop_iallreduce(struct sk_group *g, int64_t *v, int count, enum sk_op
         free(r);
         return SAIKAI_ENOMEM;
     }
-    *req = r;
+    r->next = of(g)->open;
+    *req = of(g)->open = r;
     return 0;
 }
 
@@ -268,8 +271,8 @@ static int loop_irecv(struct sk_group *g, void *data, size_t n, int from, int ta
     struct sk_request *r = calloc(1, sizeof *r);
     if (!r)
         return SAIKAI_ENOMEM;
-    *r = (struct sk_request){.kind = RECEIVE, .out = data, .n = n, .from = from, .tag = tag};
-    *req = r;
+    *r = (struct sk_request){.kind = RECEIVE, .out = data, .n = n, .from = from, .tag = tag, .next = of(g)->open};
+    *req = of(g)->open = r;
     return 0;
 }
 
@@ -311,6 +314,10 @@ static int progress(struct sk_group *g, struct sk_request **req, int block, int 
         return 0;
     if (r->kind == REDUCE)
         rc = finish_reduce(g, r->x, r->v, r->count, r->op);
+    struct sk_request **at = &of(g)->open;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
     free(r);
     *req = NULL;
     return rc < 0 ? rc : 0;
@@ -375,6 +382,10 @@ static int loop_split(struct sk_group *g, int colour, int key, struct sk_group *
 
 static void loop_free(struct sk_group *g)
 {
+    for (struct sk_request *r = of(g)->open, *next; r; r = next) {
+        next = r->next;
+        free(r);
+    }
     world_leave(of(g)->w);
     free(g);
 }
