@@ -303,6 +303,7 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
 {
     struct saikai_error err = {0};
     struct keeper k = {.s = s, .rank = rank, .page_fd = -1, .signals = -1, .parent = getppid()};
+    sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);
     if (!rc)

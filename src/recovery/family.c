@@ -7,17 +7,44 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { SPARED_MAX = 64 };
+static pid_t spared[SPARED_MAX];
+static int n_spared;
+
+static FILE *open_children(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    return fopen(path, "re");
+}
+
+void sk_family_spare_present(void)
+{
+    FILE *f = open_children();
+    int pid;
+    for (n_spared = 0; f && n_spared < SPARED_MAX && fscanf(f, "%d", &pid) == 1;)
+        spared[n_spared++] = pid;
+    if (f)
+        fclose(f);
+}
+
+static int is_spared(pid_t pid)
+{
+    for (int i = 0; i < n_spared; i++)
+        if (spared[i] == pid)
+            return 1;
+    return 0;
+}
+
 /* Kill and collect all children but leader; returns how many were not collected. */
 static int kill_children(pid_t leader)
 {
-    char path[64];
     int left = 0, pid;
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    FILE *f = fopen(path, "re");
+    FILE *f = open_children();
     if (!f)
         return 0;
     while (fscanf(f, "%d", &pid) == 1)
-        if (pid != leader) {
+        if (pid != leader && !is_spared(pid)) {
             kill(pid, SIGKILL);
             left += waitpid(pid, NULL, WNOHANG) != pid;
         }

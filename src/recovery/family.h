@@ -4,6 +4,10 @@
 
 #include <sys/types.h>
 
+/* The children that this process has now were there before it (a shell that became this program may
+ * have left some): they are never killed. Call once, before anything is started. */
+void sk_family_spare_present(void);
+
 /* SIGKILL to the process group of leader (when leader > 0, a child that has not been waited for)
  * and to all other children of this process, and collect those that died; leader itself is left to
  * be waited for. The caller is a child subreaper (PR_SET_CHILD_SUBREAPER): what its children leave

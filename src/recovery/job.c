@@ -255,6 +255,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     struct sk_hosts hosts = {0};
     int *seat = NULL, code = -1;
     struct sk_supervisor_config sc;
+    sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     int rc = prepare(&j, &hosts, &seat, err);
     if (!rc)

@@ -161,6 +161,14 @@ localhost) # a hosts file that names this host, in whatever way
     done
     expect_nothing_left
     ;;
+bystander) # a child that a shell left to us when it became saikai run lives on
+    bash -c 'sleep 30 & echo $! >"$1/bystander"; exec "${@:2}"' bash "$work" \
+        "$saikai" run -n 2 -- "$victim" die=kill >"$work/out" 2>"$work/err" </dev/null
+    rc=$?
+    expect_rc 0
+    kill "$(cat "$work/bystander")" || fail "the bystander was killed"
+    expect_nothing_left
+    ;;
 environment) # the key of the link stays with the keeper; settings of the command line reach the ranks
     run -n 2 --set store.keep_local=7 -- env
     expect_rc 0
