@@ -11,7 +11,6 @@
 #include "capture/kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -269,26 +268,6 @@ static int register_all(struct uffd_job *u, struct saikai_error *err)
     return rc;
 }
 
-/* Where huge pages are in use, a fault takes a whole one: splitting it would cost the program more.
- */
-static int uses_huge_pages(const struct sk_interval *x)
-{
-    struct sk_page_region found;
-    struct sk_page_scan a = {.size = sizeof a,
-                             .start = x->from,
-                             .end = x->to,
-                             .vec = (uintptr_t)&found,
-                             .vec_len = 1,
-                             .max_pages = 1,
-                             .category_mask = SK_PAGE_IS_HUGE,
-                             .return_mask = SK_PAGE_IS_HUGE};
-    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    int n = fd < 0 ? 0 : ioctl(fd, SK_PAGEMAP_SCAN, &a);
-    if (fd >= 0)
-        close(fd);
-    return n > 0;
-}
-
 static int count_pages(struct uffd_job *u, struct saikai_error *err)
 {
     struct sk_job *job = u->job;
@@ -301,10 +280,6 @@ static int count_pages(struct uffd_job *u, struct saikai_error *err)
     u->state = calloc(pages + 1, 1);
     if (!u->first || !u->state)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a snapshot of %zu pages", pages);
-    for (size_t i = 0; i < job->later.n && !u->width_shift; i++)
-        if (uses_huge_pages(&job->later.v[i]))
-            while (job->page << u->width_shift < SK_CHUNK_BYTES)
-                u->width_shift++;
     return 0;
 }
 
