@@ -103,13 +103,14 @@ static void get_fractions(double *column, size_t n, const uint16_t *tops, const 
 
 /* ---- one column ---- */
 
-static int put_symbols(const uint8_t *symbols, const uint32_t *counts, size_t n, uint8_t *group,
+static int put_symbols(const uint8_t *symbols, const uint32_t *counts, size_t n, uint8_t *ctx,
                        struct sk_buf *out)
 {
+    static const uint8_t group_of[1];
     struct sk_mix_model model;
-    memset(group, 0, n);
+    memset(ctx, 0, n);
     sk_mix_model_put(&model, counts, out);
-    return sk_mix_put(&model, symbols, group, n, out);
+    return sk_mix_put(&model, symbols, ctx, group_of, n, out);
 }
 
 static int encode_column(struct sk_coder *c, const double *column, struct sk_box b, double *scratch,

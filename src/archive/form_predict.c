@@ -82,10 +82,17 @@ static void decode_columns(struct sk_part *p, const struct sk_recipe *r,
     }
 }
 
-static void set_fields(struct sk_part *parts, int i, struct sk_field *fields)
+/* Sources are read in native order; those that were encoded as bytes are brought to it here, when
+ * their bytes are no longer needed in the file's order (decoding swaps them back at the end of the
+ * block). */
+static void set_fields(struct sk_part *parts, int i, const struct sk_relation *rel,
+                       struct sk_field *fields)
 {
-    for (int k = 0; k < i; k++)
+    for (int k = 0; k < i; k++) {
+        if (sk_relation_uses(rel, k))
+            sk_part_to_native(&parts[k]);
         fields[k] = (struct sk_field){parts[k].raw, width_of(&parts[k])};
+    }
 }
 
 static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
@@ -102,7 +109,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
             *bits = start;
     if (!symbols || !start || make_room(c, p, &r->relation, &m))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu values", n);
-    set_fields(parts, i, fields);
+    set_fields(parts, i, &r->relation, fields);
     size_t at = 0;
     for (size_t s = 0; s < p->count; s++) {
         struct sk_box b = p->segments[s].box;
@@ -186,7 +193,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     const uint8_t *bits = have <= sk_rd_left(in) ? sk_rd_bytes(in, have) : NULL;
     if (!bits || check_bits(p, &r, symbols, width, have))
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of predictions has the wrong number of bits");
-    set_fields(parts, i, fields);
+    set_fields(parts, i, &r.relation, fields);
     size_t at = 0;
     for (size_t s = 0; s < p->count; s++) {
         struct sk_box b = p->segments[s].box;

@@ -188,7 +188,7 @@ INLINE double q_first(const double *P)
 INLINE void inverse_row(const double *P, double *inverse, size_t nx)
 {
     for (size_t k = 0; k < nx; k++)
-        inverse[k] = P[k] != 0 ? 1.0 / P[k] : 1.0;
+        inverse[k] = 1.0 / (P[k] != 0 ? P[k] : 1.0);
 }
 
 INLINE uint64_t folded(const void *x, int width, size_t i, double guess, int *zero)
@@ -227,11 +227,13 @@ INLINE void encode_row(const void *x, int width, size_t at, size_t nx, const dou
         guess[k] = q_of(w, stencil, k, row[k - 1]);
     for (size_t k = 0; k < nx; k++)
         guess[k] = clean(P ? guess[k] * P[k] : guess[k]);
+    struct sk_bits_out bits = *o; /* a copy stays in registers */
     for (size_t k = 0; k < nx; k++) {
         int zero;
         uint64_t z = folded(x, width, at + k, guess[k], &zero);
-        symbols[at + k] = zero ? SK_SYMBOL_ZERO : sk_residual_put(o, z);
+        symbols[at + k] = zero ? SK_SYMBOL_ZERO : sk_residual_put(&bits, z);
     }
+    *o = bits;
 }
 
 INLINE void decode_row(void *x, int width, size_t at, size_t nx, const double *P,
@@ -241,6 +243,7 @@ INLINE void decode_row(void *x, int width, size_t at, size_t nx, const double *P
     if (P)
         inverse_row(P, w->inverse, nx);
     double before = first ? q_first(P) : 0.0;
+    struct sk_bits_in bits = *in;
     for (size_t k = 0; k < nx; k++) {
         double q = q_of(w, stencil, k, before);
         double guess = clean(P ? q * P[k] : q), v = 0;
@@ -248,19 +251,20 @@ INLINE void decode_row(void *x, int width, size_t at, size_t nx, const double *P
         if (width == 64) {
             if (s != SK_SYMBOL_ZERO)
                 v = sk_unmap64((int64_t)((uint64_t)sk_map64(guess) +
-                                         (uint64_t)sk_unfold(sk_residual_get(in, s))));
+                                         (uint64_t)sk_unfold(sk_residual_get(&bits, s))));
             ((double *)x)[at + k] = v;
         } else {
             float f = 0;
             if (s != SK_SYMBOL_ZERO)
                 f = sk_unmap32((int32_t)((uint32_t)sk_map32((float)guess) +
-                                         (uint32_t)sk_unfold(sk_residual_get(in, s))));
+                                         (uint32_t)sk_unfold(sk_residual_get(&bits, s))));
             ((float *)x)[at + k] = f;
             v = f;
         }
         before = P ? v * w->inverse[k] : v;
         row[k] = before;
     }
+    *in = bits;
 }
 
 /* Swap planes and give the rows around (z, y). */

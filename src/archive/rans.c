@@ -113,8 +113,8 @@ static struct step step_of(const struct sk_mix_model *m, int s)
     return e;
 }
 
-int sk_mix_put(const struct sk_mix_model *models, const uint8_t *symbols, const uint8_t *group,
-               size_t n, struct sk_buf *out)
+int sk_mix_put(const struct sk_mix_model *models, const uint8_t *symbols, const uint8_t *ctx,
+               const uint8_t *group_of, size_t n, struct sk_buf *out)
 {
     struct step(*steps)[SK_SYMBOLS] = malloc(SK_MIX_GROUPS * sizeof *steps);
     uint8_t made[SK_MIX_GROUPS] = {0};
@@ -130,7 +130,7 @@ int sk_mix_put(const struct sk_mix_model *models, const uint8_t *symbols, const 
     for (int k = 0; k < SK_MIX_STATES; k++)
         x[k] = LOW;
     for (size_t i = n; i-- > 0;) {
-        unsigned g = group[i];
+        unsigned g = group_of[ctx[i]];
         if (!made[g]) {
             for (int s = 0; s < SK_SYMBOLS; s++)
                 steps[g][s] = step_of(&models[g], s);

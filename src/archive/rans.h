@@ -22,10 +22,10 @@ void sk_mix_model_put(struct sk_mix_model *m, const uint32_t counts[SK_SYMBOLS],
  * << 20. */
 int sk_mix_model_get(struct sk_rd *in, uint32_t table[SK_MIX_ONE]);
 
-/* Append the stream of n symbols, of which number i is coded by models[group[i]]. Needs memory:
- * SAIKAI_ENOMEM. */
-int sk_mix_put(const struct sk_mix_model *models, const uint8_t *symbols, const uint8_t *group,
-               size_t n, struct sk_buf *out);
+/* Append the stream of n symbols, of which number i is coded by models[group_of[ctx[i]]]. Needs
+ * memory: SAIKAI_ENOMEM. */
+int sk_mix_put(const struct sk_mix_model *models, const uint8_t *symbols, const uint8_t *ctx,
+               const uint8_t *group_of, size_t n, struct sk_buf *out);
 
 struct sk_mix_in {
     const uint8_t *p, *end;

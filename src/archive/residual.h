@@ -63,20 +63,24 @@ struct sk_bits_out {
     unsigned fill; /* bits in acc, < 8 between calls */
 };
 
-/* Write the low n bits of v, n <= 63; all other bits of v are zero. */
-static inline void sk_bits_put(struct sk_bits_out *o, uint64_t v, unsigned n)
+static inline void sk_bits_put_some(struct sk_bits_out *o, uint64_t v, unsigned n) /* n <= 56 */
 {
-    if (n > 56) {
-        sk_bits_put(o, v & 0xffffffffu, 32);
-        v >>= 32;
-        n -= 32;
-    }
     o->acc |= v << o->fill;
     o->fill += n;
     memcpy(o->p, &o->acc, 8);
     o->p += o->fill >> 3;
     o->acc >>= o->fill & ~7u;
     o->fill &= 7;
+}
+/* Write the low n bits of v, n <= 63; all other bits of v are zero. */
+static inline void sk_bits_put(struct sk_bits_out *o, uint64_t v, unsigned n)
+{
+    if (__builtin_expect(n > 56, 0)) {
+        sk_bits_put_some(o, v & 0xffffffffu, 32);
+        v >>= 32;
+        n -= 32;
+    }
+    sk_bits_put_some(o, v, n);
 }
 static inline uint8_t *sk_bits_end(struct sk_bits_out *o)
 {
@@ -90,17 +94,20 @@ struct sk_bits_in {
     uint64_t at; /* in bits */
 };
 
-static inline uint64_t sk_bits_get(struct sk_bits_in *in, unsigned n)
+static inline uint64_t sk_bits_get_some(struct sk_bits_in *in, unsigned n) /* n <= 56 */
 {
     uint64_t v;
-    if (n > 56) {
-        uint64_t low = sk_bits_get(in, 32);
-        return low | sk_bits_get(in, n - 32) << 32;
-    }
     memcpy(&v, in->p + (in->at >> 3), 8);
     v >>= in->at & 7;
     in->at += n;
     return v & (((uint64_t)1 << n) - 1);
+}
+static inline uint64_t sk_bits_get(struct sk_bits_in *in, unsigned n) /* n <= 63 */
+{
+    if (__builtin_expect(n <= 56, 1))
+        return sk_bits_get_some(in, n);
+    uint64_t low = sk_bits_get_some(in, 32);
+    return low | sk_bits_get_some(in, n - 32) << 32;
 }
 
 /* One folded residual: returns the symbol. */

@@ -123,6 +123,43 @@ static void report(const struct sk_plan *p, const struct sk_family *f, const dou
     }
 }
 
+/* Values that repeat are better left to the general compressor: try it on the samples of each
+ * field. */
+static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, const double *bits)
+{
+    static const int filters[2][2] = {{SK_FILTER_NONE, SK_FILTER_SHUFFLE4},
+                                      {SK_FILTER_NONE, SK_FILTER_SHUFFLE8}};
+    struct sk_coder c = {0};
+    struct sk_buf all = {0}, out = {0};
+    for (int part = 0; part < s->fields; part++) {
+        size_t values = 0;
+        all.len = 0;
+        for (int i = 0; i < s->boxes; i++) {
+            size_t n = sk_box_count(s->box[i]);
+            sk_buf_put(&all, s->values[i][f->order[part]], n * (size_t)(s->width / 8));
+            values += n;
+        }
+        for (int k = 0; k < 2 && sk_buf_ok(&all) && values; k++) {
+            struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 1};
+            struct sk_part one = {
+                .type = SAIKAI_U8, .count = 0, .raw = all.data, .size_bytes = all.len};
+            r.filter = filters[s->width == 64][k];
+            out.len = 0;
+            if (!sk_block_encode(&c, &one, 1, &r, &out, NULL) &&
+                8.0 * (double)out.len < 0.75 * bits[part] * (double)values) {
+                f->recipes[part] = r;
+                f->recipes[part].level = 3;
+                break;
+            }
+        }
+    }
+    int ok = sk_buf_ok(&all) && sk_buf_ok(&out);
+    sk_buf_free(&all);
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    return ok ? 0 : SAIKAI_ENOMEM;
+}
+
 static int sample_floats(struct sk_plan *p, struct sk_family *f, int type, struct saikai_error *err)
 {
     struct sk_sample_set s = {.fields = (int)f->fields, .width = type == SAIKAI_F64 ? 64 : 32};
@@ -134,6 +171,8 @@ static int sample_floats(struct sk_plan *p, struct sk_family *f, int type, struc
         rc = sample_bundle(p, f, &p->bundles[f->first + members[i]], i, 1 + (size_t)i % 3, &s, err);
     if (!rc)
         rc = sk_relate(&s, p->threads, f->recipes, f->order, bits);
+    if (!rc)
+        rc = prefer_bytes(&s, f, bits);
     if (!rc)
         report(p, f, bits);
     for (int i = 0; i < s.boxes; i++)

@@ -158,7 +158,7 @@ static void put_parts(struct sk_buf *out, const struct sk_ska *a, const struct s
     }
 }
 
-static void put_raw_index(struct sk_buf *out, const struct sk_ska *a)
+void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
 {
     put_int(out, a->file_count);
     for (size_t i = 0; i < a->file_count; i++) {
@@ -190,7 +190,7 @@ int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_
     struct sk_packer packer = {0};
     size_t start = out->len, stored = 0;
     int backend = SK_BACKEND_ZSTD, rc = SAIKAI_ENOMEM;
-    put_raw_index(&raw, a);
+    sk_ska_put_raw_index(&raw, a);
     uint8_t *to = sk_buf_ok(&raw) ? sk_buf_extend(out, sk_pack_bound(raw.len)) : NULL;
     if (to)
         rc = sk_pack(&packer, &backend, 3, raw.data, raw.len, to, &stored, err);

@@ -83,7 +83,8 @@ int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_
 /* Read the index of an open archive of size_bytes; `path` for messages. Hostile input. Fails with
  * SAIKAI_EFORMAT (not an archive, newer version), SAIKAI_EDAMAGED, SAIKAI_EIO, SAIKAI_ENOMEM. */
 int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err);
-/* The same from the bytes of a raw (unpacked) index: for tests. */
+/* The same from the bytes of a raw (unpacked) index, and these bytes: for tests. */
+void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a);
 int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *a,
                  struct saikai_error *err);
 

@@ -79,21 +79,36 @@ static void fill_table(const uint8_t *first, int groups, uint8_t *group_of)
     }
 }
 
-/* Contexts of all symbols, and how often each context has one that is written. */
-static void all_contexts(const struct sk_part *p, const uint8_t *symbols, int zeros, uint8_t *ctx,
-                         uint32_t *histogram)
+typedef uint32_t joint_counts[CONTEXTS][SK_SYMBOLS];
+
+/* Contexts of all symbols, and how often each symbol stands in each context. */
+static void all_contexts(const struct sk_part *p, const uint8_t *symbols, uint8_t *ctx,
+                         joint_counts counts)
 {
     for (size_t s = 0; s < p->count; s++) {
         struct sk_box b = p->segments[s].box;
-        size_t n = sk_box_count(b);
-        for (size_t z = 0, at = 0; z < b.nz; z++)
-            for (size_t y = 0; y < b.ny; y++, at += b.nx)
+        for (size_t z = 0; z < b.nz; z++)
+            for (size_t y = 0; y < b.ny; y++) {
+                size_t at = (z * b.ny + y) * b.nx;
                 contexts_at(symbols, b, z, y, ctx + at);
-        for (size_t i = 0; i < n; i++)
-            histogram[ctx[i]] += !zeros || symbols[i] != SK_SYMBOL_ZERO;
-        symbols += n;
-        ctx += n;
+                for (size_t i = at; i < at + b.nx; i++)
+                    counts[ctx[i]][symbols[i]]++;
+            }
+        symbols += sk_box_count(b);
+        ctx += sk_box_count(b);
     }
+}
+
+/* Symbols and contexts without the zeros, to the front of both arrays; returns their number. */
+static size_t drop_zeros(const uint8_t *symbols, uint8_t *packed, uint8_t *ctx, size_t n)
+{
+    size_t left = 0;
+    for (size_t k = 0; k < n; k++) {
+        packed[left] = symbols[k];
+        ctx[left] = ctx[k];
+        left += symbols[k] != SK_SYMBOL_ZERO;
+    }
+    return left;
 }
 
 static int put_zeros(struct sk_coder *c, const struct sk_part *parts, int i,
@@ -120,40 +135,51 @@ static int some_zeros(const uint8_t *symbols, size_t n)
     return zeros > n / 256 && zeros < n;
 }
 
+/* Group the contexts and write the groups' models. */
+static void put_models(joint_counts counts, int zeros, struct sk_mix_model *models,
+                       uint8_t *group_of, struct sk_buf *out)
+{
+    uint32_t histogram[CONTEXTS] = {0}, of_group[SK_MIX_GROUPS][SK_SYMBOLS] = {{0}};
+    uint8_t first[SK_MIX_GROUPS];
+    size_t n = 0;
+    for (int c = 0; c < CONTEXTS; c++) {
+        if (zeros)
+            counts[c][SK_SYMBOL_ZERO] = 0;
+        for (int s = 0; s < SK_SYMBOLS; s++)
+            histogram[c] += counts[c][s];
+        n += histogram[c];
+    }
+    int groups = make_groups(histogram, n, first);
+    fill_table(first, groups, group_of);
+    for (int c = 0; c < CONTEXTS; c++)
+        for (int s = 0; histogram[c] && s < SK_SYMBOLS; s++)
+            of_group[group_of[c]][s] += counts[c][s];
+    sk_buf_put_u8(out, (uint8_t)groups);
+    sk_buf_put(out, first, (size_t)groups);
+    for (int g = 0; g < groups; g++)
+        sk_mix_model_put(&models[g], of_group[g], out);
+}
+
 int sk_symbols_put(struct sk_coder *c, const struct sk_part *parts, int i,
                    const struct sk_recipe *r, const uint8_t *symbols, size_t n, struct sk_buf *out,
                    struct saikai_error *err)
 {
-    uint32_t histogram[CONTEXTS] = {0}, counts[SK_MIX_GROUPS][SK_SYMBOLS] = {{0}};
-    uint8_t first[SK_MIX_GROUPS], group_of[CONTEXTS];
+    uint8_t group_of[CONTEXTS];
     struct sk_mix_model models[SK_MIX_GROUPS];
-    size_t left = 0;
     int zeros = some_zeros(symbols, n), rc = 0;
     sk_buf_put_u8(out, (uint8_t)zeros);
     if (zeros && (rc = put_zeros(c, parts, i, r, symbols, n, out, err)))
         return rc;
-    uint8_t *ctx = sk_coder_room(&c->contexts, n), *packed = sk_coder_room(&c->packed, n);
-    if (!ctx || !packed)
+    uint8_t *ctx = sk_coder_room(&c->contexts, n);
+    uint8_t *packed = zeros ? sk_coder_room(&c->packed, n) : NULL;
+    uint32_t(*counts)[SK_SYMBOLS] = sk_coder_room(&c->tables, sizeof(joint_counts));
+    if (!ctx || !counts || (zeros && !packed))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu values", n);
-    all_contexts(&parts[i], symbols, zeros, ctx, histogram);
-    for (int k = 0; k < CONTEXTS; k++)
-        left += histogram[k];
-    int groups = make_groups(histogram, left, first);
-    fill_table(first, groups, group_of);
-    left = 0;
-    for (size_t k = 0; k < n; k++) { /* from contexts to groups, without the zeros, in place */
-        uint8_t g = group_of[ctx[k]], s = symbols[k];
-        int keep = !zeros || s != SK_SYMBOL_ZERO;
-        packed[left] = s;
-        ctx[left] = g;
-        left += (size_t)keep;
-        counts[g][s] += (uint32_t)keep;
-    }
-    sk_buf_put_u8(out, (uint8_t)groups);
-    sk_buf_put(out, first, (size_t)groups);
-    for (int g = 0; g < groups; g++)
-        sk_mix_model_put(&models[g], counts[g], out);
-    rc = sk_mix_put(models, packed, ctx, left, out);
+    memset(counts, 0, sizeof(joint_counts));
+    all_contexts(&parts[i], symbols, ctx, counts);
+    put_models(counts, zeros, models, group_of, out);
+    size_t left = zeros ? drop_zeros(symbols, packed, ctx, n) : n;
+    rc = sk_mix_put(models, zeros ? packed : symbols, ctx, group_of, left, out);
     return rc ? sk_fail(err, rc, "no memory to encode %zu values", n) : 0;
 }
 
