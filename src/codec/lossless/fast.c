@@ -9,7 +9,7 @@
  *
  * Bytes: u8 mode (RAW: then the array; LZ: an LZ4 block) | u8 flags (1 ordered: values of both
  * signs, 2 masked) | u8 orders[SK_AXES] | u64 row length of a split axis (0: none) | u64 values
- * coded | (u64 fill | mask) | u64 bytes of widths | widths | packed words. Widths: per chunk one
+ * coded | (u64 fill | mask) | u64 bytes of widths | packed words | widths. Widths: per chunk one
  * byte of shift, then one byte per group, or 128 + n for n + 1 groups of width 0. Where there is a
  * fill value, only the other values are coded, as one row. */
 #include "codec/lossless/fast_kernel.h"
@@ -45,7 +45,8 @@ struct fast {
     int flags;
     uint64_t fill;
     uint8_t *apart, *skip;
-    uint8_t *m; /* words as whole numbers, with room for one group more */
+    const uint8_t *x; /* the words to code, as whole numbers */
+    uint8_t *m;       /* where these had to be made */
 };
 
 static void shape_of_row(struct sk_shape *s, size_t n)
@@ -112,7 +113,7 @@ static double cost(const struct fast *f)
         terms_at(f, at, &t, &end);
         if (t.n > MOST_TERMS)
             return INFINITY;
-        uint64_t any = f->kernel->differ(f->m + at * f->l.word, n, &t, r);
+        uint64_t any = f->kernel->differ(f->x + at * f->l.word, n, &t, r);
         bits += f->kernel->widths(r, n, any ? (unsigned)__builtin_ctzll(any) : 0, width);
     }
     return bits;
@@ -188,16 +189,21 @@ static double search(struct fast *f)
 
 /* ---- encoding ---- */
 
-/* The words to code into f->m, in the order of their values when there are both signs. */
-static void load(struct fast *f, const void *x, uint64_t any)
+/* The words to code, as whole numbers in the order of their values: x itself when all have one
+ * sign. */
+static int load(struct fast *f, const void *x, uint64_t any)
 {
-    size_t n = f->shape.total;
-    f->flags |= any >> (8 * f->l.word - 1) ? ORDERED : 0;
-    if (f->flags & ORDERED)
-        f->kernel->to_ordered(x, n, f->m);
-    else if (x != f->m)
-        memcpy(f->m, x, n * f->l.word);
-    memset(f->m + n * f->l.word, 0, GROUP * f->l.word);
+    f->x = x;
+    if (!(any >> (8 * f->l.word - 1)))
+        return 0;
+    f->flags |= ORDERED;
+    if (!f->m)
+        f->m = malloc(f->l.words * f->l.word);
+    if (!f->m)
+        return -1;
+    f->kernel->to_ordered(x, f->shape.total, f->m);
+    f->x = f->m;
+    return 0;
 }
 
 /* Everything up to the orders. */
@@ -215,21 +221,22 @@ static int prepare(struct fast *f, const void *in)
     }
     sk_shape_init(&f->whole, &f->l.array);
     f->shape = f->whole;
-    f->m = malloc(bytes + GROUP * f->l.word);
-    if (!f->m)
-        return -1;
     sk_kernel_of(f->l.word)->survey(x, n, &any, &most);
-    load(f, x, any);
+    if (load(f, x, any))
+        return -1;
     /* where a fill value stands in the way of prediction, the other values are taken out */
     if (search(f) < WELL_PREDICTED || !sk_mask_find(x, n, f->l.word, &f->fill))
         return 0;
     f->skip = malloc(n);
-    if (!f->skip)
+    if (!f->m)
+        f->m = malloc(bytes);
+    if (!f->skip || !f->m)
         return -1;
     f->flags |= MASKED;
     f->split = 0;
     shape_of_row(&f->shape, sk_mask_pack(x, n, f->l.word, f->fill, f->skip, f->m));
-    load(f, f->m, any);
+    if (load(f, f->m, any))
+        return -1;
     search(f);
     return 0;
 }
@@ -252,43 +259,67 @@ static size_t put_widths(const uint8_t *width, size_t groups, unsigned shift, ui
     return (size_t)(p - out);
 }
 
-/* Returns the words written, or -1 when they would be more than `room`. */
-static int64_t put_chunks(const struct fast *f, uint8_t *widths, size_t *widths_len, uint8_t *out,
+/* Differences of the last values of a segment, fewer than a group; returns the or of them. */
+static uint64_t differ_rest(const struct fast *f, size_t from, size_t n,
+                            const struct sk_fast_terms *t, void *r)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *x = f->x + (from + i) * f->l.word;
+        uint64_t d = sk_fast_word(x, f->l.word);
+        for (int k = 0; k < t->n; k++)
+            d += (uint64_t)(int64_t)t->weight[k] *
+                 sk_fast_word(x - t->lag[k] * f->l.word, f->l.word);
+        if (f->l.word == 4)
+            ((uint32_t *)r)[i] = (uint32_t)d;
+        else
+            ((uint64_t *)r)[i] = d;
+        all |= d;
+    }
+    return all;
+}
+
+/* Differences of a chunk; near the start of the array the orders change within it. Returns the or
+ * of them. */
+static uint64_t differ(const struct fast *f, size_t at, size_t n, struct sk_fast_terms *t,
+                       size_t *end, void *r)
+{
+    uint64_t any = 0;
+    for (size_t from = at; from < at + n;) {
+        if (from >= *end)
+            terms_at(f, from, t, end);
+        size_t stop = *end < at + n ? *end : at + n, groups = (stop - from) / GROUP * GROUP;
+        uint8_t *to = (uint8_t *)r + (from - at) * f->l.word;
+        any |= f->kernel->differ(f->x + from * f->l.word, groups, t, to);
+        any |= differ_rest(f, from + groups, stop - from - groups, t, to + groups * f->l.word);
+        from = stop;
+    }
+    return any;
+}
+
+/* Where coded words go, from out on; *len bytes of widths. Returns the words' bytes, or -1 when
+ * both need more than `room` bytes. */
+static int64_t put_chunks(const struct fast *f, uint8_t *widths, size_t *len, uint8_t *out,
                           size_t room)
 {
     uint64_t r[CHUNK];
     uint8_t width[CHUNK / GROUP];
-    size_t n = f->shape.total, end = 0, words = 0;
+    size_t n = f->shape.total, end = 0, bytes = 0;
     struct sk_fast_terms t;
-    *widths_len = 0;
+    *len = 0;
     for (size_t at = 0; at < n; at += CHUNK) {
         size_t some = n - at < CHUNK ? n - at : CHUNK, whole = (some + GROUP - 1) / GROUP * GROUP;
-        uint64_t any = 0;
-        /* near the start of the array the orders change within a chunk */
-        for (size_t from = at; from < at + some;) {
-            if (from >= end)
-                terms_at(f, from, &t, &end);
-            size_t stop = end < at + some ? end : at + some,
-                   m = (stop - from + GROUP - 1) / GROUP * GROUP;
-            uint8_t *to = (uint8_t *)r + (from - at) * f->l.word;
-            if (m <= at + whole - from) {
-                any |= f->kernel->differ(f->m + from * f->l.word, m, &t, to);
-            } else { /* a part of a group at the chunk's end */
-                uint64_t tmp[CHUNK + GROUP];
-                any |= f->kernel->differ(f->m + from * f->l.word, m, &t, tmp);
-                memcpy(to, tmp, (stop - from) * f->l.word);
-            }
-            from = stop;
-        }
+        uint64_t any = differ(f, at, some, &t, &end, r);
         memset((uint8_t *)r + some * f->l.word, 0, (whole - some) * f->l.word);
         unsigned shift = any ? (unsigned)__builtin_ctzll(any) : 0;
         f->kernel->widths(r, whole, shift, width);
-        *widths_len += put_widths(width, whole / GROUP, shift, widths + *widths_len);
-        if (words + sk_fast_words(whole, width, f->l.word) + 2 * GROUP > room)
+        *len += put_widths(width, whole / GROUP, shift, widths + *len);
+        /* packing may write a group more than it needs */
+        if (bytes + (sk_fast_words(whole, width, f->l.word) + GROUP) * f->l.word + *len > room)
             return -1;
-        words += f->kernel->pack(r, whole, shift, width, out + words * f->l.word);
+        bytes += f->kernel->pack(r, whole, shift, width, out + bytes) * f->l.word;
     }
-    return (int64_t)words;
+    return (int64_t)bytes;
 }
 
 static size_t max_encoded(const struct sk_array *a)
@@ -297,44 +328,45 @@ static size_t max_encoded(const struct sk_array *a)
     return n > SIZE_MAX / 4 ? (size_t)-1 : n + 1;
 }
 
+static void put_head(const struct fast *f, struct sk_buf *b)
+{
+    sk_buf_put_u8(b, CODED);
+    sk_buf_put_u8(b, (uint8_t)f->flags);
+    sk_buf_put(b, f->orders.half, SK_AXES);
+    sk_buf_put_u64(b, f->split);
+    sk_buf_put_u64(b, f->shape.total);
+    if (f->flags & MASKED) {
+        sk_buf_put_u64(b, f->fill);
+        sk_mask_put(b, &f->whole, f->skip);
+    }
+}
+
 /* 1 when out holds the coded piece, 0 when it would be no smaller, -1 without memory. */
 static int encode_words(struct fast *f, const void *in, uint8_t *out, size_t cap, size_t *made)
 {
     struct sk_buf head = {0};
-    size_t n = f->l.words, len, bytes = n * f->l.word;
     int rc = -1;
     if (prepare(f, in))
         return -1;
-    n = f->shape.total;
+    size_t n = f->shape.total;
     uint8_t *widths = malloc(n / GROUP + n / CHUNK + 64);
-    uint8_t *packed = malloc(bytes + 4 * GROUP * f->l.word);
-    if (!widths || !packed)
+    put_head(f, &head);
+    if (!widths || !sk_buf_ok(&head))
         goto out;
-    int64_t words = put_chunks(f, widths, &len, packed, bytes / f->l.word + 4 * GROUP);
-    sk_buf_put_u8(&head, CODED);
-    sk_buf_put_u8(&head, (uint8_t)f->flags);
-    sk_buf_put(&head, f->orders.half, SK_AXES);
-    sk_buf_put_u64(&head, f->split);
-    sk_buf_put_u64(&head, n);
-    if (f->flags & MASKED) {
-        sk_buf_put_u64(&head, f->fill);
-        sk_mask_put(&head, &f->whole, f->skip);
-    }
-    sk_buf_put_u64(&head, len);
-    if (!sk_buf_ok(&head))
-        goto out;
-    size_t body = words < 0 ? cap : (size_t)words * f->l.word;
-    rc = words >= 0 && head.len + len + body < bytes;
-    if (rc) {
+    rc = 0;
+    size_t start = head.len + 8, len = 0;
+    int64_t body = start < cap ? put_chunks(f, widths, &len, out + start, cap - start) : -1;
+    if (body >= 0 && start + (size_t)body + len < f->l.words * f->l.word) {
+        uint64_t size = len;
         memcpy(out, head.data, head.len);
-        memcpy(out + head.len, widths, len);
-        memcpy(out + head.len + len, packed, body);
-        *made = head.len + len + body;
+        memcpy(out + head.len, &size, 8);
+        memcpy(out + start + body, widths, len);
+        *made = start + (size_t)body + len;
+        rc = 1;
     }
 out:
     sk_buf_free(&head);
     free(widths);
-    free(packed);
     return rc;
 }
 
@@ -378,6 +410,9 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         return sk_fail(err, SAIKAI_ENOSPC, "codec fast: needs room for %zu bytes, not %zu",
                        max_encoded(a), cap);
     sk_words_of(a, n, &f.l);
+    if (f.l.words > SK_MOST_WORDS)
+        return sk_fail(err, SAIKAI_ENOTSUP,
+                       "codec fast: a piece of %zu bytes is too large; use smaller pieces", n);
     f.kernel = sk_fast_kernel_of(f.l.word);
     rc = n ? encode_words(&f, in, out, cap, out_size_bytes) : 0;
     if (rc > 0)
@@ -450,10 +485,10 @@ static int get_chunks(const struct fast *f, struct sk_rd *in, uint8_t *m)
     size_t n = f->shape.total, end = 0;
     struct sk_fast_terms t;
     uint64_t len = sk_rd_u64(in);
-    const uint8_t *widths = len <= sk_rd_left(in) ? sk_rd_bytes(in, (size_t)len) : NULL;
-    if (!widths)
+    if (in->bad || len > sk_rd_left(in))
         return -1;
-    struct sk_rd w = sk_rd_init(widths, (size_t)len);
+    in->end -= len;
+    struct sk_rd w = sk_rd_init(in->end, (size_t)len);
     for (size_t at = 0; at < n; at += CHUNK) {
         size_t some = n - at < CHUNK ? n - at : CHUNK, whole = (some + GROUP - 1) / GROUP * GROUP;
         unsigned shift;

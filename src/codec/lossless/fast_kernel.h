@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SK_FAST_GROUP 16   /* values that share a width */
 #define SK_FAST_CHUNK 2048 /* values that share a shift; a multiple of the group */
@@ -37,6 +38,18 @@ struct sk_fast_kernel {
     /* The inverse. in must hold sk_fast_words(width) words. */
     void (*unpack)(const void *in, size_t n, unsigned shift, const uint8_t *width, void *r);
 };
+
+static inline uint64_t sk_fast_word(const uint8_t *p, size_t word)
+{
+    uint64_t v8;
+    uint32_t v4;
+    if (word == 4) {
+        memcpy(&v4, p, 4);
+        return v4;
+    }
+    memcpy(&v8, p, 8);
+    return v8;
+}
 
 /* Words that n values in groups of these widths take. */
 size_t sk_fast_words(size_t n, const uint8_t *width, size_t word);

@@ -269,6 +269,9 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         return sk_fail(err, SAIKAI_ENOSPC, "codec predict: needs room for %zu bytes, not %zu",
                        max_encoded(a), cap);
     sk_words_of(a, n, &j.l);
+    if (j.l.words > SK_MOST_WORDS)
+        return sk_fail(err, SAIKAI_ENOTSUP,
+                       "codec predict: a piece of %zu bytes is too large; use smaller pieces", n);
     if (!n) {
         *(uint8_t *)out = RAW;
         *out_size_bytes = 1;

@@ -4,6 +4,9 @@
 
 #include "codec/codec.h"
 
+/* Words of the largest piece: classes are counted in 32 bits. */
+#define SK_MOST_WORDS ((size_t)1 << 31)
+
 /* Complex elements have two components; so has a last dimension of 2 to 7 values its 2 to 7. */
 struct sk_words {
     size_t word, words, components;
