@@ -52,8 +52,9 @@ static void test_memory_that_vanishes(void **state)
     assert_true(failed > 0);
 }
 
-/* Tracked memory cannot be protected twice: it is copied, and the tracker loses nothing. */
-static void test_together_with_a_tracker(void **state)
+/* Tracked memory cannot be protected twice, so uffd copies it; fork and copy leave it alone. The
+ * tracker loses nothing. */
+static void together_with_a_tracker(const char *form)
 {
     size_t n = (size_t)4 << 20;
     uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
@@ -63,9 +64,9 @@ static void test_together_with_a_tracker(void **state)
     assert_int_equal(sk_dirty_open(NULL, &d, NULL), 0);
     assert_int_equal(sk_dirty_add(d, 1, area + 3, n / 2, 0, NULL), 0);
     assert_int_equal(sk_dirty_collect(d, &r, NULL), 0);
-    struct saved s = {.calls_left = -1};
+    struct saved s = {.calls_left = -1, .delay = 0.005};
     add_piece(&s, area, n);
-    struct sk_snapshot *snap = open_form(NULL, 0, 0);
+    struct sk_snapshot *snap = open_form(form, 0, 0);
     struct saikai_error err = {0};
     if (sk_snapshot_begin(snap, s.piece, 1, sink, &s, &err))
         fail_msg("%s", err.text);
@@ -76,11 +77,20 @@ static void test_together_with_a_tracker(void **state)
     assert_int_equal(sk_dirty_collect(d, &r, NULL), 0);
     assert_int_equal(r.n, 1);
     assert_true(r.v[0].offset <= 4997 && r.v[0].offset + r.v[0].size_bytes > 4997);
+    assert_true(sk_ranges_bytes(&r) <= sk_page_size());
     sk_dirty_close(d);
     sk_ranges_free(&r);
     sk_snapshot_close(snap);
     free_saved(&s);
     munmap(area, n);
+}
+
+static void test_together_with_a_tracker(void **state)
+{
+    static const char *const names[] = {"uffd", "fork", "copy"};
+    for (int k = 0; k < 3; k++)
+        if (!sk_snapshot_find(names[k])->probe(NULL))
+            together_with_a_tracker(names[k]);
 }
 
 static void test_shared_memory_and_holes(void **state)

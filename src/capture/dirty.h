@@ -14,7 +14,8 @@
  * pages, nor other processes that attach the memory. First write to a page after a collect: about 1
  * µs; memory never touched before the first collect will not be backed by huge pages later. hash
  * XXH3 of blocks compared with the last ones: reads all memory at each collect, sees every writer.
- * A changed block is missed with probability 2^-64. full  reports everything, always.
+ * A changed block is missed with probability 2^-64. Nobody may write between a collect and the copying of what it
+ *        reported: a value that returns to what the collect saw would not be reported again. full  reports everything, always.
  *
  * "auto" takes uffd where a trial run of it behaves, else hash, region by region: a region in
  * shared memory is always hashed; when sk_foreign_writer() sees a device or XPMEM, all regions
