@@ -53,7 +53,7 @@ struct sk_engine {
     int64_t pruned_request, pruned_seq;
     struct sk_gen kept[KEPT]; /* complete ones in the prefix, oldest first */
     int kept_count;
-    struct sk_gen archived_gen;
+    struct sk_gen archived_gen[KEPT]; /* of the newest ones copied, by seq % KEPT */
     int64_t committed_seq;
     int failures;
     struct saikai_error last_error;
@@ -350,7 +350,7 @@ static void copy_to_prefix(struct sk_engine *e)
         fail(e, &err);
     } else {
         e->archived_seq = seq;
-        e->archived_gen = gen;
+        e->archived_gen[seq % KEPT] = gen;
     }
     e->retired_seq = -1; /* the copy may have held back a retirement */
     pthread_cond_broadcast(&e->changed);
@@ -358,18 +358,17 @@ static void copy_to_prefix(struct sk_engine *e)
 
 static void retain_prefix(struct sk_engine *e)
 {
+    struct sk_gen gen = e->archived_gen[e->pruned_request % KEPT];
     e->pruned_seq = e->pruned_request;
-    if (e->archived_seq != e->pruned_seq)
-        return;
     if (e->kept_count == KEPT)
         memmove(e->kept, e->kept + 1, (size_t)--e->kept_count * sizeof *e->kept);
-    e->kept[e->kept_count++] = e->archived_gen;
+    e->kept[e->kept_count++] = gen;
     int drop_count = e->kept_count - e->keep_prefix;
     if (drop_count > 0) {
         e->kept_count -= drop_count;
         memmove(e->kept, e->kept + drop_count, (size_t)e->kept_count * sizeof *e->kept);
     }
-    sweep(e, e->prefix_root, sk_gen_key(e->archived_gen));
+    sweep(e, e->prefix_root, sk_gen_key(gen));
 }
 
 static void *archiver(void *arg)

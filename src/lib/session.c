@@ -339,8 +339,8 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
 {
     sk_poll_end(s);
     int rc = settle(s);
-    /* whoever was asked to stop goes on later, perhaps on other nodes: the last generation must be where they see it */
-    int last = s->stop_agreed || sk_config_int(s->config, "store.archive_every") == 0;
+    /* whoever goes on later, perhaps on other nodes, must find the last generation: this memory is given back */
+    int last = s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
     if (!rc && last && s->complete_seq > s->archived_seq) {
         sk_engine_archive(s->engine, s->complete_seq);
         rc = settle(s);
@@ -355,7 +355,7 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     rc = sk_group_verdict(s->g, rc, err);
     /* What nobody will resume from must not keep a node's memory. */
     if (!rc && *s->prefix_root && strcmp(s->prefix_root, s->local_root) &&
-        (!s->stop_agreed || s->archived_seq == s->complete_seq))
+        (!last || s->archived_seq == s->complete_seq))
         remove_local(s);
     if (s->page)
         atomic_store(&s->page->state, SK_KEEPER_FINALIZED);
