@@ -1,4 +1,5 @@
-/* The first process of a node of the test cluster: collects orphans, and keeps the node alive until it is killed. */
+/* The first process of a node of the test cluster: collects orphans, and keeps the node alive until
+ * it is killed. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
