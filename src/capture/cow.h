@@ -3,20 +3,27 @@
  * sk_snapshot_begin returns as soon as the content of the pieces is safe from later changes; a
  * helper thread then hands it to the sink while the program goes on. Forms:
  *
- *  uffd  all whole pages are write-protected (userfaultfd). A page that the program writes before
- * it was handed on is first copied aside by a second thread. Microseconds to some milliseconds per
- * GiB with huge pages, about 20 ms per GiB with small ones. Needs the right to serve faults of the
- * kernel (CAP_SYS_PTRACE, vm.unprivileged_userfaultfd or /dev/userfaultfd), for else read(2) into
- * protected memory would fail. Memory that another userfaultfd watches (a tracker of changes) is
- * copied instead. fork  a child process that does nothing but exist holds the old pages; the helper
- * reads them from it. The cost of fork grows with all memory of the process. No handlers (atfork,
- * signals) run, descriptors are closed in it. copy  all is copied before begin returns.
+ * - uffd: all whole pages are write-protected (userfaultfd). A page that the program writes before
+ *   it was handed on is first copied aside by a second thread. Well below a millisecond per GiB
+ *   with huge pages, 10 to 30 ms with small ones. Needs the right to serve faults of the kernel
+ *   (CAP_SYS_PTRACE, vm.unprivileged_userfaultfd or /dev/userfaultfd), for else read(2) into
+ *   protected memory would fail. Memory that another userfaultfd watches (a tracker of changes) is
+ *   copied instead.
+ *
+ * - fork: a child process that does nothing but exist holds the old pages; the helper reads them
+ *   from it. The cost of fork grows with all memory of the process, and each page that the program
+ *   writes meanwhile costs it a copy. No handlers (atfork, signals) run, descriptors are closed in
+ *   the child, the program's wait() does not see it.
+ *
+ * - copy: all is copied before begin returns.
  *
  * What cannot be protected is copied before begin returns, whatever the form: parts of pages at the
  * ends of pieces (their rest may belong to somebody else), pieces shorter than 256 KiB, memory
  * shared with other processes, watched memory. "auto" takes the first form that works here and for
  * this snapshot, copy in the end. uffd and fork see what goes through the page tables of the
- * process, so they are not taken when sk_foreign_writer() sees a device or XPMEM.
+ * process, so they are not taken when sk_foreign_writer() sees a device or XPMEM. "auto" also
+ * learns: a form that cost the program more than a copy would have, since it wrote most of its
+ * memory meanwhile, is left out of the next eight snapshots.
  *
  * Within one call no byte is torn by the calling thread. Other threads that write during begin must
  * be prepared to find their write in the snapshot or not.

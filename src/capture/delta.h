@@ -17,10 +17,12 @@
  *       32     8  N, number of ranges
  *       40     8  P, bytes of the payload
  *       48     8  XXH3-64 of the payload
- *       56  16 R  regions as they are afterwards: id (4), zero (4), size in bytes (8); by ascending
- * id 24 N  ranges: index of the region in this table (4), zero (4), offset (8), size (8);
- * ascending, disjoint 8  XXH3-64 of everything up to here P  the bytes of the ranges, one after the
- * other
+ *       56  16 R  the regions as they are afterwards, by ascending id:
+ *                 id (4), zero (4), size in bytes (8)
+ *            24 N the ranges, ascending and disjoint:
+ *                 index of the region in this table (4), zero (4), offset (8), size (8)
+ *               8 XXH3-64 of everything up to here
+ *               P the bytes of the ranges, one after the other
  *
  * A region that was not there before, or had another size, is covered wholly; one that is gone is
  * not in the table. */

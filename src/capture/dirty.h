@@ -3,19 +3,23 @@
  * A region is a byte range with a number; it need not begin or end at a page, and regions may
  * overlap or share pages. `sk_dirty_collect` lists the parts that may have changed since the
  * collect before, and arms the tracker again; each page is looked at and re-armed in one step, so a
- * write by another thread during the call is in this report or in the next one, never in none. A
- * report may name unchanged bytes (whole pages or blocks), it never omits changed ones, within what
- * the form of the tracker can see:
+ * write by another thread during the call is in this report or in the next one. A report may name
+ * unchanged bytes (whole pages or blocks), it never omits changed ones, within what the form of the
+ * tracker can see:
  *
- *  uffd  the kernel notes which pages are written (userfaultfd asynchronous write protection and
- * PAGEMAP_SCAN, Linux 6.7 or newer, no privilege needed). Sees stores, writes by the kernel such as
- * read(2) or process_vm_writev, pages given back with madvise, and memory that was unmapped and
- * mapped again at its address (wholly changed). Does not see what a device writes into pinned
- * pages, nor other processes that attach the memory. First write to a page after a collect: about 1
- * µs; memory never touched before the first collect will not be backed by huge pages later. hash
- * XXH3 of blocks compared with the last ones: reads all memory at each collect, sees every writer.
- * A changed block is missed with probability 2^-64. Nobody may write between a collect and the copying of what it
- *        reported: a value that returns to what the collect saw would not be reported again. full  reports everything, always.
+ * - uffd: the kernel notes which pages are written (userfaultfd asynchronous write protection and
+ *   PAGEMAP_SCAN, Linux 6.7 or newer, no privilege needed). Sees stores, writes by the kernel such
+ *   as read(2) or process_vm_writev, pages given back with madvise, and memory that was unmapped
+ *   and mapped again at its address (wholly changed). Does not see what a device writes into pinned
+ *   pages, nor other processes that attach the memory. First write to a page after a collect: about
+ *   1 us. Memory never touched before the first collect gets no huge pages later.
+ *
+ * - hash: XXH3 of blocks compared with the last ones. Reads all memory at each collect, sees every
+ *   writer. A changed block is missed with probability 2^-64. Nobody may write between a collect
+ *   and the copying of what it reported: a value that returns to what the collect saw would not be
+ *   reported again.
+ *
+ * - full: reports everything, always.
  *
  * "auto" takes uffd where a trial run of it behaves, else hash, region by region: a region in
  * shared memory is always hashed; when sk_foreign_writer() sees a device or XPMEM, all regions

@@ -16,12 +16,18 @@
  *        8     8  size of the old file
  *       16     8  XXH3-64 of the old file
  *       24     8  size of the new file
- *       32        operations, until the new file is complete:
- *                   bytes to insert: number n (2 x length, even), then the bytes
- *                   range to copy:   number n (2 x length + 1, odd), then a number: the distance of
- * its start from the end of the last copied range (0 at first), as 2 x d, or 2 x -d - 1 if d < 0
- *                 numbers have 7 bits per byte, the lowest first; the highest bit says that more
- * follow end - 16    8  XXH3-64 of the new file end - 8     8  XXH3-64 of everything before */
+ *       32        operations (below), until the new file is complete
+ *  end - 16    8  XXH3-64 of the new file
+ *  end - 8     8  XXH3-64 of everything before
+ *
+ * Numbers have 7 bits per byte, the lowest first; the highest bit says that more follow. An
+ * operation begins with a number n:
+ *
+ * - n even: insert n / 2 bytes (at least one), which follow.
+ *
+ * - n odd: copy (n - 1) / 2 bytes of the old file. A second number z tells from where: at distance
+ *   d from the end of the range copied last (at first: from 0), with z = 2 d for d >= 0 and
+ *   z = -2 d - 1 for d < 0. */
 #ifndef SK_CAPTURE_FILEDIFF_H
 #define SK_CAPTURE_FILEDIFF_H
 
