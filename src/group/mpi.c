@@ -176,3 +176,23 @@ int sk_group_mpi(const void *comm, struct sk_group **out, struct saikai_error *e
     int rc = wrap(copy, out);
     return rc ? sk_fail(err, rc, "no memory for the group of ranks") : 0;
 }
+
+#ifdef SK_GROUP_MPI_PLUGIN
+
+__attribute__((visibility("default"))) int sk_group_mpi_start(struct sk_group **out,
+                                                              struct saikai_error *err)
+{
+    int provided;
+    MPI_Comm world = MPI_COMM_WORLD;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+        return sk_fail(err, SAIKAI_EMPI, "MPI_Init failed");
+    return sk_group_mpi(&world, out, err);
+}
+
+__attribute__((visibility("default"))) void sk_group_mpi_stop(struct sk_group *g)
+{
+    sk_group_free(g);
+    MPI_Finalize();
+}
+
+#endif

@@ -117,9 +117,10 @@ int sk_domain_of(const char *rule, const char *host, char *out, struct saikai_er
         return by_file(rule + 5, host, out, err);
     if (!strncmp(rule, "hwloc:", 6))
         return by_hwloc(rule + 6, host, out, err);
-    return sk_fail(
-        err, SAIKAI_ECONFIG,
-        "failure domains by '%.60s': write host, regex:EXPRESSION, file:PATH or hwloc:KIND", rule);
+    return sk_fail(err, SAIKAI_ECONFIG,
+                   "failure domains by '%.60s': write host, process, regex:EXPRESSION, file:PATH "
+                   "or hwloc:KIND",
+                   rule);
 }
 
 int sk_grouping_members(int wanted, int parity, int ranks)
@@ -241,8 +242,13 @@ int sk_grouping_split(struct sk_group *job, const char *host, const char *rule, 
     if (!host && !gethostname(here, sizeof here - 1))
         host = here;
     char *all = calloc((size_t)job->size, SK_MAX_HOST);
-    int rc = all ? sk_domain_of(rule, host ? host : here, mine, err)
-                 : sk_fail(err, SAIKAI_ENOMEM, "no memory to form groups of %d ranks", job->size);
+    int rc = 0;
+    if (rule && !strcmp(rule, "process"))
+        snprintf(mine, sizeof mine, "process %d", job->rank);
+    else
+        rc = sk_domain_of(rule, host ? host : here, mine, err);
+    if (!rc && !all)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to form groups of %d ranks", job->size);
     rc = sk_group_verdict(job, rc, err);
     if (!rc && (rc = sk_group_allgather(job, mine, all, SK_MAX_HOST)))
         sk_fail(err, rc, "the ranks lost contact while groups were formed");

@@ -37,7 +37,9 @@ int sk_grouping_make(const char *const domain[], int ranks, int members, int lea
                      struct sk_grouping *out, struct saikai_error *err);
 void sk_grouping_free(struct sk_grouping *g);
 
-/* Collective over the job, blocking: the group of this rank as a new sk_group (freed by the caller,
+/* The rule "process" is known here only: every process is a domain of its own, which protects
+ * against the loss of processes' directories but not of a node; for trying out on one machine.
+ * Collective over the job, blocking: the group of this rank as a new sk_group (freed by the caller,
  * collectively), its number in *number. host NULL: the name of this machine; rule as above. */
 int sk_grouping_split(struct sk_group *job, const char *host, const char *rule, int members,
                       int least, struct sk_group **out, int *number, struct saikai_error *err);

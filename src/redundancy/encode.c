@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "redundancy/cost.h"
-#include "redundancy/coder.h"
+#include "redundancy/carrier.h"
 #include "redundancy/exchange.h"
 #include "redundancy/parity_file.h"
 
@@ -15,7 +15,7 @@ struct sk_encode {
     struct sk_record record;
     struct sk_files *data;
     struct sk_parity_file *parity;
-    struct sk_coder *coder;
+    struct sk_carrier *carrier;
     const struct sk_form_ops *form;
     int code; /* first local failure */
     struct saikai_error why;
@@ -82,7 +82,7 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
     sk_parity_stored(e->parity, sk_code_block(&e->record.code, t, member));
 }
 
-static const struct sk_coder_ops coder_ops = {describe, load, place, stored};
+static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored};
 
 static int share_members(struct sk_encode *e, int code, struct sk_member *mine,
                          struct saikai_error *err)
@@ -137,23 +137,23 @@ static int choose_form(struct sk_encode *e, struct saikai_error *err)
     return 0;
 }
 
-static int make_coder(struct sk_encode *e, struct saikai_error *err)
+static int make_carrier(struct sk_encode *e, struct saikai_error *err)
 {
     int rank_of[SK_MAX_MEMBERS];
     for (int i = 0; i < e->g->size; i++)
         rank_of[i] = i;
-    struct sk_coder_setup set = {.group = e->g,
-                                 .form = e->form,
-                                 .ops = &coder_ops,
-                                 .arg = e,
-                                 .members = e->g->size,
-                                 .rank_of = rank_of,
-                                 .stripes = e->record.stripes,
-                                 .block = e->record.block,
-                                 .max_sources = e->record.code.data,
-                                 .max_sinks = e->record.code.parity,
-                                 .window = e->p.coding.window};
-    return sk_coder_new(&set, &e->coder, err);
+    struct sk_carrier_setup set = {.group = e->g,
+                                   .form = e->form,
+                                   .ops = &carrier_ops,
+                                   .arg = e,
+                                   .members = e->g->size,
+                                   .rank_of = rank_of,
+                                   .stripes = e->record.stripes,
+                                   .block = e->record.block,
+                                   .max_sources = e->record.code.data,
+                                   .max_sinks = e->record.code.parity,
+                                   .window = e->p.coding.window};
+    return sk_carrier_new(&set, &e->carrier, err);
 }
 
 /* What follows from the exchanged sizes: the same on all ranks, or a local failure. */
@@ -170,7 +170,7 @@ static int prepare(struct sk_encode *e, struct saikai_error *err)
         rc = sk_parity_create(p->parity_path, p->recycle_path, &e->record, e->g->rank, &e->parity,
                               err);
     if (!rc)
-        rc = make_coder(e, err);
+        rc = make_carrier(e, err);
     return rc;
 }
 
@@ -208,7 +208,7 @@ int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct
 
 static int run(struct sk_encode *e, uint64_t stripes, int block, int *done)
 {
-    int rc = sk_coder_step(e->coder, stripes, block, done);
+    int rc = sk_carrier_step(e->carrier, stripes, block, done);
     if (rc) {
         sk_files_abandon(e->data);
         sk_parity_abandon(e->parity);
@@ -252,7 +252,7 @@ static void fill_result(const struct sk_encode *e, struct sk_encode_result *r)
         .data_bytes = rec->member[e->g->rank].size_bytes,
         .parity_bytes = sk_code_parity_blocks(&rec->code, e->g->rank, rec->stripes) * rec->block,
         .seconds = sk_now() - e->started};
-    r->sent_bytes = sk_coder_sent(e->coder, r->sent_to);
+    r->sent_bytes = sk_carrier_sent(e->carrier, r->sent_to);
 }
 
 int sk_encode_finish(struct sk_encode *e, struct sk_encode_result *result, struct saikai_error *err)
@@ -280,7 +280,7 @@ void sk_encode_free(struct sk_encode *e)
 {
     if (!e)
         return;
-    sk_coder_free(e->coder);
+    sk_carrier_free(e->carrier);
     sk_files_free(e->data);
     sk_parity_file_free(e->parity);
     sk_record_free(&e->record);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *name_of(const struct sk_protect_params *p)
 {
@@ -109,7 +110,12 @@ int sk_protect_files(struct sk_group *job, const struct sk_protect_params *p,
                      struct sk_protect_result *r, struct saikai_error *err)
 {
     struct sk_protect_result v = {.rank = (uint32_t)job->rank};
+    struct sk_protect_params here = *p;
+    char name[256] = "";
     struct sk_group *g = NULL;
+    if (!here.host && !gethostname(name, sizeof name - 1))
+        here.host = name; /* for the record, so that a loss can be told by its name */
+    p = &here;
     int number = 0, members = sk_grouping_members(p->members, p->coding.parity, job->size);
     int rc = newest_of_all(job, p, UINT64_MAX, &v.generation, err);
     if (rc)

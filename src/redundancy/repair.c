@@ -22,7 +22,7 @@ struct frontier {
 
 struct sk_repair {
     struct sk_survey_group *v;
-    struct sk_coder *coder;
+    struct sk_carrier *carrier;
     struct recipe recipe[SK_MAX_MEMBERS];
     struct frontier frontier[SK_MAX_MEMBERS];
     uint64_t written;
@@ -203,7 +203,7 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
     hash_ready(r, member);
 }
 
-static const struct sk_coder_ops coder_ops = {describe, load, place, stored};
+static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored};
 
 static int lost(const struct sk_survey_group *v, int i)
 {
@@ -262,18 +262,18 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
         rank_of[i] = v->claimer[i] >= 0       ? v->claimer[i]
                      : v->data[i].holder >= 0 ? v->data[i].holder
                                               : v->parity[i].holder;
-    struct sk_coder_setup set = {.group = g,
-                                 .form = sk_form_find(form ? form : "pipeline"),
-                                 .ops = &coder_ops,
-                                 .arg = r,
-                                 .members = c->members,
-                                 .rank_of = rank_of,
-                                 .stripes = v->record.stripes,
-                                 .block = v->record.block,
-                                 .max_sources = c->data,
-                                 .max_sinks = c->parity,
-                                 .window = window};
-    int rc = set.form ? sk_coder_new(&set, &r->coder, err)
+    struct sk_carrier_setup set = {.group = g,
+                                   .form = sk_form_find(form ? form : "pipeline"),
+                                   .ops = &carrier_ops,
+                                   .arg = r,
+                                   .members = c->members,
+                                   .rank_of = rank_of,
+                                   .stripes = v->record.stripes,
+                                   .block = v->record.block,
+                                   .max_sources = c->data,
+                                   .max_sinks = c->parity,
+                                   .window = window};
+    int rc = set.form ? sk_carrier_new(&set, &r->carrier, err)
                       : sk_fail(err, SAIKAI_EINVAL, "unknown transfer form '%.40s'", form);
     if (rc) {
         sk_repair_free(r);
@@ -285,7 +285,7 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
 
 int sk_repair_run(struct sk_repair *r, struct saikai_error *err)
 {
-    int done, rc = sk_coder_step(r->coder, UINT64_MAX, 1, &done);
+    int done, rc = sk_carrier_step(r->carrier, UINT64_MAX, 1, &done);
     if (rc)
         return sk_fail(err, rc, "generation %llu: the ranks lost contact while it was rebuilt",
                        (unsigned long long)r->v->record.generation);
@@ -308,6 +308,6 @@ void sk_repair_free(struct sk_repair *r)
 {
     if (!r)
         return;
-    sk_coder_free(r->coder);
+    sk_carrier_free(r->carrier);
     free(r);
 }

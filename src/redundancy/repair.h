@@ -1,9 +1,9 @@
-/* Repair of one group: which stripes need what, and the coder's view of it. The second half of a
+/* Repair of one group: which stripes need what, and the carrier's view of it. The second half of a
  * rebuild. */
 #ifndef SK_REDUNDANCY_REPAIR_H
 #define SK_REDUNDANCY_REPAIR_H
 
-#include "redundancy/coder.h"
+#include "redundancy/carrier.h"
 #include "redundancy/survey.h"
 
 struct sk_repair;

@@ -1,4 +1,4 @@
-#include "redundancy/coder.h"
+#include "redundancy/carrier.h"
 
 #include "base/clock.h"
 
@@ -23,8 +23,8 @@ struct slot {
     struct cell *cell; /* [locals] */
 };
 
-struct sk_coder {
-    struct sk_coder_setup set;
+struct sk_carrier {
+    struct sk_carrier_setup set;
     int rank_of[SK_MAX_MEMBERS], local[SK_MAX_MEMBERS], locals;
     uint64_t base, next; /* stripes under way: [base, next) */
     struct slot slot[SK_WINDOW_MAX];
@@ -44,7 +44,7 @@ static size_t blocks_of(const struct sk_act *a)
 
 /* The most that any end of a full stripe needs: taken at the start, so that nothing can fail
  * half-way. */
-static size_t most_blocks(const struct sk_coder_setup *set)
+static size_t most_blocks(const struct sk_carrier_setup *set)
 {
     struct sk_stripe s = {.sources = set->max_sources, .sinks = set->max_sinks};
     size_t most = 2;
@@ -60,7 +60,7 @@ static size_t most_blocks(const struct sk_coder_setup *set)
     return most;
 }
 
-static int make_slots(struct sk_coder *e)
+static int make_slots(struct sk_carrier *e)
 {
     size_t bytes = most_blocks(&e->set) * e->set.block;
     for (int w = 0; w < e->set.window && e->locals; w++) {
@@ -73,8 +73,8 @@ static int make_slots(struct sk_coder *e)
     return 0;
 }
 
-int sk_coder_new(const struct sk_coder_setup *setup, struct sk_coder **out,
-                 struct saikai_error *err)
+int sk_carrier_new(const struct sk_carrier_setup *setup, struct sk_carrier **out,
+                   struct saikai_error *err)
 {
     if (setup->members < 1 || setup->members > SK_MAX_MEMBERS || !setup->block ||
         setup->block % 64 || setup->window < 0 || setup->window > SK_WINDOW_MAX ||
@@ -82,7 +82,7 @@ int sk_coder_new(const struct sk_coder_setup *setup, struct sk_coder **out,
         setup->max_sinks > SK_MAX_PARITY)
         return sk_fail(err, SAIKAI_EINVAL, "coding of %d members with blocks of %u bytes",
                        setup->members, setup->block);
-    struct sk_coder *e = calloc(1, sizeof *e);
+    struct sk_carrier *e = calloc(1, sizeof *e);
     if (!e)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for coding");
     e->set = *setup;
@@ -95,14 +95,14 @@ int sk_coder_new(const struct sk_coder_setup *setup, struct sk_coder **out,
     }
     e->set.rank_of = e->rank_of;
     if (make_slots(e)) {
-        sk_coder_free(e);
+        sk_carrier_free(e);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for coding");
     }
     *out = e;
     return 0;
 }
 
-void sk_coder_free(struct sk_coder *e)
+void sk_carrier_free(struct sk_carrier *e)
 {
     if (!e)
         return;
@@ -115,7 +115,7 @@ void sk_coder_free(struct sk_coder *e)
     free(e);
 }
 
-uint64_t sk_coder_sent(const struct sk_coder *e, uint64_t *to)
+uint64_t sk_carrier_sent(const struct sk_carrier *e, uint64_t *to)
 {
     uint64_t total = 0;
     for (int i = 0; i < e->set.members; i++) {
@@ -140,7 +140,7 @@ static size_t bytes_of(const struct sk_message *m)
     return m->load == SK_LOAD_BLOCK ? m->len : (size_t)m->rows * m->len;
 }
 
-static uint8_t *take_blocks(struct sk_coder *e, uint8_t **at, int n)
+static uint8_t *take_blocks(struct sk_carrier *e, uint8_t **at, int n)
 {
     uint8_t *p = *at;
     *at += (size_t)n * e->set.block;
@@ -149,7 +149,7 @@ static uint8_t *take_blocks(struct sk_coder *e, uint8_t **at, int n)
 
 /* Rows of the sums: the first incoming sums are added to where they lie; a kept row that nobody
  * else needs is made at its final place. */
-static void lay_rows(struct sk_coder *e, struct cell *c, const struct sk_stripe *s, uint8_t **at)
+static void lay_rows(struct sk_carrier *e, struct cell *c, const struct sk_stripe *s, uint8_t **at)
 {
     struct sk_act *a = &c->act;
     int sums_in = a->ins && a->in[0].load == SK_LOAD_SUMS;
@@ -180,7 +180,7 @@ static int find_end(const struct sk_stripe *s, int member, int *is_sink, int *at
     return 0;
 }
 
-static int receive(struct sk_coder *e, struct cell *c, uint64_t t, int member)
+static int receive(struct sk_carrier *e, struct cell *c, uint64_t t, int member)
 {
     for (int i = 0; i < c->act.ins; i++) {
         const struct sk_message *m = &c->act.in[i];
@@ -192,7 +192,7 @@ static int receive(struct sk_coder *e, struct cell *c, uint64_t t, int member)
     return 0;
 }
 
-static int send_out(struct sk_coder *e, struct cell *c, uint64_t t, int member)
+static int send_out(struct sk_carrier *e, struct cell *c, uint64_t t, int member)
 {
     for (int i = 0; i < c->act.outs; i++) {
         const struct sk_message *m = &c->act.out[i];
@@ -206,7 +206,8 @@ static int send_out(struct sk_coder *e, struct cell *c, uint64_t t, int member)
     return 0;
 }
 
-static int enter_cell(struct sk_coder *e, struct slot *slot, struct cell *c, uint64_t t, int member)
+static int enter_cell(struct sk_carrier *e, struct slot *slot, struct cell *c, uint64_t t,
+                      int member)
 {
     const struct sk_stripe *s = &slot->s;
     c->active = find_end(s, member, &c->is_sink, &c->at);
@@ -288,7 +289,7 @@ static void multiply_blocks(struct cell *c, const struct sk_stripe *s)
     sk_kernel_dot(a->len, n, a->rows, coef, src, c->row);
 }
 
-static void compute(struct sk_coder *e, struct slot *slot, struct cell *c, uint64_t t, int member)
+static void compute(struct sk_carrier *e, struct slot *slot, struct cell *c, uint64_t t, int member)
 {
     struct sk_act *a = &c->act;
     if (a->ins && a->in[0].load == SK_LOAD_SUMS)
@@ -306,7 +307,7 @@ static void compute(struct sk_coder *e, struct slot *slot, struct cell *c, uint6
     e->set.ops->stored(e->set.arg, member, t, len, c->place);
 }
 
-static int all_done(struct sk_coder *e, struct sk_request **req, int n, int block, int *done)
+static int all_done(struct sk_carrier *e, struct sk_request **req, int n, int block, int *done)
 {
     *done = 1;
     for (int i = 0; i < n; i++) {
@@ -326,7 +327,7 @@ static int all_done(struct sk_coder *e, struct sk_request **req, int n, int bloc
 }
 
 /* 1: something changed, 0: not, negative: the group failed. */
-static int advance(struct sk_coder *e, struct slot *slot, int i, uint64_t t, int block)
+static int advance(struct sk_carrier *e, struct slot *slot, int i, uint64_t t, int block)
 {
     struct cell *c = &slot->cell[i];
     int done, changed = 0, rc;
@@ -353,7 +354,7 @@ static int advance(struct sk_coder *e, struct slot *slot, int i, uint64_t t, int
     return changed;
 }
 
-static int enter(struct sk_coder *e)
+static int enter(struct sk_carrier *e)
 {
     uint64_t t = e->next;
     struct slot *slot = &e->slot[t % (uint64_t)e->set.window];
@@ -367,7 +368,7 @@ static int enter(struct sk_coder *e)
     return 0;
 }
 
-static int ended(const struct sk_coder *e, const struct slot *slot)
+static int ended(const struct sk_carrier *e, const struct slot *slot)
 {
     for (int i = 0; i < e->locals; i++)
         if (slot->cell[i].state != ENDED)
@@ -378,7 +379,7 @@ static int ended(const struct sk_coder *e, const struct slot *slot)
 /* One look at every stripe of the window; with block, wait for the oldest one. Waiting for the
  * oldest cannot lock up: of all waiting ranks, one waits in the lowest stripe and nearest to its
  * sources, and what it waits for is sent. */
-static int sweep(struct sk_coder *e, int block)
+static int sweep(struct sk_carrier *e, int block)
 {
     int changed = 0;
     for (uint64_t t = e->base; t < e->next; t++) {
@@ -395,7 +396,7 @@ static int sweep(struct sk_coder *e, int block)
     return changed;
 }
 
-static int step(struct sk_coder *e, uint64_t stripes, int block, int *done)
+static int step(struct sk_carrier *e, uint64_t stripes, int block, int *done)
 {
     for (uint64_t stop = stripes < UINT64_MAX - e->base ? e->base + stripes : UINT64_MAX;;) {
         while (e->base < e->next && ended(e, &e->slot[e->base % (uint64_t)e->set.window]))
@@ -424,7 +425,7 @@ static int step(struct sk_coder *e, uint64_t stripes, int block, int *done)
     }
 }
 
-int sk_coder_step(struct sk_coder *e, uint64_t stripes, int block, int *done)
+int sk_carrier_step(struct sk_carrier *e, uint64_t stripes, int block, int *done)
 {
     *done = 0;
     if (e->failed)

@@ -1,21 +1,21 @@
-/* The coder: carries stripes through a transfer form.
+/* The carrier: takes stripes through a transfer form.
  *
  * A window of stripes is under way at once, so that receives are posted early and arithmetic runs
  * while messages travel (with a window of two it is the double buffering of Jitsumoto et al. 2009,
  * section 3.1). Stripes of the window advance in whatever order their messages come. Encode and
- * rebuild use the same coder with other sources.
+ * rebuild use the same carrier with other sources.
  *
  * Local functions that together are collective: every rank that holds a member runs the same
  * stripes with the same description of them. Messages use tags 0 … 32399 of the group. */
-#ifndef SK_REDUNDANCY_CODER_H
-#define SK_REDUNDANCY_CODER_H
+#ifndef SK_REDUNDANCY_CARRIER_H
+#define SK_REDUNDANCY_CARRIER_H
 
 #include "group/group.h"
 #include "redundancy/form.h"
 
 #define SK_WINDOW_MAX 16
 
-struct sk_coder_ops {
+struct sk_carrier_ops {
     /* Describe stripe t: the same on all ranks. */
     void (*stripe)(void *arg, uint64_t t, struct sk_stripe *s);
     /* The first len bytes of the local member's block of stripe t: a pointer that stays valid until
@@ -29,10 +29,10 @@ struct sk_coder_ops {
     void (*stored)(void *arg, int member, uint64_t t, uint32_t len, const uint8_t *data);
 };
 
-struct sk_coder_setup {
+struct sk_carrier_setup {
     struct sk_group *group;
     const struct sk_form_ops *form;
-    const struct sk_coder_ops *ops;
+    const struct sk_carrier_ops *ops;
     void *arg;
     int members;
     const int *rank_of; /* [members], copied */
@@ -42,20 +42,20 @@ struct sk_coder_setup {
     int window;                 /* 0: 4, so that what is under way stays in the cache */
 };
 
-struct sk_coder;
+struct sk_carrier;
 
 /* Local. SAIKAI_ENOMEM or SAIKAI_EINVAL; nothing is sent yet. */
-int sk_coder_new(const struct sk_coder_setup *setup, struct sk_coder **out,
-                 struct saikai_error *err);
+int sk_carrier_new(const struct sk_carrier_setup *setup, struct sk_carrier **out,
+                   struct saikai_error *err);
 /* Go on until `stripes` more of them ended here, or nothing can be done without waiting (block 0).
  * *done = 1 when all stripes are through. A negative code means that the group failed and no
  * further call helps. */
-int sk_coder_step(struct sk_coder *e, uint64_t stripes, int block, int *done);
+int sk_carrier_step(struct sk_carrier *e, uint64_t stripes, int block, int *done);
 /* Bytes sent from local members to another member so far; to[members] (may be NULL) gets them by
  * receiver. */
-uint64_t sk_coder_sent(const struct sk_coder *e, uint64_t *to);
+uint64_t sk_carrier_sent(const struct sk_carrier *e, uint64_t *to);
 /* After a failure of the group the buffers of transfers under way are kept: the network may still
  * write to them. */
-void sk_coder_free(struct sk_coder *e);
+void sk_carrier_free(struct sk_carrier *e);
 
 #endif

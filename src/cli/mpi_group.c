@@ -1,0 +1,68 @@
+#include "cli/mpi_group.h"
+
+#include "base/io.h"
+#include "group/mpi.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *flavour(void)
+{
+    if (getenv("OMPI_COMM_WORLD_SIZE"))
+        return "openmpi";
+    if (getenv("PMI_SIZE") || getenv("PMI_RANK") || getenv("PMI_FD"))
+        return "mpich";
+    /* srun --mpi=pmix: Open MPI's usual way */
+    return getenv("PMIX_RANK") ? "openmpi" : NULL;
+}
+
+static void *load(const char *mpi, struct saikai_error *err)
+{
+    char exe[PATH_MAX] = "", path[PATH_MAX];
+    if (readlink("/proc/self/exe", exe, sizeof exe - 1) > 0 && strrchr(exe, '/'))
+        *strrchr(exe, '/') = 0;
+    const char *const dirs[] = {exe, SAIKAI_PLUGIN_DIR};
+    for (int i = 0; i < 2; i++) {
+        if (sk_io_path(path, sizeof path, NULL, "%s/saikai_group_%s.so", dirs[i], mpi) ||
+            access(path, R_OK))
+            continue;
+        /* global: an MPI's own plug-ins look for its symbols */
+        void *h = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+        if (!h)
+            sk_fail(err, SAIKAI_EMPI, "cannot load %s: %s", path, dlerror());
+        return h;
+    }
+    sk_fail(err, SAIKAI_EMPI,
+            "this installation has no saikai_group_%s.so: start with the mpirun of another MPI",
+            mpi);
+    return NULL;
+}
+
+int cli_mpi_start(struct cli_mpi *m, struct saikai_error *err)
+{
+    int (*start)(struct sk_group **, struct saikai_error *);
+    const char *mpi = flavour();
+    *m = (struct cli_mpi){0};
+    if (!mpi)
+        return sk_fail(err, SAIKAI_EMPI, "start it with mpirun, one process on each node");
+    if (!(m->plugin = load(mpi, err)))
+        return SAIKAI_EMPI;
+    *(void **)&start = dlsym(m->plugin, "sk_group_mpi_start");
+    if (!start)
+        return sk_fail(err, SAIKAI_EMPI, "saikai_group_%s.so is of another version", mpi);
+    return start(&m->group, err);
+}
+
+void cli_mpi_stop(struct cli_mpi *m)
+{
+    void (*stop)(struct sk_group *);
+    if (!m->group)
+        return;
+    *(void **)&stop = dlsym(m->plugin, "sk_group_mpi_stop");
+    if (stop)
+        stop(m->group);
+    *m = (struct cli_mpi){0}; /* not unloaded: MPI libraries do not survive that */
+}
