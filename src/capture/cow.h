@@ -74,8 +74,8 @@ struct sk_snapshot_stats {
     uint64_t bytes;         /* of all pieces, overlaps once */
     uint64_t copied_bytes;  /* before begin returned */
     uint64_t touched_bytes; /* copied aside because the program wrote there */
-    uint64_t faults,
-        waits; /* writes that met protection; those that waited because the pool was full */
+    uint64_t faults; /* writes that met protection; fork: page faults of the process meanwhile */
+    uint64_t waits;  /* of those, the ones that waited because the pool was full */
 };
 
 /* opt may be NULL. SAIKAI_EINVAL, SAIKAI_ENOTSUP (the named form does not work here, the text says

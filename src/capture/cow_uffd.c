@@ -29,7 +29,9 @@ enum page_state {
 
 #define WANTED 64
 /* After this many copies aside the next ones take twice as much, up to a huge page: a program that
- * writes here and there pays little for each, one that sweeps soon pays what a plain copy costs. */
+ * writes here and there pays little for each, one that sweeps soon pays what a plain copy costs. A
+ * narrow copy splits a huge page; taking all of it instead would make a few scattered writes as
+ * dear as a copy of everything. */
 #define FAULTS_PER_WIDTH 64
 
 struct uffd_job {
