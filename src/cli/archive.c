@@ -6,118 +6,16 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "base/units.h"
+#include "cli/archive_inputs.h"
 #include "cli/cli.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-/* ---- which files, and what they are called in the archive ---- */
-
-struct inputs {
-    struct sk_archive_input *list;
-    size_t n, cap;
-};
-
-static void inputs_free(struct inputs *in)
-{
-    for (size_t i = 0; i < in->n; i++) {
-        free((char *)(uintptr_t)in->list[i].path);
-        free((char *)(uintptr_t)in->list[i].name);
-    }
-    free(in->list);
-}
-
-/* The name in the archive: the path as given, without a leading "/", "./" or "../". */
-static const char *archive_name(const char *path)
-{
-    for (;;) {
-        if (path[0] == '/')
-            path++;
-        else if (!strncmp(path, "./", 2))
-            path += 2;
-        else if (!strncmp(path, "../", 3))
-            path += 3;
-        else
-            return path;
-    }
-}
-
-static int add_input(struct inputs *in, const char *path, struct saikai_error *err)
-{
-    if (in->n == in->cap) {
-        size_t cap = in->cap ? 2 * in->cap : 64;
-        struct sk_archive_input *more = realloc(in->list, cap * sizeof *more);
-        if (!more)
-            return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
-        in->list = more;
-        in->cap = cap;
-    }
-    char *p = strdup(path), *name = strdup(archive_name(path));
-    if (!p || !name) {
-        free(p);
-        free(name);
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
-    }
-    in->list[in->n++] = (struct sk_archive_input){p, name};
-    return 0;
-}
-
-static int add_tree(struct inputs *in, const char *path, int depth, struct saikai_error *err)
-{
-    struct stat st;
-    struct dirent **names = NULL;
-    if (stat(path, &st))
-        return sk_fail_errno(err, errno, "cannot read %s", path);
-    if (!S_ISDIR(st.st_mode))
-        return add_input(in, path, err);
-    if (depth > 64)
-        return sk_fail(err, SAIKAI_EINVAL, "%s is nested too deeply", path);
-    int n = scandir(path, &names, NULL, alphasort), rc = 0;
-    if (n < 0)
-        return sk_fail_errno(err, errno, "cannot list %s", path);
-    for (int i = 0; i < n; i++) {
-        char sub[4096];
-        const char *d = names[i]->d_name;
-        if (!rc && strcmp(d, ".") && strcmp(d, "..") &&
-            !(rc = sk_io_path(sub, sizeof sub, err, "%s/%s", path, d)))
-            rc = add_tree(in, sub, depth + 1, err);
-        free(names[i]);
-    }
-    free(names);
-    return rc;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct sk_archive_input *)a)->name,
-                  ((const struct sk_archive_input *)b)->name);
-}
-
-static int gather(char **operands, int count, struct inputs *in, struct saikai_error *err)
-{
-    int rc = 0;
-    for (int i = 0; i < count && !rc; i++) {
-        size_t n = strlen(operands[i]);
-        while (n > 1 && operands[i][n - 1] == '/')
-            operands[i][--n] = 0;
-        rc = add_tree(in, operands[i], 0, err);
-    }
-    if (!rc && in->n)
-        qsort(in->list, in->n, sizeof *in->list, by_name);
-    for (size_t i = 1; i < in->n && !rc; i++)
-        if (!strcmp(in->list[i - 1].name, in->list[i].name))
-            rc = sk_fail(err, SAIKAI_EINVAL, "%s and %s would have the same name in the archive",
-                         in->list[i - 1].path, in->list[i].path);
-    return rc;
-}
 
 /* ---- create ---- */
 
-static void print_created(const char *out, const struct sk_archive_stats *st)
+void archive_print_created(const char *out, const struct sk_archive_stats *st)
 {
     char raw[32], stored[32];
     printf("%s: %llu files, %llu variables, %s in %s, ratio %.3f, %.0f MB/s\n", out,
@@ -148,7 +46,10 @@ static int create(struct cli *cli, int argc, char **argv)
     const char *out = NULL, *scheme = "auto", *pattern = NULL, *backend = NULL;
     const char *f64 = NULL, *f32 = NULL, *other = NULL;
     int64_t threads = 0, level = 0;
+    int64_t sets = 0;
+    double settle = 10;
     int no_sync = 0, quiet = 0, verbose = 0;
+    struct archive_watch watch = {0};
     struct cli_list descriptions = {0};
     struct sk_archive_options o = {0};
     const struct cli_option options[] = {
@@ -179,22 +80,30 @@ static int create(struct cli *cli, int argc, char **argv)
          "in the group)"},
         {0, "describe", CLI_LIST, &descriptions, "FILE", NULL,
          "layout description of a raw format (docs/format-raw.md); may be repeated"},
+        {'w', "watch", CLI_TEXT, &watch.dir, "DIR", NULL,
+         "archive each finished set, a directory directly below DIR, to NAME.ska in the directory "
+         "given "
+         "by -o; until interrupted"},
+        {0, "settle", CLI_TIME, &settle, "TIME", NULL,
+         "with --watch: a set is finished when nothing in it has changed for this long (default "
+         "10s)"},
+        {0, "sets", CLI_INT, &sets, "N", NULL, "with --watch: end after N sets"},
         {0, "no-sync", CLI_FLAG, &no_sync, NULL, NULL, "do not wait for the disk"},
         {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
         {'v', "verbose", CLI_FLAG, &verbose, NULL, NULL,
          "tell what was chosen, and where the time went"},
         {0}};
     const struct cli_spec spec = {
-        "-o FILE PATH...",
+        "-o FILE PATH... | --watch DIR -o DIR",
         "Put checkpoint files (directories: all files below) into one archive. "
         "Every file comes back byte for byte, whatever is in it.",
-        1,
+        0,
         -1,
         0,
         options};
     struct saikai_error err = {0};
     struct sk_archive_stats st;
-    struct inputs in = {0};
+    struct archive_inputs in = {0};
     int code = cli_parse(cli, &spec, &argc, &argv);
     if (code >= 0)
         goto out;
@@ -213,18 +122,33 @@ static int create(struct cli *cli, int argc, char **argv)
     o.codec_other = other;
     o.pattern = pattern;
     o.no_sync = no_sync;
-    if (describe_all(&descriptions, &err) || gather(argv, argc, &in, &err) ||
-        sk_archive_create(out, in.list, in.n, &o, &st, &err))
+    watch.out = out;
+    watch.settle_s = settle;
+    watch.count = (long)sets;
+    watch.quiet = quiet;
+    if (!watch.dir == !argc) {
+        code = cli_usage(cli, watch.dir ? "--watch takes no files"
+                                        : "which files? name some, or use --watch DIR");
+        goto out;
+    }
+    if (describe_all(&descriptions, &err))
+        code = cli_fail(cli, &err);
+    else if (watch.dir)
+        code = archive_watch(&watch, &o, &err) ? cli_fail(cli, &err) : CLI_OK;
+    else if (archive_inputs_gather(argv, argc, &in, &err) ||
+             sk_archive_create(out, in.list, in.n, &o, &st, &err))
         code = cli_fail(cli, &err);
     else
         code = CLI_OK;
+    if (watch.dir)
+        goto out;
     if (code == CLI_OK && !quiet)
-        print_created(out, &st);
+        archive_print_created(out, &st);
     if (code == CLI_OK && verbose)
         printf("  listing %.0f ms, sampling %.0f ms, in all %.0f ms\n", st.scan_seconds * 1e3,
                st.sample_seconds * 1e3, st.seconds * 1e3);
 out:
-    inputs_free(&in);
+    archive_inputs_free(&in);
     cli_list_free(&descriptions);
     return code;
 }

@@ -1,0 +1,32 @@
+/* Which files an archive is made of, and what they are called in it. */
+#ifndef SK_CLI_ARCHIVE_INPUTS_H
+#define SK_CLI_ARCHIVE_INPUTS_H
+
+#include "archive/archive.h"
+
+struct archive_inputs {
+    struct sk_archive_input *list;
+    size_t n, cap;
+};
+
+/* The files named, and all below the directories named (trailing slashes are cut off in place),
+ * sorted by their names in the archive. The list is to be freed after a failure as well. */
+int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
+                          struct saikai_error *err);
+void archive_inputs_free(struct archive_inputs *in);
+
+/* Archive each finished set, a directory directly below dir, to out/NAME.ska, until `count` sets
+ * are done (0: until a signal ends it). A set is finished when nothing in it has changed for
+ * settle_s seconds. A set whose archive is newer than the set is skipped. Blocks. */
+struct archive_watch {
+    const char *dir, *out;
+    double settle_s;
+    long count;
+    int quiet;
+};
+int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
+                  struct saikai_error *err);
+
+void archive_print_created(const char *out, const struct sk_archive_stats *st);
+
+#endif

@@ -1,0 +1,150 @@
+/* saikai archive create --watch: the sets of a running program, each when it is finished. */
+#include "cli/archive_inputs.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+    stop = 1;
+}
+
+static double seconds(struct timespec t)
+{
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* When anything in a tree changed last (contents, names, modes), and how many files it has. */
+static double last_change(const char *path, int depth, long *files)
+{
+    struct stat st;
+    if (lstat(path, &st) || depth > 64)
+        return 0;
+    double last =
+        seconds(st.st_mtim) > seconds(st.st_ctim) ? seconds(st.st_mtim) : seconds(st.st_ctim);
+    if (!S_ISDIR(st.st_mode)) {
+        *files += S_ISREG(st.st_mode);
+        return last;
+    }
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char sub[4096];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+            sk_io_path(sub, sizeof sub, NULL, "%s/%s", path, e->d_name))
+            continue;
+        double t = last_change(sub, depth + 1, files);
+        last = t > last ? t : last;
+    }
+    if (d)
+        closedir(d);
+    return last;
+}
+
+/* 1: archived now; 0: nothing to do; or a code. */
+static int visit_set(const struct archive_watch *w, const char *name,
+                     const struct sk_archive_options *o, struct saikai_error *err)
+{
+    char path[4096], out[4096], *operand = path;
+    struct stat st;
+    struct timespec now;
+    long files = 0;
+    int rc = sk_io_path(path, sizeof path, err, "%s/%s", w->dir, name);
+    if (!rc)
+        rc = sk_io_path(out, sizeof out, err, "%s/%s.ska", w->out, name);
+    if (rc)
+        return rc;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode))
+        return 0;
+    double changed = last_change(path, 0, &files);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!files || seconds(now) - changed < w->settle_s)
+        return 0;
+    if (!stat(out, &st) && seconds(st.st_mtim) > changed)
+        return 0;
+    struct archive_inputs in = {0};
+    struct sk_archive_stats stats;
+    rc = archive_inputs_gather(&operand, 1, &in, err);
+    if (!rc)
+        rc = sk_archive_create(out, in.list, in.n, o, &stats, err);
+    archive_inputs_free(&in);
+    if (rc == SAIKAI_ECHANGED || rc == SAIKAI_ENOENT) {
+        sk_log(SK_LOG_INFO, "%s; it is looked at again later", err->text);
+        return 0; /* it was not finished after all */
+    }
+    if (!rc && !w->quiet)
+        archive_print_created(out, &stats);
+    fflush(stdout);
+    return rc ? rc : 1;
+}
+
+/* One look at all sets; the number archived, or a code. */
+static int visit_all(const struct archive_watch *w, const struct sk_archive_options *o,
+                     struct saikai_error *err)
+{
+    struct dirent **names = NULL;
+    int n = scandir(w->dir, &names, NULL, alphasort), done = 0, rc = 0;
+    if (n < 0)
+        return sk_fail_errno(err, errno, "cannot list %s", w->dir);
+    for (int i = 0; i < n; i++) {
+        if (rc >= 0 && !stop && names[i]->d_name[0] != '.' && (w->count == 0 || done < w->count)) {
+            rc = visit_set(w, names[i]->d_name, o, err);
+            done += rc > 0;
+        }
+        free(names[i]);
+    }
+    free(names);
+    return rc < 0 ? rc : done;
+}
+
+int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
+                  struct saikai_error *err)
+{
+    struct sigaction act = {.sa_handler = on_signal}, old_int, old_term;
+    struct archive_watch left = *w;
+    int rc = sk_io_mkdirs(w->out, err), fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (rc || fd < 0 ||
+        inotify_add_watch(fd, w->dir,
+                          IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ATTRIB | IN_ONLYDIR) < 0) {
+        rc = rc ? rc : sk_fail_errno(err, errno, "cannot watch %s", w->dir);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    stop = 0;
+    sigaction(SIGINT, &act, &old_int);
+    sigaction(SIGTERM, &act, &old_term);
+    while (!stop) {
+        char events[4096];
+        struct pollfd p = {fd, POLLIN, 0};
+        rc = visit_all(&left, o, err);
+        if (rc < 0)
+            break;
+        left.count -= rc;
+        if (w->count && left.count <= 0)
+            break;
+        /* new sets wake us; how long a known one has been quiet is looked at now and then */
+        int wait_ms = w->settle_s > 4 ? 1000 : (int)(w->settle_s * 250) + 20;
+        poll(&p, 1, wait_ms);
+        while (read(fd, events, sizeof events) > 0)
+            ;
+    }
+    sigaction(SIGINT, &old_int, NULL);
+    sigaction(SIGTERM, &old_term, NULL);
+    close(fd);
+    return rc < 0 ? rc : 0;
+}
