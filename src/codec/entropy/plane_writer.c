@@ -79,22 +79,13 @@ static inline void put_raw(struct sk_plane_writer *w, uint32_t value, unsigned n
     }
 }
 
-static inline void put_value(struct sk_plane_writer *w, const struct sk_token *table, int32_t q,
-                             unsigned lane, unsigned sum, unsigned set)
-{
-    if (sum >= SUM_MASKED)
-        return;
-    unsigned token = sk_token_of(q);
-    put(w, token, lane, set * FINE + w->fine[sum]);
-    if (token >= SK_TOKEN_SMALL) {
-        uint32_t a = q < 0 ? 0u - (uint32_t)q : (uint32_t)q;
-        put_raw(w, (a - table[token].base) << 1 | (q < 0), table[token].bits);
-    }
-}
+#define SKIP UINT32_MAX /* in place of a symbol: masked */
 
 struct block {
     uint16_t sum[LANES][BLOCK + SPARE];
+    uint32_t symbol[LANES][BLOCK + SPARE];
     const int32_t *q[LANES];
+    int large; /* some token has raw bits */
 };
 
 /* Contexts of a block of one lane, those of the same row included: the writer knows them all. */
@@ -124,25 +115,64 @@ static int any_in(const int32_t *q, size_t n)
     return any != 0;
 }
 
-static inline __attribute__((always_inline)) void put_block(struct sk_plane_writer *w,
-                                                            const struct sk_token *table,
-                                                            const struct block *b, size_t n,
-                                                            size_t lanes, unsigned set)
+/* Symbols of a block of one lane. */
+static void make_symbols(const struct sk_plane_writer *w, const struct sk_plane *p, struct block *b,
+                         unsigned lane, size_t n)
 {
+    uint8_t token[BLOCK + SPARE];
+    const int32_t *q = b->q[lane];
+    const uint16_t *sum = b->sum[lane];
+    uint32_t *symbol = b->symbol[lane], same = lane << 7 | (unsigned)p->set * FINE << 10;
+    uint32_t large = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t a = q[i] < 0 ? -q[i] : q[i];
+        token[i] = (uint8_t)(2 * a - (q[i] > 0));
+        large |= (uint32_t)a >> 3;
+    }
+    if (large) {
+        b->large = 1;
+        for (size_t i = 0; i < n; i++)
+            token[i] = (uint8_t)sk_token_of(q[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        symbol[i] = ((uint32_t)w->fine[sum[i] & (SUM_LIMIT - 1)] << 10) + (same | token[i]);
+    for (size_t i = 0; p->mask && i < n; i++)
+        symbol[i] = sum[i] >= SUM_MASKED ? SKIP : symbol[i];
+}
+
+static inline void put_raw_of(struct sk_plane_writer *w, int32_t q)
+{
+    const struct sk_token *t = &sk_token_table()[sk_token_of(q)];
+    uint32_t a = q < 0 ? 0u - (uint32_t)q : (uint32_t)q;
+    put_raw(w, (a - t->base) << 1 | (q < 0), t->bits);
+}
+
+/* Interleave the lanes. */
+static inline __attribute__((always_inline)) void
+put_block(struct sk_plane_writer *w, const struct block *b, size_t n, size_t lanes, int masked)
+{
+    uint32_t *to = w->symbols + w->n;
     for (size_t i = 0; i < n; i++) {
 #pragma GCC unroll 8
-        for (size_t l = 0; l < lanes; l++)
-            put_value(w, table, b->q[l][i], (unsigned)l, b->sum[l][i], set);
+        for (size_t l = 0; l < lanes; l++) {
+            uint32_t s = b->symbol[l][i];
+            if (masked && s == SKIP)
+                continue;
+            (l & 1 ? w->other_counts : w->counts)[s >> 10][s & 127]++;
+            *to++ = s;
+        }
+        for (size_t l = 0; b->large && l < lanes; l++)
+            if ((b->symbol[l][i] & 127) >= SK_TOKEN_SMALL && b->symbol[l][i] != SKIP)
+                put_raw_of(w, b->q[l][i]);
     }
+    w->n = (size_t)(to - w->symbols);
 }
 
 static void write_step(struct sk_plane_writer *w, const struct lanes *v, const int32_t *q,
                        const uint8_t *level)
 {
-    const struct sk_token *table = sk_token_table();
-    unsigned set = (unsigned)v->p->set;
+    struct block b; /* not cleared: it is large, and a step may be short */
     for (size_t col = 0; col < v->width; col += BLOCK) {
-        struct block b;
         size_t n = v->width - col < BLOCK ? v->width - col : BLOCK;
         int any = 0;
         for (size_t l = 0; l < v->active; l++)
@@ -151,14 +181,16 @@ static void write_step(struct sk_plane_writer *w, const struct lanes *v, const i
         w->last_flag = (unsigned)any;
         if (!any)
             continue;
+        b.large = 0;
         for (size_t l = 0; l < v->active; l++) {
             sum_all(v, level, l, col, n, b.sum[l]);
             b.q[l] = q + v->origin[l] + col;
+            make_symbols(w, v->p, &b, (unsigned)l, n);
         }
-        if (v->active == LANES)
-            put_block(w, table, &b, n, LANES, set);
+        if (v->active == LANES && !v->p->mask)
+            put_block(w, &b, n, LANES, 0);
         else
-            put_block(w, table, &b, n, v->active, set);
+            put_block(w, &b, n, v->active, v->p->mask != NULL);
     }
 }
 

@@ -10,7 +10,13 @@
 
 #include "codec/wavelet/lift.h"
 
-enum { CAUSAL_TAPS = 13, CAUSAL_LIMIT = 1 << 25 };
+enum {
+    CAUSAL_TAPS = 13,
+    CAUSAL_LIMIT = 1 << 25,
+    CAUSAL_PAD = 8,
+    CAUSAL_PAD_ROWS = 2,
+    CAUSAL_PAD_PLANES = 1,
+};
 
 enum causal_kind {
     CAUSAL_FITTED = 0,
@@ -45,5 +51,16 @@ int causal_encode(struct causal *c, const void *in, const uint8_t *mask, struct 
                   struct sk_plane_writer *codes, struct saikai_error *err);
 int causal_decode(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
                   struct sk_plane_reader *codes, struct saikai_error *err);
+
+/* The same for one instruction set; all give the same bits. */
+#define CAUSAL_VARIANT(SUFFIX)                                                                     \
+    int causal_encode_##SUFFIX(struct causal *c, const void *in, const uint8_t *mask,              \
+                               struct sk_buf *head, struct sk_plane_writer *codes,                 \
+                               struct saikai_error *err);                                          \
+    int causal_decode_##SUFFIX(struct causal *c, void *out, const uint8_t *mask,                   \
+                               struct sk_rd *head, struct sk_plane_reader *codes,                  \
+                               struct saikai_error *err);
+CAUSAL_VARIANT(plain)
+CAUSAL_VARIANT(avx2)
 
 #endif

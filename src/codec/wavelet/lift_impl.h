@@ -229,37 +229,51 @@ KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const do
 #define ROUND_MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
 #define Q_LIMIT     500000000.0
 
-/* Quantise up to WIDE points: q and what the reader will see. worst[] and poison[] gather errors by
- * lane; the latter stays zero as long as nothing is infinite or not a number. */
-KERNEL quantise_few(T *restrict d, const double *restrict p, int32_t *restrict q, size_t n,
-                    double inverse, double step, double *restrict worst, double *restrict poison)
+typedef int64_t four_bits __attribute__((vector_size(32)));
+typedef int32_t four_q __attribute__((vector_size(16)));
+
+/* Quantise four points: q, and in d what the reader will see. What d held goes to `original`.
+ * Places of *kept stay all ones while q is in range and the bound is kept; what is not a number
+ * fails both. */
+KERNEL quantise_four(T *d, const double *p, int32_t *q, T *original, double inverse, double step,
+                     double bound, four_bits *kept)
 {
-    for (size_t i = 0; i < n; i++) {
-        double x = (double)d[i], r = (x - p[i]) * inverse;
-        r = r < Q_LIMIT ? r : Q_LIMIT;
-        r = r > -Q_LIMIT ? r : -Q_LIMIT;
-        r = (r + ROUND_MAGIC) - ROUND_MAGIC;
-        q[i] = (int32_t)r;
-        double y = (double)(T)(p[i] + r * step), e = fabs(x - y);
-        worst[i] = e > worst[i] ? e : worst[i];
-        poison[i] += y - y;
-        d[i] = (T)y;
-    }
+    const int64_t no_sign = INT64_MAX;
+    four guess, x = load(d);
+    memcpy(original, d, 4 * sizeof *d);
+    memcpy(&guess, p, sizeof guess);
+    four r = ((x - guess) * inverse + ROUND_MAGIC) - ROUND_MAGIC;
+    four_q whole_steps = __builtin_convertvector(r, four_q);
+    four_of_type y = __builtin_convertvector(guess + r * step, four_of_type);
+    four e = (four)((four_bits)(x - __builtin_convertvector(y, four)) & no_sign);
+    *kept &= (e <= bound) & ((four)((four_bits)r & no_sign) <= Q_LIMIT);
+    memcpy(q, &whole_steps, sizeof whole_steps);
+    memcpy(d, &y, sizeof y);
 }
 
-/* Nonzero when the bound is not kept somewhere. */
-static inline __attribute__((always_inline)) int
-quantise(T *d, const double *p, int32_t *q, size_t n, double inverse, double step, double bound)
+/* Nonzero when the bound is not kept somewhere: then the results are to be made again, with care.
+ */
+static inline __attribute__((always_inline)) int quantise(T *d, const double *p, int32_t *q,
+                                                          T *original, size_t n, double inverse,
+                                                          double step, double bound)
 {
-    double worst[WIDE] = {0}, poison[WIDE] = {0};
+    four_bits kept = {-1, -1, -1, -1};
     size_t i = 0;
-    int bad = 0;
-    for (; i + WIDE <= n; i += WIDE)
-        quantise_few(d + i, p + i, q + i, WIDE, inverse, step, worst, poison);
-    quantise_few(d + i, p + i, q + i, n - i, inverse, step, worst, poison);
-    for (int k = 0; k < WIDE; k++)
-        bad |= !(worst[k] <= bound && poison[k] == 0);
-    return bad;
+    for (; i + 4 <= n; i += 4)
+        quantise_four(d + i, p + i, q + i, original + i, inverse, step, bound, &kept);
+    if (i < n) {
+        T few[4] = {0};
+        double guess[4] = {0};
+        int32_t steps[4];
+        T before[4];
+        memcpy(few, d + i, (n - i) * sizeof *d);
+        memcpy(guess, p + i, (n - i) * sizeof *p);
+        quantise_four(few, guess, steps, before, inverse, step, bound, &kept);
+        memcpy(d + i, few, (n - i) * sizeof *d);
+        memcpy(q + i, steps, (n - i) * sizeof *q);
+        memcpy(original + i, before, (n - i) * sizeof *d);
+    }
+    return (kept[0] & kept[1] & kept[2] & kept[3]) != -1;
 }
 
 KERNEL dequantise(T *restrict d, const double *restrict p, const int32_t *restrict q, size_t n,
@@ -276,12 +290,16 @@ static void mend(struct lift *l, const struct lift_level *v, unsigned c, size_t 
 {
     T *d = (T *)v->data[c] + at;
     for (size_t i = 0; i < n; i++) {
-        if (masked && v->mask[c][at + i]) {
-            l->q[at + i] = 0;
-            d[i] = (T)p[i];
-        } else if (!(fabs((double)original[i] - (double)d[i]) <= v->bound)) {
+        double x = (double)original[i], r = (x - p[i]) * (1 / v->step);
+        if ((masked && v->mask[c][at + i]) || r != r)
+            r = 0;
+        r = r < Q_LIMIT ? r : Q_LIMIT;
+        r = r > -Q_LIMIT ? r : -Q_LIMIT;
+        r = (r + ROUND_MAGIC) - ROUND_MAGIC;
+        l->q[at + i] = (int32_t)r;
+        d[i] = (T)(p[i] + r * v->step);
+        if (!(masked && v->mask[c][at + i]) && !(fabs(x - (double)d[i]) <= v->bound))
             lift_exception(l, v, c, at + i);
-        }
     }
 }
 
@@ -292,8 +310,7 @@ static void encode_span(struct lift *l, const struct lift_level *v, unsigned c, 
     T original[LIFT_CHUNK];
     T *d = (T *)v->data[c] + at;
     predict(v, &v->filter[c], w, constant, at, n, p);
-    memcpy(original, d, n * sizeof *d);
-    if (quantise(d, p, l->q + at, n, 1 / step, step, v->bound) || masked)
+    if (quantise(d, p, l->q + at, original, n, 1 / step, step, v->bound) || masked)
         mend(l, v, c, at, n, original, p, masked);
 }
 
@@ -405,8 +422,9 @@ static void run_base(struct lift *l, struct lift_level *v, int masked)
                         dequantise(d + at, &p, l->q + at, 1, step);
                         continue;
                     }
-                    T original = d[at];
-                    if (quantise(d + at, &p, l->q + at, 1, inverse, step, v->bound) || masked)
+                    T original;
+                    if (quantise(d + at, &p, l->q + at, &original, 1, inverse, step, v->bound) ||
+                        masked)
                         mend(l, v, 0, at, 1, &original, &p, masked);
                 }
             }

@@ -92,8 +92,8 @@ enum { WIDE = 8 };
         for (int k = 0; k < WIDE; k++)                                                             \
             low[k] = high[k] = in[0];                                                              \
         for (size_t i = 0; i < n; i += WIDE) {                                                     \
-            const F *p = in + (i + WIDE <= n ? i : n > WIDE ? n - WIDE : 0);                       \
-            for (int k = 0; k < WIDE && (size_t)k < n; k++) {                                      \
+            const F *p = in + (i + WIDE <= n ? i : n - WIDE);                                      \
+            for (int k = 0; k < WIDE; k++) {                                                       \
                 U bits;                                                                            \
                 memcpy(&bits, p + k, sizeof bits);                                                 \
                 strange[k] |= (U)((bits & (EXPONENT)) == (EXPONENT));                              \
@@ -121,6 +121,8 @@ static int scan_finite(struct special *s, const void *in, size_t n, size_t size)
     for (size_t i = 0; i < n; i += step, used++)
         sum += value_of(bits_at(in, i, size), size) / SAMPLE;
     s->mean = sum * (SAMPLE / (double)used);
+    if (n < WIDE)
+        return 0;
     return size == sizeof(float) ? scan_float(s, in, n) : scan_double(s, in, n);
 }
 
@@ -157,7 +159,7 @@ void special_find(struct special *s, const void *in, size_t n, size_t size,
     int finite = scan_finite(s, in, n, size);
     s->low = s->min;
     s->high = s->max;
-    if (!finite)
+    if (!finite) /* or very few */
         scan_slowly(s, in, n, size);
     if (!commonest(in, n, size, &s->fill) ||
         !stands_out(in, n, size, s->fill, bound_of(arg, s->max - s->min)))

@@ -1,0 +1,533 @@
+/* The part of causal.h that is compiled once for each instruction set, with NAME(x). */
+
+#include "codec/wavelet/causal.h"
+#include "codec/wavelet/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAD = CAUSAL_PAD, SPAN = 256, WEIGHT_BITS = 12 };
+#define MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
+
+struct taps {
+    int n, n_row; /* the first n_row are in the same row: 1, 2 … to the left */
+    ptrdiff_t offset[CAUSAL_TAPS];
+    double weight[CAUSAL_TAPS];
+};
+
+/* Rows in order; element of the array and index in the padded box of each row's first point. */
+#define EACH_ROW(c)                                                                                \
+    for (size_t b = 0; b < (c)->shape.nb; b++)                                                     \
+        for (size_t z = 0; z < (c)->shape.n[0]; z++)                                               \
+            for (size_t y = 0; y < (c)->shape.n[1]; y++)
+
+static size_t element(const struct causal *c, size_t b, size_t z, size_t y)
+{
+    return c->shape.b_offset[b] + z * c->shape.stride[0] + y * c->shape.stride[1];
+}
+
+static size_t place(const struct causal *c, size_t b, size_t z, size_t y)
+{
+    return c->origin + b * c->sb + z * c->sz + y * c->sy;
+}
+
+static void get_mask(struct causal *c, const uint8_t *mask)
+{
+    if (!c->masked)
+        return;
+    EACH_ROW(c)
+    {
+        size_t e = element(c, b, z, y), at = place(c, b, z, y);
+        for (size_t x = 0; x < c->shape.n[2]; x++)
+            c->mask[at + x] = mask[e + x * c->shape.stride[2]];
+    }
+}
+
+static void exception(struct causal *c, size_t e)
+{
+    if (c->n_exceptions == c->cap_exceptions) {
+        size_t cap = c->cap_exceptions * 2 + 256;
+        size_t *p = realloc(c->exception, cap * sizeof *p);
+        if (!p) {
+            c->failed = 1;
+            return;
+        }
+        c->exception = p;
+        c->cap_exceptions = cap;
+    }
+    c->exception[c->n_exceptions++] = e;
+}
+
+/* ---- lattice ---- */
+
+#define DEFINE_LATTICE(T)                                                                          \
+    static int round_##T(const T *x, size_t stride, size_t n, double base, double step,            \
+                         double bound, int32_t *out)                                               \
+    {                                                                                              \
+        double inverse = 1 / step;                                                                 \
+        int bad = 0;                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            double v = (double)x[i * stride], r = (v - base) * inverse;                            \
+            r = r < CAUSAL_LIMIT ? r : CAUSAL_LIMIT;                                               \
+            r = r > -CAUSAL_LIMIT ? r : -CAUSAL_LIMIT;                                             \
+            r = (r + MAGIC) - MAGIC;                                                               \
+            out[i] = (int32_t)r;                                                                   \
+            double e = v - (double)(T)(base + r * step);                                           \
+            e = e < 0 ? -e : e;                                                                    \
+            bad |= !(e <= bound);                                                                  \
+        }                                                                                          \
+        return bad;                                                                                \
+    }                                                                                              \
+    static void restore_##T(T *x, size_t stride, size_t n, double base, double step,               \
+                            const int32_t *in)                                                     \
+    {                                                                                              \
+        if (stride == 1)                                                                           \
+            for (size_t i = 0; i < n; i++)                                                         \
+                x[i] = (T)(base + (double)in[i] * step);                                           \
+        else                                                                                       \
+            for (size_t i = 0; i < n; i++)                                                         \
+                x[i * stride] = (T)(base + (double)in[i] * step);                                  \
+    }
+DEFINE_LATTICE(float)
+DEFINE_LATTICE(double)
+
+static double get(const struct causal *c, const void *in, size_t e)
+{
+    return c->element_size == sizeof(float) ? ((const float *)in)[e] : ((const double *)in)[e];
+}
+
+static void to_lattice(struct causal *c, const void *in)
+{
+    size_t nx = c->shape.n[2], s = c->shape.stride[2];
+    EACH_ROW(c)
+    {
+        size_t e = element(c, b, z, y), at = place(c, b, z, y);
+        int is_float = c->element_size == sizeof(float);
+        int bad = is_float ? round_float((const float *)in + e, s, nx, c->base, c->step, c->bound,
+                                         c->n + at)
+                           : round_double((const double *)in + e, s, nx, c->base, c->step, c->bound,
+                                          c->n + at);
+        for (size_t x = 0; x < nx && c->masked; x++)
+            if (c->mask[at + x]) /* hold what came before */
+                c->n[at + x] = x ? c->n[at + x - 1] : y ? c->n[at - c->sy] : 0;
+        for (size_t x = 0; x < nx && bad; x++) {
+            if (c->masked && c->mask[at + x])
+                continue;
+            double v = get(c, in, e + x * s), r = c->base + (double)c->n[at + x] * c->step;
+            if (!(fabs(v - (is_float ? (double)(float)r : r)) <= c->bound))
+                exception(c, e + x * s);
+        }
+    }
+}
+
+static void from_lattice(const struct causal *c, void *out)
+{
+    size_t nx = c->shape.n[2], s = c->shape.stride[2];
+    EACH_ROW(c)
+    {
+        size_t e = element(c, b, z, y), at = place(c, b, z, y);
+        if (c->element_size == sizeof(float))
+            restore_float((float *)out + e, s, nx, c->base, c->step, c->n + at);
+        else
+            restore_double((double *)out + e, s, nx, c->base, c->step, c->n + at);
+    }
+}
+
+/* ---- predictors ---- */
+
+/* What a row may look at: 1 its own, 2 also rows above, 3 also the plane behind. */
+static int reach(const struct causal *c, size_t z, size_t y)
+{
+    if (c->shape.n[1] > 1 && !y)
+        return 1;
+    if (c->shape.n[1] == 1)
+        return c->shape.n[0] > 1 && z ? 3 : 1;
+    return c->shape.n[0] > 1 && z ? 3 : 2;
+}
+
+static void add_tap(struct taps *t, ptrdiff_t offset, double weight)
+{
+    t->offset[t->n] = offset;
+    t->weight[t->n++] = weight;
+}
+
+static void lorenzo(const struct causal *c, int kind, struct taps *t)
+{
+    ptrdiff_t y = c->shape.n[1] > 1 ? (ptrdiff_t)c->sy : 0,
+              z = c->shape.n[0] > 1 ? (ptrdiff_t)c->sz : 0;
+    memset(t, 0, sizeof *t);
+    t->n_row = 1;
+    add_tap(t, -1, 1);
+    if (kind >= CAUSAL_LORENZO2 && y) {
+        add_tap(t, -y, 1);
+        add_tap(t, -y - 1, -1);
+    }
+    if (kind < CAUSAL_LORENZO3 || !z)
+        return;
+    add_tap(t, -z, 1);
+    add_tap(t, -z - 1, -1);
+    if (y) {
+        add_tap(t, -z - y, -1);
+        add_tap(t, -z - y - 1, 1);
+    }
+}
+
+/* The neighbours whose weights are fitted; weights from c->stored. */
+static void fitted(const struct causal *c, struct taps *t)
+{
+    ptrdiff_t y = c->shape.n[1] > 1 ? (ptrdiff_t)c->sy : 0,
+              z = c->shape.n[0] > 1 ? (ptrdiff_t)c->sz : 0;
+    memset(t, 0, sizeof *t);
+    t->n_row = y || z ? 2 : 8;
+    for (int k = 1; k <= t->n_row; k++)
+        add_tap(t, -k, 0);
+    if (y) {
+        add_tap(t, -y, 0);
+        add_tap(t, -y - 1, 0);
+        add_tap(t, -y + 1, 0);
+        add_tap(t, -2 * y, 0);
+    }
+    if (z) {
+        add_tap(t, -z, 0);
+        add_tap(t, -z - 1, 0);
+        add_tap(t, -z + 1, 0);
+        if (y) {
+            add_tap(t, -z - y, 0);
+            add_tap(t, -z + y, 0);
+            add_tap(t, -z - y - 1, 0);
+            add_tap(t, -z - y + 1, 0);
+        }
+    }
+    double rest = 1;
+    for (int k = 1; k < t->n; k++) {
+        t->weight[k] = c->stored[k] * (1.0 / (1 << WEIGHT_BITS));
+        rest -= t->weight[k];
+    }
+    t->weight[0] = rest;
+}
+
+static void predictor(const struct causal *c, int kind, struct taps *t)
+{
+    if (kind == CAUSAL_FITTED)
+        fitted(c, t);
+    else
+        lorenzo(c, kind, t);
+}
+
+/* Columns beside a row continue it: to the left with the row above, to the right with the last
+ * value. */
+static void pad_left(struct causal *c, size_t at, int above)
+{
+    int32_t v = above ? c->n[at - c->sy] : 0;
+    for (int k = 1; k <= PAD; k++)
+        c->n[at - (size_t)k] = v;
+}
+
+static void pad_right(struct causal *c, size_t at)
+{
+    int32_t v = c->n[at + c->shape.n[2] - 1];
+    for (int k = 0; k < PAD; k++)
+        c->n[at + c->shape.n[2] + (size_t)k] = v;
+}
+
+/* What rows to come see above the first row of a plane and below its last: those rows again. */
+static void pad_rows(struct causal *c, size_t b, size_t z, size_t y)
+{
+    size_t at = place(c, b, z, y) - PAD;
+    if (c->shape.n[1] > 1 && y == 0)
+        memcpy(c->n + at - c->sy, c->n + at, c->sy * sizeof *c->n);
+    if (c->shape.n[1] > 1 && y + 1 == c->shape.n[1] && z + 1 < c->shape.n[0])
+        memcpy(c->n + at + c->sy, c->n + at, c->sy * sizeof *c->n);
+}
+
+/* Contributions of all taps from `first` on, at n points. */
+static void sum_taps(const struct causal *c, const struct taps *t, int first, size_t at, size_t n,
+                     double *sum)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] = 0;
+    for (int k = first; k < t->n; k++) {
+        const int32_t *p = c->n + at + t->offset[k];
+        double w = t->weight[k];
+        for (size_t i = 0; i < n; i++)
+            sum[i] += w * (double)p[i];
+    }
+}
+
+/* The predictor that a row uses: the chosen one where its neighbours exist, Lorenzo's of fewer
+ * dimensions elsewhere. */
+static const struct taps *taps_of(const struct taps set[CAUSAL_KINDS], int kind, int most,
+                                  int within)
+{
+    if (kind == CAUSAL_FITTED)
+        return within >= most ? &set[CAUSAL_FITTED]
+                              : &set[within < 2 ? CAUSAL_LORENZO1 : CAUSAL_LORENZO2];
+    return &set[kind < within ? kind : within];
+}
+
+static int most_reach(const struct causal *c)
+{
+    return c->shape.n[0] > 1 ? 3 : c->shape.n[1] > 1 ? 2 : 1;
+}
+
+static void residuals(struct causal *c, const struct taps *t, size_t at)
+{
+    for (size_t x = 0; x < c->shape.n[2]; x += SPAN) {
+        size_t n = c->shape.n[2] - x < SPAN ? c->shape.n[2] - x : SPAN;
+        double row[SPAN], rest[SPAN];
+        sum_taps(c, t, t->n_row, at + x, n, rest);
+        for (size_t i = 0; i < n; i++)
+            row[i] = rest[i];
+        for (int k = t->n_row; k-- > 0;) {
+            const int32_t *p = c->n + at + x + t->offset[k];
+            double w = t->weight[k];
+            for (size_t i = 0; i < n; i++)
+                row[i] += w * (double)p[i];
+        }
+        for (size_t i = 0; i < n; i++)
+            c->q[at + x + i] = c->n[at + x + i] - (int32_t)((row[i] + MAGIC) - MAGIC);
+        for (size_t i = 0; i < n && c->masked; i++)
+            if (c->mask[at + x + i])
+                c->q[at + x + i] = 0;
+    }
+}
+
+/* A lattice number of damaged data may be anything. */
+static inline int32_t within(double v)
+{
+    v = v < 1e9 ? v : 1e9;
+    return (int32_t)(v > -1e9 ? v : -1e9);
+}
+
+/* m points of a row from their residuals: the taps of the row itself last, the nearest at the very
+ * end, since each point waits for the one before. `last` holds the points before, nearest first. */
+static inline __attribute__((always_inline)) void rebuild_span(const double *weight, int n_row,
+                                                               const double *rest, const int32_t *q,
+                                                               size_t m, double *last, int32_t *n)
+{
+    double w[8], before[8];
+    for (int k = 0; k < n_row; k++) {
+        w[k] = weight[k];
+        before[k] = last[k];
+    }
+    for (size_t i = 0; i < m; i++) {
+        double p = rest[i], rounding = (double)q[i] - MAGIC;
+        for (int k = n_row; k-- > 0;)
+            p += w[k] * before[k];
+        double v = (p + MAGIC) + rounding; /* exact: whole numbers below 2^53 */
+        for (int k = n_row - 1; k > 0; k--)
+            before[k] = before[k - 1];
+        before[0] = v;
+        n[i] = within(v);
+    }
+    for (int k = 0; k < n_row; k++)
+        last[k] = before[k];
+}
+
+/* The same where some points are masked and hold what came before. */
+static void rebuild_masked(const struct taps *t, const double *rest, const int32_t *q,
+                           const uint8_t *mask, size_t m, int first, double held, double *last,
+                           int32_t *n)
+{
+    for (size_t i = 0; i < m; i++) {
+        double p = rest[i];
+        for (int k = t->n_row; k-- > 0;)
+            p += t->weight[k] * last[k];
+        double v = (p + MAGIC) + ((double)q[i] - MAGIC);
+        if (mask[i])
+            v = first && !i ? held : last[0];
+        for (int k = t->n_row - 1; k > 0; k--)
+            last[k] = last[k - 1];
+        last[0] = v;
+        n[i] = within(v);
+    }
+}
+
+static void rebuild(struct causal *c, const struct taps *t, size_t at, size_t nx, int above)
+{
+    double last[8] = {0}, rest[SPAN];
+    int32_t *n = c->n + at;
+    for (int k = 0; k < t->n_row; k++)
+        last[k] = (double)*(n - k - 1);
+    for (size_t x = 0; x < nx; x += SPAN) {
+        size_t m = nx - x < SPAN ? nx - x : SPAN;
+        const int32_t *q = c->q + at + x;
+        sum_taps(c, t, t->n_row, at + x, m, rest);
+        if (c->masked)
+            rebuild_masked(t, rest, q, c->mask + at + x, m, x == 0,
+                           above ? (double)*(n - c->sy) : 0, last, n + x);
+        else if (t->n_row == 1)
+            rebuild_span(t->weight, 1, rest, q, m, last, n + x);
+        else if (t->n_row == 2)
+            rebuild_span(t->weight, 2, rest, q, m, last, n + x);
+        else
+            rebuild_span(t->weight, 8, rest, q, m, last, n + x);
+    }
+}
+
+/* ---- choosing ---- */
+
+/* Every so many rows, those that reach as far as any. */
+static size_t sampled_row(const struct causal *c, size_t k, size_t take)
+{
+    size_t rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
+    size_t r = (size_t)(((double)k + 0.5) * (double)rows / (double)take);
+    size_t y = r % c->shape.n[1], z = r / c->shape.n[1] % c->shape.n[0];
+    size_t b = r / c->shape.n[1] / c->shape.n[0];
+    return reach(c, z, y) < most_reach(c) ? (size_t)-1 : place(c, b, z, y);
+}
+
+static void fit_row(const struct causal *c, const struct taps *t, size_t at, size_t n,
+                    fit_gram gram)
+{
+    double z[CAUSAL_TAPS + 1][SPAN];
+    const int32_t *d = c->n + at, *first = d + t->offset[0];
+    for (int k = 1; k < t->n; k++) {
+        const int32_t *p = d + t->offset[k];
+        for (size_t i = 0; i < n; i++)
+            z[k - 1][i] = (double)(p[i] - first[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        z[t->n - 1][i] = (double)(d[i] - first[i]);
+    if (c->masked)
+        for (size_t i = 0; i < n; i++)
+            if (c->mask[at + i])
+                for (int k = 0; k < t->n; k++)
+                    z[k][i] = 0;
+    for (int k = 0; k < t->n; k++)
+        for (int h = 0; h <= k; h++)
+            gram[k][h] = gram[h][k] += fit_dot(z[k], z[h], n);
+}
+
+/* Bits that a sample of rows would take. */
+static double cost(struct causal *c, const struct taps *t, size_t take)
+{
+    double bits = 0;
+    size_t n = c->shape.n[2];
+    for (size_t k = 0; k < take; k++) {
+        size_t at = sampled_row(c, k, take);
+        if (at == (size_t)-1)
+            continue;
+        residuals(c, t, at);
+        for (size_t i = 0; i < n; i++)
+            bits += sk_level_of(c->q[at + i]);
+    }
+    return bits;
+}
+
+static void choose(struct causal *c)
+{
+    struct taps t;
+    fit_gram gram = {{0}};
+    size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
+    size_t take = (4000 + rows * nx / 64) / nx + 1;
+    take = take < rows ? take : rows;
+    double prior[CAUSAL_TAPS] = {0}, x[CAUSAL_TAPS];
+    fitted(c, &t);
+    for (size_t k = 0; k < take; k++) {
+        size_t at = sampled_row(c, k, take);
+        for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < (4000 + nx / 64));
+             i += SPAN)
+            fit_row(c, &t, at + i, nx - i < SPAN ? nx - i : SPAN, gram);
+    }
+    int kinds[CAUSAL_KINDS] = {CAUSAL_LORENZO1, CAUSAL_LORENZO2, CAUSAL_LORENZO3, CAUSAL_FITTED};
+    double size = 1;
+    int fits = !fit_solve(t.n - 1, gram, prior, x);
+    for (int k = 1; fits && k < t.n; k++) {
+        c->stored[k] = (int32_t)lrint(x[k - 1] * (1 << WEIGHT_BITS));
+        size += 2 * fabs(x[k - 1]);
+    }
+    if (!fits || size > 12) /* residuals must stay tokens */
+        kinds[3] = CAUSAL_LORENZO1;
+    double least = INFINITY;
+    for (int k = 0; k < CAUSAL_KINDS; k++) {
+        if (kinds[k] != CAUSAL_FITTED && kinds[k] > most_reach(c))
+            continue;
+        predictor(c, kinds[k], &t);
+        double bits = cost(c, &t, take);
+        if (bits < least) {
+            least = bits;
+            c->kind = kinds[k];
+        }
+    }
+}
+
+/* ---- both ways ---- */
+
+static void plane_of(const struct causal *c, struct sk_plane *p)
+{
+    memset(p, 0, sizeof *p);
+    p->nb = c->shape.nb;
+    p->nz = c->shape.n[0];
+    p->ny = c->shape.n[1];
+    p->width = c->shape.n[2];
+    p->origin = c->origin;
+    p->sb = c->sb;
+    p->sz = c->sz;
+    p->sy = c->sy;
+    p->mask = c->mask;
+    p->weights = (struct sk_plane_weights){4, 2, 3, 1, 2, 4};
+    if (p->ny == 1 && p->nz == 1)
+        p->weights = (struct sk_plane_weights){.left = 6, .left2 = 5};
+    else if (p->nz == 1)
+        p->weights = (struct sk_plane_weights){5, 2, 5, 1, 3, 0};
+}
+
+int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
+                        struct sk_plane_writer *codes, struct saikai_error *err)
+{
+    struct taps set[CAUSAL_KINDS];
+    struct sk_plane p;
+    get_mask(c, mask);
+    to_lattice(c, in);
+    EACH_ROW(c)
+    {
+        pad_left(c, place(c, b, z, y), y > 0);
+        pad_right(c, place(c, b, z, y));
+        pad_rows(c, b, z, y);
+    }
+    choose(c);
+    for (int k = 0; k < CAUSAL_KINDS; k++)
+        predictor(c, k, &set[k]);
+    EACH_ROW(c)
+    {
+        residuals(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), place(c, b, z, y));
+    }
+    sk_buf_put_u8(head, (uint8_t)c->kind);
+    for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
+        sk_buf_put_u32(head, (uint32_t)c->stored[k]);
+    plane_of(c, &p);
+    sk_plane_write(codes, &p, c->q, c->level);
+    return c->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
+}
+
+int NAME(causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
+                        struct sk_plane_reader *codes, struct saikai_error *err)
+{
+    struct taps set[CAUSAL_KINDS];
+    struct sk_plane p;
+    get_mask(c, mask);
+    c->kind = sk_rd_u8(head);
+    fitted(c, &set[0]);
+    for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
+        c->stored[k] = (int32_t)sk_rd_u32(head);
+    if (head->bad || c->kind >= CAUSAL_KINDS)
+        return sk_fail(err, SAIKAI_EDAMAGED, "the predictor of a wavelet piece is damaged");
+    for (int k = 0; k < CAUSAL_KINDS; k++)
+        predictor(c, k, &set[k]);
+    plane_of(c, &p);
+    int rc = sk_plane_read(codes, &p, c->q, c->level, err);
+    if (rc)
+        return rc;
+    EACH_ROW(c)
+    {
+        size_t at = place(c, b, z, y);
+        pad_left(c, at, y > 0);
+        rebuild(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), at, c->shape.n[2], y > 0);
+        pad_right(c, at);
+        pad_rows(c, b, z, y);
+    }
+    from_lattice(c, out);
+    return 0;
+}
