@@ -1,13 +1,16 @@
 /* Encode, lose, rebuild: the whole way on files of small jobs. */
 #include "redundancy/testing.h"
 
+#include "base/hash.h"
 #include "base/io.h"
+#include "redundancy/cost.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -332,8 +335,79 @@ static void test_zeros_are_not_sent(void **state)
     }
 }
 
+/* The format and the matrices: files of this kind are on disks already. */
+static void test_format_stays(void **state)
+{
+    static const struct {
+        const char *scheme;
+        int parity, placement;
+        uint64_t hash; /* of the parity files of all nodes, one after the other */
+    } cases[] = {{"partner", 1, SK_SPREAD, 0x889e510014b5b667u},
+                 {"xor", 1, SK_SPREAD, 0x102c453a83b53f3du},
+                 {"rs", 3, SK_SPREAD, 0xc1e8f66cf611e4aau},
+                 {"rs", 2, SK_DEDICATED, 0x7c8bfaee8aaf9b56u}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct job j;
+        job_make(&j, cases[c].scheme, 6, cases[c].parity, 0);
+        j.coding.placement = cases[c].placement;
+        several_files(&j);
+        job_write(&j);
+        for (int i = 0; i < 6; i++)
+            for (int f = 0; f < j.files; f++) {
+                char path[400];
+                job_data_path(&j, i, f, path);
+                assert_int_equal(chmod(path, 0640), 0);
+            }
+        assert_int_equal(job_encode(&j), 0);
+        struct sk_hasher *h = sk_hasher_new();
+        for (int i = 0; i < 6; i++) {
+            char path[400];
+            void *data;
+            size_t n;
+            job_parity_path(&j, i, path);
+            assert_int_equal(sk_io_slurp(path, 1 << 20, &data, &n, NULL), 0);
+            sk_hasher_add(h, data, n);
+            free(data);
+        }
+        if (sk_hasher_value(h) != cases[c].hash)
+            print_error("%s: 0x%llx\n", cases[c].scheme, (unsigned long long)sk_hasher_value(h));
+        assert_true(sk_hasher_value(h) == cases[c].hash);
+        sk_hasher_free(h);
+        job_remove(&j);
+    }
+}
+
+static int measure_costs(struct sk_group *g, void *arg)
+{
+    struct sk_link_costs mine, *all = arg;
+    int rc = sk_link_costs_measure(g, &mine, NULL);
+    all[g->rank] = mine;
+    return rc;
+}
+
+/* Measured figures are positive and the same on all ranks; the choice follows from them as it
+ * should. */
+static void test_choice_of_form(void **state)
+{
+    struct sk_link_costs c[4];
+    assert_int_equal(sk_loop_run(4, measure_costs, c), 0);
+    assert_true(c[0].latency > 0 && c[0].bandwidth > 0 && c[0].add_rate > 0);
+    for (int i = 1; i < 4; i++)
+        assert_memory_equal(&c[i], &c[0], sizeof c[0]);
+    const struct sk_link_costs slow = {20e-6, 125e6, 10e9}, fast = {1e-6, 25e9, 10e9};
+    /* fixed coding nodes and much data: only the pipeline loads all links alike */
+    assert_string_equal(sk_form_choose(&slow, 32, 2, 0, 8000, 65536)->name, "pipeline");
+    assert_string_equal(sk_form_choose(&fast, 8, 2, 0, 8000, 65536)->name, "pipeline");
+    /* one stripe through many nodes with a slow start: few hops win */
+    const struct sk_link_costs far = {5e-3, 1e9, 10e9};
+    assert_string_not_equal(sk_form_choose(&far, 32, 2, 0, 1, 4096)->name, "pipeline");
+    /* parity everywhere: the least volume wins where links are the limit */
+    assert_string_equal(sk_form_choose(&slow, 6, 2, 1, 8000, 65536)->name, "gather");
+}
+
 int main(void)
 {
+    umask(022);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_xor),
         cmocka_unit_test(test_every_scheme_and_form),
@@ -349,6 +423,8 @@ int main(void)
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_bytes_on_links),
         cmocka_unit_test(test_zeros_are_not_sent),
+        cmocka_unit_test(test_format_stays),
+        cmocka_unit_test(test_choice_of_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
