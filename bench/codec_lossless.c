@@ -164,8 +164,16 @@ static int by_size(const void *a, const void *b)
 }
 
 struct speedup {
-    double encode, decode; /* time of one thread / time of two */
+    double encode, decode; /* wall-clock time of one thread / of two; needs two idle processors */
+    double work; /* processor time of both threads / of one, encoding: what sharing costs */
 };
+
+static double process_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* The array `times` times over, as one longer one. */
 static void *repeated(const struct entry *e, size_t least, struct sk_array *a)
@@ -187,27 +195,29 @@ static int measure_threads(const struct entry *e, const char *chain, size_t leas
     size_t size = sk_array_size_bytes(&a);
     void *y = malloc(size);
     struct sk_buf b = {0};
-    double enc[PAIRS], dec[PAIRS];
+    double enc[PAIRS], dec[PAIRS], work[PAIRS];
     int rc = 0;
     for (int i = -1; !rc && i < PAIRS; i++) {
-        double t[2][2];
+        double t[2][2], cpu[2];
         for (int threads = 1; !rc && threads <= 2; threads++) {
             struct sk_stream_options opt = {.threads = threads};
             b.len = 0;
-            double t0 = sk_now();
+            double t0 = sk_now(), c0 = process_seconds();
             rc = sk_stream_encode_buf(chain, &a, x, &opt, &b, NULL, NULL);
             double t1 = sk_now();
+            cpu[threads - 1] = process_seconds() - c0;
             rc = rc ? rc : sk_stream_decode_buf(b.data, b.len, &a, y, threads, NULL, NULL);
             t[threads - 1][0] = t1 - t0, t[threads - 1][1] = sk_now() - t1;
         }
         if (i < 0) /* pages touched for the first time */
             continue;
-        enc[i] = t[0][0] / t[1][0], dec[i] = t[0][1] / t[1][1];
+        enc[i] = t[0][0] / t[1][0], dec[i] = t[0][1] / t[1][1], work[i] = cpu[1] / cpu[0];
     }
     rc = rc || memcmp(x, y, size) ? -1 : 0;
     qsort(enc, PAIRS, sizeof *enc, by_size);
     qsort(dec, PAIRS, sizeof *dec, by_size);
-    *s = (struct speedup){enc[PAIRS / 2], dec[PAIRS / 2]};
+    qsort(work, PAIRS, sizeof *work, by_size);
+    *s = (struct speedup){enc[PAIRS / 2], dec[PAIRS / 2], work[PAIRS / 2]};
     sk_buf_free(&b);
     free(x);
     free(y);
@@ -272,17 +282,17 @@ static int print_chosen(const struct entry *e, int arrays, FILE *json)
 static int print_threads(const struct entry *e, int arrays, size_t least, FILE *json)
 {
     int rc = 0, first = 1;
-    printf("\ntwo threads against one            chain         encode  decode\n");
+    printf("\ntwo threads against one            chain         encode  decode  work\n");
     fprintf(json, "  \"threads\": [");
     for (int i = 0; i < arrays; i += 5)
         for (int c = 0; c < 2; c++) {
             struct speedup s;
             rc |= measure_threads(&e[i], chains[c], least, &s);
-            printf("  %-32s %-12s %7.2f %7.2f\n", e[i].name, chains[c], s.encode, s.decode);
-            fprintf(json,
-                    "%s\n    {\"array\": \"%s\", \"chain\": \"%s\", \"encode\": %.3f, \"decode\": "
-                    "%.3f}",
-                    first ? "" : ",", e[i].name, chains[c], s.encode, s.decode);
+            printf("  %-32s %-12s %7.2f %7.2f %7.2f\n", e[i].name, chains[c], s.encode, s.decode,
+                   s.work);
+            fprintf(json, "%s\n    {\"array\": \"%s\", \"chain\": \"%s\", \"encode\": %.3f, ",
+                    first ? "" : ",", e[i].name, chains[c], s.encode);
+            fprintf(json, "\"decode\": %.3f, \"work\": %.3f}", s.decode, s.work);
             first = 0;
         }
     fprintf(json, "\n  ]\n");

@@ -414,7 +414,10 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         return sk_fail(err, SAIKAI_ENOTSUP,
                        "codec fast: a piece of %zu bytes is too large; use smaller pieces", n);
     f.kernel = sk_fast_kernel_of(f.l.word);
-    rc = n ? encode_words(&f, in, out, cap, out_size_bytes) : 0;
+    void *copy = NULL;
+    const void *x = sk_words_aligned(in, n, f.l.word, &copy);
+    rc = !x ? -1 : n ? encode_words(&f, x, out, cap, out_size_bytes) : 0;
+    free(copy);
     if (rc > 0)
         rc = try_lz(in, n, out, out_size_bytes);
     fast_free(&f);
@@ -563,7 +566,12 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
         return sk_fail(err, SAIKAI_EDAMAGED, "codec fast: the piece is empty");
     sk_words_of(a, want, &f.l);
     f.kernel = sk_fast_kernel_of(f.l.word);
-    rc = decode_words(&f, in, n, out);
+    void *copy = NULL;
+    void *x = (void *)(uintptr_t)sk_words_aligned(out, want, f.l.word, &copy);
+    rc = x ? decode_words(&f, in, n, x) : -1;
+    if (copy && !rc)
+        memcpy(out, copy, want);
+    free(copy);
     fast_free(&f);
     return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec fast: the piece does not give %zu bytes", want)
               : 0;

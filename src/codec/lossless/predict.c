@@ -277,9 +277,12 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         *out_size_bytes = 1;
         return 0;
     }
+    void *copy = NULL;
+    const void *x = sk_words_aligned(in, n, j.l.word, &copy);
     sk_fpu_state fpu = sk_fpu_enter();
-    rc = encode_words(&j, in, opt && opt->level ? opt->level : 3, out, cap, out_size_bytes);
+    rc = x ? encode_words(&j, x, opt && opt->level ? opt->level : 3, out, cap, out_size_bytes) : -1;
     sk_fpu_leave(fpu);
+    free(copy);
     free(j.apart);
     free(j.y);
     free(j.skip);
@@ -367,9 +370,14 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     if (!n)
         return sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece is empty");
     sk_words_of(a, want, &j.l);
+    void *copy = NULL;
+    void *x = (void *)(uintptr_t)sk_words_aligned(out, want, j.l.word, &copy);
     sk_fpu_state fpu = sk_fpu_enter();
-    rc = decode_words(&j, in, n, out);
+    rc = x ? decode_words(&j, in, n, x) : -1;
     sk_fpu_leave(fpu);
+    if (copy && !rc)
+        memcpy(out, copy, want);
+    free(copy);
     free(j.apart);
     free(j.skip);
     return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece does not give %zu bytes",

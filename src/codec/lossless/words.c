@@ -2,6 +2,9 @@
 
 #include "base/types.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define MOST_COMPONENTS 7
 
 void sk_words_of(const struct sk_array *a, size_t bytes, struct sk_words *l)
@@ -39,4 +42,14 @@ void sk_words_transpose(const void *in, void *out, size_t rows, size_t columns, 
             else
                 ((uint64_t *)out)[c * rows + r] = ((const uint64_t *)in)[r * columns + c];
         }
+}
+
+const void *sk_words_aligned(const void *in, size_t bytes, size_t word, void **copy)
+{
+    if ((uintptr_t)in % word == 0)
+        return in;
+    *copy = malloc(bytes ? bytes : 1);
+    if (*copy)
+        memcpy(*copy, in, bytes);
+    return *copy;
 }

@@ -18,4 +18,8 @@ void sk_words_of(const struct sk_array *a, size_t bytes, struct sk_words *l);
  * together again. */
 void sk_words_transpose(const void *in, void *out, size_t rows, size_t columns, size_t word);
 
+/* in itself when it lies on a word's boundary, else a copy that does, in *copy (to be freed); NULL:
+ * no memory. */
+const void *sk_words_aligned(const void *in, size_t bytes, size_t word, void **copy);
+
 #endif
