@@ -29,10 +29,12 @@ enum page_state {
 
 #define WANTED 64
 /* After this many copies aside the next ones take twice as much, up to a huge page: a program that
- * writes here and there pays little for each, one that sweeps soon pays what a plain copy costs. A
+ * writes here and there pays little for each, one that writes everything soon pays what a plain
+ * copy costs (and one that sweeps at once: the width doubles as long as it goes on nearby). A
  * narrow copy splits a huge page; taking all of it instead would make a few scattered writes as
  * dear as a copy of everything. */
 #define FAULTS_PER_WIDTH 64
+#define RUN_GAP_BYTES    (4 * SK_CHUNK_BYTES)
 
 struct uffd_job {
     struct sk_job *job;
@@ -43,6 +45,8 @@ struct uffd_job {
     uint8_t *state;       /* of all pages of job->later, one after the other */
     size_t *first;        /* index of each interval's first page */
     int width_shift, copies;
+    int run_shift;            /* of a program that goes on where the last copy aside ended */
+    struct sk_interval run;   /* the last copy aside */
     uintptr_t wanted[WANTED]; /* pages whose writers wait since the pool is full */
     int n_wanted;
     size_t next_interval; /* everything before was looked at by the helper */
@@ -143,6 +147,22 @@ static void lift_all_done(struct uffd_job *u)
     }
 }
 
+/* How much to copy aside at once, as a power of two of pages. */
+static int next_width(struct uffd_job *u, uintptr_t a)
+{
+    int most = 0;
+    while (u->job->page << most < SK_CHUNK_BYTES)
+        most++;
+    if (++u->copies % FAULTS_PER_WIDTH == 0 && u->width_shift < most)
+        u->width_shift++;
+    /* the helper may have taken some chunks in between */
+    if (a - u->run.to >= RUN_GAP_BYTES && u->run.from - a > RUN_GAP_BYTES)
+        u->run_shift = 0;
+    else if (u->run_shift < most)
+        u->run_shift++;
+    return u->run_shift > u->width_shift ? u->run_shift : u->width_shift;
+}
+
 static void serve_fault(struct uffd_job *u, uintptr_t a)
 {
     a = sk_page_floor(a, u->job->page);
@@ -158,9 +178,8 @@ static void serve_fault(struct uffd_job *u, uintptr_t a)
     enum page_state s = *state_of(u, i, a);
     int done = s == DONE;
     if (s == TODO) {
-        if (++u->copies % FAULTS_PER_WIDTH == 0 && u->job->page << u->width_shift < SK_CHUNK_BYTES)
-            u->width_shift++;
-        b = block_around(u, i, a, u->job->page << u->width_shift);
+        b = block_around(u, i, a, u->job->page << next_width(u, a));
+        u->run = b;
         done = set_aside(u, i, b);
         if (!done) {
             u->job->stats.waits++;
