@@ -34,9 +34,10 @@ struct sk_archive_options {
     const char *codec_f64, *codec_f32,
         *codec_other; /* first pass of the aware schemes, NULL: none */
     const char
-        *pattern; /* extended regular expression: what it matches in a variable's name is one and
-                     the same in all names (key.h); NULL: numbers in the group's name are */
-    int no_sync;  /* 1: do not wait for the disk */
+        *pattern;    /* extended regular expression: what it matches in a variable's name is one and
+                        the same in all names (key.h); NULL: numbers in the group's name are */
+    int single_pass; /* 1: the aware schemes do not compress a second time what a codec has */
+    int no_sync;     /* 1: do not wait for the disk */
 };
 
 struct sk_archive_stats {

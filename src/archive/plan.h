@@ -46,6 +46,8 @@ struct sk_plan {
 /* List the files and their variables. */
 int sk_plan_scan(struct sk_plan *p, const struct sk_archive_input *inputs, size_t count,
                  struct saikai_error *err);
+/* family.c: group their variables. Part of sk_plan_cut. */
+int sk_plan_families(struct sk_plan *p, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
 int sk_plan_cut(struct sk_plan *p, struct saikai_error *err);
 void sk_plan_free(struct sk_plan *p);

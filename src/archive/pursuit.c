@@ -107,3 +107,28 @@ void sk_pursuit_solve(const struct sk_pursuit *p, double c[SK_PURSUIT_TERMS])
             c[k] = near;
     }
 }
+
+int sk_normal_solve(double a[SK_NORMAL][SK_NORMAL], double b[SK_NORMAL])
+{
+    enum { N = SK_NORMAL };
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++) {
+            double v = a[i][j];
+            for (int k = 0; k < j; k++)
+                v -= a[i][k] * a[j][k];
+            if (i == j && !(v > 0))
+                return -1;
+            a[i][j] = i == j ? sqrt(v) : v / a[j][j];
+        }
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < i; k++)
+            b[i] -= a[i][k] * b[k];
+        b[i] /= a[i][i];
+    }
+    for (int i = N; i-- > 0;) {
+        for (int k = i + 1; k < N; k++)
+            b[i] -= a[k][i] * b[k];
+        b[i] /= a[i][i];
+    }
+    return 0;
+}

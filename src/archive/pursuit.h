@@ -26,4 +26,9 @@ int sk_pursuit_step(struct sk_pursuit *p, int j);
 /* The coefficients of the chosen terms; those within 1e-9 of a sixteenth become it. */
 void sk_pursuit_solve(const struct sk_pursuit *p, double c[SK_PURSUIT_TERMS]);
 
+/* Solve the normal equations a w = b of least squares by Cholesky's method; w replaces b. Only the
+ * lower half of a is read. -1: they are singular. */
+enum { SK_NORMAL = 7 };
+int sk_normal_solve(double a[SK_NORMAL][SK_NORMAL], double b[SK_NORMAL]);
+
 #endif

@@ -132,32 +132,6 @@ static double consider(struct finder *f, struct way w, const int *stencils, int 
 
 static const int with_relation[] = {SK_STENCIL_NONE, SK_STENCIL_X, SK_STENCIL_XYZ};
 
-/* Solve the normal equations a w = b by Cholesky; -1: they are singular. */
-static int solve_normal(double a[SK_NEIGHBOURS][SK_NEIGHBOURS], double b[SK_NEIGHBOURS])
-{
-    enum { N = SK_NEIGHBOURS };
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j <= i; j++) {
-            double v = a[i][j];
-            for (int k = 0; k < j; k++)
-                v -= a[i][k] * a[j][k];
-            if (i == j && !(v > 0))
-                return -1;
-            a[i][j] = i == j ? sqrt(v) : v / a[j][j];
-        }
-    for (int i = 0; i < N; i++) {
-        for (int k = 0; k < i; k++)
-            b[i] -= a[i][k] * b[k];
-        b[i] /= a[i][i];
-    }
-    for (int i = N; i-- > 0;) {
-        for (int k = i + 1; k < N; k++)
-            b[i] -= a[k][i] * b[k];
-        b[i] /= a[i][i];
-    }
-    return 0;
-}
-
 /* Count one sample box into the normal equations: each point weighs as much as its neighbours are
  * small, because what is coded is a relative error. */
 static void add_normal(const struct finder *f, int box, int field,
@@ -194,7 +168,7 @@ static void try_fitted(struct finder *f, int field)
     struct way w = {.field = field};
     for (int i = 0; i < f->s->boxes; i++)
         add_normal(f, i, field, a, w.weights);
-    if (solve_normal(a, w.weights))
+    if (sk_normal_solve(a, w.weights))
         return;
     for (int k = 0; k < SK_NEIGHBOURS; k++)
         if (!isfinite(w.weights[k]))
