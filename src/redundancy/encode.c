@@ -1,6 +1,7 @@
 #include "redundancy/encode.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "redundancy/cost.h"
 #include "redundancy/carrier.h"
 #include "redundancy/exchange.h"
@@ -12,6 +13,7 @@
 struct sk_encode {
     struct sk_group *g;
     struct sk_encode_params p; /* texts in it are not used after begin */
+    uint64_t key;
     struct sk_record record;
     struct sk_files *data;
     struct sk_parity_file *parity;
@@ -84,23 +86,58 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
 
 static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored};
 
+/* What has to be the same on all ranks, or they would wait for each other for ever. */
+static uint64_t key_of(const struct sk_encode_params *p)
+{
+    const struct sk_coding *c = &p->coding;
+    struct sk_buf buf = {0};
+    sk_buf_put_u64(&buf, p->generation);
+    sk_buf_put_u64(&buf, p->group);
+    sk_buf_put_str(&buf, c->scheme ? c->scheme : "");
+    sk_buf_put_str(&buf, c->form ? c->form : "auto");
+    sk_buf_put_u32(&buf, (uint32_t)c->parity);
+    sk_buf_put_u32(&buf, (uint32_t)c->placement);
+    sk_buf_put_u32(&buf, c->block);
+    sk_buf_put_f64(&buf, c->costs ? c->costs->latency : 0);
+    sk_buf_put_f64(&buf, c->costs ? c->costs->bandwidth : 0);
+    sk_buf_put_f64(&buf, c->costs ? c->costs->add_rate : 0);
+    uint64_t key = sk_hash64(buf.data, buf.len);
+    sk_buf_free(&buf);
+    return key;
+}
+
+static int take_members(struct sk_encode *e, const struct sk_exchange *x, struct saikai_error *err)
+{
+    for (int i = 0; i < e->g->size; i++) {
+        struct sk_rd in = sk_rd_init(sk_exchange_at(x, i), x->size[i]);
+        if (sk_rd_u64(&in) != e->key)
+            return sk_fail(
+                err, SAIKAI_EINVAL,
+                "ranks %d and %d of the group were told to code generation %llu in different ways",
+                e->g->rank, i, (unsigned long long)e->p.generation);
+        sk_member_free(&e->record.member[i]);
+        int rc = sk_member_decode(&in, &e->record.member[i]);
+        if (rc)
+            return sk_fail(err, rc, "rank %d of the group sent a list of files that cannot be read",
+                           i);
+    }
+    return 0;
+}
+
 static int share_members(struct sk_encode *e, int code, struct sk_member *mine,
                          struct saikai_error *err)
 {
     struct sk_buf buf = {0};
     struct sk_exchange x;
-    if (!code)
+    if (!code) {
+        sk_buf_put_u64(&buf, e->key);
         sk_member_encode(mine, &buf);
+    }
     if (!sk_buf_ok(&buf))
         code = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     int rc = sk_exchange(e->g, code, buf.data, buf.len, &x, err);
-    for (int i = 0; !rc && i < e->g->size; i++) {
-        struct sk_rd in = sk_rd_init(sk_exchange_at(&x, i), x.size[i]);
-        sk_member_free(&e->record.member[i]);
-        rc = sk_member_decode(&in, &e->record.member[i]);
-        if (rc)
-            sk_fail(err, rc, "rank %d of the group sent a list of files that cannot be read", i);
-    }
+    if (!rc)
+        rc = sk_group_verdict(e->g, take_members(e, &x, err), err);
     sk_exchange_free(&x);
     sk_buf_free(&buf);
     return rc;
@@ -181,7 +218,7 @@ int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct
     struct sk_member mine = {.rank = p->rank};
     int rc = e ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for coding");
     if (!rc) {
-        *e = (struct sk_encode){.g = g, .p = *p, .started = sk_now()};
+        *e = (struct sk_encode){.g = g, .p = *p, .key = key_of(p), .started = sk_now()};
         if (p->host)
             strncpy(mine.host, p->host, sizeof mine.host - 1);
         rc = sk_code_init(&e->record.code, p->coding.scheme, g->size, p->coding.parity,

@@ -272,6 +272,14 @@ static void test_bad_input(void **state)
     j.coding.form = NULL;
     j.coding.block = 100;
     assert_int_equal(job_encode(&j), SAIKAI_EINVAL);
+    j.coding.block = 1024;
+    j.disagree = 1;
+    assert_int_equal(job_encode(&j), SAIKAI_EINVAL);
+    assert_non_null(strstr(j.err[0].text, "ranks 0 and 1"));
+    j.disagree = 0;
+    j.coding.scheme = NULL;
+    assert_int_equal(job_encode(&j), SAIKAI_EINVAL);
+    j.coding.scheme = "rs";
     j.coding.block = 0;
     job_lose_data(&j, 2); /* one rank has no file: all hear of it */
     assert_int_equal(job_encode(&j), SAIKAI_ENOENT);

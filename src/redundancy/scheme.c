@@ -58,10 +58,10 @@ static void lay_out(struct sk_code *c)
 int sk_code_init(struct sk_code *c, const char *scheme, int members, int parity, int placement,
                  struct saikai_error *err)
 {
-    const struct sk_scheme_ops *ops = sk_scheme_find(scheme);
+    const struct sk_scheme_ops *ops = scheme ? sk_scheme_find(scheme) : NULL;
     if (!ops)
         return sk_fail(err, SAIKAI_EINVAL, "unknown redundancy scheme '%.40s': partner, xor or rs",
-                       scheme);
+                       scheme ? scheme : "");
     if (members < 2 || members > SK_MAX_MEMBERS)
         return sk_fail(err, SAIKAI_EINVAL, "a redundancy group of %d members: 2 to %d are possible",
                        members, SK_MAX_MEMBERS);

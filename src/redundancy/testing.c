@@ -257,6 +257,8 @@ static int encode_rank(struct sk_group *plain, void *arg)
                                  .parity_path = parity,
                                  .recycle_path = j->recycle ? old : NULL,
                                  .no_sync = 1};
+    if (j->disagree && g->rank == 1)
+        p.coding.block = 2048;
     j->rc[g->rank] = j->step ? encode_slices(g, j, &p)
                              : sk_encode(g, &p, &j->encoded[g->rank], &j->err[g->rank]);
     return 0;

@@ -21,6 +21,7 @@ struct job {
      * of their own */
     int processes, node_of[MAX_NODES], claimed_by[MAX_NODES];
     uint64_t recycle; /* generation whose parity file an encode may use up, 0: none */
+    int disagree;     /* 1: rank 1 is told another block size */
     int fragile;      /* 1: ranks speak through a group that job_break can break */
     uint64_t step;    /* encode in slices of so many stripes, 0: at once */
     const char *form;
