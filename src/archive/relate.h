@@ -11,7 +11,7 @@
 
 #include "archive/part.h"
 
-enum { SK_RELATE_FIELDS = 32, SK_RELATE_BOXES = 4 };
+enum { SK_RELATE_FIELDS = 32, SK_RELATE_BOXES = 6 };
 
 /* Sub-boxes of some members: native values, box by box, field by field. */
 struct sk_sample_set {

@@ -13,7 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLE_VALUES = 12000, SAMPLE_LEAST = 900, SAMPLE_MOST = 6000, SAMPLE_PLANES = 4 };
+enum {
+    MANY_FIELDS = 9,
+    SAMPLE_VALUES = 12000,
+    SAMPLE_LEAST = 700,
+    SAMPLE_MOST = 6000,
+    SAMPLE_PLANES = 4
+};
 
 /* ---- families ---- */
 
@@ -37,7 +43,7 @@ static struct sk_box sub_box(struct sk_box b, size_t most, size_t place, struct 
 
 static size_t values_of(size_t fields)
 {
-    size_t n = SAMPLE_VALUES / fields;
+    size_t n = (fields > MANY_FIELDS ? SAMPLE_VALUES : SAMPLE_VALUES * 3 / 4) / fields;
     return n < SAMPLE_LEAST ? SAMPLE_LEAST : n > SAMPLE_MOST ? SAMPLE_MOST : n;
 }
 
@@ -84,7 +90,7 @@ static int sample_bundle(struct sk_plan *p, const struct sk_family *f, const str
     return rc;
 }
 
-/* The largest member at two places, and two others spread over the list. */
+/* The largest member at two places, and others spread over the list. */
 static void pick_members(const struct sk_plan *p, const struct sk_family *f, size_t *out, int *n)
 {
     size_t largest = 0;
@@ -93,9 +99,13 @@ static void pick_members(const struct sk_plan *p, const struct sk_family *f, siz
             sk_box_count(p->bundles[f->first + largest].box))
             largest = i;
     int twice = sk_box_count(p->bundles[f->first + largest].box) > 2 * values_of(f->fields);
-    size_t others[] = {largest, f->members / 3, f->members * 4 / 5};
+    /* few fields are looked at in more members */
+    size_t many = f->fields > MANY_FIELDS, m = f->members;
+    size_t others[] = {largest, many ? m / 3 : m / 7, many ? m * 4 / 5 : m / 3, m * 3 / 5,
+                       m * 4 / 5};
+    int most = many ? 3 : 5;
     *n = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < most; i++) {
         int seen = 0;
         for (int k = 0; k < *n; k++)
             seen |= out[k] == others[i];

@@ -14,7 +14,7 @@
 #define WIDE
 #endif
 
-enum { GROUP_LEAST = 1024, CONTEXTS = 256 };
+enum { GROUP_LEAST = 4096, CONTEXTS = 256 };
 
 static int width_of(const struct sk_part *p)
 {
