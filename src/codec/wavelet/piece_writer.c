@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_PLANS = 3 };
+
 static int by_place(const void *a, const void *b)
 {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -124,41 +126,52 @@ static double try_plan(const struct piece *j, const struct lift_shape *sample,
     return bits;
 }
 
-/* Try on a sample the plans that the data do not rule out. */
-static void choose_plan(struct piece *j)
+/* Plans that the data do not rule out; returns how many. */
+static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
 {
-    enum { BOXES = 2 };
-    struct lift_shape sample;
-    size_t b_offset[BOXES];
-    struct plan plan[3];
-    int n = 0;
-    j->plan =
-        (struct plan){0, j->shape.active, lrint(piece_parameter(j, "alpha=", 1.25) * 32) / 32.0,
-                      lrint(piece_parameter(j, "beta=", 4) * 8) / 8.0};
-    plan[n++] = j->plan;
+    double alpha = piece_parameter(j, "alpha=", 1.25), beta = piece_parameter(j, "beta=", 4);
     double step = lift_step(j->bound, j->size, j->lowest, j->highest);
+    int n = 0;
+    plan[n++] = (struct plan){0, j->shape.active, lrint(alpha * 32) / 32.0, lrint(beta * 8) / 8.0};
     if ((j->special.high - j->special.low) / step < CAUSAL_LIMIT) {
-        plan[n] = j->plan;
+        plan[n] = plan[0];
         plan[n++].causal = 1;
     }
     if (j->shape.doubtful) {
-        plan[n] = j->plan;
+        plan[n] = plan[0];
         plan[n++].active &= ~j->shape.doubtful;
     }
-    int given = (int)piece_parameter(j, "plan=", -1);
-    if (given >= 0 && given < n) {
-        j->plan = plan[given];
+    return n;
+}
+
+/* Choose a plan by trying all on a sample. The sample is larger when hardly any bits are needed,
+ * since then few places decide, and when many are, since then it does not count beside the coding
+ * itself. */
+static void choose_plan(struct piece *j)
+{
+    enum { BOXES = 2, SOME_BOXES = 4, MORE_BOXES = 8, FEWEST = 4096, MOST = 8192 };
+    const double few_bits = 0.15, many_bits = 1.2;
+    struct lift_shape sample;
+    size_t b_offset[MORE_BOXES];
+    struct plan plan[MOST_PLANS];
+    int n = make_plans(j, plan), given = (int)piece_parameter(j, "plan=", -1);
+    j->plan = plan[given >= 0 && given < n ? given : 0];
+    if (given >= 0 || n < 2)
         return;
-    }
+    size_t most = j->n / 32 < FEWEST ? FEWEST : j->n / 32 > MOST ? MOST : j->n / 32;
     double least = INFINITY;
-    size_t most = j->n / 16 < 4096 ? 4096 : j->n / 16 > 16384 ? 16384 : j->n / 16;
-    shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
-    for (int k = 0; k < n && n > 1; k++) {
-        double bits = try_plan(j, &sample, &plan[k]);
-        if (bits < least) {
-            least = bits;
-            j->plan = plan[k];
+    for (int boxes = BOXES; boxes;) {
+        least = INFINITY;
+        shape_sample(&j->lift_shape, most, boxes, &sample, b_offset);
+        for (int k = 0; k < n; k++) {
+            double bits = try_plan(j, &sample, &plan[k]);
+            if (bits < least) {
+                least = bits;
+                j->plan = plan[k];
+            }
         }
+        int more = least < few_bits ? MORE_BOXES : least > many_bits ? SOME_BOXES : 0;
+        boxes = boxes == BOXES ? more : 0;
     }
 }
 

@@ -19,7 +19,7 @@ static const char *parameter(const char *text, const char *key)
 
 /* ---- looking at a sample ---- */
 
-enum { PROBES = 512 };
+enum { PROBES = 512, SAMPLE_SIDE = 20 };
 
 struct probe {
     const void *in;
@@ -64,6 +64,24 @@ static double bits_along(const struct probe *p, size_t stride, size_t count, siz
         used++;
     }
     return used * 8 > probes ? bits / used : -1;
+}
+
+/* A bound fine enough to see structure: a fraction of the usual step between neighbours when that
+ * is less than the bound. */
+static double fine_bound(const struct probe *p)
+{
+    double logs = 0;
+    int used = 0;
+    for (int k = 0; k < PROBES; k++) {
+        size_t i = (size_t)(((double)k + 0.5) * (double)(p->n - 1) / PROBES);
+        double x, y;
+        if (p->n > 1 && usable(p, i, &x) && usable(p, i + 1, &y) && x != y) {
+            logs += log(fabs(x - y));
+            used++;
+        }
+    }
+    double step = used ? exp(logs / used) / 8 : p->bound;
+    return step < p->bound ? step : p->bound;
 }
 
 /* Replace dimension d of the shape by two when the points that a divisor of it apart are like
@@ -163,16 +181,14 @@ void shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct
     *out = *whole;
     out->nb = (size_t)boxes;
     out->b_offset = b_offset;
-    for (;;) {
-        int longest = 0;
-        for (int a = 1; a < LIFT_AXES; a++)
-            if (out->n[a] > out->n[longest])
-                longest = a;
-        if (out->n[0] * out->n[1] * out->n[2] <= most || out->n[longest] < 2)
+    while (out->n[0] * out->n[1] * out->n[2] > most) {
+        /* the outermost axis is where unlike things often lie side by side: keep much of it */
+        int longest = out->n[1] > out->n[2] ? 1 : 2;
+        if (out->n[longest] <= SAMPLE_SIDE && out->n[0] > out->n[longest])
+            longest = 0;
+        if (out->n[longest] < 5)
             break;
-        out->n[longest] = (out->n[longest] * 4 + 4) / 5;
-        if (out->n[longest] == 4)
-            break;
+        out->n[longest] = out->n[longest] * 4 / 5;
     }
     for (int k = 0; k < boxes; k++) {
         b_offset[k] = whole->b_offset[(2 * (size_t)k + 1) * whole->nb / (2 * (size_t)boxes)];
@@ -212,8 +228,11 @@ void shape_choose(struct shape *s, const struct sk_array *a, const void *in,
     if (!s->n_dims)
         s->dims[s->n_dims++] = 1;
     struct probe p = {in, count, sk_type_size(a->type), special, bound};
-    if (!given)
-        unfold_all(s, &p);
+    if (!given) {
+        struct probe fine = p;
+        fine.bound = fine_bound(&p);
+        unfold_all(s, &fine);
+    }
     choose_axes(s, &p, text);
 }
 
