@@ -13,9 +13,7 @@
 
 static const struct sk_snapshot_ops *const forms[] = {&sk_snapshot_uffd, &sk_snapshot_fork,
                                                       &sk_snapshot_copy};
-#define FORMS ((int)(sizeof forms / sizeof *forms))
-/* What a plain copy is taken to reach, in bytes per second, when forms are compared. */
-#define COPY_RATE        8e9
+#define FORMS            ((int)(sizeof forms / sizeof *forms))
 #define AVOID_FOR        8
 #define LEAST_POOL_BYTES ((uint64_t)8 << 20)
 
@@ -346,9 +344,9 @@ static void learn(struct sk_snapshot *s)
 {
     const struct sk_snapshot_stats *x = &s->job.stats;
     double cost = x->blocked_seconds + (double)x->faults * s->ops->fault_seconds +
-                  (double)x->touched_bytes / COPY_RATE;
+                  (double)x->touched_bytes / SK_COPY_RATE;
     for (int i = 0; i + 1 < s->n_works; i++) /* the last one is always there */
-        if (s->works[i] == s->ops && cost > (double)x->bytes / COPY_RATE &&
+        if (s->works[i] == s->ops && cost > (double)x->bytes / SK_COPY_RATE &&
             s->ops->fault_seconds > 0 && (double)x->faults * s->ops->fault_seconds > cost / 4)
             s->avoid[i] = AVOID_FOR;
 }

@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A fault, the copy of a page, and telling the processor of the helper thread. */
+#define FAULT_SECONDS 4e-6
+
 struct child {
     pid_t pid;
     int fd; /* the child lives until this end is closed, be it by our death */
@@ -119,17 +122,58 @@ static int begin(struct sk_job *job, struct saikai_error *err)
     return 0;
 }
 
+/* The program writes much: each page costs it a fault and a copy as long as the child lives. Take
+ * the rest from the child at once, so that it can go; [at, …) of interval i is the first that is
+ * left. 0: the pool has no room, or reading failed: go on as before. */
+static int take_all(struct sk_job *job, const struct child *c, size_t i, uintptr_t at)
+{
+    uint64_t left = 0;
+    for (size_t k = i; k < job->later.n; k++)
+        left += job->later.v[k].to - (k == i ? at : job->later.v[k].from);
+    if (left + SK_CHUNK_BYTES > job->pool->cap - job->pool->used)
+        return 0;
+    for (; i < job->later.n; at = ++i < job->later.n ? job->later.v[i].from : 0)
+        while (at < job->later.v[i].to) {
+            size_t n = job->later.v[i].to - at;
+            n = n < SK_CHUNK_BYTES ? n : SK_CHUNK_BYTES;
+            uint8_t *p = sk_pool_put(job->pool, at, n);
+            struct iovec local = {p, n}, remote = {(void *)at, n};
+            if (!p || process_vm_readv(c->pid, &local, 1, &remote, 1, 0) != (ssize_t)n) {
+                sk_pool_clear(job->pool);
+                return 0;
+            }
+            at += n;
+        }
+    return 1;
+}
+
+static int drain_pool(struct sk_job *job, struct saikai_error *err)
+{
+    int rc = 0;
+    while (!rc && !atomic_load(&job->stop) && sk_pool_first(job->pool))
+        rc = sk_job_emit_first(job, err);
+    return rc;
+}
+
 static int drain(struct sk_job *job, struct saikai_error *err)
 {
     struct child *c = job->own;
-    int rc = 0;
+    uint64_t most = (uint64_t)((double)job->stats.bytes / SK_COPY_RATE / FAULT_SECONDS);
     c->faults = faults_of_others();
-    while (!rc && !atomic_load(&job->stop) && sk_pool_first(job->pool))
-        rc = sk_job_emit_first(job, err);
+    int rc = drain_pool(job, err), tried = 0;
     for (size_t i = 0; !rc && i < job->later.n; i++)
         for (uintptr_t at = job->later.v[i].from; !rc && at < job->later.v[i].to;) {
             if (atomic_load(&job->stop))
                 return 0;
+            if (!tried && faults_of_others() - c->faults > most) {
+                tried = 1;
+                if (take_all(job, c, i, at)) {
+                    job->stats.faults = faults_of_others() - c->faults;
+                    end_child(c);
+                    c->pid = -1;
+                    return drain_pool(job, err);
+                }
+            }
             size_t n = job->later.v[i].to - at;
             n = n < SK_CHUNK_BYTES ? n : SK_CHUNK_BYTES;
             struct iovec local = {job->chunk, n}, remote = {(void *)at, n};
@@ -144,9 +188,12 @@ static int drain(struct sk_job *job, struct saikai_error *err)
 
 static void end(struct sk_job *job)
 {
-    job->stats.faults = faults_of_others() - ((struct child *)job->own)->faults;
-    end_child(job->own);
-    free(job->own);
+    struct child *c = job->own;
+    if (c->pid > 0) {
+        job->stats.faults = faults_of_others() - c->faults;
+        end_child(c);
+    }
+    free(c);
     job->own = NULL;
 }
 
@@ -176,7 +223,7 @@ const struct sk_snapshot_ops sk_snapshot_fork = {
     .name = "fork",
     .description = "a sleeping child process keeps the old pages",
     .sees_pages_only = 1,
-    .fault_seconds = 1e-6,
+    .fault_seconds = FAULT_SECONDS,
     .probe = probe,
     .begin = begin,
     .drain = drain,

@@ -13,6 +13,9 @@
 /* Shorter intervals are copied: protecting them costs more, and splits mappings. */
 #define SK_PROTECT_BYTES ((size_t)256 << 10)
 
+/* What a plain copy is taken to reach, in bytes per second, when forms are compared. */
+#define SK_COPY_RATE 8e9
+
 struct sk_interval {
     uintptr_t from, to;
 };
