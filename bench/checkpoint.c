@@ -175,7 +175,7 @@ static void restart(size_t bytes, const char *dir)
     fill(expect, bytes);
     double first = read_file(dir, data, bytes), second = read_file(dir, data, bytes);
     memset(data, 0, bytes);
-    begin("schedule.first=no; store.prefix=none");
+    begin("schedule.first=no; store.prefix=none; restart.tries=1000");
     saikai_protect("data", data, SAIKAI_U8, 1, &bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     double t = MPI_Wtime();

@@ -49,7 +49,7 @@ for mpi in openmpi mpich; do
     one 2 blocked "$mib" "$memory"
     rm -rf "$memory"/saikai-*
     one 4 write $((mib / 4)) "$memory"
-    one 4 restart $((mib / 4)) "$memory"
+    for round in 1 2 3 4 5; do one 4 restart $((mib / 4)) "$memory"; done
     rm -rf "$memory"/saikai-*
     one 4 init
 done

@@ -1,7 +1,9 @@
-"""Prints the lines of a bench.json as a table: what, how, measured, limit."""
+"""Prints the lines of a bench.json as a table: what, how, measured (median of its runs), limit."""
 import json
+import statistics
 import sys
 
+groups = {}
 rows = [("bench", "mpi", "ranks", "measured", "limit", "")]
 with open(sys.argv[1], encoding="utf-8") as lines:
     for line in lines:
@@ -19,7 +21,10 @@ with open(sys.argv[1], encoding="utf-8") as lines:
             value, limit, unit = r["init_ms"], "", "ms in saikai_init"
         else:
             continue
-        rows.append((kind, r.get("mpi", ""), str(r["ranks"]), "%.2f" % value, str(limit), unit))
+        key = (kind, r.get("mpi", ""), str(r["ranks"]), str(limit), unit)
+        groups.setdefault(key, []).append(value)
+for (kind, mpi, ranks, limit, unit), values in groups.items():
+    rows.append((kind, mpi, ranks, "%.2f" % statistics.median(values), limit, unit))
 widths = [max(len(row[i]) for row in rows) for i in range(5)]
 for row in rows:
     print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)) + "  " + row[5])
