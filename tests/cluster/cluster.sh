@@ -46,14 +46,16 @@ _keep_below_tmp() { # DIR…
 _node_up() {
     local i=$1 d=$CLUSTER_DIR/n$1 keep p
     mkdir -p "$d/local"
-    keep=$(_keep_below_tmp "$CLUSTER_KEEP")
+    keep=$(_keep_below_tmp "$CLUSTER_SOURCE" "$CLUSTER_KEEP")
     unshare --net --mount --pid --uts --ipc --fork --propagation private bash -c '
         set -e
         hostname "$1"
         mount -t proc proc /proc
-        if [ -n "$3" ]; then mkdir -p /run/keep && mount --bind "$3" /run/keep; fi
+        k=0
+        for dir in $3; do k=$((k + 1)); mkdir -p /run/keep$k && mount --bind "$dir" /run/keep$k; done
         mount -t tmpfs -o size=1g,mode=1777 tmp /tmp
-        if [ -n "$3" ]; then mkdir -p "$3" && mount --move /run/keep "$3"; fi
+        k=0
+        for dir in $3; do k=$((k + 1)); mkdir -p "$dir" && mount --move /run/keep$k "$dir"; done
         mount -t tmpfs -o size=1g,mode=1777 shm /dev/shm
         mkdir -p /local
         mount --bind "$2/local" /local
