@@ -207,7 +207,7 @@ int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in
     if (rc)
         goto out;
     int threads = sk_team_size(e.opt.threads, e.cut.pieces);
-    e.slots = threads > 1 ? (unsigned)threads + 2 : 1;
+    e.slots = threads > 1 ? (unsigned)threads + 1 : 1;
     e.slot = calloc(e.slots, sizeof *e.slot);
     if (!e.slot) {
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for %u pieces", e.slots);

@@ -53,7 +53,7 @@ size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
                              const struct sk_stream_options *opt);
 
 /* Encode in[] through the chain of this name into sink. Blocks until all of it is written; memory
- * used beside in[]: threads + 2 encoded pieces. opt and info may be NULL. On failure sink may have
+ * used beside in[]: threads + 1 encoded pieces. opt and info may be NULL. On failure sink may have
  * got a part of the frame. Errors: those of sk_chain_parse and of the codecs, what sink returned,
  * SAIKAI_EBOUND when verify finds a bound broken. */
 int sk_stream_encode(const char *chain, const struct sk_array *a, const void *in,
