@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {"smooth",   "noisy",   "masked",  "packed", "particles",
-                                    "constant", "repeats", "special", "random", "zeros"};
+static const char *const names[] = {"smooth",    "noisy",    "masked",  "packed",
+                                    "particles", "constant", "repeats", "special",
+                                    "random",    "zeros",    "scaled"};
 
 int sk_sample_kinds(void)
 {
@@ -79,6 +80,8 @@ static double value(int kind, const double x[3], size_t i, uint64_t *s)
         return 3.14159;
     case 6:
         return sin((double)(i % 37)) * 1e3;
+    case 10:
+        return 260.31 + 0.0012207403 * floor(v * 50);
     default:
         return v;
     }

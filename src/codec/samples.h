@@ -7,7 +7,7 @@
 
 /* Kinds 0 … sk_sample_kinds() - 1: smooth, smooth with noise, masked with a fill value, packed on a
  * decimal grid, particles, constant, repeats, special values (NaN payloads, infinities, -0,
- * denormals), random bits, zeros. */
+ * denormals), random bits, zeros, whole numbers times a scale plus an offset. */
 int sk_sample_kinds(void);
 const char *sk_sample_name(int kind);
 /* Fill the array's bytes. */

@@ -12,10 +12,12 @@
 
 /* How values and predictions become whole numbers. step 0: the order of the floating-point numbers
  * themselves, their low `shift` bits (zero in every value) dropped. Else values lie on a grid: ref
- * + k * step (inverse is 1 / step, a power of two), or with decimal k / inverse (ref is 0). */
+ * + k * step (inverse is 1 / step), or with decimal k / inverse (ref is 0).
+ * loose: values may be up to two steps of their type off the grid, as k * step + ref is when others
+ * rounded it; the number is then 4 k + 1 plus these steps. */
 struct sk_scale {
     unsigned shift;
-    int decimal;
+    int decimal, loose, power; /* power: step is a power of two */
     double ref, step, inverse;
 };
 

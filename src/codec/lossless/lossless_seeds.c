@@ -87,6 +87,7 @@ int main(int argc, char **argv)
                 if (s == kind % 4 || kind < 2)
                     rc |= seed(argv[1], target, ours[c], -1, &shapes[s], kind);
         rc |= seed(argv[1], target, ours[c], -1, &large, 2);
+        rc |= seed(argv[1], target, ours[c], -1, &large, 10);
     }
     for (int c = 0; c < 5; c++)
         for (int s = 0; s < 2; s++)

@@ -58,12 +58,14 @@ static void every_instruction_set_gives_the_same(void **state)
             enum { BACK = 300, N = 999 };
             static const struct sk_terms t = {3, {100, 101, 102}, {2.5, -1.75, 0.25}};
             static const double c[4] = {1, -2.5, 2, -0.5};
-            struct sk_scale scales[3] = {
-                {0}, {.shift = 3}, {.ref = 280, .step = 0.25, .inverse = 4}};
+            struct sk_scale scales[4] = {{0},
+                                         {.shift = 3},
+                                         {.ref = 280, .step = 0.25, .inverse = 4},
+                                         {.loose = 1, .ref = 3, .step = 0.3, .inverse = 1 / 0.3}};
             a.type = word == 4 ? SAIKAI_F32 : SAIKAI_F64;
             uint8_t *x = malloc(sk_array_size_bytes(&a));
             sk_sample_fill(kind, &a, x, 3);
-            for (int s = 0; s < 3; s++)
+            for (int s = 0; s < 4; s++)
                 for (int degree = 0; degree < 4; degree++) {
                     double v[2][N + 3] = {{0}};
                     uint64_t r[2][N] = {{0}};
@@ -233,6 +235,16 @@ static void structure_is_found(void **state)
     for (int i = 0; i < 30 * N * N; i++)
         x[i] = rint(x[i] * 100) / 100;
     assert_true(ratio("predict", &a, x) > 1.5 * hidden);
+    /* and of any step, unpacked by others: k * step + offset, rounded once or twice */
+    for (int twice = 0; twice < 2; twice++) {
+        for (int i = 0; i < 30 * N * N; i++) {
+            double k = rint(sin(0.001 * i) * 20000 + cos(0.1 * (i % N)) * 900);
+            volatile double scaled = k * 0.0012207403;
+            x[i] = twice ? (double)((float)scaled + 260.31f) : scaled + 260.31;
+        }
+        assert_true(ratio("predict", &a, x) > 4 &&
+                    ratio("predict", &a, x) > 2 * ratio("fpzip", &a, x));
+    }
     free(x);
     /* fill values: an island does not spoil the sea */
     struct sk_array sea = {SAIKAI_F32, 2, {200, 200}};

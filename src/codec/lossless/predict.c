@@ -167,6 +167,7 @@ static int prepare(struct job *j, const void *in)
 
 static void decide(struct job *j)
 {
+    sk_affine_find(&j->plan, j->y ? j->y : j->x);
     double best = j->plan.cost;
     j->mode = PREDICTED;
     if (!j->y && best > 4.0 * (double)j->l.word) {

@@ -37,7 +37,8 @@ struct sk_plan {
     int tame; /* values so small that no prediction overflows, and none that is not finite */
     size_t word;
     const struct sk_kernel *kernel;
-    double cost; /* bits per value, estimated */
+    double cost;            /* bits per value, estimated */
+    struct sk_scale affine; /* a grid that all values may lie on; step 0: none known */
 };
 
 /* Chunks one after the other: what stays the same from row to row is made once. */
@@ -66,9 +67,12 @@ void sk_plan_search(struct sk_plan *p, const void *x);
 /* The scale of a chunk's values when they lie on a decimal or binary grid; step 0 in *scale: they
  * do not. */
 void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_scale *scale);
-/* One byte of kind and what it needs; reading checks what it reads. */
-void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale);
+/* One byte of kind and what it needs; before is the scale of the chunk before (NULL: none), when
+ * reading it is in *scale. Reading checks what it reads. */
+void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk_scale *before);
 int sk_grid_get(struct sk_rd *r, struct sk_scale *scale);
+/* The grid offset + k * step of packed values (netCDF), from a sample, into p->affine. */
+void sk_affine_find(struct sk_plan *p, const void *x);
 
 /* A value that fills a part of the array (land, outside a body): 1 and its bits in *fill, 0: there
  * is none. */

@@ -74,7 +74,7 @@ static int find_scales(const struct sk_plan *p, const void *x, struct sk_scale *
     }
     sk_buf_put_u8(out, gridded != 0);
     for (size_t i = 0; gridded && i < n; i++)
-        sk_grid_put(out, &(*scales)[i]);
+        sk_grid_put(out, &(*scales)[i], i ? &(*scales)[i - 1] : NULL);
     return 0;
 }
 
@@ -132,7 +132,7 @@ static int get_scales(const struct sk_plan *p, struct sk_rd *in, struct sk_scale
                 return -1;
             *scales = more;
         }
-        (*scales)[n].shift = p->shift;
+        (*scales)[n] = n ? (*scales)[n - 1] : (struct sk_scale){.shift = p->shift};
         if (sk_grid_get(in, &(*scales)[n++]))
             return -1;
     }
