@@ -89,8 +89,9 @@ struct block {
 };
 
 /* Contexts of a block of one lane, those of the same row included: the writer knows them all. */
-static void sum_all(const struct lanes *v, const uint8_t *level, size_t lane, size_t col, size_t n,
-                    uint16_t *sum)
+static inline __attribute__((always_inline)) void sum_all(const struct lanes *v,
+                                                          const uint8_t *level, size_t lane,
+                                                          size_t col, size_t n, uint16_t *sum)
 {
     unsigned w1 = v->p->weights.left, w2 = v->p->weights.left2;
     const uint8_t *u = level + v->origin[lane] + col;
@@ -107,7 +108,7 @@ static void sum_all(const struct lanes *v, const uint8_t *level, size_t lane, si
         sum[i] = (uint16_t)(sum[i] + w2 * u[i - 2]);
 }
 
-static int any_in(const int32_t *q, size_t n)
+static inline __attribute__((always_inline)) int any_in(const int32_t *q, size_t n)
 {
     int32_t any = 0;
     for (size_t i = 0; i < n; i++)
@@ -116,8 +117,10 @@ static int any_in(const int32_t *q, size_t n)
 }
 
 /* Symbols of a block of one lane. */
-static void make_symbols(const struct sk_plane_writer *w, const struct sk_plane *p, struct block *b,
-                         unsigned lane, size_t n)
+static inline __attribute__((always_inline)) void make_symbols(const struct sk_plane_writer *w,
+                                                               const struct sk_plane *p,
+                                                               struct block *b, unsigned lane,
+                                                               size_t n)
 {
     uint8_t token[BLOCK + SPARE];
     const int32_t *q = b->q[lane];
@@ -168,8 +171,8 @@ put_block(struct sk_plane_writer *w, const struct block *b, size_t n, size_t lan
     w->n = (size_t)(to - w->symbols);
 }
 
-static void write_step(struct sk_plane_writer *w, const struct lanes *v, const int32_t *q,
-                       const uint8_t *level)
+static inline __attribute__((always_inline)) void
+write_step(struct sk_plane_writer *w, const struct lanes *v, const int32_t *q, const uint8_t *level)
 {
     struct block b; /* not cleared: it is large, and a step may be short */
     for (size_t col = 0; col < v->width; col += BLOCK) {
@@ -194,7 +197,8 @@ static void write_step(struct sk_plane_writer *w, const struct lanes *v, const i
     }
 }
 
-static void levels_of(const int32_t *restrict q, uint8_t *restrict level, size_t n)
+static inline __attribute__((always_inline)) void levels_of(const int32_t *restrict q,
+                                                            uint8_t *restrict level, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         level[i] = (uint8_t)sk_level_of(q[i]);
@@ -209,6 +213,32 @@ static struct sk_plane rest_of(const struct sk_plane *p, const struct lanes *v)
     return rest;
 }
 
+static inline __attribute__((always_inline)) void
+write_rows(struct sk_plane_writer *w, struct lanes v, const int32_t *q, uint8_t *level)
+{
+    struct lanes rows = v;
+    for (size_t step = 0; step < v.per_lane; step++, lanes_next(&rows))
+        for (size_t l = 0; l < rows.active; l++)
+            levels_of(q + rows.origin[l], level + rows.origin[l], v.width);
+    for (size_t step = 0; step < v.per_lane; step++, lanes_next(&v))
+        write_step(w, &v, q, level);
+}
+
+static void write_rows_plain(struct sk_plane_writer *w, struct lanes v, const int32_t *q,
+                             uint8_t *level)
+{
+    write_rows(w, v, q, level);
+}
+
+#ifdef __x86_64__
+/* The same for processors with AVX2. */
+__attribute__((target("avx2"))) static void
+write_rows_avx2(struct sk_plane_writer *w, struct lanes v, const int32_t *q, uint8_t *level)
+{
+    write_rows(w, v, q, level);
+}
+#endif
+
 void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,
                     uint8_t *level)
 {
@@ -217,12 +247,12 @@ void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const i
         return;
     if (w->failed || reserve(w, v.rows * (v.width + v.width / BLOCK + 1)))
         return;
-    struct lanes rows = v;
-    for (size_t step = 0; step < v.per_lane; step++, lanes_next(&rows))
-        for (size_t l = 0; l < rows.active; l++)
-            levels_of(q + rows.origin[l], level + rows.origin[l], v.width);
-    for (size_t step = 0; step < v.per_lane; step++, lanes_next(&v))
-        write_step(w, &v, q, level);
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        write_rows_avx2(w, v, q, level);
+    else
+#endif
+        write_rows_plain(w, v, q, level);
     if (v.cut) {
         struct sk_plane rest = rest_of(p, &v);
         sk_plane_write(w, &rest, q, level);
@@ -408,8 +438,7 @@ int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct
     sk_buf_put_u32(out, (uint32_t)n_words);
     for (int l = 0; l < LANES; l++)
         sk_buf_put_u32(out, state[l]);
-    for (size_t i = 0; i < n_words; i++)
-        sk_buf_put_u16(out, words[(size_t)at + i]);
+    sk_buf_put(out, words + at, 2 * n_words); /* little-endian, as this machine is */
     sk_buf_put(out, w->raw.data, w->raw.len);
     if (sk_buf_ok(out) && sk_buf_ok(&w->raw))
         rc = 0;

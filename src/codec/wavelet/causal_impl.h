@@ -241,17 +241,27 @@ static void pad_rows(struct causal *c, size_t b, size_t z, size_t y)
         memcpy(c->n + at + c->sy, c->n + at, c->sy * sizeof *c->n);
 }
 
-/* Contributions of all taps from `first` on, at n points. */
+typedef double four __attribute__((vector_size(32)));
+typedef int32_t four_q __attribute__((vector_size(16)));
+
+/* Contributions of all taps from `first` on, at n points; a few too many, which the room behind the
+ * arrays allows. */
 static void sum_taps(const struct causal *c, const struct taps *t, int first, size_t at, size_t n,
                      double *sum)
 {
-    for (size_t i = 0; i < n; i++)
-        sum[i] = 0;
-    for (int k = first; k < t->n; k++) {
-        const int32_t *p = c->n + at + t->offset[k];
-        double w = t->weight[k];
-        for (size_t i = 0; i < n; i++)
-            sum[i] += w * (double)p[i];
+    const int32_t *base = c->n + at;
+    for (size_t i = 0; i < n; i += 8) {
+        four s0 = {0, 0, 0, 0}, s1 = s0;
+        for (int k = first; k < t->n; k++) {
+            const int32_t *p = base + i + t->offset[k];
+            four_q q0, q1;
+            memcpy(&q0, p, sizeof q0);
+            memcpy(&q1, p + 4, sizeof q1);
+            s0 += t->weight[k] * __builtin_convertvector(q0, four);
+            s1 += t->weight[k] * __builtin_convertvector(q1, four);
+        }
+        memcpy(sum + i, &s0, sizeof s0);
+        memcpy(sum + i + 4, &s1, sizeof s1);
     }
 }
 
@@ -275,10 +285,8 @@ static void residuals(struct causal *c, const struct taps *t, size_t at)
 {
     for (size_t x = 0; x < c->shape.n[2]; x += SPAN) {
         size_t n = c->shape.n[2] - x < SPAN ? c->shape.n[2] - x : SPAN;
-        double row[SPAN], rest[SPAN];
-        sum_taps(c, t, t->n_row, at + x, n, rest);
-        for (size_t i = 0; i < n; i++)
-            row[i] = rest[i];
+        double row[SPAN];
+        sum_taps(c, t, t->n_row, at + x, n, row);
         for (int k = t->n_row; k-- > 0;) {
             const int32_t *p = c->n + at + x + t->offset[k];
             double w = t->weight[k];

@@ -126,10 +126,17 @@ static double try_plan(const struct piece *j, const struct lift_shape *sample,
     return bits;
 }
 
+/* A factor between bounds, within what a piece can hold: never coarser than asked for. */
+static double factor(const struct piece *j, const char *key, double standard)
+{
+    double f = piece_parameter(j, key, standard);
+    return f >= 1 ? (f < 7 ? f : 7) : 1;
+}
+
 /* Plans that the data do not rule out; returns how many. */
 static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
 {
-    double alpha = piece_parameter(j, "alpha=", 1.25), beta = piece_parameter(j, "beta=", 4);
+    double alpha = factor(j, "alpha=", 1.25), beta = factor(j, "beta=", 4);
     double step = lift_step(j->bound, j->size, j->lowest, j->highest);
     int n = 0;
     plan[n++] = (struct plan){0, j->shape.active, lrint(alpha * 32) / 32.0, lrint(beta * 8) / 8.0};

@@ -199,6 +199,28 @@ static void test_exact_without_bound(void **unused)
     }
 }
 
+/* No parameter, however odd, breaks a bound. */
+static void test_parameters(void **unused)
+{
+    static const char *const texts[] = {
+        "alpha=100", "alpha=0.01", "beta=nan,alpha=-3", "plan=0",
+        "plan=1",    "plan=77",    "fold=9x9",          "fold=57x31",
+        "active=0",  "active=255", "fold=,,=",          "alpha=2,beta=6,plan=0,active=3"};
+    struct sk_array a = {.type = SAIKAI_F32, .ndims = 2, .dims = {31, 57}};
+    struct sk_bound bound = {SK_BOUND_REL, 1e-3};
+    float in[31 * 57], back[31 * 57];
+    uint8_t code[sizeof in + 64];
+    fill(SMOOTH, &a, in, 31 * 57);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        struct sk_codec_options opt = {.bound = bound, .parameter = texts[k]};
+        struct saikai_error err;
+        size_t size;
+        assert_int_equal(sk_codec_wavelet.encode(&a, in, &opt, code, sizeof code, &size, &err), 0);
+        assert_int_equal(sk_codec_wavelet.decode(&a, code, size, back, &err), 0);
+        check(&a, in, back, 31 * 57, &bound);
+    }
+}
+
 static void test_empty_and_single(void **unused)
 {
     struct sk_bound bound = {SK_BOUND_REL, 1e-3};
@@ -271,7 +293,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounds_hold),      cmocka_unit_test(test_exact_without_bound),
         cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_masks_are_cheap),
-        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,168 @@
+/* Variants for different instruction sets write and read the same bits. */
+#include "codec/wavelet/causal.h"
+#include "codec/wavelet/lift.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NZ = 17, NY = 26, NX = 41, N = NZ * NY * NX };
+
+static const size_t no_offset[1] = {0};
+static const struct lift_shape shape = {1, {NZ, NY, NX}, {NY * NX, NX, 1}, no_offset, 7};
+
+struct written {
+    struct sk_buf head, codes;
+};
+
+static void fill(float *f, double *d)
+{
+    uint32_t noise = 12345;
+    for (size_t i = 0; i < N; i++) {
+        noise = noise * 1664525u + 1013904223u;
+        d[i] = sin(0.05 * (double)(i % NX)) * cos(0.09 * (double)(i / NX)) + (noise >> 8) * 1e-9;
+        f[i] = (float)d[i];
+    }
+}
+
+static void set_up(struct lift *l, size_t size)
+{
+    assert_int_equal(lift_init(l, &shape, size, 0, NULL), 0);
+    lift_set_bounds(l, 1e-4, 1.25, 4, 0, 1);
+    l->mean = 0.25;
+    l->weight_bits = 12;
+    l->fit = 1;
+}
+
+static void finish(struct sk_plane_writer *codes, struct written *w)
+{
+    assert_int_equal(sk_plane_writer_finish(codes, &w->codes, NULL), 0);
+    sk_plane_writer_free(codes);
+}
+
+static void compare(struct written w[2])
+{
+    assert_int_equal(w[0].head.len, w[1].head.len);
+    assert_int_equal(w[0].codes.len, w[1].codes.len);
+    assert_memory_equal(w[0].head.data, w[1].head.data, w[0].head.len);
+    assert_memory_equal(w[0].codes.data, w[1].codes.data, w[0].codes.len);
+}
+
+static void release(struct written w[2])
+{
+    for (int i = 0; i < 2; i++) {
+        sk_buf_free(&w[i].head);
+        sk_buf_free(&w[i].codes);
+    }
+}
+
+static void need_avx2(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return;
+#endif
+    skip();
+}
+
+#define DEFINE_LIFT_TEST(T, SUFFIX)                                                                \
+    static void test_lift_##SUFFIX(void **unused)                                                  \
+    {                                                                                              \
+        static float f[N];                                                                         \
+        static double d[N];                                                                        \
+        static T out[2][N];                                                                        \
+        struct written w[2] = {0};                                                                 \
+        need_avx2();                                                                               \
+        fill(f, d);                                                                                \
+        const T *in =                                                                              \
+            sizeof(T) == sizeof(float) ? (const T *)(const void *)f : (const T *)(const void *)d;  \
+        for (int i = 0; i < 2; i++) {                                                              \
+            struct lift l;                                                                         \
+            struct sk_plane_writer *codes = sk_plane_writer_new(N);                                \
+            set_up(&l, sizeof(T));                                                                 \
+            assert_int_equal((i ? lift_encode_##SUFFIX##_avx2                                      \
+                                : lift_encode_##SUFFIX)(&l, in, NULL, &w[i].head, codes, NULL),    \
+                             0);                                                                   \
+            assert_int_equal(l.n_exceptions, 0);                                                   \
+            finish(codes, &w[i]);                                                                  \
+            lift_free(&l);                                                                         \
+        }                                                                                          \
+        compare(w);                                                                                \
+        for (int i = 0; i < 2; i++) {                                                              \
+            struct lift l;                                                                         \
+            struct sk_plane_reader *codes;                                                         \
+            struct sk_rd head = sk_rd_init(w[0].head.data, w[0].head.len);                         \
+            set_up(&l, sizeof(T));                                                                 \
+            assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL),   \
+                             0);                                                                   \
+            assert_int_equal((i ? lift_decode_##SUFFIX##_avx2                                      \
+                                : lift_decode_##SUFFIX)(&l, out[i], NULL, &head, codes, NULL),     \
+                             0);                                                                   \
+            sk_plane_reader_free(codes);                                                           \
+            lift_free(&l);                                                                         \
+        }                                                                                          \
+        assert_memory_equal(out[0], out[1], sizeof out[0]);                                        \
+        for (size_t k = 0; k < N; k++)                                                             \
+            assert_true(fabs((double)out[0][k] - (double)in[k]) <= 1e-4);                          \
+        release(w);                                                                                \
+    }
+DEFINE_LIFT_TEST(float, f32)
+DEFINE_LIFT_TEST(double, f64)
+
+static void set_up_causal(struct causal *c)
+{
+    assert_int_equal(causal_init(c, &shape, sizeof(double), 0, NULL), 0);
+    c->bound = 1e-4;
+    c->step = 2e-4;
+    c->base = -1;
+}
+
+static void test_causal(void **unused)
+{
+    static float f[N];
+    static double d[N], out[2][N];
+    struct written w[2] = {0};
+    need_avx2();
+    fill(f, d);
+    for (int i = 0; i < 2; i++) {
+        struct causal c;
+        struct sk_plane_writer *codes = sk_plane_writer_new(N);
+        set_up_causal(&c);
+        assert_int_equal(
+            (i ? causal_encode_avx2 : causal_encode_plain)(&c, d, NULL, &w[i].head, codes, NULL),
+            0);
+        finish(codes, &w[i]);
+        causal_free(&c);
+    }
+    compare(w);
+    for (int i = 0; i < 2; i++) {
+        struct causal c;
+        struct sk_plane_reader *codes;
+        struct sk_rd head = sk_rd_init(w[0].head.data, w[0].head.len);
+        set_up_causal(&c);
+        assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL), 0);
+        assert_int_equal(
+            (i ? causal_decode_avx2 : causal_decode_plain)(&c, out[i], NULL, &head, codes, NULL),
+            0);
+        sk_plane_reader_free(codes);
+        causal_free(&c);
+    }
+    assert_memory_equal(out[0], out[1], sizeof out[0]);
+    release(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lift_f32),
+        cmocka_unit_test(test_lift_f64),
+        cmocka_unit_test(test_causal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
