@@ -5,7 +5,8 @@
  * zeros as the array's values can consume; and bytes that do not match their checksum never reach
  * it.
  *
- * A piece: u64 XXH3 of the rest | fpzip's bytes without its header (the array describes itself). */
+ * A piece: u64 XXH3 of what follows and of the array's shape | fpzip's bytes without its header
+ * (the array describes itself). */
 #ifdef HAVE_FPZIP
 #include "codec/lossless/lossless.h"
 
@@ -40,6 +41,17 @@ static int shape(const struct sk_array *a, FPZ *f)
     f->prec = 0;
     f->nx = (int)d[0], f->ny = (int)d[1], f->nz = (int)d[2], f->nf = 1;
     return 1;
+}
+
+/* The decoder trusts its input so much that even whole bytes of an array of another shape make it
+ * fail: the shape is checked with them. */
+static uint64_t hash_of(const struct sk_array *a, const void *data, size_t n)
+{
+    FPZ f = {0};
+    shape(a, &f);
+    uint64_t all[5] = {(uint64_t)f.type, (uint64_t)f.nx, (uint64_t)f.ny, (uint64_t)f.nz,
+                       sk_hash64(data, n)};
+    return sk_hash64(all, sizeof all);
 }
 
 static size_t worst(size_t n_bytes)
@@ -81,7 +93,7 @@ out:
     if (f)
         fpzip_write_close(f);
     if (!rc) {
-        uint64_t hash = sk_hash64(to, made);
+        uint64_t hash = hash_of(a, to, made);
         memcpy(out, &hash, 8);
         memcpy((uint8_t *)out + 8, to, made);
         *out_size_bytes = made + 8;
@@ -103,7 +115,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                        want);
     memcpy(&hash, in, 8);
     n -= 8;
-    if (sk_hash64((const uint8_t *)in + 8, n) != hash)
+    if (hash_of(a, (const uint8_t *)in + 8, n) != hash)
         return sk_fail(err, SAIKAI_EDAMAGED, "codec fpzip: the checksum does not fit");
     if (!want)
         return 0;
