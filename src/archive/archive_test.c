@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -285,6 +286,45 @@ static void a_failed_write_leaves_the_old_archive(void **state)
     }
 }
 
+static int dying(const char *op, const char *path)
+{
+    if (strstr(path, ".ska") && __atomic_sub_fetch(&countdown, 1, __ATOMIC_RELAXED) == 0)
+        _exit(9);
+    return 0;
+}
+
+/* The process dies at its n-th operation on the archive, for every n: the archive is the old or the
+ * new one, whole. */
+static void a_crash_leaves_a_whole_archive(void **state)
+{
+    struct saikai_error err = {0};
+    struct sk_archive_options o = {.unit_bytes = 1 << 18};
+    int finished = 0, died = 0;
+    make_files();
+    assert_int_equal(create_all(in_base("new.ska"), &o, &err), 0);
+    for (int i = 0; !finished; i++) {
+        int status;
+        assert_true(i < 1000);
+        put_file("y.ska", "old", 3);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            countdown = i + 1;
+            sk_io_hook = dying;
+            _exit(create_all(in_base("y.ska"), &o, NULL) ? 1 : 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+        finished = WEXITSTATUS(status) == 0;
+        died += !finished;
+        struct stat st;
+        assert_int_equal(stat(in_base("y.ska"), &st), 0);
+        if (finished || st.st_size != 3)
+            assert_true(same_file(in_base("y.ska"), in_base("new.ska")));
+    }
+    assert_true(died > 5);
+}
+
 static void a_failed_restore_leaves_no_file(void **state)
 {
     struct saikai_error err = {0};
@@ -403,6 +443,7 @@ int main(void)
         cmocka_unit_test(one_file_is_restored_alone),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_failed_write_leaves_the_old_archive),
+        cmocka_unit_test(a_crash_leaves_a_whole_archive),
         cmocka_unit_test(a_failed_restore_leaves_no_file),
         cmocka_unit_test(a_set_that_is_still_written_is_refused),
         cmocka_unit_test(real_sets_come_back),
