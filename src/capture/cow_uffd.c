@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum page_state {
-    TODO,
+    PENDING,
     BUSY, /* the helper copies it; lifting the protection then wakes whoever waits for it */
     DONE,
 };
@@ -108,7 +108,7 @@ static int next_run(const struct uffd_job *u, size_t i, uintptr_t *a, uintptr_t 
 static int set_aside(struct uffd_job *u, size_t i, struct sk_interval b)
 {
     uintptr_t a = b.from, end;
-    for (; next_run(u, i, &a, b.to, TODO, &end); a = end) {
+    for (; next_run(u, i, &a, b.to, PENDING, &end); a = end) {
         uint8_t *p = sk_pool_put(u->job->pool, a, end - a);
         if (!p)
             return 0;
@@ -177,7 +177,7 @@ static void serve_fault(struct uffd_job *u, uintptr_t a)
     u->job->stats.faults++;
     enum page_state s = *state_of(u, i, a);
     int done = s == DONE;
-    if (s == TODO) {
+    if (s == PENDING) {
         b = block_around(u, i, a, u->job->page << next_width(u, a));
         u->run = b;
         done = set_aside(u, i, b);
@@ -366,7 +366,7 @@ static int emit_oldest(struct uffd_job *u, struct saikai_error *err)
 }
 
 /* Copy what is to do in the chunk, lift its protection, hand the copy on. All its pages that are
- * TODO become BUSY at once, so the handler never finds a chunk half taken. */
+ * PENDING become BUSY at once, so the handler never finds a chunk half taken. */
 static int save_chunk(struct uffd_job *u, size_t i, struct sk_interval b, struct saikai_error *err)
 {
     struct sk_job *job = u->job;
@@ -374,7 +374,7 @@ static int save_chunk(struct uffd_job *u, size_t i, struct sk_interval b, struct
     size_t n = 0;
     uintptr_t a = b.from, to;
     pthread_mutex_lock(&u->lock);
-    for (; next_run(u, i, &a, b.to, TODO, &to); a = to) {
+    for (; next_run(u, i, &a, b.to, PENDING, &to); a = to) {
         run[n++] = (struct sk_interval){a, to};
         memset(state_of(u, i, a), BUSY, (to - a) / job->page);
     }
@@ -408,14 +408,14 @@ static enum next choose(struct uffd_job *u, size_t *i, struct sk_interval *b)
         uintptr_t a = u->wanted[--u->n_wanted];
         *i = interval_of(job, a);
         *b = block_around(u, *i, a, SK_CHUNK_BYTES);
-        what = *state_of(u, *i, a) == TODO ? CHUNK : NOTHING;
+        what = *state_of(u, *i, a) == PENDING ? CHUNK : NOTHING;
     }
     if (what == NOTHING && job->pool->used > job->pool->cap / 2)
         what = ASIDE;
     for (; what == NOTHING && u->next_interval < job->later.n; u->next_interval++, u->next_at = 0) {
         const struct sk_interval *x = &job->later.v[u->next_interval];
         uintptr_t a = u->next_at ? u->next_at : x->from, to;
-        if (!next_run(u, u->next_interval, &a, x->to, TODO, &to))
+        if (!next_run(u, u->next_interval, &a, x->to, PENDING, &to))
             continue;
         *i = u->next_interval;
         *b = block_around(u, *i, a, SK_CHUNK_BYTES);
