@@ -15,6 +15,14 @@ function(sk_room name)
   endforeach()
 endfunction()
 
+# All programs that `ctest -L unit` runs are built by the target unit_tests.
+function(saikai_unit_test name)
+  if(NOT TARGET unit_tests)
+    add_custom_target(unit_tests)
+  endif()
+  add_dependencies(unit_tests ${name})
+endfunction()
+
 # sk_test(NAME [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
 # with a hard time limit (60 s unless told). Exit code 77 means skipped.
 function(sk_test name)
@@ -27,6 +35,7 @@ function(sk_test name)
   endif()
   add_executable(${name} ${name}.c ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} dep_CMOCKA)
+  saikai_unit_test(${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS unit
                        ENVIRONMENT "SAIKAI_DATA=${SAIKAI_DATA};SAIKAI_SOURCE_DIR=${PROJECT_SOURCE_DIR};${T_ENV}")
@@ -47,6 +56,7 @@ function(sk_fuzz name)
   endif()
   add_executable(${name} ${name}.c ${T_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz_driver.c)
   target_link_libraries(${name} PRIVATE ${T_LIBS})
+  saikai_unit_test(${name})
   add_test(NAME ${name} COMMAND ${name} ${PROJECT_SOURCE_DIR}/tests/corpus/${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS "unit;fuzz")
 endfunction()

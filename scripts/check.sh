@@ -17,7 +17,7 @@ grep -E 'tests passed|Passed|Skipped' "$build/process.log" | tail -n 60 || true
 
 echo "== unit tests under the sanitizers"
 cmake --preset asan -DSAIKAI_DATA="$data" >"$build/asan.log" 2>&1 &&
-    cmake --build build-asan -j"$jobs" -- --no-print-directory -s >>"$build/asan.log" 2>&1 || {
+    cmake --build build-asan -j"$jobs" --target unit_tests -- --no-print-directory -s >>"$build/asan.log" 2>&1 || {
     cat "$build/asan.log"
     exit 1
 }
