@@ -156,7 +156,7 @@ static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
  * itself. */
 static void choose_plan(struct piece *j)
 {
-    enum { BOXES = 2, SOME_BOXES = 4, MORE_BOXES = 8, FEWEST = 4096, MOST = 8192 };
+    enum { BOXES = 2, SOME_BOXES = 4, MORE_BOXES = 7, FEWEST = 4096, MOST = 6144 };
     const double few_bits = 0.15, many_bits = 1.2;
     struct lift_shape sample;
     size_t b_offset[MORE_BOXES];
