@@ -75,7 +75,7 @@ static int take_sample(struct sample *s, const struct sk_array *a, const void *i
     s->n = cut.pieces < STRIPES ? (int)cut.pieces : STRIPES;
     s->total = 0;
     for (int i = 0; i < s->n; i++) {
-        struct sk_piece p = sk_cut_piece(&cut, (uint64_t)((double)cut.pieces * (i + 0.5) / s->n));
+        struct sk_cut_piece p = sk_cut_piece(&cut, (uint64_t)((double)cut.pieces * (i + 0.5) / s->n));
         s->array[i] = p.array;
         s->data[i] = (const uint8_t *)in + p.offset;
         s->size[i] = p.size;

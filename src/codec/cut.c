@@ -37,9 +37,9 @@ int sk_cut_init(struct sk_cut *c, const struct sk_array *a, size_t piece_bytes)
     return 0;
 }
 
-struct sk_piece sk_cut_piece(const struct sk_cut *c, uint64_t i)
+struct sk_cut_piece sk_cut_piece(const struct sk_cut *c, uint64_t i)
 {
-    struct sk_piece p = {.array = {.type = c->whole.type, .ndims = c->whole.ndims - c->axis}};
+    struct sk_cut_piece p = {.array = {.type = c->whole.type, .ndims = c->whole.ndims - c->axis}};
     uint64_t outer = i / c->per_outer, first = i % c->per_outer * c->rows;
     size_t steps = c->whole.dims[c->axis];
     p.rows = steps - first < c->rows ? steps - first : c->rows;

@@ -14,7 +14,7 @@ struct sk_cut {
     uint64_t pieces;
 };
 
-struct sk_piece {
+struct sk_cut_piece {
     struct sk_array array;
     size_t offset, size; /* bytes */
     uint64_t first_row, rows;
@@ -26,6 +26,6 @@ size_t sk_cut_default_bytes(const struct sk_array *a);
  * not cut apart before a piece is 32 MiB, so that prediction along the slowest dimension has
  * something to work on. */
 int sk_cut_init(struct sk_cut *c, const struct sk_array *a, size_t piece_bytes);
-struct sk_piece sk_cut_piece(const struct sk_cut *c, uint64_t i);
+struct sk_cut_piece sk_cut_piece(const struct sk_cut *c, uint64_t i);
 
 #endif

@@ -42,7 +42,7 @@ static const char *name_of(const char *what)
 }
 
 static int piece_error(struct saikai_error *err, const char *what, uint64_t i,
-                       const struct sk_piece *p)
+                       const struct sk_cut_piece *p)
 {
     int code = err->code;
     sk_error_prefix(err, "%s, piece %llu (rows %llu to %llu)", name_of(what), (unsigned long long)i,
@@ -52,7 +52,7 @@ static int piece_error(struct saikai_error *err, const char *what, uint64_t i,
 }
 
 /* Decode what was just encoded, and hold it against the original. */
-static int verify_piece(struct encoder *e, const struct sk_piece *p, struct slot *s,
+static int verify_piece(struct encoder *e, const struct sk_cut_piece *p, struct slot *s,
                         struct saikai_error *err)
 {
     const uint8_t *x = e->in + p->offset;
@@ -77,7 +77,7 @@ static int verify_piece(struct encoder *e, const struct sk_piece *p, struct slot
 
 static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct saikai_error *err)
 {
-    struct sk_piece p = sk_cut_piece(&e->cut, i);
+    struct sk_cut_piece p = sk_cut_piece(&e->cut, i);
     size_t most = sk_chain_max_encoded(&e->chain, &p.array), size = 0;
     if (most == (size_t)-1)
         return sk_fail(err, SAIKAI_ENOTSUP, "chain '%s' does not take this array", e->chain.name);
@@ -296,7 +296,7 @@ struct decoder {
 static int decode_piece(struct decoder *d, uint64_t i, struct sk_buf *scratch,
                         struct saikai_error *err)
 {
-    struct sk_piece p = sk_cut_piece(&d->cut, i);
+    struct sk_cut_piece p = sk_cut_piece(&d->cut, i);
     const struct sk_frame_piece *h = &d->piece[i];
     const uint8_t *data = d->mem ? d->mem + d->at[i] : NULL;
     size_t n = (size_t)h->size;
@@ -368,7 +368,7 @@ static int find_pieces(struct decoder *d, const struct sk_frame_head *h, uint64_
         int rc = sk_frame_get_piece(d->source, d->arg, &at, n, &d->piece[i], err);
         d->at[i] = at;
         if (rc) {
-            struct sk_piece p = sk_cut_piece(&d->cut, i);
+            struct sk_cut_piece p = sk_cut_piece(&d->cut, i);
             return err ? piece_error(err, d->what, i, &p) : rc;
         }
         at += d->piece[i].size;
