@@ -12,6 +12,9 @@
 #   node_cut NODE          its network cable is pulled; its processes go on
 #   node_mend NODE         … and plugged in again
 
+# the remote shell of this folder is called on the nodes, too
+_cluster_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
 cluster_skip() {
     echo "skipped: $*"
     exit 77
@@ -46,7 +49,7 @@ _keep_below_tmp() { # DIR…
 _node_up() {
     local i=$1 d=$CLUSTER_DIR/n$1 keep p
     mkdir -p "$d/local"
-    keep=$(_keep_below_tmp "$CLUSTER_SOURCE" "$CLUSTER_KEEP")
+    keep=$(_keep_below_tmp "$_cluster_folder" "$CLUSTER_KEEP")
     unshare --net --mount --pid --uts --ipc --fork --propagation private bash -c '
         set -e
         hostname "$1"

@@ -6,7 +6,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/slurm.sh"
 case_name=$1 mpi=$2 saikai=$3 victim=$4
 CLUSTER_INIT=$5 CLUSTER_KEEP=${saikai%/src/cli/saikai}
-CLUSTER_SOURCE=$here # the remote shell of this folder is called on the nodes, too
 cluster_enter "$@"
 
 out=$CLUSTER_DIR/out err=$CLUSTER_DIR/err

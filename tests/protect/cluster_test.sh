@@ -4,13 +4,14 @@
 # usage: cluster_test.sh SAIKAI NODE_INIT
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../cluster/cluster.sh"
+cluster=$(cd "$here/../cluster" && pwd)
+. "$cluster/cluster.sh"
 saikai=$1
 CLUSTER_INIT=$2 CLUSTER_KEEP=${saikai%/src/cli/saikai}
 cluster_enter "$@"
 command -v mpiexec.openmpi >/dev/null || cluster_skip "needs Open MPI"
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=$here/../cluster/rsh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=$cluster/rsh
 export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
 out=$CLUSTER_DIR/out
@@ -21,9 +22,15 @@ fail() {
     exit 1
 }
 on_hosts() { # COMMAND…
-    local list
+    local list try rc
     list=$(IFS=,; echo "${hosts[*]}")
-    timeout -k 2 60 mpiexec.openmpi --host "$list" -n ${#hosts[@]} "$saikai" "$@" >"$out" 2>&1 </dev/null
+    for try in 1 2 3; do # mpiexec itself hangs now and then while its daemons find each other
+        timeout -k 2 25 mpiexec.openmpi --host "$list" -n ${#hosts[@]} "$saikai" "$@" >"$out" 2>&1 </dev/null
+        rc=$?
+        [ $rc = 124 ] || return $rc
+        echo "try $try of '$1' hung"
+    done
+    return $rc
 }
 
 cluster_up 8
