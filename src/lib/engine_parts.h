@@ -1,0 +1,79 @@
+/* The engine's inside, for its own files: engine.c (interface), committer.c, archiver.c, retention.c. */
+#ifndef SK_LIB_ENGINE_PARTS_H
+#define SK_LIB_ENGINE_PARTS_H
+
+#include "lib/engine.h"
+
+#include <pthread.h>
+
+enum stage {
+    FREE,      /* the slot can be captured into */
+    TAKEN,     /* the application is copying into it */
+    SUBMITTED, /* waits for the committer, or is with it */
+    COMMITTED, /* is a generation's file */
+};
+
+/* A slot and what it holds; slot NULL: a generation's file of an earlier start. */
+struct held {
+    enum stage stage;
+    struct sk_slot *slot;
+    int64_t seq;
+    struct sk_gen gen;
+    struct sk_skc_header header;
+    struct sk_skc_index *index;
+    struct sk_wish *wishes;
+    int archiving;
+    struct held *next;
+};
+
+enum { KEPT = 16 };
+
+struct sk_engine {
+    char *local_root, *prefix_root;
+    const struct sk_coding_policy *coding;
+    uint32_t incarnation;
+    int rank, keep_local, keep_prefix, sync_local, sync_prefix;
+    pthread_t committer, archiver;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int stopping, busy_commit, busy_archive;
+    struct held *all; /* in no order */
+    int slots, slot_number;
+    size_t wanted_bytes; /* size of the slot to keep ready, 0: none */
+    int prepare, preparing;
+    int64_t complete_seq;  /* newest complete one, 0: the adopted one or none */
+    int64_t retired_seq;   /* retention has been done up to here */
+    int64_t archive_seq;   /* to be copied, 0: none */
+    int64_t archived_seq;  /* newest copied by this rank */
+    int64_t pruned_request, pruned_seq;
+    struct sk_gen kept[KEPT]; /* complete ones in the prefix, oldest first */
+    int kept_count;
+    struct sk_gen archived_gen[KEPT]; /* of the newest ones copied, by seq % KEPT */
+    int64_t committed_seq;
+    int failures;
+    struct saikai_error last_error;
+};
+
+/* Every function below is called with the lock held and may let go of it for a while. */
+
+/* Count and tell a failure of a thread. */
+void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err);
+/* The committed generation of this number, NULL: none. */
+struct held *sk_engine_find(struct sk_engine *e, int64_t seq);
+/* The oldest one that waits for the committer. */
+struct held *sk_engine_next(struct sk_engine *e);
+
+/* Forget h; with remove_file its slot's file goes, too. */
+void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file);
+/* Give a committed generation's file up; its slot becomes free. */
+int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err);
+/* h is of an older generation than other; other NULL: yes. */
+int sk_engine_older(const struct held *h, const struct held *other);
+void sk_engine_retain_local(struct sk_engine *e);
+void sk_engine_retain_prefix(struct sk_engine *e);
+
+/* The threads; they take the lock themselves. */
+void *sk_engine_committer(void *engine);
+void *sk_engine_archiver(void *engine);
+
+#endif

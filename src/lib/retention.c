@@ -1,0 +1,108 @@
+/* The engine's retention: which generations of this rank stay, in the local directory and in the prefix. */
+#include "lib/engine_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
+{
+    struct held **at = &e->all;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    e->slots -= h->slot != NULL;
+    sk_slot_free(h->slot, remove_file);
+    sk_skc_index_free(h->index);
+    free(h->wishes);
+    free(h);
+}
+
+/* Give a committed generation's file up; its slot becomes free. */
+int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err)
+{
+    int rc = h->slot ? sk_slot_retire(h->slot, e->local_root, h->gen, e->rank, err)
+                     : sk_gen_remove(e->local_root, h->gen, e->rank, err);
+    if (rc) {
+        sk_gen_remove(e->local_root, h->gen, e->rank, NULL);
+        sk_engine_drop(e, h, 1);
+        return rc;
+    }
+    if (!h->slot)
+        sk_engine_drop(e, h, 0);
+    else
+        h->stage = FREE;
+    pthread_cond_broadcast(&e->changed);
+    return 0;
+}
+
+int sk_engine_older(const struct held *h, const struct held *other)
+{
+    return !other || sk_gen_key(h->gen) < sk_gen_key(other->gen);
+}
+
+/* Files of earlier starts that are neither held nor newer than what counts. */
+static void sweep(struct sk_engine *e, const char *root, int64_t below_key)
+{
+    struct sk_gen_list l;
+    if (sk_gen_scan(root, e->rank, &l, NULL))
+        return;
+    for (size_t i = 0; i < l.count; i++) {
+        int64_t key = sk_gen_key(l.gen[i]);
+        int keep = key >= below_key;
+        if (root == e->local_root)
+            for (struct held *h = e->all; h; h = h->next)
+                keep |= h->stage == COMMITTED && sk_gen_key(h->gen) == key;
+        else
+            for (int k = 0; k < e->kept_count; k++)
+                keep |= sk_gen_key(e->kept[k]) == key;
+        if (!keep)
+            sk_gen_remove(root, l.gen[i], e->rank, NULL);
+    }
+    sk_gen_list_free(&l);
+}
+
+void sk_engine_retain_local(struct sk_engine *e)
+{
+    struct held *newest = sk_engine_find(e, e->complete_seq);
+    struct saikai_error err = {0};
+    e->retired_seq = e->complete_seq;
+    if (!newest)
+        return;
+    for (;;) {
+        struct held *oldest = NULL;
+        int count = 0;
+        for (struct held *h = e->all; h; h = h->next) {
+            if (h->stage != COMMITTED || h->seq > e->complete_seq)
+                continue;
+            count++;
+            if (!h->archiving && sk_engine_older(h, oldest))
+                oldest = h;
+        }
+        if (count <= e->keep_local || !oldest || oldest == newest)
+            break;
+        sk_engine_retire(e, oldest, &err);
+    }
+    sweep(e, e->local_root, sk_gen_key(newest->gen));
+    /* more free slots than one are memory that nobody uses */
+    int seen = 0;
+    for (struct held *h = e->all, *next; h; h = next) {
+        next = h->next;
+        if (h->stage == FREE && h->slot && seen++ > 0)
+            sk_engine_drop(e, h, 1);
+    }
+}
+
+void sk_engine_retain_prefix(struct sk_engine *e)
+{
+    struct sk_gen gen = e->archived_gen[e->pruned_request % KEPT];
+    e->pruned_seq = e->pruned_request;
+    if (e->kept_count == KEPT)
+        memmove(e->kept, e->kept + 1, (size_t)--e->kept_count * sizeof *e->kept);
+    e->kept[e->kept_count++] = gen;
+    int drop_count = e->kept_count - e->keep_prefix;
+    if (drop_count > 0) {
+        e->kept_count -= drop_count;
+        memmove(e->kept, e->kept + drop_count, (size_t)e->kept_count * sizeof *e->kept);
+    }
+    sweep(e, e->prefix_root, sk_gen_key(gen));
+}
