@@ -240,7 +240,7 @@ static void snapshots(const char *form, const char *pages, uint8_t *p, uint8_t *
         fprintf(stderr, "bench_capture: %s\n", err.text);
         return;
     }
-    struct sk_piece piece = {p, size, 0, 0};
+    struct sk_extent piece = {p, size, 0, 0};
     struct target to = {out};
     double blocked[64], all[64], plain = sweep(p, sk_now), again = sweep(p, sk_now);
     plain = again < plain ? again : plain;

@@ -63,7 +63,7 @@ int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t 
     }
     int rc = 0;
     for (size_t i = first; !rc && i < job->n; i++) {
-        const struct sk_piece *p = &job->pieces[i];
+        const struct sk_extent *p = &job->pieces[i];
         uintptr_t lo = (uintptr_t)p->addr, hi = lo + p->size_bytes;
         if (lo >= addr + n)
             break;
@@ -185,7 +185,7 @@ static void free_job(struct sk_job *job)
 
 static int by_address(const void *pa, const void *pb)
 {
-    const struct sk_piece *a = pa, *b = pb;
+    const struct sk_extent *a = pa, *b = pb;
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
@@ -207,7 +207,7 @@ static void unite(struct sk_job *job)
         job->stats.bytes += all->v[i].to - all->v[i].from;
 }
 
-static int prepare(struct sk_snapshot *s, const struct sk_piece *v, size_t n, sk_sink_fn *sink,
+static int prepare(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
                    void *arg, struct saikai_error *err)
 {
     struct sk_job *job = &s->job;
@@ -364,7 +364,7 @@ static void forget_after_fork(struct sk_snapshot *s)
     free_pool(&s->pool);
 }
 
-int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_piece *v, size_t n, sk_sink_fn *sink,
+int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
                       void *arg, struct saikai_error *err)
 {
     forget_after_fork(s);
