@@ -174,6 +174,11 @@ int sk_delta_start(uint64_t from, const struct sk_memory *regions, size_t region
     return 0;
 }
 
+void sk_delta_set_from(void *out, uint64_t from)
+{
+    put_u64((uint8_t *)out + 8, from);
+}
+
 uint64_t sk_delta_seal(void *out)
 {
     uint8_t *p = out;

@@ -74,7 +74,11 @@ int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
 /* out: what start was given. Returns the identity of the new state. */
 uint64_t sk_delta_seal(void *out);
 
-/* Open and check everything but the payload. Any bytes give a valid delta, SAIKAI_EFORMAT (not a
+/* The state it starts from, when that is known only after start; before seal. */
+void sk_delta_set_from(void *out, uint64_t from);
+
+/* Open and check everything but the payload, which is not looked at: n is the size of the whole delta, and data need only
+ * reach up to the payload (56 bytes, the tables that they announce, 8 bytes). Any bytes give a valid delta, SAIKAI_EFORMAT (not a
  * delta, or of a newer version) or SAIKAI_EDAMAGED. */
 int sk_delta_open(const void *data, size_t n, struct sk_delta *out, struct saikai_error *err);
 /* SAIKAI_EDAMAGED when the payload is not the one that was written. */

@@ -160,6 +160,11 @@ static int check_var(const struct sk_skc_index *x, const struct sk_skc_var *v, u
             n = 0;
     if (!sk_type_size(v->type) || n != v->raw_bytes || !*v->name)
         return sk_fail(err, SAIKAI_EDAMAGED, "the index describes variable '%.60s' wrongly", v->name);
+    if (!strcmp(v->codec, "delta")) /* its bytes are elsewhere */
+        return v->first_chunk == first && !v->chunk_count && !v->kind &&
+                       x->vars[x->var_count - 1].kind == SK_SKC_CHANGES
+                   ? 0
+                   : sk_fail(err, SAIKAI_EDAMAGED, "the index describes the changes of '%.60s' wrongly", v->name);
     if (v->first_chunk != first || v->chunk_count > x->chunk_count - first)
         return sk_fail(err, SAIKAI_EDAMAGED, "the index gives variable '%.60s' the wrong chunks", v->name);
     for (uint64_t i = first; i < first + v->chunk_count; i++)

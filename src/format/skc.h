@@ -38,6 +38,7 @@ enum sk_skc_kind {
     SK_SKC_MEMORY = 0, /* a registered variable */
     SK_SKC_STREAM = 1, /* what the program wrote to a stream */
     SK_SKC_FILE = 2,   /* a file of the program; the name is the file's */
+    SK_SKC_CHANGES = 3, /* what changed in the variables whose codec is "delta" since the base generation */
 };
 
 struct sk_skc_var {
@@ -73,7 +74,8 @@ void sk_skc_encode_index(const struct sk_skc_index *x, struct sk_buf *out);
 /* Bytes that sk_skc_encode_index will produce. */
 size_t sk_skc_index_bytes(const struct sk_skc_index *x);
 /* *out is to be freed with sk_skc_index_free. Checked: names are unique, dimensions and type give raw_bytes, chunks lie
- * in [SK_SKC_HEADER_BYTES, index_offset) in order without overlap and add up to each variable. */
+ * in [SK_SKC_HEADER_BYTES, index_offset) in order without overlap and add up to each variable; one whose codec is "delta"
+ * has none, and the last variable is then one of SK_SKC_CHANGES. */
 int sk_skc_decode_index(const void *in, size_t n, uint64_t index_offset, struct sk_skc_index **out,
                         struct saikai_error *err);
 void sk_skc_index_free(struct sk_skc_index *x); /* NULL is accepted */

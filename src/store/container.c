@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/types.h"
+#include "store/lineage.h"
 #include "store/parts.h"
 
 #include <fcntl.h>
@@ -24,6 +25,8 @@ void sk_container_describe(const struct sk_piece *p, struct sk_skc_var *v)
     for (int d = 0; d < p->ndims; d++)
         v->dims[d] = p->dims[d];
     v->raw_bytes = p->size_bytes;
+    if (p->changes_only)
+        strcpy(v->codec, SK_LINEAGE_CODEC);
 }
 
 int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_index **index,
@@ -32,7 +35,8 @@ int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_in
     struct sk_skc_index *x = calloc(1, sizeof *x);
     uint64_t at = SK_SKC_HEADER_BYTES, chunks = 0;
     for (size_t i = 0; i < count; i++)
-        chunks += (p[i].size_bytes + SK_SKC_CHUNK_BYTES - 1) / SK_SKC_CHUNK_BYTES;
+        if (!p[i].changes_only)
+            chunks += (p[i].size_bytes + SK_SKC_CHUNK_BYTES - 1) / SK_SKC_CHUNK_BYTES;
     if (x) {
         x->vars = calloc(count ? count : 1, sizeof *x->vars);
         x->chunks = calloc(chunks ? chunks : 1, sizeof *x->chunks);
@@ -47,7 +51,7 @@ int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_in
         sk_container_describe(&p[i], v);
         v->first_chunk = x->chunk_count;
         at = sk_container_align(at);
-        for (uint64_t left = v->raw_bytes; left;) {
+        for (uint64_t left = p[i].changes_only ? 0 : v->raw_bytes; left;) {
             uint64_t n = left < SK_SKC_CHUNK_BYTES ? left : SK_SKC_CHUNK_BYTES;
             x->chunks[x->chunk_count++] = (struct sk_skc_chunk){at, n, n, 0};
             v->chunk_count++;
@@ -141,6 +145,7 @@ void sk_container_close(struct sk_container *c)
 {
     if (!c)
         return;
+    sk_lineage_free(c->lineage);
     if (c->fd >= 0)
         close(c->fd);
     sk_skc_index_free(c->index);
@@ -163,7 +168,7 @@ static int damaged_chunk(struct sk_container *c, uint64_t i, struct saikai_error
 /* Read and hash in steps that stay in the processor's cache between the two. */
 enum { step_bytes = 128 << 10 };
 
-static int read_plain_chunk(struct sk_container *c, uint64_t i, uint8_t *to, struct sk_hasher *hasher,
+int sk_container_read_chunk(struct sk_container *c, uint64_t i, uint8_t *to, struct sk_hasher *hasher,
                             struct saikai_error *err)
 {
     const struct sk_skc_chunk *k = &c->index->chunks[i];
@@ -185,7 +190,7 @@ static int read_plain(struct sk_container *c, const struct sk_skc_var *v, uint8_
     struct sk_hasher *hasher = sk_hasher_new();
     int rc = hasher ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", c->path);
     for (uint64_t i = v->first_chunk; !rc && i < v->first_chunk + v->chunk_count; i++) {
-        rc = read_plain_chunk(c, i, to, hasher, err);
+        rc = sk_container_read_chunk(c, i, to, hasher, err);
         to += c->index->chunks[i].raw_bytes;
     }
     sk_hasher_free(hasher);
@@ -236,6 +241,8 @@ static int read_coded(struct sk_container *c, const struct sk_skc_var *v, void *
 int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
                       struct saikai_error *err)
 {
+    if (!strcmp(v->codec, SK_LINEAGE_CODEC))
+        return sk_lineage_read(c, v, out, err);
     return *v->codec ? read_coded(c, v, out, err) : read_plain(c, v, out, err);
 }
 
@@ -295,7 +302,8 @@ static int pass_chunks(struct sk_container *c, struct pass *p, uint64_t first, u
 int sk_container_verify(struct sk_container *c, struct saikai_error *err)
 {
     struct pass p = {.to_fd = -1};
-    return pass_chunks(c, &p, 0, c->index->chunk_count, err);
+    int rc = pass_chunks(c, &p, 0, c->index->chunk_count, err);
+    return rc ? rc : sk_lineage_verify(c, NULL, NULL, err);
 }
 
 int sk_container_verify_var(struct sk_container *c, const struct sk_skc_var *v,
@@ -324,6 +332,8 @@ static int copy_frame(struct sk_container *c, int fd, const char *to_path, struc
 
 int sk_container_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err)
 {
+    if (c->lineage)
+        return sk_lineage_copy(c, to_path, sync, err);
     int fd = sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err);
     if (fd < 0)
         return fd;

@@ -12,6 +12,7 @@ struct sk_piece {
     size_t dims[SAIKAI_MAX_DIMS];
     const void *data;
     size_t size_bytes;
+    int changes_only; /* 1: of this one only what changed is saved, elsewhere in the container (store/lineage.h) */
 };
 
 /* Lay out plain (uncompressed) pieces: *index with every chunk's place (hashes still 0), to be freed with
@@ -46,9 +47,11 @@ struct sk_container {
     struct sk_skc_header header;
     struct sk_skc_trailer trailer;
     struct sk_skc_index *index;
+    struct sk_lineage *lineage; /* what it builds on, when opened by sk_lineage_open (store/lineage.h); NULL: nothing */
 };
 
-/* Open and check header, trailer and index, not the chunks. Errors name the file. Close with sk_container_close. */
+/* Open and check header, trailer and index, not the chunks. Errors name the file. Close with sk_container_close. To read
+ * the variables of a generation use sk_lineage_open (store/lineage.h): it may build on others. */
 int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err);
 void sk_container_close(struct sk_container *c); /* NULL is accepted */
 
