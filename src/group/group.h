@@ -47,6 +47,7 @@ struct sk_group_ops {
 struct sk_group {
     const struct sk_group_ops *ops;
     int rank, size;
+    int threads; /* 1: other threads may use other groups at the same time */
 };
 
 static inline int sk_group_barrier(struct sk_group *g)

@@ -1,4 +1,6 @@
-#include "group/group.h"
+#include "group/patient.h"
+
+#include "base/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,14 +100,87 @@ static int verdicts(struct sk_group *g, void *arg)
     return 0;
 }
 
+static int odd_sizes(struct sk_group *g, void *arg)
+{
+    (void)arg;
+    char big[5000];
+    for (int root = 0; root < g->size; root++) {
+        memset(big, g->rank == root ? 'a' + root : 0, sizeof big);
+        CHECK(!sk_group_bcast(g, big, sizeof big, root));
+        for (size_t i = 0; i < sizeof big; i++)
+            CHECK(big[i] == 'a' + root);
+    }
+    int64_t in[3] = {g->rank, 7, -g->rank}, all[3 * 16];
+    CHECK(!sk_group_allgather(g, in, all, sizeof in));
+    for (int i = 0; i < g->size; i++)
+        CHECK(all[3 * i] == i && all[3 * i + 1] == 7 && all[3 * i + 2] == -i);
+    CHECK(!sk_group_allgather(g, NULL, NULL, 0));
+    return sk_group_barrier(g);
+}
+
 static void run(void **state)
 {
     assert_int_equal(sk_loop_run(4, (int (*)(struct sk_group *, void *))*state, NULL), 0);
 }
 
+/* The same through a patient group, of other sizes, too. */
+static int patiently(struct sk_group *g, void *arg)
+{
+    static int (*const tests[])(struct sk_group *, void *) = {collectives, nonblocking_reduce, ring,
+                                                              splits,      verdicts,           odd_sizes};
+    (void)arg;
+    struct sk_group *own, *p;
+    CHECK(!sk_group_dup(g, &own) && !sk_group_patient(own, NULL, &p, NULL));
+    int rc = 0;
+    for (size_t i = 0; !rc && i < sizeof tests / sizeof *tests; i++)
+        if (g->size == 4 || tests[i] == odd_sizes)
+            rc = tests[i](p, NULL);
+    sk_group_free(p);
+    return rc;
+}
+
+static void test_patient(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 9; n++)
+        assert_int_equal(sk_loop_run(n, patiently, NULL), 0);
+}
+
+/* Rank 0 never comes: the others wait until they are told to stop, and say so then and later. */
+static int given_up(struct sk_group *g, void *arg)
+{
+    struct sk_group *own, *p, *half;
+    atomic_int *stop = arg;
+    CHECK(!sk_group_dup(g, &own) && !sk_group_patient(own, stop, &p, NULL) && !sk_group_dup(p, &half));
+    int64_t v = 1;
+    char text[40] = "";
+    if (g->rank) {
+        CHECK(sk_group_allreduce(p, &v, 1, SK_OP_MAX) == SAIKAI_EPEER && v == 1);
+        CHECK(sk_group_barrier(p) == SAIKAI_EPEER);
+        CHECK(sk_group_bcast(half, text, sizeof text, 0) == SAIKAI_EPEER);
+        CHECK(sk_group_allgather(half, &v, text, sizeof v) == SAIKAI_EPEER);
+    } else {
+        sk_sleep(0.02);
+        atomic_store(stop, 1);
+    }
+    sk_group_free(half);
+    sk_group_free(p);
+    return 0;
+}
+
+static void test_given_up(void **state)
+{
+    (void)state;
+    atomic_int stop = 0;
+    assert_int_equal(sk_loop_run(3, given_up, &stop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_patient),
+        cmocka_unit_test(test_given_up),
+        {"odd sizes", run, NULL, NULL, (void *)odd_sizes},
         {"collectives", run, NULL, NULL, (void *)collectives},
         {"nonblocking reduce", run, NULL, NULL, (void *)nonblocking_reduce},
         {"ring", run, NULL, NULL, (void *)ring},

@@ -342,7 +342,7 @@ static struct sk_group *rank_new(struct world *w, int rank)
     struct loop *l = calloc(1, sizeof *l);
     if (!l)
         return NULL;
-    l->g = (struct sk_group){&loop_ops, rank, w->size};
+    l->g = (struct sk_group){&loop_ops, rank, w->size, 1};
     l->w = w;
     return &l->g;
 }

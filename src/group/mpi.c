@@ -139,6 +139,8 @@ static int wrap(MPI_Comm comm, struct sk_group **out)
     m->comm = comm;
     MPI_Comm_rank(comm, &m->g.rank);
     MPI_Comm_size(comm, &m->g.size);
+    int level = MPI_THREAD_SINGLE;
+    m->g.threads = MPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
     *out = &m->g;
     return 0;
 }
