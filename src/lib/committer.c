@@ -103,7 +103,7 @@ static void prepare_one(struct sk_engine *e)
     size_t n = e->wanted_bytes;
     e->prepare = 0;
     /* one more than is kept is enough: the retired one becomes free in time */
-    if (free_slots(e) || e->slots > e->keep_local) {
+    if (free_slots(e) || e->slots > e->keep_local + sk_engine_held_back(e)) {
         pthread_cond_broadcast(&e->changed);
         return;
     }

@@ -164,7 +164,7 @@ int sk_engine_acquire(struct sk_engine *e, size_t size_bytes, struct sk_slot **o
     while (!rc && !(h = pick_free(e, size_bytes))) {
         if (e->preparing || e->prepare || e->retired_seq < e->complete_seq)
             pthread_cond_wait(&e->changed, &e->lock);
-        else if (e->slots < e->keep_local + 2 &&
+        else if (e->slots < e->keep_local + 2 + sk_engine_held_back(e) &&
                  (!(rc = new_slot(e, size_bytes, &h, err)) || !(h = pick_victim(e))))
             continue;
         else if (!h && !(h = pick_victim(e)))
@@ -224,6 +224,36 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq)
     pthread_mutex_lock(&e->lock);
     if (seq > e->pruned_request)
         e->pruned_request = seq;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
+{
+    for (struct held *h = e->all; h; h = h->next)
+        if (h->stage == COMMITTED && sk_gen_key(h->gen) == sk_gen_key(gen))
+            return h;
+    return NULL;
+}
+
+int sk_engine_hold(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err)
+{
+    pthread_mutex_lock(&e->lock);
+    struct held *h = find_gen(e, gen);
+    if (h)
+        h->holds++;
+    pthread_mutex_unlock(&e->lock);
+    char name[48];
+    return h ? 0 : sk_fail(err, SAIKAI_ENOENT, "%s has no generation %s of rank %d", e->local_root,
+                           sk_gen_name(gen, name), e->rank);
+}
+
+void sk_engine_release(struct sk_engine *e, struct sk_gen gen)
+{
+    pthread_mutex_lock(&e->lock);
+    struct held *h = find_gen(e, gen);
+    if (h && h->holds > 0 && !--h->holds)
+        e->retired_seq = -1; /* it may have been the last reason to stay */
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }

@@ -52,6 +52,10 @@ void sk_engine_complete(struct sk_engine *e, int64_t seq);
 void sk_engine_archive(struct sk_engine *e, int64_t seq);
 /* All ranks have seq in the prefix: older ones beyond keep_prefix may go. */
 void sk_engine_archived(struct sk_engine *e, int64_t seq);
+/* Keep this rank's file of a complete or adopted generation until it is released as often as it was held: it is being
+ * coded, or protected. SAIKAI_ENOENT when it is not (or no longer) in the local directory. Neither blocks. */
+int sk_engine_hold(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err);
+void sk_engine_release(struct sk_engine *e, struct sk_gen gen);
 /* A generation of an earlier start that this one resumed from: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix);
 

@@ -23,6 +23,7 @@ struct held {
     struct sk_skc_index *index;
     struct sk_wish *wishes;
     int archiving;
+    int holds; /* by sk_engine_hold */
     struct held *next;
 };
 
@@ -69,6 +70,8 @@ void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file);
 int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err);
 /* h is of an older generation than other; other NULL: yes. */
 int sk_engine_older(const struct held *h, const struct held *other);
+/* Slots that hold generations which only somebody's hold keeps: so many more than usual may be in use. */
+int sk_engine_held_back(const struct sk_engine *e);
 void sk_engine_retain_local(struct sk_engine *e);
 void sk_engine_retain_prefix(struct sk_engine *e);
 

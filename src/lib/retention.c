@@ -61,6 +61,28 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key)
     sk_gen_list_free(&l);
 }
 
+static int counts(const struct sk_engine *e, const struct held *h)
+{
+    return h->stage == COMMITTED && h->seq <= e->complete_seq;
+}
+
+/* Complete generations that are newer than h. */
+static int newer(const struct sk_engine *e, const struct held *h)
+{
+    int n = 0;
+    for (const struct held *o = e->all; o; o = o->next)
+        n += counts(e, o) && sk_gen_key(o->gen) > sk_gen_key(h->gen);
+    return n;
+}
+
+int sk_engine_held_back(const struct sk_engine *e)
+{
+    int n = 0;
+    for (const struct held *h = e->all; h; h = h->next)
+        n += h->slot && h->holds && counts(e, h) && newer(e, h) >= e->keep_local;
+    return n;
+}
+
 void sk_engine_retain_local(struct sk_engine *e)
 {
     struct held *newest = sk_engine_find(e, e->complete_seq);
@@ -70,15 +92,10 @@ void sk_engine_retain_local(struct sk_engine *e)
         return;
     for (;;) {
         struct held *oldest = NULL;
-        int count = 0;
-        for (struct held *h = e->all; h; h = h->next) {
-            if (h->stage != COMMITTED || h->seq > e->complete_seq)
-                continue;
-            count++;
-            if (!h->archiving && sk_engine_older(h, oldest))
+        for (struct held *h = e->all; h; h = h->next)
+            if (counts(e, h) && !h->archiving && !h->holds && sk_engine_older(h, oldest))
                 oldest = h;
-        }
-        if (count <= e->keep_local || !oldest || oldest == newest)
+        if (!oldest || newer(e, oldest) < e->keep_local)
             break;
         sk_engine_retire(e, oldest, &err);
     }
