@@ -134,7 +134,7 @@ static struct result run(const struct files *f, const struct way *w, int group, 
         size_t n = 0;
         for (int i = 0; i < f->n; i++)
             if (f->rank[i] >= first && f->rank[i] < first + group)
-                in[n++] = (struct sk_archive_input){f->path[i], f->path[i] + 1};
+                in[n++] = (struct sk_archive_input){.path = f->path[i], .name = f->path[i] + 1};
         if (!n)
             continue;
         if (sk_archive_create(out, in, n, &o, &st, &err)) {

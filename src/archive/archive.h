@@ -46,9 +46,12 @@ struct sk_archive_stats {
     double seconds, scan_seconds, sample_seconds;
 };
 
-/* One file to archive: where it is, and its name in the archive (relative, without ".."). */
+/* One file to archive: where it is, and its name in the archive (relative, without ".."). With data
+ * it is `bytes` bytes in memory, unchanged until the archive is written, and no file. */
 struct sk_archive_input {
     const char *path, *name;
+    const void *data;
+    size_t bytes;
 };
 
 /* Write the inputs into a new archive at `out` (replaced when it exists): temporary name, sync,

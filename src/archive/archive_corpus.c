@@ -85,7 +85,8 @@ static void index_of(int files)
     for (int i = 0; i < files; i++) {
         char name[32];
         snprintf(name, sizeof name, "d/f%d", i);
-        sk_ska_add_file(&a, &(struct sk_ska_file){name, 10 + 48, 0644, 1});
+        sk_ska_add_file(&a, &(struct sk_ska_file){
+                                .name = name, .size_bytes = 10 + 48, .mode = 0644, .mtime_ns = 1});
     }
     sk_ska_add_class(&a, &c);
     sk_ska_add_class(&a, &b);

@@ -146,7 +146,7 @@ static int create_all(const char *out, const struct sk_archive_options *o, struc
     char paths[FILES][512];
     for (int i = 0; i < FILES; i++) {
         snprintf(paths[i], sizeof paths[i], "%s", in_base(names[i]));
-        in[i] = (struct sk_archive_input){paths[i], names[i]};
+        in[i] = (struct sk_archive_input){.path = paths[i], .name = names[i]};
     }
     return sk_archive_create(out, in, FILES, o, NULL, err);
 }
@@ -416,7 +416,7 @@ static void real_sets_come_back(void **state)
         snprintf(dir, sizeof dir, "%s/checkpoints/%s", data, sets[s]);
         list_tree(dir, list, &n, 512);
         for (int i = 0; i < n; i++)
-            in[i] = (struct sk_archive_input){list[i], list[i] + strlen(dir) + 1};
+            in[i] = (struct sk_archive_input){.path = list[i], .name = list[i] + strlen(dir) + 1};
         total += n;
         if (n && sk_archive_create(in_base("set.ska"), in, (size_t)n, &o, NULL, &err))
             fail_msg("%s: %s", sets[s], err.text);

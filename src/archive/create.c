@@ -1,28 +1,24 @@
-/* Creating an archive: a pipeline of one reader, several compressors and one writer over a ring of
- * blocks.
+/* Creating an archive: a pipeline of loaders, compressors and one writer over a ring of blocks.
  *
- * The reader gathers a block's segments from the files (merging), a compressor encodes it, the
+ * A loader gathers a block's segments from the files (merging), a compressor encodes it, the
  * writer appends it; each works on another block, so that reading, computing and writing overlap,
  * and the ring bounds the memory. Blocks are written in the order of the plan: the archive does not
  * depend on the number of threads. */
 #include "archive/archive.h"
 #include "archive/part.h"
 #include "archive/plan.h"
+#include "archive/target.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 64 };
+enum { MAX_THREADS = 64, MAX_LOADERS = 2 };
 enum state { EMPTY, LOADED, DONE };
 
 struct slot {
@@ -37,11 +33,11 @@ struct pipe {
     const char *tmp;
     int fd;
     int threads, depth;
-    struct slot ring[MAX_THREADS + 2];
+    struct slot ring[MAX_THREADS + MAX_LOADERS + 1];
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    size_t taken; /* next block for a compressor */
-    int rc;       /* first failure; all threads stop */
+    size_t asked, taken; /* next block for a loader, and for a compressor */
+    int rc;              /* first failure; all threads stop */
     struct saikai_error err;
     uint64_t offset; /* bytes written */
 };
@@ -82,26 +78,6 @@ static void move_to(struct pipe *q, struct slot *slot, enum state s)
 
 /* ---- reading ---- */
 
-/* The file read last stays open: neighbours in a block are often neighbours in a file. */
-struct input {
-    int fd;
-    uint32_t file;
-};
-
-static int read_bytes(struct sk_plan *p, struct input *in, uint32_t file, void *to, size_t n,
-                      uint64_t at, struct saikai_error *err)
-{
-    if (in->fd < 0 || in->file != file) {
-        if (in->fd >= 0)
-            close(in->fd);
-        in->fd = sk_io_open(p->paths[file], O_RDONLY, 0, err);
-        in->file = file;
-        if (in->fd < 0)
-            return in->fd;
-    }
-    return sk_io_pread(in->fd, p->paths[file], to, n, (off_t)at, err);
-}
-
 static size_t aligned(size_t n)
 {
     return (n + 63) & ~(size_t)63;
@@ -115,50 +91,62 @@ static size_t block_room(const struct sk_ska *a, const struct sk_ska_block *b)
     return n;
 }
 
-static int load_block(struct sk_plan *p, size_t i, struct input *in, struct slot *slot,
-                      struct saikai_error *err)
+/* Where each segment of a block is and goes: parts begin at multiples of 64 bytes. */
+static size_t block_ranges(const struct sk_ska *a, const struct sk_ska_block *b, uint8_t *to,
+                           struct sk_range *out)
 {
-    const struct sk_ska *a = &p->a;
-    const struct sk_ska_block *b = &a->blocks[i];
-    slot->raw.len = 0;
-    uint8_t *to = sk_buf_extend(&slot->raw, block_room(a, b) + 64);
-    if (!to)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
-                       (unsigned long long)b->size_bytes);
+    size_t n = 0;
     for (uint32_t k = 0; k < b->count; k++) {
         const struct sk_ska_part *part = &a->parts[b->first + k];
         uint8_t *at = to;
         for (uint32_t s = 0; s < part->count; s++) {
             const struct sk_ska_segment *seg = &a->segments[part->first + s];
-            size_t n = (size_t)sk_ska_segment_bytes(a, part, seg);
-            int rc = read_bytes(p, in, seg->file, at, n, seg->offset, err);
-            if (rc)
-                return rc;
-            at += n;
+            size_t bytes = (size_t)sk_ska_segment_bytes(a, part, seg);
+            out[n++] = (struct sk_range){seg->file, seg->offset, bytes, at};
+            at += bytes;
         }
         to += aligned(part->size_bytes);
     }
-    return 0;
+    return n;
 }
 
-static void *reader(void *arg)
+static int load_block(struct sk_plan *p, size_t i, struct slot *slot, struct saikai_error *err)
+{
+    const struct sk_ska *a = &p->a;
+    const struct sk_ska_block *b = &a->blocks[i];
+    size_t segments = 0;
+    for (uint32_t k = 0; k < b->count; k++)
+        segments += a->parts[b->first + k].count;
+    struct sk_range *ranges = malloc((segments + 1) * sizeof *ranges);
+    slot->raw.len = 0;
+    uint8_t *to = ranges ? sk_buf_extend(&slot->raw, block_room(a, b) + 64) : NULL;
+    int rc = to ? sk_feed_fetch(p->feed, ranges, block_ranges(a, b, to, ranges), err)
+                : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
+                          (unsigned long long)b->size_bytes);
+    free(ranges);
+    return rc;
+}
+
+static void *loader(void *arg)
 {
     struct pipe *q = arg;
-    struct input in = {-1, 0};
-    for (size_t i = 0; i < q->plan->a.block_count; i++) {
+    for (;;) {
         struct saikai_error err = {0};
+        pthread_mutex_lock(&q->lock);
+        size_t i = q->asked++;
+        pthread_mutex_unlock(&q->lock);
+        if (i >= q->plan->a.block_count)
+            break;
         struct slot *slot = wait_for(q, i, EMPTY);
         if (!slot)
             break;
-        int rc = load_block(q->plan, i, &in, slot, &err);
+        int rc = load_block(q->plan, i, slot, &err);
         if (rc) {
             give_up(q, rc, &err);
             break;
         }
         move_to(q, slot, LOADED);
     }
-    if (in.fd >= 0)
-        close(in.fd);
     return NULL;
 }
 
@@ -252,12 +240,13 @@ static void *writer(void *arg)
 
 static int run_pipe(struct pipe *q, struct saikai_error *err)
 {
-    pthread_t t[MAX_THREADS + 2];
+    pthread_t t[MAX_THREADS + MAX_LOADERS + 1];
+    int loaders = q->plan->feed->loaders;
     int n = 0, rc = 0;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->moved, NULL);
-    for (int i = 0; i < q->threads + 2 && !rc; i++) {
-        rc = pthread_create(&t[n], NULL, i == 0 ? reader : i == 1 ? writer : compressor, q);
+    for (int i = 0; i < q->threads + loaders + 1 && !rc; i++) {
+        rc = pthread_create(&t[n], NULL, i == 0 ? writer : i <= loaders ? loader : compressor, q);
         n += !rc;
     }
     if (rc) {
@@ -277,75 +266,35 @@ static int run_pipe(struct pipe *q, struct saikai_error *err)
     return q->rc;
 }
 
-/* The files must be what they were when they were listed. */
-static int check_unchanged(const struct sk_plan *p, struct saikai_error *err)
-{
-    for (size_t i = 0; i < p->a.file_count; i++) {
-        struct stat st;
-        const struct sk_ska_file *f = &p->a.files[i];
-        if (stat(p->paths[i], &st))
-            return sk_fail_errno(err, errno, "%s went away while it was read", p->paths[i]);
-        if ((uint64_t)st.st_size != f->size_bytes ||
-            (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != f->mtime_ns)
-            return sk_fail(err, SAIKAI_ECHANGED,
-                           "%s changed while it was read: archive it when it is finished",
-                           p->paths[i]);
-    }
-    return 0;
-}
-
-static int write_archive(struct sk_plan *p, int threads, const char *tmp, int fd, uint64_t *stored,
-                         struct saikai_error *err)
+static int write_blocks(struct sk_plan *p, const char *name, int fd, uint64_t *stored,
+                        struct saikai_error *err)
 {
     struct pipe *q = calloc(1, sizeof *q);
     struct sk_buf head = {0}, index = {0};
     if (!q)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the pipeline");
     q->plan = p;
-    q->tmp = tmp;
+    q->tmp = name;
     q->fd = fd;
-    q->threads = threads;
-    q->depth = threads + 2;
+    q->threads = p->threads;
+    q->depth = p->threads + 1 + p->feed->loaders;
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
     sk_ska_put_header(&head);
-    int rc = sk_io_write(fd, tmp, head.data, head.len, err);
+    int rc = sk_io_write(fd, name, head.data, head.len, err);
     q->offset = head.len;
     if (!rc)
         rc = run_pipe(q, err);
     if (!rc)
-        rc = check_unchanged(p, err);
-    if (!rc)
         rc = sk_ska_put_index(&index, &p->a, q->offset, err);
     if (!rc)
-        rc = sk_io_write(fd, tmp, index.data, index.len, err);
+        rc = sk_io_write(fd, name, index.data, index.len, err);
+    if (!rc && !p->opt.no_sync)
+        rc = sk_io_fsync(fd, name, err);
     *stored = q->offset + index.len;
     sk_buf_free(&head);
     sk_buf_free(&index);
     free(q);
-    return rc;
-}
-
-static int write_file(struct sk_plan *p, int threads, const char *out, uint64_t *stored,
-                      struct saikai_error *err)
-{
-    char tmp[4096];
-    int rc = sk_io_path(tmp, sizeof tmp, err, "%s.%ld.tmp", out, (long)getpid());
-    if (rc)
-        return rc;
-    int fd = sk_io_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666, err);
-    if (fd < 0)
-        return fd;
-    rc = write_archive(p, threads, tmp, fd, stored, err);
-    if (!rc && !p->opt.no_sync)
-        rc = sk_io_fsync(fd, tmp, err);
-    close(fd);
-    if (!rc)
-        rc = sk_io_rename(tmp, out, err);
-    if (rc)
-        sk_io_unlink(tmp, NULL);
-    else if (!p->opt.no_sync)
-        rc = sk_io_fsync_parent(out, err);
     return rc;
 }
 
@@ -368,7 +317,7 @@ static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uin
     return unit < least ? least : unit;
 }
 
-static struct sk_archive_options with_defaults(const struct sk_archive_options *opt, int *threads)
+void sk_plan_options(struct sk_plan *p, const struct sk_archive_options *opt)
 {
     struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
     if (!o.memory_bytes)
@@ -380,13 +329,32 @@ static struct sk_archive_options with_defaults(const struct sk_archive_options *
     if (!o.backend)
         o.backend = SK_BACKEND_ZSTD;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    *threads = o.threads > 0 ? o.threads : cpus > 0 ? (int)cpus : 1;
-    if (*threads > MAX_THREADS)
-        *threads = MAX_THREADS;
+    int threads = o.threads > 0 ? o.threads : cpus > 0 ? (int)cpus : 1;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
     /* a block per thread must fit: rather fewer threads than tiny blocks */
-    while (*threads > 1 && o.memory_bytes / (uint64_t)(4 * *threads + 6) < (1 << 20))
-        --*threads;
-    return o;
+    while (threads > 1 && o.memory_bytes / (uint64_t)(4 * threads + 6) < (1 << 20))
+        threads--;
+    p->opt = o;
+    p->threads = threads;
+}
+
+int sk_plan_write(struct sk_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                  struct saikai_error *err)
+{
+    for (size_t i = 0; i < p->a.file_count; i++)
+        st->raw_bytes += p->a.files[i].size_bytes;
+    p->unit_bytes = choose_unit(&p->opt, p->threads, st->raw_bytes, 4 << 20, 8 << 20);
+    p->bytes_unit = choose_unit(&p->opt, p->threads, st->raw_bytes, 16 << 20, 16 << 20);
+    int rc = sk_plan_cut(p, err);
+    if (!rc)
+        rc = write_blocks(p, name, fd, &st->stored_bytes, err);
+    st->files = p->a.file_count;
+    st->variables = p->variables;
+    st->classes = p->a.class_count;
+    st->skeleton_bytes = p->skeleton_bytes;
+    st->sample_seconds = p->sample_seconds;
+    return rc;
 }
 
 int sk_archive_create(const char *out, const struct sk_archive_input *inputs, size_t count,
@@ -394,29 +362,29 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
                       struct saikai_error *err)
 {
     struct sk_plan p = {0};
+    struct sk_feed_local feed = {0};
     struct sk_archive_stats st = {0};
-    int threads;
+    struct sk_target t = {.fd = -1};
     double t0 = sk_now();
-    p.opt = with_defaults(opt, &threads);
-    p.threads = threads;
-    int rc = sk_plan_scan(&p, inputs, count, err);
+    sk_plan_options(&p, opt);
+    int rc = sk_feed_local_init(&feed, inputs, count, err);
+    p.feed = &feed.feed;
+    if (!rc)
+        rc = sk_plan_list(&p, &feed, err);
     st.scan_seconds = sk_now() - t0;
-    for (size_t i = 0; i < p.a.file_count; i++)
-        st.raw_bytes += p.a.files[i].size_bytes;
-    p.unit_bytes = choose_unit(&p.opt, threads, st.raw_bytes, 4 << 20, 8 << 20);
-    p.bytes_unit = choose_unit(&p.opt, threads, st.raw_bytes, 16 << 20, 16 << 20);
     if (!rc)
-        rc = sk_plan_cut(&p, err);
+        rc = sk_target_open(&t, out, err);
     if (!rc)
-        rc = write_file(&p, threads, out, &st.stored_bytes, err);
-    st.files = p.a.file_count;
-    st.variables = p.variables;
-    st.classes = p.a.class_count;
-    st.skeleton_bytes = p.skeleton_bytes;
-    st.sample_seconds = p.sample_seconds;
+        rc = sk_plan_write(&p, t.fd, t.tmp, &st, err);
+    if (!rc)
+        rc = sk_feed_local_check(&feed, err);
+    if (!rc)
+        rc = sk_target_commit(&t, out, !p.opt.no_sync, err);
+    sk_target_drop(&t);
     st.seconds = sk_now() - t0;
     if (!rc && stats)
         *stats = st;
     sk_plan_free(&p);
+    sk_feed_local_free(&feed);
     return rc;
 }

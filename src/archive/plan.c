@@ -6,11 +6,8 @@
 #include "base/log.h"
 #include "base/types.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { OWN_BLOCK = 1 << 20 };
 
@@ -36,7 +33,6 @@ void sk_plan_free(struct sk_plan *p)
         free(p->families[i].order);
     }
     free(p->scans);
-    free(p->paths);
     free(p->families);
     free(p->bundles);
     free(p->offsets);
@@ -57,47 +53,87 @@ static void *grown(void *items, size_t count, size_t *cap, size_t size)
 }
 /* ---- scanning ---- */
 
-static int scan_one(struct sk_plan *p, const struct sk_archive_input *in, struct saikai_error *err)
+int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, int look,
+                  struct sk_listed *out, struct saikai_error *err)
 {
-    struct stat st;
     struct saikai_error why = {0};
-    if (stat(in->path, &st))
-        return sk_fail_errno(err, errno, "cannot read %s", in->path);
-    if (!S_ISREG(st.st_mode))
-        return sk_fail(err, SAIKAI_EINVAL, "%s is not a regular file", in->path);
-    struct sk_ska_file f = {(char *)(uintptr_t)in->name, (uint64_t)st.st_size, st.st_mode & 07777,
-                            (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
-    int i = sk_ska_add_file(&p->a, &f);
-    if (i < 0)
-        return sk_fail(err, i, "no memory for the list of files");
-    p->paths[i] = in->path;
-    if (p->opt.scheme == SK_SCHEME_AGNOSTIC || p->opt.scheme == SK_SCHEME_AGNOSTIC_BLOCK)
-        return 0;
-    uint64_t size = 0;
-    int rc = sk_scan_file(in->path, &p->scans[i], &size, &why, err);
-    if (rc)
-        return rc;
-    if (size != f.size_bytes)
+    struct sk_listed l = {.size_bytes = (uint64_t)seen->st_size, .mode = seen->st_mode & 07777};
+    uint64_t size = l.size_bytes;
+    int rc = 0;
+    l.mtime_ns = (int64_t)seen->st_mtim.tv_sec * 1000000000 + seen->st_mtim.tv_nsec;
+    if (look && in->data) {
+        struct sk_source src = {in->name, in->data, in->bytes};
+        rc = sk_scan_source(&src, &l.scan, &why);
+        if (rc)
+            return sk_fail(err, rc, "%s: no memory to list its variables", in->name);
+    } else if (look) {
+        rc = sk_scan_file(in->path, &l.scan, &size, &why, err);
+        if (rc)
+            return rc;
+    }
+    if (size != l.size_bytes) {
+        sk_scan_free(&l.scan);
         return sk_fail(err, SAIKAI_ECHANGED,
                        "%s changes while it is read: archive it when it is finished", in->path);
+    }
     if (why.code)
         sk_log(SK_LOG_INFO, "%s; archived without its structure", why.text);
+    l.name = strdup(in->name);
+    if (!l.name) {
+        sk_scan_free(&l.scan);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    }
+    *out = l;
     return 0;
 }
 
-int sk_plan_scan(struct sk_plan *p, const struct sk_archive_input *inputs, size_t count,
-                 struct saikai_error *err)
+void sk_listed_free(struct sk_listed *l)
+{
+    free(l->name);
+    sk_scan_free(&l->scan);
+    *l = (struct sk_listed){0};
+}
+
+int sk_plan_add(struct sk_plan *p, struct sk_listed *l, struct saikai_error *err)
+{
+    struct sk_ska_file f = {.name = l->name,
+                            .size_bytes = l->size_bytes,
+                            .mode = l->mode,
+                            .mtime_ns = l->mtime_ns,
+                            .origin = l->origin};
+    struct sk_scan *more = grown(p->scans, p->a.file_count, &p->scan_cap, sizeof *more);
+    if (!more)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    p->scans = more;
+    int i = sk_ska_add_file(&p->a, &f);
+    if (i < 0)
+        return sk_fail(err, i, "no memory for the list of files");
+    p->scans[i] = l->scan;
+    p->variables += l->scan.count;
+    l->scan = (struct sk_scan){0};
+    sk_listed_free(l);
+    return 0;
+}
+
+int sk_scheme_looks(int scheme)
+{
+    return scheme != SK_SCHEME_AGNOSTIC && scheme != SK_SCHEME_AGNOSTIC_BLOCK;
+}
+
+int sk_plan_list(struct sk_plan *p, const struct sk_feed_local *feed, struct saikai_error *err)
 {
     int rc = 0;
     sk_raw_describe_shipped();
-    p->scans = calloc(count + 1, sizeof *p->scans);
-    p->paths = calloc(count + 1, sizeof *p->paths);
-    if (!p->scans || !p->paths)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = scan_one(p, &inputs[i], err);
-    for (size_t i = 0; i < p->a.file_count; i++)
-        p->variables += p->scans[i].count;
+    for (size_t i = 0; i < feed->count && !rc; i++) {
+        struct sk_listed l;
+        rc = sk_list_input(&feed->inputs[i], &feed->seen[i], sk_scheme_looks(p->opt.scheme), &l,
+                           err);
+        if (rc)
+            break;
+        rc = sk_plan_add(p, &l, err);
+        if (rc)
+            sk_listed_free(&l);
+    }
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #ifndef SK_ARCHIVE_PLAN_H
 #define SK_ARCHIVE_PLAN_H
 
-#include "archive/archive.h"
+#include "archive/feed.h"
 #include "archive/key.h"
 #include "archive/part.h"
 #include "archive/reader.h"
@@ -29,7 +29,8 @@ struct sk_bundle {
 struct sk_plan {
     struct sk_ska a; /* files, classes, and after sk_plan_cut the segments, parts and blocks */
     struct sk_scan *scans;
-    const char **paths; /* where each file is now */
+    size_t scan_cap;
+    struct sk_feed *feed; /* where the files' bytes come from */
     struct sk_family *families;
     struct sk_bundle *bundles;
     uint64_t *offsets;
@@ -43,14 +44,37 @@ struct sk_plan {
     double sample_seconds;
 };
 
-/* List the files and their variables. */
-int sk_plan_scan(struct sk_plan *p, const struct sk_archive_input *inputs, size_t count,
-                 struct saikai_error *err);
+/* What is known of a file before it is read: from stat, and from its reader. */
+struct sk_listed {
+    char *name;
+    uint64_t size_bytes;
+    uint32_t mode, origin; /* origin: rank + 1 that gave it, 0: nobody */
+    int64_t mtime_ns;
+    struct sk_scan scan;
+};
+/* Look into one input; seen: as the feed saw it; look 0: its variables do not matter. */
+int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, int look,
+                  struct sk_listed *out, struct saikai_error *err);
+void sk_listed_free(struct sk_listed *l);
+/* Whether a scheme wants to know the variables. */
+int sk_scheme_looks(int scheme);
+
+/* Append a file, numbered as in the feed; *l is emptied on success. */
+int sk_plan_add(struct sk_plan *p, struct sk_listed *l, struct saikai_error *err);
+/* Append all files of a local feed. */
+int sk_plan_list(struct sk_plan *p, const struct sk_feed_local *feed, struct saikai_error *err);
 /* family.c: group their variables. Part of sk_plan_cut. */
 int sk_plan_families(struct sk_plan *p, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
 int sk_plan_cut(struct sk_plan *p, struct saikai_error *err);
 void sk_plan_free(struct sk_plan *p);
+
+/* create.c: fill in what the options leave open and the number of threads. */
+void sk_plan_options(struct sk_plan *p, const struct sk_archive_options *opt);
+/* Cut the listed files, read, compress and write them into an open, empty file; it is synced unless
+ * the options say no. `name` is for messages. Blocks; starts threads. */
+int sk_plan_write(struct sk_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                  struct saikai_error *err);
 
 /* sample.c: choose the recipes and the order of a family's fields, and of a class of bytes, from
  * samples. */

@@ -3,15 +3,12 @@
 #include "archive/relate.h"
 
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "base/types.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     MANY_FIELDS = 9,
@@ -47,21 +44,18 @@ static size_t values_of(size_t fields)
     return n < SAMPLE_LEAST ? SAMPLE_LEAST : n > SAMPLE_MOST ? SAMPLE_MOST : n;
 }
 
-static int read_sub_box(int fd, const char *path, uint64_t offset, struct sk_box b, struct sk_box s,
-                        struct sk_box at, size_t width, uint8_t *out, struct saikai_error *err)
+/* The rows of a sub-box, appended to the ranges; those that follow each other are one. */
+static size_t sub_box_ranges(uint32_t file, uint64_t offset, struct sk_box b, struct sk_box s,
+                             struct sk_box at, size_t width, uint8_t *to, struct sk_range *out)
 {
-    int rc = 0;
-    for (size_t z = 0; z < s.nz && !rc; z++)
-        for (size_t y = 0; y < s.ny && !rc; y++) {
-            size_t first = ((at.nz + z) * b.ny + at.ny + y) * b.nx + at.nx, rows = 1;
-            if (s.nx == b.nx) /* whole rows follow each other */
-                rows = s.ny;
-            rc = sk_io_pread(fd, path, out, rows * s.nx * width, (off_t)(offset + first * width),
-                             err);
-            out += rows * s.nx * width;
-            y += rows - 1;
+    size_t n = 0, rows = s.nx == b.nx ? s.ny : 1, bytes = rows * s.nx * width;
+    for (size_t z = 0; z < s.nz; z++)
+        for (size_t y = 0; y < s.ny; y += rows) {
+            size_t first = ((at.nz + z) * b.ny + at.ny + y) * b.nx + at.nx;
+            out[n++] = (struct sk_range){file, offset + first * width, bytes, to};
+            to += bytes;
         }
-    return rc;
+    return n;
 }
 
 static int sample_bundle(struct sk_plan *p, const struct sk_family *f, const struct sk_bundle *b,
@@ -69,24 +63,23 @@ static int sample_bundle(struct sk_plan *p, const struct sk_family *f, const str
 {
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
     struct sk_box at, sub = sub_box(b->box, values_of(f->fields), place, &at);
-    size_t width = sk_type_size(c->type), n = sk_box_count(sub) * width;
-    const char *path = p->paths[b->file];
+    size_t width = sk_type_size(c->type), n = sk_box_count(sub) * width, ranges = 0;
+    struct sk_range *r = malloc((size_t)s->fields * sub.nz * sub.ny * sizeof *r);
+    int rc = r ? 0 : SAIKAI_ENOMEM;
     s->box[box] = sub;
-    int fd = sk_io_open(path, O_RDONLY, 0, err), rc = 0;
-    if (fd < 0)
-        return fd;
     for (int i = 0; i < s->fields && !rc; i++) {
         s->values[box][i] = malloc(n);
-        if (!s->values[box][i]) {
-            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
-            break;
-        }
-        rc = read_sub_box(fd, path, p->offsets[b->first + (size_t)i], b->box, sub, at, width,
-                          s->values[box][i], err);
+        if (!s->values[box][i])
+            rc = SAIKAI_ENOMEM;
+        else
+            ranges += sub_box_ranges(b->file, p->offsets[b->first + (size_t)i], b->box, sub, at,
+                                     width, s->values[box][i], r + ranges);
+    }
+    rc = rc ? sk_fail(err, rc, "no memory for a sample") : sk_feed_fetch(p->feed, r, ranges, err);
+    for (int i = 0; i < s->fields && !rc; i++)
         if (c->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
             sk_swap_elements(s->values[box][i], n, width);
-    }
-    close(fd);
+    free(r);
     return rc;
 }
 
@@ -224,25 +217,20 @@ static int read_beginnings(struct sk_plan *p, const struct sk_ska_segment *segme
                            struct saikai_error *err)
 {
     size_t picks[] = {count / 4, count * 3 / 4};
+    struct sk_range r[2];
     *n = 0;
     for (int i = 0; i < 2; i++) {
         const struct sk_ska_segment *s = &segments[picks[i]];
-        const char *path = p->paths[s->file];
         if (i && picks[1] == picks[0])
             break;
         taken[i] = *s;
         if (taken[i].box.nx > SAMPLE_BYTES / 2)
             taken[i].box.nx = SAMPLE_BYTES / 2;
-        int fd = sk_io_open(path, O_RDONLY, 0, err);
-        int rc = fd < 0 ? fd : sk_io_pread(fd, path, to, taken[i].box.nx, (off_t)s->offset, err);
-        if (fd >= 0)
-            close(fd);
-        if (rc)
-            return rc;
+        r[i] = (struct sk_range){s->file, s->offset, taken[i].box.nx, to};
         to += taken[i].box.nx;
         ++*n;
     }
-    return 0;
+    return sk_feed_fetch(p->feed, r, *n, err);
 }
 
 /* Try forms and filters on the sample; the best one to *r. Returns its bytes. */

@@ -166,6 +166,7 @@ void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
         put_int(out, a->files[i].size_bytes);
         sk_buf_put_u32(out, a->files[i].mode);
         sk_buf_put_u64(out, (uint64_t)a->files[i].mtime_ns);
+        put_int(out, a->files[i].origin);
     }
     put_int(out, a->class_count);
     for (size_t i = 0; i < a->class_count; i++) {
@@ -252,7 +253,9 @@ static int parse_files(struct sk_rd *r, struct sk_ska *a)
         f.size_bytes = get_int(r);
         f.mode = sk_rd_u32(r) & 07777;
         f.mtime_ns = (int64_t)sk_rd_u64(r);
-        if (r->bad || !safe_name(name) || f.size_bytes > INT64_MAX)
+        uint64_t origin = get_int(r);
+        f.origin = (uint32_t)origin;
+        if (r->bad || origin > INT32_MAX || !safe_name(name) || f.size_bytes > INT64_MAX)
             return SAIKAI_EDAMAGED;
         if (sk_ska_add_file(a, &f) < 0)
             return SAIKAI_ENOMEM;

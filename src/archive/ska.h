@@ -19,6 +19,7 @@ struct sk_ska_file {
     uint64_t size_bytes;
     uint32_t mode;
     int64_t mtime_ns;
+    uint32_t origin; /* rank + 1 that gave it, 0: archived without ranks */
 };
 
 /* A class of similar variables: Group/Variable_Type_Class (key.h). */

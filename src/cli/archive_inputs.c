@@ -48,7 +48,7 @@ static int add_input(struct archive_inputs *in, const char *path, struct saikai_
         free(name);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     }
-    in->list[in->n++] = (struct sk_archive_input){p, name};
+    in->list[in->n++] = (struct sk_archive_input){.path = p, .name = name};
     return 0;
 }
 
