@@ -29,7 +29,7 @@ struct slot {
 };
 
 struct pipe {
-    struct sk_plan *plan;
+    struct sk_ska_plan *plan;
     const char *tmp;
     int fd;
     int threads, depth;
@@ -110,7 +110,7 @@ static size_t block_ranges(const struct sk_ska *a, const struct sk_ska_block *b,
     return n;
 }
 
-static int load_block(struct sk_plan *p, size_t i, struct slot *slot, struct saikai_error *err)
+static int load_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct saikai_error *err)
 {
     const struct sk_ska *a = &p->a;
     const struct sk_ska_block *b = &a->blocks[i];
@@ -153,7 +153,7 @@ static void *loader(void *arg)
 /* ---- compressing ---- */
 
 /* Hashes are taken before encoding, which may swap bytes in place. */
-static int encode_block(struct sk_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
+static int encode_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
                         struct sk_part *parts, struct saikai_error *err)
 {
     struct sk_ska *a = &p->a;
@@ -266,7 +266,7 @@ static int run_pipe(struct pipe *q, struct saikai_error *err)
     return q->rc;
 }
 
-static int write_blocks(struct sk_plan *p, const char *name, int fd, uint64_t *stored,
+static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_t *stored,
                         struct saikai_error *err)
 {
     struct pipe *q = calloc(1, sizeof *q);
@@ -317,7 +317,7 @@ static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uin
     return unit < least ? least : unit;
 }
 
-void sk_plan_options(struct sk_plan *p, const struct sk_archive_options *opt)
+void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt)
 {
     struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
     if (!o.memory_bytes)
@@ -339,14 +339,14 @@ void sk_plan_options(struct sk_plan *p, const struct sk_archive_options *opt)
     p->threads = threads;
 }
 
-int sk_plan_write(struct sk_plan *p, int fd, const char *name, struct sk_archive_stats *st,
-                  struct saikai_error *err)
+int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                      struct saikai_error *err)
 {
     for (size_t i = 0; i < p->a.file_count; i++)
         st->raw_bytes += p->a.files[i].size_bytes;
     p->unit_bytes = choose_unit(&p->opt, p->threads, st->raw_bytes, 4 << 20, 8 << 20);
     p->bytes_unit = choose_unit(&p->opt, p->threads, st->raw_bytes, 16 << 20, 16 << 20);
-    int rc = sk_plan_cut(p, err);
+    int rc = sk_ska_plan_cut(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
     st->files = p->a.file_count;
@@ -361,21 +361,21 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
                       const struct sk_archive_options *opt, struct sk_archive_stats *stats,
                       struct saikai_error *err)
 {
-    struct sk_plan p = {0};
+    struct sk_ska_plan p = {0};
     struct sk_feed_local feed = {0};
     struct sk_archive_stats st = {0};
     struct sk_target t = {.fd = -1};
     double t0 = sk_now();
-    sk_plan_options(&p, opt);
+    sk_ska_plan_options(&p, opt);
     int rc = sk_feed_local_init(&feed, inputs, count, err);
     p.feed = &feed.feed;
     if (!rc)
-        rc = sk_plan_list(&p, &feed, err);
+        rc = sk_ska_plan_list(&p, &feed, err);
     st.scan_seconds = sk_now() - t0;
     if (!rc)
         rc = sk_target_open(&t, out, err);
     if (!rc)
-        rc = sk_plan_write(&p, t.fd, t.tmp, &st, err);
+        rc = sk_ska_plan_write(&p, t.fd, t.tmp, &st, err);
     if (!rc)
         rc = sk_feed_local_check(&feed, err);
     if (!rc)
@@ -384,7 +384,7 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     st.seconds = sk_now() - t0;
     if (!rc && stats)
         *stats = st;
-    sk_plan_free(&p);
+    sk_ska_plan_free(&p);
     sk_feed_local_free(&feed);
     return rc;
 }

@@ -77,7 +77,8 @@ static int by_nth(const void *x, const void *y)
     return c ? c : strcmp(a->e->name, b->e->name);
 }
 
-static int class_of(struct sk_plan *p, const struct sk_key_rule *rule, const struct sk_extent *e)
+static int class_of(struct sk_ska_plan *p, const struct sk_key_rule *rule,
+                    const struct sk_extent *e)
 {
     char key[768];
     sk_key_make(rule, e->name, e->type, e->length > sk_type_size(e->type), key, sizeof key);
@@ -85,7 +86,7 @@ static int class_of(struct sk_plan *p, const struct sk_key_rule *rule, const str
     return sk_ska_add_class(&p->a, &c);
 }
 
-static int family_of(struct sk_plan *p, const uint32_t *classes, size_t fields)
+static int family_of(struct sk_ska_plan *p, const uint32_t *classes, size_t fields)
 {
     for (size_t i = p->family_count; i-- > 0;)
         if (p->families[i].fields == fields &&
@@ -101,7 +102,7 @@ static int family_of(struct sk_plan *p, const uint32_t *classes, size_t fields)
 }
 
 /* items[0…n) of one file become a bundle. */
-static int add_bundle(struct sk_plan *p, const struct sk_key_rule *rule, uint32_t file,
+static int add_bundle(struct sk_ska_plan *p, const struct sk_key_rule *rule, uint32_t file,
                       const struct item *items, size_t n)
 {
     uint32_t classes[MAX_FIELDS];
@@ -129,7 +130,7 @@ static int alone(const struct sk_extent *e)
     return e->fields || !sk_type_is_float(e->type);
 }
 
-static int bundle_file(struct sk_plan *p, const struct sk_key_rule *rule, uint32_t file,
+static int bundle_file(struct sk_ska_plan *p, const struct sk_key_rule *rule, uint32_t file,
                        size_t smallest)
 {
     const struct sk_scan *scan = &p->scans[file];
@@ -168,7 +169,7 @@ static int by_family(const void *x, const void *y)
     return cmp(a->first, b->first); /* in order of the files */
 }
 
-int sk_plan_families(struct sk_plan *p, struct saikai_error *err)
+int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err)
 {
     struct sk_key_rule rule;
     char why[160];

@@ -82,21 +82,21 @@ static double cost_of_tops(const uint32_t *counts, size_t n)
 
 static uint8_t *put_fractions(const double *column, size_t n, uint8_t *to)
 {
-    struct sk_bits_out o = {to, 0, 0};
+    struct sk_open_out o = {to, 0, 0};
     for (size_t i = 0; i < n; i++) {
         uint64_t v;
         memcpy(&v, &column[i], 8);
-        sk_bits_put(&o, v & (((uint64_t)1 << TOP_SHIFT) - 1), TOP_SHIFT);
+        sk_open_put(&o, v & (((uint64_t)1 << TOP_SHIFT) - 1), TOP_SHIFT);
     }
-    return sk_bits_end(&o);
+    return sk_open_end(&o);
 }
 
 static void get_fractions(double *column, size_t n, const uint16_t *tops, const uint8_t *symbols,
                           const uint8_t *from)
 {
-    struct sk_bits_in in = {from, 0};
+    struct sk_open_in in = {from, 0};
     for (size_t i = 0; i < n; i++) {
-        uint64_t v = (uint64_t)tops[symbols[i]] << TOP_SHIFT | sk_bits_get(&in, TOP_SHIFT);
+        uint64_t v = (uint64_t)tops[symbols[i]] << TOP_SHIFT | sk_open_get(&in, TOP_SHIFT);
         memcpy(&column[i], &v, 8);
     }
 }

@@ -21,7 +21,7 @@ int sk_scheme_parse(const char *name)
     return -1;
 }
 
-void sk_plan_free(struct sk_plan *p)
+void sk_ska_plan_free(struct sk_ska_plan *p)
 {
     if (!p)
         return;
@@ -38,7 +38,7 @@ void sk_plan_free(struct sk_plan *p)
     free(p->offsets);
     free(p->recipes);
     sk_ska_free(&p->a);
-    *p = (struct sk_plan){0};
+    *p = (struct sk_ska_plan){0};
 }
 
 static void *grown(void *items, size_t count, size_t *cap, size_t size)
@@ -94,7 +94,7 @@ void sk_listed_free(struct sk_listed *l)
     *l = (struct sk_listed){0};
 }
 
-int sk_plan_add(struct sk_plan *p, struct sk_listed *l, struct saikai_error *err)
+int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err)
 {
     struct sk_ska_file f = {.name = l->name,
                             .size_bytes = l->size_bytes,
@@ -120,7 +120,8 @@ int sk_scheme_looks(int scheme)
     return scheme != SK_SCHEME_AGNOSTIC && scheme != SK_SCHEME_AGNOSTIC_BLOCK;
 }
 
-int sk_plan_list(struct sk_plan *p, const struct sk_feed_local *feed, struct saikai_error *err)
+int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
+                     struct saikai_error *err)
 {
     int rc = 0;
     sk_raw_describe_shipped();
@@ -130,7 +131,7 @@ int sk_plan_list(struct sk_plan *p, const struct sk_feed_local *feed, struct sai
                            err);
         if (rc)
             break;
-        rc = sk_plan_add(p, &l, err);
+        rc = sk_ska_plan_add(p, &l, err);
         if (rc)
             sk_listed_free(&l);
     }
@@ -145,7 +146,7 @@ static int cmp(uint64_t a, uint64_t b)
 /* ---- cutting ---- */
 
 /* Start a part of this recipe; segments are added to it until the next one starts. */
-static int new_part(struct sk_plan *p, uint32_t class_index, const struct sk_recipe *r)
+static int new_part(struct sk_ska_plan *p, uint32_t class_index, const struct sk_recipe *r)
 {
     int i = sk_ska_add_part(&p->a, class_index);
     if (i < 0)
@@ -165,7 +166,7 @@ struct slab {
 };
 
 /* A block of a family: one part per field, each with all the slabs. */
-static int family_block(struct sk_plan *p, const struct sk_family *f, const struct slab *slabs,
+static int family_block(struct sk_ska_plan *p, const struct sk_family *f, const struct slab *slabs,
                         size_t n)
 {
     if (sk_ska_add_block(&p->a) < 0)
@@ -210,7 +211,7 @@ static struct slab next_slab(const struct sk_bundle *b, uint64_t skip, uint64_t 
     return s;
 }
 
-static int cut_family(struct sk_plan *p, const struct sk_family *f)
+static int cut_family(struct sk_ska_plan *p, const struct sk_family *f)
 {
     size_t width = sk_type_size(p->a.classes[f->classes[0]].type);
     uint64_t unit = p->unit_bytes / (width * f->fields), have = 0; /* elements per field */
@@ -247,7 +248,7 @@ static int cut_family(struct sk_plan *p, const struct sk_family *f)
 /* Streams of bytes (skeletons, whole files, merged variables) go through a cutter: it opens a block
  * when it must, and a part when the class changes. */
 struct cutter {
-    struct sk_plan *p;
+    struct sk_ska_plan *p;
     uint64_t unit, room; /* bytes of a block, and those left in the open one */
     int block_open, part_open;
 };
@@ -330,7 +331,7 @@ static int by_taken(const void *x, const void *y)
 }
 
 /* What no bundle of the file covers. spans: working memory. */
-static int file_gaps(struct sk_plan *p, uint32_t file, const struct taken *spans, size_t n,
+static int file_gaps(struct sk_ska_plan *p, uint32_t file, const struct taken *spans, size_t n,
                      struct pieces *out)
 {
     char key[512];
@@ -359,7 +360,7 @@ static int by_file(const void *x, const void *y)
     return a->file != b->file ? cmp(a->file, b->file) : cmp(a->first, b->first);
 }
 
-static int skeletons(struct sk_plan *p, struct pieces *out)
+static int skeletons(struct sk_ska_plan *p, struct pieces *out)
 {
     struct sk_bundle **sorted = malloc((p->bundle_count + 1) * sizeof *sorted);
     struct taken *spans = malloc((p->offset_count + 1) * sizeof *spans);
@@ -397,7 +398,7 @@ static int by_class(const void *x, const void *y)
 }
 
 /* Pieces of one class: [first, first + n). */
-static int cut_pieces(struct sk_plan *p, struct cutter *c, const struct piece *list, size_t n,
+static int cut_pieces(struct sk_ska_plan *p, struct cutter *c, const struct piece *list, size_t n,
                       struct saikai_error *err)
 {
     struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = p->opt.backend, .level = p->opt.level};
@@ -417,7 +418,7 @@ static int cut_pieces(struct sk_plan *p, struct cutter *c, const struct piece *l
     return rc;
 }
 
-static int cut_skeletons(struct sk_plan *p, struct saikai_error *err)
+static int cut_skeletons(struct sk_ska_plan *p, struct saikai_error *err)
 {
     struct pieces l = {0};
     struct cutter c = {.p = p, .unit = p->bytes_unit};
@@ -437,7 +438,7 @@ static int cut_skeletons(struct sk_plan *p, struct saikai_error *err)
     return rc;
 }
 
-static int cut_auto(struct sk_plan *p, struct saikai_error *err)
+static int cut_auto(struct sk_ska_plan *p, struct saikai_error *err)
 {
     int rc = 0;
     for (size_t i = 0; i < p->family_count && !rc; i++) {
@@ -473,7 +474,7 @@ static int cut_in_turn(struct cutter *c, const struct sk_recipe *r, struct piece
     return 0;
 }
 
-static int cut_agnostic(struct sk_plan *p)
+static int cut_agnostic(struct sk_ska_plan *p)
 {
     struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = p->opt.backend, .level = p->opt.level};
     struct sk_ska_class all = {"bytes", SAIKAI_U8, 0, 0};
@@ -490,7 +491,7 @@ static int cut_agnostic(struct sk_plan *p)
     return rc;
 }
 
-static struct sk_recipe paper_recipe(const struct sk_plan *p, const struct sk_ska_class *c)
+static struct sk_recipe paper_recipe(const struct sk_ska_plan *p, const struct sk_ska_class *c)
 {
     struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = p->opt.backend, .level = p->opt.level};
     const char *codec = c->type == SAIKAI_F64   ? p->opt.codec_f64
@@ -505,7 +506,7 @@ static struct sk_recipe paper_recipe(const struct sk_plan *p, const struct sk_sk
     return r;
 }
 
-static int cut_aware(struct sk_plan *p, struct saikai_error *err)
+static int cut_aware(struct sk_ska_plan *p, struct saikai_error *err)
 {
     struct pieces l = {0};
     struct cutter c = {.p = p, .unit = p->unit_bytes};
@@ -535,13 +536,13 @@ static int cut_aware(struct sk_plan *p, struct saikai_error *err)
     return rc ? rc : cut_skeletons(p, err);
 }
 
-int sk_plan_cut(struct sk_plan *p, struct saikai_error *err)
+int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err)
 {
     int rc;
     if (p->opt.scheme == SK_SCHEME_AGNOSTIC || p->opt.scheme == SK_SCHEME_AGNOSTIC_BLOCK) {
         rc = cut_agnostic(p);
     } else {
-        rc = sk_plan_families(p, err);
+        rc = sk_ska_plan_families(p, err);
         if (!rc)
             rc = p->opt.scheme == SK_SCHEME_AUTO ? cut_auto(p, err) : cut_aware(p, err);
     }

@@ -26,8 +26,8 @@ struct sk_bundle {
     size_t first; /* in plan.offsets: one offset per field */
 };
 
-struct sk_plan {
-    struct sk_ska a; /* files, classes, and after sk_plan_cut the segments, parts and blocks */
+struct sk_ska_plan {
+    struct sk_ska a; /* files, classes, and after sk_ska_plan_cut the segments, parts and blocks */
     struct sk_scan *scans;
     size_t scan_cap;
     struct sk_feed *feed; /* where the files' bytes come from */
@@ -60,26 +60,28 @@ void sk_listed_free(struct sk_listed *l);
 int sk_scheme_looks(int scheme);
 
 /* Append a file, numbered as in the feed; *l is emptied on success. */
-int sk_plan_add(struct sk_plan *p, struct sk_listed *l, struct saikai_error *err);
+int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err);
 /* Append all files of a local feed. */
-int sk_plan_list(struct sk_plan *p, const struct sk_feed_local *feed, struct saikai_error *err);
-/* family.c: group their variables. Part of sk_plan_cut. */
-int sk_plan_families(struct sk_plan *p, struct saikai_error *err);
+int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
+                     struct saikai_error *err);
+/* family.c: group their variables. Part of sk_ska_plan_cut. */
+int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
-int sk_plan_cut(struct sk_plan *p, struct saikai_error *err);
-void sk_plan_free(struct sk_plan *p);
+int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
+void sk_ska_plan_free(struct sk_ska_plan *p);
 
 /* create.c: fill in what the options leave open and the number of threads. */
-void sk_plan_options(struct sk_plan *p, const struct sk_archive_options *opt);
+void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt);
 /* Cut the listed files, read, compress and write them into an open, empty file; it is synced unless
  * the options say no. `name` is for messages. Blocks; starts threads. */
-int sk_plan_write(struct sk_plan *p, int fd, const char *name, struct sk_archive_stats *st,
-                  struct saikai_error *err);
+int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                      struct saikai_error *err);
 
 /* sample.c: choose the recipes and the order of a family's fields, and of a class of bytes, from
  * samples. */
-int sk_sample_family(struct sk_plan *p, struct sk_family *f, struct saikai_error *err);
-int sk_sample_bytes(struct sk_plan *p, uint32_t class_index, const struct sk_ska_segment *segments,
-                    size_t count, struct sk_recipe *recipe, struct saikai_error *err);
+int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err);
+int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
+                    const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
+                    struct saikai_error *err);
 
 #endif

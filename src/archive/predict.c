@@ -212,7 +212,7 @@ INLINE double value_at(const void *x, int width, size_t i)
 
 INLINE void encode_row(const void *x, int width, size_t at, size_t nx, const double *P,
                        const struct work *w, int stencil, double *row, int first, uint8_t *symbols,
-                       struct sk_bits_out *o)
+                       struct sk_open_out *o)
 {
     double *guess = w->guess;
     if (P)
@@ -227,7 +227,7 @@ INLINE void encode_row(const void *x, int width, size_t at, size_t nx, const dou
         guess[k] = q_of(w, stencil, k, row[k - 1]);
     for (size_t k = 0; k < nx; k++)
         guess[k] = clean(P ? guess[k] * P[k] : guess[k]);
-    struct sk_bits_out bits = *o; /* a copy stays in registers */
+    struct sk_open_out bits = *o; /* a copy stays in registers */
     for (size_t k = 0; k < nx; k++) {
         int zero;
         uint64_t z = folded(x, width, at + k, guess[k], &zero);
@@ -238,12 +238,12 @@ INLINE void encode_row(const void *x, int width, size_t at, size_t nx, const dou
 
 INLINE void decode_row(void *x, int width, size_t at, size_t nx, const double *P,
                        const struct work *w, int stencil, double *row, int first,
-                       const uint8_t *symbols, struct sk_bits_in *in)
+                       const uint8_t *symbols, struct sk_open_in *in)
 {
     if (P)
         inverse_row(P, w->inverse, nx);
     double before = first ? q_first(P) : 0.0;
-    struct sk_bits_in bits = *in;
+    struct sk_open_in bits = *in;
     for (size_t k = 0; k < nx; k++) {
         double q = q_of(w, stencil, k, before);
         double guess = clean(P ? q * P[k] : q), v = 0;
@@ -286,7 +286,7 @@ INLINE void swap_planes(struct work *w)
 }
 
 INLINE void encode_box(const void *x, int width, struct sk_box b, const double *P, int stencil,
-                       const double *weights, uint8_t *symbols, struct sk_bits_out *o,
+                       const double *weights, uint8_t *symbols, struct sk_open_out *o,
                        double *scratch)
 {
     struct work w = set_up(b, scratch);
@@ -303,7 +303,7 @@ INLINE void encode_box(const void *x, int width, struct sk_box b, const double *
 }
 
 INLINE void decode_box(void *x, int width, struct sk_box b, const double *P, int stencil,
-                       const double *weights, const uint8_t *symbols, struct sk_bits_in *in,
+                       const double *weights, const uint8_t *symbols, struct sk_open_in *in,
                        double *scratch)
 {
     struct work w = set_up(b, scratch);
@@ -353,7 +353,7 @@ INLINE void decode_box(void *x, int width, struct sk_box b, const double *P, int
 
 #define ENCODE(name, width, relation)                                                              \
     WIDE static void name(const void *x, struct sk_box b, const double *P, int stencil,            \
-                          const double *weights, uint8_t *symbols, struct sk_bits_out *o,          \
+                          const double *weights, uint8_t *symbols, struct sk_open_out *o,          \
                           double *scratch)                                                         \
     {                                                                                              \
         FOR_STENCIL(ENCODE_##relation##width)                                                      \
@@ -369,7 +369,7 @@ ENCODE(encode_n32, 32, N)
 
 #define DECODE(name, width, relation)                                                              \
     WIDE static void name(void *x, struct sk_box b, const double *P, int stencil,                  \
-                          const double *weights, const uint8_t *symbols, struct sk_bits_in *in,    \
+                          const double *weights, const uint8_t *symbols, struct sk_open_in *in,    \
                           double *scratch)                                                         \
     {                                                                                              \
         FOR_STENCIL(DECODE_##relation##width)                                                      \
@@ -386,19 +386,19 @@ DECODE(decode_n32, 32, N)
 void sk_predict_encode(const void *x, int width, struct sk_box b, const double *P, int stencil,
                        const double *weights, uint8_t *symbols, uint8_t **bits, double *scratch)
 {
-    struct sk_bits_out o = {*bits, 0, 0};
+    struct sk_open_out o = {*bits, 0, 0};
     if (width == 64)
         (P ? encode_p64 : encode_n64)(x, b, P, stencil, weights, symbols, &o, scratch);
     else
         (P ? encode_p32 : encode_n32)(x, b, P, stencil, weights, symbols, &o, scratch);
-    *bits = sk_bits_end(&o);
+    *bits = sk_open_end(&o);
 }
 
 void sk_predict_decode(void *x, int width, struct sk_box b, const double *P, int stencil,
                        const double *weights, const uint8_t *symbols, const uint8_t **bits,
                        double *scratch)
 {
-    struct sk_bits_in in = {*bits, 0};
+    struct sk_open_in in = {*bits, 0};
     if (width == 64)
         (P ? decode_p64 : decode_n64)(x, b, P, stencil, weights, symbols, &in, scratch);
     else

@@ -1,412 +1,21 @@
 #include "archive/relate.h"
 
-#include "archive/pursuit.h"
-#include "archive/residual.h"
+#include "archive/ways.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One way to predict a field. */
-struct way {
-    int field, stencil;
-    double weights[SK_NEIGHBOURS];
-    struct sk_relation relation; /* field numbers in place of part numbers */
-    uint32_t uses;               /* bit per field */
-    double bits;
-};
-
-enum {
-    RATIO_STARTS = SK_RELATE_FIELDS,
-    QUOTIENT_STARTS = 2,
-    MAX_WAYS_OF_FIELD = 96,
-    MAX_WAYS = MAX_WAYS_OF_FIELD * SK_RELATE_FIELDS
-};
-
-struct finder {
-    const struct sk_sample_set *s;
-    struct way *ways;
-    int count, limit;
-    int first[SK_RELATE_FIELDS + 1]; /* ways of field i: first[i] … first[i + 1] */
-    double alone[SK_RELATE_FIELDS];  /* bits of the best stencil */
-    double ratio[SK_RELATE_FIELDS][SK_RELATE_FIELDS]; /* bits by the ratio to another field */
-    double (*points)[SK_PURSUIT_POINTS];              /* per field */
-    int n_points;
-    struct sk_pursuit pursuit;
-    double feature[SK_PURSUIT_FEATURES][SK_PURSUIT_POINTS];
-    struct sk_term terms[SK_PURSUIT_FEATURES]; /* what each feature is */
-    uint8_t *symbols, *bits;
-    double *P, *scratch, *sums;
-};
-
-static double value_of(const struct sk_sample_set *s, int box, int field, size_t i)
-{
-    return s->width == 64 ? ((const double *)(const void *)s->values[box][field])[i]
-                          : (double)((const float *)(const void *)s->values[box][field])[i];
-}
-
-/* ---- pricing ---- */
-
-static void count_symbols(const uint8_t *symbols, struct sk_box b, size_t first_plane, uint32_t *h)
-{
-    size_t z0 = b.nz > first_plane ? first_plane : 0, y0 = b.ny > 1, x0 = b.ny == 1 && b.nx > 1;
-    for (size_t z = z0; z < b.nz; z++)
-        for (size_t y = y0; y < b.ny; y++)
-            for (size_t x = x0; x < b.nx; x++)
-                h[symbols[(z * b.ny + y) * b.nx + x]]++;
-}
-
-static void fields_of(const struct finder *f, int box, struct sk_field *fields)
-{
-    for (int i = 0; i < f->s->fields; i++)
-        fields[i] = (struct sk_field){f->s->values[box][i], f->s->width};
-}
-
-static void encode_columns(struct finder *f, const struct way *w, int box,
-                           const struct sk_field *fields)
-{
-    struct sk_box b = f->s->box[box], one = {1, b.ny, b.nx};
-    size_t plane = b.ny * b.nx;
-    memset(f->sums, 0, sk_columns_scratch(b));
-    for (size_t z = 0, at = 0; z < b.nz; z++, at += plane) {
-        const uint8_t *x = f->s->values[box][w->field] + at * (size_t)(f->s->width / 8);
-        uint8_t *bits = f->bits;
-        if (z >= 2)
-            sk_columns_eval(&w->relation, fields, at, plane, f->sums, f->P);
-        sk_predict_encode(x, f->s->width, one, z >= 2 ? f->P : NULL, w->stencil, w->weights,
-                          f->symbols + at, &bits, f->scratch);
-        sk_columns_learn(&w->relation, fields, at, plane, x, f->s->width, f->sums);
-    }
-}
-
-/* Bits per value of the samples this way; the borders, which have no neighbours, do not count. */
-static double price(struct finder *f, const struct way *w)
-{
-    uint32_t h[SK_SYMBOLS] = {0};
-    double n = 0;
-    for (int i = 0; i < f->s->boxes; i++) {
-        struct sk_field fields[SK_RELATE_FIELDS];
-        struct sk_box b = f->s->box[i];
-        uint8_t *bits = f->bits;
-        fields_of(f, i, fields);
-        if (w->relation.kind == SK_RELATION_COLUMNS) {
-            encode_columns(f, w, i, fields);
-        } else {
-            int rel = w->relation.kind != SK_RELATION_NONE;
-            if (rel)
-                sk_relation_eval(&w->relation, fields, 0, sk_box_count(b), f->P);
-            sk_predict_encode(f->s->values[i][w->field], f->s->width, b, rel ? f->P : NULL,
-                              w->stencil, w->weights, f->symbols, &bits, f->scratch);
-        }
-        count_symbols(f->symbols, b, w->relation.kind == SK_RELATION_COLUMNS ? 2 : 1, h);
-    }
-    for (int i = 0; i < SK_SYMBOLS; i++)
-        n += h[i];
-    return n > 0 ? sk_residual_cost(h) / n : 64;
-}
-
-/* Price a way with each of some stencils and keep the best, if it beats the field alone. */
-static double consider(struct finder *f, struct way w, const int *stencils, int n)
-{
-    double best = 1e9;
-    int stencil = 0;
-    for (int i = 0; i < n; i++) {
-        w.stencil = stencils[i];
-        double bits = price(f, &w);
-        if (bits < best) {
-            best = bits;
-            stencil = stencils[i];
-        }
-    }
-    w.stencil = stencil;
-    w.bits = best;
-    w.uses = 0;
-    for (int i = 0; i < f->s->fields; i++)
-        w.uses |= (uint32_t)sk_relation_uses(&w.relation, i) << i;
-    if (f->count < f->limit &&
-        (w.relation.kind == SK_RELATION_NONE || best + 0.25 < f->alone[w.field]))
-        f->ways[f->count++] = w;
-    return best;
-}
-
-static const int with_relation[] = {SK_STENCIL_NONE, SK_STENCIL_X, SK_STENCIL_XYZ};
-
-/* Count one sample box into the normal equations: each point weighs as much as its neighbours are
- * small, because what is coded is a relative error. */
-static void add_normal(const struct finder *f, int box, int field,
-                       double a[SK_NEIGHBOURS][SK_NEIGHBOURS], double b[SK_NEIGHBOURS])
-{
-    struct sk_box n = f->s->box[box];
-    size_t row = n.nx, plane = n.ny * n.nx;
-    for (size_t z = 1; z < n.nz; z++)
-        for (size_t y = 1; y < n.ny; y++)
-            for (size_t x = 1; x < n.nx; x++) {
-                size_t i = z * plane + y * row + x;
-                const size_t at[SK_NEIGHBOURS] = {i - plane,          i - row,       i - 1,
-                                                  i - plane - row,    i - plane - 1, i - row - 1,
-                                                  i - plane - row - 1};
-                double v[SK_NEIGHBOURS], t = value_of(f->s, box, field, i);
-                int good = t != 0 && isfinite(t);
-                for (int k = 0; k < SK_NEIGHBOURS; k++) {
-                    v[k] = value_of(f->s, box, field, at[k]);
-                    good = good && v[k] != 0 && isfinite(v[k]);
-                }
-                double w = 1 / (fabs(v[0]) + fabs(v[1]) + fabs(v[2]));
-                for (int k = 0; k < SK_NEIGHBOURS && good; k++) {
-                    b[k] += w * w * v[k] * t;
-                    for (int l = 0; l <= k; l++)
-                        a[k][l] += w * w * v[k] * v[l];
-                }
-            }
-}
-
-static void try_fitted(struct finder *f, int field)
-{
-    static const int fitted[] = {SK_STENCIL_FITTED};
-    double a[SK_NEIGHBOURS][SK_NEIGHBOURS] = {{0}};
-    struct way w = {.field = field};
-    for (int i = 0; i < f->s->boxes; i++)
-        add_normal(f, i, field, a, w.weights);
-    if (sk_normal_solve(a, w.weights))
-        return;
-    for (int k = 0; k < SK_NEIGHBOURS; k++)
-        if (!isfinite(w.weights[k]))
-            return;
-    double bits = consider(f, w, fitted, 1);
-    f->alone[field] = bits < f->alone[field] ? bits : f->alone[field];
-}
-
-static void try_alone(struct finder *f, int field)
-{
-    static const int all[] = {SK_STENCIL_X,   SK_STENCIL_XY,   SK_STENCIL_XYZ,    SK_STENCIL_ZYX,
-                              SK_STENCIL_YZX, SK_STENCIL_MEAN, SK_STENCIL_MASKED, SK_STENCIL_NONE};
-    f->alone[field] = consider(f, (struct way){.field = field}, all, 8);
-    try_fitted(f, field);
-}
-
-static void try_ratios(struct finder *f, int field)
-{
-    for (int y = 0; y < f->s->fields; y++) {
-        if (y == field)
-            continue;
-        struct way w = {.field = field, .relation = {.kind = SK_RELATION_QUOTIENT, .num = 1}};
-        w.relation.term[0] = (struct sk_term){1, y, -1};
-        f->ratio[field][y] = consider(f, w, with_relation + 1, 2);
-    }
-}
-
-/* ---- sums and quotients ---- */
-
-/* Points spread over all boxes; those where the target is zero are of no use to relative errors. */
-static void pick_points(struct finder *f)
-{
-    int per_box = (int)SK_PURSUIT_POINTS / f->s->boxes;
-    f->n_points = 0;
-    for (int b = 0; b < f->s->boxes; b++) {
-        size_t n = sk_box_count(f->s->box[b]);
-        int k = n < (size_t)per_box ? (int)n : per_box;
-        for (int i = 0; i < k; i++) {
-            size_t at = (size_t)i * n / (size_t)k;
-            for (int field = 0; field < f->s->fields; field++)
-                f->points[field][f->n_points] = value_of(f->s, b, field, at);
-            f->n_points++;
-        }
-    }
-}
-
-static double term_at(const struct finder *f, const struct sk_term *t, int i)
-{
-    double v = t->a >= 0 ? f->points[t->a][i] : 1;
-    return t->b >= 0 ? v * f->points[t->b][i] : v;
-}
-
-/* Make one feature: a term divided by the target. */
-static void add_feature(struct finder *f, int a, int b, const double *target, const int *use, int n)
-{
-    struct sk_pursuit *p = &f->pursuit;
-    if (p->count == SK_PURSUIT_FEATURES)
-        return;
-    struct sk_term t = {1, a, b};
-    double *v = f->feature[p->count];
-    for (int i = 0; i < n; i++)
-        v[i] = term_at(f, &t, use[i]) / target[i];
-    f->terms[p->count] = t;
-    p->feature[p->count++] = v;
-}
-
-/* The points at which a target can be used. */
-static int usable(const double *target, int n, int *use, double *packed)
-{
-    int k = 0;
-    for (int i = 0; i < n; i++)
-        if (target[i] != 0 && isfinite(target[i])) {
-            use[k] = i;
-            packed[k++] = target[i];
-        }
-    return k;
-}
-
-/* The terms that the pursuit holds now, as a sum. */
-static int take_terms(const struct finder *f, struct sk_term *out)
-{
-    double c[SK_PURSUIT_TERMS];
-    sk_pursuit_solve(&f->pursuit, c);
-    for (int k = 0; k < f->pursuit.terms; k++) {
-        out[k] = f->terms[f->pursuit.chosen[k]];
-        out[k].c = c[k];
-    }
-    return f->pursuit.terms;
-}
-
-/* The fields by how well their ratio predicts this one. */
-static int best_partners(const struct finder *f, int field, int *out, int max)
-{
-    int n = 0;
-    for (int y = 0; y < f->s->fields; y++) {
-        if (y == field)
-            continue;
-        int at = n < max ? n++ : max;
-        for (; at > 0 && f->ratio[field][y] < f->ratio[field][out[at - 1]]; at--)
-            if (at < max)
-                out[at] = out[at - 1];
-        if (at < max)
-            out[at] = y;
-    }
-    return n;
-}
-
-static void try_sums(struct finder *f, int field)
-{
-    double target[SK_PURSUIT_POINTS];
-    int use[SK_PURSUIT_POINTS], partners[RATIO_STARTS];
-    struct sk_pursuit *p = &f->pursuit;
-    int starts = best_partners(f, field, partners, RATIO_STARTS);
-    p->count = 0;
-    p->n = usable(f->points[field], f->n_points, use, target);
-    if (p->n < 24)
-        return;
-    for (int y = 0; y < f->s->fields; y++)
-        if (y != field)
-            add_feature(f, y, -1, target, use, p->n);
-    for (int y = 0; y < f->s->fields; y++)
-        if (y != field)
-            add_feature(f, y, y, target, use, p->n);
-    double least =
-        1e-3; /* only a fit that is a good deal better than any before deserves its price */
-    for (int i = 0; i < starts; i++) {
-        struct way w = {.field = field, .relation = {.kind = SK_RELATION_QUOTIENT}};
-        sk_pursuit_start(p);
-        for (int k = 0; k < SK_PURSUIT_TERMS; k++) {
-            int first = partners[i] < field ? partners[i] : partners[i] - 1;
-            if (sk_pursuit_step(p, k ? -1 : first))
-                break;
-            if (k && p->rest < least / 4) {
-                least = p->rest;
-                w.relation.num = take_terms(f, w.relation.term);
-                consider(f, w, with_relation, 3);
-            }
-            if (p->rest < 1e-15)
-                break;
-        }
-    }
-}
-
-/* x = y z / (sum of terms): found as y z / x = sum of terms. */
-static void try_quotients(struct finder *f, int field)
-{
-    double inverse[SK_PURSUIT_POINTS], target[SK_PURSUIT_POINTS];
-    int use[SK_PURSUIT_POINTS], partners[QUOTIENT_STARTS];
-    struct sk_pursuit *p = &f->pursuit;
-    struct way best = {.field = field};
-    double least = 1e-3;
-    int starts = best_partners(f, field, partners, QUOTIENT_STARTS);
-    for (int i = 0; i < starts; i++)
-        for (int z = 0; z < f->s->fields; z++) {
-            int y = partners[i];
-            if (z == field || z == y)
-                continue;
-            for (int k = 0; k < f->n_points; k++)
-                inverse[k] = f->points[y][k] * f->points[z][k] / f->points[field][k];
-            p->count = 0;
-            p->n = usable(inverse, f->n_points, use, target);
-            if (p->n < 24)
-                continue;
-            int first = -1;
-            for (int j = 0; j < f->s->fields; j++)
-                if (j != field && j != y) {
-                    first = j == z ? p->count : first;
-                    add_feature(f, j, -1, target, use, p->n);
-                }
-            sk_pursuit_start(p);
-            for (int k = 0; k < 4 && !sk_pursuit_step(p, k ? -1 : first); k++)
-                if (k && p->rest < least / 2) {
-                    least = p->rest;
-                    best.relation = (struct sk_relation){.kind = SK_RELATION_QUOTIENT, .num = 1};
-                    best.relation.term[0] = (struct sk_term){1, y, z};
-                    best.relation.den = take_terms(f, best.relation.under);
-                }
-        }
-    if (best.relation.kind)
-        consider(f, best, with_relation, 3);
-}
-
-/* ---- columns ---- */
-
-/* Root mean square error, relative to the field, of plane 2 from planes 0 and 1 over some columns.
- */
-static double column_error(const struct finder *f, int x, int a, int b)
-{
-    struct sk_box box = f->s->box[0];
-    size_t plane = box.ny * box.nx, step = plane / 24 ? plane / 24 : 1;
-    double wrong = 0, all = 0;
-    for (size_t i = 0; i < plane; i += step) {
-        double v[3][3];
-        for (size_t z = 0; z < 3; z++) {
-            v[z][0] = value_of(f->s, 0, a, i + z * plane);
-            v[z][1] = value_of(f->s, 0, b, i + z * plane);
-            v[z][2] = value_of(f->s, 0, x, i + z * plane);
-        }
-        double det = v[0][0] * v[1][1] - v[0][1] * v[1][0];
-        double u = (v[0][2] * v[1][1] - v[0][1] * v[1][2]) / det,
-               w = (v[0][0] * v[1][2] - v[0][2] * v[1][0]) / det;
-        double e = u * v[2][0] + w * v[2][1] - v[2][2];
-        if (isfinite(e)) {
-            wrong += e * e;
-            all += v[2][2] * v[2][2];
-        }
-    }
-    return all > 0 ? sqrt(wrong / all) : 1;
-}
-
-static void try_columns(struct finder *f, int field)
-{
-    static const int stencils[] = {SK_STENCIL_NONE, SK_STENCIL_XY};
-    if (f->s->box[0].nz < 3)
-        return;
-    for (int a = 0; a < f->s->fields; a++)
-        for (int b = a + 1; b < f->s->fields; b++) {
-            if (a == field || b == field || !(column_error(f, field, a, b) < 1e-4))
-                continue;
-            struct way w = {.field = field, .relation = {.kind = SK_RELATION_COLUMNS, .num = 2}};
-            w.relation.term[0] = (struct sk_term){1, a, -1};
-            w.relation.term[1] = (struct sk_term){1, b, -1};
-            consider(f, w, stencils, 2);
-        }
-}
-
-/* ---- choosing ---- */
-
 /* The best way of each field if fields become known in this order; the sum of their bits. */
-static double best_in_order(const struct finder *f, const int *order, struct way **chosen)
+static double best_in_order(const struct sk_finder *f, const int *order, struct sk_way **chosen)
 {
     int known[SK_RELATE_FIELDS] = {0}, n = f->s->fields;
     double sum = 0;
     for (int i = 0; i < n; i++) {
         int field = order[i];
-        struct way *best = NULL;
+        struct sk_way *best = NULL;
         for (int k = f->first[field]; k < f->first[field + 1]; k++) {
-            struct way *w = &f->ways[k];
+            struct sk_way *w = &f->ways[k];
             int ok = !best || w->bits < best->bits;
             for (int u = 0; u < n && ok; u++)
                 ok = known[u] || !(w->uses >> u & 1);
@@ -431,7 +40,7 @@ static void move_in_order(int *order, int from, int to)
 }
 
 /* Hill climbing over orders: move one field at a time while that saves bits. */
-static void choose(struct finder *f, struct way **chosen)
+static void choose(struct sk_finder *f, struct sk_way **chosen)
 {
     int n = f->s->fields, order[SK_RELATE_FIELDS];
     for (int i = 0; i < n; i++)
@@ -455,8 +64,8 @@ static void choose(struct finder *f, struct way **chosen)
 }
 
 /* Parts in an order in which sources come first; relations are rewritten to part numbers. */
-static void arrange(const struct finder *f, struct way *const *chosen, struct sk_recipe *recipes,
-                    int *order, double *bits)
+static void arrange(const struct sk_finder *f, struct sk_way *const *chosen,
+                    struct sk_recipe *recipes, int *order, double *bits)
 {
     int n = f->s->fields, part_of[SK_RELATE_FIELDS], placed = 0;
     for (int i = 0; i < n; i++)
@@ -492,57 +101,9 @@ static void arrange(const struct finder *f, struct way *const *chosen, struct sk
         }
 }
 
-static int make_room(struct finder *f)
-{
-    size_t count = 1, scratch = 1, sums = 1;
-    for (int i = 0; i < f->s->boxes; i++) {
-        struct sk_box b = f->s->box[i];
-        size_t n = sk_box_count(b), w = sk_predict_scratch(b), l = sk_columns_scratch(b);
-        count = n > count ? n : count;
-        scratch = w > scratch ? w : scratch;
-        sums = l > sums ? l : sums;
-    }
-    f->ways = malloc(MAX_WAYS * sizeof *f->ways);
-    f->points = malloc(SK_RELATE_FIELDS * sizeof *f->points);
-    f->symbols = malloc(count);
-    f->bits = malloc(sk_predict_max_bits(count, 64));
-    f->P = malloc(count * sizeof(double));
-    f->scratch = malloc(scratch);
-    f->sums = malloc(sums);
-    return f->ways && f->points && f->symbols && f->bits && f->P && f->scratch && f->sums
-               ? 0
-               : SAIKAI_ENOMEM;
-}
-
-static void finder_free(struct finder *f)
-{
-    if (!f)
-        return;
-    free(f->ways);
-    free(f->points);
-    free(f->symbols);
-    free(f->bits);
-    free(f->P);
-    free(f->scratch);
-    free(f->sums);
-    free(f);
-}
-
-static struct finder *finder_new(const struct sk_sample_set *s)
-{
-    struct finder *f = calloc(1, sizeof *f);
-    if (f)
-        f->s = s;
-    if (f && make_room(f)) {
-        finder_free(f);
-        f = NULL;
-    }
-    return f;
-}
-
 /* One thread's share: every `step`-th field from `from` on. */
 struct share {
-    struct finder *f;
+    struct sk_finder *f;
     int from, step;
     int begin[SK_RELATE_FIELDS], end[SK_RELATE_FIELDS];
 };
@@ -550,26 +111,17 @@ struct share {
 static void *find(void *arg)
 {
     struct share *h = arg;
-    struct finder *f = h->f;
-    if (f->s->fields > 1)
-        pick_points(f);
+    struct sk_finder *f = h->f;
     for (int i = h->from; i < f->s->fields; i += h->step) {
         h->begin[i] = f->count;
-        f->limit = f->count + MAX_WAYS_OF_FIELD;
-        try_alone(f, i);
-        if (f->s->fields > 1) {
-            try_ratios(f, i);
-            try_sums(f, i);
-            try_quotients(f, i);
-            try_columns(f, i);
-        }
+        sk_finder_try(f, i);
         h->end[i] = f->count;
     }
     return NULL;
 }
 
 /* All ways, by field: what is chosen must not depend on the number of threads. */
-static void gather(struct finder *all, const struct share *shares, int n)
+static void gather(struct sk_finder *all, const struct share *shares, int n)
 {
     for (int i = 0; i < all->s->fields; i++) {
         const struct share *h = &shares[i % n];
@@ -586,8 +138,8 @@ int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *reci
     enum { MOST = 8 };
     struct share shares[MOST];
     pthread_t t[MOST];
-    struct way *chosen[SK_RELATE_FIELDS] = {NULL};
-    struct finder *all = finder_new(s);
+    struct sk_way *chosen[SK_RELATE_FIELDS] = {NULL};
+    struct sk_finder *all = sk_finder_new(s);
     int n = threads > MOST        ? MOST
             : threads > s->fields ? s->fields
                                   : threads,
@@ -595,7 +147,7 @@ int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *reci
     if (n < 1)
         n = 1;
     for (int i = 0; i < n; i++) {
-        shares[i] = (struct share){.f = finder_new(s), .from = i, .step = n};
+        shares[i] = (struct share){.f = sk_finder_new(s), .from = i, .step = n};
         if (!shares[i].f)
             rc = SAIKAI_ENOMEM;
     }
@@ -611,7 +163,7 @@ int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *reci
         arrange(all, chosen, recipes, order, bits);
     }
     for (int i = 0; i < n; i++)
-        finder_free(shares[i].f);
-    finder_free(all);
+        sk_finder_free(shares[i].f);
+    sk_finder_free(all);
     return rc;
 }

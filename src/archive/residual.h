@@ -57,13 +57,13 @@ static inline int64_t sk_unfold(uint64_t z)
     return (int64_t)(z >> 1) ^ -(int64_t)(z & 1);
 }
 
-struct sk_bits_out {
+struct sk_open_out {
     uint8_t *p;
     uint64_t acc;
     unsigned fill; /* bits in acc, < 8 between calls */
 };
 
-static inline void sk_bits_put_some(struct sk_bits_out *o, uint64_t v, unsigned n) /* n <= 56 */
+static inline void sk_open_put_some(struct sk_open_out *o, uint64_t v, unsigned n) /* n <= 56 */
 {
     o->acc |= v << o->fill;
     o->fill += n;
@@ -73,28 +73,28 @@ static inline void sk_bits_put_some(struct sk_bits_out *o, uint64_t v, unsigned 
     o->fill &= 7;
 }
 /* Write the low n bits of v, n <= 63; all other bits of v are zero. */
-static inline void sk_bits_put(struct sk_bits_out *o, uint64_t v, unsigned n)
+static inline void sk_open_put(struct sk_open_out *o, uint64_t v, unsigned n)
 {
     if (__builtin_expect(n > 56, 0)) {
-        sk_bits_put_some(o, v & 0xffffffffu, 32);
+        sk_open_put_some(o, v & 0xffffffffu, 32);
         v >>= 32;
         n -= 32;
     }
-    sk_bits_put_some(o, v, n);
+    sk_open_put_some(o, v, n);
 }
-static inline uint8_t *sk_bits_end(struct sk_bits_out *o)
+static inline uint8_t *sk_open_end(struct sk_open_out *o)
 {
     if (o->fill)
         *o->p++ = (uint8_t)o->acc;
     return o->p;
 }
 
-struct sk_bits_in {
+struct sk_open_in {
     const uint8_t *p;
     uint64_t at; /* in bits */
 };
 
-static inline uint64_t sk_bits_get_some(struct sk_bits_in *in, unsigned n) /* n <= 56 */
+static inline uint64_t sk_open_get_some(struct sk_open_in *in, unsigned n) /* n <= 56 */
 {
     uint64_t v;
     memcpy(&v, in->p + (in->at >> 3), 8);
@@ -102,28 +102,28 @@ static inline uint64_t sk_bits_get_some(struct sk_bits_in *in, unsigned n) /* n 
     in->at += n;
     return v & (((uint64_t)1 << n) - 1);
 }
-static inline uint64_t sk_bits_get(struct sk_bits_in *in, unsigned n) /* n <= 63 */
+static inline uint64_t sk_open_get(struct sk_open_in *in, unsigned n) /* n <= 63 */
 {
     if (__builtin_expect(n <= 56, 1))
-        return sk_bits_get_some(in, n);
-    uint64_t low = sk_bits_get_some(in, 32);
-    return low | sk_bits_get_some(in, n - 32) << 32;
+        return sk_open_get_some(in, n);
+    uint64_t low = sk_open_get_some(in, 32);
+    return low | sk_open_get_some(in, n - 32) << 32;
 }
 
 /* One folded residual: returns the symbol. */
-static inline uint8_t sk_residual_put(struct sk_bits_out *o, uint64_t z)
+static inline uint8_t sk_residual_put(struct sk_open_out *o, uint64_t z)
 {
     if (z == 0)
         return 0;
     unsigned len = 64 - (unsigned)__builtin_clzll(z);
-    sk_bits_put(o, z ^ (uint64_t)1 << (len - 1), len - 1);
+    sk_open_put(o, z ^ (uint64_t)1 << (len - 1), len - 1);
     return (uint8_t)len;
 }
-static inline uint64_t sk_residual_get(struct sk_bits_in *in, uint8_t symbol)
+static inline uint64_t sk_residual_get(struct sk_open_in *in, uint8_t symbol)
 {
     if (symbol <= 1)
         return symbol;
-    return sk_bits_get(in, symbol - 1u) | (uint64_t)1 << (symbol - 1);
+    return sk_open_get(in, symbol - 1u) | (uint64_t)1 << (symbol - 1);
 }
 
 /* Bits that these symbols leave open; (uint64_t)-1 when one of them is no symbol of `width`-bit

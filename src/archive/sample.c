@@ -58,8 +58,9 @@ static size_t sub_box_ranges(uint32_t file, uint64_t offset, struct sk_box b, st
     return n;
 }
 
-static int sample_bundle(struct sk_plan *p, const struct sk_family *f, const struct sk_bundle *b,
-                         int box, size_t place, struct sk_sample_set *s, struct saikai_error *err)
+static int sample_bundle(struct sk_ska_plan *p, const struct sk_family *f,
+                         const struct sk_bundle *b, int box, size_t place, struct sk_sample_set *s,
+                         struct saikai_error *err)
 {
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
     struct sk_box at, sub = sub_box(b->box, values_of(f->fields), place, &at);
@@ -84,7 +85,8 @@ static int sample_bundle(struct sk_plan *p, const struct sk_family *f, const str
 }
 
 /* The largest member at two places, and others spread over the list. */
-static void pick_members(const struct sk_plan *p, const struct sk_family *f, size_t *out, int *n)
+static void pick_members(const struct sk_ska_plan *p, const struct sk_family *f, size_t *out,
+                         int *n)
 {
     size_t largest = 0;
     for (size_t i = 0; i < f->members; i++)
@@ -109,7 +111,7 @@ static void pick_members(const struct sk_plan *p, const struct sk_family *f, siz
         out[(*n)++] = largest;
 }
 
-static void report(const struct sk_plan *p, const struct sk_family *f, const double *bits)
+static void report(const struct sk_ska_plan *p, const struct sk_family *f, const double *bits)
 {
     for (size_t i = 0; i < f->fields; i++) {
         const struct sk_recipe *r = &f->recipes[i];
@@ -163,7 +165,8 @@ static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, cons
     return ok ? 0 : SAIKAI_ENOMEM;
 }
 
-static int sample_floats(struct sk_plan *p, struct sk_family *f, int type, struct saikai_error *err)
+static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
+                         struct saikai_error *err)
 {
     struct sk_sample_set s = {.fields = (int)f->fields, .width = type == SAIKAI_F64 ? 64 : 32};
     size_t members[SK_RELATE_BOXES];
@@ -184,7 +187,7 @@ static int sample_floats(struct sk_plan *p, struct sk_family *f, int type, struc
     return rc;
 }
 
-int sk_sample_family(struct sk_plan *p, struct sk_family *f, struct saikai_error *err)
+int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err)
 {
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
     double t0 = sk_now();
@@ -212,8 +215,8 @@ int sk_sample_family(struct sk_plan *p, struct sk_family *f, struct saikai_error
 enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10 };
 
 /* The beginnings of two files of the class, as one part of two segments. */
-static int read_beginnings(struct sk_plan *p, const struct sk_ska_segment *segments, size_t count,
-                           uint8_t *to, struct sk_ska_segment *taken, size_t *n,
+static int read_beginnings(struct sk_ska_plan *p, const struct sk_ska_segment *segments,
+                           size_t count, uint8_t *to, struct sk_ska_segment *taken, size_t *n,
                            struct saikai_error *err)
 {
     size_t picks[] = {count / 4, count * 3 / 4};
@@ -269,8 +272,9 @@ static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
     return least;
 }
 
-int sk_sample_bytes(struct sk_plan *p, uint32_t class_index, const struct sk_ska_segment *segments,
-                    size_t count, struct sk_recipe *recipe, struct saikai_error *err)
+int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
+                    const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
+                    struct saikai_error *err)
 {
     struct sk_ska_segment taken[2];
     uint64_t all = 0;

@@ -4,6 +4,8 @@
 
 #include "archive/archive.h"
 
+struct cli;
+
 struct archive_inputs {
     struct sk_archive_input *list;
     size_t n, cap;
@@ -27,6 +29,10 @@ struct archive_watch {
 int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
                   struct saikai_error *err);
 
+/* Tell on stdout what an archive holds. */
 void archive_print_created(const char *out, const struct sk_archive_stats *st);
+
+/* The verb `create` of `saikai archive`; returns the exit code. */
+int archive_create(struct cli *cli, int argc, char **argv);
 
 #endif

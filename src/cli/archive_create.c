@@ -1,0 +1,163 @@
+/* saikai archive create: checkpoint files into one archive, once or as they come. */
+#include "archive/general.h"
+#include "archive/reader.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/archive_inputs.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void archive_print_created(const char *out, const struct sk_archive_stats *st)
+{
+    char raw[32], stored[32];
+    printf("%s: %llu files, %llu variables, %s in %s, ratio %.3f, %.0f MB/s\n", out,
+           (unsigned long long)st->files, (unsigned long long)st->variables,
+           sk_format_size(raw, sizeof raw, st->raw_bytes),
+           sk_format_size(stored, sizeof stored, st->stored_bytes),
+           st->stored_bytes ? (double)st->raw_bytes / (double)st->stored_bytes : 0.0,
+           st->seconds > 0 ? (double)st->raw_bytes / st->seconds / 1e6 : 0.0);
+}
+
+static int describe_all(const struct cli_list *files, struct saikai_error *err)
+{
+    for (int i = 0; i < files->n; i++) {
+        void *text = NULL;
+        size_t n;
+        int rc = sk_io_slurp(files->items[i], 1 << 20, &text, &n, err);
+        if (!rc)
+            rc = sk_raw_describe(text, files->items[i], err);
+        free(text);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* What the command line says. */
+struct args {
+    const char *out, *scheme, *backend, *pattern, *f64, *f32, *other;
+    int64_t threads, level, sets;
+    double settle;
+    int no_sync, quiet, verbose;
+    struct archive_watch watch;
+    struct cli_list descriptions;
+    struct sk_archive_options o;
+};
+
+static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
+{
+    const struct cli_option options[] = {
+        {'o', "output", CLI_TEXT, &a->out, "FILE", NULL,
+         "the archive to write (required); an older one is replaced"},
+        {'s', "scheme", CLI_CHOICE, &a->scheme, NULL,
+         "auto|agnostic|agnostic-block|aware|aware-block",
+         "how files are merged before compression; auto looks at samples of the data and decides"},
+        {'m', "memory", CLI_SIZE, &a->o.memory_bytes, "SIZE", NULL,
+         "limit for buffers (default 1GiB)"},
+        {'b', "merge-block", CLI_SIZE, &a->o.merge_bytes, "SIZE", NULL,
+         "bytes of one turn of the block schemes (default 64KiB)"},
+        {0, "unit", CLI_SIZE, &a->o.unit_bytes, "SIZE", NULL,
+         "bytes that are compressed together (default: chosen from memory and data)"},
+        {0, "smallest", CLI_SIZE, &a->o.first_bytes, "SIZE", NULL,
+         "variables below this size skip the first pass (default 100)"},
+        {'j', "threads", CLI_INT, &a->threads, "N", NULL,
+         "threads that compress (default: one per processor)"},
+        {0, "backend", CLI_CHOICE, &a->backend, NULL, "zstd|gzip", "second pass (default zstd)"},
+        {0, "level", CLI_INT, &a->level, "N", NULL, "level of the second pass (default: chosen)"},
+        {0, "codec-f64", CLI_TEXT, &a->f64, "NAME", NULL,
+         "first pass for doubles in the aware schemes"},
+        {0, "codec-f32", CLI_TEXT, &a->f32, "NAME", NULL,
+         "first pass for floats in the aware schemes"},
+        {0, "codec-other", CLI_TEXT, &a->other, "NAME", NULL,
+         "first pass for all other types in the aware schemes"},
+        {0, "same", CLI_TEXT, &a->pattern, "REGEX", NULL,
+         "variables whose names differ only in what matches REGEX are the same (default: numbers "
+         "in the group)"},
+        {0, "describe", CLI_LIST, &a->descriptions, "FILE", NULL,
+         "layout description of a raw format (docs/format-raw.md); may be repeated"},
+        {'w', "watch", CLI_TEXT, &a->watch.dir, "DIR", NULL,
+         "archive each finished set, a directory directly below DIR, to NAME.ska in the directory "
+         "given "
+         "by -o; until interrupted"},
+        {0, "settle", CLI_TIME, &a->settle, "TIME", NULL,
+         "with --watch: a set is finished when nothing in it has changed for this long (default "
+         "10s)"},
+        {0, "sets", CLI_INT, &a->sets, "N", NULL, "with --watch: end after N sets"},
+        {0, "no-sync", CLI_FLAG, &a->no_sync, NULL, NULL, "do not wait for the disk"},
+        {'q', "quiet", CLI_FLAG, &a->quiet, NULL, NULL, "print nothing"},
+        {'v', "verbose", CLI_FLAG, &a->verbose, NULL, NULL,
+         "tell what was chosen, and where the time went"},
+        {0}};
+    const struct cli_spec spec = {
+        "-o FILE PATH... | --watch DIR -o DIR",
+        "Put checkpoint files (directories: all files below) into one archive. "
+        "Every file comes back byte for byte, whatever is in it.",
+        0,
+        -1,
+        0,
+        options};
+    int code = cli_parse(cli, &spec, argc, argv);
+    if (code >= 0)
+        return code;
+    if (!a->out)
+        return cli_usage(cli, "-o FILE is missing: where to write the archive");
+    if (!a->watch.dir == !*argc)
+        return cli_usage(cli, a->watch.dir ? "--watch takes no files"
+                                           : "which files? name some, or use --watch DIR");
+    return -1;
+}
+
+static void complete(struct args *a)
+{
+    a->o.scheme = sk_scheme_parse(a->scheme);
+    a->o.backend = a->backend ? sk_backend_parse(a->backend) : 0;
+    a->o.level = (int)a->level;
+    a->o.threads = (int)a->threads;
+    a->o.codec_f64 = a->f64;
+    a->o.codec_f32 = a->f32;
+    a->o.codec_other = a->other;
+    a->o.pattern = a->pattern;
+    a->o.no_sync = a->no_sync;
+    a->watch.out = a->out;
+    a->watch.settle_s = a->settle;
+    a->watch.count = (long)a->sets;
+    a->watch.quiet = a->quiet;
+}
+
+static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
+{
+    struct archive_inputs in = {0};
+    struct sk_archive_stats st;
+    int rc = archive_inputs_gather(operands, count, &in, err);
+    if (!rc)
+        rc = sk_archive_create(a->out, in.list, in.n, &a->o, &st, err);
+    archive_inputs_free(&in);
+    if (!rc && !a->quiet)
+        archive_print_created(a->out, &st);
+    if (!rc && a->verbose)
+        printf("  listing %.0f ms, sampling %.0f ms, in all %.0f ms\n", st.scan_seconds * 1e3,
+               st.sample_seconds * 1e3, st.seconds * 1e3);
+    return rc;
+}
+
+int archive_create(struct cli *cli, int argc, char **argv)
+{
+    struct args a = {.scheme = "auto", .settle = 10};
+    struct saikai_error err = {0};
+    int code = parse(cli, &a, &argc, &argv), rc = 0;
+    if (code < 0) {
+        if (a.verbose)
+            sk_log_set(sk_log_stderr, NULL, SK_LOG_DEBUG);
+        complete(&a);
+        rc = describe_all(&a.descriptions, &err);
+        if (!rc)
+            rc = a.watch.dir ? archive_watch(&a.watch, &a.o, &err)
+                             : create_once(&a, argc, argv, &err);
+        code = rc ? cli_fail(cli, &err) : CLI_OK;
+    }
+    cli_list_free(&a.descriptions);
+    return code;
+}
