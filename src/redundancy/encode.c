@@ -89,7 +89,7 @@ static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored}
 /* What has to be the same on all ranks, or they would wait for each other for ever. */
 static uint64_t key_of(const struct sk_encode_params *p)
 {
-    const struct sk_coding *c = &p->coding;
+    const struct sk_encoding *c = &p->coding;
     struct sk_buf buf = {0};
     sk_buf_put_u64(&buf, p->generation);
     sk_buf_put_u64(&buf, p->group);
@@ -158,7 +158,7 @@ static uint32_t choose_block(const struct sk_record *r)
 
 static int choose_form(struct sk_encode *e, struct saikai_error *err)
 {
-    const struct sk_coding *c = &e->p.coding;
+    const struct sk_encoding *c = &e->p.coding;
     const struct sk_code *code = &e->record.code;
     if (c->form && strcmp(c->form, "auto")) {
         e->form = sk_form_find(c->form);

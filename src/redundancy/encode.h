@@ -16,7 +16,7 @@
 
 /* How to protect: equal on all ranks of the group. A zeroed struct with a scheme and parity is
  * valid. */
-struct sk_coding {
+struct sk_encoding {
     const char *scheme; /* "partner", "xor", "rs" */
     int parity;         /* m: losses that the group survives */
     enum sk_placement placement;
@@ -27,7 +27,7 @@ struct sk_coding {
 };
 
 struct sk_encode_params {
-    struct sk_coding coding;
+    struct sk_encoding coding;
     uint64_t generation, group; /* equal on all ranks; group numbers the groups of a job */
     uint32_t rank;              /* of the job */
     const char *host;           /* for messages; NULL: unknown */

@@ -10,7 +10,7 @@
 #include "redundancy/rebuild.h"
 
 struct sk_protect_params {
-    struct sk_coding coding; /* protect only; without costs and form they are measured */
+    struct sk_encoding coding; /* protect only; without costs and form they are measured */
     int members;             /* of a group, 0: the usual number */
     const char *rule;        /* failure domains (domains.h) */
     const char *host;        /* NULL: this machine's name */

@@ -24,7 +24,7 @@ void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t
         abort();
     j->nodes = j->processes = nodes;
     j->files = 1;
-    j->coding = (struct sk_coding){.scheme = scheme, .parity = parity, .block = 1024};
+    j->coding = (struct sk_encoding){.scheme = scheme, .parity = parity, .block = 1024};
     j->generation = 7;
     for (int i = 0; i < MAX_NODES; i++) {
         j->size[i][0] = size;

@@ -13,7 +13,7 @@ struct job {
     char top[200];
     int nodes, files;
     uint64_t size[MAX_NODES][MAX_FILES];
-    struct sk_coding coding;
+    struct sk_encoding coding;
     uint64_t generation;
     enum sk_files_mode mode;
     /* a rebuild: how many processes there are, the node on which process i runs, and the process
