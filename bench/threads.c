@@ -204,7 +204,7 @@ struct call {
 static int run_rank(struct sk_group *slow, void *arg)
 {
     struct call *c = arg;
-    struct fast f = {.g = {&fast_ops, slow->rank, slow->size}, .slow = slow, .s = c->s};
+    struct fast f = {.g = {&fast_ops, slow->rank, slow->size, 0}, .slow = slow, .s = c->s};
     int rc = c->fn(&f.g, c->arg);
     sk_group_barrier(slow);
     return rc;

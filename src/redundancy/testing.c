@@ -233,7 +233,7 @@ static int encode_slices(struct sk_group *g, struct job *j, const struct sk_enco
 static int encode_rank(struct sk_group *plain, void *arg)
 {
     struct job *j = arg;
-    struct fragile fragile = {{&fragile_ops, plain->rank, plain->size}, plain};
+    struct fragile fragile = {{&fragile_ops, plain->rank, plain->size, 0}, plain};
     struct sk_group *g = j->fragile ? &fragile.g : plain;
     char parity[400], old[400], path[MAX_FILES][400];
     struct job before = *j;
@@ -297,7 +297,7 @@ void job_claim_paths(const struct job *j, int rank, char dir[400], char parity[4
 static int rebuild_rank(struct sk_group *plain, void *arg)
 {
     struct job *j = arg;
-    struct fragile fragile = {{&fragile_ops, plain->rank, plain->size}, plain};
+    struct fragile fragile = {{&fragile_ops, plain->rank, plain->size, 0}, plain};
     struct sk_group *g = j->fragile ? &fragile.g : plain;
     char parity[400], dir[400], claim_dir[MAX_NODES][400], claim_parity[MAX_NODES][400];
     int node = j->node_of[g->rank], claims = 0;
