@@ -1,6 +1,8 @@
-/* Makes the corpora of reader_fuzz, index_fuzz and block_fuzz: archive_corpus tests/corpus */
+/* Makes the corpora of reader_fuzz, index_fuzz, block_fuzz and wire_fuzz: archive_corpus
+ * tests/corpus */
 #include "archive/archive.h"
 #include "archive/block_case.h"
+#include "archive/wire.h"
 #include "base/io.h"
 
 #include <hdf5.h>
@@ -112,6 +114,23 @@ static void index_of(int files)
     sk_ska_free(&a);
 }
 
+static void messages(void)
+{
+    struct sk_listed l = {.name = strdup("d/a.nc"), .size_bytes = 100, .mode = 0644, .origin = 3};
+    struct sk_extent e = {
+        .offset = 8, .length = 48, .type = SAIKAI_F64, .ndims = 2, .dims = {2, 3}};
+    struct sk_ska_range r[] = {{0, 2, 8, NULL}, {2, 100, 5000, NULL}};
+    struct sk_buf out = {0};
+    sk_scan_add(&l.scan, &e, "g/v");
+    sk_wire_put_list(&out, &l, 1);
+    save("wire_fuzz/list", "l", 1, out.data, out.len);
+    out.len = 0;
+    sk_wire_put_ranges(&out, r, 2, 0);
+    save("wire_fuzz/ranges", "r", 1, out.data, out.len);
+    sk_buf_free(&out);
+    sk_listed_free(&l);
+}
+
 static void block(const char *name, int type, int fields, const struct sk_recipe *recipes)
 {
     struct block_case b = {.count = 2};
@@ -174,5 +193,6 @@ int main(int argc, char **argv)
     index_of(1);
     index_of(3);
     blocks();
+    messages();
     return 0;
 }

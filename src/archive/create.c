@@ -93,7 +93,7 @@ static size_t block_room(const struct sk_ska *a, const struct sk_ska_block *b)
 
 /* Where each segment of a block is and goes: parts begin at multiples of 64 bytes. */
 static size_t block_ranges(const struct sk_ska *a, const struct sk_ska_block *b, uint8_t *to,
-                           struct sk_range *out)
+                           struct sk_ska_range *out)
 {
     size_t n = 0;
     for (uint32_t k = 0; k < b->count; k++) {
@@ -102,7 +102,7 @@ static size_t block_ranges(const struct sk_ska *a, const struct sk_ska_block *b,
         for (uint32_t s = 0; s < part->count; s++) {
             const struct sk_ska_segment *seg = &a->segments[part->first + s];
             size_t bytes = (size_t)sk_ska_segment_bytes(a, part, seg);
-            out[n++] = (struct sk_range){seg->file, seg->offset, bytes, at};
+            out[n++] = (struct sk_ska_range){seg->file, seg->offset, bytes, at};
             at += bytes;
         }
         to += aligned(part->size_bytes);
@@ -117,7 +117,7 @@ static int load_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct
     size_t segments = 0;
     for (uint32_t k = 0; k < b->count; k++)
         segments += a->parts[b->first + k].count;
-    struct sk_range *ranges = malloc((segments + 1) * sizeof *ranges);
+    struct sk_ska_range *ranges = malloc((segments + 1) * sizeof *ranges);
     slot->raw.len = 0;
     uint8_t *to = ranges ? sk_buf_extend(&slot->raw, block_room(a, b) + 64) : NULL;
     int rc = to ? sk_feed_fetch(p->feed, ranges, block_ranges(a, b, to, ranges), err)

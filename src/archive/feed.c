@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int fetch_local(struct sk_feed *feed, const struct sk_range *r, size_t n,
+static int fetch_local(struct sk_ska_feed *feed, const struct sk_ska_range *r, size_t n,
                        struct saikai_error *err)
 {
     struct sk_feed_local *f = (struct sk_feed_local *)feed;

@@ -8,25 +8,26 @@
 #include <sys/stat.h>
 
 /* Bytes [offset, offset + bytes) of a file, and where they go. */
-struct sk_range {
+struct sk_ska_range {
     uint32_t file;
     uint64_t offset;
     size_t bytes;
     uint8_t *to;
 };
 
-struct sk_feed;
+struct sk_ska_feed;
 struct sk_feed_ops {
     /* Fill all the ranges. Blocks; several threads may fetch at the same time. Fails with
      * SAIKAI_EIO, SAIKAI_EDAMAGED (a file became shorter), SAIKAI_ENOMEM, SAIKAI_EPEER. */
-    int (*fetch)(struct sk_feed *f, const struct sk_range *r, size_t n, struct saikai_error *err);
+    int (*fetch)(struct sk_ska_feed *f, const struct sk_ska_range *r, size_t n,
+                 struct saikai_error *err);
 };
-struct sk_feed {
+struct sk_ska_feed {
     const struct sk_feed_ops *ops;
     int loaders; /* threads that should fetch blocks at the same time: 2 where asking takes time */
 };
 
-static inline int sk_feed_fetch(struct sk_feed *f, const struct sk_range *r, size_t n,
+static inline int sk_feed_fetch(struct sk_ska_feed *f, const struct sk_ska_range *r, size_t n,
                                 struct saikai_error *err)
 {
     return f->ops->fetch(f, r, n, err);
@@ -34,7 +35,7 @@ static inline int sk_feed_fetch(struct sk_feed *f, const struct sk_range *r, siz
 
 /* This process's inputs, numbered as in the list, which is used until the end. */
 struct sk_feed_local {
-    struct sk_feed feed;
+    struct sk_ska_feed feed;
     const struct sk_archive_input *inputs;
     struct stat *seen; /* what each file was when it was listed; of memory: its size */
     size_t count;

@@ -30,7 +30,7 @@ struct sk_ska_plan {
     struct sk_ska a; /* files, classes, and after sk_ska_plan_cut the segments, parts and blocks */
     struct sk_scan *scans;
     size_t scan_cap;
-    struct sk_feed *feed; /* where the files' bytes come from */
+    struct sk_ska_feed *feed; /* where the files' bytes come from */
     struct sk_family *families;
     struct sk_bundle *bundles;
     uint64_t *offsets;

@@ -46,13 +46,13 @@ static size_t values_of(size_t fields)
 
 /* The rows of a sub-box, appended to the ranges; those that follow each other are one. */
 static size_t sub_box_ranges(uint32_t file, uint64_t offset, struct sk_box b, struct sk_box s,
-                             struct sk_box at, size_t width, uint8_t *to, struct sk_range *out)
+                             struct sk_box at, size_t width, uint8_t *to, struct sk_ska_range *out)
 {
     size_t n = 0, rows = s.nx == b.nx ? s.ny : 1, bytes = rows * s.nx * width;
     for (size_t z = 0; z < s.nz; z++)
         for (size_t y = 0; y < s.ny; y += rows) {
             size_t first = ((at.nz + z) * b.ny + at.ny + y) * b.nx + at.nx;
-            out[n++] = (struct sk_range){file, offset + first * width, bytes, to};
+            out[n++] = (struct sk_ska_range){file, offset + first * width, bytes, to};
             to += bytes;
         }
     return n;
@@ -65,7 +65,7 @@ static int sample_bundle(struct sk_ska_plan *p, const struct sk_family *f,
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
     struct sk_box at, sub = sub_box(b->box, values_of(f->fields), place, &at);
     size_t width = sk_type_size(c->type), n = sk_box_count(sub) * width, ranges = 0;
-    struct sk_range *r = malloc((size_t)s->fields * sub.nz * sub.ny * sizeof *r);
+    struct sk_ska_range *r = malloc((size_t)s->fields * sub.nz * sub.ny * sizeof *r);
     int rc = r ? 0 : SAIKAI_ENOMEM;
     s->box[box] = sub;
     for (int i = 0; i < s->fields && !rc; i++) {
@@ -220,7 +220,7 @@ static int read_beginnings(struct sk_ska_plan *p, const struct sk_ska_segment *s
                            struct saikai_error *err)
 {
     size_t picks[] = {count / 4, count * 3 / 4};
-    struct sk_range r[2];
+    struct sk_ska_range r[2];
     *n = 0;
     for (int i = 0; i < 2; i++) {
         const struct sk_ska_segment *s = &segments[picks[i]];
@@ -229,7 +229,7 @@ static int read_beginnings(struct sk_ska_plan *p, const struct sk_ska_segment *s
         taken[i] = *s;
         if (taken[i].box.nx > SAMPLE_BYTES / 2)
             taken[i].box.nx = SAMPLE_BYTES / 2;
-        r[i] = (struct sk_range){s->file, s->offset, taken[i].box.nx, to};
+        r[i] = (struct sk_ska_range){s->file, s->offset, taken[i].box.nx, to};
         to += taken[i].box.nx;
         ++*n;
     }

@@ -1,0 +1,547 @@
+/* N ranks → M writers: arranging, one owner for each file, one archive per writer, one verdict.
+ * Groups of processes that share a file after Islam et al., SC'12, section III-B. */
+#include "archive/collect.h"
+
+#include "archive/pull.h"
+#include "archive/talk.h"
+#include "archive/target.h"
+#include "archive/wire.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOST = 64, LEAST_PIECE = 16 << 10, MOST_PIECE = 1 << 20 };
+
+/* ---- who writes ---- */
+
+struct seat {
+    int node, rank; /* node: number of the first rank there */
+};
+
+static int by_node(const void *x, const void *y)
+{
+    const struct seat *a = x, *b = y;
+    return a->node != b->node ? a->node - b->node : a->rank - b->rank;
+}
+
+static int nodes_of(const char *const *hosts, int ranks, struct seat *seats)
+{
+    int nodes = 0;
+    for (int r = 0; r < ranks; r++) {
+        int first = 0;
+        while (strcmp(hosts[first], hosts[r]))
+            first++;
+        seats[r] = (struct seat){first, r};
+        nodes += first == r;
+    }
+    return nodes;
+}
+
+int sk_collect_arrange(const char *const *hosts, int ranks, const struct sk_collect_options *o,
+                       int *writer, int *place, int *writers, struct saikai_error *err)
+{
+    if (o->writers < 0 || o->writers > ranks || o->group < 0 || (o->writers && o->group))
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "%d writers with groups of %d: %d ranks have 1 to %d writers, and either "
+                       "writers or a group is given",
+                       o->writers, o->group, ranks, ranks);
+    struct seat *seats = malloc((size_t)ranks * sizeof *seats);
+    if (!seats)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to arrange %d ranks", ranks);
+    int nodes = nodes_of(hosts, ranks, seats), m = o->writers, per_node;
+    if (!m)
+        m = o->group ? (ranks + o->group - 1) / o->group : nodes;
+    per_node = m == nodes && (o->order == SK_ORDER_NODE || (!o->writers && !o->group));
+    if (o->order == SK_ORDER_NODE || per_node)
+        qsort(seats, (size_t)ranks, sizeof *seats, by_node);
+    for (int i = 0, w = -1, p = 0; i < ranks; i++) {
+        int now = per_node   ? w + (!i || seats[i].node != seats[i - 1].node)
+                  : o->group ? i / o->group
+                             : (int)((int64_t)i * m / ranks);
+        p = now == w ? p + 1 : 0;
+        w = now;
+        writer[seats[i].rank] = w;
+        place[seats[i].rank] = p;
+    }
+    *writers = m;
+    free(seats);
+    return 0;
+}
+
+static int arrange(struct sk_group *g, const struct sk_collect_options *o, int *writer, int *place,
+                   int *writers, struct saikai_error *err)
+{
+    char name[HOST] = "";
+    size_t n = (size_t)g->size;
+    char *all = malloc(n * HOST);
+    const char **hosts = malloc(n * sizeof *hosts);
+    int *w = malloc(n * sizeof *w), *p = malloc(n * sizeof *p);
+    if (o->host)
+        strncpy(name, o->host, HOST - 1);
+    else
+        gethostname(name, HOST - 1);
+    int rc =
+        all && hosts && w && p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", g->size);
+    rc = sk_group_verdict(g, rc, err);
+    if (!rc && (rc = sk_group_allgather(g, name, all, HOST)))
+        sk_fail(err, rc, "the ranks could not tell each other their nodes");
+    for (size_t i = 0; i < n && !rc; i++)
+        hosts[i] = all + i * HOST;
+    if (!rc)
+        rc = sk_group_verdict(g, sk_collect_arrange(hosts, g->size, o, w, p, writers, err), err);
+    if (!rc) {
+        *writer = w[g->rank];
+        *place = p[g->rank];
+    }
+    free(all);
+    free(hosts);
+    free(w);
+    free(p);
+    return rc;
+}
+
+/* ---- one owner for each file ---- */
+
+struct claim {
+    const char *name;
+    uint64_t size, inode;
+    int64_t mtime_ns;
+    int rank;
+    uint32_t index;
+};
+
+static int by_claim(const void *x, const void *y)
+{
+    const struct claim *a = x, *b = y;
+    int c = strcmp(a->name, b->name);
+    return c ? c : a->rank - b->rank;
+}
+
+static void put_claims(struct sk_buf *out, const struct sk_feed_local *f)
+{
+    sk_buf_put_u32(out, (uint32_t)f->count);
+    for (size_t i = 0; i < f->count; i++) {
+        const struct stat *s = &f->seen[i];
+        sk_buf_put_u64(out, (uint64_t)s->st_size);
+        sk_buf_put_u64(out, f->inputs[i].data ? 0 : s->st_ino);
+        sk_buf_put_u64(out,
+                       (uint64_t)((int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec));
+        sk_buf_put(out, f->inputs[i].name, strlen(f->inputs[i].name) + 1);
+    }
+}
+
+/* Names stay in data. */
+static int get_claims(const void *data, size_t n, int rank, struct claim **list, size_t *count)
+{
+    struct sk_rd r = sk_rd_init(data, n);
+    uint32_t k = sk_rd_u32(&r);
+    if (r.bad || k > n)
+        return SAIKAI_EDAMAGED;
+    struct claim *more = realloc(*list, (*count + k + 1) * sizeof *more);
+    if (!more)
+        return SAIKAI_ENOMEM;
+    *list = more;
+    for (uint32_t i = 0; i < k; i++) {
+        struct claim c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
+        c.inode = sk_rd_u64(&r);
+        c.mtime_ns = (int64_t)sk_rd_u64(&r);
+        c.name = (const char *)r.p;
+        const void *end = sk_rd_left(&r) ? memchr(r.p, 0, sk_rd_left(&r)) : NULL;
+        if (!end)
+            return SAIKAI_EDAMAGED;
+        sk_rd_bytes(&r, (size_t)((const char *)end - c.name) + 1);
+        (*list)[(*count)++] = c;
+    }
+    return 0;
+}
+
+/* keep[rank][index] = 1 for the one rank that gives a file: of those who have it, the one with the
+ * fewest bytes so far. */
+static int settle(struct claim *l, size_t n, uint8_t **keep, uint64_t *bytes,
+                  struct saikai_error *err)
+{
+    if (n)
+        qsort(l, n, sizeof *l, by_claim);
+    for (size_t i = 0, k; i < n; i = k) {
+        size_t best = i;
+        for (k = i + 1; k < n && !strcmp(l[k].name, l[i].name); k++) {
+            if (!l[k].inode || l[k].inode != l[i].inode || l[k].size != l[i].size ||
+                l[k].mtime_ns != l[i].mtime_ns)
+                return sk_fail(err, SAIKAI_EINVAL,
+                               "ranks %d and %d have different files that would both be called %s "
+                               "in the archive",
+                               l[i].rank, l[k].rank, l[i].name);
+            if (bytes[l[k].rank] < bytes[l[best].rank])
+                best = k;
+        }
+        keep[l[best].rank][l[best].index] = 1;
+        bytes[l[best].rank] += l[best].size;
+    }
+    return 0;
+}
+
+/* Rank 0: hear all claims and answer them. The answer of a rank is one byte per file. */
+static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
+                 struct saikai_error *err)
+{
+    size_t ranks = (size_t)g->size, n = 0;
+    void **data = calloc(ranks, sizeof *data);
+    size_t *length = calloc(ranks, sizeof *length);
+    uint8_t **keep = calloc(ranks, sizeof *keep);
+    uint64_t *bytes = calloc(ranks, sizeof *bytes);
+    struct claim *l = NULL;
+    int rc = data && length && keep && bytes ? 0 : SAIKAI_ENOMEM, group = 0;
+    for (int r = 1; r < g->size && !group; r++) {
+        void *d = NULL;
+        size_t k = 0;
+        group = sk_talk_recv(g, r, &d, &k);
+        if (!group && !rc) {
+            data[r] = d;
+            length[r] = k;
+        } else if (!group) {
+            free(d);
+        }
+    }
+    for (int r = 0; r < g->size && !rc && !group; r++) {
+        size_t before = n;
+        rc = r ? get_claims(data[r], length[r], r, &l, &n)
+               : get_claims(mine->data, mine->len, 0, &l, &n);
+        if (!rc && !(keep[r] = calloc(n - before + 1, 1)))
+            rc = SAIKAI_ENOMEM;
+        length[r] = n - before;
+    }
+    if (rc)
+        sk_fail(err, rc, "no memory for the list of all ranks' files");
+    else if (!group)
+        rc = settle(l, n, keep, bytes, err);
+    if (!group)
+        group = rc = sk_group_verdict(g, rc, err);
+    for (int r = 1; r < g->size && !group; r++)
+        group = sk_talk_send(g, r, keep[r], length[r]);
+    if (!group)
+        memcpy(answer, keep[0], length[0]);
+    for (int r = 0; r < g->size; r++) {
+        if (data)
+            free(data[r]);
+        if (keep)
+            free(keep[r]);
+    }
+    free(data);
+    free(length);
+    free(keep);
+    free(bytes);
+    free(l);
+    if (group && !rc)
+        rc = sk_fail(err, group, "the ranks lost touch while they compared their files");
+    return rc;
+}
+
+static int own_files(struct sk_group *g, const struct sk_feed_local *all, uint8_t *keep,
+                     struct saikai_error *err)
+{
+    struct sk_buf claims = {0};
+    put_claims(&claims, all);
+    int rc =
+        sk_buf_ok(&claims) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    rc = sk_group_verdict(g, rc, err);
+    if (!rc && !g->rank) {
+        rc = judge(g, &claims, keep, err);
+    } else if (!rc) {
+        void *answer = NULL;
+        size_t n = 0;
+        int group = sk_talk_send(g, 0, claims.data, claims.len);
+        if (!group)
+            rc = sk_group_verdict(g, 0, err);
+        if (!group && !rc)
+            group = sk_talk_recv(g, 0, &answer, &n);
+        if (!group && !rc && n == all->count)
+            memcpy(keep, answer, n);
+        else if (group || !rc)
+            rc = sk_fail(err, group ? group : SAIKAI_EINTERNAL,
+                         "the ranks lost touch while they compared their files");
+        free(answer);
+    }
+    sk_buf_free(&claims);
+    return rc;
+}
+
+/* ---- one archive ---- */
+
+struct collection {
+    struct sk_group *g;   /* all ranks */
+    struct sk_group *sub; /* those who share a writer; rank 0 of it writes */
+    const struct sk_collect_options *o;
+    struct sk_archive_input *inputs; /* those this rank gives */
+    size_t count;
+    struct sk_feed_local feed;
+    struct sk_listed *list; /* this rank's, until a plan has taken them */
+    size_t listed;
+    size_t piece_bytes;
+    struct sk_ska_plan plan;
+    struct sk_target target;
+    struct sk_archive_stats st;
+    struct sk_set set;
+    int part; /* 1 … M */
+    char out[4096];
+};
+
+static int choose_inputs(struct collection *c, const struct sk_archive_input *inputs, size_t count,
+                         struct saikai_error *err)
+{
+    struct sk_feed_local all = {0};
+    uint8_t *keep = calloc(count + 1, 1);
+    c->inputs = calloc(count + 1, sizeof *c->inputs);
+    int rc = keep && c->inputs ? sk_feed_local_init(&all, inputs, count, err)
+                               : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    rc = sk_group_verdict(c->g, rc, err);
+    if (!rc)
+        rc = own_files(c->g, &all, keep, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        if (keep[i])
+            c->inputs[c->count++] = inputs[i];
+    free(keep);
+    sk_feed_local_free(&all);
+    return rc;
+}
+
+/* Each rank looks into its own files. */
+static int list_files(struct collection *c, struct saikai_error *err)
+{
+    int rc = sk_feed_local_init(&c->feed, c->inputs, c->count, err);
+    c->list = rc ? NULL : calloc(c->count + 1, sizeof *c->list);
+    if (!rc && !c->list)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    sk_raw_describe_shipped();
+    for (size_t i = 0; i < c->count && !rc; i++) {
+        rc = sk_list_input(&c->inputs[i], &c->feed.seen[i], sk_scheme_looks(c->o->archive.scheme),
+                           &c->list[i], err);
+        c->listed += !rc;
+        if (!rc)
+            c->list[i].origin = (uint32_t)c->g->rank + 1;
+    }
+    return rc;
+}
+
+static int plan_add(struct collection *c, struct sk_listed *l, size_t n, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = sk_ska_plan_add(&c->plan, &l[i], err);
+    return rc;
+}
+
+/* Members tell the writer their lists; first: where each member's files begin. Fails on the group
+ * only; *own: what went wrong here. */
+static int tell_lists(struct collection *c, uint32_t *first, int *own, struct saikai_error *err)
+{
+    struct sk_buf mine = {0};
+    int rc = 0;
+    *own = 0;
+    if (c->sub->rank) {
+        sk_wire_put_list(&mine, c->list, c->listed);
+        /* without memory an empty list goes, and the verdict tells */
+        if (!sk_buf_ok(&mine)) {
+            *own = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of variables");
+            mine.len = 0;
+        }
+        rc = sk_talk_send(c->sub, 0, mine.data, mine.len);
+        sk_buf_free(&mine);
+        return rc;
+    }
+    *own = plan_add(c, c->list, c->listed, err);
+    for (int m = 1; m < c->sub->size && !rc; m++) {
+        void *data = NULL;
+        size_t n = 0, count = 0;
+        struct sk_listed *list = NULL;
+        first[m] = (uint32_t)c->plan.a.file_count;
+        rc = sk_talk_recv(c->sub, m, &data, &n);
+        if (!rc && !*own) {
+            int got = sk_wire_get_list(data, n, &list, &count);
+            *own = got ? sk_fail(err, got, "cannot take up the list of files of another rank")
+                       : plan_add(c, list, count, err);
+        }
+        for (size_t i = 0; i < count; i++)
+            sk_listed_free(&list[i]);
+        free(list);
+        free(data);
+    }
+    first[c->sub->size] = (uint32_t)c->plan.a.file_count;
+    return rc;
+}
+
+static int write_part(void *arg, struct saikai_error *err)
+{
+    struct collection *c = arg;
+    return sk_ska_plan_write(&c->plan, c->target.fd, c->target.tmp, &c->st, err);
+}
+
+/* The writer's side: a plan, a feed that pulls, an archive under a temporary name. */
+static int write_archive(struct collection *c, const uint32_t *first, struct saikai_error *err)
+{
+    struct sk_pull *p = NULL;
+    int rc = sk_pull_new(c->sub, &c->feed, first, c->piece_bytes, &p, err);
+    if (!rc)
+        rc = sk_target_open(&c->target, c->out, err);
+    rc = sk_group_verdict(c->sub, rc, err);
+    if (!rc) {
+        c->plan.feed = sk_pull_feed(p);
+        rc = sk_pull_run(p, write_part, c, err);
+    }
+    sk_pull_free(p);
+    return rc;
+}
+
+/* Pieces for all members at once take an eighth of the memory. */
+static size_t choose_piece(const struct sk_archive_options *o, int members)
+{
+    uint64_t memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
+    uint64_t fits = memory / 8 / (2 * (uint64_t)members);
+    return fits < LEAST_PIECE ? LEAST_PIECE : fits > MOST_PIECE ? MOST_PIECE : (size_t)fits;
+}
+
+static int make_part(struct collection *c, struct saikai_error *err)
+{
+    int own = 0;
+    struct sk_archive_options o = c->o->archive;
+    int64_t piece = (int64_t)choose_piece(&o, c->sub->size);
+    uint32_t *first = calloc((size_t)c->sub->size + 1, sizeof *first);
+    /* the writer's memory counts, and the buffers of the messages are part of it */
+    int rc = sk_group_bcast(c->sub, &piece, sizeof piece, 0);
+    c->piece_bytes = (size_t)piece;
+    o.memory_bytes = (o.memory_bytes ? o.memory_bytes : (uint64_t)1 << 30);
+    if (c->sub->size > 1)
+        o.memory_bytes -= o.memory_bytes / 8;
+    sk_ska_plan_options(&c->plan, &o);
+    if (!rc && !first)
+        own = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of ranks");
+    rc = rc ? sk_fail(err, rc, "the ranks lost touch") : sk_group_verdict(c->sub, own, err);
+    if (!rc && (rc = tell_lists(c, first, &own, err)))
+        sk_fail(err, rc, "the ranks lost touch while they told the writer their files");
+    if (!rc)
+        rc = sk_group_verdict(c->sub, own, err);
+    if (!rc && !c->sub->rank) {
+        rc = write_archive(c, first, err);
+    } else if (!rc) {
+        rc = sk_group_verdict(c->sub, 0, err);
+        if (!rc)
+            rc = sk_serve(c->sub, &c->feed, c->piece_bytes, err);
+    }
+    if (!rc)
+        rc = sk_feed_local_check(&c->feed, err);
+    free(first);
+    return rc;
+}
+
+/* ---- the set ---- */
+
+/* Rank 0 makes the directory and chooses the number. */
+static int begin_set(struct collection *c, const char *dir, struct saikai_error *err)
+{
+    int rc = 0;
+    if (!c->g->rank) {
+        rc = sk_io_mkdirs(dir, err);
+        if (!rc)
+            rc = sk_set_clean(dir, NULL, err);
+        if (!rc)
+            rc = sk_set_next(dir, &c->set.number, err);
+    }
+    rc = sk_group_verdict(c->g, rc, err);
+    if (!rc && (rc = sk_group_bcast(c->g, &c->set.number, sizeof c->set.number, 0)))
+        sk_fail(err, rc, "the ranks lost touch");
+    if (!rc)
+        rc = sk_group_verdict(c->g, sk_set_path(&c->set, dir, c->part, c->out, sizeof c->out, err),
+                              err);
+    return rc;
+}
+
+/* All archives are complete, or none gets its name. */
+static int end_set(struct collection *c, const char *dir, int rc, struct saikai_error *err)
+{
+    int writes = c->sub && !c->sub->rank, named = 0;
+    rc = sk_group_verdict(c->g, rc, err);
+    if (!rc && writes) {
+        rc = sk_target_commit(&c->target, c->out, !c->o->archive.no_sync, err);
+        named = c->target.fd < 0;
+    }
+    rc = sk_group_verdict(c->g, rc, err);
+    if (rc && named)
+        sk_io_unlink(c->out, NULL);
+    if (!rc && !c->g->rank)
+        sk_set_clean(dir, &c->set, NULL); /* what cannot be removed now is by the next run */
+    return rc;
+}
+
+static int sum_stats(struct collection *c, struct saikai_error *err)
+{
+    struct sk_archive_stats *s = &c->st;
+    int64_t v[] = {(int64_t)s->files, (int64_t)s->raw_bytes, (int64_t)s->stored_bytes,
+                   (int64_t)s->variables, (int64_t)s->skeleton_bytes};
+    int64_t most = (int64_t)s->classes;
+    int rc = sk_group_allreduce(c->g, v, 5, SK_OP_SUM);
+    if (!rc)
+        rc = sk_group_allreduce(c->g, &most, 1, SK_OP_MAX);
+    s->files = (uint64_t)v[0];
+    s->raw_bytes = (uint64_t)v[1];
+    s->stored_bytes = (uint64_t)v[2];
+    s->variables = (uint64_t)v[3];
+    s->skeleton_bytes = (uint64_t)v[4];
+    s->classes = (uint64_t)most;
+    return rc ? sk_fail(err, rc, "the ranks lost touch") : 0;
+}
+
+static void collection_free(struct collection *c)
+{
+    sk_target_drop(&c->target);
+    sk_ska_plan_free(&c->plan);
+    for (size_t i = 0; i < c->listed; i++)
+        sk_listed_free(&c->list[i]);
+    free(c->list);
+    free(c->inputs);
+    sk_feed_local_free(&c->feed);
+    sk_group_free(c->sub);
+    free(c);
+}
+
+int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archive_input *inputs,
+                      size_t count, const struct sk_collect_options *o,
+                      struct sk_archive_stats *stats, struct sk_set *made, struct saikai_error *err)
+{
+    double t0 = sk_now();
+    int writer = 0, place = 0;
+    struct collection *c = calloc(1, sizeof *c);
+    int rc = sk_group_verdict(
+        g, c ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to make an archive"), err);
+    if (rc) {
+        free(c);
+        return rc;
+    }
+    c->g = g;
+    c->o = o;
+    c->target.fd = -1;
+    rc = arrange(g, o, &writer, &place, &c->set.parts, err);
+    if (!rc)
+        rc = choose_inputs(c, inputs, count, err);
+    if (!rc && (rc = sk_group_split(g, writer, place, &c->sub)))
+        sk_fail(err, rc, "the ranks could not form groups");
+    c->part = writer + 1;
+    if (!rc)
+        rc = begin_set(c, dir, err);
+    if (!rc)
+        rc = sk_group_verdict(g, list_files(c, err), err);
+    c->st.scan_seconds = sk_now() - t0;
+    if (!rc)
+        rc = end_set(c, dir, make_part(c, err), err);
+    if (!rc)
+        rc = sum_stats(c, err);
+    c->st.seconds = sk_now() - t0;
+    if (!rc && stats)
+        *stats = c->st;
+    if (!rc && made)
+        *made = c->set;
+    collection_free(c);
+    return rc;
+}

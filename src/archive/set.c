@@ -1,0 +1,147 @@
+#include "archive/set.h"
+
+#include "archive/target.h"
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_PARTS = 1 << 20 };
+
+struct entry {
+    struct sk_set set;
+    int part;
+};
+
+static int parse(const char *name, struct entry *e)
+{
+    unsigned long long number;
+    int part, parts, end = 0;
+    if (sscanf(name, "set-%20llu.%7d-of-%7d.ska%n", &number, &part, &parts, &end) != 3 || !end ||
+        name[end] || part < 1 || part > parts || parts > MAX_PARTS)
+        return -1;
+    *e = (struct entry){{number, parts}, part};
+    return 0;
+}
+
+static int by_set(const void *x, const void *y)
+{
+    const struct entry *a = x, *b = y;
+    if (a->set.number != b->set.number)
+        return a->set.number < b->set.number ? -1 : 1;
+    if (a->set.parts != b->set.parts)
+        return a->set.parts < b->set.parts ? -1 : 1;
+    return a->part - b->part;
+}
+
+static int list(const char *dir, struct entry **out, size_t *count, struct saikai_error *err)
+{
+    struct entry *l = NULL, e;
+    size_t n = 0, cap = 0;
+    DIR *d = opendir(dir);
+    int rc = 0;
+    if (!d)
+        return sk_fail_errno(err, errno, "cannot list %s", dir);
+    for (struct dirent *f; !rc && (f = readdir(d));) {
+        if (parse(f->d_name, &e))
+            continue;
+        if (n == cap) {
+            struct entry *more = realloc(l, (cap = cap ? 2 * cap : 64) * sizeof *l);
+            if (!more) {
+                rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", dir);
+                break;
+            }
+            l = more;
+        }
+        l[n++] = e;
+    }
+    closedir(d);
+    if (rc) {
+        free(l);
+        return rc;
+    }
+    if (n)
+        qsort(l, n, sizeof *l, by_set);
+    *out = l;
+    *count = n;
+    return 0;
+}
+
+int sk_set_newest(const char *dir, struct sk_set *out, struct saikai_error *err)
+{
+    struct entry *l;
+    size_t n, k;
+    int found = 0, rc = list(dir, &l, &n, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n; i = k) {
+        for (k = i + 1;
+             k < n && l[k].set.number == l[i].set.number && l[k].set.parts == l[i].set.parts;)
+            k++;
+        if (k - i == (size_t)l[i].set.parts) {
+            *out = l[i].set;
+            found = 1;
+        }
+    }
+    free(l);
+    return found ? 0
+                 : sk_fail(err, SAIKAI_ENOENT, "%s holds no whole set of archives%s", dir,
+                           n ? ": parts are missing" : "");
+}
+
+int sk_set_next(const char *dir, uint64_t *number, struct saikai_error *err)
+{
+    struct entry *l = NULL;
+    size_t n = 0;
+    struct saikai_error why = {0};
+    int rc = list(dir, &l, &n, &why);
+    if (rc && rc != SAIKAI_ENOENT) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    *number = n ? l[n - 1].set.number + 1 : 1;
+    free(l);
+    return 0;
+}
+
+int sk_set_path(const struct sk_set *s, const char *dir, int part, char *out, size_t cap,
+                struct saikai_error *err)
+{
+    return sk_io_path(out, cap, err, "%s/set-%06llu.%d-of-%d.ska", dir,
+                      (unsigned long long)s->number, part, s->parts);
+}
+
+int sk_set_clean(const char *dir, const struct sk_set *whole, struct saikai_error *err)
+{
+    struct entry *l;
+    size_t n;
+    char path[4096];
+    sk_target_sweep(dir, "set-");
+    if (!whole)
+        return 0;
+    int rc = list(dir, &l, &n, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n && !rc; i++)
+        if (l[i].set.number < whole->number &&
+            !(rc = sk_set_path(&l[i].set, dir, l[i].part, path, sizeof path, err)))
+            rc = sk_io_unlink(path, err);
+    free(l);
+    return rc;
+}
+
+int sk_set_find(const char *path, struct sk_set *out, struct saikai_error *err)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return sk_fail_errno(err, errno, "cannot read %s", path);
+    if (S_ISDIR(st.st_mode))
+        return sk_set_newest(path, out, err);
+    *out = (struct sk_set){0};
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Sets: the archives that several writers made of one state, in one directory.
+ *
+ * A set is the files set-NUMBER.K-of-M.ska, K from 1 to M. It counts when all M are there; each is
+ * complete before it has its name. A new set takes a new number and older ones are removed after it
+ * is whole, so that at any moment the newest whole set is a whole state. */
+#ifndef SK_ARCHIVE_SET_H
+#define SK_ARCHIVE_SET_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sk_set {
+    uint64_t number;
+    int parts; /* M */
+};
+
+/* The newest whole set of a directory; SAIKAI_ENOENT when there is none. */
+int sk_set_newest(const char *dir, struct sk_set *out, struct saikai_error *err);
+/* A number above all that are in use, by whole sets or not. A missing directory has none. */
+int sk_set_next(const char *dir, uint64_t *number, struct saikai_error *err);
+/* The name of one part, 1 … parts. */
+int sk_set_path(const struct sk_set *s, const char *dir, int part, char *out, size_t cap,
+                struct saikai_error *err);
+/* Remove what dead processes left unfinished, and with whole != NULL all sets older than *whole. */
+int sk_set_clean(const char *dir, const struct sk_set *whole, struct saikai_error *err);
+
+/* A path given by a user: a directory stands for its newest set, anything else is one archive
+ * (parts 0, number 0). */
+int sk_set_find(const char *path, struct sk_set *out, struct saikai_error *err);
+
+#endif
