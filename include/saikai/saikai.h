@@ -68,6 +68,26 @@ int saikai_protect_array(const char *name, void **data, size_t *count, size_t wi
 int saikai_protect_stream(const char *name, int (*write)(FILE *f, void *arg), int (*read)(FILE *f, void *arg),
                           void *arg);
 
+/* Protect a block of a global array: a restart may then have another number of ranks, or cut the array in another way. As
+ * saikai_protect; in addition, this rank's element [0]…[0] is element [offset[0]]…[offset[ndims-1]] of an array
+ * global_dims[0]×…×global_dims[ndims-1], ndims 1 to 8. Name, type and global dimensions are the same on all ranks. The
+ * ranks' blocks together cover the array; a rank may have none (a dimension of 0). Where blocks overlap, the copies are
+ * taken for equal: the lowest rank's is restored. SAIKAI_EINVAL: the block is not inside of the array. */
+int saikai_protect_global(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                          const size_t global_dims[], const size_t offset[]);
+
+/* The same for a block with ghost cells, or anything else, around it in memory: data is an array of
+ * low[d] + dims[d] + high[d] elements in each dimension d, of which dims[d] from low[d] on are the block. Ghost cells are
+ * neither saved nor restored: fill them after a restart as in each iteration. */
+int saikai_protect_global_halo(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                               const size_t global_dims[], const size_t offset[], const size_t low[],
+                               const size_t high[]);
+
+/* A protected variable, array or stream has the same value on all ranks (a parameter, a counter, a table): another number
+ * of ranks takes it from any of them. Local, all ranks declare the same. With the same number of ranks, each gets its own.
+ * SAIKAI_EINVAL: not protected, or a block of a global array. */
+int saikai_replicated(const char *name);
+
 /* Let a protected floating-point variable come back within an error bound instead of exactly: its checkpoints become many
  * times smaller. Local; holds from the next checkpoint on. The bound holds for every value (SAIKAI_PSNR: for the array).
  * SAIKAI_EXACT takes it back. SAIKAI_EINVAL: not protected, not floating point, or value is not above 0. */
@@ -81,8 +101,12 @@ int saikai_unprotect(const char *name);
 /* Restore the newest generation that all ranks can read. Collective, once, after saikai_protect and before the first
  * candidate. Returns 1 with *iteration, the number given to saikai_checkpoint when it was made; 0 (iteration untouched)
  * when the program starts afresh. Damaged or incomplete generations are skipped for older ones, and it is said.
- * SAIKAI_ECHANGED: a variable has another type or size; SAIKAI_ERANKS: another number of ranks wrote it; SAIKAI_EDAMAGED:
- * there are generations but none can be used. After an error the protected variables are undefined. */
+ * Another number of ranks than wrote the generation can restore it when every protected variable is a block of a global
+ * array or replicated, and all files are in the prefix or in the node-local directory of one node.
+ * SAIKAI_ECHANGED: a variable has another type or size; SAIKAI_ERANKS: another number of ranks wrote it, and the sentence
+ * names the variable that is a rank's own, or the part of a global array that nobody saved; SAIKAI_EINVAL: the ranks
+ * declare different global arrays; SAIKAI_EDAMAGED: there are generations but none can be used. After an error the
+ * protected variables are undefined. */
 int saikai_restart(long *iteration);
 
 /* Which candidate place the restored generation was made at; 0 also without one. */

@@ -284,6 +284,7 @@ struct decoder {
     struct sk_cut cut;
     const char *what;
     uint8_t *out;
+    const struct sk_stream_parts *parts; /* instead of out */
     struct sk_frame_piece *piece;
     uint64_t *at; /* where each piece's data begins */
     pthread_mutex_t lock;
@@ -293,7 +294,12 @@ struct decoder {
     struct saikai_error err;
 };
 
-static int decode_piece(struct decoder *d, uint64_t i, struct sk_buf *scratch,
+/* Buffers of one thread. */
+struct scratch {
+    struct sk_buf encoded, decoded;
+};
+
+static int decode_piece(struct decoder *d, uint64_t i, struct scratch *scratch,
                         struct saikai_error *err)
 {
     struct sk_cut_piece p = sk_cut_piece(&d->cut, i);
@@ -301,26 +307,33 @@ static int decode_piece(struct decoder *d, uint64_t i, struct sk_buf *scratch,
     const uint8_t *data = d->mem ? d->mem + d->at[i] : NULL;
     size_t n = (size_t)h->size;
     int rc = 0;
+    if (d->parts && !d->parts->wants(d->parts->arg, p.offset, p.size))
+        return 0;
+    scratch->encoded.len = scratch->decoded.len = 0;
+    uint8_t *out = d->parts ? sk_buf_extend(&scratch->decoded, p.size) : d->out + p.offset;
+    if (!out)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a piece of %zu bytes", p.size);
     if (!data) {
-        scratch->len = 0;
-        data = sk_buf_extend(scratch, n);
+        data = sk_buf_extend(&scratch->encoded, n);
         if (!data)
             return sk_fail(err, SAIKAI_ENOMEM, "no memory for a piece of %zu bytes", n);
-        rc = d->source(d->arg, d->at[i], scratch->data, n, err);
+        rc = d->source(d->arg, d->at[i], scratch->encoded.data, n, err);
     }
     if (!rc && sk_frame_piece_hash(h, i, data) != h->hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum does not fit; use another copy");
     if (!rc && h->mode == SK_FRAME_RAW)
-        rc = sk_codec_find("raw")->decode(&p.array, data, n, d->out + p.offset, err);
+        rc = sk_codec_find("raw")->decode(&p.array, data, n, out, err);
     else if (!rc)
-        rc = sk_chain_decode(&d->chain, &p.array, data, n, d->out + p.offset, err);
+        rc = sk_chain_decode(&d->chain, &p.array, data, n, out, err);
+    if (!rc && d->parts)
+        d->parts->take(d->parts->arg, p.offset, out, p.size);
     return rc ? piece_error(err, d->what, i, &p) : 0;
 }
 
 static void decode_some(void *arg)
 {
     struct decoder *d = arg;
-    struct sk_buf scratch = {0};
+    struct scratch scratch = {0};
     pthread_mutex_lock(&d->lock);
     while (!d->rc && d->next < d->cut.pieces) {
         uint64_t i = d->next++;
@@ -332,7 +345,8 @@ static void decode_some(void *arg)
             d->rc = rc, d->failed = i, d->err = err;
     }
     pthread_mutex_unlock(&d->lock);
-    sk_buf_free(&scratch);
+    sk_buf_free(&scratch.encoded);
+    sk_buf_free(&scratch.decoded);
 }
 
 struct memory {
@@ -415,6 +429,14 @@ int sk_stream_decode(sk_stream_source *source, void *arg, uint64_t n, const stru
                      void *out, int threads, const char *what, struct saikai_error *err)
 {
     struct decoder d = {.source = source, .arg = arg, .out = out, .what = what};
+    return decode(&d, n, a, threads, err);
+}
+
+int sk_stream_decode_parts(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
+                           const struct sk_stream_parts *parts, int threads, const char *what,
+                           struct saikai_error *err)
+{
+    struct decoder d = {.source = source, .arg = arg, .parts = parts, .what = what};
     return decode(&d, n, a, threads, err);
 }
 

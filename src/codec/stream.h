@@ -78,6 +78,17 @@ int sk_stream_info_buf(const void *in, size_t n, struct sk_stream_info *info,
  * dimension. */
 int sk_stream_decode(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
                      void *out, int threads, const char *what, struct saikai_error *err);
+/* Decode only a part of a frame. wants(arg, at, n): is one of bytes [at, at + n) of the decoded array wanted? take(arg, at,
+ * data, n) gets them, in any order, from several threads at once. The rest is as for sk_stream_decode; pieces of which
+ * nothing is wanted are neither read nor verified. Memory: one decoded piece for each thread. */
+struct sk_stream_parts {
+    int (*wants)(void *arg, uint64_t at, uint64_t n);
+    void (*take)(void *arg, uint64_t at, const void *data, uint64_t n);
+    void *arg;
+};
+int sk_stream_decode_parts(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
+                           const struct sk_stream_parts *parts, int threads, const char *what,
+                           struct saikai_error *err);
 int sk_stream_decode_buf(const void *in, size_t n, const struct sk_array *a, void *out, int threads,
                          const char *what, struct saikai_error *err);
 

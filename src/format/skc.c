@@ -8,13 +8,17 @@
 
 static const char header_magic[8] = "SAIKAI\x1a\x01", trailer_magic[8] = "SAIKAI\x1a\x02";
 
-enum { var_fixed_bytes = 4 + 8 + 8 + 8 + 8 + 8, max_vars = 1 << 20 };
+enum {
+    var_fixed_bytes = 4 + 8 + 8 + 8 + 8 + 8,
+    max_vars = 1 << 20,
+    scope_shift = 4, /* kind and scope share a byte */
+};
 
 void sk_skc_encode_header(const struct sk_skc_header *h, uint8_t out[SK_SKC_HEADER_BYTES])
 {
     struct sk_buf b = {out, 0, SK_SKC_HEADER_BYTES, 0}; /* never grows: all of it fits */
     sk_buf_put(&b, header_magic, sizeof header_magic);
-    sk_buf_put_u32(&b, SK_SKC_VERSION);
+    sk_buf_put_u32(&b, h->version ? h->version : SK_SKC_VERSION);
     sk_buf_put_u32(&b, h->flags);
     sk_buf_put_u64(&b, h->run_id);
     sk_buf_put_u64(&b, (uint64_t)h->iteration);
@@ -52,10 +56,10 @@ int sk_skc_decode_header(const void *in, size_t n, struct sk_skc_header *h, stru
         return rc;
     struct sk_rd r = sk_rd_init((const uint8_t *)in + 8, SK_SKC_HEADER_BYTES - 16);
     uint32_t version = sk_rd_u32(&r);
-    if (version != SK_SKC_VERSION)
-        return sk_fail(err, SAIKAI_EFORMAT, "container version %u; this Saikai reads version %d", version,
-                       SK_SKC_VERSION);
-    struct sk_skc_header x = {0};
+    if (version != SK_SKC_VERSION && version != SK_SKC_VERSION_SCOPE)
+        return sk_fail(err, SAIKAI_EFORMAT, "container version %u; this Saikai reads versions %d and %d", version,
+                       SK_SKC_VERSION, SK_SKC_VERSION_SCOPE);
+    struct sk_skc_header x = {.version = version};
     x.flags = sk_rd_u32(&r);
     x.run_id = sk_rd_u64(&r);
     x.iteration = (int64_t)sk_rd_u64(&r);
@@ -73,12 +77,20 @@ int sk_skc_decode_header(const void *in, size_t n, struct sk_skc_header *h, stru
     return 0;
 }
 
+uint32_t sk_skc_version(const struct sk_skc_index *x)
+{
+    for (uint32_t i = 0; i < x->var_count; i++)
+        if (x->vars[i].scope != SK_SKC_OWN)
+            return SK_SKC_VERSION_SCOPE;
+    return SK_SKC_VERSION;
+}
+
 size_t sk_skc_index_bytes(const struct sk_skc_index *x)
 {
     size_t n = 4 + 8;
     for (uint32_t i = 0; i < x->var_count; i++)
         n += 2 + strlen(x->vars[i].name) + 2 + strlen(x->vars[i].codec) + var_fixed_bytes +
-             8u * x->vars[i].ndims;
+             (x->vars[i].scope == SK_SKC_GLOBAL ? 24u : 8u) * x->vars[i].ndims;
     return n + x->chunk_count * 32;
 }
 
@@ -92,12 +104,14 @@ void sk_skc_encode_index(const struct sk_skc_index *x, struct sk_buf *out)
         sk_buf_put_str(out, v->codec);
         sk_buf_put_u8(out, v->type);
         sk_buf_put_u8(out, v->ndims);
-        sk_buf_put_u8(out, v->kind);
+        sk_buf_put_u8(out, (uint8_t)(v->kind | v->scope << scope_shift));
         sk_buf_put_u8(out, v->bound_kind);
         sk_buf_put_f64(out, v->bound);
         sk_buf_put_f64(out, v->max_error);
         for (int d = 0; d < v->ndims; d++)
             sk_buf_put_u64(out, v->dims[d]);
+        for (int d = 0; v->scope == SK_SKC_GLOBAL && d < 2 * v->ndims; d++)
+            sk_buf_put_u64(out, d < v->ndims ? v->tile.global[d] : v->tile.offset[d - v->ndims]);
         sk_buf_put_u64(out, v->raw_bytes);
         sk_buf_put_u64(out, v->first_chunk);
         sk_buf_put_u64(out, v->chunk_count);
@@ -116,14 +130,18 @@ static void decode_var(struct sk_rd *r, struct sk_skc_var *v)
     sk_rd_str(r, v->codec, sizeof v->codec);
     v->type = sk_rd_u8(r);
     v->ndims = sk_rd_u8(r);
-    v->kind = sk_rd_u8(r);
+    uint8_t kind = sk_rd_u8(r);
+    v->kind = kind & ((1 << scope_shift) - 1);
+    v->scope = kind >> scope_shift;
     v->bound_kind = sk_rd_u8(r);
     v->bound = sk_rd_f64(r);
     v->max_error = sk_rd_f64(r);
-    if (v->ndims > SAIKAI_MAX_DIMS)
+    if (v->ndims > SAIKAI_MAX_DIMS || v->scope > SK_SKC_GLOBAL)
         r->bad = 1;
     for (int d = 0; !r->bad && d < v->ndims; d++)
         v->dims[d] = sk_rd_u64(r);
+    for (int d = 0; !r->bad && v->scope == SK_SKC_GLOBAL && d < 2 * v->ndims; d++)
+        *(d < v->ndims ? &v->tile.global[d] : &v->tile.offset[d - v->ndims]) = sk_rd_u64(r);
     v->raw_bytes = sk_rd_u64(r);
     v->first_chunk = sk_rd_u64(r);
     v->chunk_count = sk_rd_u64(r);
@@ -151,6 +169,18 @@ static int check_names(const struct sk_skc_index *x, struct saikai_error *err)
     return rc;
 }
 
+static int check_tile(const struct sk_skc_var *v, struct saikai_error *err)
+{
+    uint64_t end, n = sk_type_size(v->type);
+    int bad = v->kind != SK_SKC_MEMORY || !v->ndims;
+    for (int d = 0; !bad && d < v->ndims; d++) /* an array with a dimension of 0 has no large ones either */
+        bad = __builtin_add_overflow(v->tile.offset[d], v->dims[d], &end) || end > v->tile.global[d] ||
+              __builtin_mul_overflow(n, v->tile.global[d] ? v->tile.global[d] : 1, &n);
+    if (!bad)
+        return 0;
+    return sk_fail(err, SAIKAI_EDAMAGED, "the index places variable '%.60s' outside of its global array", v->name);
+}
+
 static int check_var(const struct sk_skc_index *x, const struct sk_skc_var *v, uint64_t first,
                      struct saikai_error *err)
 {
@@ -160,6 +190,9 @@ static int check_var(const struct sk_skc_index *x, const struct sk_skc_var *v, u
             n = 0;
     if (!sk_type_size(v->type) || n != v->raw_bytes || !*v->name)
         return sk_fail(err, SAIKAI_EDAMAGED, "the index describes variable '%.60s' wrongly", v->name);
+    int rc = v->scope == SK_SKC_GLOBAL ? check_tile(v, err) : 0;
+    if (rc)
+        return rc;
     if (!strcmp(v->codec, "delta")) /* its bytes are elsewhere */
         return v->first_chunk == first && !v->chunk_count && !v->kind &&
                        x->vars[x->var_count - 1].kind == SK_SKC_CHANGES

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SK_SKC_VERSION       1
+#define SK_SKC_VERSION       1 /* as long as every variable is a rank's own … */
+#define SK_SKC_VERSION_SCOPE 3 /* … else; 2 was never written: a golden file of version 1 has it for a later one */
 #define SK_SKC_HEADER_BYTES  128
 #define SK_SKC_TRAILER_BYTES 64
 #define SK_SKC_CHUNK_BYTES   (1u << 20) /* raw bytes of a chunk, the last one of a variable may have fewer */
@@ -22,6 +23,7 @@
 
 /* Which generation, and whose part of it. */
 struct sk_skc_header {
+    uint32_t version;     /* 0: SK_SKC_VERSION; whoever writes an index takes sk_skc_version of it */
     uint64_t run_id;      /* the same for all ranks of one start of the program */
     int64_t iteration;
     uint32_t place;       /* which candidate place of the loop */
@@ -41,9 +43,23 @@ enum sk_skc_kind {
     SK_SKC_CHANGES = 3, /* what changed in the variables whose codec is "delta" since the base generation */
 };
 
+/* Whose a variable is: what another number of ranks can do with it. */
+enum sk_skc_scope {
+    SK_SKC_OWN = 0,        /* this rank's alone */
+    SK_SKC_REPLICATED = 1, /* the same on all ranks */
+    SK_SKC_GLOBAL = 2,     /* a tile of a global array */
+};
+
+/* Where a tile lies: element 0 of the variable is element offset of an array global[ndims]. */
+struct sk_skc_tile {
+    uint64_t global[SAIKAI_MAX_DIMS], offset[SAIKAI_MAX_DIMS];
+};
+
 struct sk_skc_var {
     char name[SAIKAI_MAX_NAME + 1];
     uint8_t type, ndims, kind, bound_kind; /* bound_kind: an enum sk_bound_kind */
+    uint8_t scope;                         /* an enum sk_skc_scope */
+    struct sk_skc_tile tile;               /* with SK_SKC_GLOBAL */
     double bound;                          /* as asked for */
     double max_error;                      /* as measured when encoding, 0: exact */
     uint64_t dims[SAIKAI_MAX_DIMS];
@@ -70,12 +86,14 @@ struct sk_skc_trailer {
 void sk_skc_encode_header(const struct sk_skc_header *h, uint8_t out[SK_SKC_HEADER_BYTES]);
 int sk_skc_decode_header(const void *in, size_t n, struct sk_skc_header *h, struct saikai_error *err);
 
+/* The lowest version that can say what is in x: readers of version 1 read whatever they can. */
+uint32_t sk_skc_version(const struct sk_skc_index *x);
 void sk_skc_encode_index(const struct sk_skc_index *x, struct sk_buf *out);
 /* Bytes that sk_skc_encode_index will produce. */
 size_t sk_skc_index_bytes(const struct sk_skc_index *x);
-/* *out is to be freed with sk_skc_index_free. Checked: names are unique, dimensions and type give raw_bytes, chunks lie
- * in [SK_SKC_HEADER_BYTES, index_offset) in order without overlap and add up to each variable; one whose codec is "delta"
- * has none, and the last variable is then one of SK_SKC_CHANGES. */
+/* *out is to be freed with sk_skc_index_free. Checked: names are unique, dimensions and type give raw_bytes, tiles lie in
+ * their global arrays, chunks lie in [SK_SKC_HEADER_BYTES, index_offset) in order without overlap and add up to each
+ * variable; one whose codec is "delta" has none, and the last variable is then one of SK_SKC_CHANGES. */
 int sk_skc_decode_index(const void *in, size_t n, uint64_t index_offset, struct sk_skc_index **out,
                         struct saikai_error *err);
 void sk_skc_index_free(struct sk_skc_index *x); /* NULL is accepted */

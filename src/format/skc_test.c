@@ -71,6 +71,54 @@ static void test_index(void **state)
     sk_buf_free(&b);
 }
 
+static int encoded(struct sk_skc_index *in, struct sk_skc_index **out, size_t shorter, struct saikai_error *err)
+{
+    struct sk_buf b = {0};
+    sk_skc_encode_index(in, &b);
+    assert_int_equal(b.len, sk_skc_index_bytes(in));
+    int rc = sk_skc_decode_index(b.data, b.len - shorter, index_offset, out, err);
+    sk_buf_free(&b);
+    return rc;
+}
+
+static void test_tiles(void **state)
+{
+    (void)state;
+    struct sk_skc_index *x = NULL;
+    struct saikai_error err = {0};
+    assert_int_equal(sk_skc_version(&sample), 1);
+    vars[1].scope = SK_SKC_REPLICATED;
+    assert_int_equal(sk_skc_version(&sample), 3);
+    vars[0].scope = vars[2].scope = SK_SKC_GLOBAL;
+    vars[0].tile = (struct sk_skc_tile){{64, 128, 1000}, {0, 64, 936}};
+    vars[2].tile = (struct sk_skc_tile){{0}, {0}};
+    assert_int_equal(encoded(&sample, &x, 0, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(x->vars[i].scope, vars[i].scope);
+        assert_int_equal(x->vars[i].kind, SK_SKC_MEMORY);
+        assert_memory_equal(&x->vars[i].tile, &vars[i].tile, sizeof vars[i].tile);
+    }
+    sk_skc_index_free(x);
+    for (size_t n = 1; n < 300; n++)
+        assert_true(encoded(&sample, &x, n, &err) < 0);
+    static const struct sk_skc_tile bad[] = {{{64, 128, 1000}, {0, 64, 937}},
+                                             {{64, 128, 1000}, {1, 64, 0}},
+                                             {{64, 128, 1000}, {0, UINT64_MAX - 3, 0}},
+                                             {{1ull << 40, 1ull << 40, 64}, {0, 0, 0}}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        vars[0].tile = bad[i];
+        assert_int_equal(encoded(&sample, &x, 0, &err), SAIKAI_EDAMAGED);
+        assert_non_null(strstr(err.text, "'u' outside of its global array"));
+    }
+    vars[0].tile = (struct sk_skc_tile){{64, 64, 64}, {0}};
+    vars[0].kind = SK_SKC_STREAM; /* a stream has no elements to place */
+    assert_int_equal(encoded(&sample, &x, 0, &err), SAIKAI_EDAMAGED);
+    vars[0].kind = SK_SKC_MEMORY;
+    vars[0].scope = 3;
+    assert_int_equal(encoded(&sample, &x, 0, &err), SAIKAI_EDAMAGED);
+    vars[0].scope = vars[1].scope = vars[2].scope = SK_SKC_OWN;
+}
+
 static void expect_bad_index(const char *text)
 {
     struct sk_buf b = {0};
@@ -140,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_index),
+        cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_index_that_does_not_hold_together),
         cmocka_unit_test(test_trailer),
     };

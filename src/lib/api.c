@@ -14,6 +14,10 @@
 
 #define API __attribute__((visibility("default")))
 
+/* For fortran.c: as saikai_protect_global, neighbours in memory strides_bytes apart. */
+API int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                               const size_t global_dims[], const size_t offset[], const ptrdiff_t strides_bytes[]);
+
 static struct sk_session *session;
 static __thread struct saikai_error last;
 
@@ -140,6 +144,57 @@ API int saikai_protect(const char *name, void *data, enum saikai_type type, int 
     for (int d = 0; d < ndims && d < SAIKAI_MAX_DIMS && dims; d++)
         v.dims[d] = dims[d];
     return put(name, &v);
+}
+
+/* A block of a global array into *v; low, high NULL: without a halo. */
+static int describe_global(struct sk_var *v, const char *name, const size_t *dims, const size_t *global, const size_t *offset,
+                           const size_t *low, const size_t *high)
+{
+    if (v->ndims < 1 || v->ndims > SAIKAI_MAX_DIMS || !dims || !global || !offset)
+        return sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s': a global array needs 1 to %d dimensions, all told",
+                       name ? name : "", SAIKAI_MAX_DIMS);
+    v->scope = SK_SKC_GLOBAL;
+    for (int d = 0; d < v->ndims; d++) {
+        v->dims[d] = dims[d];
+        v->tile.global[d] = global[d];
+        v->tile.offset[d] = offset[d];
+    }
+    return low && high ? sk_var_set_halo(v, low, high, &last) : 0;
+}
+
+API int saikai_protect_global(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                              const size_t global_dims[], const size_t offset[])
+{
+    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data};
+    int rc = describe_global(&v, name, dims, global_dims, offset, NULL, NULL);
+    return rc ? rc : put(name, &v);
+}
+
+API int saikai_protect_global_halo(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                                   const size_t global_dims[], const size_t offset[], const size_t low[],
+                                   const size_t high[])
+{
+    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data};
+    if (!low || !high)
+        return sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s': how wide is its halo?", name ? name : "");
+    int rc = describe_global(&v, name, dims, global_dims, offset, low, high);
+    return rc ? rc : put(name, &v);
+}
+
+API int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                               const size_t global_dims[], const size_t offset[], const ptrdiff_t strides_bytes[])
+{
+    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data, .strided = 1};
+    int rc = describe_global(&v, name, dims, global_dims, offset, NULL, NULL);
+    for (int d = 0; !rc && d < ndims; d++)
+        v.strides[d] = strides_bytes[d];
+    return rc ? rc : put(name, &v);
+}
+
+API int saikai_replicated(const char *name)
+{
+    sk_error_clear(&last);
+    return session ? sk_vars_replicated(&session->vars, name ? name : "", &last) : not_begun();
 }
 
 API int saikai_protect_array(const char *name, void **data, size_t *count, size_t width, enum saikai_type type)

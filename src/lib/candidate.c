@@ -177,7 +177,7 @@ static void copy_pieces(const struct pieces *l, const struct sk_skc_index *x, ui
 {
     for (size_t i = 0; i < l->count; i++)
         if (l->p[i].size_bytes)
-            memcpy(map + x->chunks[x->vars[i].first_chunk].offset, l->p[i].data, l->p[i].size_bytes);
+            sk_container_gather(&l->p[i], map + x->chunks[x->vars[i].first_chunk].offset);
 }
 
 /* NULL: nothing is to be coded (or memory is out: plain is always right). */

@@ -14,7 +14,8 @@ static struct sk_piece *pieces_of(const struct held *h)
     struct sk_piece *p = calloc(h->index->var_count ? h->index->var_count : 1, sizeof *p);
     for (uint32_t i = 0; p && i < h->index->var_count; i++) {
         const struct sk_skc_var *v = &h->index->vars[i];
-        p[i] = (struct sk_piece){.type = v->type, .ndims = v->ndims, .kind = v->kind, .size_bytes = v->raw_bytes};
+        p[i] = (struct sk_piece){.type = v->type, .ndims = v->ndims, .kind = v->kind, .size_bytes = v->raw_bytes,
+                                 .scope = v->scope, .tile = v->tile};
         memcpy(p[i].name, v->name, sizeof p[i].name);
         for (int d = 0; d < v->ndims; d++)
             p[i].dims[d] = v->dims[d];

@@ -60,6 +60,9 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     if (!e)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the checkpoint engine");
     e->rank = c->rank;
+    e->nranks = c->nranks;
+    e->strays_local = 1;
+    e->strays_prefix = c->rank == 0; /* one rank is enough */
     e->incarnation = c->incarnation;
     e->coding = c->coding;
     e->keep_local = c->keep_local < 1 ? 1 : c->keep_local;
@@ -85,7 +88,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
         free_parts(e);
         return sk_fail(err, rc, "no memory or no threads for the checkpoint engine");
     }
-    sk_slot_clean(e->local_root, e->incarnation, e->rank);
+    sk_slot_clean(e->local_root, e->incarnation, e->rank, e->nranks);
     *out = e;
     return 0;
 }

@@ -18,7 +18,7 @@ struct sk_engine_config {
     const char *local_root;  /* where slots and generations live; may be the prefix itself */
     const char *prefix_root; /* NULL: no archive */
     uint32_t incarnation;
-    int rank;
+    int rank, nranks;
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
     int sync_local, sync_prefix; /* wait for the disk */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */

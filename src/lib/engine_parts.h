@@ -33,7 +33,7 @@ struct sk_engine {
     char *local_root, *prefix_root;
     const struct sk_coding_policy *coding;
     uint32_t incarnation;
-    int rank, keep_local, keep_prefix, sync_local, sync_prefix;
+    int rank, nranks, keep_local, keep_prefix, sync_local, sync_prefix;
     pthread_t committer, archiver;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -49,6 +49,7 @@ struct sk_engine {
     int64_t pruned_request, pruned_seq;
     struct sk_gen kept[KEPT]; /* complete ones in the prefix, oldest first */
     int kept_count;
+    int strays_local, strays_prefix; /* files of ranks that this run does not have may be there */
     struct sk_gen archived_gen[KEPT]; /* of the newest ones copied, by seq % KEPT */
     int64_t committed_seq;
     int failures;

@@ -7,6 +7,10 @@
 
 API int saikai_init_fortran(int comm, const char *config);
 API int saikai_protect_fortran(const char *name, const CFI_cdesc_t *d);
+API int saikai_protect_global_fortran(const char *name, const CFI_cdesc_t *d, const int64_t *global, const int64_t *offset,
+                                      int given);
+int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                           const size_t global_dims[], const size_t offset[], const ptrdiff_t strides_bytes[]);
 
 API int saikai_init_fortran(int comm, const char *config)
 {
@@ -50,4 +54,28 @@ API int saikai_protect_fortran(const char *name, const CFI_cdesc_t *d)
     if (type == SAIKAI_U8 && d->elem_len > 1)
         dims[n++] = d->elem_len;
     return saikai_protect(name, d->base_addr, (enum saikai_type)type, n, dims);
+}
+
+/* A section with gaps is as good as an array here: ghost cells are left out of it. given: how many numbers global and
+ * offset have. */
+API int saikai_protect_global_fortran(const char *name, const CFI_cdesc_t *d, const int64_t *global, const int64_t *offset,
+                                      int given)
+{
+    size_t dims[SAIKAI_MAX_DIMS + 1] = {0}, whole[SAIKAI_MAX_DIMS + 1] = {0}, at[SAIKAI_MAX_DIMS + 1] = {0};
+    ptrdiff_t strides[SAIKAI_MAX_DIMS + 1] = {0};
+    int type = type_of(d), n = d->rank;
+    if (n >= SAIKAI_MAX_DIMS || given != n)
+        return saikai_protect_strided(name, d->base_addr, (enum saikai_type)type, 0, dims, whole, at, strides);
+    for (int i = 0; i < n; i++) { /* Fortran's first index varies fastest, Saikai's last */
+        int from = n - 1 - i;
+        dims[i] = (size_t)d->dim[from].extent;
+        strides[i] = d->dim[from].sm;
+        whole[i] = (size_t)global[from]; /* a negative one is larger than any memory */
+        at[i] = (size_t)offset[from];
+    }
+    if (type == SAIKAI_U8 && d->elem_len > 1) {
+        dims[n] = whole[n] = d->elem_len;
+        strides[n++] = 1;
+    }
+    return saikai_protect_strided(name, d->base_addr, (enum saikai_type)type, n, dims, whole, at, strides);
 }

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/reshape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ static int list_offers(struct sk_session *s, struct offer *o, struct saikai_erro
     const char *roots[2] = {s->local_root, s->prefix_root};
     int rc = 0;
     *o = (struct offer){0};
-    for (int i = 0; !rc && i < 2; i++) {
+    if (s->reshapable)
+        rc = sk_reshape_offers(s, &o->key, &o->count, err);
+    for (int i = 0; !rc && !s->reshapable && i < 2; i++) {
         struct sk_gen_list l = {0};
         rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank, &l, err) : 0;
         int64_t *p = rc ? NULL : realloc(o->key, (o->count + l.count + 1) * sizeof *p);
@@ -71,15 +74,22 @@ static int agree(struct sk_session *s, const struct offer *o, int64_t bound, int
     }
 }
 
+/* A rank's own file is of another number of ranks or of other tiles: sk_reshape_read is to read the generation. */
+enum { OTHER_TILES = 1 };
+
 static int check_identity(struct sk_session *s, const struct sk_container *c, struct sk_gen g,
                           struct saikai_error *err)
 {
     const struct sk_skc_header *h = &c->header;
+    const char *own = sk_reshape_obstacle(&s->vars);
+    if ((int)h->nranks != s->g->size && s->reshapable)
+        return OTHER_TILES;
     if ((int)h->nranks != s->g->size)
         return sk_fail(err, SAIKAI_ERANKS,
                        "%s was written by %u ranks, this job has %d: start it with %u, or afresh with "
-                       "restart.mode=never",
-                       c->path, h->nranks, s->g->size, h->nranks);
+                       "restart.mode=never%s%.60s%s",
+                       c->path, h->nranks, s->g->size, h->nranks, own ? " ('" : "", own ? own : "",
+                       own ? "' is neither declared global nor replicated)" : "");
     if ((int)h->rank != s->g->rank || h->iteration != g.iteration || h->place != g.place ||
         h->incarnation != g.incarnation)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s holds another generation or another rank's part", c->path);
@@ -120,6 +130,10 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
                           struct saikai_error *err)
 {
     int rc = check_identity(s, c, g, err);
+    for (size_t i = 0; !rc && s->reshapable && i < s->vars.count; i++) {
+        const struct sk_skc_var *v = sk_skc_find(c->index, s->vars.v[i].name);
+        rc = v && !sk_var_same_tile(&s->vars.v[i], v) ? OTHER_TILES : 0;
+    }
     for (size_t i = 0; !rc && i < s->vars.count; i++)
         rc = sk_var_restore(&s->vars.v[i], c, err);
     if (!rc)
@@ -131,7 +145,7 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
     return rc;
 }
 
-/* This rank's part of g: the local copy, or the one in the prefix. */
+/* This rank's part of g: the local copy, or the one in the prefix. 0, OTHER_TILES or an error. */
 static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_id, struct saikai_error *err)
 {
     const char *roots[2] = {s->local_root, s->prefix_root};
@@ -149,8 +163,8 @@ static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_
             *run_id = c->header.run_id;
         }
         sk_container_close(c);
-        if (!r)
-            return 0;
+        if (r >= 0)
+            return r;
         if (err)
             *err = why;
         rc = r;
@@ -193,6 +207,12 @@ static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_e
     if (rc || !allowed)
         return rc;
     int mine = read_generation(s, g, &run_id, &why);
+    int64_t other = mine == OTHER_TILES;
+    rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
+    if (!rc && other)
+        mine = sk_reshape_read(s, g, &run_id, &why);
+    if (rc)
+        return sk_fail(err, rc, "the ranks could not agree on a generation");
     int fatal = mine == SAIKAI_ECHANGED || mine == SAIKAI_ERANKS || mine == SAIKAI_ENOMEM;
     int64_t v[4] = {mine, -fatal, (int64_t)(run_id >> 1), -(int64_t)(run_id >> 1)};
     rc = sk_group_allreduce(s->g, v, 4, SK_OP_MIN);
@@ -220,6 +240,8 @@ static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_e
 static int check_rank_count(struct sk_session *s, const struct offer *o, struct saikai_error *err)
 {
     int rc = 0;
+    if (s->reshapable)
+        return 0;
     if (s->g->rank == 0 && o->count) {
         struct sk_container *c = NULL;
         char path[PATH_MAX];
@@ -280,6 +302,9 @@ static int search(struct sk_session *s, const struct offer *o, int *restored, st
                        "none of the %d complete generations in %s can be used; to begin afresh set "
                        "restart.mode=never",
                        tried, *s->prefix_root ? s->prefix_root : s->local_root);
+    int rc = s->reshapable ? sk_reshape_unreachable(s, err) : 0;
+    if (rc)
+        return rc;
     if (seen && s->g->rank == 0)
         sk_log(SK_LOG_WARN, "there are generations (newest: iteration %lld), but none of which every rank has its "
                             "part: starting fresh",
@@ -289,15 +314,16 @@ static int search(struct sk_session *s, const struct offer *o, int *restored, st
 
 int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
-    struct offer o;
+    struct offer o = {0};
     int rc = s->restarted || s->tick ? sk_fail(err, SAIKAI_ESTATE,
                                                "saikai_restart must be called once, before the first candidate")
                                      : 0;
-    if (!rc)
-        rc = list_offers(s, &o, err);
-    else
-        o = (struct offer){0};
     rc = sk_group_verdict(s->g, rc, err);
+    if (!rc)
+        rc = sk_reshape_begin(s, err);
+    if (rc)
+        return rc;
+    rc = sk_group_verdict(s->g, list_offers(s, &o, err), err);
     if (!rc)
         rc = check_rank_count(s, &o, err);
     int found = 0;

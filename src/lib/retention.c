@@ -40,24 +40,54 @@ int sk_engine_older(const struct held *h, const struct held *other)
     return !other || sk_gen_key(h->gen) < sk_gen_key(other->gen);
 }
 
+static int is_kept(struct sk_engine *e, const char *root, int64_t key)
+{
+    if (root == e->local_root) {
+        for (struct held *h = e->all; h; h = h->next)
+            if (h->stage == COMMITTED && sk_gen_key(h->gen) == key)
+                return 1;
+        return 0;
+    }
+    for (int k = 0; k < e->kept_count; k++)
+        if (sk_gen_key(e->kept[k]) == key)
+            return 1;
+    return 0;
+}
+
+/* How many files g has of ranks that an earlier start had and this one has not; they are removed when told so. Nobody else will: each rank of the node may try, and finds them gone. */
+static size_t strays(struct sk_engine *e, const char *root, struct sk_gen g, int remove)
+{
+    int *ranks = NULL;
+    size_t count = 0, found = 0;
+    if (sk_gen_ranks(root, g, &ranks, &count, NULL))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ranks[i] < e->nranks)
+            continue;
+        found++;
+        if (remove)
+            sk_gen_remove(root, g, ranks[i], NULL);
+    }
+    free(ranks);
+    return found;
+}
+
 /* Files of earlier starts that are neither held nor newer than what counts. */
-static void sweep(struct sk_engine *e, const char *root, int64_t below_key)
+static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int *with_strays)
 {
     struct sk_gen_list l;
-    if (sk_gen_scan(root, e->rank, &l, NULL))
+    size_t left = 0;
+    if (sk_gen_scan(root, *with_strays ? -1 : e->rank, &l, NULL))
         return;
     for (size_t i = 0; i < l.count; i++) {
         int64_t key = sk_gen_key(l.gen[i]);
-        int keep = key >= below_key;
-        if (root == e->local_root)
-            for (struct held *h = e->all; h; h = h->next)
-                keep |= h->stage == COMMITTED && sk_gen_key(h->gen) == key;
-        else
-            for (int k = 0; k < e->kept_count; k++)
-                keep |= sk_gen_key(e->kept[k]) == key;
+        int keep = key >= below_key || is_kept(e, root, key);
         if (!keep)
             sk_gen_remove(root, l.gen[i], e->rank, NULL);
+        if (*with_strays && l.gen[i].incarnation < e->incarnation)
+            left += strays(e, root, l.gen[i], !keep) && keep;
     }
+    *with_strays = left > 0;
     sk_gen_list_free(&l);
 }
 
@@ -99,7 +129,7 @@ void sk_engine_retain_local(struct sk_engine *e)
             break;
         sk_engine_retire(e, oldest, &err);
     }
-    sweep(e, e->local_root, sk_gen_key(newest->gen));
+    sweep(e, e->local_root, sk_gen_key(newest->gen), &e->strays_local);
     /* more free slots than one are memory that nobody uses */
     int seen = 0;
     for (struct held *h = e->all, *next; h; h = next) {
@@ -121,5 +151,5 @@ void sk_engine_retain_prefix(struct sk_engine *e)
         e->kept_count -= drop_count;
         memmove(e->kept, e->kept + drop_count, (size_t)e->kept_count * sizeof *e->kept);
     }
-    sweep(e, e->prefix_root, sk_gen_key(gen));
+    sweep(e, e->prefix_root, sk_gen_key(gen), &e->strays_prefix);
 }

@@ -19,12 +19,16 @@ module saikai
 
   integer(c_int), parameter, public :: SAIKAI_EXACT = 0, SAIKAI_ABS = 1, SAIKAI_REL = 2, SAIKAI_PSNR = 3
   public :: saikai_bound
-  public :: saikai_init, saikai_finalize, saikai_protect, saikai_unprotect, saikai_restart, saikai_restored_place
+  public :: saikai_init, saikai_finalize, saikai_protect, saikai_protect_global, &
+    saikai_replicated, saikai_unprotect, saikai_restart, saikai_restored_place
   public :: saikai_checkpoint, saikai_checkpoint_at, saikai_checkpoint_now, saikai_should_stop, saikai_wait
   public :: saikai_checkpoint_begin, saikai_checkpoint_end, saikai_file_path, saikai_restored_file, saikai_error
 
   interface saikai_restart
     module procedure restart_int, restart_long
+  end interface
+  interface saikai_protect_global
+    module procedure protect_global_int, protect_global_long
   end interface
   interface saikai_checkpoint
     module procedure checkpoint_int, checkpoint_long
@@ -44,6 +48,20 @@ module saikai
       import
       character(kind=c_char), intent(in) :: name(*)
       type(*), intent(in), target :: array(..)
+      integer(c_int) :: rc
+    end function
+    function c_protect_global(name, array, global_dims, offset, given) bind(c, name='saikai_protect_global_fortran') &
+        result(rc)
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      type(*), intent(in), target :: array(..)
+      integer(c_int64_t), intent(in) :: global_dims(*), offset(*)
+      integer(c_int), value :: given
+      integer(c_int) :: rc
+    end function
+    function c_replicated(name) bind(c, name='saikai_replicated') result(rc)
+      import
+      character(kind=c_char), intent(in) :: name(*)
       integer(c_int) :: rc
     end function
     function c_unprotect(name) bind(c, name='saikai_unprotect') result(rc)
@@ -159,6 +177,33 @@ contains
     type(*), intent(in), target :: array(..)
     integer(c_int) :: rc
     rc = c_protect(c_text(name), array)
+  end function
+
+  ! The array, or a section of it without its ghost cells, is a block of a global array of these dimensions; offset: how
+  ! many elements of that lie before it in each dimension, in the order of Fortran's indices.
+  !     rc = saikai_protect_global("u", u(:, :, 1:planes), [nx, ny, nz], [0, 0, first])
+  function protect_global_int(name, array, global_dims, offset) result(rc)
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: array(..)
+    integer(c_int), intent(in) :: global_dims(:), offset(:)
+    integer(c_int) :: rc
+    rc = protect_global_long(name, array, int(global_dims, c_int64_t), int(offset, c_int64_t))
+  end function
+
+  function protect_global_long(name, array, global_dims, offset) result(rc)
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: array(..)
+    integer(c_int64_t), intent(in) :: global_dims(:), offset(:)
+    integer(c_int) :: rc
+    integer :: given
+    given = merge(size(global_dims), -1, size(global_dims) == size(offset))
+    rc = c_protect_global(c_text(name), array, global_dims, offset, int(given, c_int))
+  end function
+
+  function saikai_replicated(name) result(rc)
+    character(*), intent(in) :: name
+    integer(c_int) :: rc
+    rc = c_replicated(c_text(name))
   end function
 
   function saikai_bound(name, kind, value) result(rc)

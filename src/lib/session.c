@@ -117,7 +117,8 @@ static int scan_incarnation(struct sk_session *s, int64_t *newest, struct saikai
     *newest = 0;
     for (int i = 0; !rc && i < 2; i++) {
         struct sk_gen_list l = {0};
-        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank, &l, err) : 0;
+        /* rank 0 also looks at files of ranks that there are no more */
+        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank ? s->g->rank : -1, &l, err) : 0;
         if (!rc && l.count && l.gen[0].incarnation > *newest)
             *newest = l.gen[0].incarnation;
         sk_gen_list_free(&l);
@@ -215,6 +216,7 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .prefix_root = apart ? s->prefix_root : NULL,
         .incarnation = s->incarnation,
         .rank = s->g->rank,
+        .nranks = s->g->size,
         .keep_local = (int)sk_config_int(s->config, apart ? "store.keep_local" : "store.keep_prefix"),
         .keep_prefix = (int)sk_config_int(s->config, "store.keep_prefix"),
         .sync_local = !apart && sk_config_bool(s->config, "store.fsync"),
@@ -327,10 +329,18 @@ static void remove_local(struct sk_session *s)
     struct sk_gen_list l;
     sk_engine_free(s->engine); /* its slots go with it */
     s->engine = NULL;
-    if (sk_gen_scan(s->local_root, s->g->rank, &l, NULL))
+    if (sk_gen_scan(s->local_root, -1, &l, NULL))
         return;
-    for (size_t i = 0; i < l.count; i++)
-        sk_gen_remove(s->local_root, l.gen[i], s->g->rank, NULL);
+    for (size_t i = 0; i < l.count; i++) {
+        int *ranks = NULL;
+        size_t count = 0;
+        if (sk_gen_ranks(s->local_root, l.gen[i], &ranks, &count, NULL))
+            continue;
+        for (size_t k = 0; k < count; k++) /* files of ranks that this run does not have are nobody's */
+            if (ranks[k] == s->g->rank || ranks[k] >= s->g->size)
+                sk_gen_remove(s->local_root, l.gen[i], ranks[k], NULL);
+        free(ranks);
+    }
     sk_gen_list_free(&l);
     rmdir(s->local_root); /* the last rank of the node succeeds */
 }

@@ -81,6 +81,7 @@ struct sk_session {
 
     /* restart */
     int restarted;     /* saikai_restart was called */
+    int reshapable;    /* every variable is global or replicated: any number of ranks can read a generation */
     struct sk_gen from; /* generation restored, incarnation 0: none */
     int proven;        /* the restored generation got past the first candidate */
     char restored_files[PATH_MAX];

@@ -15,6 +15,25 @@ struct sk_var *sk_vars_find(struct sk_vars *l, const char *name)
     return NULL;
 }
 
+static int check_tile(const struct sk_var *v, struct saikai_error *err)
+{
+    size_t end, n = sk_type_size(v->type);
+    if (v->form != SK_VAR_FIXED || !v->ndims)
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': a global array needs 1 to %d dimensions", v->name,
+                       SAIKAI_MAX_DIMS);
+    for (int d = 0; d < v->ndims; d++) {
+        size_t global = v->tile.global[d];
+        if (__builtin_add_overflow(v->tile.offset[d], v->dims[d], &end) || end > global)
+            return sk_fail(err, SAIKAI_EINVAL,
+                           "variable '%.60s': in dimension %d its block of %zu at offset %zu ends behind the global array "
+                           "of %zu",
+                           v->name, d, v->dims[d], (size_t)v->tile.offset[d], global);
+        if (__builtin_mul_overflow(n, global ? global : 1, &n))
+            return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': its global array has more than 2^64 bytes", v->name);
+    }
+    return 0;
+}
+
 static int check(const struct sk_var *v, struct saikai_error *err)
 {
     size_t n;
@@ -30,7 +49,7 @@ static int check(const struct sk_var *v, struct saikai_error *err)
     if ((v->form == SK_VAR_FIXED && n && !v->data) || (v->form == SK_VAR_ARRAY && (!v->pdata || !v->pcount)) ||
         (v->form == SK_VAR_STREAM && (!v->write || !v->read)))
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': a pointer is NULL", v->name);
-    return 0;
+    return v->scope == SK_SKC_GLOBAL ? check_tile(v, err) : 0;
 }
 
 int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *err)
@@ -41,8 +60,11 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *
     struct sk_var *old = sk_vars_find(l, v->name);
     if (old) {
         struct sk_bound bound = old->bound;
+        int replicated = old->scope == SK_SKC_REPLICATED && v->scope == SK_SKC_OWN;
         *old = *v;
         old->bound = bound;
+        if (replicated)
+            old->scope = SK_SKC_REPLICATED;
         return 0;
     }
     if (l->count == l->cap) {
@@ -63,6 +85,36 @@ int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err
     if (!v)
         return sk_fail(err, SAIKAI_ENOENT, "no variable '%.60s' is protected", name);
     memmove(v, v + 1, (size_t)(l->v + --l->count - v) * sizeof *v);
+    return 0;
+}
+
+int sk_vars_replicated(struct sk_vars *l, const char *name, struct saikai_error *err)
+{
+    struct sk_var *v = sk_vars_find(l, name);
+    if (!v)
+        return sk_fail(err, SAIKAI_EINVAL, "no variable '%.60s' is protected", name);
+    if (v->scope == SK_SKC_GLOBAL)
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is a part of a global array: it is not the same on all ranks",
+                       name);
+    v->scope = SK_SKC_REPLICATED;
+    return 0;
+}
+
+int sk_var_set_halo(struct sk_var *v, const size_t *low, const size_t *high, struct saikai_error *err)
+{
+    size_t width = sk_type_size(v->type), before = 0, memory;
+    int bad = !width;
+    for (int d = v->ndims - 1; !bad && d >= 0; d--) {
+        bad = __builtin_add_overflow(v->dims[d], low[d], &memory) || __builtin_add_overflow(memory, high[d], &memory);
+        v->strides[d] = (ptrdiff_t)width;
+        before += low[d] * width;
+        bad |= __builtin_mul_overflow(width, memory, &width) || width > PTRDIFF_MAX;
+    }
+    if (bad)
+        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is larger than memory can be", v->name);
+    v->strided = 1;
+    if (v->data)
+        v->data = (char *)v->data + before;
     return 0;
 }
 
@@ -107,6 +159,9 @@ int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *e
         *p = (struct sk_piece){.type = v->type, .ndims = v->ndims, .data = v->data};
         memcpy(p->name, v->name, sizeof p->name);
         memcpy(p->dims, v->dims, sizeof p->dims);
+        p->scope = v->scope;
+        p->tile = v->tile;
+        p->strides = v->strided ? v->strides : NULL;
         if (v->form == SK_VAR_ARRAY) {
             rc = array_piece(v, p, err);
         } else if (v->form == SK_VAR_STREAM) {
@@ -131,6 +186,17 @@ void sk_vars_release(struct sk_vars *l)
         l->v[i].text = NULL;
         l->v[i].text_bytes = 0;
     }
+}
+
+int sk_var_same_tile(const struct sk_var *v, const struct sk_skc_var *s)
+{
+    size_t n = sizeof s->tile.global[0] * (size_t)v->ndims;
+    if (v->scope != SK_SKC_GLOBAL || s->scope != SK_SKC_GLOBAL || v->ndims != s->ndims)
+        return 1; /* what else differs is found when it is read */
+    for (int d = 0; d < v->ndims; d++)
+        if (v->dims[d] != s->dims[d])
+            return 0;
+    return !memcmp(v->tile.offset, s->tile.offset, n) && !memcmp(v->tile.global, s->tile.global, n);
 }
 
 static void show_dims(char out[96], const char *type, int ndims, const uint64_t *dims)
@@ -195,6 +261,8 @@ int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error
     void *to = v->data;
     if (v->form == SK_VAR_STREAM) {
         rc = read_stream(v, c, s, err);
+    } else if (v->strided) {
+        rc = sk_container_read_box(c, s, (uint64_t[SAIKAI_MAX_DIMS]){0}, s->dims, to, v->strides, err);
     } else {
         if (v->form == SK_VAR_ARRAY) {
             to = *v->pdata;

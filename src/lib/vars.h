@@ -27,6 +27,10 @@ struct sk_var {
     sk_stream_fn *write, *read;
     void *arg;
     struct sk_bound bound;
+    int scope;               /* an enum sk_skc_scope: what another number of ranks can do with it */
+    struct sk_skc_tile tile; /* GLOBAL, which is FIXED: where the block lies in the global array … */
+    int strided;             /* … and in memory: 1: neighbours are strides[d] bytes apart; 0: C order without gaps */
+    ptrdiff_t strides[SAIKAI_MAX_DIMS];
     int restored; /* 1: a restart gave it its content */
     /* while a checkpoint is captured */
     char *text; /* STREAM: what was written, freed by sk_vars_release */
@@ -38,17 +42,24 @@ struct sk_vars {
     size_t count, cap;
 };
 
-/* Add, or replace the one of the same name (its bound stays). */
+/* Add, or replace the one of the same name (its bound stays, and that it is replicated). */
 int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *err);
 struct sk_var *sk_vars_find(struct sk_vars *l, const char *name);
 int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err);
 void sk_vars_free(struct sk_vars *l);
+/* The variable has the same value on all ranks. SAIKAI_EINVAL: it is a tile of a global array. */
+int sk_vars_replicated(struct sk_vars *l, const char *name, struct saikai_error *err);
+/* The block of a GLOBAL variable lies in a larger block of memory with low[d] elements before and high[d] behind it in each
+ * dimension; v->data is where that begins, and will be where the block does. SAIKAI_EINVAL: larger than memory can be. */
+int sk_var_set_halo(struct sk_var *v, const size_t *low, const size_t *high, struct saikai_error *err);
 
 /* What is to be saved now: one piece per variable into p[count]; streams are written to memory first. Release the memory
  * of streams with sk_vars_release, also after a failure. */
 int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *err);
 void sk_vars_release(struct sk_vars *l);
 
+/* Whose part the saved variable is agrees with what v says: as another rank count or decomposition wrote it, it does not. */
+int sk_var_same_tile(const struct sk_var *v, const struct sk_skc_var *s);
 /* Restore a variable from a container: type and dimensions must agree (SAIKAI_ECHANGED), arrays are reallocated. */
 int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error *err);
 

@@ -138,7 +138,9 @@ static int finish(struct writer *w, const struct sk_skc_header *h, struct saikai
     sk_skc_encode_trailer(&t, tail);
     if (!rc)
         rc = put(w, tail, sizeof tail, err);
-    sk_skc_encode_header(h, head);
+    struct sk_skc_header with_version = *h;
+    with_version.version = sk_skc_version(w->index);
+    sk_skc_encode_header(&with_version, head);
     if (!rc)
         rc = sk_io_pwrite(w->fd, w->path, head, sizeof head, 0, err);
     off_t size = 0;

@@ -25,6 +25,8 @@ void sk_container_describe(const struct sk_piece *p, struct sk_skc_var *v)
     for (int d = 0; d < p->ndims; d++)
         v->dims[d] = p->dims[d];
     v->raw_bytes = p->size_bytes;
+    v->scope = (uint8_t)p->scope;
+    v->tile = p->tile;
     if (p->changes_only)
         strcpy(v->codec, SK_LINEAGE_CODEC);
 }
@@ -88,7 +90,9 @@ int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_hea
     struct sk_skc_trailer t = {file_bytes, index_offset, b.len, sk_hash64(b.data, b.len)};
     sk_buf_free(&b);
     sk_skc_encode_trailer(&t, map + file_bytes - SK_SKC_TRAILER_BYTES);
-    sk_skc_encode_header(h, map);
+    struct sk_skc_header head = *h;
+    head.version = sk_skc_version(index);
+    sk_skc_encode_header(&head, map);
     return 0;
 }
 
@@ -119,6 +123,8 @@ static int open_parts(struct sk_container *c, struct saikai_error *err)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the index is damaged");
     if (!rc)
         rc = sk_skc_decode_index(index, c->trailer.index_bytes, c->trailer.index_offset, &c->index, err);
+    if (!rc && sk_skc_version(c->index) > c->header.version)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "the index is of a later version than the header");
     free(index);
     return rc;
 }
@@ -197,45 +203,52 @@ static int read_plain(struct sk_container *c, const struct sk_skc_var *v, uint8_
     return rc;
 }
 
-/* The frame of a coded variable, as sk_stream_decode asks for it. */
-struct frame {
-    struct sk_container *c;
-    const struct sk_skc_chunk *chunk;
-};
-
-static int from_frame(void *arg, uint64_t at, void *data, size_t n, struct saikai_error *err)
+int sk_container_from_frame(void *arg, uint64_t at, void *data, size_t n, struct saikai_error *err)
 {
-    const struct frame *f = arg;
+    const struct sk_container_frame *f = arg;
     if (at > f->chunk->stored_bytes || n > f->chunk->stored_bytes - at)
         return sk_fail(err, SAIKAI_EDAMAGED, "the frame ends early");
     return sk_io_pread(f->c->fd, f->c->path, data, n, (off_t)(f->chunk->offset + at), err);
+}
+
+int sk_container_frame(struct sk_container *c, const struct sk_skc_var *v, struct sk_container_frame *f,
+                       struct saikai_error *err)
+{
+    if (v->chunk_count != 1)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: variable '%.60s' is coded and has %llu chunks instead of one",
+                       c->path, v->name, (unsigned long long)v->chunk_count);
+    *f = (struct sk_container_frame){
+        c, &c->index->chunks[v->first_chunk], {.type = v->type, .ndims = v->ndims ? v->ndims : 1, .dims = {1}}};
+    for (int d = 0; d < v->ndims; d++)
+        f->array.dims[d] = (size_t)v->dims[d];
+    return 0;
+}
+
+int sk_container_frame_error(struct sk_container *c, int rc, const struct saikai_error *why, struct saikai_error *err)
+{
+    if (rc != SAIKAI_ENOMEM && rc != SAIKAI_ENOTSUP && rc != SAIKAI_EIO)
+        rc = SAIKAI_EDAMAGED; /* a frame that is none, or of another variable */
+    if (err) {
+        *err = *why;
+        err->code = rc;
+        sk_error_prefix(err, "%s", c->path);
+    }
+    return rc;
 }
 
 /* The chunk's checksum is not looked at: every byte of a frame is covered by a checksum of its own, and reading it once
  * is what a restart waits for. */
 static int read_coded(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err)
 {
-    struct sk_array a = {.type = v->type, .ndims = v->ndims ? v->ndims : 1, .dims = {1}};
+    struct sk_container_frame f;
     struct saikai_error why = {0};
     if (!v->chunk_count && !v->raw_bytes)
         return 0;
-    if (v->chunk_count != 1)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s: variable '%.60s' is coded and has %llu chunks instead of one",
-                       c->path, v->name, (unsigned long long)v->chunk_count);
-    for (int d = 0; d < v->ndims; d++)
-        a.dims[d] = (size_t)v->dims[d];
-    struct frame f = {c, &c->index->chunks[v->first_chunk]};
-    int rc = sk_stream_decode(from_frame, &f, f.chunk->stored_bytes, &a, out, 0, v->name, &why);
-    if (!rc)
-        return 0;
-    if (rc != SAIKAI_ENOMEM && rc != SAIKAI_ENOTSUP && rc != SAIKAI_EIO)
-        rc = SAIKAI_EDAMAGED; /* a frame that is none, or of another variable */
-    if (err) {
-        *err = why;
-        err->code = rc;
-        sk_error_prefix(err, "%s", c->path);
-    }
-    return rc;
+    int rc = sk_container_frame(c, v, &f, err);
+    if (rc)
+        return rc;
+    rc = sk_stream_decode(sk_container_from_frame, &f, f.chunk->stored_bytes, &f.array, out, 0, v->name, &why);
+    return rc ? sk_container_frame_error(c, rc, &why, err) : 0;
 }
 
 int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,

@@ -13,7 +13,14 @@ struct sk_piece {
     const void *data;
     size_t size_bytes;
     int changes_only; /* 1: of this one only what changed is saved, elsewhere in the container (store/lineage.h) */
+    int scope;                /* an enum sk_skc_scope */
+    struct sk_skc_tile tile;  /* with SK_SKC_GLOBAL */
+    const ptrdiff_t *strides; /* bytes between neighbours in data, by dimension; NULL: C order without gaps. Only for
+                               * sk_container_gather: what is written or sealed has none. */
 };
+
+/* Copy a piece, also one with gaps in memory, to to[p->size_bytes] in C order. */
+void sk_container_gather(const struct sk_piece *p, void *to);
 
 /* Lay out plain (uncompressed) pieces: *index with every chunk's place (hashes still 0), to be freed with
  * sk_skc_index_free, and the length of the whole container. Chunk i of a piece begins raw_bytes before chunk i+1 and
@@ -59,6 +66,12 @@ void sk_container_close(struct sk_container *c); /* NULL is accepted */
  * many threads as there are processors. On failure out holds a mixture. */
 int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *out,
                       struct saikai_error *err);
+/* Read a part of variable v: elements low[d] … low[d] + size[d] - 1 of each dimension, into memory whose neighbours are
+ * strides[d] bytes apart (NULL: C order without gaps). Only the chunks, or pieces of a coded variable, that hold one of
+ * these elements are read, verified and decoded. Local, blocks; memory: a chunk, or a decoded piece for each thread. On
+ * failure the memory holds a mixture. SAIKAI_EINVAL: not a part of v. */
+int sk_container_read_box(struct sk_container *c, const struct sk_skc_var *v, const uint64_t *low, const uint64_t *size,
+                           void *to, const ptrdiff_t *strides, struct saikai_error *err);
 /* Verify every chunk without keeping the data; what is coded is checked as it is stored. */
 int sk_container_verify(struct sk_container *c, struct saikai_error *err);
 /* Called with the stored bytes checked since the last call. */

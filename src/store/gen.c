@@ -116,6 +116,46 @@ int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saik
     return 0;
 }
 
+static int growing(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+int sk_gen_ranks(const char *root, struct sk_gen g, int **ranks, size_t *count, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    size_t n = 0, cap = 64;
+    int rc = sk_gen_dir(root, g, path, sizeof path, err), *list = malloc(cap * sizeof *list);
+    DIR *d = rc || !list ? NULL : opendir(path);
+    for (struct dirent *e; d && list && (e = readdir(d));) {
+        int rank, end = 0;
+        if (sscanf(e->d_name, "rank-%d.skc%n", &rank, &end) != 1 || !end || e->d_name[end] || rank < 0)
+            continue;
+        if (n == cap) {
+            int *p = realloc(list, 2 * cap * sizeof *p);
+            if (!p)
+                free(list);
+            list = p;
+            cap *= 2;
+        }
+        if (list)
+            list[n++] = rank;
+    }
+    if (d)
+        closedir(d);
+    if (!rc && !list)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", path);
+    if (rc) {
+        free(list);
+        return rc;
+    }
+    qsort(list, n, sizeof *list, growing);
+    *ranks = list;
+    *count = n;
+    return 0;
+}
+
 void sk_gen_list_free(struct sk_gen_list *l)
 {
     free(l->gen);

@@ -41,6 +41,9 @@ struct sk_gen_list {
 int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saikai_error *err);
 void sk_gen_list_free(struct sk_gen_list *l);
 
+/* The ranks whose files of g are in root, growing, into *ranks (to be freed); none when there is no such directory. */
+int sk_gen_ranks(const char *root, struct sk_gen g, int **ranks, size_t *count, struct saikai_error *err);
+
 /* Path of a rank's file, of a generation's directory. */
 int sk_gen_file(const char *root, struct sk_gen g, int rank, char *out, size_t cap,
                 struct saikai_error *err);

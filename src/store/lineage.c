@@ -418,6 +418,33 @@ int sk_lineage_read(struct sk_container *c, const struct sk_skc_var *v, void *ou
     return rc;
 }
 
+int sk_lineage_read_parts(struct sk_container *c, const struct sk_skc_var *v, const struct sk_stream_parts *parts,
+                          struct saikai_error *err)
+{
+    struct trace t;
+    if (!c->lineage)
+        return sk_fail(err, SAIKAI_EINVAL, "%s holds only the changes of variable '%.60s': open its generation", c->path,
+                       v->name);
+    int rc = follow(c->lineage, v, &t, err);
+    if (rc)
+        return rc;
+    uint64_t window = *t.base->codec || v->raw_bytes < WINDOW_BYTES ? v->raw_bytes : WINDOW_BYTES;
+    uint8_t *buf = malloc(window ? window : 1);
+    if (!buf)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for variable '%.60s' of %s", v->name, c->path);
+    for (uint64_t lo = 0, n; !rc && lo < v->raw_bytes; lo += n) {
+        n = v->raw_bytes - lo < window ? v->raw_bytes - lo : window;
+        if (!parts->wants(parts->arg, lo, n))
+            continue;
+        rc = read_part(c->lineage, &t, lo, lo + n, buf, err);
+        if (!rc)
+            parts->take(parts->arg, lo, buf, n);
+    }
+    free(buf);
+    free(t.region);
+    return rc;
+}
+
 int sk_lineage_verify(struct sk_container *c, sk_container_progress *progress, void *arg, struct saikai_error *err)
 {
     int rc = 0;

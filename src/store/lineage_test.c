@@ -64,6 +64,21 @@ static int64_t file_of(int i, char *path)
     return sb.st_size;
 }
 
+/* A box of "a", out of the changes of several generations. */
+static void check_box(struct sk_container *c)
+{
+    enum { LOW = 1000, WIDTH = 31000, COLUMNS = TESTING_CELLS / 10 };
+    struct saikai_error err = {0};
+    const struct sk_skc_var *v = sk_skc_find(c->index, "a");
+    double *out = malloc(7 * WIDTH * sizeof *out);
+    assert_true(v && out && v->tile.offset[0] == 10);
+    if (sk_container_read_box(c, v, (uint64_t[]){2, LOW}, (uint64_t[]){7, WIDTH}, out, NULL, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < 7; i++)
+        assert_memory_equal(out + i * WIDTH, now->a + (i + 2) * COLUMNS + LOW, WIDTH * sizeof *out);
+    free(out);
+}
+
 static void test_reads_every_generation(void **state)
 {
     (void)state;
@@ -83,6 +98,7 @@ static void test_reads_every_generation(void **state)
         assert_null(sk_skc_find(c->index, i > 1 ? "?" : SK_LINEAGE_VAR));
         assert_int_equal(c->index->var_count, TESTING_VARS);
         assert_int_equal(testing_compare(c, now), 1);
+        check_box(c);
         assert_int_equal(sk_container_verify(c, &err), 0);
         sk_container_close(c);
         assert_int_equal(sk_lineage_base(dir, gen(i), 1, &base, &err), 0);

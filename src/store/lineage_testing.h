@@ -65,10 +65,15 @@ struct testing_generation {
 static inline void testing_pieces(const struct testing_state *s, struct sk_piece p[TESTING_VARS + 1])
 {
     memset(p, 0, (TESTING_VARS + 1) * sizeof *p);
-    p[0] = (struct sk_piece){"a", SAIKAI_F64, 2, 0, {10, TESTING_CELLS / 10}, s->a, TESTING_CELLS * sizeof *s->a, 0};
-    p[1] = (struct sk_piece){"text", SAIKAI_U8, 1, SK_SKC_STREAM, {strlen(s->text)}, s->text, strlen(s->text), 0};
-    p[2] = (struct sk_piece){"b", SAIKAI_I32, 1, 0, {500}, s->b, sizeof s->b, 0};
-    p[3] = (struct sk_piece){"grows", SAIKAI_U8, 1, 0, {s->grown}, s->grows, s->grown, 0};
+    p[0] = (struct sk_piece){.name = "a", .type = SAIKAI_F64, .ndims = 2, .dims = {10, TESTING_CELLS / 10}, .data = s->a,
+                             .size_bytes = TESTING_CELLS * sizeof *s->a, .scope = SK_SKC_GLOBAL,
+                             .tile = {{20, TESTING_CELLS / 10}, {10, 0}}};
+    p[1] = (struct sk_piece){.name = "text", .type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_STREAM,
+                             .dims = {strlen(s->text)}, .data = s->text, .size_bytes = strlen(s->text)};
+    p[2] = (struct sk_piece){.name = "b", .type = SAIKAI_I32, .ndims = 1, .dims = {500}, .data = s->b,
+                             .size_bytes = sizeof s->b};
+    p[3] = (struct sk_piece){.name = "grows", .type = SAIKAI_U8, .ndims = 1, .dims = {s->grown}, .data = s->grows,
+                             .size_bytes = s->grown};
 }
 
 /* Cells that differ, in lumps. */

@@ -15,7 +15,22 @@ int sk_container_read_chunk(struct sk_container *c, uint64_t i, uint8_t *to, str
 
 /* lineage.c: what container.c does for a container that builds on others. */
 int sk_lineage_read(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err);
+/* Only the parts that are wanted of a variable of which the file holds changes (parts: see sk_stream_decode_parts). */
+int sk_lineage_read_parts(struct sk_container *c, const struct sk_skc_var *v, const struct sk_stream_parts *parts,
+                          struct saikai_error *err);
 int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err);
 void sk_lineage_free(struct sk_lineage *l); /* NULL is accepted */
+
+/* The frame of a coded variable, as sk_stream_decode asks for it. */
+struct sk_container_frame {
+    struct sk_container *c;
+    const struct sk_skc_chunk *chunk;
+    struct sk_array array;
+};
+int sk_container_frame(struct sk_container *c, const struct sk_skc_var *v, struct sk_container_frame *f,
+                       struct saikai_error *err);
+sk_stream_source sk_container_from_frame; /* its arg is a struct sk_container_frame */
+/* What a failure to decode (code rc, *why) says of the container: *err and the code for it. */
+int sk_container_frame_error(struct sk_container *c, int rc, const struct saikai_error *why, struct saikai_error *err);
 
 #endif

@@ -107,7 +107,7 @@ void sk_slot_free(struct sk_slot *s, int remove)
     free(s);
 }
 
-void sk_slot_clean(const char *root, uint32_t incarnation, int rank)
+void sk_slot_clean(const char *root, uint32_t incarnation, int rank, int nranks)
 {
     DIR *d = opendir(root);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -115,7 +115,7 @@ void sk_slot_clean(const char *root, uint32_t incarnation, int rank)
         unsigned i;
         char path[PATH_MAX];
         if (sscanf(e->d_name, "slot-%u-%d-%d.tmp%n", &i, &r, &number, &end) == 3 && end &&
-            !e->d_name[end] && r == rank && i < incarnation && !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
+            !e->d_name[end] && (r == rank || r >= nranks) && i < incarnation && !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
             unlink(path);
     }
     if (d)

@@ -520,10 +520,10 @@ static void test_slot_life(void **state)
     assert_int_equal(s->size_bytes, 50000);
     s->map[49999] = 9;
     sk_slot_free(s, 0);
-    sk_slot_clean(dir, 1, 0); /* its own incarnation's stay */
+    sk_slot_clean(dir, 1, 0, 2); /* its own incarnation's stay */
     snprintf(path, sizeof path, "%s/slot-0001-000000-0.tmp", dir);
     assert_int_equal(access(path, F_OK), 0);
-    sk_slot_clean(dir, 2, 0);
+    sk_slot_clean(dir, 2, 0, 2);
     assert_int_equal(access(path, F_OK), -1);
 }
 

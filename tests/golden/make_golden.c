@@ -1,5 +1,5 @@
-/* Makes the golden files of format version 1: containers and state files, good ones and corrupt
- * ones, and EXPECTED, which says for each what a reader must find. usage: make_golden DIR
+/* Makes the golden files of a format version: containers and state files, good ones and corrupt
+ * ones, and EXPECTED, which says for each what a reader must find. usage: make_golden VERSION DIR
  *
  * Run once for a version of the format; the files are kept for ever, so that every later Saikai
  * proves that it still reads them (golden_test.c). Nothing here depends on time or machine: all but
@@ -278,17 +278,8 @@ static void make_states(void)
          "EFORMAT not a state file that this Saikai reads");
 }
 
-int main(int argc, char **argv)
+static void make_version_1(uint8_t *out)
 {
-    static uint8_t out[MOST];
-    char path[4096];
-    if (argc != 2)
-        return 2;
-    root = argv[1];
-    snprintf(path, sizeof path, "%s/EXPECTED", root);
-    expected = fopen(path, "w");
-    if (!expected)
-        fail("cannot write EXPECTED");
     size_t n = make_types(out);
     keep("good-types.skc", out, n, "good");
     make_damaged(out, n);
@@ -296,5 +287,90 @@ int main(int argc, char **argv)
     make_chunked(out);
     make_coded(out);
     make_states();
+}
+
+/* ---- version 3: tiles of global arrays, replicated variables ---- */
+
+static size_t make_tiles(uint8_t *out)
+{
+    static const struct sk_skc_tile u = {{12, 10, 8}, {3, 0, 5}}, none = {{12}, {12}};
+    struct sk_skc_header h = header();
+    struct sk_piece p[5] = {
+        piece(0, "u", SAIKAI_F64, 3, (size_t[]){4, 10, 3}, SK_SKC_MEMORY),
+        piece(1, "none", SAIKAI_I16, 1, (size_t[]){0}, SK_SKC_MEMORY),
+        piece(2, "step", SAIKAI_I64, 0, NULL, SK_SKC_MEMORY),
+        piece(3, "log", SAIKAI_U8, 1, (size_t[]){77}, SK_SKC_STREAM),
+        piece(4, "own", SAIKAI_F32, 1, (size_t[]){5}, SK_SKC_MEMORY),
+    };
+    p[0].scope = p[1].scope = SK_SKC_GLOBAL;
+    p[0].tile = u;
+    p[1].tile = none;
+    p[2].scope = p[3].scope = SK_SKC_REPLICATED;
+    return write_pieces(&h, p, NULL, 5, out);
+}
+
+static void set_version(uint8_t *header_bytes, uint32_t version)
+{
+    memcpy(header_bytes + 8, &version, 4);
+    uint64_t hash = sk_hash64(header_bytes, SK_SKC_HEADER_BYTES - 8);
+    memcpy(header_bytes + SK_SKC_HEADER_BYTES - 8, &hash, 8);
+}
+
+/* One variable, put together by hand: each way in which a tile can be wrong. */
+static void make_bad_tiles(uint8_t *out)
+{
+    static uint8_t raw[256];
+    struct sk_skc_var v = {.name = "a",
+                           .type = SAIKAI_F64,
+                           .ndims = 2,
+                           .dims = {5, 6},
+                           .raw_bytes = 240,
+                           .chunk_count = 1,
+                           .scope = SK_SKC_GLOBAL,
+                           .tile = {{10, 6}, {5, 0}}};
+    golden_fill(SAIKAI_F64, 240, raw);
+    struct sk_skc_chunk c = {128, 240, 240, sk_hash64(raw, 240)};
+    struct sk_skc_index x = {1, 1, &v, &c};
+    struct sk_skc_header h = header();
+    static const char outside[] = "EDAMAGED places variable 'a' outside";
+    h.version = 3;
+    keep("good-tile-by-hand.skc", out, assemble(&h, &x, raw, 384, out), "good");
+    v.tile.offset[0] = 6;
+    keep("bad-tile-outside.skc", out, assemble(&h, &x, raw, 384, out), outside);
+    v.tile.offset[0] = UINT64_MAX;
+    keep("bad-tile-offset.skc", out, assemble(&h, &x, raw, 384, out), outside);
+    v.tile = (struct sk_skc_tile){{1ull << 40, 1ull << 40}, {0}};
+    keep("bad-tile-too-large.skc", out, assemble(&h, &x, raw, 384, out), outside);
+    v.tile = (struct sk_skc_tile){{10, 6}, {5, 0}};
+    v.kind = SK_SKC_STREAM;
+    keep("bad-tile-of-stream.skc", out, assemble(&h, &x, raw, 384, out), outside);
+    v.kind = SK_SKC_MEMORY;
+    v.scope = 3;
+    keep("bad-scope.skc", out, assemble(&h, &x, raw, 384, out), "EDAMAGED index has the wrong length");
+    v.scope = SK_SKC_GLOBAL;
+    h.version = 1;
+    keep("bad-tile-in-version-1.skc", out, assemble(&h, &x, raw, 384, out), "EDAMAGED of a later version than");
+    size_t n = assemble(&h, &x, raw, 384, out);
+    set_version(out, 4);
+    keep("bad-later-version.skc", out, n, "EFORMAT container version 4");
+}
+
+int main(int argc, char **argv)
+{
+    static uint8_t out[MOST];
+    char path[4096];
+    if (argc != 3 || (strcmp(argv[1], "1") && strcmp(argv[1], "3")))
+        return 2;
+    root = argv[2];
+    snprintf(path, sizeof path, "%s/EXPECTED", root);
+    expected = fopen(path, "w");
+    if (!expected)
+        fail("cannot write EXPECTED");
+    if (!strcmp(argv[1], "1")) {
+        make_version_1(out);
+    } else {
+        keep("good-tiles.skc", out, make_tiles(out), "good");
+        make_bad_tiles(out);
+    }
     return fclose(expected) ? 1 : 0;
 }
