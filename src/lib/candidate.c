@@ -35,8 +35,20 @@ static void plan_next(struct sk_session *s)
         t = s->poll_post_tick;
     if (s->poll_take_tick < t)
         t = s->poll_take_tick;
+    if (sk_protector_wants_slices(s->protector))
+        t = s->tick + 1;
     s->next_tick = t;
     s->next_iteration = s->every ? s->due_iteration : INT64_MAX;
+}
+
+/* A piece of the coding, where no thread does it. */
+static void code_slice(struct sk_session *s)
+{
+    double begun = sk_now();
+    sk_protector_slice(s->protector);
+    double spent = sk_now() - begun;
+    s->blocked_seconds += spent;
+    s->tick_paused += spent;
 }
 
 static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
@@ -61,6 +73,8 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
     rc = sk_poll_step(s, err);
     if (rc)
         return rc;
+    if (sk_protector_wants_slices(s->protector))
+        code_slice(s);
     int due = s->now_tick == s->tick || s->tick >= s->due_tick;
     if (s->tick == 1 && !s->from.incarnation && sk_config_bool(s->config, "schedule.first"))
         due = 1;

@@ -126,9 +126,9 @@ out:
     return rc;
 }
 
-void sk_offpath_free(struct sk_offpath *o)
+void sk_offpath_stop(struct sk_offpath *o)
 {
-    if (!o)
+    if (!o || atomic_load(&o->stop))
         return;
     pthread_mutex_lock(&o->lock);
     atomic_store(&o->stop, 1);
@@ -140,6 +140,14 @@ void sk_offpath_free(struct sk_offpath *o)
         w->rc = sk_fail(&w->err, SAIKAI_EPEER, "%s was given up", w->ops->name);
         end(w);
     }
+    o->now = NULL;
+}
+
+void sk_offpath_free(struct sk_offpath *o)
+{
+    if (!o)
+        return;
+    sk_offpath_stop(o);
     sk_group_free(o->g);
     pthread_cond_destroy(&o->changed);
     pthread_mutex_destroy(&o->lock);

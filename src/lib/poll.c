@@ -20,7 +20,15 @@ static void post(struct sk_session *s)
     unsigned requests = sk_requests_gather(s);
     int archive = s->g->rank == 0 &&
                   sk_now() - s->archived_at >= sk_config_time(s->config, "store.archive_interval");
+    struct sk_protector_news news;
+    sk_protector_tell(s->protector, &news);
+    int protect = s->g->rank == 0 &&
+                  sk_now() - s->protected_at >= sk_config_time(s->config, "redundancy.interval");
     int64_t *v = s->poll;
+    v[SK_POLL_MIN_CODE_READY] = news.ready;
+    v[SK_POLL_MIN_CODE_ENDED] = news.ended;
+    v[SK_POLL_MIN_CODED] = news.coded;
+    v[SK_POLL_MAX_PROTECT] = -protect;
     v[SK_POLL_MIN_COMMITTED] = st.committed_seq;
     v[SK_POLL_MAX_COMMITTED] = -st.committed_seq;
     v[SK_POLL_MIN_ARCHIVED] = st.archived_seq;
@@ -73,6 +81,43 @@ static void consider_archiving(struct sk_session *s, int idle, int interval_pass
     sk_engine_archive(s->engine, s->complete_seq);
 }
 
+void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq)
+{
+    (void)seq;
+    s->protected_any = 1;
+    s->protected_iteration = gen.iteration;
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_DEBUG, "generation of iteration %lld is protected", (long long)gen.iteration);
+}
+
+/* Which generation to protect now, if any. All ranks decide alike: what this looks at is equal on all of them. The
+ * restored one first, as long as there is no newer one; then every complete one that finds the protector idle, not more
+ * often than redundancy.interval says. */
+static void consider_protecting(struct sk_session *s, int interval_passed)
+{
+    if (!s->protector || sk_protector_busy(s->protector))
+        return;
+    int newer = s->complete_seq > s->coding_seq && s->seq - s->complete_seq < 16 && interval_passed;
+    if (!newer && !(s->code_from && !s->complete_seq))
+        return;
+    s->protected_at = sk_now();
+    s->code_from = 0;
+    if (newer)
+        s->coding_seq = s->complete_seq;
+    sk_protector_begin(s->protector, newer ? s->gen_of_seq[s->complete_seq % 16] : s->from,
+                       newer ? s->complete_seq : 0);
+}
+
+static void hear_of_protection(struct sk_session *s, const int64_t *v)
+{
+    struct sk_protector_news least = {v[SK_POLL_MIN_CODE_READY], v[SK_POLL_MIN_CODE_ENDED], v[SK_POLL_MIN_CODED]};
+    struct sk_gen gen;
+    int64_t seq;
+    if (sk_protector_hear(s->protector, &least, &gen, &seq))
+        sk_session_learn_protected(s, gen, seq);
+    consider_protecting(s, v[SK_POLL_MAX_PROTECT] != 0);
+}
+
 static void plan_span(struct sk_session *s, double tick_seconds)
 {
     double poll = sk_config_time(s->config, "schedule.poll");
@@ -89,6 +134,9 @@ static void take_up(struct sk_session *s)
     int64_t archived = v[SK_POLL_MIN_ARCHIVED] == -v[SK_POLL_MAX_ARCHIVED] ? v[SK_POLL_MIN_ARCHIVED] : 0;
     sk_session_learn(s, committed, archived);
     consider_archiving(s, v[SK_POLL_MIN_IDLE] != 0, v[SK_POLL_MAX_ARCHIVE] != 0);
+    double begun = sk_now();
+    hear_of_protection(s, v);
+    s->tick_paused += sk_now() - begun;
     int64_t request = -v[SK_POLL_MAX_REQUEST];
     if (request)
         s->now_tick = s->tick;

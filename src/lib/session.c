@@ -227,6 +227,22 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
     return rc ? rc : sk_engine_new(&c, &s->engine, err);
 }
 
+static int start_protector(struct sk_session *s, struct saikai_error *err)
+{
+    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    struct sk_protector_setup p = {
+        .g = s->g,
+        .config = s->config,
+        .engine = s->engine,
+        .root = s->local_root,
+        .host = s->host,
+        .incarnation = s->incarnation,
+        .sync = !apart && sk_config_bool(s->config, "store.fsync"),
+    };
+    /* without a local directory all is on the shared file system already */
+    return is_none(sk_config_text(s->config, "store.local")) ? 0 : sk_protector_new(&p, &s->protector, err);
+}
+
 static void find_deadline(struct sk_session *s)
 {
     double limit = sk_config_time(s->config, "schedule.time_limit");
@@ -266,6 +282,8 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (!rc)
         rc = sk_group_verdict(g, start_engine(s, err), err);
     if (!rc)
+        rc = start_protector(s, err);
+    if (!rc)
         rc = sk_group_verdict(g, sk_requests_install(config, err), err);
     if (rc) {
         if (s)
@@ -287,6 +305,7 @@ void sk_session_abandon(struct sk_session *s)
 {
     if (!s)
         return;
+    sk_protector_free(s->protector);
     sk_engine_free(s->engine);
     sk_coding_policy_free(s->coding);
     sk_vars_free(&s->vars);
@@ -326,28 +345,19 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err)
 
 static void remove_local(struct sk_session *s)
 {
-    struct sk_gen_list l;
     sk_engine_free(s->engine); /* its slots go with it */
     s->engine = NULL;
-    if (sk_gen_scan(s->local_root, -1, &l, NULL))
-        return;
-    for (size_t i = 0; i < l.count; i++) {
-        int *ranks = NULL;
-        size_t count = 0;
-        if (sk_gen_ranks(s->local_root, l.gen[i], &ranks, &count, NULL))
-            continue;
-        for (size_t k = 0; k < count; k++) /* files of ranks that this run does not have are nobody's */
-            if (ranks[k] == s->g->rank || ranks[k] >= s->g->size)
-                sk_gen_remove(s->local_root, l.gen[i], ranks[k], NULL);
-        free(ranks);
-    }
-    sk_gen_list_free(&l);
+    sk_holdings_remove_rank(s->local_root, s->g->rank, s->g->size);
     rmdir(s->local_root); /* the last rank of the node succeeds */
 }
 
 int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
 {
+    struct sk_gen coded;
+    int64_t seq;
     sk_poll_end(s);
+    if (sk_protector_drain(s->protector, &coded, &seq))
+        sk_session_learn_protected(s, coded, seq);
     int rc = settle(s);
     /* whoever goes on later, perhaps on other nodes, must find the last generation: this memory is given back */
     int last = s->stop_agreed || sk_config_bool(s->config, "store.archive_last");

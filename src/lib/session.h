@@ -13,6 +13,7 @@
 #include "backbone/keeper_page.h"
 #include "group/group.h"
 #include "lib/engine.h"
+#include "lib/protector.h"
 #include "lib/vars.h"
 #include "schedule/advice.h"
 #include "store/state.h"
@@ -32,6 +33,10 @@ enum sk_poll_field {
     SK_POLL_MAX_TICK_NS, /* measured time of a tick, without checkpoints */
     SK_POLL_MAX_COST_NS, /* measured time a checkpoint held the program up */
     SK_POLL_MAX_ARCHIVE, /* 1: rank 0 says that store.archive_interval has passed */
+    SK_POLL_MIN_CODE_READY, /* the protector's news */
+    SK_POLL_MIN_CODE_ENDED,
+    SK_POLL_MIN_CODED,
+    SK_POLL_MAX_PROTECT, /* 1: rank 0 says that redundancy.interval has passed */
     SK_POLL_FIELDS,
 };
 
@@ -42,6 +47,7 @@ struct sk_session {
     struct sk_vars vars;
     struct sk_coding_policy *coding;
     struct sk_engine *engine;
+    struct sk_protector *protector; /* NULL: nothing is protected */
     struct sk_state state; /* rank 0 only */
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
     char host[256];
@@ -59,6 +65,10 @@ struct sk_session {
     int stop_agreed; /* all ranks took a stop request up at the same tick */
     int64_t seq;     /* of the newest generation captured */
     int64_t complete_seq, archiving_seq, archived_seq;
+    int64_t coding_seq;    /* newest generation that was given to the protector */
+    int protected_any;     /* a generation became protected in this run, or the one that was restored: */
+    int64_t protected_iteration;
+    double protected_at;   /* when the last coding was begun */
     struct sk_gen gen_of_seq[16]; /* of the newest ones, by seq % 16 */
     int in_files; /* between checkpoint_begin and _end */
     double files_begun; /* when the program began to write its files */
@@ -84,6 +94,7 @@ struct sk_session {
     int reshapable;    /* every variable is global or replicated: any number of ranks can read a generation */
     struct sk_gen from; /* generation restored, incarnation 0: none */
     int proven;        /* the restored generation got past the first candidate */
+    int code_from;     /* 1: it is in all local directories, and is to be protected on the nodes of now */
     char restored_files[PATH_MAX];
 
     /* statistics */
@@ -136,6 +147,8 @@ int sk_poll_step(struct sk_session *s, struct saikai_error *err);
 void sk_poll_end(struct sk_session *s);
 /* All ranks have committed and archived these generations (0: unknown). */
 void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived);
+/* A generation became protected. */
+void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq);
 
 /* requests.c: signals of the program that mean "checkpoint" and "checkpoint, then stop". Signal handlers are the
  * process's: they are installed once, by the first session. */
