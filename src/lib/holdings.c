@@ -10,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-int sk_set_path(const char *root, struct sk_set set, int rank, char *out, size_t cap, struct saikai_error *err)
+int sk_set_path(const char *root, struct sk_set set, int rank, char *out, size_t cap,
+                struct saikai_error *err)
 {
     char name[48];
-    return sk_io_path(out, cap, err, "%s/%s/parity-%06d-%04u.skp", root, sk_gen_name(set.gen, name), rank, set.coder);
+    return sk_io_path(out, cap, err, "%s/%s/parity-%06d-%04u.skp", root, sk_gen_name(set.gen, name),
+                      rank, set.coder);
 }
 
 int sk_set_spare_path(const char *root, int rank, char *out, size_t cap, struct saikai_error *err)
@@ -44,8 +46,8 @@ static int parse(const char *name, struct sk_holding_entry *e)
     if (sscanf(name, "rank-%7d.skc%n", &e->rank, &end) == 1 && end && !name[end])
         return e->rank >= 0;
     end = 0;
-    return sscanf(name, "parity-%7d-%5u.skp%n", &e->rank, &e->coder, &end) == 2 && end && !name[end] && e->rank >= 0 &&
-           e->coder > 0;
+    return sscanf(name, "parity-%7d-%5u.skp%n", &e->rank, &e->coder, &end) == 2 && end &&
+           !name[end] && e->rank >= 0 && e->coder > 0;
 }
 
 static int add(struct sk_holdings *h, size_t *cap, const struct sk_holding_entry *e)

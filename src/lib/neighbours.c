@@ -24,18 +24,21 @@ static uint64_t identity(const char *host, const char *root)
     char text[400];
     struct stat st = {0};
     int missing = stat(root, &st);
-    int n = snprintf(text, sizeof text, "%.255s %d %llu %llu", host, missing, (unsigned long long)st.st_dev,
-                     (unsigned long long)st.st_ino);
+    int n = snprintf(text, sizeof text, "%.255s %d %llu %llu", host, missing,
+                     (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
     return sk_hash64(text, (size_t)n);
 }
 
-int sk_neighbours(struct sk_group *g, const char *host, const char *root, int **leader, struct saikai_error *err)
+int sk_neighbours(struct sk_group *g, const char *host, const char *root, int **leader,
+                  struct saikai_error *err)
 {
     size_t n = (size_t)g->size;
     uint64_t mine = identity(host, root), *ids = malloc(n * sizeof *ids);
     struct place *p = malloc(n * sizeof *p);
     int *v = malloc(n * sizeof *v);
-    int rc = ids && p && v ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of %d ranks", g->size);
+    int rc = ids && p && v
+                 ? 0
+                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of %d ranks", g->size);
     rc = sk_group_verdict(g, rc, err);
     if (!rc && (rc = sk_group_allgather(g, &mine, ids, sizeof mine)))
         sk_fail(err, rc, "the ranks cannot tell each other where they run");

@@ -41,7 +41,8 @@ struct sk_offwork_ops {
  * after a failure. */
 int sk_offpath_new(struct sk_group *g, int slices, struct sk_offpath **out,
                    struct saikai_error *err);
-/* Local: stop the work as sk_offpath_free does, but keep its group, so that what was split from it can be freed before. */
+/* Local: stop the work as sk_offpath_free does, but keep its group, so that what was split from it
+ * can be freed before. */
 void sk_offpath_stop(struct sk_offpath *o);
 /* Local: give up. What waits for other ranks stops waiting and ends with SAIKAI_EPEER; works not
  * begun end so, too. For an orderly end, drain before (and over MPI, always). NULL is accepted. */

@@ -13,13 +13,15 @@ static int compare(const void *a, const void *b)
 }
 
 /* Names of all ranks' failure domains: all[rank * SK_MAX_HOST]. */
-static int gather_domains(struct sk_group *g, const char *rule, const char *host, char **all, const char ***names,
-                          struct saikai_error *err)
+static int gather_domains(struct sk_group *g, const char *rule, const char *host, char **all,
+                          const char ***names, struct saikai_error *err)
 {
     char mine[SK_MAX_HOST] = "";
     *all = calloc((size_t)g->size, SK_MAX_HOST);
     *names = calloc((size_t)g->size, sizeof **names);
-    int rc = *all && *names ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the hosts of %d ranks", g->size);
+    int rc = *all && *names
+                 ? 0
+                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the hosts of %d ranks", g->size);
     if (!rc && !strcmp(rule, "process"))
         snprintf(mine, sizeof mine, "process %d", g->rank);
     else if (!rc && (rc = sk_domain_of(rule, host, mine, err)))
@@ -64,21 +66,22 @@ static int choose(const struct sk_config *c, struct sk_protection *p, struct sai
     }
     const struct sk_scheme_ops *ops = p->scheme ? sk_scheme_find(p->scheme) : NULL;
     if (ops && p->parity > ops->max_parity)
-        return sk_fail(err, SAIKAI_ECONFIG, "redundancy.parity %d: scheme %s has 1 to %d", p->parity, p->scheme,
-                       ops->max_parity);
+        return sk_fail(err, SAIKAI_ECONFIG, "redundancy.parity %d: scheme %s has 1 to %d",
+                       p->parity, p->scheme, ops->max_parity);
     return 0;
 }
 
 /* With as much of the parity as the domains allow; none: p->scheme becomes NULL. */
-static int group_ranks(const struct sk_config *c, const char *const *names, int ranks, struct sk_protection *p,
-                       struct sk_grouping *v, struct saikai_error *why)
+static int group_ranks(const struct sk_config *c, const char *const *names, int ranks,
+                       struct sk_protection *p, struct sk_grouping *v, struct saikai_error *why)
 {
     int wanted = (int)sk_config_int(c, "redundancy.group"), rc = 0;
     for (; p->scheme && p->parity > 0; p->parity--) {
         int members = sk_grouping_members(wanted, p->parity, ranks);
         struct saikai_error now = {0};
         rc = members <= p->parity
-                 ? sk_fail(&now, SAIKAI_EINVAL, "groups of %d ranks cannot have %d parities", members, p->parity)
+                 ? sk_fail(&now, SAIKAI_EINVAL, "groups of %d ranks cannot have %d parities",
+                           members, p->parity)
                  : sk_grouping_make(names, ranks, members, p->parity + 1, v, &now);
         if (!rc)
             return 0;
@@ -91,24 +94,27 @@ static int group_ranks(const struct sk_config *c, const char *const *names, int 
     return 0;
 }
 
-static void tell(const struct sk_config *c, const struct sk_protection *p, int rank, const struct saikai_error *why)
+static void tell(const struct sk_config *c, const struct sk_protection *p, int rank,
+                 const struct saikai_error *why)
 {
-    int asked = strcmp(sk_config_text(c, "redundancy.scheme"), "auto") || sk_config_int(c, "redundancy.parity");
+    int asked = strcmp(sk_config_text(c, "redundancy.scheme"), "auto") ||
+                sk_config_int(c, "redundancy.parity");
     if (rank)
         return;
     if (why->code && p->scheme)
-        sk_log(asked ? SK_LOG_WARN : SK_LOG_INFO, "checkpoints survive the loss of %d of each group only: %s", p->parity,
-               why->text);
+        sk_log(asked ? SK_LOG_WARN : SK_LOG_INFO,
+               "checkpoints survive the loss of %d of each group only: %s", p->parity, why->text);
     else if (why->code)
-        sk_log(asked ? SK_LOG_WARN : SK_LOG_INFO, "checkpoints are not protected against the loss of a node: %s",
-               why->text);
+        sk_log(asked ? SK_LOG_WARN : SK_LOG_INFO,
+               "checkpoints are not protected against the loss of a node: %s", why->text);
     else if (p->scheme)
-        sk_log(SK_LOG_DEBUG, "checkpoints are protected by %s with %d parit%s in %d group%s", p->scheme, p->parity,
-               p->parity == 1 ? "y" : "ies", p->groups, p->groups == 1 ? "" : "s");
+        sk_log(SK_LOG_DEBUG, "checkpoints are protected by %s with %d parit%s in %d group%s",
+               p->scheme, p->parity, p->parity == 1 ? "y" : "ies", p->groups,
+               p->groups == 1 ? "" : "s");
 }
 
-int sk_protection_form(struct sk_group *g, const struct sk_config *c, const char *host, struct sk_protection *out,
-                       struct saikai_error *err)
+int sk_protection_form(struct sk_group *g, const struct sk_config *c, const char *host,
+                       struct sk_protection *out, struct saikai_error *err)
 {
     struct sk_protection p = {0};
     struct sk_grouping v = {0};
@@ -118,8 +124,9 @@ int sk_protection_form(struct sk_group *g, const struct sk_config *c, const char
     int rc = gather_domains(g, sk_config_text(c, "redundancy.domain"), host, &all, &names, err);
     if (!rc) {
         p.domains = count_domains(names, g->size);
-        rc = p.domains < 0 ? sk_fail(err, SAIKAI_ENOMEM, "no memory for the hosts of %d ranks", g->size)
-                           : choose(c, &p, err);
+        rc = p.domains < 0
+                 ? sk_fail(err, SAIKAI_ENOMEM, "no memory for the hosts of %d ranks", g->size)
+                 : choose(c, &p, err);
         if (!rc && (rc = group_ranks(c, names, g->size, &p, &v, &why)) && err)
             *err = why;
         rc = sk_group_verdict(g, rc, err);

@@ -17,18 +17,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sets that are kept at most; a longer chain of generations is coded whole again. And files of one rank in a set. */
+/* Sets that are kept at most; a longer chain of generations is coded whole again. And files of one
+ * rank in a set. */
 enum { MOST_SETS = 32, MOST_FILES = SK_LINEAGE_MAX };
 
-/* A coding: what is written by the program's thread before it is submitted, by the one that works while it is under way,
- * and read again when its end is known. */
+/* A coding: what is written by the program's thread before it is submitted, by the one that works
+ * while it is under way, and read again when its end is known. */
 struct coding {
     struct sk_set set;
     int64_t seq, number; /* number 0: none is under way */
     int held;            /* the engine holds our file */
     struct sk_encode *encode;
     struct sk_encode_result result;
-    int64_t oldest; /* key of the oldest generation that any rank's file builds on through older sets; all are needed */
+    int64_t oldest; /* key of the oldest generation that any rank's file builds on through older
+                       sets; all are needed */
     char **path, **name;
     int files;
     int rc; /* of the last one */
@@ -46,7 +48,7 @@ struct sk_protector {
     char *root, *host;
     uint32_t incarnation;
     int rank, sync;
-    int *leader;              /* of each rank: the lowest one on its node */
+    int *leader;                  /* of each rank: the lowest one on its node */
     struct sk_set set[MOST_SETS]; /* protected, oldest first */
     int set_held[MOST_SETS];
     int sets;
@@ -60,12 +62,14 @@ struct sk_protector {
 
 /* ---- which files ---- */
 
-/* An older set of this start has the generation in it. Sets of earlier starts may have lost pieces since. */
+/* An older set of this start has the generation in it. Sets of earlier starts may have lost pieces
+ * since. */
 static int covered(const struct sk_protector *p, struct sk_gen gen)
 {
     for (int i = 0; i < p->sets; i++) {
         int64_t key = sk_gen_key(p->set[i].gen);
-        if (p->set[i].coder == p->incarnation && key >= sk_gen_key(gen) && key < sk_gen_key(p->now.set.gen))
+        if (p->set[i].coder == p->incarnation && key >= sk_gen_key(gen) &&
+            key < sk_gen_key(p->now.set.gen))
             return 1;
     }
     return 0;
@@ -100,11 +104,13 @@ static int add_file(struct sk_protector *p, struct sk_gen gen, struct saikai_err
     c->path[c->files] = strdup(path);
     c->name[c->files] = strdup(path + strlen(p->root) + 1);
     c->files++;
-    return c->path[c->files - 1] && c->name[c->files - 1] ? 0
-                                                          : sk_fail(err, SAIKAI_ENOMEM, "no memory for a file's name");
+    return c->path[c->files - 1] && c->name[c->files - 1]
+               ? 0
+               : sk_fail(err, SAIKAI_ENOMEM, "no memory for a file's name");
 }
 
-/* The generation's file, and those it builds on that no set has; *oldest as in struct coding, for this rank. */
+/* The generation's file, and those it builds on that no set has; *oldest as in struct coding, for
+ * this rank. */
 static int list_files(struct sk_protector *p, struct saikai_error *err)
 {
     struct sk_gen gen = p->now.set.gen, base = {0};
@@ -113,7 +119,8 @@ static int list_files(struct sk_protector *p, struct saikai_error *err)
     p->now.oldest = sk_gen_key(gen);
     while (!rc && !(rc = sk_lineage_base(p->root, gen, p->rank, &base, err)) && base.incarnation) {
         if (p->now.files >= MOST_FILES || sk_gen_key(base) >= sk_gen_key(gen))
-            return sk_fail(err, SAIKAI_EDAMAGED, "rank %d: a generation builds on a newer one", p->rank);
+            return sk_fail(err, SAIKAI_EDAMAGED, "rank %d: a generation builds on a newer one",
+                           p->rank);
         if (whole || !covered(p, base))
             rc = add_file(p, base, err);
         else
@@ -125,8 +132,8 @@ static int list_files(struct sk_protector *p, struct saikai_error *err)
 
 /* ---- the work; by a thread, or in slices ---- */
 
-/* 1: this rank removes the entry when it is no longer needed: its own, and as the lowest rank of the node what is of ranks
- * that run elsewhere now. */
+/* 1: this rank removes the entry when it is no longer needed: its own, and as the lowest rank of
+ * the node what is of ranks that run elsewhere now. */
 static int in_charge(const struct sk_protector *p, const struct sk_holding_entry *e)
 {
     if (e->rank == p->rank)
@@ -144,14 +151,15 @@ static int is_needed(const struct sk_protector *p, const struct sk_holding_entry
     return 0;
 }
 
-/* Remove what older starts and older sets left. The newest parity file of ours that is not needed becomes the spare one: its
- * pages are there already. */
+/* Remove what older starts and older sets left. The newest parity file of ours that is not needed
+ * becomes the spare one: its pages are there already. */
 static void clean_up(struct sk_protector *p)
 {
     struct sk_holdings h;
     char spare[PATH_MAX], path[PATH_MAX];
     p->clean = 0;
-    if (!p->sets || sk_set_spare_path(p->root, p->rank, spare, sizeof spare, NULL) || sk_holdings_scan(p->root, &h, NULL))
+    if (!p->sets || sk_set_spare_path(p->root, p->rank, spare, sizeof spare, NULL) ||
+        sk_holdings_scan(p->root, &h, NULL))
         return;
     int64_t newest = sk_gen_key(p->set[p->sets - 1].gen);
     int have = !access(spare, F_OK);
@@ -160,7 +168,8 @@ static void clean_up(struct sk_protector *p)
         struct sk_set set = {e->gen, e->coder};
         if (sk_gen_key(e->gen) > newest || !in_charge(p, e) || is_needed(p, e))
             continue;
-        if (!have && e->rank == p->rank && !sk_set_path(p->root, set, p->rank, path, sizeof path, NULL))
+        if (!have && e->rank == p->rank &&
+            !sk_set_path(p->root, set, p->rank, path, sizeof path, NULL))
             have = !sk_io_rename(path, spare, NULL);
         sk_holdings_remove(p->root, e, NULL);
     }
@@ -249,24 +258,28 @@ static void end(void *arg, int rc, const struct saikai_error *err)
         atomic_store(&p->coded, c->number);
 }
 
-static const struct sk_offwork_ops coding_work = {"the coding of a checkpoint", begin, step, finish, end};
+static const struct sk_offwork_ops coding_work = {"the coding of a checkpoint", begin, step, finish,
+                                                  end};
 
 /* ---- by the program's thread ---- */
 
-static int read_settings(struct sk_protector *p, const struct sk_config *c, struct saikai_error *err)
+static int read_settings(struct sk_protector *p, const struct sk_config *c,
+                         struct saikai_error *err)
 {
     uint64_t block = sk_config_size(c, "redundancy.block");
     if (block % 64 || block > SK_MAX_BLOCK)
-        return sk_fail(err, SAIKAI_ECONFIG, "redundancy.block: a multiple of 64 bytes up to %u MiB", SK_MAX_BLOCK >> 20);
+        return sk_fail(err, SAIKAI_ECONFIG, "redundancy.block: a multiple of 64 bytes up to %u MiB",
+                       SK_MAX_BLOCK >> 20);
     p->coding = (struct sk_encoding){.scheme = p->protection.scheme,
-                                   .parity = p->protection.parity,
-                                   .placement = SK_SPREAD,
-                                   .form = sk_config_text(c, "redundancy.form"),
-                                   .block = (uint32_t)block};
+                                     .parity = p->protection.parity,
+                                     .placement = SK_SPREAD,
+                                     .form = sk_config_text(c, "redundancy.form"),
+                                     .block = (uint32_t)block};
     return 0;
 }
 
-static int set_up(struct sk_protector *p, const struct sk_protector_setup *s, struct saikai_error *err)
+static int set_up(struct sk_protector *p, const struct sk_protector_setup *s,
+                  struct saikai_error *err)
 {
     int slices = !strcmp(sk_config_text(s->config, "redundancy.helper"), "slices");
     int rc = sk_offpath_new(s->g, slices, &p->off, err);
@@ -280,7 +293,8 @@ static int set_up(struct sk_protector *p, const struct sk_protector_setup *s, st
     return rc ? rc : sk_group_verdict(p->job, read_settings(p, s->config, err), err);
 }
 
-int sk_protector_new(const struct sk_protector_setup *s, struct sk_protector **out, struct saikai_error *err)
+int sk_protector_new(const struct sk_protector_setup *s, struct sk_protector **out,
+                     struct saikai_error *err)
 {
     *out = NULL;
     if (s->g->size < 2 || !strcmp(sk_config_text(s->config, "redundancy.scheme"), "none"))
@@ -323,7 +337,8 @@ void sk_protector_free(struct sk_protector *p)
 
 static void append(struct sk_protector *p, struct sk_set set, int held)
 {
-    if (p->sets == MOST_SETS) { /* only when this many were adopted: the oldest has been replaced by newer ones long ago */
+    if (p->sets == MOST_SETS) { /* only when this many were adopted: the oldest has been replaced by
+                                   newer ones long ago */
         if (p->set_held[0])
             sk_engine_release(p->engine, p->set[0].gen);
         memmove(p->set, p->set + 1, (MOST_SETS - 1) * sizeof *p->set);
@@ -361,7 +376,8 @@ int sk_protector_wants_slices(const struct sk_protector *p)
 
 void sk_protector_slice(struct sk_protector *p)
 {
-    /* a twentieth of the time; the ranks reach a candidate at about the same time, so that blocks flow between them */
+    /* a twentieth of the time; the ranks reach a candidate at about the same time, so that blocks
+     * flow between them */
     const double part = 0.05, least = 0.2e-3, most = 50e-3;
     double begun = sk_now(), budget = (begun - p->sliced_at) * part;
     sk_offpath_slice(p->off, budget < least ? least : budget > most ? most : budget);
@@ -414,7 +430,8 @@ static void note_failure(struct sk_protector *p)
         sk_log(SK_LOG_WARN, "rank %d: %s", p->rank, c->err.text);
 }
 
-int sk_protector_hear(struct sk_protector *p, const struct sk_protector_news *least, struct sk_gen *gen, int64_t *seq)
+int sk_protector_hear(struct sk_protector *p, const struct sk_protector_news *least,
+                      struct sk_gen *gen, int64_t *seq)
 {
     struct coding *c = p ? &p->now : NULL;
     if (!p)
@@ -444,7 +461,8 @@ int sk_protector_drain(struct sk_protector *p, struct sk_gen *gen, int64_t *seq)
     int64_t coded = atomic_load(&p->coded);
     if (sk_protector_busy(p) && sk_group_allreduce(p->job, &coded, 1, SK_OP_MIN))
         coded = 0;
-    int good = sk_protector_hear(p, &(struct sk_protector_news){INT64_MAX, INT64_MAX, coded}, gen, seq);
+    int good =
+        sk_protector_hear(p, &(struct sk_protector_news){INT64_MAX, INT64_MAX, coded}, gen, seq);
     if (p->clean)
         clean_up(p);
     return good;

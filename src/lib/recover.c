@@ -13,9 +13,9 @@
 
 struct sk_recovery {
     struct sk_recovery_setup s;
-    struct sk_holdings held;  /* on this node */
-    int *ranks, rank_count;   /* whose files on this node this process offers */
-    struct sk_set *done;      /* sets that were tried */
+    struct sk_holdings held; /* on this node */
+    int *ranks, rank_count;  /* whose files on this node this process offers */
+    struct sk_set *done;     /* sets that were tried */
     int done_count, done_cap;
 };
 
@@ -29,7 +29,8 @@ static int offers(const struct sk_recovery *r, int rank)
     return 0;
 }
 
-/* Of the ranks whose files are on this node, ours and, as the lowest one of the node, those that run elsewhere now. */
+/* Of the ranks whose files are on this node, ours and, as the lowest one of the node, those that
+ * run elsewhere now. */
 static int choose_offers(struct sk_recovery *r, const int *leader, struct saikai_error *err)
 {
     int me = r->s.g->rank;
@@ -45,11 +46,13 @@ static int choose_offers(struct sk_recovery *r, const int *leader, struct saikai
     return 0;
 }
 
-int sk_recovery_new(const struct sk_recovery_setup *s, struct sk_recovery **out, struct saikai_error *err)
+int sk_recovery_new(const struct sk_recovery_setup *s, struct sk_recovery **out,
+                    struct saikai_error *err)
 {
     struct sk_recovery *r = calloc(1, sizeof *r);
     int *leader = NULL;
-    int rc = r ? sk_holdings_scan(s->root, &r->held, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a recovery");
+    int rc = r ? sk_holdings_scan(s->root, &r->held, err)
+               : sk_fail(err, SAIKAI_ENOMEM, "no memory for a recovery");
     if (r)
         r->s = *s;
     rc = sk_group_verdict(s->g, rc, err);
@@ -85,15 +88,17 @@ static int was_tried(const struct sk_recovery *r, struct sk_set set)
     return 0;
 }
 
-/* The newest set here in (above, most] that is older than `below` (coder 0: any) and, with fresh, was not tried. */
-static struct sk_set newest_here(const struct sk_recovery *r, int64_t above, int64_t most, struct sk_set below,
-                                 int fresh)
+/* The newest set here in (above, most] that is older than `below` (coder 0: any) and, with fresh,
+ * was not tried. */
+static struct sk_set newest_here(const struct sk_recovery *r, int64_t above, int64_t most,
+                                 struct sk_set below, int fresh)
 {
     for (size_t i = 0; i < r->held.count; i++) {
         const struct sk_holding_entry *e = &r->held.entry[i];
         struct sk_set set = {e->gen, e->coder};
         int64_t key = sk_gen_key(e->gen);
-        if (e->coder && key > above && key <= most && e->gen.incarnation >= r->s.first_incarnation &&
+        if (e->coder && key > above && key <= most &&
+            e->gen.incarnation >= r->s.first_incarnation &&
             (!below.coder || sk_set_compare(set, below) < 0) && !(fresh && was_tried(r, set)))
             return set;
     }
@@ -110,11 +115,6 @@ static int agree(struct sk_recovery *r, struct sk_set mine, struct sk_set *out)
         rc = sk_group_allreduce(r->s.g, &coder, 1, SK_OP_MAX);
     *out = coder ? (struct sk_set){sk_gen_of_key(newest), (uint32_t)coder} : (struct sk_set){0};
     return rc;
-}
-
-int sk_recovery_newest(struct sk_recovery *r, struct sk_set *out)
-{
-    return agree(r, newest_here(r, 0, INT64_MAX, (struct sk_set){0}, 0), out);
 }
 
 /* ---- making it whole ---- */
@@ -155,8 +155,8 @@ static int rebuild_set(struct sk_recovery *r, struct sk_set set, struct sk_recov
     return rc;
 }
 
-/* Key of the oldest generation that this rank's file builds on, as far as that can be seen; *closed 0: something older is
- * missing here. */
+/* Key of the oldest generation that this rank's file builds on, as far as that can be seen; *closed
+ * 0: something older is missing here. */
 static int64_t oldest_base(const struct sk_recovery *r, struct sk_gen gen, int *closed)
 {
     struct sk_gen base;
@@ -174,8 +174,8 @@ static int64_t oldest_base(const struct sk_recovery *r, struct sk_gen gen, int *
 }
 
 /* The set, and the older sets that hold what its files build on. */
-static int rebuild_chain(struct sk_recovery *r, struct sk_set set, struct sk_recovery_result *result,
-                         struct saikai_error *err)
+static int rebuild_chain(struct sk_recovery *r, struct sk_set set,
+                         struct sk_recovery_result *result, struct saikai_error *err)
 {
     struct sk_gen gen = set.gen;
     for (;;) {
@@ -199,10 +199,12 @@ static int rebuild_chain(struct sk_recovery *r, struct sk_set set, struct sk_rec
 }
 
 /* The rooms below number generations; people know iterations. */
-static void rename_generation(const struct saikai_error *e, struct sk_gen gen, char *out, size_t cap)
+static void rename_generation(const struct saikai_error *e, struct sk_gen gen, char *out,
+                              size_t cap)
 {
     char number[40];
-    int n = snprintf(number, sizeof number, "generation %llu: ", (unsigned long long)sk_gen_key(gen));
+    int n =
+        snprintf(number, sizeof number, "generation %llu: ", (unsigned long long)sk_gen_key(gen));
     const char *at = strstr(e->text, number), *rest = at ? at + n : NULL;
     if (rest)
         snprintf(out, cap, "%.*s%s", (int)(at - e->text), e->text, rest);
@@ -249,7 +251,8 @@ int sk_recovery_make_whole(struct sk_recovery *r, int64_t above, int64_t most, i
         char text[sizeof why.text];
         rename_generation(&why, set.gen, text, sizeof text);
         if (r->s.g->rank == 0)
-            sk_log(SK_LOG_WARN, "the protected generation of iteration %lld cannot be given back: %s",
+            sk_log(SK_LOG_WARN,
+                   "the protected generation of iteration %lld cannot be given back: %s",
                    (long long)set.gen.iteration, text);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/recover.h"
 #include "lib/reshape.h"
 
 #include <stdio.h>
@@ -260,42 +261,117 @@ static int check_rank_count(struct sk_session *s, const struct offer *o, struct 
     return sk_group_verdict(s->g, rc, err);
 }
 
-static void adopt(struct sk_session *s, struct sk_gen g)
+/* ---- what the nodes can give together ---- */
+
+static int begin_recovery(struct sk_session *s, struct sk_recovery **r, struct saikai_error *err)
+{
+    struct sk_recovery_setup setup = {.g = s->g,
+                                      .root = s->local_root,
+                                      .host = s->host,
+                                      .first_incarnation = s->first_incarnation,
+                                      .form = sk_config_text(s->config, "redundancy.form")};
+    return s->g->size > 1 && sk_session_has_local(s) ? sk_recovery_new(&setup, r, err) : 0;
+}
+
+/* A protected generation in (above, most] is made whole in the local directories: *key, 0: there is none. */
+static int make_whole(struct sk_session *s, struct offer *o, struct sk_recovery *r, int64_t above, int64_t most,
+                      int64_t *key, struct saikai_error *err)
+{
+    struct sk_recovery_result result;
+    *key = 0;
+    int rc = r ? sk_recovery_make_whole(r, above, most, key, &result, err) : 0;
+    if (rc || !*key)
+        return rc;
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_INFO,
+               "iteration %lld is whole again: files of %d ranks and %d parity files computed anew, %d moved, in %.3g s",
+               (long long)sk_gen_of_key(*key).iteration, result.lost_data, result.lost_parity, result.moved,
+               result.seconds);
+    struct offer now;
+    rc = sk_group_verdict(s->g, list_offers(s, &now, err), err);
+    free(o->key);
+    *o = rc ? (struct offer){0} : now;
+    return rc;
+}
+
+static int is_here(const char *root, struct sk_gen g, int rank)
 {
     char path[PATH_MAX];
-    int in_local = !sk_gen_file(s->local_root, g, s->g->rank, path, sizeof path, NULL) && !access(path, F_OK);
-    int in_prefix = *s->prefix_root && !sk_gen_file(s->prefix_root, g, s->g->rank, path, sizeof path, NULL) &&
-                    !access(path, F_OK);
+    return *root && !sk_gen_file(root, g, rank, path, sizeof path, NULL) && !access(path, F_OK);
+}
+
+/* Sets that protect what is not newer than g stay until a newer one is protected. */
+static void adopt_sets(struct sk_session *s, struct sk_gen g)
+{
+    struct sk_holdings h;
+    if (!s->protector || sk_holdings_scan(s->local_root, &h, NULL))
+        return;
+    for (size_t i = h.count; i-- > 0;) {
+        const struct sk_holding_entry *e = &h.entry[i];
+        int64_t key = sk_gen_key(e->gen);
+        if (e->rank != s->g->rank || !e->coder || key > sk_gen_key(g) || e->gen.incarnation < s->first_incarnation)
+            continue;
+        if (key != sk_gen_key(g) && is_here(s->local_root, e->gen, s->g->rank))
+            sk_engine_adopt(s->engine, e->gen, 1, 0);
+        sk_protector_adopt(s->protector, (struct sk_set){e->gen, e->coder});
+    }
+    sk_holdings_free(&h);
+}
+
+static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct saikai_error *err)
+{
+    int in_local = is_here(s->local_root, g, s->g->rank), in_prefix = is_here(s->prefix_root, g, s->g->rank);
+    int64_t v[2] = {in_local, -in_local};
+    int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
+    if (rc)
+        return sk_fail(err, rc, "the ranks lost contact after the restart");
     sk_engine_adopt(s->engine, g, in_local, in_prefix);
+    adopt_sets(s, g);
+    s->code_from = v[0] != 0;
     s->from = g;
     s->last_iteration = g.iteration;
     if (s->page)
         atomic_store(&s->page->restored_iteration, g.iteration);
     if (s->g->rank == 0)
         sk_log(SK_LOG_INFO, "resuming from iteration %lld (%s)", (long long)g.iteration,
-               in_local ? "node-local copy" : "copy in the prefix");
+               made_whole ? "protected copy"
+               : v[0]     ? "node-local copy"
+               : v[1]     ? "node-local copy, of some ranks the copy in the prefix"
+                          : "copy in the prefix");
+    return 0;
 }
 
-static int search(struct sk_session *s, const struct offer *o, int *restored, struct saikai_error *err)
+static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, int *restored, struct saikai_error *err)
 {
-    int64_t bound = INT64_MAX, key, seen;
+    int64_t bound = INT64_MAX, key, seen, whole = 0, whole_key = 0;
     int tried = 0;
     for (;;) {
         int rc = agree(s, o, bound, &key, &seen);
         if (rc)
             return sk_fail(err, rc, "the ranks could not agree on a generation");
+        if ((rc = make_whole(s, o, r, key, bound, &whole, err)))
+            return rc;
+        key = whole ? whole : key;
+        whole_key = whole ? whole : whole_key;
         if (!key)
             break;
         rc = try_generation(s, sk_gen_of_key(key), err);
         if (rc < 0)
             return rc;
         if (rc) {
-            adopt(s, sk_gen_of_key(key));
             *restored = 1;
-            return 0;
+            return adopt(s, sk_gen_of_key(key), key == whole_key, err);
         }
         tried++;
         bound = key - 1;
+        /* what is damaged may be computed from the others */
+        if ((rc = make_whole(s, o, r, key - 1, key, &whole, err)))
+            return rc;
+        if (!whole)
+            continue;
+        bound = whole_key = whole;
+        if (s->g->rank == 0)
+            sk_state_untry(&s->state, sk_gen_of_key(whole));
     }
     if (tried)
         return sk_fail(err, SAIKAI_EDAMAGED,
@@ -327,8 +403,12 @@ int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, 
     if (!rc)
         rc = check_rank_count(s, &o, err);
     int found = 0;
+    struct sk_recovery *r = NULL;
     if (!rc)
-        rc = search(s, &o, &found, err);
+        rc = begin_recovery(s, &r, err);
+    if (!rc)
+        rc = search(s, &o, r, &found, err);
+    sk_recovery_free(r);
     free(o.key);
     if (rc)
         return rc;

@@ -131,6 +131,11 @@ const char *sk_session_state_root(const struct sk_session *s)
     return *s->prefix_root ? s->prefix_root : s->local_root;
 }
 
+int sk_session_has_local(const struct sk_session *s)
+{
+    return !is_none(sk_config_text(s->config, "store.local"));
+}
+
 /* Rank 0: begin a new incarnation in the state file. */
 static int begin_incarnation(struct sk_session *s, struct start *st, int64_t newest,
                              struct saikai_error *err)
@@ -240,7 +245,7 @@ static int start_protector(struct sk_session *s, struct saikai_error *err)
         .sync = !apart && sk_config_bool(s->config, "store.fsync"),
     };
     /* without a local directory all is on the shared file system already */
-    return is_none(sk_config_text(s->config, "store.local")) ? 0 : sk_protector_new(&p, &s->protector, err);
+    return sk_session_has_local(s) ? sk_protector_new(&p, &s->protector, err) : 0;
 }
 
 static void find_deadline(struct sk_session *s)

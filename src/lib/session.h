@@ -140,6 +140,8 @@ static inline int sk_session_idle(struct sk_session *s, int64_t iteration)
 
 /* Where the state file is. */
 const char *sk_session_state_root(const struct sk_session *s);
+/* 1: there is a local directory of its own. */
+int sk_session_has_local(const struct sk_session *s);
 
 /* poll.c: at a candidate, take up and start the exchange of the ranks when its tick has come. */
 int sk_poll_step(struct sk_session *s, struct saikai_error *err);
