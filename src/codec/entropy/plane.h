@@ -1,13 +1,13 @@
 /* Planes of integers coded with static rANS tables that are chosen by the magnitudes of the
  * neighbours.
  *
- * A plane is a box of rows inside a padded array; level and mask arrays have 64 bytes of room
- * behind them. Each value is coded as a token (token.h) by one of a few tables; which one follows
- * from a weighted sum of the levels of values already known: to the left, in the row above, in the
- * plane behind, and in other arrays of the same geometry
+ * A plane is a box of rows inside a padded array; level, mask and number arrays have room for 64
+ * elements behind them. Each value is coded as a token (token.h) by one of a few tables; which one
+ * follows from a weighted sum of the levels of values already known: to the left, in the row above,
+ * in the plane behind, and in other arrays of the same geometry
  * ("sides"). The rows of a plane are dealt to eight lanes that are decoded in step, so that their
  * latencies overlap; a neighbour in another lane is not used. Blocks of 64 columns of all lanes
- * that hold only zeros cost one flag.
+ * that hold only zeros cost one flag. Raw bits follow each other by block, lane and column.
  *
  * A writer takes any number of planes, then makes the tables and writes everything; the reader
  * gives the planes in the same order. Reader and writer must be told the same geometry. All local;
@@ -47,9 +47,11 @@ struct sk_plane {
 };
 
 struct sk_plane_writer;
-/* A writer for at most max_values values in all; NULL when memory is out. */
+/* A writer for about max_values values in all; NULL when memory is out. */
 struct sk_plane_writer *sk_plane_writer_new(size_t max_values);
 void sk_plane_writer_free(struct sk_plane_writer *w);
+/* As new, with the memory it has. */
+void sk_plane_writer_reset(struct sk_plane_writer *w);
 /* Append a plane: q[i] (|q| < SK_TOKEN_LIMIT) at the plane's geometry. Fills level[] at the same
  * places. */
 void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,

@@ -3,18 +3,18 @@
 #define SK_CODEC_ENTROPY_PLANE_IMPL_H
 
 #include "codec/entropy/plane.h"
+#include "codec/entropy/plane_kernel.h"
 
 #include <string.h>
 
 enum {
     LANES = 8,
     BLOCK = 64,
-    SPARE = 16,
-    SUM_LIMIT = 1024, /* sums of unmasked values are below */
-    SUM_MASKED = 1024,
+    SUM_LIMIT = PLANE_MASKED,
     FINE = 88, /* contexts before they are merged, per set */
     CTX_FLAG = SK_PLANE_SETS * FINE,
-    CONTEXTS = CTX_FLAG + 2,
+    CTX_MASKED = CTX_FLAG + 2,
+    CONTEXTS = CTX_MASKED + 1,
     MAX_MODELS = 63,
 };
 
@@ -83,47 +83,35 @@ static inline void lanes_next(struct lanes *v)
     }
 }
 
-/* n rounded up: the loops below run over whole vectors. Arrays have room behind for what they read
- * too much. */
-static inline size_t whole(size_t n)
+static inline void row_add(struct plane_row *r, const uint8_t *level, unsigned weight)
 {
-    return (n + SPARE - 1) / SPARE * SPARE;
+    r->level[r->n] = level;
+    r->weight[r->n] = (uint16_t)weight;
+    r->n += weight != 0;
 }
 
-static inline __attribute__((always_inline)) void
-add_levels(uint16_t *restrict sum, const uint8_t *restrict u, unsigned w, size_t n)
-{
-    for (size_t i = 0; i < n; i += SPARE)
-        for (size_t k = i; k < i + SPARE; k++)
-            sum[k] = (uint16_t)(sum[k] + (uint16_t)w * u[k]);
-}
-
-/* Add up the contexts of columns [0, n) from element `at` of a lane's row on, except those of the
- * same row. */
-static inline __attribute__((always_inline)) void sum_block(const struct lanes *v,
-                                                            const uint8_t *level, size_t lane,
-                                                            size_t at, size_t n, uint16_t *sum)
+/* Which neighbours of lane's row make contexts, without those of the row itself. level: of the
+ * plane. A lane reads its rows in order, all lanes at the same pace: neighbours read later do not
+ * count. */
+static inline void row_of(const struct lanes *v, size_t lane, const uint8_t *level,
+                          struct plane_row *r)
 {
     const struct sk_plane *p = v->p;
-    n = whole(n);
-    memset(sum, 0, n * sizeof *sum);
-    /* a lane reads its rows in order, all lanes at the same pace: neighbours read later do not
-     * count */
-    if (!v->cut && p->weights.up && v->y[lane] && v->step) {
-        const uint8_t *u = level + at - p->sy;
-        add_levels(sum, u, p->weights.up, n);
-        if (p->weights.up_left)
-            add_levels(sum, u - 1, p->weights.up_left, n);
-        if (p->weights.up_right)
-            add_levels(sum, u + 1, p->weights.up_right, n);
+    const struct sk_plane_weights *w = &p->weights;
+    const uint8_t *here = level + v->origin[lane];
+    r->n = 0;
+    r->mask = p->mask ? p->mask + v->origin[lane] : NULL;
+    r->first = (unsigned)p->set * FINE;
+    if (!v->cut && w->up && v->y[lane] && v->step) {
+        row_add(r, here - p->sy, w->up);
+        row_add(r, here - p->sy - 1, w->up_left);
+        row_add(r, here - p->sy + 1, w->up_right);
     }
-    if (!v->cut && p->weights.back && v->z[lane] && v->back_before && v->step >= v->back_before)
-        add_levels(sum, level + at - p->sz, p->weights.back, n);
+    if (!v->cut && v->z[lane] && v->back_before && v->step >= v->back_before)
+        row_add(r, here - p->sz, w->back);
     for (int s = 0; s < p->n_sides; s++)
-        add_levels(sum, p->side[s].level + (ptrdiff_t)at + p->side[s].shift, p->side[s].weight, n);
-    if (p->mask)
-        for (size_t i = 0; i < n; i++)
-            sum[i] = p->mask[at + i] ? SUM_MASKED : sum[i];
+        row_add(r, p->side[s].level + (ptrdiff_t)v->origin[lane] + p->side[s].shift,
+                p->side[s].weight);
 }
 
 #endif

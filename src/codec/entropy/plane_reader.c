@@ -11,6 +11,7 @@ enum {
 };
 
 struct sk_plane_reader {
+    const struct plane_kernel *kernel;
     uint8_t *copy;
     const uint8_t *word, *word_end; /* 2 bytes each */
     const uint8_t *raw;
@@ -78,8 +79,10 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
                         struct saikai_error *err)
 {
     struct sk_plane_reader *r = calloc(1, sizeof *r);
-    if (r)
+    if (r) {
+        r->kernel = sk_plane_kernel();
         r->table = malloc((MAX_MODELS + 1) * sizeof *r->table);
+    }
     if (!r || !r->table) {
         free(r);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
@@ -155,13 +158,11 @@ static unsigned get(struct sk_plane_reader *r, unsigned lane, unsigned model)
 }
 
 struct block {
-    uint16_t sum[LANES][BLOCK + SPARE];
-    uint8_t token[BLOCK][LANES];
-    int32_t *q[LANES];
-    uint8_t *level[LANES];
-    uint8_t last[LANES], last2[LANES]; /* tokens to the left */
+    uint16_t sum[LANES][BLOCK + PLANE_SPARE];
+    uint8_t token[LANES][BLOCK + PLANE_SPARE];
     size_t lanes, n;
-    int two; /* the second value to the left counts, too */
+    uint8_t last[LANES], last2[LANES]; /* tokens to the left */
+    int two;                           /* the second value to the left counts, too */
     const uint8_t *of;
     uint16_t side[SK_TOKENS], side2[SK_TOKENS]; /* weighted levels of tokens */
 };
@@ -189,7 +190,7 @@ read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
             word += s < SK_RANS_LOW ? 2 : 0;
             x[l] = s < SK_RANS_LOW ? more : s;
             e &= 127;
-            b->token[i][l] = (uint8_t)e;
+            b->token[l][i] = (uint8_t)e;
             side[l] = b->side[e] + (two ? b->side2[b->last[l]] : 0u);
             if (two)
                 b->last[l] = (uint8_t)e;
@@ -200,28 +201,18 @@ read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
     r->word = word;
 }
 
-/* Values of the tokens of a block, in the order in which the raw bits were written. */
-static void finish_block(struct sk_plane_reader *r, struct block *b)
+/* Numbers and levels of a lane's tokens. */
+static void finish_lane(struct sk_plane_reader *r, const uint8_t *token, size_t n, int32_t *q,
+                        uint8_t *level)
 {
-    const struct sk_token *tokens = sk_token_table();
-    const uint8_t *raw = r->raw;
-    size_t raw_at = r->raw_at;
-    for (size_t i = 0; i < b->n; i++) {
-        int large = 0;
-        for (size_t l = 0; l < b->lanes; l++) {
-            const struct sk_token *t = &tokens[b->token[i][l]];
-            large |= t->bits;
-            b->q[l][i] = t->value;
-            b->level[l][i] = t->level;
-        }
-        for (size_t l = 0; large && l < b->lanes; l++) {
-            const struct sk_token *t = &tokens[b->token[i][l]];
-            if (!t->bits)
-                continue;
-            uint32_t bits = (uint32_t)(load64(raw + (raw_at >> 3)) >> (raw_at & 7));
-            b->q[l][i] = sk_token_value(t, bits & ((1u << t->bits) - 1));
-            raw_at += t->bits;
-        }
+    const struct sk_token *table = sk_token_table();
+    uint8_t large[BLOCK];
+    size_t found = r->kernel->values(token, n, q, level, large), raw_at = r->raw_at;
+    for (size_t k = 0; k < found; k++) {
+        const struct sk_token *t = &table[token[large[k]]];
+        uint32_t bits = (uint32_t)(load64(r->raw + (raw_at >> 3)) >> (raw_at & 7));
+        q[large[k]] = sk_token_value(t, bits & ((1u << t->bits) - 1));
+        raw_at += t->bits;
     }
     r->raw_at = raw_at;
 }
@@ -234,12 +225,10 @@ static void read_block(struct sk_plane_reader *r, struct block *b)
         read_tokens(r, b, LANES, 1);
     else
         read_tokens(r, b, b->lanes, b->two);
-    finish_block(r, b);
     for (size_t l = 0; l < b->lanes; l++) {
-        b->last2[l] = b->n > 1 ? b->token[b->n - 2][l] : 0;
-        b->last[l] = b->token[b->n - 1][l];
+        b->last2[l] = b->n > 1 ? b->token[l][b->n - 2] : 0;
+        b->last[l] = b->token[l][b->n - 1];
     }
-    r->damaged |= r->word > r->word_end || r->raw_at > 8 * r->raw_size;
 }
 
 static void start_plane(struct sk_plane_reader *r, const struct sk_plane *p, struct block *b)
@@ -256,10 +245,13 @@ static void start_plane(struct sk_plane_reader *r, const struct sk_plane *p, str
 static void read_step(struct sk_plane_reader *r, struct block *b, const struct lanes *v, int32_t *q,
                       uint8_t *level)
 {
+    struct plane_row row[LANES];
     b->lanes = v->active;
     memset(b->last, 0, sizeof b->last);
     memset(b->last2, 0, sizeof b->last2);
     const size_t *origin = v->origin;
+    for (size_t l = 0; l < b->lanes; l++)
+        row_of(v, l, level, &row[l]);
     for (size_t col = 0; col < v->width; col += BLOCK) {
         b->n = v->width - col < BLOCK ? v->width - col : BLOCK;
         r->last_flag = get(r, 0, r->flag_model[r->last_flag]) != 0;
@@ -275,13 +267,12 @@ static void read_step(struct sk_plane_reader *r, struct block *b, const struct l
             }
             continue;
         }
-        for (size_t l = 0; l < b->lanes; l++) {
-            size_t at = origin[l] + col;
-            sum_block(v, level, l, at, b->n, b->sum[l]);
-            b->q[l] = q + at;
-            b->level[l] = level + at;
-        }
+        for (size_t l = 0; l < b->lanes; l++)
+            r->kernel->sums(&row[l], col, b->n, b->sum[l]);
         read_block(r, b);
+        for (size_t l = 0; l < b->lanes; l++)
+            finish_lane(r, b->token[l], b->n, q + origin[l] + col, level + origin[l] + col);
+        r->damaged |= r->word > r->word_end || r->raw_at > 8 * r->raw_size;
         if (r->damaged)
             return;
     }
@@ -295,7 +286,7 @@ int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *
         return 0;
     struct block b; /* not cleared: it is large, and a plane may be small */
     start_plane(r, p, &b);
-    for (size_t step = 0; step < v.per_lane && !r->damaged; step++, lanes_next(&v))
+    for (; v.step < v.per_lane && !r->damaged; lanes_next(&v))
         read_step(r, &b, &v, q, level);
     if (r->damaged)
         return damaged(err);

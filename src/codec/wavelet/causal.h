@@ -33,6 +33,8 @@ struct causal {
     int32_t *n, *q; /* lattice numbers, residuals */
     uint8_t *level, *mask;
     int masked;
+    int trial;    /* encoder: 1 codes only what is away from the edges, to see what it takes */
+    size_t coded; /* values that were coded */
     int kind;
     int32_t stored[CAUSAL_TAPS]; /* weights in 2^-12 of all taps but the first, which has what is
                                     left of one */

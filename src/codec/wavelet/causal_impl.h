@@ -482,6 +482,23 @@ static void plane_of(const struct causal *c, struct sk_plane *p)
         p->weights = (struct sk_plane_weights){5, 2, 5, 1, 3, 0};
 }
 
+/* Without the points whose neighbours lie outside the box. */
+static void leave_edges(struct sk_plane *p)
+{
+    if (p->width < 5)
+        return;
+    p->origin += 2;
+    p->width -= 2;
+    if (p->ny > 3) {
+        p->origin += 2 * p->sy;
+        p->ny -= 2;
+    }
+    if (p->nz > 2) {
+        p->origin += p->sz;
+        p->nz--;
+    }
+}
+
 int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
                         struct sk_plane_writer *codes, struct saikai_error *err)
 {
@@ -506,6 +523,9 @@ int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, s
     for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
         sk_buf_put_u32(head, (uint32_t)c->stored[k]);
     plane_of(c, &p);
+    if (c->trial)
+        leave_edges(&p);
+    c->coded = p.nb * p.nz * p.ny * p.width;
     sk_plane_write(codes, &p, c->q, c->level);
     return c->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
 }

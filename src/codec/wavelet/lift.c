@@ -247,6 +247,16 @@ void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filt
     f->fitted = 0.5 * (double)points * gain > 16.0 * n;
 }
 
+double lift_trial_bits(const struct lift_level *finest, const double bits[2], const size_t coded[2])
+{
+    double share = 1.0 / (1 << __builtin_popcount(finest->active)); /* of the even points */
+    double b0 = (bits[0] - bits[1]) / (double)(coded[0] + 1);
+    double b1 = coded[1] ? bits[1] / (double)coded[1] : b0 + 1;
+    double growth = b1 - b0 > 1 ? b1 - b0 : 1;
+    return (1 - share) * b0 + (1 - share) * share * b1 +
+           share * share * (b1 + growth / (1 - share));
+}
+
 void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p)
 {
     memset(p, 0, sizeof *p);

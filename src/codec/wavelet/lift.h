@@ -78,6 +78,9 @@ struct lift {
     int weight_bits;
     int fit; /* encoder: 1 fits weights */
     int is_encoder;
+    int trial; /* encoder: 1 codes the inside of the two finest levels only, to see what they take
+                */
+    double trial_bits; /* what that says about a large box, per value */
     size_t *exception; /* encoder: elements whose bound is not kept */
     size_t n_exceptions, cap_exceptions;
     int failed;
@@ -109,6 +112,11 @@ void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned
  * the filter when that pays. points: of the class; sample: behind the equations. */
 void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
               fit_gram gram, size_t points, size_t sample);
+/* Bits per value of a large box, from those that the finest level (with the next one: bits[0]) and
+ * the next one (bits[1]) took for so many values: all coarser ones are taken to need more and more
+ * as these two do. */
+double lift_trial_bits(const struct lift_level *finest, const double bits[2],
+                       const size_t coded[2]);
 /* The geometry of class c for the entropy coder. */
 void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p);
 void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index);

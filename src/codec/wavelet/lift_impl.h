@@ -467,12 +467,32 @@ static int set_of(int i)
     return i == 0 ? 0 : 1;
 }
 
+/* Code one class, of a trial only what lies well inside the box; returns how many values. */
+static size_t put_class(struct lift *l, struct lift_level *v, unsigned c, int set, int masked,
+                        struct sk_plane_writer *codes)
+{
+    struct sk_plane p;
+    size_t *const n[LIFT_AXES] = {&p.nz, &p.ny, &p.width};
+    const size_t step[LIFT_AXES] = {v->sz, v->sy, 1};
+    if (l->trial && (!v->active || v > &l->level[1]))
+        return 0;
+    lift_plane(v, c, set, masked, &p);
+    for (int a = 0; l->trial && a < LIFT_AXES; a++)
+        if (v->active >> a & 1 && *n[a] > 3) {
+            p.origin += step[a];
+            *n[a] -= 2;
+        }
+    sk_plane_write(codes, &p, l->q, v->level[c]);
+    return p.nb * p.nz * p.ny * p.width;
+}
+
 int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct sk_buf *head,
                       struct sk_plane_writer *codes, struct saikai_error *err)
 {
     size_t nb = l->shape.nb;
     int masked = mask != NULL;
-    struct sk_plane p;
+    size_t coded[2] = {0}; /* of the finest level, of the next */
+    double bits[2] = {0};
     l->is_encoder = 1;
     for (int i = 0; i < l->n_levels; i++) {
         struct lift_level *v = &l->level[i];
@@ -485,8 +505,7 @@ int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct s
         struct lift_level *v = &l->level[i];
         if (!v->active) {
             run_base(l, v, masked);
-            lift_plane(v, 0, 2, masked, &p);
-            sk_plane_write(codes, &p, l->q, v->level[0]);
+            put_class(l, v, 0, 2, masked, codes);
         } else {
             pad(l, v, 0);
         }
@@ -496,16 +515,19 @@ int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct s
                 fit_class(l, v, c, masked);
             put_filter(&v->filter[c], head);
             run_class(l, v, c, masked);
-            lift_plane(v, c, set_of(i), masked, &p);
-            sk_plane_write(codes, &p, l->q, v->level[c]);
+            coded[i > 0] += put_class(l, v, c, set_of(i), masked, codes);
             pad(l, v, c);
         }
+        if (l->trial && i < 2)
+            bits[i] = sk_plane_writer_bits(codes);
         if (i > 0) {
             struct box x = inside(v - 1);
             merge_data(v, nb, &x, v->data, v[-1].data[0]);
             merge_bytes(v, nb, &x, (void *const *)v->level, v[-1].level[0]);
         }
     }
+    if (l->trial)
+        l->trial_bits = lift_trial_bits(&l->level[0], bits, coded);
     return l->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
 }
 

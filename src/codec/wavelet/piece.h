@@ -14,7 +14,7 @@
  *   CONSTANT   the value
  *   PREDICTED  flags; shape; bound, exponents, mean or base; factors; fill value, mask; exact
  * values; filters; codes */
-enum { PIECE_EMPTY = 0, PIECE_EXACT = 1, PIECE_CONSTANT = 2, PIECE_PREDICTED = 3 };
+enum { PIECE_EMPTY = 0, PIECE_EXACT = 1, PIECE_CONSTANT = 2, PIECE_PREDICTED = 4 };
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 enum { PIECE_WEIGHT_BITS = 12 };
 

@@ -62,9 +62,8 @@ static int is_stranger(const struct piece *j, size_t i)
 static int put_exact(const struct piece *j, struct sk_buf *out)
 {
     const size_t *found = j->plan.causal ? j->causal.exception : j->lift.exception;
-    size_t n = j->plan.causal ? j->causal.n_exceptions : j->lift.n_exceptions, all = n;
-    for (size_t i = 0; j->mask && i < j->n; i++)
-        all += (size_t)is_stranger(j, i);
+    size_t n = j->plan.causal ? j->causal.n_exceptions : j->lift.n_exceptions;
+    size_t strangers = j->special.n_masked - j->special.n_filled, all = n + strangers;
     size_t *list = malloc((all + 1) * sizeof *list);
     if (!list)
         return -1;
@@ -81,7 +80,7 @@ static int put_exact(const struct piece *j, struct sk_buf *out)
 
 /* Transform in this shape with this plan; what was made is left in lift or causal. */
 static int transform(const struct piece *j, const struct lift_shape *shape, const struct plan *plan,
-                     struct lift *lift, struct causal *causal, struct sk_buf *head,
+                     int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
                      struct sk_plane_writer *codes, struct saikai_error *err)
 {
     struct lift_shape seen = *shape;
@@ -93,6 +92,7 @@ static int transform(const struct piece *j, const struct lift_shape *shape, cons
         causal->bound = j->bound;
         causal->base = j->special.low;
         causal->step = lift_step(j->bound, j->size, j->lowest, j->highest);
+        causal->trial = trial;
         return causal_encode(causal, j->in, j->mask, head, codes, err);
     }
     if ((rc = lift_init(lift, &seen, j->size, masked, err)))
@@ -101,28 +101,29 @@ static int transform(const struct piece *j, const struct lift_shape *shape, cons
     lift->mean = j->special.mean;
     lift->weight_bits = PIECE_WEIGHT_BITS;
     lift->fit = 1;
+    lift->trial = trial;
     return lift_encode(lift, j->in, j->mask, head, codes, err);
 }
 
 /* Bits per sampled value that a plan would take. */
 static double try_plan(const struct piece *j, const struct lift_shape *sample,
-                       const struct plan *plan)
+                       const struct plan *plan, struct sk_plane_writer *codes)
 {
-    size_t n = sample->nb * sample->n[0] * sample->n[1] * sample->n[2];
-    struct sk_plane_writer *codes = sk_plane_writer_new(n);
+    double n = (double)(sample->nb * sample->n[0] * sample->n[1] * sample->n[2]);
     struct sk_buf head = {0};
     struct lift lift = {0};
     struct causal causal = {0};
     double bits = INFINITY;
-    if (codes && !transform(j, sample, plan, &lift, &causal, &head, codes, NULL)) {
+    sk_plane_writer_reset(codes);
+    if (!transform(j, sample, plan, 1, &lift, &causal, &head, codes, NULL)) {
         size_t exact = plan->causal ? causal.n_exceptions : lift.n_exceptions;
-        bits = sk_plane_writer_bits(codes) / (double)n + 8.0 * (double)head.len / (double)j->n +
-               8.0 * (double)(j->size + 1) * (double)exact / (double)n;
+        bits = plan->causal ? sk_plane_writer_bits(codes) / (double)causal.coded : lift.trial_bits;
+        bits +=
+            8.0 * (double)head.len / (double)j->n + 8.0 * (double)(j->size + 1) * (double)exact / n;
     }
     lift_free(&lift);
     causal_free(&causal);
     sk_buf_free(&head);
-    sk_plane_writer_free(codes);
     return bits;
 }
 
@@ -151,35 +152,38 @@ static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
     return n;
 }
 
-/* Choose a plan by trying all on a sample. The sample is larger when hardly any bits are needed,
- * since then few places decide, and when many are, since then it does not count beside the coding
- * itself. */
-static void choose_plan(struct piece *j)
+/* Can plan k be left untried, when those before it took so many bits? Leaving out an axis helps
+ * interpolation only, which may be beaten already. */
+static int is_hopeless(const struct plan *plan, int k, const double *bits)
 {
-    enum { BOXES = 2, SOME_BOXES = 4, MORE_BOXES = 7, FEWEST = 4096, MOST = 6144 };
-    const double few_bits = 0.15, many_bits = 1.2;
-    struct lift_shape sample;
-    size_t b_offset[MORE_BOXES];
+    return !plan[k].causal && k == 2 && bits[0] > 2 && bits[0] > 1.3 * bits[1];
+}
+
+/* Choose a plan by trying them on some small boxes. Many places matter more than large boxes: a
+ * field is seldom alike everywhere. */
+static void choose_plan(struct piece *j, struct sk_plane_writer *codes)
+{
+    enum { BOXES = 6, FEWEST = 1728, MOST = 4096 };
     struct plan plan[MOST_PLANS];
+    struct lift_shape sample;
+    size_t b_offset[BOXES];
+    double bits[MOST_PLANS], least = INFINITY;
     int n = make_plans(j, plan), given = (int)piece_parameter(j, "plan=", -1);
     j->plan = plan[given >= 0 && given < n ? given : 0];
     if (given >= 0 || n < 2)
         return;
-    size_t most = j->n / 32 < FEWEST ? FEWEST : j->n / 32 > MOST ? MOST : j->n / 32;
-    double least = INFINITY;
-    for (int boxes = BOXES; boxes;) {
-        least = INFINITY;
-        shape_sample(&j->lift_shape, most, boxes, &sample, b_offset);
-        for (int k = 0; k < n; k++) {
-            double bits = try_plan(j, &sample, &plan[k]);
-            if (bits < least) {
-                least = bits;
-                j->plan = plan[k];
-            }
+    size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
+    shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
+    for (int k = 0; k < n; k++) {
+        if (is_hopeless(plan, k, bits))
+            continue;
+        bits[k] = try_plan(j, &sample, &plan[k], codes);
+        if (bits[k] < least) {
+            least = bits[k];
+            j->plan = plan[k];
         }
-        int more = least < few_bits ? MORE_BOXES : least > many_bits ? SOME_BOXES : 0;
-        boxes = boxes == BOXES ? more : 0;
     }
+    sk_plane_writer_reset(codes);
 }
 
 static int put_mask(struct piece *j, struct sk_buf *out, struct saikai_error *err)
@@ -225,10 +229,11 @@ int piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
         special_mask(&j->special, j->in, j->n, j->size, j->mask);
     }
     find_exponents(j);
-    choose_plan(j);
     codes = sk_plane_writer_new(j->n);
-    rc = codes ? transform(j, &j->lift_shape, &j->plan, &j->lift, &j->causal, &head, codes, err)
-               : out_of_memory(err);
+    if (!codes)
+        return out_of_memory(err);
+    choose_plan(j, codes);
+    rc = transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
     if (rc || (rc = sk_plane_writer_finish(codes, &codes_buf, err)))
         goto out;
     put_header(j, out);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 1024 };
+enum { SAMPLE = 1024, SLOTS = 4096, PAIRS = 8192 };
 
 static uint64_t bits_at(const void *in, size_t i, size_t size)
 {
@@ -25,28 +25,24 @@ static double value_of(uint64_t bits, size_t size)
     return d;
 }
 
-static int by_bits(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The pattern that occurs most in a sample, when it is at least one in fifty. */
 static int commonest(const void *in, size_t n, size_t size, uint64_t *pattern)
 {
-    uint64_t v[SAMPLE];
-    size_t count = n < SAMPLE ? n : SAMPLE, best = 0;
-    for (size_t k = 0; k < count; k++)
-        v[k] = bits_at(in, (size_t)(((double)k + 0.5) * (double)n / (double)count), size);
-    qsort(v, count, sizeof *v, by_bits);
-    for (size_t k = 0, run = 0; k < count; k++) {
-        run = k && v[k] == v[k - 1] ? run + 1 : 1;
-        if (run > best) {
-            best = run;
-            *pattern = v[k];
+    uint64_t key[SLOTS];
+    uint16_t seen[SLOTS] = {0}, best = 0;
+    size_t count = n < SAMPLE ? n : SAMPLE;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t v = bits_at(in, (size_t)(((double)k + 0.5) * (double)n / (double)count), size);
+        size_t slot = (size_t)(v * 0x9e3779b97f4a7c15u >> 32) % SLOTS;
+        while (seen[slot] && key[slot] != v)
+            slot = (slot + 1) % SLOTS;
+        key[slot] = v;
+        if (++seen[slot] > best) {
+            best = seen[slot];
+            *pattern = v;
         }
     }
-    return best >= 4 && best * 50 >= count;
+    return best >= 4 && best * 50u >= count;
 }
 
 /* Does a fill value stand out: are many steps to it from its neighbours far larger than those
@@ -54,7 +50,7 @@ static int commonest(const void *in, size_t n, size_t size, uint64_t *pattern)
 static int stands_out(const void *in, size_t n, size_t size, uint64_t fill, double bound)
 {
     double f = value_of(fill, size), step = 0;
-    size_t jumps = 0, large = 0, steps = 0, stride = n / 65536 + 1;
+    size_t jumps = 0, large = 0, steps = 0, stride = n / PAIRS + 1;
     if (!isfinite(f))
         return 1;
     for (int pass = 0; pass < 2; pass++) {
@@ -76,16 +72,17 @@ static int stands_out(const void *in, size_t n, size_t size, uint64_t fill, doub
     return large * 5 > jumps;
 }
 
-static int is_masked(const struct special *s, uint64_t bits, size_t size)
-{
-    return (s->has_fill && bits == s->fill) || !isfinite(value_of(bits, size));
-}
+enum { WIDE = 16 };
 
-enum { WIDE = 8 };
+/* Extremes by lanes, which vectorises; a value that is not finite shows in its exponent. */
+struct extremes {
+    double min, max, low, high;
+    size_t masked, filled;
+};
 
-/* Extremes by lanes, which vectorises; a value that is not finite shows in the exponents. */
 #define DEFINE_SCAN(F, U, EXPONENT)                                                                \
-    static int scan_##F(struct special *s, const F *in, size_t n)                                  \
+    /* Returns whether all are finite; only min and max are set. */                                \
+    INLINE int all_finite_##F(struct extremes *e, const F *in, size_t n)                           \
     {                                                                                              \
         F low[WIDE], high[WIDE];                                                                   \
         U strange[WIDE] = {0};                                                                     \
@@ -101,77 +98,130 @@ enum { WIDE = 8 };
                 high[k] = p[k] > high[k] ? p[k] : high[k];                                         \
             }                                                                                      \
         }                                                                                          \
-        s->min = low[0];                                                                           \
-        s->max = high[0];                                                                          \
+        e->min = low[0];                                                                           \
+        e->max = high[0];                                                                          \
         for (int k = 1; k < WIDE; k++) {                                                           \
-            s->min = low[k] < s->min ? low[k] : s->min;                                            \
-            s->max = high[k] > s->max ? high[k] : s->max;                                          \
+            e->min = low[k] < e->min ? low[k] : e->min;                                            \
+            e->max = high[k] > e->max ? high[k] : e->max;                                          \
             strange[0] |= strange[k];                                                              \
         }                                                                                          \
         return !strange[0];                                                                        \
+    }                                                                                              \
+    /* Extremes of the finite values and of those not masked. */                                   \
+    INLINE int scan_##F(struct extremes *e, const F *in, size_t n, int has_fill, U fill)           \
+    {                                                                                              \
+        F min = (F)INFINITY, max = (F)-INFINITY, low = min, high = max;                            \
+        size_t masked = 0, filled = 0;                                                             \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            U bits;                                                                                \
+            memcpy(&bits, in + i, sizeof bits);                                                    \
+            int strange = (bits & (EXPONENT)) == (EXPONENT);                                       \
+            int is_fill = (has_fill != 0) & (bits == fill), out = strange | is_fill;               \
+            F x = in[i], a = strange ? (F)INFINITY : x, z = strange ? (F)-INFINITY : x;            \
+            min = a < min ? a : min;                                                               \
+            max = z > max ? z : max;                                                               \
+            a = out ? (F)INFINITY : x;                                                             \
+            z = out ? (F)-INFINITY : x;                                                            \
+            low = a < low ? a : low;                                                               \
+            high = z > high ? z : high;                                                            \
+            masked += (size_t)out;                                                                 \
+            filled += (size_t)is_fill;                                                             \
+        }                                                                                          \
+        *e = (struct extremes){min, max, low, high, masked, filled};                               \
+        return 0;                                                                                  \
+    }                                                                                              \
+    INLINE void mask_##F(const F *in, size_t n, int has_fill, U fill, uint8_t *mask)               \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            U bits;                                                                                \
+            memcpy(&bits, in + i, sizeof bits);                                                    \
+            mask[i] = (uint8_t)(((bits & (EXPONENT)) == (EXPONENT)) |                              \
+                                ((has_fill != 0) & (bits == fill)));                               \
+        }                                                                                          \
     }
+#define INLINE static inline __attribute__((always_inline))
 DEFINE_SCAN(float, uint32_t, 0x7f800000u)
 DEFINE_SCAN(double, uint64_t, 0x7ff0000000000000u)
 
-/* Extremes when all values are finite; 0 when some are not. The mean is that of a sample. */
-static int scan_finite(struct special *s, const void *in, size_t n, size_t size)
-{
-    double sum = 0;
-    size_t step = n / SAMPLE + 1, used = 0;
-    for (size_t i = 0; i < n; i += step, used++)
-        sum += value_of(bits_at(in, i, size), size) / SAMPLE;
-    s->mean = sum * (SAMPLE / (double)used);
-    if (n < WIDE)
-        return 0;
-    return size == sizeof(float) ? scan_float(s, in, n) : scan_double(s, in, n);
-}
+/* The three for one instruction set. */
+#define DEFINE_VARIANT(SUFFIX, ATTRIBUTE)                                                          \
+    ATTRIBUTE static int all_finite_##SUFFIX(struct extremes *e, const void *in, size_t n,         \
+                                             size_t size)                                          \
+    {                                                                                              \
+        return size == sizeof(float) ? all_finite_float(e, in, n) : all_finite_double(e, in, n);   \
+    }                                                                                              \
+    ATTRIBUTE static void scan_##SUFFIX(struct extremes *e, const void *in, size_t n, size_t size, \
+                                        int has_fill, uint64_t fill)                               \
+    {                                                                                              \
+        if (size == sizeof(float))                                                                 \
+            scan_float(e, in, n, has_fill, (uint32_t)fill);                                        \
+        else                                                                                       \
+            scan_double(e, in, n, has_fill, fill);                                                 \
+    }                                                                                              \
+    ATTRIBUTE static void mask_##SUFFIX(const void *in, size_t n, size_t size, int has_fill,       \
+                                        uint64_t fill, uint8_t *mask)                              \
+    {                                                                                              \
+        if (size == sizeof(float))                                                                 \
+            mask_float(in, n, has_fill, (uint32_t)fill, mask);                                     \
+        else                                                                                       \
+            mask_double(in, n, has_fill, fill, mask);                                              \
+    }
+DEFINE_VARIANT(plain, )
+#ifdef __x86_64__
+DEFINE_VARIANT(avx2, __attribute__((target("avx2"))))
+#define FOR_PROCESSOR(f) (__builtin_cpu_supports("avx2") ? f##_avx2 : f##_plain)
+#else
+#define FOR_PROCESSOR(f) f##_plain
+#endif
 
-static void scan_slowly(struct special *s, const void *in, size_t n, size_t size)
+static double mean_of_sample(const struct special *s, const void *in, size_t n, size_t size)
 {
-    double sum = 0;
-    size_t used = 0;
-    s->low = s->min = INFINITY;
-    s->high = s->max = -INFINITY;
-    s->n_masked = 0;
-    for (size_t i = 0; i < n; i++) {
+    double sum = 0, used = 0;
+    size_t step = n / (4 * SAMPLE) + 1;
+    for (size_t i = 0; i < n; i += step) {
         uint64_t bits = bits_at(in, i, size);
         double x = value_of(bits, size);
-        if (isfinite(x)) {
-            s->min = x < s->min ? x : s->min;
-            s->max = x > s->max ? x : s->max;
+        if (isfinite(x) && !(s->has_fill && bits == s->fill)) {
+            sum += x / (4 * SAMPLE);
+            used++;
         }
-        if (is_masked(s, bits, size)) {
-            s->n_masked++;
-            continue;
-        }
-        s->low = x < s->low ? x : s->low;
-        s->high = x > s->high ? x : s->high;
-        sum += x / (double)n;
-        used++;
     }
-    s->mean = used ? sum * ((double)n / (double)used) : 0;
+    return used > 0 ? sum * (4 * SAMPLE / used) : s->n_masked < n ? s->low : 0;
+}
+
+static void scan(struct special *s, const void *in, size_t n, size_t size)
+{
+    struct extremes e = {0};
+    if (!s->has_fill && n >= WIDE && FOR_PROCESSOR(all_finite)(&e, in, n, size)) {
+        e.low = e.min;
+        e.high = e.max;
+    } else {
+        FOR_PROCESSOR(scan)(&e, in, n, size, s->has_fill, s->fill);
+    }
+    s->min = e.min;
+    s->max = e.max;
+    s->low = e.low;
+    s->high = e.high;
+    s->n_masked = e.masked;
+    s->n_filled = e.filled;
+    s->mean = mean_of_sample(s, in, n, size);
 }
 
 void special_find(struct special *s, const void *in, size_t n, size_t size,
                   double (*bound_of)(const void *arg, double range), const void *arg)
 {
     memset(s, 0, sizeof *s);
-    int finite = scan_finite(s, in, n, size);
-    s->low = s->min;
-    s->high = s->max;
-    if (!finite) /* or very few */
-        scan_slowly(s, in, n, size);
+    scan(s, in, n, size);
     if (!commonest(in, n, size, &s->fill) ||
         !stands_out(in, n, size, s->fill, bound_of(arg, s->max - s->min)))
         return;
     s->has_fill = 1;
-    scan_slowly(s, in, n, size);
+    scan(s, in, n, size);
 }
 
 void special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask)
 {
-    for (size_t i = 0; i < n; i++)
-        mask[i] = (uint8_t)is_masked(s, bits_at(in, i, size), size);
+    FOR_PROCESSOR(mask)(in, n, size, s->has_fill, s->fill, mask);
 }
 
 /* ---- masks ---- */
@@ -210,7 +260,7 @@ int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct
     struct sk_plane p;
     mask_plane(shape, &p);
     size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
-    int32_t *q = calloc(count, sizeof *q);
+    int32_t *q = calloc(count + 64, sizeof *q);
     uint8_t *level = calloc(count + 128, 1);
     struct sk_plane_writer *w = sk_plane_writer_new(rows * p.width);
     int rc = SAIKAI_ENOMEM;
@@ -235,7 +285,7 @@ int special_get_mask(const struct lift_shape *shape, const void *in, size_t size
     struct sk_plane p;
     mask_plane(shape, &p);
     size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
-    int32_t *q = calloc(count, sizeof *q);
+    int32_t *q = calloc(count + 64, sizeof *q);
     uint8_t *level = calloc(count + 128, 1);
     struct sk_plane_reader *reader = NULL;
     int rc = !q || !level ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask") : 0;

@@ -14,8 +14,9 @@ struct special {
     uint64_t fill;          /* bits of the fill value */
     int has_fill;           /* some values are it, and are masked */
     size_t n_masked;        /* fill values and all values that are not finite */
+    size_t n_filled;        /* fill values */
     double min, max;        /* of all finite values, the fill value included */
-    double low, high, mean; /* of the values not masked */
+    double low, high, mean; /* of the values not masked; the mean is that of a sample */
 };
 
 /* Look through n values of size 4 or 8. bound_of: called with (arg, max - min) for the absolute

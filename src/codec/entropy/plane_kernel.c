@@ -1,0 +1,11 @@
+#define NAME(x) x##_plain
+#include "codec/entropy/plane_kernel_impl.h"
+
+const struct plane_kernel *sk_plane_kernel(void)
+{
+#ifdef SK_AVX2
+    if (__builtin_cpu_supports("avx2"))
+        return &sk_plane_kernel_avx2;
+#endif
+    return &sk_plane_kernel_plain;
+}

@@ -1,0 +1,162 @@
+/* plane_kernel.h for one instruction set: NAME(x) tells the variants apart. Written so that loops
+ * of 16 become vectors. */
+#include "codec/entropy/plane_kernel.h"
+#include "codec/entropy/token.h"
+
+#include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+enum { WIDE = 16 };
+
+#ifdef __AVX2__
+static inline __attribute__((always_inline)) void store_bytes(uint8_t *to, __m256i v)
+{
+    __m128i h = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    _mm_storel_epi64((__m128i *)to, _mm_packus_epi16(h, h));
+}
+
+/* As sk_token_of and sk_level_of: the exponent and the bits below it come from a float. */
+static void NAME(tokens)(const int32_t *q, size_t n, uint8_t *level, uint8_t *token)
+{
+    static const int32_t keep[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const __m256i zero = _mm256_setzero_si256(), seven = _mm256_set1_epi32(7);
+    for (size_t i = 0; i < n; i += 8) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(q + i));
+        if (n - i < 8)
+            v = _mm256_and_si256(v, _mm256_loadu_si256((const __m256i *)(keep + 8 - (n - i))));
+        __m256i a = _mm256_abs_epi32(v);
+        __m256i f = _mm256_castps_si256(
+            _mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 4), a)));
+        __m256i l = _mm256_max_epi32(
+            _mm256_sub_epi32(_mm256_srli_epi32(f, 22), _mm256_set1_epi32(252)), zero);
+        __m256i few =
+            _mm256_add_epi32(_mm256_add_epi32(a, a), _mm256_cmpgt_epi32(v, zero)); /* -1 if > 0 */
+        __m256i many =
+            _mm256_sub_epi32(_mm256_srli_epi32(f, 21), _mm256_set1_epi32(4 * 130 - SK_TOKEN_SMALL));
+        store_bytes(level + i, l);
+        store_bytes(token + i, _mm256_blendv_epi8(few, many, _mm256_cmpgt_epi32(a, seven)));
+    }
+}
+
+static size_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level,
+                           uint8_t *large)
+{
+    const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi32(1),
+                  most = _mm256_set1_epi32(SK_LEVEL_MAX), seven = _mm256_set1_epi32(7),
+                  few_levels = _mm256_set1_epi32(0x77665420);
+    size_t i = 0, found = 0;
+    for (; i < n; i += 8) {
+        __m256i t = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(token + i)));
+        __m256i half = _mm256_srli_epi32(_mm256_add_epi32(t, one), 1);
+        __m256i minus = _mm256_cmpeq_epi32(_mm256_and_si256(t, one), zero);
+        __m256i v = _mm256_sub_epi32(_mm256_xor_si256(half, minus), minus);
+        __m256i many = _mm256_cmpgt_epi32(half, seven);
+        __m256i l = _mm256_and_si256(_mm256_srlv_epi32(few_levels, _mm256_slli_epi32(half, 2)),
+                                     _mm256_set1_epi32(15));
+        l = _mm256_blendv_epi8(l, _mm256_min_epi32(half, most), many);
+        unsigned bits = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(many));
+        if (n - i < 8) {
+            int32_t v8[8];
+            uint8_t l8[8];
+            _mm256_storeu_si256((__m256i *)v8, v);
+            store_bytes(l8, l);
+            memcpy(q + i, v8, (n - i) * sizeof *q);
+            memcpy(level + i, l8, n - i);
+            bits &= (1u << (n - i)) - 1;
+        } else {
+            _mm256_storeu_si256((__m256i *)(q + i), v);
+            store_bytes(level + i, l);
+        }
+        for (; bits; bits &= bits - 1)
+            large[found++] = (uint8_t)(i + (unsigned)__builtin_ctz(bits));
+    }
+    return found;
+}
+#else
+static void NAME(tokens)(const int32_t *q, size_t n, uint8_t *level, uint8_t *token)
+{
+    for (size_t i = 0; i < n; i++) {
+        level[i] = (uint8_t)sk_level_of(q[i]);
+        token[i] = (uint8_t)sk_token_of(q[i]);
+    }
+    for (size_t i = n; i & 7; i++)
+        level[i] = token[i] = 0;
+}
+
+static size_t NAME(values)(const uint8_t *token, size_t n, int32_t *q, uint8_t *level,
+                           uint8_t *large)
+{
+    const struct sk_token *table = sk_token_table();
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        q[i] = table[token[i]].value;
+        level[i] = table[token[i]].level;
+        large[found] = (uint8_t)i;
+        found += token[i] >= SK_TOKEN_SMALL;
+    }
+    return found;
+}
+#endif
+
+typedef int16_t words __attribute__((vector_size(2 * WIDE)));
+typedef uint16_t symbols __attribute__((vector_size(2 * WIDE)));
+typedef uint8_t bytes __attribute__((vector_size(WIDE)));
+
+#define BYTES_AS_WORDS(p)                                                                          \
+    __extension__({                                                                                \
+        bytes b_;                                                                                  \
+        memcpy(&b_, (p), sizeof b_);                                                               \
+        __builtin_convertvector(b_, words);                                                        \
+    })
+#define LESSER(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
+
+/* Weighted levels at WIDE columns from `col` on, into the vector s. */
+#define SUM_LEVELS(s, r, col)                                                                      \
+    do {                                                                                           \
+        s = (words){0};                                                                            \
+        for (int k_ = 0; k_ < (r)->n; k_++)                                                        \
+            s += (int16_t)(r)->weight[k_] * BYTES_AS_WORDS((r)->level[k_] + (col));                \
+    } while (0)
+
+static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum)
+{
+    for (size_t i = 0; i < n; i += WIDE) {
+        words s;
+        SUM_LEVELS(s, r, col + i);
+        if (r->mask) {
+            words masked = BYTES_AS_WORDS(r->mask + col + i) != 0;
+            s = (s & ~masked) | (PLANE_MASKED & masked);
+        }
+        memcpy(sum + i, &s, sizeof s);
+    }
+}
+
+/* The context of a sum: the sum when it is small, then ever coarser; the lines cross where the
+ * steps change. */
+static void NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
+                          uint16_t *symbol)
+{
+    for (size_t i = 0; i < n; i += WIDE) {
+        words s, a, b;
+        SUM_LEVELS(s, r, col + i);
+        a = 12 + (s >> 2);
+        b = 24 + (s >> 4);
+        a = LESSER(a, b);
+        s = LESSER(s, a);
+        symbols x = ((symbols)s + (uint16_t)r->first) << 7 | (symbols)BYTES_AS_WORDS(token + i);
+        if (r->mask) {
+            symbols masked = (symbols)(BYTES_AS_WORDS(r->mask + col + i) != 0);
+            x = (x & ~masked) | ((uint16_t)PLANE_NO_SYMBOL & masked);
+        }
+        memcpy(symbol + i, &x, sizeof x);
+    }
+}
+
+const struct plane_kernel NAME(sk_plane_kernel) = {
+    .tokens = NAME(tokens),
+    .symbols = NAME(symbols),
+    .sums = NAME(sums),
+    .values = NAME(values),
+};

@@ -1,0 +1,256 @@
+#include "codec/entropy/plane_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* log2 of numbers from 1 on, to about 1e-5: nothing that is decoded depends on it. */
+static double log2_of(uint32_t n)
+{
+    int e = 31 - __builtin_clz(n);
+    double m = (double)n / (double)(1u << e) - 1, m2 = m * m; /* a polynomial fitted on [0, 1] */
+    return e + m * (1.44252727 - 0.71791346 * m + m2 * (0.45654033 - 0.27596883 * m) +
+                    m2 * m2 * (0.12010017 - 0.02528548 * m));
+}
+
+static double entropy_cost(const uint32_t *counts)
+{
+    double bits = 0;
+    uint32_t n = 0;
+    for (int t = 0; t < SK_TOKENS; t++)
+        if (counts[t]) {
+            n += counts[t];
+            bits -= counts[t] * log2_of(counts[t]);
+        }
+    return n ? bits + n * log2_of(n) + sk_rans_model_cost(counts) : 0;
+}
+
+double sk_plane_writer_bits(struct sk_plane_writer *w)
+{
+    plane_gather_counts(w);
+    enum { TOGETHER = 4 };
+    double bits = (double)w->raw.len * 8;
+    for (unsigned k = 0; k < CTX_MASKED; k += TOGETHER) {
+        uint32_t counts[SK_TOKENS] = {0};
+        for (unsigned j = k; j < k + TOGETHER && j < CTX_MASKED; j++)
+            for (int t = 0; t < SK_TOKENS; t++)
+                counts[t] += plane_counts_of(w, j)[t];
+        double cost = entropy_cost(counts);
+        bits += cost > 0 ? cost - sk_rans_model_cost(counts) : 0;
+    }
+    return bits;
+}
+
+struct cluster {
+    unsigned first, last; /* contexts */
+    double cost, with_next;
+    uint32_t counts[SK_TOKENS];
+};
+
+static void cost_with_next(struct cluster *c, int n, int i)
+{
+    if (i + 1 >= n)
+        return;
+    uint32_t both[SK_TOKENS];
+    for (int t = 0; t < SK_TOKENS; t++)
+        both[t] = c[i].counts[t] + c[i + 1].counts[t];
+    c[i].with_next = entropy_cost(both);
+}
+
+/* Join neighbouring contexts as long as that saves bits, or there are too many. */
+static int join(struct cluster *c, int n, int most)
+{
+    for (int i = 0; i < n; i++)
+        cost_with_next(c, n, i);
+    for (;;) {
+        int best = -1;
+        double gain = n > most ? -1e300 : 0;
+        for (int i = 0; i + 1 < n; i++)
+            if (c[i].cost + c[i + 1].cost - c[i].with_next > gain) {
+                gain = c[i].cost + c[i + 1].cost - c[i].with_next;
+                best = i;
+            }
+        if (best < 0)
+            return n;
+        c[best].last = c[best + 1].last;
+        c[best].cost = c[best].with_next;
+        for (int t = 0; t < SK_TOKENS; t++)
+            c[best].counts[t] += c[best + 1].counts[t];
+        memmove(&c[best + 1], &c[best + 2], (size_t)(n - best - 2) * sizeof *c);
+        n--;
+        cost_with_next(c, n, best);
+        if (best > 0)
+            cost_with_next(c, n, best - 1);
+    }
+}
+
+struct models {
+    struct sk_rans_model m[MAX_MODELS];
+    uint8_t of[CONTEXTS];
+    int n;
+};
+
+static int empty(const uint32_t *counts)
+{
+    uint32_t any = 0;
+    for (int t = 0; t < SK_TOKENS; t++)
+        any |= counts[t];
+    return !any;
+}
+
+/* Tables of contexts [first, last): how many, then for each the last context it serves and the
+ * table. */
+static int write_set(struct sk_plane_writer *w, struct models *m, unsigned first, unsigned last,
+                     int most, struct sk_bits_out *out)
+{
+    struct cluster *c = malloc((last - first) * sizeof *c);
+    if (!c)
+        return -1;
+    int n = 0;
+    for (unsigned k = first; k < last; k++) {
+        if (empty(plane_counts_of(w, k)))
+            continue;
+        c[n].first = c[n].last = k;
+        memcpy(c[n].counts, plane_counts_of(w, k), sizeof c[n].counts);
+        c[n].cost = entropy_cost(c[n].counts);
+        n++;
+    }
+    n = join(c, n, most);
+    sk_bits_put(out, (uint64_t)n, 6);
+    for (int i = 0; i < n; i++) {
+        sk_bits_put(out, c[i].last - first, 7);
+        sk_rans_model_write(&m->m[m->n], c[i].counts, out);
+        for (unsigned k = c[i].first; k <= c[i].last; k++)
+            m->of[k] = (uint8_t)m->n;
+        m->n++;
+    }
+    free(c);
+    return 0;
+}
+
+/* What coding a token takes: x becomes x + start + (x / freq) (SK_RANS_ONE - freq), which is Duda's
+ * step; the division is a multiplication by 2^64 / freq, which is exact for 32 bits. */
+struct code {
+    uint64_t inverse;
+    uint32_t bias;
+    uint16_t freq, rest;
+};
+
+struct coder {
+    struct code (*code)[SK_TOKENS]; /* by model; the last is the certain zero of masked places */
+    uint8_t of[CONTEXTS];
+    uint16_t *words; /* filled from the end */
+    uint32_t state[LANES];
+};
+
+static struct code code_of(unsigned freq, unsigned start)
+{
+    if (freq == 1) /* 2^64 does not fit: x / 1 comes out as x - 1 */
+        return (struct code){UINT64_MAX, start + SK_RANS_ONE - 1, 1, SK_RANS_ONE - 1};
+    return (struct code){UINT64_MAX / freq + 1, start, (uint16_t)freq,
+                         (uint16_t)(SK_RANS_ONE - freq)};
+}
+
+static void prepare(struct coder *c, const struct models *m)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int t = 0; t < SK_TOKENS; t++)
+            if (m->m[i].freq[t] && m->m[i].freq[t] < SK_RANS_ONE)
+                c->code[i][t] = code_of(m->m[i].freq[t], m->m[i].start[t]);
+            else if (m->m[i].freq[t])
+                c->code[i][t] = (struct code){.freq = SK_RANS_ONE};
+    memcpy(c->of, m->of, sizeof c->of);
+    c->of[CTX_MASKED] = (uint8_t)m->n;
+    c->code[m->n][0] = (struct code){.freq = SK_RANS_ONE};
+    for (int l = 0; l < LANES; l++)
+        c->state[l] = SK_RANS_LOW;
+}
+
+/* One symbol into one state; words go down. */
+static inline __attribute__((always_inline)) uint32_t code_symbol(const struct coder *c, uint32_t x,
+                                                                  unsigned symbol, uint16_t **words)
+{
+    const struct code *k = &c->code[c->of[symbol / SK_TOKENS]][symbol % SK_TOKENS];
+    int full = (x >> (32 - SK_RANS_BITS)) >= k->freq;
+    (*words)[-1] = (uint16_t)x;
+    *words -= full;
+    x = full ? x >> 16 : x;
+    uint32_t quotient = (uint32_t)((unsigned __int128)x * k->inverse >> 64);
+    return x + k->bias + quotient * k->rest;
+}
+
+static inline __attribute__((always_inline)) void code_block(struct coder *c, const uint16_t *s,
+                                                             size_t n, size_t lanes)
+{
+    uint32_t x[LANES];
+    uint16_t *words = c->words;
+    for (size_t l = 0; l < lanes; l++)
+        x[l] = c->state[l];
+    for (size_t i = n; i-- > 0;) {
+#pragma GCC unroll 8
+        for (size_t l = lanes; l-- > 0;)
+            x[l] = code_symbol(c, x[l], s[l * n + i], &words);
+    }
+    for (size_t l = 0; l < lanes; l++)
+        c->state[l] = x[l];
+    c->words = words;
+}
+
+/* Code the symbols backwards; the words come out in the order in which the reader wants them. */
+static void code(struct coder *c, const struct sk_plane_writer *w)
+{
+    const uint16_t *s = w->symbols + w->n;
+    for (size_t i = w->n_blocks; i-- > 0;) {
+        const struct plane_block *b = &w->blocks[i];
+        s -= (size_t)b->n * b->lanes;
+        if (b->lanes == LANES)
+            code_block(c, s, b->n, LANES);
+        else
+            code_block(c, s, b->n, b->lanes);
+        c->state[0] = code_symbol(c, c->state[0], (CTX_FLAG + b->context) * SK_TOKENS + (b->n != 0),
+                                  &c->words);
+    }
+}
+
+static int write_tables(struct sk_plane_writer *w, struct models *m, struct sk_buf *out)
+{
+    struct sk_bits_out bits = {.out = out};
+    m->n = 0;
+    plane_gather_counts(w);
+    for (unsigned s = 0; s < SK_PLANE_SETS; s++)
+        if (write_set(w, m, s * FINE, (s + 1) * FINE, 20, &bits))
+            return -1;
+    if (write_set(w, m, CTX_FLAG, CTX_FLAG + 2, 2, &bits))
+        return -1;
+    sk_bits_flush(&bits);
+    return 0;
+}
+
+int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct saikai_error *err)
+{
+    struct coder c = {0};
+    struct models *m = malloc(sizeof *m);
+    size_t most = w->n + w->n_blocks + 1, n_words;
+    uint16_t *words = malloc(most * sizeof *words);
+    int rc = SAIKAI_ENOMEM;
+    c.code = malloc((MAX_MODELS + 1) * sizeof *c.code);
+    if (!m || !words || !c.code || w->failed || write_tables(w, m, out))
+        goto out;
+    prepare(&c, m);
+    c.words = words + most;
+    code(&c, w);
+    n_words = (size_t)(words + most - c.words);
+    if (w->acc_bits)
+        sk_buf_put_u8(&w->raw, (uint8_t)w->acc);
+    sk_buf_put_u32(out, (uint32_t)n_words);
+    for (int l = 0; l < LANES; l++)
+        sk_buf_put_u32(out, c.state[l]);
+    sk_buf_put(out, c.words, 2 * n_words); /* little-endian, as this machine is */
+    sk_buf_put(out, w->raw.data, w->raw.len);
+    if (sk_buf_ok(out) && sk_buf_ok(&w->raw))
+        rc = 0;
+out:
+    free(m);
+    free(words);
+    free(c.code);
+    return rc ? sk_fail(err, rc, "out of memory for coding") : 0;
+}
