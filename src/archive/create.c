@@ -118,8 +118,7 @@ static int load_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct
     for (uint32_t k = 0; k < b->count; k++)
         segments += a->parts[b->first + k].count;
     struct sk_ska_range *ranges = malloc((segments + 1) * sizeof *ranges);
-    slot->raw.len = 0;
-    uint8_t *to = ranges ? sk_buf_extend(&slot->raw, block_room(a, b) + 64) : NULL;
+    uint8_t *to = ranges ? sk_coder_room(&slot->raw, block_room(a, b) + 64) : NULL;
     int rc = to ? sk_feed_fetch(p->feed, ranges, block_ranges(a, b, to, ranges), err)
                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
                           (unsigned long long)b->size_bytes);
@@ -175,6 +174,9 @@ static int encode_block(struct sk_ska_plan *p, size_t i, struct slot *slot, stru
         }
         at += aligned(part->size_bytes);
     }
+    if (!sk_coder_room(&slot->out, b->size_bytes / 2))
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
+                       (unsigned long long)b->size_bytes);
     slot->out.len = 0;
     int rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
     if (rc)

@@ -40,6 +40,8 @@ size_t sk_pack_bound(size_t n)
     return n + n / 64 + 1024; /* more than ZSTD_compressBound and compressBound ask for */
 }
 
+enum { LAZY_LEVEL = 5, USUAL_LEVELS = 9, HASH_LOG = 19 };
+
 /* Each backend: bytes written, 0 when it failed or did not fit. */
 static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n, void *out,
                         size_t cap)
@@ -47,7 +49,13 @@ static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n
 #ifdef HAVE_ZSTD
     if (!p->zstd_out && !(p->zstd_out = ZSTD_createCCtx()))
         return 0;
-    size_t got = ZSTD_compressCCtx(p->zstd_out, out, cap, in, n, level ? level : 3);
+    ZSTD_CCtx *c = p->zstd_out;
+    ZSTD_CCtx_reset(c, ZSTD_reset_session_and_parameters);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level ? level : 3);
+    /* clearing larger tables takes longer than they save */
+    if (level >= LAZY_LEVEL && level <= USUAL_LEVELS && n >> HASH_LOG)
+        ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, HASH_LOG);
+    size_t got = ZSTD_compress2(c, out, cap, in, n);
     return ZSTD_isError(got) ? 0 : got;
 #else
     return 0;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
     &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records};
@@ -24,11 +25,27 @@ void sk_coder_free(struct sk_coder *c)
     sk_buf_free(&c->tables);
 }
 
+/* Large buffers in huge pages: a fresh page of 4 KiB costs as much as compressing it does. */
+static int grow_huge(struct sk_buf *b, size_t n)
+{
+    enum { HUGE = 2 << 20 };
+    size_t cap = n + n / 8;
+    void *p = aligned_alloc(HUGE, (cap + HUGE - 1) / HUGE * HUGE);
+    if (!p)
+        return -1;
+    madvise(p, cap, MADV_HUGEPAGE); /* a wish: refused is fine */
+    free(b->data);
+    *b = (struct sk_buf){.data = p, .cap = cap};
+    return 0;
+}
+
 void *sk_coder_room(struct sk_buf *b, size_t n)
 {
+    enum { LARGE = 4 << 20 };
     b->len = 0;
-    void *p = sk_buf_extend(b, n + 8);
-    return p;
+    if (n + 8 >= LARGE && b->cap < n + 8 && grow_huge(b, n + 8))
+        return NULL;
+    return sk_buf_extend(b, n + 8);
 }
 
 void sk_swap_elements(void *data, size_t n, size_t size)

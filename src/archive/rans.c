@@ -183,14 +183,27 @@ static inline __attribute__((always_inline)) uint32_t take(uint32_t x, const uin
     return ((e >> 8 & (SK_MIX_ONE - 1)) + 1) * (x >> SK_MIX_BITS) + (e >> 20);
 }
 
-static inline __attribute__((always_inline)) uint32_t refill(uint32_t x, const uint8_t **p)
+static inline __attribute__((always_inline)) uint32_t refill(uint32_t x, const uint8_t *p)
 {
     uint16_t w;
-    memcpy(&w, *p, 2);
+    memcpy(&w, p, 2);
     uint32_t more = x << 16 | w;
-    int low = x < LOW;
-    *p += low * 2;
-    return low ? more : x;
+    return x < LOW ? more : x;
+}
+
+/* Refill all states: each one's place in the stream is known from comparisons alone, so that none
+ * waits for another's bytes. */
+static inline __attribute__((always_inline)) const uint8_t *refill_all(uint32_t x[SK_MIX_STATES],
+                                                                       const uint8_t *p)
+{
+    size_t low[SK_MIX_STATES], at = 0;
+    for (size_t k = 0; k < SK_MIX_STATES; k++)
+        low[k] = (size_t)(x[k] < LOW) * 2;
+    for (size_t k = 0; k < SK_MIX_STATES; k++) {
+        x[k] = refill(x[k], p + at);
+        at += low[k];
+    }
+    return p + at;
 }
 
 /* One symbol, with the end in view. */
@@ -201,7 +214,8 @@ static inline int careful(struct sk_mix_in *m, const uint32_t *table, uint8_t *s
     if (*x < LOW) {
         if (m->end - m->p < 2)
             return -1;
-        *x = refill(*x, &m->p);
+        *x = refill(*x, m->p);
+        m->p += 2;
     }
     return 0;
 }
@@ -218,8 +232,7 @@ int sk_mix_get(struct sk_mix_in *m, const uint32_t (*tables)[SK_MIX_ONE], const 
         for (; i + SK_MIX_STATES <= n; i += SK_MIX_STATES) {
             for (size_t k = 0; k < SK_MIX_STATES; k++)
                 x[k] = take(x[k], tables[group_of[ctx[i + k]]], &symbols[i + k]);
-            for (size_t k = 0; k < SK_MIX_STATES; k++)
-                x[k] = refill(x[k], &p);
+            p = refill_all(x, p);
         }
         for (size_t k = 0; k < SK_MIX_STATES; k++)
             m->x[(m->count + k) % SK_MIX_STATES] = x[k];

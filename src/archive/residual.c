@@ -4,14 +4,20 @@
 
 uint64_t sk_residual_open_bits(const uint8_t *symbols, size_t n, int width)
 {
-    uint64_t histogram[256] = {0}, bits = 0;
-    for (size_t i = 0; i < n; i++)
-        histogram[symbols[i]]++;
+    uint64_t bits = 0;
+    uint32_t count[4][256] = {{0}}; /* four: equal symbols in a row would wait for each other */
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            count[k][symbols[i + k]]++;
+    for (; i < n; i++)
+        count[0][symbols[i]]++;
     for (int s = 0; s < 256; s++) {
-        if (histogram[s] && s > width && s != SK_SYMBOL_ZERO)
+        uint64_t times = (uint64_t)count[0][s] + count[1][s] + count[2][s] + count[3][s];
+        if (times && s > width && s != SK_SYMBOL_ZERO)
             return (uint64_t)-1;
         if (s > 1 && s <= width)
-            bits += histogram[s] * (uint64_t)(s - 1);
+            bits += times * (uint64_t)(s - 1);
     }
     return bits;
 }

@@ -110,24 +110,24 @@ static inline uint64_t sk_open_get(struct sk_open_in *in, unsigned n) /* n <= 63
     return low | sk_open_get_some(in, n - 32) << 32;
 }
 
-/* One folded residual: returns the symbol. */
+/* One folded residual: returns the symbol. Short residuals come in no order, so that nothing here
+ * may depend on a branch between them. */
 static inline uint8_t sk_residual_put(struct sk_open_out *o, uint64_t z)
 {
-    if (z == 0)
-        return 0;
-    unsigned len = 64 - (unsigned)__builtin_clzll(z);
-    sk_open_put(o, z ^ (uint64_t)1 << (len - 1), len - 1);
+    unsigned some = z != 0, len = 63 - (unsigned)__builtin_clzll(z | 1) + some, open = len - some;
+    sk_open_put(o, z & (((uint64_t)1 << open) - 1), open);
     return (uint8_t)len;
 }
 static inline uint64_t sk_residual_get(struct sk_open_in *in, uint8_t symbol)
 {
     if (symbol <= 1)
         return symbol;
-    return sk_open_get(in, symbol - 1u) | (uint64_t)1 << (symbol - 1);
+    unsigned some = symbol != 0, open = symbol - some;
+    return sk_open_get(in, open) | (uint64_t)some << open;
 }
 
-/* Bits that these symbols leave open; (uint64_t)-1 when one of them is no symbol of `width`-bit
- * values. */
+/* Bits that these fewer than 2^32 symbols leave open; (uint64_t)-1 when one of them is no symbol of
+ * `width`-bit values. */
 uint64_t sk_residual_open_bits(const uint8_t *symbols, size_t n, int width);
 
 /* Estimated bits of n values with this histogram of symbols: entropy of the symbols plus the open
