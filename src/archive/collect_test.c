@@ -24,7 +24,7 @@ static char base[256];
 static const char *at(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static const char *at(const char *fmt, ...)
 {
-    static _Thread_local char path[16][512];
+    static _Thread_local char path[16][512]; /* the last 16 are good */
     static _Thread_local int turn;
     char *p = path[turn++ % 16];
     va_list args;
@@ -194,7 +194,7 @@ static void drop_inputs(void)
 
 struct job {
     struct sk_collect_options o;
-    const char *dir;
+    const char *dir; /* below base */
     int inputs;
     int rc[RANKS];
     struct saikai_error err[RANKS];
@@ -217,7 +217,8 @@ static int create_rank(struct sk_group *g, void *arg)
     in[2].bytes = IN_MEMORY;
     struct sk_archive_stats st = {0};
     struct sk_set set = {0};
-    j->rc[r] = sk_collect_create(g, j->dir, in, (size_t)j->inputs, &j->o, &st, &set, &j->err[r]);
+    j->rc[r] =
+        sk_collect_create(g, at("%s", j->dir), in, (size_t)j->inputs, &j->o, &st, &set, &j->err[r]);
     if (!r) {
         j->st = st;
         j->set = set;
@@ -257,7 +258,7 @@ static void many_ranks_few_writers(void **state)
                  {0, 3, SK_SCHEME_AGNOSTIC, 1 << 20, 0}};
     make_inputs();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct job j = {.dir = at("sets1"), .inputs = FILES};
+        struct job j = {.dir = "sets1", .inputs = FILES};
         j.o.writers = cases[i].writers;
         j.o.group = cases[i].group;
         j.o.archive.scheme = cases[i].scheme;
@@ -286,7 +287,7 @@ static void shared_files_have_one_owner(void **state)
     make_inputs();
     for (int r = 0; r < RANKS; r++)
         memcpy(names[r][0], names[0][0], sizeof names[0][0]);
-    struct job j = {.dir = at("sets2"), .inputs = 1, .o = {.writers = 2}};
+    struct job j = {.dir = "sets2", .inputs = 1, .o = {.writers = 2}};
     create(&j);
     for (int r = 0; r < RANKS; r++)
         assert_int_equal(j.rc[r], 0);
@@ -335,11 +336,11 @@ static void failures_leave_the_old_set(void **state)
         {"fsync", ".2-of-2.ska", "2-of-2", EIO},
     };
     make_inputs();
-    struct job first = {.dir = at("sets3"), .inputs = FILES, .o = {.writers = 2}};
+    struct job first = {.dir = "sets3", .inputs = FILES, .o = {.writers = 2}};
     create(&first);
     assert_int_equal(first.rc[0], 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct job j = {.dir = at("sets3"), .inputs = FILES, .o = {.writers = 2}};
+        struct job j = {.dir = "sets3", .inputs = FILES, .o = {.writers = 2}};
         bad_op = cases[i].op;
         bad_path = cases[i].path;
         bad_errno = cases[i].no;
@@ -371,14 +372,14 @@ static int die(const char *op, const char *path)
 static void a_crash_leaves_a_whole_set(void **state)
 {
     make_inputs();
-    struct job first = {.dir = at("sets4"), .inputs = FILES, .o = {.writers = 2}};
+    struct job first = {.dir = "sets4", .inputs = FILES, .o = {.writers = 2}};
     create(&first);
     assert_int_equal(first.rc[0], 0);
     int crashes = 0;
     for (int n = 1;; n++) {
         pid_t pid = fork();
         if (!pid) {
-            struct job j = {.dir = at("sets4"), .inputs = FILES, .o = {.writers = 2}};
+            struct job j = {.dir = "sets4", .inputs = FILES, .o = {.writers = 2}};
             die_at = n;
             sk_io_hook = die;
             create(&j);
@@ -398,6 +399,115 @@ static void a_crash_leaves_a_whole_set(void **state)
     }
     assert_true(crashes > 10);
     assert_int_equal(count_files(at("sets4")), 2);
+    drop_inputs();
+}
+
+/* ---- back to ranks ---- */
+
+struct back {
+    const char *from; /* below base */
+    struct sk_deliver_options o;
+    int rc[16];
+    struct saikai_error err[16];
+    struct sk_archive_stats st;
+};
+
+static int extract_rank(struct sk_group *g, void *arg)
+{
+    struct back *b = arg;
+    struct sk_archive_stats st = {0};
+    b->rc[g->rank] = sk_collect_extract(g, at("%s", b->from), at("back/%d", g->rank), &b->o, &st,
+                                        &b->err[g->rank]);
+    if (!g->rank)
+        b->st = st;
+    return 0;
+}
+
+static void extract(struct back *b, int ranks)
+{
+    sk_io_rmtree(at("back"), NULL);
+    assert_int_equal(sk_loop_run(ranks, extract_rank, b), 0);
+}
+
+static struct sk_set make_set(const char *dir, int writers, uint64_t unit)
+{
+    struct job j = {.dir = dir, .inputs = FILES, .o = {.writers = writers}};
+    j.o.archive.unit_bytes = unit;
+    j.o.archive.no_sync = 1;
+    create(&j);
+    assert_int_equal(j.rc[0], 0);
+    return j.set;
+}
+
+static void each_rank_gets_its_files(void **state)
+{
+    static const struct {
+        int writers, ranks;
+        uint64_t memory;
+    } cases[] = {{2, RANKS, 0}, {1, RANKS, 1 << 20}, {5, 2, 0}, {2, 9, 3 << 20}, {3, 1, 0}};
+    make_inputs();
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        make_set("sets5", cases[c].writers, 256 << 10);
+        struct back b = {.from = "sets5"};
+        b.o.extract.memory_bytes = cases[c].memory;
+        b.o.extract.threads = 2;
+        extract(&b, cases[c].ranks);
+        for (int r = 0; r < cases[c].ranks; r++)
+            if (b.rc[r])
+                fail_msg("case %zu, rank %d: %s", c, r, b.err[r].text);
+        assert_int_equal(b.st.files, RANKS * FILES);
+        for (int r = 0; r < RANKS; r++)
+            for (int i = 0; i < FILES; i++)
+                assert_true(same_file(at("%s", names[r][i]),
+                                      at("back/%d/%s", r * cases[c].ranks / RANKS, names[r][i])));
+    }
+    struct back b = {.from = "sets5", .o = {.extract = {.only = "in/r3/*"}}};
+    extract(&b, 4);
+    assert_int_equal(b.st.files, FILES);
+    assert_true(same_file(at("%s", names[3][0]), at("back/2/%s", names[3][0])));
+    assert_int_equal(access(at("back/1/%s", names[2][0]), F_OK), -1);
+    b.o.extract.only = "nothing";
+    extract(&b, 4);
+    for (int r = 0; r < 4; r++)
+        assert_int_not_equal(b.rc[r], 0);
+    drop_inputs();
+}
+
+static void damage_and_full_disks_are_told_to_all(void **state)
+{
+    char path[512];
+    make_inputs();
+    struct sk_set s = make_set("sets6", 2, 256 << 10);
+    sk_set_path(&s, at("sets6"), 2, path, sizeof path, NULL);
+    struct back b = {.from = "sets6"};
+    bad_op = "write";
+    bad_path = "back/3/";
+    bad_errno = ENOSPC;
+    sk_io_hook = fail_there;
+    extract(&b, 4);
+    sk_io_hook = NULL;
+    for (int r = 0; r < 4; r++) {
+        assert_int_not_equal(b.rc[r], 0);
+        assert_non_null(strstr(b.err[r].text, "back/3"));
+    }
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < FILES; i++)
+            assert_int_equal(access(at("back/%d/%s", r * 4 / RANKS, names[r][i]), F_OK), -1);
+    for (int turn = 0; turn < 4; turn++) {
+        void *data = NULL;
+        size_t n = 0;
+        assert_int_equal(sk_io_slurp(path, 1 << 30, &data, &n, NULL), 0);
+        ((uint8_t *)data)[200 + n / 5 * (size_t)turn] ^= 4;
+        assert_int_equal(sk_io_replace(path, data, n, NULL), 0);
+        free(data);
+        extract(&b, 3 + turn);
+        for (int r = 0; r < 3 + turn; r++) {
+            assert_int_not_equal(b.rc[r], 0);
+            if (!strstr(b.err[r].text, "2-of-2"))
+                fail_msg("turn %d rank %d: %s", turn, r, b.err[r].text);
+        }
+        assert_int_equal(access(at("back/0/%s", names[0][0]), F_OK), -1);
+    }
     drop_inputs();
 }
 
@@ -456,6 +566,8 @@ int main(void)
         cmocka_unit_test(shared_files_have_one_owner),
         cmocka_unit_test(failures_leave_the_old_set),
         cmocka_unit_test(a_crash_leaves_a_whole_set),
+        cmocka_unit_test(each_rank_gets_its_files),
+        cmocka_unit_test(damage_and_full_disks_are_told_to_all),
         cmocka_unit_test(lists_and_requests_come_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
