@@ -2,6 +2,7 @@
 #ifndef SK_ARCHIVE_DELIVER_H
 #define SK_ARCHIVE_DELIVER_H
 
+#include "archive/archive.h"
 #include "archive/sink.h"
 #include "archive/unpack.h"
 #include "group/group.h"
