@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "capture/kernel.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,10 +69,13 @@ static int choose(struct sk_dirty *d, struct saikai_error *err)
             sk_error_prefix(err, "cannot track changes with '%s'", form);
         return rc;
     }
+    static atomic_int best = -1; /* what was found once stays so */
     struct saikai_error why = {0};
+    if (best >= 0)
+        d->preferred = forms[best];
     for (int i = 0; i < FORMS && !d->preferred; i++) {
         if (!forms[i]->probe(&why))
-            d->preferred = forms[i];
+            d->preferred = forms[best = i];
         else
             sk_log(SK_LOG_INFO, "changes are not tracked with '%s': %s", forms[i]->name, why.text);
     }

@@ -2,18 +2,17 @@
 #include "lib/engine_parts.h"
 
 #include "base/io.h"
+#include "store/lineage.h"
 
 #include <limits.h>
 
 static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err)
 {
-    char from[PATH_MAX], tmp[PATH_MAX];
+    char tmp[PATH_MAX];
     struct sk_container *c = NULL;
-    int rc = sk_gen_file(e->local_root, gen, e->rank, from, sizeof from, err);
+    int rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%04u-%06d.tmp", e->prefix_root, e->incarnation, e->rank);
     if (!rc)
-        rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%04u-%06d.tmp", e->prefix_root, e->incarnation, e->rank);
-    if (!rc)
-        rc = sk_container_open(from, &c, err);
+        rc = sk_lineage_open(e->local_root, gen, e->rank, &c, err);
     if (!rc)
         rc = sk_container_copy(c, tmp, e->sync_prefix, err);
     if (!rc && (rc = sk_gen_commit(e->prefix_root, gen, e->rank, tmp, e->sync_prefix, err)))

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "store/lineage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -122,23 +123,31 @@ int sk_session_file_path(struct sk_session *s, const char *name, char *out, size
 
 struct pieces {
     struct sk_piece *p;
-    size_t count, cap, mapped_from;
+    size_t count, cap, mapped_from, mapped_to;
 };
+
+/* Room for one more. */
+static int reserve(struct pieces *l, const char *name, struct saikai_error *err)
+{
+    if (l->count < l->cap)
+        return 0;
+    size_t cap = l->cap + 16;
+    struct sk_piece *p = realloc(l->p, cap * sizeof *p);
+    if (!p)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for '%.60s'", name);
+    l->p = p;
+    l->cap = cap;
+    return 0;
+}
 
 static int add_file(struct pieces *l, const char *dir, const char *name, struct saikai_error *err)
 {
     char path[PATH_MAX];
     off_t size = 0;
     void *map = NULL;
-    if (l->count == l->cap) {
-        size_t cap = l->cap + 16;
-        struct sk_piece *p = realloc(l->p, cap * sizeof *p);
-        if (!p)
-            return sk_fail(err, SAIKAI_ENOMEM, "no memory for file '%.60s'", name);
-        l->p = p;
-        l->cap = cap;
-    }
-    int rc = sk_io_path(path, sizeof path, err, "%s/%s", dir, name);
+    int rc = reserve(l, name, err);
+    if (!rc)
+        rc = sk_io_path(path, sizeof path, err, "%s/%s", dir, name);
     int fd = rc ? rc : sk_io_open(path, O_RDONLY, 0, err);
     if (fd < 0)
         return fd;
@@ -173,13 +182,14 @@ static int add_files(struct sk_session *s, struct pieces *l, struct saikai_error
             rc = add_file(l, dir, e->d_name, err);
     if (d)
         closedir(d);
+    l->mapped_to = l->count;
     qsort(l->p + l->mapped_from, l->count - l->mapped_from, sizeof *l->p, by_name);
     return rc;
 }
 
 static void free_pieces(struct pieces *l)
 {
-    for (size_t i = l->mapped_from; i < l->count; i++)
+    for (size_t i = l->mapped_from; i < l->mapped_to; i++)
         if (l->p[i].data)
             munmap((void *)l->p[i].data, l->p[i].size_bytes);
     free(l->p);
@@ -187,17 +197,10 @@ static void free_pieces(struct pieces *l)
 
 /* ---- capture ---- */
 
-static void copy_pieces(const struct pieces *l, const struct sk_skc_index *x, uint8_t *map)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (l->p[i].size_bytes)
-            sk_container_gather(&l->p[i], map + x->chunks[x->vars[i].first_chunk].offset);
-}
-
 /* NULL: nothing is to be coded (or memory is out: plain is always right). */
 static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
 {
-    struct sk_wish *w = calloc(l->count ? l->count : 1, sizeof *w);
+    struct sk_wish *w = calloc(l->count + 1, sizeof *w); /* one more for changes, which are stored plain */
     int any = 0;
     for (size_t i = 0; w && i < l->count; i++) {
         const struct sk_var *v = i < s->vars.count ? &s->vars.v[i] : NULL;
@@ -209,33 +212,103 @@ static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
     return NULL;
 }
 
-static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct saikai_error *err)
+/* Everything that is saved as a whole, and the changes of the rest, into the slot. */
+static int fill(struct sk_session *s, const struct pieces *l, const struct sk_skc_index *x, uint8_t *map,
+                struct saikai_error *err)
 {
-    struct pieces l = {.count = s->vars.count, .cap = s->vars.count + 1};
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sk_piece *p = &l->p[i];
+        uint8_t *to = p->size_bytes && !p->changes_only ? map + x->chunks[x->vars[i].first_chunk].offset : NULL;
+        int rc = 0;
+        if (to && p->kind == SK_SKC_CHANGES)
+            rc = sk_changes_write(s->changes, to, p->size_bytes, err);
+        else if (to)
+            sk_container_gather(p, to);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Where the changes go: behind all other pieces. */
+static int find_changes(struct sk_session *s, struct pieces *l, const struct sk_wish *wishes, struct sk_gen g,
+                        struct sk_gen *base, struct saikai_error *err)
+{
+    struct sk_piece extra;
+    struct sk_engine_status st;
+    sk_engine_status(s->engine, &st);
+    sk_changes_look(s->changes, &s->vars, wishes, st.breaks, g, l->p, l->count, &extra, base);
+    int rc = base->incarnation ? reserve(l, SK_LINEAGE_VAR, err) : 0;
+    if (!rc && base->incarnation)
+        l->p[l->count++] = extra;
+    return rc;
+}
+
+/* Slots like the ones just used for the next time; a delta may be somewhat larger then. */
+static void expect_next(struct sk_session *s, const struct pieces *l, uint64_t bytes, int is_delta, int is_coded)
+{
+    uint64_t full = 0;
+    for (size_t i = 0; i < l->count; i++)
+        full += l->p[i].kind == SK_SKC_CHANGES ? 0 : l->p[i].size_bytes;
+    if (is_coded) /* gives its slot back */
+        return;
+    if (is_delta)
+        sk_engine_expect(s->engine, bytes > full / 4 ? full + full / 8 : 0, bytes + bytes / 4);
+    else
+        sk_engine_expect(s->engine, bytes, 0);
+}
+
+static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *l, struct sk_wish *wishes,
+                          struct sk_gen base, struct saikai_error *err)
+{
     struct sk_skc_index *index = NULL;
     struct sk_slot *slot = NULL;
     uint64_t bytes = 0;
-    l.mapped_from = l.count;
+    int is_delta = base.incarnation != 0;
+    int rc = sk_container_layout(l->p, l->count, &index, &bytes, err);
+    if (!rc)
+        rc = sk_engine_acquire(s->engine, is_delta ? SK_SLOT_DELTA : SK_SLOT_FULL, bytes, &slot, err);
+    if (!rc && (rc = fill(s, l, index, slot->map, err)))
+        sk_engine_give_back(s->engine, slot);
+    if (rc) {
+        sk_skc_index_free(index);
+        free(wishes);
+        return rc;
+    }
+    struct sk_skc_header h = {
+        .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
+        .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
+        .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
+    };
+    int is_coded = wishes != NULL;
+    sk_engine_submit(s->engine, slot, s->seq, g, &h, index, wishes);
+    expect_next(s, l, bytes, is_delta, is_coded);
+    s->bytes_last = bytes;
+    return 0;
+}
+
+static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct saikai_error *err)
+{
+    struct pieces l = {.count = s->vars.count, .cap = s->vars.count + 1};
+    struct sk_gen base = {0};
+    int looked = 0;
+    l.mapped_from = l.mapped_to = l.count;
     l.p = calloc(l.cap, sizeof *l.p);
     int rc = l.p ? sk_vars_pieces(&s->vars, l.p, err)
                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for a checkpoint's description");
     if (!rc && with_files)
         rc = add_files(s, &l, err);
-    if (!rc)
-        rc = sk_container_layout(l.p, l.count, &index, &bytes, err);
-    if (!rc)
-        rc = sk_engine_acquire(s->engine, bytes, &slot, err);
-    if (rc) {
-        sk_skc_index_free(index);
-    } else {
-        copy_pieces(&l, index, slot->map);
-        struct sk_skc_header h = {
-            .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
-            .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
-        };
-        sk_engine_submit(s->engine, slot, s->seq, g, &h, index, make_wishes(s, &l));
-        s->bytes_last = bytes;
+    if (!rc) {
+        struct sk_wish *wishes = make_wishes(s, &l);
+        rc = find_changes(s, &l, wishes, g, &base, err);
+        looked = 1;
+        if (rc)
+            free(wishes);
+        else
+            rc = capture_pieces(s, g, &l, wishes, base, err);
     }
+    if (looked)
+        sk_changes_done(s->changes, &s->vars, l.p, g, !rc);
     sk_vars_release(&s->vars);
     free_pieces(&l);
     return rc;

@@ -1,7 +1,9 @@
-/* The engine's committer: seals captured slots, gives them their names, and keeps a slot ready. */
+/* The engine's committer: seals captured slots, gives them their names, and does the housekeeping between. */
 #include "lib/engine_parts.h"
 
 #include "base/io.h"
+#include "base/log.h"
+#include "store/lineage.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +17,8 @@ static struct sk_piece *pieces_of(const struct held *h)
     for (uint32_t i = 0; p && i < h->index->var_count; i++) {
         const struct sk_skc_var *v = &h->index->vars[i];
         p[i] = (struct sk_piece){.type = v->type, .ndims = v->ndims, .kind = v->kind, .size_bytes = v->raw_bytes,
-                                 .scope = v->scope, .tile = v->tile};
+                                .scope = v->scope, .tile = v->tile,
+                                .changes_only = !strcmp(v->codec, SK_LINEAGE_CODEC)};
         memcpy(p[i].name, v->name, sizeof p[i].name);
         for (int d = 0; d < v->ndims; d++)
             p[i].dims[d] = v->dims[d];
@@ -25,103 +28,160 @@ static struct sk_piece *pieces_of(const struct held *h)
     return p;
 }
 
-/* Without the lock: code the slot's content into a file of its own and give that the generation's name. */
-static int commit_coded(struct sk_engine *e, struct held *h, struct saikai_error *err)
+/* A temporary file beside the slots; swept like a slot when this process dies. */
+static int tmp_path(const struct sk_engine *e, int number, char out[PATH_MAX], struct saikai_error *err)
 {
-    char tmp[PATH_MAX];
+    return sk_io_path(out, PATH_MAX, err, "%s/slot-%04u-%06d-%d.tmp", e->local_root, e->incarnation, e->rank,
+                      INT_MAX - number);
+}
+
+/* Without the lock, from here on: code the slot's content into a file of its own. */
+static int code(struct sk_engine *e, struct held *h, const char *path, struct saikai_error *err)
+{
     struct sk_piece *p = pieces_of(h);
     int rc = p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to code a checkpoint");
     if (!rc)
-        rc = sk_io_path(tmp, sizeof tmp, err, "%s/slot-%04u-%06d-%d.tmp", e->local_root, e->incarnation, e->rank,
-                        INT_MAX); /* swept like a slot when this process dies */
-    if (!rc)
-        rc = sk_coding_write(e->coding, tmp, &h->header, p, h->wishes, h->index->var_count, e->sync_local, err);
-    if (!rc && (rc = sk_gen_commit(e->local_root, h->gen, e->rank, tmp, e->sync_local, err)))
-        sk_io_unlink(tmp, NULL);
+        rc = sk_coding_write(e->coding, path, &h->header, p, h->wishes, h->index->var_count, e->sync_local, err);
     free(p);
     return rc;
 }
 
-static void add_committed(struct sk_engine *e, struct held *h)
+/* The changes were captured for whatever the tip would be. */
+static int seal_changes(struct held *h, const struct tip *tip, struct saikai_error *err)
+{
+    const struct sk_skc_var *v = sk_lineage_changes(h->index);
+    char name[48];
+    if (!h->base.incarnation)
+        return 0;
+    if (!tip->known || sk_gen_key(tip->gen) != sk_gen_key(h->base))
+        return sk_fail(err, SAIKAI_ESTATE, "it builds on %s, which was not saved", sk_gen_name(h->base, name));
+    if (!v)
+        return sk_fail(err, SAIKAI_EINTERNAL, "it has no changes");
+    uint8_t *delta = h->slot->map + h->index->chunks[v->first_chunk].offset;
+    sk_delta_set_from(delta, tip->index_hash);
+    sk_delta_seal(delta);
+    return 0;
+}
+
+/* Make the delta in the file path a full generation in the file to_path, off the path of the program. */
+static int fold(struct sk_engine *e, const char *path, const char *to_path, struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    int rc = sk_lineage_open_file(path, e->local_root, &c, err);
+    if (!rc)
+        rc = sk_container_copy(c, to_path, e->sync_local, err);
+    sk_container_close(c);
+    return rc;
+}
+
+/* What the generation's file has become. */
+static int describe_tip(struct sk_engine *e, struct held *h, int folded, uint64_t bytes, struct tip *tip,
+                        struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    struct sk_container *c = NULL;
+    int rc = sk_gen_file(e->local_root, h->gen, e->rank, path, sizeof path, err);
+    if (!rc)
+        rc = sk_container_open(path, &c, err);
+    if (rc)
+        return rc;
+    int full = folded || !h->base.incarnation;
+    *tip = (struct tip){1, h->gen, c->trailer.index_hash, full ? 0 : tip->deltas + 1,
+                        full ? 0 : tip->delta_bytes + bytes, full ? c->trailer.file_bytes : tip->full_bytes};
+    sk_container_close(c);
+    return 0;
+}
+
+/* Give the generation its file: the slot, what codecs make of it, or the full generation that a delta is folded to.
+ * *own_file 1: the slot is not that file. */
+static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own_file, struct saikai_error *err)
+{
+    char coded[PATH_MAX], whole[PATH_MAX];
+    int rc = seal_changes(h, tip, err), folded = 0;
+    if (!rc)
+        rc = tmp_path(e, 0, coded, err);
+    if (!rc)
+        rc = tmp_path(e, 1, whole, err);
+    if (!rc)
+        rc = h->wishes ? code(e, h, coded, err)
+                       : sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index, err);
+    if (rc)
+        return rc;
+    const char *from = h->wishes ? coded : h->slot->tmp_path;
+    uint64_t bytes = h->slot->size_bytes;
+    struct saikai_error why = {0};
+    if (h->base.incarnation && sk_delta_base_is_due(&e->limits, tip->deltas, tip->delta_bytes, bytes, tip->full_bytes)) {
+        folded = !fold(e, from, whole, &why);
+        if (!folded) /* as a delta it is as good: the next one is tried again */
+            sk_log(SK_LOG_INFO, "rank %d: a delta stays one: %s", e->rank, why.text);
+    }
+    *own_file = folded || h->wishes;
+    if (*own_file)
+        rc = sk_gen_commit(e->local_root, h->gen, e->rank, folded ? whole : coded, e->sync_local, err);
+    else
+        rc = sk_slot_commit(h->slot, e->local_root, h->gen, e->rank, e->sync_local, err);
+    if (rc && folded)
+        sk_io_unlink(whole, NULL);
+    if (h->wishes && (rc || folded))
+        sk_io_unlink(coded, NULL);
+    if (!rc && describe_tip(e, h, folded, bytes, tip, &why)) {
+        tip->known = 0; /* the file is there; what comes next must be full */
+        sk_log(SK_LOG_WARN, "rank %d: %s", e->rank, why.text);
+    }
+    if (!rc && folded)
+        h->base = (struct sk_gen){0};
+    return rc;
+}
+
+/* ---- with the lock again ---- */
+
+static void add_committed(struct sk_engine *e, struct held *h, int own_file)
 {
     if (h->seq > e->committed_seq)
         e->committed_seq = h->seq;
-    if (!h->wishes) {
+    for (struct held *old = e->all; old; old = old->next) /* two checkpoints at one iteration */
+        if (old != h && old->stage == COMMITTED && sk_gen_key(old->gen) == sk_gen_key(h->gen))
+            old->replaced = 1;
+    if (!own_file) {
         h->stage = COMMITTED;
         return;
     }
     /* the file is one of its own: the slot is free again, and a record without a slot stands for the file */
     struct held *file = calloc(1, sizeof *file);
-    h->stage = FREE;
     if (file) { /* without memory it is swept as a stale one, later */
-        *file = (struct held){.stage = COMMITTED, .seq = h->seq, .gen = h->gen, .next = e->all};
+        *file = (struct held){.stage = COMMITTED, .seq = h->seq, .gen = h->gen, .base = h->base, .next = e->all};
         e->all = file;
     }
+    h->stage = FREE;
+    h->base = (struct sk_gen){0};
 }
 
 static void commit_one(struct sk_engine *e, struct held *h)
 {
     struct saikai_error err = {0};
-    int rc;
+    struct tip tip = e->tip;
+    int own_file = 0;
     e->busy_commit = 1;
     pthread_mutex_unlock(&e->lock);
-    if (h->wishes) {
-        rc = commit_coded(e, h, &err);
-    } else {
-        rc = sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index, &err);
-        if (!rc)
-            rc = sk_slot_commit(h->slot, e->local_root, h->gen, e->rank, e->sync_local, &err);
-    }
+    int rc = commit(e, h, &tip, &own_file, &err);
     pthread_mutex_lock(&e->lock);
     e->busy_commit = 0;
+    e->tip = tip;
+    e->tip.known = !rc && tip.known;
+    e->breaks += !e->tip.known;
     if (rc) {
         char name[48];
         sk_error_prefix(&err, "generation %s is not saved", sk_gen_name(h->gen, name));
         sk_engine_fail(e, &err);
         h->stage = FREE;
+        h->base = (struct sk_gen){0};
     } else {
-        add_committed(e, h);
+        add_committed(e, h, own_file);
     }
     sk_skc_index_free(h->index);
     free(h->wishes);
     h->index = NULL;
     h->wishes = NULL;
-    pthread_cond_broadcast(&e->changed);
-}
-
-static int free_slots(struct sk_engine *e)
-{
-    int n = 0;
-    for (struct held *h = e->all; h; h = h->next)
-        n += h->stage == FREE && h->slot;
-    return n;
-}
-
-static void prepare_one(struct sk_engine *e)
-{
-    struct saikai_error err = {0};
-    struct sk_slot *slot = NULL;
-    size_t n = e->wanted_bytes;
-    e->prepare = 0;
-    /* one more than is kept is enough: the retired one becomes free in time */
-    if (free_slots(e) || e->slots > e->keep_local + sk_engine_held_back(e)) {
-        pthread_cond_broadcast(&e->changed);
-        return;
-    }
-    struct held *h = calloc(1, sizeof *h);
-    int number = e->slot_number++;
-    e->preparing = 1;
-    pthread_mutex_unlock(&e->lock);
-    int rc = h ? sk_slot_new(e->local_root, e->incarnation, e->rank, number, n, &slot, &err) : SAIKAI_ENOMEM;
-    pthread_mutex_lock(&e->lock);
-    e->preparing = 0;
-    if (rc) {
-        free(h); /* whoever needs it will try again and get the error */
-    } else {
-        *h = (struct held){.stage = FREE, .slot = slot, .next = e->all};
-        e->all = h;
-        e->slots++;
-    }
     pthread_cond_broadcast(&e->changed);
 }
 
@@ -139,7 +199,7 @@ void *sk_engine_committer(void *arg)
             sk_engine_retain_local(e);
             pthread_cond_broadcast(&e->changed);
         } else if (e->prepare)
-            prepare_one(e);
+            sk_engine_prepare_slots(e);
         else
             pthread_cond_wait(&e->changed, &e->lock);
     }

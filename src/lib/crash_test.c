@@ -5,6 +5,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "capture/dirty.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +18,19 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { RANKS = 2, CELLS = 3000, DIED = 42 };
+enum { RANKS = 2, CELLS = 3000, MANY_CELLS = 24576, BLOCK = 512, DIED = 42 };
+
+/* What kind of checkpoints a sweep makes. */
+struct kind {
+    int cells; /* MANY_CELLS: few of them change, so that only changes are saved */
+    const char *config;
+    int64_t last; /* iteration; the first one after the complete generation of iteration 10 is 20 */
+};
+static const struct kind full = {CELLS, "", 30};
+static const struct kind deltas = {MANY_CELLS, "", 50};
+static const struct kind folded = {MANY_CELLS, "; capture.max_deltas=1; store.keep_local=2", 60};
+static const struct kind coded = {MANY_CELLS, "; codec.chains=c=zstd; capture.max_deltas=2", 50};
+static const struct kind *kind = &full;
 
 static char dir[64];
 static atomic_long operations;
@@ -36,10 +49,15 @@ static int hook(const char *op, const char *path)
     _exit(DIED);
 }
 
+/* All cells change, or one block in eight: each one at iterations of its own. */
 static void values(double *u, int rank, int64_t it)
 {
-    for (int i = 0; i < CELLS; i++)
-        u[i] = (double)(it * 1000 + rank) + i * 1e-4;
+    for (int i = 0; i < kind->cells; i++) {
+        int64_t at = kind->cells == CELLS ? it : it - (it / 10 + i / BLOCK) % 8 * 10;
+        double v = (double)(at * 1000 + rank) + i * 1e-4;
+        if (u[i] != v)
+            u[i] = v;
+    }
 }
 
 struct plan {
@@ -67,11 +85,11 @@ static int program(struct sk_group *g, void *arg)
     struct sk_config *c = sk_config_new();
     struct sk_group *own = NULL;
     char text[512];
-    double *u = malloc(CELLS * sizeof *u), *expect = malloc(CELLS * sizeof *u);
+    double *u = calloc((size_t)kind->cells, sizeof *u), *expect = calloc((size_t)kind->cells, sizeof *u), few[7];
     snprintf(text, sizeof text,
              "store.prefix=%s/prefix; store.local=%s/local; job.name=sweep; schedule.signals=; schedule.poll=1ms; "
-             "schedule.every=10; schedule.first=no; restart.tries=1000",
-             dir, dir);
+             "schedule.every=10; schedule.first=no; restart.tries=1000%s",
+             dir, dir, kind->config);
     if (!u || !expect || sk_group_dup(g, &own) || sk_config_set_all(c, text, SK_FROM_API, &err))
         return -1;
     if (sk_session_new(own, c, "program", &s, &err)) {
@@ -79,22 +97,30 @@ static int program(struct sk_group *g, void *arg)
         free(expect);
         return 0; /* an injected error: nothing was begun, nothing is lost */
     }
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
+    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {(size_t)kind->cells}, .data = u};
+    struct sk_var c_var = {.name = "c", .type = SAIKAI_F64, .ndims = 1, .dims = {7}, .data = few};
     int restored = 0;
     int64_t from = 0;
     int rc = sk_vars_put(&s->vars, &v, &err);
+    if (!rc)
+        rc = sk_vars_put(&s->vars, &c_var, &err);
     if (!rc)
         rc = sk_session_restart(s, &restored, &from, &err);
     if (g->rank == 0)
         p->restored = rc ? -2 : from;
     if (!rc && restored) {
         values(expect, g->rank, from);
-        if (memcmp(u, expect, CELLS * sizeof *u))
+        for (int i = 0; i < 7; i++)
+            if (few[i] != (double)from)
+                p->restored = -1;
+        if (memcmp(u, expect, (size_t)kind->cells * sizeof *u))
             p->restored = -1;
     }
     if (!rc) {
         for (int64_t it = p->first; it <= p->last; it += 10) {
             values(u, g->rank, it);
+            for (int i = 0; i < 7; i++)
+                few[i] = (double)it;
             sk_session_candidate(s, 0, it, &err);
             settle(s, it, &err);
         }
@@ -153,19 +179,20 @@ static void end(void)
     assert_int_equal(sk_io_rmtree(dir, NULL), 0);
 }
 
-static void sweep(int with_errno, int finalize)
+static void sweep(const struct kind *what, int with_errno, int finalize)
 {
+    kind = what;
     long n = 0, newer = 0;
     for (int finished = 0; !finished; n++) {
         begin();
-        struct plan p = {.first = 20, .last = 30, .finalize = finalize};
+        struct plan p = {.first = 20, .last = kind->last, .finalize = finalize};
         int rc = run_child(&p, n, with_errno);
         finished = rc == 0;
         if (rc == 1)
             fail_msg("operation %ld: wrong data was restored", n);
         int64_t found = look();
         /* a finished run begins anew, by design */
-        if (found != 10 && found != 20 && found != 30 && !(finalize && found == 0))
+        if ((found < 10 || found > kind->last || found % 10) && !(finalize && found == 0))
             fail_msg("operation %ld: found %lld afterwards", n, (long long)found);
         newer += found > 10;
         end();
@@ -178,34 +205,65 @@ static void sweep(int with_errno, int finalize)
 static void test_die_at_every_operation(void **state)
 {
     (void)state;
-    sweep(0, 0);
+    sweep(&full, 0, 0);
 }
 
 static void test_die_at_every_operation_with_finalize(void **state)
 {
     (void)state;
-    sweep(0, 1);
+    sweep(&full, 0, 1);
 }
 
 static void test_every_operation_fails_once_by_full_disk(void **state)
 {
     (void)state;
-    sweep(ENOSPC, 0);
+    sweep(&full, ENOSPC, 0);
 }
 
 static void test_every_operation_fails_once_by_io_error(void **state)
 {
     (void)state;
-    sweep(EIO, 0);
+    sweep(&full, EIO, 0);
+}
+
+static void test_die_among_deltas(void **state)
+{
+    (void)state;
+    sweep(&deltas, 0, 0);
+}
+
+static void test_die_while_deltas_become_full(void **state)
+{
+    (void)state;
+    sweep(&folded, 0, 0);
+}
+
+static void test_die_among_deltas_with_coded_variables(void **state)
+{
+    (void)state;
+    sweep(&coded, 0, 1);
+}
+
+static void test_every_operation_of_deltas_fails_once(void **state)
+{
+    (void)state;
+    sweep(&folded, ENOSPC, 0);
+    sweep(&coded, EIO, 0);
 }
 
 int main(void)
 {
+    struct sk_dirty *tried = NULL; /* here, and not in each of the thousands of processes */
+    sk_dirty_close(sk_dirty_open(NULL, &tried, NULL) ? NULL : tried);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_die_at_every_operation),
         cmocka_unit_test(test_die_at_every_operation_with_finalize),
         cmocka_unit_test(test_every_operation_fails_once_by_full_disk),
         cmocka_unit_test(test_every_operation_fails_once_by_io_error),
+        cmocka_unit_test(test_die_among_deltas),
+        cmocka_unit_test(test_die_while_deltas_become_full),
+        cmocka_unit_test(test_die_among_deltas_with_coded_variables),
+        cmocka_unit_test(test_every_operation_of_deltas_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "lib/engine_parts.h"
 
 #include "base/log.h"
+#include "store/lineage.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     e->keep_prefix = c->keep_prefix < 1 ? 1 : c->keep_prefix > KEPT ? KEPT : c->keep_prefix;
     e->sync_local = c->sync_local;
     e->sync_prefix = c->sync_prefix;
+    e->limits = c->limits;
     e->local_root = strdup(c->local_root);
     e->prefix_root = c->prefix_root ? strdup(c->prefix_root) : NULL;
     pthread_mutex_init(&e->lock, NULL);
@@ -106,83 +108,14 @@ void sk_engine_free(struct sk_engine *e)
     free_parts(e);
 }
 
-void sk_engine_prepare(struct sk_engine *e, size_t size_bytes)
+void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes)
 {
     pthread_mutex_lock(&e->lock);
-    e->wanted_bytes = size_bytes;
+    e->wanted_bytes[SK_SLOT_FULL] = full_bytes;
+    e->wanted_bytes[SK_SLOT_DELTA] = delta_bytes;
     e->prepare = 1;
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
-}
-
-/* With the lock: a free slot, rather one of the right size. */
-static struct held *pick_free(struct sk_engine *e, size_t size_bytes)
-{
-    struct held *any = NULL;
-    for (struct held *h = e->all; h; h = h->next) {
-        if (h->stage != FREE || !h->slot)
-            continue;
-        if (h->slot->size_bytes == size_bytes)
-            return h;
-        any = h;
-    }
-    return any;
-}
-
-/* With the lock: the oldest generation that does not count (yet): when checkpoints come faster than the ranks learn
- * that one is complete, the ones between the newest complete and the newest of all may go. */
-static struct held *pick_victim(struct sk_engine *e)
-{
-    struct held *best = NULL;
-    for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && !h->archiving && h->seq > e->complete_seq &&
-            h->seq < e->committed_seq && sk_engine_older(h, best))
-            best = h;
-    return best;
-}
-
-static int new_slot(struct sk_engine *e, size_t size_bytes, struct held **out, struct saikai_error *err)
-{
-    struct held *h = calloc(1, sizeof *h);
-    if (!h)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a checkpoint slot");
-    int rc = sk_slot_new(e->local_root, e->incarnation, e->rank, e->slot_number++, size_bytes, &h->slot, err);
-    if (rc) {
-        free(h);
-        return rc;
-    }
-    h->next = e->all;
-    e->all = h;
-    e->slots++;
-    *out = h;
-    return 0;
-}
-
-int sk_engine_acquire(struct sk_engine *e, size_t size_bytes, struct sk_slot **out,
-                      struct saikai_error *err)
-{
-    struct held *h = NULL;
-    int rc = 0;
-    pthread_mutex_lock(&e->lock);
-    while (!rc && !(h = pick_free(e, size_bytes))) {
-        if (e->preparing || e->prepare || e->retired_seq < e->complete_seq)
-            pthread_cond_wait(&e->changed, &e->lock);
-        else if (e->slots < e->keep_local + 2 + sk_engine_held_back(e) &&
-                 (!(rc = new_slot(e, size_bytes, &h, err)) || !(h = pick_victim(e))))
-            continue;
-        else if (!h && !(h = pick_victim(e)))
-            pthread_cond_wait(&e->changed, &e->lock);
-        else
-            rc = sk_engine_retire(e, h, err);
-    }
-    if (!rc && h->slot->size_bytes != size_bytes)
-        rc = sk_slot_resize(h->slot, size_bytes, err);
-    if (!rc) {
-        h->stage = TAKEN;
-        *out = h->slot;
-    }
-    pthread_mutex_unlock(&e->lock);
-    return rc;
 }
 
 void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
@@ -195,11 +128,10 @@ void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, st
             h->seq = seq;
             h->gen = gen;
             h->header = *header;
+            h->base = (struct sk_gen){header->base_incarnation, header->base_iteration, header->base_place};
             h->index = index;
             h->wishes = wishes;
         }
-    e->wanted_bytes = slot->size_bytes;
-    e->prepare = !wishes; /* a coded one gives its slot back */ /* the next capture should not wait for fresh pages */
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }
@@ -234,7 +166,7 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq)
 static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
 {
     for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && sk_gen_key(h->gen) == sk_gen_key(gen))
+        if (h->stage == COMMITTED && !h->replaced && sk_gen_key(h->gen) == sk_gen_key(gen))
             return h;
     return NULL;
 }
@@ -261,14 +193,27 @@ void sk_engine_release(struct sk_engine *e, struct sk_gen gen)
     pthread_mutex_unlock(&e->lock);
 }
 
+/* The generation and all that it builds on. */
+static void adopt_local(struct sk_engine *e, struct sk_gen gen)
+{
+    for (int n = 0; gen.incarnation && n < SK_LINEAGE_MAX; n++) {
+        struct sk_gen base = {0};
+        struct held *h = calloc(1, sizeof *h);
+        if (!h) /* the file is swept with the stale ones: nothing is lost that counts */
+            return;
+        if (sk_lineage_base(e->local_root, gen, e->rank, &base, NULL))
+            base.incarnation = 0;
+        *h = (struct held){.stage = COMMITTED, .gen = gen, .base = base, .next = e->all};
+        e->all = h;
+        gen = base;
+    }
+}
+
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix)
 {
     pthread_mutex_lock(&e->lock);
-    struct held *h = in_local ? calloc(1, sizeof *h) : NULL;
-    if (h) { /* without memory the file is swept with the stale ones: nothing is lost that counts */
-        *h = (struct held){.stage = COMMITTED, .gen = gen, .next = e->all};
-        e->all = h;
-    }
+    if (in_local)
+        adopt_local(e, gen);
     if (in_prefix)
         e->kept[e->kept_count++] = gen;
     pthread_mutex_unlock(&e->lock);
@@ -282,6 +227,7 @@ void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out)
         .archived_seq = e->archived_seq,
         .archive_idle = !e->archive_seq && !e->busy_archive,
         .failures = e->failures,
+        .breaks = e->breaks,
         .last_error = e->last_error,
     };
     pthread_mutex_unlock(&e->lock);

@@ -4,15 +4,19 @@
  *
  * Generations are numbered in the order of their capture (seq 1, 2, …), the same on all ranks. A generation is
  * *committed* when this rank's file has its name, *complete* when the session has learnt that all ranks committed it
- * (sk_engine_complete): only then do older ones go. */
+ * (sk_engine_complete): only then do older ones go, but for those that a kept one builds on. */
 #ifndef SK_LIB_ENGINE_H
 #define SK_LIB_ENGINE_H
 
+#include "capture/delta.h"
 #include "lib/coding.h"
 #include "store/container.h"
 #include "store/slot.h"
 
 struct sk_engine;
+
+/* What a slot is wanted for: slots of a size are kept for each. */
+enum sk_slot_use { SK_SLOT_FULL, SK_SLOT_DELTA, SK_SLOT_USES };
 
 struct sk_engine_config {
     const char *local_root;  /* where slots and generations live; may be the prefix itself */
@@ -22,6 +26,7 @@ struct sk_engine_config {
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
     int sync_local, sync_prefix; /* wait for the disk */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
+    struct sk_delta_limits limits; /* a delta beyond them is made a full generation when it is committed */
 };
 
 struct sk_engine_status {
@@ -29,6 +34,7 @@ struct sk_engine_status {
     int64_t archived_seq;  /* newest that this rank has in the prefix */
     int archive_idle;      /* 1: the archiver has nothing to do */
     int failures;          /* commits and archive copies that failed so far */
+    int breaks;            /* commits that failed: the next generation must be full */
     struct saikai_error last_error;
 };
 
@@ -37,13 +43,17 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
 /* Stop at once: what is being committed is finished, copies to the prefix are given up. NULL is accepted. */
 void sk_engine_free(struct sk_engine *e);
 
-/* Have a slot of this size ready soon. Does not block. */
-void sk_engine_prepare(struct sk_engine *e, size_t size_bytes);
+/* Have slots of these sizes ready soon: for a full generation, for a delta; 0: none is wanted. Does not block. */
+void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes);
 /* A slot to capture into. Blocks while one is being prepared, or while all are still being committed. */
-int sk_engine_acquire(struct sk_engine *e, size_t size_bytes, struct sk_slot **out,
+int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct sk_slot **out,
                       struct saikai_error *err);
+/* The slot is not needed after all. */
+void sk_engine_give_back(struct sk_engine *e, struct sk_slot *slot);
 /* The slot is filled: seal and commit it. With wishes (one per variable of the index) it is not the slot that becomes
- * the generation's file but what the codecs make of it. Takes over slot, index and wishes. Does not block. */
+ * the generation's file but what the codecs make of it. When the header names a base, the generation is a delta
+ * (store/lineage.h) on the one submitted before; it fails when that failed. Takes over slot, index and wishes. Does not
+ * block. */
 void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
                       const struct sk_skc_header *h, struct sk_skc_index *index, struct sk_wish *wishes);
 /* All ranks have committed seq: it counts, older ones beyond keep_local may go. */

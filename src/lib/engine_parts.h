@@ -1,4 +1,4 @@
-/* The engine's inside, for its own files: engine.c (interface), committer.c, archiver.c, retention.c. */
+/* The engine's inside, for its own files: engine.c (interface), slots.c, committer.c, archiver.c, retention.c. */
 #ifndef SK_LIB_ENGINE_PARTS_H
 #define SK_LIB_ENGINE_PARTS_H
 
@@ -17,17 +17,30 @@ enum stage {
 struct held {
     enum stage stage;
     struct sk_slot *slot;
+    enum sk_slot_use use; /* what the slot was last asked for */
     int64_t seq;
     struct sk_gen gen;
+    struct sk_gen base; /* what it builds on, incarnation 0: nothing */
     struct sk_skc_header header;
     struct sk_skc_index *index;
     struct sk_wish *wishes;
     int archiving;
     int holds; /* by sk_engine_hold */
+    int replaced; /* a later one took the name of its file */
+    int kept;     /* found by retention: stays */
     struct held *next;
 };
 
 enum { KEPT = 16 };
+
+/* The newest generation that was committed: what the next delta must build on. */
+struct tip {
+    int known;           /* 0: nothing, or the newest one was lost: a full one must come */
+    struct sk_gen gen;
+    uint64_t index_hash; /* of its file */
+    unsigned deltas;     /* that it consists of, beside a full one */
+    uint64_t delta_bytes, full_bytes;
+};
 
 struct sk_engine {
     char *local_root, *prefix_root;
@@ -39,9 +52,12 @@ struct sk_engine {
     pthread_cond_t changed;
     int stopping, busy_commit, busy_archive;
     struct held *all; /* in no order */
-    int slots, slot_number;
-    size_t wanted_bytes; /* size of the slot to keep ready, 0: none */
+    int slot_number;
+    size_t wanted_bytes[SK_SLOT_USES]; /* size of the slot to keep ready, 0: none */
     int prepare, preparing;
+    struct sk_delta_limits limits;
+    struct tip tip;
+    int breaks; /* how often the tip was lost */
     int64_t complete_seq;  /* newest complete one, 0: the adopted one or none */
     int64_t retired_seq;   /* retention has been done up to here */
     int64_t archive_seq;   /* to be copied, 0: none */
@@ -65,14 +81,20 @@ struct held *sk_engine_find(struct sk_engine *e, int64_t seq);
 /* The oldest one that waits for the committer. */
 struct held *sk_engine_next(struct sk_engine *e);
 
+/* slots.c: have the wanted slots ready; give away what nobody wants. */
+void sk_engine_prepare_slots(struct sk_engine *e);
+void sk_engine_trim_slots(struct sk_engine *e);
+
 /* Forget h; with remove_file its slot's file goes, too. */
 void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file);
 /* Give a committed generation's file up; its slot becomes free. */
 int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err);
-/* h is of an older generation than other; other NULL: yes. */
-int sk_engine_older(const struct held *h, const struct held *other);
-/* Slots that hold generations which only somebody's hold keeps: so many more than usual may be in use. */
-int sk_engine_held_back(const struct sk_engine *e);
+/* The oldest committed generation that nobody needs and nothing builds on, NULL: none. Needed are the newest complete ones
+ * (keep_local of them), the newest of all, those that are being archived or held, with all_new every one that may still
+ * become complete, and all that any of these builds on. */
+struct held *sk_engine_unneeded(struct sk_engine *e, int all_new);
+/* Slots that only somebody's hold keeps from being free: so many more than usual may be in use. */
+int sk_engine_held_back(struct sk_engine *e);
 void sk_engine_retain_local(struct sk_engine *e);
 void sk_engine_retain_prefix(struct sk_engine *e);
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "lib/recover.h"
 #include "lib/reshape.h"
+#include "store/lineage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_
         if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, &why) ||
             access(path, F_OK))
             continue;
-        int r = sk_container_open(path, &c, &why);
+        int r = sk_lineage_open_file(path, roots[i], &c, &why);
         if (!r) {
             r = read_container(s, c, g, &why);
             *run_id = c->header.run_id;

@@ -10,7 +10,6 @@ void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
     while (*at != h)
         at = &(*at)->next;
     *at = h->next;
-    e->slots -= h->slot != NULL;
     sk_slot_free(h->slot, remove_file);
     sk_skc_index_free(h->index);
     free(h->wishes);
@@ -20,6 +19,11 @@ void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
 /* Give a committed generation's file up; its slot becomes free. */
 int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err)
 {
+    h->base = (struct sk_gen){0};
+    if (h->replaced) { /* the name is another one's: nothing of this is left but a mapping */
+        sk_engine_drop(e, h, 0);
+        return 0;
+    }
     int rc = h->slot ? sk_slot_retire(h->slot, e->local_root, h->gen, e->rank, err)
                      : sk_gen_remove(e->local_root, h->gen, e->rank, err);
     if (rc) {
@@ -33,11 +37,6 @@ int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *e
         h->stage = FREE;
     pthread_cond_broadcast(&e->changed);
     return 0;
-}
-
-int sk_engine_older(const struct held *h, const struct held *other)
-{
-    return !other || sk_gen_key(h->gen) < sk_gen_key(other->gen);
 }
 
 static int is_kept(struct sk_engine *e, const char *root, int64_t key)
@@ -54,7 +53,8 @@ static int is_kept(struct sk_engine *e, const char *root, int64_t key)
     return 0;
 }
 
-/* How many files g has of ranks that an earlier start had and this one has not; they are removed when told so. Nobody else will: each rank of the node may try, and finds them gone. */
+/* How many files g has of ranks that an earlier start had and this one has not; they are removed when told so. Nobody else
+ * will: each rank of the node may try, and finds them gone. */
 static size_t strays(struct sk_engine *e, const char *root, struct sk_gen g, int remove)
 {
     int *ranks = NULL;
@@ -91,52 +91,81 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
     sk_gen_list_free(&l);
 }
 
-static int counts(const struct sk_engine *e, const struct held *h)
+static int same(struct sk_gen a, struct sk_gen b)
 {
-    return h->stage == COMMITTED && h->seq <= e->complete_seq;
+    return sk_gen_key(a) == sk_gen_key(b);
 }
 
-/* Complete generations that are newer than h. */
-static int newer(const struct sk_engine *e, const struct held *h)
+/* The newest complete generation that is not marked yet. */
+static struct held *next_complete(const struct sk_engine *e)
+{
+    struct held *best = NULL;
+    for (struct held *h = e->all; h; h = h->next)
+        if (h->stage == COMMITTED && !h->replaced && !h->kept && h->seq <= e->complete_seq &&
+            (!best || sk_gen_key(h->gen) > sk_gen_key(best->gen)))
+            best = h;
+    return best;
+}
+
+/* Mark what is needed for itself, then what it builds on. */
+static void mark(struct sk_engine *e, int all_new, int with_holds)
+{
+    for (struct held *h = e->all; h; h = h->next)
+        h->kept = 0;
+    struct held *h;
+    for (int n = 0; n < e->keep_local && (h = next_complete(e)); n++)
+        h->kept = 1;
+    for (h = e->all; h; h = h->next)
+        h->kept |= h->stage != COMMITTED || h->archiving || (with_holds && h->holds) ||
+                   (!h->replaced && h->seq > e->complete_seq && (all_new || h->seq == e->committed_seq));
+    for (int more = 1; more;) {
+        more = 0;
+        for (h = e->all; h; h = h->next)
+            for (struct held *b = h->kept && h->base.incarnation ? e->all : NULL; b; b = b->next) /* else: on nothing */
+                if (b->stage == COMMITTED && !b->kept && same(b->gen, h->base))
+                    b->kept = more = 1;
+    }
+}
+
+int sk_engine_held_back(struct sk_engine *e)
 {
     int n = 0;
-    for (const struct held *o = e->all; o; o = o->next)
-        n += counts(e, o) && sk_gen_key(o->gen) > sk_gen_key(h->gen);
+    mark(e, 1, 0);
+    for (struct held *h = e->all; h; h = h->next)
+        n -= h->slot && h->kept;
+    mark(e, 1, 1);
+    for (struct held *h = e->all; h; h = h->next)
+        n += h->slot && h->kept;
     return n;
 }
 
-int sk_engine_held_back(const struct sk_engine *e)
+struct held *sk_engine_unneeded(struct sk_engine *e, int all_new)
 {
-    int n = 0;
-    for (const struct held *h = e->all; h; h = h->next)
-        n += h->slot && h->holds && counts(e, h) && newer(e, h) >= e->keep_local;
-    return n;
+    struct held *best = NULL;
+    mark(e, all_new, 1);
+    for (struct held *h = e->all; h; h = h->next) {
+        if (h->kept || h->stage != COMMITTED || (best && sk_gen_key(h->gen) >= sk_gen_key(best->gen)))
+            continue;
+        int used = 0; /* whatever builds on it goes first, so that nothing is left that cannot be read */
+        for (const struct held *d = e->all; d; d = d->next)
+            used |= !d->kept && d->base.incarnation && same(d->base, h->gen);
+        if (!used || h->replaced)
+            best = h;
+    }
+    return best;
 }
 
 void sk_engine_retain_local(struct sk_engine *e)
 {
-    struct held *newest = sk_engine_find(e, e->complete_seq);
+    struct held *newest = sk_engine_find(e, e->complete_seq), *h;
     struct saikai_error err = {0};
     e->retired_seq = e->complete_seq;
     if (!newest)
         return;
-    for (;;) {
-        struct held *oldest = NULL;
-        for (struct held *h = e->all; h; h = h->next)
-            if (counts(e, h) && !h->archiving && !h->holds && sk_engine_older(h, oldest))
-                oldest = h;
-        if (!oldest || newer(e, oldest) < e->keep_local)
-            break;
-        sk_engine_retire(e, oldest, &err);
-    }
+    while ((h = sk_engine_unneeded(e, 1)))
+        sk_engine_retire(e, h, &err);
     sweep(e, e->local_root, sk_gen_key(newest->gen), &e->strays_local);
-    /* more free slots than one are memory that nobody uses */
-    int seen = 0;
-    for (struct held *h = e->all, *next; h; h = next) {
-        next = h->next;
-        if (h->stage == FREE && h->slot && seen++ > 0)
-            sk_engine_drop(e, h, 1);
-    }
+    sk_engine_trim_slots(e);
 }
 
 void sk_engine_retain_prefix(struct sk_engine *e)

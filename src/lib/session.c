@@ -226,9 +226,13 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .keep_prefix = (int)sk_config_int(s->config, "store.keep_prefix"),
         .sync_local = !apart && sk_config_bool(s->config, "store.fsync"),
         .sync_prefix = sk_config_bool(s->config, "store.fsync"),
+        .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),
+                   .max_ratio = sk_config_real(s->config, "capture.max_ratio")},
     };
     int rc = sk_coding_policy_new(s->config, &s->coding, err);
     c.coding = s->coding;
+    if (!rc)
+        rc = sk_changes_open(s->config, &s->changes, err);
     return rc ? rc : sk_engine_new(&c, &s->engine, err);
 }
 
@@ -313,6 +317,7 @@ void sk_session_abandon(struct sk_session *s)
     sk_protector_free(s->protector);
     sk_engine_free(s->engine);
     sk_coding_policy_free(s->coding);
+    sk_changes_close(s->changes);
     sk_vars_free(&s->vars);
     sk_keeper_page_unmap(s->page);
     if (*s->restored_files)

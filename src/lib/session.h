@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "backbone/keeper_page.h"
 #include "group/group.h"
+#include "lib/changes.h"
 #include "lib/engine.h"
 #include "lib/protector.h"
 #include "lib/vars.h"
@@ -46,6 +47,7 @@ struct sk_session {
     struct sk_keeper_page *page; /* NULL without a keeper */
     struct sk_vars vars;
     struct sk_coding_policy *coding;
+    struct sk_changes *changes;
     struct sk_engine *engine;
     struct sk_protector *protector; /* NULL: nothing is protected */
     struct sk_state state; /* rank 0 only */

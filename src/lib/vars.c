@@ -60,9 +60,11 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *
     struct sk_var *old = sk_vars_find(l, v->name);
     if (old) {
         struct sk_bound bound = old->bound;
+        uint32_t id = old->id;
         int replicated = old->scope == SK_SKC_REPLICATED && v->scope == SK_SKC_OWN;
         *old = *v;
         old->bound = bound;
+        old->id = id;
         if (replicated)
             old->scope = SK_SKC_REPLICATED;
         return 0;
@@ -75,7 +77,8 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *
         l->v = p;
         l->cap = cap;
     }
-    l->v[l->count++] = *v;
+    l->v[l->count] = *v;
+    l->v[l->count++].id = l->next_id++;
     return 0;
 }
 

@@ -31,6 +31,7 @@ struct sk_var {
     struct sk_skc_tile tile; /* GLOBAL, which is FIXED: where the block lies in the global array … */
     int strided;             /* … and in memory: 1: neighbours are strides[d] bytes apart; 0: C order without gaps */
     ptrdiff_t strides[SAIKAI_MAX_DIMS];
+    uint32_t id; /* of its own, growing; kept when it is put again */
     int restored; /* 1: a restart gave it its content */
     /* while a checkpoint is captured */
     char *text; /* STREAM: what was written, freed by sk_vars_release */
@@ -40,6 +41,7 @@ struct sk_var {
 struct sk_vars {
     struct sk_var *v;
     size_t count, cap;
+    uint32_t next_id;
 };
 
 /* Add, or replace the one of the same name (its bound stays, and that it is replicated). */

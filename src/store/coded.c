@@ -86,7 +86,7 @@ static int is_coded(const struct sk_piece *p, const struct sk_coding *coding,
                     struct saikai_error *err)
 {
     struct sk_chain chain;
-    if (!coding || !coding->chain || !*coding->chain)
+    if (!coding || !coding->chain || !*coding->chain || p->changes_only)
         return 0;
     int rc = sk_chain_parse(coding->chain, &chain, err);
     if (!rc && strlen(chain.name) >= sizeof((struct sk_skc_var *)0)->codec)
@@ -162,7 +162,7 @@ static int write_pieces(struct writer *w, const struct sk_piece *p, const struct
         sk_container_describe(&p[i], v);
         v->first_chunk = w->index->chunk_count;
         rc = coded < 0 ? coded : pad(w, err);
-        if (!rc)
+        if (!rc && !p[i].changes_only)
             rc = coded ? write_coded(w, &p[i], how, v, err) : write_plain(w, &p[i], v, err);
     }
     return rc;

@@ -62,10 +62,27 @@ int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, si
     return rc;
 }
 
+/* The pages that stay are there already. */
+static int shrink(struct sk_slot *s, size_t n, struct saikai_error *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), keep = (n + page - 1) / page * page;
+    int rc = sk_io_reserve(s->fd, s->tmp_path, (off_t)n, err);
+    if (rc)
+        return rc;
+    if (keep < s->size_bytes)
+        munmap(s->map + keep, s->size_bytes - keep);
+    s->size_bytes = n;
+    if (!n)
+        s->map = NULL;
+    return 0;
+}
+
 int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *err)
 {
     if (size_bytes == s->size_bytes)
         return 0;
+    if (size_bytes < s->size_bytes)
+        return shrink(s, size_bytes, err);
     size_t old = s->size_bytes;
     int rc = map_slot(s, size_bytes, err);
     if (rc && sk_io_reserve(s->fd, s->tmp_path, (off_t)old, NULL))

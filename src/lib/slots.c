@@ -1,0 +1,161 @@
+/* The engine's slots: one to capture into when it is wanted, of a size for full generations or for deltas. */
+#include "lib/engine_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Deltas that may be on their way to the committer at a time. */
+enum { DELTAS_AHEAD = 3 };
+
+/* How many slots there are of a use: committed ones count with committed 1. */
+static int count_slots(const struct sk_engine *e, enum sk_slot_use use, int committed)
+{
+    int n = 0;
+    for (const struct held *h = e->all; h; h = h->next)
+        n += h->slot && h->use == use && (committed || h->stage != COMMITTED);
+    return n;
+}
+
+static struct held *any_free(const struct sk_engine *e, enum sk_slot_use use)
+{
+    struct held *h = e->all;
+    while (h && !(h->stage == FREE && h->slot && h->use == use))
+        h = h->next;
+    return h;
+}
+
+/* Rather one of exactly this size, then the smallest that is larger, then the largest. */
+static struct held *pick_free(const struct sk_engine *e, enum sk_slot_use use, size_t size_bytes)
+{
+    struct held *best = NULL;
+    for (struct held *h = e->all; h; h = h->next) {
+        if (h->stage != FREE || !h->slot || h->use != use)
+            continue;
+        size_t now = h->slot->size_bytes, was = best ? best->slot->size_bytes : 0;
+        if (!best || (was < size_bytes ? now > was : now >= size_bytes && now < was))
+            best = h;
+    }
+    return best;
+}
+
+static int new_slot(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct saikai_error *err)
+{
+    struct held *h = calloc(1, sizeof *h);
+    if (!h)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a checkpoint slot");
+    int rc = sk_slot_new(e->local_root, e->incarnation, e->rank, e->slot_number++, size_bytes, &h->slot, err);
+    if (rc) {
+        free(h);
+        return rc;
+    }
+    h->use = use;
+    h->next = e->all;
+    e->all = h;
+    return 0;
+}
+
+static int may_make(struct sk_engine *e, enum sk_slot_use use)
+{
+    return use == SK_SLOT_FULL ? count_slots(e, use, 1) < e->keep_local + 2 + sk_engine_held_back(e)
+                               : count_slots(e, use, 0) < DELTAS_AHEAD;
+}
+
+/* Give back what somebody else could use: 1 when there was something. */
+static int make_room(struct sk_engine *e, enum sk_slot_use use)
+{
+    struct held *h = any_free(e, use == SK_SLOT_FULL ? SK_SLOT_DELTA : SK_SLOT_FULL);
+    if (h)
+        sk_engine_drop(e, h, 1);
+    else if ((h = sk_engine_unneeded(e, 0)))
+        sk_engine_retire(e, h, NULL);
+    return h != NULL;
+}
+
+/* When checkpoints come faster than the ranks learn that one is complete, the ones between the newest complete and the
+ * newest of all may go. */
+int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct sk_slot **out,
+                      struct saikai_error *err)
+{
+    struct held *h = NULL, *victim;
+    int rc = 0;
+    pthread_mutex_lock(&e->lock);
+    while (!rc && !(h = pick_free(e, use, size_bytes))) {
+        if (e->preparing || e->prepare || e->retired_seq < e->complete_seq)
+            pthread_cond_wait(&e->changed, &e->lock);
+        else if (may_make(e, use))
+            rc = (rc = new_slot(e, use, size_bytes, err)) && make_room(e, use) ? 0 : rc;
+        else if ((victim = sk_engine_unneeded(e, 0)))
+            rc = sk_engine_retire(e, victim, err);
+        else
+            pthread_cond_wait(&e->changed, &e->lock);
+    }
+    if (!rc && h->slot->size_bytes != size_bytes)
+        rc = sk_slot_resize(h->slot, size_bytes, err);
+    if (!rc) {
+        h->stage = TAKEN;
+        *out = h->slot;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+void sk_engine_give_back(struct sk_engine *e, struct sk_slot *slot)
+{
+    pthread_mutex_lock(&e->lock);
+    for (struct held *h = e->all; h; h = h->next)
+        if (h->slot == slot)
+            h->stage = FREE;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* A new slot, or a free one made larger; without the lock for the while. */
+static void prepare(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes)
+{
+    struct saikai_error err = {0}; /* whoever needs the slot will try again and get the error */
+    struct held *h = any_free(e, use);
+    /* one more than is kept is enough: the retired one becomes free in time */
+    if (h ? h->slot->size_bytes >= size_bytes || use == SK_SLOT_FULL
+          : use == SK_SLOT_FULL && count_slots(e, use, 1) > e->keep_local + sk_engine_held_back(e))
+        return;
+    int number = e->slot_number++, rc;
+    struct sk_slot *slot = h ? h->slot : NULL;
+    if (h)
+        h->stage = TAKEN;
+    e->preparing = 1;
+    pthread_mutex_unlock(&e->lock);
+    rc = h ? sk_slot_resize(slot, size_bytes, &err)
+           : sk_slot_new(e->local_root, e->incarnation, e->rank, number, size_bytes, &slot, &err);
+    pthread_mutex_lock(&e->lock);
+    e->preparing = 0;
+    if (h) {
+        h->stage = FREE;
+    } else if (!rc && (h = calloc(1, sizeof *h))) {
+        *h = (struct held){.stage = FREE, .slot = slot, .use = use, .next = e->all};
+        e->all = h;
+    } else if (!rc) {
+        sk_slot_free(slot, 1);
+    }
+}
+
+void sk_engine_prepare_slots(struct sk_engine *e)
+{
+    e->prepare = 0;
+    for (int use = 0; use < SK_SLOT_USES; use++)
+        if (e->wanted_bytes[use])
+            prepare(e, (enum sk_slot_use)use, e->wanted_bytes[use]);
+    pthread_cond_broadcast(&e->changed);
+}
+
+void sk_engine_trim_slots(struct sk_engine *e)
+{
+    int seen[SK_SLOT_USES] = {0};
+    for (struct held *h = e->all, *next; h; h = next) {
+        next = h->next;
+        if (h->stage != FREE || !h->slot)
+            continue;
+        /* more free slots than one are memory that nobody uses */
+        if (seen[h->use]++ || (!e->wanted_bytes[h->use] && (e->wanted_bytes[0] || e->wanted_bytes[1])))
+            sk_engine_drop(e, h, 1);
+    }
+}
