@@ -75,13 +75,14 @@ static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint
 static uint8_t *place(void *arg, int member, uint64_t t, uint32_t len, uint8_t *scratch)
 {
     struct sk_encode *e = arg;
-    return sk_parity_block(e->parity, sk_code_block(&e->record.code, t, member));
+    uint8_t *p = sk_parity_block(e->parity, sk_code_block(&e->record.code, t, member));
+    return p ? p : scratch;
 }
 
 static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_t *data)
 {
     struct sk_encode *e = arg;
-    sk_parity_stored(e->parity, sk_code_block(&e->record.code, t, member));
+    sk_parity_stored(e->parity, sk_code_block(&e->record.code, t, member), data);
 }
 
 static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored};

@@ -26,7 +26,7 @@ struct sk_files {
     int files, opened; /* opened: entries that own something */
     enum sk_files_mode mode;
     int writable, abandoned;
-    /* SK_FILES_COPY: the file that was read last */
+    /* files that are not mapped: the one used last */
     int fd, fd_of;
     /* checksums: file and offset in it that come next */
     struct sk_hasher *hasher;
@@ -202,12 +202,8 @@ static int create_file(struct sk_files *s, int i, const char *dir, const struct 
     f->size_bytes = p->size_bytes;
     f->mode = p->mode;
     f->start = i ? s->file[i - 1].start + s->file[i - 1].size_bytes : 0;
-    void *map = NULL;
     rc = f->path && f->tmp ? sk_io_reserve(fd, tmp, (off_t)p->size_bytes, err)
                            : sk_fail(err, SAIKAI_ENOMEM, "no memory for a file name");
-    if (!rc)
-        rc = sk_io_map(fd, tmp, p->size_bytes, 1, &map, err);
-    f->map = map;
     if (!f->tmp)
         unlink(tmp);
     close(fd);
@@ -246,6 +242,20 @@ static int find(const struct sk_files *s, uint64_t offset)
     return low; /* of several that start here, empty ones first, the last one */
 }
 
+/* One file is open at a time: a member may have more of them than a process may open. */
+static int use_file(struct sk_files *s, int i, struct saikai_error *err)
+{
+    if (s->fd >= 0 && s->fd_of == i)
+        return 0;
+    if (s->fd >= 0)
+        close(s->fd);
+    const char *path = s->writable ? s->file[i].tmp : s->file[i].path;
+    int fd = sk_io_open(path, s->writable ? O_RDWR : O_RDONLY, 0, err);
+    s->fd = fd < 0 ? -1 : fd;
+    s->fd_of = i;
+    return fd < 0 ? fd : 0;
+}
+
 static int read_part(struct sk_files *s, int i, uint64_t at, uint32_t len, uint8_t *out,
                      struct saikai_error *err)
 {
@@ -254,18 +264,8 @@ static int read_part(struct sk_files *s, int i, uint64_t at, uint32_t len, uint8
         memcpy(out, f->map + at, len);
         return 0;
     }
-    if (s->fd < 0 || s->fd_of != i) {
-        if (s->fd >= 0)
-            close(s->fd);
-        s->fd = sk_io_open(f->path, O_RDONLY, 0, err);
-        if (s->fd < 0) {
-            int rc = s->fd;
-            s->fd = -1;
-            return rc;
-        }
-        s->fd_of = i;
-    }
-    return sk_io_pread(s->fd, f->path, out, len, (off_t)at, err);
+    int rc = use_file(s, i, err);
+    return rc ? rc : sk_io_pread(s->fd, s->writable ? f->tmp : f->path, out, len, (off_t)at, err);
 }
 
 const uint8_t *sk_files_read(struct sk_files *s, uint64_t offset, uint32_t len, uint8_t *scratch,
@@ -287,27 +287,19 @@ const uint8_t *sk_files_read(struct sk_files *s, uint64_t offset, uint32_t len, 
     return scratch;
 }
 
-uint8_t *sk_files_place(struct sk_files *s, uint64_t offset, uint32_t len)
+int sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data,
+                   struct saikai_error *err)
 {
-    int i = find(s, offset);
+    int i = find(s, offset), rc = 0;
     uint64_t at = offset - s->file[i].start;
-    if (at + len > s->file[i].size_bytes)
-        return NULL;
-    sk_prefault(s->file[i].map, s->file[i].size_bytes, at + len, &s->file[i].mapped);
-    return s->file[i].map + at;
-}
-
-void sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data)
-{
-    int i = find(s, offset);
-    uint64_t at = offset - s->file[i].start;
-    for (uint32_t done = 0; done < len; i++, at = 0) {
+    for (uint32_t done = 0; !rc && done < len; i++, at = 0) {
         uint64_t left = s->file[i].size_bytes - at;
         uint32_t n = left < len - done ? (uint32_t)left : len - done;
-        if (n)
-            memcpy(s->file[i].map + at, data + done, n);
+        if (n && !(rc = use_file(s, i, err)))
+            rc = sk_io_pwrite(s->fd, s->file[i].tmp, data + done, n, (off_t)at, err);
         done += n;
     }
+    return rc;
 }
 
 /* Close the checksums of files that are complete, empty ones among them. */

@@ -31,10 +31,10 @@ int sk_files_create(const char *dir, const struct sk_member *m, struct sk_files 
  * with them; NULL after a read error. */
 const uint8_t *sk_files_read(struct sk_files *s, uint64_t offset, uint32_t len, uint8_t *scratch,
                              struct saikai_error *err);
-/* Where len bytes from offset can be written in place; NULL: they lie in more than one file, use
- * sk_files_write. */
-uint8_t *sk_files_place(struct sk_files *s, uint64_t offset, uint32_t len);
-void sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data);
+/* Created files: write len bytes at offset. They go through the kernel, not through a mapping: a
+ * page that does not exist yet is then not cleared, mapped and unmapped for what overwrites it. */
+int sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint8_t *data,
+                   struct saikai_error *err);
 
 /* Add the next len bytes of the stream to the checksums, from front to back. */
 void sk_files_hash(struct sk_files *s, const uint8_t *data, uint32_t len);

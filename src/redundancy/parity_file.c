@@ -15,27 +15,76 @@
 struct sk_parity_file {
     char *path, *tmp; /* tmp: being created */
     int fd, member, abandoned;
-    uint8_t *map;
+    uint8_t *map;   /* NULL: fresh, written block by block */
+    uint8_t *table; /* of a created file, 8 bytes per block */
     uint64_t size_bytes, blocks, table_hash, mapped;
     uint32_t header_bytes, block;
+    struct sk_hasher *hasher; /* of the block that is appended to */
+    uint64_t appended;
+    int code; /* first failure to write */
+    struct saikai_error why;
 };
 
-static uint8_t *table_of(const struct sk_parity_file *f)
+static uint64_t table_at(const struct sk_parity_file *f)
 {
-    return f->map + f->header_bytes + f->blocks * f->block;
+    return f->header_bytes + f->blocks * f->block;
+}
+
+static const uint8_t *table_of(const struct sk_parity_file *f)
+{
+    return f->table ? f->table : f->map + table_at(f);
 }
 
 uint8_t *sk_parity_block(struct sk_parity_file *f, uint64_t number)
 {
+    if (!f->map)
+        return NULL;
     uint64_t at = f->header_bytes + number * f->block;
     sk_prefault(f->map, f->size_bytes, at + f->block, &f->mapped);
     return f->map + at;
 }
 
-void sk_parity_stored(struct sk_parity_file *f, uint64_t number)
+const uint8_t *sk_parity_read(struct sk_parity_file *f, uint64_t number, uint8_t *scratch,
+                              struct saikai_error *err)
 {
-    uint64_t hash = sk_hash64(sk_parity_block(f, number), f->block);
-    memcpy(table_of(f) + 8 * number, &hash, sizeof hash);
+    if (f->map)
+        return sk_parity_block(f, number);
+    off_t at = (off_t)(f->header_bytes + number * f->block);
+    return sk_io_pread(f->fd, f->tmp, scratch, f->block, at, err) ? NULL : scratch;
+}
+
+/* n bytes at offset of the blocks. */
+static void put(struct sk_parity_file *f, uint64_t offset, const uint8_t *data, size_t n)
+{
+    uint64_t at = f->header_bytes + offset;
+    if (f->map && data != f->map + at)
+        memcpy(f->map + at, data, n);
+    else if (!f->map && !f->code)
+        f->code = sk_io_pwrite(f->fd, f->tmp, data, n, (off_t)at, &f->why);
+}
+
+void sk_parity_stored(struct sk_parity_file *f, uint64_t number, const uint8_t *data)
+{
+    uint64_t hash = sk_hash64(data, f->block);
+    memcpy(f->table + 8 * number, &hash, sizeof hash);
+    put(f, number * f->block, data, f->block);
+}
+
+void sk_parity_append(struct sk_parity_file *f, const uint8_t *data, size_t n)
+{
+    put(f, f->appended, data, n);
+    while (n) {
+        size_t left = f->block - (size_t)(f->appended % f->block), part = n < left ? n : left;
+        sk_hasher_add(f->hasher, data, part);
+        f->appended += part;
+        data += part;
+        n -= part;
+        if (part < left)
+            continue;
+        uint64_t hash = sk_hasher_value(f->hasher);
+        memcpy(f->table + 8 * (f->appended / f->block - 1), &hash, sizeof hash);
+        sk_hasher_reset(f->hasher);
+    }
 }
 
 void sk_parity_abandon(struct sk_parity_file *f)
@@ -54,6 +103,8 @@ void sk_parity_file_free(struct sk_parity_file *f)
         close(f->fd);
     if (f->tmp)
         unlink(f->tmp);
+    sk_hasher_free(f->hasher);
+    free(f->table);
     free(f->path);
     free(f->tmp);
     free(f);
@@ -104,15 +155,19 @@ static int create(struct sk_parity_file *f, const char *recycle, struct saikai_e
         return rc;
     if (!(f->tmp = strdup(tmp)))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a file name");
-    if (recycle && !access(recycle, F_OK) && (rc = sk_io_rename(recycle, tmp, err)))
+    int recycled = recycle && !access(recycle, F_OK);
+    if (recycled && (rc = sk_io_rename(recycle, tmp, err)))
         return rc;
     /* not truncated: every block is written anew, and the pages are there already */
     f->fd = sk_io_open(tmp, O_RDWR | O_CREAT, 0666, err);
     if (f->fd < 0)
         return f->fd;
-    rc = sk_io_reserve(f->fd, tmp, (off_t)f->size_bytes, err);
-    void *map = NULL;
+    off_t had = 0;
+    rc = recycled ? sk_io_size(f->fd, tmp, &had, err) : 0;
     if (!rc)
+        rc = sk_io_reserve(f->fd, tmp, (off_t)f->size_bytes, err);
+    void *map = NULL;
+    if (!rc && recycled && (uint64_t)had >= f->size_bytes)
         rc = sk_io_map(f->fd, tmp, f->size_bytes, 1, &map, err);
     f->map = map;
     return rc;
@@ -127,6 +182,12 @@ int sk_parity_create(const char *path, const char *recycle, const struct sk_reco
     struct sk_buf header = {0};
     int rc = layout(f, r, member, &header, err);
     sk_buf_free(&header);
+    if (!rc) {
+        f->table = calloc(f->blocks + 1, 8);
+        f->hasher = sk_hasher_new();
+        if (!f->table || !f->hasher)
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the checksums of a parity file");
+    }
     if (!rc)
         rc = create(f, recycle, err);
     if (rc) {
@@ -143,11 +204,18 @@ int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync
     struct sk_buf header = {0};
     uint32_t header_bytes = f->header_bytes;
     uint64_t size = f->size_bytes;
-    f->table_hash = sk_hash64(table_of(f), 8 * f->blocks);
+    if (f->code) {
+        if (err)
+            *err = f->why;
+        return f->code;
+    }
+    f->table_hash = sk_hash64(f->table, 8 * f->blocks);
     int rc = layout(f, r, f->member, &header, err);
     if (!rc && (f->header_bytes != header_bytes || f->size_bytes != size))
         rc = sk_fail(err, SAIKAI_EINTERNAL, "%s: the record changed its size while it was coded",
                      f->path);
+    if (!rc && f->blocks)
+        rc = sk_io_pwrite(f->fd, f->tmp, f->table, 8 * f->blocks, (off_t)table_at(f), err);
     if (!rc)
         rc = sk_io_pwrite(f->fd, f->tmp, header.data, header.len, 0, err);
     if (!rc && sync)

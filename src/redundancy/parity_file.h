@@ -12,10 +12,18 @@ struct sk_parity_file;
  * place and its pages: they are written several times faster than fresh ones. */
 int sk_parity_create(const char *path, const char *recycle, const struct sk_record *r, int member,
                      struct sk_parity_file **out, struct saikai_error *err);
-/* Memory of parity block `number`. */
+/* Memory of parity block `number`; NULL: the file is fresh and is written block by block. Then
+ * bytes go through the kernel, so that pages that do not exist yet are not cleared first. */
 uint8_t *sk_parity_block(struct sk_parity_file *f, uint64_t number);
-/* Block `number` is final: take its checksum. */
-void sk_parity_stored(struct sk_parity_file *f, uint64_t number);
+/* Block `number` as it was written: a pointer that stays valid until the file is closed, or scratch
+ * (one block) filled with it; NULL after a read error. */
+const uint8_t *sk_parity_read(struct sk_parity_file *f, uint64_t number, uint8_t *scratch,
+                              struct saikai_error *err);
+/* Block `number` is final and lies at data, its memory or any other: take its checksum, write it. A
+ * failure is remembered until the file is sealed. */
+void sk_parity_stored(struct sk_parity_file *f, uint64_t number, const uint8_t *data);
+/* The next n bytes of all blocks from front to back, however they are cut. */
+void sk_parity_append(struct sk_parity_file *f, const uint8_t *data, size_t n);
 /* Write table and header for this record (now with all checksums) and sync when told. The record
  * must have the same length and numbers as at creation. */
 int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync,

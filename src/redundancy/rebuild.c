@@ -16,6 +16,8 @@ struct job {
     struct sk_move *move;
     struct moved *moved;
     int moves;
+    int code; /* first failure to write what was moved here */
+    struct saikai_error why;
     struct sk_rebuild_result result;
 };
 
@@ -25,6 +27,8 @@ struct moved {
     int member, is_parity;
     struct sk_files *source_stream, *target_stream;
     struct sk_parity_file *source_file, *target_file;
+    int code; /* first failure to write */
+    struct saikai_error why;
 };
 
 static const uint8_t *read_moved(void *arg, uint64_t offset, uint32_t n, uint8_t *scratch)
@@ -32,7 +36,8 @@ static const uint8_t *read_moved(void *arg, uint64_t offset, uint32_t n, uint8_t
     struct moved *m = arg;
     const uint8_t *p;
     if (m->is_parity) /* the blocks of a parity file lie one after the other */
-        return sk_parity_block(m->source_file, 0) + offset;
+        return sk_parity_block(m->source_file, offset / m->v->record.block) +
+               offset % m->v->record.block;
     p = sk_files_read(m->source_stream, offset, n, scratch, NULL);
     if (!p)
         memset(scratch, 0, n); /* the checksum at the other end tells */
@@ -42,11 +47,12 @@ static const uint8_t *read_moved(void *arg, uint64_t offset, uint32_t n, uint8_t
 static void write_moved(void *arg, uint64_t offset, uint32_t n, const uint8_t *data)
 {
     struct moved *m = arg;
-    if (m->is_parity) {
-        memcpy(sk_parity_block(m->target_file, 0) + offset, data, n);
+    if (m->is_parity) { /* chunks come from front to back */
+        sk_parity_append(m->target_file, data, n);
         return;
     }
-    sk_files_write(m->target_stream, offset, n, data);
+    if (!m->code)
+        m->code = sk_files_write(m->target_stream, offset, n, data, &m->why);
     sk_files_hash(m->target_stream, data, n);
 }
 
@@ -179,13 +185,14 @@ static int run_moves(struct job *j, struct saikai_error *err)
 {
     int rc = sk_move_all(j->g, j->move, j->moves, err);
     for (int i = 0; !rc && i < j->moves; i++) {
-        const struct moved *m = &j->moved[i];
+        struct moved *m = &j->moved[i];
         if (j->move[i].to != j->g->rank)
             continue;
         j->result.moved_bytes += j->move[i].size_bytes;
-        uint64_t blocks = m->is_parity ? j->move[i].size_bytes / m->v->record.block : 0;
-        for (uint64_t b = 0; b < blocks; b++)
-            sk_parity_stored(m->target_file, b);
+        if (m->code && !j->code) {
+            j->code = m->code;
+            j->why = m->why;
+        }
     }
     return rc;
 }
@@ -193,7 +200,9 @@ static int run_moves(struct job *j, struct saikai_error *err)
 /* Check what was made here, and sync it; nothing gets its name before all ranks are content. */
 static int check_made(struct job *j, struct saikai_error *err)
 {
-    int rc = 0;
+    int rc = j->code;
+    if (rc && err)
+        *err = j->why;
     for (int i = 0; !rc && i < j->s.groups; i++) {
         struct sk_survey_group *v = &j->s.group[i];
         rc = sk_repair_status(j->repair[i], err);

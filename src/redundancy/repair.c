@@ -138,7 +138,7 @@ static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint
     uint64_t number = sk_code_block(c, t, member);
     const uint8_t *p = NULL;
     if (sk_code_role(c, t, member, &index) == SK_ROLE_PARITY)
-        p = sk_parity_block(r->v->file[member], number);
+        p = sk_parity_read(r->v->file[member], number, scratch, &r->why);
     else
         p = sk_files_read(r->v->stream[member], number * r->v->record.block, len, scratch, &r->why);
     if (!p) {
@@ -154,15 +154,15 @@ static uint8_t *place(void *arg, int member, uint64_t t, uint32_t len, uint8_t *
     struct sk_repair *r = arg;
     const struct sk_code *c = &r->v->record.code;
     int index;
-    uint64_t number = sk_code_block(c, t, member);
-    if (sk_code_role(c, t, member, &index) == SK_ROLE_PARITY)
-        return sk_parity_block(r->v->file[member], number);
-    uint8_t *p = sk_files_place(r->v->stream[member], number * r->v->record.block, len);
+    if (sk_code_role(c, t, member, &index) != SK_ROLE_PARITY)
+        return scratch;
+    uint8_t *p = sk_parity_block(r->v->file[member], sk_code_block(c, t, member));
     return p ? p : scratch;
 }
 
-/* Add to the checksums what is now complete from the front. */
-static void hash_ready(struct sk_repair *r, int member)
+/* Add to the checksums what is now complete from the front; data is the block that came last. What
+ * came before its turn is read back, from the page cache. */
+static void hash_ready(struct sk_repair *r, int member, uint64_t number, const uint8_t *data)
 {
     struct frontier *f = &r->frontier[member];
     for (; f->ready[f->next % WINDOW_BITS]; f->next++) {
@@ -170,15 +170,14 @@ static void hash_ready(struct sk_repair *r, int member)
         uint32_t len = f->len[f->next % WINDOW_BITS];
         uint8_t scratch[4096];
         f->ready[f->next % WINDOW_BITS] = 0;
-        for (uint32_t done = 0; done < len;) { /* a block may lie in several files */
+        if (f->next == number)
+            sk_files_hash(r->v->stream[member], data, len);
+        for (uint32_t done = 0; f->next != number && !r->code && done < len;) {
             uint32_t n = len - done < sizeof scratch ? len - done : (uint32_t)sizeof scratch;
-            uint8_t *whole = sk_files_place(r->v->stream[member], offset, len);
-            if (whole) {
-                sk_files_hash(r->v->stream[member], whole, len);
-                break;
-            }
-            sk_files_hash(r->v->stream[member],
-                          sk_files_read(r->v->stream[member], offset + done, n, scratch, NULL), n);
+            if (sk_files_read(r->v->stream[member], offset + done, n, scratch, &r->why))
+                sk_files_hash(r->v->stream[member], scratch, n);
+            else
+                r->code = r->why.code;
             done += n;
         }
     }
@@ -192,15 +191,15 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
     uint64_t number = sk_code_block(c, t, member);
     r->written += len;
     if (sk_code_role(c, t, member, &index) == SK_ROLE_PARITY) {
-        sk_parity_stored(r->v->file[member], number);
+        sk_parity_stored(r->v->file[member], number, data);
         return;
     }
-    uint64_t offset = number * r->v->record.block;
-    if (!sk_files_place(r->v->stream[member], offset, len))
-        sk_files_write(r->v->stream[member], offset, len, data);
+    if (!r->code)
+        r->code =
+            sk_files_write(r->v->stream[member], number * r->v->record.block, len, data, &r->why);
     r->frontier[member].ready[number % WINDOW_BITS] = 1;
     r->frontier[member].len[number % WINDOW_BITS] = len;
-    hash_ready(r, member);
+    hash_ready(r, member, number, data);
 }
 
 static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored};

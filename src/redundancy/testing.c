@@ -224,6 +224,8 @@ static int encode_slices(struct sk_group *g, struct job *j, const struct sk_enco
     int done = 0, rc = sk_encode_begin(g, p, &e, &j->err[g->rank]);
     for (int i = 0; !rc && !done && i < 3 + g->rank; i++)
         rc = sk_encode_step(e, j->step, &done);
+    if (rc && !j->err[g->rank].text[0]) /* a step only has its code */
+        sk_fail(&j->err[g->rank], rc, "the group failed in a step");
     if (!rc)
         rc = sk_encode_finish(e, &j->encoded[g->rank], &j->err[g->rank]);
     sk_encode_free(e);
