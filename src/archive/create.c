@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,8 +292,6 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
         rc = sk_ska_put_index(&index, &p->a, q->offset, err);
     if (!rc)
         rc = sk_io_write(fd, name, index.data, index.len, err);
-    if (!rc && !p->opt.no_sync)
-        rc = sk_io_fsync(fd, name, err);
     *stored = q->offset + index.len;
     sk_buf_free(&head);
     sk_buf_free(&index);
@@ -341,16 +340,52 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
     p->threads = threads;
 }
 
-int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
-                      struct saikai_error *err)
+/* Cut and write by one scheme, in place of what the file held. */
+static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, const char *name,
+                    struct sk_archive_stats *st, struct saikai_error *err)
 {
-    for (size_t i = 0; i < p->a.file_count; i++)
-        st->raw_bytes += p->a.files[i].size_bytes;
+    struct sk_archive_options asked = p->opt;
+    if (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, 0))
+        return sk_fail_errno(err, errno, "cannot write %s", name);
+    sk_ska_plan_uncut(p);
+    p->opt.scheme = scheme;
+    p->opt.backend = backend;
+    p->opt.level = scheme == asked.scheme ? asked.level : 0;
     p->unit_bytes = choose_unit(&p->opt, p->threads, st->raw_bytes, 4 << 20, 8 << 20);
     p->bytes_unit = choose_unit(&p->opt, p->threads, st->raw_bytes, 16 << 20, 16 << 20);
     int rc = sk_ska_plan_cut(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
+    p->opt = asked;
+    return rc;
+}
+
+/* Samples of a small set say little about it, and the index and the models of its variables weigh
+ * more than what they save: it is written both ways, and the shorter one stays. */
+static int write_shorter(struct sk_ska_plan *p, int fd, const char *name,
+                         struct sk_archive_stats *st, struct saikai_error *err)
+{
+    struct sk_archive_stats plain = *st;
+    int gzip = sk_backend_parse("gzip"), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
+    int rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, fd, name, &plain, err);
+    if (!rc)
+        rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, fd, name, st, err);
+    if (!rc && st->stored_bytes > plain.stored_bytes)
+        rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, fd, name, st, err);
+    return rc;
+}
+
+int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                      struct saikai_error *err)
+{
+    enum { SMALL_SET = 1 << 20 };
+    for (size_t i = 0; i < p->a.file_count; i++)
+        st->raw_bytes += p->a.files[i].size_bytes;
+    int rc = p->opt.scheme == SK_SCHEME_AUTO && st->raw_bytes <= SMALL_SET
+                 ? write_shorter(p, fd, name, st, err)
+                 : write_as(p, p->opt.scheme, p->opt.backend, fd, name, st, err);
+    if (!rc && !p->opt.no_sync)
+        rc = sk_io_fsync(fd, name, err);
     st->files = p->a.file_count;
     st->variables = p->variables;
     st->classes = p->a.class_count;

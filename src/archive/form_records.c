@@ -32,7 +32,7 @@ static uint8_t put_body(const uint8_t *p, size_t n, uint8_t *to)
 {
     if (n > 4 && n % 4 == 0) {
         sk_filter_do(SK_FILTER_DELTA4, p, n, to);
-        if (zero_bytes(to, n) > zero_bytes(p, n))
+        if (zero_bytes(to, n) > zero_bytes(p, n) + n / 64)
             return 1;
     }
     memcpy(to, p, n);

@@ -21,22 +21,31 @@ int sk_scheme_parse(const char *name)
     return -1;
 }
 
-void sk_ska_plan_free(struct sk_ska_plan *p)
+void sk_ska_plan_uncut(struct sk_ska_plan *p)
 {
-    if (!p)
-        return;
-    for (size_t i = 0; p->scans && i < p->a.file_count; i++)
-        sk_scan_free(&p->scans[i]);
     for (size_t i = 0; i < p->family_count; i++) {
         free(p->families[i].classes);
         free(p->families[i].recipes);
         free(p->families[i].order);
     }
+    free(p->recipes);
+    p->recipes = NULL; /* its length is that of the parts, whose room starts anew */
+    p->family_count = p->bundle_count = p->offset_count = 0;
+    p->skeleton_bytes = 0;
+    sk_ska_clear_blocks(&p->a);
+}
+
+void sk_ska_plan_free(struct sk_ska_plan *p)
+{
+    if (!p)
+        return;
+    sk_ska_plan_uncut(p);
+    for (size_t i = 0; p->scans && i < p->a.file_count; i++)
+        sk_scan_free(&p->scans[i]);
     free(p->scans);
     free(p->families);
     free(p->bundles);
     free(p->offsets);
-    free(p->recipes);
     sk_ska_free(&p->a);
     *p = (struct sk_ska_plan){0};
 }

@@ -68,6 +68,8 @@ int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
 int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
 int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
+/* Back to the listed files, to be cut again. */
+void sk_ska_plan_uncut(struct sk_ska_plan *p);
 void sk_ska_plan_free(struct sk_ska_plan *p);
 
 /* create.c: fill in what the options leave open and the number of threads. */
@@ -83,5 +85,13 @@ int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_e
 int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
                     const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
                     struct saikai_error *err);
+
+/* sample_bytes.c: encode a sample as bytes through a filter, with *best's compressor; when that
+ * leaves less than *least, both are set. */
+void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
+                  struct sk_recipe *best, size_t *least);
+/* Choose compressor and level for *best's form and filter, never to be worse on the sample than
+ * gzip -6. */
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least);
 
 #endif

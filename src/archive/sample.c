@@ -18,6 +18,10 @@ enum {
     SAMPLE_PLANES = 4
 };
 
+/* How the general compressor must do on a sample of values to be considered, and to be chosen,
+ * relative to what prediction is expected to leave. */
+static const double NEAR = 1.6, CLEARLY = 0.75;
+
 /* ---- families ---- */
 
 /* A sub-box of about `most` values: a few planes of a few whole rows, `place` quarters of the way
@@ -128,39 +132,39 @@ static void report(const struct sk_ska_plan *p, const struct sk_family *f, const
     }
 }
 
+/* One field's samples, box by box. */
+static size_t field_bytes(const struct sk_sample_set *s, int field, struct sk_buf *out)
+{
+    out->len = 0;
+    for (int i = 0; i < s->boxes; i++)
+        sk_buf_put(out, s->values[i][field], sk_box_count(s->box[i]) * (size_t)(s->width / 8));
+    return out->len;
+}
+
 /* Values that repeat are better left to the general compressor: try it on the samples of each
- * field. */
+ * field. What it leaves must be clearly less, as it gains from a whole field but little over a
+ * sample. */
 static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, const double *bits)
 {
     static const int filters[2][2] = {{SK_FILTER_NONE, SK_FILTER_SHUFFLE4},
                                       {SK_FILTER_NONE, SK_FILTER_SHUFFLE8}};
     struct sk_coder c = {0};
-    struct sk_buf all = {0}, out = {0};
+    struct sk_buf all = {0};
     for (int part = 0; part < s->fields; part++) {
-        size_t values = 0;
-        all.len = 0;
-        for (int i = 0; i < s->boxes; i++) {
-            size_t n = sk_box_count(s->box[i]);
-            sk_buf_put(&all, s->values[i][f->order[part]], n * (size_t)(s->width / 8));
-            values += n;
-        }
-        for (int k = 0; k < 2 && sk_buf_ok(&all) && values; k++) {
-            struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 1};
-            struct sk_part one = {
-                .type = SAIKAI_U8, .count = 0, .raw = all.data, .size_bytes = all.len};
-            r.filter = filters[s->width == 64][k];
-            out.len = 0;
-            if (!sk_block_encode(&c, &one, 1, &r, &out, NULL) &&
-                8.0 * (double)out.len < 0.75 * bits[part] * (double)values) {
-                f->recipes[part] = r;
-                f->recipes[part].level = 3;
-                break;
-            }
-        }
+        size_t n = field_bytes(s, f->order[part], &all), least = n;
+        double expected = bits[part] / s->width * (double)n;
+        struct sk_recipe best = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 1};
+        struct sk_part one = {.type = SAIKAI_U8, .count = 0, .raw = all.data, .size_bytes = n};
+        for (int k = 0; k < 2 && sk_buf_ok(&all) && n; k++)
+            sk_try_bytes(&c, &one, filters[s->width == 64][k], 1, &best, &least);
+        if (!sk_buf_ok(&all) || (double)least > NEAR * expected)
+            continue;
+        sk_try_levels(&c, &one, &best, &least);
+        if ((double)least < CLEARLY * expected)
+            f->recipes[part] = best;
     }
-    int ok = sk_buf_ok(&all) && sk_buf_ok(&out);
+    int ok = sk_buf_ok(&all);
     sk_buf_free(&all);
-    sk_buf_free(&out);
     sk_coder_free(&c);
     return ok ? 0 : SAIKAI_ENOMEM;
 }
@@ -187,6 +191,23 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
     return rc;
 }
 
+/* Variables that no prediction is for: as the bytes they are. */
+static int sample_elements(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err)
+{
+    size_t width = sk_type_size(p->a.classes[f->classes[0]].type);
+    struct sk_ska_segment *s = malloc((f->members + 1) * sizeof *s);
+    if (!s)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+    for (size_t i = 0; i < f->members; i++) {
+        const struct sk_bundle *b = &p->bundles[f->first + i];
+        s[i] = (struct sk_ska_segment){
+            b->file, p->offsets[b->first], {1, 1, sk_box_count(b->box) * width}, 0};
+    }
+    int rc = sk_sample_bytes(p, f->classes[0], s, f->members, &f->recipes[0], err);
+    free(s);
+    return rc;
+}
+
 int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err)
 {
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
@@ -198,111 +219,12 @@ int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_e
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for recipes");
     if (!c->fields && (c->type == SAIKAI_F64 || c->type == SAIKAI_F32)) {
         rc = sample_floats(p, f, c->type, err);
-    } else {
+    } else if (c->fields && c->type == SAIKAI_F64) {
         f->recipes[0] =
-            (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3};
-        if (c->fields && c->type == SAIKAI_F64)
-            f->recipes[0].form = SK_FORM_FIELDS;
-        else if (c->type == SAIKAI_I32 || c->type == SAIKAI_U32)
-            f->recipes[0].filter = SK_FILTER_DELTA4;
+            (struct sk_recipe){.form = SK_FORM_FIELDS, .backend = SK_BACKEND_ZSTD, .level = 3};
+    } else {
+        rc = sample_elements(p, f, err);
     }
-    p->sample_seconds += sk_now() - t0;
-    return rc;
-}
-
-/* ---- bytes ---- */
-
-enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10 };
-
-/* The beginnings of two files of the class, as one part of two segments. */
-static int read_beginnings(struct sk_ska_plan *p, const struct sk_ska_segment *segments,
-                           size_t count, uint8_t *to, struct sk_ska_segment *taken, size_t *n,
-                           struct saikai_error *err)
-{
-    size_t picks[] = {count / 4, count * 3 / 4};
-    struct sk_ska_range r[2];
-    *n = 0;
-    for (int i = 0; i < 2; i++) {
-        const struct sk_ska_segment *s = &segments[picks[i]];
-        if (i && picks[1] == picks[0])
-            break;
-        taken[i] = *s;
-        if (taken[i].box.nx > SAMPLE_BYTES / 2)
-            taken[i].box.nx = SAMPLE_BYTES / 2;
-        r[i] = (struct sk_ska_range){s->file, s->offset, taken[i].box.nx, to};
-        to += taken[i].box.nx;
-        ++*n;
-    }
-    return sk_feed_fetch(p->feed, r, *n, err);
-}
-
-/* Try forms and filters on the sample; the best one to *r. Returns its bytes. */
-static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
-{
-    static const struct {
-        int form, filter;
-    } tried[] = {
-        {SK_FORM_BYTES, SK_FILTER_NONE},           {SK_FORM_RECORDS, SK_FILTER_NONE},
-        {SK_FORM_BYTES, SK_FILTER_DELTA4},         {SK_FORM_BYTES, SK_FILTER_SHUFFLE4},
-        {SK_FORM_BYTES, SK_FILTER_SHUFFLE8},       {SK_FORM_BYTES, SK_FILTER_DELTA4_SHUFFLE4},
-        {SK_FORM_BYTES, SK_FILTER_DELTA8_SHUFFLE8}};
-    struct sk_coder c = {0};
-    struct sk_buf out = {0};
-    size_t least = part->size_bytes;
-    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
-        struct sk_recipe now = *r;
-        /* what follows one beginning is longer than a sample: known records are trusted */
-        if (records != (tried[i].form == SK_FORM_RECORDS))
-            continue;
-        now.form = tried[i].form;
-        now.filter = tried[i].filter;
-        now.level = 1;
-        out.len = 0;
-        /* a change of order must gain something: it costs time and what the window would have found
-         */
-        if (!sk_block_encode(&c, part, 1, &now, &out, NULL) &&
-            out.len < least - (i ? least / 32 : 0)) {
-            least = out.len;
-            r->form = now.form;
-            r->filter = now.filter;
-        }
-    }
-    sk_buf_free(&out);
-    sk_coder_free(&c);
-    return least;
-}
-
-int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
-                    const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
-                    struct saikai_error *err)
-{
-    struct sk_ska_segment taken[2];
-    uint64_t all = 0;
-    size_t n;
-    double t0 = sk_now();
-    recipe->backend = SK_BACKEND_ZSTD;
-    for (size_t i = 0; i < count; i++)
-        all += segments[i].box.nx;
-    recipe->level = 9;
-    if (all < TOO_SMALL)
-        return 0;
-    uint8_t *sample = malloc(SAMPLE_BYTES);
-    if (!sample)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
-    int rc = read_beginnings(p, segments, count, sample, taken, &n, err);
-    if (!rc) {
-        struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
-        part.size_bytes = taken[0].box.nx + (n > 1 ? taken[1].box.nx : 0);
-        const char *form = p->scans[segments[0].file].form;
-        int fortran = form && !strcmp(form, sk_reader_fortran.name);
-        size_t least = try_all(&part, fortran, recipe);
-        /* what shrinks a lot is quick to compress: spend more on it */
-        recipe->level = least * 6 < part.size_bytes ? 9 : least * 3 < part.size_bytes ? 6 : 3;
-        sk_log(SK_LOG_DEBUG, "archive: %s: form %d, filter %d, level %d, sample %zu of %zu",
-               p->a.classes[class_index].key, recipe->form, recipe->filter, recipe->level, least,
-               part.size_bytes);
-    }
-    free(sample);
     p->sample_seconds += sk_now() - t0;
     return rc;
 }

@@ -27,6 +27,13 @@ void sk_ska_free(struct sk_ska *a)
     *a = (struct sk_ska){0};
 }
 
+void sk_ska_clear_blocks(struct sk_ska *a)
+{
+    for (size_t i = 0; i < a->class_count; i++)
+        free(a->classes[i].key);
+    a->class_count = a->segment_count = a->part_count = a->block_count = 0;
+}
+
 /* Room for one more; NULL: no memory. */
 static void *more(void *items, size_t count, size_t *cap, size_t size)
 {

@@ -56,6 +56,8 @@ struct sk_ska {
 };
 
 void sk_ska_free(struct sk_ska *a);
+/* Forget all but the files. */
+void sk_ska_clear_blocks(struct sk_ska *a);
 
 /* Append; the index of the new one, or SAIKAI_ENOMEM. Strings are copied. */
 int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f);
