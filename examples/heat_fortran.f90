@@ -1,6 +1,6 @@
 ! The 3-D heat equation in Fortran, cut into slabs along the last index.
 ! usage: heat_fortran [-p PIDFILE] [N STEPS]      an N x N x N grid
-! The lines that end in "saikai" are all that it takes to survive faults.
+! The lines that end in "saikai" are all that it takes to survive faults, and to go on with another number of ranks.
 program heat
   use mpi
   use saikai                                                     ! saikai
@@ -38,7 +38,7 @@ program heat
 
   it = 0
   if (saikai_init(MPI_COMM_WORLD) < 0) call fail()               ! saikai
-  if (saikai_protect("u", u) < 0) call fail()                    ! saikai
+  if (saikai_protect_global("u", u(:, :, 1:planes), [n, n, n], [0, 0, first]) < 0) call fail() ! saikai
   if (saikai_restart(it) < 0) call fail()                        ! saikai
   allocate (v, source=u)
   do while (it < steps)
