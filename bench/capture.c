@@ -1,7 +1,7 @@
 /* How long a program waits for capture: finding what changed, saving it, and snapshots without a
  * stop. All times are also given as a ratio to copying the same memory (memcpy into pages that are
- * already touched) in the same run. usage: bench_capture [--json] [SIZE] [ROUNDS], e.g.
- * bench_capture 1GiB 5 */
+ * already touched) in the same run. usage: bench_capture [--json] [--snapshots FORM] [SIZE]
+ * [ROUNDS], e.g. bench_capture 1GiB 5 */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -23,6 +23,7 @@ static int rounds = 5;
 static double copy_seconds; /* memcpy of all, the best */
 static struct sk_json json;
 static int as_json;
+static const char *only; /* this form of snapshots */
 
 static void die(const char *what, const struct saikai_error *err)
 {
@@ -48,7 +49,7 @@ static void time_of(const char *pages, const char *what, double *v, int n)
 {
     double mid = median(v, n), best = v[0], ratio = best / copy_seconds;
     if (!as_json) {
-        printf("%-6s %-60s best %8.3f  median %8.3f ms  %8.4f of memcpy\n", pages, what, 1e3 * best,
+        printf("%-6s %-78s best %8.3f  median %8.3f ms  %8.4f of memcpy\n", pages, what, 1e3 * best,
                1e3 * mid, ratio);
         fflush(stdout);
         return;
@@ -228,12 +229,88 @@ static int store(void *arg, uint32_t id, uint64_t offset, const void *data, size
     return 0;
 }
 
-enum meanwhile { NOTHING, LITTLE, EVERYTHING };
-static const char *const meanwhile_name[] = {"nothing", "0.1 % random pages", "everything"};
-
-static void snapshots(const char *form, const char *pages, uint8_t *p, uint8_t *out)
+/* What the program writes while it is saved. */
+static void write_nothing(uint8_t *p)
 {
-    struct sk_snapshot_options opt = {.form = form};
+}
+
+static void write_little(uint8_t *p)
+{
+    for (size_t k = 0; k < size / 4096 / 1000; k++)
+        p[(k * 7919 % (size / 4096)) * 4096]++;
+}
+
+static void write_by_sweep(uint8_t *p)
+{
+    sweep(p, sk_now);
+}
+
+static void write_zeros(uint8_t *p)
+{
+    for (size_t i = 0; i < size; i += 1 << 16)
+        memset(p + i, 0, 1 << 16);
+}
+
+static void write_backwards(uint8_t *p)
+{
+    for (size_t i = size; i; i -= 4096)
+        for (size_t k = 0; k < 4096; k += 64)
+            p[i - 64 - k]++;
+}
+
+/* As many writes as there are pages, anywhere; most pages get at least one. */
+static void write_anywhere(uint8_t *p)
+{
+    static uint64_t x = 1;
+    for (size_t i = 0; i < size / 4096; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        p[(x >> 16) % size]++;
+    }
+}
+
+static const struct work {
+    const char *name;
+    void (*run)(uint8_t *p);
+} works[] = {
+    {"nothing", write_nothing},
+    {"0.1 % of the pages", write_little},
+    {"a sweep over everything", write_by_sweep},
+    {"zeros over everything", write_zeros},
+    {"everything, backwards", write_backwards},
+    {"as many bytes as pages, anywhere", write_anywhere},
+};
+
+/* Numbers that a sweep leaves as they are: neither too small nor too large ones, which take longer.
+ */
+static void make_ready(uint8_t *p)
+{
+    double *v = (double *)(void *)p;
+    for (size_t i = 0; i < size / sizeof *v; i++)
+        v[i] = 1;
+}
+
+/* The best of some, without a snapshot; the processor time of the same run. */
+static double run_alone(const struct work *w, uint8_t *p, double *processor)
+{
+    double best = 1e9;
+    for (int i = 0; i < 3; i++) {
+        make_ready(p);
+        double c = processor_time(), t = sk_now();
+        w->run(p);
+        t = sk_now() - t;
+        c = processor_time() - c;
+        if (t < best) {
+            best = t;
+            *processor = c;
+        }
+    }
+    return best;
+}
+
+static void snapshots(const char *form, const char *pages, int sink_is_copy, uint8_t *p,
+                      uint8_t *out)
+{
+    struct sk_snapshot_options opt = {.form = form, .sink_is_copy = sink_is_copy};
     struct sk_snapshot *s;
     struct saikai_error err = {0};
     if (sk_snapshot_open(&opt, &s, &err)) {
@@ -242,41 +319,53 @@ static void snapshots(const char *form, const char *pages, uint8_t *p, uint8_t *
     }
     struct sk_extent piece = {p, size, 0, 0};
     struct target to = {out};
-    double blocked[64], all[64], plain = sweep(p, sk_now), again = sweep(p, sk_now);
-    plain = again < plain ? again : plain;
-    for (int m = NOTHING; m <= EVERYTHING; m++) {
+    const char *how = sink_is_copy ? " to its place" : "";
+    for (size_t m = 0; m < sizeof works / sizeof *works; m++) {
         struct sk_snapshot_stats stats = {0};
+        double blocked[64], all[64], own[64], alone_own = 0;
+        double alone = run_alone(&works[m], p, &alone_own);
         for (int i = -1; i < rounds; i++) { /* the first one touches the pool */
-            double t = sk_now(), work = 0;
+            make_ready(p);
+            double t = sk_now(), c = processor_time();
             if (sk_snapshot_begin(s, &piece, 1, store, &to, &err))
                 die("begin", &err);
             double b = sk_now() - t;
-            if (m == LITTLE)
-                for (size_t k = 0; k < size / 4096 / 1000; k++)
-                    p[(k * 7919 % (size / 4096)) * 4096]++;
-            if (m == EVERYTHING)
-                work = sweep(p, sk_now) - plain;
-            else
-                work = sk_now() - t - b;
+            works[m].run(p);
+            t = sk_now() - t - alone;
+            c = processor_time() - c - alone_own;
             if (sk_snapshot_finish(s, &stats, &err))
                 die("finish", &err);
             if (i >= 0) {
                 blocked[i] = b;
-                all[i] = b + work;
+                all[i] = t;
+                own[i] = c;
             }
         }
-        char what[128];
-        snprintf(what, sizeof what, "snapshot by %s: begin, %s written", form, meanwhile_name[m]);
-        time_of(pages, what, blocked, rounds);
-        if (m != NOTHING) {
-            snprintf(what, sizeof what,
-                     "  begin and what the writes cost more (%llu faults, %.0f MiB)",
-                     (unsigned long long)stats.faults, (double)stats.touched_bytes / (1 << 20));
+        char what[160];
+        if (m < 2) {
+            snprintf(what, sizeof what, "snapshot by %s%s, %s: begin", form, how, works[m].name);
+            time_of(pages, what, blocked, rounds);
+        }
+        if (m > 0) {
+            snprintf(what, sizeof what, "snapshot by %s%s, %s: all that it cost", form, how,
+                     works[m].name);
             time_of(pages, what, all, rounds);
+            time_of(pages, "  its processor time in the program's thread", own, rounds);
+            if (!as_json)
+                printf("%-6s   the last one by %s: %llu faults, %.0f MiB copied aside for them, "
+                       "%.0f MiB ahead, stalled %.1f ms\n",
+                       pages, stats.form, (unsigned long long)stats.faults,
+                       (double)stats.touched_bytes / (1 << 20),
+                       (double)stats.ahead_bytes / (1 << 20), 1e3 * stats.stalled_seconds);
         }
     }
     sk_snapshot_close(s);
 }
+
+static const struct {
+    const char *name;
+    int sink_is_copy;
+} forms[] = {{"uffd", 0}, {"uffd", 1}, {"fork", 0}, {"copy", 0}, {"auto", 0}};
 
 static void all_of(const char *pages, int advice)
 {
@@ -290,13 +379,16 @@ static void all_of(const char *pages, int advice)
     median(v, rounds);
     copy_seconds = v[0];
     time_of(pages, "memcpy", v, rounds);
-    snapshots("uffd", pages, p, out);
-    snapshots("fork", pages, p, out);
-    snapshots("copy", pages, p, out);
+    for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++)
+        if (!only || !strcmp(only, forms[i].name))
+            snapshots(forms[i].name, pages, forms[i].sink_is_copy, p, out);
+    if (only)
+        goto out;
     find_changes("uffd", pages, p);
     find_changes("hash", pages, p);
     increments(pages, p, out);
     slowdown(pages, p);
+out:
     munmap(p, size);
     munmap(out, size + (64 << 20));
 }
@@ -306,13 +398,15 @@ int main(int argc, char **argv)
     int at = 1;
     if (at < argc && !strcmp(argv[at], "--json"))
         as_json = 1, at++;
+    if (at + 1 < argc && !strcmp(argv[at], "--snapshots"))
+        only = argv[at + 1], at += 2;
     uint64_t n;
     if (at < argc && !sk_parse_size(argv[at], &n) && n >= SK_CHUNK_BYTES)
         size = n / SK_CHUNK_BYTES * SK_CHUNK_BYTES, at++;
     if (at < argc && atoi(argv[at]) > 0 && atoi(argv[at]) <= 64)
         rounds = atoi(argv[at++]);
     if (at != argc) {
-        fprintf(stderr, "usage: bench_capture [--json] [SIZE] [ROUNDS]\n");
+        fprintf(stderr, "usage: bench_capture [--json] [--snapshots FORM] [SIZE] [ROUNDS]\n");
         return 2;
     }
     if (as_json) {

@@ -5,7 +5,9 @@
  *
  * - uffd: all whole pages are write-protected (userfaultfd). A page that the program writes before
  *   it was handed on is first copied aside by a second thread. Well below a millisecond per GiB
- *   with huge pages, 10 to 30 ms with small ones. Needs the right to serve faults of the kernel
+ *   with huge pages, 5 to 20 ms with small ones. When the program turns out to write much, all is
+ *   copied aside ahead of it, in the direction in which it sweeps, so that rewriting everything
+ *   costs it about as much as a copy. Needs the right to serve faults of the kernel
  *   (CAP_SYS_PTRACE, vm.unprivileged_userfaultfd or /dev/userfaultfd), for else read(2) into
  *   protected memory would fail. Memory that another userfaultfd watches (a tracker of changes) is
  *   copied instead.
@@ -22,8 +24,9 @@
  * shared with other processes, watched memory. "auto" takes the first form that works here and for
  * this snapshot, copy in the end. uffd and fork see what goes through the page tables of the
  * process, so they are not taken when sk_foreign_writer() sees a device or XPMEM. "auto" also
- * learns: a form that cost the program more than a copy would have, since it wrote most of its
- * memory meanwhile, is left out of the next eight snapshots.
+ * learns: when a form cost the program more than a copy would have, since it wrote most of its
+ * memory meanwhile, the next eight snapshots are copies, then sixteen, up to 64, with one attempt
+ * in between.
  *
  * Within one call no byte is torn by the calling thread. Other threads that write during begin must
  * be prepared to find their write in the snapshot or not.
@@ -74,8 +77,11 @@ struct sk_snapshot_stats {
     uint64_t bytes;         /* of all pieces, overlaps once */
     uint64_t copied_bytes;  /* before begin returned */
     uint64_t touched_bytes; /* copied aside because the program wrote there */
+    uint64_t ahead_bytes;   /* copied aside because it was about to */
     uint64_t faults; /* writes that met protection; fork: page faults of the process meanwhile */
     uint64_t waits;  /* of those, the ones that waited because the pool was full */
+    double stalled_seconds; /* uffd: what these writes waited for, of all threads together, without
+                             * the time to wake up */
 };
 
 /* opt may be NULL. SAIKAI_EINVAL, SAIKAI_ENOTSUP (the named form does not work here, the text says

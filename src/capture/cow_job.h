@@ -13,7 +13,7 @@
 /* Shorter intervals are copied: protecting them costs more, and splits mappings. */
 #define SK_PROTECT_BYTES ((size_t)256 << 10)
 
-/* What a plain copy is taken to reach, in bytes per second, when forms are compared. */
+/* What a plain copy is taken to reach at least, in bytes per second, when forms are compared. */
 #define SK_COPY_RATE 8e9
 
 struct sk_interval {
@@ -33,11 +33,15 @@ struct sk_pool {
     struct sk_aside {
         uintptr_t addr;
         size_t n, at, taken;
+        int filled;
     } * v;
     size_t slots, first, count;
 };
 
-/* Room for n <= SK_CHUNK_BYTES bytes of what was at addr; NULL: full. */
+/* Room for n <= SK_CHUNK_BYTES bytes of what was at addr; NULL: full. The caller sets `filled` when
+ * the bytes are there; the entry stays where it is until it is dropped. */
+struct sk_aside *sk_pool_reserve(struct sk_pool *p, uintptr_t addr, size_t n);
+/* The same for who fills it before anybody else looks. */
 uint8_t *sk_pool_put(struct sk_pool *p, uintptr_t addr, size_t n);
 /* The oldest one, NULL: empty. */
 struct sk_aside *sk_pool_first(struct sk_pool *p);
@@ -56,6 +60,7 @@ struct sk_job {
     struct sk_pool *pool;
     size_t page;
     uint8_t *chunk;  /* SK_CHUNK_BYTES for the helper thread */
+    int hurry;       /* > 0: the program wrote much during the last snapshots; the form renews it */
     atomic_int stop; /* give up */
     struct sk_snapshot_stats stats;
     void *own; /* of the form */
@@ -64,8 +69,8 @@ struct sk_job {
 struct sk_snapshot_ops {
     const char *name, *description;
     int sees_pages_only;
-    double fault_seconds; /* what a write costs the program that meets protection, beside the
-                             copying: for the choice */
+    double fault_seconds; /* what a write costs the program that meets protection, beside
+                             stats.stalled_seconds: for the choice */
     /* 0 when the form works on this machine; tried on scratch memory. */
     int (*probe)(struct saikai_error *err);
     /* Make the content safe: afterwards the program may write. On failure nothing is protected. */
@@ -83,6 +88,9 @@ const struct sk_snapshot_ops *sk_snapshot_find(const char *name);
 /* Hand bytes that were at addr to the sink, once for each piece that has them. */
 int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t n,
                 struct saikai_error *err);
+/* Copy to memory that is not read again soon: past the caches where the processor can. Large copies
+ * only; no overlap. */
+void sk_copy_past_caches(uint8_t *to, const uint8_t *from, size_t n);
 /* Copy [from, to) now: to the pool, or directly to the sink where that is as good. SAIKAI_ENOMEM:
  * the pool is full. */
 int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err);

@@ -1,6 +1,6 @@
 #include "capture/cow_job.h"
 
-uint8_t *sk_pool_put(struct sk_pool *p, uintptr_t addr, size_t n)
+struct sk_aside *sk_pool_reserve(struct sk_pool *p, uintptr_t addr, size_t n)
 {
     if (p->count == p->slots)
         return NULL;
@@ -9,10 +9,20 @@ uint8_t *sk_pool_put(struct sk_pool *p, uintptr_t addr, size_t n)
     if (p->used + waste + n > p->cap)
         return NULL;
     size_t at = wrap ? 0 : p->head;
-    p->v[(p->first + p->count++) % p->slots] = (struct sk_aside){addr, n, at, waste + n};
+    struct sk_aside *a = &p->v[(p->first + p->count++) % p->slots];
+    *a = (struct sk_aside){addr, n, at, waste + n, 0};
     p->head = at + n;
     p->used += waste + n;
-    return p->mem + at;
+    return a;
+}
+
+uint8_t *sk_pool_put(struct sk_pool *p, uintptr_t addr, size_t n)
+{
+    struct sk_aside *a = sk_pool_reserve(p, addr, n);
+    if (!a)
+        return NULL;
+    a->filled = 1;
+    return p->mem + a->at;
 }
 
 struct sk_aside *sk_pool_first(struct sk_pool *p)

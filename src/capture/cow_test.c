@@ -1,5 +1,6 @@
 /* Snapshots against what the memory held when they began, while threads write, by stores and by
  * read(2). */
+#include "capture/cow_pages.h"
 #include "capture/cow_testing.h"
 
 static void under_fire(const char *form, int advice, uint64_t pool, int sink_is_copy, double delay)
@@ -116,6 +117,150 @@ static void test_full_pool(void **state)
     munmap(area, n);
 }
 
+/* ---- programs that write everything ---- */
+
+enum order { FORWARD, BACKWARD, STRIDED, BY_THREADS };
+
+static void *fill_half(void *arg)
+{
+    struct writer *w = arg;
+    memset(w->p, (int)w->x, w->n);
+    return NULL;
+}
+
+static void write_all(uint8_t *p, size_t n, enum order o, int value)
+{
+    struct writer half = {.p = p, .n = n / 2, .x = (uint64_t)value};
+    pthread_t t;
+    switch (o) {
+    case FORWARD:
+        memset(p, value, n);
+        break;
+    case BACKWARD:
+        for (size_t i = n; i--;)
+            p[i] = (uint8_t)value;
+        break;
+    case STRIDED:
+        for (size_t first = 0; first < 8; first++)
+            for (size_t i = first * 4096; i < n; i += 8 * 4096)
+                p[i] = (uint8_t)value;
+        break;
+    case BY_THREADS:
+        assert_int_equal(pthread_create(&t, NULL, fill_half, &half), 0);
+        memset(p + n / 2, value, n - n / 2);
+        pthread_join(t, NULL);
+        break;
+    }
+}
+
+static void rewrite_all(enum order o, int advice, uint64_t pool, int sink_is_copy)
+{
+    size_t n = (size_t)48 << 20;
+    uint8_t *area = map_pages(n, advice);
+    memset(area, 1, n);
+    struct saved s = {.calls_left = -1};
+    add_piece(&s, area + 100, n / 3);
+    add_piece(&s, area + n / 2 + 5000, n / 2 - 5000);
+    struct sk_snapshot *snap = open_form("uffd", pool, sink_is_copy);
+    uint64_t ahead = 0;
+    for (int round = 0; round < 3; round++) {
+        remember(&s);
+        struct sk_snapshot_stats stats = {0};
+        assert_int_equal(sk_snapshot_begin(snap, s.piece, s.n, sink, &s, NULL), 0);
+        write_all(area, n, o, 10 + round);
+        assert_int_equal(sk_snapshot_finish(snap, &stats, NULL), 0);
+        check_saved(&s);
+        ahead += stats.ahead_bytes;
+        assert_true(stats.touched_bytes + stats.ahead_bytes + stats.copied_bytes <= stats.bytes);
+        assert_true(stats.stalled_seconds >= 0 && (stats.faults || stats.stalled_seconds == 0));
+        for (size_t i = 0; i < n; i += 4096) /* no write was lost */
+            assert_int_equal(area[i], 10 + round);
+    }
+    assert_true(ahead > 0);
+    sk_snapshot_close(snap);
+    free_saved(&s);
+    munmap(area, n);
+}
+
+static void test_rewriting_everything(void **state)
+{
+    if (sk_snapshot_uffd.probe(NULL))
+        skip();
+    for (enum order o = FORWARD; o <= BY_THREADS; o++) {
+        rewrite_all(o, MADV_NOHUGEPAGE, 0, 0);
+        rewrite_all(o, MADV_HUGEPAGE, 0, 1);
+        rewrite_all(o, MADV_NOHUGEPAGE, (size_t)8 << 20, 0);
+        rewrite_all(o, MADV_HUGEPAGE, (size_t)16 << 20, 0);
+    }
+}
+
+static void test_order_of_pages(void **state)
+{
+    const size_t page = 4096, chunk = SK_CHUNK_BYTES;
+    /* three chunks, the first and the last one in part; one within a chunk */
+    struct sk_interval v[2] = {{10 * chunk + 3 * page, 12 * chunk + page},
+                               {20 * chunk + page, 20 * chunk + 5 * page}},
+                       run[SK_CHUNK_RUNS], b;
+    struct sk_intervals in = {v, 2};
+    struct sk_pages p;
+    size_t i, seen = 0;
+    uintptr_t a, end;
+    assert_int_equal(sk_pages_init(&p, &in, page, NULL), 0);
+    assert_int_equal(sk_pages_interval(&p, v[1].from), 1);
+    assert_int_equal(sk_pages_interval(&p, v[1].to), 2);
+    assert_int_equal(sk_pages_interval(&p, v[0].to), 2);
+    /* a middle chunk in pieces: what is claimed is not claimed again */
+    b = (struct sk_interval){11 * chunk + 8 * page, 11 * chunk + 10 * page};
+    assert_int_equal(sk_pages_claim(&p, 0, b, run), 1);
+    sk_pages_finish(&p, 0, run[0]);
+    assert_int_equal(sk_pages_claim(&p, 0, b, run), 0);
+    b = sk_pages_block(&p, 0, 11 * chunk, chunk);
+    assert_int_equal(sk_pages_claim(&p, 0, b, run), 2);
+    assert_int_equal(run[1].from, 11 * chunk + 10 * page);
+    sk_pages_finish(&p, 0, run[0]);
+    sk_pages_return(&p, 0, run[1]);
+    a = b.from;
+    assert_int_equal(sk_pages_run(&p, 0, &a, b.to, SK_PAGE_DONE, &end), 1);
+    assert_true(a == b.from && end == 11 * chunk + 10 * page);
+    /* backwards from the middle and around */
+    static const uintptr_t order[] = {10, 20, 12, 11};
+    sk_pages_aim(&p, 0, 11 * chunk, 1);
+    while (sk_pages_next(&p, &i, &b)) {
+        size_t n = sk_pages_claim(&p, i, b, run);
+        assert_int_equal(n, 1);
+        assert_int_equal(b.from / chunk, order[seen++]);
+        sk_pages_finish(&p, i, run[0]);
+    }
+    assert_int_equal(seen, 4);
+    for (i = 0; i < 2; i++)
+        for (a = v[i].from; a < v[i].to; a += page)
+            assert_int_equal(sk_pages_state(&p, i, a), SK_PAGE_DONE);
+    sk_pages_free(&p);
+    in.n = 0;
+    assert_int_equal(sk_pages_init(&p, &in, page, NULL), 0);
+    assert_int_equal(sk_pages_next(&p, &i, &b), 0);
+    sk_pages_free(&p);
+}
+
+static void test_copy_past_caches(void **state)
+{
+    size_t n = 300000;
+    uint8_t *from = malloc(n + 64), *to = malloc(n + 64);
+    assert_true(from && to);
+    for (size_t i = 0; i < n + 64; i++)
+        from[i] = (uint8_t)next();
+    for (size_t k = 0; k < 40; k++) {
+        size_t at = k % 20, at_from = k % 7, m = k < 20 ? n - 1000 * k : 65520 + k;
+        memset(to, 0, n + 64);
+        sk_copy_past_caches(to + at, from + at_from, m);
+        assert_memory_equal(to + at, from + at_from, m);
+        assert_int_equal(to[at + m], 0);
+        assert_true(!at || !to[at - 1]);
+    }
+    free(from);
+    free(to);
+}
+
 static void test_abort_and_errors(void **state)
 {
     static const char *const names[] = {"uffd", "fork", "copy"};
@@ -193,10 +338,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool_ring),
+        cmocka_unit_test(test_order_of_pages),
+        cmocka_unit_test(test_copy_past_caches),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_uffd),
         cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_rewriting_everything),
         cmocka_unit_test(test_full_pool),
         cmocka_unit_test(test_abort_and_errors),
     };

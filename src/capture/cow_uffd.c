@@ -2,18 +2,16 @@
  * after chunk, lifts the protection and hands the copy on, while a second thread serves the faults
  * of pages that are written before their turn: it copies them aside and lifts their protection.
  *
- * The second thread never waits for anybody but for the short lock, never allocates and never
- * writes memory that could be protected: else a fault could wait for itself. Memory is read by
- * process_vm_readv, so memory that vanished is an error and not a crash. Events (pages given back,
- * unmapped, moved) reach the second thread before the program continues; if they hit a page whose
- * content was not yet saved, the snapshot fails. */
-#include "capture/cow_job.h"
+ * When the program turns out to write most of its memory, whatever it waits for is a copy that was
+ * not yet made. Then the helper goes ahead of it: it first sets everything aside, in the direction
+ * in which the program sweeps, and hands it on afterwards.
+ *
+ * Memory is read by process_vm_readv, so memory that vanished is an error and not a crash. */
+#include "base/clock.h"
+#include "capture/cow_uffd.h"
 #include "capture/kernel.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,238 +19,46 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum page_state {
-    PENDING,
-    BUSY, /* the helper copies it; lifting the protection then wakes whoever waits for it */
-    DONE,
-};
+/* What a thread protects at once. */
+#define SHARE_BYTES ((size_t)32 << 20)
+/* After a snapshot during which the program wrote much, that many begin in a hurry. */
+#define HURRY_FOR 8
 
-#define WANTED 64
-/* After this many copies aside the next ones take twice as much, up to a huge page: a program that
- * writes here and there pays little for each, one that writes everything soon pays what a plain
- * copy costs (and one that sweeps at once: the width doubles as long as it goes on nearby). A
- * narrow copy splits a huge page; taking all of it instead would make a few scattered writes as
- * dear as a copy of everything. */
-#define FAULTS_PER_WIDTH 64
-#define RUN_GAP_BYTES    (4 * SK_CHUNK_BYTES)
-
-struct uffd_job {
-    struct sk_job *job;
-    int fd, wake;
-    int handling; /* the handler runs */
-    pthread_t handler;
-    pthread_mutex_t lock; /* of all below and of the pool */
-    uint8_t *state;       /* of all pages of job->later, one after the other */
-    size_t *first;        /* index of each interval's first page */
-    int width_shift, copies;
-    int run_shift;            /* of a program that goes on where the last copy aside ended */
-    struct sk_interval run;   /* the last copy aside */
-    uintptr_t wanted[WANTED]; /* pages whose writers wait since the pool is full */
-    int n_wanted;
-    size_t next_interval; /* everything before was looked at by the helper */
-    uintptr_t next_at;
-    int lift_again; /* lifting was refused for a moment: look at all pages that are done */
-    atomic_int broken;
-};
-
-static size_t interval_of(const struct sk_job *job, uintptr_t a)
-{
-    size_t lo = 0, hi = job->later.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (job->later.v[mid].to <= a)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < job->later.n && job->later.v[lo].from <= a ? lo : job->later.n;
-}
-
-static uint8_t *state_of(const struct uffd_job *u, size_t i, uintptr_t a)
-{
-    return &u->state[u->first[i] + (a - u->job->later.v[i].from) / u->job->page];
-}
-
-/* The part of the aligned block of this width around a that lies in interval i. */
-static struct sk_interval block_around(const struct uffd_job *u, size_t i, uintptr_t a,
-                                       size_t width)
-{
-    const struct sk_interval *x = &u->job->later.v[i];
-    uintptr_t lo = sk_page_floor(a, width), hi = lo + width;
-    return (struct sk_interval){lo > x->from ? lo : x->from, hi < x->to ? hi : x->to};
-}
-
-static int read_memory(uint8_t *to, uintptr_t from, size_t n)
+int sk_uffd_read_memory(uint8_t *to, uintptr_t from, size_t n)
 {
     struct iovec local = {to, n}, remote = {(void *)from, n};
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n ? 0 : -1;
 }
 
-/* From the first page at or after a that has this state to the first one that has not; 0: none
- * before `to`. */
-static int next_run(const struct uffd_job *u, size_t i, uintptr_t *a, uintptr_t to,
-                    enum page_state s, uintptr_t *end)
+int64_t sk_uffd_set_aside(struct sk_uffd_job *u, size_t i, struct sk_interval b, uint64_t *counter)
 {
-    size_t page = u->job->page;
-    while (*a < to && *state_of(u, i, *a) != s)
-        *a += page;
-    *end = *a;
-    while (*end < to && *state_of(u, i, *end) == s)
-        *end += page;
-    return *a < to;
-}
-
-/* ---- the handler ---- */
-
-/* Copy aside what is to do in the block; the lock is held. 0: the pool is full. */
-static int set_aside(struct uffd_job *u, size_t i, struct sk_interval b)
-{
-    uintptr_t a = b.from, end;
-    for (; next_run(u, i, &a, b.to, PENDING, &end); a = end) {
-        uint8_t *p = sk_pool_put(u->job->pool, a, end - a);
-        if (!p)
-            return 0;
-        if (read_memory(p, a, end - a))
+    struct sk_interval run[SK_CHUNK_RUNS];
+    size_t n = sk_pages_claim(&u->pages, i, b, run);
+    int64_t bytes = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t size = run[k].to - run[k].from;
+        struct sk_aside *to = sk_pool_reserve(u->job->pool, run[k].from, size);
+        if (!to) {
+            for (; k < n; k++)
+                sk_pages_return(&u->pages, i, run[k]);
+            return -1;
+        }
+        pthread_mutex_unlock(&u->lock);
+        if (sk_uffd_read_memory(u->job->pool->mem + to->at, run[k].from, size))
             atomic_store(&u->broken, 1);
-        memset(state_of(u, i, a), DONE, (end - a) / u->job->page);
-        u->job->stats.touched_bytes += end - a;
+        pthread_mutex_lock(&u->lock);
+        sk_pages_finish(&u->pages, i, run[k]);
+        to->filled = 1;
+        pthread_cond_signal(&u->filled);
+        *counter += size;
+        bytes += (int64_t)size;
     }
-    return 1;
-}
-
-/* Pages that are done lose their protection, which wakes who waits for them. The kernel refuses
- * while an event is not read yet: then it is done again after reading it. Any other refusal means
- * that the pages are not protected any more (the end of the snapshot came in between), and nobody
- * waits. */
-static void lift_from_handler(struct uffd_job *u, uintptr_t from, uintptr_t to)
-{
-    struct uffdio_writeprotect w = {.range = {from, to - from}, .mode = 0};
-    if (ioctl(u->fd, UFFDIO_WRITEPROTECT, &w) && errno == EAGAIN)
-        u->lift_again = 1;
-}
-
-static void lift_all_done(struct uffd_job *u)
-{
-    u->lift_again = 0;
-    for (size_t i = 0; i < u->job->later.n; i++) {
-        uintptr_t a = u->job->later.v[i].from, end;
-        for (;; a = end) {
-            pthread_mutex_lock(&u->lock);
-            int more = next_run(u, i, &a, u->job->later.v[i].to, DONE, &end);
-            pthread_mutex_unlock(&u->lock);
-            if (!more)
-                break;
-            lift_from_handler(u, a, end);
-        }
-    }
-}
-
-/* How much to copy aside at once, as a power of two of pages. */
-static int next_width(struct uffd_job *u, uintptr_t a)
-{
-    int most = 0;
-    while (u->job->page << most < SK_CHUNK_BYTES)
-        most++;
-    if (++u->copies % FAULTS_PER_WIDTH == 0 && u->width_shift < most)
-        u->width_shift++;
-    /* the helper may have taken some chunks in between */
-    if (a - u->run.to >= RUN_GAP_BYTES && u->run.from - a > RUN_GAP_BYTES)
-        u->run_shift = 0;
-    else if (u->run_shift < most)
-        u->run_shift++;
-    return u->run_shift > u->width_shift ? u->run_shift : u->width_shift;
-}
-
-static void serve_fault(struct uffd_job *u, uintptr_t a)
-{
-    a = sk_page_floor(a, u->job->page);
-    struct sk_interval b = {a, a + u->job->page};
-    size_t i = interval_of(u->job, a);
-    if (i == u->job->later.n) { /* protected pages that were moved away */
-        atomic_store(&u->broken, 1);
-        lift_from_handler(u, b.from, b.to);
-        return;
-    }
-    pthread_mutex_lock(&u->lock);
-    u->job->stats.faults++;
-    enum page_state s = *state_of(u, i, a);
-    int done = s == DONE;
-    if (s == PENDING) {
-        b = block_around(u, i, a, u->job->page << next_width(u, a));
-        u->run = b;
-        done = set_aside(u, i, b);
-        if (!done) {
-            u->job->stats.waits++;
-            if (u->n_wanted < WANTED) /* else the helper comes to it in its own order */
-                u->wanted[u->n_wanted++] = a;
-        }
-    }
-    pthread_mutex_unlock(&u->lock);
-    if (done)
-        lift_from_handler(u, b.from, b.to);
-}
-
-/* Memory went away. Nothing is lost if all of it was saved already. */
-static void see_gone(struct uffd_job *u, uintptr_t from, uintptr_t to)
-{
-    pthread_mutex_lock(&u->lock);
-    for (size_t i = 0; i < u->job->later.n; i++) {
-        const struct sk_interval *x = &u->job->later.v[i];
-        uintptr_t a = from > x->from ? from : x->from, b = to < x->to ? to : x->to;
-        for (; a < b; a += u->job->page)
-            if (*state_of(u, i, a) != DONE)
-                atomic_store(&u->broken, 1);
-    }
-    pthread_mutex_unlock(&u->lock);
-}
-
-static void *handle(void *arg)
-{
-    struct uffd_job *u = arg;
-    struct pollfd f[2] = {{u->fd, POLLIN, 0}, {u->wake, POLLIN, 0}};
-    for (;;) {
-        int n = poll(f, 2, u->lift_again ? 1 : -1);
-        if (n < 0 && errno != EINTR)
-            return NULL;
-        struct uffd_msg m;
-        while (read(u->fd, &m, sizeof m) == sizeof m) {
-            if (m.event == UFFD_EVENT_PAGEFAULT)
-                serve_fault(u, (uintptr_t)m.arg.pagefault.address);
-            else if (m.event == UFFD_EVENT_REMOVE || m.event == UFFD_EVENT_UNMAP)
-                see_gone(u, (uintptr_t)m.arg.remove.start, (uintptr_t)m.arg.remove.end);
-            else if (m.event == UFFD_EVENT_REMAP)
-                see_gone(u, (uintptr_t)m.arg.remap.from,
-                         (uintptr_t)(m.arg.remap.from + m.arg.remap.len));
-        }
-        if (u->lift_again)
-            lift_all_done(u);
-        if (f[1].revents)
-            return NULL;
-    }
-}
-
-static int start_handler(struct uffd_job *u)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    u->handling = !pthread_create(&u->handler, NULL, handle, u);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return u->handling ? 0 : -1;
-}
-
-static void stop_handler(struct uffd_job *u)
-{
-    if (!u->handling)
-        return;
-    eventfd_write(u->wake, 1);
-    pthread_join(u->handler, NULL);
-    u->handling = 0;
+    return bytes;
 }
 
 /* ---- begin and end ---- */
 
-static void free_uffd(struct uffd_job *u)
+static void free_uffd(struct sk_uffd_job *u)
 {
     if (!u)
         return;
@@ -261,19 +67,19 @@ static void free_uffd(struct uffd_job *u)
          * make */
         for (size_t i = 0; i < u->job->later.n; i++)
             sk_uffd_unregister(u->fd, u->job->later.v[i].from, u->job->later.v[i].to);
-        stop_handler(u);
+        sk_uffd_stop_handler(u);
         close(u->fd);
     }
     if (u->wake >= 0)
         close(u->wake);
     pthread_mutex_destroy(&u->lock);
-    free(u->state);
-    free(u->first);
+    pthread_cond_destroy(&u->filled);
+    sk_pages_free(&u->pages);
     free(u);
 }
 
 /* Register what can be; copy now what cannot, such as memory that a tracker watches. */
-static int register_all(struct uffd_job *u, struct saikai_error *err)
+static int register_all(struct sk_uffd_job *u, struct saikai_error *err)
 {
     struct sk_intervals *later = &u->job->later;
     size_t kept = 0;
@@ -289,40 +95,73 @@ static int register_all(struct uffd_job *u, struct saikai_error *err)
     return rc;
 }
 
-static int count_pages(struct uffd_job *u, struct saikai_error *err)
+/* The lock is held. 0: none is left. */
+static int next_share(struct sk_uffd_job *u, struct sk_interval *share)
 {
-    struct sk_job *job = u->job;
-    size_t pages = 0;
-    u->first = malloc((job->later.n + 1) * sizeof *u->first);
-    for (size_t i = 0; u->first && i < job->later.n; i++) {
-        u->first[i] = pages;
-        pages += (job->later.v[i].to - job->later.v[i].from) / job->page;
-    }
-    u->state = calloc(pages + 1, 1);
-    if (!u->first || !u->state)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a snapshot of %zu pages", pages);
-    return 0;
+    const struct sk_intervals *later = &u->job->later;
+    if (u->next_interval == later->n || u->protect_errno)
+        return 0;
+    const struct sk_interval x = later->v[u->next_interval];
+    share->from = u->next_at > x.from ? u->next_at : x.from;
+    share->to = x.to - share->from > SHARE_BYTES ? share->from + SHARE_BYTES : x.to;
+    u->next_at = share->to;
+    u->next_interval += share->to == x.to;
+    return 1;
 }
 
-static int protect_all(struct uffd_job *u, struct saikai_error *err)
+void sk_uffd_protect_shares(struct sk_uffd_job *u, int may_wait)
 {
-    for (size_t i = 0; i < u->job->later.n; i++) {
-        int e = sk_uffd_protect(u->fd, u->job->later.v[i].from, u->job->later.v[i].to, 1);
-        if (e)
-            return sk_fail(err, SAIKAI_ENOTSUP, "memory cannot be write-protected: %s",
-                           strerror(-e));
+    struct sk_interval b;
+    int e = 0;
+    pthread_mutex_lock(&u->lock);
+    while (e != -EAGAIN && next_share(u, &b)) {
+        u->busy_shares++;
+        pthread_mutex_unlock(&u->lock);
+        struct uffdio_writeprotect w = {.range = {b.from, b.to - b.from},
+                                        .mode = UFFDIO_WRITEPROTECT_MODE_WP};
+        if (may_wait)
+            e = sk_uffd_protect(u->fd, b.from, b.to, 1);
+        else
+            e = ioctl(u->fd, UFFDIO_WRITEPROTECT, &w) ? -errno : 0;
+        pthread_mutex_lock(&u->lock);
+        u->busy_shares--;
+        if (e == -EAGAIN)
+            u->refused = b;
+        else if (e)
+            u->protect_errno = -e;
     }
-    return 0;
+    pthread_cond_signal(&u->filled);
+    pthread_mutex_unlock(&u->lock);
+}
+
+static int protect_all(struct sk_uffd_job *u, struct saikai_error *err)
+{
+    sk_uffd_protect_shares(u, 1);
+    pthread_mutex_lock(&u->lock);
+    while (u->busy_shares) /* the handler waits for nobody meanwhile */
+        pthread_cond_wait(&u->filled, &u->lock);
+    int e = u->protect_errno;
+    pthread_mutex_unlock(&u->lock);
+    if (!e && u->refused.to)
+        e = -sk_uffd_protect(u->fd, u->refused.from, u->refused.to, 1);
+    return e ? sk_fail(err, SAIKAI_ENOTSUP, "memory cannot be write-protected: %s", strerror(e))
+             : 0;
 }
 
 static int begin(struct sk_job *job, struct saikai_error *err)
 {
-    struct uffd_job *u = calloc(1, sizeof *u);
+    struct sk_uffd_job *u = calloc(1, sizeof *u);
     if (!u)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a snapshot");
     u->job = job;
+    if (job->hurry) { /* a narrow copy now would only be followed by the next */
+        u->hurry = 1;
+        while (job->page << u->width_shift < SK_CHUNK_BYTES)
+            u->width_shift++;
+    }
     u->wake = -1;
     pthread_mutex_init(&u->lock, NULL);
+    pthread_cond_init(&u->filled, NULL);
     int rc = u->fd = sk_uffd_open(SK_UFFD_SYNC, err);
     if (rc >= 0 && (u->wake = eventfd(0, EFD_CLOEXEC)) < 0)
         rc = sk_fail_errno(err, errno, "no event descriptor for a snapshot");
@@ -331,8 +170,8 @@ static int begin(struct sk_job *job, struct saikai_error *err)
     if (!rc)
         rc = register_all(u, err);
     if (!rc)
-        rc = count_pages(u, err);
-    if (!rc && start_handler(u))
+        rc = sk_pages_init(&u->pages, &job->later, job->page, err);
+    if (!rc && sk_uffd_start_handler(u))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no thread for a snapshot");
     if (!rc)
         rc = protect_all(u, err);
@@ -346,48 +185,74 @@ static int begin(struct sk_job *job, struct saikai_error *err)
 
 static void end(struct sk_job *job)
 {
-    free_uffd(job->own);
+    struct sk_uffd_job *u = job->own;
+    /* copies of whole chunks do not show how much is written: look again after some snapshots */
+    if (job->hurry)
+        job->hurry--;
+    else if (u->writes_much)
+        job->hurry = HURRY_FOR;
+    free_uffd(u);
     job->own = NULL;
 }
 
 /* ---- the helper ---- */
 
-static int emit_oldest(struct uffd_job *u, struct saikai_error *err)
+static int emit_oldest(struct sk_uffd_job *u, struct saikai_error *err)
 {
     struct sk_job *job = u->job;
     pthread_mutex_lock(&u->lock);
-    const struct sk_aside a = *sk_pool_first(job->pool);
+    const struct sk_aside *a = sk_pool_first(job->pool);
+    while (!a->filled)
+        pthread_cond_wait(&u->filled, &u->lock);
     pthread_mutex_unlock(&u->lock);
-    int rc = sk_job_emit(job, a.addr, job->pool->mem + a.at, a.n, err);
+    int rc = sk_job_emit(job, a->addr, job->pool->mem + a->at, a->n, err);
     pthread_mutex_lock(&u->lock);
     sk_pool_drop_first(job->pool);
     pthread_mutex_unlock(&u->lock);
     return rc;
 }
 
-/* Copy what is to do in the chunk, lift its protection, hand the copy on. All its pages that are
- * PENDING become BUSY at once, so the handler never finds a chunk half taken. */
-static int save_chunk(struct uffd_job *u, size_t i, struct sk_interval b, struct saikai_error *err)
+/* Lift the protection of all pages of b that are done, and note how long that was waited for. */
+static void lift_done(struct sk_uffd_job *u, size_t i, struct sk_interval b)
 {
-    struct sk_job *job = u->job;
-    struct sk_interval run[SK_CHUNK_BYTES / 4096 / 2 + 1];
+    struct sk_interval run[SK_CHUNK_RUNS];
     size_t n = 0;
     uintptr_t a = b.from, to;
     pthread_mutex_lock(&u->lock);
-    for (; next_run(u, i, &a, b.to, PENDING, &to); a = to) {
+    for (; sk_pages_run(&u->pages, i, &a, b.to, SK_PAGE_DONE, &to); a = to)
         run[n++] = (struct sk_interval){a, to};
-        memset(state_of(u, i, a), BUSY, (to - a) / job->page);
-    }
     pthread_mutex_unlock(&u->lock);
     for (size_t k = 0; k < n; k++)
-        if (read_memory(job->chunk + (run[k].from - b.from), run[k].from, run[k].to - run[k].from))
+        if (sk_uffd_protect(u->fd, run[k].from, run[k].to, 0))
+            atomic_store(&u->broken, 1);
+    pthread_mutex_lock(&u->lock);
+    if (u->waiting)
+        u->job->stats.stalled_seconds += (double)u->waiting * sk_now() - u->waiting_since;
+    u->waiting = 0;
+    u->waiting_since = 0;
+    pthread_mutex_unlock(&u->lock);
+}
+
+/* Copy what is to do in the chunk, lift its protection, hand the copy on. */
+static int save_chunk(struct sk_uffd_job *u, size_t i, struct sk_interval b,
+                      struct saikai_error *err)
+{
+    struct sk_job *job = u->job;
+    struct sk_interval run[SK_CHUNK_RUNS];
+    pthread_mutex_lock(&u->lock);
+    size_t n = sk_pages_claim(&u->pages, i, b, run);
+    u->chunk = b;
+    pthread_mutex_unlock(&u->lock);
+    for (size_t k = 0; k < n; k++)
+        if (sk_uffd_read_memory(job->chunk + (run[k].from - b.from), run[k].from,
+                                run[k].to - run[k].from))
             atomic_store(&u->broken, 1);
     pthread_mutex_lock(&u->lock);
     for (size_t k = 0; k < n; k++)
-        memset(state_of(u, i, run[k].from), DONE, (run[k].to - run[k].from) / job->page);
+        sk_pages_finish(&u->pages, i, run[k]);
     pthread_mutex_unlock(&u->lock);
-    if (n && sk_uffd_protect(u->fd, b.from, b.to, 0))
-        atomic_store(&u->broken, 1);
+    if (n)
+        lift_done(u, i, b);
     int rc = 0;
     for (size_t k = 0; !rc && k < n && !atomic_load(&u->broken); k++)
         rc = sk_job_emit(job, run[k].from, job->chunk + (run[k].from - b.from),
@@ -395,34 +260,40 @@ static int save_chunk(struct uffd_job *u, size_t i, struct sk_interval b, struct
     return rc;
 }
 
-/* What to do next: a page somebody waits for, the pool when it is half full, the next chunk, the
- * pool. */
-enum next { CHUNK, ASIDE, NOTHING };
+/* Copy what is to do in the chunk and lift its protection; hand it on later. */
+static int go_ahead(struct sk_uffd_job *u, size_t i, struct sk_interval b, struct saikai_error *err)
+{
+    pthread_mutex_lock(&u->lock);
+    u->chunk = b;
+    int64_t got = sk_uffd_set_aside(u, i, b, &u->job->stats.ahead_bytes);
+    pthread_mutex_unlock(&u->lock);
+    lift_done(u, i, b);
+    return got < 0 ? emit_oldest(u, err) : 0;
+}
 
-static enum next choose(struct uffd_job *u, size_t *i, struct sk_interval *b)
+/* What to do next: a page somebody waits for, the pool when it is full enough, the next chunk, the
+ * pool. */
+enum next { CHUNK, AHEAD, ASIDE, NOTHING };
+
+static enum next choose(struct sk_uffd_job *u, size_t *i, struct sk_interval *b)
 {
     struct sk_job *job = u->job;
     enum next what = NOTHING;
     pthread_mutex_lock(&u->lock);
+    /* who sets aside all that there is may fill the pool; else there is to be room for writers */
+    size_t full = u->hurry && job->pool->cap >= job->stats.bytes + 2 * SK_CHUNK_BYTES
+                      ? job->pool->cap - SK_CHUNK_BYTES
+                      : job->pool->cap / 2;
     while (what == NOTHING && u->n_wanted) {
         uintptr_t a = u->wanted[--u->n_wanted];
-        *i = interval_of(job, a);
-        *b = block_around(u, *i, a, SK_CHUNK_BYTES);
-        what = *state_of(u, *i, a) == PENDING ? CHUNK : NOTHING;
+        *i = sk_pages_interval(&u->pages, a);
+        *b = sk_pages_block(&u->pages, *i, a, SK_CHUNK_BYTES);
+        what = sk_pages_state(&u->pages, *i, a) == SK_PAGE_PENDING ? CHUNK : NOTHING;
     }
-    if (what == NOTHING && job->pool->used > job->pool->cap / 2)
+    if (what == NOTHING && sk_pool_first(job->pool) && job->pool->used > full)
         what = ASIDE;
-    for (; what == NOTHING && u->next_interval < job->later.n; u->next_interval++, u->next_at = 0) {
-        const struct sk_interval *x = &job->later.v[u->next_interval];
-        uintptr_t a = u->next_at ? u->next_at : x->from, to;
-        if (!next_run(u, u->next_interval, &a, x->to, PENDING, &to))
-            continue;
-        *i = u->next_interval;
-        *b = block_around(u, *i, a, SK_CHUNK_BYTES);
-        u->next_at = b->to;
-        what = CHUNK;
-        break;
-    }
+    if (what == NOTHING && sk_pages_next(&u->pages, i, b))
+        what = u->hurry ? AHEAD : CHUNK;
     if (what == NOTHING && sk_pool_first(job->pool))
         what = ASIDE;
     pthread_mutex_unlock(&u->lock);
@@ -431,7 +302,7 @@ static enum next choose(struct uffd_job *u, size_t *i, struct sk_interval *b)
 
 static int drain(struct sk_job *job, struct saikai_error *err)
 {
-    struct uffd_job *u = job->own;
+    struct sk_uffd_job *u = job->own;
     int rc = 0;
     while (!rc && !atomic_load(&job->stop) && !atomic_load(&u->broken)) {
         size_t i;
@@ -439,12 +310,14 @@ static int drain(struct sk_job *job, struct saikai_error *err)
         enum next what = choose(u, &i, &b);
         if (what == NOTHING)
             break;
-        rc = what == CHUNK ? save_chunk(u, i, b, err) : emit_oldest(u, err);
+        rc = what == CHUNK   ? save_chunk(u, i, b, err)
+             : what == AHEAD ? go_ahead(u, i, b, err)
+                             : emit_oldest(u, err);
     }
     /* nothing more can be reported once the pages are released and the handler has read all */
     for (size_t i = 0; i < job->later.n; i++)
         sk_uffd_unregister(u->fd, job->later.v[i].from, job->later.v[i].to);
-    stop_handler(u);
+    sk_uffd_stop_handler(u);
     if (!rc && atomic_load(&u->broken))
         rc = sk_fail(err, SAIKAI_ECHANGED, "memory was unmapped or given back while it was saved");
     return rc;
@@ -466,7 +339,7 @@ static int probe(struct saikai_error *err)
             e = sk_uffd_protect(fd, (uintptr_t)p, (uintptr_t)p + n, 1);
         if (!e)
             e = sk_uffd_protect(fd, (uintptr_t)p, (uintptr_t)p + n, 0);
-        if (!e && read_memory(&c, (uintptr_t)p, 1))
+        if (!e && sk_uffd_read_memory(&c, (uintptr_t)p, 1))
             e = -errno;
         if (e)
             rc = sk_fail(err, SAIKAI_ENOTSUP, "a trial failed: %s", strerror(-e));
