@@ -1,13 +1,48 @@
 /* saikai archive: checkpoint files into one archive, and back. */
 #include "archive/archive.h"
+#include "archive/set.h"
+#include "base/io.h"
 #include "cli/archive_inputs.h"
+#include "cli/archive_ranks.h"
 #include "cli/cli.h"
+#include "cli/mpi_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The archives that a path stands for, in turn: one file, or the newest set of a directory. */
+static int part_path(const struct sk_set *set, const char *path, int k, char *out, size_t cap,
+                     struct saikai_error *err)
+{
+    return set->parts ? sk_set_path(set, path, k + 1, out, cap, err)
+                      : sk_io_path(out, cap, err, "%s", path);
+}
+
 /* ---- extract, verify ---- */
+
+/* A name pattern may be found in some archives of a set only. */
+static int extract_parts(const char *path, const char *dir, const struct sk_extract_options *o,
+                         struct sk_archive_stats *sum, struct saikai_error *err)
+{
+    struct sk_set set;
+    char part[4096];
+    int rc = sk_set_find(path, &set, err), found = 0;
+    *sum = (struct sk_archive_stats){0};
+    for (int k = 0; !rc && (k < set.parts || !k); k++) {
+        struct sk_archive_stats st = {0};
+        rc = part_path(&set, path, k, part, sizeof part, err);
+        if (!rc)
+            rc = sk_archive_extract(part, dir, o, &st, err);
+        found += !rc;
+        if (rc == SAIKAI_ENOENT && o->only && (found || k + 1 < set.parts))
+            rc = 0;
+        sum->files += st.files;
+        sum->raw_bytes += st.raw_bytes;
+        sum->seconds += st.seconds;
+    }
+    return rc;
+}
 
 static int extract(struct cli *cli, int argc, char **argv)
 {
@@ -17,7 +52,9 @@ static int extract(struct cli *cli, int argc, char **argv)
     struct sk_extract_options o = {0};
     const struct cli_option options[] = {
         {'o', "output", CLI_TEXT, &dir, "DIR", NULL,
-         "restore below DIR (default: the current directory)"},
+         "restore below DIR (default: the current directory); under mpirun %r in it is the rank, "
+         "%n the "
+         "node"},
         {0, "only", CLI_TEXT, &o.only, "GLOB", NULL,
          "only files whose name in the archive matches"},
         {'m', "memory", CLI_SIZE, &o.memory_bytes, "SIZE", NULL,
@@ -27,9 +64,13 @@ static int extract(struct cli *cli, int argc, char **argv)
         {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
         {0}};
     const struct cli_spec spec = {
-        "ARCHIVE",
-        verify ? "Decode everything and compare it with the stored checksums."
-               : "Restore files from an archive, checked against the stored checksums.",
+        "ARCHIVE|DIR",
+        verify
+            ? "Decode everything and compare it with the stored checksums."
+            : "Restore files from an archive, or from the newest set of a directory, checked "
+              "against the "
+              "stored checksums. Under mpirun each process restores its own: those that it gave, "
+              "when there were as many.",
         1,
         1,
         0,
@@ -41,7 +82,10 @@ static int extract(struct cli *cli, int argc, char **argv)
         return code;
     o.threads = (int)threads;
     o.no_sync = no_sync;
-    if (sk_archive_extract(argv[0], verify ? NULL : dir ? dir : ".", &o, &st, &err))
+    dir = verify ? NULL : dir ? dir : ".";
+    if (cli_mpi_started())
+        return archive_extract_ranks(cli, argv[0], dir, &o, quiet);
+    if (extract_parts(argv[0], dir, &o, &st, &err))
         return cli_fail(cli, &err);
     if (!quiet)
         printf("%s: %llu files %s, %.0f MB/s\n", argv[0], (unsigned long long)st.files,
@@ -73,20 +117,27 @@ static int ls(struct cli *cli, int argc, char **argv)
         {'c', "classes", CLI_FLAG, &classes, NULL, NULL,
          "list the classes of variables (bytes, pieces, name) instead of the files"},
         {0}};
-    const struct cli_spec spec = {"ARCHIVE", "List what is in an archive.", 1, 1, 0, options};
+    const struct cli_spec spec = {
+        "ARCHIVE|DIR", "List what is in an archive, or in the newest set of a directory.", 1, 1, 0,
+        options};
     struct saikai_error err = {0};
     struct sk_ska a = {0};
+    struct sk_set set;
+    char part[4096];
     int code = cli_parse(cli, &spec, &argc, &argv);
     if (code >= 0)
         return code;
-    if (sk_archive_open(argv[0], &a, &err))
+    if (sk_set_find(argv[0], &set, &err))
         return cli_fail(cli, &err);
-    if (classes)
-        list_classes(&a);
-    else
-        for (size_t i = 0; i < a.file_count; i++)
+    for (int k = 0; k < set.parts || !k; k++) {
+        if (part_path(&set, argv[0], k, part, sizeof part, &err) || sk_archive_open(part, &a, &err))
+            return cli_fail(cli, &err);
+        if (classes)
+            list_classes(&a);
+        for (size_t i = 0; !classes && i < a.file_count; i++)
             printf("%14llu  %s\n", (unsigned long long)a.files[i].size_bytes, a.files[i].name);
-    sk_ska_free(&a);
+        sk_ska_free(&a);
+    }
     return CLI_OK;
 }
 

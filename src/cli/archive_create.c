@@ -5,7 +5,9 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/archive_inputs.h"
+#include "cli/archive_ranks.h"
 #include "cli/cli.h"
+#include "cli/mpi_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,8 @@ struct args {
     int no_sync, quiet, verbose;
     struct archive_watch watch;
     struct cli_list descriptions;
+    int64_t writers, group;
+    const char *order;
     struct sk_archive_options o;
 };
 
@@ -55,6 +59,14 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         {'s', "scheme", CLI_CHOICE, &a->scheme, NULL,
          "auto|agnostic|agnostic-block|aware|aware-block",
          "how files are merged before compression; auto looks at samples of the data and decides"},
+        {0, "writers", CLI_INT, &a->writers, "M", NULL,
+         "under mpirun: M processes write an archive each (default: one on each node)"},
+        {'g', "group", CLI_INT, &a->group, "G", NULL,
+         "under mpirun: groups of G processes share a writer"},
+        {0, "order", CLI_CHOICE, &a->order, NULL, "rank|node",
+         "under mpirun: processes with numbers in a row share a writer, or those of a node "
+         "(default "
+         "rank)"},
         {'m', "memory", CLI_SIZE, &a->o.memory_bytes, "SIZE", NULL,
          "limit for buffers (default 1GiB)"},
         {'b', "merge-block", CLI_SIZE, &a->o.merge_bytes, "SIZE", NULL,
@@ -92,9 +104,12 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "tell what was chosen, and where the time went"},
         {0}};
     const struct cli_spec spec = {
-        "-o FILE PATH... | --watch DIR -o DIR",
+        "-o FILE PATH... | -o DIR PATH... (under mpirun) | --watch DIR -o DIR",
         "Put checkpoint files (directories: all files below) into one archive. "
-        "Every file comes back byte for byte, whatever is in it.",
+        "Every file comes back byte for byte, whatever is in it. Under mpirun each process gives "
+        "the "
+        "files that it sees; in PATH %r is its rank and %n its node, and patterns in quotes are "
+        "expanded by each process.",
         0,
         -1,
         0,
@@ -143,6 +158,17 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     return rc;
 }
 
+static int create_ranks(struct cli *cli, const struct args *a, int count, char **operands)
+{
+    struct sk_collect_options o = {.archive = a->o};
+    if (a->writers && a->group)
+        return cli_usage(cli, "--writers and --group say the same in two ways: give one of them");
+    o.writers = (int)a->writers;
+    o.group = (int)a->group;
+    o.order = a->order && !strcmp(a->order, "node") ? SK_ORDER_NODE : SK_ORDER_RANK;
+    return archive_create_ranks(cli, a->out, operands, count, &o, a->quiet);
+}
+
 int archive_create(struct cli *cli, int argc, char **argv)
 {
     struct args a = {.scheme = "auto", .settle = 10};
@@ -153,6 +179,11 @@ int archive_create(struct cli *cli, int argc, char **argv)
             sk_log_set(sk_log_stderr, NULL, SK_LOG_DEBUG);
         complete(&a);
         rc = describe_all(&a.descriptions, &err);
+        if (!rc && !a.watch.dir && (a.writers || a.group || a.order || cli_mpi_started())) {
+            code = create_ranks(cli, &a, argc, argv);
+            cli_list_free(&a.descriptions);
+            return code;
+        }
         if (!rc)
             rc = a.watch.dir ? archive_watch(&a.watch, &a.o, &err)
                              : create_once(&a, argc, argv, &err);

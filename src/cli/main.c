@@ -50,6 +50,9 @@ static int run(struct cli *cli, const char *name, int argc, char **argv)
 
 static int dispatch(struct cli *cli, int argc, char **argv)
 {
+    const char *own = argc ? strrchr(argv[0], '/') : NULL;
+    if (argc && !strcmp(own ? own + 1 : argv[0], "saikai-archive"))
+        return run(cli, "archive", argc, argv);
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;

@@ -19,6 +19,15 @@ static const char *flavour(void)
     return getenv("PMIX_RANK") ? "openmpi" : NULL;
 }
 
+int cli_mpi_started(void)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    const char *mpi = flavour(), *n = NULL;
+    for (int i = 0; mpi && i < 3 && !n; i++)
+        n = getenv(sizes[i]);
+    return n && atoi(n) > 1;
+}
+
 static void *load(const char *mpi, struct saikai_error *err)
 {
     char exe[PATH_MAX] = "", path[PATH_MAX];

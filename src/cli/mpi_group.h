@@ -14,6 +14,8 @@ struct cli_mpi {
  * variables), load saikai_group_<mpi>.so from beside the program or from its installed place, start
  * MPI. SAIKAI_EMPI, with what to do, when there was no launcher, or no plug-in for it. */
 int cli_mpi_start(struct cli_mpi *m, struct saikai_error *err);
+/* 1: a launcher started this process and others with it. */
+int cli_mpi_started(void);
 /* Collective. A zeroed struct is accepted. */
 void cli_mpi_stop(struct cli_mpi *m);
 

@@ -1,0 +1,88 @@
+#!/bin/bash
+# usage: ranks_test.sh SAIKAI MPI
+# Files in the directories of several processes become a set of few archives and come back, to as many processes and
+# to others; mistakes and full disks are told once and leave the older set.
+saikai=$1
+mpi=$2
+export saikai
+work=$(mktemp -d)
+export work
+full=
+trap '[ -n "$full" ] && umount "$full"; rm -rf "$work"' EXIT
+export XDG_CONFIG_HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpiexec=(mpiexec."$mpi")
+command -v "${mpiexec[0]}" > /dev/null || mpiexec[0]=mpiexec
+command -v "${mpiexec[0]}" > /dev/null || exit 77
+[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
+
+ranks() { # N VERB ARG...; a launcher that hangs under load gets another chance
+    local n=$1 rc
+    shift
+    for try in 1 2 3; do
+        (cd "$work/in" && timeout 60 "${mpiexec[@]}" -n "$n" "$(dirname "$saikai")/saikai-archive" "$@") \
+            > "$work/out" 2> "$work/err"
+        rc=$?
+        [ $rc = 124 ] || return $rc
+    done
+    return $rc
+}
+fail() {
+    echo "$*"
+    cat "$work/out" "$work/err"
+    exit 1
+}
+
+for r in 0 1 2 3; do
+    mkdir -p "$work/in/node$r/sub"
+    head -c $((3000000 + r * 333333)) /dev/urandom > "$work/in/node$r/noise.$r"
+    seq $((r * 1000)) $((r * 1000 + 90000)) > "$work/in/node$r/sub/numbers.$r"
+    : > "$work/in/node$r/empty.$r"
+done
+
+ranks 4 create --writers 2 --memory 16MiB -o "$work/sets" 'node%r' || fail "create failed"
+grep -q 'set 1 of 2 archives: 12 files' "$work/out" || fail "create says something else"
+[ "$(ls "$work/sets")" = "$(printf 'set-000001.1-of-2.ska\nset-000001.2-of-2.ska')" ] || fail "no set of two"
+"$saikai" archive extract -q -o "$work/alone" "$work/sets" && diff -r "$work/in" "$work/alone" || fail "one process"
+"$saikai" archive verify "$work/sets/set-000001.2-of-2.ska" > "$work/out" || fail "one archive alone is not good"
+[ "$("$saikai" archive ls "$work/sets" | wc -l)" = 12 ] || fail "ls of a set"
+
+ranks 4 extract -o "$work/back/%r" "$work/sets" || fail "extract failed"
+for r in 0 1 2 3; do
+    diff -r "$work/in/node$r" "$work/back/$r/node$r" || fail "rank $r has other files"
+    [ "$(ls "$work/back/$r")" = "node$r" ] || fail "rank $r has files of others"
+done
+ranks 3 extract -q -o "$work/three" "$work/sets" && diff -r "$work/in" "$work/three" || fail "three processes"
+ranks 3 verify "$work/sets" || fail "verify by three processes"
+ranks 2 extract -q --only '*/noise.3' -o "$work/one" "$work/sets" || fail "--only"
+[ "$(cd "$work/one" && find . -type f)" = ./node3/noise.3 ] || fail "--only restored something else"
+
+# files that all processes see are given once; a new set replaces the older one
+ranks 3 create --group 2 -q -o "$work/sets" node0 node1 'node2/*' node3 || fail "second create failed"
+[ "$(ls "$work/sets" | wc -l)" = 2 ] && [ -e "$work/sets/set-000002.2-of-2.ska" ] || fail "second set"
+"$saikai" archive extract -q -o "$work/again" "$work/sets" && diff -r "$work/in" "$work/again" || fail "second set's files"
+
+# failures: told once, and the older set stays
+ranks 4 create --writers 2 -o "$work/sets" 'node%r' 'nothing%r' && fail "archived what is not there"
+[ "$(grep -c nothing "$work/err")" = 1 ] || fail "does not tell once what is missing"
+full=$work/full
+mkdir "$full"
+if mount -t tmpfs -o size=9m none "$full" 2> /dev/null; then
+    ranks 2 create -q -o "$full" 'node%r' || fail "create on a small disk failed"
+    ranks 4 create --writers 3 -o "$full" node0 node1 node2 node3 && fail "archived onto a full disk"
+    grep -qi 'space' "$work/err" || fail "does not say that the disk is full"
+    [ "$(ls "$full")" = set-000001.1-of-1.ska ] || fail "a full disk left something"
+    "$saikai" archive verify "$full" > "$work/out" || fail "a full disk hurt the older set"
+else
+    full=
+fi
+"$saikai" archive create --writers 2 -o "$work/x" "$work/in" 2> "$work/err" && fail "took --writers alone"
+grep -q mpirun "$work/err" || fail "does not ask for mpirun"
+
+# real checkpoints, in little memory
+data=$SAIKAI_DATA/checkpoints/enzo_collapse_np16
+if [ -d "$data" ]; then
+    ranks 4 create --writers 2 --memory 64MiB --no-sync -q -o "$work/enzo" "$data" || fail "create of real checkpoints"
+    ranks 3 extract --memory 64MiB --no-sync -q -o "$work/enzo.back" "$work/enzo" || fail "extract of real checkpoints"
+    diff -r "$data" "$work/enzo.back/${data#/}" || fail "real checkpoints differ"
+fi
+exit 0
