@@ -12,10 +12,7 @@
 
 /* Described forms come first: who describes a format knows better than a guess. */
 static const struct sk_reader_ops *const readers[] = {
-    &sk_reader_raw,
-    &sk_reader_netcdf3,
-    &sk_reader_hdf5,
-    &sk_reader_fortran,
+    &sk_reader_raw, &sk_reader_skc, &sk_reader_netcdf3, &sk_reader_hdf5, &sk_reader_fortran,
 };
 
 const struct sk_reader_ops *sk_reader_at(int i)

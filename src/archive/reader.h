@@ -77,6 +77,7 @@ void sk_raw_describe_shipped(void);
 extern const struct sk_reader_ops sk_reader_netcdf3;
 extern const struct sk_reader_ops sk_reader_hdf5;
 extern const struct sk_reader_ops sk_reader_raw;
+extern const struct sk_reader_ops sk_reader_skc;
 extern const struct sk_reader_ops sk_reader_fortran;
 
 #endif

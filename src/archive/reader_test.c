@@ -1,6 +1,7 @@
 #include "archive/read_hdf5.h"
 #include "archive/reader.h"
 #include "base/io.h"
+#include "store/container.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -280,6 +281,60 @@ static void real_files_are_understood(void **state)
     }
 }
 
+/* ---- Saikai's own containers ---- */
+
+static void a_container_shows_its_variables(void **state)
+{
+    static double u[3][5], v[7];
+    static uint8_t inner[8300];
+    char path[] = "/tmp/sk-reader-XXXXXX";
+    uint32_t n = 8240;
+    memcpy(inner, &n, 4); /* a Fortran record */
+    memcpy(inner + 4 + n, &n, 4);
+    struct sk_piece p[] = {
+        {.name = "g/u", .type = SAIKAI_F64, .ndims = 2, .dims = {3, 5}, .data = u},
+        {.name = "coded", .type = SAIKAI_F64, .ndims = 1, .dims = {7}, .data = v},
+        {.name = "old.dat", .type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_FILE, .data = inner},
+        {.name = "log", .type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_STREAM, .data = inner}};
+    struct sk_coding c[4] = {{0}, {.chain = "zstd"}, {0}, {0}};
+    struct sk_skc_header h = {.incarnation = 1, .nranks = 1};
+    struct saikai_error err = {0}, why = {0};
+    p[0].size_bytes = sizeof u;
+    p[1].size_bytes = sizeof v;
+    p[2].dims[0] = p[2].size_bytes = 8 + n;
+    p[3].dims[0] = p[3].size_bytes = 100;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    if (sk_container_write(path, &h, p, c, 4, 0, NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    struct sk_container *container;
+    assert_int_equal(sk_container_open(path, &container, &err), 0);
+    uint64_t at = container->index->chunks[0].offset;
+    sk_container_close(container);
+    struct sk_scan s;
+    void *data;
+    struct sk_source src = source_of(path, &data);
+    assert_int_equal(sk_scan_source(&src, &s, &why), 0);
+    assert_string_equal(s.form, "skc");
+    assert_int_equal(s.count, 2);
+    const struct sk_extent *e = find(&s, "g/u", 0);
+    assert_non_null(e);
+    assert_int_equal(e->offset, at);
+    assert_int_equal(e->length, sizeof u);
+    assert_int_equal(e->dims[1], 5);
+    e = find(&s, "old.dat/record_8240", 0);
+    assert_non_null(e);
+    assert_memory_equal((uint8_t *)data + e->offset - 4, &n, 4);
+    sk_scan_free(&s);
+    ((uint8_t *)data)[src.size - 70] ^= 1; /* the index */
+    assert_int_equal(sk_scan_source(&src, &s, &why), 0);
+    assert_int_equal(s.count, 0);
+    assert_int_not_equal(why.code, 0);
+    free(data);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_damaged_hdf5_file_is_no_error),
 #endif
         cmocka_unit_test(real_files_are_understood),
+        cmocka_unit_test(a_container_shows_its_variables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
