@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/types.h"
 #include "cli/atomic_file.h"
+#include "cli/global_arrays.h"
 #include "cli/progress.h"
 #include "store/container.h"
 
@@ -30,6 +31,7 @@ struct exporter {
     struct place *place;
     size_t count, cap;
     uint64_t raw_bytes;
+    struct cli_globals *globals; /* NULL: by ranks */
 };
 
 static hid_t complex_type(hid_t part, size_t size)
@@ -123,6 +125,18 @@ static int put_time(hid_t at, int64_t created_ms)
     return put_text(at, "created", text);
 }
 
+static int put_numbers(hid_t at, const char *name, const uint64_t *value, int count)
+{
+    hsize_t n = (hsize_t)count;
+    hid_t space = H5Screate_simple(1, &n, NULL);
+    hid_t a = H5Acreate2(at, name, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    int bad = a < 0 || H5Awrite(a, H5T_NATIVE_UINT64, value) < 0;
+    if (a >= 0)
+        H5Aclose(a);
+    H5Sclose(space);
+    return bad;
+}
+
 /* A link's name: '/' would make groups, and "." is the group itself. */
 static void link_name(const char *name, char out[3 * SAIKAI_MAX_NAME + 1])
 {
@@ -157,6 +171,11 @@ static int describe(hid_t d, const struct sk_skc_var *v, const char *link)
     static const char *const kinds[] = {"variable", "stream", "file"};
     static const char *const bounds[] = {"none", "abs", "rel", "psnr"};
     int bad = put_text(d, "kind", v->kind < 3 ? kinds[v->kind] : "?");
+    if (v->scope)
+        bad |= put_text(d, "scope", v->scope == SK_SKC_GLOBAL ? "global" : "replicated");
+    if (v->scope == SK_SKC_GLOBAL && memcmp(v->dims, v->tile.global, sizeof v->dims[0] * v->ndims))
+        bad |= put_numbers(d, "global_dims", v->tile.global, v->ndims) ||
+               put_numbers(d, "offset", v->tile.offset, v->ndims);
     if (strcmp(link, v->name))
         bad |= put_text(d, "name", v->name);
     if (*v->codec)
@@ -203,6 +222,14 @@ static int add_rank(struct exporter *e, const struct sk_container *c, struct sai
     return rc;
 }
 
+static int add_globals(struct exporter *e, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < e->globals->count; i++)
+        rc = add_dataset(e, e->file, &e->globals->array[i].var, err);
+    return rc;
+}
+
 static int describe_file(struct exporter *e, const struct sk_skc_header *h, const char *source,
                          struct saikai_error *err)
 {
@@ -235,14 +262,16 @@ static int make_datasets(struct exporter *e, const char *const *paths, size_t co
     int rc = 0;
     for (size_t i = 0; !rc && i < count; i++) {
         struct sk_container *c = NULL;
-        rc = sk_container_open(paths[i], &c, err);
+        rc = cli_export_open(paths[i], &c, err);
         if (!rc && !i) {
             first = c->header;
             rc = describe_file(e, &first, source, err);
+            if (!rc && e->globals)
+                rc = add_globals(e, err);
         }
         if (!rc)
             rc = same_generation(c, &first, err);
-        if (!rc)
+        if (!rc && !e->globals)
             rc = add_rank(e, c, err);
         sk_container_close(c);
     }
@@ -294,7 +323,7 @@ static int fill(const struct exporter *e, uint8_t *map, uint64_t size, const cha
     int rc = 0;
     for (size_t i = 0; !rc && i < count; i++) {
         struct sk_container *c = NULL;
-        rc = sk_container_open(paths[i], &c, err);
+        rc = cli_export_open(paths[i], &c, err);
         for (uint32_t j = 0; !rc && j < c->index->var_count; j++, k++) {
             const struct sk_skc_var *v = &c->index->vars[j];
             if (k >= e->count || v->raw_bytes != e->place[k].raw_bytes)
@@ -313,16 +342,53 @@ static int fill(const struct exporter *e, uint8_t *map, uint64_t size, const cha
     return rc;
 }
 
-int cli_export_hdf5(const char *out, const char *const *paths, size_t count, const char *source,
-                    struct cli_progress *progress, uint64_t *raw_bytes, struct saikai_error *err)
+/* The tiles of all ranks, each into its array; where they overlap the lowest rank's comes last and
+ * stays. */
+static int fill_globals(const struct exporter *e, uint8_t *map, uint64_t size,
+                        const char *const *paths, size_t count, struct cli_progress *progress,
+                        struct saikai_error *err)
 {
-    struct exporter e = {.out = out};
+    uint64_t done = 0;
+    int rc = 0;
+    for (size_t i = count; !rc && i-- > 0;) {
+        struct sk_container *c = NULL;
+        rc = cli_export_open(paths[i], &c, err);
+        for (size_t k = 0; !rc && k < e->globals->count; k++) {
+            const struct cli_global_array *a = &e->globals->array[k];
+            const struct place *p = &e->place[k];
+            if (p->raw_bytes > size || p->at > size - p->raw_bytes)
+                rc = sk_fail(err, SAIKAI_EINTERNAL, "%s: no room for '%.60s'", e->out, a->var.name);
+            if (!rc && p->raw_bytes)
+                rc = cli_global_copy(a, i, c, map + p->at, err);
+            if (!rc)
+                release(map, p->at, p->raw_bytes);
+            const struct sk_skc_var *v = rc ? NULL : sk_skc_find(c->index, a->var.name);
+            done += v && (a->tile || !i) ? v->raw_bytes : 0;
+            cli_progress_update(progress, done);
+        }
+        sk_container_close(c);
+    }
+    return rc;
+}
+
+int cli_export_hdf5(const char *out, const char *const *paths, size_t count, const char *source,
+                    enum cli_export_scope scope, struct cli_progress *progress, uint64_t *raw_bytes,
+                    struct saikai_error *err)
+{
+    struct cli_globals globals = {0};
+    struct exporter e = {.out = out, .globals = scope == CLI_EXPORT_RANKS ? NULL : &globals};
     struct cli_atomic_file f;
     void *map = NULL;
     off_t size = 0;
-    int rc = cli_atomic_begin(&f, out, err);
-    if (rc)
+    int rc = e.globals
+                 ? cli_globals_load(paths, count, scope == CLI_EXPORT_GLOBAL_PARTIAL, &globals, err)
+                 : 0;
+    if (!rc)
+        rc = cli_atomic_begin(&f, out, err);
+    if (rc) {
+        cli_globals_free(&globals);
         return rc;
+    }
     rc = make_file(&e, f.temporary, paths, count, source, err);
     if (!rc)
         rc = sk_io_size(f.fd, f.temporary, &size, err);
@@ -332,7 +398,8 @@ int cli_export_hdf5(const char *out, const char *const *paths, size_t count, con
         rc = sk_io_map(f.fd, f.temporary, (size_t)size, 1, &map, err);
     if (!rc) {
         progress->total = e.raw_bytes;
-        rc = fill(&e, map, (uint64_t)size, paths, count, progress, err);
+        rc = e.globals ? fill_globals(&e, map, (uint64_t)size, paths, count, progress, err)
+                       : fill(&e, map, (uint64_t)size, paths, count, progress, err);
         munmap(map, (size_t)size);
     }
     if (!rc)
@@ -340,6 +407,7 @@ int cli_export_hdf5(const char *out, const char *const *paths, size_t count, con
     else
         cli_atomic_abort(&f);
     free(e.place);
+    cli_globals_free(&globals);
     if (!rc)
         *raw_bytes = e.raw_bytes;
     return rc;
@@ -348,7 +416,8 @@ int cli_export_hdf5(const char *out, const char *const *paths, size_t count, con
 #else
 
 int cli_export_hdf5(const char *out, const char *const *paths, size_t count, const char *source,
-                    struct cli_progress *progress, uint64_t *raw_bytes, struct saikai_error *err)
+                    enum cli_export_scope scope, struct cli_progress *progress, uint64_t *raw_bytes,
+                    struct saikai_error *err)
 {
     return sk_fail(err, SAIKAI_ENOTSUP,
                    "%s: this saikai was built without HDF5: install libhdf5-dev and build again",

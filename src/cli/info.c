@@ -134,6 +134,19 @@ static char *dims_text(const struct row *r, char out[200])
     return out;
 }
 
+/* What another number of ranks can do with it. */
+static char *scope_text(const struct row *r, char out[200])
+{
+    size_t n = (size_t)sprintf(out, "%s",
+                               r->v.scope == SK_SKC_REPLICATED ? "same on all ranks"
+                               : r->v.scope == SK_SKC_GLOBAL   ? "part of "
+                                                               : "each rank's own");
+    for (int d = 0; r->v.scope == SK_SKC_GLOBAL && d < r->v.ndims; d++)
+        n += (size_t)snprintf(out + n, 200 - n, "%s%llu", d ? "x" : "",
+                              (unsigned long long)r->v.tile.global[d]);
+    return out;
+}
+
 static char *bound_text(const struct row *r, char out[32])
 {
     static const char *const kinds[] = {"-", "abs", "rel", "psnr"};
@@ -146,29 +159,34 @@ static char *bound_text(const struct row *r, char out[32])
 
 static void print_vars(const struct table *t)
 {
-    int width = 8;
+    int width = 8, scopes = 0;
+    for (size_t i = 0; i < t->count; i++)
+        scopes |= t->row[i].v.scope;
     for (size_t i = 0; i < t->count; i++)
         if ((int)strlen(t->row[i].v.name) > width && strlen(t->row[i].v.name) < 40)
             width = (int)strlen(t->row[i].v.name);
-    printf("\n%-*s %-5s %-14s %6s %9s %9s %6s  %-14s %-10s %s\n", width, "VARIABLE", "TYPE",
-           "DIMENSIONS", "RANKS", "BYTES", "STORED", "RATIO", "CODEC", "BOUND", "MAX ERROR");
+    printf("\n%-*s %-5s %-14s %6s %9s %9s %6s  %-14s %-10s %s%s\n", width, "VARIABLE", "TYPE",
+           "DIMENSIONS", "RANKS", "BYTES", "STORED", "RATIO", "CODEC", "BOUND", "MAX ERROR",
+           scopes ? "   SCOPE" : "");
     for (size_t i = 0; i < t->count; i++) {
         const struct row *r = &t->row[i];
-        char dims[200], raw[32], stored[32], bound[32], error[32] = "exact", ratio[16] = "-";
+        char dims[200], raw[32], stored[32], bound[32], error[32] = "exact", ratio[16] = "-",
+                                                        scope[200];
         if (r->stored_bytes)
             snprintf(ratio, sizeof ratio, "%.2f", (double)r->raw_bytes / (double)r->stored_bytes);
         if (isnan(r->max_error))
             strcpy(error, "not measured");
         else if (r->max_error > 0)
             snprintf(error, sizeof error, "%.3g", r->max_error);
-        printf("%-*s %-5s %-14s %6d %9s %9s %6s  %-14s %-10s %s\n", width, r->v.name,
+        printf("%-*s %-5s %-14s %6d %9s %9s %6s  %-14s %-10s %-*s%s%s\n", width, r->v.name,
                sk_type_name(r->v.type), dims_text(r, dims), r->ranks,
                sk_format_size(raw, sizeof raw, r->raw_bytes),
                sk_format_size(stored, sizeof stored, r->stored_bytes), ratio,
                r->codecs_differ ? "differs"
                : *r->v.codec    ? r->v.codec
                                 : "-",
-               bound_text(r, bound), error);
+               bound_text(r, bound), scopes ? 9 : 0, error, scopes ? "   " : "",
+               scopes ? scope_text(r, scope) : "");
     }
 }
 
@@ -219,6 +237,7 @@ static void print_generation(const struct cli_store *s, const struct cli_gen *g,
 static void vars_json(struct sk_json *j, const struct table *t)
 {
     static const char *const kinds[] = {"none", "abs", "rel", "psnr"};
+    static const char *const scopes[] = {"own", "replicated", "global"};
     sk_json_uint(j, "raw_bytes", t->raw_bytes);
     sk_json_uint(j, "stored_bytes", t->stored_bytes);
     sk_json_int(j, "unreadable_files", t->damaged);
@@ -232,6 +251,11 @@ static void vars_json(struct sk_json *j, const struct table *t)
         sk_json_array(j, "dims");
         for (int d = 0; d < r->v.ndims; d++)
             sk_json_uint(j, NULL, r->v.dims[d]);
+        sk_json_end(j);
+        sk_json_text(j, "scope", r->v.scope < 3 ? scopes[r->v.scope] : "?");
+        sk_json_array(j, "global_dims");
+        for (int d = 0; r->v.scope == SK_SKC_GLOBAL && d < r->v.ndims; d++)
+            sk_json_uint(j, NULL, r->v.tile.global[d]);
         sk_json_end(j);
         sk_json_bool(j, "dims_differ", r->dims_differ);
         sk_json_int(j, "ranks", r->ranks);
