@@ -31,6 +31,14 @@ struct held *sk_engine_next(struct sk_engine *e)
     return best;
 }
 
+static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
+{
+    for (struct held *h = e->all; h; h = h->next)
+        if (h->stage == COMMITTED && !h->replaced && sk_gen_key(h->gen) == sk_gen_key(gen))
+            return h;
+    return NULL;
+}
+
 /* ---- interface ---- */
 
 /* Signals of the program stay with its own threads. */
@@ -163,14 +171,6 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq)
     pthread_mutex_unlock(&e->lock);
 }
 
-static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
-{
-    for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && !h->replaced && sk_gen_key(h->gen) == sk_gen_key(gen))
-            return h;
-    return NULL;
-}
-
 int sk_engine_hold(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err)
 {
     pthread_mutex_lock(&e->lock);
@@ -198,8 +198,8 @@ static void adopt_local(struct sk_engine *e, struct sk_gen gen)
 {
     for (int n = 0; gen.incarnation && n < SK_LINEAGE_MAX; n++) {
         struct sk_gen base = {0};
-        struct held *h = calloc(1, sizeof *h);
-        if (!h) /* the file is swept with the stale ones: nothing is lost that counts */
+        struct held *h = find_gen(e, gen) ? NULL : calloc(1, sizeof *h);
+        if (!h) /* known already; or without memory, and swept with the stale ones: nothing is lost that counts */
             return;
         if (sk_lineage_base(e->local_root, gen, e->rank, &base, NULL))
             base.incarnation = 0;
@@ -230,6 +230,14 @@ void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out)
         .breaks = e->breaks,
         .last_error = e->last_error,
     };
+    pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out)
+{
+    sk_engine_status(e, out);
+    pthread_mutex_lock(&e->lock);
+    e->told_seq = out->committed_seq;
     pthread_mutex_unlock(&e->lock);
 }
 

@@ -70,6 +70,9 @@ void sk_engine_release(struct sk_engine *e, struct sk_gen gen);
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
+/* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next
+ * report. */
+void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out);
 /* Wait until nothing is left to do. */
 void sk_engine_drain(struct sk_engine *e);
 

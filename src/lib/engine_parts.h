@@ -68,6 +68,7 @@ struct sk_engine {
     int strays_local, strays_prefix; /* files of ranks that this run does not have may be there */
     struct sk_gen archived_gen[KEPT]; /* of the newest ones copied, by seq % KEPT */
     int64_t committed_seq;
+    int64_t told_seq; /* newest committed one that the other ranks were told of */
     int failures;
     struct saikai_error last_error;
 };

@@ -16,7 +16,7 @@ static double seconds_per_tick(const struct sk_session *s)
 static void post(struct sk_session *s)
 {
     struct sk_engine_status st;
-    sk_engine_status(s->engine, &st);
+    sk_engine_report(s->engine, &st);
     unsigned requests = sk_requests_gather(s);
     int archive = s->g->rank == 0 &&
                   sk_now() - s->archived_at >= sk_config_time(s->config, "store.archive_interval");

@@ -332,7 +332,7 @@ static int settle(struct sk_session *s)
 {
     struct sk_engine_status st;
     sk_engine_drain(s->engine);
-    sk_engine_status(s->engine, &st);
+    sk_engine_report(s->engine, &st);
     int64_t v[4] = {st.committed_seq, -st.committed_seq, st.archived_seq, -st.archived_seq};
     int rc = sk_group_allreduce(s->g, v, 4, SK_OP_MIN);
     if (!rc)

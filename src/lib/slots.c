@@ -54,10 +54,18 @@ static int new_slot(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes
     return 0;
 }
 
+/* 1: a generation stays beside the newest complete one and the newest of all, because the ranks are about to learn whether
+ * it is complete. */
+static int told_back(const struct sk_engine *e)
+{
+    return e->told_seq > e->complete_seq && e->told_seq < e->committed_seq;
+}
+
 static int may_make(struct sk_engine *e, enum sk_slot_use use)
 {
-    return use == SK_SLOT_FULL ? count_slots(e, use, 1) < e->keep_local + 2 + sk_engine_held_back(e)
-                               : count_slots(e, use, 0) < DELTAS_AHEAD;
+    return use == SK_SLOT_FULL
+               ? count_slots(e, use, 1) < e->keep_local + 2 + told_back(e) + sk_engine_held_back(e)
+               : count_slots(e, use, 0) < DELTAS_AHEAD;
 }
 
 /* Give back what somebody else could use: 1 when there was something. */
