@@ -377,6 +377,38 @@ static void a_set_that_is_still_written_is_refused(void **state)
     assert_int_not_equal(access(in_base("x.ska"), F_OK), 0);
 }
 
+static int reads;
+static int shrinking(const char *op, const char *path)
+{
+    if (!strcmp(op, "read") && strstr(path, "shrinks") && ++reads == 2)
+        assert_int_equal(truncate(path, 100), 0);
+    return 0;
+}
+
+/* Its reader finds the end of the file where there was none: an error, no signal. */
+static void a_file_that_is_cut_while_it_is_listed_is_refused(void **state)
+{
+    (void)state;
+    enum { RECORDS = 20, BYTES = 10000 };
+    struct saikai_error err = {0};
+    static uint8_t file[RECORDS * (BYTES + 8)];
+    uint32_t n = BYTES;
+    for (uint8_t *p = file; p < file + sizeof file; p += BYTES + 8) {
+        memcpy(p, &n, 4);
+        memcpy(p + 4 + BYTES, &n, 4);
+    }
+    put_file("cut/shrinks", file, sizeof file);
+    struct sk_archive_input in = {.path = in_base("cut/shrinks"), .name = "shrinks"};
+    struct sk_archive_options o = {.no_sync = 1};
+    reads = 0;
+    sk_io_hook = shrinking;
+    int rc = sk_archive_create(in_base("cut.ska"), &in, 1, &o, NULL, &err);
+    sk_io_hook = NULL;
+    assert_int_equal(rc, SAIKAI_ECHANGED);
+    assert_non_null(strstr(err.text, "shrinks"));
+    assert_int_not_equal(access(in_base("cut.ska"), F_OK), 0);
+}
+
 /* ---- real checkpoints ---- */
 
 static void list_tree(const char *dir, char (*list)[512], int *n, int max)
@@ -446,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_crash_leaves_a_whole_archive),
         cmocka_unit_test(a_failed_restore_leaves_no_file),
         cmocka_unit_test(a_set_that_is_still_written_is_refused),
+        cmocka_unit_test(a_file_that_is_cut_while_it_is_listed_is_refused),
         cmocka_unit_test(real_sets_come_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

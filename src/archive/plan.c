@@ -71,7 +71,7 @@ int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, in
     int rc = 0;
     l.mtime_ns = (int64_t)seen->st_mtim.tv_sec * 1000000000 + seen->st_mtim.tv_nsec;
     if (look && in->data) {
-        struct sk_source src = {in->name, in->data, in->bytes};
+        struct sk_view src = {.path = in->name, .data = in->data, .size = in->bytes};
         rc = sk_scan_source(&src, &l.scan, &why);
         if (rc)
             return sk_fail(err, rc, "%s: no memory to list its variables", in->name);

@@ -8,27 +8,32 @@
 
 enum { LEAST = 8192 };
 
-static uint32_t word_at(const struct sk_source *src, uint64_t at, int big)
+/* -1: it cannot be read. */
+static int64_t word_at(const struct sk_view *src, uint64_t at, int big)
 {
     uint32_t v;
-    memcpy(&v, src->data + at, 4);
+    const uint8_t *p = sk_view_at(src, at, 4);
+    if (!p)
+        return -1;
+    memcpy(&v, p, 4);
     return big ? __builtin_bswap32(v) : v;
 }
 
 /* The end of the record at `at`, 0: there is none. */
-static uint64_t next_record(const struct sk_source *src, uint64_t at, int big)
+static uint64_t next_record(const struct sk_view *src, uint64_t at, int big)
 {
     if (src->size - at < 8)
         return 0;
-    uint64_t n = word_at(src, at, big);
-    if (n > INT32_MAX || n > src->size - at - 8 || word_at(src, at + 4 + n, big) != n)
+    int64_t n = word_at(src, at, big);
+    if (n < 0 || n > INT32_MAX || (uint64_t)n > src->size - at - 8 ||
+        word_at(src, at + 4 + (uint64_t)n, big) != n)
         return 0;
-    return at + n + 8;
+    return at + (uint64_t)n + 8;
 }
 
 /* 1: little, 2: big, 0: no such file. All of a small file is looked at, the first records of a
  * large one. */
-static int order_of(const struct sk_source *src)
+static int order_of(const struct sk_view *src)
 {
     for (int big = 0; big < 2; big++) {
         uint64_t at = 0, records = 0;
@@ -45,16 +50,17 @@ static int order_of(const struct sk_source *src)
     return 0;
 }
 
-static int probe(const struct sk_source *src)
+static int probe(const struct sk_view *src)
 {
     return src->size >= 8 && order_of(src);
 }
 
-/* Doubles of one variable have exponents near each other; anything else scatters them. */
+/* Doubles of one variable have exponents near each other; anything else scatters them. p may be
+ * NULL. */
 static int plausible_f64(const uint8_t *p, uint64_t n, int big)
 {
     uint64_t good = 0, all = n / 8 < 256 ? n / 8 : 256, step = n / 8 / all;
-    for (uint64_t i = 0; i < all; i++) {
+    for (uint64_t i = 0; p && i < all; i++) {
         uint64_t v;
         memcpy(&v, p + i * step * 8, 8);
         if (big)
@@ -65,7 +71,7 @@ static int plausible_f64(const uint8_t *p, uint64_t n, int big)
     return good * 10 >= all * 9;
 }
 
-static int scan_fortran(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+static int scan_fortran(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     int big = order_of(src) == 2;
     uint64_t at = 0;
@@ -76,7 +82,8 @@ static int scan_fortran(const struct sk_source *src, struct sk_scan *scan, struc
             continue;
         struct sk_extent e = {
             .offset = at + 4, .length = n, .big_endian = big, .ndims = 1, .type = SAIKAI_I32};
-        if (n % 8 == 0 && plausible_f64(src->data + at + 4, n, big))
+        if (n % 8 == 0 && plausible_f64(sk_view_at(src, at + 4, LEAST / 2), LEAST / 2, big) &&
+            plausible_f64(sk_view_at(src, at + 4 + n / 16 * 8, LEAST / 2), LEAST / 2, big))
             e.type = SAIKAI_F64;
         else if (n % 4)
             continue;

@@ -10,7 +10,7 @@ enum { MAX_DEPTH = 32, MAX_NAME = 1024 };
 #define MAX_VISITS 2000000
 
 struct h5 {
-    const struct sk_source *src;
+    const struct sk_view *src;
     struct sk_scan *scan;
     uint64_t base; /* where addresses count from */
     int off, len;  /* bytes of addresses and lengths */
@@ -46,7 +46,10 @@ static const uint8_t *at(struct h5 *h, uint64_t addr, uint64_t n)
         unknown(h);
         return NULL;
     }
-    return h->src->data + pos;
+    const uint8_t *p = sk_view_at(h->src, pos, n);
+    if (!p)
+        unknown(h);
+    return p;
 }
 
 static uint64_t number(const uint8_t *p, int n)
@@ -409,11 +412,13 @@ static void walk_object(struct h5 *h, uint64_t addr, const char *name, int depth
 
 /* Where the signature stands: at 0, 512, 1024, 2048 … (a user block may come before it).
  * UINT64_MAX: nowhere. */
-static uint64_t signature_at(const struct sk_source *src)
+static uint64_t signature_at(const struct sk_view *src)
 {
-    for (uint64_t pos = 0; pos + 8 <= src->size && pos <= 1u << 20; pos = pos ? 2 * pos : 512)
-        if (!memcmp(src->data + pos, "\x89HDF\r\n\x1a\n", 8))
+    for (uint64_t pos = 0; pos + 8 <= src->size && pos <= 1u << 20; pos = pos ? 2 * pos : 512) {
+        const uint8_t *p = sk_view_at(src, pos, 8);
+        if (p && !memcmp(p, "\x89HDF\r\n\x1a\n", 8))
             return pos;
+    }
     return UINT64_MAX;
 }
 
@@ -422,13 +427,15 @@ static int width_known(int n)
     return n == 2 || n == 4 || n == 8;
 }
 
-int sk_hdf5_parse(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+int sk_hdf5_parse(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     uint64_t start = signature_at(src);
     if (start == UINT64_MAX || src->size - start < 96)
         return SAIKAI_ENOTSUP;
     struct h5 h = {.src = src, .scan = scan, .visits = MAX_VISITS};
-    const uint8_t *p = src->data + start;
+    const uint8_t *p = sk_view_at(src, start, 96);
+    if (!p)
+        return SAIKAI_ENOTSUP;
     int old = p[8] < 2;
     h.off = p[old ? 13 : 9];
     h.len = p[old ? 14 : 10];
@@ -444,12 +451,12 @@ int sk_hdf5_parse(const struct sk_source *src, struct sk_scan *scan, struct saik
     return h.rc == SAIKAI_ENOMEM ? sk_fail(err, h.rc, "%s: no memory to list it", src->path) : h.rc;
 }
 
-static int probe(const struct sk_source *src)
+static int probe(const struct sk_view *src)
 {
     return signature_at(src) != UINT64_MAX;
 }
 
-static int scan_hdf5(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+static int scan_hdf5(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     int rc = sk_hdf5_parse(src, scan, err);
     if (rc != SAIKAI_ENOTSUP)

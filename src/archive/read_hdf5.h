@@ -9,11 +9,10 @@
  * unfiltered chunked data with version 1 trees: what nearly all checkpoint files hold, thousands of
  * times faster than the library. Input is hostile. SAIKAI_ENOTSUP: something else was met (scan may
  * hold part of the list), ask the library. */
-int sk_hdf5_parse(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err);
+int sk_hdf5_parse(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err);
 
 /* The same by the HDF5 library, in a child process with limits. Fails with SAIKAI_EDAMAGED,
  * SAIKAI_ENOTSUP (a build without the library), SAIKAI_EIO, SAIKAI_ENOMEM. */
-int sk_hdf5_ask_library(const struct sk_source *src, struct sk_scan *scan,
-                        struct saikai_error *err);
+int sk_hdf5_ask_library(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err);
 
 #endif

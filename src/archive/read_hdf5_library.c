@@ -210,7 +210,7 @@ static int parse(struct sk_buf *in, struct sk_scan *scan)
     return 0;
 }
 
-int sk_hdf5_ask_library(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+int sk_hdf5_ask_library(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     struct sk_buf in = {0};
     int fd[2], status = 0, rc;
@@ -235,7 +235,7 @@ int sk_hdf5_ask_library(const struct sk_source *src, struct sk_scan *scan, struc
     return rc;
 }
 #else
-int sk_hdf5_ask_library(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+int sk_hdf5_ask_library(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     return sk_fail(err, SAIKAI_ENOTSUP, "%s: this build has no HDF5 library", src->path);
 }

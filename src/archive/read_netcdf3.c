@@ -14,8 +14,8 @@ enum { NC_DIMENSION = 10, NC_VARIABLE = 11, NC_ATTRIBUTE = 12 };
 #define MAX_ITEMS 1000000u
 
 struct in {
-    const uint8_t *p;
-    uint64_t left;
+    const struct sk_view *src;
+    uint64_t at, left;
     int bad, wide; /* wide: CDF-5, counts and sizes of 64 bits */
     int offset64;
 };
@@ -26,8 +26,9 @@ static const uint8_t *take(struct in *r, uint64_t n)
         r->bad = 1;
         return NULL;
     }
-    const uint8_t *p = r->p;
-    r->p += n;
+    const uint8_t *p = sk_view_at(r->src, r->at, n);
+    r->bad = !p;
+    r->at += n;
     r->left -= n;
     return p;
 }
@@ -48,10 +49,13 @@ static uint64_t count_of(struct in *r)
 
 static void skip_padded(struct in *r, uint64_t n)
 {
-    if (n > r->left)
+    uint64_t padded = (n + 3) & ~(uint64_t)3;
+    if (r->bad || n > r->left || padded > r->left) {
         r->bad = 1;
-    else
-        take(r, (n + 3) & ~(uint64_t)3);
+        return;
+    }
+    r->at += padded;
+    r->left -= padded;
 }
 
 static void name_of(struct in *r, char *out, size_t cap)
@@ -62,8 +66,9 @@ static void name_of(struct in *r, char *out, size_t cap)
         r->bad = 1;
         return;
     }
-    if (!r->bad && n < cap) {
-        memcpy(out, r->p, n);
+    const uint8_t *p = r->bad || n >= cap ? NULL : sk_view_at(r->src, r->at, n);
+    if (p) {
+        memcpy(out, p, n);
         out[n] = 0;
     }
     skip_padded(r, n);
@@ -151,7 +156,7 @@ static void read_var(struct in *r, struct var *v, const uint64_t *dims, uint64_t
     v->padded = (v->e.length + 3) & ~(uint64_t)3;
 }
 
-static int add_records(const struct sk_source *src, const struct var *v, uint64_t records,
+static int add_records(const struct sk_view *src, const struct var *v, uint64_t records,
                        uint64_t stride, struct sk_scan *scan)
 {
     struct sk_extent e = v->e;
@@ -166,8 +171,8 @@ static int add_records(const struct sk_source *src, const struct var *v, uint64_
     return 0;
 }
 
-static int add_all(const struct sk_source *src, const struct var *vars, uint64_t n,
-                   uint64_t records, struct sk_scan *scan)
+static int add_all(const struct sk_view *src, const struct var *vars, uint64_t n, uint64_t records,
+                   struct sk_scan *scan)
 {
     uint64_t stride = 0, record_vars = 0, only = 0;
     for (uint64_t i = 0; i < n; i++)
@@ -187,17 +192,20 @@ static int add_all(const struct sk_source *src, const struct var *vars, uint64_t
     return rc;
 }
 
-static int probe(const struct sk_source *src)
+static int probe(const struct sk_view *src)
 {
-    return src->size >= 8 && !memcmp(src->data, "CDF", 3) &&
-           (src->data[3] == 1 || src->data[3] == 2 || src->data[3] == 5);
+    const uint8_t *p = sk_view_at(src, 0, 8);
+    return p && !memcmp(p, "CDF", 3) && (p[3] == 1 || p[3] == 2 || p[3] == 5);
 }
 
-static int scan_netcdf3(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+static int scan_netcdf3(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
-    struct in r = {.p = src->data + 4, .left = src->size - 4};
-    r.wide = src->data[3] == 5;
-    r.offset64 = src->data[3] != 1;
+    struct in r = {.src = src, .at = 4, .left = src->size - 4};
+    const uint8_t *head = sk_view_at(src, 0, 4);
+    if (!head)
+        return SAIKAI_EDAMAGED;
+    r.wide = head[3] == 5;
+    r.offset64 = head[3] != 1;
     uint64_t *dims = NULL;
     struct var *vars = NULL;
     int rc = 0;

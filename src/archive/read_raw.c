@@ -258,7 +258,7 @@ int sk_raw_describe(const char *text, const char *where, struct saikai_error *er
 /* ---- running a description over a file ---- */
 
 struct run {
-    const struct sk_source *src;
+    const struct sk_view *src;
     const struct format *f;
     uint64_t at;
     uint64_t number[MAX_VARS];
@@ -280,7 +280,9 @@ static int read_int(struct run *r, int type, uint64_t *out)
     if (r->src->size - r->at < n)
         return -1;
     uint64_t v = 0;
-    const uint8_t *p = r->src->data + r->at;
+    const uint8_t *p = sk_view_at(r->src, r->at, n);
+    if (!p)
+        return -1;
     for (size_t i = 0; i < n; i++)
         v = v << 8 | p[r->f->big_endian ? i : n - 1 - i];
     r->at += n;
@@ -322,8 +324,11 @@ static int read_text(struct run *r, const struct step *s)
     uint64_t n, k = 0;
     if (eval(r, &s->n[0], &n) || n > r->src->size - r->at)
         return -1;
-    const char *p = (const char *)r->src->data + r->at;
-    for (uint64_t i = 0; i < n && k + 1 < WORD && p[i] > ' ' && p[i] < 127; i++)
+    uint64_t looked = n < WORD ? n : WORD;
+    const char *p = (const char *)sk_view_at(r->src, r->at, looked);
+    if (!p)
+        return -1;
+    for (uint64_t i = 0; i < looked && k + 1 < WORD && p[i] > ' ' && p[i] < 127; i++)
         r->text[s->var][k++] = p[i];
     r->text[s->var][k] = 0;
     r->at += n;
@@ -442,7 +447,7 @@ static int run_step(struct run *r, int *pc, struct sk_scan *scan)
     return 0;
 }
 
-static const struct format *format_of(const struct sk_source *src)
+static const struct format *format_of(const struct sk_view *src)
 {
     const char *base = strrchr(src->path, '/');
     base = base ? base + 1 : src->path;
@@ -452,19 +457,20 @@ static const struct format *format_of(const struct sk_source *src)
             continue;
         if (f->magic_at > src->size || f->magic_len > src->size - f->magic_at)
             continue;
-        if (!memcmp(src->data + f->magic_at, f->magic, f->magic_len))
+        const uint8_t *p = sk_view_at(src, f->magic_at, f->magic_len);
+        if (p && !memcmp(p, f->magic, f->magic_len))
             return f;
     }
     return NULL;
 }
 
-static int probe(const struct sk_source *src)
+static int probe(const struct sk_view *src)
 {
     return src->size && format_of(src) != NULL;
 }
 
 /* What was found before the file left the description is kept: extents are checked anyway. */
-static int scan_raw(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+static int scan_raw(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     struct run *r = calloc(1, sizeof *r);
     if (!r)
@@ -472,7 +478,7 @@ static int scan_raw(const struct sk_source *src, struct sk_scan *scan, struct sa
     r->src = src;
     r->f = format_of(src);
     int rc = 0;
-    for (int pc = 0, steps = 0; pc < r->f->steps && !rc && steps < MAX_RUN; steps++)
+    for (int pc = 0, steps = 0; r->f && pc < r->f->steps && !rc && steps < MAX_RUN; steps++)
         rc = run_step(r, &pc, scan);
     free(r);
     return rc == SAIKAI_ENOMEM ? rc : 0;

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static int probe(const struct sk_source *src)
+static int probe(const struct sk_view *src)
 {
     struct sk_skc_header h;
-    return !sk_skc_decode_header(
-        src->data, src->size < SK_SKC_HEADER_BYTES ? (size_t)src->size : SK_SKC_HEADER_BYTES, &h,
-        NULL);
+    size_t n = src->size < SK_SKC_HEADER_BYTES ? (size_t)src->size : SK_SKC_HEADER_BYTES;
+    const uint8_t *p = sk_view_at(src, 0, n);
+    return p && !sk_skc_decode_header(p, n, &h, NULL);
 }
 
 /* Where a plain variable's bytes lie, if they lie together; else 0. */
@@ -31,15 +31,17 @@ static uint64_t whole(const struct sk_skc_index *x, const struct sk_skc_var *v)
 }
 
 /* A file in the container: its variables, named below its own name. */
-static int scan_file(const struct sk_source *src, const struct sk_skc_var *v, uint64_t offset,
+static int scan_file(const struct sk_view *src, const struct sk_skc_var *v, uint64_t offset,
                      struct sk_scan *scan)
 {
     char path[4096], name[SAIKAI_MAX_NAME + 1];
     struct sk_scan inner;
     struct saikai_error why = {0};
+    if (offset > src->size || v->raw_bytes > src->size - offset)
+        return 0;
     /* no file has this name: readers are to look at the bytes alone */
     snprintf(path, sizeof path, "%s//%s", src->path, v->name);
-    struct sk_source file = {path, src->data + offset, v->raw_bytes};
+    struct sk_view file = sk_view_part(src, path, offset, v->raw_bytes);
     if (probe(&file)) /* a container in a container is not looked into */
         return 0;
     int rc = sk_scan_source(&file, &inner, &why);
@@ -53,7 +55,7 @@ static int scan_file(const struct sk_source *src, const struct sk_skc_var *v, ui
     return rc;
 }
 
-static int scan_var(const struct sk_source *src, const struct sk_skc_index *x,
+static int scan_var(const struct sk_view *src, const struct sk_skc_index *x,
                     const struct sk_skc_var *v, struct sk_scan *scan)
 {
     struct sk_extent e = {
@@ -69,21 +71,21 @@ static int scan_var(const struct sk_source *src, const struct sk_skc_index *x,
     return sk_scan_add(scan, &e, v->name);
 }
 
-static int scan_skc(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err)
+static int scan_skc(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     struct sk_skc_trailer t;
     struct sk_skc_index *x = NULL;
     if (src->size < SK_SKC_HEADER_BYTES + SK_SKC_TRAILER_BYTES)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s: the container is cut short", src->path);
-    int rc = sk_skc_decode_trailer(src->data + src->size - SK_SKC_TRAILER_BYTES,
-                                   SK_SKC_TRAILER_BYTES, src->size, &t, err);
-    if (!rc && (t.index_offset > src->size || t.index_bytes > src->size - t.index_offset))
+    const uint8_t *p = sk_view_at(src, src->size - SK_SKC_TRAILER_BYTES, SK_SKC_TRAILER_BYTES);
+    int rc = p ? sk_skc_decode_trailer(p, SK_SKC_TRAILER_BYTES, src->size, &t, err)
+               : sk_fail(err, SAIKAI_EDAMAGED, "%s: the container is cut short", src->path);
+    if (!rc && !(p = sk_view_at(src, t.index_offset, t.index_bytes)))
         rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: the container's index lies outside it", src->path);
-    if (!rc && sk_hash64(src->data + t.index_offset, (size_t)t.index_bytes) != t.index_hash)
+    if (!rc && sk_hash64(p, (size_t)t.index_bytes) != t.index_hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: the container's index is damaged", src->path);
     if (!rc)
-        rc = sk_skc_decode_index(src->data + t.index_offset, (size_t)t.index_bytes, t.index_offset,
-                                 &x, err);
+        rc = sk_skc_decode_index(p, (size_t)t.index_bytes, t.index_offset, &x, err);
     for (uint32_t i = 0; !rc && i < x->var_count; i++)
         rc = scan_var(src, x, &x->vars[i], scan);
     sk_skc_index_free(x);

@@ -1,14 +1,10 @@
 /* The table of readers, and the checks that no reader can skip. */
 #include "archive/reader.h"
 
-#include "base/io.h"
 #include "base/types.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Described forms come first: who describes a format knows better than a guess. */
 static const struct sk_reader_ops *const readers[] = {
@@ -85,7 +81,7 @@ static void keep_sound(struct sk_scan *scan, uint64_t size)
     scan->count = kept;
 }
 
-int sk_scan_source(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *why)
+int sk_scan_source(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *why)
 {
     sk_error_clear(why);
     *scan = (struct sk_scan){0};
@@ -112,23 +108,26 @@ int sk_scan_source(const struct sk_source *src, struct sk_scan *scan, struct sai
 int sk_scan_file(const char *path, struct sk_scan *scan, uint64_t *size_bytes,
                  struct saikai_error *why, struct saikai_error *err)
 {
-    void *map = NULL;
-    off_t size = 0;
-    int fd = sk_io_open(path, O_RDONLY, 0, err);
-    if (fd < 0)
-        return fd;
-    int rc = sk_io_size(fd, path, &size, err);
-    if (!rc)
-        rc = sk_io_map(fd, path, (size_t)size, 0, &map, err);
-    close(fd);
+    struct sk_view v;
+    struct saikai_error e = {0};
+    int rc = sk_view_open(&v, path, err);
     if (rc)
         return rc;
-    struct sk_source src = {path, map, (uint64_t)size};
-    rc = sk_scan_source(&src, scan, why);
-    if (map)
-        munmap(map, (size_t)size);
+    uint64_t size = v.size;
+    rc = sk_scan_source(&v, scan, why);
+    int read = sk_view_close(&v, &e);
     if (rc)
         return sk_fail(err, rc, "%s: no memory to list its variables", path);
-    *size_bytes = (uint64_t)size;
+    if (read) {
+        sk_scan_free(scan);
+        if (read == SAIKAI_EDAMAGED)
+            return sk_fail(err, SAIKAI_ECHANGED,
+                           "%s became shorter while it was read: archive it when it is finished",
+                           path);
+        if (err)
+            *err = e;
+        return read;
+    }
+    *size_bytes = size;
     return 0;
 }

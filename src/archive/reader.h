@@ -30,21 +30,37 @@ struct sk_scan {
     size_t count, cap;
 };
 
-/* The file a reader looks at: its bytes are mapped read-only for the length of the scan. */
-struct sk_source {
+/* The file a reader looks at. It may be cut short by another process while it is looked at, so that
+ * it is not mapped: what is asked for is read. */
+struct sk_view {
     const char *path;
-    const uint8_t *data;
+    const uint8_t *data; /* all of it, when it is in memory already; else NULL */
     uint64_t size;
+    struct sk_pages *pages; /* view.c: what has been read of it */
+    uint64_t start;         /* where it begins in the pages: not 0 for a file within a file */
 };
+/* n bytes at an offset; NULL when they are not in the file or cannot be read. They stay until the
+ * view is closed. Blocks on the file. Not for several threads. */
+const uint8_t *sk_view_at(const struct sk_view *v, uint64_t offset, uint64_t n);
+/* The part [offset, offset + size) of a view, which must lie in it, under another path; not to be
+ * closed. */
+struct sk_view sk_view_part(const struct sk_view *v, const char *path, uint64_t offset,
+                            uint64_t size);
+/* Look at a file (path must outlive the view). Fails with SAIKAI_ENOENT, SAIKAI_EIO,
+ * SAIKAI_ENOMEM. */
+int sk_view_open(struct sk_view *v, const char *path, struct saikai_error *err);
+/* Returns the first failure to read what the file should have had (SAIKAI_EDAMAGED: it was cut
+ * short), 0: none. */
+int sk_view_close(struct sk_view *v, struct saikai_error *err);
 
 struct sk_reader_ops {
     const char *name; /* "netcdf3", "hdf5" … */
     /* 1: the file looks like this form. Cheap: the first bytes. */
-    int (*probe)(const struct sk_source *src);
+    int (*probe)(const struct sk_view *src);
     /* Append the file's extents to scan (any order). Input is hostile: any bytes give extents or an
      * error, and the caller checks that they lie inside the file. Fails with SAIKAI_EDAMAGED,
      * SAIKAI_ENOTSUP, SAIKAI_ENOMEM. */
-    int (*scan)(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *err);
+    int (*scan)(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err);
 };
 
 /* The i-th reader of the table, NULL past the end. */
@@ -55,9 +71,9 @@ const struct sk_reader_ops *sk_reader_at(int i);
  * knows, or that is damaged in its reader's eyes, gives an empty scan and success, with the reason
  * in *why (if any; why->code 0: none). Fails with SAIKAI_ENOMEM only. The scan is released with
  * sk_scan_free. */
-int sk_scan_source(const struct sk_source *src, struct sk_scan *scan, struct saikai_error *why);
+int sk_scan_source(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *why);
 /* The same for a path, with the file's size into *size_bytes. Fails also with SAIKAI_EIO,
- * SAIKAI_ENOENT. */
+ * SAIKAI_ENOENT, SAIKAI_ECHANGED (the file became shorter). */
 int sk_scan_file(const char *path, struct sk_scan *scan, uint64_t *size_bytes,
                  struct saikai_error *why, struct saikai_error *err);
 void sk_scan_free(struct sk_scan *scan);

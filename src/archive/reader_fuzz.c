@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     described = 1;
     if (n < 1)
         return 0;
-    struct sk_source src = {data[0] % 4 == 2 ? "x.restart.0.1" : "x.pe000000", data + 1, n - 1};
+    struct sk_view src = {
+        .path = data[0] % 4 == 2 ? "x.restart.0.1" : "x.pe000000", .data = data + 1, .size = n - 1};
     switch (data[0] % 4) {
     case 0:
         if (sk_reader_netcdf3.probe(&src))

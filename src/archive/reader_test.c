@@ -16,14 +16,14 @@
 
 #include <cmocka.h>
 
-static struct sk_source source_of(const char *path, void **data)
+static struct sk_view source_of(const char *path, void **data)
 {
     size_t n = 0;
     struct saikai_error err = {0};
     *data = NULL;
     if (sk_io_slurp(path, (size_t)1 << 30, data, &n, &err))
         fail_msg("%s", err.text);
-    return (struct sk_source){path, *data, n};
+    return (struct sk_view){.path = path, .data = *data, .size = n};
 }
 
 static const struct sk_extent *find(const struct sk_scan *s, const char *name, int nth)
@@ -50,7 +50,7 @@ static void a_description_is_followed(void **state)
                                "end\n"
                                "array table f64 n/2 2 fields\n";
     uint8_t file[4 + 2 + 4 + 2 * 16 + 32] = "TEST\0\4abc";
-    struct sk_source src = {"x", file, sizeof file};
+    struct sk_view src = {.path = "x", .data = file, .size = sizeof file};
     struct sk_scan s;
     struct saikai_error err = {0};
     assert_int_equal(sk_raw_describe(text, "here", &err), 0);
@@ -103,7 +103,7 @@ static void large_fortran_records_are_found(void **state)
     for (size_t i = 0; i < 10000; i++, v += 0.25)
         memcpy(file + 16 + 8 * i, &v, 8);
     memcpy(file + 16 + 80000, &big, 4);
-    struct sk_source src = {"x", file, sizeof file};
+    struct sk_view src = {.path = "x", .data = file, .size = sizeof file};
     struct sk_scan s;
     assert_int_equal(sk_scan_source(&src, &s, NULL), 0);
     assert_string_equal(s.form, "fortran");
@@ -163,7 +163,7 @@ static void write_hdf5(const char *path, int latest, hsize_t user_block)
     H5Pclose(fcpl);
 }
 
-static void check_hdf5(const struct sk_source *src, const struct sk_scan *s)
+static void check_hdf5(const struct sk_view *src, const struct sk_scan *s)
 {
     const struct sk_extent *e = find(s, "g/plain", 0);
     double v;
@@ -196,7 +196,7 @@ static void hdf5_is_listed_by_both_ways(void **state)
         struct saikai_error err = {0};
         void *data;
         write_hdf5(path, k == 1, k == 2 ? 1024 : 0);
-        struct sk_source src = source_of(path, &data);
+        struct sk_view src = source_of(path, &data);
         int rc = sk_hdf5_parse(&src, &own, &err);
         if (k == 1) { /* links in a heap, chunks in newer indexes: for the library */
             assert_int_equal(rc, SAIKAI_ENOTSUP);
@@ -231,7 +231,7 @@ static void a_damaged_hdf5_file_is_no_error(void **state)
     void *data;
     close(fd);
     write_hdf5(path, 0, 0);
-    struct sk_source src = source_of(path, &data);
+    struct sk_view src = source_of(path, &data);
     memset(data, 0xff, 4000);
     memcpy(data, "\x89HDF\r\n\x1a\n", 8);
     assert_int_equal(sk_io_replace(path, data, src.size, NULL), 0);
@@ -314,7 +314,7 @@ static void a_container_shows_its_variables(void **state)
     sk_container_close(container);
     struct sk_scan s;
     void *data;
-    struct sk_source src = source_of(path, &data);
+    struct sk_view src = source_of(path, &data);
     assert_int_equal(sk_scan_source(&src, &s, &why), 0);
     assert_string_equal(s.form, "skc");
     assert_int_equal(s.count, 2);
