@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/types.h"
+#include "codec/entropy/scratch.h"
 #include "codec/frame.h"
 #include "codec/measure.h"
 #include "codec/team.h"
@@ -161,6 +162,7 @@ static void encode_some(void *arg)
         flush(e);
     }
     pthread_mutex_unlock(&e->lock);
+    sk_scratch_drop();
 }
 
 /* Everything the pieces need to know; the frame's header is in *head. */
@@ -345,6 +347,7 @@ static void decode_some(void *arg)
             d->rc = rc, d->failed = i, d->err = err;
     }
     pthread_mutex_unlock(&d->lock);
+    sk_scratch_drop();
     sk_buf_free(&scratch.encoded);
     sk_buf_free(&scratch.decoded);
 }

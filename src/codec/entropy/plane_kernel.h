@@ -24,9 +24,10 @@ struct plane_row {
 struct plane_kernel {
     /* Tokens and levels of q[0, n); up to 7 zeros are written behind both. */
     void (*tokens)(const int32_t *q, size_t n, uint8_t *level, uint8_t *token);
-    /* token | context << 7 of columns [col, col + n). */
-    void (*symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
-                    uint16_t *symbol);
+    /* token | context << 7 of columns [col, col + n). Returns a number of contexts from the first
+     * on, beyond which none occurred. */
+    unsigned (*symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
+                        uint16_t *symbol);
     /* Sums of columns [col, col + n) of unmasked places, PLANE_MASKED where masked. */
     void (*sums)(const struct plane_row *r, size_t col, size_t n, uint16_t *sum);
     /* The reverse of tokens, raw bits left out; nothing is written behind n. Returns how many have

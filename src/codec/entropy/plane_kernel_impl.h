@@ -135,9 +135,11 @@ static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t
 
 /* The context of a sum: the sum when it is small, then ever coarser; the lines cross where the
  * steps change. */
-static void NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
-                          uint16_t *symbol)
+static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
+                              uint16_t *symbol)
 {
+    words top = {0};
+    int16_t most = 0;
     for (size_t i = 0; i < n; i += WIDE) {
         words s, a, b;
         SUM_LEVELS(s, r, col + i);
@@ -145,6 +147,7 @@ static void NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const
         b = 24 + (s >> 4);
         a = LESSER(a, b);
         s = LESSER(s, a);
+        top = (top & (top > s)) | (s & ~(top > s));
         symbols x = ((symbols)s + (uint16_t)r->first) << 7 | (symbols)BYTES_AS_WORDS(token + i);
         if (r->mask) {
             symbols masked = (symbols)(BYTES_AS_WORDS(r->mask + col + i) != 0);
@@ -152,6 +155,9 @@ static void NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const
         }
         memcpy(symbol + i, &x, sizeof x);
     }
+    for (int i = 0; i < WIDE; i++)
+        most = top[i] > most ? top[i] : most;
+    return (unsigned)most + 1;
 }
 
 const struct plane_kernel NAME(sk_plane_kernel) = {

@@ -1,4 +1,5 @@
 #include "codec/entropy/plane_impl.h"
+#include "codec/entropy/scratch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,7 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
     struct sk_plane_reader *r = calloc(1, sizeof *r);
     if (r) {
         r->kernel = sk_plane_kernel();
-        r->table = malloc((MAX_MODELS + 1) * sizeof *r->table);
+        r->table = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->table);
     }
     if (!r || !r->table) {
         free(r);
@@ -99,7 +100,7 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
     if (!words)
         goto bad;
     r->raw_size = sk_rd_left(&rd);
-    r->copy = malloc(n_words * 2 + BLOCK_WORDS + r->raw_size + BLOCK_RAW);
+    r->copy = sk_scratch_take(n_words * 2 + BLOCK_WORDS + r->raw_size + BLOCK_RAW);
     if (!r->copy) {
         sk_plane_reader_free(r);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
@@ -125,8 +126,8 @@ void sk_plane_reader_free(struct sk_plane_reader *r)
 {
     if (!r)
         return;
-    free(r->table);
-    free(r->copy);
+    sk_scratch_give(r->table);
+    sk_scratch_give(r->copy);
     free(r);
 }
 

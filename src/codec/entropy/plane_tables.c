@@ -1,4 +1,5 @@
 #include "codec/entropy/plane_writer.h"
+#include "codec/entropy/scratch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -230,9 +231,9 @@ int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct
     struct coder c = {0};
     struct models *m = malloc(sizeof *m);
     size_t most = w->n + w->n_blocks + 1, n_words;
-    uint16_t *words = malloc(most * sizeof *words);
+    uint16_t *words = sk_scratch_take(most * sizeof *words);
     int rc = SAIKAI_ENOMEM;
-    c.code = malloc((MAX_MODELS + 1) * sizeof *c.code);
+    c.code = sk_scratch_take((MAX_MODELS + 1) * sizeof *c.code);
     if (!m || !words || !c.code || w->failed || write_tables(w, m, out))
         goto out;
     prepare(&c, m);
@@ -250,7 +251,7 @@ int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct
         rc = 0;
 out:
     free(m);
-    free(words);
-    free(c.code);
+    sk_scratch_give(words);
+    sk_scratch_give(c.code);
     return rc ? sk_fail(err, rc, "out of memory for coding") : 0;
 }

@@ -1,5 +1,7 @@
 #include "codec/entropy/plane_writer.h"
 
+#include "codec/entropy/scratch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,8 @@ struct sk_plane_writer *sk_plane_writer_new(size_t max_values)
         return NULL;
     w->kernel = sk_plane_kernel();
     w->cap = max_values + PLANE_SPARE;
-    w->symbols = malloc(w->cap * sizeof *w->symbols);
-    w->counts = calloc(COUNTERS, sizeof *w->counts);
+    w->symbols = sk_scratch_take(w->cap * sizeof *w->symbols);
+    w->counts = sk_scratch_take_zeros(COUNTERS * sizeof *w->counts);
     if (w->symbols && w->counts)
         return w;
     sk_plane_writer_free(w);
@@ -22,10 +24,10 @@ void sk_plane_writer_free(struct sk_plane_writer *w)
 {
     if (!w)
         return;
-    free(w->symbols);
-    free(w->blocks);
-    free(w->token);
-    free(w->counts);
+    sk_scratch_give(w->symbols);
+    sk_scratch_give(w->blocks);
+    sk_scratch_give(w->token);
+    sk_scratch_give(w->counts);
     sk_buf_free(&w->raw);
     free(w);
 }
@@ -52,7 +54,7 @@ static int reserve(struct sk_plane_writer *w, void *array, size_t *cap, size_t n
         return 0;
     size_t most = n + n / 2 + more + 1024;
     memcpy(&old, array, sizeof old);
-    p = realloc(old, most * size);
+    p = sk_scratch_grow(old, n * size, most * size);
     if (!p) {
         w->failed = 1;
         return -1;
@@ -132,11 +134,9 @@ static int any_level(const uint8_t *level, size_t n)
     return any != 0;
 }
 
-/* Count symbols, all of contexts from `first` on; returns how many contexts may have occurred. */
-static unsigned count(struct sk_plane_writer *w, unsigned first, const uint16_t *s, size_t n)
+static void count(struct sk_plane_writer *w, const uint16_t *s, size_t n)
 {
     uint32_t(*c)[KINDS] = w->counts;
-    uint16_t top = (uint16_t)(first * SK_TOKENS);
     size_t i = 0;
     for (; i + COUNTERS <= n; i += COUNTERS) {
         c[0][s[i]]++;
@@ -146,11 +146,6 @@ static unsigned count(struct sk_plane_writer *w, unsigned first, const uint16_t 
     }
     for (; i < n; i++)
         c[0][s[i]]++;
-    for (i = 0; i < n; i++) {
-        uint16_t k = s[i] == PLANE_NO_SYMBOL ? 0 : s[i];
-        top = k > top ? k : top;
-    }
-    return top / SK_TOKENS + 1 - first;
 }
 
 /* Neighbours of a lane's row, those in the row itself included: the writer knows them all. */
@@ -163,8 +158,9 @@ static void whole_row(const struct lanes *v, size_t lane, const uint8_t *level, 
 }
 
 /* The first block of a lane, when the only row was cut, sees nothing to its left. */
-static void cut_symbols(struct sk_plane_writer *w, const struct sk_plane_weights *weights,
-                        const struct plane_row *r, size_t n, const uint8_t *token, uint16_t *symbol)
+static unsigned cut_symbols(struct sk_plane_writer *w, const struct sk_plane_weights *weights,
+                            const struct plane_row *r, size_t n, const uint8_t *token,
+                            uint16_t *symbol)
 {
     struct plane_row start = *r;
     uint8_t left[2][2 + BLOCK + PLANE_SPARE] = {{0}};
@@ -176,7 +172,7 @@ static void cut_symbols(struct sk_plane_writer *w, const struct sk_plane_weights
             memcpy(left[away - 1] + away, r->level[k] + away, n - away);
         start.level[k--] = left[away - 1];
     }
-    w->kernel->symbols(&start, 0, n, token, symbol);
+    return w->kernel->symbols(&start, 0, n, token, symbol);
 }
 
 static void write_step(struct sk_plane_writer *w, const struct lanes *v, const int32_t *q,
@@ -200,14 +196,13 @@ static void write_step(struct sk_plane_writer *w, const struct lanes *v, const i
         uint16_t *symbol = w->symbols + w->n;
         for (size_t l = 0; l < v->active; l++, symbol += n) {
             size_t at = v->origin[l] + col;
-            if (!col && (v->cut || v->rows == 1))
-                cut_symbols(w, &v->p->weights, &row[l], n, w->token + at, symbol);
-            else
-                w->kernel->symbols(&row[l], col, n, w->token + at, symbol);
+            unsigned last = !col && (v->cut || v->rows == 1)
+                                ? cut_symbols(w, &v->p->weights, &row[l], n, w->token + at, symbol)
+                                : w->kernel->symbols(&row[l], col, n, w->token + at, symbol);
+            top = last > top ? last : top;
             put_raw(w, w->token + at, q + at, n);
         }
-        unsigned last = count(w, row[0].first, w->symbols + w->n, v->active * n);
-        top = last > top ? last : top;
+        count(w, w->symbols + w->n, v->active * n);
         w->n += v->active * n;
     }
     w->top[v->p->set] = top;

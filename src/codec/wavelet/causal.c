@@ -1,4 +1,5 @@
 #define NAME(x) x##_plain
+#include "codec/entropy/scratch.h"
 #include "codec/wavelet/causal_impl.h"
 
 int causal_init(struct causal *c, const struct lift_shape *shape, size_t element_size, int masked,
@@ -14,10 +15,10 @@ int causal_init(struct causal *c, const struct lift_shape *shape, size_t element
     c->origin = (shape->n[0] > 1 ? CAUSAL_PAD_PLANES * c->sz : 0) +
                 (shape->n[1] > 1 ? CAUSAL_PAD_ROWS * c->sy : 0) + CAUSAL_PAD;
     c->count = shape->nb * c->sb;
-    c->n = calloc(c->count + 64, sizeof *c->n);
-    c->q = calloc(c->count + 64, sizeof *c->q);
-    c->level = calloc(c->count + 128, 1);
-    c->mask = masked ? calloc(c->count + 64, 1) : NULL;
+    c->n = sk_scratch_take_zeros((c->count + 64) * sizeof *c->n);
+    c->q = sk_scratch_take((c->count + 64) * sizeof *c->q);
+    c->level = sk_scratch_take_zeros(c->count + 128);
+    c->mask = masked ? sk_scratch_take_zeros(c->count + 64) : NULL;
     if (c->n && c->q && c->level && (c->mask || !masked))
         return 0;
     causal_free(c);
@@ -26,10 +27,10 @@ int causal_init(struct causal *c, const struct lift_shape *shape, size_t element
 
 void causal_free(struct causal *c)
 {
-    free(c->n);
-    free(c->q);
-    free(c->level);
-    free(c->mask);
+    sk_scratch_give(c->n);
+    sk_scratch_give(c->q);
+    sk_scratch_give(c->level);
+    sk_scratch_give(c->mask);
     free(c->exception);
     memset(c, 0, sizeof *c);
 }

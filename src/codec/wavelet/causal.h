@@ -2,6 +2,10 @@
  * then each lattice number is predicted from numbers before it in its row, in the rows above and in
  * the plane behind. The encoder has no loop to close and the decoder reads rows in order.
  *
+ * A prediction is a sum of whole numbers times weights in units of 2^-12, rounded to the nearest
+ * whole number, halves up: exact whether it is computed in 32 bits, where they suffice, or in
+ * double.
+ *
  * The weights are those of L. Ibarria et al., "Out-of-core compression and decompression of large
  * n-dimensional scalar fields" (Comput. Graph. Forum 22, 2003), the Lorenzo predictor of one to
  * three dimensions, or are fitted by least squares and stored. All local; nothing blocks. */
@@ -36,6 +40,7 @@ struct causal {
     int trial;    /* encoder: 1 codes only what is away from the edges, to see what it takes */
     size_t coded; /* values that were coded */
     int kind;
+    int bits;                    /* |lattice number| < 2^bits */
     int32_t stored[CAUSAL_TAPS]; /* weights in 2^-12 of all taps but the first, which has what is
                                     left of one */
     size_t *exception;

@@ -8,241 +8,13 @@
 #include <string.h>
 
 enum { PAD = CAUSAL_PAD, SPAN = 256, WEIGHT_BITS = 12 };
-#define MAGIC 6755399441055744.0 /* 1.5 2^52: adding it rounds to an integer */
+#define MAGIC 6755399441055744.0         /* 1.5 2^52: adding it rounds to an integer */
+#define UP    (1.0 / (2 << WEIGHT_BITS)) /* added to a sum before: no halves are left, they go up */
 
-struct taps {
-    int n, n_row; /* the first n_row are in the same row: 1, 2 … to the left */
-    ptrdiff_t offset[CAUSAL_TAPS];
-    double weight[CAUSAL_TAPS];
-};
+#include "codec/wavelet/causal_lattice.h"
+#include "codec/wavelet/causal_taps.h"
 
-/* Rows in order; element of the array and index in the padded box of each row's first point. */
-#define EACH_ROW(c)                                                                                \
-    for (size_t b = 0; b < (c)->shape.nb; b++)                                                     \
-        for (size_t z = 0; z < (c)->shape.n[0]; z++)                                               \
-            for (size_t y = 0; y < (c)->shape.n[1]; y++)
-
-static size_t element(const struct causal *c, size_t b, size_t z, size_t y)
-{
-    return c->shape.b_offset[b] + z * c->shape.stride[0] + y * c->shape.stride[1];
-}
-
-static size_t place(const struct causal *c, size_t b, size_t z, size_t y)
-{
-    return c->origin + b * c->sb + z * c->sz + y * c->sy;
-}
-
-static void get_mask(struct causal *c, const uint8_t *mask)
-{
-    if (!c->masked)
-        return;
-    EACH_ROW(c)
-    {
-        size_t e = element(c, b, z, y), at = place(c, b, z, y);
-        for (size_t x = 0; x < c->shape.n[2]; x++)
-            c->mask[at + x] = mask[e + x * c->shape.stride[2]];
-    }
-}
-
-static void exception(struct causal *c, size_t e)
-{
-    if (c->n_exceptions == c->cap_exceptions) {
-        size_t cap = c->cap_exceptions * 2 + 256;
-        size_t *p = realloc(c->exception, cap * sizeof *p);
-        if (!p) {
-            c->failed = 1;
-            return;
-        }
-        c->exception = p;
-        c->cap_exceptions = cap;
-    }
-    c->exception[c->n_exceptions++] = e;
-}
-
-/* ---- lattice ---- */
-
-#define DEFINE_LATTICE(T)                                                                          \
-    static int round_##T(const T *x, size_t stride, size_t n, double base, double step,            \
-                         double bound, int32_t *out)                                               \
-    {                                                                                              \
-        double inverse = 1 / step;                                                                 \
-        int bad = 0;                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            double v = (double)x[i * stride], r = (v - base) * inverse;                            \
-            r = r < CAUSAL_LIMIT ? r : CAUSAL_LIMIT;                                               \
-            r = r > -CAUSAL_LIMIT ? r : -CAUSAL_LIMIT;                                             \
-            r = (r + MAGIC) - MAGIC;                                                               \
-            out[i] = (int32_t)r;                                                                   \
-            double e = v - (double)(T)(base + r * step);                                           \
-            e = e < 0 ? -e : e;                                                                    \
-            bad |= !(e <= bound);                                                                  \
-        }                                                                                          \
-        return bad;                                                                                \
-    }                                                                                              \
-    static void restore_##T(T *x, size_t stride, size_t n, double base, double step,               \
-                            const int32_t *in)                                                     \
-    {                                                                                              \
-        if (stride == 1)                                                                           \
-            for (size_t i = 0; i < n; i++)                                                         \
-                x[i] = (T)(base + (double)in[i] * step);                                           \
-        else                                                                                       \
-            for (size_t i = 0; i < n; i++)                                                         \
-                x[i * stride] = (T)(base + (double)in[i] * step);                                  \
-    }
-DEFINE_LATTICE(float)
-DEFINE_LATTICE(double)
-
-static double get(const struct causal *c, const void *in, size_t e)
-{
-    return c->element_size == sizeof(float) ? ((const float *)in)[e] : ((const double *)in)[e];
-}
-
-static void to_lattice(struct causal *c, const void *in)
-{
-    size_t nx = c->shape.n[2], s = c->shape.stride[2];
-    EACH_ROW(c)
-    {
-        size_t e = element(c, b, z, y), at = place(c, b, z, y);
-        int is_float = c->element_size == sizeof(float);
-        int bad = is_float ? round_float((const float *)in + e, s, nx, c->base, c->step, c->bound,
-                                         c->n + at)
-                           : round_double((const double *)in + e, s, nx, c->base, c->step, c->bound,
-                                          c->n + at);
-        for (size_t x = 0; x < nx && c->masked; x++)
-            if (c->mask[at + x]) /* hold what came before */
-                c->n[at + x] = x ? c->n[at + x - 1] : y ? c->n[at - c->sy] : 0;
-        for (size_t x = 0; x < nx && bad; x++) {
-            if (c->masked && c->mask[at + x])
-                continue;
-            double v = get(c, in, e + x * s), r = c->base + (double)c->n[at + x] * c->step;
-            if (!(fabs(v - (is_float ? (double)(float)r : r)) <= c->bound))
-                exception(c, e + x * s);
-        }
-    }
-}
-
-static void from_lattice(const struct causal *c, void *out)
-{
-    size_t nx = c->shape.n[2], s = c->shape.stride[2];
-    EACH_ROW(c)
-    {
-        size_t e = element(c, b, z, y), at = place(c, b, z, y);
-        if (c->element_size == sizeof(float))
-            restore_float((float *)out + e, s, nx, c->base, c->step, c->n + at);
-        else
-            restore_double((double *)out + e, s, nx, c->base, c->step, c->n + at);
-    }
-}
-
-/* ---- predictors ---- */
-
-/* What a row may look at: 1 its own, 2 also rows above, 3 also the plane behind. */
-static int reach(const struct causal *c, size_t z, size_t y)
-{
-    if (c->shape.n[1] > 1 && !y)
-        return 1;
-    if (c->shape.n[1] == 1)
-        return c->shape.n[0] > 1 && z ? 3 : 1;
-    return c->shape.n[0] > 1 && z ? 3 : 2;
-}
-
-static void add_tap(struct taps *t, ptrdiff_t offset, double weight)
-{
-    t->offset[t->n] = offset;
-    t->weight[t->n++] = weight;
-}
-
-static void lorenzo(const struct causal *c, int kind, struct taps *t)
-{
-    ptrdiff_t y = c->shape.n[1] > 1 ? (ptrdiff_t)c->sy : 0,
-              z = c->shape.n[0] > 1 ? (ptrdiff_t)c->sz : 0;
-    memset(t, 0, sizeof *t);
-    t->n_row = 1;
-    add_tap(t, -1, 1);
-    if (kind >= CAUSAL_LORENZO2 && y) {
-        add_tap(t, -y, 1);
-        add_tap(t, -y - 1, -1);
-    }
-    if (kind < CAUSAL_LORENZO3 || !z)
-        return;
-    add_tap(t, -z, 1);
-    add_tap(t, -z - 1, -1);
-    if (y) {
-        add_tap(t, -z - y, -1);
-        add_tap(t, -z - y - 1, 1);
-    }
-}
-
-/* The neighbours whose weights are fitted; weights from c->stored. */
-static void fitted(const struct causal *c, struct taps *t)
-{
-    ptrdiff_t y = c->shape.n[1] > 1 ? (ptrdiff_t)c->sy : 0,
-              z = c->shape.n[0] > 1 ? (ptrdiff_t)c->sz : 0;
-    memset(t, 0, sizeof *t);
-    t->n_row = y || z ? 2 : 8;
-    for (int k = 1; k <= t->n_row; k++)
-        add_tap(t, -k, 0);
-    if (y) {
-        add_tap(t, -y, 0);
-        add_tap(t, -y - 1, 0);
-        add_tap(t, -y + 1, 0);
-        add_tap(t, -2 * y, 0);
-    }
-    if (z) {
-        add_tap(t, -z, 0);
-        add_tap(t, -z - 1, 0);
-        add_tap(t, -z + 1, 0);
-        if (y) {
-            add_tap(t, -z - y, 0);
-            add_tap(t, -z + y, 0);
-            add_tap(t, -z - y - 1, 0);
-            add_tap(t, -z - y + 1, 0);
-        }
-    }
-    double rest = 1;
-    for (int k = 1; k < t->n; k++) {
-        t->weight[k] = c->stored[k] * (1.0 / (1 << WEIGHT_BITS));
-        rest -= t->weight[k];
-    }
-    t->weight[0] = rest;
-}
-
-static void predictor(const struct causal *c, int kind, struct taps *t)
-{
-    if (kind == CAUSAL_FITTED)
-        fitted(c, t);
-    else
-        lorenzo(c, kind, t);
-}
-
-/* Columns beside a row continue it: to the left with the row above, to the right with the last
- * value. */
-static void pad_left(struct causal *c, size_t at, int above)
-{
-    int32_t v = above ? c->n[at - c->sy] : 0;
-    for (int k = 1; k <= PAD; k++)
-        c->n[at - (size_t)k] = v;
-}
-
-static void pad_right(struct causal *c, size_t at)
-{
-    int32_t v = c->n[at + c->shape.n[2] - 1];
-    for (int k = 0; k < PAD; k++)
-        c->n[at + c->shape.n[2] + (size_t)k] = v;
-}
-
-/* What rows to come see above the first row of a plane and below its last: those rows again. */
-static void pad_rows(struct causal *c, size_t b, size_t z, size_t y)
-{
-    size_t at = place(c, b, z, y) - PAD;
-    if (c->shape.n[1] > 1 && y == 0)
-        memcpy(c->n + at - c->sy, c->n + at, c->sy * sizeof *c->n);
-    if (c->shape.n[1] > 1 && y + 1 == c->shape.n[1] && z + 1 < c->shape.n[0])
-        memcpy(c->n + at + c->sy, c->n + at, c->sy * sizeof *c->n);
-}
-
-typedef double four __attribute__((vector_size(32)));
-typedef int32_t four_q __attribute__((vector_size(16)));
+/* ---- residuals and back ---- */
 
 /* Contributions of all taps from `first` on, at n points; a few too many, which the room behind the
  * arrays allows. */
@@ -265,6 +37,26 @@ static void sum_taps(const struct causal *c, const struct taps *t, int first, si
     }
 }
 
+typedef uint32_t eight_u __attribute__((vector_size(32)));
+typedef int32_t eight_q __attribute__((vector_size(32)));
+
+/* The same in 32 bits, from the first half unit on; overflow, which only damaged data cause, wraps
+ * round. */
+static void sum_narrow(const struct causal *c, const struct taps *t, int first, size_t at, size_t n,
+                       int32_t *sum)
+{
+    const int32_t *base = c->n + at;
+    const uint32_t half = 1u << (WEIGHT_BITS - 1);
+    for (size_t i = 0; i < n; i += 8) {
+        eight_u s = {half, half, half, half, half, half, half, half}, p;
+        for (int k = first; k < t->n; k++) {
+            memcpy(&p, base + i + t->offset[k], sizeof p);
+            s += (uint32_t)t->scaled[k] * p;
+        }
+        memcpy(sum + i, &s, sizeof s);
+    }
+}
+
 /* The predictor that a row uses: the chosen one where its neighbours exist, Lorenzo's of fewer
  * dimensions elsewhere. */
 static const struct taps *taps_of(const struct taps set[CAUSAL_KINDS], int kind, int most,
@@ -281,8 +73,36 @@ static int most_reach(const struct causal *c)
     return c->shape.n[0] > 1 ? 3 : c->shape.n[1] > 1 ? 2 : 1;
 }
 
+static void drop_masked(struct causal *c, size_t at)
+{
+    for (size_t x = 0; x < c->shape.n[2]; x++)
+        c->q[at + x] = c->mask[at + x] ? 0 : c->q[at + x];
+}
+
+static void residuals_narrow(struct causal *c, const struct taps *t, size_t at)
+{
+    const int32_t *base = c->n + at;
+    const uint32_t half = 1u << (WEIGHT_BITS - 1);
+    for (size_t i = 0; i < c->shape.n[2]; i += 8) {
+        eight_u s = {half, half, half, half, half, half, half, half}, p;
+        for (int k = 0; k < t->n; k++) {
+            memcpy(&p, base + i + t->offset[k], sizeof p);
+            s += (uint32_t)t->scaled[k] * p;
+        }
+        memcpy(&p, base + i, sizeof p);
+        p -= (eight_u)((eight_q)s >> WEIGHT_BITS);
+        memcpy(c->q + at + i, &p, sizeof p);
+    }
+    if (c->masked)
+        drop_masked(c, at);
+}
+
 static void residuals(struct causal *c, const struct taps *t, size_t at)
 {
+    if (t->narrow) {
+        residuals_narrow(c, t, at);
+        return;
+    }
     for (size_t x = 0; x < c->shape.n[2]; x += SPAN) {
         size_t n = c->shape.n[2] - x < SPAN ? c->shape.n[2] - x : SPAN;
         double row[SPAN];
@@ -294,11 +114,10 @@ static void residuals(struct causal *c, const struct taps *t, size_t at)
                 row[i] += w * (double)p[i];
         }
         for (size_t i = 0; i < n; i++)
-            c->q[at + x + i] = c->n[at + x + i] - (int32_t)((row[i] + MAGIC) - MAGIC);
-        for (size_t i = 0; i < n && c->masked; i++)
-            if (c->mask[at + x + i])
-                c->q[at + x + i] = 0;
+            c->q[at + x + i] = c->n[at + x + i] - (int32_t)(((row[i] + UP) + MAGIC) - MAGIC);
     }
+    if (c->masked)
+        drop_masked(c, at);
 }
 
 /* A lattice number of damaged data may be anything. */
@@ -320,7 +139,7 @@ static inline __attribute__((always_inline)) void rebuild_span(const double *wei
         before[k] = last[k];
     }
     for (size_t i = 0; i < m; i++) {
-        double p = rest[i], rounding = (double)q[i] - MAGIC;
+        double p = rest[i] + UP, rounding = (double)q[i] - MAGIC;
         for (int k = n_row; k-- > 0;)
             p += w[k] * before[k];
         double v = (p + MAGIC) + rounding; /* exact: whole numbers below 2^53 */
@@ -339,7 +158,7 @@ static void rebuild_masked(const struct taps *t, const double *rest, const int32
                            int32_t *n)
 {
     for (size_t i = 0; i < m; i++) {
-        double p = rest[i];
+        double p = rest[i] + UP;
         for (int k = t->n_row; k-- > 0;)
             p += t->weight[k] * last[k];
         double v = (p + MAGIC) + ((double)q[i] - MAGIC);
@@ -352,8 +171,74 @@ static void rebuild_masked(const struct taps *t, const double *rest, const int32
     }
 }
 
+/* Both in 32 bits: n_row taps, of which only the nearest is waited for. */
+static inline __attribute__((always_inline)) void narrow_span(const int32_t *scaled, int n_row,
+                                                              const int32_t *rest, const int32_t *q,
+                                                              size_t m, uint32_t *last, int32_t *n)
+{
+    uint32_t before[8];
+    for (int k = 0; k < n_row; k++)
+        before[k] = last[k];
+    for (size_t i = 0; i < m; i++) {
+        uint32_t p = (uint32_t)rest[i], v;
+        for (int k = n_row; k-- > 1;)
+            p += (uint32_t)scaled[k] * before[k];
+        p += (uint32_t)scaled[0] * before[0];
+        v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
+        for (int k = n_row - 1; k > 0; k--)
+            before[k] = before[k - 1];
+        before[0] = v;
+        n[i] = (int32_t)v;
+    }
+    for (int k = 0; k < n_row; k++)
+        last[k] = before[k];
+}
+
+static void narrow_masked(const struct taps *t, const int32_t *rest, const int32_t *q,
+                          const uint8_t *mask, size_t m, const int32_t *held, uint32_t *last,
+                          int32_t *n)
+{
+    for (size_t i = 0; i < m; i++) {
+        uint32_t p = (uint32_t)rest[i];
+        for (int k = t->n_row; k-- > 0;)
+            p += (uint32_t)t->scaled[k] * last[k];
+        uint32_t v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
+        if (mask[i])
+            v = held && !i ? (uint32_t)*held : last[0];
+        for (int k = t->n_row - 1; k > 0; k--)
+            last[k] = last[k - 1];
+        last[0] = v;
+        n[i] = (int32_t)v;
+    }
+}
+
+static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, size_t nx, int above)
+{
+    uint32_t last[8] = {0};
+    int32_t rest[SPAN], *n = c->n + at, held = above ? n[-(ptrdiff_t)c->sy] : 0;
+    for (int k = 0; k < t->n_row; k++)
+        last[k] = (uint32_t) * (n - k - 1);
+    for (size_t x = 0; x < nx; x += SPAN) {
+        size_t m = nx - x < SPAN ? nx - x : SPAN;
+        const int32_t *q = c->q + at + x;
+        sum_narrow(c, t, t->n_row, at + x, m, rest);
+        if (c->masked)
+            narrow_masked(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
+        else if (t->n_row == 1)
+            narrow_span(t->scaled, 1, rest, q, m, last, n + x);
+        else if (t->n_row == 2)
+            narrow_span(t->scaled, 2, rest, q, m, last, n + x);
+        else
+            narrow_span(t->scaled, 8, rest, q, m, last, n + x);
+    }
+}
+
 static void rebuild(struct causal *c, const struct taps *t, size_t at, size_t nx, int above)
 {
+    if (t->narrow) {
+        rebuild_narrow(c, t, at, nx, above);
+        return;
+    }
     double last[8] = {0}, rest[SPAN];
     int32_t *n = c->n + at;
     for (int k = 0; k < t->n_row; k++)
@@ -512,6 +397,7 @@ int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, s
         pad_right(c, place(c, b, z, y));
         pad_rows(c, b, z, y);
     }
+    c->bits = bits_of_lattice(c);
     choose(c);
     for (int k = 0; k < CAUSAL_KINDS; k++)
         predictor(c, k, &set[k]);
@@ -519,7 +405,7 @@ int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, s
     {
         residuals(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), place(c, b, z, y));
     }
-    sk_buf_put_u8(head, (uint8_t)c->kind);
+    sk_buf_put_u8(head, (uint8_t)(c->kind | c->bits << 2));
     for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
         sk_buf_put_u32(head, (uint32_t)c->stored[k]);
     plane_of(c, &p);
@@ -536,11 +422,13 @@ int NAME(causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct
     struct taps set[CAUSAL_KINDS];
     struct sk_plane p;
     get_mask(c, mask);
-    c->kind = sk_rd_u8(head);
+    unsigned first = sk_rd_u8(head);
+    c->kind = (int)(first & 3);
+    c->bits = (int)(first >> 2);
     fitted(c, &set[0]);
     for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
         c->stored[k] = (int32_t)sk_rd_u32(head);
-    if (head->bad || c->kind >= CAUSAL_KINDS)
+    if (head->bad || c->bits > 31)
         return sk_fail(err, SAIKAI_EDAMAGED, "the predictor of a wavelet piece is damaged");
     for (int k = 0; k < CAUSAL_KINDS; k++)
         predictor(c, k, &set[k]);
@@ -555,7 +443,7 @@ int NAME(causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct
         rebuild(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), at, c->shape.n[2], y > 0);
         pad_right(c, at);
         pad_rows(c, b, z, y);
+        from_lattice(c, at, out, element(c, b, z, y));
     }
-    from_lattice(c, out);
     return 0;
 }

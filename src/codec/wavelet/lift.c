@@ -1,5 +1,7 @@
 #include "codec/wavelet/lift.h"
 
+#include "codec/entropy/scratch.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +78,8 @@ int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_siz
         if (!v->active)
             break;
     }
-    l->memory = calloc(1, bytes);
-    l->q = calloc(most + LIFT_CHUNK, sizeof *l->q);
+    l->memory = sk_scratch_take_zeros(bytes);
+    l->q = sk_scratch_take_zeros((most + LIFT_CHUNK) * sizeof *l->q);
     if (!l->memory || !l->q) {
         lift_free(l);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
@@ -92,8 +94,8 @@ int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_siz
 
 void lift_free(struct lift *l)
 {
-    free(l->memory);
-    free(l->q);
+    sk_scratch_give(l->memory);
+    sk_scratch_give(l->q);
     free(l->exception);
     l->memory = NULL;
     l->q = NULL;

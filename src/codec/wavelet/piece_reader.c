@@ -1,5 +1,6 @@
 #include "codec/wavelet/piece.h"
 
+#include "codec/entropy/scratch.h"
 #include "codec/wavelet/exact.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ void piece_free(struct piece *p)
     lift_free(&p->lift);
     causal_free(&p->causal);
     free(p->b_offset);
-    free(p->mask);
+    sk_scratch_give(p->mask);
     p->b_offset = NULL;
     p->mask = NULL;
 }
@@ -53,7 +54,7 @@ static int read_mask(struct piece *j, uint64_t *fill, struct sk_rd *in, struct s
     const void *p = sk_rd_bytes(in, m);
     if (!p)
         return damaged(err, "the mask");
-    j->mask = malloc(j->n);
+    j->mask = sk_scratch_take(j->n);
     if (!j->mask)
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
     return special_get_mask(&j->lift_shape, p, m, j->mask, err);

@@ -1,5 +1,7 @@
 #include "codec/wavelet/piece.h"
 
+#include "codec/entropy/scratch.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +225,7 @@ int piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
     if (rc)
         return rc;
     if (j->special.n_masked) {
-        j->mask = malloc(j->n);
+        j->mask = sk_scratch_take(j->n);
         if (!j->mask)
             return out_of_memory(err);
         special_mask(&j->special, j->in, j->n, j->size, j->mask);

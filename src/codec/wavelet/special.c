@@ -1,5 +1,7 @@
 #include "codec/wavelet/special.h"
 
+#include "codec/entropy/scratch.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,8 +262,8 @@ int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct
     struct sk_plane p;
     mask_plane(shape, &p);
     size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
-    int32_t *q = calloc(count + 64, sizeof *q);
-    uint8_t *level = calloc(count + 128, 1);
+    int32_t *q = sk_scratch_take_zeros((count + 64) * sizeof *q);
+    uint8_t *level = sk_scratch_take_zeros(count + 128);
     struct sk_plane_writer *w = sk_plane_writer_new(rows * p.width);
     int rc = SAIKAI_ENOMEM;
     if (q && level && w) {
@@ -273,8 +275,8 @@ int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct
     } else {
         sk_fail(err, rc, "out of memory for a mask");
     }
-    free(q);
-    free(level);
+    sk_scratch_give(q);
+    sk_scratch_give(level);
     sk_plane_writer_free(w);
     return rc;
 }
@@ -285,8 +287,8 @@ int special_get_mask(const struct lift_shape *shape, const void *in, size_t size
     struct sk_plane p;
     mask_plane(shape, &p);
     size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
-    int32_t *q = calloc(count + 64, sizeof *q);
-    uint8_t *level = calloc(count + 128, 1);
+    int32_t *q = sk_scratch_take_zeros((count + 64) * sizeof *q);
+    uint8_t *level = sk_scratch_take_zeros(count + 128);
     struct sk_plane_reader *reader = NULL;
     int rc = !q || !level ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask") : 0;
     if (!rc)
@@ -298,8 +300,8 @@ int special_get_mask(const struct lift_shape *shape, const void *in, size_t size
     for (size_t r = 0; !rc && r < rows; r++)
         for (size_t x = 0, to = shape_row(shape, r), from = mask_row(&p, r); x < p.width; x++)
             mask[to + x * shape->stride[2]] = q[from + x] != 0;
-    free(q);
-    free(level);
+    sk_scratch_give(q);
+    sk_scratch_give(level);
     sk_plane_reader_free(reader);
     return rc;
 }
