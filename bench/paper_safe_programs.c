@@ -1,11 +1,10 @@
-/* The programs of Jitsumoto, Nakamura, Endo and Matsuoka (2009), section 4, and how much less an
- * increment saves than the whole (their tables 3 and 4). MAT: a matrix product, of which only the
- * rows of the result that were computed since the last checkpoint change; 501 MB. LU: a sweep of
- * the kind of NPB LU (class C, 162 cubed points of 5 values: solution, residual and forcing term),
- * of which all inner points change at every step; 516 MB. The increment is found by the tracker
- * ("pages") and then, as in the paper, by comparing with the last state in memory
- * ("exact"). After the last checkpoint the base and all increments are put together and compared
- * with the memory. usage: bench_paper_safe_programs [--json] [--small] [CHECKPOINTS] */
+/* How much less an increment of the 2009 paper's programs (paper_programs.h) saves than the whole
+ * (its tables 3 and 4), and what it takes of one process. The increment is found by the tracker
+ * ("pages") and then, as in the paper, by comparing with the last state in memory ("exact"). After
+ * the last checkpoint the base and all increments are put together and compared with the memory.
+ * usage: bench_paper_safe_programs [--json] [--small] [CHECKPOINTS] */
+#include "paper_programs.h"
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "capture/delta.h"
@@ -17,21 +16,9 @@
 #include <sys/mman.h>
 
 #define MOST_CHECKPOINTS 8
-#define MOST_REGIONS     4
 
 static int as_json, small;
 static struct sk_json json;
-
-struct program {
-    const char *name;
-    double paper_less; /* percent, of the checkpoint's size */
-    size_t n, regions;
-    double *v[MOST_REGIONS];
-    size_t bytes[MOST_REGIONS];
-    long at;
-    void (*set_up)(struct program *p);
-    void (*step)(struct program *p); /* from one checkpoint to the next */
-};
 
 static void die(const char *what, const struct saikai_error *err)
 {
@@ -47,113 +34,9 @@ static void *memory(size_t bytes)
     return p;
 }
 
-static void new_region(struct program *p, size_t bytes)
-{
-    p->v[p->regions] = memory(bytes);
-    p->bytes[p->regions++] = bytes;
-}
-
-/* ---- MAT ---- */
-
-static void mat_set_up(struct program *p)
-{
-    p->n = small ? 600 : 4568;
-    for (int k = 0; k < 3; k++)
-        new_region(p, p->n * p->n * sizeof(double));
-    for (size_t i = 0; i < p->n * p->n; i++) {
-        p->v[0][i] = (double)(i % 101) / 101;
-        p->v[1][i] = (double)(i % 103) / 103;
-    }
-}
-
-/* Sixteen rows of the product: seconds of work on one core of the paper's time. */
-static void mat_step(struct program *p)
-{
-    size_t n = p->n;
-    for (int r = 0; r < (small ? 2 : 16); r++, p->at++) {
-        size_t i = (size_t)p->at % n;
-        double *c = p->v[2] + i * n;
-        for (size_t k = 0; k < n; k++) {
-            double a = p->v[0][i * n + k];
-            const double *b = p->v[1] + k * n;
-            for (size_t j = 0; j < n; j++)
-                c[j] += a * b[j];
-        }
-    }
-}
-
-/* ---- LU ---- */
-
-enum { U, RSD, FRCT };
-
-/* Points in x and y are padded to an odd number, as in the benchmark. */
-static size_t lu_row(const struct program *p)
-{
-    return (p->n / 2 * 2 + 1) * 5;
-}
-
-static size_t lu_plane(const struct program *p)
-{
-    return (p->n / 2 * 2 + 1) * lu_row(p);
-}
-
-static void lu_set_up(struct program *p)
-{
-    p->n = small ? 40 : 162;
-    for (int k = 0; k < 3; k++)
-        new_region(p, p->n * lu_plane(p) * sizeof(double));
-    size_t n = p->n * lu_plane(p);
-    for (size_t i = 0; i < n; i++) {
-        p->v[U][i] = 1 + (double)(i % 977) / 977;
-        p->v[FRCT][i] = (double)(i % 331) / 331 - 0.5;
-    }
-}
-
-/* One pass over the inner points, forwards or backwards: each value of the residual is relaxed with
- * those of the points before it, and the five values of a point with each other. */
-static void lu_sweep(struct program *p, int back)
-{
-    size_t n = p->n, row = lu_row(p), plane = lu_plane(p);
-    ptrdiff_t s = back ? 1 : -1;
-    for (size_t z = 1; z + 1 < n; z++)
-        for (size_t y = 1; y + 1 < n; y++)
-            for (size_t x = 1; x + 1 < n; x++) {
-                size_t at = (back ? n - 1 - z : z) * plane + (back ? n - 1 - y : y) * row +
-                            (back ? n - 1 - x : x) * 5;
-                double *r = p->v[RSD] + at, left = 0;
-                for (size_t m = 0; m < 5; m++) {
-                    left = 0.1 * left + r[m];
-                    r[m] = 0.8 * left +
-                           0.06 * (r[(ptrdiff_t)m + s * 5] + r[(ptrdiff_t)m + s * (ptrdiff_t)row] +
-                                   r[(ptrdiff_t)m + s * (ptrdiff_t)plane]);
-                }
-            }
-}
-
-static void lu_step(struct program *p)
-{
-    size_t n = p->n, row = lu_row(p), plane = lu_plane(p);
-    double *u = p->v[U], *r = p->v[RSD];
-    for (size_t i = 0; i < n * plane; i++)
-        r[i] = -p->v[FRCT][i];
-    for (size_t z = 1; z + 1 < n; z++)
-        for (size_t y = 1; y + 1 < n; y++)
-            for (size_t i = z * plane + y * row + 5; i < z * plane + y * row + 5 * (n - 1); i++)
-                r[i] = 0.1 * (r[i] + u[i - 5] + u[i + 5] + u[i - row] + u[i + row] + u[i - plane] +
-                              u[i + plane] - 6 * u[i]);
-    lu_sweep(p, 0);
-    lu_sweep(p, 1);
-    for (size_t z = 1; z + 1 < n; z++)
-        for (size_t y = 1; y + 1 < n; y++)
-            for (size_t i = z * plane + y * row + 5; i < z * plane + y * row + 5 * (n - 1); i++)
-                u[i] += r[i];
-}
-
-/* ---- checkpoints ---- */
-
 struct run {
     struct sk_dirty *d;
-    struct sk_memory now[MOST_REGIONS], last[MOST_REGIONS];
+    struct sk_memory now[PAPER_REGIONS], last[PAPER_REGIONS];
     size_t n;
     uint64_t bytes, state;
     uint8_t *out;
@@ -208,7 +91,8 @@ static void save_increment(struct run *r, int k)
     sk_ranges_free(&exact);
 }
 
-static void print_row(const struct program *p, const struct run *r, int k, double full_seconds)
+static void print_row(const struct paper_program *p, const struct run *r, int k,
+                      double full_seconds)
 {
     double all = (double)r->bytes * k, less_pages = 100 * (1 - (double)r->page_bytes / all),
            less = 100 * (1 - (double)r->exact_bytes / all),
@@ -247,13 +131,14 @@ static void check(struct run *r, struct sk_memory *base, int k)
             die("base and increments are not the memory", NULL);
 }
 
-static void run_program(struct program *p, int checkpoints)
+static void run_program(struct paper_program *p, int checkpoints)
 {
     struct run r = {0};
     struct sk_ranges all = {0};
-    struct sk_memory base[MOST_REGIONS];
+    struct sk_memory base[PAPER_REGIONS];
     struct saikai_error err = {0};
-    p->set_up(p);
+    if (paper_program_start(p))
+        die("no memory", NULL);
     p->step(p);
     if (sk_dirty_open(NULL, &r.d, &err))
         die("tracker", &err);
@@ -295,8 +180,7 @@ static void run_program(struct program *p, int checkpoints)
     sk_dirty_close(r.d);
     sk_ranges_free(&all);
     munmap(r.out, r.cap);
-    for (size_t i = 0; i < r.n; i++)
-        munmap(p->v[i], p->bytes[i]);
+    paper_program_free(p);
 }
 
 int main(int argc, char **argv)
@@ -312,14 +196,13 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    struct program programs[] = {
-        {.name = "MAT", .paper_less = 99.9, .set_up = mat_set_up, .step = mat_step},
-        {.name = "LU", .paper_less = 39.8, .set_up = lu_set_up, .step = lu_step},
-    };
+    struct paper_program program;
     if (as_json)
         sk_json_array(&json, NULL);
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        run_program(&programs[i], checkpoints);
+    for (int i = 0; paper_program_at(i, &program); i++) {
+        program.small = small;
+        run_program(&program, checkpoints);
+    }
     int rc = 0;
     if (as_json) {
         sk_json_end(&json);
