@@ -25,11 +25,16 @@ struct kind {
     int cells; /* MANY_CELLS: few of them change, so that only changes are saved */
     const char *config;
     int64_t last; /* iteration; the first one after the complete generation of iteration 10 is 20 */
+    /* ranks that write the first generation, that die, that look afterwards: then they all share one global array of
+     * RANKS * cells values; 0: RANKS each time, and each rank has its own */
+    int before, during, after;
 };
-static const struct kind full = {CELLS, "", 30};
-static const struct kind deltas = {MANY_CELLS, "", 50};
-static const struct kind folded = {MANY_CELLS, "; capture.max_deltas=1; store.keep_local=2", 60};
-static const struct kind coded = {MANY_CELLS, "; codec.chains=c=zstd; capture.max_deltas=2", 50};
+static const struct kind full = {.cells = CELLS, .config = "", .last = 30};
+static const struct kind deltas = {.cells = MANY_CELLS, .config = "", .last = 50};
+static const struct kind folded = {.cells = MANY_CELLS, .config = "; capture.max_deltas=1; store.keep_local=2", .last = 60};
+static const struct kind coded = {.cells = MANY_CELLS, .config = "; codec.chains=c=zstd; capture.max_deltas=2", .last = 50};
+static const struct kind fewer = {CELLS, "", 30, 3, 2, 4};
+static const struct kind more = {MANY_CELLS, "", 40, 1, 2, 1};
 static const struct kind *kind = &full;
 
 static char dir[64];
@@ -49,19 +54,27 @@ static int hook(const char *op, const char *path)
     _exit(DIED);
 }
 
-/* All cells change, or one block in eight: each one at iterations of its own. */
-static void values(double *u, int rank, int64_t it)
+/* The first of a rank's values in the global array. */
+static int first_of(int rank, int size)
 {
-    for (int i = 0; i < kind->cells; i++) {
-        int64_t at = kind->cells == CELLS ? it : it - (it / 10 + i / BLOCK) % 8 * 10;
-        double v = (double)(at * 1000 + rank) + i * 1e-4;
+    return kind->before ? RANKS * kind->cells * rank / size : rank * kind->cells;
+}
+
+/* Values first … first + n - 1. All of them change, or one block in eight: each one at iterations of its own. */
+static void values(double *u, int first, int n, int64_t it)
+{
+    for (int i = 0; i < n; i++) {
+        int place = first + i;
+        int64_t at = kind->cells == CELLS ? it : it - (it / 10 + place / BLOCK) % 8 * 10;
+        double v = (double)(at * 1000) + place * 1e-4;
         if (u[i] != v)
             u[i] = v;
     }
 }
 
 struct plan {
-    int64_t from_expected_min, first, last; /* iterations to checkpoint */
+    int ranks;
+    int64_t first, last; /* iterations to checkpoint */
     int finalize;
     int64_t restored; /* out: iteration found, 0: none; -1: wrong data, -2: error */
 };
@@ -85,7 +98,8 @@ static int program(struct sk_group *g, void *arg)
     struct sk_config *c = sk_config_new();
     struct sk_group *own = NULL;
     char text[512];
-    double *u = calloc((size_t)kind->cells, sizeof *u), *expect = calloc((size_t)kind->cells, sizeof *u), few[7];
+    int first = first_of(g->rank, g->size), n = first_of(g->rank + 1, g->size) - first;
+    double *u = calloc((size_t)n, sizeof *u), *expect = calloc((size_t)n, sizeof *u), few[7];
     snprintf(text, sizeof text,
              "store.prefix=%s/prefix; store.local=%s/local; job.name=sweep; schedule.signals=; schedule.poll=1ms; "
              "schedule.every=10; schedule.first=no; restart.tries=1000%s",
@@ -97,8 +111,13 @@ static int program(struct sk_group *g, void *arg)
         free(expect);
         return 0; /* an injected error: nothing was begun, nothing is lost */
     }
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {(size_t)kind->cells}, .data = u};
+    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {(size_t)n}, .data = u};
     struct sk_var c_var = {.name = "c", .type = SAIKAI_F64, .ndims = 1, .dims = {7}, .data = few};
+    if (kind->before) {
+        v.scope = SK_SKC_GLOBAL;
+        v.tile = (struct sk_skc_tile){{(uint64_t)(RANKS * kind->cells)}, {(uint64_t)first}};
+        c_var.scope = SK_SKC_REPLICATED;
+    }
     int restored = 0;
     int64_t from = 0;
     int rc = sk_vars_put(&s->vars, &v, &err);
@@ -109,16 +128,16 @@ static int program(struct sk_group *g, void *arg)
     if (g->rank == 0)
         p->restored = rc ? -2 : from;
     if (!rc && restored) {
-        values(expect, g->rank, from);
+        values(expect, first, n, from);
         for (int i = 0; i < 7; i++)
             if (few[i] != (double)from)
                 p->restored = -1;
-        if (memcmp(u, expect, (size_t)kind->cells * sizeof *u))
+        if (memcmp(u, expect, (size_t)n * sizeof *u))
             p->restored = -1;
     }
     if (!rc) {
         for (int64_t it = p->first; it <= p->last; it += 10) {
-            values(u, g->rank, it);
+            values(u, first, n, it);
             for (int i = 0; i < 7; i++)
                 few[i] = (double)it;
             sk_session_candidate(s, 0, it, &err);
@@ -145,7 +164,7 @@ static int run_child(struct plan *p, long at, int with_errno)
         error_instead = with_errno;
         if (at >= 0)
             sk_io_hook = hook;
-        sk_loop_run(RANKS, program, p);
+        sk_loop_run(p->ranks, program, p);
         _exit(p->restored == -1 ? 1 : atomic_load(&operations) > at && at >= 0 ? 2 : 0);
     }
     int status = 0;
@@ -157,8 +176,8 @@ static int run_child(struct plan *p, long at, int with_errno)
 
 static int64_t look(void)
 {
-    struct plan p = {.first = 1, .last = 0};
-    assert_int_equal(sk_loop_run(RANKS, program, &p), 0);
+    struct plan p = {.ranks = kind->before ? kind->after : RANKS, .first = 1, .last = 0};
+    assert_int_equal(sk_loop_run(p.ranks, program, &p), 0);
     return p.restored;
 }
 
@@ -169,7 +188,7 @@ static void begin(void)
         strcpy(dir, "/tmp/saikai-crash-XXXXXX");
         assert_non_null(mkdtemp(dir));
     }
-    struct plan p = {.first = 10, .last = 10};
+    struct plan p = {.ranks = kind->before ? kind->before : RANKS, .first = 10, .last = 10};
     assert_int_equal(run_child(&p, -1, 0), 0);
     assert_int_equal(look(), 10);
 }
@@ -185,7 +204,7 @@ static void sweep(const struct kind *what, int with_errno, int finalize)
     long n = 0, newer = 0;
     for (int finished = 0; !finished; n++) {
         begin();
-        struct plan p = {.first = 20, .last = kind->last, .finalize = finalize};
+        struct plan p = {.ranks = kind->before ? kind->during : RANKS, .first = 20, .last = kind->last, .finalize = finalize};
         int rc = run_child(&p, n, with_errno);
         finished = rc == 0;
         if (rc == 1)
@@ -251,6 +270,21 @@ static void test_every_operation_of_deltas_fails_once(void **state)
     sweep(&coded, EIO, 0);
 }
 
+/* 3 ranks wrote the first generation, 2 resume from it and die, 4 look: at whatever moment of the change, the one or the
+ * other generation is there for any number of ranks. */
+static void test_die_while_the_number_of_ranks_changes(void **state)
+{
+    (void)state;
+    sweep(&fewer, 0, 0);
+    sweep(&more, 0, 1);
+}
+
+static void test_every_operation_of_a_change_of_ranks_fails_once(void **state)
+{
+    (void)state;
+    sweep(&fewer, EIO, 0);
+}
+
 int main(void)
 {
     struct sk_dirty *tried = NULL; /* here, and not in each of the thousands of processes */
@@ -264,6 +298,8 @@ int main(void)
         cmocka_unit_test(test_die_while_deltas_become_full),
         cmocka_unit_test(test_die_among_deltas_with_coded_variables),
         cmocka_unit_test(test_every_operation_of_deltas_fails_once),
+        cmocka_unit_test(test_die_while_the_number_of_ranks_changes),
+        cmocka_unit_test(test_every_operation_of_a_change_of_ranks_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

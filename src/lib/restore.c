@@ -211,6 +211,7 @@ static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_e
     int mine = read_generation(s, g, &run_id, &why);
     int64_t other = mine == OTHER_TILES;
     rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
+    s->from_others = other != 0;
     if (!rc && other)
         mine = sk_reshape_read(s, g, &run_id, &why);
     if (rc)
@@ -292,6 +293,9 @@ static int make_whole(struct sk_session *s, struct offer *o, struct sk_recovery 
     rc = sk_group_verdict(s->g, list_offers(s, &now, err), err);
     free(o->key);
     *o = rc ? (struct offer){0} : now;
+    int64_t newest, seen; /* whole, but on several nodes: another number of ranks cannot read it */
+    if (!rc && s->reshapable && !(rc = agree(s, o, *key, &newest, &seen)) && newest != *key)
+        *key = 0;
     return rc;
 }
 
@@ -328,7 +332,7 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
         return sk_fail(err, rc, "the ranks lost contact after the restart");
     sk_engine_adopt(s->engine, g, in_local, in_prefix);
     adopt_sets(s, g);
-    s->code_from = v[0] != 0;
+    s->code_from = v[0] && !s->from_others; /* the files of other ranks are nobody's to protect */
     s->from = g;
     s->last_iteration = g.iteration;
     if (s->page)

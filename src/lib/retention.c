@@ -1,6 +1,8 @@
 /* The engine's retention: which generations of this rank stay, in the local directory and in the prefix. */
 #include "lib/engine_parts.h"
 
+#include "store/lineage.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +41,11 @@ int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *e
     return 0;
 }
 
+static int same(struct sk_gen a, struct sk_gen b)
+{
+    return sk_gen_key(a) == sk_gen_key(b);
+}
+
 static int is_kept(struct sk_engine *e, const char *root, int64_t key)
 {
     if (root == e->local_root) {
@@ -53,9 +60,26 @@ static int is_kept(struct sk_engine *e, const char *root, int64_t key)
     return 0;
 }
 
+/* Does a kept generation build on rank's file of g, which is no rank of this run? Changes of this run's own ranks are in
+ * e->all; of the others only their files tell. */
+static int stray_is_base(struct sk_engine *e, const char *root, const struct sk_gen_list *l, struct sk_gen g, int rank)
+{
+    for (size_t i = 0; i < l->count; i++) { /* newest first */
+        struct sk_gen at = l->gen[i], base;
+        if (sk_gen_key(at) <= sk_gen_key(g))
+            break;
+        for (int n = 0; is_kept(e, root, sk_gen_key(l->gen[i])) && n < SK_LINEAGE_MAX; n++, at = base)
+            if (sk_lineage_base(root, at, rank, &base, NULL) || !base.incarnation)
+                break;
+            else if (same(base, g))
+                return 1;
+    }
+    return 0;
+}
+
 /* How many files g has of ranks that an earlier start had and this one has not; they are removed when told so. Nobody else
  * will: each rank of the node may try, and finds them gone. */
-static size_t strays(struct sk_engine *e, const char *root, struct sk_gen g, int remove)
+static size_t strays(struct sk_engine *e, const char *root, const struct sk_gen_list *l, struct sk_gen g, int remove)
 {
     int *ranks = NULL;
     size_t count = 0, found = 0;
@@ -65,7 +89,7 @@ static size_t strays(struct sk_engine *e, const char *root, struct sk_gen g, int
         if (ranks[i] < e->nranks)
             continue;
         found++;
-        if (remove)
+        if (remove && !stray_is_base(e, root, l, g, ranks[i]))
             sk_gen_remove(root, g, ranks[i], NULL);
     }
     free(ranks);
@@ -85,15 +109,10 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
         if (!keep)
             sk_gen_remove(root, l.gen[i], e->rank, NULL);
         if (*with_strays && l.gen[i].incarnation < e->incarnation)
-            left += strays(e, root, l.gen[i], !keep) && keep;
+            left += strays(e, root, &l, l.gen[i], !keep) && (keep || root == e->local_root);
     }
     *with_strays = left > 0;
     sk_gen_list_free(&l);
-}
-
-static int same(struct sk_gen a, struct sk_gen b)
-{
-    return sk_gen_key(a) == sk_gen_key(b);
 }
 
 /* The newest complete generation that is not marked yet. */

@@ -95,6 +95,7 @@ struct sk_session {
     int restarted;     /* saikai_restart was called */
     int reshapable;    /* every variable is global or replicated: any number of ranks can read a generation */
     struct sk_gen from; /* generation restored, incarnation 0: none */
+    int from_others;    /* it was written by another number of ranks, or with other tiles */
     int proven;        /* the restored generation got past the first candidate */
     int code_from;     /* 1: it is in all local directories, and is to be protected on the nodes of now */
     char restored_files[PATH_MAX];
