@@ -234,7 +234,10 @@ API int saikai_bound(const char *name, enum saikai_bound_kind kind, double value
 API int saikai_unprotect(const char *name)
 {
     sk_error_clear(&last);
-    return session ? sk_vars_remove(&session->vars, name ? name : "", &last) : not_begun();
+    if (!session)
+        return not_begun();
+    sk_saver_wait(session->saver); /* afterwards the memory may be freed */
+    return sk_vars_remove(&session->vars, name ? name : "", &last);
 }
 
 /* ---- back ---- */

@@ -214,20 +214,26 @@ static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
 
 /* Everything that is saved as a whole, and the changes of the rest, into the slot. */
 static int fill(struct sk_session *s, const struct pieces *l, const struct sk_skc_index *x, uint8_t *map,
-                struct saikai_error *err)
+                struct sk_saver **pending, struct saikai_error *err)
 {
-    for (size_t i = 0; i < l->count; i++) {
+    struct sk_saving *v = calloc(l->count + 1, sizeof *v);
+    size_t n = 0;
+    int rc = v ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to copy %zu variables", l->count);
+    for (size_t i = 0; !rc && i < l->count; i++) {
         const struct sk_piece *p = &l->p[i];
         uint8_t *to = p->size_bytes && !p->changes_only ? map + x->chunks[x->vars[i].first_chunk].offset : NULL;
-        int rc = 0;
+        int stays = i < s->vars.count && s->vars.v[i].form == SK_VAR_FIXED && !s->vars.v[i].moves;
         if (to && p->kind == SK_SKC_CHANGES)
             rc = sk_changes_write(s->changes, to, p->size_bytes, err);
-        else if (to)
+        else if (to && p->strides)
             sk_container_gather(p, to);
-        if (rc)
-            return rc;
+        else if (to)
+            v[n++] = (struct sk_saving){p->data, to, p->size_bytes, stays};
     }
-    return 0;
+    if (!rc)
+        *pending = sk_saver_begin(s->saver, v, n) ? s->saver : NULL;
+    free(v);
+    return rc;
 }
 
 /* Where the changes go: behind all other pieces. */
@@ -263,12 +269,13 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
 {
     struct sk_skc_index *index = NULL;
     struct sk_slot *slot = NULL;
+    struct sk_saver *pending = NULL;
     uint64_t bytes = 0;
     int is_delta = base.incarnation != 0;
     int rc = sk_container_layout(l->p, l->count, &index, &bytes, err);
     if (!rc)
         rc = sk_engine_acquire(s->engine, is_delta ? SK_SLOT_DELTA : SK_SLOT_FULL, bytes, &slot, err);
-    if (!rc && (rc = fill(s, l, index, slot->map, err)))
+    if (!rc && (rc = fill(s, l, index, slot->map, &pending, err)))
         sk_engine_give_back(s->engine, slot);
     if (rc) {
         sk_skc_index_free(index);
@@ -281,7 +288,7 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
         .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
     };
     int is_coded = wishes != NULL;
-    sk_engine_submit(s->engine, slot, s->seq, g, &h, index, wishes);
+    sk_engine_submit(s->engine, slot, s->seq, g, &h, index, wishes, pending);
     expect_next(s, l, bytes, is_delta, is_coded);
     s->bytes_last = bytes;
     return 0;

@@ -11,8 +11,6 @@
 #define LEAST_BYTES    ((size_t)64 << 10)
 #define FIRST_REST     4
 #define LONGEST_REST   64
-#define MOSTLY(n, all) ((n) > (all) / 4 * 3) /* a variable: not worth being tracked */
-#define HALF(n, all)   ((n) > (all) / 2)     /* a variable or a generation: not worth being a delta */
 
 /* What is known of a variable. */
 struct watched {
@@ -31,6 +29,7 @@ struct watched {
 struct sk_changes {
     int off;                /* everything is saved each time */
     int trust_pages;
+    double max_changed;
     struct sk_dirty *dirty; /* NULL: nothing to track was seen yet */
     struct watched *v;      /* by growing id */
     size_t n, cap;
@@ -50,6 +49,7 @@ int sk_changes_open(const struct sk_config *c, struct sk_changes **out, struct s
     if (!ch)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to look for changes");
     ch->off = !strcmp(tracker, "full");
+    ch->max_changed = sk_config_real(c, "capture.max_changed");
     ch->trust_pages = o.trust_pages;
     /* "auto" tries forms on scratch memory: only when there is something to track */
     int rc = ch->off || !strcmp(tracker, "auto") ? 0 : sk_dirty_open(&o, &ch->dirty, err);
@@ -170,6 +170,12 @@ static int same_shape(const struct sk_piece *a, const struct sk_piece *b)
            !memcmp(a->dims, b->dims, sizeof a->dims[0] * (size_t)a->ndims);
 }
 
+/* times 1: not worth being a delta; 1.5: not worth being tracked. */
+static int too_much(const struct sk_changes *ch, uint64_t changed, uint64_t all, double times)
+{
+    return (double)changed > ch->max_changed * times * (double)all;
+}
+
 static void count_changes(struct sk_changes *ch)
 {
     struct watched *w = NULL;
@@ -191,13 +197,13 @@ static uint64_t choose(struct sk_changes *ch, const struct sk_vars *vars, struct
     *saved = 0;
     for (size_t i = 0; i < count; i++) {
         struct watched *w = i < vars->count ? find(ch, vars->v[i].id) : NULL;
-        if (w && w->tracked && w->based && MOSTLY(w->changed, p[i].size_bytes)) {
+        if (w && w->tracked && w->based && too_much(ch, w->changed, p[i].size_bytes, 1.5)) {
             let_go(ch, w);
             w->rest = w->next_rest;
             w->next_rest = w->next_rest < LONGEST_REST ? 2 * w->next_rest : LONGEST_REST;
         }
         p[i].changes_only = w && w->tracked && w->based && same_shape(&w->as, &p[i]) &&
-                            !HALF(w->changed, p[i].size_bytes) && strcmp(p[i].name, SK_LINEAGE_VAR);
+                            !too_much(ch, w->changed, p[i].size_bytes, 1) && strcmp(p[i].name, SK_LINEAGE_VAR);
         if (p[i].changes_only) {
             *saved += p[i].size_bytes - w->changed;
             whole += w->changed;
@@ -265,7 +271,7 @@ void sk_changes_look(struct sk_changes *ch, const struct sk_vars *vars, const st
         return;
     count_changes(ch);
     uint64_t saved, whole = choose(ch, vars, p, count, &saved);
-    if (!saved || HALF(whole, whole + saved) || make_tables(ch, vars, p)) {
+    if (too_much(ch, whole, whole + saved, 1) || make_tables(ch, vars, p) || !ch->regions) {
         all_whole(p, count);
         return;
     }
@@ -306,7 +312,7 @@ void sk_changes_done(struct sk_changes *ch, const struct sk_vars *vars, const st
             continue;
         w->based = 1;
         w->as = p[i];
-        if (p[i].changes_only && !HALF(w->changed, p[i].size_bytes / 2))
+        if (p[i].changes_only && !too_much(ch, w->changed, p[i].size_bytes, 0.5))
             w->next_rest = FIRST_REST;
     }
 }

@@ -1,7 +1,7 @@
 /* What changed since the last checkpoint, as a session sees it: which variables are tracked, of which only the changes are
  * saved, and writing these. Local; used by the program's thread.
  *
- * A rank's checkpoint is a delta on the one it captured before when that saves at least half of it, and each rank decides
+ * A rank's checkpoint is a delta on the one it captured before when that saves enough of it (capture.max_changed), and each rank decides
  * for itself: a generation counts when every rank has its file of it, whatever that file builds on. Tracked is a variable
  * that lies in memory in one piece (no stream, no halo), is not coded and has 64 KiB or more. One that mostly changes between two checkpoints is
  * left alone for a while, which is longer each time (4, 8, … 64 checkpoints), since tracking costs the program a fault for

@@ -2,8 +2,10 @@
  * that were there, to the bit. Several ranks in one process, each with a mind of its own. */
 #include "lib/session.h"
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "capture/cow.h"
 #include "store/lineage.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { RANKS = 2, FIXED = 300000, SMALL = 40, MOST = 200000, ROUNDS = 40 };
+enum { RANKS = 2, FIXED = 300000, SMALL = 40, MOST = 200000, BULK = 6 << 20, ROUNDS = 40 };
 
 static char dir[64];
 
@@ -41,6 +43,7 @@ struct memory {
     size_t count;
     uint8_t *second; /* the second half of `fixed`, protected by itself, too, some of the time */
     int text;        /* a stream */
+    uint8_t *bulk;   /* BULK bytes, enough for a snapshot */
 };
 
 static int write_text(FILE *f, void *arg)
@@ -58,9 +61,10 @@ static int memory_new(struct memory *m)
 {
     *m = (struct memory){.count = 1000};
     uint8_t *p = malloc(FIXED + 4096);
+    m->bulk = mmap(NULL, BULK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     m->grows = calloc(m->count, sizeof *m->grows);
     m->mapped = mmap(NULL, FIXED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!p || !m->grows || m->mapped == MAP_FAILED)
+    if (!p || !m->grows || m->mapped == MAP_FAILED || m->bulk == MAP_FAILED)
         return -1;
     m->fixed = p + 24;
     memset(m->fixed, 1, FIXED);
@@ -72,6 +76,7 @@ static void memory_free(struct memory *m)
     free(m->fixed - 24);
     free(m->grows);
     munmap(m->mapped, FIXED);
+    munmap(m->bulk, BULK);
 }
 
 static int protect(struct sk_session *s, struct memory *m, struct saikai_error *err)
@@ -82,6 +87,7 @@ static int protect(struct sk_session *s, struct memory *m, struct saikai_error *
         {.name = "grows", .form = SK_VAR_ARRAY, .type = SAIKAI_I32, .ndims = 1, .pdata = (void **)&m->grows,
          .pcount = &m->count},
         {.name = "mapped", .type = SAIKAI_U8, .ndims = 1, .dims = {FIXED}, .data = m->mapped},
+        {.name = "bulk", .type = SAIKAI_U8, .ndims = 1, .dims = {BULK}, .data = m->bulk},
         {.name = "text", .form = SK_VAR_STREAM, .type = SAIKAI_U8, .ndims = 1, .write = write_text, .read = read_text,
          .arg = &m->text},
     };
@@ -93,12 +99,11 @@ static int protect(struct sk_session *s, struct memory *m, struct saikai_error *
 
 static uint64_t digest(const struct memory *m)
 {
-    uint64_t h = 1469598103934665603u;
-    const void *part[] = {m->fixed, m->few, m->grows, m->mapped, &m->text};
-    size_t n[] = {FIXED, sizeof m->few, m->count * sizeof *m->grows, FIXED, sizeof m->text};
-    for (size_t i = 0; i < 5; i++)
-        for (size_t k = 0; k < n[i]; k++)
-            h = (h ^ ((const uint8_t *)part[i])[k]) * 1099511628211u;
+    uint64_t h = 0;
+    const void *part[] = {m->fixed, m->few, m->grows, m->mapped, &m->text, m->bulk};
+    size_t n[] = {FIXED, sizeof m->few, m->count * sizeof *m->grows, FIXED, sizeof m->text, BULK};
+    for (size_t i = 0; i < 6; i++)
+        h = (h ^ sk_hash64(part[i], n[i])) * 1099511628211u;
     return h;
 }
 
@@ -162,6 +167,18 @@ static int touch(struct memory *m, unsigned *seed)
     }
 }
 
+/* Right after a checkpoint, while it is perhaps being saved. */
+static void scribble(struct memory *m, unsigned *seed, int how)
+{
+    for (int k = 0; k < 60; k++)
+        m->bulk[rand_r(seed) % BULK]++;
+    if (how > 1)
+        memset(m->bulk + rand_r(seed) % (BULK / 2), (int)rand_r(seed), BULK / 2);
+    m->fixed[rand_r(seed) % FIXED]++;
+    m->grows[0]++;
+    m->mapped[rand_r(seed) % FIXED]++;
+}
+
 /* Variables come and go, and overlap. */
 static int rearrange(struct sk_session *s, struct memory *m, unsigned *seed, struct saikai_error *err)
 {
@@ -182,6 +199,7 @@ struct run {
     uint64_t digest[RANKS][ROUNDS + 1]; /* of what was there at each checkpoint */
     int64_t found;                      /* iteration that was restored */
     int deltas, longest;                /* generations seen */
+    int scribble; /* 1: a little, 2: much */
     int failures_at;                    /* round whose commit is to fail, 0: none */
 };
 
@@ -243,6 +261,8 @@ static int program(struct sk_group *g, void *arg)
             sk_group_barrier(g);
         }
         CHECK(sk_session_candidate(s, 0, it, &err) == 1);
+        if (r->scribble)
+            scribble(&m, &seed, r->scribble);
         int rc = sk_session_wait(s, &err);
         CHECK(!rc == (it != r->failures_at));
         if (g->rank == 0)
@@ -280,10 +300,10 @@ static int remove_dir(void **state)
 }
 
 /* Killed again and again, each time after some checkpoints. */
-static struct run kill_and_restart(const char *config, unsigned seed)
+static struct run kill_and_restart_while(const char *config, unsigned seed, int how)
 {
     static struct run r;
-    r = (struct run){.config = config};
+    r = (struct run){.config = config, .scribble = how};
     for (int k = 0, done = 0; k < 4; k++) {
         r.seed = seed * 10 + (unsigned)k;
         r.crash_after = 4 + k * 3;
@@ -292,6 +312,11 @@ static struct run kill_and_restart(const char *config, unsigned seed)
         done += r.crash_after;
     }
     return r;
+}
+
+static struct run kill_and_restart(const char *config, unsigned seed)
+{
+    return kill_and_restart_while(config, seed, 0);
 }
 
 /* ---- tests ---- */
@@ -361,6 +386,66 @@ static void test_many_seeds(void **state)
         remove_dir(NULL);
         make_dir(NULL);
     }
+}
+
+/* The program goes on while its memory is saved. */
+static void test_without_a_stop(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"auto", "uffd", "fork", "copy"};
+    for (unsigned i = 0; i < 4; i++)
+        for (int how = 1; how <= 2; how++) {
+            char config[128];
+            struct sk_snapshot *works = NULL;
+            if (sk_snapshot_open(&(struct sk_snapshot_options){.form = forms[i]}, &works, NULL)) {
+                print_message("snapshots by %s do not work here\n", forms[i]);
+                continue;
+            }
+            sk_snapshot_close(works);
+            snprintf(config, sizeof config, "capture.snapshot=%s%s", forms[i],
+                     how > 1 ? "; capture.tracker=full" : "; capture.max_deltas=3");
+            struct run r = kill_and_restart_while(config, 30 + i, how);
+            assert_true(how > 1 ? !r.deltas : r.deltas > 3);
+            remove_dir(NULL);
+            make_dir(NULL);
+        }
+}
+
+static int unmap(struct sk_group *g, void *arg)
+{
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    struct sk_config *c = sk_config_new();
+    struct sk_group *own;
+    char text[512];
+    (void)arg;
+    snprintf(text, sizeof text,
+             "store.prefix=none; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; "
+             "schedule.every=1; capture.tracker=full",
+             dir);
+    CHECK(!sk_group_dup(g, &own) && !sk_config_set_all(c, text, SK_FROM_API, &err));
+    CHECK(!sk_session_new(own, c, "program", &s, &err));
+    for (int64_t it = 1; it <= 12; it++) {
+        uint8_t *p = mmap(NULL, BULK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(p != MAP_FAILED);
+        struct sk_var v = {.name = "v", .type = SAIKAI_U8, .ndims = 1, .dims = {BULK}, .data = p};
+        memset(p, (int)it, BULK);
+        CHECK(!sk_vars_put(&s->vars, &v, &err));
+        s->vars.v[0].moves = 0; /* as if it had never been put elsewhere */
+        CHECK(sk_session_candidate(s, 0, it, &err) == 1);
+        munmap(p, BULK); /* against the rules */
+        sk_session_wait(s, &err);
+    }
+    /* once it has failed, copies are made: then all is well */
+    CHECK(s->complete_seq >= 3);
+    sk_session_abandon(s);
+    return 0;
+}
+
+static void test_memory_that_goes_too_early(void **state)
+{
+    (void)state;
+    assert_int_equal(sk_loop_run(1, unmap, NULL), 0);
 }
 
 /* Retention: nothing stays that no kept generation needs. */
@@ -451,7 +536,9 @@ int main(void)
         TEST(test_changes_only),        TEST(test_without_a_prefix),   TEST(test_straight_to_the_prefix),
         TEST(test_by_hashes),           TEST(test_everything_each_time), TEST(test_lineages_stay_short),
         TEST(test_lineages_stay_small),
-        TEST(test_with_coded_variables), TEST(test_many_seeds),        TEST(test_what_stays),
+        TEST(test_with_coded_variables), TEST(test_many_seeds),
+        TEST(test_without_a_stop),      TEST(test_memory_that_goes_too_early),
+               TEST(test_what_stays),
         TEST(test_after_a_commit_that_failed), TEST(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

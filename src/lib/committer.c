@@ -97,7 +97,9 @@ static int describe_tip(struct sk_engine *e, struct held *h, int folded, uint64_
 static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own_file, struct saikai_error *err)
 {
     char coded[PATH_MAX], whole[PATH_MAX];
-    int rc = seal_changes(h, tip, err), folded = 0;
+    int rc = h->pending ? sk_saver_finish(h->pending, err) : 0, folded = 0;
+    if (!rc)
+        rc = seal_changes(h, tip, err);
     if (!rc)
         rc = tmp_path(e, 0, coded, err);
     if (!rc)
@@ -160,7 +162,7 @@ static void commit_one(struct sk_engine *e, struct held *h)
 {
     struct saikai_error err = {0};
     struct tip tip = e->tip;
-    int own_file = 0;
+    int own_file = 0, folded = h->base.incarnation != 0; /* and builds on nothing when it is committed */
     e->busy_commit = 1;
     pthread_mutex_unlock(&e->lock);
     int rc = commit(e, h, &tip, &own_file, &err);
@@ -176,12 +178,17 @@ static void commit_one(struct sk_engine *e, struct held *h)
         h->stage = FREE;
         h->base = (struct sk_gen){0};
     } else {
+        if (!e->rank)
+            sk_log(SK_LOG_DEBUG, "iteration %lld is committed: %llu bytes, %s", (long long)h->gen.iteration,
+                   (unsigned long long)h->slot->size_bytes,
+                   h->base.incarnation ? "changes only" : folded ? "changes, made full" : "in full");
         add_committed(e, h, own_file);
     }
     sk_skc_index_free(h->index);
     free(h->wishes);
     h->index = NULL;
     h->wishes = NULL;
+    h->pending = NULL;
     pthread_cond_broadcast(&e->changed);
 }
 

@@ -127,7 +127,8 @@ void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes
 }
 
 void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
-                      const struct sk_skc_header *header, struct sk_skc_index *index, struct sk_wish *wishes)
+                      const struct sk_skc_header *header, struct sk_skc_index *index, struct sk_wish *wishes,
+                      struct sk_saver *pending)
 {
     pthread_mutex_lock(&e->lock);
     for (struct held *h = e->all; h; h = h->next)
@@ -139,6 +140,7 @@ void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, st
             h->base = (struct sk_gen){header->base_incarnation, header->base_iteration, header->base_place};
             h->index = index;
             h->wishes = wishes;
+            h->pending = pending;
         }
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);

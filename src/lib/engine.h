@@ -10,6 +10,7 @@
 
 #include "capture/delta.h"
 #include "lib/coding.h"
+#include "lib/saver.h"
 #include "store/container.h"
 #include "store/slot.h"
 
@@ -52,10 +53,11 @@ int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_byt
 void sk_engine_give_back(struct sk_engine *e, struct sk_slot *slot);
 /* The slot is filled: seal and commit it. With wishes (one per variable of the index) it is not the slot that becomes
  * the generation's file but what the codecs make of it. When the header names a base, the generation is a delta
- * (store/lineage.h) on the one submitted before; it fails when that failed. Takes over slot, index and wishes. Does not
- * block. */
+ * (store/lineage.h) on the one submitted before; it fails when that failed. pending: a saver that is still filling the slot,
+ * NULL: none. Takes over slot, index and wishes. Does not block. */
 void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, struct sk_gen gen,
-                      const struct sk_skc_header *h, struct sk_skc_index *index, struct sk_wish *wishes);
+                      const struct sk_skc_header *h, struct sk_skc_index *index, struct sk_wish *wishes,
+                      struct sk_saver *pending);
 /* All ranks have committed seq: it counts, older ones beyond keep_local may go. */
 void sk_engine_complete(struct sk_engine *e, int64_t seq);
 /* Copy seq (complete, committed here) to the prefix. */

@@ -24,6 +24,7 @@ struct held {
     struct sk_skc_header header;
     struct sk_skc_index *index;
     struct sk_wish *wishes;
+    struct sk_saver *pending; /* still fills the slot */
     int archiving;
     int holds; /* by sk_engine_hold */
     int replaced; /* a later one took the name of its file */

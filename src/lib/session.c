@@ -233,6 +233,8 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
     c.coding = s->coding;
     if (!rc)
         rc = sk_changes_open(s->config, &s->changes, err);
+    if (!rc)
+        rc = sk_saver_open(s->config, &s->saver, err);
     return rc ? rc : sk_engine_new(&c, &s->engine, err);
 }
 
@@ -318,6 +320,7 @@ void sk_session_abandon(struct sk_session *s)
     sk_engine_free(s->engine);
     sk_coding_policy_free(s->coding);
     sk_changes_close(s->changes);
+    sk_saver_close(s->saver);
     sk_vars_free(&s->vars);
     sk_keeper_page_unmap(s->page);
     if (*s->restored_files)

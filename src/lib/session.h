@@ -48,6 +48,7 @@ struct sk_session {
     struct sk_vars vars;
     struct sk_coding_policy *coding;
     struct sk_changes *changes;
+    struct sk_saver *saver;
     struct sk_engine *engine;
     struct sk_protector *protector; /* NULL: nothing is protected */
     struct sk_state state; /* rank 0 only */

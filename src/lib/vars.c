@@ -61,10 +61,12 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *
     if (old) {
         struct sk_bound bound = old->bound;
         uint32_t id = old->id;
+        int moves = old->moves || old->data != v->data;
         int replicated = old->scope == SK_SKC_REPLICATED && v->scope == SK_SKC_OWN;
         *old = *v;
         old->bound = bound;
         old->id = id;
+        old->moves = moves;
         if (replicated)
             old->scope = SK_SKC_REPLICATED;
         return 0;

@@ -31,6 +31,7 @@ struct sk_var {
     struct sk_skc_tile tile; /* GLOBAL, which is FIXED: where the block lies in the global array … */
     int strided;             /* … and in memory: 1: neighbours are strides[d] bytes apart; 0: C order without gaps */
     ptrdiff_t strides[SAIKAI_MAX_DIMS];
+    int moves;   /* FIXED: it was put again at another address */
     uint32_t id; /* of its own, growing; kept when it is put again */
     int restored; /* 1: a restart gave it its content */
     /* while a checkpoint is captured */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Kills random ranks of an example at random times, again and again, and compares its final line with that of an
 # undisturbed run: the checksums must be the same bits.
+# With INCREMENTS only changes are saved wherever possible; 1: and some of the checkpoints must have been such.
 # usage: kills.sh BUILD_DIR MPI KILLS RANKS EVERY PROGRAM [ARGUMENTS...]
 set -euo pipefail
 build=$1 mpi=$2 kills=$3 ranks=$4 every=$5
@@ -30,8 +31,11 @@ command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
 SAIKAI_STORE_PREFIX="$work/calm" timeout 200 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
 grep -q verified calm.out || { cat calm.out; exit 1; }
 
-done_kills=0 runs=0 resumed=0
+done_kills=0 runs=0 resumed=0 deltas=0
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_RUN_NO_PROGRESS=1000 SAIKAI_RUN_RETRIES=1000 SAIKAI_LOG_LEVEL=info
+if [ -n "${INCREMENTS:-}" ]; then
+    export SAIKAI_LOG_LEVEL=debug SAIKAI_CAPTURE_MAX_CHANGED=1 SAIKAI_CAPTURE_MAX_DELTAS=5 SAIKAI_CAPTURE_MAX_RATIO=100
+fi
 RANDOM=$$
 while [ "$done_kills" -lt "$kills" ]; do
     runs=$((runs + 1))
@@ -59,7 +63,9 @@ while [ "$done_kills" -lt "$kills" ]; do
         exit 1
     fi
     resumed=$((resumed + $(grep -c 'resuming from iteration' err || true)))
+    deltas=$((deltas + $(grep -c 'changes only' err || true)))
 done
-echo "$program, $mpi: $done_kills kills in $runs run(s), resumed $resumed times; $(cat said)"
+echo "$program, $mpi: $done_kills kills in $runs run(s), resumed $resumed times, $deltas deltas; $(cat said)"
 # a test in which nothing was ever restored would prove nothing
 [ "$resumed" -gt 0 ]
+[ "${INCREMENTS:-}" != 1 ] || [ "$deltas" -gt 0 ]
