@@ -29,7 +29,11 @@ static int open_snapshot(struct sk_saver *sv, const char *form, struct saikai_er
 {
     struct sk_snapshot_options o = {.form = form, .pool_bytes = sv->pool_bytes, .sink_is_copy = 1,
                                     .trust_pages = sv->trust_pages};
-    return sk_snapshot_open(&o, &sv->snapshot, err);
+    static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER; /* trials of several sessions at once would meet */
+    pthread_mutex_lock(&alone);
+    int rc = sk_snapshot_open(&o, &sv->snapshot, err);
+    pthread_mutex_unlock(&alone);
+    return rc;
 }
 
 int sk_saver_open(const struct sk_config *c, struct sk_saver **out, struct saikai_error *err)
