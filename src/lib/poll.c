@@ -22,8 +22,8 @@ static void post(struct sk_session *s)
                   sk_now() - s->archived_at >= sk_config_time(s->config, "store.archive_interval");
     struct sk_protector_news news;
     sk_protector_tell(s->protector, &news);
-    int protect = s->g->rank == 0 &&
-                  sk_now() - s->protected_at >= sk_config_time(s->config, "redundancy.interval");
+    int protect = s->g->rank == 0 && (!s->protected_at || sk_now() - s->protected_at >=
+                                                              sk_config_time(s->config, "redundancy.interval"));
     int64_t *v = s->poll;
     v[SK_POLL_MIN_CODE_READY] = news.ready;
     v[SK_POLL_MIN_CODE_ENDED] = news.ended;

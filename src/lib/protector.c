@@ -395,6 +395,19 @@ void sk_protector_tell(struct sk_protector *p, struct sk_protector_news *out)
     out->coded = atomic_load(&p->coded);
 }
 
+/* A parity file that no longer protects anything, so that nobody tries it at a restart; renaming is
+ * all that is done here. */
+static void set_aside(const struct sk_protector *p, struct sk_set set)
+{
+    char path[PATH_MAX], spare[PATH_MAX];
+    if (sk_set_path(p->root, set, p->rank, path, sizeof path, NULL) ||
+        sk_set_spare_path(p->root, p->rank, spare, sizeof spare, NULL) || !access(spare, F_OK) ||
+        sk_io_rename(path, spare, NULL))
+        return; /* the cleaning before the next coding finds it */
+    struct sk_holding_entry e = {set.gen, p->rank, set.coder};
+    sk_holdings_remove(p->root, &e, NULL); /* with its directory */
+}
+
 /* The set just coded replaces those that nothing in it builds on. */
 static void replace_sets(struct sk_protector *p)
 {
@@ -405,8 +418,10 @@ static void replace_sets(struct sk_protector *p)
         if (p->set[i].coder == p->incarnation && key >= c->oldest && key < sk_gen_key(c->set.gen)) {
             p->set[kept] = p->set[i];
             p->set_held[kept++] = p->set_held[i];
-        } else if (p->set_held[i]) {
-            sk_engine_release(p->engine, p->set[i].gen);
+        } else {
+            set_aside(p, p->set[i]);
+            if (p->set_held[i])
+                sk_engine_release(p->engine, p->set[i].gen);
         }
     }
     p->sets = kept;

@@ -17,6 +17,7 @@ struct sk_recovery {
     int *ranks, rank_count;  /* whose files on this node this process offers */
     struct sk_set *done;     /* sets that were tried */
     int done_count, done_cap;
+    struct saikai_error trouble; /* the first failure that was no loss */
 };
 
 /* ---- what is here ---- */
@@ -212,6 +213,20 @@ static void rename_generation(const struct saikai_error *e, struct sk_gen gen, c
         snprintf(out, cap, "%s", e->text);
 }
 
+static void tell_failure(struct sk_recovery *r, struct sk_set set, const struct saikai_error *why,
+                         int is_lost)
+{
+    char text[sizeof why->text];
+    rename_generation(why, set.gen, text, sizeof text);
+    if (r->s.g->rank == 0)
+        sk_log(SK_LOG_WARN, "the protected generation of iteration %lld cannot be given back: %s",
+               (long long)set.gen.iteration, text);
+    if (!is_lost && !r->trouble.code)
+        sk_fail(&r->trouble, why->code,
+                "the protected generation of iteration %lld cannot be given back now: %s",
+                (long long)set.gen.iteration, text);
+}
+
 static int note_tried(struct sk_recovery *r, struct sk_set set, struct saikai_error *err)
 {
     if (r->done_count == r->done_cap) {
@@ -246,13 +261,16 @@ int sk_recovery_make_whole(struct sk_recovery *r, int64_t above, int64_t most, i
             *result = now;
             return 0;
         }
-        if (rc == SAIKAI_EMPI)
+        int64_t is_lost = rc == SAIKAI_ELOST || rc == SAIKAI_ENOENT;
+        if (sk_group_allreduce(r->s.g, &is_lost, 1, SK_OP_MAX))
             return sk_fail(err, rc, "%s", why.text);
-        char text[sizeof why.text];
-        rename_generation(&why, set.gen, text, sizeof text);
-        if (r->s.g->rank == 0)
-            sk_log(SK_LOG_WARN,
-                   "the protected generation of iteration %lld cannot be given back: %s",
-                   (long long)set.gen.iteration, text);
+        tell_failure(r, set, &why, is_lost != 0);
     }
+}
+
+int sk_recovery_trouble(const struct sk_recovery *r, struct saikai_error *err)
+{
+    if (r && r->trouble.code && err)
+        *err = r->trouble;
+    return r ? r->trouble.code : 0;
 }

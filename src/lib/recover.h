@@ -36,4 +36,8 @@ void sk_recovery_free(struct sk_recovery *r); /* NULL is accepted */
  * read before can be read after it, also after a failure. */
 int sk_recovery_make_whole(struct sk_recovery *r, int64_t above, int64_t most, int64_t *key,
                            struct sk_recovery_result *result, struct saikai_error *err);
+/* Local, 0 on all ranks or on none: the first failure to give a set back that was no loss (no
+ * space, a disk): a later start may succeed. */
+int sk_recovery_trouble(const struct sk_recovery *r, struct saikai_error *err);
+
 #endif

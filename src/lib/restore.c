@@ -383,7 +383,9 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
                        "none of the %d complete generations in %s can be used; to begin afresh set "
                        "restart.mode=never",
                        tried, *s->prefix_root ? s->prefix_root : s->local_root);
-    int rc = s->reshapable ? sk_reshape_unreachable(s, err) : 0;
+    int rc = sk_recovery_trouble(r, err);
+    if (!rc && s->reshapable)
+        rc = sk_reshape_unreachable(s, err);
     if (rc)
         return rc;
     if (seen && s->g->rank == 0)

@@ -71,7 +71,7 @@ struct sk_session {
     int64_t coding_seq;    /* newest generation that was given to the protector */
     int protected_any;     /* a generation became protected in this run, or the one that was restored: */
     int64_t protected_iteration;
-    double protected_at;   /* when the last coding was begun */
+    double protected_at;   /* when the last coding was begun, 0: none was */
     struct sk_gen gen_of_seq[16]; /* of the newest ones, by seq % 16 */
     int in_files; /* between checkpoint_begin and _end */
     double files_begun; /* when the program began to write its files */

@@ -1,241 +1,283 @@
 /* A job whose nodes are directories: whichever of them are lost, what was protected comes back on
  * the nodes there are then, bit for bit; and what cannot come back is told, never guessed. */
-#include "lib/session.h"
+#include "lib/survive_testing.h"
 
-#include "base/clock.h"
-#include "base/io.h"
-#include "base/log.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <cmocka.h>
 
-enum { MOST = 8, CELLS = 3000 };
-
-static char dir[64], last_log[8192];
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d, rank %d: %s: %s\n", __LINE__, g->rank, #x, err.text);        \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
-
-/* One start of the little program on some nodes. */
-struct run {
-    int ranks, node_of[MOST]; /* node of each rank */
-    const char *config;
-    int64_t from;  /* iteration that must be restored, 0: a fresh start */
-    int64_t until; /* iterations to reach; a checkpoint at every tenth */
-    int64_t
-        unprotected; /* from this iteration on nothing waits for the protection (0: always wait) */
-    int finalize;
-    int64_t protects; /* what must be protected at the end, 0: nothing to be checked */
-};
-
-static void log_line(void *arg, int level, const char *line)
-{
-    (void)arg;
-    (void)level;
-    size_t n = strlen(last_log);
-    snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
-}
-
-static struct sk_config *configure(const struct run *r, int rank)
-{
-    struct sk_config *c = sk_config_new();
-    char text[700];
-    snprintf(text, sizeof text,
-             "store.prefix=%s/prefix; store.local=%s/node%d; schedule.poll=1ms; schedule.signals=; "
-             "job.name=test; "
-             "store.fsync=no; schedule.every=10; schedule.first=no; redundancy.domain=process; "
-             "store.archive_every=0; "
-             "store.archive_last=no; %s",
-             dir, dir, r->node_of[rank], r->config ? r->config : "");
-    assert_int_equal(sk_config_set_all(c, text, SK_FROM_API, NULL), 0);
-    return c;
-}
-
-/* Different for each rank, iteration and cell; ranks have parts of different sizes. */
-static size_t cells_of(int rank)
-{
-    return CELLS + 217 * (size_t)(rank % 5);
-}
-
-static void values(double *u, int rank, int64_t it)
-{
-    for (size_t i = 0; i < cells_of(rank); i++)
-        u[i] = (double)(it * 1000 + rank) + (double)i * 1e-4;
-}
-
-/* Candidates at which nothing is due, until the checkpoint of this iteration is protected. */
-static int wait_for_protection(struct sk_session *s, int64_t it)
-{
-    struct saikai_error err = {0};
-    struct sk_group *g = s->g;
-    CHECK(!sk_session_wait(s, &err));
-    for (int i = 0; i < 20000 && !(s->protected_any && s->protected_iteration >= it); i++) {
-        CHECK(sk_session_due(s, 1, it, &err) == 0);
-        sk_sleep(50e-6); /* a thread may be at work */
-    }
-    CHECK(s->protected_any && s->protected_iteration >= it);
-    return 0;
-}
-
-static int go(struct sk_session *s, const struct run *r, double *u)
-{
-    struct saikai_error err = {0};
-    struct sk_group *g = s->g;
-    if (r->from && r->until == r->from &&
-        s->protector) /* made whole again while the program runs */
-        CHECK(!wait_for_protection(s, r->from));
-    for (int64_t it = r->from + 1; it <= r->until; it++) {
-        values(u, g->rank, it);
-        int rc = sk_session_candidate(s, 0, it, &err);
-        CHECK(rc >= 0);
-        if (!rc)
-            continue;
-        if (!s->protector || (r->unprotected && it >= r->unprotected))
-            CHECK(!sk_session_wait(s, &err));
-        else
-            CHECK(!wait_for_protection(s, it));
-    }
-    if (r->protects)
-        CHECK(s->protected_any && s->protected_iteration == r->protects);
-    return 0;
-}
-
-static int program(struct sk_group *g, void *arg)
-{
-    const struct run *r = arg;
-    struct saikai_error err = {0};
-    struct sk_session *s = NULL;
-    struct sk_group *own;
-    size_t n = cells_of(g->rank);
-    double *u = malloc(n * sizeof *u), *expect = malloc(n * sizeof *u);
-    CHECK(u && expect && !sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, configure(r, g->rank), "program", &s, &err));
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {n}, .data = u};
-    CHECK(!sk_vars_put(&s->vars, &v, &err));
-    int restored = 0;
-    int64_t from = 0;
-    CHECK(!sk_session_restart(s, &restored, &from, &err));
-    CHECK(from == r->from && restored == (r->from != 0));
-    values(expect, g->rank, from);
-    CHECK(!restored || !memcmp(u, expect, n * sizeof *u));
-    int rc = go(s, r, u);
-    if (r->finalize)
-        CHECK(!sk_session_finalize(s, &err));
-    else
-        sk_session_abandon(s);
-    free(u);
-    free(expect);
-    return rc;
-}
-
-static int start(const struct run *r)
-{
-    last_log[0] = 0;
-    int rc = sk_loop_run(r->ranks, program, (void *)r);
-    if (rc)
-        fprintf(stderr, "%s", last_log);
-    return rc;
-}
-
-static void say(const char *text)
-{
-    if (!strstr(last_log, text))
-        fail_msg("'%s' is not in the log:\n%s", text, last_log);
-}
-
-static void lose(int node)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/node%d", dir, node);
-    assert_int_equal(sk_io_rmtree(path, NULL), 0);
-}
-
 /* Six ranks on six nodes; iterations 10 and 20 are protected, 25 is where the job dies. */
-static struct run six(const char *config)
+static struct survive_run six(const char *config)
 {
-    return (struct run){
+    return (struct survive_run){
         .ranks = 6, .node_of = {0, 1, 2, 3, 4, 5}, .config = config, .until = 25, .protects = 20};
 }
 
-static int begin(void **state)
+static void again(struct survive_run *r, int64_t from, int64_t until)
 {
-    (void)state;
-    strcpy(dir, "/dev/shm/saikai-survive-XXXXXX");
-    if (!mkdtemp(dir)) {
-        strcpy(dir, "/tmp/saikai-survive-XXXXXX");
-        if (!mkdtemp(dir))
-            return -1;
-    }
-    sk_log_set(log_line, NULL, SK_LOG_INFO);
-    return 0;
+    r->from = from;
+    r->until = r->protects = until;
+    r->unprotected = 0;
+    assert_int_equal(survive_start(r), 0);
 }
 
-static int finish(void **state)
+static void fresh_directory(void)
 {
-    (void)state;
-    return sk_io_rmtree(dir, NULL);
+    assert_int_equal(survive_finish(NULL), 0);
+    assert_int_equal(survive_begin(NULL), 0);
 }
 
-/* ---- */
-
-static void every_pair(const char *config)
+static void every_pair(const char *config, int changes)
 {
     for (int a = 0; a < 6; a++)
         for (int b = a; b < 6; b++) {
-            struct run r = six(config);
-            assert_int_equal(start(&r), 0);
-            lose(a);
-            lose(b);
-            r.from = r.until = r.protects = 20; /* goes on, on spares, and is protected again */
+            struct survive_run r = six(config);
+            r.changes = changes;
+            assert_int_equal(survive_start(&r), 0);
+            survive_lose(a);
+            survive_lose(b);
             r.node_of[a] = 6;
             r.node_of[b] = a == b ? 6 : 7;
-            assert_int_equal(start(&r), 0);
-            say("resuming from iteration 20 (protected copy)");
-            /* what was made whole survives the next loss */
-            lose((a + 1) % 6);
-            lose((b + 2) % 6);
+            again(&r, 20, 20); /* goes on, on spares, and is protected again */
+            survive_says("resuming from iteration 20 (protected copy)");
+            survive_lose((a + 1) % 6);
+            survive_lose((b + 2) % 6);
             r.node_of[(a + 1) % 6] = 8;
             r.node_of[(b + 2) % 6] = 9;
-            r.until = 40;
-            r.protects = 40;
             r.finalize = 1;
-            assert_int_equal(start(&r), 0);
-            finish(NULL);
-            begin(NULL);
+            again(&r, 20, 40);
+            fresh_directory();
         }
 }
 
 static void test_any_two_of_six_by_a_thread(void **state)
 {
     (void)state;
-    every_pair(NULL);
+    every_pair(NULL, 0);
 }
 
 static void test_any_two_of_six_in_slices(void **state)
 {
     (void)state;
-    every_pair("redundancy.helper=slices");
+    every_pair("redundancy.helper=slices", 0);
+}
+
+/* Checkpoints that build on others need all that those protect. */
+static void test_increments(void **state)
+{
+    (void)state;
+    every_pair("redundancy.helper=slices; capture.tracker=hash", 20);
+    /* a longer lineage, of which the last ones were never protected */
+    struct survive_run r =
+        six("capture.tracker=hash; capture.max_deltas=30; redundancy.helper=slices");
+    r.changes = 5;
+    r.until = 95;
+    r.unprotected = 80;
+    r.protects = 0;
+    assert_int_equal(survive_start(&r), 0);
+    survive_lose(2);
+    survive_lose(3);
+    r.node_of[2] = 6;
+    r.node_of[3] = 7;
+    r.from = -1;
+    r.until = 100;
+    r.unprotected = 0;
+    assert_int_equal(survive_start(&r), 0);
+    assert_true(r.found >= 70 && r.found <= 90);
+}
+
+static void test_other_schemes(void **state)
+{
+    static const struct {
+        const char *config;
+        int losses;
+    } t[] = {{"redundancy.scheme=partner", 1},
+             {"redundancy.scheme=partner; redundancy.parity=2", 2},
+             {"redundancy.scheme=xor; redundancy.group=3", 2}, /* one of each group */
+             {"redundancy.parity=3; redundancy.form=fanin; redundancy.block=512", 3},
+             {"redundancy.parity=1; redundancy.form=broadcast", 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct survive_run r = six(t[i].config);
+        assert_int_equal(survive_start(&r), 0);
+        for (int k = 0; k < t[i].losses; k++) {
+            survive_lose(k + 1);
+            r.node_of[k + 1] = 6 + k;
+        }
+        again(&r, 20, 30);
+        fresh_directory();
+    }
+}
+
+/* Four nodes with two ranks each, one of each group; what is left runs anywhere. */
+static void test_several_ranks_per_node(void **state)
+{
+    (void)state;
+    struct survive_run r = {.ranks = 8,
+                            .node_of = {0, 0, 1, 1, 2, 2, 3, 3},
+                            .until = 25,
+                            .protects = 20,
+                            .config = "redundancy.group=4; redundancy.parity=2"};
+    assert_int_equal(survive_start(&r), 0);
+    survive_lose(0);
+    survive_lose(2);
+    memcpy(r.node_of, (int[]){1, 1, 1, 1, 3, 3, 3, 3},
+           8 * sizeof(int)); /* no spares: more ranks per node */
+    again(&r, 20, 30);
+    survive_says("files of 4 ranks and 4 parity files computed anew");
+    memcpy(r.node_of, (int[]){3, 1, 3, 1, 3, 1, 3, 1},
+           8 * sizeof(int)); /* all there, but elsewhere */
+    again(&r, 30, 40);
+    survive_says("files of 0 ranks and 0 parity files computed anew");
+    memcpy(r.node_of, (int[]){0, 1, 2, 3, 4, 5, 6, 7},
+           8 * sizeof(int)); /* on new nodes alone nothing is left */
+    survive_lose(1);
+    survive_lose(3);
+    survive_lose(0);
+    survive_lose(2);
+    again(&r, 0, 20);
+}
+
+static void test_three_of_six(void **state)
+{
+    (void)state;
+    struct survive_run r = six(NULL);
+    assert_int_equal(survive_start(&r), 0);
+    for (int k = 0; k < 3; k++) {
+        survive_lose(2 * k);
+        r.node_of[2 * k] = 6 + k;
+    }
+    again(&r, 0, 20);
+    survive_says("the protected generation of iteration 20 cannot be given back: 3 of 6 members of "
+                 "group 0 are lost and "
+                 "rs can give back 2");
+    survive_says("starting fresh");
+}
+
+/* One of the three is lost for good, but there is an older generation in the prefix. */
+static void test_three_of_six_with_a_copy(void **state)
+{
+    (void)state;
+    struct survive_run r = six("store.archive_every=1; redundancy.helper=slices");
+    r.until = 12;
+    r.protects = 10;
+    assert_int_equal(survive_start(&r),
+                     0); /* 10 is archived by the way, or not: then this start does it */
+    r.config = "store.archive_every=1; store.archive_last=yes; redundancy.helper=slices; "
+               "restart.mode=always";
+    r.finalize = 1;
+    again(&r, 10, 20);
+    r.config = "redundancy.helper=slices; restart.mode=always";
+    r.finalize = 0;
+    again(&r, 20, 30);
+    for (int k = 0; k < 3; k++) {
+        survive_lose(k);
+        r.node_of[k] = 6 + k;
+    }
+    again(&r, 20, 40);
+    survive_says("3 of 6 members of group 0 are lost");
+    survive_says("resuming from iteration 20 (copy in the prefix)");
+}
+
+/* Whatever bits flip, the right data come back as long as each group has two good pieces too many;
+ * and never wrong ones. */
+static void test_flipped_bits(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    for (int round = 0; round < 60; round++) {
+        struct survive_run r = six("redundancy.helper=slices");
+        int bad[6] = {0}, damaged = 0;
+        r.until = 20;
+        assert_int_equal(survive_start(&r), 0);
+        int flips = 1 + rand_r(&seed) % 4;
+        for (int k = 0; k < flips; k++) {
+            int rank = rand_r(&seed) % 6, parity = rand_r(&seed) % 2;
+            assert_true(survive_flip(rank, rank, parity, rand_r(&seed)));
+            damaged += !bad[rank]++;
+        }
+        r.from = -1;
+        r.protects = 0;
+        r.may_fail = damaged > 2;               /* and then it says so */
+        assert_int_equal(survive_start(&r), 0); /* wrong data would be an error */
+        assert_true(r.found == 20 || (damaged > 2 && r.found == -2));
+        fresh_directory();
+    }
+}
+
+/* The last generation was not protected when the nodes were lost: the one before is, and counts. */
+static void test_newest_is_not_protected(void **state)
+{
+    (void)state;
+    struct survive_run r = six("redundancy.interval=1h");
+    r.until = 35;
+    r.unprotected = 20;
+    r.protects = 10;
+    assert_int_equal(survive_start(&r), 0);
+    survive_lose(4);
+    r.node_of[4] = 6;
+    again(&r, 10, 10);
+    /* without a loss the newest local one is taken, and then protected */
+    r.until = 35;
+    r.unprotected = 11;
+    r.protects = 0;
+    assert_int_equal(survive_start(&r), 0);
+    again(&r, 30, 30);
+    survive_says("resuming from iteration 30 (node-local copy)");
+    /* what was protected stays until that is done */
+    r.until = 32;
+    r.unprotected = 31;
+    r.protects = 0;
+    assert_int_equal(survive_start(&r), 0);
+    survive_lose(3);
+    r.node_of[3] = 7;
+    again(&r, 30, 30);
+}
+
+static void test_what_cannot_be_protected_runs(void **state)
+{
+    (void)state;
+    struct survive_run r = {
+        .ranks = 3, .node_of = {0, 1, 2}, .until = 20, .config = "redundancy.domain=host"};
+    assert_int_equal(survive_start(&r), 0); /* one host: nothing is said, by default */
+    assert_null(strstr(survive_log, "protected"));
+    fresh_directory();
+    r.config = "redundancy.domain=host; redundancy.scheme=rs";
+    assert_int_equal(survive_start(&r), 0);
+    survive_says("checkpoints are not protected against the loss of a node: no redundancy groups "
+                 "of 3 or more");
+    fresh_directory();
+    r.config = "redundancy.parity=3"; /* of three ranks */
+    r.protects = 20;
+    assert_int_equal(survive_start(&r), 0);
+    survive_says("survive the loss of 2 of each group only");
+    fresh_directory();
+    r.config = "redundancy.scheme=none";
+    r.protects = 0;
+    assert_int_equal(survive_start(&r), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_any_two_of_six_by_a_thread, begin, finish),
-        cmocka_unit_test_setup_teardown(test_any_two_of_six_in_slices, begin, finish),
+        cmocka_unit_test_setup_teardown(test_any_two_of_six_by_a_thread, survive_begin,
+                                        survive_finish),
+        cmocka_unit_test_setup_teardown(test_any_two_of_six_in_slices, survive_begin,
+                                        survive_finish),
+        cmocka_unit_test_setup_teardown(test_increments, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_other_schemes, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_several_ranks_per_node, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_three_of_six, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_three_of_six_with_a_copy, survive_begin,
+                                        survive_finish),
+        cmocka_unit_test_setup_teardown(test_flipped_bits, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_newest_is_not_protected, survive_begin,
+                                        survive_finish),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_protected_runs, survive_begin,
+                                        survive_finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,151 @@
+#!/bin/bash
+# `saikai run` without a copy in the prefix: six nodes, each with a part of the heat equation, four parts of data and two of
+# parity. Nodes lose their power, silently and with all they had in memory; the job goes on from the protected copies, with
+# spare nodes in their places, and ends with the same bits as without faults.
+#
+# usage: survive.sh CASE MPI SAIKAI HEAT NODE_INIT
+#   two    a few sets of one or two lost nodes; with SAIKAI_TEST_ALL_LOSSES=1 all 21
+#   three  three lost nodes: back to the copy in the prefix, and without one to the beginning, and it is said why
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cluster.sh"
+case_name=$1 mpi=$2 saikai=$3 heat=$4
+CLUSTER_INIT=$5 CLUSTER_KEEP=${saikai%/src/cli/saikai}
+cluster_enter "$@"
+
+out=$CLUSTER_DIR/out err=$CLUSTER_DIR/err
+fail() {
+    echo "FAILED: $*"
+    head -n 20 "$out" | cut -c1-300 | sed 's/^/out: /'
+    grep -v 'is complete$' "$err" | head -n 80 | cut -c1-400 | sed 's/^/err: /'
+    exit 1
+}
+expect() { grep -q -- "$1" "$err" || fail "'$1' is not said"; }
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_plm_rsh_agent=$here/rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
+export SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_ARCHIVE_EVERY=0
+export SAIKAI_STORE_ARCHIVE_LAST=no SAIKAI_LOG_LEVEL=debug SAIKAI_SCHEDULE_INTERVAL=500ms SAIKAI_SCHEDULE_POLL=50ms
+
+# What MPI gives a program that does not ask: none, or all threads. Without, the program's own thread codes, in slices.
+arguments() { # THREADS
+    case $mpi-$1 in
+    openmpi-yes) echo "-x OMPI_MPI_THREAD_LEVEL=3" ;;
+    openmpi-no) ;;
+    mpich-yes) echo "-launcher ssh -launcher-exec $here/rsh -genv MPIR_CVAR_DEFAULT_THREAD_LEVEL MPI_THREAD_MULTIPLE" ;;
+    *) echo "-launcher ssh -launcher-exec $here/rsh" ;;
+    esac
+}
+start() { # THREADS; $pid
+    rm -rf "$CLUSTER_DIR/shared/store"
+    : >"$out"
+    : >"$err"
+    timeout --foreground -k 2 120 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 6 --spares 3 \
+        --set run.mpirun_args="$(arguments "$1")" --set run.finish_timeout=3s -- "$heat" $grid \
+        </dev/null >"$out" 2>"$err" &
+    pid=$!
+}
+wait_for() { # TEXT [TIMES]
+    local i
+    for i in $(seq 2000); do
+        [ "$(grep -c -- "$1" "$err")" -ge "${2:-1}" ] && return 0
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.02
+    done
+    fail "'$1' is not said in time"
+}
+finish() {
+    wait $pid
+    local rc=$?
+    sleep 0.1
+    [ $rc = 0 ] || fail "exit code $rc"
+    [ "$(grep -o 'checksum [0-9a-f]*' "$out" | sort -u)" = "$sum" ] || fail "another result than $sum without faults"
+}
+power_off() { # POSITION…
+    local p
+    for p in "$@"; do node_power "n$((p + 1))"; done
+}
+repair() { # POSITION…: empty, with another hardware address
+    local p n
+    for p in "$@"; do
+        n=n$((p + 1))
+        rm -f "$CLUSTER_DIR/$n/powerless"
+        ip link del "v${n#n}" 2>/dev/null
+        _node_up "${n#n}"
+    done
+    ip neigh flush all
+    for n in n1 n2 n3 n4 n5 n6 n7 n8 n9; do
+        node_run $n ip neigh flush all
+        node_run $n sh -c 'rm -rf /dev/shm/saikai-*'
+    done
+}
+
+cluster_up 9
+for n in 1 2 3 4 5 6 7 8 9; do echo "n$n"; done >"$CLUSTER_DIR/hosts"
+# how many steps take about eight seconds here and now, and what they give without faults
+grid="48 48 48 100"
+start no
+wait_for 'checkpoints are protected by rs with 2 parities in 1 group'
+begun=$(date +%s%N)
+wait $pid || fail "without faults: exit code $?"
+steps=$((8 * 100 * 1000000000 / ($(date +%s%N) - begun)))
+grid="48 48 48 $((steps < 60 ? 60 : steps))"
+start no
+wait $pid || fail "without faults: exit code $?"
+sum=$(grep -o 'checksum [0-9a-f]*' "$out")
+[ -n "$sum" ] || fail "no result without faults"
+echo "heat $grid: $sum"
+
+survive_two() { # THREADS POSITION…
+    local threads=$1
+    shift
+    start "$threads"
+    wait_for 'is protected'
+    power_off "$@"
+    finish
+    expect "resuming from iteration [0-9]* (protected copy)"
+    expect "whole again: files of $# ranks"
+    ls "$CLUSTER_DIR/shared/store" | grep -q gen && fail "there are copies in the prefix"
+    echo "lost n$(($1 + 1))${2:+ n$(($2 + 1))} ($threads threads): $(grep -o 'resuming from iteration [0-9]*' "$err")"
+    repair "$@"
+}
+
+case $case_name in
+two)
+    sets=0
+    for a in 0 1 2 3 4 5; do
+        for b in $(seq $a 5); do
+            case ${SAIKAI_TEST_ALL_LOSSES:-0}-$a$b in 1-* | 0-00 | 0-14 | 0-05) ;; *) continue ;; esac
+            [ $a = $b ] && lost=$a || lost="$a $b"
+            survive_two "$( ((sets % 2)) && echo yes || echo no)" $lost
+            sets=$((sets + 1))
+        done
+    done
+    echo "$sets sets of lost nodes survived"
+    [ "${SAIKAI_TEST_ALL_LOSSES:-0}" = 0 ] || [ $sets = 21 ] || fail "$sets sets instead of 21"
+    ;;
+three)
+    lost_three='cannot be given back: 3 of 6 members of group 0 are lost and rs can give back 2: n1 rank 0, n3 rank 2, n4 rank 3'
+    start no
+    wait_for 'is protected'
+    power_off 0 2 3
+    finish
+    expect "$lost_three"
+    expect 'starting fresh'
+    repair 0 2 3
+    export SAIKAI_STORE_ARCHIVE_EVERY=1 SAIKAI_STORE_ARCHIVE_INTERVAL=1s
+    start yes
+    wait_for 'is archived'
+    wait_for 'is protected' 4
+    power_off 0 2 3
+    finish
+    expect "resuming from iteration [1-9][0-9]* (copy in the prefix)"
+    ;;
+*)
+    echo "there is no case '$case_name'"
+    exit 2
+    ;;
+esac
+echo "passed: $case_name $mpi"
