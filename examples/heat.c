@@ -53,11 +53,10 @@ static int run(long steps)
                 AT(u, k + 1, j, i) = sin(M_PI * (double)i / (double)(nx - 1)) * sin(M_PI * (double)j / (double)(ny - 1)) *
                                      sin(M_PI * (double)(first + k) / (double)(nz - 1));
     long it = 0;
-    size_t slab[3] = {n, ny, nx}, grid[3] = {nz, ny, nx}, at[3] = {first, 0, 0};                      /* saikai */
-    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 ||                                                       /* saikai */
-        saikai_protect_global("u", &AT(u, 1, 0, 0), SAIKAI_F64, 3, slab, grid, at) < 0 ||              /* saikai */
-        saikai_restart(&it) < 0) {                                                                     /* saikai */
-        fprintf(stderr, "heat: %s\n", saikai_error_text());                                            /* saikai */
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 ||                                                           /* saikai */
+        saikai_protect_global("u", &AT(u, 1, 0, 0), SAIKAI_F64, 3, (size_t[]){n, ny, nx},                  /* saikai */
+                              (size_t[]){nz, ny, nx}, (size_t[]){first, 0, 0}) < 0 || saikai_restart(&it) < 0) { /* saikai */
+        fprintf(stderr, "heat: %s\n", saikai_error_text());                                                /* saikai */
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     memcpy(v, u, (n + 2) * ny * nx * sizeof *v);
