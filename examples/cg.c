@@ -1,7 +1,8 @@
 /* Conjugate gradients for the 3-D Poisson equation, seven-point stencil, grid cut into slabs along z.
  * usage: cg [-p PIDFILE] [N STEPS]      an N x N x N grid
  *
- * Five items make up the state: x, r, p, rho and the number of the step. The step travels with each checkpoint. */
+ * Five items make up the state: x, r, p, rho and the number of the step. The step travels with each checkpoint. The vectors
+ * are cut into slabs, rho is the same on all ranks: so any number of ranks may go on (its sums are rounded otherwise). */
 #include "example.h"
 
 #include <math.h>
@@ -56,7 +57,7 @@ static double *array(size_t n)
 
 static int solve(const struct grid *g, long steps)
 {
-    size_t n = cells(g), dims[] = {g->planes, g->n, g->n};
+    size_t n = cells(g), dims[] = {g->planes, g->n, g->n}, grid[] = {g->n, g->n, g->n}, at[] = {g->first, 0, 0};
     double *x = array(n), *r = array(n), *p = array(n), *q = array(n), *b = array(n);
     double *halo = array(2 * g->n * g->n), rho;
     for (size_t i = 0; i < n; i++)
@@ -64,9 +65,11 @@ static int solve(const struct grid *g, long steps)
     rho = dot(g, r, r);
     double b_norm = sqrt(rho);
     long step = 0;
-    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("x", x, SAIKAI_F64, 3, dims) < 0 ||
-        saikai_protect("r", r, SAIKAI_F64, 3, dims) < 0 || saikai_protect("p", p, SAIKAI_F64, 3, dims) < 0 ||
-        saikai_protect("rho", &rho, SAIKAI_F64, 0, NULL) < 0 || saikai_restart(&step) < 0)
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 ||
+        saikai_protect_global("x", x, SAIKAI_F64, 3, dims, grid, at) < 0 ||
+        saikai_protect_global("r", r, SAIKAI_F64, 3, dims, grid, at) < 0 ||
+        saikai_protect_global("p", p, SAIKAI_F64, 3, dims, grid, at) < 0 ||
+        saikai_protect("rho", &rho, SAIKAI_F64, 0, NULL) < 0 || saikai_replicated("rho") < 0 || saikai_restart(&step) < 0)
         example_fail("cg", saikai_error_text());
     while (step < steps) {
         apply(g, p, q, halo);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sections of Fortran arrays, saved and restored by several numbers of ranks. usage: blocks.sh PROGRAM MPI
+# Blocks of arrays with ghost cells, saved and restored by several numbers of ranks. usage: blocks.sh PROGRAM MPI
 set -euo pipefail
 program=$1 mpi=$2
 [ -x "$program" ] || { echo "skip: $program was not built"; exit 77; }
