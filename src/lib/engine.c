@@ -99,6 +99,8 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
         return sk_fail(err, rc, "no memory or no threads for the checkpoint engine");
     }
     sk_slot_clean(e->local_root, e->incarnation, e->rank, e->nranks);
+    if (e->prefix_root)
+        sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
     *out = e;
     return 0;
 }

@@ -124,15 +124,24 @@ void sk_slot_free(struct sk_slot *s, int remove)
     free(s);
 }
 
+/* The name of a slot, or of a copy on its way to the prefix: whose it is. */
+static int is_temporary(const char *name, unsigned *incarnation, int *rank)
+{
+    int number, end = 0;
+    if (sscanf(name, "slot-%u-%d-%d.tmp%n", incarnation, rank, &number, &end) == 3 && end && !name[end])
+        return 1;
+    return sscanf(name, "copy-%u-%d.tmp%n", incarnation, rank, &end) == 2 && end && !name[end];
+}
+
 void sk_slot_clean(const char *root, uint32_t incarnation, int rank, int nranks)
 {
     DIR *d = opendir(root);
     for (struct dirent *e; d && (e = readdir(d));) {
-        int r, number, end = 0;
+        int r;
         unsigned i;
         char path[PATH_MAX];
-        if (sscanf(e->d_name, "slot-%u-%d-%d.tmp%n", &i, &r, &number, &end) == 3 && end &&
-            !e->d_name[end] && (r == rank || r >= nranks) && i < incarnation && !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
+        if (is_temporary(e->d_name, &i, &r) && (r == rank || r >= nranks) && i < incarnation &&
+            !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
             unlink(path);
     }
     if (d)

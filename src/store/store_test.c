@@ -523,8 +523,23 @@ static void test_slot_life(void **state)
     sk_slot_clean(dir, 1, 0, 2); /* its own incarnation's stay */
     snprintf(path, sizeof path, "%s/slot-0001-000000-0.tmp", dir);
     assert_int_equal(access(path, F_OK), 0);
+    static const struct {
+        const char *name;
+        int stays;
+    } others[] = {{"copy-0001-000000.tmp", 0}, {"copy-0001-000001.tmp", 1}, {"copy-0001-000002.tmp", 0},
+                  {"slot-0001-000003-7.tmp", 0}, {"copy-0002-000000.tmp", 1}, {"copy-0001-000000.tmp.x", 1}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char other[128];
+        snprintf(other, sizeof other, "%s/%s", dir, others[i].name);
+        assert_int_equal(sk_io_replace(other, "x", 1, NULL), 0);
+    }
     sk_slot_clean(dir, 2, 0, 2);
     assert_int_equal(access(path, F_OK), -1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char other[128];
+        snprintf(other, sizeof other, "%s/%s", dir, others[i].name);
+        assert_int_equal(access(other, F_OK), others[i].stays ? 0 : -1);
+    }
 }
 
 /* ---- state ---- */
