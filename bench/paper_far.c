@@ -2,6 +2,7 @@
  * checkpoint sets, with the paper's schemes and with `auto`. usage: paper_far CHECKPOINTS_DIR
  * [SVG_DIR] */
 #include "archive/archive.h"
+#include "archive/read_hdf5.h"
 #include "archive/general.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -267,6 +268,7 @@ static void block_sizes(const char *root, struct files *f)
 
 int main(int argc, char **argv)
 {
+    sk_hdf5_asked = sk_hdf5_ask_library;
     struct files *f = malloc(sizeof *f);
     if (argc < 2 || !f) {
         fprintf(stderr, "usage: paper_far CHECKPOINTS_DIR [SVG_DIR]\n");

@@ -284,7 +284,7 @@ struct collection {
     struct sk_ska_plan plan;
     struct sk_target target;
     struct sk_archive_stats st;
-    struct sk_set set;
+    struct sk_ska_set set;
     int part; /* 1 … M */
     char out[4096];
 };
@@ -445,16 +445,16 @@ static int begin_set(struct collection *c, const char *dir, struct saikai_error 
     if (!c->g->rank) {
         rc = sk_io_mkdirs(dir, err);
         if (!rc)
-            rc = sk_set_clean(dir, NULL, err);
+            rc = sk_ska_set_clean(dir, NULL, err);
         if (!rc)
-            rc = sk_set_next(dir, &c->set.number, err);
+            rc = sk_ska_set_next(dir, &c->set.number, err);
     }
     rc = sk_group_verdict(c->g, rc, err);
     if (!rc && (rc = sk_group_bcast(c->g, &c->set.number, sizeof c->set.number, 0)))
         sk_fail(err, rc, "the ranks lost touch");
     if (!rc)
-        rc = sk_group_verdict(c->g, sk_set_path(&c->set, dir, c->part, c->out, sizeof c->out, err),
-                              err);
+        rc = sk_group_verdict(
+            c->g, sk_ska_set_path(&c->set, dir, c->part, c->out, sizeof c->out, err), err);
     return rc;
 }
 
@@ -471,7 +471,7 @@ static int end_set(struct collection *c, const char *dir, int rc, struct saikai_
     if (rc && named)
         sk_io_unlink(c->out, NULL);
     if (!rc && !c->g->rank)
-        sk_set_clean(dir, &c->set, NULL); /* what cannot be removed now is by the next run */
+        sk_ska_set_clean(dir, &c->set, NULL); /* what cannot be removed now is by the next run */
     return rc;
 }
 
@@ -508,7 +508,8 @@ static void collection_free(struct collection *c)
 
 int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archive_input *inputs,
                       size_t count, const struct sk_collect_options *o,
-                      struct sk_archive_stats *stats, struct sk_set *made, struct saikai_error *err)
+                      struct sk_archive_stats *stats, struct sk_ska_set *made,
+                      struct saikai_error *err)
 {
     double t0 = sk_now();
     int writer = 0, place = 0;

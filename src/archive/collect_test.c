@@ -103,13 +103,13 @@ static void touch(const char *path)
 
 static void knows_whole_sets(void **state)
 {
-    struct sk_set s;
+    struct sk_ska_set s;
     uint64_t next;
     const char *d = at("sets");
-    assert_int_equal(sk_set_next(d, &next, NULL), 0);
+    assert_int_equal(sk_ska_set_next(d, &next, NULL), 0);
     assert_int_equal(next, 1);
     sk_io_mkdirs(d, NULL);
-    assert_int_equal(sk_set_newest(d, &s, NULL), SAIKAI_ENOENT);
+    assert_int_equal(sk_ska_set_newest(d, &s, NULL), SAIKAI_ENOENT);
     touch(at("sets/set-000003.1-of-2.ska"));
     touch(at("sets/set-000003.2-of-2.ska"));
     touch(at("sets/set-000004.1-of-3.ska"));
@@ -117,12 +117,12 @@ static void knows_whole_sets(void **state)
     touch(at("sets/set-000002.1-of-1.ska"));
     touch(at("sets/set-000009.1-of-1.ska.bak"));
     touch(at("sets/set-000001.1-of-1.ska.123.tmp"));
-    assert_int_equal(sk_set_newest(d, &s, NULL), 0);
+    assert_int_equal(sk_ska_set_newest(d, &s, NULL), 0);
     assert_int_equal(s.number, 3);
     assert_int_equal(s.parts, 2);
-    assert_int_equal(sk_set_next(d, &next, NULL), 0);
+    assert_int_equal(sk_ska_set_next(d, &next, NULL), 0);
     assert_int_equal(next, 5);
-    assert_int_equal(sk_set_clean(d, &s, NULL), 0);
+    assert_int_equal(sk_ska_set_clean(d, &s, NULL), 0);
     assert_int_equal(access(at("sets/set-000002.1-of-1.ska"), F_OK), -1);
     assert_int_equal(access(at("sets/set-000001.1-of-1.ska.123.tmp"), F_OK), -1);
     assert_int_equal(access(at("sets/set-000009.1-of-1.ska.bak"), F_OK), 0);
@@ -199,7 +199,7 @@ struct job {
     int rc[RANKS];
     struct saikai_error err[RANKS];
     struct sk_archive_stats st;
-    struct sk_set set;
+    struct sk_ska_set set;
 };
 
 static int create_rank(struct sk_group *g, void *arg)
@@ -216,7 +216,7 @@ static int create_rank(struct sk_group *g, void *arg)
     in[2].data = memory[r];
     in[2].bytes = IN_MEMORY;
     struct sk_archive_stats st = {0};
-    struct sk_set set = {0};
+    struct sk_ska_set set = {0};
     j->rc[r] =
         sk_collect_create(g, at("%s", j->dir), in, (size_t)j->inputs, &j->o, &st, &set, &j->err[r]);
     if (!r) {
@@ -232,13 +232,13 @@ static void create(struct job *j)
 }
 
 /* Every file of every rank comes back from the parts, each read alone. */
-static void expect_all(const char *dir, const struct sk_set *s, int files)
+static void expect_all(const char *dir, const struct sk_ska_set *s, int files)
 {
     char path[512];
     struct saikai_error err = {0};
     sk_io_rmtree(at("out"), NULL);
     for (int k = 1; k <= s->parts; k++) {
-        assert_int_equal(sk_set_path(s, dir, k, path, sizeof path, &err), 0);
+        assert_int_equal(sk_ska_set_path(s, dir, k, path, sizeof path, &err), 0);
         if (sk_archive_extract(path, at("out"), NULL, NULL, &err))
             fail_msg("%s", err.text);
     }
@@ -273,8 +273,8 @@ static void many_ranks_few_writers(void **state)
         assert_int_equal(j.st.files, RANKS * FILES);
         assert_int_equal(j.set.number, i + 1);
         expect_all(at("sets1"), &j.set, FILES);
-        struct sk_set newest;
-        assert_int_equal(sk_set_newest(at("sets1"), &newest, NULL), 0);
+        struct sk_ska_set newest;
+        assert_int_equal(sk_ska_set_newest(at("sets1"), &newest, NULL), 0);
         assert_int_equal(newest.number, j.set.number);
         if (i)
             assert_int_equal(access(at("sets1/set-000001.1-of-1.ska"), F_OK), -1);
@@ -387,8 +387,8 @@ static void a_crash_leaves_a_whole_set(void **state)
         }
         int status;
         waitpid(pid, &status, 0);
-        struct sk_set s;
-        assert_int_equal(sk_set_newest(at("sets4"), &s, NULL), 0);
+        struct sk_ska_set s;
+        assert_int_equal(sk_ska_set_newest(at("sets4"), &s, NULL), 0);
         assert_int_equal(s.parts, 2);
         expect_all(at("sets4"), &s, FILES);
         if (WIFEXITED(status) && !WEXITSTATUS(status))
@@ -429,7 +429,7 @@ static void extract(struct back *b, int ranks)
     assert_int_equal(sk_loop_run(ranks, extract_rank, b), 0);
 }
 
-static struct sk_set make_set(const char *dir, int writers, uint64_t unit)
+static struct sk_ska_set make_set(const char *dir, int writers, uint64_t unit)
 {
     struct job j = {.dir = dir, .inputs = FILES, .o = {.writers = writers}};
     j.o.archive.unit_bytes = unit;
@@ -477,8 +477,8 @@ static void damage_and_full_disks_are_told_to_all(void **state)
 {
     char path[512];
     make_inputs();
-    struct sk_set s = make_set("sets6", 2, 256 << 10);
-    sk_set_path(&s, at("sets6"), 2, path, sizeof path, NULL);
+    struct sk_ska_set s = make_set("sets6", 2, 256 << 10);
+    sk_ska_set_path(&s, at("sets6"), 2, path, sizeof path, NULL);
     struct back b = {.from = "sets6"};
     bad_op = "write";
     bad_path = "back/3/";

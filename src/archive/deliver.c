@@ -18,7 +18,7 @@ enum { LEAST_PIECE = 4 << 10, MOST_PIECE = 1 << 20 };
 
 /* ---- who gets what ---- */
 
-int sk_collect_by_origin(const void *arg, const struct sk_ska_file *f, size_t index, size_t files,
+int sk_collect_by_origin(void *arg, const struct sk_ska_file *f, size_t index, size_t files,
                          int ranks)
 {
     int givers = *(const int *)arg;
@@ -173,8 +173,8 @@ static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
 /* Rank 0 looks which archives there are. */
 static int open_parts(struct sk_delivery *d, const char *path, struct saikai_error *err)
 {
-    struct sk_set set = {0};
-    int rc = d->g->rank ? 0 : sk_set_find(path, &set, err);
+    struct sk_ska_set set = {0};
+    int rc = d->g->rank ? 0 : sk_ska_set_find(path, &set, err);
     rc = sk_group_verdict(d->g, rc, err);
     if (!rc && (rc = sk_group_bcast(d->g, &set, sizeof set, 0)))
         sk_fail(err, rc, "the ranks lost touch");
@@ -188,7 +188,7 @@ static int open_parts(struct sk_delivery *d, const char *path, struct saikai_err
         struct sk_delivery_part *p = &d->parts[k];
         p->fd = -1;
         d->part_count++;
-        rc = set.parts ? sk_set_path(&set, path, k + 1, p->path, sizeof p->path, err)
+        rc = set.parts ? sk_ska_set_path(&set, path, k + 1, p->path, sizeof p->path, err)
                        : sk_io_path(p->path, sizeof p->path, err, "%s", path);
     }
     rc = sk_group_verdict(d->g, rc, err);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+int (*sk_hdf5_asked)(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err);
+
 enum { MAX_DEPTH = 32, MAX_NAME = 1024 };
 #define MAX_VISITS 2000000
 
@@ -462,7 +464,9 @@ static int scan_hdf5(const struct sk_view *src, struct sk_scan *scan, struct sai
     if (rc != SAIKAI_ENOTSUP)
         return rc;
     sk_scan_free(scan);
-    return sk_hdf5_ask_library(src, scan, err);
+    return sk_hdf5_asked ? sk_hdf5_asked(src, scan, err)
+                         : sk_fail(err, SAIKAI_ENOTSUP,
+                                   "%s: its structure is known to the HDF5 library only", src->path);
 }
 
 const struct sk_reader_ops sk_reader_hdf5 = {"hdf5", probe, scan_hdf5};

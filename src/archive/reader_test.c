@@ -337,6 +337,7 @@ static void a_container_shows_its_variables(void **state)
 
 int main(void)
 {
+    sk_hdf5_asked = sk_hdf5_ask_library;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_description_is_followed),
         cmocka_unit_test(a_bad_description_is_refused),

@@ -13,7 +13,7 @@
 enum { MAX_PARTS = 1 << 20 };
 
 struct entry {
-    struct sk_set set;
+    struct sk_ska_set set;
     int part;
 };
 
@@ -71,7 +71,7 @@ static int list(const char *dir, struct entry **out, size_t *count, struct saika
     return 0;
 }
 
-int sk_set_newest(const char *dir, struct sk_set *out, struct saikai_error *err)
+int sk_ska_set_newest(const char *dir, struct sk_ska_set *out, struct saikai_error *err)
 {
     struct entry *l;
     size_t n, k;
@@ -93,7 +93,7 @@ int sk_set_newest(const char *dir, struct sk_set *out, struct saikai_error *err)
                            n ? ": parts are missing" : "");
 }
 
-int sk_set_next(const char *dir, uint64_t *number, struct saikai_error *err)
+int sk_ska_set_next(const char *dir, uint64_t *number, struct saikai_error *err)
 {
     struct entry *l = NULL;
     size_t n = 0;
@@ -109,14 +109,14 @@ int sk_set_next(const char *dir, uint64_t *number, struct saikai_error *err)
     return 0;
 }
 
-int sk_set_path(const struct sk_set *s, const char *dir, int part, char *out, size_t cap,
-                struct saikai_error *err)
+int sk_ska_set_path(const struct sk_ska_set *s, const char *dir, int part, char *out, size_t cap,
+                    struct saikai_error *err)
 {
     return sk_io_path(out, cap, err, "%s/set-%06llu.%d-of-%d.ska", dir,
                       (unsigned long long)s->number, part, s->parts);
 }
 
-int sk_set_clean(const char *dir, const struct sk_set *whole, struct saikai_error *err)
+int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, struct saikai_error *err)
 {
     struct entry *l;
     size_t n;
@@ -129,19 +129,19 @@ int sk_set_clean(const char *dir, const struct sk_set *whole, struct saikai_erro
         return rc;
     for (size_t i = 0; i < n && !rc; i++)
         if (l[i].set.number < whole->number &&
-            !(rc = sk_set_path(&l[i].set, dir, l[i].part, path, sizeof path, err)))
+            !(rc = sk_ska_set_path(&l[i].set, dir, l[i].part, path, sizeof path, err)))
             rc = sk_io_unlink(path, err);
     free(l);
     return rc;
 }
 
-int sk_set_find(const char *path, struct sk_set *out, struct saikai_error *err)
+int sk_ska_set_find(const char *path, struct sk_ska_set *out, struct saikai_error *err)
 {
     struct stat st;
     if (stat(path, &st))
         return sk_fail_errno(err, errno, "cannot read %s", path);
     if (S_ISDIR(st.st_mode))
-        return sk_set_newest(path, out, err);
-    *out = (struct sk_set){0};
+        return sk_ska_set_newest(path, out, err);
+    *out = (struct sk_ska_set){0};
     return 0;
 }

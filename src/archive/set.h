@@ -11,23 +11,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sk_set {
+struct sk_ska_set {
     uint64_t number;
     int parts; /* M */
 };
 
 /* The newest whole set of a directory; SAIKAI_ENOENT when there is none. */
-int sk_set_newest(const char *dir, struct sk_set *out, struct saikai_error *err);
+int sk_ska_set_newest(const char *dir, struct sk_ska_set *out, struct saikai_error *err);
 /* A number above all that are in use, by whole sets or not. A missing directory has none. */
-int sk_set_next(const char *dir, uint64_t *number, struct saikai_error *err);
+int sk_ska_set_next(const char *dir, uint64_t *number, struct saikai_error *err);
 /* The name of one part, 1 … parts. */
-int sk_set_path(const struct sk_set *s, const char *dir, int part, char *out, size_t cap,
-                struct saikai_error *err);
+int sk_ska_set_path(const struct sk_ska_set *s, const char *dir, int part, char *out, size_t cap,
+                    struct saikai_error *err);
 /* Remove what dead processes left unfinished, and with whole != NULL all sets older than *whole. */
-int sk_set_clean(const char *dir, const struct sk_set *whole, struct saikai_error *err);
+int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, struct saikai_error *err);
 
 /* A path given by a user: a directory stands for its newest set, anything else is one archive
  * (parts 0, number 0). */
-int sk_set_find(const char *path, struct sk_set *out, struct saikai_error *err);
+int sk_ska_set_find(const char *path, struct sk_ska_set *out, struct saikai_error *err);
 
 #endif

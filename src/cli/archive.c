@@ -1,5 +1,6 @@
 /* saikai archive: checkpoint files into one archive, and back. */
 #include "archive/archive.h"
+#include "archive/read_hdf5.h"
 #include "archive/set.h"
 #include "base/io.h"
 #include "cli/archive_inputs.h"
@@ -12,10 +13,10 @@
 #include <string.h>
 
 /* The archives that a path stands for, in turn: one file, or the newest set of a directory. */
-static int part_path(const struct sk_set *set, const char *path, int k, char *out, size_t cap,
+static int part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
                      struct saikai_error *err)
 {
-    return set->parts ? sk_set_path(set, path, k + 1, out, cap, err)
+    return set->parts ? sk_ska_set_path(set, path, k + 1, out, cap, err)
                       : sk_io_path(out, cap, err, "%s", path);
 }
 
@@ -25,9 +26,9 @@ static int part_path(const struct sk_set *set, const char *path, int k, char *ou
 static int extract_parts(const char *path, const char *dir, const struct sk_extract_options *o,
                          struct sk_archive_stats *sum, struct saikai_error *err)
 {
-    struct sk_set set;
+    struct sk_ska_set set;
     char part[4096];
-    int rc = sk_set_find(path, &set, err), found = 0;
+    int rc = sk_ska_set_find(path, &set, err), found = 0;
     *sum = (struct sk_archive_stats){0};
     for (int k = 0; !rc && (k < set.parts || !k); k++) {
         struct sk_archive_stats st = {0};
@@ -122,12 +123,12 @@ static int ls(struct cli *cli, int argc, char **argv)
         options};
     struct saikai_error err = {0};
     struct sk_ska a = {0};
-    struct sk_set set;
+    struct sk_ska_set set;
     char part[4096];
     int code = cli_parse(cli, &spec, &argc, &argv);
     if (code >= 0)
         return code;
-    if (sk_set_find(argv[0], &set, &err))
+    if (sk_ska_set_find(argv[0], &set, &err))
         return cli_fail(cli, &err);
     for (int k = 0; k < set.parts || !k; k++) {
         if (part_path(&set, argv[0], k, part, sizeof part, &err) || sk_archive_open(part, &a, &err))
@@ -143,6 +144,7 @@ static int ls(struct cli *cli, int argc, char **argv)
 
 int cli_archive(struct cli *cli, int argc, char **argv)
 {
+    sk_hdf5_asked = sk_hdf5_ask_library;
     static const struct {
         const char *name;
         int (*run)(struct cli *cli, int argc, char **argv);

@@ -65,7 +65,7 @@ int archive_create_ranks(struct cli *cli, const char *out, char **operands, int 
     struct cli_mpi m;
     struct archive_inputs in = {0};
     struct sk_archive_stats st;
-    struct sk_set set;
+    struct sk_ska_set set;
     int rc = cli_mpi_start(&m, &err);
     if (rc)
         return fail_once(cli, &m, &err);

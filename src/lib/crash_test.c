@@ -28,13 +28,18 @@ struct kind {
     /* ranks that write the first generation, that die, that look afterwards: then they all share one global array of
      * RANKS * cells values; 0: RANKS each time, and each rank has its own */
     int before, during, after;
+    int lose_local; /* 1: only what is in the prefix is left */
 };
 static const struct kind full = {.cells = CELLS, .config = "", .last = 30};
 static const struct kind deltas = {.cells = MANY_CELLS, .config = "", .last = 50};
 static const struct kind folded = {.cells = MANY_CELLS, .config = "; capture.max_deltas=1; store.keep_local=2", .last = 60};
 static const struct kind coded = {.cells = MANY_CELLS, .config = "; codec.chains=c=zstd; capture.max_deltas=2", .last = 50};
-static const struct kind fewer = {CELLS, "", 30, 3, 2, 4};
-static const struct kind more = {MANY_CELLS, "", 40, 1, 2, 1};
+static const struct kind fewer = {CELLS, "", 30, 3, 2, 4, 0};
+static const struct kind more = {MANY_CELLS, "", 40, 1, 2, 1, 0};
+static const struct kind archives = {
+    .cells = CELLS, .config = "; store.archive=aggregate; far.writers=2; codec.threads=1", .last = 30, .lose_local = 1};
+static const struct kind archived_deltas = {
+    .cells = MANY_CELLS, .config = "; store.archive=aggregate; codec.threads=1", .last = 30, .lose_local = 1};
 static const struct kind *kind = &full;
 
 static char dir[64];
@@ -84,6 +89,7 @@ static int settle(struct sk_session *s, int64_t it, struct saikai_error *err)
     int rc = sk_session_wait(s, err), apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
     for (int i = 0; !rc && apart && i < 1000 && s->archived_seq < s->complete_seq; i++) {
         sk_engine_drain(s->engine);
+        sk_aggregator_drain(s->aggregator);
         rc = sk_session_due(s, 1, it, err);
     }
     sk_engine_drain(s->engine);
@@ -198,6 +204,13 @@ static void end(void)
     assert_int_equal(sk_io_rmtree(dir, NULL), 0);
 }
 
+static void lose_local(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/local", dir);
+    assert_int_equal(sk_io_rmtree(path, NULL), 0);
+}
+
 static void sweep(const struct kind *what, int with_errno, int finalize)
 {
     kind = what;
@@ -209,6 +222,8 @@ static void sweep(const struct kind *what, int with_errno, int finalize)
         finished = rc == 0;
         if (rc == 1)
             fail_msg("operation %ld: wrong data was restored", n);
+        if (kind->lose_local)
+            lose_local();
         int64_t found = look();
         /* a finished run begins anew, by design */
         if ((found < 10 || found > kind->last || found % 10) && !(finalize && found == 0))
@@ -285,6 +300,19 @@ static void test_every_operation_of_a_change_of_ranks_fails_once(void **state)
     sweep(&fewer, EIO, 0);
 }
 
+static void test_archives_alone_are_whole_whenever_it_dies(void **state)
+{
+    (void)state;
+    sweep(&archives, 0, 0);
+    sweep(&archived_deltas, 0, 0);
+}
+
+static void test_every_operation_of_archiving_fails_once(void **state)
+{
+    (void)state;
+    sweep(&archives, ENOSPC, 0);
+}
+
 int main(void)
 {
     struct sk_dirty *tried = NULL; /* here, and not in each of the thousands of processes */
@@ -300,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_every_operation_of_deltas_fails_once),
         cmocka_unit_test(test_die_while_the_number_of_ranks_changes),
         cmocka_unit_test(test_every_operation_of_a_change_of_ranks_fails_once),
+        cmocka_unit_test(test_archives_alone_are_whole_whenever_it_dies),
+        cmocka_unit_test(test_every_operation_of_archiving_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,9 @@ static void post(struct sk_session *s)
 {
     struct sk_engine_status st;
     sk_engine_report(s->engine, &st);
+    int64_t archived;
+    int idle;
+    sk_session_archive_status(s, &archived, &idle);
     unsigned requests = sk_requests_gather(s);
     int archive = s->g->rank == 0 &&
                   sk_now() - s->archived_at >= sk_config_time(s->config, "store.archive_interval");
@@ -31,9 +34,9 @@ static void post(struct sk_session *s)
     v[SK_POLL_MAX_PROTECT] = -protect;
     v[SK_POLL_MIN_COMMITTED] = st.committed_seq;
     v[SK_POLL_MAX_COMMITTED] = -st.committed_seq;
-    v[SK_POLL_MIN_ARCHIVED] = st.archived_seq;
-    v[SK_POLL_MAX_ARCHIVED] = -st.archived_seq;
-    v[SK_POLL_MIN_IDLE] = st.archive_idle;
+    v[SK_POLL_MIN_ARCHIVED] = archived;
+    v[SK_POLL_MAX_ARCHIVED] = -archived;
+    v[SK_POLL_MIN_IDLE] = idle;
     v[SK_POLL_MAX_REQUEST] = -(int64_t)requests;
     v[SK_POLL_MAX_TICK_NS] = -(int64_t)(seconds_per_tick(s) * 1e9);
     v[SK_POLL_MAX_COST_NS] = -(int64_t)(s->cost_seconds * 1e9);
@@ -60,7 +63,8 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
     }
     if (archived > s->archived_seq) {
         s->archived_seq = archived;
-        sk_engine_archived(s->engine, archived);
+        if (!s->aggregator)
+            sk_engine_archived(s->engine, archived);
         if (s->g->rank == 0)
             sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived",
                    (long long)s->gen_of_seq[archived % 16].iteration);
@@ -78,7 +82,7 @@ static void consider_archiving(struct sk_session *s, int idle, int interval_pass
         return;
     s->archiving_seq = s->complete_seq;
     s->archived_at = sk_now();
-    sk_engine_archive(s->engine, s->complete_seq);
+    sk_session_archive(s, s->complete_seq);
 }
 
 void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq)

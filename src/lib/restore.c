@@ -24,6 +24,24 @@ static int newest_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* What is archived can be given back to every rank. */
+static int add_archived(struct sk_session *s, struct offer *o, struct saikai_error *err)
+{
+    struct sk_gen *gens = NULL;
+    size_t n = 0;
+    int rc = sk_archived_list(s->prefix_root, &gens, &n, err);
+    int64_t *p = rc ? NULL : realloc(o->key, (o->count + n + 1) * sizeof *p);
+    if (p)
+        o->key = p;
+    else if (!rc)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations");
+    for (size_t i = 0; !rc && i < n; i++)
+        if (gens[i].incarnation >= s->first_incarnation)
+            o->key[o->count++] = sk_gen_key(gens[i]);
+    free(gens);
+    return rc;
+}
+
 static int list_offers(struct sk_session *s, struct offer *o, struct saikai_error *err)
 {
     const char *roots[2] = {s->local_root, s->prefix_root};
@@ -44,6 +62,8 @@ static int list_offers(struct sk_session *s, struct offer *o, struct saikai_erro
                 o->key[o->count++] = sk_gen_key(l.gen[k]);
         sk_gen_list_free(&l);
     }
+    if (!rc && *s->prefix_root)
+        rc = add_archived(s, o, err);
     if (!rc)
         qsort(o->key, o->count, sizeof *o->key, newest_first);
     return rc;
@@ -178,6 +198,33 @@ static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_
     return rc;
 }
 
+/* Ranks whose part cannot be read get it from the archives, if there are any: collective, every rank
+ * with its own *mine, which becomes what reading says then. Fails on the group only. */
+static int read_archived(struct sk_session *s, struct sk_gen g, int *mine, uint64_t *run_id,
+                         struct saikai_error *err)
+{
+    int lacks = *mine < 0 && *mine != SAIKAI_ECHANGED && *mine != SAIKAI_ERANKS && *mine != SAIKAI_ENOMEM;
+    int64_t v[2] = {lacks, *s->prefix_root && s->g->rank == 0 && sk_archived(s->prefix_root, g)};
+    int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MAX);
+    if (rc || !v[0] || !v[1])
+        return rc;
+    struct saikai_error why = {0};
+    /* other tiles are read from the prefix, by whoever needs them */
+    const char *to = s->reshapable || !sk_session_has_local(s) ? s->prefix_root : s->local_root;
+    int back = sk_archived_restore(s->g, s->prefix_root, g, to, lacks, 0,
+                                   sk_config_size(s->config, "far.memory"), &why);
+    if (lacks && back && (*mine == SAIKAI_ENOENT || back == SAIKAI_ERANKS)) {
+        *mine = back;
+        if (err)
+            *err = why;
+    }
+    if (back && s->g->rank == 0)
+        sk_log(SK_LOG_WARN, "%s", why.text);
+    if (lacks && !back)
+        *mine = read_generation(s, g, run_id, err);
+    return 0;
+}
+
 /* Rank 0 decides whether g may be tried once more, and counts the try before it begins. */
 static int may_try(struct sk_session *s, struct sk_gen g, int64_t *verdict, struct saikai_error *err)
 {
@@ -209,8 +256,10 @@ static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_e
     if (rc || !allowed)
         return rc;
     int mine = read_generation(s, g, &run_id, &why);
+    rc = read_archived(s, g, &mine, &run_id, &why);
     int64_t other = mine == OTHER_TILES;
-    rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
+    if (!rc)
+        rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
     s->from_others = other != 0;
     if (!rc && other)
         mine = sk_reshape_read(s, g, &run_id, &why);

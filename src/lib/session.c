@@ -254,6 +254,38 @@ static int start_protector(struct sk_session *s, struct saikai_error *err)
     return sk_session_has_local(s) ? sk_protector_new(&p, &s->protector, err) : 0;
 }
 
+static int start_aggregator(struct sk_session *s, struct saikai_error *err)
+{
+    struct sk_aggregator_setup a = {.g = s->g,
+                                    .config = s->config,
+                                    .engine = s->engine,
+                                    .local_root = s->local_root,
+                                    .prefix_root = s->prefix_root,
+                                    .host = s->host,
+                                    .incarnation = s->incarnation};
+    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    return apart ? sk_aggregator_new(&a, &s->aggregator, err) : 0;
+}
+
+void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle)
+{
+    struct sk_engine_status e;
+    struct sk_aggregator_status a;
+    sk_engine_report(s->engine, &e);
+    if (s->aggregator)
+        sk_aggregator_report(s->aggregator, &a);
+    *archived_seq = s->aggregator ? a.archived_seq : e.archived_seq;
+    *idle = s->aggregator ? a.idle : e.archive_idle;
+}
+
+void sk_session_archive(struct sk_session *s, int64_t seq)
+{
+    if (s->aggregator)
+        sk_aggregator_begin(s->aggregator, s->gen_of_seq[seq % 16], seq);
+    else
+        sk_engine_archive(s->engine, seq);
+}
+
 static void find_deadline(struct sk_session *s)
 {
     double limit = sk_config_time(s->config, "schedule.time_limit");
@@ -295,6 +327,8 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (!rc)
         rc = start_protector(s, err);
     if (!rc)
+        rc = start_aggregator(s, err);
+    if (!rc)
         rc = sk_group_verdict(g, sk_requests_install(config, err), err);
     if (rc) {
         if (s)
@@ -316,6 +350,7 @@ void sk_session_abandon(struct sk_session *s)
 {
     if (!s)
         return;
+    sk_aggregator_free(s->aggregator);
     sk_protector_free(s->protector);
     sk_engine_free(s->engine);
     sk_coding_policy_free(s->coding);
@@ -334,9 +369,12 @@ void sk_session_abandon(struct sk_session *s)
 static int settle(struct sk_session *s)
 {
     struct sk_engine_status st;
+    int64_t archived;
+    int idle;
     sk_engine_drain(s->engine);
     sk_engine_report(s->engine, &st);
-    int64_t v[4] = {st.committed_seq, -st.committed_seq, st.archived_seq, -st.archived_seq};
+    sk_session_archive_status(s, &archived, &idle);
+    int64_t v[4] = {st.committed_seq, -st.committed_seq, archived, -archived};
     int rc = sk_group_allreduce(s->g, v, 4, SK_OP_MIN);
     if (!rc)
         sk_session_learn(s, v[0] == -v[1] ? v[0] : 0, v[2] == -v[3] ? v[2] : 0);
@@ -371,11 +409,13 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     sk_poll_end(s);
     if (sk_protector_drain(s->protector, &coded, &seq))
         sk_session_learn_protected(s, coded, seq);
+    sk_aggregator_drain(s->aggregator);
     int rc = settle(s);
     /* whoever goes on later, perhaps on other nodes, must find the last generation: this memory is given back */
     int last = s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
     if (!rc && last && s->complete_seq > s->archived_seq) {
-        sk_engine_archive(s->engine, s->complete_seq);
+        sk_session_archive(s, s->complete_seq);
+        sk_aggregator_drain(s->aggregator);
         rc = settle(s);
     }
     sk_engine_drain(s->engine);

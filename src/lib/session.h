@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "backbone/keeper_page.h"
 #include "group/group.h"
+#include "lib/aggregator.h"
 #include "lib/changes.h"
 #include "lib/engine.h"
 #include "lib/protector.h"
@@ -51,6 +52,7 @@ struct sk_session {
     struct sk_saver *saver;
     struct sk_engine *engine;
     struct sk_protector *protector; /* NULL: nothing is protected */
+    struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
     struct sk_state state; /* rank 0 only */
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
     char host[256];
@@ -144,6 +146,10 @@ static inline int sk_session_idle(struct sk_session *s, int64_t iteration)
 
 /* Where the state file is. */
 const char *sk_session_state_root(const struct sk_session *s);
+/* What this rank knows to be in the prefix, and whether nothing is on its way there. */
+void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle);
+/* Bring a complete generation to the prefix; all ranks at the same tick. Does not block. */
+void sk_session_archive(struct sk_session *s, int64_t seq);
 /* 1: there is a local directory of its own. */
 int sk_session_has_local(const struct sk_session *s);
 

@@ -53,7 +53,7 @@ static void log_line(void *arg, int level, const char *line)
 static struct sk_config *configure(const char *more)
 {
     struct sk_config *c = sk_config_new();
-    char text[512];
+    char text[768];
     snprintf(text, sizeof text,
              "store.prefix=%s/prefix; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; "
              "store.fsync=no; schedule.every=10; %s",
@@ -467,6 +467,98 @@ static void test_signal_requests_a_checkpoint(void **state)
     sk_requests_remove();
 }
 
+/* ---- archives in the prefix in place of each rank's file ---- */
+
+static const char *const aggregated = "store.archive=aggregate; far.writers=2; codec.threads=1; far.memory=16MiB";
+
+static void lose_local(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/local", dir);
+    assert_int_equal(sk_io_rmtree(path, NULL), 0);
+}
+
+static int in_prefix(int incarnation, int64_t it, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/prefix/gen-%04d-%012lld-0/%s", dir, incarnation, (long long)it, name);
+    return !access(path, F_OK);
+}
+
+static void test_archives_alone_bring_back(void **state)
+{
+    (void)state;
+    run(N, (struct run){.config = aggregated, .until = 35, .crash = 1, .settle = 1});
+    assert_true(in_prefix(1, 30, "set-000001.1-of-2.ska") && in_prefix(1, 30, "set-000001.2-of-2.ska"));
+    assert_false(in_prefix(1, 30, "rank-000000.skc"));
+    assert_true(in_prefix(1, 20, "set-000001.1-of-2.ska")); /* store.keep_prefix */
+    assert_false(in_prefix(1, 10, "set-000001.1-of-2.ska"));
+    lose_local();
+    run(N, (struct run){.config = aggregated, .until = 57, .crash = 1, .expect = 1, .expect_from = 30, .settle = 1});
+    assert_false(in_prefix(1, 30, "set-000001.1-of-2.ska"));
+    /* whoever restarts need not write archives */
+    lose_local();
+    run(N, (struct run){.until = 60, .crash = 1, .expect = 1, .expect_from = 50, .settle = 1});
+}
+
+static void test_archive_replaces_what_is_damaged_or_gone(void **state)
+{
+    (void)state;
+    char path[256];
+    run(N, (struct run){.config = aggregated, .until = 35, .crash = 1, .settle = 1});
+    damage(local_root(), 1, 30, 1);
+    path_of(path, local_root(), 1, 30, 2);
+    assert_int_equal(unlink(path), 0);
+    run(N, (struct run){.config = aggregated, .until = 35, .crash = 1, .expect = 1, .expect_from = 30});
+    lose_local();
+    snprintf(path, sizeof path, "%s/prefix/gen-0001-%012d-0/set-000001.2-of-2.ska", dir, 30);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pwrite(fd, "damage", 6, 500), 6);
+    close(fd);
+    run(N, (struct run){.config = aggregated, .until = 25, .crash = 1, .expect = 1, .expect_from = 20});
+    expect_log("2-of-2");
+    lose_local();
+    run(N + 1, (struct run){.config = aggregated, .expect = SAIKAI_ERANKS, .expect_text = "was written by 3 ranks"});
+}
+
+static void test_a_finished_run_leaves_an_archive(void **state)
+{
+    (void)state;
+    run(N, (struct run){.config = aggregated, .until = 34});
+    assert_true(in_prefix(1, 30, "set-000001.2-of-2.ska"));
+    run(N, (struct run){.config = "store.archive=aggregate; restart.mode=always", .until = 40, .expect = 1,
+                        .expect_from = 30});
+}
+
+static int fail_archives(const char *op, const char *path)
+{
+    return !strcmp(op, "write") && strstr(path, ".1-of-2.ska") ? ENOSPC : 0;
+}
+
+static int settle_local(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    (void)it;
+    CHECK(!sk_session_wait(s, &err));
+    sk_aggregator_drain(s->aggregator);
+    return 0;
+}
+
+static void test_full_prefix_keeps_the_archives_before(void **state)
+{
+    (void)state;
+    run(N, (struct run){.config = aggregated, .until = 25, .crash = 1, .settle = 1});
+    sk_io_hook = fail_archives;
+    run(N, (struct run){.config = aggregated, .until = 48, .crash = 1, .expect = 1, .expect_from = 20,
+                        .body = settle_local});
+    sk_io_hook = NULL;
+    expect_log("is not archived");
+    assert_true(in_prefix(1, 20, "set-000001.1-of-2.ska") && in_prefix(1, 20, "set-000001.2-of-2.ska"));
+    assert_false(in_prefix(2, 40, "set-000001.2-of-2.ska"));
+    lose_local();
+    run(N, (struct run){.config = aggregated, .until = 30, .crash = 1, .expect = 1, .expect_from = 20});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +566,10 @@ int main(void)
         TEST(test_crash_and_resume),
         TEST(test_always_resumes_a_finished_run),
         TEST(test_lost_local_directory),
+        TEST(test_archives_alone_bring_back),
+        TEST(test_archive_replaces_what_is_damaged_or_gone),
+        TEST(test_a_finished_run_leaves_an_archive),
+        TEST(test_full_prefix_keeps_the_archives_before),
         TEST(test_damaged_copies),
         TEST(test_incomplete_generation),
         TEST(test_wrong_rank_count),

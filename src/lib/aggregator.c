@@ -1,0 +1,342 @@
+#include "lib/aggregator.h"
+
+#include "archive/collect.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "lib/offpath.h"
+#include "store/lineage.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sk_aggregator {
+    struct sk_engine *engine;
+    struct sk_offpath *off;
+    struct sk_group *job; /* that works use */
+    char *local, *prefix, *host;
+    struct sk_collect_options options;
+    int keep, rank, nranks;
+    uint32_t incarnation;
+    /* the work under way: written by the program's thread before it is submitted */
+    struct sk_gen gen;
+    int64_t seq, begun;
+    int held;
+    struct saikai_error hold_err;
+    pthread_mutex_t lock; /* of what follows */
+    struct sk_aggregator_status status;
+};
+
+static void name_of(int rank, char out[32])
+{
+    snprintf(out, 32, "rank-%06d.skc", rank);
+}
+
+/* ---- the work, by the thread of the offpath ---- */
+
+/* This rank's whole container: its file, or what it and those it builds on give together, written
+ * to tmp. */
+static int whole_file(struct sk_aggregator *a, char *path, size_t cap, char *tmp, size_t tmp_cap,
+                      struct saikai_error *err)
+{
+    struct sk_gen base = {0};
+    struct sk_container *c = NULL;
+    *tmp = 0;
+    int rc = sk_gen_file(a->local, a->gen, a->rank, path, cap, err);
+    if (!rc)
+        rc = sk_lineage_base(a->local, a->gen, a->rank, &base, err);
+    if (rc || !base.incarnation)
+        return rc;
+    rc = sk_io_path(tmp, tmp_cap, err, "%s/full-%04u-%06d.tmp", a->local, a->incarnation, a->rank);
+    if (!rc)
+        rc = sk_io_path(path, cap, err, "%s", tmp);
+    if (!rc)
+        rc = sk_lineage_open(a->local, a->gen, a->rank, &c, err);
+    if (!rc)
+        rc = sk_container_copy(c, tmp, 0, err);
+    sk_container_close(c);
+    return rc;
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    int64_t a = sk_gen_key(*(const struct sk_gen *)x), b = sk_gen_key(*(const struct sk_gen *)y);
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* What is older than the newest archived ones that are kept. What cannot be removed now is by the
+ * next one. */
+static void prune(struct sk_aggregator *a)
+{
+    struct sk_gen *gens = NULL;
+    struct sk_gen_list all = {0};
+    size_t n = 0;
+    if (sk_archived_list(a->prefix, &gens, &n, NULL))
+        return;
+    if (n)
+        qsort(gens, n, sizeof *gens, newest_first);
+    int64_t oldest = n >= (size_t)a->keep ? sk_gen_key(gens[a->keep - 1]) : 0;
+    for (size_t i = (size_t)a->keep; i < n; i++)
+        sk_gen_remove_all(a->prefix, gens[i], NULL);
+    /* of starts that copied each rank's file */
+    if (oldest && !sk_gen_scan(a->prefix, -1, &all, NULL))
+        for (size_t i = 0; i < all.count; i++)
+            if (sk_gen_key(all.gen[i]) < oldest)
+                sk_gen_remove_all(a->prefix, all.gen[i], NULL);
+    sk_gen_list_free(&all);
+    free(gens);
+}
+
+static int finish(void *arg, struct saikai_error *err)
+{
+    struct sk_aggregator *a = arg;
+    char path[PATH_MAX], tmp[PATH_MAX] = "", dir[PATH_MAX], name[32];
+    int rc = a->held ? whole_file(a, path, sizeof path, tmp, sizeof tmp, err) : a->hold_err.code;
+    if (!a->held && err)
+        *err = a->hold_err;
+    if (!rc)
+        rc = sk_gen_dir(a->prefix, a->gen, dir, sizeof dir, err);
+    rc = sk_group_verdict(a->job, rc, err);
+    name_of(a->rank, name);
+    struct sk_archive_input in = {.path = path, .name = name};
+    if (!rc)
+        rc = sk_collect_create(a->job, dir, &in, 1, &a->options, NULL, NULL, err);
+    if (*tmp)
+        sk_io_unlink(tmp, NULL);
+    if (!rc && !a->rank)
+        prune(a);
+    return rc;
+}
+
+static void end(void *arg, int rc, const struct saikai_error *err)
+{
+    struct sk_aggregator *a = arg;
+    char name[48];
+    if (a->held)
+        sk_engine_release(a->engine, a->gen);
+    pthread_mutex_lock(&a->lock);
+    if (rc) {
+        a->status.failures++;
+        a->status.last_error = *err;
+        sk_error_prefix(&a->status.last_error, "generation %s is not archived",
+                        sk_gen_name(a->gen, name));
+        if (rc != SAIKAI_EPEER || !a->rank)
+            sk_log(SK_LOG_WARN, "rank %d: %s", a->rank, a->status.last_error.text);
+    } else {
+        a->status.archived_seq = a->seq;
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+static const struct sk_offwork_ops work = {"the archiving of a checkpoint", NULL, NULL, finish,
+                                           end};
+
+/* ---- by the program's thread ---- */
+
+static int set_up(struct sk_aggregator *a, const struct sk_aggregator_setup *s,
+                  struct saikai_error *err)
+{
+    const struct sk_config *c = s->config;
+    a->engine = s->engine;
+    a->rank = s->g->rank;
+    a->nranks = s->g->size;
+    a->incarnation = s->incarnation;
+    a->keep = (int)sk_config_int(c, "store.keep_prefix");
+    a->keep = a->keep < 1 ? 1 : a->keep;
+    a->local = strdup(s->local_root);
+    a->prefix = strdup(s->prefix_root);
+    a->host = strdup(s->host);
+    if (!a->local || !a->prefix || !a->host)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to archive checkpoints");
+    struct sk_collect_options *o = &a->options;
+    o->writers = (int)sk_config_int(c, "far.writers");
+    o->group = (int)sk_config_int(c, "far.group");
+    o->order = strcmp(sk_config_text(c, "far.order"), "node") ? SK_ORDER_RANK : SK_ORDER_NODE;
+    o->host = a->host;
+    o->archive.memory_bytes = sk_config_size(c, "far.memory");
+    o->archive.threads = (int)sk_config_int(c, "codec.threads");
+    o->archive.no_sync = !sk_config_bool(c, "store.fsync");
+    if (o->writers && o->group)
+        return sk_fail(err, SAIKAI_ECONFIG,
+                       "far.writers and far.group say the same in two ways: set one of them");
+    if (o->writers > a->nranks) /* a job that is started again on fewer ranks must run */
+        o->writers = a->nranks;
+    return 0;
+}
+
+int sk_aggregator_new(const struct sk_aggregator_setup *s, struct sk_aggregator **out,
+                      struct saikai_error *err)
+{
+    int64_t threads = s->g->threads;
+    *out = NULL;
+    if (strcmp(sk_config_text(s->config, "store.archive"), "aggregate"))
+        return 0;
+    int rc = sk_group_allreduce(s->g, &threads, 1, SK_OP_MIN);
+    if (rc)
+        return sk_fail(err, rc, "the ranks lost contact");
+    if (!threads) {
+        if (!s->g->rank)
+            sk_log(SK_LOG_WARN, "store.archive=aggregate needs MPI_THREAD_MULTIPLE: each rank's "
+                                "file is copied to the prefix instead");
+        return 0;
+    }
+    struct sk_aggregator *a = calloc(1, sizeof *a);
+    if (a) {
+        pthread_mutex_init(&a->lock, NULL);
+        rc = set_up(a, s, err);
+    } else {
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to archive checkpoints");
+    }
+    rc = sk_group_verdict(s->g, rc, err);
+    if (!rc)
+        rc = sk_offpath_new(s->g, 0, &a->off, err);
+    if (rc) {
+        sk_aggregator_free(a);
+        return rc;
+    }
+    a->job = sk_offpath_group(a->off);
+    *out = a;
+    return 0;
+}
+
+void sk_aggregator_free(struct sk_aggregator *a)
+{
+    if (!a)
+        return;
+    sk_offpath_free(a->off); /* the thread ends first */
+    pthread_mutex_destroy(&a->lock);
+    free(a->local);
+    free(a->prefix);
+    free(a->host);
+    free(a);
+}
+
+void sk_aggregator_begin(struct sk_aggregator *a, struct sk_gen gen, int64_t seq)
+{
+    a->gen = gen;
+    a->seq = seq;
+    a->hold_err = (struct saikai_error){0};
+    a->held = !sk_engine_hold(a->engine, gen, &a->hold_err);
+    a->begun = sk_offpath_submit(a->off, &work, a);
+}
+
+void sk_aggregator_report(struct sk_aggregator *a, struct sk_aggregator_status *out)
+{
+    int64_t ended = sk_offpath_ended(a->off); /* before the result is read */
+    pthread_mutex_lock(&a->lock);
+    *out = a->status;
+    pthread_mutex_unlock(&a->lock);
+    out->idle = ended >= a->begun;
+}
+
+void sk_aggregator_drain(struct sk_aggregator *a)
+{
+    if (a)
+        sk_offpath_drain(a->off);
+}
+
+/* ---- restart ---- */
+
+int sk_archived(const char *prefix_root, struct sk_gen gen)
+{
+    char dir[PATH_MAX];
+    struct sk_ska_set set;
+    return !sk_gen_dir(prefix_root, gen, dir, sizeof dir, NULL) &&
+           !sk_ska_set_newest(dir, &set, NULL);
+}
+
+int sk_archived_list(const char *prefix_root, struct sk_gen **gens, size_t *count,
+                     struct saikai_error *err)
+{
+    struct sk_gen *l = NULL, g;
+    size_t n = 0, cap = 0;
+    DIR *d = opendir(prefix_root);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (sk_gen_parse(e->d_name, &g) || !sk_archived(prefix_root, g))
+            continue;
+        if (n == cap) {
+            struct sk_gen *more = realloc(l, (cap = cap ? 2 * cap : 16) * sizeof *l);
+            if (!more) {
+                free(l);
+                closedir(d);
+                return sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", prefix_root);
+            }
+            l = more;
+        }
+        l[n++] = g;
+    }
+    if (d)
+        closedir(d);
+    *gens = l;
+    *count = n;
+    return 0;
+}
+
+int sk_archived_ranks(const char *prefix_root, struct sk_gen gen, int *ranks,
+                      struct saikai_error *err)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    struct sk_ska_set set;
+    size_t n = 0;
+    int rc = sk_gen_dir(prefix_root, gen, dir, sizeof dir, err);
+    if (!rc)
+        rc = sk_ska_set_newest(dir, &set, err);
+    for (int k = 1; !rc && k <= set.parts; k++) {
+        struct sk_ska a = {0};
+        rc = sk_ska_set_path(&set, dir, k, path, sizeof path, err);
+        if (!rc)
+            rc = sk_archive_open(path, &a, err);
+        n += a.file_count;
+        sk_ska_free(&a);
+    }
+    if (!rc)
+        *ranks = (int)n;
+    return rc;
+}
+
+struct wishes {
+    const uint8_t *wants; /* per rank */
+    size_t files;         /* in the archives */
+};
+
+static int owner(void *arg, const struct sk_ska_file *f, size_t index, size_t files, int ranks)
+{
+    struct wishes *w = arg;
+    int rank = (int)f->origin - 1;
+    w->files = files;
+    if (!w->wants) /* all: whoever */
+        return (int)(index * (size_t)ranks / files);
+    return rank >= 0 && rank < ranks && w->wants[rank] ? rank : -1;
+}
+
+int sk_archived_restore(struct sk_group *g, const char *prefix_root, struct sk_gen gen,
+                        const char *to_root, int mine, int all, uint64_t memory_bytes,
+                        struct saikai_error *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    uint8_t want = mine != 0, *wants = calloc((size_t)g->size, 1);
+    int rc = wants ? sk_gen_dir(prefix_root, gen, from, sizeof from, err)
+                   : sk_fail(err, SAIKAI_ENOMEM, "no memory to restore an archive");
+    if (!rc)
+        rc = sk_gen_dir(to_root, gen, to, sizeof to, err);
+    rc = sk_group_verdict(g, rc, err);
+    if (!rc && (rc = sk_group_allgather(g, &want, wants, 1)))
+        sk_fail(err, rc, "the ranks lost contact");
+    struct wishes w = {all ? NULL : wants, 0};
+    struct sk_deliver_options o = {.owner = owner, .arg = &w};
+    o.extract.threads = 1;
+    o.extract.no_sync = 1;
+    o.extract.memory_bytes = memory_bytes;
+    if (!rc)
+        rc = sk_collect_extract(g, from, to, &o, NULL, err);
+    if (!all && w.files && w.files != (size_t)g->size)
+        rc = sk_fail(err, SAIKAI_ERANKS,
+                     "%s was written by %zu ranks, this job has %d: start it with %zu, or afresh "
+                     "with restart.mode=never",
+                     from, w.files, g->size, w.files);
+    free(wants);
+    return rc;
+}
