@@ -176,14 +176,18 @@ struct held *sk_engine_unneeded(struct sk_engine *e, int all_new)
 
 void sk_engine_retain_local(struct sk_engine *e)
 {
-    struct held *newest = sk_engine_find(e, e->complete_seq), *h;
     struct saikai_error err = {0};
+    struct held *h;
+    int64_t newest = 0; /* by its key: what it is known by here may go, when several came from an earlier start */
+    for (h = e->all; h; h = h->next)
+        if (h->stage == COMMITTED && !h->replaced && h->seq <= e->complete_seq && sk_gen_key(h->gen) > newest)
+            newest = sk_gen_key(h->gen);
     e->retired_seq = e->complete_seq;
     if (!newest)
         return;
     while ((h = sk_engine_unneeded(e, 1)))
         sk_engine_retire(e, h, &err);
-    sweep(e, e->local_root, sk_gen_key(newest->gen), &e->strays_local);
+    sweep(e, e->local_root, newest, &e->strays_local);
     sk_engine_trim_slots(e);
 }
 
