@@ -18,8 +18,9 @@ int sk_reshape_begin(struct sk_session *s, struct saikai_error *err);
  * session that is reshapable. */
 int sk_reshape_offers(struct sk_session *s, int64_t **key, size_t *count, struct saikai_error *err);
 
-/* No generation was found: SAIKAI_ERANKS when another number of ranks wrote one that is complete,
- * but spread over nodes so that no rank sees all of it; else 0. */
+/* No generation was found: SAIKAI_ERANKS when there is one that another number of ranks wrote. It
+ * is spread over nodes so that no rank sees all of it, or parts of it are not there at all: whoever
+ * changed the number of ranks decides what that means. Else 0. */
 int sk_reshape_unreachable(struct sk_session *s, struct saikai_error *err);
 
 /* Restore every variable from generation g, whoever wrote it, verifying what is read; *run_id is

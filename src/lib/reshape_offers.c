@@ -1,8 +1,6 @@
 /* Which generations can be read whoever wrote them: whose files are where. */
 #include "lib/reshape.h"
 
-#include "base/log.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,25 +231,28 @@ int sk_reshape_unreachable(struct sk_session *s, struct saikai_error *err)
         if (!rc)
             rc = sk_group_allreduce(s->g, seen, (int)nranks, SK_OP_MAX);
     }
-    int64_t missing = 0;
-    for (int64_t i = 0; !rc && i < nranks; i++)
-        missing += !seen[i];
-    if (!rc && missing && !s->g->rank)
-        sk_log(SK_LOG_WARN,
-               "there is a generation (iteration %lld) of %lld ranks, but not with the parts of "
-               "all of them",
-               (long long)sk_gen_of_key(newest).iteration, (long long)nranks);
-    if (!rc && nranks && !missing) {
-        char name[48];
-        rc =
-            sk_fail(err, SAIKAI_ERANKS,
-                    "%s of %lld ranks is complete, but its files lie in the node-local directories "
-                    "of several nodes: "
-                    "start once with %lld ranks on these nodes, so that it reaches a prefix, or "
-                    "afresh with "
-                    "restart.mode=never",
-                    sk_gen_name(sk_gen_of_key(newest), name), (long long)nranks, (long long)nranks);
-    }
+    int64_t missing = 0, first = 0;
+    for (int64_t i = nranks - 1; !rc && i >= 0; i--)
+        if (!seen[i]) {
+            missing++;
+            first = i;
+        }
+    char name[48];
+    sk_gen_name(sk_gen_of_key(newest), name);
+    if (!rc && missing)
+        rc = sk_fail(err, SAIKAI_ERANKS,
+                     "%s was written by %lld ranks, and of %lld of them (rank %lld) no file is in "
+                     "reach: start with %lld "
+                     "ranks on the nodes of then, or afresh with restart.mode=never",
+                     name, (long long)nranks, (long long)missing, (long long)first,
+                     (long long)nranks);
+    else if (!rc && nranks)
+        rc = sk_fail(
+            err, SAIKAI_ERANKS,
+            "%s of %lld ranks is complete, but its files lie in the node-local directories of "
+            "several nodes: start once with %lld ranks on these nodes, so that it reaches a "
+            "prefix, or afresh with restart.mode=never",
+            name, (long long)nranks, (long long)nranks);
     free(seen);
     free_presences(&l);
     return rc;

@@ -483,13 +483,18 @@ static void test_several_nodes(void **state)
     run((struct run){.cut = slabs(5), .until = 35, .nodes = 3, .expect = 1, .expect_from = 30});
 }
 
-static void test_incomplete_is_no_error(void **state)
+static void test_never_a_silent_fresh_start(void **state)
 {
     (void)state;
     run((struct run){.cut = slabs(4), .until = 15});
     remove_copies(1, 10, 2);
-    run((struct run){.cut = slabs(3), .until = 15, .expect = 0});
-    expect_log("of 4 ranks, but not with the parts of all of them");
+    run((struct run){
+        .cut = slabs(3),
+        .expect = SAIKAI_ERANKS,
+        .expect_text =
+            "gen-0001-000000000010-0 was written by 4 ranks, and of 1 of them (rank 2) no file"});
+    run((struct run){.cut = slabs(3), .until = 15, .config = "restart.mode=never"});
+    run((struct run){.cut = slabs(2), .until = 15, .expect = 1, .expect_from = 10});
 }
 
 static void test_what_cannot_be(void **state)
@@ -569,6 +574,61 @@ static void test_overlap(void **state)
     run(read);
     read.cut.grid[0] = 5;
     run(read);
+}
+
+static void test_a_halo_without_gaps(void **state)
+{
+    (void)state;
+    double memory[6][5];
+    struct sk_vars l = {0};
+    struct saikai_error err = {0};
+    struct sk_var v = {.name = "u",
+                       .type = SAIKAI_F64,
+                       .ndims = 2,
+                       .dims = {4, 5},
+                       .data = memory,
+                       .scope = SK_SKC_GLOBAL,
+                       .tile = {{8, 5}, {4, 0}}};
+    assert_int_equal(sk_var_set_halo(&v, (size_t[]){1, 0}, (size_t[]){1, 0}, &err), 0);
+    assert_int_equal(sk_vars_put(&l, &v, &err), 0);
+    assert_int_equal(l.v[0].strided, 0); /* planes around planes: one piece of memory */
+    assert_ptr_equal(l.v[0].data, memory[1]);
+    v.data = memory;
+    v.dims[1] = 4;
+    assert_int_equal(sk_var_set_halo(&v, (size_t[]){1, 1}, (size_t[]){1, 0}, &err), 0);
+    assert_int_equal(sk_vars_put(&l, &v, &err), 0);
+    assert_int_equal(l.v[0].strided, 1);
+    assert_ptr_equal(l.v[0].data, &memory[1][1]);
+    assert_int_equal(sk_vars_replicated(&l, "u", &err), SAIKAI_EINVAL);
+    v.tile.offset[0] = 5;
+    assert_int_equal(sk_vars_put(&l, &v, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(
+        err.text, "in dimension 0 its block of 4 at offset 5 ends behind the global array of 8"));
+    sk_vars_free(&l);
+}
+
+/* Each rank on a node of its own, protected by parities of others; what is lost is not what another
+ * number of ranks can read, and it is said; the prefix has it. */
+static void test_protected_nodes(void **state)
+{
+    (void)state;
+    const char *alone = "store.prefix=none; redundancy.scheme=xor; redundancy.group=2";
+    const char *both = "redundancy.scheme=xor; redundancy.group=2; redundancy.helper=slices";
+    run((struct run){.cut = slabs(4), .until = 25, .nodes = 4, .config = alone});
+    run((struct run){.cut = slabs(3),
+                     .nodes = 4,
+                     .config = alone,
+                     .expect = SAIKAI_ERANKS,
+                     .expect_text = "(rank 3) no file"});
+    remove_dir(NULL);
+    make_dir(NULL);
+    run((struct run){.cut = slabs(4), .until = 25, .nodes = 4, .config = both});
+    run((struct run){
+        .cut = slabs(3), .until = 35, .nodes = 4, .config = both, .expect = 1, .expect_from = 20});
+    run((struct run){
+        .cut = slabs(6), .until = 45, .nodes = 3, .config = both, .expect = 1, .expect_from = 30});
+    run((struct run){
+        .cut = slabs(6), .until = 55, .nodes = 3, .config = both, .expect = 1, .expect_from = 40});
 }
 
 /* ---- what becomes of the files ---- */
@@ -664,12 +724,14 @@ int main(void)
         TEST(test_lost_and_damaged_files),
         TEST(test_without_the_node_local_copies),
         TEST(test_several_nodes),
-        TEST(test_incomplete_is_no_error),
+        TEST(test_never_a_silent_fresh_start),
         TEST(test_what_cannot_be),
         TEST(test_unequal_copies),
         TEST(test_files_of_the_program),
         TEST(test_gap),
         TEST(test_overlap),
+        TEST(test_a_halo_without_gaps),
+        TEST(test_protected_nodes),
         TEST(test_files_of_ranks_that_are_no_more),
         TEST(test_crossing_between),
     };

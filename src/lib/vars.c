@@ -52,11 +52,24 @@ static int check(const struct sk_var *v, struct saikai_error *err)
     return v->scope == SK_SKC_GLOBAL ? check_tile(v, err) : 0;
 }
 
-int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *err)
+/* Strides that have no gaps between them are none: what is in one piece can be tracked and copied behind the program. */
+static int has_gaps(const struct sk_var *v)
 {
+    ptrdiff_t width = (ptrdiff_t)sk_type_size(v->type);
+    for (int d = v->ndims - 1; d >= 0; width *= (ptrdiff_t)v->dims[d--])
+        if (v->dims[d] > 1 && v->strides[d] != width)
+            return 1;
+    return 0;
+}
+
+int sk_vars_put(struct sk_vars *l, const struct sk_var *given, struct saikai_error *err)
+{
+    struct sk_var new = *given;
+    const struct sk_var *v = &new;
     int rc = check(v, err);
     if (rc)
         return rc;
+    new.strided = new.strided && has_gaps(v);
     struct sk_var *old = sk_vars_find(l, v->name);
     if (old) {
         struct sk_bound bound = old->bound;
