@@ -457,6 +457,24 @@ static void test_without_the_node_local_copies(void **state)
     run((struct run){.cut = slabs(6), .until = 25, .expect = 1, .expect_from = 20});
 }
 
+static void test_from_archives_alone(void **state)
+{
+    (void)state;
+    static const char config[] = "store.archive=aggregate; far.writers=2; codec.threads=1";
+    char path[128];
+    static const int ranks[] = {4, 3, 5, 4};
+    int64_t from = 0;
+    for (int i = 0; i < 4; i++, from += 20) {
+        run((struct run){.cut = slabs(ranks[i]),
+                         .config = config,
+                         .until = from + 25,
+                         .expect = from > 0,
+                         .expect_from = from});
+        snprintf(path, sizeof path, "%s/local0", dir);
+        assert_int_equal(sk_io_rmtree(path, NULL), 0);
+    }
+}
+
 static void test_several_nodes(void **state)
 {
     (void)state;
@@ -723,6 +741,7 @@ int main(void)
         TEST(test_lossy_within_bounds),
         TEST(test_lost_and_damaged_files),
         TEST(test_without_the_node_local_copies),
+        TEST(test_from_archives_alone),
         TEST(test_several_nodes),
         TEST(test_never_a_silent_fresh_start),
         TEST(test_what_cannot_be),

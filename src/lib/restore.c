@@ -203,15 +203,19 @@ static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_
 static int read_archived(struct sk_session *s, struct sk_gen g, int *mine, uint64_t *run_id,
                          struct saikai_error *err)
 {
-    int lacks = *mine < 0 && *mine != SAIKAI_ECHANGED && *mine != SAIKAI_ERANKS && *mine != SAIKAI_ENOMEM;
-    int64_t v[2] = {lacks, *s->prefix_root && s->g->rank == 0 && sk_archived(s->prefix_root, g)};
+    int lacks = *mine == OTHER_TILES ||
+                (*mine < 0 && *mine != SAIKAI_ECHANGED && *mine != SAIKAI_ERANKS && *mine != SAIKAI_ENOMEM);
+    struct saikai_error why = {0};
+    int ranks = 0;
+    if (*s->prefix_root && s->g->rank == 0 && sk_archived(s->prefix_root, g))
+        sk_archived_ranks(s->prefix_root, g, &ranks, &why);
+    int64_t v[2] = {lacks, ranks};
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MAX);
     if (rc || !v[0] || !v[1])
         return rc;
-    struct saikai_error why = {0};
-    /* other tiles are read from the prefix, by whoever needs them */
+    /* other numbers of ranks and other tiles read all files from the prefix, each rank what it needs */
     const char *to = s->reshapable || !sk_session_has_local(s) ? s->prefix_root : s->local_root;
-    int back = sk_archived_restore(s->g, s->prefix_root, g, to, lacks, 0,
+    int back = sk_archived_restore(s->g, s->prefix_root, g, to, lacks, s->reshapable,
                                    sk_config_size(s->config, "far.memory"), &why);
     if (lacks && back && (*mine == SAIKAI_ENOENT || back == SAIKAI_ERANKS)) {
         *mine = back;
