@@ -7,32 +7,15 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/svg.h"
+#include "paper_far_sets.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_FILES = 512, SIZES = 5 };
-
-/* A checkpoint set; the number behind `rank` in a file's name is the process that wrote it. */
-struct set {
-    const char *name, *dir, *rank;
-    int figure7, figure9; /* drawn there; 9: the set that comes later is the next in the table */
-};
-static const struct set sets[] = {
-    {"Enzo", "enzo_collapse_np16", ".cpu", 1, 0},
-    {"NICAM, step 24", "nicam_gl05/step24", ".pe", 1, 1},
-    {"NICAM, step 36", "nicam_gl05/step36", ".pe", 0, 0},
-    {"MITgcm, step 10", "mitgcm_cs32_np12/step10", ".t", 1, 1},
-    {"MITgcm, step 20", "mitgcm_cs32_np12/step20", ".t", 0, 0},
-    {"LAMMPS", "lammps_lj_np4_mpich", "restart.", 1, 0},
-    {"RAMSES, output 2", "ramses_sedov3d_np16/output_00002", ".out", 1, 1},
-    {"RAMSES, output 3", "ramses_sedov3d_np16/output_00003", ".out", 0, 0},
-};
-enum { SETS = sizeof sets / sizeof *sets };
+enum { SIZES = 5 };
 
 /* One way to compress: the paper's schemes with gzip as the second pass (or none), and ours. */
 struct way {
@@ -49,73 +32,14 @@ static const struct way ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways, AGNOSTIC = 0, AWARE = 3, AWARE_BLOCK = 4, AUTO = 5 };
 
-struct files {
-    char path[MAX_FILES][512];
-    int rank[MAX_FILES];
-    int n, ranks;
-};
-
-static int rank_of(const char *path, const char *marker)
-{
-    const char *base = strrchr(path, '/'), *at = NULL;
-    for (const char *p = base; (p = strstr(p, marker)); p++)
-        if (p[strlen(marker)] >= '0' && p[strlen(marker)] <= '9')
-            at = p + strlen(marker);
-    return at ? atoi(at) : 0;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-static void list(const char *dir, struct files *f)
-{
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && f->n < MAX_FILES && (e = readdir(d));) {
-        struct stat st;
-        char path[512];
-        if (e->d_name[0] == '.' ||
-            snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= (int)sizeof path ||
-            stat(path, &st))
-            continue;
-        if (S_ISDIR(st.st_mode))
-            list(path, f);
-        else
-            memcpy(f->path[f->n++], path, sizeof path);
-    }
-    if (d)
-        closedir(d);
-}
-
-static int load(const char *root, const struct set *s, struct files *f)
-{
-    char dir[512];
-    snprintf(dir, sizeof dir, "%s/%s", root, s->dir);
-    f->n = 0;
-    list(dir, f);
-    qsort(f->path, (size_t)f->n, sizeof f->path[0], by_rank);
-    int low = 1 << 30;
-    for (int i = 0; i < f->n; i++) {
-        f->rank[i] = rank_of(f->path[i], s->rank);
-        low = strstr(f->path[i], s->rank) && f->rank[i] < low ? f->rank[i] : low;
-    }
-    f->ranks = 0;
-    for (int i = 0; i < f->n; i++) { /* some count from 1 */
-        f->rank[i] = f->rank[i] >= low ? f->rank[i] - low : 0;
-        f->ranks = f->rank[i] + 1 > f->ranks ? f->rank[i] + 1 : f->ranks;
-    }
-    return f->n;
-}
-
 struct result {
     double ratio, seconds;
 };
 
 /* Archive the set in groups of `group` ranks, one archive each; ratio over all. */
-static struct result run(const struct files *f, const struct way *w, int group, uint64_t block)
+static struct result run(const struct far_files *f, const struct way *w, int group, uint64_t block)
 {
-    static struct sk_archive_input in[MAX_FILES];
+    static struct sk_archive_input in[FAR_FILES];
     char out[64];
     struct result r = {0};
     uint64_t raw = 0, stored = 0;
@@ -158,7 +82,7 @@ static double better_by(double ratio, double than)
 }
 
 /* Fig. 6 (passes), Fig. 9 (the next set of a run is the next row), and the speed of each. */
-static void passes(const char *root, struct files *f)
+static void passes(const char *root, struct far_files *f)
 {
     puts("## Ratio by scheme, all files of a set in one group (Figs. 6 and 9)\n");
     printf("| set |");
@@ -166,15 +90,15 @@ static void passes(const char *root, struct files *f)
         printf(" %s |", ways[w].name);
     puts(" auto over agnostic | auto, MB/s | agnostic, MB/s "
          "|\n|---|---|---|---|---|---|---|---|---|---|");
-    for (int s = 0; s < SETS; s++) {
-        if (!load(root, &sets[s], f))
+    for (int s = 0; s < FAR_SETS; s++) {
+        if (!far_load(root, &far_sets[s], f))
             continue;
         double ratio[WAYS], speed[WAYS], raw = 0;
         for (int i = 0; i < f->n; i++) {
             struct stat st;
             raw += stat(f->path[i], &st) ? 0 : (double)st.st_size;
         }
-        printf("| %s |", sets[s].name);
+        printf("| %s |", far_sets[s].name);
         for (int w = 0; w < WAYS; w++) {
             struct result best = run(f, &ways[w], 1 << 20, 0);
             for (int k = 0; k < (w == AUTO ? 6 : 0); k++) {
@@ -192,19 +116,19 @@ static void passes(const char *root, struct files *f)
 }
 
 /* Fig. 7 and Table IV. */
-static void group_sizes(const char *root, struct files *f, const char *svg)
+static void group_sizes(const char *root, struct far_files *f, const char *svg)
 {
     static const int drawn[] = {AGNOSTIC, AWARE, AWARE_BLOCK, AUTO};
     static const char *const colours[] = {"#888888", "#1f6fb2", "#2a9d4a", "#c0392b"};
-    double table[SETS][4][2];
+    double table[FAR_SETS][4][2];
     puts("\n## Ratio by group size (Fig. 7)\n\n| set | scheme | 1 | 2 | 4 | 8 | 16 "
          "|\n|---|---|---|---|---|---|---|");
-    for (int s = 0; s < SETS; s++) {
+    for (int s = 0; s < FAR_SETS; s++) {
         double x[SIZES], y[4][SIZES];
-        if (!sets[s].figure7 || !load(root, &sets[s], f))
+        if (!far_sets[s].figure7 || !far_load(root, &far_sets[s], f))
             continue;
         for (int w = 0; w < 4; w++) {
-            printf("| %s | %s |", sets[s].name, ways[drawn[w]].name);
+            printf("| %s | %s |", far_sets[s].name, ways[drawn[w]].name);
             for (int g = 0; g < SIZES; g++) {
                 x[g] = 1 << g;
                 y[w][g] = run(f, &ways[drawn[w]], 1 << g, 0).ratio;
@@ -226,38 +150,41 @@ static void group_sizes(const char *root, struct files *f, const char *svg)
             for (int g = 0; g < SIZES; g++)
                 top = y[w][g] > top ? y[w][g] : top;
         }
-        struct sk_chart c = {
-            .width = 560, .height = 340, .title = sets[s].name, .series = series, .n_series = 4};
+        struct sk_chart c = {.width = 560,
+                             .height = 340,
+                             .title = far_sets[s].name,
+                             .series = series,
+                             .n_series = 4};
         c.x = (struct sk_axis){SK_AXIS_LOG, 1, 16, "processes in a group", NULL};
         c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.25, "compression ratio", NULL};
         char path[512];
         struct saikai_error err = {0};
-        snprintf(path, sizeof path, "%s/paper-far-fig7-%.4s.svg", svg, sets[s].dir);
+        snprintf(path, sizeof path, "%s/paper-far-fig7-%.4s.svg", svg, far_sets[s].dir);
         if (sk_chart_write(&c, path, &err))
             fprintf(stderr, "%s\n", err.text);
     }
     puts("\n## Relative improvement over agnostic + gzip (Table IV)\n\n| set | aware-block: best, "
          "worst | aware: best, worst | "
          "auto: best, worst |\n|---|---|---|---|");
-    for (int s = 0; s < SETS; s++)
-        if (sets[s].figure7)
+    for (int s = 0; s < FAR_SETS; s++)
+        if (far_sets[s].figure7)
             printf("| %s | %+.1f %%, %+.1f %% | %+.1f %%, %+.1f %% | %+.1f %%, %+.1f %% |\n",
-                   sets[s].name, table[s][2][0], table[s][2][1], table[s][1][0], table[s][1][1],
+                   far_sets[s].name, table[s][2][0], table[s][2][1], table[s][1][0], table[s][1][1],
                    table[s][3][0], table[s][3][1]);
 }
 
 /* Fig. 8: length of a turn of the block schemes. */
-static void block_sizes(const char *root, struct files *f)
+static void block_sizes(const char *root, struct far_files *f)
 {
     static const int shown[] = {1, AWARE_BLOCK};
     puts("\n## Ratio by length of a turn (Fig. 8)\n\n| set | scheme | 1 KiB | 4 KiB | 16 KiB | 64 "
          "KiB | 256 KiB |\n"
          "|---|---|---|---|---|---|---|");
-    for (int s = 0; s < SETS; s++) {
-        if (!sets[s].figure7 || s == 0 || !load(root, &sets[s], f))
+    for (int s = 0; s < FAR_SETS; s++) {
+        if (!far_sets[s].figure7 || s == 0 || !far_load(root, &far_sets[s], f))
             continue;
         for (int w = 0; w < 2; w++) {
-            printf("| %s | %s |", sets[s].name, ways[shown[w]].name);
+            printf("| %s | %s |", far_sets[s].name, ways[shown[w]].name);
             for (int b = 0; b < 5; b++)
                 printf(" %.3f |", run(f, &ways[shown[w]], 1 << 20, (uint64_t)1024 << 2 * b).ratio);
             puts("");
@@ -269,7 +196,7 @@ static void block_sizes(const char *root, struct files *f)
 int main(int argc, char **argv)
 {
     sk_hdf5_asked = sk_hdf5_ask_library;
-    struct files *f = malloc(sizeof *f);
+    struct far_files *f = malloc(sizeof *f);
     if (argc < 2 || !f) {
         fprintf(stderr, "usage: paper_far CHECKPOINTS_DIR [SVG_DIR]\n");
         free(f);

@@ -38,6 +38,11 @@ struct sk_archive_options {
                         the same in all names (key.h); NULL: numbers in the group's name are */
     int single_pass; /* 1: the aware schemes do not compress a second time what a codec has */
     int no_sync;     /* 1: do not wait for the disk */
+    /* the archive of the set before, in the same directory: what resembles it is stored as what is
+     * new, and the new archive cannot be read without it. NULL: none. Agnostic schemes ignore it.
+     */
+    const char *earlier;
+    int chain; /* how many archives may build on each other in a row, 0: 8 */
 };
 
 struct sk_archive_stats {

@@ -409,6 +409,85 @@ static void a_file_that_is_cut_while_it_is_listed_is_refused(void **state)
     assert_int_not_equal(access(in_base("cut.ska"), F_OK), 0);
 }
 
+/* ---- archives that build on each other ---- */
+
+enum { SERIES_BYTES = 1500000 };
+
+/* Bytes that no compressor shrinks, of which a few change from set to set. */
+static void make_series(int set)
+{
+    static uint8_t file[SERIES_BYTES];
+    static uint32_t words[SERIES_BYTES / 4];
+    char name[32];
+    if (!words[0])
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            words[i] = noise();
+    memcpy(file, words, sizeof file);
+    for (size_t i = 0; i < sizeof file; i += 5000)
+        file[i] = (uint8_t)(i / 5000 * 7 + (size_t)set);
+    snprintf(name, sizeof name, "series/set%d", set);
+    put_file(name, file, sizeof file);
+}
+
+static uint64_t create_series(int set, const char *earlier, int chain, struct saikai_error *err,
+                              int *rc)
+{
+    char name[32], out[32];
+    snprintf(name, sizeof name, "series/set%d", set);
+    snprintf(out, sizeof out, "series/%d.ska", set);
+    struct sk_archive_input in = {.path = in_base(name), .name = "state"};
+    struct sk_archive_options o = {.no_sync = 1, .earlier = earlier, .chain = chain};
+    struct sk_archive_stats st = {0};
+    *rc = sk_archive_create(in_base(out), &in, 1, &o, &st, err);
+    return st.stored_bytes;
+}
+
+static void a_series_builds_on_the_set_before(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    int rc;
+    for (int i = 0; i < 4; i++)
+        make_series(i);
+    uint64_t alone = create_series(0, NULL, 0, &err, &rc);
+    assert_true(rc == 0 && alone > SERIES_BYTES / 2);
+    assert_true(create_series(1, in_base("series/0.ska"), 2, &err, &rc) < alone / 20);
+    assert_true(create_series(2, in_base("series/1.ska"), 2, &err, &rc) < alone / 20);
+    /* the third in a row stands alone again */
+    assert_true(create_series(3, in_base("series/2.ska"), 2, &err, &rc) > alone / 2);
+    for (int i = 0; i < 4; i++) {
+        char name[32], archive[32];
+        snprintf(name, sizeof name, "series/set%d", i);
+        snprintf(archive, sizeof archive, "series/%d.ska", i);
+        if (sk_archive_extract(in_base(archive), in_base("back"), NULL, NULL, &err))
+            fail_msg("%s", err.text);
+        assert_true(same_file(in_base(name), in_base("back/state")));
+    }
+}
+
+static void a_series_with_a_gap_is_an_error(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    int rc;
+    assert_int_equal(rename(in_base("series/0.ska"), in_base("series/gone")), 0);
+    assert_int_equal(sk_archive_extract(in_base("series/2.ska"), NULL, NULL, NULL, &err),
+                     SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "0.ska"));
+    /* another archive of that name is not taken for it */
+    make_series(0);
+    assert_int_equal(sk_io_rename(in_base("series/3.ska"), in_base("series/0.ska"), &err), 0);
+    assert_int_equal(sk_archive_extract(in_base("series/2.ska"), NULL, NULL, NULL, &err),
+                     SAIKAI_EDAMAGED);
+    assert_int_equal(rename(in_base("series/gone"), in_base("series/0.ska")), 0);
+    assert_int_equal(sk_archive_extract(in_base("series/2.ska"), NULL, NULL, NULL, &err), 0);
+    /* only an archive beside the new one will do */
+    create_series(1, "/nowhere/0.ska", 0, &err, &rc);
+    assert_int_equal(rc, SAIKAI_EINVAL);
+    create_series(1, in_base("series/missing.ska"), 0, &err, &rc);
+    assert_int_equal(rc, SAIKAI_ENOENT);
+}
+
 /* ---- real checkpoints ---- */
 
 static void list_tree(const char *dir, char (*list)[512], int *n, int max)
@@ -478,6 +557,8 @@ int main(void)
         cmocka_unit_test(a_crash_leaves_a_whole_archive),
         cmocka_unit_test(a_failed_restore_leaves_no_file),
         cmocka_unit_test(a_set_that_is_still_written_is_refused),
+        cmocka_unit_test(a_series_builds_on_the_set_before),
+        cmocka_unit_test(a_series_with_a_gap_is_an_error),
         cmocka_unit_test(a_file_that_is_cut_while_it_is_listed_is_refused),
         cmocka_unit_test(real_sets_come_back),
     };

@@ -5,6 +5,7 @@
  * and the ring bounds the memory. Blocks are written in the order of the plan: the archive does not
  * depend on the number of threads. */
 #include "archive/archive.h"
+#include "archive/earlier.h"
 #include "archive/part.h"
 #include "archive/plan.h"
 #include "archive/target.h"
@@ -152,9 +153,35 @@ static void *loader(void *arg)
 
 /* ---- compressing ---- */
 
+/* Encode a block of bytes that resembles one of the earlier archive as what is new; where that does
+ * not pay it stands alone. */
+static int encode_again(struct sk_ska_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
+                        struct sk_part *parts, struct sk_earlier **earlier,
+                        struct saikai_error *err)
+{
+    struct sk_ska_block *b = &p->a.blocks[i];
+    struct sk_buf again = {0};
+    int rc = *earlier ? 0 : sk_earlier_open(earlier, p->out, &p->a, err);
+    if (!rc)
+        rc = sk_earlier_parts(*earlier, &p->a, i, &c->earlier, err);
+    if (!rc)
+        rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &again, err);
+    c->earlier = NULL;
+    if (!rc && again.len < slot->out.len - slot->out.len / 16) {
+        struct sk_buf alone = slot->out;
+        slot->out = again;
+        again = alone;
+    } else {
+        b->earlier = 0;
+    }
+    sk_buf_free(&again);
+    return rc;
+}
+
 /* Hashes are taken before encoding, which may swap bytes in place. */
 static int encode_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
-                        struct sk_part *parts, struct saikai_error *err)
+                        struct sk_part *parts, struct sk_earlier **earlier,
+                        struct saikai_error *err)
 {
     struct sk_ska *a = &p->a;
     struct sk_ska_block *b = &a->blocks[i];
@@ -175,11 +202,14 @@ static int encode_block(struct sk_ska_plan *p, size_t i, struct slot *slot, stru
         }
         at += aligned(part->size_bytes);
     }
+    c->earlier = NULL;
     if (!sk_coder_room(&slot->out, b->size_bytes / 2))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
                        (unsigned long long)b->size_bytes);
     slot->out.len = 0;
     int rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
+    if (!rc && b->earlier)
+        rc = encode_again(p, i, slot, c, parts, earlier, err);
     if (rc)
         return rc;
     b->stored_bytes = slot->out.len;
@@ -192,6 +222,7 @@ static void *compressor(void *arg)
     struct pipe *q = arg;
     struct sk_coder c = {0};
     struct sk_part *parts = NULL;
+    struct sk_earlier *earlier = NULL;
     for (;;) {
         struct saikai_error err = {0};
         pthread_mutex_lock(&q->lock);
@@ -207,7 +238,7 @@ static void *compressor(void *arg)
         if (more)
             parts = more;
         if (!rc)
-            rc = encode_block(q->plan, i, slot, &c, parts, &err);
+            rc = encode_block(q->plan, i, slot, &c, parts, &earlier, &err);
         if (rc) {
             give_up(q, rc, &err);
             break;
@@ -215,6 +246,7 @@ static void *compressor(void *arg)
         move_to(q, slot, DONE);
     }
     free(parts);
+    sk_earlier_free(earlier);
     sk_coder_free(&c);
     return NULL;
 }
@@ -269,6 +301,19 @@ static int run_pipe(struct pipe *q, struct saikai_error *err)
     return q->rc;
 }
 
+/* An archive of which no block builds on the earlier one does not need it. */
+static void forget_unused(struct sk_ska *a)
+{
+    size_t i = 0;
+    while (i < a->block_count && !a->blocks[i].earlier)
+        i++;
+    if (i < a->block_count)
+        return;
+    free(a->earlier);
+    a->earlier = NULL;
+    a->depth = 0;
+}
+
 static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_t *stored,
                         struct saikai_error *err)
 {
@@ -288,6 +333,7 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
     q->offset = head.len;
     if (!rc)
         rc = run_pipe(q, err);
+    forget_unused(&p->a);
     if (!rc)
         rc = sk_ska_put_index(&index, &p->a, q->offset, err);
     if (!rc)
@@ -305,7 +351,7 @@ static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uin
                             uint64_t good, uint64_t most)
 {
     const uint64_t least = 256 << 10;
-    uint64_t fits = o->memory_bytes / (uint64_t)(4 * threads + 6);
+    uint64_t fits = o->memory_bytes / (uint64_t)((o->earlier ? 8 : 4) * threads + 6);
     uint64_t unit = total / (uint64_t)(threads * 6);
     unit = unit < good ? good : unit > most ? most : unit;
     if (o->scheme != SK_SCHEME_AUTO)
@@ -340,6 +386,37 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
     p->threads = threads;
 }
 
+/* The archive of the set before, if one was asked for. */
+static int read_earlier(struct sk_ska_plan *p, const char *out, struct saikai_error *err)
+{
+    const char *earlier = p->opt.earlier, *a = earlier ? strrchr(earlier, '/') : NULL,
+               *b = strrchr(out, '/');
+    size_t n = a ? (size_t)(a - earlier) + 1 : 0, m = b ? (size_t)(b - out) + 1 : 0;
+    if (!earlier)
+        return 0;
+    if (n != m || strncmp(earlier, out, n) || !strcmp(earlier, out))
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "%s cannot build on %s: that must be another archive in the same directory",
+                       out, earlier);
+    p->out = out;
+    int rc = sk_archive_open(earlier, &p->earlier, err);
+    if (!rc && p->earlier.depth >= (uint32_t)(p->opt.chain > 0 ? p->opt.chain : 8))
+        sk_ska_free(&p->earlier); /* enough in a row: this one stands alone */
+    return rc;
+}
+
+static int name_earlier(struct sk_ska_plan *p, struct saikai_error *err)
+{
+    const char *slash = strrchr(p->opt.earlier, '/');
+    p->a.earlier = strdup(slash ? slash + 1 : p->opt.earlier);
+    if (!p->a.earlier)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the name of %s", p->opt.earlier);
+    p->a.earlier_hash = p->earlier.hash;
+    p->a.depth = p->earlier.depth + 1;
+    sk_earlier_match(&p->a, &p->earlier);
+    return 0;
+}
+
 /* Cut and write by one scheme, in place of what the file held. */
 static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, const char *name,
                     struct sk_archive_stats *st, struct saikai_error *err)
@@ -354,6 +431,8 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     p->unit_bytes = choose_unit(&p->opt, p->threads, st->raw_bytes, 4 << 20, 8 << 20);
     p->bytes_unit = choose_unit(&p->opt, p->threads, st->raw_bytes, 16 << 20, 16 << 20);
     int rc = sk_ska_plan_cut(p, err);
+    if (!rc && p->earlier.file_count && scheme == SK_SCHEME_AUTO)
+        rc = name_earlier(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
     p->opt = asked;
@@ -409,6 +488,8 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     if (!rc)
         rc = sk_ska_plan_list(&p, &feed, err);
     st.scan_seconds = sk_now() - t0;
+    if (!rc)
+        rc = read_earlier(&p, out, err);
     if (!rc)
         rc = sk_target_open(&t, out, err);
     if (!rc)

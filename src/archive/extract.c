@@ -134,7 +134,7 @@ static int choose_threads(const struct job *j, const struct sk_extract_options *
     uint64_t largest = 1, memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
     for (size_t i = 0; i < j->a.block_count; i++) {
         const struct sk_ska_block *b = &j->a.blocks[i];
-        uint64_t need = b->stored_bytes + 2 * b->size_bytes;
+        uint64_t need = (b->stored_bytes + 2 * b->size_bytes) * (j->a.depth + 1);
         largest = need > largest ? need : largest;
     }
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);

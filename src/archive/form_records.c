@@ -39,21 +39,32 @@ static uint8_t put_body(const uint8_t *p, size_t n, uint8_t *to)
     return 0;
 }
 
-static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                  struct sk_buf *out, struct saikai_error *err)
+/* A part taken apart. */
+struct apart {
+    struct sk_buf heads, flags;
+    uint8_t *bodies;
+    size_t body_bytes;
+};
+
+static void apart_free(struct apart *a)
 {
-    struct sk_part *p = &parts[i];
-    struct sk_buf heads = {0}, flags = {0};
-    uint8_t *bodies = sk_coder_room(&c->scratch, p->size_bytes), *to = bodies;
+    sk_buf_free(&a->heads);
+    sk_buf_free(&a->flags);
+}
+
+/* The bodies go to `room`. */
+static int take_apart(const struct sk_part *p, struct sk_buf *room, struct apart *a)
+{
+    uint8_t *to = sk_coder_room(room, p->size_bytes);
     const uint8_t *at = p->raw;
-    int rc = bodies ? 0 : SAIKAI_ENOMEM;
-    for (size_t s = 0; s < p->count && !rc; s++) {
-        size_t left = sk_box_count(p->segments[s].box), head = heads.len;
+    a->bodies = to;
+    for (size_t s = 0; s < p->count && to; s++) {
+        size_t left = sk_box_count(p->segments[s].box), head = a->heads.len;
         uint32_t records = 0;
-        sk_buf_put_u32(&heads, 0);
+        sk_buf_put_u32(&a->heads, 0);
         for (int64_t n; (n = record_at(at, left)) >= 0; records++) {
-            sk_buf_put_u32(&heads, (uint32_t)n);
-            sk_buf_put_u8(&flags, put_body(at + 4, (size_t)n, to));
+            sk_buf_put_u32(&a->heads, (uint32_t)n);
+            sk_buf_put_u8(&a->flags, put_body(at + 4, (size_t)n, to));
             to += n;
             at += n + 8;
             left -= (size_t)n + 8;
@@ -61,22 +72,44 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
         memcpy(to, at, left);
         to += left;
         at += left;
-        if (sk_buf_ok(&heads))
-            memcpy(heads.data + head, &records, 4);
+        if (sk_buf_ok(&a->heads))
+            memcpy(a->heads.data + head, &records, 4);
     }
-    if (!sk_buf_ok(&heads) || !sk_buf_ok(&flags))
-        rc = SAIKAI_ENOMEM;
+    a->body_bytes = to ? (size_t)(to - a->bodies) : 0;
+    return to && sk_buf_ok(&a->heads) && sk_buf_ok(&a->flags) ? 0 : SAIKAI_ENOMEM;
+}
+
+/* The same of the part that part i resembles; nothing of none, or of one that is no bytes. */
+static int earlier_apart(struct sk_coder *c, int i, struct apart *a)
+{
+    const struct sk_part *e = sk_part_earlier(c, i);
+    return e && e->type == SAIKAI_U8 ? take_apart(e, &c->earlier_bytes, a) : 0;
+}
+
+static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                  struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_part *p = &parts[i];
+    struct apart now = {0}, before = {0};
+    int rc = take_apart(p, &c->scratch, &now);
+    if (!rc)
+        rc = earlier_apart(c, i, &before);
     if (!rc) {
-        sk_buf_put_u64(out, heads.len);
-        sk_buf_put_u64(out, flags.len);
-        rc = sk_stream_put(c, r->backend, r->level, heads.data, heads.len, out, err);
+        sk_buf_put_u64(out, now.heads.len);
+        sk_buf_put_u64(out, now.flags.len);
+        sk_stream_after(c, before.heads.data, before.heads.len);
+        rc = sk_stream_put(c, r->backend, r->level, now.heads.data, now.heads.len, out, err);
     }
-    if (!rc)
-        rc = sk_stream_put(c, r->backend, r->level, flags.data, flags.len, out, err);
-    if (!rc)
-        rc = sk_stream_put(c, r->backend, r->level, bodies, (size_t)(to - bodies), out, err);
-    sk_buf_free(&heads);
-    sk_buf_free(&flags);
+    if (!rc) {
+        sk_stream_after(c, before.flags.data, before.flags.len);
+        rc = sk_stream_put(c, r->backend, r->level, now.flags.data, now.flags.len, out, err);
+    }
+    if (!rc) {
+        sk_stream_after(c, before.bodies, before.body_bytes);
+        rc = sk_stream_put(c, r->backend, r->level, now.bodies, now.body_bytes, out, err);
+    }
+    apart_free(&now);
+    apart_free(&before);
     return rc ? sk_fail(err, rc, "no memory to encode %zu bytes of records", p->size_bytes) : 0;
 }
 
@@ -125,19 +158,15 @@ static void rebuild(struct sk_part *p, const uint8_t *heads, const uint8_t *flag
     }
 }
 
-static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in,
-                  struct saikai_error *err)
+static int get_all(struct sk_coder *c, struct sk_part *p, const struct apart *before,
+                   uint64_t n_heads, uint64_t n_flags, struct sk_rd *in, struct saikai_error *err)
 {
-    struct sk_part *p = &parts[i];
-    uint64_t n_heads = sk_rd_u64(in), n_flags = sk_rd_u64(in);
-    /* a record takes eight bytes at least, so that the lists are no longer than the part */
-    if (in->bad || p->type != SAIKAI_U8 || n_heads > p->size_bytes / 2 + 4 * p->count ||
-        n_flags > p->size_bytes / 8)
-        return sk_fail(err, SAIKAI_EDAMAGED, "a part of Fortran records is damaged");
     uint8_t *heads = sk_coder_room(&c->symbols, n_heads), *flags = sk_coder_room(&c->bits, n_flags);
     if (!heads || !flags)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode records");
+    sk_stream_after(c, before->heads.data, before->heads.len);
     int rc = sk_stream_get(c, in, heads, n_heads, err);
+    sk_stream_after(c, before->flags.data, before->flags.len);
     if (!rc)
         rc = sk_stream_get(c, in, flags, n_flags, err);
     if (rc)
@@ -148,9 +177,27 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     uint8_t *bodies = sk_coder_room(&c->scratch, (size_t)n);
     if (!bodies)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode records");
+    sk_stream_after(c, before->bodies, before->body_bytes);
     rc = sk_stream_get(c, in, bodies, (size_t)n, err);
     if (!rc)
         rebuild(p, heads, flags, bodies);
+    return rc;
+}
+
+static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in,
+                  struct saikai_error *err)
+{
+    struct sk_part *p = &parts[i];
+    struct apart before = {0};
+    uint64_t n_heads = sk_rd_u64(in), n_flags = sk_rd_u64(in);
+    /* a record takes eight bytes at least, so that the lists are no longer than the part */
+    if (in->bad || p->type != SAIKAI_U8 || n_heads > p->size_bytes / 2 + 4 * p->count ||
+        n_flags > p->size_bytes / 8)
+        return sk_fail(err, SAIKAI_EDAMAGED, "a part of Fortran records is damaged");
+    int rc = earlier_apart(c, i, &before);
+    rc = rc ? sk_fail(err, rc, "no memory to decode records")
+            : get_all(c, p, &before, n_heads, n_flags, in, err);
+    apart_free(&before);
     return rc;
 }
 

@@ -40,7 +40,7 @@ size_t sk_pack_bound(size_t n)
     return n + n / 64 + 1024; /* more than ZSTD_compressBound and compressBound ask for */
 }
 
-enum { LAZY_LEVEL = 5, USUAL_LEVELS = 9, HASH_LOG = 19 };
+enum { LAZY_LEVEL = 5, USUAL_LEVELS = 9, HASH_LOG = 19, WINDOW_LOG = 27 };
 
 /* Each backend: bytes written, 0 when it failed or did not fit. */
 static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n, void *out,
@@ -52,8 +52,16 @@ static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n
     ZSTD_CCtx *c = p->zstd_out;
     ZSTD_CCtx_reset(c, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level ? level : 3);
+    if (p->before_bytes) {
+        /* matches lie as far back as all of it is long */
+        int log = 10;
+        while (log < WINDOW_LOG && (size_t)1 << log < p->before_bytes + n)
+            log++;
+        ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, log);
+        ZSTD_CCtx_refPrefix(c, p->before, p->before_bytes);
+    }
     /* clearing larger tables takes longer than they save */
-    if (level >= LAZY_LEVEL && level <= USUAL_LEVELS && n >> HASH_LOG)
+    if (level >= LAZY_LEVEL && level <= USUAL_LEVELS && !p->before_bytes && n >> HASH_LOG)
         ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, HASH_LOG);
     size_t got = ZSTD_compress2(c, out, cap, in, n);
     return ZSTD_isError(got) ? 0 : got;
@@ -80,6 +88,9 @@ int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t
         got = pack_zstd(p, level, in, n, out, cap);
     else if (*backend == SK_BACKEND_GZIP && n)
         got = pack_gzip(level, in, n, out, cap);
+    if (*backend == SK_BACKEND_ZSTD && p->before_bytes)
+        *backend = SK_BACKEND_ZSTD_AFTER;
+    p->before_bytes = 0;
     if (!got || got >= n) {
         *backend = SK_BACKEND_STORE;
         if (n)
@@ -95,6 +106,8 @@ static int unpack_zstd(struct sk_packer *p, const void *in, size_t n, void *out,
 #ifdef HAVE_ZSTD
     if (!p->zstd_in && !(p->zstd_in = ZSTD_createDCtx()))
         return SAIKAI_ENOMEM;
+    if (p->before_bytes)
+        ZSTD_DCtx_refPrefix(p->zstd_in, p->before, p->before_bytes);
     size_t got = ZSTD_decompressDCtx(p->zstd_in, out, n_out, in, n);
     return got == n_out ? 0 : SAIKAI_EDAMAGED;
 #else
@@ -120,11 +133,15 @@ int sk_unpack(struct sk_packer *p, int backend, const void *in, size_t n, void *
         if (n)
             memcpy(out, in, n);
         rc = 0;
-    } else if (backend == SK_BACKEND_ZSTD) {
+    } else if (backend == SK_BACKEND_ZSTD ||
+               (backend == SK_BACKEND_ZSTD_AFTER && p->before_bytes)) {
+        if (backend == SK_BACKEND_ZSTD)
+            p->before_bytes = 0;
         rc = unpack_zstd(p, in, n, out, n_out);
     } else if (backend == SK_BACKEND_GZIP) {
         rc = unpack_gzip(in, n, out, n_out);
     }
+    p->before_bytes = 0;
     return rc ? sk_fail(err, rc, "a compressed stream of %zu bytes does not unpack to %zu", n,
                         n_out)
               : 0;

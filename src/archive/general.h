@@ -9,11 +9,19 @@
 #include <stdint.h>
 
 /* Stored in archives: never renumbered. */
-enum sk_backend { SK_BACKEND_STORE = 0, SK_BACKEND_ZSTD = 1, SK_BACKEND_GZIP = 2, SK_BACKENDS };
+enum sk_backend {
+    SK_BACKEND_STORE = 0,
+    SK_BACKEND_ZSTD = 1,
+    SK_BACKEND_GZIP = 2,
+    SK_BACKEND_ZSTD_AFTER = 3,
+    /* zstd, with bytes that both sides know before it */ SK_BACKENDS
+};
 
 /* Reusable contexts of one thread; zeroed is empty. */
 struct sk_packer {
     void *zstd_out, *zstd_in;
+    const void *before; /* what both sides know, for the next call only; NULL: nothing */
+    size_t before_bytes;
 };
 void sk_packer_free(struct sk_packer *p);
 
@@ -24,7 +32,7 @@ int sk_backend_parse(const char *name);
 size_t sk_pack_bound(size_t n);
 /* Compress n bytes into out (sk_pack_bound(n) of room); *size: what it took. level 0: the backend's
  * default (zstd 3, gzip 6). When nothing is gained the bytes are stored: *backend tells what was
- * done. Fails with SAIKAI_ENOMEM. */
+ * done. zstd takes what stands in p->before as if it had come before. Fails with SAIKAI_ENOMEM. */
 int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t n, void *out,
             size_t *size, struct saikai_error *err);
 /* Undo into out, whose size is exactly n_out. Input is hostile. Fails with SAIKAI_EDAMAGED,

@@ -14,6 +14,7 @@ void sk_coder_free(struct sk_coder *c)
     if (!c)
         return;
     sk_packer_free(&c->packer);
+    sk_buf_free(&c->earlier_bytes);
     sk_buf_free(&c->symbols);
     sk_buf_free(&c->bits);
     sk_buf_free(&c->P);
@@ -108,6 +109,12 @@ int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
     if (!p && stored)
         return sk_fail(err, SAIKAI_EDAMAGED, "a stream is longer than its block");
     return sk_unpack(&c->packer, backend, p, stored, data, n, err);
+}
+
+void sk_stream_after(struct sk_coder *c, const void *before, size_t n)
+{
+    c->packer.before = before;
+    c->packer.before_bytes = n;
 }
 
 static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,

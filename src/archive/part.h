@@ -46,6 +46,10 @@ struct sk_part {
 /* Working memory of one thread; zeroed is empty. */
 struct sk_coder {
     struct sk_packer packer;
+    /* NULL, or per part of the block that is coded next: the part of an earlier archive that it
+     * resembles (NULL: none); the same for encoding and decoding */
+    const struct sk_part *const *earlier;
+    struct sk_buf earlier_bytes;
     struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts, tables;
 };
 void sk_coder_free(struct sk_coder *c);
@@ -86,5 +90,12 @@ int sk_stream_put(struct sk_coder *c, int backend, int level, const void *data, 
                   struct sk_buf *out, struct saikai_error *err);
 int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
                   struct saikai_error *err);
+/* For forms: what the stream that is put or got next comes after. */
+void sk_stream_after(struct sk_coder *c, const void *before, size_t n);
+/* For forms: the part that part i resembles, NULL: none. */
+static inline const struct sk_part *sk_part_earlier(const struct sk_coder *c, int i)
+{
+    return c->earlier ? c->earlier[i] : NULL;
+}
 
 #endif

@@ -37,6 +37,8 @@ struct sk_ska_plan {
     size_t family_count, family_cap, bundle_count, bundle_cap, offset_count, offset_cap;
     struct sk_recipe *recipes; /* one per part */
     struct sk_archive_options opt;
+    const char *out;       /* where the archive will be, if it is to build on another */
+    struct sk_ska earlier; /* index of that one */
     uint64_t unit_bytes,
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;

@@ -19,6 +19,7 @@ void sk_ska_free(struct sk_ska *a)
         free(a->files[i].name);
     for (size_t i = 0; i < a->class_count; i++)
         free(a->classes[i].key);
+    free(a->earlier);
     free(a->files);
     free(a->classes);
     free(a->segments);
@@ -32,6 +33,9 @@ void sk_ska_clear_blocks(struct sk_ska *a)
     for (size_t i = 0; i < a->class_count; i++)
         free(a->classes[i].key);
     a->class_count = a->segment_count = a->part_count = a->block_count = 0;
+    free(a->earlier);
+    a->earlier = NULL;
+    a->depth = 0;
 }
 
 /* Room for one more; NULL: no memory. */
@@ -165,6 +169,15 @@ static void put_parts(struct sk_buf *out, const struct sk_ska *a, const struct s
     }
 }
 
+static void put_earlier(struct sk_buf *out, const struct sk_ska *a)
+{
+    sk_buf_put_str(out, a->earlier);
+    sk_buf_put_u64(out, a->earlier_hash);
+    put_int(out, a->depth);
+    for (size_t i = 0; i < a->block_count; i++)
+        put_int(out, a->blocks[i].earlier);
+}
+
 void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
 {
     put_int(out, a->file_count);
@@ -189,6 +202,8 @@ void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
         sk_buf_put_u64(out, b->hash);
         put_parts(out, a, b);
     }
+    if (a->earlier)
+        put_earlier(out, a);
 }
 
 int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
@@ -342,6 +357,26 @@ static int parse_block(struct sk_rd *r, struct sk_ska *a, uint64_t data_end)
     return rc;
 }
 
+/* What follows the blocks of an archive that builds on another one. */
+static int parse_earlier(struct sk_rd *r, struct sk_ska *a)
+{
+    char name[256];
+    sk_rd_str(r, name, sizeof name);
+    a->earlier_hash = sk_rd_u64(r);
+    uint64_t depth = get_int(r);
+    if (r->bad || !safe_name(name) || strchr(name, '/') || !depth || depth > SK_SKA_MAX_DEPTH)
+        return SAIKAI_EDAMAGED;
+    a->depth = (uint32_t)depth;
+    for (size_t i = 0; i < a->block_count; i++) {
+        uint64_t k = get_int(r);
+        if (r->bad || k > UINT32_MAX)
+            return SAIKAI_EDAMAGED;
+        a->blocks[i].earlier = (uint32_t)k;
+    }
+    a->earlier = strdup(name);
+    return a->earlier ? 0 : SAIKAI_ENOMEM;
+}
+
 struct span {
     uint64_t offset, end;
     uint32_t file;
@@ -394,6 +429,8 @@ int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *
     uint64_t blocks = rc ? 0 : get_int(&r);
     for (uint64_t i = 0; i < blocks && !rc; i++)
         rc = parse_block(&r, &out, data_end);
+    if (!rc && !r.bad && sk_rd_left(&r))
+        rc = parse_earlier(&r, &out);
     if (!rc && (r.bad || sk_rd_left(&r)))
         rc = SAIKAI_EDAMAGED;
     if (!rc)
@@ -437,6 +474,8 @@ static int read_index(int fd, const char *path, uint64_t size, struct sk_ska *a,
         rc = sk_unpack(&packer, backend, stored, n, raw, raw_n, err);
     if (!rc)
         rc = sk_ska_parse(raw, raw_n, at, a, err);
+    if (!rc)
+        a->hash = hash;
     sk_packer_free(&packer);
     free(stored);
     free(raw);

@@ -43,6 +43,7 @@ struct sk_ska_part {
 struct sk_ska_block {
     uint32_t first, count;                           /* parts */
     uint64_t offset, stored_bytes, size_bytes, hash; /* hash of the stored bytes */
+    uint32_t earlier; /* number + 1 of the block of the earlier archive it builds on, 0: none */
 };
 
 struct sk_ska {
@@ -51,6 +52,12 @@ struct sk_ska {
     struct sk_ska_segment *segments;
     struct sk_ska_part *parts;
     struct sk_ska_block *blocks;
+    /* the archive that this one builds on: its name in the same directory (NULL: none), the hash of
+     * its index, and how many there are in a row */
+    char *earlier;
+    uint64_t earlier_hash;
+    uint32_t depth;
+    uint64_t hash; /* of the stored index; set by sk_ska_read */
     size_t file_count, class_count, segment_count, part_count, block_count;
     size_t file_cap, class_cap, segment_cap, part_cap, block_cap;
 };
@@ -77,6 +84,8 @@ enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 1 }
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
 #define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
 #define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)
+
+#define SK_SKA_MAX_DEPTH 32 /* archives that build on each other in a row */
 
 void sk_ska_put_header(struct sk_buf *out);
 /* Index and trailer, to be written at index_offset. 0, SAIKAI_ENOMEM. */

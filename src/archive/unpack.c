@@ -1,5 +1,6 @@
 #include "archive/unpack.h"
 
+#include "archive/earlier.h"
 #include "archive/residual.h"
 #include "base/hash.h"
 #include "base/io.h"
@@ -9,6 +10,7 @@
 
 void sk_unpacked_free(struct sk_unpacked *u)
 {
+    sk_earlier_free(u->earlier);
     sk_coder_free(&u->coder);
     sk_buf_free(&u->stored);
     sk_buf_free(&u->raw);
@@ -49,6 +51,19 @@ static int fill_parts(struct sk_unpacked *u, const struct sk_ska *a, const struc
     return 0;
 }
 
+/* What block i builds on, ready for the coder. */
+static int set_earlier(struct sk_unpacked *u, const char *path, const struct sk_ska *a, size_t i,
+                       struct saikai_error *err)
+{
+    u->coder.earlier = NULL;
+    if (!a->blocks[i].earlier)
+        return 0;
+    if (!a->earlier)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: block %zu builds on no archive", path, i);
+    int rc = u->earlier ? 0 : sk_earlier_open(&u->earlier, path, a, err);
+    return rc ? rc : sk_earlier_parts(u->earlier, a, i, &u->coder.earlier, err);
+}
+
 int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struct sk_ska *a,
                     size_t i, struct saikai_error *err)
 {
@@ -64,6 +79,8 @@ int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struc
                      i, a->files[a->segments[a->parts[b->first].first].file].name);
     if (!rc)
         rc = fill_parts(u, a, b, err);
+    if (!rc)
+        rc = set_earlier(u, path, a, i, err);
     if (!rc) {
         rc = sk_block_decode(&u->coder, stored, b->stored_bytes, u->parts, (int)b->count, err);
         if (rc)

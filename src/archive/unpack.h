@@ -9,12 +9,14 @@
 struct sk_unpacked {
     struct sk_coder coder;
     struct sk_buf stored, raw;
-    struct sk_part *parts; /* of the block, in order */
+    struct sk_part *parts;      /* of the block, in order */
+    struct sk_earlier *earlier; /* what the archive builds on, once it was needed */
 };
 void sk_unpacked_free(struct sk_unpacked *u);
 
-/* Read and decode block i of the archive that is open as fd. Fails with SAIKAI_EDAMAGED,
- * SAIKAI_EIO, SAIKAI_ENOMEM. */
+/* Read and decode block i of the archive that is open as fd: of the same one each time. Fails with
+ * SAIKAI_EDAMAGED, SAIKAI_EIO, SAIKAI_ENOMEM, and SAIKAI_ENOENT when the archive that it builds on
+ * is not beside it. */
 int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struct sk_ska *a,
                     size_t i, struct saikai_error *err);
 

@@ -41,7 +41,7 @@ static int describe_all(const struct cli_list *files, struct saikai_error *err)
 /* What the command line says. */
 struct args {
     const char *out, *scheme, *backend, *pattern, *f64, *f32, *other;
-    int64_t threads, level, sets;
+    int64_t threads, level, sets, chain;
     double settle;
     int no_sync, quiet, verbose;
     struct archive_watch watch;
@@ -98,6 +98,11 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "with --watch: a set is finished when nothing in it has changed for this long (default "
          "10s)"},
         {0, "sets", CLI_INT, &a->sets, "N", NULL, "with --watch: end after N sets"},
+        {0, "previous", CLI_TEXT, &a->o.earlier, "FILE", NULL,
+         "the archive of the set before, in the same directory: store what is new since; the new "
+         "archive cannot be read without it"},
+        {0, "chain", CLI_INT, &a->chain, "N", NULL,
+         "archives that may build on each other in a row (default 8)"},
         {0, "no-sync", CLI_FLAG, &a->no_sync, NULL, NULL, "do not wait for the disk"},
         {'q', "quiet", CLI_FLAG, &a->quiet, NULL, NULL, "print nothing"},
         {'v', "verbose", CLI_FLAG, &a->verbose, NULL, NULL,
@@ -119,6 +124,8 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         return code;
     if (!a->out)
         return cli_usage(cli, "-o FILE is missing: where to write the archive");
+    if (a->watch.dir && a->o.earlier)
+        return cli_usage(cli, "--previous is for one set: not with --watch");
     if (!a->watch.dir == !*argc)
         return cli_usage(cli, a->watch.dir ? "--watch takes no files"
                                            : "which files? name some, or use --watch DIR");
@@ -136,6 +143,7 @@ static void complete(struct args *a)
     a->o.codec_other = a->other;
     a->o.pattern = a->pattern;
     a->o.no_sync = a->no_sync;
+    a->o.chain = (int)a->chain;
     a->watch.out = a->out;
     a->watch.settle_s = a->settle;
     a->watch.count = (long)a->sets;

@@ -1,0 +1,71 @@
+#include "paper_far_sets.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const struct far_set far_sets[FAR_SETS] = {
+    {"Enzo", "enzo_collapse_np16", ".cpu", 1, 0},
+    {"NICAM, step 24", "nicam_gl05/step24", ".pe", 1, 1},
+    {"NICAM, step 36", "nicam_gl05/step36", ".pe", 0, 0},
+    {"MITgcm, step 10", "mitgcm_cs32_np12/step10", ".t", 1, 1},
+    {"MITgcm, step 20", "mitgcm_cs32_np12/step20", ".t", 0, 0},
+    {"LAMMPS", "lammps_lj_np4_mpich", "restart.", 1, 0},
+    {"RAMSES, output 2", "ramses_sedov3d_np16/output_00002", ".out", 1, 1},
+    {"RAMSES, output 3", "ramses_sedov3d_np16/output_00003", ".out", 0, 0},
+};
+
+static int rank_of(const char *path, const char *marker)
+{
+    const char *base = strrchr(path, '/'), *at = NULL;
+    for (const char *p = base; (p = strstr(p, marker)); p++)
+        if (p[strlen(marker)] >= '0' && p[strlen(marker)] <= '9')
+            at = p + strlen(marker);
+    return at ? atoi(at) : 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void list(const char *dir, struct far_files *f)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && f->n < FAR_FILES && (e = readdir(d));) {
+        struct stat st;
+        char path[512];
+        if (e->d_name[0] == '.' ||
+            snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= (int)sizeof path ||
+            stat(path, &st))
+            continue;
+        if (S_ISDIR(st.st_mode))
+            list(path, f);
+        else
+            memcpy(f->path[f->n++], path, sizeof path);
+    }
+    if (d)
+        closedir(d);
+}
+
+int far_load(const char *root, const struct far_set *s, struct far_files *f)
+{
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s/%s", root, s->dir);
+    f->n = 0;
+    list(dir, f);
+    qsort(f->path, (size_t)f->n, sizeof f->path[0], by_rank);
+    int low = 1 << 30;
+    for (int i = 0; i < f->n; i++) {
+        f->rank[i] = rank_of(f->path[i], s->rank);
+        low = strstr(f->path[i], s->rank) && f->rank[i] < low ? f->rank[i] : low;
+    }
+    f->ranks = 0;
+    for (int i = 0; i < f->n; i++) { /* some count from 1 */
+        f->rank[i] = f->rank[i] >= low ? f->rank[i] - low : 0;
+        f->ranks = f->rank[i] + 1 > f->ranks ? f->rank[i] + 1 : f->ranks;
+    }
+    return f->n;
+}

@@ -1,0 +1,23 @@
+/* The checkpoint sets of the far benches, and whose file is whose. */
+#ifndef SK_BENCH_PAPER_FAR_SETS_H
+#define SK_BENCH_PAPER_FAR_SETS_H
+
+enum { FAR_FILES = 512, FAR_SETS = 8 };
+
+/* A checkpoint set; the number behind `rank` in a file's name is the process that wrote it. */
+struct far_set {
+    const char *name, *dir, *rank;
+    int figure7, figure9; /* drawn there; 9: the set that comes later is the next in the table */
+};
+extern const struct far_set far_sets[FAR_SETS];
+
+struct far_files {
+    char path[FAR_FILES][512];
+    int rank[FAR_FILES]; /* from 0; files of no process are the first one's */
+    int n, ranks;
+};
+
+/* List a set below root; returns the number of files, 0: it is not there. */
+int far_load(const char *root, const struct far_set *s, struct far_files *f);
+
+#endif
