@@ -17,6 +17,7 @@
 #define KIND_OF_PATH           SK_PATH, NULL
 #define KIND_OF_SIZE           SK_SIZE, NULL
 #define KIND_OF_TIME           SK_TIME, NULL
+#define KIND_OF_TIME_OR_AUTO   SK_TIME_OR_AUTO, NULL
 #define KIND_OF_INT            SK_INT, NULL
 #define KIND_OF_REAL           SK_REAL, NULL
 #define KIND_OF_BOOL           SK_BOOL, NULL
@@ -114,6 +115,10 @@ static const char *complaint(const struct sk_key *k, const char *s)
         return sk_parse_size(s, &u) ? "is no size: write for example 4GiB" : NULL;
     case SK_TIME:
         return sk_parse_time(s, &d) ? "is no time: write for example 30s or 1.5h" : NULL;
+    case SK_TIME_OR_AUTO:
+        return strcmp(s, "auto") && sk_parse_time(s, &d)
+                   ? "is no time: write for example 30s or 1.5h, or auto"
+                   : NULL;
     case SK_INT:
         return parse_int(s, &i) || i < 0 ? "is no whole number of 0 or more" : NULL;
     case SK_REAL:
@@ -335,6 +340,16 @@ double sk_config_time(const struct sk_config *c, const char *name)
 {
     double v = 0;
     sk_parse_time(sk_config_value_at(c, index_of(name, SK_TIME)), &v);
+    return v;
+}
+
+double sk_config_time_or_auto(const struct sk_config *c, const char *name)
+{
+    const char *text = sk_config_value_at(c, index_of(name, SK_TIME_OR_AUTO));
+    double v = 0;
+    if (!strcmp(text, "auto"))
+        return SK_CONFIG_AUTO;
+    sk_parse_time(text, &v);
     return v;
 }
 

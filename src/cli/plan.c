@@ -20,6 +20,7 @@ struct asked {
     double cost, latency, restart, iteration, work;
     uint64_t size;
     int json, simulate;
+    struct plan_level_costs protect, archive;
 };
 
 /* The nodes from --hosts and the rates, or --nodes of one rate. */
@@ -183,6 +184,8 @@ int plan_simulate(struct plan *p, struct saikai_error *err)
     }
     if (!rc && p->work > 0)
         rc = simulate_at(p, p->interval, p->work, p->seed + 100, &p->job, err);
+    if (!rc && p->levels.n)
+        rc = plan_levels_simulate(p, err);
     p->simulated = !rc;
     return rc;
 }
@@ -226,6 +229,10 @@ static int make_plan(struct cli *cli, const struct asked *a)
     if (rc >= 0)
         goto out;
     choose_interval(&p);
+    if (plan_levels_find(&p, &a->protect, &a->archive, cli)) {
+        rc = CLI_USAGE;
+        goto out;
+    }
     rc = report(cli, &p, a);
 out:
     free(p.rates);
@@ -240,7 +247,9 @@ int cli_plan(struct cli *cli, int argc, char **argv)
                       .cost = -1,
                       .latency = -1,
                       .restart = -1,
-                      .failures = "superposed"};
+                      .failures = "superposed",
+                      .protect = {-1, -1, -1},
+                      .archive = {-1, -1, -1}};
     const struct cli_option options[] = {
         {'n', "nodes", CLI_INT, &a.nodes, "N", NULL,
          "number of nodes, all with the same failure rate"},
@@ -261,6 +270,20 @@ int cli_plan(struct cli *cli, int argc, char **argv)
          "time from the start of a checkpoint until it counts; default: the cost"},
         {0, "restart", CLI_TIME, &a.restart, "TIME", NULL,
          "time from a failure until computing goes on; default: the cost"},
+        {0, "protect-cost", CLI_TIME, &a.protect.cost, "TIME", NULL,
+         "plan several levels: time the program is held up, beside --cost, by protecting a "
+         "checkpoint against the loss of nodes"},
+        {0, "protect-latency", CLI_TIME, &a.protect.latency, "TIME", NULL,
+         "time from the start of a checkpoint until it is protected; default: the costs"},
+        {0, "protect-restart", CLI_TIME, &a.protect.restart, "TIME", NULL,
+         "restart after the loss of nodes; default: the latency"},
+        {0, "archive-cost", CLI_TIME, &a.archive.cost, "TIME", NULL,
+         "plan several levels: time the program is held up by copying a checkpoint to the shared "
+         "file system"},
+        {0, "archive-latency", CLI_TIME, &a.archive.latency, "TIME", NULL,
+         "time from the start of a checkpoint until its copy is complete; default: the costs"},
+        {0, "archive-restart", CLI_TIME, &a.archive.restart, "TIME", NULL,
+         "restart from the shared file system; default: the latency"},
         {'i', "iteration", CLI_TIME, &a.iteration, "TIME", NULL,
          "time between two places where a checkpoint may be taken"},
         {'w', "work", CLI_TIME, &a.work, "TIME", NULL,

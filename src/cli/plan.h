@@ -5,10 +5,31 @@
 
 #include "cli/cli.h"
 #include "schedule/advice.h"
+#include "schedule/levels.h"
 #include "schedule/model.h"
 #include "schedule/simulate.h"
+#include "schedule/simulate_levels.h"
 
 enum { PLAN_POINTS = 13 }; /* simulated intervals from T/8 to 8 T, √2 apart; the middle one is T */
+
+enum { PLAN_LEVELS = 3 };
+
+/* What a level is asked to cost; below 0: not given. */
+struct plan_level_costs {
+    double cost, latency, restart;
+};
+
+/* The levels that were asked for, from the local one up. */
+struct plan_levels {
+    int n; /* 0: only one was, so this is not looked at */
+    const char *name[PLAN_LEVELS];
+    struct sk_level level[PLAN_LEVELS];
+    double local_share, beyond_share;
+    int members, tolerated; /* of a redundancy group; tolerated 0: none */
+    struct sk_levels_plan best;
+    int simulated;
+    struct sk_levels_simulation_result sim;
+};
 
 struct plan {
     /* asked */
@@ -26,6 +47,7 @@ struct plan {
     double best;     /* the model's T */
     int64_t every;   /* iterations, 0: no iteration time given */
     double interval; /* what is used: best, shortened to max_interval and to whole iterations */
+    struct plan_levels levels;
     int simulated;
     double at[PLAN_POINTS];
     struct sk_simulation_result sim[PLAN_POINTS], job; /* job: of the work that was given */
@@ -35,6 +57,18 @@ struct plan {
 int plan_simulate(struct plan *p, struct saikai_error *err);
 /* Expected time for `work` without any checkpoint: from the start after each failure. */
 double plan_without_checkpoints(const struct plan *p);
+
+/* plan_levels.c: several levels. Fill p->levels from what is asked; 1: bad input, reported. */
+int plan_levels_find(struct plan *p, const struct plan_level_costs *protect,
+                     const struct plan_level_costs *archive, const struct cli *cli);
+int plan_levels_simulate(struct plan *p, struct saikai_error *err);
+void plan_levels_print(const struct plan *p);
+void plan_levels_json(const struct plan *p, struct sk_json *j);
+
+/* A time for people, "for ever" when it is infinite. */
+const char *plan_time(char out[32], double seconds);
+/* "2.71 %", wide ratios as "40 times". */
+const char *plan_ratio(char out[32], double r);
 
 void plan_print(const struct plan *p);
 void plan_json(const struct plan *p, struct sk_json *j);

@@ -9,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *show_time(char out[32], double seconds)
+const char *plan_time(char out[32], double seconds)
 {
     if (!isfinite(seconds) || seconds > 1e12)
         return isfinite(seconds) ? "30 000 years and more" : "for ever";
     return sk_format_time(out, 32, seconds);
 }
 
-/* "2.71 %", wide ratios as "40 times". */
-static const char *show_ratio(char out[32], double r)
+const char *plan_ratio(char out[32], double r)
 {
     if (!isfinite(r))
         return "without end";
@@ -44,32 +43,32 @@ static void print_asked(const struct plan *p)
     const struct sk_costs *c = &p->costs;
     printf("Nodes                   %s", show_count(n, p->fleet.nodes));
     if (!p->fleet.rates && p->fleet.rate > 0)
-        printf(", each failing once in %s", show_time(a, 1 / p->fleet.rate));
+        printf(", each failing once in %s", plan_time(a, 1 / p->fleet.rate));
     if (c->rate > 0)
         printf("\nThe job fails           once in %s (%.3g failures per second)\n",
-               show_time(b, 1 / c->rate), c->rate);
+               plan_time(b, 1 / c->rate), c->rate);
     else
         puts("\nThe job fails           never: no rate is above 0");
     if (p->unknown)
         printf("                        %zu of the hosts are not in the rates: they count as "
                "--mtbf says\n",
                p->unknown);
-    printf("A checkpoint            costs %s", show_time(a, c->cost));
+    printf("A checkpoint            costs %s", plan_time(a, c->cost));
     if (c->latency > c->cost)
-        printf(", counts after %s", show_time(b, c->latency));
-    printf(", a restart %s\n", show_time(a, c->restart));
+        printf(", counts after %s", plan_time(b, c->latency));
+    printf(", a restart %s\n", plan_time(a, c->restart));
 }
 
 static void print_interval(const struct plan *p)
 {
     char a[32], b[32];
-    printf("\nBest interval           %s (%s)\n", show_time(a, p->best), p->model->name);
+    printf("\nBest interval           %s (%s)\n", plan_time(a, p->best), p->model->name);
     if (p->max_interval > 0 && p->best > p->max_interval)
         printf("                        shortened to %s by schedule.max_interval\n",
-               show_time(b, p->max_interval));
+               plan_time(b, p->max_interval));
     if (p->every)
         printf("                        every %lld iterations of %s, that is %s\n",
-               (long long)p->every, show_time(a, p->iteration), show_time(b, p->interval));
+               (long long)p->every, plan_time(a, p->iteration), plan_time(b, p->interval));
 }
 
 static void print_costs(const struct plan *p)
@@ -81,16 +80,16 @@ static void print_costs(const struct plan *p)
         return;
     }
     printf("Overhead                %s: checkpoints %s, failures %s\n",
-           show_ratio(a, sk_model_overhead(k, p->interval)), show_ratio(b, k->cost / p->interval),
-           show_ratio(c, sk_model_failure_overhead(k, p->interval)));
-    printf("A failure loses         %s on average\n", show_time(a, sk_model_loss(k, p->interval)));
+           plan_ratio(a, sk_model_overhead(k, p->interval)), plan_ratio(b, k->cost / p->interval),
+           plan_ratio(c, sk_model_failure_overhead(k, p->interval)));
+    printf("A failure loses         %s on average\n", plan_time(a, sk_model_loss(k, p->interval)));
     if (p->work <= 0)
         return;
     double wall = sk_simulate_expected(k, p->work, p->interval);
-    printf("%-23s takes %s with %.3g failures, which cost %s\n", "The work", show_time(a, wall),
-           k->rate * wall, show_time(b, k->rate * wall * sk_model_loss(k, p->interval)));
+    printf("%-23s takes %s with %.3g failures, which cost %s\n", "The work", plan_time(a, wall),
+           k->rate * wall, plan_time(b, k->rate * wall * sk_model_loss(k, p->interval)));
     printf("                        of %s; without checkpoints it would take %s\n",
-           show_time(a, p->work), show_time(b, plan_without_checkpoints(p)));
+           plan_time(a, p->work), plan_time(b, plan_without_checkpoints(p)));
 }
 
 static void print_models(const struct plan *p)
@@ -100,8 +99,8 @@ static void print_models(const struct plan *p)
     const struct saikai_model_ops *m;
     for (int i = 0; (m = sk_model_at(i)); i++) {
         double t = sk_model_optimum(m, p->costs.rate, p->costs.cost);
-        printf("%-9s %-13s %s\n", m->name, show_time(a, t),
-               show_ratio(b, sk_model_overhead(&p->costs, t)));
+        printf("%-9s %-13s %s\n", m->name, plan_time(a, t),
+               plan_ratio(b, sk_model_overhead(&p->costs, t)));
     }
 }
 
@@ -139,11 +138,11 @@ static void print_simulation(const struct plan *p)
         points++;
         good += agrees(p, i);
         char range[64];
-        snprintf(range, sizeof range, "%s ± %.2g", show_ratio(b, s->overhead),
+        snprintf(range, sizeof range, "%s ± %.2g", plan_ratio(b, s->overhead),
                  (s->overhead_high - s->overhead) * (s->overhead < 10 ? 100 : 1));
-        printf("%-13s %-12s %-32s %s%s%s\n", show_time(a, p->at[i]),
-               show_ratio(c, sk_model_overhead(&p->costs, p->at[i])), range,
-               show_time((char[32]){0}, s->loss), agrees(p, i) ? "" : "   DIFFERS",
+        printf("%-13s %-12s %-32s %s%s%s\n", plan_time(a, p->at[i]),
+               plan_ratio(c, sk_model_overhead(&p->costs, p->at[i])), range,
+               plan_time((char[32]){0}, s->loss), agrees(p, i) ? "" : "   DIFFERS",
                i == low ? "   lowest" : "");
     }
     if (!points)
@@ -153,8 +152,8 @@ static void print_simulation(const struct plan *p)
                good == points ? "Confirmed" : "NOT confirmed", good, points);
     if (p->work > 0)
         printf("The work takes %s (mean), 9 of 10 runs between %s and %s\n",
-               show_time(a, p->job.wall), show_time(b, p->job.wall_05),
-               show_time(c, p->job.wall_95));
+               plan_time(a, p->job.wall), plan_time(b, p->job.wall_05),
+               plan_time(c, p->job.wall_95));
 }
 
 void plan_print(const struct plan *p)
@@ -162,6 +161,8 @@ void plan_print(const struct plan *p)
     print_asked(p);
     print_interval(p);
     print_costs(p);
+    if (p->levels.n)
+        plan_levels_print(p);
     if (isfinite(p->best))
         print_models(p);
     if (p->simulated)
@@ -238,6 +239,8 @@ void plan_json(const struct plan *p, struct sk_json *j)
         sk_json_end(j);
     }
     sk_json_end(j);
+    if (p->levels.n)
+        plan_levels_json(p, j);
     if (p->simulated)
         json_simulation(p, j);
     sk_json_end(j);
@@ -275,11 +278,11 @@ int plan_draw(const struct plan *p, const char *path, struct saikai_error *err)
          high},
     };
     char mark[96], subtitle[160], a[32], b[32], d[32], count[40];
-    snprintf(mark, sizeof mark, "%s: %s", show_time(a, p->best), show_ratio(b, best));
+    snprintf(mark, sizeof mark, "%s: %s", plan_time(a, p->best), plan_ratio(b, best));
     snprintf(subtitle, sizeof subtitle,
              "%s nodes, the job fails once in %s, a checkpoint costs %s, a restart %s",
-             show_count(count, p->fleet.nodes), show_time(a, 1 / c->rate), show_time(b, c->cost),
-             show_time(d, c->restart));
+             show_count(count, p->fleet.nodes), plan_time(a, 1 / c->rate), plan_time(b, c->cost),
+             plan_time(d, c->restart));
     const struct sk_mark minimum = {p->best, 100 * best, mark, "#1f5fa8"};
     const struct sk_chart chart = {
         .width = 860,

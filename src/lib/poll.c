@@ -22,11 +22,11 @@ static void post(struct sk_session *s)
     sk_session_archive_status(s, &archived, &idle);
     unsigned requests = sk_requests_gather(s);
     int archive = s->g->rank == 0 &&
-                  sk_now() - s->archived_at >= sk_config_time(s->config, "store.archive_interval");
+                  sk_now() - s->archived_at >= sk_config_time_or_auto(s->config, "store.archive_interval");
     struct sk_protector_news news;
     sk_protector_tell(s->protector, &news);
     int protect = s->g->rank == 0 && (!s->protected_at || sk_now() - s->protected_at >=
-                                                              sk_config_time(s->config, "redundancy.interval"));
+                                                              sk_config_time_or_auto(s->config, "redundancy.interval"));
     int64_t *v = s->poll;
     v[SK_POLL_MIN_CODE_READY] = news.ready;
     v[SK_POLL_MIN_CODE_ENDED] = news.ended;

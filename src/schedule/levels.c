@@ -389,3 +389,18 @@ double sk_levels_beyond(double rate, int members, int tolerated, double window)
         x *= fmax(0, members - k) / members * rate * window;
     return x;
 }
+
+void sk_levels_rates(double rate, double local_share, double beyond_share, uint64_t nodes,
+                     int members, int tolerated, double window, double out[3])
+{
+    double local = fmin(fmax(local_share, 0), 1), beyond = fmin(fmax(beyond_share, 0), 1 - local);
+    double lost = rate * (1 - local - beyond); /* nodes, one after the other */
+    double together = lost;
+    if (tolerated > 0 && members > 0 && nodes > 0) {
+        double groups = fmax(1, (double)nodes / members);
+        together = fmin(lost, groups * sk_levels_beyond(lost / groups, members, tolerated, window));
+    }
+    out[0] = rate * local;
+    out[1] = lost - together;
+    out[2] = rate * beyond + together;
+}

@@ -58,4 +58,12 @@ double sk_levels_overhead(const struct sk_level *l, int n, double interval_secon
  * whole group. */
 double sk_levels_beyond(double rate, int members, int tolerated, double window);
 
+/* The three levels of a job on nodes of which all together fail at `rate`: local_share of the
+ * failures leaves what is on the nodes as it is, beyond_share takes more at once than redundancy
+ * bears; what the rest of them takes within `window` in one of the groups of `members` nodes may
+ * add up to more than `tolerated`, too (tolerated 0: there is no redundancy, the middle level is
+ * useless). Shares below 0 or above 1 together are cut. */
+void sk_levels_rates(double rate, double local_share, double beyond_share, uint64_t nodes,
+                     int members, int tolerated, double window, double out[3]);
+
 #endif

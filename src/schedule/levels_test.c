@@ -297,6 +297,24 @@ static void test_losing_more_than_tolerated(void **state)
     assert_true(fabs(count / most / sk_levels_beyond(rate, 6, 1, window) - 1) < 0.05);
 }
 
+static void test_rates_of_three_levels(void **state)
+{
+    (void)state;
+    double r[3];
+    sk_levels_rates(1e-4, 0.3, 0.1, 64, 8, 0, 60, r); /* no redundancy */
+    assert_float_equal(r[0], 3e-5, 1e-18);
+    assert_true(r[1] == 0);
+    assert_float_equal(r[2], 7e-5, 1e-18);
+    sk_levels_rates(1e-4, 0.3, 0.1, 64, 8, 2, 60, r);
+    assert_float_equal(r[0] + r[1] + r[2], 1e-4, 1e-18);
+    double x = 8 * sk_levels_beyond(6e-5 / 8, 8, 2, 60);
+    assert_true(x > 0 && fabs((r[2] - 1e-5) / x - 1) < 1e-3);
+    sk_levels_rates(1e-4, 0.8, 0.5, 64, 8, 2, 60, r); /* more than there are */
+    assert_true(r[1] == 0 && fabs(r[2] / 2e-5 - 1) < 1e-9);
+    sk_levels_rates(1e-4, -1, 0, 64, 8, 1, 1e12, r); /* never made whole again */
+    assert_true(r[0] == 0 && r[1] == 0 && r[2] == 1e-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_edges),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_losing_more_than_tolerated),
+        cmocka_unit_test(test_rates_of_three_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

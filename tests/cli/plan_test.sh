@@ -32,6 +32,17 @@ expect 0 'Confirmed: 13 of 13' plan -n 1000000 --mtbf 20y -c 2s --latency 8s --s
 expect 0 '9 of 10 runs between' plan -n 1000 --mtbf 1y -c 60s -w 10d --simulate --runs 50
 expect 0 'A checkpoint never pays' plan -n 4 -c 1s --rates "$dir/never" --set schedule.max_interval=0s
 expect 0 'NOT confirmed: failures are so frequent' plan -n 1000000 --mtbf 1y -c 10min --simulate
+# several levels: the same figures as the model's own test, with whole iterations, and played
+expect 0 '^protected .*1 in 1, every' plan -n 4096 --mtbf 5y -c 2s --protect-cost 1s --archive-cost 5s
+expect 0 '^archived .*10 min .*1 in 6, every 48.4 min' plan -n 4096 --mtbf 5y -c 2s -i 2s --protect-cost 1s --protect-latency 20s --archive-cost 5s --archive-latency 10min
+expect 0 'groups of 9 nodes, each survives the loss of 2' plan -n 4096 --mtbf 5y -c 2s --protect-cost 1s
+expect 0 'groups of 5 nodes, each survives the loss of 1' plan -n 20 -c 2s --protect-cost 1s --set redundancy.group=5 --set redundancy.parity=1
+expect 0 '^archived .*never .*none is needed' plan -n 64 -c 2s --archive-cost 9s --set failure.local_share=1 --set failure.beyond_share=0
+expect 0 'simulated: overhead 1.8' plan -n 4096 --mtbf 5y -c 2s --protect-cost 1s --protect-latency 20s --archive-cost 5s --archive-latency 10min --simulate --runs 10
+expect 0 '"name": "archived"' plan -n 4096 -c 2s --archive-cost 5s --json
+expect 2 'add --archive-cost' plan -n 4 -c 1s --protect-cost 1s --archive-latency 5s
+expect 2 'more than 1 together' plan -n 4 -c 1s --protect-cost 1s --set failure.local_share=0.9 --set failure.beyond_share=0.2
+expect 2 'cannot be safe after' plan -n 4 -c 10s --protect-cost 1s --protect-latency 5s
 expect 2 'how many nodes? Give --nodes' plan -c 1s
 expect 2 'give either --nodes or --hosts' plan -n 4 --hosts a,b -c 1s
 expect 2 "'0' is not between 1 and" plan -n 0 -c 1s
