@@ -314,14 +314,13 @@ static void choose(struct causal *c)
     struct taps t;
     fit_gram gram = {{0}};
     size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
-    size_t take = (4000 + rows * nx / 64) / nx + 1;
+    size_t want = (2000 + rows * nx / 128) * (c->thorough ? 4 : 1), take = want / nx + 1;
     take = take < rows ? take : rows;
     double prior[CAUSAL_TAPS] = {0}, x[CAUSAL_TAPS];
     fitted(c, &t);
     for (size_t k = 0; k < take; k++) {
         size_t at = sampled_row(c, k, take);
-        for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < (4000 + nx / 64));
-             i += SPAN)
+        for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN)
             fit_row(c, &t, at + i, nx - i < SPAN ? nx - i : SPAN, gram);
     }
     int kinds[CAUSAL_KINDS] = {CAUSAL_LORENZO1, CAUSAL_LORENZO2, CAUSAL_LORENZO3, CAUSAL_FITTED};

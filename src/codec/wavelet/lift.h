@@ -76,7 +76,8 @@ struct lift {
     void *memory;
     double mean;
     int weight_bits;
-    int fit; /* encoder: 1 fits weights */
+    int fit;      /* encoder: 1 fits weights */
+    int thorough; /* encoder: 1 looks at more of the data when it fits */
     int is_encoder;
     int trial; /* encoder: 1 codes the inside of the two finest levels only, to see what they take
                 */

@@ -387,7 +387,8 @@ static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int mask
     size_t rows = l->shape.nb * nz * ny, points = rows * nx, sample = 0;
     if (points < 256)
         return;
-    size_t want = 1500 + points / 16, span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
+    size_t want = (500 + points / 32) * (l->thorough ? 4 : 1),
+           span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
     size_t spans = nx / span, total = rows * spans, take = want / span + 1;
     take = take < total ? take : total;
     for (size_t k = 0; k < take; k++) {

@@ -12,9 +12,16 @@
  *   EMPTY      nothing
  *   EXACT      exact.h
  *   CONSTANT   the value
+ *   CENTRED    length of the next; centre.h's mean, the rest: pieces of other forms
  *   PREDICTED  flags; shape; bound, exponents, mean or base; factors; fill value, mask; exact
  * values; filters; codes */
-enum { PIECE_EMPTY = 0, PIECE_EXACT = 1, PIECE_CONSTANT = 2, PIECE_PREDICTED = 4 };
+enum {
+    PIECE_EMPTY = 0,
+    PIECE_EXACT = 1,
+    PIECE_CONSTANT = 2,
+    PIECE_PREDICTED = 4,
+    PIECE_CENTRED = 5
+};
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 enum { PIECE_WEIGHT_BITS = 12 };
 
@@ -31,6 +38,8 @@ struct piece {
     size_t n, size;
     const struct sk_codec_options *opt; /* encoder */
     double bound;
+    int thorough;        /* encoder: many bits are to be saved by a little time */
+    int is_part;         /* of a centred piece */
     int lowest, highest; /* exponents of most values */
     struct special special;
     struct shape shape;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PLANS = 3 };
+enum { MOST_PLANS = 3, FINE_BOUND = 1 << 14 };
 
 static int by_place(const void *a, const void *b)
 {
@@ -95,6 +95,7 @@ static int transform(const struct piece *j, const struct lift_shape *shape, cons
         causal->base = j->special.low;
         causal->step = lift_step(j->bound, j->size, j->lowest, j->highest);
         causal->trial = trial;
+        causal->thorough = j->thorough;
         return causal_encode(causal, j->in, j->mask, head, codes, err);
     }
     if ((rc = lift_init(lift, &seen, j->size, masked, err)))
@@ -104,6 +105,7 @@ static int transform(const struct piece *j, const struct lift_shape *shape, cons
     lift->weight_bits = PIECE_WEIGHT_BITS;
     lift->fit = 1;
     lift->trial = trial;
+    lift->thorough = j->thorough;
     return lift_encode(lift, j->in, j->mask, head, codes, err);
 }
 
@@ -165,7 +167,7 @@ static int is_hopeless(const struct plan *plan, int k, const double *bits)
  * field is seldom alike everywhere. */
 static void choose_plan(struct piece *j, struct sk_plane_writer *codes)
 {
-    enum { BOXES = 6, FEWEST = 1728, MOST = 4096 };
+    enum { BOXES = 6, FEWEST = 1728, MOST = 4096, THOROUGH = 6144 };
     struct plan plan[MOST_PLANS];
     struct lift_shape sample;
     size_t b_offset[BOXES];
@@ -175,6 +177,7 @@ static void choose_plan(struct piece *j, struct sk_plane_writer *codes)
     if (given >= 0 || n < 2)
         return;
     size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
+    most = j->thorough ? THOROUGH : most;
     shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
     for (int k = 0; k < n; k++) {
         if (is_hopeless(plan, k, bits))
@@ -231,6 +234,7 @@ int piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
         special_mask(&j->special, j->in, j->n, j->size, j->mask);
     }
     find_exponents(j);
+    j->thorough = (j->special.high - j->special.low) / j->bound > FINE_BOUND;
     codes = sk_plane_writer_new(j->n);
     if (!codes)
         return out_of_memory(err);

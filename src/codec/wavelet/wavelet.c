@@ -1,6 +1,8 @@
 #include "codec/wavelet/wavelet.h"
 
 #include "base/types.h"
+#include "codec/entropy/scratch.h"
+#include "codec/wavelet/centre.h"
 #include "codec/wavelet/exact.h"
 #include "codec/wavelet/piece.h"
 
@@ -55,8 +57,31 @@ static int suits(const struct piece *j)
     return s->n_masked == j->n || (s->low > -most && s->high < most);
 }
 
-static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
-                  struct saikai_error *err)
+static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, int is_part,
+                      struct saikai_error *err);
+
+static int decode_centred(const struct sk_array *a, struct sk_rd *in, void *out,
+                          struct saikai_error *err)
+{
+    struct sk_array means = centre_array(a);
+    size_t bytes = size_of(&means), n = special_get_number(in);
+    const void *p = sk_rd_bytes(in, n);
+    if (!p)
+        return sk_fail(err, SAIKAI_EDAMAGED, "the mean of a wavelet piece is damaged");
+    void *mean = sk_scratch_take(bytes + 1);
+    if (!mean)
+        return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    int rc = decode_any(&means, p, n, mean, 1, err);
+    if (!rc)
+        rc = decode_any(a, in->p, sk_rd_left(in), out, 1, err);
+    if (!rc)
+        centre_add(a, mean, out);
+    sk_scratch_give(mean);
+    return rc;
+}
+
+static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, int is_part,
+                      struct saikai_error *err)
 {
     struct piece j = {.a = a, .size = sk_type_size(a->type)};
     size_t bytes = size_of(a);
@@ -64,9 +89,19 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
         return sk_fail(err, SAIKAI_EDAMAGED, "the wavelet codec holds f32 and f64 only");
     j.n = bytes / j.size;
     struct sk_rd rd = sk_rd_init(in, n);
+    if (n && *(const uint8_t *)in == PIECE_CENTRED && !is_part && j.n && a->ndims > 1) {
+        sk_rd_u8(&rd);
+        return decode_centred(a, &rd, out, err);
+    }
     int rc = piece_read(&j, &rd, out, err);
     piece_free(&j);
     return rc;
+}
+
+static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
+                  struct saikai_error *err)
+{
+    return decode_any(a, in, n, out, 0, err);
 }
 
 /* Root of the mean square error of a finished piece over the values not masked; negative: it does
@@ -120,6 +155,60 @@ static int encode_bounded(struct piece *j, struct sk_buf *out, struct saikai_err
     return 0;
 }
 
+static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err);
+
+static int encode_part(const struct piece *whole, const struct sk_array *a, const void *in,
+                       double bound, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_codec_options opt = {.bound = {SK_BOUND_ABS, bound},
+                                   .parameter = whole->opt->parameter};
+    struct piece j = {.a = a, .in = in, .opt = &opt, .size = whole->size, .is_part = 1};
+    j.n = size_of(a) / j.size;
+    int rc = encode_job(&j, out, err);
+    if (!rc && !sk_buf_ok(out))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    piece_free(&j);
+    return rc;
+}
+
+/* The mean along the slowest dimension, and the rest within `bound`. */
+static int encode_centred(const struct piece *j, double bound, struct sk_buf *out,
+                          struct saikai_error *err)
+{
+    struct sk_array means = centre_array(j->a);
+    struct sk_buf part = {0};
+    void *mean = sk_scratch_take(size_of(&means)), *rest = sk_scratch_take(j->n * j->size);
+    int rc = mean && rest ? 0 : sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+    if (!rc) {
+        centre_mean(j->a, j->in, mean);
+        rc = encode_part(j, &means, mean, CENTRE_MEAN_BOUND * bound, &part, err);
+    }
+    if (!rc)
+        rc = decode_any(&means, part.data, part.len, mean, 1, err);
+    if (!rc) {
+        sk_buf_put_u8(out, PIECE_CENTRED);
+        special_put_number(out, part.len);
+        sk_buf_put(out, part.data, part.len);
+        centre_subtract(j->a, j->in, mean, rest);
+        part.len = 0;
+        rc = encode_part(j, j->a, rest, bound, &part, err);
+        sk_buf_put(out, part.data, part.len);
+    }
+    sk_scratch_give(mean);
+    sk_scratch_give(rest);
+    sk_buf_free(&part);
+    return rc;
+}
+
+/* The bound of a centred piece's rest, 0: not to be centred. */
+static double bound_centred(const struct piece *j)
+{
+    double asked = piece_parameter(j, "centre=", -1);
+    if (j->is_part || asked == 0 || j->opt->bound.kind == SK_BOUND_PSNR)
+        return 0;
+    return centre_bound(j->a, j->in, &j->special, j->bound);
+}
+
 static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err)
 {
     if (!j->n) {
@@ -134,7 +223,12 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
     if (j->opt->bound.kind != SK_BOUND_NONE) {
         special_find(&j->special, j->in, j->n, j->size, bound_of, j->opt);
         j->bound = bound_of(j->opt, j->special.max - j->special.min);
-        if (suits(j)) {
+        double rest = suits(j) ? bound_centred(j) : 0;
+        if (rest > 0) {
+            int rc = encode_centred(j, rest, out, err);
+            if (rc || out->len < j->n * j->size * 3 / 4)
+                return rc;
+        } else if (suits(j)) {
             shape_choose(&j->shape, j->a, j->in, &j->special, j->bound, j->opt->parameter);
             int rc = encode_bounded(j, out, err);
             if (rc || (out->len && out->len < j->n * j->size * 3 / 4))

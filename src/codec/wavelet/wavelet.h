@@ -8,13 +8,14 @@
  * How: piece_writer.c chooses on a sample between interpolation from coarse to fine with the loop
  * closed (lift.h) and prediction from what lies before on a lattice (causal.h); the residuals are
  * coded by context-modelled rANS (entropy/plane.h); masks (special.h) are coded apart; a flattened
- * grid is seen as the grid it was (shape.h).
+ * grid is seen as the grid it was (shape.h). Where each place keeps near a mean of its own, that
+ * mean is coded first (centre.h).
  *
  * Options: `parameter` may hold "fold=AxBxC" (dimensions to see the array in), "active=BITS" (axes
  * to predict along), "plan=0" (interpolation) or "plan=1" (prediction from before), "alpha=R" and
- * "beta=R" (bounds of coarser levels are finer by alpha per level, at most by beta), separated by
- * commas. The default of each is chosen from the data. Without a bound the codec is exact, and then
- * not good: the lossless codecs are for that.
+ * "beta=R" (bounds of coarser levels are finer by alpha per level, at most by beta), "centre=0"
+ * (never a mean), separated by commas. The default of each is chosen from the data. Without a bound
+ * the codec is exact, and then not good: the lossless codecs are for that.
  */
 #ifndef SK_CODEC_WAVELET_WAVELET_H
 #define SK_CODEC_WAVELET_WAVELET_H

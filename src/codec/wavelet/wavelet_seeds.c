@@ -64,6 +64,12 @@ static double noise(size_t i)
     return (double)((i * 2654435761u) >> 7 & 0xffff);
 }
 
+/* 12 steps of 10 x 10 places. */
+static double climate(size_t i)
+{
+    return 100 * sin((double)(i % 100)) + 0.01 * (double)(noise(i) / 65536);
+}
+
 static double constant(size_t i)
 {
     return (double)(i - i);
@@ -77,6 +83,7 @@ int main(int argc, char **argv)
     const struct sk_array d2 = {.type = SAIKAI_F32, .ndims = 2, .dims = {30, 40}};
     const struct sk_array d3 = {.type = SAIKAI_F64, .ndims = 3, .dims = {10, 12, 40}};
     const struct sk_array d4 = {.type = SAIKAI_F32, .ndims = 4, .dims = {3, 6, 10, 10}};
+    const struct sk_array d5 = {.type = SAIKAI_F64, .ndims = 3, .dims = {12, 10, 10}};
     write_seed(argv[1], "smooth1", &d1, 1e-3, smooth);
     write_seed(argv[1], "smooth2", &d2, 1e-3, smooth);
     write_seed(argv[1], "smooth3", &d3, 1e-2, smooth);
@@ -86,6 +93,7 @@ int main(int argc, char **argv)
     write_seed(argv[1], "masked2", &d2, 1e-24, masked);
     write_seed(argv[1], "masked3", &d3, 1e-22, masked);
     write_seed(argv[1], "nan3", &d3, 1e-3, with_nan);
+    write_seed(argv[1], "centred", &d5, 1e-3, climate);
     write_seed(argv[1], "constant", &d2, 1e-3, constant);
     write_seed(argv[1], "exact", &d2, 0, smooth);
     return 0;

@@ -44,6 +44,7 @@ enum kind {
     RANDOM_BITS,
     PARTICLES,
     TILED,
+    CLIMATE,
     N_KINDS
 };
 
@@ -74,6 +75,8 @@ static double value(enum kind kind, size_t x, size_t y, size_t z, size_t i)
         return s * pow(10, (double)(next() % 600) - 300) * (next() & 1 ? 1 : -1);
     case PARTICLES:
         return (double)(i % 977) / 977 + 0.01 * uniform();
+    case CLIMATE: /* z is the slowest in up to three dimensions */
+        return 1000 * s + 0.1 * (double)(x % 7) + 30 * (uniform() + uniform());
     case TILED:
         return sin((double)(i % 12)) * (double)(i / 12 % 12);
     default:
