@@ -65,10 +65,10 @@ static int has_all(const struct presence *p)
     return n == p->nranks;
 }
 
-/* How many ranks wrote g, as the first of these files says that can be opened; unknown: fallback.
- */
-static uint32_t count_ranks(const char *root, struct sk_gen g, const int *ranks, size_t count,
-                            uint32_t fallback)
+/* How many ranks wrote g, as the first of these files says that can be opened. When none can, there
+ * are at least as many as files, and the generation is found to be damaged when it is read: it must
+ * not look as if it were not there. */
+static uint32_t count_ranks(const char *root, struct sk_gen g, const int *ranks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct sk_container *c = NULL;
@@ -80,11 +80,10 @@ static uint32_t count_ranks(const char *root, struct sk_gen g, const int *ranks,
         sk_container_close(c);
         return n;
     }
-    return fallback;
+    return (uint32_t)ranks[count - 1] + 1;
 }
 
-static int look_at(struct sk_session *s, const char *root, struct sk_gen g, struct presences *l,
-                   struct saikai_error *err)
+static int look_at(const char *root, struct sk_gen g, struct presences *l, struct saikai_error *err)
 {
     int *ranks = NULL;
     size_t count = 0;
@@ -93,8 +92,7 @@ static int look_at(struct sk_session *s, const char *root, struct sk_gen g, stru
         free(ranks);
         return rc;
     }
-    struct presence *p =
-        record(l, sk_gen_key(g), count_ranks(root, g, ranks, count, (uint32_t)s->g->size));
+    struct presence *p = record(l, sk_gen_key(g), count_ranks(root, g, ranks, count));
     for (size_t i = 0; p && i < count; i++)
         if ((uint32_t)ranks[i] < p->nranks)
             p->bits[ranks[i] / 8] |= (uint8_t)(1u << ranks[i] % 8);
@@ -109,7 +107,7 @@ static int look_through(struct sk_session *s, const char *root, struct presences
     int rc = sk_gen_scan(root, -1, &list, err);
     for (size_t i = 0; !rc && i < list.count; i++)
         if (list.gen[i].incarnation >= s->first_incarnation)
-            rc = look_at(s, root, list.gen[i], l, err);
+            rc = look_at(root, list.gen[i], l, err);
     sk_gen_list_free(&list);
     return rc;
 }
