@@ -77,6 +77,10 @@ struct sk_extract_options {
     const char *only;
     int threads, no_sync;
     uint64_t memory_bytes; /* as above */
+    /* NULL: everything. Else only segments of classes for which it says 1 are restored, and what is
+     * of others stays a hole in the files. */
+    int (*wants_class)(void *arg, const struct sk_ska_class *c);
+    void *arg;
 };
 int sk_archive_extract(const char *path, const char *dir, const struct sk_extract_options *opt,
                        struct sk_archive_stats *stats, struct saikai_error *err);

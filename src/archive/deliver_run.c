@@ -88,7 +88,7 @@ static int decode(struct sk_delivery *d, size_t turn, struct sk_delivery_slot *s
     int rc = sk_unpack_block(&slot->block, p->part->fd, p->part->path, &p->part->a, p->block, err);
     if (!rc)
         rc = sk_unpack_each(&slot->block, p->part->path, &p->part->a, p->block, p->part->anyone,
-                            take, &t, err);
+                            NULL, take, &t, err);
     if (!rc && slot->count)
         qsort(slot->items, slot->count, sizeof *slot->items, by_dest);
     return rc;

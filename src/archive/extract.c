@@ -20,7 +20,8 @@ struct job {
     const char *path;
     int fd;
     struct sk_ska a;
-    uint8_t *wanted; /* per file */
+    uint8_t *wanted;  /* per file */
+    uint8_t *classes; /* per class, NULL: all */
     struct sk_sink sink;
     pthread_mutex_t lock;
     size_t next;
@@ -42,6 +43,8 @@ static int wants(const struct job *j, const struct sk_ska_block *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         const struct sk_ska_part *p = &j->a.parts[b->first + i];
+        if (j->classes && !j->classes[p->class])
+            continue;
         for (uint32_t s = 0; s < p->count; s++)
             if (j->wanted[j->a.segments[p->first + s].file])
                 return 1;
@@ -68,7 +71,8 @@ static int restore_block(struct worker *w, size_t i, struct saikai_error *err)
     if (!wants(j, &j->a.blocks[i]))
         return 0;
     int rc = sk_unpack_block(&w->block, j->fd, j->path, &j->a, i, err);
-    return rc ? rc : sk_unpack_each(&w->block, j->path, &j->a, i, j->wanted, put, w, err);
+    return rc ? rc
+              : sk_unpack_each(&w->block, j->path, &j->a, i, j->wanted, j->classes, put, w, err);
 }
 
 static void *worker(void *arg)
@@ -127,6 +131,19 @@ static int choose_files(struct job *j, const char *only, struct saikai_error *er
     return 0;
 }
 
+static int choose_classes(struct job *j, const struct sk_extract_options *o,
+                          struct saikai_error *err)
+{
+    if (!o->wants_class)
+        return 0;
+    j->classes = calloc(j->a.class_count + 1, 1);
+    if (!j->classes)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of variables");
+    for (size_t i = 0; i < j->a.class_count; i++)
+        j->classes[i] = o->wants_class(o->arg, &j->a.classes[i]) != 0;
+    return 0;
+}
+
 /* As many threads as the memory allows: each holds one block, packed and unpacked, and its working
  * memory. */
 static int choose_threads(const struct job *j, const struct sk_extract_options *o)
@@ -172,6 +189,8 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     int rc = sk_ska_read(j.fd, path, &j.a, err);
     if (!rc)
         rc = choose_files(&j, o->only, err);
+    if (!rc)
+        rc = choose_classes(&j, o, err);
     j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted};
     if (!rc)
         rc = sk_sink_make(&j.sink, err);
@@ -185,6 +204,7 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
         count(&j, t0, stats);
     close(j.fd);
     free(j.wanted);
+    free(j.classes);
     sk_ska_free(&j.a);
     return rc;
 }

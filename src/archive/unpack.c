@@ -90,7 +90,7 @@ int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struc
 }
 
 int sk_unpack_each(const struct sk_unpacked *u, const char *path, const struct sk_ska *a, size_t i,
-                   const uint8_t *wanted,
+                   const uint8_t *wanted, const uint8_t *classes,
                    int (*take)(void *arg, const struct sk_ska_segment *s, const uint8_t *data,
                                size_t n, struct saikai_error *err),
                    void *arg, struct saikai_error *err)
@@ -103,7 +103,7 @@ int sk_unpack_each(const struct sk_unpacked *u, const char *path, const struct s
         for (uint32_t s = 0; s < p->count && !rc; s++) {
             const struct sk_ska_segment *seg = &a->segments[p->first + s];
             size_t n = (size_t)sk_ska_segment_bytes(a, p, seg);
-            if (!wanted || wanted[seg->file])
+            if ((!wanted || wanted[seg->file]) && (!classes || classes[p->class]))
                 rc = sk_hash64(at, n) == seg->hash
                          ? take(arg, seg, at, n, err)
                          : sk_fail(err, SAIKAI_EDAMAGED,

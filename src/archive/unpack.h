@@ -20,10 +20,10 @@ void sk_unpacked_free(struct sk_unpacked *u);
 int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struct sk_ska *a,
                     size_t i, struct saikai_error *err);
 
-/* For each segment of the block just unpacked whose file is wanted (NULL: all), in order: compare
- * it with its hash, then call take. */
+/* For each segment of the block just unpacked whose file and class are wanted (NULL: all), in
+ * order: compare it with its hash, then call take. */
 int sk_unpack_each(const struct sk_unpacked *u, const char *path, const struct sk_ska *a, size_t i,
-                   const uint8_t *wanted,
+                   const uint8_t *wanted, const uint8_t *classes,
                    int (*take)(void *arg, const struct sk_ska_segment *s, const uint8_t *data,
                                size_t n, struct saikai_error *err),
                    void *arg, struct saikai_error *err);

@@ -47,7 +47,7 @@ static int extract_parts(const char *path, const char *dir, const struct sk_extr
 
 static int extract(struct cli *cli, int argc, char **argv)
 {
-    const char *dir = NULL;
+    const char *dir = NULL, *variable = NULL;
     int64_t threads = 0;
     int quiet = 0, verify = !strcmp(argv[0], "verify"), no_sync = 0;
     struct sk_extract_options o = {0};
@@ -58,6 +58,9 @@ static int extract(struct cli *cli, int argc, char **argv)
          "node"},
         {0, "only", CLI_TEXT, &o.only, "GLOB", NULL,
          "only files whose name in the archive matches"},
+        {0, "variable", CLI_TEXT, &variable, "NAME", NULL,
+         "one variable (a glob, with or without its group) of all files into one HDF5 file, given "
+         "by -o"},
         {'m', "memory", CLI_SIZE, &o.memory_bytes, "SIZE", NULL,
          "limit for buffers (default 1GiB)"},
         {'j', "threads", CLI_INT, &threads, "N", NULL, "threads (default: one per processor)"},
@@ -83,6 +86,10 @@ static int extract(struct cli *cli, int argc, char **argv)
         return code;
     o.threads = (int)threads;
     o.no_sync = no_sync;
+    if (variable && (verify || !dir))
+        return cli_usage(cli, "--variable NAME goes with extract and -o FILE");
+    if (variable)
+        return archive_extract_variable(cli, argv[0], variable, dir, &o, quiet, extract_parts);
     dir = verify ? NULL : dir ? dir : ".";
     if (cli_mpi_started())
         return archive_extract_ranks(cli, argv[0], dir, &o, quiet);

@@ -1,4 +1,5 @@
-/* saikai archive under mpirun: the files of all nodes, and back to all nodes. */
+/* saikai archive under mpirun: the files of all nodes, and back to all nodes; and one variable of
+ * all files. */
 #ifndef SK_CLI_ARCHIVE_RANKS_H
 #define SK_CLI_ARCHIVE_RANKS_H
 
@@ -13,5 +14,14 @@ int archive_create_ranks(struct cli *cli, const char *out, char **operands, int 
 /* Start MPI, restore this process's files below dir (NULL: check only). */
 int archive_extract_ranks(struct cli *cli, const char *path, const char *dir,
                           const struct sk_extract_options *o, int quiet);
+
+/* Restore what is needed of one variable (a glob on its name, with or without its group) with
+ * `extract`, and write it as one HDF5 file, FILE/VARIABLE for each file. */
+int archive_extract_variable(struct cli *cli, const char *path, const char *variable,
+                             const char *out, const struct sk_extract_options *opt, int quiet,
+                             int (*extract)(const char *path, const char *dir,
+                                            const struct sk_extract_options *o,
+                                            struct sk_archive_stats *sum,
+                                            struct saikai_error *err));
 
 #endif

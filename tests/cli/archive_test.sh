@@ -1,8 +1,9 @@
 #!/bin/sh
 # saikai archive: files into an archive and back, what it says about mistakes, and the watcher.
-# usage: archive_test.sh SAIKAI
+# usage: archive_test.sh SAIKAI MAKE_FIELD
 set -eu
 saikai=$1
+make_field=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
@@ -21,6 +22,23 @@ diff -r sets out/sets || fail "the files differ"
 [ "$("$saikai" archive ls x.ska | wc -l)" = 4 ] || fail "ls"
 "$saikai" archive extract -q --only 'sets/b/*' -o one x.ska
 [ -f one/sets/b/numbers ] && [ ! -e one/sets/a/numbers ] || fail "--only"
+
+# one variable of all files, with its own name, shape and bytes
+mkdir -p fields/a fields/b
+"$make_field" fields/a
+"$make_field" fields/b
+if [ -f fields/a/field.h5 ] && command -v h5diff > /dev/null; then
+    "$saikai" archive create -q -o f.ska fields
+    "$saikai" archive extract --variable T -o T.h5 f.ska > out.txt || fail "--variable"
+    h5diff T.h5 fields/b/field.h5 /fields/b/field.h5/group/T /group/T || fail "--variable gives something else"
+    "$saikai" archive extract -q --variable 'gr*/lev*' -o level.h5 f.ska
+    h5diff level.h5 fields/a/field.h5 /fields/a/field.h5/group/level /group/level || fail "--variable with a pattern"
+    h5ls -r level.h5 | grep -q '/T ' && fail "--variable gives other variables"
+    "$saikai" archive extract -q --variable nothing -o no.h5 f.ska 2> err && fail "a variable that is not there"
+    grep -q nothing err || fail "the message does not name the variable"
+    [ -e no.h5 ] && fail "a file without data is left"
+fi
+ls | grep -q parts && fail "something is left of --variable"
 
 cp x.ska bad.ska
 printf 'x' | dd of=bad.ska bs=1 seek=2000 conv=notrunc 2> /dev/null
