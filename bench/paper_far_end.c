@@ -1,7 +1,8 @@
 /* End to end, Figs. 10 to 13 of mcrEngine (Islam et al., SC'12, section VII): checkpoint files on
  * node-local memory go to a shared file system of limited bandwidth and come back, in the
  * configurations of the paper's Table V and with `auto`. Every rank is a thread.
- * usage: paper_far_end CHECKPOINTS_DIR [SVG_DIR] */
+ * usage: paper_far_end CHECKPOINTS_DIR [SVG_DIR [costs]]; with `costs` nothing is timed by the
+ * clock */
 #include "archive/archive.h"
 #include "archive/general.h"
 #include "archive/read_hdf5.h"
@@ -25,12 +26,12 @@ static const double bandwidths[BANDWIDTHS] = {20, 50, 100, 200, 400}; /* MB/s */
 /* A configuration: archives of one rank or of all, or plain copies. */
 struct way {
     const char *name, *colour;
-    int archive, together, scheme, backend, codecs;
+    int archive, together, scheme, backend, codecs; /* backend -1: none */
 };
 static const struct way ways[] = {
     {"none, N to N", "#222222", 0, 0, 0, 0, 0},
     {"gzip, N to N", "#b8860b", 1, 0, SK_SCHEME_AGNOSTIC, SK_BACKEND_GZIP, 0},
-    {"none, N to 1", "#888888", 1, 1, SK_SCHEME_AGNOSTIC, SK_BACKEND_STORE, 0},
+    {"none, N to 1", "#888888", 1, 1, SK_SCHEME_AGNOSTIC, -1, 0},
     {"agnostic, N to 1", "#2a9d4a", 1, 1, SK_SCHEME_AGNOSTIC, SK_BACKEND_GZIP, 0},
     {"aware, N to 1", "#1f6fb2", 1, 1, SK_SCHEME_AWARE, SK_BACKEND_GZIP, 1},
     {"auto, N to 1", "#c0392b", 1, 1, SK_SCHEME_AUTO, SK_BACKEND_ZSTD, 0},
@@ -147,30 +148,48 @@ static double one(const struct far_files *f, const struct way *w, int ranks, int
     return failed || made < n ? -1 : sk_now() - t0;
 }
 
+/* One checkpoint or restart. */
+struct cost {
+    double wall, cpu, bytes, opened;
+};
 struct times {
-    double checkpoint, restart, bytes;
+    struct cost checkpoint, restart;
 };
 
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* The shortest of some runs: what others do on the machine only adds. */
+static void run_once(const struct far_files *f, const struct way *w, int ranks, int restart,
+                     double mb_per_s, double open_ms, struct cost *best)
+{
+    far_shared(shared, mb_per_s * 1e6, open_ms);
+    double cpu = cpu_now(), wall = one(f, w, ranks, restart);
+    cpu = cpu_now() - cpu;
+    best->bytes = (double)far_shared_bytes();
+    best->opened = (double)far_shared_opened();
+    far_shared(NULL, 0, 0);
+    if (wall < 0)
+        exit(1);
+    best->wall = wall < best->wall ? wall : best->wall;
+    best->cpu = cpu < best->cpu ? cpu : best->cpu;
+}
+
 static struct times measure(const struct far_files *f, const struct way *w, int ranks,
                             double mb_per_s, double open_ms)
 {
-    struct times best = {1e9, 1e9, 0};
+    struct times best = {{1e9, 1e9, 0, 0}, {1e9, 1e9, 0, 0}};
     for (int k = 0; k < RUNS; k++) {
         sk_io_rmtree(shared, NULL);
         sk_io_rmtree(local, NULL);
         if (sk_io_mkdirs(shared, NULL) || sk_io_mkdirs(local, NULL))
             exit(1);
-        far_shared(shared, mb_per_s * 1e6, open_ms);
-        double c = one(f, w, ranks, 0);
-        best.bytes = (double)far_shared_bytes();
-        far_shared(shared, mb_per_s * 1e6, open_ms);
-        double r = one(f, w, ranks, 1);
-        far_shared(NULL, 0, 0);
-        if (c < 0 || r < 0)
-            exit(1);
-        best.checkpoint = c < best.checkpoint ? c : best.checkpoint;
-        best.restart = r < best.restart ? r : best.restart;
+        run_once(f, w, ranks, 0, mb_per_s, open_ms, &best.checkpoint);
+        run_once(f, w, ranks, 1, mb_per_s, open_ms, &best.restart);
     }
     return best;
 }
@@ -189,7 +208,7 @@ static void draw(const char *svg, const char *what, const char *set, int restart
     struct saikai_error err = {0};
     for (int w = 0; w < WAYS; w++) {
         for (int b = 0; b < BANDWIDTHS; b++) {
-            y[w][b] = restart ? all[w][b].restart : all[w][b].checkpoint;
+            y[w][b] = restart ? all[w][b].restart.wall : all[w][b].checkpoint.wall;
             top = y[w][b] > top ? y[w][b] : top;
             low = y[w][b] < low ? y[w][b] : low;
         }
@@ -210,26 +229,62 @@ static void draw(const char *svg, const char *what, const char *set, int restart
         fprintf(stderr, "%s\n", err.text);
 }
 
-static void print_row(const char *set, const char *what, struct times all[WAYS][BANDWIDTHS],
-                      int restart)
+static void print_times(struct times all[WAYS][BANDWIDTHS], int w, int restart)
 {
-    for (int w = 0; w < WAYS; w++) {
-        printf("| %s, %s | %s |", set, what, ways[w].name);
-        for (int b = 0; b < BANDWIDTHS; b++) {
-            double t = restart ? all[w][b].restart : all[w][b].checkpoint,
-                   base = restart ? all[BASE][b].restart : all[BASE][b].checkpoint;
-            if (w == BASE)
-                printf(" %.3f s |", t);
-            else
-                printf(" %.3f s (%+.0f %%) |", t, less(t, base));
-        }
-        puts("");
+    for (int b = 0; b < BANDWIDTHS; b++) {
+        double t = restart ? all[w][b].restart.wall : all[w][b].checkpoint.wall,
+               base = restart ? all[BASE][b].restart.wall : all[BASE][b].checkpoint.wall;
+        if (w == BASE)
+            printf(" %.3f s |", t);
+        else
+            printf(" %.3f s (%+.0f %%) |", t, less(t, base));
     }
+    puts("");
     fflush(stdout);
 }
 
+/* Bytes and processor time of each configuration, and what follows from them for a shared file
+ * system of each bandwidth if nothing overlaps: bytes / bandwidth + open_ms per file + processor
+ * time / 2. No load of the machine spoils it. */
+static void costs(const char *root, struct far_files *f, const char *svg, double open_ms)
+{
+    printf("\n| set | configuration | MB moved | files opened | CPU s |");
+    for (int b = 0; b < BANDWIDTHS; b++)
+        printf(" %.0f MB/s |", bandwidths[b]);
+    puts("\n|---|---|---|---|---|---|---|---|---|---|");
+    for (int s = 0; s < FAR_SETS; s++) {
+        struct times all[WAYS][BANDWIDTHS];
+        if (!far_sets[s].figure7 || !far_load(root, &far_sets[s], f) || f->ranks > RANKS)
+            continue;
+        for (int w = 0; w < WAYS; w++)
+            all[w][0] = measure(f, &ways[w], f->ranks, 0, 0);
+        for (int w = 0; w < WAYS; w++)
+            for (int b = BANDWIDTHS - 1; b >= 0; b--) {
+                struct times *t = &all[w][b];
+                *t = all[w][0];
+                for (int r = 0; r < 2; r++) {
+                    struct cost *c = r ? &t->restart : &t->checkpoint;
+                    c->wall =
+                        c->bytes / bandwidths[b] / 1e6 + c->opened * open_ms / 1e3 + c->cpu / 2;
+                }
+            }
+        for (int r = 0; r < 2; r++)
+            for (int w = 0; w < WAYS; w++) {
+                const struct cost *c = r ? &all[w][0].restart : &all[w][0].checkpoint;
+                printf("| %s, %s | %s | %.2f | %.0f | %.2f |", far_sets[s].name,
+                       r ? "restart" : "checkpoint", ways[w].name, c->bytes / 1e6, c->opened,
+                       c->cpu);
+                print_times(all, w, r);
+            }
+        if (svg && s == 0) {
+            draw(svg, "checkpoint", far_sets[s].name, 0, all);
+            draw(svg, "restart", far_sets[s].name, 1, all);
+        }
+    }
+}
+
 /* Figs. 12 and 13; Fig. 10 is the difference between agnostic and aware in it. */
-static void end_to_end(const char *root, struct far_files *f, const char *svg, double open_ms)
+static void end_to_end(const char *root, struct far_files *f, double open_ms)
 {
     printf("\n| set | configuration |");
     for (int b = 0; b < BANDWIDTHS; b++)
@@ -242,12 +297,12 @@ static void end_to_end(const char *root, struct far_files *f, const char *svg, d
         for (int w = 0; w < WAYS; w++)
             for (int b = 0; b < BANDWIDTHS; b++)
                 all[w][b] = measure(f, &ways[w], f->ranks, bandwidths[b], open_ms);
-        print_row(far_sets[s].name, "checkpoint", all, 0);
-        print_row(far_sets[s].name, "restart", all, 1);
-        if (svg && open_ms <= 0 && s == 0) {
-            draw(svg, "checkpoint", far_sets[s].name, 0, all);
-            draw(svg, "restart", far_sets[s].name, 1, all);
-        }
+        for (int r = 0; r < 2; r++)
+            for (int w = 0; w < WAYS; w++) {
+                printf("| %s, %s | %s |", far_sets[s].name, r ? "restart" : "checkpoint",
+                       ways[w].name);
+                print_times(all, w, r);
+            }
     }
 }
 
@@ -264,7 +319,7 @@ static void ranks_grow(const char *root, struct far_files *f, double mb_per_s, d
             printf("| %s: %s |", restart ? "restart" : "checkpoint", ways[w].name);
             for (int n = 2; n <= 16; n *= 2) {
                 struct times t = measure(f, &ways[w], n, mb_per_s, open_ms);
-                printf(" %.3f s |", restart ? t.restart : t.checkpoint);
+                printf(" %.3f s |", restart ? t.restart.wall : t.checkpoint.wall);
             }
             puts("");
             fflush(stdout);
@@ -276,17 +331,22 @@ int main(int argc, char **argv)
     static struct far_files f;
     sk_hdf5_asked = sk_hdf5_ask_library;
     if (argc < 2) {
-        fprintf(stderr, "usage: paper_far_end CHECKPOINTS_DIR [SVG_DIR]\n");
+        fprintf(stderr, "usage: paper_far_end CHECKPOINTS_DIR [SVG_DIR [costs]]\n");
         return 2;
     }
     snprintf(shared, sizeof shared, "/dev/shm/paper-far-shared.%ld", (long)getpid());
     snprintf(local, sizeof local, "/dev/shm/paper-far-local.%ld", (long)getpid());
-    puts("## End to end: bandwidth alone (Figs. 10, 12, 13)");
-    end_to_end(argv[1], &f, argc > 2 ? argv[2] : NULL, 0);
-    puts("\n## End to end: bandwidth, and 5 ms per file opened (Figs. 10, 12, 13)");
-    end_to_end(argv[1], &f, NULL, 5);
-    puts("\n## Aggregation as ranks are added (Fig. 11)");
-    ranks_grow(argv[1], &f, 100, 5);
+    const char *svg = argc > 2 ? argv[2] : NULL;
+    puts("## End to end, from bytes and processor time (Figs. 10, 12, 13)");
+    costs(argv[1], &f, svg, 0);
+    puts("\n## The same with 5 ms per file opened");
+    costs(argv[1], &f, NULL, 5);
+    if (argc < 4) {
+        puts("\n## End to end, measured (Figs. 10, 12, 13)");
+        end_to_end(argv[1], &f, 0);
+        puts("\n## Aggregation as ranks are added, measured (Fig. 11)");
+        ranks_grow(argv[1], &f, 100, 5);
+    }
     sk_io_rmtree(shared, NULL);
     sk_io_rmtree(local, NULL);
     return 0;

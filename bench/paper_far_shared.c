@@ -16,7 +16,7 @@ static struct {
     const char *dir;
     double bytes_per_s, open_s;
     double moved_until, opened_until; /* until when bytes and opens are already promised */
-    uint64_t bytes;
+    uint64_t bytes, opened;
     uint8_t shared[DESCRIPTORS];
 } fs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -27,13 +27,18 @@ void far_shared(const char *dir, double bytes_per_s, double open_ms)
     fs.bytes_per_s = bytes_per_s;
     fs.open_s = open_ms / 1000;
     fs.moved_until = fs.opened_until = 0;
-    fs.bytes = 0;
+    fs.bytes = fs.opened = 0;
     pthread_mutex_unlock(&fs.lock);
 }
 
 uint64_t far_shared_bytes(void)
 {
     return fs.bytes;
+}
+
+uint64_t far_shared_opened(void)
+{
+    return fs.opened;
 }
 
 /* Queue for `seconds` of a server that serves one after another, and wait until that is over. */
@@ -52,10 +57,11 @@ static void wait_turn(double *until, double seconds)
 
 static void move(int fd, size_t n)
 {
-    if (!n || !fs.dir || fd < 0 || fd >= DESCRIPTORS || !fs.shared[fd] || fs.bytes_per_s <= 0)
+    if (!n || !fs.dir || fd < 0 || fd >= DESCRIPTORS || !fs.shared[fd])
         return;
     __atomic_fetch_add(&fs.bytes, n, __ATOMIC_RELAXED);
-    wait_turn(&fs.moved_until, (double)n / fs.bytes_per_s);
+    if (fs.bytes_per_s > 0)
+        wait_turn(&fs.moved_until, (double)n / fs.bytes_per_s);
 }
 
 int __real_open(const char *path, int flags, ...);
@@ -76,9 +82,12 @@ int __wrap_open(const char *path, int flags, ...)
     int mode = flags & O_CREAT ? va_arg(ap, int) : 0;
     va_end(ap);
     int fd = __real_open(path, flags, mode);
-    int ours = fs.dir && !strncmp(path, fs.dir, strlen(fs.dir)) && !(flags & O_DIRECTORY);
+    int ours =
+        fd >= 0 && fs.dir && !strncmp(path, fs.dir, strlen(fs.dir)) && !(flags & O_DIRECTORY);
     if (fd >= 0 && fd < DESCRIPTORS)
         fs.shared[fd] = (uint8_t)ours;
+    if (ours)
+        __atomic_fetch_add(&fs.opened, 1, __ATOMIC_RELAXED);
     if (ours && fs.open_s > 0)
         wait_turn(&fs.opened_until, fs.open_s);
     return fd;

@@ -7,10 +7,11 @@
 
 #include <stdint.h>
 
-/* dir NULL: no limit. bytes_per_s of all together; open_ms: what the server needs per file opened
- * or created. Set while nothing is being written. */
+/* dir NULL: no limit and no counting. bytes_per_s of all together, 0: no limit; open_ms: what the
+ * server needs per file opened or created. Set while nothing is being written. */
 void far_shared(const char *dir, double bytes_per_s, double open_ms);
-/* Bytes that passed since far_shared. */
+/* Bytes that passed, and files that were opened there, since far_shared. */
 uint64_t far_shared_bytes(void);
+uint64_t far_shared_opened(void);
 
 #endif

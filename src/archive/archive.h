@@ -29,8 +29,8 @@ struct sk_archive_options {
     uint64_t
         first_bytes; /* variables below this skip the first pass, 0: 100 (the paper's choice) */
     int threads;     /* that compress, 0: one per processor */
-    int backend,
-        level; /* second pass: enum sk_backend (0: zstd) and its level (0: chosen from the data) */
+    int backend;     /* second pass: enum sk_backend, 0: zstd, negative: none */
+    int level;       /* of it, 0: chosen from the data */
     const char *codec_f64, *codec_f32,
         *codec_other; /* first pass of the aware schemes, NULL: none */
     const char

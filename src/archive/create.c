@@ -373,8 +373,7 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
         o.merge_bytes = 64 << 10;
     if (!o.first_bytes)
         o.first_bytes = 100;
-    if (!o.backend)
-        o.backend = SK_BACKEND_ZSTD;
+    o.backend = o.backend < 0 ? SK_BACKEND_STORE : o.backend ? o.backend : SK_BACKEND_ZSTD;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = o.threads > 0 ? o.threads : cpus > 0 ? (int)cpus : 1;
     if (threads > MAX_THREADS)

@@ -2,6 +2,7 @@
 
 #include "base/io.h"
 #include "base/types.h"
+#include "cli/cli.h"
 #include "codec/stream.h"
 
 #include <errno.h>
@@ -231,4 +232,12 @@ int cli_array_read(const char *spec, const struct cli_array_hint *hint, struct c
     }
     *out = in;
     return 0;
+}
+
+int cli_array_hint_type(const struct cli *cli, const char *type, struct cli_array_hint *hint)
+{
+    if (type && !(hint->type = sk_type_parse(type)))
+        return cli_usage(cli, "--type '%s' is none of f64, f32, i8 to i64, u8 to u64, c64, c128",
+                         type);
+    return -1;
 }

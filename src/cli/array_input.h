@@ -19,6 +19,11 @@ struct cli_array_hint {
     const char *dims; /* "84x34x34", NULL: one dimension, or what the file says */
 };
 
+struct cli;
+/* Take the type that --type names (NULL: not told) into the hint. -1: go on; else the exit code of
+ * a mistake that has been reported. */
+int cli_array_hint_type(const struct cli *cli, const char *type, struct cli_array_hint *hint);
+
 /* Read the array that spec names. Local, blocks.
  *   FILE              raw bytes (type needed), or the output of `saikai compress`
  *   FILE:/group/name  a variable of an HDF5 or netCDF file, converted to native byte order

@@ -160,9 +160,8 @@ int cli_compare(struct cli *cli, int argc, char **argv)
     struct cli_array_hint hint = {.dims = dims};
     struct sk_bound bound;
     struct comparison c = {.a_name = argv[0], .b_name = argv[1]};
-    if (type && !(hint.type = sk_type_parse(type)))
-        return cli_usage(cli, "--type '%s' is none of f64, f32, i8 to i64, u8 to u64, c64, c128",
-                         type);
+    if ((rc = cli_array_hint_type(cli, type, &hint)) >= 0)
+        return rc;
     if (bound_text) {
         if (sk_bound_parse(bound_text, &bound, &err))
             return cli_usage(cli, "--%s", err.text);

@@ -181,9 +181,8 @@ int cli_compress(struct cli *cli, int argc, char **argv)
     struct saikai_error err = {0};
     struct cli_array_hint hint = {.dims = dims};
     struct sk_stream_options opt = {.piece_bytes = piece, .verify = verify, .what = argv[0]};
-    if (type && !(hint.type = sk_type_parse(type)))
-        return cli_usage(cli, "--type '%s' is none of f64, f32, i8 to i64, u8 to u64, c64, c128",
-                         type);
+    if ((rc = cli_array_hint_type(cli, type, &hint)) >= 0)
+        return rc;
     if (bound && sk_bound_parse(bound, &opt.codec.bound, &err))
         return cli_usage(cli, "--%s", err.text);
     if (level > 1000 || threads > 4096)
