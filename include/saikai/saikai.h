@@ -155,6 +155,8 @@ struct saikai_status {
     double blocked_seconds;     /* … by all of them */
     double failure_rate;        /* of all hosts in use, per second */
     unsigned long long bytes;   /* of the last checkpoint of this rank */
+    long protected_iteration;   /* newest one that survives the loss of nodes, -1: none in this run */
+    double coding_seconds;      /* that protecting it took, beside the program */
 };
 /* What this rank knows. Local. size_bytes: sizeof(struct saikai_status), so that later versions may add fields. */
 int saikai_get_status(struct saikai_status *status, size_t size_bytes);

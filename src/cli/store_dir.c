@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/units.h"
 #include "format/skc.h"
+#include "store/holdings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -207,6 +208,26 @@ static void load_state(const struct cli *cli, struct cli_store *s)
     }
 }
 
+/* Parity files that stand beside the ranks' files, in a node's own store. */
+static int count_parity(const struct cli_store *s, struct saikai_error *err)
+{
+    struct sk_holdings h = {0};
+    int rc = sk_holdings_scan(s->root, &h, err);
+    for (size_t i = 0; !rc && i < s->count; i++)
+        for (size_t k = 0, last = h.count; k < h.count; k++) {
+            const struct sk_holding_entry *e = &h.entry[k];
+            /* of one rank there may be several while it is coded anew; ranks of a coding come in
+             * order */
+            if (!e->coder || sk_gen_key(e->gen) != sk_gen_key(s->gen[i].gen) ||
+                (last < h.count && h.entry[last].coder != e->coder))
+                continue;
+            last = k;
+            s->gen[i].protected ++;
+        }
+    sk_holdings_free(&h);
+    return rc;
+}
+
 int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli_store *out,
                    struct saikai_error *err)
 {
@@ -238,6 +259,8 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
         s.count++;
     }
     sk_gen_list_free(&l);
+    if (!rc)
+        rc = count_parity(&s, err);
     if (rc)
         cli_store_free(&s);
     else
@@ -340,6 +363,9 @@ char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap)
                      !g->nranks    ? "damaged"
                      : g->complete ? "complete"
                                    : "incomplete");
+    if (g->protected)
+        n += snprintf(out + n, cap - (size_t)n, ", protected (parity of %d rank%s)", g->protected,
+                      g->protected > 1 ? "s" : "");
     if (g->refused)
         n += snprintf(out + n, cap - (size_t)n, ", bad (%d restarts failed)", g->tries);
     else if (g->tries)
@@ -362,6 +388,7 @@ void cli_gen_json(struct sk_json *j, const struct cli_gen *g)
     sk_json_int(j, "ranks", g->nranks);
     sk_json_uint(j, "size_bytes", g->bytes);
     sk_json_bool(j, "complete", g->complete);
+    sk_json_int(j, "ranks_with_parity", g->protected);
     sk_json_int(j, "tries", g->tries);
     sk_json_bool(j, "refused", g->refused);
     sk_json_bool(j, "earlier_run", g->earlier);

@@ -13,6 +13,7 @@ struct cli_gen {
     char name[48];
     int *ranks; /* those whose files are there, growing */
     int have;
+    int protected; /* ranks whose parity file is there */
     int nranks; /* as a file's header says; 0: no header could be read */
     uint64_t bytes;
     int64_t created_ms; /* 0: not known */

@@ -380,7 +380,11 @@ API int saikai_get_status(struct saikai_status *out, size_t size_bytes)
         .blocked_seconds = s->blocked_seconds,
         .failure_rate = s->advice.policy.rate,
         .bytes = s->bytes_last,
+        .protected_iteration = s->protected_any ? (long)s->protected_iteration : -1,
     };
+    struct sk_protector_status coding;
+    sk_protector_status(s->protector, &coding);
+    st.coding_seconds = coding.seconds;
     memcpy(out, &st, size_bytes < sizeof st ? size_bytes : sizeof st);
     return 0;
 }

@@ -24,7 +24,7 @@ enum { MOST_SETS = 32, MOST_FILES = SK_LINEAGE_MAX };
 /* A coding: what is written by the program's thread before it is submitted, by the one that works
  * while it is under way, and read again when its end is known. */
 struct coding {
-    struct sk_set set;
+    struct sk_parity_set set;
     int64_t seq, number; /* number 0: none is under way */
     int held;            /* the engine holds our file */
     struct sk_encode *encode;
@@ -48,8 +48,8 @@ struct sk_protector {
     char *root, *host;
     uint32_t incarnation;
     int rank, sync;
-    int *leader;                  /* of each rank: the lowest one on its node */
-    struct sk_set set[MOST_SETS]; /* protected, oldest first */
+    int *leader;                         /* of each rank: the lowest one on its node */
+    struct sk_parity_set set[MOST_SETS]; /* protected, oldest first */
     int set_held[MOST_SETS];
     int sets;
     int clean; /* 1: what is older than the sets is to be removed before the next coding */
@@ -146,7 +146,7 @@ static int in_charge(const struct sk_protector *p, const struct sk_holding_entry
 static int is_needed(const struct sk_protector *p, const struct sk_holding_entry *e)
 {
     for (int i = 0; e->coder && i < p->sets; i++)
-        if (!sk_set_compare(p->set[i], (struct sk_set){e->gen, e->coder}))
+        if (!sk_parity_set_compare(p->set[i], (struct sk_parity_set){e->gen, e->coder}))
             return 1;
     return 0;
 }
@@ -158,18 +158,18 @@ static void clean_up(struct sk_protector *p)
     struct sk_holdings h;
     char spare[PATH_MAX], path[PATH_MAX];
     p->clean = 0;
-    if (!p->sets || sk_set_spare_path(p->root, p->rank, spare, sizeof spare, NULL) ||
+    if (!p->sets || sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, NULL) ||
         sk_holdings_scan(p->root, &h, NULL))
         return;
     int64_t newest = sk_gen_key(p->set[p->sets - 1].gen);
     int have = !access(spare, F_OK);
     for (size_t i = 0; i < h.count; i++) {
         const struct sk_holding_entry *e = &h.entry[i];
-        struct sk_set set = {e->gen, e->coder};
+        struct sk_parity_set set = {e->gen, e->coder};
         if (sk_gen_key(e->gen) > newest || !in_charge(p, e) || is_needed(p, e))
             continue;
         if (!have && e->rank == p->rank &&
-            !sk_set_path(p->root, set, p->rank, path, sizeof path, NULL))
+            !sk_parity_set_path(p->root, set, p->rank, path, sizeof path, NULL))
             have = !sk_io_rename(path, spare, NULL);
         sk_holdings_remove(p->root, e, NULL);
     }
@@ -197,9 +197,9 @@ static int begin(void *arg, struct saikai_error *err)
     if (!c->held && err)
         *err = c->err;
     if (!rc)
-        rc = sk_set_path(p->root, c->set, p->rank, parity, sizeof parity, err);
+        rc = sk_parity_set_path(p->root, c->set, p->rank, parity, sizeof parity, err);
     if (!rc)
-        rc = sk_set_spare_path(p->root, p->rank, spare, sizeof spare, err);
+        rc = sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, err);
     /* whoever has nothing to give tells it to all before they begin */
     rc = sk_group_verdict(p->job, rc, err);
     if (!rc)
@@ -335,7 +335,7 @@ void sk_protector_free(struct sk_protector *p)
     free(p);
 }
 
-static void append(struct sk_protector *p, struct sk_set set, int held)
+static void append(struct sk_protector *p, struct sk_parity_set set, int held)
 {
     if (p->sets == MOST_SETS) { /* only when this many were adopted: the oldest has been replaced by
                                    newer ones long ago */
@@ -349,7 +349,7 @@ static void append(struct sk_protector *p, struct sk_set set, int held)
     p->set_held[p->sets++] = held;
 }
 
-void sk_protector_adopt(struct sk_protector *p, struct sk_set set)
+void sk_protector_adopt(struct sk_protector *p, struct sk_parity_set set)
 {
     if (p)
         append(p, set, !sk_engine_hold(p->engine, set.gen, NULL));
@@ -397,11 +397,11 @@ void sk_protector_tell(struct sk_protector *p, struct sk_protector_news *out)
 
 /* A parity file that no longer protects anything, so that nobody tries it at a restart; renaming is
  * all that is done here. */
-static void set_aside(const struct sk_protector *p, struct sk_set set)
+static void set_aside(const struct sk_protector *p, struct sk_parity_set set)
 {
     char path[PATH_MAX], spare[PATH_MAX];
-    if (sk_set_path(p->root, set, p->rank, path, sizeof path, NULL) ||
-        sk_set_spare_path(p->root, p->rank, spare, sizeof spare, NULL) || !access(spare, F_OK) ||
+    if (sk_parity_set_path(p->root, set, p->rank, path, sizeof path, NULL) ||
+        sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, NULL) || !access(spare, F_OK) ||
         sk_io_rename(path, spare, NULL))
         return; /* the cleaning before the next coding finds it */
     struct sk_holding_entry e = {set.gen, p->rank, set.coder};

@@ -7,7 +7,7 @@
 
 #include "base/config.h"
 #include "lib/engine.h"
-#include "lib/holdings.h"
+#include "store/holdings.h"
 
 struct sk_protector;
 
@@ -45,7 +45,7 @@ void sk_protector_begin(struct sk_protector *p, struct sk_gen gen, int64_t seq);
 int sk_protector_busy(const struct sk_protector *p);
 /* A set of an earlier start that protects until a newer one does: its files stay. Before the first
  * coding. Local. */
-void sk_protector_adopt(struct sk_protector *p, struct sk_set set);
+void sk_protector_adopt(struct sk_protector *p, struct sk_parity_set set);
 
 /* Local: at every candidate where sk_protector_wants_slices says so. */
 int sk_protector_wants_slices(const struct sk_protector *p);

@@ -13,9 +13,9 @@
 
 struct sk_recovery {
     struct sk_recovery_setup s;
-    struct sk_holdings held; /* on this node */
-    int *ranks, rank_count;  /* whose files on this node this process offers */
-    struct sk_set *done;     /* sets that were tried */
+    struct sk_holdings held;    /* on this node */
+    int *ranks, rank_count;     /* whose files on this node this process offers */
+    struct sk_parity_set *done; /* sets that were tried */
     int done_count, done_cap;
     struct saikai_error trouble; /* the first failure that was no loss */
 };
@@ -81,54 +81,56 @@ void sk_recovery_free(struct sk_recovery *r)
 
 /* ---- which set ---- */
 
-static int was_tried(const struct sk_recovery *r, struct sk_set set)
+static int was_tried(const struct sk_recovery *r, struct sk_parity_set set)
 {
     for (int i = 0; i < r->done_count; i++)
-        if (!sk_set_compare(r->done[i], set))
+        if (!sk_parity_set_compare(r->done[i], set))
             return 1;
     return 0;
 }
 
 /* The newest set here in (above, most] that is older than `below` (coder 0: any) and, with fresh,
  * was not tried. */
-static struct sk_set newest_here(const struct sk_recovery *r, int64_t above, int64_t most,
-                                 struct sk_set below, int fresh)
+static struct sk_parity_set newest_here(const struct sk_recovery *r, int64_t above, int64_t most,
+                                        struct sk_parity_set below, int fresh)
 {
     for (size_t i = 0; i < r->held.count; i++) {
         const struct sk_holding_entry *e = &r->held.entry[i];
-        struct sk_set set = {e->gen, e->coder};
+        struct sk_parity_set set = {e->gen, e->coder};
         int64_t key = sk_gen_key(e->gen);
         if (e->coder && key > above && key <= most &&
             e->gen.incarnation >= r->s.first_incarnation &&
-            (!below.coder || sk_set_compare(set, below) < 0) && !(fresh && was_tried(r, set)))
+            (!below.coder || sk_parity_set_compare(set, below) < 0) &&
+            !(fresh && was_tried(r, set)))
             return set;
     }
-    return (struct sk_set){0};
+    return (struct sk_parity_set){0};
 }
 
 /* The newest one of all ranks. */
-static int agree(struct sk_recovery *r, struct sk_set mine, struct sk_set *out)
+static int agree(struct sk_recovery *r, struct sk_parity_set mine, struct sk_parity_set *out)
 {
     int64_t key = mine.coder ? sk_gen_key(mine.gen) : 0, newest = key;
     int rc = sk_group_allreduce(r->s.g, &newest, 1, SK_OP_MAX);
     int64_t coder = mine.coder && key == newest ? mine.coder : 0;
     if (!rc)
         rc = sk_group_allreduce(r->s.g, &coder, 1, SK_OP_MAX);
-    *out = coder ? (struct sk_set){sk_gen_of_key(newest), (uint32_t)coder} : (struct sk_set){0};
+    *out = coder ? (struct sk_parity_set){sk_gen_of_key(newest), (uint32_t)coder}
+                 : (struct sk_parity_set){0};
     return rc;
 }
 
 /* ---- making it whole ---- */
 
-static int rebuild_set(struct sk_recovery *r, struct sk_set set, struct sk_recovery_result *result,
-                       struct saikai_error *err)
+static int rebuild_set(struct sk_recovery *r, struct sk_parity_set set,
+                       struct sk_recovery_result *result, struct saikai_error *err)
 {
     size_t n = (size_t)r->rank_count;
     char(*path)[PATH_MAX] = calloc(n, sizeof *path);
     struct sk_holding *holding = calloc(n, sizeof *holding);
     int rc = path && holding ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a recovery");
     for (size_t i = 0; !rc && i < n; i++) {
-        rc = sk_set_path(r->s.root, set, r->ranks[i], path[i], sizeof *path, err);
+        rc = sk_parity_set_path(r->s.root, set, r->ranks[i], path[i], sizeof *path, err);
         holding[i] = (struct sk_holding){path[i], r->s.root, (uint32_t)r->ranks[i]};
     }
     rc = sk_group_verdict(r->s.g, rc, err);
@@ -175,7 +177,7 @@ static int64_t oldest_base(const struct sk_recovery *r, struct sk_gen gen, int *
 }
 
 /* The set, and the older sets that hold what its files build on. */
-static int rebuild_chain(struct sk_recovery *r, struct sk_set set,
+static int rebuild_chain(struct sk_recovery *r, struct sk_parity_set set,
                          struct sk_recovery_result *result, struct saikai_error *err)
 {
     struct sk_gen gen = set.gen;
@@ -188,7 +190,7 @@ static int rebuild_chain(struct sk_recovery *r, struct sk_set set,
         v[1] = closed;
         if ((rc = sk_group_allreduce(r->s.g, v, 2, SK_OP_MIN)))
             return sk_fail(err, rc, "the ranks lost contact");
-        struct sk_set older;
+        struct sk_parity_set older;
         if ((rc = agree(r, newest_here(r, v[0] - 1, sk_gen_key(set.gen) - 1, set, 0), &older)))
             return sk_fail(err, rc, "the ranks lost contact");
         if (!older.coder)
@@ -213,8 +215,8 @@ static void rename_generation(const struct saikai_error *e, struct sk_gen gen, c
         snprintf(out, cap, "%s", e->text);
 }
 
-static void tell_failure(struct sk_recovery *r, struct sk_set set, const struct saikai_error *why,
-                         int is_lost)
+static void tell_failure(struct sk_recovery *r, struct sk_parity_set set,
+                         const struct saikai_error *why, int is_lost)
 {
     char text[sizeof why->text];
     rename_generation(why, set.gen, text, sizeof text);
@@ -227,11 +229,11 @@ static void tell_failure(struct sk_recovery *r, struct sk_set set, const struct 
                 (long long)set.gen.iteration, text);
 }
 
-static int note_tried(struct sk_recovery *r, struct sk_set set, struct saikai_error *err)
+static int note_tried(struct sk_recovery *r, struct sk_parity_set set, struct saikai_error *err)
 {
     if (r->done_count == r->done_cap) {
         int cap = r->done_cap ? 2 * r->done_cap : 16;
-        struct sk_set *p = realloc(r->done, (size_t)cap * sizeof *p);
+        struct sk_parity_set *p = realloc(r->done, (size_t)cap * sizeof *p);
         if (!p)
             return sk_fail(err, SAIKAI_ENOMEM, "no memory for a recovery");
         r->done = p;
@@ -246,10 +248,10 @@ int sk_recovery_make_whole(struct sk_recovery *r, int64_t above, int64_t most, i
 {
     *key = 0;
     for (;;) {
-        struct sk_set set;
+        struct sk_parity_set set;
         struct saikai_error why = {0};
         struct sk_recovery_result now = {0};
-        int rc = agree(r, newest_here(r, above, most, (struct sk_set){0}, 1), &set);
+        int rc = agree(r, newest_here(r, above, most, (struct sk_parity_set){0}, 1), &set);
         if (rc)
             return sk_fail(err, rc, "the ranks could not agree on what to rebuild");
         if (!set.coder)

@@ -6,7 +6,7 @@
 #define SK_LIB_RECOVER_H
 
 #include "group/group.h"
-#include "lib/holdings.h"
+#include "store/holdings.h"
 
 struct sk_recovery;
 

@@ -371,7 +371,7 @@ static void adopt_sets(struct sk_session *s, struct sk_gen g)
             continue;
         if (key != sk_gen_key(g) && is_here(s->local_root, e->gen, s->g->rank))
             sk_engine_adopt(s->engine, e->gen, 1, 0);
-        sk_protector_adopt(s->protector, (struct sk_set){e->gen, e->coder});
+        sk_protector_adopt(s->protector, (struct sk_parity_set){e->gen, e->coder});
     }
     sk_holdings_free(&h);
 }

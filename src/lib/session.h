@@ -71,7 +71,7 @@ struct sk_session {
     int64_t seq;     /* of the newest generation captured */
     int64_t complete_seq, archiving_seq, archived_seq;
     int64_t coding_seq;    /* newest generation that was given to the protector */
-    int protected_any;     /* a generation became protected in this run, or the one that was restored: */
+    int protected_any; /* a generation became protected in this run (the restored one counts): the newest is of */
     int64_t protected_iteration;
     double protected_at;   /* when the last coding was begun, 0: none was */
     struct sk_gen gen_of_seq[16]; /* of the newest ones, by seq % 16 */

@@ -342,7 +342,8 @@ int survive_flip(int node, int rank, int parity, long at)
         if (e->rank != rank || (e->coder > 0) != parity)
             continue;
         if (parity)
-            sk_set_path(root, (struct sk_set){e->gen, e->coder}, rank, path, sizeof path, NULL);
+            sk_parity_set_path(root, (struct sk_parity_set){e->gen, e->coder}, rank, path,
+                               sizeof path, NULL);
         else
             sk_gen_file(root, e->gen, rank, path, sizeof path, NULL);
         int fd = open(path, O_RDWR);

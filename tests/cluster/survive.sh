@@ -17,7 +17,7 @@ out=$CLUSTER_DIR/out err=$CLUSTER_DIR/err
 fail() {
     echo "FAILED: $*"
     head -n 20 "$out" | cut -c1-300 | sed 's/^/out: /'
-    grep -v 'is complete$' "$err" | head -n 80 | cut -c1-400 | sed 's/^/err: /'
+    grep -v 'is complete$\|checkpoint every\|committed' "$err" | head -n 80 | cut -c1-400 | sed 's/^/err: /'
     exit 1
 }
 expect() { grep -q -- "$1" "$err" || fail "'$1' is not said"; }
@@ -28,6 +28,7 @@ export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI
 export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
 export SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_ARCHIVE_EVERY=0
 export SAIKAI_STORE_ARCHIVE_LAST=no SAIKAI_LOG_LEVEL=debug SAIKAI_SCHEDULE_INTERVAL=500ms SAIKAI_SCHEDULE_POLL=50ms
+export SAIKAI_REDUNDANCY_FORM=pipeline # on a busy machine measuring the messages takes seconds
 
 # What MPI gives a program that does not ask: none, or all threads. Without, the program's own thread codes, in slices.
 arguments() { # THREADS
@@ -84,13 +85,13 @@ repair() { # POSITION…: empty, with another hardware address
 
 cluster_up 9
 for n in 1 2 3 4 5 6 7 8 9; do echo "n$n"; done >"$CLUSTER_DIR/hosts"
-# how many steps take about eight seconds here and now, and what they give without faults
+# how many steps take about fourteen seconds here and now, and what they give without faults
 grid="48 48 48 100"
 start no
 wait_for 'checkpoints are protected by rs with 2 parities in 1 group'
 begun=$(date +%s%N)
 wait $pid || fail "without faults: exit code $?"
-steps=$((8 * 100 * 1000000000 / ($(date +%s%N) - begun)))
+steps=$((14 * 100 * 1000000000 / ($(date +%s%N) - begun)))
 grid="48 48 48 $((steps < 60 ? 60 : steps))"
 start no
 wait $pid || fail "without faults: exit code $?"
@@ -101,8 +102,13 @@ echo "heat $grid: $sum"
 survive_two() { # THREADS POSITION…
     local threads=$1
     shift
-    start "$threads"
-    wait_for 'is protected'
+    local try
+    for try in 1 2 3; do # on a busy machine the coding may end last
+        start "$threads"
+        wait_for 'is protected'
+        grep -q verified "$out" || break
+        wait $pid
+    done
     power_off "$@"
     finish
     expect "resuming from iteration [0-9]* (protected copy)"

@@ -7,22 +7,23 @@
  * is coded anew for the nodes of then. A rank's parity file is
  *     gen-<incarnation>-<iteration>-<place>/parity-<rank>-<coder>.skp
  * and its record's names are relative to the local directory. */
-#ifndef SK_LIB_HOLDINGS_H
-#define SK_LIB_HOLDINGS_H
+#ifndef SK_STORE_HOLDINGS_H
+#define SK_STORE_HOLDINGS_H
 
 #include "store/gen.h"
 
-struct sk_set {
+struct sk_parity_set {
     struct sk_gen gen;
     uint32_t coder; /* incarnation; 0: no set */
 };
 
-int sk_set_path(const char *root, struct sk_set set, int rank, char *out, size_t cap,
-                struct saikai_error *err);
+int sk_parity_set_path(const char *root, struct sk_parity_set set, int rank, char *out, size_t cap,
+                       struct saikai_error *err);
 /* A parity file that is no longer needed, kept for its pages. */
-int sk_set_spare_path(const char *root, int rank, char *out, size_t cap, struct saikai_error *err);
+int sk_parity_spare_path(const char *root, int rank, char *out, size_t cap,
+                         struct saikai_error *err);
 /* Order: newer generations are larger, of one generation the one that was coded later. */
-int sk_set_compare(struct sk_set a, struct sk_set b);
+int sk_parity_set_compare(struct sk_parity_set a, struct sk_parity_set b);
 
 /* One file of a generation in a local directory. */
 struct sk_holding_entry {

@@ -1,4 +1,4 @@
-#include "lib/holdings.h"
+#include "store/holdings.h"
 
 #include "base/io.h"
 
@@ -10,20 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-int sk_set_path(const char *root, struct sk_set set, int rank, char *out, size_t cap,
-                struct saikai_error *err)
+int sk_parity_set_path(const char *root, struct sk_parity_set set, int rank, char *out, size_t cap,
+                       struct saikai_error *err)
 {
     char name[48];
     return sk_io_path(out, cap, err, "%s/%s/parity-%06d-%04u.skp", root, sk_gen_name(set.gen, name),
                       rank, set.coder);
 }
 
-int sk_set_spare_path(const char *root, int rank, char *out, size_t cap, struct saikai_error *err)
+int sk_parity_spare_path(const char *root, int rank, char *out, size_t cap,
+                         struct saikai_error *err)
 {
     return sk_io_path(out, cap, err, "%s/spare-%06d.skp", root, rank);
 }
 
-int sk_set_compare(struct sk_set a, struct sk_set b)
+int sk_parity_set_compare(struct sk_parity_set a, struct sk_parity_set b)
 {
     int64_t x = sk_gen_key(a.gen), y = sk_gen_key(b.gen);
     if (x != y)
@@ -34,7 +35,8 @@ int sk_set_compare(struct sk_set a, struct sk_set b)
 static int newest_first(const void *a, const void *b)
 {
     const struct sk_holding_entry *x = a, *y = b;
-    int c = -sk_set_compare((struct sk_set){x->gen, x->coder}, (struct sk_set){y->gen, y->coder});
+    int c = -sk_parity_set_compare((struct sk_parity_set){x->gen, x->coder},
+                                   (struct sk_parity_set){y->gen, y->coder});
     return c ? c : x->rank - y->rank;
 }
 
@@ -114,7 +116,8 @@ int sk_holdings_remove(const char *root, const struct sk_holding_entry *e, struc
     char path[PATH_MAX];
     if (!e->coder)
         return sk_gen_remove(root, e->gen, e->rank, err);
-    int rc = sk_set_path(root, (struct sk_set){e->gen, e->coder}, e->rank, path, sizeof path, err);
+    int rc = sk_parity_set_path(root, (struct sk_parity_set){e->gen, e->coder}, e->rank, path,
+                                sizeof path, err);
     if (!rc)
         rc = sk_io_unlink(path, err);
     if (!rc && !sk_gen_dir(root, e->gen, path, sizeof path, NULL))
@@ -126,7 +129,7 @@ void sk_holdings_remove_rank(const char *root, int rank, int nranks)
 {
     struct sk_holdings h;
     char spare[PATH_MAX];
-    if (!sk_set_spare_path(root, rank, spare, sizeof spare, NULL))
+    if (!sk_parity_spare_path(root, rank, spare, sizeof spare, NULL))
         sk_io_unlink(spare, NULL);
     if (sk_holdings_scan(root, &h, NULL))
         return;

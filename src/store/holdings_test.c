@@ -1,0 +1,127 @@
+/* Listing a local directory: what is ours, in which order, and removing it. */
+#include "store/holdings.h"
+
+#include "base/io.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[64];
+
+static int begin(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-holdings-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static void put(const char *path)
+{
+    char full[PATH_MAX], *slash;
+    snprintf(full, sizeof full, "%s/%s", dir, path);
+    slash = strrchr(full, '/');
+    *slash = 0;
+    assert_int_equal(sk_io_mkdirs(full, NULL), 0);
+    *slash = '/';
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+static int there(const char *path)
+{
+    char full[PATH_MAX];
+    snprintf(full, sizeof full, "%s/%s", dir, path);
+    return !access(full, F_OK);
+}
+
+static void test_names_and_order(void **state)
+{
+    char path[PATH_MAX];
+    struct sk_parity_set set = {{1, 20, 0}, 3};
+    (void)state;
+    assert_int_equal(sk_parity_set_path("/r", set, 12, path, sizeof path, NULL), 0);
+    assert_string_equal(path, "/r/gen-0001-000000000020-0/parity-000012-0003.skp");
+    put("gen-0001-000000000020-0/parity-000012-0003.skp");
+    put("gen-0001-000000000020-0/parity-000002-0001.skp");
+    put("gen-0001-000000000020-0/rank-000012.skc");
+    put("gen-0002-000000000010-0/rank-000001.skc");
+    put("gen-0001-000000000030-1/parity-000000-0001.skp");
+    /* not ours, or not finished */
+    put("gen-0001-000000000020-0/parity-000012-0003.skp.new");
+    put("gen-0001-000000000020-0/rank-000012.skc.rebuilding");
+    put("gen-0001-000000000020-0/parity-000012-0000.skp");
+    put("gen-0001-000000000020-0/parity--00012-0001.skp");
+    put("gen-1-20-0/rank-000000.skc");
+    put("slot-0001-000000-0.tmp");
+    struct sk_holdings h;
+    assert_int_equal(sk_holdings_scan(dir, &h, NULL), 0);
+    static const struct sk_holding_entry want[] = {{{2, 10, 0}, 1, 0},
+                                                   {{1, 30, 1}, 0, 1},
+                                                   {{1, 20, 0}, 12, 3},
+                                                   {{1, 20, 0}, 2, 1},
+                                                   {{1, 20, 0}, 12, 0}};
+    assert_int_equal(h.count, 5);
+    for (size_t i = 0; i < h.count; i++) {
+        assert_int_equal(sk_gen_key(h.entry[i].gen), sk_gen_key(want[i].gen));
+        assert_int_equal(h.entry[i].rank, want[i].rank);
+        assert_int_equal(h.entry[i].coder, want[i].coder);
+    }
+    sk_holdings_free(&h);
+}
+
+static void test_remove(void **state)
+{
+    struct sk_holding_entry data = {{1, 20, 0}, 1, 0}, parity = {{1, 20, 0}, 1, 2};
+    (void)state;
+    put("gen-0001-000000000020-0/rank-000001.skc");
+    put("gen-0001-000000000020-0/parity-000001-0002.skp");
+    assert_int_equal(sk_holdings_remove(dir, &data, NULL), 0);
+    assert_true(there("gen-0001-000000000020-0/parity-000001-0002.skp"));
+    assert_int_equal(sk_holdings_remove(dir, &parity, NULL), 0);
+    assert_false(there("gen-0001-000000000020-0"));
+    assert_int_equal(sk_holdings_remove(dir, &parity, NULL), 0);
+    /* of a rank, with its spare file; and of ranks beyond the last one */
+    put("gen-0001-000000000020-0/rank-000001.skc");
+    put("gen-0001-000000000020-0/rank-000002.skc");
+    put("gen-0001-000000000020-0/parity-000009-0002.skp");
+    put("spare-000001.skp");
+    put("spare-000002.skp");
+    sk_holdings_remove_rank(dir, 1, 4);
+    assert_true(there("gen-0001-000000000020-0/rank-000002.skc") && there("spare-000002.skp"));
+    assert_false(there("gen-0001-000000000020-0/rank-000001.skc"));
+    assert_false(there("gen-0001-000000000020-0/parity-000009-0002.skp"));
+    assert_false(there("spare-000001.skp"));
+}
+
+static void test_nothing(void **state)
+{
+    struct sk_holdings h = {0};
+    (void)state;
+    assert_int_equal(sk_holdings_scan("/nowhere/at/all", &h, NULL), 0);
+    assert_int_equal(h.count, 0);
+    sk_holdings_free(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_names_and_order, begin, finish),
+        cmocka_unit_test_setup_teardown(test_remove, begin, finish),
+        cmocka_unit_test_setup_teardown(test_nothing, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
