@@ -203,7 +203,8 @@ static void test_flipped_bits(void **state)
         r.protects = 0;
         r.may_fail = damaged > 2;               /* and then it says so */
         assert_int_equal(survive_start(&r), 0); /* wrong data would be an error */
-        assert_true(r.found == 20 || (damaged > 2 && r.found == -2));
+        /* the generation before may still be there: nobody has waited for its retirement */
+        assert_true(r.found == 20 || (damaged > 2 && (r.found == -2 || r.found == 10)));
         fresh_directory();
     }
 }
