@@ -74,7 +74,7 @@ static void calls(void)
     saikai_finalize();
 }
 
-/* The program is held up by a checkpoint as long as by a copy into tmpfs pages that are there. */
+/* The program is held up by a plain checkpoint as long as by a copy into tmpfs pages that are there. */
 static void blocked(size_t bytes, const char *dir)
 {
     enum { ROUNDS = 9 };
@@ -88,7 +88,7 @@ static void blocked(size_t bytes, const char *dir)
     unlink(path);
     memset(data, rank + 1, bytes);
     memset(to, 1, bytes);
-    begin("schedule.first=no; store.prefix=none; schedule.max_interval=0s");
+    begin("schedule.first=no; store.prefix=none; schedule.max_interval=0s; capture.tracker=full; capture.snapshot=copy");
     long it = 0;
     if (saikai_protect("data", data, SAIKAI_U8, 1, &bytes) < 0 || saikai_restart(&it) < 0)
         die(saikai_error_text());

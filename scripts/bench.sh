@@ -55,6 +55,14 @@ for mpi in openmpi mpich; do
     for round in 1 2 3 4 5; do one 4 restart $((mib / 4)) "$memory"; done
     rm -rf "$memory"/saikai-*
     one 4 init
+    if has_target bench_increments_$mpi; then
+        make_targets bench_increments_$mpi
+        bench="$build/bench/bench_increments_$mpi"
+        one 1 changes "$mib"
+        rm -rf "$memory"/saikai-*
+        one 1 stop "$mib"
+        rm -rf "$memory"/saikai-*
+    fi
 done
 python3 "$scripts/bench_table.py" "$out"
 for target in bench-run bench-redundancy bench-capture; do

@@ -112,7 +112,8 @@ static uint64_t digest(const struct memory *m)
 static int read_into(uint8_t *p, size_t n)
 {
     int fd = open("/dev/urandom", O_RDONLY);
-    int ok = fd >= 0 && read(fd, p, n) == (ssize_t)n;
+    ssize_t got = fd < 0 ? -1 : read(fd, p, n);
+    int ok = got == (ssize_t)n;
     if (fd >= 0)
         close(fd);
     return ok ? 0 : -1;
@@ -150,7 +151,6 @@ static int touch(struct memory *m, unsigned *seed)
     case 3: /* zeros without a write */
         return madvise(m->mapped + at / 4096 * 4096, 8192, MADV_DONTNEED);
     case 4: /* another mapping at the same place */
-        munmap(m->mapped, FIXED);
         return mmap(m->mapped, FIXED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
                MAP_FAILED;
     case 5:

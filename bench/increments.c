@@ -1,0 +1,183 @@
+/* What a program waits for when only changes are saved, or when it goes on while it is saved; each figure beside that of a
+ * plain copy in the same process.
+ * usage: mpiexec -n N bench_increments changes|stop MIB_PER_RANK   (saves below store.local)
+ * Prints JSON objects (rank 0). Times are the median of some rounds; "cpu" ones are processor time, which other programs
+ * on the machine disturb less. */
+#include <mpi.h>
+#include <saikai/saikai.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { ROUNDS = 9, PAGE = 4096 };
+
+static int rank, ranks;
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_increments: rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *v)
+{
+    qsort(v, ROUNDS, sizeof *v, by_value);
+    return v[ROUNDS / 2];
+}
+
+/* The program's memory and what it does to it between two checkpoints. */
+static uint8_t *data;
+static size_t bytes;
+
+static void write_nothing(void)
+{
+}
+
+/* One page in ten, each alone. */
+static void write_pages(void)
+{
+    for (size_t at = 0; at < bytes; at += 10 * PAGE)
+        data[at + 100]++;
+}
+
+/* A tenth of the memory, in pieces of 256 KiB. */
+static void write_blocks(void)
+{
+    for (size_t at = 0; at + (256 << 10) <= bytes; at += 10 * (256 << 10))
+        for (size_t i = 0; i < 256 << 10; i += 64)
+            data[at + i]++;
+}
+
+static void write_little(void)
+{
+    for (size_t k = 0; k < bytes / PAGE / 1000; k++)
+        data[k * 7919 % (bytes / PAGE) * PAGE]++;
+}
+
+static void write_all(void)
+{
+    for (size_t at = 0; at < bytes; at += 64)
+        data[at]++;
+}
+
+struct figures {
+    double wait, wait_cpu; /* the call: wall clock, and the program's thread */
+    double all_cpu;        /* until it is committed: all threads */
+    double after_cpu;      /* what the program does then, until it is committed */
+    uint64_t size;
+};
+
+static struct figures measure(const char *config, void (*before)(void), void (*after)(void))
+{
+    double wait[ROUNDS], wait_cpu[ROUNDS], all_cpu[ROUNDS], after_cpu[ROUNDS];
+    char text[512];
+    long it = 0;
+    snprintf(text, sizeof text, "schedule.first=no; store.prefix=none; schedule.max_interval=0s; restart.mode=never; %s",
+             config);
+    if (saikai_init(MPI_COMM_WORLD, text) < 0 || saikai_protect("data", data, SAIKAI_U8, 1, &bytes) < 0 ||
+        saikai_restart(&it) < 0)
+        die(saikai_error_text());
+    for (int r = -4; r < ROUNDS; r++) { /* some rounds until slots are there and the changes are tracked */
+        before();
+        MPI_Barrier(MPI_COMM_WORLD);
+        double t = seconds(CLOCK_MONOTONIC), c = seconds(CLOCK_THREAD_CPUTIME_ID),
+               p = seconds(CLOCK_PROCESS_CPUTIME_ID);
+        if (saikai_checkpoint_now(++it) < 0)
+            die(saikai_error_text());
+        t = seconds(CLOCK_MONOTONIC) - t;
+        double mid = seconds(CLOCK_THREAD_CPUTIME_ID);
+        c = mid - c;
+        after();
+        mid = seconds(CLOCK_THREAD_CPUTIME_ID) - mid;
+        if (saikai_wait() < 0)
+            die(saikai_error_text());
+        p = seconds(CLOCK_PROCESS_CPUTIME_ID) - p;
+        if (r >= 0) {
+            wait[r] = t;
+            wait_cpu[r] = c;
+            all_cpu[r] = p;
+            after_cpu[r] = mid;
+        }
+    }
+    struct saikai_status st;
+    saikai_get_status(&st, sizeof st);
+    if (saikai_finalize() < 0)
+        die(saikai_error_text());
+    return (struct figures){median(wait), median(wait_cpu), median(all_cpu), median(after_cpu), st.bytes};
+}
+
+static const char plain[] = "capture.tracker=full; capture.snapshot=copy";
+
+static void changes(void)
+{
+    static const struct {
+        const char *name;
+        void (*write)(void);
+    } cases[] = {{"nothing", write_nothing}, {"10 % in blocks", write_blocks}, {"10 % in single pages", write_pages}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct figures full = measure(plain, cases[i].write, write_nothing);
+        struct figures delta = measure("capture.max_deltas=1000; capture.max_ratio=1000", cases[i].write, write_nothing);
+        if (rank == 0)
+            printf("{\"bench\": \"changes\", \"written\": \"%s\", \"ranks\": %d, \"mib_per_rank\": %zu, \"bytes\": %llu, "
+                   "\"wait_ms\": %.2f, \"full_wait_ms\": %.2f, \"wait_ratio\": %.3f, \"wait_cpu_ratio\": %.3f, "
+                   "\"committed_cpu_ratio\": %.3f, \"limit_ratio\": 0.15}\n",
+                   cases[i].name, ranks, bytes >> 20, (unsigned long long)delta.size, delta.wait * 1e3, full.wait * 1e3,
+                   delta.wait / full.wait, delta.wait_cpu / full.wait_cpu, delta.all_cpu / full.all_cpu);
+    }
+}
+
+static void stop(void)
+{
+    static const struct {
+        const char *name;
+        void (*write)(void);
+    } cases[] = {{"nothing", write_nothing}, {"0.1 % of the pages", write_little}, {"everything", write_all}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct figures copy = measure(plain, write_nothing, cases[i].write);
+        struct figures snap = measure("capture.tracker=full", write_nothing, cases[i].write);
+        if (rank == 0)
+            printf("{\"bench\": \"stop\", \"written meanwhile\": \"%s\", \"ranks\": %d, \"mib_per_rank\": %zu, "
+                   "\"wait_ms\": %.2f, \"wait_cpu_ms\": %.2f, \"copy_wait_ms\": %.2f, \"limit_ms\": 10, "
+                   "\"cpu_of_program_ms\": %.1f, \"with_copies_ms\": %.1f}\n",
+                   cases[i].name, ranks, bytes >> 20, snap.wait * 1e3, snap.wait_cpu * 1e3, copy.wait * 1e3,
+                   (snap.wait_cpu + snap.after_cpu) * 1e3, (copy.wait_cpu + copy.after_cpu) * 1e3);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    bytes = argc > 2 ? strtoul(argv[2], NULL, 10) << 20 : 0;
+    const char *what = argc > 1 ? argv[1] : "";
+    data = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    if (data == MAP_FAILED)
+        die("usage: changes|stop MIB_PER_RANK");
+    memset(data, rank + 1, bytes);
+    if (!strcmp(what, "changes"))
+        changes();
+    else if (!strcmp(what, "stop"))
+        stop();
+    else
+        die("usage: changes|stop MIB_PER_RANK");
+    munmap(data, bytes);
+    MPI_Finalize();
+    return 0;
+}
