@@ -25,6 +25,7 @@ struct table {
     size_t count, cap;
     uint64_t raw_bytes, stored_bytes;
     int damaged; /* files that could not be read */
+    int deltas;  /* files that hold only what changed since an older generation */
 };
 
 static int same_dims(const struct sk_skc_var *a, const struct sk_skc_var *b)
@@ -72,7 +73,7 @@ static int add_var(struct table *t, const struct sk_container *c, size_t i,
     r->max_bytes = v->raw_bytes > r->max_bytes ? v->raw_bytes : r->max_bytes;
     if (!(v->max_error <= r->max_error)) /* also when it is not a number */
         r->max_error = v->max_error;
-    t->raw_bytes += v->raw_bytes;
+    t->raw_bytes += v->kind == SK_SKC_CHANGES ? 0 : v->raw_bytes; /* of the variables that say "delta" */
     t->stored_bytes += stored;
     return 0;
 }
@@ -84,6 +85,7 @@ static int add_file(struct table *t, const char *path, struct sk_skc_header *h,
     int rc = sk_container_open(path, &c, err);
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
         rc = add_var(t, c, i, err);
+    t->deltas += !rc && c->header.base_incarnation;
     if (!rc)
         *h = c->header;
     sk_container_close(c);
@@ -117,6 +119,8 @@ static int add_generation(struct table *t, const struct cli_store *s, const stru
 
 static const char *kind_name(int kind)
 {
+    if (kind == SK_SKC_CHANGES)
+        return "changes";
     return kind == SK_SKC_STREAM ? "stream" : kind == SK_SKC_FILE ? "file" : "variable";
 }
 
@@ -124,7 +128,7 @@ static char *dims_text(const struct row *r, char out[200])
 {
     size_t n = 0;
     strcpy(out, "scalar");
-    if (r->v.kind == SK_SKC_FILE || r->v.kind == SK_SKC_STREAM)
+    if (r->v.kind == SK_SKC_FILE || r->v.kind == SK_SKC_STREAM || r->v.kind == SK_SKC_CHANGES)
         return strcpy(out, kind_name(r->v.kind));
     if (r->dims_differ)
         return strcpy(out, "varies");
@@ -208,6 +212,9 @@ static void print_sums(const struct table *t)
     if (t->stored_bytes)
         printf(" (ratio %.2f)", (double)t->raw_bytes / (double)t->stored_bytes);
     puts("");
+    if (t->deltas)
+        printf("Deltas      %d file%s: of variables with the codec 'delta' only what changed since an older generation\n",
+               t->deltas, t->deltas > 1 ? "s" : "");
 }
 
 static void print_file(const char *path, const struct sk_skc_header *h, const struct table *t)
@@ -241,6 +248,7 @@ static void vars_json(struct sk_json *j, const struct table *t)
     sk_json_uint(j, "raw_bytes", t->raw_bytes);
     sk_json_uint(j, "stored_bytes", t->stored_bytes);
     sk_json_int(j, "unreadable_files", t->damaged);
+    sk_json_int(j, "delta_files", t->deltas);
     sk_json_array(j, "variables");
     for (size_t i = 0; i < t->count; i++) {
         const struct row *r = &t->row[i];

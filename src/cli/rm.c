@@ -2,6 +2,7 @@
 #include "cli/store_dir.h"
 
 #include "base/units.h"
+#include "store/lineage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,26 @@ static int mark_named(const struct cli_store *s, const struct cli_target *t,
     return rc;
 }
 
+/* What a generation that stays builds on must stay, too: quietly, or with an error when it was named. */
+static int spare_bases(const struct cli_store *s, char *doomed, int quietly, struct saikai_error *err)
+{
+    for (size_t i = 0; i < s->count; i++) /* newest first: a base comes after what builds on it */
+        for (int k = 0; !doomed[i] && k < s->gen[i].have; k++) {
+            struct sk_gen base = {0};
+            if (sk_lineage_base(s->root, s->gen[i].gen, s->gen[i].ranks[k], &base, NULL) || !base.incarnation)
+                continue;
+            for (size_t b = i + 1; b < s->count; b++) {
+                if (!doomed[b] || sk_gen_key(s->gen[b].gen) != sk_gen_key(base))
+                    continue;
+                if (!quietly)
+                    return sk_fail(err, SAIKAI_ESTATE, "%s holds only what changed since %s: remove it as well, or neither",
+                                   s->gen[i].name, s->gen[b].name);
+                doomed[b] = 0;
+            }
+        }
+    return 0;
+}
+
 /* Which generations are to go; the newest complete one only with --force. */
 static int mark(const struct removal *r, const struct cli_store *s, const struct cli_target *t,
                 char *doomed, struct saikai_error *err)
@@ -60,7 +81,7 @@ static int mark(const struct removal *r, const struct cli_store *s, const struct
     }
     if (newest >= 0 && !r->force)
         doomed[newest] = 0;
-    return 0;
+    return spare_bases(s, doomed, r->keep >= 0 || r->all, err);
 }
 
 /* 1 when the user agrees, 0 when not; negative: cannot be asked. */

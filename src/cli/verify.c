@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "cli/progress.h"
-#include "store/container.h"
+#include "store/lineage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ struct verify {
     int json;
     struct sk_json j;
     struct cli_progress bar;
+    const char *root; /* of the store, when it is not a file by itself */
     uint64_t done; /* bytes */
     struct fault *fault;
     size_t faults, cap;
@@ -86,6 +87,20 @@ static int check_identity(const struct sk_container *c, const struct cli_gen *g,
     return 0;
 }
 
+/* What the file builds on: good, or this one is of no use. */
+static int check_lineage(struct verify *v, const struct sk_container *raw, const struct cli_gen *g, int rank)
+{
+    struct sk_container *c = NULL;
+    struct saikai_error err = {0};
+    if (!raw->header.base_incarnation)
+        return 0;
+    int rc = sk_lineage_open(v->root, g->gen, rank, &c, &err);
+    if (!rc)
+        rc = sk_lineage_verify(c, step, v, &err);
+    sk_container_close(c);
+    return rc ? add_fault(v, raw->path, rank, "", err.text) : 0;
+}
+
 /* One file; g NULL: of no generation, rank -1. A fault of each variable is kept. */
 static int check_file(struct verify *v, const char *path, const struct cli_gen *g, int rank)
 {
@@ -111,6 +126,8 @@ static int check_file(struct verify *v, const char *path, const struct cli_gen *
         if (sk_container_verify_var(c, var, step, v, &err))
             rc = add_fault(v, path, rank, var->name, err.text);
     }
+    if (!rc && g && v->faults == before)
+        rc = check_lineage(v, c, g, rank);
     if (v->faults > before && g && !still_there(c)) {
         drop_faults(v, before);
         v->damaged = was_damaged;
@@ -176,6 +193,7 @@ static int check_generation(struct verify *v, const struct cli_store *s, const s
 {
     size_t from = v->faults;
     int rc = 0;
+    v->root = s->root;
     for (int i = 0; !rc && i < g->have; i++) {
         char path[PATH_MAX];
         struct saikai_error err = {0};
