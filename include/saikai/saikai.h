@@ -55,7 +55,7 @@ int saikai_finalize(void);
 
 /* Protect a variable: at a checkpoint its bytes are saved, at a restart they are put back. Local, but all ranks must
  * protect the same names. data[dims[0]]…[dims[ndims-1]], C order, ndims 0 is a scalar; sizes may differ between ranks. The
- * memory stays the program's and must stay where it is; a second call with the same name tells the new address or size. */
+ * memory stays the program's and must stay where it is until saikai_unprotect or saikai_finalize; a second call with the same name tells the new address or size. */
 int saikai_protect(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[]);
 
 /* Protect an array that the program allocates with malloc or realloc and that may move and change its length: *data and
@@ -93,7 +93,8 @@ int saikai_replicated(const char *name);
  * SAIKAI_EXACT takes it back. SAIKAI_EINVAL: not protected, not floating point, or value is not above 0. */
 int saikai_bound(const char *name, enum saikai_bound_kind kind, double value);
 
-/* Forget a variable. SAIKAI_ENOENT: none of this name. */
+/* Forget a variable; its memory may be freed afterwards. May block until a checkpoint that is being copied while the program
+ * goes on has been copied: free memory after this call, never before it. SAIKAI_ENOENT: none of this name. */
 int saikai_unprotect(const char *name);
 
 /* ---- back ---- */
