@@ -52,10 +52,17 @@ static void look(struct survive_run *r, long n, int newer_only)
                  survive_log);
 }
 
+/* Sanitizers make each of the hundreds of starts ten times slower: there every seventh operation does. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { STRIDE = 7 };
+#else
+enum { STRIDE = 1 };
+#endif
+
 static void sweep_coding(const char *config)
 {
     long n = 0, newer = 0;
-    for (int died = 1; died; n++) {
+    for (int died = 1; died; n += STRIDE) {
         struct survive_run r = four(config);
         int rc = survive_child(&r, n);
         if (rc != 42 && rc != 0)
@@ -63,12 +70,12 @@ static void sweep_coding(const char *config)
         died = rc == 42;
         lose_two(&r, n);
         look(&r, n, 0);
-        newer += r.found == 20;
+        newer += r.found == 20 ? STRIDE : 0;
         fresh_directory();
         assert_true(n < 3000);
     }
     printf("%ld operations; after %ld of them the newer generation was found\n", n - 1, newer);
-    assert_true(n > 40 && newer > 0 && newer < n);
+    assert_true(n > 40 && newer > 0 && newer <= n);
 }
 
 /* Iteration 20 is protected; two nodes are lost; the start that rebuilds them dies. The next one
@@ -76,7 +83,7 @@ static void sweep_coding(const char *config)
 static void sweep_rebuild(const char *config)
 {
     long n = 0;
-    for (int died = 1; died; n++) {
+    for (int died = 1; died; n += STRIDE) {
         struct survive_run r = four(config);
         r.may_fail = 0;
         assert_int_equal(survive_start(&r), 0);
