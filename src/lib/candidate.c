@@ -50,6 +50,7 @@ static void code_slice(struct sk_session *s)
     double spent = sk_now() - begun;
     s->blocked_seconds += spent;
     s->tick_paused += spent;
+    s->pace.slices += spent;
 }
 
 static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
@@ -330,6 +331,7 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
     int rc = valid ? 0 : sk_fail(err, SAIKAI_ESTATE, "the program says that its files are not valid");
     s->seq++;
     s->gen_of_seq[s->seq % 16] = g;
+    s->pace.captured_at[s->seq % 16] = begun;
     if (!rc)
         rc = capture(s, g, with_files, err);
     double spent = sk_now() - begun;

@@ -21,12 +21,11 @@ static void post(struct sk_session *s)
     int idle;
     sk_session_archive_status(s, &archived, &idle);
     unsigned requests = sk_requests_gather(s);
-    int archive = s->g->rank == 0 &&
-                  sk_now() - s->archived_at >= sk_config_time_or_auto(s->config, "store.archive_interval");
+    int archive = sk_pace_due(s, SK_CADENCE_ARCHIVE);
     struct sk_protector_news news;
     sk_protector_tell(s->protector, &news);
-    int protect = s->g->rank == 0 && (!s->protected_at || sk_now() - s->protected_at >=
-                                                              sk_config_time_or_auto(s->config, "redundancy.interval"));
+    int protect = sk_pace_due(s, SK_CADENCE_PROTECT);
+    s->pace.coding = sk_protector_busy(s->protector);
     int64_t *v = s->poll;
     v[SK_POLL_MIN_CODE_READY] = news.ready;
     v[SK_POLL_MIN_CODE_ENDED] = news.ended;
@@ -55,6 +54,7 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
     if (committed > s->complete_seq) {
         struct sk_gen g = s->gen_of_seq[committed % 16];
         s->complete_seq = committed;
+        sk_pace_complete(s, committed);
         sk_engine_complete(s->engine, committed);
         if (s->page)
             sk_keeper_page_complete(s->page, g.iteration);
@@ -63,6 +63,7 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
     }
     if (archived > s->archived_seq) {
         s->archived_seq = archived;
+        sk_pace_done(s, SK_CADENCE_ARCHIVE, archived);
         if (!s->aggregator)
             sk_engine_archived(s->engine, archived);
         if (s->g->rank == 0)
@@ -72,10 +73,10 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
 }
 
 /* All ranks decide alike: the arguments are results of the reduction. */
-static void consider_archiving(struct sk_session *s, int idle, int interval_passed)
+static void consider_archiving(struct sk_session *s, int idle, int is_due)
 {
     int64_t every = sk_config_int(s->config, "store.archive_every");
-    if (!*s->prefix_root || !idle || !interval_passed || !every || s->seq - s->complete_seq >= 16 ||
+    if (!*s->prefix_root || !idle || !is_due || !every || s->seq - s->complete_seq >= 16 ||
         s->complete_seq <= s->archiving_seq)
         return;
     if (s->archiving_seq && s->complete_seq - s->archiving_seq < every)
@@ -87,7 +88,7 @@ static void consider_archiving(struct sk_session *s, int idle, int interval_pass
 
 void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq)
 {
-    (void)seq;
+    sk_pace_done(s, SK_CADENCE_PROTECT, seq);
     s->protected_any = 1;
     s->protected_iteration = gen.iteration;
     if (s->g->rank == 0)
@@ -95,13 +96,13 @@ void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t
 }
 
 /* Which generation to protect now, if any. All ranks decide alike: what this looks at is equal on all of them. The
- * restored one first, as long as there is no newer one; then every complete one that finds the protector idle, not more
- * often than redundancy.interval says. */
-static void consider_protecting(struct sk_session *s, int interval_passed)
+ * restored one first, as long as there is no newer one; then the newest complete one when rank 0 says that it is time
+ * and the protector is idle. */
+static void consider_protecting(struct sk_session *s, int is_due)
 {
     if (!s->protector || sk_protector_busy(s->protector))
         return;
-    int newer = s->complete_seq > s->coding_seq && s->seq - s->complete_seq < 16 && interval_passed;
+    int newer = s->complete_seq > s->coding_seq && s->seq - s->complete_seq < 16 && is_due;
     if (!newer && !(s->code_from && !s->complete_seq))
         return;
     s->protected_at = sk_now();
@@ -136,6 +137,7 @@ static void take_up(struct sk_session *s)
     double tick = (double)-v[SK_POLL_MAX_TICK_NS] * 1e-9, cost = (double)-v[SK_POLL_MAX_COST_NS] * 1e-9;
     int64_t committed = v[SK_POLL_MIN_COMMITTED] == -v[SK_POLL_MAX_COMMITTED] ? v[SK_POLL_MIN_COMMITTED] : 0;
     int64_t archived = v[SK_POLL_MIN_ARCHIVED] == -v[SK_POLL_MAX_ARCHIVED] ? v[SK_POLL_MIN_ARCHIVED] : 0;
+    sk_pace_hear(s, tick, cost, v[SK_POLL_MIN_IDLE] != 0);
     sk_session_learn(s, committed, archived);
     consider_archiving(s, v[SK_POLL_MIN_IDLE] != 0, v[SK_POLL_MAX_ARCHIVE] != 0);
     double begun = sk_now();

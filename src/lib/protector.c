@@ -289,6 +289,9 @@ static int set_up(struct sk_protector *p, const struct sk_protector_setup *s,
     }
     if (rc || !p->protection.scheme)
         return rc;
+    p->status.members = p->protection.group->size;
+    p->status.tolerated = p->protection.parity;
+    p->status.groups = p->protection.groups;
     rc = sk_neighbours(p->job, s->host, s->root, &p->leader, err);
     return rc ? rc : sk_group_verdict(p->job, read_settings(p, s->config, err), err);
 }

@@ -57,12 +57,14 @@ int sk_protector_hear(struct sk_protector *p, const struct sk_protector_news *le
                       struct sk_gen *gen, int64_t *seq);
 
 /* Local: seconds that the last coding took, bytes of parity this rank has of it; how many codings
- * failed so far, and why the last one did. */
+ * failed so far, and why the last one did; members of this rank's group, how many of them may be
+ * lost, and how many groups there are. */
 struct sk_protector_status {
     double seconds;
     uint64_t parity_bytes;
     int failures;
     struct saikai_error last_error;
+    int members, tolerated, groups;
 };
 void sk_protector_status(const struct sk_protector *p, struct sk_protector_status *out);
 

@@ -340,6 +340,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
         return rc;
     }
     find_deadline(s);
+    sk_pace_start(s);
     if (s->page)
         atomic_store(&s->page->state, SK_KEEPER_INITIALISED);
     *out = s;

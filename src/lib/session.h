@@ -13,6 +13,7 @@
 #include "backbone/keeper_page.h"
 #include "group/group.h"
 #include "lib/aggregator.h"
+#include "lib/cadence.h"
 #include "lib/changes.h"
 #include "lib/engine.h"
 #include "lib/protector.h"
@@ -34,12 +35,22 @@ enum sk_poll_field {
     SK_POLL_MAX_REQUEST, /* SK_REQUEST_… bits: 0, 1 checkpoint, 3 checkpoint and stop */
     SK_POLL_MAX_TICK_NS, /* measured time of a tick, without checkpoints */
     SK_POLL_MAX_COST_NS, /* measured time a checkpoint held the program up */
-    SK_POLL_MAX_ARCHIVE, /* 1: rank 0 says that store.archive_interval has passed */
+    SK_POLL_MAX_ARCHIVE, /* 1: rank 0 says that a copy to the prefix is due */
     SK_POLL_MIN_CODE_READY, /* the protector's news */
     SK_POLL_MIN_CODE_ENDED,
     SK_POLL_MIN_CODED,
-    SK_POLL_MAX_PROTECT, /* 1: rank 0 says that redundancy.interval has passed */
+    SK_POLL_MAX_PROTECT, /* 1: rank 0 says that a coding is due */
     SK_POLL_FIELDS,
+};
+
+/* What is measured for the cadence of the levels (pace.c). */
+struct sk_pace {
+    struct sk_cadence cadence;
+    double captured_at[16]; /* when each of the newest generations was begun, by seq % 16 */
+    double cost;            /* as agreed */
+    double slices, slices_before; /* time this rank spent in slices of codings; of those before the last */
+    int coding;                   /* when the exchange under way was started */
+    int busy[SK_CADENCES];        /* when the one before was */
 };
 
 struct sk_session {
@@ -90,6 +101,7 @@ struct sk_session {
     double cost_seconds;
     double last_checkpoint_at, started_at, archived_at;
     struct sk_advice_state advice; /* counted in ticks */
+    struct sk_pace pace;
     uint64_t last_checkpoint_tick;
     int deadline_done;
     double deadline; /* sk_now() at the end of the time slot, 0: none known */
@@ -161,6 +173,16 @@ void sk_poll_end(struct sk_session *s);
 void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived);
 /* A generation became protected. */
 void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq);
+
+/* pace.c: how often to protect and to archive. Local. When the session is set up: */
+void sk_pace_start(struct sk_session *s);
+/* All ranks have committed a generation, or brought it to a level. */
+void sk_pace_complete(struct sk_session *s, int64_t seq);
+void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq);
+/* The agreed time of a candidate and cost of a checkpoint, and whether nobody was archiving when the exchange began. */
+void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle);
+/* Rank 0: 1 when a newer generation is to be brought to this level; others: 0. */
+int sk_pace_due(struct sk_session *s, enum sk_cadence_level level);
 
 /* requests.c: signals of the program that mean "checkpoint" and "checkpoint, then stop". Signal handlers are the
  * process's: they are installed once, by the first session. */

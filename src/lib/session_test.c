@@ -559,6 +559,43 @@ static void test_full_prefix_keeps_the_archives_before(void **state)
     run(N, (struct run){.config = aggregated, .until = 30, .crash = 1, .expect = 1, .expect_from = 20});
 }
 
+/* ---- the model chooses how often to archive ---- */
+
+static int slowly(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    sk_sleep(0.001);
+    return it % 10 ? 0 : sk_session_wait(s, &err);
+}
+
+static int only_the_first_is_archived(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    CHECK(!slowly(s, it));
+    CHECK(it < 90 || (s->complete_seq >= 8 && s->archiving_seq == 1));
+    return 0;
+}
+
+static int several_are_archived(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    CHECK(!slowly(s, it));
+    CHECK(it < 590 || (s->archiving_seq > 1 && s->archived_seq > 1));
+    return 0;
+}
+
+static void test_archives_as_often_as_the_model_says(void **state)
+{
+    (void)state;
+    /* no failure needs more than a local generation: one copy is made, whose cost is then known */
+    run(N, (struct run){.until = 95, .crash = 1, .body = only_the_first_is_archived,
+                        .config = "store.archive_interval=auto; failure.local_share=1; failure.beyond_share=0"});
+    lose_local();
+    run(N, (struct run){.until = 595, .expect = 1, .expect_from = 1, .body = several_are_archived,
+                        .config = "store.archive_interval=auto; failure.local_share=0; failure.mtbf=60s; "
+                                  "restart.tries=9"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,6 +620,7 @@ int main(void)
         TEST(test_coded_variables),
         TEST(test_nonsense_about_codecs),
         TEST(test_signal_requests_a_checkpoint),
+        TEST(test_archives_as_often_as_the_model_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,6 +238,30 @@ static void test_newest_is_not_protected(void **state)
     again(&r, 30, 30);
 }
 
+/* No failure needs more than a local generation: one is protected, whose cost is then known. Where nodes are lost often,
+ * all are. */
+static void test_protects_as_often_as_the_model_says(void **state)
+{
+    (void)state;
+    struct survive_run r = six("redundancy.interval=auto; failure.local_share=1; failure.beyond_share=0");
+    r.until = 65;
+    r.unprotected = 20;
+    r.protects = 10;
+    assert_int_equal(survive_start(&r), 0);
+    fresh_directory();
+    r = six("redundancy.interval=auto; failure.local_share=0; failure.mtbf=60s");
+    r.until = 65;
+    r.unprotected = 20;
+    r.protects = 0;
+    assert_int_equal(survive_start(&r), 0);
+    survive_lose(4);
+    r.node_of[4] = 6;
+    r.from = -1;
+    r.until = 65;
+    assert_int_equal(survive_start(&r), 0);
+    assert_true(r.found >= 10);
+}
+
 static void test_what_cannot_be_protected_runs(void **state)
 {
     (void)state;
@@ -275,6 +299,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_three_of_six_with_a_copy, survive_begin,
                                         survive_finish),
         cmocka_unit_test_setup_teardown(test_flipped_bits, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_protects_as_often_as_the_model_says, survive_begin,
+                                        survive_finish),
         cmocka_unit_test_setup_teardown(test_newest_is_not_protected, survive_begin,
                                         survive_finish),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_protected_runs, survive_begin,

@@ -1,0 +1,87 @@
+/* The session's side of the cadence: what it measures, and whether the next generation is to be
+ * protected or archived. Rank 0 keeps it; the others hear of its decisions through the poll. */
+#include "lib/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+static const char *const key_of[SK_CADENCES] = {"redundancy.interval", "store.archive_interval"};
+
+void sk_pace_start(struct sk_session *s)
+{
+    struct sk_protector_status p;
+    sk_protector_status(s->protector, &p);
+    struct sk_cadence_setup setup = {
+        .rate = s->advice.policy.rate,
+        .local_share = sk_config_real(s->config, "failure.local_share"),
+        .beyond_share = sk_config_real(s->config, "failure.beyond_share"),
+        .threshold = sk_config_real(s->config, "schedule.threshold"),
+        .has = {s->protector != NULL, *s->prefix_root && sk_session_has_local(s)},
+        .members = p.members,
+        .tolerated = p.tolerated,
+        .groups = p.groups,
+    };
+    sk_cadence_init(&s->pace.cadence, &setup);
+}
+
+static int is_known(const struct sk_session *s, int64_t seq)
+{
+    return seq > 0 && seq <= s->seq && s->seq - seq < 16;
+}
+
+void sk_pace_complete(struct sk_session *s, int64_t seq)
+{
+    const double *at = s->pace.captured_at;
+    int64_t back = seq - 1 < 8 ? seq - 1 : 8;
+    if (s->g->rank || !is_known(s, seq))
+        return;
+    while (back > 0 && !is_known(s, seq - back))
+        back--;
+    double interval =
+        back ? (at[seq % 16] - at[(seq - back) % 16]) / (double)back - s->pace.cost : 0;
+    sk_cadence_checkpoint(&s->pace.cadence, interval, s->pace.cost, sk_now() - at[seq % 16]);
+}
+
+void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq)
+{
+    struct sk_pace *p = &s->pace;
+    if (s->g->rank || !is_known(s, seq))
+        return;
+    double now = sk_now(), begun = level == SK_CADENCE_PROTECT ? s->protected_at : s->archived_at;
+    double held = level == SK_CADENCE_PROTECT ? p->slices - p->slices_before : 0;
+    sk_cadence_done(&p->cadence, level, now - p->captured_at[seq % 16], now - begun, held);
+    if (level == SK_CADENCE_PROTECT)
+        p->slices_before = p->slices;
+}
+
+/* The candidates' time was measured from the exchange before the last one to the last one; what is
+ * begun is begun just before an exchange starts, so what was idle then was idle all the time. */
+void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle)
+{
+    struct sk_pace *p = &s->pace;
+    int now[SK_CADENCES] = {p->coding, !archive_idle}, sure = 1;
+    p->cost = cost;
+    for (int k = 0; k < SK_CADENCES; k++)
+        sure &= !p->busy[k] || now[k];
+    if (sure && !s->g->rank)
+        sk_cadence_ticks(&p->cadence, tick, p->busy);
+    for (int k = 0; k < SK_CADENCES; k++)
+        p->busy[k] = now[k];
+}
+
+int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)
+{
+    int64_t last = level == SK_CADENCE_PROTECT ? s->coding_seq : s->archiving_seq;
+    double begun = level == SK_CADENCE_PROTECT ? s->protected_at : s->archived_at;
+    double interval = sk_config_time_or_auto(s->config, key_of[level]);
+    if (s->g->rank)
+        return 0;
+    if (interval != SK_CONFIG_AUTO)
+        return begun <= 0 || sk_now() - begun >= interval;
+    int64_t before = s->pace.cadence.every[level],
+            every = sk_cadence_every(&s->pace.cadence, level);
+    if (every != before)
+        sk_log(SK_LOG_INFO, "%s: every %lld checkpoints; one costs %.3g s", key_of[level],
+               (long long)every, sk_cadence_cost(&s->pace.cadence, level));
+    return !last || (every && s->complete_seq - last >= every);
+}
