@@ -171,6 +171,8 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
     struct sk_collect_options o = {.archive = a->o};
     if (a->writers && a->group)
         return cli_usage(cli, "--writers and --group say the same in two ways: give one of them");
+    if (a->o.earlier)
+        return cli_usage(cli, "--previous is for one archive, not for a set of several processes");
     o.writers = (int)a->writers;
     o.group = (int)a->group;
     o.order = a->order && !strcmp(a->order, "node") ? SK_ORDER_NODE : SK_ORDER_RANK;
