@@ -31,12 +31,17 @@ static zfp_field *field_of(const struct sk_array *a, const void *x)
     }
 }
 
-static size_t zfp_run(const struct sk_array *a, const void *x, void *coded, size_t cap, int decode)
+/* tolerance 0: reversible. Returns the bytes of the code, 0: it failed. */
+static size_t zfp_run(const struct sk_array *a, const void *x, double tolerance, void *coded,
+                      size_t cap, int decode)
 {
     bitstream *s = stream_open(coded, cap);
     zfp_stream *z = zfp_stream_open(s);
     zfp_field *f = field_of(a, x);
-    zfp_stream_set_reversible(z);
+    if (tolerance > 0)
+        zfp_stream_set_accuracy(z, tolerance);
+    else
+        zfp_stream_set_reversible(z);
     zfp_stream_rewind(z);
     size_t n = decode ? zfp_decompress(z, f) : zfp_compress(z, f);
     zfp_field_free(f);
@@ -48,13 +53,37 @@ static size_t zfp_run(const struct sk_array *a, const void *x, void *coded, size
 static int zfp_encode(const struct sk_array *a, const void *in, size_t n, void *out, size_t cap,
                       size_t *made)
 {
-    *made = zfp_run(a, in, out, cap, 0);
+    *made = zfp_run(a, in, 0, out, cap, 0);
     return *made ? 0 : -1;
 }
 
 static int zfp_decode(const struct sk_array *a, const void *in, size_t n, void *out, size_t cap)
 {
-    return zfp_run(a, out, (void *)(uintptr_t)in, n, 1) ? 0 : -1;
+    return zfp_run(a, out, 0, (void *)(uintptr_t)in, n, 1) ? 0 : -1;
+}
+
+size_t codec_zfp_encode(const struct sk_array *a, const void *in, double tolerance, void *out,
+                        size_t cap)
+{
+    return zfp_run(a, in, tolerance, out, cap, 0);
+}
+
+size_t codec_zfp_decode(const struct sk_array *a, const void *in, size_t n, double tolerance,
+                        void *out)
+{
+    return zfp_run(a, out, tolerance, (void *)(uintptr_t)in, n, 1);
+}
+#else
+size_t codec_zfp_encode(const struct sk_array *a, const void *in, double tolerance, void *out,
+                        size_t cap)
+{
+    return 0;
+}
+
+size_t codec_zfp_decode(const struct sk_array *a, const void *in, size_t n, double tolerance,
+                        void *out)
+{
+    return 0;
 }
 #endif
 

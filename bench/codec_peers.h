@@ -15,4 +15,10 @@ struct codec_peer {
 extern const struct codec_peer codec_peers[];
 extern const int n_codec_peers;
 
+/* zfp within an absolute tolerance: bytes of the code, 0 when it failed or zfp was not found. */
+size_t codec_zfp_encode(const struct sk_array *a, const void *in, double tolerance, void *out,
+                        size_t cap);
+size_t codec_zfp_decode(const struct sk_array *a, const void *in, size_t n, double tolerance,
+                        void *out);
+
 #endif

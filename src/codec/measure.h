@@ -4,9 +4,12 @@
 
 #include "codec/codec.h"
 
-/* max - min of the finite values of n_bytes of a floating-point type; 0 when there are none. May be
- * +Inf when the difference overflows. */
-double sk_measure_range(int type, const void *data, size_t n_bytes);
+/* max - min of the finite values of n_bytes of a floating-point type, found by `threads` threads
+ * (as of sk_team_size) when there are many; 0 when there are none. May be +Inf when the difference
+ * overflows. */
+double sk_measure_range(int type, const void *data, size_t n_bytes, int threads);
+/* Widen [*low, *high] to these values, those not finite left out. */
+void sk_measure_extremes(int type, const void *data, size_t n_bytes, double *low, double *high);
 
 /* Largest |x - x'| over n_bytes of two arrays of a floating-point type: 0 where the bits are equal,
  * +Inf where one of a pair is not finite and the bits differ. */

@@ -182,7 +182,7 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
         return sk_fail(err, SAIKAI_EINVAL, "%s: an array of type %d and %d dimensions has no size",
                        name_of(e->opt.what), a->type, a->ndims);
     if (c->bound.kind != SK_BOUND_NONE && c->range <= 0 && sk_type_is_float(a->type))
-        c->range = sk_measure_range(a->type, e->in, sk_array_size_bytes(a));
+        c->range = sk_measure_range(a->type, e->in, sk_array_size_bytes(a), e->opt.threads);
     if (!sk_chain_lossy(&e->chain))
         c->bound = (struct sk_bound){0};
     struct sk_frame_head h = {.array = *a, .bound = c->bound, .range = c->range};
@@ -435,9 +435,9 @@ int sk_stream_decode(sk_stream_source *source, void *arg, uint64_t n, const stru
     return decode(&d, n, a, threads, err);
 }
 
-int sk_stream_decode_parts(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
-                           const struct sk_stream_parts *parts, int threads, const char *what,
-                           struct saikai_error *err)
+int sk_stream_decode_parts(sk_stream_source *source, void *arg, uint64_t n,
+                           const struct sk_array *a, const struct sk_stream_parts *parts,
+                           int threads, const char *what, struct saikai_error *err)
 {
     struct decoder d = {.source = source, .arg = arg, .parts = parts, .what = what};
     return decode(&d, n, a, threads, err);
