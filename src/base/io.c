@@ -207,6 +207,14 @@ int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err
     return 0;
 }
 
+int sk_io_truncate(int fd, const char *path, off_t size, struct saikai_error *err)
+{
+    int e = hooked("truncate", path);
+    if (!e && ftruncate(fd, size))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot shorten %s", path) : 0;
+}
+
 int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err)
 {
     struct stat st;

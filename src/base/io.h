@@ -34,6 +34,8 @@ int sk_io_mkdirs(const char *path, struct saikai_error *err);
 int sk_io_rmtree(const char *path, struct saikai_error *err);
 /* Give the file this size with its blocks reserved (a full disk is found here, not at a later page fault). */
 int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err);
+/* Give the file this smaller size. */
+int sk_io_truncate(int fd, const char *path, off_t size, struct saikai_error *err);
 int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err);
 
 /* Read-only or shared read-write mapping of [0, n). Unmap with munmap. n 0 gives NULL. */

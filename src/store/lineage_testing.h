@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TESTING_VARS = 4, TESTING_CELLS = 330000 };
+#ifndef TESTING_CELLS /* of the largest variable */
+#define TESTING_CELLS 330000
+#endif
+enum { TESTING_VARS = 4 };
 
 /* "a" and "b": tracked; "grows": tracked when its size stayed; "text": always in the file. */
 struct testing_state {

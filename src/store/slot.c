@@ -66,7 +66,7 @@ int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, si
 static int shrink(struct sk_slot *s, size_t n, struct saikai_error *err)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), keep = (n + page - 1) / page * page;
-    int rc = sk_io_reserve(s->fd, s->tmp_path, (off_t)n, err);
+    int rc = sk_io_truncate(s->fd, s->tmp_path, (off_t)n, err);
     if (rc)
         return rc;
     if (keep < s->size_bytes)
