@@ -115,15 +115,15 @@ static void need_avx2(void)
 DEFINE_LIFT_TEST(float, f32)
 DEFINE_LIFT_TEST(double, f64)
 
-static void set_up_causal(struct causal *c)
+static void set_up_causal(struct causal *c, double bound)
 {
     assert_int_equal(causal_init(c, &shape, sizeof(double), 0, NULL), 0);
-    c->bound = 1e-4;
-    c->step = 2e-4;
+    c->bound = bound;
+    c->step = 2 * bound;
     c->base = -1;
 }
 
-static void test_causal(void **unused)
+static void check_causal(double bound, int narrow)
 {
     static float f[N];
     static double d[N], out[2][N];
@@ -133,11 +133,12 @@ static void test_causal(void **unused)
     for (int i = 0; i < 2; i++) {
         struct causal c;
         struct sk_plane_writer *codes = sk_plane_writer_new(N);
-        set_up_causal(&c);
+        set_up_causal(&c, bound);
         assert_int_equal(
             (i ? causal_encode_avx2 : causal_encode_plain)(&c, d, NULL, &w[i].head, codes, NULL),
             0);
         finish(codes, &w[i]);
+        assert_int_equal(c.bits < 17, narrow);
         causal_free(&c);
     }
     compare(w);
@@ -145,7 +146,7 @@ static void test_causal(void **unused)
         struct causal c;
         struct sk_plane_reader *codes;
         struct sk_rd head = sk_rd_init(w[0].head.data, w[0].head.len);
-        set_up_causal(&c);
+        set_up_causal(&c, bound);
         assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL), 0);
         assert_int_equal(
             (i ? causal_decode_avx2 : causal_decode_plain)(&c, out[i], NULL, &head, codes, NULL),
@@ -154,7 +155,16 @@ static void test_causal(void **unused)
         causal_free(&c);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
+    for (size_t k = 0; k < N; k++)
+        assert_true(fabs(out[0][k] - d[k]) <= bound * (1 + 1e-6)); /* exceptions are left out */
     release(w);
+}
+
+/* Sums in 32 bits, and those that need more. */
+static void test_causal(void **unused)
+{
+    check_causal(1e-4, 1);
+    check_causal(1e-7, 0);
 }
 
 int main(void)
