@@ -86,6 +86,27 @@ void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *b
     *least = n > gzipped ? gzipped : n;
 }
 
+/* Try Fortran records on the sample: what follows one beginning is longer than a sample, so that
+ * known records are trusted unless taking them apart does harm. 1: they shrink so much that nothing
+ * else needs to be tried. */
+static int try_records(struct sk_coder *c, struct sk_part *part, struct sk_recipe *r, size_t *least)
+{
+    enum { A_LOT = 12 };
+    struct sk_recipe apart = *r;
+    apart.form = SK_FORM_RECORDS;
+    apart.level = 1;
+    size_t n = try_one(c, part, &apart);
+    if (n >= part->size_bytes / A_LOT) {
+        sk_try_bytes(c, part, SK_FILTER_NONE, 1, r, least);
+        if (n >= *least + *least / 16)
+            return 0;
+    }
+    *least = n;
+    *r = apart;
+    r->level = 9;
+    return n < part->size_bytes / A_LOT;
+}
+
 /* Try forms and filters on the sample; the best one to *r. Returns its bytes. */
 static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
 {
@@ -93,21 +114,10 @@ static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
                                   SK_FILTER_DELTA4_SHUFFLE4, SK_FILTER_DELTA8_SHUFFLE8};
     struct sk_coder c = {0};
     size_t least = part->size_bytes, before;
-    sk_try_bytes(&c, part, SK_FILTER_NONE, 1, r, &least);
+    int done = records && try_records(&c, part, r, &least);
+    if (!records)
+        sk_try_bytes(&c, part, SK_FILTER_NONE, 1, r, &least);
     before = least;
-    if (records) {
-        /* what follows one beginning is longer than a sample: known records are trusted, unless
-         * taking them apart does harm */
-        struct sk_recipe apart = *r;
-        apart.form = SK_FORM_RECORDS;
-        apart.filter = SK_FILTER_NONE;
-        apart.level = 1;
-        size_t n = try_one(&c, part, &apart);
-        if (n < least + least / 16) {
-            least = n;
-            *r = apart;
-        }
-    }
     for (size_t i = 0; i < sizeof filters / sizeof *filters && r->form == SK_FORM_BYTES; i++) {
         /* a change of order must gain something: it costs time and what the window would have
          * found */
@@ -119,7 +129,8 @@ static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
             *r = now;
         }
     }
-    sk_try_levels(&c, part, r, &least);
+    if (!done)
+        sk_try_levels(&c, part, r, &least);
     sk_coder_free(&c);
     return least;
 }
