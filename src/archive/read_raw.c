@@ -6,6 +6,7 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,12 +232,16 @@ static const char *const shipped[] = {
 #undef FORMAT
 };
 
+static void describe_shipped(void)
+{
+    for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++)
+        sk_raw_describe(shipped[i], "shipped description", NULL);
+}
+
 void sk_raw_describe_shipped(void)
 {
-    static int done;
-    for (size_t i = 0; !done && i < sizeof shipped / sizeof *shipped; i++)
-        sk_raw_describe(shipped[i], "shipped description", NULL);
-    done = 1;
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* ranks may be threads of one process */
+    pthread_once(&once, describe_shipped);
 }
 
 int sk_raw_describe(const char *text, const char *where, struct saikai_error *err)
