@@ -28,7 +28,7 @@ export OMPI_MCA_plm_rsh_agent=$here/rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
 export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
 export SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_ARCHIVE_EVERY=0
-export SAIKAI_STORE_ARCHIVE_LAST=no SAIKAI_LOG_LEVEL=debug SAIKAI_SCHEDULE_INTERVAL=500ms SAIKAI_SCHEDULE_POLL=50ms SAIKAI_RUN_NODE_TIMEOUT=6s
+export SAIKAI_STORE_ARCHIVE_LAST=no SAIKAI_LOG_LEVEL=debug SAIKAI_SCHEDULE_INTERVAL=500ms SAIKAI_SCHEDULE_POLL=50ms SAIKAI_RUN_NODE_TIMEOUT=6s SAIKAI_RUN_START_TIMEOUT=25s
 export SAIKAI_REDUNDANCY_FORM=pipeline # on a busy machine measuring the messages takes seconds
 
 # What MPI gives a program that does not ask: none, or all threads. Without, the program's own thread codes, in slices.
@@ -44,7 +44,7 @@ start() { # THREADS; $pid
     rm -rf "$CLUSTER_DIR/shared/store"
     : >"$out"
     : >"$err"
-    timeout --foreground -k 2 120 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 6 --spares 3 \
+    timeout --foreground -k 2 240 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 6 --spares 3 \
         --set run.mpirun_args="$(arguments "$1")" --set run.finish_timeout=3s -- "$heat" $grid \
         </dev/null >"$out" 2>"$err" &
     pid=$!
@@ -146,7 +146,7 @@ three)
     export SAIKAI_STORE_ARCHIVE_EVERY=1 SAIKAI_STORE_ARCHIVE_INTERVAL=1s
     start yes
     wait_for 'is archived'
-    wait_for 'is protected' 4
+    wait_for 'is protected'
     power_off 0 2 3
     finish
     expect "resuming from iteration [1-9][0-9]* (copy in the prefix)"
