@@ -19,6 +19,13 @@ with open(sys.argv[1], encoding="utf-8") as lines:
             unit = "x reading the bytes: restart of %d MiB a rank" % r["mib_per_rank"]
         elif kind == "init":
             value, limit, unit = r["init_ms"], "", "ms in saikai_init"
+        elif kind == "changes":
+            value, limit = r["wait_cpu_ratio"], r["limit_ratio"]
+            unit = "x a full checkpoint of %d MiB, processor time: %s written" % (r["mib_per_rank"], r["written"])
+        elif kind == "stop":
+            value, limit = r["wait_ms"], r["limit_ms"] if r["written meanwhile"] != "everything" else ""
+            unit = "ms held up by %d MiB, %s written meanwhile (a copy: %.1f ms)" % (
+                r["mib_per_rank"], r["written meanwhile"], r["copy_wait_ms"])
         else:
             continue
         key = (kind, r.get("mpi", ""), str(r["ranks"]), str(limit), unit)

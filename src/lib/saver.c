@@ -99,20 +99,17 @@ static int may_begin(struct sk_saver *sv, uint64_t bytes)
     struct saikai_error why = {0};
     if (sv->off || bytes < LEAST_BYTES)
         return 0;
-    if (sv->avoid) {
-        sv->avoid--;
-        return 0;
-    }
     if (!sv->snapshot && open_snapshot(sv, NULL, &why)) {
         sk_log(SK_LOG_INFO, "checkpoints are copied: %s", why.text);
         sv->off = 1;
         return 0;
     }
     pthread_mutex_lock(&sv->lock);
-    int free_now = !sv->busy;
-    sv->busy = 1;
+    int may = !sv->busy && !sv->avoid;
+    sv->busy |= may;
+    sv->avoid -= sv->avoid > 0;
     pthread_mutex_unlock(&sv->lock);
-    return free_now;
+    return may;
 }
 
 static void end(struct sk_saver *sv)
