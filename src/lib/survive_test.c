@@ -238,12 +238,13 @@ static void test_newest_is_not_protected(void **state)
     again(&r, 30, 30);
 }
 
-/* No failure needs more than a local generation: one is protected, whose cost is then known. Where nodes are lost often,
- * all are. */
+/* No failure needs more than a local generation: one is protected, whose cost is then known. Where
+ * nodes are lost often, all are. */
 static void test_protects_as_often_as_the_model_says(void **state)
 {
     (void)state;
-    struct survive_run r = six("redundancy.interval=auto; failure.local_share=1; failure.beyond_share=0");
+    struct survive_run r =
+        six("redundancy.interval=auto; failure.local_share=1; failure.beyond_share=0");
     r.until = 65;
     r.unprotected = 20;
     r.protects = 10;
@@ -260,6 +261,22 @@ static void test_protects_as_often_as_the_model_says(void **state)
     r.until = 65;
     assert_int_equal(survive_start(&r), 0);
     assert_true(r.found >= 10);
+}
+
+/* Nothing is shared: what the job remembers of its starts is on the nodes, too. */
+static void test_without_a_prefix(void **state)
+{
+    (void)state;
+    struct survive_run r = six("store.prefix=none; redundancy.helper=slices");
+    assert_int_equal(survive_start(&r), 0);
+    survive_lose(0);
+    survive_lose(5);
+    r.node_of[0] = 6;
+    r.node_of[5] = 7;
+    again(&r, 20, 30);
+    survive_lose(6);
+    r.node_of[0] = 8;
+    again(&r, 30, 40);
 }
 
 static void test_what_cannot_be_protected_runs(void **state)
@@ -303,6 +320,7 @@ int main(void)
                                         survive_finish),
         cmocka_unit_test_setup_teardown(test_newest_is_not_protected, survive_begin,
                                         survive_finish),
+        cmocka_unit_test_setup_teardown(test_without_a_prefix, survive_begin, survive_finish),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_protected_runs, survive_begin,
                                         survive_finish),
     };
