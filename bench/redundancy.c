@@ -2,6 +2,10 @@
  * usage: redundancy [ranks [MiB per rank [rounds [dir [scheme [form]]]]]]      defaults: 4 128 7
  * /dev/shm, all
  *
+ * The ranks are threads. Built with BENCH_MPI they are processes that speak through MPI (ranks is
+ * then what mpirun started): slower, as what others measure on a machine is; without the figures of
+ * processor time, since MPI waits by polling.
+ *
  * Aggregate throughput is data of all ranks over the time of a complete encode: sizes exchanged,
  * parity coded, hashed, written to its file and named. Each figure is the median of the rounds. It
  * stands beside what the machine allows in the same run: memcpy on as many threads as there are
@@ -12,6 +16,10 @@
 #include "base/io.h"
 #include "redundancy/encode.h"
 #include "redundancy/rebuild.h"
+
+#ifdef BENCH_MPI
+#include "group/mpi.h"
+#endif
 
 #include <pthread.h>
 #include <stdio.h>
@@ -31,7 +39,16 @@ struct bench {
     double encode_cpu[MAX_ROUNDS], rebuild_cpu[MAX_ROUNDS];
     uint64_t sent[MAX_RANKS], most_on_link;
     const char *used;
+    struct sk_group *group; /* of processes; NULL: ranks are threads */
 };
+
+static void run(struct bench *b, int (*fn)(struct sk_group *g, void *arg))
+{
+    if (b->group)
+        fn(b->group, b);
+    else
+        sk_threads_run(b->ranks, fn, b);
+}
 
 static double cpu_now(void)
 {
@@ -67,7 +84,8 @@ static void paths(const struct bench *b, int rank, int generation, char *data, c
 static void write_data(struct bench *b)
 {
     char *p = malloc(b->bytes);
-    for (int r = 0; r < b->ranks; r++) {
+    for (int r = b->group ? b->group->rank : 0; r < (b->group ? b->group->rank + 1 : b->ranks);
+         r++) {
         char data[400], parity[400], dir[400];
         struct saikai_error err = {0};
         for (size_t i = 0; i < b->bytes; i++)
@@ -224,14 +242,21 @@ static void measure(struct bench *b, const char *scheme, int m, const char *form
     b->parity = m;
     b->form = form;
     for (b->round = 0; b->round < b->rounds; b->round++)
-        sk_threads_run(b->ranks, encode_rank, b);
+        run(b, encode_rank);
     double data = (double)b->ranks * (double)b->bytes / 1e9;
     /* the first two rounds make the files */
     double wall = data / median(b->encode + 2, b->rounds - 2),
            core = data / median(b->encode_cpu + 2, b->rounds - 2);
     for (b->round = 0; b->round < b->rounds; b->round++) {
         b->lost = b->round % b->ranks;
-        sk_threads_run(b->ranks, rebuild_rank, b);
+        run(b, rebuild_rank);
+    }
+    if (b->group) {
+        if (!b->group->rank)
+            printf("%-7s %d  %-9s %6.2f GB/s  rebuild %7.1f ms\n", scheme, m, b->used, wall,
+                   median(b->rebuild, b->rounds) * 1e3);
+        fflush(stdout);
+        return;
     }
     struct rate kernel = machine(b, k, m, code_worker);
     double most = 0;
@@ -255,15 +280,25 @@ int main(int argc, char **argv)
                 "usage: redundancy [ranks [MiB per rank [rounds [dir [scheme [form]]]]]]\n");
         return 2;
     }
+    long number = (long)getpid();
+#ifdef BENCH_MPI
+    struct saikai_error err = {0};
+    if (sk_group_mpi_start(&b.group, &err) || sk_group_bcast(b.group, &number, sizeof number, 0))
+        die(&err);
+    b.ranks = b.group->size;
+#endif
     snprintf(b.top, sizeof b.top, "%s/redundancy-bench-%ld", argc > 4 ? argv[4] : "/dev/shm",
-             (long)getpid());
+             number);
     write_data(&b);
-    struct rate copy = machine(&b, 1, 1, copy_worker);
-    printf("%d ranks x %zu MiB, median of %d; memcpy on all cores %.1f GB/s, per core's second "
-           "%.1f GB\n",
-           b.ranks, b.bytes >> 20, b.rounds, copy.wall, copy.core);
-    printf("                      GB/s  /copy /allow   GB/cs  /copy /allow  sent/own  rebuild ms, "
-           "core ms\n");
+    struct rate copy = {0, 0};
+    if (!b.group) {
+        copy = machine(&b, 1, 1, copy_worker);
+        printf("%d ranks x %zu MiB, median of %d; memcpy on all cores %.1f GB/s, per core's second "
+               "%.1f GB\n",
+               b.ranks, b.bytes >> 20, b.rounds, copy.wall, copy.core);
+        printf("                      GB/s  /copy /allow   GB/cs  /copy /allow  sent/own  rebuild "
+               "ms, core ms\n");
+    }
     static const struct {
         const char *scheme;
         int m;
@@ -274,6 +309,13 @@ int main(int argc, char **argv)
                 (argc < 7 || !strcmp(argv[6], f < 0 ? "auto" : sk_form_at(f)->name)))
                 measure(&b, cases[c].scheme, cases[c].m, f < 0 ? "auto" : sk_form_at(f)->name,
                         &copy);
+#ifdef BENCH_MPI
+    sk_group_barrier(b.group);
+    int first = !b.group->rank;
+    sk_group_mpi_stop(b.group);
+    if (!first)
+        return 0;
+#endif
     sk_io_rmtree(b.top, NULL);
     return 0;
 }

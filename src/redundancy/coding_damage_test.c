@@ -31,7 +31,7 @@ static long size_of(const char *path)
     return (long)st.st_size;
 }
 
-/* Every region of the parity file: header fields, record, padding, blocks, table. */
+/* All bytes of the header and the record, and every region after them: padding, blocks, table. */
 static void test_flips_in_parity(void **state)
 {
     struct job j;
@@ -39,7 +39,7 @@ static void test_flips_in_parity(void **state)
     start(&j, "rs", 5, 2);
     job_parity_path(&j, 1, path);
     long n = size_of(path);
-    for (long at = 0; at < n; at += at < 600 ? 7 : 211) {
+    for (long at = 0; at < n; at += at < 600 ? 1 : 61) {
         job_flip(path, at);
         job_lose(&j, 3); /* one loss beside it: both must come back */
         assert_int_equal(job_rebuild(&j), 0);
@@ -57,7 +57,7 @@ static void test_flips_in_data(void **state)
     start(&j, "rs", 5, 2);
     job_data_path(&j, 2, 0, path);
     long n = size_of(path);
-    for (long at = 0; at < n; at += 97) {
+    for (long at = 0; at < n; at += 31) {
         job_flip(path, at);
         job_lose_parity(&j, 2); /* not even its own parity file knows it */
         job_lose(&j, 4);
