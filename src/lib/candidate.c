@@ -260,7 +260,7 @@ static void expect_next(struct sk_session *s, const struct pieces *l, uint64_t b
     if (is_coded) /* gives its slot back */
         return;
     if (is_delta)
-        sk_engine_expect(s->engine, bytes > full / 4 ? full + full / 8 : 0, bytes + bytes / 4);
+        sk_engine_expect(s->engine, bytes > full / 4 ? full + full / 8 : 0, bytes + bytes / 16);
     else
         sk_engine_expect(s->engine, bytes, 0);
 }
