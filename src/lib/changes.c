@@ -3,13 +3,11 @@
 #include "base/log.h"
 #include "capture/delta.h"
 #include "capture/dirty.h"
+#include "lib/copy.h"
 #include "store/lineage.h"
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #define LEAST_BYTES    ((size_t)64 << 10)
 #define FIRST_REST     4
@@ -283,25 +281,6 @@ void sk_changes_look(struct sk_changes *ch, const struct sk_vars *vars, const st
     *base = ch->tip;
 }
 
-/* What is copied is not read again soon: stores past the cache save reading what is overwritten. (memcpy does so by itself
- * for pieces of many megabytes.) */
-static void copy(uint8_t *to, const uint8_t *from, size_t n)
-{
-#ifdef __SSE2__
-    size_t head = -(uintptr_t)to % 16;
-    if (n > head + 1024) {
-        memcpy(to, from, head);
-        to += head;
-        from += head;
-        n -= head;
-        for (; n >= 64; to += 64, from += 64, n -= 64)
-            for (int i = 0; i < 64; i += 16)
-                _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-    }
-#endif
-    memcpy(to, from, n);
-}
-
 int sk_changes_write(struct sk_changes *ch, void *out, size_t cap, struct saikai_error *err)
 {
     uint8_t *to;
@@ -312,12 +291,10 @@ int sk_changes_write(struct sk_changes *ch, void *out, size_t cap, struct saikai
         const struct sk_range *x = &ch->chosen.v[i];
         while (m->id != x->region)
             m++;
-        copy(to, m->addr + x->offset, x->size_bytes);
+        sk_copy_past_cache(to, m->addr + x->offset, x->size_bytes);
         to += x->size_bytes;
     }
-#ifdef __SSE2__
-    _mm_sfence(); /* another thread reads it */
-#endif
+    sk_copy_done();
     return rc;
 }
 
