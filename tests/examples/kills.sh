@@ -28,7 +28,9 @@ mpiexec=(mpiexec."$mpi")
 [ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
 command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
 
+begun=$(date +%s%N)
 SAIKAI_STORE_PREFIX="$work/calm" timeout 200 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
+calm_ms=$((($(date +%s%N) - begun) / 1000000))
 grep -q verified calm.out || { cat calm.out; exit 1; }
 
 done_kills=0 runs=0 resumed=0 deltas=0
@@ -43,7 +45,10 @@ while [ "$done_kills" -lt "$kills" ]; do
     "$build/src/cli/saikai" run -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
     run=$!
     while kill -0 $run 2>/dev/null; do
-        sleep "0.$((RANDOM % 6 + 3))"
+        # somewhere in a run of this length, and often enough in a long one
+        wait_ms=$((calm_ms * (RANDOM % 80 + 20) / 100))
+        wait_ms=$((wait_ms > 900 ? 300 + RANDOM % 600 : wait_ms < 50 ? 50 : wait_ms))
+        sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
         [ "$done_kills" -lt "$kills" ] || continue
         victim=$(cat "pid.$((RANDOM % ranks))" 2>/dev/null || true)
         # only a process of this very program, started by this test
@@ -62,6 +67,7 @@ while [ "$done_kills" -lt "$kills" ]; do
         tail -n 40 err
         exit 1
     fi
+    [ "$runs" -lt $((20 * kills)) ] || { echo "$runs runs of ${calm_ms} ms, and only $done_kills kills"; exit 1; }
     resumed=$((resumed + $(grep -c 'resuming from iteration' err || true)))
     deltas=$((deltas + $(grep -c 'changes only' err || true)))
 done
