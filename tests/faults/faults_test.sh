@@ -14,7 +14,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 cd "$work"
-heat="$build/examples/heat_$mpi" probe="$build/tests/faults/probe_$mpi"
+heat="$build/examples/heat_$mpi" particles="$build/examples/particles_$mpi" probe="$build/tests/faults/probe_$mpi"
 launch() {
     n=$1
     shift
@@ -52,15 +52,22 @@ expect "unknown key" "bad.conf:2: unknown key 'store.prefx'; did you mean store.
 SAIKAI_STORE_PREFIX=/proc/saikai launch 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
 expect "unwritable prefix" "cannot make directory /proc/saikai" out
 
-# another number of ranks
+# another size of the global array
 SAIKAI_SCHEDULE_EVERY=100 SAIKAI_SCHEDULE_POLL=1ms launch 2 "$heat" 16 16 16 8000 >out 2>&1
 rm store/state # that it finished is forgotten: it is as if it had been killed
-launch 3 "$heat" 16 16 16 8000 >out 2>&1 && failures=$((failures + 1))
-expect "wrong number of ranks" "was written by 2 ranks, this job has 3" out
 launch 2 "$heat" 32 16 16 8000 >out 2>&1 && failures=$((failures + 1))
-expect "changed variable" "variable 'u' is f64 10x16x32 in this program but f64 10x16x16" out
+expect "changed variable" "the global array of 'u' is f64 .0:16, 0:16, 0:32. in this program but f64 .0:16, 0:16, 0:16." out
 launch 2 "$heat" 16 16 16 8000 >out 2>&1 || failures=$((failures + 1))
-expect "nothing was lost by these" "verified" out
+expect "nothing was lost by it" "verified" out
+rm -rf local store
+
+# another number of ranks, of a program whose arrays are each rank's own
+SAIKAI_SCHEDULE_EVERY=50 SAIKAI_SCHEDULE_POLL=1ms launch 2 "$particles" 2000 300 >out 2>&1
+rm store/state
+launch 3 "$particles" 2000 300 >out 2>&1 && failures=$((failures + 1))
+expect "wrong number of ranks" "was written by 2 ranks, this job has 3" out
+launch 2 "$particles" 2000 300 >out 2>&1 || failures=$((failures + 1))
+expect "nothing was lost by it" "verified" out
 rm -rf local store
 
 # started by the other MPI's launcher: every rank would believe to be alone
