@@ -215,6 +215,13 @@ static int add_link(struct sk_lineage *chain, struct sk_container *c, struct sai
     return is_full ? 0 : open_changes(chain, v, err);
 }
 
+/* Headers are read as they are: not every number is one of a generation. */
+static int is_possible(struct sk_gen g)
+{
+    return g.incarnation <= SK_GEN_MAX_INCARNATION && g.iteration >= 0 && g.iteration <= SK_GEN_MAX_ITERATION &&
+           g.place <= SK_GEN_MAX_PLACE;
+}
+
 /* Open what the last link builds on and add it. */
 static int open_base(struct sk_lineage *chain, const char *root, struct saikai_error *err)
 {
@@ -223,8 +230,7 @@ static int open_base(struct sk_lineage *chain, const char *root, struct saikai_e
     struct sk_gen base = base_of(h), own = {h->incarnation, h->iteration, h->place};
     char path[PATH_MAX];
     struct sk_container *c = NULL;
-    if (base.incarnation > SK_GEN_MAX_INCARNATION || base.iteration < 0 || base.iteration > SK_GEN_MAX_ITERATION ||
-        base.place > SK_GEN_MAX_PLACE || sk_gen_key(base) >= sk_gen_key(own) || chain->n > SK_LINEAGE_MAX)
+    if (!is_possible(base) || !is_possible(own) || sk_gen_key(base) >= sk_gen_key(own) || chain->n > SK_LINEAGE_MAX)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on an impossible generation", last->c->path);
     int rc = sk_gen_file(root, base, (int)h->rank, path, sizeof path, err);
     if (!rc)
