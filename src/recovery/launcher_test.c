@@ -174,7 +174,7 @@ static enum sk_mpi mpi_of(const void *data, size_t n)
 static void the_mpi_of_a_program_is_seen(void **state)
 {
     static const struct {
-        const char *library;
+        const char *needed;
         enum sk_mpi mpi;
     } cases[] = {
         {"libmpi.so.40", SK_MPI_OPENMPI},     {"libmpich.so.12", SK_MPI_MPICH},
@@ -184,7 +184,7 @@ static void the_mpi_of_a_program_is_seen(void **state)
     };
     uint8_t elf[512];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(mpi_of(elf, make_elf(elf, cases[i].library)), cases[i].mpi);
+        assert_int_equal(mpi_of(elf, make_elf(elf, cases[i].needed)), cases[i].mpi);
     assert_int_equal(mpi_of("#!/bin/sh\n", 10), SK_MPI_UNKNOWN);
     assert_int_equal(sk_mpi_of_program("/no/such/program"), SK_MPI_UNKNOWN);
 }
