@@ -29,6 +29,9 @@ ctest --test-dir build-asan --output-on-failure $again -j"$jobs" -L unit --timeo
 }
 tail -n 4 "$build/asan-unit.log"
 
+echo "== failed at first, passed or not on the second try"
+grep -hE '\*\*\*(Failed|Timeout|Exception)' "$build/unit.log" "$build/process.log" "$build/asan-unit.log" || echo "none"
+
 echo "== skipped, and why"
 grep -h 'Skipped' "$build/unit.log" "$build/process.log" | sort -u || true
 for log in "$build"/Testing/Temporary/LastTest.log; do

@@ -213,9 +213,9 @@ static int as_nobody(void)
         if (sk_snapshot_finish(s, &stats, NULL))
             return 6;
         check_saved(&saved);
-        if (strcmp(stats.form, "copy") && strcmp(stats.form, "fork"))
+        learnt = !strcmp(stats.form, "copy");
+        if ((!i && learnt) || (!learnt && strcmp(stats.form, "fork")))
             return 7;
-        learnt = i && !strcmp(stats.form, "copy");
     }
     if (!learnt)
         return 8;
