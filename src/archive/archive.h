@@ -20,6 +20,8 @@ enum sk_scheme {
 /* "auto", "agnostic", "agnostic-block", "aware", "aware-block"; -1: none of them. */
 int sk_scheme_parse(const char *name);
 
+enum { SK_CHAIN = 8 };
+
 struct sk_archive_options {
     int scheme;            /* enum sk_scheme */
     uint64_t memory_bytes; /* limit for buffers, 0: 1 GiB; at least 16 MiB are used */
@@ -42,7 +44,7 @@ struct sk_archive_options {
      * new, and the new archive cannot be read without it. NULL: none. Agnostic schemes ignore it.
      */
     const char *earlier;
-    int chain; /* how many archives may build on each other in a row, 0: 8 */
+    int chain; /* how many archives may build on each other in a row, 0: SK_CHAIN; at most 32 */
 };
 
 struct sk_archive_stats {

@@ -482,7 +482,11 @@ static void a_series_with_a_gap_is_an_error(void **state)
     assert_int_equal(rename(in_base("series/gone"), in_base("series/0.ska")), 0);
     assert_int_equal(sk_archive_extract(in_base("series/2.ska"), NULL, NULL, NULL, &err), 0);
     /* only an archive beside the new one will do */
-    create_series(1, "/nowhere/0.ska", 0, &err, &rc);
+    put_file("elsewhere/x", "x", 1);
+    assert_int_equal(link(in_base("series/0.ska"), in_base("elsewhere/0.ska")), 0);
+    create_series(1, in_base("elsewhere/0.ska"), 0, &err, &rc);
+    assert_int_equal(rc, SAIKAI_EINVAL);
+    create_series(1, in_base("series/1.ska"), 0, &err, &rc);
     assert_int_equal(rc, SAIKAI_EINVAL);
     create_series(1, in_base("series/missing.ska"), 0, &err, &rc);
     assert_int_equal(rc, SAIKAI_ENOENT);

@@ -4,15 +4,17 @@
  * writer appends it; each works on another block, so that reading, computing and writing overlap,
  * and the ring bounds the memory. Blocks are written in the order of the plan: the archive does not
  * depend on the number of threads. */
+#include "archive/again.h"
 #include "archive/archive.h"
-#include "archive/earlier.h"
 #include "archive/part.h"
 #include "archive/plan.h"
 #include "archive/target.h"
+#include "archive/unpack.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,6 +37,7 @@ struct pipe {
     const char *tmp;
     int fd;
     int threads, depth;
+    struct sk_again *again; /* NULL: no block builds on others */
     struct slot ring[MAX_THREADS + MAX_LOADERS + 1];
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -153,36 +156,11 @@ static void *loader(void *arg)
 
 /* ---- compressing ---- */
 
-/* Encode a block of bytes that resembles one of the earlier archive as what is new; where that does
- * not pay it stands alone. */
-static int encode_again(struct sk_ska_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
-                        struct sk_part *parts, struct sk_earlier **earlier,
-                        struct saikai_error *err)
-{
-    struct sk_ska_block *b = &p->a.blocks[i];
-    struct sk_buf again = {0};
-    int rc = *earlier ? 0 : sk_earlier_open(earlier, p->out, &p->a, err);
-    if (!rc)
-        rc = sk_earlier_parts(*earlier, &p->a, i, &c->earlier, err);
-    if (!rc)
-        rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &again, err);
-    c->earlier = NULL;
-    if (!rc && again.len < slot->out.len - slot->out.len / 16) {
-        struct sk_buf alone = slot->out;
-        slot->out = again;
-        again = alone;
-    } else {
-        b->earlier = 0;
-    }
-    sk_buf_free(&again);
-    return rc;
-}
-
 /* Hashes are taken before encoding, which may swap bytes in place. */
-static int encode_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct sk_coder *c,
-                        struct sk_part *parts, struct sk_earlier **earlier,
-                        struct saikai_error *err)
+static int encode_block(struct pipe *q, size_t i, struct slot *slot, struct sk_coder *c,
+                        struct sk_part *parts, struct saikai_error *err)
 {
+    struct sk_ska_plan *p = q->plan;
     struct sk_ska *a = &p->a;
     struct sk_ska_block *b = &a->blocks[i];
     uint8_t *at = slot->raw.data;
@@ -202,14 +180,13 @@ static int encode_block(struct sk_ska_plan *p, size_t i, struct slot *slot, stru
         }
         at += aligned(part->size_bytes);
     }
-    c->earlier = NULL;
     if (!sk_coder_room(&slot->out, b->size_bytes / 2))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
                        (unsigned long long)b->size_bytes);
     slot->out.len = 0;
     int rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
     if (!rc && b->earlier)
-        rc = encode_again(p, i, slot, c, parts, earlier, err);
+        rc = sk_again_encode(q->again, i, parts, &slot->out, err);
     if (rc)
         return rc;
     b->stored_bytes = slot->out.len;
@@ -222,7 +199,6 @@ static void *compressor(void *arg)
     struct pipe *q = arg;
     struct sk_coder c = {0};
     struct sk_part *parts = NULL;
-    struct sk_earlier *earlier = NULL;
     for (;;) {
         struct saikai_error err = {0};
         pthread_mutex_lock(&q->lock);
@@ -238,7 +214,7 @@ static void *compressor(void *arg)
         if (more)
             parts = more;
         if (!rc)
-            rc = encode_block(q->plan, i, slot, &c, parts, &earlier, &err);
+            rc = encode_block(q, i, slot, &c, parts, &err);
         if (rc) {
             give_up(q, rc, &err);
             break;
@@ -246,7 +222,6 @@ static void *compressor(void *arg)
         move_to(q, slot, DONE);
     }
     free(parts);
-    sk_earlier_free(earlier);
     sk_coder_free(&c);
     return NULL;
 }
@@ -329,10 +304,13 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
     sk_ska_put_header(&head);
-    int rc = sk_io_write(fd, name, head.data, head.len, err);
+    int rc = p->a.earlier ? sk_again_new(p, p->comparing, &q->again, err) : 0;
+    if (!rc)
+        rc = sk_io_write(fd, name, head.data, head.len, err);
     q->offset = head.len;
     if (!rc)
         rc = run_pipe(q, err);
+    sk_again_free(q->again);
     forget_unused(&p->a);
     if (!rc)
         rc = sk_ska_put_index(&index, &p->a, q->offset, err);
@@ -345,13 +323,12 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
     return rc;
 }
 
-/* Bytes of a block: what the memory allows, what gives every thread some blocks, and no less than a
- * class needs to be compressed well. */
-static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uint64_t total,
-                            uint64_t good, uint64_t most)
+/* Bytes of a block: what the memory allows (fits), what gives every thread some blocks, and no less
+ * than a class needs to be compressed well. */
+static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uint64_t fits,
+                            uint64_t total, uint64_t good, uint64_t most)
 {
     const uint64_t least = 256 << 10;
-    uint64_t fits = o->memory_bytes / (uint64_t)((o->earlier ? 8 : 4) * threads + 6);
     uint64_t unit = total / (uint64_t)(threads * 6);
     unit = unit < good ? good : unit > most ? most : unit;
     if (o->scheme != SK_SCHEME_AUTO)
@@ -385,34 +362,40 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
     p->threads = threads;
 }
 
-/* The archive of the set before, if one was asked for. */
-static int read_earlier(struct sk_ska_plan *p, const char *out, struct saikai_error *err)
+/* Largest unit that the memory allows. With an earlier archive, part of it is for comparing with
+ * its blocks; where there is not enough for that, this archive stands alone. */
+static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_error *err)
 {
-    const char *earlier = p->opt.earlier, *a = earlier ? strrchr(earlier, '/') : NULL,
-               *b = strrchr(out, '/');
-    size_t n = a ? (size_t)(a - earlier) + 1 : 0, m = b ? (size_t)(b - out) + 1 : 0;
-    if (!earlier)
+    struct sk_unpack_need most = {0}, need;
+    *fits = p->opt.memory_bytes / (uint64_t)(4 * p->threads + 6);
+    for (size_t i = 0; p->earlier && i < p->earlier->a->block_count; i++) {
+        if (!sk_earlier_usable(p->earlier->a, i))
+            continue;
+        int rc = sk_unpack_need(p->earlier, i, &need, err);
+        if (rc)
+            return rc;
+        most.work_bytes = need.work_bytes > most.work_bytes ? need.work_bytes : most.work_bytes;
+        most.raw_bytes = need.raw_bytes > most.raw_bytes ? need.raw_bytes : most.raw_bytes;
+    }
+    if (!p->earlier ||
+        (p->comparing = sk_again_share(p->opt.memory_bytes, p->threads, &most, fits)))
         return 0;
-    if (n != m || strncmp(earlier, out, n) || !strcmp(earlier, out))
-        return sk_fail(err, SAIKAI_EINVAL,
-                       "%s cannot build on %s: that must be another archive in the same directory",
-                       out, earlier);
-    p->out = out;
-    int rc = sk_archive_open(earlier, &p->earlier, err);
-    if (!rc && p->earlier.depth >= (uint32_t)(p->opt.chain > 0 ? p->opt.chain : 8))
-        sk_ska_free(&p->earlier); /* enough in a row: this one stands alone */
-    return rc;
+    sk_log(SK_LOG_INFO, "not enough memory to build on %s: its blocks take %llu bytes",
+           p->earlier->path, (unsigned long long)most.raw_bytes);
+    sk_opened_free(p->earlier);
+    p->earlier = NULL;
+    return 0;
 }
 
 static int name_earlier(struct sk_ska_plan *p, struct saikai_error *err)
 {
-    const char *slash = strrchr(p->opt.earlier, '/');
-    p->a.earlier = strdup(slash ? slash + 1 : p->opt.earlier);
+    const char *path = p->earlier->path, *slash = strrchr(path, '/');
+    p->a.earlier = strdup(slash ? slash + 1 : path);
     if (!p->a.earlier)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the name of %s", p->opt.earlier);
-    p->a.earlier_hash = p->earlier.hash;
-    p->a.depth = p->earlier.depth + 1;
-    sk_earlier_match(&p->a, &p->earlier);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the name of %s", path);
+    p->a.earlier_hash = p->earlier->a->hash;
+    p->a.depth = p->earlier->a->depth + 1;
+    sk_earlier_match(&p->a, p->earlier->a);
     return 0;
 }
 
@@ -421,16 +404,20 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
                     struct sk_archive_stats *st, struct saikai_error *err)
 {
     struct sk_archive_options asked = p->opt;
+    uint64_t fits = 0;
+    int rc = share_memory(p, &fits, err);
+    if (rc)
+        return rc;
     if (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, 0))
         return sk_fail_errno(err, errno, "cannot write %s", name);
     sk_ska_plan_uncut(p);
     p->opt.scheme = scheme;
     p->opt.backend = backend;
     p->opt.level = scheme == asked.scheme ? asked.level : 0;
-    p->unit_bytes = choose_unit(&p->opt, p->threads, st->raw_bytes, 4 << 20, 8 << 20);
-    p->bytes_unit = choose_unit(&p->opt, p->threads, st->raw_bytes, 16 << 20, 16 << 20);
-    int rc = sk_ska_plan_cut(p, err);
-    if (!rc && p->earlier.file_count && scheme == SK_SCHEME_AUTO)
+    p->unit_bytes = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 4 << 20, 8 << 20);
+    p->bytes_unit = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 16 << 20, 16 << 20);
+    rc = sk_ska_plan_cut(p, err);
+    if (!rc && p->earlier && scheme == SK_SCHEME_AUTO)
         rc = name_earlier(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
@@ -487,8 +474,8 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     if (!rc)
         rc = sk_ska_plan_list(&p, &feed, err);
     st.scan_seconds = sk_now() - t0;
-    if (!rc)
-        rc = read_earlier(&p, out, err);
+    if (!rc && p.opt.earlier)
+        rc = sk_ska_plan_earlier(&p, out, p.opt.earlier, err);
     if (!rc)
         rc = sk_target_open(&t, out, err);
     if (!rc)

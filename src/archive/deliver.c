@@ -107,27 +107,41 @@ static int divide(struct sk_delivery *d, struct saikai_error *err)
 
 /* ---- in and out ---- */
 
-static int set_buffers(struct sk_delivery *d, const struct sk_extract_options *o,
-                       struct saikai_error *err)
+/* Decoders and blocks: as many as fit into three quarters of the memory. */
+static int choose_depth(struct sk_delivery *d, const struct sk_extract_options *o,
+                        struct saikai_error *err)
 {
-    uint64_t memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30, largest = 1;
+    uint64_t memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30, work = 0, raw = 0;
     for (size_t k = 0; k < d->mine_count; k++) {
         const struct sk_delivery_place *p = &d->places[d->mine[k]];
-        const struct sk_ska_block *b = &p->part->a.blocks[p->block];
-        uint64_t need = b->stored_bytes + 2 * b->size_bytes;
-        largest = need > largest ? need : largest;
+        struct sk_unpack_need need;
+        int rc = sk_unpack_need(&p->part->opened, p->block, &need, err);
+        if (rc)
+            return rc;
+        work = need.work_bytes > work ? need.work_bytes : work;
+        raw = need.raw_bytes > raw ? need.raw_bytes : raw;
     }
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = o->threads > 0 ? o->threads : cpus > 0 ? (int)cpus : 1;
+    memory = memory * 3 / 4;
     d->threads = threads > SK_DELIVER_THREADS ? SK_DELIVER_THREADS : threads;
+    while (d->threads > 1 && (uint64_t)d->threads * (work + raw) > memory)
+        d->threads--;
     d->depth = (size_t)d->threads + 1;
-    while (d->depth > 1 && d->depth > memory * 3 / 4 / largest)
+    if ((uint64_t)d->threads * work + d->depth * raw > memory)
         d->depth--;
-    if ((size_t)d->threads > d->depth)
-        d->threads = (int)d->depth;
+    return 0;
+}
+
+static int set_buffers(struct sk_delivery *d, const struct sk_extract_options *o,
+                       struct saikai_error *err)
+{
+    int rc = choose_depth(d, o, err);
+    if (rc)
+        return rc;
     d->ring = calloc(d->depth, sizeof *d->ring);
     d->sources = calloc((size_t)d->g->size, sizeof *d->sources);
-    int rc = d->ring && d->sources ? 0 : SAIKAI_ENOMEM;
+    rc = d->ring && d->sources ? 0 : SAIKAI_ENOMEM;
     for (size_t i = 0; i < d->depth && !rc; i++)
         d->ring[i].turn = i;
     for (int i = 0; i < SK_DELIVER_SENDS && !rc; i++)
@@ -164,6 +178,7 @@ static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
         sk_fail(err, rc, "the ranks lost touch");
     else if (!rc && !reads)
         rc = sk_ska_parse(data, n, INT64_MAX, &p->a, err);
+    sk_opened_init(&p->opened, p->fd, p->path, &p->a);
     if (!reads && data != raw.data)
         free(data);
     sk_buf_free(&raw);
@@ -201,6 +216,7 @@ static void delivery_free(struct sk_delivery *d)
 {
     for (int k = 0; k < d->part_count; k++) {
         struct sk_delivery_part *p = &d->parts[k];
+        sk_opened_done(&p->opened);
         if (p->fd >= 0)
             close(p->fd);
         sk_ska_free(&p->a);

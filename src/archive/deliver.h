@@ -16,6 +16,7 @@ struct sk_delivery_part {
     char path[4096];
     int fd;
     struct sk_ska a;
+    struct sk_opened opened;
     int *owner;      /* per file */
     uint8_t *wanted; /* per file: by this rank */
     uint8_t *anyone; /* per file: by some rank */

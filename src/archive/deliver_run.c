@@ -75,17 +75,22 @@ static int by_dest(const void *x, const void *y)
     return a->s < b->s ? -1 : a->s > b->s;
 }
 
+struct decoding { /* of one thread */
+    struct sk_unpacker unpacker;
+    struct sk_sink_file out;
+    struct sk_delivery_part *last;
+};
+
 static int decode(struct sk_delivery *d, size_t turn, struct sk_delivery_slot *slot,
-                  struct sk_sink_file *out, struct sk_delivery_part **last,
-                  struct saikai_error *err)
+                  struct decoding *w, struct saikai_error *err)
 {
     struct sk_delivery_place *p = &d->places[d->mine[turn]];
-    struct taking t = {d, slot, p->part, out};
-    if (*last != p->part)
-        sk_sink_close(out); /* file numbers are those of the archive */
-    *last = p->part;
+    struct taking t = {d, slot, p->part, &w->out};
+    if (w->last != p->part)
+        sk_sink_close(&w->out); /* file numbers are those of the archive */
+    w->last = p->part;
     slot->count = 0;
-    int rc = sk_unpack_block(&slot->block, p->part->fd, p->part->path, &p->part->a, p->block, err);
+    int rc = sk_unpack_block(&w->unpacker, &slot->block, &p->part->opened, p->block, err);
     if (!rc)
         rc = sk_unpack_each(&slot->block, p->part->path, &p->part->a, p->block, p->part->anyone,
                             NULL, take, &t, err);
@@ -97,8 +102,7 @@ static int decode(struct sk_delivery *d, size_t turn, struct sk_delivery_slot *s
 static void *decoder(void *arg)
 {
     struct sk_delivery *d = arg;
-    struct sk_sink_file out = {-1, 0};
-    struct sk_delivery_part *last = NULL;
+    struct decoding w = {.out = {-1, 0}};
     pthread_mutex_lock(&d->lock);
     while (!d->stop && !d->decode_rc && d->taken < d->mine_count) {
         size_t turn = d->taken++;
@@ -109,7 +113,7 @@ static void *decoder(void *arg)
         if (d->stop || d->decode_rc)
             break;
         pthread_mutex_unlock(&d->lock);
-        int rc = decode(d, turn, slot, &out, &last, &err);
+        int rc = decode(d, turn, slot, &w, &err);
         pthread_mutex_lock(&d->lock);
         if (rc && !d->decode_rc) {
             d->decode_rc = rc;
@@ -120,7 +124,8 @@ static void *decoder(void *arg)
         pthread_cond_broadcast(&d->moved);
     }
     pthread_mutex_unlock(&d->lock);
-    sk_sink_close(&out);
+    sk_sink_close(&w.out);
+    sk_unpacker_free(&w.unpacker);
     return NULL;
 }
 

@@ -1,6 +1,5 @@
 #include "archive/earlier.h"
 
-#include "archive/unpack.h"
 #include "base/io.h"
 
 #include <fcntl.h>
@@ -10,90 +9,108 @@
 
 enum { LEAST_SHARE = 20 };
 
-struct sk_earlier {
-    int fd;
+/* One that owns what it is about. */
+struct owned {
+    struct sk_opened o; /* first: they are freed by it */
     char path[4096];
     struct sk_ska a;
-    struct sk_unpacked block;
-    size_t held; /* number + 1 of the block that is decoded */
-    const struct sk_part **parts;
 };
 
-void sk_earlier_free(struct sk_earlier *e)
+void sk_opened_init(struct sk_opened *o, int fd, const char *path, const struct sk_ska *a)
 {
-    if (!e)
-        return;
-    if (e->fd >= 0)
-        close(e->fd);
-    sk_ska_free(&e->a);
-    sk_unpacked_free(&e->block);
-    free(e->parts);
-    free(e);
+    *o = (struct sk_opened){.fd = fd, .path = path, .a = a};
+    pthread_mutex_init(&o->lock, NULL);
 }
 
-int sk_earlier_open(struct sk_earlier **out, const char *path, const struct sk_ska *a,
+void sk_opened_done(struct sk_opened *o)
+{
+    if (!o->a)
+        return;
+    sk_opened_free(o->earlier);
+    pthread_mutex_destroy(&o->lock);
+    *o = (struct sk_opened){.fd = -1};
+}
+
+int sk_opened_new(const char *path, struct sk_opened **out, struct saikai_error *err)
+{
+    struct owned *w = calloc(1, sizeof *w);
+    if (!w)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", path);
+    int fd = -1, rc = sk_io_path(w->path, sizeof w->path, err, "%s", path);
+    if (!rc && (fd = sk_io_open(w->path, O_RDONLY, 0, err)) < 0)
+        rc = fd;
+    if (!rc)
+        rc = sk_ska_read(fd, w->path, &w->a, err);
+    sk_opened_init(&w->o, fd, w->path, &w->a);
+    if (rc)
+        sk_opened_free(&w->o);
+    else
+        *out = &w->o;
+    return rc;
+}
+
+void sk_opened_free(struct sk_opened *o)
+{
+    if (!o)
+        return;
+    struct owned *w = (struct owned *)o;
+    int fd = o->fd;
+    sk_opened_done(o);
+    if (fd >= 0)
+        close(fd);
+    sk_ska_free(&w->a);
+    free(w);
+}
+
+static int open_earlier(struct sk_opened *o, struct saikai_error *err)
+{
+    char path[4096];
+    const char *slash = strrchr(o->path, '/');
+    struct sk_opened *e = NULL;
+    if (!o->a->earlier)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: its blocks build on no archive", o->path);
+    int rc = sk_io_path(path, sizeof path, err, "%.*s%s", slash ? (int)(slash - o->path) + 1 : 0,
+                        o->path, o->a->earlier);
+    if (!rc && access(path, F_OK))
+        rc = sk_fail(err, SAIKAI_ENOENT, "%s builds on %s, which is missing: put it back beside it",
+                     o->path, path);
+    if (!rc)
+        rc = sk_opened_new(path, &e, err);
+    /* fewer archives below each one: there is an end to them */
+    if (!rc && (e->a->hash != o->a->earlier_hash || e->a->depth >= o->a->depth)) {
+        sk_opened_free(e);
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "%s builds on another archive than the one that is called %s now: put that "
+                       "one back in its place",
+                       o->path, path);
+    }
+    if (!rc)
+        o->earlier = e;
+    return rc;
+}
+
+int sk_opened_earlier(struct sk_opened *o, struct sk_opened **earlier, struct saikai_error *err)
+{
+    pthread_mutex_lock(&o->lock);
+    int rc = o->earlier ? 0 : open_earlier(o, err);
+    if (!rc)
+        *earlier = o->earlier;
+    pthread_mutex_unlock(&o->lock);
+    return rc;
+}
+
+int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, size_t *k,
                     struct saikai_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    struct sk_earlier *e = calloc(1, sizeof *e);
-    if (!e)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", a->earlier);
-    e->fd = -1;
-    int rc = sk_io_path(e->path, sizeof e->path, err, "%.*s%s", slash ? (int)(slash - path) + 1 : 0,
-                        path, a->earlier);
-    if (!rc && access(e->path, F_OK))
-        rc = sk_fail(err, SAIKAI_ENOENT, "%s builds on %s, which is missing: put it back beside it",
-                     path, e->path);
-    if (!rc && (e->fd = sk_io_open(e->path, O_RDONLY, 0, err)) < 0)
-        rc = e->fd;
-    if (!rc)
-        rc = sk_ska_read(e->fd, e->path, &e->a, err);
-    /* fewer archives below each one: there is an end to them */
-    if (!rc && (e->a.hash != a->earlier_hash || e->a.depth >= a->depth))
-        rc = sk_fail(err, SAIKAI_EDAMAGED,
-                     "%s builds on another archive than the one that is called %s now", path,
-                     e->path);
-    if (rc) {
-        sk_earlier_free(e);
-        return rc;
-    }
-    *out = e;
-    return 0;
-}
-
-static const struct sk_part *part_of_class(const struct sk_earlier *e, const struct sk_ska_block *b,
-                                           const char *key)
-{
-    for (uint32_t k = 0; k < b->count; k++)
-        if (!strcmp(e->a.classes[e->a.parts[b->first + k].class].key, key))
-            return &e->block.parts[k];
-    return NULL;
-}
-
-int sk_earlier_parts(struct sk_earlier *e, const struct sk_ska *a, size_t i,
-                     const struct sk_part *const **parts, struct saikai_error *err)
-{
-    const struct sk_ska_block *b = &a->blocks[i];
-    size_t k = b->earlier;
-    if (!k || k > e->a.block_count)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s has no block that a newer archive builds on",
-                       e->path);
-    const struct sk_part **more = realloc(e->parts, (b->count + 1) * sizeof *more);
-    if (!more)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
-    e->parts = more;
-    if (e->held != k) {
-        e->held = 0;
-        int rc = sk_unpack_block(&e->block, e->fd, e->path, &e->a, k - 1, err);
-        if (rc)
-            return rc;
-        e->held = k;
-    }
-    for (uint32_t n = 0; n < b->count; n++)
-        e->parts[n] =
-            part_of_class(e, &e->a.blocks[k - 1], a->classes[a->parts[b->first + n].class].key);
-    *parts = e->parts;
-    return 0;
+    *earlier = NULL;
+    *k = o->a->blocks[i].earlier;
+    if (!*k)
+        return 0;
+    int rc = sk_opened_earlier(o, earlier, err);
+    if (!rc && --*k >= (*earlier)->a->block_count)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s has no block %zu, which %s builds on",
+                     (*earlier)->path, *k, o->path);
+    return rc;
 }
 
 /* ---- making one ---- */
@@ -115,6 +132,27 @@ static const char *key_of(const struct sk_ska *a, const struct sk_ska_block *b)
     return key;
 }
 
+int sk_earlier_usable(const struct sk_ska *a, size_t i)
+{
+    return key_of(a, &a->blocks[i]) != NULL;
+}
+
+/* The block of a class that holds a place in it, else the last there is; 0: none, else its number
+ * and 1. */
+static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place)
+{
+    uint32_t found = 0;
+    uint64_t end = 0;
+    for (size_t k = 0; k < a->block_count && (!found || end <= place); k++) {
+        const char *other = key_of(a, &a->blocks[k]);
+        if (other && !strcmp(other, key)) {
+            found = (uint32_t)k + 1;
+            end += a->blocks[k].size_bytes;
+        }
+    }
+    return found;
+}
+
 void sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
 {
     uint64_t all = 0;
@@ -122,16 +160,13 @@ void sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
         all += a->blocks[i].size_bytes;
     for (size_t i = 0; i < a->block_count; i++) {
         const char *key = key_of(a, &a->blocks[i]), *other;
-        size_t nth = 0, seen = 0;
+        uint64_t before = 0;
         a->blocks[i].earlier = 0;
-        if (a->blocks[i].size_bytes < all / LEAST_SHARE)
+        if (!key || a->blocks[i].size_bytes < all / LEAST_SHARE)
             continue; /* not worth needing another archive for */
-        for (size_t k = 0; key && k < i; k++)
-            nth += (other = key_of(a, &a->blocks[k])) && !strcmp(other, key);
-        for (size_t k = 0; key && k < earlier->block_count; k++) {
-            other = key_of(earlier, &earlier->blocks[k]);
-            if (other && !strcmp(other, key) && seen++ <= nth)
-                a->blocks[i].earlier = (uint32_t)k + 1; /* else the last there is */
-        }
+        for (size_t k = 0; k < i; k++)
+            if ((other = key_of(a, &a->blocks[k])) && !strcmp(other, key))
+                before += a->blocks[k].size_bytes;
+        a->blocks[i].earlier = block_at(earlier, key, before + a->blocks[i].size_bytes / 2);
     }
 }

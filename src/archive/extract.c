@@ -20,6 +20,7 @@ struct job {
     const char *path;
     int fd;
     struct sk_ska a;
+    struct sk_opened opened;
     uint8_t *wanted;  /* per file */
     uint8_t *classes; /* per class, NULL: all */
     struct sk_sink sink;
@@ -54,6 +55,7 @@ static int wants(const struct job *j, const struct sk_ska_block *b)
 
 struct worker {
     struct job *j;
+    struct sk_unpacker unpacker;
     struct sk_unpacked block;
     struct sk_sink_file out;
 };
@@ -70,7 +72,7 @@ static int restore_block(struct worker *w, size_t i, struct saikai_error *err)
     struct job *j = w->j;
     if (!wants(j, &j->a.blocks[i]))
         return 0;
-    int rc = sk_unpack_block(&w->block, j->fd, j->path, &j->a, i, err);
+    int rc = sk_unpack_block(&w->unpacker, &w->block, &j->opened, i, err);
     return rc ? rc
               : sk_unpack_each(&w->block, j->path, &j->a, i, j->wanted, j->classes, put, w, err);
 }
@@ -98,6 +100,7 @@ static void *worker(void *arg)
     }
     sk_sink_close(&w.out);
     sk_unpacked_free(&w.block);
+    sk_unpacker_free(&w.unpacker);
     return NULL;
 }
 
@@ -144,23 +147,30 @@ static int choose_classes(struct job *j, const struct sk_extract_options *o,
     return 0;
 }
 
-/* As many threads as the memory allows: each holds one block, packed and unpacked, and its working
- * memory. */
-static int choose_threads(const struct job *j, const struct sk_extract_options *o)
+/* As many threads as the memory allows: each holds one block, packed and unpacked, its working
+ * memory, and what the block builds on. */
+static int choose_threads(struct job *j, const struct sk_extract_options *o, int *out,
+                          struct saikai_error *err)
 {
-    uint64_t largest = 1, memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
+    uint64_t work = 0, raw = 0, memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
     for (size_t i = 0; i < j->a.block_count; i++) {
-        const struct sk_ska_block *b = &j->a.blocks[i];
-        uint64_t need = (b->stored_bytes + 2 * b->size_bytes) * (j->a.depth + 1);
-        largest = need > largest ? need : largest;
+        struct sk_unpack_need need;
+        if (!wants(j, &j->a.blocks[i]))
+            continue;
+        int rc = sk_unpack_need(&j->opened, i, &need, err);
+        if (rc)
+            return rc;
+        work = need.work_bytes > work ? need.work_bytes : work;
+        raw = need.raw_bytes > raw ? need.raw_bytes : raw;
     }
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = o->threads > 0 ? o->threads : cpus > 0 ? (int)cpus : 1;
     if (threads > MAX_THREADS)
         threads = MAX_THREADS;
-    if ((uint64_t)threads > memory / largest)
-        threads = (int)(memory / largest);
-    return threads < 1 ? 1 : threads;
+    if ((uint64_t)threads > memory / (work + raw + 1))
+        threads = (int)(memory / (work + raw + 1));
+    *out = threads < 1 ? 1 : threads;
+    return 0;
 }
 
 static void count(const struct job *j, double t0, struct sk_archive_stats *st)
@@ -182,26 +192,31 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     static const struct sk_extract_options defaults;
     const struct sk_extract_options *o = opt ? opt : &defaults;
     double t0 = sk_now();
+    int threads = 1;
     struct job j = {.path = path};
     j.fd = sk_io_open(path, O_RDONLY, 0, err);
     if (j.fd < 0)
         return j.fd;
     int rc = sk_ska_read(j.fd, path, &j.a, err);
+    sk_opened_init(&j.opened, j.fd, path, &j.a);
     if (!rc)
         rc = choose_files(&j, o->only, err);
     if (!rc)
         rc = choose_classes(&j, o, err);
     j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted};
     if (!rc)
+        rc = choose_threads(&j, o, &threads, err);
+    if (!rc)
         rc = sk_sink_make(&j.sink, err);
     if (!rc)
-        rc = run_workers(&j, choose_threads(&j, o), err);
+        rc = run_workers(&j, threads, err);
     if (!rc)
         rc = sk_sink_finish(&j.sink, !o->no_sync, err);
     if (rc)
         sk_sink_drop(&j.sink);
     if (!rc && stats)
         count(&j, t0, stats);
+    sk_opened_done(&j.opened);
     close(j.fd);
     free(j.wanted);
     free(j.classes);

@@ -40,7 +40,7 @@ size_t sk_pack_bound(size_t n)
     return n + n / 64 + 1024; /* more than ZSTD_compressBound and compressBound ask for */
 }
 
-enum { LAZY_LEVEL = 5, USUAL_LEVELS = 9, HASH_LOG = 19, WINDOW_LOG = 27 };
+enum { LAZY_LEVEL = 5, USUAL_LEVELS = 9, HASH_LOG = 19, WINDOW_LOG = 27, AFTER_LOG = 20 };
 
 /* Each backend: bytes written, 0 when it failed or did not fit. */
 static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n, void *out,
@@ -58,6 +58,9 @@ static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n
         while (log < WINDOW_LOG && (size_t)1 << log < p->before_bytes + n)
             log++;
         ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, log);
+        /* 4 bytes for each entry of both tables, and 2 more: less than SK_PACK_TABLES */
+        ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, log < AFTER_LOG ? log : AFTER_LOG);
+        ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, log < AFTER_LOG ? log : AFTER_LOG);
         ZSTD_CCtx_refPrefix(c, p->before, p->before_bytes);
     }
     /* clearing larger tables takes longer than they save */

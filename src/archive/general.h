@@ -17,6 +17,9 @@ enum sk_backend {
     /* zstd, with bytes that both sides know before it */ SK_BACKENDS
 };
 
+/* Bytes of the tables that compress what comes after other bytes, at most. */
+#define SK_PACK_TABLES ((uint64_t)16 << 20)
+
 /* Reusable contexts of one thread; zeroed is empty. */
 struct sk_packer {
     void *zstd_out, *zstd_in;

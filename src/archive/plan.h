@@ -3,6 +3,7 @@
 #ifndef SK_ARCHIVE_PLAN_H
 #define SK_ARCHIVE_PLAN_H
 
+#include "archive/earlier.h"
 #include "archive/feed.h"
 #include "archive/key.h"
 #include "archive/part.h"
@@ -37,8 +38,8 @@ struct sk_ska_plan {
     size_t family_count, family_cap, bundle_count, bundle_cap, offset_count, offset_cap;
     struct sk_recipe *recipes; /* one per part */
     struct sk_archive_options opt;
-    const char *out;       /* where the archive will be, if it is to build on another */
-    struct sk_ska earlier; /* index of that one */
+    struct sk_opened *earlier; /* the archive that it is to build on, NULL: none */
+    int comparing;             /* blocks that are compared with earlier ones at a time */
     uint64_t unit_bytes,
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;
@@ -73,6 +74,12 @@ int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
 /* Back to the listed files, to be cut again. */
 void sk_ska_plan_uncut(struct sk_ska_plan *p);
 void sk_ska_plan_free(struct sk_ska_plan *p);
+
+/* again.c: open the archive that the one that will be at `out` is to build on. When there are
+ * enough in a row (options) it stands alone. Fails with SAIKAI_EINVAL (in another directory), and
+ * as sk_opened_new. */
+int sk_ska_plan_earlier(struct sk_ska_plan *p, const char *out, const char *earlier,
+                        struct saikai_error *err);
 
 /* create.c: fill in what the options leave open and the number of threads. */
 void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt);

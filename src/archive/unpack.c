@@ -1,6 +1,5 @@
 #include "archive/unpack.h"
 
-#include "archive/earlier.h"
 #include "archive/residual.h"
 #include "base/hash.h"
 #include "base/io.h"
@@ -10,12 +9,19 @@
 
 void sk_unpacked_free(struct sk_unpacked *u)
 {
-    sk_earlier_free(u->earlier);
-    sk_coder_free(&u->coder);
-    sk_buf_free(&u->stored);
     sk_buf_free(&u->raw);
     free(u->parts);
     *u = (struct sk_unpacked){0};
+}
+
+void sk_unpacker_free(struct sk_unpacker *w)
+{
+    sk_coder_free(&w->coder);
+    sk_buf_free(&w->stored);
+    sk_unpacked_free(&w->below);
+    sk_unpacked_free(&w->spare);
+    free(w->alike);
+    *w = (struct sk_unpacker){0};
 }
 
 static size_t aligned(size_t n)
@@ -51,42 +57,153 @@ static int fill_parts(struct sk_unpacked *u, const struct sk_ska *a, const struc
     return 0;
 }
 
-/* What block i builds on, ready for the coder. */
-static int set_earlier(struct sk_unpacked *u, const char *path, const struct sk_ska *a, size_t i,
-                       struct saikai_error *err)
+/* ---- one block ---- */
+
+/* A block of an archive, and where its bytes are when they are decoded. */
+struct place {
+    struct sk_opened *o;
+    size_t block;
+    struct sk_unpacked *u;
+};
+
+static const struct sk_part *part_of_class(const struct place *e, const char *key)
 {
-    u->coder.earlier = NULL;
-    if (!a->blocks[i].earlier)
-        return 0;
-    if (!a->earlier)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s: block %zu builds on no archive", path, i);
-    int rc = u->earlier ? 0 : sk_earlier_open(&u->earlier, path, a, err);
-    return rc ? rc : sk_earlier_parts(u->earlier, a, i, &u->coder.earlier, err);
+    const struct sk_ska *a = e->o->a;
+    const struct sk_ska_block *b = &a->blocks[e->block];
+    for (uint32_t k = 0; k < b->count; k++)
+        if (!strcmp(a->classes[a->parts[b->first + k].class].key, key))
+            return &e->u->parts[k];
+    return NULL;
 }
 
-int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struct sk_ska *a,
-                    size_t i, struct saikai_error *err)
+/* Per part of block i of `a` the part of the same class in a decoded block. */
+static int set_alike(struct sk_unpacker *w, const struct sk_ska *a, size_t i,
+                     const struct place *below, struct saikai_error *err)
 {
     const struct sk_ska_block *b = &a->blocks[i];
-    uint8_t *stored = sk_coder_room(&u->stored, b->stored_bytes + SK_BITS_SLACK);
+    const struct sk_part **more = realloc(w->alike, (b->count + 1) * sizeof *more);
+    if (!more)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
+    w->alike = more;
+    for (uint32_t n = 0; n < b->count; n++)
+        w->alike[n] = part_of_class(below, a->classes[a->parts[b->first + n].class].key);
+    return 0;
+}
+
+/* below: decoded already; NULL: it stands alone. */
+static int unpack_one(struct sk_unpacker *w, const struct place *p, const struct place *below,
+                      struct saikai_error *err)
+{
+    const struct sk_ska *a = p->o->a;
+    const struct sk_ska_block *b = &a->blocks[p->block];
+    uint8_t *stored = sk_coder_room(&w->stored, b->stored_bytes + SK_BITS_SLACK);
     if (!stored)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
                        (unsigned long long)b->stored_bytes);
     memset(stored + b->stored_bytes, 0, SK_BITS_SLACK);
-    int rc = sk_io_pread(fd, path, stored, b->stored_bytes, (off_t)b->offset, err);
+    int rc = sk_io_pread(p->o->fd, p->o->path, stored, b->stored_bytes, (off_t)b->offset, err);
     if (!rc && sk_hash64(stored, b->stored_bytes) != b->hash)
-        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: the checksum of block %zu (with %s) is wrong", path,
-                     i, a->files[a->segments[a->parts[b->first].first].file].name);
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: the checksum of block %zu (with %s) is wrong",
+                     p->o->path, p->block,
+                     a->files[a->segments[a->parts[b->first].first].file].name);
     if (!rc)
-        rc = fill_parts(u, a, b, err);
-    if (!rc)
-        rc = set_earlier(u, path, a, i, err);
-    if (!rc) {
-        rc = sk_block_decode(&u->coder, stored, b->stored_bytes, u->parts, (int)b->count, err);
+        rc = fill_parts(p->u, a, b, err);
+    if (!rc && below)
+        rc = set_alike(w, a, p->block, below, err);
+    if (rc)
+        return rc;
+    w->coder.earlier = below ? (const struct sk_part *const *)w->alike : NULL;
+    rc = sk_block_decode(&w->coder, stored, b->stored_bytes, p->u->parts, (int)b->count, err);
+    w->coder.earlier = NULL;
+    if (rc)
+        sk_error_prefix(err, "%s: block %zu", p->o->path, p->block);
+    return rc;
+}
+
+/* ---- with those that it builds on ---- */
+
+enum { MOST_PLACES = SK_SKA_MAX_DEPTH + 1 };
+
+/* The block and those below it, the oldest last; their number, or a code. Depths fall from archive
+ * to archive, so that there are at most MOST_PLACES. */
+static int trace(struct sk_opened *o, size_t i, struct place *list, struct saikai_error *err)
+{
+    int n = 0;
+    while (o && n < MOST_PLACES) {
+        struct sk_opened *below;
+        size_t k;
+        list[n++] = (struct place){o, i, NULL};
+        int rc = sk_opened_below(o, i, &below, &k, err);
         if (rc)
-            sk_error_prefix(err, "%s: block %zu", path, i);
+            return rc;
+        o = below;
+        i = k;
+    }
+    return n;
+}
+
+/* Decode block i of o into `to`, those below in turn into `other` and `to`. What is left in `below`
+ * is remembered. */
+static int unpack(struct sk_unpacker *w, struct sk_unpacked *to, struct sk_unpacked *other,
+                  struct sk_opened *o, size_t i, struct saikai_error *err)
+{
+    struct place list[MOST_PLACES];
+    int n = trace(o, i, list, err), rc = n < 0 ? n : 0, from = n - 1;
+    for (int k = 0; k < n; k++)
+        list[k].u = k % 2 ? other : to;
+    /* `below` is the place of every second one: of these, the first can be there already */
+    int held = to == &w->below ? 0 : 1;
+    int found = held < n && w->held == list[held].o && w->held_block == list[held].block;
+    if (found)
+        from = held - 1;
+    else
+        w->held = NULL;
+    for (int k = from; k >= 0 && !rc; k--)
+        rc = unpack_one(w, &list[k], k + 1 < n ? &list[k + 1] : NULL, err);
+    if (!rc && held < n) {
+        w->held = list[held].o;
+        w->held_block = list[held].block;
     }
     return rc;
+}
+
+int sk_unpack_block(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_opened *o, size_t i,
+                    struct saikai_error *err)
+{
+    return unpack(w, u, &w->below, o, i, err);
+}
+
+int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_ska *a, size_t i,
+                    const struct sk_part *const **parts, struct saikai_error *err)
+{
+    struct place below = {o, a->blocks[i].earlier - 1, &w->below};
+    int rc = unpack(w, &w->below, &w->spare, o, below.block, err);
+    if (!rc)
+        rc = set_alike(w, a, i, &below, err);
+    if (!rc)
+        *parts = (const struct sk_part *const *)w->alike;
+    return rc;
+}
+
+int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *need,
+                   struct saikai_error *err)
+{
+    struct place list[MOST_PLACES];
+    uint64_t stored = 0, most[2] = {0, 0};
+    int n = trace(o, i, list, err);
+    if (n < 0)
+        return n;
+    for (int k = 0; k < n; k++) {
+        const struct sk_ska_block *b = &list[k].o->a->blocks[list[k].block];
+        if (b->stored_bytes > stored)
+            stored = b->stored_bytes;
+        if (b->size_bytes > most[k % 2])
+            most[k % 2] = b->size_bytes;
+    }
+    /* bytes in the order of a filter: of the block, and of what is below it */
+    uint64_t largest = most[0] > most[1] ? most[0] : most[1];
+    *need = (struct sk_unpack_need){stored + most[1] + (n > 1 ? 2 : 1) * largest, most[0]};
+    return 0;
 }
 
 int sk_unpack_each(const struct sk_unpacked *u, const char *path, const struct sk_ska *a, size_t i,

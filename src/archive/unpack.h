@@ -1,24 +1,48 @@
-/* Blocks of an archive read, decoded and compared with the stored hashes. */
+/* Blocks of archives read, decoded and compared with the stored hashes; what a block builds on is
+ * decoded first, from the oldest archive up, so that two blocks at a time are in memory however
+ * many archives build on each other. */
 #ifndef SK_ARCHIVE_UNPACK_H
 #define SK_ARCHIVE_UNPACK_H
 
+#include "archive/earlier.h"
 #include "archive/part.h"
-#include "archive/ska.h"
 
-/* Working memory of one thread, and the block it holds; zeroed is empty. */
+/* A decoded block; zeroed is empty. */
 struct sk_unpacked {
-    struct sk_coder coder;
-    struct sk_buf stored, raw;
-    struct sk_part *parts;      /* of the block, in order */
-    struct sk_earlier *earlier; /* what the archive builds on, once it was needed */
+    struct sk_buf raw;
+    struct sk_part *parts; /* in order */
 };
 void sk_unpacked_free(struct sk_unpacked *u);
 
-/* Read and decode block i of the archive that is open as fd: of the same one each time. Fails with
- * SAIKAI_EDAMAGED, SAIKAI_EIO, SAIKAI_ENOMEM, and SAIKAI_ENOENT when the archive that it builds on
- * is not beside it. */
-int sk_unpack_block(struct sk_unpacked *u, int fd, const char *path, const struct sk_ska *a,
-                    size_t i, struct saikai_error *err);
+/* Working memory of one thread; zeroed is empty. */
+struct sk_unpacker {
+    struct sk_coder coder;
+    struct sk_buf stored;
+    struct sk_unpacked below, spare; /* blocks of earlier archives */
+    const struct sk_opened *held;    /* whose block number held_block is in `below`; NULL: none */
+    size_t held_block;
+    const struct sk_part **alike; /* per part of a block the one below that it resembles */
+};
+void sk_unpacker_free(struct sk_unpacker *w);
+
+/* Read and decode block i of an open archive into u. Fails with SAIKAI_EDAMAGED, SAIKAI_EIO,
+ * SAIKAI_ENOMEM, and SAIKAI_ENOENT when an archive that it builds on is missing. */
+int sk_unpack_block(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_opened *o, size_t i,
+                    struct saikai_error *err);
+
+/* For block i of `a`, an archive that is made: per part the one of the same class in block
+ * a->blocks[i].earlier of o, NULL where there is none. Belongs to w, until its next call. Decodes
+ * that block unless it is what w did last. Fails as sk_unpack_block. */
+int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_ska *a, size_t i,
+                    const struct sk_part *const **parts, struct saikai_error *err);
+
+/* The most bytes that unpacking block i takes: of a thread's working memory, and of the block.
+ * Archives that it builds on are opened. Fails as sk_opened_below. */
+struct sk_unpack_need {
+    uint64_t work_bytes, raw_bytes;
+};
+int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *n,
+                   struct saikai_error *err);
 
 /* For each segment of the block just unpacked whose file and class are wanted (NULL: all), in
  * order: compare it with its hash, then call take. */

@@ -71,13 +71,16 @@ static int choose(struct sk_dirty *d, struct saikai_error *err)
     }
     static atomic_int best = -1; /* what was found once stays so */
     struct saikai_error why = {0};
-    if (best >= 0)
-        d->preferred = forms[best];
+    int known = best;
+    if (known >= 0)
+        d->preferred = forms[known];
     for (int i = 0; i < FORMS && !d->preferred; i++) {
-        if (!forms[i]->probe(&why))
-            d->preferred = forms[best = i];
-        else
+        if (!forms[i]->probe(&why)) {
+            best = i;
+            d->preferred = forms[i];
+        } else {
             sk_log(SK_LOG_INFO, "changes are not tracked with '%s': %s", forms[i]->name, why.text);
+        }
     }
     return 0;
 }
