@@ -41,9 +41,11 @@ static inline int example_usage(const char *text)
     return 2;
 }
 
+/* MPICH's launcher may drop what was printed just before an abort: it gets a moment to read it. */
 static inline void example_fail(const char *program, const char *text)
 {
     fprintf(stderr, "%s: %s\n", program, text);
+    usleep(300000);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

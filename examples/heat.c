@@ -55,10 +55,8 @@ static int run(long steps)
     long it = 0;
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 ||                                                           /* saikai */
         saikai_protect_global("u", &AT(u, 1, 0, 0), SAIKAI_F64, 3, (size_t[]){n, ny, nx},                  /* saikai */
-                              (size_t[]){nz, ny, nx}, (size_t[]){first, 0, 0}) < 0 || saikai_restart(&it) < 0) { /* saikai */
-        fprintf(stderr, "heat: %s\n", saikai_error_text());                                                /* saikai */
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+                              (size_t[]){nz, ny, nx}, (size_t[]){first, 0, 0}) < 0 || saikai_restart(&it) < 0)   /* saikai */
+        example_fail("heat", saikai_error_text());                                                         /* saikai */
     memcpy(v, u, (n + 2) * ny * nx * sizeof *v);
     while (it < steps) {
         example_exchange(&AT(u, 1, 0, 0), &AT(u, n, 0, 0), &AT(u, 0, 0, 0), &AT(u, n + 1, 0, 0), nx * ny);
