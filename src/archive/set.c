@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_PARTS = 1 << 20 };
 
@@ -71,26 +72,51 @@ static int list(const char *dir, struct entry **out, size_t *count, struct saika
     return 0;
 }
 
-int sk_ska_set_newest(const char *dir, struct sk_ska_set *out, struct saikai_error *err)
+/* The newest whole set of a list; without one, if wanted, the newest. parts 0: none. */
+static struct sk_ska_set newest(const struct entry *l, size_t n, int whole)
 {
-    struct entry *l;
-    size_t n, k;
-    int found = 0, rc = list(dir, &l, &n, err);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < n; i = k) {
+    struct sk_ska_set best = {0}, last = {0};
+    for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1;
              k < n && l[k].set.number == l[i].set.number && l[k].set.parts == l[i].set.parts;)
             k++;
-        if (k - i == (size_t)l[i].set.parts) {
-            *out = l[i].set;
-            found = 1;
-        }
+        last = l[i].set;
+        if (k - i == (size_t)last.parts)
+            best = last;
     }
+    return best.parts || whole ? best : last;
+}
+
+int sk_ska_set_newest(const char *dir, struct sk_ska_set *out, struct saikai_error *err)
+{
+    struct entry *l;
+    size_t n;
+    int rc = list(dir, &l, &n, err);
+    if (rc)
+        return rc;
+    struct sk_ska_set set = newest(l, n, 1);
     free(l);
-    return found ? 0
-                 : sk_fail(err, SAIKAI_ENOENT, "%s holds no whole set of archives%s", dir,
-                           n ? ": parts are missing" : "");
+    if (!set.parts)
+        return sk_fail(err, SAIKAI_ENOENT, "%s holds no whole set of archives%s", dir,
+                       n ? ": parts are missing" : "");
+    *out = set;
+    return 0;
+}
+
+int sk_ska_set_look(const char *dir, struct sk_ska_set *out, struct saikai_error *err)
+{
+    struct entry *l = NULL;
+    size_t n = 0;
+    struct saikai_error why = {0};
+    int rc = list(dir, &l, &n, &why);
+    if (rc && rc != SAIKAI_ENOENT) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    *out = newest(l, n, 0);
+    free(l);
+    return 0;
 }
 
 int sk_ska_set_next(const char *dir, uint64_t *number, struct saikai_error *err)
@@ -132,6 +158,22 @@ int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, struct sai
             !(rc = sk_ska_set_path(&l[i].set, dir, l[i].part, path, sizeof path, err)))
             rc = sk_io_unlink(path, err);
     free(l);
+    return rc;
+}
+
+int sk_ska_set_remove(const char *dir, struct saikai_error *err)
+{
+    char path[4096];
+    DIR *d = opendir(dir);
+    int rc = 0;
+    for (struct dirent *e; !rc && d && (e = readdir(d));)
+        if (!strncmp(e->d_name, "set-", 4) &&
+            !(rc = sk_io_path(path, sizeof path, err, "%s/%s", dir, e->d_name)))
+            rc = sk_io_unlink(path, err);
+    if (d)
+        closedir(d);
+    if (!rc)
+        rmdir(dir); /* fails while there is anything else in it, and then it stays */
     return rc;
 }
 

@@ -18,6 +18,9 @@ struct sk_ska_set {
 
 /* The newest whole set of a directory; SAIKAI_ENOENT when there is none. */
 int sk_ska_set_newest(const char *dir, struct sk_ska_set *out, struct saikai_error *err);
+/* The same; without a whole set the newest of which a part is there. parts 0: there is none, or no
+ * such directory. */
+int sk_ska_set_look(const char *dir, struct sk_ska_set *out, struct saikai_error *err);
 /* A number above all that are in use, by whole sets or not. A missing directory has none. */
 int sk_ska_set_next(const char *dir, uint64_t *number, struct saikai_error *err);
 /* The name of one part, 1 … parts. */
@@ -25,6 +28,10 @@ int sk_ska_set_path(const struct sk_ska_set *s, const char *dir, int part, char 
                     struct saikai_error *err);
 /* Remove what dead processes left unfinished, and with whole != NULL all sets older than *whole. */
 int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, struct saikai_error *err);
+
+/* Remove all sets, also what is unfinished of them (nobody may be writing), and the directory if
+ * that leaves it empty. Missing is success. */
+int sk_ska_set_remove(const char *dir, struct saikai_error *err);
 
 /* A path given by a user: a directory stands for its newest set, anything else is one archive
  * (parts 0, number 0). */

@@ -26,6 +26,7 @@ struct place {
 
 struct exporter {
     const char *out;
+    const struct cli_export *x;
     hid_t file, created; /* creation properties of datasets */
     hid_t c64, c128, stream, program_file;
     struct place *place;
@@ -216,7 +217,8 @@ static int add_rank(struct exporter *e, const struct sk_container *c, struct sai
     if (g < 0 || put_int(g, "rank", h->rank) || put_time(g, h->created_ms))
         rc = sk_fail(err, SAIKAI_EIO, "%s: HDF5 cannot make group %s", e->out, name);
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
-        rc = add_dataset(e, g, &c->index->vars[i], err);
+        if (cli_export_wants(e->x, c->index->vars[i].name))
+            rc = add_dataset(e, g, &c->index->vars[i], err);
     if (g >= 0)
         H5Gclose(g);
     return rc;
@@ -255,17 +257,16 @@ static int same_generation(const struct sk_container *c, const struct sk_skc_hea
 }
 
 /* Everything but the data. */
-static int make_datasets(struct exporter *e, const char *const *paths, size_t count,
-                         const char *source, struct saikai_error *err)
+static int make_datasets(struct exporter *e, struct saikai_error *err)
 {
     struct sk_skc_header first = {0};
     int rc = 0;
-    for (size_t i = 0; !rc && i < count; i++) {
+    for (size_t i = 0; !rc && i < e->x->count; i++) {
         struct sk_container *c = NULL;
-        rc = cli_export_open(paths[i], &c, err);
+        rc = cli_export_open(e->x, i, &c, err);
         if (!rc && !i) {
             first = c->header;
-            rc = describe_file(e, &first, source, err);
+            rc = describe_file(e, &first, e->x->source, err);
             if (!rc && e->globals)
                 rc = add_globals(e, err);
         }
@@ -275,11 +276,14 @@ static int make_datasets(struct exporter *e, const char *const *paths, size_t co
             rc = add_rank(e, c, err);
         sk_container_close(c);
     }
+    if (!rc && !e->count && e->x->variables.n)
+        rc = sk_fail(err, SAIKAI_ENOENT, "%s has no %svariable '%.60s'; 'saikai info' lists them",
+                     e->x->source, e->globals ? "global or replicated " : "",
+                     e->x->variables.items[0]);
     return rc;
 }
 
-static int make_file(struct exporter *e, const char *path, const char *const *paths, size_t count,
-                     const char *source, struct saikai_error *err)
+static int make_file(struct exporter *e, const char *path, struct saikai_error *err)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors are told once, by us */
     e->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -293,7 +297,7 @@ static int make_file(struct exporter *e, const char *path, const char *const *pa
     e->c128 = complex_type(H5T_IEEE_F64LE, 8);
     e->stream = opaque_type("saikai stream");
     e->program_file = opaque_type("saikai file");
-    int rc = make_datasets(e, paths, count, source, err);
+    int rc = make_datasets(e, err);
     H5Tclose(e->program_file);
     H5Tclose(e->stream);
     H5Tclose(e->c128);
@@ -315,25 +319,28 @@ static void release(uint8_t *map, uint64_t at, uint64_t n)
 }
 
 /* Variables of all ranks, in the order their places were found. */
-static int fill(const struct exporter *e, uint8_t *map, uint64_t size, const char *const *paths,
-                size_t count, struct cli_progress *progress, struct saikai_error *err)
+static int fill(const struct exporter *e, uint8_t *map, uint64_t size,
+                struct cli_progress *progress, struct saikai_error *err)
 {
     size_t k = 0;
     uint64_t done = 0;
     int rc = 0;
-    for (size_t i = 0; !rc && i < count; i++) {
+    for (size_t i = 0; !rc && i < e->x->count; i++) {
         struct sk_container *c = NULL;
-        rc = cli_export_open(paths[i], &c, err);
-        for (uint32_t j = 0; !rc && j < c->index->var_count; j++, k++) {
+        rc = cli_export_open(e->x, i, &c, err);
+        for (uint32_t j = 0; !rc && j < c->index->var_count; j++) {
             const struct sk_skc_var *v = &c->index->vars[j];
+            if (!cli_export_wants(e->x, v->name))
+                continue;
             if (k >= e->count || v->raw_bytes != e->place[k].raw_bytes)
-                rc = sk_fail(err, SAIKAI_EDAMAGED, "%s changed while it was exported", paths[i]);
+                rc = sk_fail(err, SAIKAI_EDAMAGED, "%s changed while it was exported", c->path);
             else if (v->raw_bytes > size || e->place[k].at > size - v->raw_bytes)
                 rc = sk_fail(err, SAIKAI_EINTERNAL, "%s: no room for '%.60s'", e->out, v->name);
             else if (v->raw_bytes)
                 rc = sk_container_read(c, v, map + e->place[k].at, err);
             if (!rc)
                 release(map, e->place[k].at, v->raw_bytes);
+            k++;
             done += v->raw_bytes;
             cli_progress_update(progress, done);
         }
@@ -345,14 +352,13 @@ static int fill(const struct exporter *e, uint8_t *map, uint64_t size, const cha
 /* The tiles of all ranks, each into its array; where they overlap the lowest rank's comes last and
  * stays. */
 static int fill_globals(const struct exporter *e, uint8_t *map, uint64_t size,
-                        const char *const *paths, size_t count, struct cli_progress *progress,
-                        struct saikai_error *err)
+                        struct cli_progress *progress, struct saikai_error *err)
 {
     uint64_t done = 0;
     int rc = 0;
-    for (size_t i = count; !rc && i-- > 0;) {
+    for (size_t i = e->x->count; !rc && i-- > 0;) {
         struct sk_container *c = NULL;
-        rc = cli_export_open(paths[i], &c, err);
+        rc = cli_export_open(e->x, i, &c, err);
         for (size_t k = 0; !rc && k < e->globals->count; k++) {
             const struct cli_global_array *a = &e->globals->array[k];
             const struct place *p = &e->place[k];
@@ -371,25 +377,23 @@ static int fill_globals(const struct exporter *e, uint8_t *map, uint64_t size,
     return rc;
 }
 
-int cli_export_hdf5(const char *out, const char *const *paths, size_t count, const char *source,
-                    enum cli_export_scope scope, struct cli_progress *progress, uint64_t *raw_bytes,
-                    struct saikai_error *err)
+int cli_export_hdf5(const char *out, const struct cli_export *x, struct cli_progress *progress,
+                    uint64_t *raw_bytes, struct saikai_error *err)
 {
     struct cli_globals globals = {0};
-    struct exporter e = {.out = out, .globals = scope == CLI_EXPORT_RANKS ? NULL : &globals};
+    struct exporter e = {
+        .out = out, .x = x, .globals = x->scope == CLI_EXPORT_RANKS ? NULL : &globals};
     struct cli_atomic_file f;
     void *map = NULL;
     off_t size = 0;
-    int rc = e.globals
-                 ? cli_globals_load(paths, count, scope == CLI_EXPORT_GLOBAL_PARTIAL, &globals, err)
-                 : 0;
+    int rc = e.globals ? cli_globals_load(x, &globals, err) : 0;
     if (!rc)
         rc = cli_atomic_begin(&f, out, err);
     if (rc) {
         cli_globals_free(&globals);
         return rc;
     }
-    rc = make_file(&e, f.temporary, paths, count, source, err);
+    rc = make_file(&e, f.temporary, err);
     if (!rc)
         rc = sk_io_size(f.fd, f.temporary, &size, err);
     if (!rc)
@@ -398,8 +402,8 @@ int cli_export_hdf5(const char *out, const char *const *paths, size_t count, con
         rc = sk_io_map(f.fd, f.temporary, (size_t)size, 1, &map, err);
     if (!rc) {
         progress->total = e.raw_bytes;
-        rc = e.globals ? fill_globals(&e, map, (uint64_t)size, paths, count, progress, err)
-                       : fill(&e, map, (uint64_t)size, paths, count, progress, err);
+        rc = e.globals ? fill_globals(&e, map, (uint64_t)size, progress, err)
+                       : fill(&e, map, (uint64_t)size, progress, err);
         munmap(map, (size_t)size);
     }
     if (!rc)
@@ -415,10 +419,12 @@ int cli_export_hdf5(const char *out, const char *const *paths, size_t count, con
 
 #else
 
-int cli_export_hdf5(const char *out, const char *const *paths, size_t count, const char *source,
-                    enum cli_export_scope scope, struct cli_progress *progress, uint64_t *raw_bytes,
-                    struct saikai_error *err)
+int cli_export_hdf5(const char *out, const struct cli_export *x, struct cli_progress *progress,
+                    uint64_t *raw_bytes, struct saikai_error *err)
 {
+    (void)x;
+    (void)progress;
+    (void)raw_bytes;
     return sk_fail(err, SAIKAI_ENOTSUP,
                    "%s: this saikai was built without HDF5: install libhdf5-dev and build again",
                    out);

@@ -1,7 +1,6 @@
 #include "cli/global_arrays.h"
 
 #include "base/types.h"
-#include "cli/export.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,61 +61,56 @@ static int add_tile(struct cli_global_array *a, size_t file, const struct sk_con
     return 0;
 }
 
-static int check_gaps(const struct cli_global_array *a, const char *path, size_t files,
+static int check_gaps(const struct cli_global_array *a, const struct cli_export *x,
                       struct saikai_error *err)
 {
     struct sk_box whole = {.ndims = a->var.ndims}, gap;
     char text[200];
     memcpy(whole.size, a->var.dims, sizeof whole.size);
-    int rc = a->tile ? sk_box_gap(&whole, a->tile, files, &gap) : 0;
+    int rc = a->tile ? sk_box_gap(&whole, a->tile, x->count, &gap) : 0;
     if (rc < 0)
         return sk_fail(err, rc, "no memory for the tiles of '%.60s'", a->var.name);
     return rc ? sk_fail(err, SAIKAI_ENOENT,
-                        "%s and the files beside it do not have %s of '%.60s'; --partial exports "
+                        "the ranks' files of %s do not have %s of '%.60s'; --partial exports "
                         "zeros there",
-                        path, sk_box_text(&gap, text, sizeof text), a->var.name)
+                        x->source, sk_box_text(&gap, text, sizeof text), a->var.name)
               : 0;
 }
 
-static int load_file(struct cli_globals *g, size_t file, size_t files, const struct sk_container *c,
-                     struct saikai_error *err)
+static int load_file(struct cli_globals *g, const struct cli_export *x, size_t file,
+                     const struct sk_container *c, struct saikai_error *err)
 {
     int rc = 0;
     for (uint32_t i = 0; !rc && !file && i < c->index->var_count; i++) {
         const struct sk_skc_var *v = &c->index->vars[i];
-        if (v->scope == SK_SKC_OWN)
-            g->left_out++;
-        else
-            rc = add_array(g, v, files, err);
+        g->left_out += v->scope == SK_SKC_OWN;
+        g->tiled += v->scope == SK_SKC_GLOBAL;
+        if (v->scope != SK_SKC_OWN && cli_export_wants(x, v->name))
+            rc = add_array(g, v, x->count, err);
     }
     for (size_t i = 0; !rc && i < g->count; i++)
         rc = add_tile(&g->array[i], file, c, err);
     return rc;
 }
 
-int cli_globals_load(const char *const *paths, size_t count, int partial, struct cli_globals *out,
-                     struct saikai_error *err)
+int cli_globals_load(const struct cli_export *x, struct cli_globals *out, struct saikai_error *err)
 {
-    size_t tiled = 0;
     int rc = 0;
     *out = (struct cli_globals){0};
-    for (size_t i = 0; !rc && i < count; i++) {
+    for (size_t i = 0; !rc && i < x->count; i++) {
         struct sk_container *c = NULL;
-        rc = cli_export_open(paths[i], &c, err);
+        rc = cli_export_open(x, i, &c, err);
         if (!rc)
-            rc = load_file(out, i, count, c, err);
+            rc = load_file(out, x, i, c, err);
         sk_container_close(c);
     }
-    for (size_t i = 0; !rc && i < out->count; i++) {
-        tiled += out->array[i].tile != NULL;
-        rc = partial ? 0 : check_gaps(&out->array[i], paths[0], count, err);
-    }
-    if (!rc && !tiled)
-        rc =
-            sk_fail(err, SAIKAI_ENOENT,
-                    "%s has no variable that is a part of a global array: the program says so with "
-                    "saikai_protect_global",
-                    count ? paths[0] : "the generation");
+    for (size_t i = 0; !rc && i < out->count; i++)
+        rc = x->scope == CLI_EXPORT_GLOBAL_PARTIAL ? 0 : check_gaps(&out->array[i], x, err);
+    if (!rc && !out->tiled)
+        rc = sk_fail(err, SAIKAI_ENOENT,
+                     "%s has no variable that is a part of a global array: the program says so "
+                     "with saikai_protect_global",
+                     x->source);
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #define SK_CLI_GLOBAL_ARRAYS_H
 
 #include "base/box.h"
-#include "store/container.h"
+#include "cli/export.h"
 
 struct cli_global_array {
     struct sk_skc_var
@@ -16,15 +16,15 @@ struct cli_global_array {
 struct cli_globals {
     struct cli_global_array *array;
     size_t count, cap;
+    size_t tiled;    /* variables that are parts of one, wanted or not */
     size_t left_out; /* variables that are a rank's own */
 };
 
-/* Find them in the files paths[count], of one generation, and check that the tiles of each fit
- * together; without partial also that they leave no gap. Release with cli_globals_free, also after
+/* Find those that are wanted, and check that the tiles of each fit together and, but with
+ * CLI_EXPORT_GLOBAL_PARTIAL, that they leave no gap. Release with cli_globals_free, also after
  * a failure. SAIKAI_ENOENT: there are none. SAIKAI_EDAMAGED: the files contradict each other.
  * Errors name file, variable, gap. */
-int cli_globals_load(const char *const *paths, size_t count, int partial, struct cli_globals *out,
-                     struct saikai_error *err);
+int cli_globals_load(const struct cli_export *x, struct cli_globals *out, struct saikai_error *err);
 void cli_globals_free(struct cli_globals *g);
 
 /* Copy what file number `file`, opened as c, has of the array into memory (or a mapped file) that

@@ -73,16 +73,17 @@ static int add_var(struct table *t, const struct sk_container *c, size_t i,
     r->max_bytes = v->raw_bytes > r->max_bytes ? v->raw_bytes : r->max_bytes;
     if (!(v->max_error <= r->max_error)) /* also when it is not a number */
         r->max_error = v->max_error;
-    t->raw_bytes += v->kind == SK_SKC_CHANGES ? 0 : v->raw_bytes; /* of the variables that say "delta" */
+    t->raw_bytes +=
+        v->kind == SK_SKC_CHANGES ? 0 : v->raw_bytes; /* of the variables that say "delta" */
     t->stored_bytes += stored;
     return 0;
 }
 
-static int add_file(struct table *t, const char *path, struct sk_skc_header *h,
-                    struct saikai_error *err)
+static int add_container(struct table *t, struct sk_content *from, size_t k,
+                         struct sk_skc_header *h, struct saikai_error *err)
 {
     struct sk_container *c = NULL;
-    int rc = sk_container_open(path, &c, err);
+    int rc = sk_content_open_alone(from, k, &c, err);
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
         rc = add_var(t, c, i, err);
     t->deltas += !rc && c->header.base_incarnation;
@@ -95,23 +96,26 @@ static int add_file(struct table *t, const char *path, struct sk_skc_header *h,
 static int add_generation(struct table *t, const struct cli_store *s, const struct cli_gen *g,
                           int64_t only, struct saikai_error *err)
 {
-    int found = 0;
-    for (int i = 0; i < g->have; i++) {
-        char path[PATH_MAX];
+    int found = 0, rc = 0;
+    for (size_t i = 0; i < g->c->troubles; i++) {
+        fprintf(stderr, "saikai info: %s\n", g->c->trouble[i].text);
+        t->damaged += !g->c->trouble[i].missing;
+    }
+    for (size_t i = 0; rc != SAIKAI_ENOMEM && i < g->c->count; i++) {
         struct sk_skc_header h;
         struct saikai_error why = {0};
-        if (only >= 0 && g->ranks[i] != only)
+        if (only >= 0 && g->c->ranks[i] != only)
             continue;
         found = 1;
-        int rc = sk_gen_file(s->root, g->gen, g->ranks[i], path, sizeof path, err);
-        if (!rc && (rc = add_file(t, path, &h, &why))) {
+        if ((rc = add_container(t, g->c, i, &h, &why))) {
             fprintf(stderr, "saikai info: %s\n", why.text);
             t->damaged++;
-            if (rc == SAIKAI_ENOMEM)
-                return rc;
         }
     }
-    if (!found)
+    sk_content_rest(g->c);
+    if (rc == SAIKAI_ENOMEM)
+        return sk_fail(err, rc, "no memory to read %s", g->name);
+    if (!found && only >= 0)
         return sk_fail(err, SAIKAI_ENOENT, "%s of %s has no file of rank %lld", g->name, s->root,
                        (long long)only);
     return 0;
@@ -213,7 +217,8 @@ static void print_sums(const struct table *t)
         printf(" (ratio %.2f)", (double)t->raw_bytes / (double)t->stored_bytes);
     puts("");
     if (t->deltas)
-        printf("Deltas      %d file%s: of variables with the codec 'delta' only what changed since an older generation\n",
+        printf("Deltas      %d file%s: of variables with the codec 'delta' only what changed since "
+               "an older generation\n",
                t->deltas, t->deltas > 1 ? "s" : "");
 }
 
@@ -229,14 +234,18 @@ static void print_file(const char *path, const struct sk_skc_header *h, const st
 static void print_generation(const struct cli_store *s, const struct cli_gen *g,
                              const struct table *t)
 {
-    char state[128], missing[200];
-    printf("Generation  %s in %s\nIteration   %lld, place %u, start %u\nRanks       %d of %d\n",
-           g->name, s->root, (long long)g->gen.iteration, g->gen.place, g->gen.incarnation, g->have,
-           g->nranks);
+    char state[128], missing[200], form[32], size[32];
+    const struct sk_content *c = g->c;
+    printf("Generation  %s in %s\nIteration   %lld, place %u, start %u\nRanks       %zu of %d\n",
+           g->name, s->root, (long long)g->gen.iteration, g->gen.place, g->gen.incarnation,
+           c->count, c->nranks);
     printf("State       %s\n", cli_gen_state(g, state, sizeof state));
-    if (!g->complete && g->nranks)
+    if (c->set.parts)
+        printf("Form        %s, %s in the store\n", cli_gen_form(g, form, sizeof form),
+               sk_format_size(size, sizeof size, c->stored_bytes));
+    if (!c->complete && c->nranks)
         printf("Missing     rank %s\n", cli_missing_ranks(g, missing, sizeof missing));
-    print_when(g->created_ms);
+    print_when(c->header.created_ms);
     print_sums(t);
     print_vars(t);
 }
@@ -305,7 +314,11 @@ static int info_file(struct cli *cli, const char *path, int json)
     struct table t = {0};
     struct sk_skc_header h;
     struct saikai_error err = {0};
-    int rc = add_file(&t, path, &h, &err);
+    struct sk_content *c = NULL;
+    int rc = sk_content_of_file(path, &c, &err);
+    if (!rc)
+        rc = add_container(&t, c, 0, &h, &err);
+    sk_content_free(c);
     if (rc)
         rc = cli_fail(cli, &err);
     else if (json)
@@ -334,7 +347,7 @@ static int info_generation(struct cli *cli, const struct cli_target *where, cons
         struct sk_json j = {0};
         sk_json_object(&j, NULL);
         sk_json_text(&j, "store", s.root);
-        cli_gen_json(&j, &s.gen[i]);
+        cli_gen_json(&j, &s, &s.gen[i]);
         vars_json(&j, &t);
         sk_json_end(&j);
         rc = cli_print_json(cli, &j, t.damaged ? CLI_FAILED : CLI_OK);
@@ -371,13 +384,10 @@ int cli_info(struct cli *cli, int argc, char **argv)
         .max_operands = 1,
         .options = options,
     };
-    struct saikai_error err = {0};
     struct cli_target t;
-    int rc = cli_parse(cli, &spec, &argc, &argv);
+    int rc = cli_target_parse(cli, &spec, &argc, &argv, &local, &t);
     if (rc >= 0)
         return rc;
-    if (cli_target_find(cli, argc ? argv[0] : NULL, local, &t, &err))
-        return cli_store_fail(cli, &err);
     if (*t.file && (gen || rank >= 0))
         return cli_usage(cli, "%s is one rank's file: --gen and --rank do not go with it", t.file);
     return *t.file ? info_file(cli, t.file, json) : info_generation(cli, &t, gen, rank, json);

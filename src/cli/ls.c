@@ -18,7 +18,7 @@ static int print_json(struct cli *cli, const struct cli_store *s)
     sk_json_array(&j, "generations");
     for (size_t i = 0; i < s->count; i++) {
         sk_json_object(&j, NULL);
-        cli_gen_json(&j, &s->gen[i]);
+        cli_gen_json(&j, s, &s->gen[i]);
         sk_json_end(&j);
     }
     sk_json_end(&j);
@@ -45,18 +45,23 @@ static void print_table(const struct cli_store *s)
         puts("no generations");
         return;
     }
-    printf("%-24s %13s %5s %5s %11s %9s %8s  %s\n", "GENERATION", "ITERATION", "PLACE", "START",
-           "RANKS", "SIZE", "AGE", "STATE");
+    printf("%-24s %13s %5s %5s %11s %-9s %-11s %9s %9s %8s  %s\n", "GENERATION", "ITERATION",
+           "PLACE", "START", "RANKS", "LEVEL", "FORM", "SIZE", "STORED", "AGE", "STATE");
     for (size_t i = 0; i < s->count; i++) {
         const struct cli_gen *g = &s->gen[i];
-        char size[32], age[32], state[128], ranks[32];
-        if (g->nranks)
-            snprintf(ranks, sizeof ranks, "%d of %d", g->have, g->nranks);
+        const struct sk_content *c = g->c;
+        char size[32], stored[32], age[32], state[128], ranks[32], form[32];
+        if (c->nranks)
+            snprintf(ranks, sizeof ranks, "%zu of %d", c->count, c->nranks);
         else
-            snprintf(ranks, sizeof ranks, "%d of ?", g->have);
-        printf("%-24s %13lld %5u %5u %11s %9s %8s  %s\n", g->name, (long long)g->gen.iteration,
-               g->gen.place, g->gen.incarnation, ranks, sk_format_size(size, sizeof size, g->bytes),
-               cli_age(g->created_ms, age, sizeof age), cli_gen_state(g, state, sizeof state));
+            snprintf(ranks, sizeof ranks, "%zu of ?", c->count);
+        printf("%-24s %13lld %5u %5u %11s %-9s %-11s %9s %9s %8s  %s\n", g->name,
+               (long long)g->gen.iteration, g->gen.place, g->gen.incarnation, ranks,
+               cli_gen_level(s, g), cli_gen_form(g, form, sizeof form),
+               sk_format_size(size, sizeof size, c->bytes),
+               sk_format_size(stored, sizeof stored, c->stored_bytes),
+               cli_age(c->header.created_ms, age, sizeof age),
+               cli_gen_state(g, state, sizeof state));
     }
 }
 
@@ -72,7 +77,8 @@ int cli_ls(struct cli *cli, int argc, char **argv)
     const struct cli_spec spec = {
         .operands = "[DIR]",
         .about = "Lists the generations of a store, the newest first: how far the program was, how "
-                 "many ranks' files are there, and whether a restart would take it. DIR is the "
+                 "many ranks' files are there, as files or in archives, how large they are and "
+                 "are stored, and whether a restart would take it. DIR is the "
                  "store's directory, by default the key store.prefix. Only names, sizes and one "
                  "header of each are looked at: 'saikai verify' checks the content.",
         .max_operands = 1,
@@ -81,11 +87,9 @@ int cli_ls(struct cli *cli, int argc, char **argv)
     struct saikai_error err = {0};
     struct cli_target t;
     struct cli_store s;
-    int rc = cli_parse(cli, &spec, &argc, &argv);
+    int rc = cli_target_parse(cli, &spec, &argc, &argv, &local, &t);
     if (rc >= 0)
         return rc;
-    if (cli_target_find(cli, argc ? argv[0] : NULL, local, &t, &err))
-        return cli_store_fail(cli, &err);
     if (*t.file || t.has_gen)
         return cli_usage(cli, "'%s' is no store's directory; 'saikai info' shows what is in it",
                          argv[0]);

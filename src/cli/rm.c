@@ -20,7 +20,7 @@ static void mark_older_than_kept(const struct cli_store *s, int64_t keep, char *
     int64_t complete = 0;
     for (size_t i = 0; i < s->count; i++) {
         doomed[i] = complete >= keep; /* incomplete ones that are newer may still be written */
-        complete += s->gen[i].complete || s->local;
+        complete += s->gen[i].c->complete || s->local;
     }
 }
 
@@ -37,20 +37,25 @@ static int mark_named(const struct cli_store *s, const struct cli_target *t,
     return rc;
 }
 
-/* What a generation that stays builds on must stay, too: quietly, or with an error when it was named. */
-static int spare_bases(const struct cli_store *s, char *doomed, int quietly, struct saikai_error *err)
+/* What a generation that stays builds on must stay, too: quietly, or with an error when it was
+ * named. */
+static int spare_bases(const struct cli_store *s, char *doomed, int quietly,
+                       struct saikai_error *err)
 {
     for (size_t i = 0; i < s->count; i++) /* newest first: a base comes after what builds on it */
-        for (int k = 0; !doomed[i] && k < s->gen[i].have; k++) {
+        for (size_t k = 0; !doomed[i] && k < s->gen[i].c->count; k++) {
             struct sk_gen base = {0};
-            if (sk_lineage_base(s->root, s->gen[i].gen, s->gen[i].ranks[k], &base, NULL) || !base.incarnation)
+            if (sk_lineage_base(s->root, s->gen[i].gen, s->gen[i].c->ranks[k], &base, NULL) ||
+                !base.incarnation)
                 continue;
             for (size_t b = i + 1; b < s->count; b++) {
                 if (!doomed[b] || sk_gen_key(s->gen[b].gen) != sk_gen_key(base))
                     continue;
                 if (!quietly)
-                    return sk_fail(err, SAIKAI_ESTATE, "%s holds only what changed since %s: remove it as well, or neither",
-                                   s->gen[i].name, s->gen[b].name);
+                    return sk_fail(
+                        err, SAIKAI_ESTATE,
+                        "%s holds only what changed since %s: remove it as well, or neither",
+                        s->gen[i].name, s->gen[b].name);
                 doomed[b] = 0;
             }
         }
@@ -151,7 +156,7 @@ static int remove_from(struct cli *cli, const struct removal *r, const struct cl
     for (size_t i = 0; i < s->count; i++)
         if (doomed[i]) {
             count++;
-            bytes += s->gen[i].bytes;
+            bytes += s->gen[i].c->stored_bytes;
         }
     int agreed = r->yes || !count ? 1 : ask(s, doomed, count, bytes);
     if (agreed < 0) {

@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/units.h"
-#include "format/skc.h"
 #include "store/holdings.h"
 
 #include <dirent.h>
@@ -108,6 +107,12 @@ int cli_target_find(const struct cli *cli, const char *operand, int local, struc
     int there = !stat(path, &sb);
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
     t->has_gen = !sk_gen_parse(last, &t->gen);
+    size_t n = strlen(path);
+    if (there && S_ISREG(sb.st_mode) && n > 4 && !strcmp(path + n - 4, ".ska"))
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "%s is an archive of several ranks' containers: name the directory of its "
+                       "generation, or use 'saikai archive'",
+                       operand);
     if (there && S_ISREG(sb.st_mode))
         return t->has_gen = 0, sk_io_path(t->file, sizeof t->file, err, "%s", path);
     if (t->has_gen && !slash && !there)
@@ -124,73 +129,13 @@ int cli_target_find(const struct cli *cli, const char *operand, int local, struc
                       slash ? path : ".");
 }
 
-static int by_number(const void *a, const void *b)
+int cli_target_parse(struct cli *cli, const struct cli_spec *spec, int *argc, char ***argv,
+                     const int *local, struct cli_target *t)
 {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-/* The header of one file, without the rest of it. */
-static int read_header(const char *root, struct sk_gen g, int rank, struct sk_skc_header *h)
-{
-    char path[PATH_MAX];
-    uint8_t head[SK_SKC_HEADER_BYTES];
-    int rc = sk_gen_file(root, g, rank, path, sizeof path, NULL);
-    int fd = rc ? rc : sk_io_open(path, O_RDONLY, 0, NULL);
-    if (fd < 0)
-        return fd;
-    rc = sk_io_pread(fd, path, head, sizeof head, 0, NULL);
-    close(fd);
-    return rc ? rc : sk_skc_decode_header(head, sizeof head, h, NULL);
-}
-
-static int list_ranks(const char *dir, struct cli_gen *g, struct saikai_error *err)
-{
-    DIR *d = opendir(dir);
-    int cap = 0, rc = 0;
-    for (struct dirent *e; !rc && d && (e = readdir(d));) {
-        int rank, end = 0;
-        struct stat sb;
-        if (sscanf(e->d_name, "rank-%d.skc%n", &rank, &end) != 1 || !end || e->d_name[end] ||
-            rank < 0 || fstatat(dirfd(d), e->d_name, &sb, 0))
-            continue;
-        if (g->have == cap) {
-            cap = cap ? 2 * cap : 64;
-            int *p = realloc(g->ranks, (size_t)cap * sizeof *p);
-            if (!p) {
-                rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", dir);
-                break;
-            }
-            g->ranks = p;
-        }
-        g->ranks[g->have++] = rank;
-        g->bytes += (uint64_t)sb.st_size;
-    }
-    if (d)
-        closedir(d);
-    if (g->have)
-        qsort(g->ranks, (size_t)g->have, sizeof *g->ranks, by_number);
-    return rc;
-}
-
-static int load_gen(const struct cli_store *s, struct cli_gen *g, struct saikai_error *err)
-{
-    char dir[PATH_MAX];
-    struct sk_skc_header h;
-    sk_gen_name(g->gen, g->name);
-    int rc = sk_gen_dir(s->root, g->gen, dir, sizeof dir, err);
-    if (!rc)
-        rc = list_ranks(dir, g, err);
-    for (int i = 0; !rc && i < g->have && !g->nranks; i++)
-        if (!read_header(s->root, g->gen, g->ranks[i], &h) && h.nranks <= INT_MAX) {
-            g->nranks = (int)h.nranks;
-            g->created_ms = h.created_ms;
-            g->run_id = h.run_id;
-        }
-    int counted = 0;
-    for (int i = 0; i < g->have; i++)
-        counted += g->ranks[i] < g->nranks;
-    g->complete = g->nranks > 0 && counted == g->nranks;
+    struct saikai_error err = {0};
+    int rc = cli_parse(cli, spec, argc, argv);
+    if (rc < 0 && cli_target_find(cli, *argc ? (*argv)[0] : NULL, *local, t, &err))
+        rc = cli_store_fail(cli, &err);
     return rc;
 }
 
@@ -235,7 +180,7 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
     struct sk_gen_list l = {0};
     int rc = sk_io_path(s.root, sizeof s.root, err, "%s", t->root);
     if (!rc)
-        rc = sk_gen_scan(s.root, -1, &l, err);
+        rc = sk_content_scan(s.root, &l, err);
     if (rc)
         return rc;
     load_state(cli, &s);
@@ -245,16 +190,14 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
     for (size_t i = 0; !rc && i < l.count; i++) {
         struct cli_gen *g = &s.gen[s.count];
         g->gen = l.gen[i];
-        rc = load_gen(&s, g, err);
-        if (!rc && !g->have) { /* its last file went while the directory was read */
-            free(g->ranks);
-            memset(g, 0, sizeof *g);
-            continue;
-        }
+        sk_gen_name(g->gen, g->name);
+        rc = sk_content_load(s.root, g->gen, sk_config_size(cli->config, "far.memory"), &g->c, err);
+        if (rc)
+            break;
         g->tries = sk_state_tries(&s.state, g->gen);
         g->refused = g->tries > 0 && g->tries >= sk_config_int(cli->config, "restart.tries");
         g->earlier = g->gen.incarnation < s.state.first_incarnation;
-        if (g->complete && s.newest_complete < 0)
+        if (g->c->complete && s.newest_complete < 0)
             s.newest_complete = (long)s.count;
         s.count++;
     }
@@ -271,7 +214,7 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
 void cli_store_free(struct cli_store *s)
 {
     for (size_t i = 0; s->gen && i < s->count; i++)
-        free(s->gen[i].ranks);
+        sk_content_free(s->gen[i].c);
     free(s->gen);
     s->gen = NULL;
     s->count = 0;
@@ -323,16 +266,17 @@ int cli_store_fail(const struct cli *cli, const struct saikai_error *err)
 
 char *cli_missing_ranks(const struct cli_gen *g, char *out, size_t cap)
 {
-    size_t n = 0;
-    int missing = 0, shown = 0, k = 0;
+    const struct sk_content *c = g->c;
+    size_t n = 0, k = 0;
+    int missing = 0, shown = 0;
     *out = 0;
-    for (int r = 0; r < g->nranks; r++) {
-        while (k < g->have && g->ranks[k] < r)
+    for (int r = 0; r < c->nranks; r++) {
+        while (k < c->count && c->ranks[k] < r)
             k++;
-        if (k < g->have && g->ranks[k] == r)
+        if (k < c->count && c->ranks[k] == r)
             continue;
         int last = r; /* of this run of missing ranks */
-        while (last + 1 < g->nranks && (k >= g->have || g->ranks[k] > last + 1))
+        while (last + 1 < c->nranks && (k >= c->count || c->ranks[k] > last + 1))
             last++;
         missing += last - r + 1;
         if (n + 48 < cap) {
@@ -357,12 +301,22 @@ char *cli_age(int64_t created_ms, char *out, size_t cap)
     return out;
 }
 
+/* What can be said without reading all of it. */
+static const char *completeness(const struct sk_content *c)
+{
+    if (c->complete)
+        return "complete";
+    for (size_t i = 0; i < c->troubles; i++)
+        if (!c->trouble[i].missing)
+            return "damaged";
+    if (!c->forms)
+        return c->troubles ? "incomplete" : "unfinished";
+    return c->nranks ? "incomplete" : "damaged";
+}
+
 char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap)
 {
-    int n = snprintf(out, cap, "%s",
-                     !g->nranks    ? "damaged"
-                     : g->complete ? "complete"
-                                   : "incomplete");
+    int n = snprintf(out, cap, "%s", completeness(g->c));
     if (g->protected)
         n += snprintf(out + n, cap - (size_t)n, ", protected (parity of %d rank%s)", g->protected,
                       g->protected > 1 ? "s" : "");
@@ -376,24 +330,50 @@ char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap)
     return out;
 }
 
-void cli_gen_json(struct sk_json *j, const struct cli_gen *g)
+const char *cli_gen_level(const struct cli_store *s, const struct cli_gen *g)
 {
+    if (s->local)
+        return g->protected ? "protected" : "local";
+    return g->c->complete ? "archived" : "-";
+}
+
+char *cli_gen_form(const struct cli_gen *g, char *out, size_t cap)
+{
+    int forms = g->c->forms, n = g->c->set.parts;
+    if (forms & SK_CONTENT_FILES)
+        snprintf(out, cap, "%s", forms & SK_CONTENT_ARCHIVES ? "both" : "files");
+    else if (n)
+        snprintf(out, cap, "%d archive%s", n, n > 1 ? "s" : "");
+    else
+        snprintf(out, cap, "-");
+    return out;
+}
+
+void cli_gen_json(struct sk_json *j, const struct cli_store *s, const struct cli_gen *g)
+{
+    static const char *const forms[] = {"none", "files", "archives", "both"};
+    const struct sk_content *c = g->c;
     char run[24];
-    snprintf(run, sizeof run, "%016llx", (unsigned long long)g->run_id);
+    snprintf(run, sizeof run, "%016llx", (unsigned long long)c->header.run_id);
     sk_json_text(j, "name", g->name);
     sk_json_int(j, "iteration", g->gen.iteration);
     sk_json_uint(j, "place", g->gen.place);
     sk_json_uint(j, "incarnation", g->gen.incarnation);
-    sk_json_int(j, "ranks_present", g->have);
-    sk_json_int(j, "ranks", g->nranks);
-    sk_json_uint(j, "size_bytes", g->bytes);
-    sk_json_bool(j, "complete", g->complete);
+    sk_json_text(j, "level", cli_gen_level(s, g));
+    sk_json_text(j, "form", forms[c->forms & 3]);
+    sk_json_int(j, "archives", c->set.parts);
+    sk_json_uint(j, "ranks_present", c->count);
+    sk_json_int(j, "ranks", c->nranks);
+    sk_json_uint(j, "size_bytes", c->bytes);
+    sk_json_uint(j, "file_bytes", c->stored_bytes);
+    sk_json_bool(j, "complete", c->complete);
+    sk_json_text(j, "state", completeness(c));
     sk_json_int(j, "ranks_with_parity", g->protected);
     sk_json_int(j, "tries", g->tries);
     sk_json_bool(j, "refused", g->refused);
     sk_json_bool(j, "earlier_run", g->earlier);
-    if (g->created_ms)
-        sk_json_real(j, "created", (double)g->created_ms / 1e3);
+    if (c->header.created_ms)
+        sk_json_real(j, "created", (double)c->header.created_ms / 1e3);
     else
         sk_json_null(j, "created");
     sk_json_text(j, "run", run);

@@ -2,6 +2,7 @@
 #ifndef SK_CLI_STORE_DIR_H
 #define SK_CLI_STORE_DIR_H
 
+#include "archive/content.h"
 #include "cli/cli.h"
 #include "store/state.h"
 
@@ -11,17 +12,11 @@
 struct cli_gen {
     struct sk_gen gen;
     char name[48];
-    int *ranks; /* those whose files are there, growing */
-    int have;
-    int protected; /* ranks whose parity file is there */
-    int nranks; /* as a file's header says; 0: no header could be read */
-    uint64_t bytes;
-    int64_t created_ms; /* 0: not known */
-    uint64_t run_id;
-    int complete; /* all ranks are there; nothing is said about what is in the files */
-    int tries;    /* restarts begun from it that came to nothing */
-    int refused;  /* tried so often that a restart does not offer it again */
-    int earlier;  /* of a run that is over: a restart does not offer it */
+    struct sk_content *c; /* the ranks' containers, wherever they lie */
+    int protected;        /* ranks whose parity file is there */
+    int tries;            /* restarts begun from it that came to nothing */
+    int refused;          /* tried so often that a restart does not offer it again */
+    int earlier;          /* of a run that is over: a restart does not offer it */
 };
 
 struct cli_store {
@@ -50,6 +45,11 @@ struct cli_target {
 int cli_target_find(const struct cli *cli, const char *operand, int local, struct cli_target *t,
                     struct saikai_error *err);
 
+/* cli_parse, and then what the operand means; *local is what --local says after that. Returns -1 to
+ * go on, else the exit code to return; what was wrong has been reported. */
+int cli_target_parse(struct cli *cli, const struct cli_spec *spec, int *argc, char ***argv,
+                     const int *local, struct cli_target *t);
+
 /* List the directory. Release with cli_store_free. */
 int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli_store *out,
                    struct saikai_error *err);
@@ -71,7 +71,12 @@ char *cli_missing_ranks(const struct cli_gen *g, char *out, size_t cap);
 char *cli_age(int64_t created_ms, char *out, size_t cap);
 /* "complete, tried 1 time" */
 char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap);
+/* How far it has come: "local", "protected", "archived"; "-": it is not complete. A node's own
+ * store says of the ranks of that node alone. */
+const char *cli_gen_level(const struct cli_store *s, const struct cli_gen *g);
+/* How it lies there: "files", "2 archives", "both". */
+char *cli_gen_form(const struct cli_gen *g, char *out, size_t cap);
 /* What ls and info tell of a generation with --json, into the open object. */
-void cli_gen_json(struct sk_json *j, const struct cli_gen *g);
+void cli_gen_json(struct sk_json *j, const struct cli_store *s, const struct cli_gen *g);
 
 #endif

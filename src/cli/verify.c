@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct fault {
     char *file, *variable; /* variable "": the file as a whole */
@@ -21,7 +20,6 @@ struct verify {
     int json;
     struct sk_json j;
     struct cli_progress bar;
-    const char *root; /* of the store, when it is not a file by itself */
     uint64_t done; /* bytes */
     struct fault *fault;
     size_t faults, cap;
@@ -38,7 +36,7 @@ static void step(void *arg, uint64_t more)
 }
 
 static int add_fault(struct verify *v, const char *file, int rank, const char *variable,
-                     const char *text)
+                     const char *text) /* rank -1: an archive */
 {
     if (v->faults == v->cap) {
         size_t cap = v->cap ? 2 * v->cap : 16;
@@ -64,14 +62,6 @@ static void drop_faults(struct verify *v, size_t down_to)
     }
 }
 
-/* Is the open file still what has its name? A running program takes retired files as room for the
- * next generation. */
-static int still_there(const struct sk_container *c)
-{
-    struct stat a, b;
-    return !fstat(c->fd, &a) && !stat(c->path, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
 /* Does the file belong where it stands? */
 static int check_identity(const struct sk_container *c, const struct cli_gen *g, int rank,
                           struct saikai_error *err)
@@ -81,35 +71,40 @@ static int check_identity(const struct sk_container *c, const struct cli_gen *g,
         h->incarnation != g->gen.incarnation)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s: holds rank %u of iteration %lld instead", c->path,
                        h->rank, (long long)h->iteration);
-    if ((int)h->nranks != g->nranks || h->run_id != g->run_id)
+    if ((int)h->nranks != g->c->nranks || h->run_id != g->c->header.run_id)
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "%s: was written by another run than the files beside it", c->path);
     return 0;
 }
 
-/* What the file builds on: good, or this one is of no use. */
-static int check_lineage(struct verify *v, const struct sk_container *raw, const struct cli_gen *g, int rank)
+/* What the container builds on: good, or this one is of no use. */
+static int check_lineage(struct verify *v, struct sk_content *from, size_t k,
+                         const struct sk_container *raw)
 {
     struct sk_container *c = NULL;
     struct saikai_error err = {0};
     if (!raw->header.base_incarnation)
         return 0;
-    int rc = sk_lineage_open(v->root, g->gen, rank, &c, &err);
+    int rc = sk_content_open(from, k, &c, &err);
     if (!rc)
         rc = sk_lineage_verify(c, step, v, &err);
     sk_container_close(c);
-    return rc ? add_fault(v, raw->path, rank, "", err.text) : 0;
+    return rc ? add_fault(v, raw->path, from->ranks[k], "", err.text) : 0;
 }
 
-/* One file; g NULL: of no generation, rank -1. A fault of each variable is kept. */
-static int check_file(struct verify *v, const char *path, const struct cli_gen *g, int rank)
+/* One container; g NULL: of no generation. A fault of each variable is kept. */
+static int check_container(struct verify *v, struct sk_content *from, size_t k,
+                           const struct cli_gen *g)
 {
+    char path[PATH_MAX] = "";
     struct sk_container *c = NULL;
     struct saikai_error err = {0};
     size_t before = v->faults;
-    int was_damaged = v->damaged;
+    int was_damaged = v->damaged, rank = from->ranks[k];
     uint64_t begun = v->done;
-    int rc = sk_container_open(path, &c, &err);
+    int rc = sk_content_path(from, k, path, sizeof path, &err);
+    if (!rc)
+        rc = sk_content_open_alone(from, k, &c, &err);
     v->files++;
     if (rc == SAIKAI_ENOENT && g) { /* retired since the directory was read */
         v->retired++;
@@ -119,16 +114,14 @@ static int check_file(struct verify *v, const char *path, const struct cli_gen *
         return add_fault(v, path, rank, "", err.text);
     if (g && check_identity(c, g, rank, &err))
         rc = add_fault(v, path, rank, "", err.text);
-    if (!g)
-        rank = (int)c->header.rank;
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
         const struct sk_skc_var *var = &c->index->vars[i];
         if (sk_container_verify_var(c, var, step, v, &err))
             rc = add_fault(v, path, rank, var->name, err.text);
     }
     if (!rc && g && v->faults == before)
-        rc = check_lineage(v, c, g, rank);
-    if (v->faults > before && g && !still_there(c)) {
+        rc = check_lineage(v, from, k, c);
+    if (v->faults > before && g && !sk_content_is_there(from, c)) {
         drop_faults(v, before);
         v->damaged = was_damaged;
         v->retired++;
@@ -136,6 +129,23 @@ static int check_file(struct verify *v, const char *path, const struct cli_gen *
     v->done = begun + c->trailer.file_bytes;
     sk_container_close(c);
     return rc;
+}
+
+static int archive_fault(void *arg, const char *archive, const struct saikai_error *why)
+{
+    return add_fault(arg, archive, -1, "", why->text);
+}
+
+/* What no container has led to: archives that cannot be opened, and blocks of others. */
+static int check_archives(struct verify *v, const struct cli_gen *g)
+{
+    struct sk_content *c = g->c;
+    struct saikai_error err = {0};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < c->troubles; i++)
+        if (!c->trouble[i].missing)
+            rc = add_fault(v, c->trouble[i].path, -1, "", c->trouble[i].text);
+    return rc ? rc : sk_content_check_rest(c, archive_fault, NULL, v, &err);
 }
 
 static void faults_json(struct verify *v, size_t from)
@@ -160,48 +170,76 @@ static void print_faults(const struct verify *v, size_t from)
 {
     for (size_t i = from; i < v->faults; i++) {
         const struct fault *f = &v->fault[i];
-        printf("  rank %d%s%s%s: %s\n", f->rank, *f->variable ? ", variable '" : "", f->variable,
-               *f->variable ? "'" : "", f->text);
+        if (f->rank < 0)
+            printf("  %s\n", f->text);
+        else
+            printf("  rank %d%s%s%s: %s\n", f->rank, *f->variable ? ", variable '" : "",
+                   f->variable, *f->variable ? "'" : "", f->text);
     }
+}
+
+static void missing_json(struct verify *v, const struct cli_gen *g)
+{
+    char missing[200];
+    cli_missing_ranks(g, missing, sizeof missing);
+    sk_json_text(&v->j, "missing_ranks", g->c->complete ? "" : missing);
+    sk_json_array(&v->j, "missing_archives");
+    for (size_t i = 0; i < g->c->troubles; i++)
+        if (g->c->trouble[i].missing)
+            sk_json_text(&v->j, NULL, g->c->trouble[i].path);
+    sk_json_end(&v->j);
+}
+
+static void print_missing(const struct cli_gen *g)
+{
+    char missing[200];
+    const struct sk_content *c = g->c;
+    for (size_t i = 0; i < c->troubles; i++)
+        if (c->trouble[i].missing)
+            printf("  %s is missing\n", c->trouble[i].path);
+    if (!c->complete && c->nranks)
+        printf("  rank %s: the file is missing%s\n", cli_missing_ranks(g, missing, sizeof missing),
+               c->troubles ? ", it was in an archive" : "");
 }
 
 static void report(struct verify *v, const struct cli_store *s, const struct cli_gen *g,
                    size_t from)
 {
-    char missing[200], size[32];
-    int whole = g->complete || s->local;
-    const char *verdict = v->faults > from ? "DAMAGED" : whole ? "good" : "INCOMPLETE";
-    cli_missing_ranks(g, missing, sizeof missing);
+    char size[32];
+    int whole = g->c->complete || s->local, damaged = v->faults > from;
     if (v->json) {
         sk_json_object(&v->j, NULL);
-        cli_gen_json(&v->j, g);
-        sk_json_text(&v->j, "missing_ranks", g->complete ? "" : missing);
-        sk_json_bool(&v->j, "good", v->faults == from && whole);
+        cli_gen_json(&v->j, s, g);
+        missing_json(v, g);
+        sk_json_bool(&v->j, "good", !damaged && whole);
         faults_json(v, from);
         sk_json_end(&v->j);
         return;
     }
     cli_progress_end(&v->bar);
-    printf("%s: %s, %d of %d ranks, %s\n", g->name, verdict, g->have, g->nranks,
-           sk_format_size(size, sizeof size, g->bytes));
-    if (!g->complete && g->nranks && !s->local)
-        printf("  rank %s: the file is missing\n", missing);
+    printf("%s: %s, %zu of %d ranks, %s\n", g->name,
+           damaged ? "DAMAGED"
+           : whole ? "good"
+                   : "INCOMPLETE",
+           g->c->count, g->c->nranks, sk_format_size(size, sizeof size, g->c->bytes));
+    if (!s->local)
+        print_missing(g);
     print_faults(v, from);
+    if (damaged || (!whole && g->c->troubles))
+        printf("  put a good copy of the file back, or remove the generation: saikai rm %s/%s\n",
+               s->root, g->name);
 }
 
 static int check_generation(struct verify *v, const struct cli_store *s, const struct cli_gen *g)
 {
     size_t from = v->faults;
     int rc = 0;
-    v->root = s->root;
-    for (int i = 0; !rc && i < g->have; i++) {
-        char path[PATH_MAX];
-        struct saikai_error err = {0};
-        rc = sk_gen_file(s->root, g->gen, g->ranks[i], path, sizeof path, &err);
-        if (!rc)
-            rc = check_file(v, path, g, g->ranks[i]);
-    }
-    v->incomplete |= !g->complete && !s->local;
+    for (size_t i = 0; !rc && i < g->c->count; i++)
+        rc = check_container(v, g->c, i, g);
+    if (!rc)
+        rc = check_archives(v, g);
+    sk_content_rest(g->c);
+    v->incomplete |= !g->c->complete && !s->local;
     report(v, s, g, from);
     return rc;
 }
@@ -241,14 +279,17 @@ static int finish(struct verify *v, int rc)
 
 static int verify_file(struct verify *v, const char *path)
 {
-    struct stat sb;
-    uint64_t total = stat(path, &sb) ? 0 : (uint64_t)sb.st_size;
-    cli_progress_begin(&v->bar, path, total);
+    struct sk_content *c = NULL;
+    struct saikai_error err = {0};
+    if (sk_content_of_file(path, &c, &err))
+        return cli_fail(v->cli, &err);
+    cli_progress_begin(&v->bar, path, c->bytes);
     if (v->json) {
         sk_json_object(&v->j, NULL);
         sk_json_text(&v->j, "file", path);
     }
-    int rc = check_file(v, path, NULL, -1);
+    int rc = check_container(v, c, 0, NULL);
+    sk_content_free(c);
     cli_progress_end(&v->bar);
     if (v->json)
         faults_json(v, 0);
@@ -274,7 +315,7 @@ static int verify_store(struct verify *v, const struct cli_target *t, const char
         last = first + 1;
     uint64_t total = 0;
     for (size_t i = first; i < last; i++)
-        total += s.gen[i].bytes;
+        total += s.gen[i].c->bytes;
     cli_progress_begin(&v->bar, "verifying", total);
     if (v->json) {
         sk_json_object(&v->j, NULL);
@@ -308,20 +349,18 @@ int cli_verify(struct cli *cli, int argc, char **argv)
     const struct cli_spec spec = {
         .operands = "[DIR | GENERATION | FILE.skc]",
         .about = "Reads every chunk of every rank's file of a store, of one generation or of one "
-                 "container, and compares the checksums. Damage is reported with file, rank and "
+                 "container, and compares the checksums; of archives every block. Damage is "
+                 "reported with file, rank and "
                  "variable. Exit code 0: all of it is good; 1: something is damaged, or a "
                  "generation lacks ranks. DIR is a store's directory, by default the key "
                  "store.prefix.",
         .max_operands = 1,
         .options = options,
     };
-    struct saikai_error err = {0};
     struct cli_target t;
-    int rc = cli_parse(cli, &spec, &argc, &argv);
+    int rc = cli_target_parse(cli, &spec, &argc, &argv, &local, &t);
     if (rc >= 0)
         return rc;
-    if (cli_target_find(cli, argc ? argv[0] : NULL, local, &t, &err))
-        return cli_store_fail(cli, &err);
     if (*t.file && gen)
         return cli_usage(cli, "%s is one rank's file: --gen does not go with it", t.file);
     return *t.file ? verify_file(&v, t.file) : verify_store(&v, &t, gen);

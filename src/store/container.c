@@ -96,29 +96,43 @@ int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_hea
     return 0;
 }
 
+int sk_container_pread(const struct sk_container *c, uint64_t at, void *to, size_t n, struct saikai_error *err)
+{
+    return c->from.read ? c->from.read(c->from.arg, at, to, n, err)
+                        : sk_io_pread(c->fd, c->path, to, n, (off_t)at, err);
+}
+
+static int size_of(const struct sk_container *c, uint64_t *size, struct saikai_error *err)
+{
+    off_t n = 0;
+    int rc = c->from.read ? 0 : sk_io_size(c->fd, c->path, &n, err);
+    *size = c->from.read ? c->from.size_bytes : (uint64_t)n;
+    return rc;
+}
+
 static int open_parts(struct sk_container *c, struct saikai_error *err)
 {
     uint8_t head[SK_SKC_HEADER_BYTES], tail[SK_SKC_TRAILER_BYTES], *index = NULL;
-    off_t size = 0;
-    int rc = sk_io_size(c->fd, c->path, &size, err);
+    uint64_t size = 0;
+    int rc = size_of(c, &size, err);
     if (rc)
         return rc;
     if (size < SK_SKC_HEADER_BYTES + SK_SKC_TRAILER_BYTES)
-        return sk_fail(err, SAIKAI_EDAMAGED, "only %lld bytes: truncated, or no container", (long long)size);
-    rc = sk_io_pread(c->fd, c->path, head, sizeof head, 0, err);
+        return sk_fail(err, SAIKAI_EDAMAGED, "only %llu bytes: truncated, or no container", (unsigned long long)size);
+    rc = sk_container_pread(c, 0, head, sizeof head, err);
     if (!rc)
         rc = sk_skc_decode_header(head, sizeof head, &c->header, err);
     if (!rc)
-        rc = sk_io_pread(c->fd, c->path, tail, sizeof tail, size - (off_t)sizeof tail, err);
+        rc = sk_container_pread(c, size - sizeof tail, tail, sizeof tail, err);
     if (!rc)
-        rc = sk_skc_decode_trailer(tail, sizeof tail, (uint64_t)size, &c->trailer, err);
+        rc = sk_skc_decode_trailer(tail, sizeof tail, size, &c->trailer, err);
     if (rc)
         return rc;
     index = malloc(c->trailer.index_bytes ? c->trailer.index_bytes : 1);
     if (!index)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for an index of %llu bytes",
                        (unsigned long long)c->trailer.index_bytes);
-    rc = sk_io_pread(c->fd, c->path, index, c->trailer.index_bytes, (off_t)c->trailer.index_offset, err);
+    rc = sk_container_pread(c, c->trailer.index_offset, index, c->trailer.index_bytes, err);
     if (!rc && sk_hash64(index, c->trailer.index_bytes) != c->trailer.index_hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the index is damaged");
     if (!rc)
@@ -129,15 +143,21 @@ static int open_parts(struct sk_container *c, struct saikai_error *err)
     return rc;
 }
 
-int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err)
+/* from NULL: the file of this name. */
+static int open_any(const char *path, const struct sk_container_source *from, struct sk_container **out,
+                    struct saikai_error *err)
 {
     struct sk_container *c = calloc(1, sizeof *c);
     if (!c || !(c->path = strdup(path))) {
         free(c);
+        if (from)
+            from->close(from->arg);
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", path);
     }
-    c->fd = sk_io_open(path, O_RDONLY, 0, err);
-    int rc = c->fd < 0 ? c->fd : 0;
+    if (from)
+        c->from = *from;
+    c->fd = from ? -1 : sk_io_open(path, O_RDONLY, 0, err);
+    int rc = !from && c->fd < 0 ? c->fd : 0;
     if (!rc && (rc = open_parts(c, err)))
         sk_error_prefix(err, "%s", path);
     if (rc)
@@ -147,11 +167,24 @@ int sk_container_open(const char *path, struct sk_container **out, struct saikai
     return rc;
 }
 
+int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err)
+{
+    return open_any(path, NULL, out, err);
+}
+
+int sk_container_open_from(const char *name, const struct sk_container_source *from, struct sk_container **out,
+                           struct saikai_error *err)
+{
+    return open_any(name, from, out, err);
+}
+
 void sk_container_close(struct sk_container *c)
 {
     if (!c)
         return;
     sk_lineage_free(c->lineage);
+    if (c->from.close)
+        c->from.close(c->from.arg);
     if (c->fd >= 0)
         close(c->fd);
     sk_skc_index_free(c->index);
@@ -183,7 +216,7 @@ int sk_container_read_chunk(struct sk_container *c, uint64_t i, uint8_t *to, str
     sk_hasher_reset(hasher);
     for (uint64_t at = 0, n; at < k->stored_bytes; at += n) {
         n = k->stored_bytes - at < step_bytes ? k->stored_bytes - at : step_bytes;
-        int rc = sk_io_pread(c->fd, c->path, to + at, n, (off_t)(k->offset + at), err);
+        int rc = sk_container_pread(c, k->offset + at, to + at, n, err);
         if (rc)
             return rc;
         sk_hasher_add(hasher, to + at, n);
@@ -208,7 +241,7 @@ int sk_container_from_frame(void *arg, uint64_t at, void *data, size_t n, struct
     const struct sk_container_frame *f = arg;
     if (at > f->chunk->stored_bytes || n > f->chunk->stored_bytes - at)
         return sk_fail(err, SAIKAI_EDAMAGED, "the frame ends early");
-    return sk_io_pread(f->c->fd, f->c->path, data, n, (off_t)(f->chunk->offset + at), err);
+    return sk_container_pread(f->c, f->chunk->offset + at, data, n, err);
 }
 
 int sk_container_frame(struct sk_container *c, const struct sk_skc_var *v, struct sk_container_frame *f,
@@ -290,7 +323,7 @@ static int pass_chunk(struct sk_container *c, struct pass *p, uint64_t i, struct
     sk_hasher_reset(p->hasher);
     for (uint64_t at = 0, n; at < k->stored_bytes; at += n) {
         n = k->stored_bytes - at < part_bytes ? k->stored_bytes - at : part_bytes;
-        int rc = sk_io_pread(c->fd, c->path, p->buf, n, (off_t)(k->offset + at), err);
+        int rc = sk_container_pread(c, k->offset + at, p->buf, n, err);
         if (!rc && p->to_fd >= 0)
             rc = sk_io_pwrite(p->to_fd, p->to_path, p->buf, n, (off_t)(k->offset + at), err);
         if (rc)
@@ -336,7 +369,7 @@ static int copy_frame(struct sk_container *c, int fd, const char *to_path, struc
     if (!rc && !tail)
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to copy %s", c->path);
     if (!rc)
-        rc = sk_io_pread(c->fd, c->path, tail, n, (off_t)from, err);
+        rc = sk_container_pread(c, from, tail, n, err);
     if (!rc)
         rc = sk_io_pwrite(fd, to_path, tail, n, (off_t)from, err);
     free(tail);

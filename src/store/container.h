@@ -48,8 +48,18 @@ int sk_container_write(const char *to_path, const struct sk_skc_header *h, const
                        const struct sk_coding *coding, size_t count, int sync,
                        struct sk_skc_index **index, uint64_t *file_bytes, struct saikai_error *err);
 
+/* Where the bytes of a container are that is no file of its own. read gives bytes [at, at + n), 0 or a negative code with
+ * *err filled; it may be called by several threads at once. */
+struct sk_container_source {
+    int (*read)(void *arg, uint64_t at, void *data, size_t n, struct saikai_error *err);
+    void (*close)(void *arg);
+    void *arg;
+    uint64_t size_bytes;
+};
+
 struct sk_container {
-    int fd;
+    int fd;                          /* -1 when it is no file */
+    struct sk_container_source from; /* read NULL: the file */
     char *path;
     struct sk_skc_header header;
     struct sk_skc_trailer trailer;
@@ -60,6 +70,10 @@ struct sk_container {
 /* Open and check header, trailer and index, not the chunks. Errors name the file. Close with sk_container_close. To read
  * the variables of a generation use sk_lineage_open (store/lineage.h): it may build on others. */
 int sk_container_open(const char *path, struct sk_container **out, struct saikai_error *err);
+/* The same for one that lies somewhere else; name stands for it in errors. Takes over from: closed with the container, and
+ * when this fails. */
+int sk_container_open_from(const char *name, const struct sk_container_source *from, struct sk_container **out,
+                           struct saikai_error *err);
 void sk_container_close(struct sk_container *c); /* NULL is accepted */
 
 /* Read variable v (of c->index) into out[v->raw_bytes], verifying each chunk; a coded one is decoded piece by piece by as

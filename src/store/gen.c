@@ -63,9 +63,11 @@ static int newest_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static int holds(const char *root, struct sk_gen g, int rank)
+/* sk_gen_scan's: the file of this rank, or of any. */
+static int holds(void *arg, const char *root, struct sk_gen g)
 {
     char path[PATH_MAX];
+    int rank = *(const int *)arg;
     if (rank >= 0)
         return !sk_gen_file(root, g, rank, path, sizeof path, NULL) && !access(path, F_OK);
     if (sk_gen_dir(root, g, path, sizeof path, NULL))
@@ -81,7 +83,8 @@ static int holds(const char *root, struct sk_gen g, int rank)
     return found;
 }
 
-int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saikai_error *err)
+int sk_gen_scan_if(const char *root, int (*wants)(void *arg, const char *root, struct sk_gen g), void *arg,
+                   struct sk_gen_list *out, struct saikai_error *err)
 {
     struct sk_gen_list l = {0};
     size_t cap = 0;
@@ -91,7 +94,7 @@ int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saik
         return sk_fail_errno(err, errno, "cannot read directory %s", root);
     for (struct dirent *e; d && (e = readdir(d));) {
         struct sk_gen g;
-        if (sk_gen_parse(e->d_name, &g) || !holds(root, g, rank))
+        if (sk_gen_parse(e->d_name, &g) || !wants(arg, root, g))
             continue;
         if (l.count == cap) {
             cap = cap ? 2 * cap : 16;
@@ -114,6 +117,11 @@ int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saik
         qsort(l.gen, l.count, sizeof *l.gen, newest_first);
     *out = l;
     return 0;
+}
+
+int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saikai_error *err)
+{
+    return sk_gen_scan_if(root, holds, &rank, out, err);
 }
 
 static int growing(const void *a, const void *b)

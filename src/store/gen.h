@@ -39,6 +39,9 @@ struct sk_gen_list {
 /* The generations in root of which the file of this rank (rank >= 0), or of any rank (rank -1), is there. A root that
  * does not exist is empty. Release with sk_gen_list_free. */
 int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saikai_error *err);
+/* Those of whose directories wants says 1. */
+int sk_gen_scan_if(const char *root, int (*wants)(void *arg, const char *root, struct sk_gen g), void *arg,
+                   struct sk_gen_list *out, struct saikai_error *err);
 void sk_gen_list_free(struct sk_gen_list *l);
 
 /* The ranks whose files of g are in root, growing, into *ranks (to be freed); none when there is no such directory. */

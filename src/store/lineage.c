@@ -222,21 +222,28 @@ static int is_possible(struct sk_gen g)
            g.place <= SK_GEN_MAX_PLACE;
 }
 
+/* sk_lineage_find among the files below a directory. */
+static int find_file(void *root, struct sk_gen g, int rank, struct sk_container **out, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    int rc = sk_gen_file(root, g, rank, path, sizeof path, err);
+    return rc ? rc : sk_container_open(path, out, err);
+}
+
 /* Open what the last link builds on and add it. */
-static int open_base(struct sk_lineage *chain, const char *root, struct saikai_error *err)
+static int open_base(struct sk_lineage *chain, sk_lineage_find *find, void *arg, struct saikai_error *err)
 {
     const struct link *last = &chain->link[chain->n - 1];
     const struct sk_skc_header *h = &last->c->header;
     struct sk_gen base = base_of(h), own = {h->incarnation, h->iteration, h->place};
-    char path[PATH_MAX];
+    char name[48];
     struct sk_container *c = NULL;
     if (!is_possible(base) || !is_possible(own) || sk_gen_key(base) >= sk_gen_key(own) || chain->n > SK_LINEAGE_MAX)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on an impossible generation", last->c->path);
-    int rc = sk_gen_file(root, base, (int)h->rank, path, sizeof path, err);
-    if (!rc)
-        rc = sk_container_open(path, &c, err);
+    int rc = find(arg, base, (int)h->rank, &c, err);
     if (rc == SAIKAI_ENOENT)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on %s, which is missing", last->c->path, path);
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on %s/rank-%06u.skc, which is missing", last->c->path,
+                       sk_gen_name(base, name), h->rank);
     if (rc)
         return rc;
     if ((rc = check_base(last, c, err)) || (rc = add_link(chain, c, err)))
@@ -245,25 +252,23 @@ static int open_base(struct sk_lineage *chain, const char *root, struct saikai_e
     return rc;
 }
 
-int sk_lineage_open_file(const char *path, const char *root, struct sk_container **out, struct saikai_error *err)
+int sk_lineage_complete(struct sk_container *c, sk_lineage_find *find, void *arg, struct sk_container **out,
+                        struct saikai_error *err)
 {
-    struct sk_container *c = NULL;
-    int rc = sk_container_open(path, &c, err);
-    if (rc)
-        return rc;
     if (!c->header.base_incarnation && !sk_lineage_changes(c->index)) {
         *out = c;
         return 0;
     }
     struct sk_lineage *chain = calloc(1, sizeof *chain);
+    int rc = 0;
     if (chain)
         chain->hasher = sk_hasher_new();
     if (!chain || !chain->hasher)
-        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", path);
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", c->path);
     if (!rc)
         rc = add_link(chain, c, err);
     while (!rc && chain->link[chain->n - 1].var)
-        rc = open_base(chain, root, err);
+        rc = open_base(chain, find, arg, err);
     if (rc) {
         sk_lineage_free(chain);
         sk_container_close(c);
@@ -273,6 +278,13 @@ int sk_lineage_open_file(const char *path, const char *root, struct sk_container
     c->index->var_count--; /* the changes are not a variable of the program */
     *out = c;
     return 0;
+}
+
+int sk_lineage_open_file(const char *path, const char *root, struct sk_container **out, struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    int rc = sk_container_open(path, &c, err);
+    return rc ? rc : sk_lineage_complete(c, find_file, (void *)root, out, err); /* only read from */
 }
 
 int sk_lineage_open(const char *root, struct sk_gen g, int rank, struct sk_container **out, struct saikai_error *err)
@@ -526,7 +538,7 @@ static int copy_stored(struct copy *k, const struct sk_skc_var *v, struct saikai
         sk_hasher_reset(hasher);
         for (uint64_t at = x.offset, n; !rc && k->at < end; at += n, k->at += n) {
             n = end - k->at < WINDOW_BYTES ? end - k->at : WINDOW_BYTES;
-            rc = sk_io_pread(k->from->fd, k->from->path, k->buf, n, (off_t)at, err);
+            rc = sk_container_pread(k->from, at, k->buf, n, err);
             if (!rc)
                 rc = sk_io_pwrite(k->fd, k->path, k->buf, n, (off_t)k->at, err);
             sk_hasher_add(hasher, k->buf, n);

@@ -29,6 +29,12 @@ int sk_lineage_open(const char *root, struct sk_gen g, int rank, struct sk_conta
 /* The same for a file that does not have its name yet (or any more): path, building on generations in root. */
 int sk_lineage_open_file(const char *path, const char *root, struct sk_container **out, struct saikai_error *err);
 
+/* Finds and opens a rank's container of g, wherever it lies; SAIKAI_ENOENT: there is none. */
+typedef int sk_lineage_find(void *arg, struct sk_gen g, int rank, struct sk_container **out, struct saikai_error *err);
+/* The same for a container that is open by itself (taken over, closed on failure); what it builds on is found by find. */
+int sk_lineage_complete(struct sk_container *c, sk_lineage_find *find, void *arg, struct sk_container **out,
+                        struct saikai_error *err);
+
 /* What the rank's file of g builds on (from its header alone); incarnation 0: nothing, it is full. */
 int sk_lineage_base(const char *root, struct sk_gen g, int rank, struct sk_gen *base, struct saikai_error *err);
 /* How many deltas an open generation consists of; 0: it is full. */

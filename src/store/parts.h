@@ -9,6 +9,8 @@
 uint64_t sk_container_align(uint64_t v);
 /* Name, type, dimensions and size of a piece into *v. */
 void sk_container_describe(const struct sk_piece *p, struct sk_skc_var *v);
+/* Bytes [at, at + n) of the container as it is stored. */
+int sk_container_pread(const struct sk_container *c, uint64_t at, void *to, size_t n, struct saikai_error *err);
 /* Read and verify the i-th chunk, a plain one. */
 int sk_container_read_chunk(struct sk_container *c, uint64_t i, uint8_t *to, struct sk_hasher *hasher,
                             struct saikai_error *err);

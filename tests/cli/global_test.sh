@@ -3,26 +3,10 @@
 set -u
 saikai=$1
 make_tiles=$2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-: > "$dir/empty.conf"
-export SAIKAI_CONFIG="$dir/empty.conf" SAIKAI_STORE_PREFIX="$dir/store"
-cd "$dir" || exit 1
+. "$(dirname "$(realpath "$0")")/store_helpers.sh"
+export SAIKAI_STORE_PREFIX="$dir/store"
 mkdir store && "$make_tiles" store || exit 1
-failed=0
 
-expect()
-{
-    code=$1 pattern=$2
-    shift 2
-    "$saikai" "$@" > "$dir/out" 2>&1 < /dev/null
-    got=$?
-    if [ $got -ne "$code" ] || ! grep -q -e "$pattern" "$dir/out"; then
-        echo "saikai $*: exit code $got (expected $code), no '$pattern' in:"
-        cat "$dir/out"
-        failed=1
-    fi
-}
 expect 0 'part of 11x17' info --gen 10
 expect 0 'same on all ranks' info --gen 10
 expect 0 '"scope": *"global"' info --json --gen 10
@@ -62,16 +46,6 @@ done
 awk 'NR > 10 * 17 + 11 { $0 = 0 } { print }' expected > expected.gap
 values gap.h5 /t > got
 cmp -s expected.gap got || { echo "gap.h5: /t has other values"; diff expected.gap got | head; failed=1; }
-dump()
-{
-    pattern=$1
-    shift
-    if ! h5dump "$@" > out 2>&1 || ! tr -s ' \n' '  ' < out | grep -q -e "$pattern"; then
-        echo "h5dump $*: no '$pattern' in:"
-        cat out
-        failed=1
-    fi
-}
 dump 'DATASPACE SIMPLE { ( 11, 17 ) ' -H -d /t out.h5
 dump '(19): { 19, -19 }' -d /fluid%2Fz out.h5
 dump '(0): 10 }' -d /step out.h5

@@ -3,64 +3,17 @@
 set -u
 saikai=$1
 make_store=$2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-: > "$dir/empty.conf"
-export SAIKAI_CONFIG="$dir/empty.conf"
-unset SAIKAI_STORE_PREFIX SAIKAI_STORE_LOCAL SAIKAI_JOB_NAME
-cd "$dir" || exit 1
-failed=0
+. "$(dirname "$(realpath "$0")")/store_helpers.sh"
 newest=gen-0002-000000000200-1
 older=gen-0002-000000000100-0
 oldest=gen-0001-000000000010-0
 broken=gen-0003-000000000250-0
-
-# expect CODE PATTERN ARG...: exit code, and a pattern somewhere in what is printed
-expect()
-{
-    code=$1 pattern=$2
-    shift 2
-    "$saikai" "$@" > "$dir/out" 2>&1 < /dev/null
-    got=$?
-    if [ $got -ne "$code" ] || ! grep -q -e "$pattern" "$dir/out"; then
-        echo "saikai $*: exit code $got (expected $code), no '$pattern' in:"
-        cat "$dir/out"
-        failed=1
-    fi
-}
-
-# Damage one byte: flip FILE OFFSET
-flip()
-{
-    old=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
-    printf "\\$(printf %03o $((old ^ 4)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null
-}
 
 fresh()
 {
     rm -rf "$dir/saikai-store"
     mkdir "$dir/saikai-store"
     "$make_store" "$dir/saikai-store" || exit 1
-}
-
-# json CODE EXPRESSION ARG...: stdout is JSON of which a Python expression (of d) is true
-json()
-{
-    code=$1 expression=$2
-    shift 2
-    "$saikai" "$@" --json > "$dir/json" 2> "$dir/err" < /dev/null
-    got=$?
-    if [ $got -ne "$code" ]; then
-        echo "saikai $* --json: exit code $got (expected $code)"
-        cat "$dir/json" "$dir/err"
-        failed=1
-    fi
-    command -v python3 > /dev/null || return
-    if ! python3 -c "import json, sys; d = json.load(open('$dir/json')); sys.exit(not ($expression))"; then
-        echo "saikai $* --json: not $expression:"
-        cat "$dir/json"
-        failed=1
-    fi
 }
 
 # ---- nothing there
@@ -208,17 +161,6 @@ if ! command -v h5dump > /dev/null; then
     exit $failed
 fi
 
-# dump PATTERN ARG...: h5dump prints it
-dump()
-{
-    pattern=$1
-    shift
-    if ! h5dump "$@" > out 2>&1 || ! tr -s ' \n' '  ' < out | grep -q -e "$pattern"; then
-        echo "h5dump $*: no '$pattern' in:"
-        cat out
-        failed=1
-    fi
-}
 dump '(0): 200 }' -a /iteration out.h5
 dump '(0): 3 }' -a /ranks out.h5
 dump 'H5T_IEEE_F64LE DATASPACE SIMPLE { ( 4, 5, 6 ) .*(3,4,5): 2059.5 }' -d /rank000002/u -s 3,4,5 -c 1,1,1 out.h5
