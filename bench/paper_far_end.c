@@ -1,353 +1,371 @@
-/* End to end, Figs. 10 to 13 of mcrEngine (Islam et al., SC'12, section VII): checkpoint files on
- * node-local memory go to a shared file system of limited bandwidth and come back, in the
- * configurations of the paper's Table V and with `auto`. Every rank is a thread.
- * usage: paper_far_end CHECKPOINTS_DIR [SVG_DIR [costs]]; with `costs` nothing is timed by the
- * clock */
-#include "archive/archive.h"
-#include "archive/general.h"
+/* End to end by the clock, Figs. 10 to 13 of mcrEngine (Islam et al., SC'12, section VII):
+ * checkpoint files on node-local memory go to a shared file system of limited bandwidth and come
+ * back, in the configurations of paper_far_ways.h. */
 #include "archive/read_hdf5.h"
-#include "base/clock.h"
-#include "base/io.h"
 #include "base/svg.h"
-#include "paper_far_sets.h"
-#include "paper_far_shared.h"
+#include "paper_far_ways.h"
 
-#include <fcntl.h>
-#include <pthread.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { RANKS = 64, RUNS = 2, BANDWIDTHS = 5, PIECE = 1 << 20 };
+enum { BANDWIDTHS = 5, MOST_RUNS = 25, CORES = 2, GROWTH = 4 };
 static const double bandwidths[BANDWIDTHS] = {20, 50, 100, 200, 400}; /* MB/s */
+static const char *const phases[2] = {"checkpoint", "restart"};
 
-/* A configuration: archives of one rank or of all, or plain copies. */
-struct way {
-    const char *name, *colour;
-    int archive, together, scheme, backend, codecs; /* backend -1: none */
-};
-static const struct way ways[] = {
-    {"none, N to N", "#222222", 0, 0, 0, 0, 0},
-    {"gzip, N to N", "#b8860b", 1, 0, SK_SCHEME_AGNOSTIC, SK_BACKEND_GZIP, 0},
-    {"none, N to 1", "#888888", 1, 1, SK_SCHEME_AGNOSTIC, -1, 0},
-    {"agnostic, N to 1", "#2a9d4a", 1, 1, SK_SCHEME_AGNOSTIC, SK_BACKEND_GZIP, 0},
-    {"aware, N to 1", "#1f6fb2", 1, 1, SK_SCHEME_AWARE, SK_BACKEND_GZIP, 1},
-    {"auto, N to 1", "#c0392b", 1, 1, SK_SCHEME_AUTO, SK_BACKEND_ZSTD, 0},
-};
-enum { WAYS = sizeof ways / sizeof *ways, BASE = 0, AUTO = WAYS - 1 };
+static struct {
+    const char *root, *svg, *set, *part, *way;
+    FILE *json;
+    int phase, runs, done, steps;
+    struct far_places at;
+} o = {.phase = -1, .runs = 3};
 
-struct job {
-    const struct far_files *f;
-    const struct way *w;
-    int rank, ranks, restore, failed; /* rank -1: all of them */
-};
+static struct far_files files;
 
-static char shared[128], local[128];
-
-static int mine(const struct job *j, int i)
+static int wants(const char *part, int phase)
 {
-    return j->rank < 0 ? j->f->rank[i] < j->ranks : j->f->rank[i] == j->rank;
+    return (!o.part || !strcmp(o.part, part)) && (o.phase < 0 || o.phase == phase);
 }
 
-/* Where a file stands in one of the two directories: its path with the slashes taken out. */
-static void place(char *out, size_t cap, const char *dir, const char *path)
+/* Everything is compared with the first. */
+static int is_asked(int w)
 {
-    size_t n = (size_t)snprintf(out, cap, "%s/", dir);
-    for (; *path && n + 1 < cap; path++)
-        out[n++] = *path == '/' ? '_' : *path;
-    out[n] = 0;
+    return w == FAR_NONE || !o.way || !strncmp(far_ways[w].name, o.way, strlen(o.way));
 }
 
-static int copy(const char *from, const char *to)
+/* Where a terminal watches. */
+static void progress(const char *set, int phase, const char *way, double mb_per_s)
 {
-    int in = sk_io_open(from, O_RDONLY, 0, NULL),
-        out = sk_io_open(to, O_WRONLY | O_CREAT | O_TRUNC, 0666, NULL);
-    char *piece = malloc(PIECE);
-    ssize_t n = in >= 0 && out >= 0 && piece ? 1 : -1;
-    while (n > 0 && (n = read(in, piece, PIECE)) > 0)
-        if (sk_io_write(out, to, piece, (size_t)n, NULL))
-            n = -1;
-    if (in >= 0)
-        close(in);
-    if (out >= 0)
-        close(out);
-    free(piece);
-    return n ? -1 : 0;
+    o.done++;
+    if (isatty(2))
+        fprintf(stderr, "\r\033[K%d of %d: %s, %s, %s, %.0f MB/s", o.done, o.steps, set,
+                phases[phase], way, mb_per_s);
 }
 
-static int plain(const struct job *j)
+static void progress_ends(void)
 {
-    for (int i = 0; i < j->f->n; i++) {
-        char there[1024], here[1024];
-        if (!mine(j, i))
-            continue;
-        place(there, sizeof there, shared, j->f->path[i]);
-        place(here, sizeof here, local, j->f->path[i]);
-        if (copy(j->restore ? there : j->f->path[i], j->restore ? here : there))
-            return -1;
-    }
-    return 0;
+    if (isatty(2))
+        fputs("\r\033[K", stderr);
 }
 
-static int packed(const struct job *j)
+/* Medians of some runs. */
+static struct far_cost measure(const struct far_way *w, int ranks, int phase, double mb_per_s,
+                               double open_ms)
 {
-    struct saikai_error err = {0};
-    char out[256];
-    int threads = j->w->together ? 0 : 1, rc;
-    snprintf(out, sizeof out, "%s/%d.ska", shared, j->rank);
-    if (j->restore) {
-        struct sk_extract_options o = {.threads = threads, .no_sync = 1};
-        rc = sk_archive_extract(out, local, &o, NULL, &err);
-    } else {
-        struct sk_archive_input in[FAR_FILES];
-        size_t n = 0;
-        for (int i = 0; i < j->f->n; i++)
-            if (mine(j, i))
-                in[n++] =
-                    (struct sk_archive_input){.path = j->f->path[i], .name = j->f->path[i] + 1};
-        struct sk_archive_options o = {
-            .scheme = j->w->scheme, .backend = j->w->backend, .threads = threads, .no_sync = 1};
-        if (j->w->codecs) {
-            o.codec_f64 = "fpc";
-            o.codec_f32 = "fpzip";
-            o.codec_other = "zstd";
-        }
-        rc = sk_archive_create(out, in, n, &o, NULL, &err);
-    }
-    if (rc)
-        fprintf(stderr, "%s: %s\n", j->w->name, err.text);
-    return rc;
-}
-
-static void *run_job(void *arg)
-{
-    struct job *j = arg;
-    j->failed = j->w->archive ? packed(j) : plain(j);
-    return NULL;
-}
-
-/* Seconds of one checkpoint or restart; negative: it failed. */
-static double one(const struct far_files *f, const struct way *w, int ranks, int restore)
-{
-    struct job jobs[RANKS];
-    pthread_t t[RANKS];
-    int n = w->together ? 1 : ranks, made = 0, failed = 0;
-    double t0 = sk_now();
-    for (int i = 0; i < n; i++) {
-        jobs[i] = (struct job){f, w, w->together ? -1 : i, ranks, restore, 0};
-        if (pthread_create(&t[i], NULL, run_job, &jobs[i]))
-            break;
-        made++;
-    }
-    for (int i = 0; i < made; i++) {
-        pthread_join(t[i], NULL);
-        failed |= jobs[i].failed;
-    }
-    return failed || made < n ? -1 : sk_now() - t0;
-}
-
-/* One checkpoint or restart. */
-struct cost {
-    double wall, cpu, bytes, opened;
-};
-struct times {
-    struct cost checkpoint, restart;
-};
-
-static double cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* The shortest of some runs: what others do on the machine only adds. */
-static void run_once(const struct far_files *f, const struct way *w, int ranks, int restart,
-                     double mb_per_s, double open_ms, struct cost *best)
-{
-    far_shared(shared, mb_per_s * 1e6, open_ms);
-    double cpu = cpu_now(), wall = one(f, w, ranks, restart);
-    cpu = cpu_now() - cpu;
-    best->bytes = (double)far_shared_bytes();
-    best->opened = (double)far_shared_opened();
-    far_shared(NULL, 0, 0);
-    if (wall < 0)
-        exit(1);
-    best->wall = wall < best->wall ? wall : best->wall;
-    best->cpu = cpu < best->cpu ? cpu : best->cpu;
-}
-
-static struct times measure(const struct far_files *f, const struct way *w, int ranks,
-                            double mb_per_s, double open_ms)
-{
-    struct times best = {{1e9, 1e9, 0, 0}, {1e9, 1e9, 0, 0}};
-    for (int k = 0; k < RUNS; k++) {
-        sk_io_rmtree(shared, NULL);
-        sk_io_rmtree(local, NULL);
-        if (sk_io_mkdirs(shared, NULL) || sk_io_mkdirs(local, NULL))
+    struct far_cost c = {0};
+    double wall[MOST_RUNS], cpu[MOST_RUNS];
+    for (int k = 0; k < o.runs; k++) {
+        struct far_cost made;
+        /* a restart reads what the first run has made */
+        if ((!phase || !k) &&
+            (far_clear(&o.at) || (phase && far_move(&files, w, ranks, 0, 0, 0, &o.at, &made))))
             exit(1);
-        run_once(f, w, ranks, 0, mb_per_s, open_ms, &best.checkpoint);
-        run_once(f, w, ranks, 1, mb_per_s, open_ms, &best.restart);
+        if (far_move(&files, w, ranks, phase, mb_per_s, open_ms, &o.at, &c))
+            exit(1);
+        wall[k] = c.wall;
+        cpu[k] = c.cpu;
     }
-    return best;
+    c.wall = far_median(wall, o.runs);
+    c.cpu = far_median(cpu, o.runs);
+    return c;
 }
 
-static double less(double t, double than)
+static void note(const char *bench, const struct far_set *s, int phase, const struct far_way *w,
+                 int ranks, double mb_per_s, double open_ms, const struct far_cost *c)
 {
-    return (t - than) / than * 100;
+    if (!o.json)
+        return;
+    fprintf(o.json,
+            "{\"bench\": \"%s\", \"set\": \"%s\", \"phase\": \"%s\", \"configuration\": \"%s\", "
+            "\"ranks\": %d, \"mb_per_s\": %g, \"open_ms\": %g, \"runs\": %d, \"seconds\": %.6f, "
+            "\"cpu_seconds\": %.6f, \"bytes\": %.0f, \"files_opened\": %.0f}\n",
+            bench, s->name, phases[phase], w->name, ranks, mb_per_s, open_ms, o.runs, c->wall,
+            c->cpu, c->bytes, c->opened);
+    fflush(o.json);
 }
 
-static void draw(const char *svg, const char *what, const char *set, int restart,
-                 struct times all[WAYS][BANDWIDTHS])
+/* ---- Figs. 10, 12 and 13 ---- */
+
+typedef struct far_cost table[FAR_WAYS][BANDWIDTHS];
+
+static double transfer(const struct far_cost *c, int b)
 {
-    struct sk_series series[WAYS];
-    double y[WAYS][BANDWIDTHS], top = 0, low = 1e9;
-    char path[512], title[128];
-    struct saikai_error err = {0};
-    for (int w = 0; w < WAYS; w++) {
+    return c->bytes / bandwidths[b] / 1e6;
+}
+
+/* The clock over what bytes and processor time come to when nothing overlaps, or when all that can
+ * does: least and largest of the bandwidths. */
+static void against_model(const struct far_cost *c, int overlapped)
+{
+    double low = 1e9, high = 0;
+    for (int b = 0; b < BANDWIDTHS; b++) {
+        double t = transfer(&c[b], b), p = c[b].cpu / CORES,
+               model = !overlapped ? t + p
+                       : t > p     ? t
+                                   : p,
+               x = c[b].wall / model;
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+    printf(" %.2f … %.2f |", low, high);
+}
+
+static void print_table(table t)
+{
+    printf("| configuration | MB moved | files | CPU s |");
+    for (int b = 0; b < BANDWIDTHS; b++)
+        printf(" %.0f MB/s |", bandwidths[b]);
+    puts(" ÷ sum | ÷ larger |\n|---|---|---|---|---|---|---|---|---|---|---|");
+    for (int w = 0; w < FAR_WAYS; w++) {
+        const struct far_cost *c = t[w];
+        if (!is_asked(w))
+            continue;
+        printf("| %s | %.2f | %.0f | %.2f |", far_ways[w].name, c[0].bytes / 1e6, c[0].opened,
+               c[BANDWIDTHS - 1].cpu);
         for (int b = 0; b < BANDWIDTHS; b++) {
-            y[w][b] = restart ? all[w][b].restart.wall : all[w][b].checkpoint.wall;
-            top = y[w][b] > top ? y[w][b] : top;
-            low = y[w][b] < low ? y[w][b] : low;
+            double base = t[FAR_NONE][b].wall;
+            printf(" %.3f s = %.3f + %.3f", c[b].wall, transfer(&c[b], b),
+                   c[b].wall - transfer(&c[b], b));
+            if (w == FAR_NONE)
+                printf(" |");
+            else
+                printf(" (%+.1f %%) |", (c[b].wall - base) / base * 100);
         }
-        series[w] = (struct sk_series){SK_SERIES_LINE, ways[w].name, ways[w].colour, BANDWIDTHS,
-                                       bandwidths,     y[w],         NULL,           NULL};
+        against_model(c, 0);
+        against_model(c, 1);
+        puts("");
     }
-    snprintf(title, sizeof title, "%s: %s, 16 ranks", set, what);
-    struct sk_chart c = {
-        .width = 560, .height = 360, .title = title, .series = series, .n_series = WAYS};
-    c.legend = 1;
-    c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
-                           "bandwidth of the shared file system, MB/s", NULL};
-    c.y = (struct sk_axis){SK_AXIS_LOG, low / 1.2, top * 2, "seconds", NULL};
-    snprintf(path, sizeof path, "%s/paper-far-fig%d-%.4s.svg", svg, restart ? 13 : 12, set);
-    for (char *p = strrchr(path, '/'); *p; p++)
-        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : *p;
-    if (sk_chart_write(&c, path, &err))
+    if (is_asked(FAR_AUTO))
+        printf("\nBytes alone allow `auto` %+.1f %% at most.\n\n",
+               (t[FAR_AUTO][0].bytes / t[FAR_NONE][0].bytes - 1) * 100);
+}
+
+static void write_chart(struct sk_chart *c, const char *path)
+{
+    struct saikai_error err = {0};
+    if (sk_chart_write(c, path, &err))
         fprintf(stderr, "%s\n", err.text);
 }
 
-static void print_times(struct times all[WAYS][BANDWIDTHS], int w, int restart)
+/* Seconds against bandwidth, all configurations: of the whole (Figs. 12, 13), or of the transfer
+ * alone (Fig. 10). */
+static void draw(const struct far_set *s, int phase, table t)
 {
-    for (int b = 0; b < BANDWIDTHS; b++) {
-        double t = restart ? all[w][b].restart.wall : all[w][b].checkpoint.wall,
-               base = restart ? all[BASE][b].restart.wall : all[BASE][b].checkpoint.wall;
-        if (w == BASE)
-            printf(" %.3f s |", t);
-        else
-            printf(" %.3f s (%+.0f %%) |", t, less(t, base));
-    }
-    puts("");
-    fflush(stdout);
-}
-
-/* Bytes and processor time of each configuration, and what follows from them for a shared file
- * system of each bandwidth if nothing overlaps: bytes / bandwidth + open_ms per file + processor
- * time / 2. No load of the machine spoils it. */
-static void costs(const char *root, struct far_files *f, const char *svg, double open_ms)
-{
-    printf("\n| set | configuration | MB moved | files opened | CPU s |");
-    for (int b = 0; b < BANDWIDTHS; b++)
-        printf(" %.0f MB/s |", bandwidths[b]);
-    puts("\n|---|---|---|---|---|---|---|---|---|---|");
-    for (int s = 0; s < FAR_SETS; s++) {
-        struct times all[WAYS][BANDWIDTHS];
-        if (!far_sets[s].figure7 || !far_load(root, &far_sets[s], f) || f->ranks > RANKS)
-            continue;
-        for (int w = 0; w < WAYS; w++)
-            all[w][0] = measure(f, &ways[w], f->ranks, 0, 0);
-        for (int w = 0; w < WAYS; w++)
-            for (int b = BANDWIDTHS - 1; b >= 0; b--) {
-                struct times *t = &all[w][b];
-                *t = all[w][0];
-                for (int r = 0; r < 2; r++) {
-                    struct cost *c = r ? &t->restart : &t->checkpoint;
-                    c->wall =
-                        c->bytes / bandwidths[b] / 1e6 + c->opened * open_ms / 1e3 + c->cpu / 2;
-                }
-            }
-        for (int r = 0; r < 2; r++)
-            for (int w = 0; w < WAYS; w++) {
-                const struct cost *c = r ? &all[w][0].restart : &all[w][0].checkpoint;
-                printf("| %s, %s | %s | %.2f | %.0f | %.2f |", far_sets[s].name,
-                       r ? "restart" : "checkpoint", ways[w].name, c->bytes / 1e6, c->opened,
-                       c->cpu);
-                print_times(all, w, r);
-            }
-        if (svg && s == 0) {
-            draw(svg, "checkpoint", far_sets[s].name, 0, all);
-            draw(svg, "restart", far_sets[s].name, 1, all);
+    struct sk_series series[FAR_WAYS];
+    double y[FAR_WAYS][BANDWIDTHS], top = 0, low = 1e9;
+    char path[512], title[128];
+    for (int w = 0; w < FAR_WAYS; w++) {
+        for (int b = 0; b < BANDWIDTHS; b++) {
+            y[w][b] = t[w][b].wall;
+            top = y[w][b] > top ? y[w][b] : top;
+            low = y[w][b] < low ? y[w][b] : low;
         }
+        series[w] = (struct sk_series){SK_SERIES_LINE,
+                                       far_ways[w].name,
+                                       far_ways[w].colour,
+                                       BANDWIDTHS,
+                                       bandwidths,
+                                       y[w],
+                                       NULL,
+                                       NULL};
     }
+    snprintf(title, sizeof title, "%s: %s, by the clock", s->name, phases[phase]);
+    struct sk_chart c = {.width = 560,
+                         .height = 360,
+                         .title = title,
+                         .series = series,
+                         .n_series = FAR_WAYS,
+                         .legend = 1};
+    c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
+                           "bandwidth of the shared file system, MB/s", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LOG, low / 1.2, top * 2, "seconds", NULL};
+    far_figure(path, sizeof path, o.svg, phase ? "fig13" : "fig12", s);
+    write_chart(&c, path);
 }
 
-/* Figs. 12 and 13; Fig. 10 is the difference between agnostic and aware in it. */
-static void end_to_end(const char *root, struct far_files *f, double open_ms)
+/* Fig. 10: seconds of transfer alone, by the way it was compressed; shared by reads and writes. */
+static void draw_transfer(const struct far_set *s, table t)
 {
-    printf("\n| set | configuration |");
-    for (int b = 0; b < BANDWIDTHS; b++)
-        printf(" %.0f MB/s |", bandwidths[b]);
-    puts("\n|---|---|---|---|---|---|---|");
-    for (int s = 0; s < FAR_SETS; s++) {
-        struct times all[WAYS][BANDWIDTHS];
-        if (!far_sets[s].figure7 || !far_load(root, &far_sets[s], f) || f->ranks > RANKS)
-            continue;
-        for (int w = 0; w < WAYS; w++)
-            for (int b = 0; b < BANDWIDTHS; b++)
-                all[w][b] = measure(f, &ways[w], f->ranks, bandwidths[b], open_ms);
-        for (int r = 0; r < 2; r++)
-            for (int w = 0; w < WAYS; w++) {
-                printf("| %s, %s | %s |", far_sets[s].name, r ? "restart" : "checkpoint",
-                       ways[w].name);
-                print_times(all, w, r);
-            }
+    static const int shown[] = {FAR_NONE_TOGETHER, FAR_AGNOSTIC, FAR_AWARE, FAR_AUTO};
+    enum { SHOWN = sizeof shown / sizeof *shown };
+    struct sk_series series[SHOWN];
+    double y[SHOWN][BANDWIDTHS];
+    char path[512], title[128];
+    for (int i = 0; i < SHOWN; i++) {
+        const struct far_way *w = &far_ways[shown[i]];
+        for (int b = 0; b < BANDWIDTHS; b++)
+            y[i][b] = transfer(&t[shown[i]][b], b);
+        series[i] = (struct sk_series){SK_SERIES_LINE, w->name, w->colour, BANDWIDTHS,
+                                       bandwidths,     y[i],    NULL,      NULL};
     }
+    snprintf(title, sizeof title, "%s: transfer alone", s->name);
+    struct sk_chart c = {
+        .width = 560, .height = 340, .title = title, .series = series, .n_series = SHOWN};
+    c.legend = 1;
+    c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
+                           "bandwidth of the shared file system, MB/s", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LOG, y[SHOWN - 1][BANDWIDTHS - 1] / 1.2, y[0][0] * 2, "seconds",
+                           NULL};
+    far_figure(path, sizeof path, o.svg, "fig10", s);
+    write_chart(&c, path);
 }
 
-/* Fig. 11: as the number of ranks grows. */
-static void ranks_grow(const char *root, struct far_files *f, double mb_per_s, double open_ms)
+static int chosen(const struct far_set *s)
 {
-    printf(
-        "\n| Enzo, %.0f MB/s, %.0f ms per file | 2 ranks | 4 | 8 | 16 |\n|---|---|---|---|---|\n",
-        mb_per_s, open_ms);
-    if (!far_load(root, &far_sets[0], f))
+    return s->figure7 && far_is_called(s, o.set);
+}
+
+static void end_to_end(void)
+{
+    table t;
+    for (int s = 0; s < FAR_SETS; s++)
+        for (int phase = 0; phase < 2; phase++) {
+            const struct far_set *set = &far_sets[s];
+            if (!wants("clock", phase) || !chosen(set) || !far_load(o.root, set, &files) ||
+                files.ranks > FAR_RANKS)
+                continue;
+            for (int w = 0; w < FAR_WAYS; w++)
+                for (int b = 0; b < BANDWIDTHS && is_asked(w); b++) {
+                    progress(set->name, phase, far_ways[w].name, bandwidths[b]);
+                    t[w][b] = measure(&far_ways[w], files.ranks, phase, bandwidths[b], 0);
+                    note("end", set, phase, &far_ways[w], files.ranks, bandwidths[b], 0, &t[w][b]);
+                }
+            progress_ends();
+            printf("### %s, %s\n\n", set->name, phases[phase]);
+            print_table(t);
+            fflush(stdout);
+            if (o.svg && !o.way)
+                draw(set, phase, t);
+            if (o.svg && !o.way && !phase)
+                draw_transfer(set, t);
+        }
+}
+
+/* ---- Fig. 11 ---- */
+
+static void draw_growth(int phase, double y[FAR_WAYS][GROWTH])
+{
+    static const double x[GROWTH] = {2, 4, 8, 16};
+    struct sk_series series[FAR_WAYS];
+    double top = 0;
+    char path[512], title[128];
+    for (int w = 0; w < FAR_WAYS; w++) {
+        series[w] = (struct sk_series){
+            SK_SERIES_LINE, far_ways[w].name, far_ways[w].colour, GROWTH, x, y[w], NULL, NULL};
+        for (int i = 0; i < GROWTH; i++)
+            top = y[w][i] > top ? y[w][i] : top;
+    }
+    snprintf(title, sizeof title, "%s: %s as ranks are added", far_sets[0].name, phases[phase]);
+    struct sk_chart c = {
+        .width = 560, .height = 360, .title = title, .series = series, .n_series = FAR_WAYS};
+    c.x = (struct sk_axis){SK_AXIS_LOG, 2, 16, "ranks", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.1, "seconds", NULL};
+    snprintf(path, sizeof path, "%s/paper-far-fig11-%s.svg", o.svg, phases[phase]);
+    write_chart(&c, path);
+}
+
+/* As the number of ranks grows, at a server that also needs time for each file. */
+static void ranks_grow(double mb_per_s, double open_ms)
+{
+    double y[FAR_WAYS][GROWTH];
+    if (!chosen(&far_sets[0]) || !far_load(o.root, &far_sets[0], &files))
         return;
-    for (int restart = 0; restart < 2; restart++)
-        for (int w = 0; w < WAYS; w++) {
-            printf("| %s: %s |", restart ? "restart" : "checkpoint", ways[w].name);
-            for (int n = 2; n <= 16; n *= 2) {
-                struct times t = measure(f, &ways[w], n, mb_per_s, open_ms);
-                printf(" %.3f s |", restart ? t.restart.wall : t.checkpoint.wall);
+    for (int phase = 0; phase < 2; phase++) {
+        if (!wants("writers", phase))
+            continue;
+        printf("### %s, %s, %.0f MB/s and %.0f ms per file\n\n| configuration | 2 ranks | 4 | 8 | "
+               "16 |\n|---|---|---|---|---|\n",
+               far_sets[0].name, phases[phase], mb_per_s, open_ms);
+        for (int w = 0; w < FAR_WAYS; w++) {
+            if (!is_asked(w))
+                continue;
+            printf("| %s |", far_ways[w].name);
+            for (int i = 0; i < GROWTH; i++) {
+                progress(far_sets[0].name, phase, far_ways[w].name, mb_per_s);
+                struct far_cost c = measure(&far_ways[w], 2 << i, phase, mb_per_s, open_ms);
+                progress_ends();
+                note("writers", &far_sets[0], phase, &far_ways[w], 2 << i, mb_per_s, open_ms, &c);
+                y[w][i] = c.wall;
+                printf(" %.3f s |", c.wall);
             }
             puts("");
             fflush(stdout);
         }
+        puts("");
+        if (o.svg && !o.way)
+            draw_growth(phase, y);
+    }
+}
+
+static int count_steps(void)
+{
+    int n = 0, ways = 0;
+    for (int w = 0; w < FAR_WAYS; w++)
+        ways += is_asked(w);
+    for (int s = 0; s < FAR_SETS; s++)
+        for (int phase = 0; phase < 2; phase++)
+            n += (chosen(&far_sets[s]) && wants("clock", phase)) * ways * BANDWIDTHS;
+    for (int phase = 0; phase < 2; phase++)
+        n += (chosen(&far_sets[0]) && wants("writers", phase)) * ways * GROWTH;
+    return n;
+}
+
+static int usage(void)
+{
+    fputs("usage: paper_far_end [--part clock|writers] [--set NAME] [--phase checkpoint|restart] "
+          "[--way NAME]\n"
+          "                     [--runs N] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
+          "Sets and ways are named by how their names begin; lines are added to FILE.\n",
+          stderr);
+    return 2;
+}
+
+static int read_options(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"part", 1, NULL, 'p'}, {"set", 1, NULL, 's'}, {"phase", 1, NULL, 'f'},
+        {"runs", 1, NULL, 'n'}, {"svg", 1, NULL, 'v'}, {"json", 1, NULL, 'j'},
+        {"way", 1, NULL, 'w'},  {NULL, 0, NULL, 0},
+    };
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c == 'p')
+            o.part = optarg;
+        else if (c == 's')
+            o.set = optarg;
+        else if (c == 'f')
+            o.phase = !strcmp(optarg, phases[1]);
+        else if (c == 'n')
+            o.runs = atoi(optarg);
+        else if (c == 'w')
+            o.way = optarg;
+        else if (c == 'v')
+            o.svg = optarg;
+        else if (c != 'j' || !(o.json = fopen(optarg, "a")))
+            return -1;
+    }
+    o.root = argv[optind];
+    return optind + 1 == argc && o.runs >= 1 && o.runs <= MOST_RUNS ? 0 : -1;
 }
 
 int main(int argc, char **argv)
 {
-    static struct far_files f;
     sk_hdf5_asked = sk_hdf5_ask_library;
-    if (argc < 2) {
-        fprintf(stderr, "usage: paper_far_end CHECKPOINTS_DIR [SVG_DIR [costs]]\n");
-        return 2;
+    if (read_options(argc, argv))
+        return usage();
+    far_places(&o.at);
+    o.steps = count_steps();
+    if (!o.part || !strcmp(o.part, "clock")) {
+        puts("## End to end by the clock (Figs. 10, 12 and 13)\n");
+        end_to_end();
     }
-    snprintf(shared, sizeof shared, "/dev/shm/paper-far-shared.%ld", (long)getpid());
-    snprintf(local, sizeof local, "/dev/shm/paper-far-local.%ld", (long)getpid());
-    const char *svg = argc > 2 ? argv[2] : NULL;
-    puts("## End to end, from bytes and processor time (Figs. 10, 12, 13)");
-    costs(argv[1], &f, svg, 0);
-    puts("\n## The same with 5 ms per file opened");
-    costs(argv[1], &f, NULL, 5);
-    if (argc < 4) {
-        puts("\n## End to end, measured (Figs. 10, 12, 13)");
-        end_to_end(argv[1], &f, 0);
-        puts("\n## Aggregation as ranks are added, measured (Fig. 11)");
-        ranks_grow(argv[1], &f, 100, 5);
+    if (!o.part || !strcmp(o.part, "writers")) {
+        puts("## As ranks are added (Fig. 11)\n");
+        ranks_grow(100, 5);
     }
-    sk_io_rmtree(shared, NULL);
-    sk_io_rmtree(local, NULL);
+    far_remove(&o.at);
+    if (o.json)
+        fclose(o.json);
     return 0;
 }

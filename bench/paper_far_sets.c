@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 const struct far_set far_sets[FAR_SETS] = {
@@ -68,4 +69,34 @@ int far_load(const char *root, const struct far_set *s, struct far_files *f)
         f->ranks = f->rank[i] + 1 > f->ranks ? f->rank[i] + 1 : f->ranks;
     }
     return f->n;
+}
+
+void far_place(char *out, size_t cap, const char *dir, const char *path)
+{
+    size_t n = (size_t)snprintf(out, cap, "%s/", dir);
+    for (; *path && n + 1 < cap; path++)
+        out[n++] = *path == '/' ? '_' : *path;
+    out[n] = 0;
+}
+
+int far_is_called(const struct far_set *s, const char *text)
+{
+    return !text || !strncasecmp(s->name, text, strlen(text));
+}
+
+void far_figure(char *out, size_t cap, const char *dir, const char *stem, const struct far_set *s)
+{
+    snprintf(out, cap, "%s/paper-far-%s-%.4s.svg", dir, stem, s->dir);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double far_median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }

@@ -2,6 +2,8 @@
 #ifndef SK_BENCH_PAPER_FAR_SETS_H
 #define SK_BENCH_PAPER_FAR_SETS_H
 
+#include <stddef.h>
+
 enum { FAR_FILES = 512, FAR_SETS = 8 };
 
 /* A checkpoint set; the number behind `rank` in a file's name is the process that wrote it. */
@@ -19,5 +21,14 @@ struct far_files {
 
 /* List a set below root; returns the number of files, 0: it is not there. */
 int far_load(const char *root, const struct far_set *s, struct far_files *f);
+/* Where a file of a set stands in a directory: its path with the slashes taken out. */
+void far_place(char *out, size_t cap, const char *dir, const char *path);
+/* 1: the set's name begins with this text, in either case; NULL is the beginning of all. */
+int far_is_called(const struct far_set *s, const char *text);
+/* Where a figure of a set goes: paper-far-STEM-XXXX.svg in dir, XXXX: how the set's directory
+ * begins. */
+void far_figure(char *out, size_t cap, const char *dir, const char *stem, const struct far_set *s);
+
+double far_median(double *v, int n);
 
 #endif

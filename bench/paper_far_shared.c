@@ -3,66 +3,30 @@
 #include "base/clock.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { DESCRIPTORS = 4096 };
 
+/* What all processes have in common; times in nanoseconds of the monotonic clock. */
+struct server {
+    _Atomic int64_t moved_until, opened_until; /* until when bytes and opens are promised */
+    _Atomic uint64_t bytes, opened;
+};
+
+static struct server own;
 static struct {
-    pthread_mutex_t lock;
+    struct server *server;
     const char *dir;
     double bytes_per_s, open_s;
-    double moved_until, opened_until; /* until when bytes and opens are already promised */
-    uint64_t bytes, opened;
     uint8_t shared[DESCRIPTORS];
-} fs = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void far_shared(const char *dir, double bytes_per_s, double open_ms)
-{
-    pthread_mutex_lock(&fs.lock);
-    fs.dir = dir;
-    fs.bytes_per_s = bytes_per_s;
-    fs.open_s = open_ms / 1000;
-    fs.moved_until = fs.opened_until = 0;
-    fs.bytes = fs.opened = 0;
-    pthread_mutex_unlock(&fs.lock);
-}
-
-uint64_t far_shared_bytes(void)
-{
-    return fs.bytes;
-}
-
-uint64_t far_shared_opened(void)
-{
-    return fs.opened;
-}
-
-/* Queue for `seconds` of a server that serves one after another, and wait until that is over. */
-static void wait_turn(double *until, double seconds)
-{
-    pthread_mutex_lock(&fs.lock);
-    double now = sk_now(), end = (*until > now ? *until : now) + seconds;
-    *until = end;
-    pthread_mutex_unlock(&fs.lock);
-    while ((now = sk_now()) < end) {
-        double left = end - now;
-        struct timespec t = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
-        nanosleep(&t, NULL);
-    }
-}
-
-static void move(int fd, size_t n)
-{
-    if (!n || !fs.dir || fd < 0 || fd >= DESCRIPTORS || !fs.shared[fd])
-        return;
-    __atomic_fetch_add(&fs.bytes, n, __ATOMIC_RELAXED);
-    if (fs.bytes_per_s > 0)
-        wait_turn(&fs.moved_until, (double)n / fs.bytes_per_s);
-}
+} fs = {.server = &own};
 
 int __real_open(const char *path, int flags, ...);
 ssize_t __real_write(int fd, const void *data, size_t n);
@@ -75,46 +39,124 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at);
 ssize_t __wrap_read(int fd, void *data, size_t n);
 ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at);
 
+int far_shared_join(const char *path)
+{
+    int fd = __real_open(path, O_RDWR | O_CLOEXEC);
+    void *p =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (p == MAP_FAILED)
+        return -1;
+    fs.server = p;
+    return 0;
+}
+
+void far_shared(const char *dir, double bytes_per_s, double open_ms)
+{
+    prctl(PR_SET_TIMERSLACK, 1); /* threads that are made from now on sleep as exactly */
+    fs.dir = dir;
+    fs.bytes_per_s = bytes_per_s;
+    fs.open_s = open_ms / 1000;
+    fs.server->moved_until = fs.server->opened_until = 0;
+    fs.server->bytes = fs.server->opened = 0;
+}
+
+uint64_t far_shared_bytes(void)
+{
+    return fs.server->bytes;
+}
+
+uint64_t far_shared_opened(void)
+{
+    return fs.server->opened;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Queue for `seconds` of a server that serves one after another, having come at `begun`, and wait
+ * until that is over. */
+static void wait_turn(_Atomic int64_t *until, int64_t begun, double seconds)
+{
+    int64_t before = atomic_load(until), end;
+    do
+        end = (before > begun ? before : begun) + (int64_t)(seconds * 1e9);
+    while (!atomic_compare_exchange_weak(until, &before, end));
+    struct timespec t = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+    while (now_ns() < end)
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static int is_shared(int fd)
+{
+    return fs.dir && fd >= 0 && fd < DESCRIPTORS && fs.shared[fd];
+}
+
+static void move(int64_t begun, ssize_t n)
+{
+    if (n <= 0)
+        return;
+    fs.server->bytes += (uint64_t)n;
+    if (fs.bytes_per_s > 0)
+        wait_turn(&fs.server->moved_until, begun, (double)n / fs.bytes_per_s);
+}
+
 int __wrap_open(const char *path, int flags, ...)
 {
     va_list ap;
     va_start(ap, flags);
     int mode = flags & O_CREAT ? va_arg(ap, int) : 0;
     va_end(ap);
+    int64_t begun = now_ns();
     int fd = __real_open(path, flags, mode);
     int ours =
         fd >= 0 && fs.dir && !strncmp(path, fs.dir, strlen(fs.dir)) && !(flags & O_DIRECTORY);
     if (fd >= 0 && fd < DESCRIPTORS)
         fs.shared[fd] = (uint8_t)ours;
     if (ours)
-        __atomic_fetch_add(&fs.opened, 1, __ATOMIC_RELAXED);
+        fs.server->opened++;
     if (ours && fs.open_s > 0)
-        wait_turn(&fs.opened_until, fs.open_s);
+        wait_turn(&fs.server->opened_until, begun, fs.open_s);
     return fd;
 }
 
 ssize_t __wrap_write(int fd, const void *data, size_t n)
 {
-    move(fd, n);
-    return __real_write(fd, data, n);
+    int64_t begun = is_shared(fd) ? now_ns() : 0;
+    ssize_t done = __real_write(fd, data, n);
+    if (begun)
+        move(begun, done);
+    return done;
 }
 
 ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at)
 {
-    move(fd, n);
-    return __real_pwrite(fd, data, n, at);
+    int64_t begun = is_shared(fd) ? now_ns() : 0;
+    ssize_t done = __real_pwrite(fd, data, n, at);
+    if (begun)
+        move(begun, done);
+    return done;
 }
 
 ssize_t __wrap_read(int fd, void *data, size_t n)
 {
+    int64_t begun = is_shared(fd) ? now_ns() : 0;
     ssize_t got = __real_read(fd, data, n);
-    move(fd, got > 0 ? (size_t)got : 0);
+    if (begun)
+        move(begun, got);
     return got;
 }
 
 ssize_t __wrap_pread(int fd, void *data, size_t n, off_t at)
 {
+    int64_t begun = is_shared(fd) ? now_ns() : 0;
     ssize_t got = __real_pread(fd, data, n, at);
-    move(fd, got > 0 ? (size_t)got : 0);
+    if (begun)
+        move(begun, got);
     return got;
 }

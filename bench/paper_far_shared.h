@@ -1,16 +1,24 @@
-/* A shared file system with a limit: all bytes that this program moves to or from files below one
- * directory pass one token bucket, and each file opened there waits its turn at one server. The
- * linker leads the program's system calls here (--wrap), so that what is measured is the same for
- * all ways to write, and nothing else is changed. */
+/* A shared file system with a limit: all bytes that move to or from files below one directory pass
+ * one server of a given bandwidth, and each file opened there waits its turn at another. The linker
+ * leads the program's system calls here (--wrap), so that what is measured is the same for all ways
+ * to write, and nothing else is changed.
+ *
+ * The server takes requests in the order in which they come and saves nothing up while it is idle;
+ * a call comes back when its bytes are through. What the call itself takes of memory is part of
+ * that time and not added to it. */
 #ifndef SK_BENCH_PAPER_FAR_SHARED_H
 #define SK_BENCH_PAPER_FAR_SHARED_H
 
 #include <stdint.h>
 
+/* Let all processes that name the same file (which exists, 4096 bytes or more of zeros) be served
+ * by one server. Before threads start. 0, or -1. */
+int far_shared_join(const char *path);
 /* dir NULL: no limit and no counting. bytes_per_s of all together, 0: no limit; open_ms: what the
- * server needs per file opened or created. Set while nothing is being written. */
+ * server needs per file opened or created. Set while nothing is being written; with several
+ * processes each of them says it, between two barriers. */
 void far_shared(const char *dir, double bytes_per_s, double open_ms);
-/* Bytes that passed, and files that were opened there, since far_shared. */
+/* Bytes that passed, and files that were opened there, since far_shared; of all processes. */
 uint64_t far_shared_bytes(void);
 uint64_t far_shared_opened(void);
 

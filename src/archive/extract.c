@@ -1,6 +1,7 @@
-/* Restoring files from an archive, and checking one: blocks are decoded by several threads, each
- * segment is compared with its hash and written to its place in the file. */
+/* Restoring files from an archive, and checking one: blocks are read ahead, decoded by several
+ * threads, each segment is compared with its hash and written to its place in the file. */
 #include "archive/archive.h"
+#include "archive/preread.h"
 #include "archive/sink.h"
 #include "archive/unpack.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 64 };
+enum { MAX_THREADS = 64, AHEAD = 4 };
 
 struct job {
     const char *path;
@@ -24,8 +25,10 @@ struct job {
     uint8_t *wanted;  /* per file */
     uint8_t *classes; /* per class, NULL: all */
     struct sk_sink sink;
+    size_t *order; /* blocks that are wanted, as they are read */
+    size_t count;
+    struct sk_preread *reading;
     pthread_mutex_t lock;
-    size_t next;
     int rc;
     struct saikai_error err;
 };
@@ -67,36 +70,34 @@ static int put(void *arg, const struct sk_ska_segment *s, const uint8_t *data, s
     return sk_sink_put(&w->j->sink, &w->out, s->file, s->offset, data, n, err);
 }
 
-static int restore_block(struct worker *w, size_t i, struct saikai_error *err)
+static int restore_block(struct worker *w, const struct sk_preread_block *b,
+                         struct saikai_error *err)
 {
     struct job *j = w->j;
-    if (!wants(j, &j->a.blocks[i]))
-        return 0;
-    int rc = sk_unpack_block(&w->unpacker, &w->block, &j->opened, i, err);
+    int rc = sk_unpack_ready(&w->unpacker, &w->block, &j->opened, b->block, &b->bytes, err);
+    sk_preread_done(b);
     return rc ? rc
-              : sk_unpack_each(&w->block, j->path, &j->a, i, j->wanted, j->classes, put, w, err);
+              : sk_unpack_each(&w->block, j->path, &j->a, b->block, j->wanted, j->classes, put, w,
+                               err);
 }
 
 static void *worker(void *arg)
 {
     struct job *j = arg;
     struct worker w = {.j = j, .out = {-1, 0}};
-    for (;;) {
-        struct saikai_error err = {0};
+    struct sk_preread_block b;
+    struct saikai_error err = {0};
+    int rc = 0;
+    while (!rc && (rc = sk_preread_next(j->reading, &b, &err)) > 0)
+        rc = restore_block(&w, &b, &err);
+    if (rc) {
+        sk_preread_give_up(j->reading);
         pthread_mutex_lock(&j->lock);
-        size_t i = j->rc ? j->a.block_count : j->next++;
-        pthread_mutex_unlock(&j->lock);
-        if (i >= j->a.block_count)
-            break;
-        int rc = restore_block(&w, i, &err);
-        if (rc) {
-            pthread_mutex_lock(&j->lock);
-            if (!j->rc) {
-                j->rc = rc;
-                j->err = err;
-            }
-            pthread_mutex_unlock(&j->lock);
+        if (!j->rc) {
+            j->rc = rc;
+            j->err = err;
         }
+        pthread_mutex_unlock(&j->lock);
     }
     sk_sink_close(&w.out);
     sk_unpacked_free(&w.block);
@@ -147,21 +148,34 @@ static int choose_classes(struct job *j, const struct sk_extract_options *o,
     return 0;
 }
 
-/* As many threads as the memory allows: each holds one block, packed and unpacked, its working
- * memory, and what the block builds on. */
-static int choose_threads(struct job *j, const struct sk_extract_options *o, int *out,
-                          struct saikai_error *err)
+static int choose_blocks(struct job *j, struct saikai_error *err)
 {
-    uint64_t work = 0, raw = 0, memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
-    for (size_t i = 0; i < j->a.block_count; i++) {
+    j->order = malloc((j->a.block_count + 1) * sizeof *j->order);
+    if (!j->order)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of blocks");
+    for (size_t i = 0; i < j->a.block_count; i++)
+        if (wants(j, &j->a.blocks[i]))
+            j->order[j->count++] = i;
+    sk_preread_order(&j->a, j->order, j->count);
+    return 0;
+}
+
+/* As many threads as the memory allows: each holds one block, packed and unpacked, its working
+ * memory, and what the block builds on. What is left is for blocks that are read ahead. */
+static int choose_threads(struct job *j, const struct sk_extract_options *o, int *out,
+                          size_t *ahead, struct saikai_error *err)
+{
+    uint64_t work = 0, raw = 0, packed = 1,
+             memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
+    for (size_t i = 0; i < j->count; i++) {
         struct sk_unpack_need need;
-        if (!wants(j, &j->a.blocks[i]))
-            continue;
-        int rc = sk_unpack_need(&j->opened, i, &need, err);
+        uint64_t stored = j->a.blocks[j->order[i]].stored_bytes;
+        int rc = sk_unpack_need(&j->opened, j->order[i], &need, err);
         if (rc)
             return rc;
         work = need.work_bytes > work ? need.work_bytes : work;
         raw = need.raw_bytes > raw ? need.raw_bytes : raw;
+        packed = stored > packed ? stored : packed;
     }
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = o->threads > 0 ? o->threads : cpus > 0 ? (int)cpus : 1;
@@ -169,7 +183,10 @@ static int choose_threads(struct job *j, const struct sk_extract_options *o, int
         threads = MAX_THREADS;
     if ((uint64_t)threads > memory / (work + raw + 1))
         threads = (int)(memory / (work + raw + 1));
-    *out = threads < 1 ? 1 : threads;
+    threads = threads < 1 ? 1 : threads;
+    uint64_t taken = (uint64_t)threads * (work + raw), left = memory > taken ? memory - taken : 0;
+    *ahead = left / packed < AHEAD ? (size_t)(left / packed) : AHEAD;
+    *out = threads;
     return 0;
 }
 
@@ -197,19 +214,26 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     j.fd = sk_io_open(path, O_RDONLY, 0, err);
     if (j.fd < 0)
         return j.fd;
+    size_t ahead = 0;
     int rc = sk_ska_read(j.fd, path, &j.a, err);
     sk_opened_init(&j.opened, j.fd, path, &j.a);
     if (!rc)
         rc = choose_files(&j, o->only, err);
     if (!rc)
         rc = choose_classes(&j, o, err);
-    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted};
     if (!rc)
-        rc = choose_threads(&j, o, &threads, err);
+        rc = choose_blocks(&j, err);
+    if (!rc)
+        rc = choose_threads(&j, o, &threads, &ahead, err);
+    if (!rc)
+        rc = sk_preread_new(j.fd, path, &j.a, j.order, j.count, (size_t)threads + ahead, &j.reading,
+                            err);
+    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted};
     if (!rc)
         rc = sk_sink_make(&j.sink, err);
     if (!rc)
         rc = run_workers(&j, threads, err);
+    sk_preread_free(j.reading);
     if (!rc)
         rc = sk_sink_finish(&j.sink, !o->no_sync, err);
     if (rc)
@@ -218,6 +242,7 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
         count(&j, t0, stats);
     sk_opened_done(&j.opened);
     close(j.fd);
+    free(j.order);
     free(j.wanted);
     free(j.classes);
     sk_ska_free(&j.a);

@@ -1,5 +1,6 @@
 #include "archive/part.h"
 
+#include "archive/residual.h"
 #include "base/types.h"
 
 #include <stdlib.h>
@@ -153,14 +154,27 @@ int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
     return rc;
 }
 
+/* Until the first k of the block's n bytes are there, and what decoders look at behind them. */
+static int await(const struct sk_coder *c, size_t k, size_t n, struct saikai_error *err)
+{
+    if (!c->arriving)
+        return 0;
+    return c->arriving->wait(c->arriving->arg,
+                             k < n && n - k > SK_BITS_SLACK ? k + SK_BITS_SLACK : n, err);
+}
+
 int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
                     int count, struct saikai_error *err)
 {
     struct sk_rd in = sk_rd_init(stored, n);
     int rc = 0;
     for (int i = 0; i < count && !rc; i++) {
-        uint64_t bytes = sk_rd_u64(&in);
-        const uint8_t *p = bytes <= sk_rd_left(&in) ? sk_rd_bytes(&in, bytes) : NULL;
+        if ((rc = await(c, n - sk_rd_left(&in) + 8, n, err)))
+            return rc;
+        uint64_t bytes = sk_rd_u64(&in), left = sk_rd_left(&in);
+        if ((rc = await(c, n - left + (bytes < left ? bytes : left), n, err)))
+            return rc;
+        const uint8_t *p = bytes <= left ? sk_rd_bytes(&in, bytes) : NULL;
         struct sk_rd part = sk_rd_init(p, p ? bytes : 0);
         int form = sk_rd_u8(&part);
         if (!p || part.bad || form >= SK_FORMS)

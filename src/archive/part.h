@@ -43,9 +43,20 @@ struct sk_part {
     int native; /* 1: elements have been swapped to the machine's order */
 };
 
+/* Bytes that are on their way into memory. */
+struct sk_arriving {
+    const uint8_t *data;
+    /* Blocks until the first n bytes are there. Fails as reading them does. */
+    int (*wait)(void *arg, size_t n, struct saikai_error *err);
+    void *arg;
+};
+
 /* Working memory of one thread; zeroed is empty. */
 struct sk_coder {
     struct sk_packer packer;
+    /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
+     */
+    const struct sk_arriving *arriving;
     /* NULL, or per part of the block that is coded next: the part of an earlier archive that it
      * resembles (NULL: none); the same for encoding and decoding */
     const struct sk_part *const *earlier;
@@ -72,8 +83,9 @@ extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, 
 int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
                     const struct sk_recipe *recipes, struct sk_buf *out, struct saikai_error *err);
 /* Decode a block's stored bytes into parts[].raw (sized by the caller from the index), in file byte
- * order. Reads up to SK_BITS_SLACK bytes behind `stored`, which must be readable. Hostile input.
- * Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP (a codec that this build lacks). */
+ * order, each part as soon as its bytes are there. Reads up to SK_BITS_SLACK bytes behind `stored`,
+ * which must be readable. Hostile input. Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP
+ * (a codec that this build lacks). */
 int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
                     int count, struct saikai_error *err);
 

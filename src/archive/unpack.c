@@ -90,33 +90,64 @@ static int set_alike(struct sk_unpacker *w, const struct sk_ska *a, size_t i,
     return 0;
 }
 
-/* below: decoded already; NULL: it stands alone. */
-static int unpack_one(struct sk_unpacker *w, const struct place *p, const struct place *below,
-                      struct saikai_error *err)
+static int check_stored(const struct place *p, const uint8_t *stored, struct saikai_error *err)
 {
     const struct sk_ska *a = p->o->a;
     const struct sk_ska_block *b = &a->blocks[p->block];
+    if (sk_hash64(stored, b->stored_bytes) == b->hash)
+        return 0;
+    return sk_fail(err, SAIKAI_EDAMAGED, "%s: the checksum of block %zu (with %s) is wrong",
+                   p->o->path, p->block, a->files[a->segments[a->parts[b->first].first].file].name);
+}
+
+static int read_stored(struct sk_unpacker *w, const struct place *p, struct saikai_error *err)
+{
+    const struct sk_ska_block *b = &p->o->a->blocks[p->block];
     uint8_t *stored = sk_coder_room(&w->stored, b->stored_bytes + SK_BITS_SLACK);
     if (!stored)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",
                        (unsigned long long)b->stored_bytes);
     memset(stored + b->stored_bytes, 0, SK_BITS_SLACK);
     int rc = sk_io_pread(p->o->fd, p->o->path, stored, b->stored_bytes, (off_t)b->offset, err);
-    if (!rc && sk_hash64(stored, b->stored_bytes) != b->hash)
-        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: the checksum of block %zu (with %s) is wrong",
-                     p->o->path, p->block,
-                     a->files[a->segments[a->parts[b->first].first].file].name);
+    return rc ? rc : check_stored(p, stored, err);
+}
+
+/* Decoders bear any bytes: a checksum that turns out to be wrong is told in place of what they
+ * said.
+ */
+static int decode(struct sk_unpacker *w, const struct place *p, const struct sk_arriving *ready,
+                  struct saikai_error *err)
+{
+    const struct sk_ska_block *b = &p->o->a->blocks[p->block];
+    const uint8_t *stored = ready ? ready->data : w->stored.data;
+    w->coder.arriving = ready;
+    int rc = sk_block_decode(&w->coder, stored, b->stored_bytes, p->u->parts, (int)b->count, err);
+    w->coder.arriving = NULL;
+    if (rc)
+        sk_error_prefix(err, "%s: block %zu", p->o->path, p->block);
+    if (!ready)
+        return rc;
+    int read = ready->wait(ready->arg, b->stored_bytes, err);
+    if (!read)
+        read = check_stored(p, stored, err);
+    return read ? read : rc;
+}
+
+/* below: decoded already; NULL: it stands alone. ready: the stored bytes; NULL: they are read. */
+static int unpack_one(struct sk_unpacker *w, const struct place *p, const struct place *below,
+                      const struct sk_arriving *ready, struct saikai_error *err)
+{
+    const struct sk_ska *a = p->o->a;
+    int rc = ready ? 0 : read_stored(w, p, err);
     if (!rc)
-        rc = fill_parts(p->u, a, b, err);
+        rc = fill_parts(p->u, a, &a->blocks[p->block], err);
     if (!rc && below)
         rc = set_alike(w, a, p->block, below, err);
     if (rc)
         return rc;
     w->coder.earlier = below ? (const struct sk_part *const *)w->alike : NULL;
-    rc = sk_block_decode(&w->coder, stored, b->stored_bytes, p->u->parts, (int)b->count, err);
+    rc = decode(w, p, ready, err);
     w->coder.earlier = NULL;
-    if (rc)
-        sk_error_prefix(err, "%s: block %zu", p->o->path, p->block);
     return rc;
 }
 
@@ -145,7 +176,8 @@ static int trace(struct sk_opened *o, size_t i, struct place *list, struct saika
 /* Decode block i of o into `to`, those below in turn into `other` and `to`. What is left in `below`
  * is remembered. */
 static int unpack(struct sk_unpacker *w, struct sk_unpacked *to, struct sk_unpacked *other,
-                  struct sk_opened *o, size_t i, struct saikai_error *err)
+                  struct sk_opened *o, size_t i, const struct sk_arriving *ready,
+                  struct saikai_error *err)
 {
     struct place list[MOST_PLACES];
     int n = trace(o, i, list, err), rc = n < 0 ? n : 0, from = n - 1;
@@ -159,7 +191,7 @@ static int unpack(struct sk_unpacker *w, struct sk_unpacked *to, struct sk_unpac
     else
         w->held = NULL;
     for (int k = from; k >= 0 && !rc; k--)
-        rc = unpack_one(w, &list[k], k + 1 < n ? &list[k + 1] : NULL, err);
+        rc = unpack_one(w, &list[k], k + 1 < n ? &list[k + 1] : NULL, k ? NULL : ready, err);
     if (!rc && held < n) {
         w->held = list[held].o;
         w->held_block = list[held].block;
@@ -170,14 +202,20 @@ static int unpack(struct sk_unpacker *w, struct sk_unpacked *to, struct sk_unpac
 int sk_unpack_block(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_opened *o, size_t i,
                     struct saikai_error *err)
 {
-    return unpack(w, u, &w->below, o, i, err);
+    return unpack(w, u, &w->below, o, i, NULL, err);
+}
+
+int sk_unpack_ready(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_opened *o, size_t i,
+                    const struct sk_arriving *ready, struct saikai_error *err)
+{
+    return unpack(w, u, &w->below, o, i, ready, err);
 }
 
 int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_ska *a, size_t i,
                     const struct sk_part *const **parts, struct saikai_error *err)
 {
     struct place below = {o, a->blocks[i].earlier - 1, &w->below};
-    int rc = unpack(w, &w->below, &w->spare, o, below.block, err);
+    int rc = unpack(w, &w->below, &w->spare, o, below.block, NULL, err);
     if (!rc)
         rc = set_alike(w, a, i, &below, err);
     if (!rc)

@@ -30,6 +30,11 @@ void sk_unpacker_free(struct sk_unpacker *w);
 int sk_unpack_block(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_opened *o, size_t i,
                     struct saikai_error *err);
 
+/* The same with the block's stored bytes in memory or on their way there, SK_BITS_SLACK zeros
+ * behind them. Decodes what has arrived while the rest arrives. */
+int sk_unpack_ready(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_opened *o, size_t i,
+                    const struct sk_arriving *ready, struct saikai_error *err);
+
 /* For block i of `a`, an archive that is made: per part the one of the same class in block
  * a->blocks[i].earlier of o, NULL where there is none. Belongs to w, until its next call. Decodes
  * that block unless it is what w did last. Fails as sk_unpack_block. */

@@ -1,0 +1,48 @@
+/* The configurations of the paper's Table V, with gzip and data-aware compression, and `auto`:
+ * checkpoint files of many ranks from node-local memory to a shared file system, and back. Every
+ * rank is a thread. */
+#ifndef SK_BENCH_PAPER_FAR_WAYS_H
+#define SK_BENCH_PAPER_FAR_WAYS_H
+
+#include "paper_far_sets.h"
+
+/* A configuration: archives of one rank or of all, or plain copies. */
+struct far_way {
+    const char *name, *colour;
+    int archive, together, scheme, backend, codecs; /* backend -1: none */
+};
+enum {
+    FAR_WAYS = 6,
+    FAR_NONE = 0,
+    FAR_NONE_TOGETHER = 2,
+    FAR_AGNOSTIC = 3,
+    FAR_AWARE = 4,
+    FAR_AUTO = 5,
+    FAR_RANKS = 64
+};
+extern const struct far_way far_ways[FAR_WAYS];
+
+/* What one checkpoint or restart took. */
+struct far_cost {
+    double wall, cpu; /* seconds */
+    double bytes;     /* that passed the shared file system */
+    double opened;    /* files, there */
+};
+
+/* Where files are: made and emptied, and removed, by the caller. */
+struct far_places {
+    char shared[128], local[128];
+};
+/* Directories of this process in /dev/shm; nothing is made. */
+void far_places(struct far_places *p);
+/* Empty both. 0, or -1. */
+int far_clear(const struct far_places *p);
+void far_remove(const struct far_places *p);
+
+/* Bring the files of the first `ranks` ranks to the shared directory, or those that are there back,
+ * with a server of mb_per_s (0: no limit) that needs open_ms per file. 0, or -1 with a message on
+ * stderr. */
+int far_move(const struct far_files *f, const struct far_way *w, int ranks, int restart,
+             double mb_per_s, double open_ms, const struct far_places *p, struct far_cost *out);
+
+#endif
