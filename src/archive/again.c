@@ -11,6 +11,7 @@ struct seat {
     struct sk_unpacker unpacker;
     struct sk_coder coder;
     struct sk_buf out;
+    struct sk_recipe *recipes;
 };
 
 struct sk_again {
@@ -57,6 +58,7 @@ void sk_again_free(struct sk_again *g)
         sk_unpacker_free(&g->seats[i].unpacker);
         sk_coder_free(&g->seats[i].coder);
         sk_buf_free(&g->seats[i].out);
+        free(g->seats[i].recipes);
     }
     pthread_cond_destroy(&g->freed);
     pthread_mutex_destroy(&g->lock);
@@ -86,6 +88,24 @@ static void leave_seat(struct sk_again *g, struct seat *s)
     pthread_mutex_unlock(&g->lock);
 }
 
+/* The block's recipes, with a compressor that knows what to do with what comes before. */
+static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
+                       struct saikai_error *err)
+{
+    enum { LEVEL = 9 };
+    struct sk_recipe *more = realloc(s->recipes, (n + 1) * sizeof *more);
+    if (!more)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
+    s->recipes = more;
+    memcpy(more, from, n * sizeof *more);
+    for (size_t i = 0; i < n; i++)
+        if (more[i].backend != SK_BACKEND_ZSTD) {
+            more[i].backend = SK_BACKEND_ZSTD;
+            more[i].level = LEVEL;
+        }
+    return 0;
+}
+
 int sk_again_encode(struct sk_again *g, size_t i, struct sk_part *parts, struct sk_buf *alone,
                     struct saikai_error *err)
 {
@@ -93,9 +113,14 @@ int sk_again_encode(struct sk_again *g, size_t i, struct sk_part *parts, struct 
     struct sk_ska_block *b = &p->a.blocks[i];
     struct seat *s = take_seat(g);
     int rc = sk_unpack_alike(&s->unpacker, p->earlier, &p->a, i, &s->coder.earlier, err);
+    if (rc)
+        sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
+                        p->earlier->path);
     s->out.len = 0;
     if (!rc)
-        rc = sk_block_encode(&s->coder, parts, (int)b->count, &p->recipes[b->first], &s->out, err);
+        rc = set_recipes(s, &p->recipes[b->first], b->count, err);
+    if (!rc)
+        rc = sk_block_encode(&s->coder, parts, (int)b->count, s->recipes, &s->out, err);
     s->coder.earlier = NULL;
     if (!rc && s->out.len < alone->len - alone->len / 16) {
         struct sk_buf longer = *alone;

@@ -1,7 +1,8 @@
-/* N ranks → M writers: arranging, one owner for each file, one archive per writer, one verdict.
+/* N ranks → M writers: arranging, one archive per writer, one verdict.
  * Groups of processes that share a file after Islam et al., SC'12, section III-B. */
 #include "archive/collect.h"
 
+#include "archive/claims.h"
 #include "archive/pull.h"
 #include "archive/talk.h"
 #include "archive/target.h"
@@ -104,171 +105,6 @@ static int arrange(struct sk_group *g, const struct sk_collect_options *o, int *
     return rc;
 }
 
-/* ---- one owner for each file ---- */
-
-struct claim {
-    const char *name;
-    uint64_t size, inode;
-    int64_t mtime_ns;
-    int rank;
-    uint32_t index;
-};
-
-static int by_claim(const void *x, const void *y)
-{
-    const struct claim *a = x, *b = y;
-    int c = strcmp(a->name, b->name);
-    return c ? c : a->rank - b->rank;
-}
-
-static void put_claims(struct sk_buf *out, const struct sk_feed_local *f)
-{
-    sk_buf_put_u32(out, (uint32_t)f->count);
-    for (size_t i = 0; i < f->count; i++) {
-        const struct stat *s = &f->seen[i];
-        sk_buf_put_u64(out, (uint64_t)s->st_size);
-        sk_buf_put_u64(out, f->inputs[i].data ? 0 : s->st_ino);
-        sk_buf_put_u64(out,
-                       (uint64_t)((int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec));
-        sk_buf_put(out, f->inputs[i].name, strlen(f->inputs[i].name) + 1);
-    }
-}
-
-/* Names stay in data. */
-static int get_claims(const void *data, size_t n, int rank, struct claim **list, size_t *count)
-{
-    struct sk_rd r = sk_rd_init(data, n);
-    uint32_t k = sk_rd_u32(&r);
-    if (r.bad || k > n)
-        return SAIKAI_EDAMAGED;
-    struct claim *more = realloc(*list, (*count + k + 1) * sizeof *more);
-    if (!more)
-        return SAIKAI_ENOMEM;
-    *list = more;
-    for (uint32_t i = 0; i < k; i++) {
-        struct claim c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
-        c.inode = sk_rd_u64(&r);
-        c.mtime_ns = (int64_t)sk_rd_u64(&r);
-        c.name = (const char *)r.p;
-        const void *end = sk_rd_left(&r) ? memchr(r.p, 0, sk_rd_left(&r)) : NULL;
-        if (!end)
-            return SAIKAI_EDAMAGED;
-        sk_rd_bytes(&r, (size_t)((const char *)end - c.name) + 1);
-        (*list)[(*count)++] = c;
-    }
-    return 0;
-}
-
-/* keep[rank][index] = 1 for the one rank that gives a file: of those who have it, the one with the
- * fewest bytes so far. */
-static int settle(struct claim *l, size_t n, uint8_t **keep, uint64_t *bytes,
-                  struct saikai_error *err)
-{
-    if (n)
-        qsort(l, n, sizeof *l, by_claim);
-    for (size_t i = 0, k; i < n; i = k) {
-        size_t best = i;
-        for (k = i + 1; k < n && !strcmp(l[k].name, l[i].name); k++) {
-            if (!l[k].inode || l[k].inode != l[i].inode || l[k].size != l[i].size ||
-                l[k].mtime_ns != l[i].mtime_ns)
-                return sk_fail(err, SAIKAI_EINVAL,
-                               "ranks %d and %d have different files that would both be called %s "
-                               "in the archive",
-                               l[i].rank, l[k].rank, l[i].name);
-            if (bytes[l[k].rank] < bytes[l[best].rank])
-                best = k;
-        }
-        keep[l[best].rank][l[best].index] = 1;
-        bytes[l[best].rank] += l[best].size;
-    }
-    return 0;
-}
-
-/* Rank 0: hear all claims and answer them. The answer of a rank is one byte per file. */
-static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
-                 struct saikai_error *err)
-{
-    size_t ranks = (size_t)g->size, n = 0;
-    void **data = calloc(ranks, sizeof *data);
-    size_t *length = calloc(ranks, sizeof *length);
-    uint8_t **keep = calloc(ranks, sizeof *keep);
-    uint64_t *bytes = calloc(ranks, sizeof *bytes);
-    struct claim *l = NULL;
-    int rc = data && length && keep && bytes ? 0 : SAIKAI_ENOMEM, group = 0;
-    for (int r = 1; r < g->size && !group; r++) {
-        void *d = NULL;
-        size_t k = 0;
-        group = sk_talk_recv(g, r, &d, &k);
-        if (!group && !rc) {
-            data[r] = d;
-            length[r] = k;
-        } else if (!group) {
-            free(d);
-        }
-    }
-    for (int r = 0; r < g->size && !rc && !group; r++) {
-        size_t before = n;
-        rc = r ? get_claims(data[r], length[r], r, &l, &n)
-               : get_claims(mine->data, mine->len, 0, &l, &n);
-        if (!rc && !(keep[r] = calloc(n - before + 1, 1)))
-            rc = SAIKAI_ENOMEM;
-        length[r] = n - before;
-    }
-    if (rc)
-        sk_fail(err, rc, "no memory for the list of all ranks' files");
-    else if (!group)
-        rc = settle(l, n, keep, bytes, err);
-    if (!group)
-        group = rc = sk_group_verdict(g, rc, err);
-    for (int r = 1; r < g->size && !group; r++)
-        group = sk_talk_send(g, r, keep[r], length[r]);
-    if (!group)
-        memcpy(answer, keep[0], length[0]);
-    for (int r = 0; r < g->size; r++) {
-        if (data)
-            free(data[r]);
-        if (keep)
-            free(keep[r]);
-    }
-    free(data);
-    free(length);
-    free(keep);
-    free(bytes);
-    free(l);
-    if (group && !rc)
-        rc = sk_fail(err, group, "the ranks lost touch while they compared their files");
-    return rc;
-}
-
-static int own_files(struct sk_group *g, const struct sk_feed_local *all, uint8_t *keep,
-                     struct saikai_error *err)
-{
-    struct sk_buf claims = {0};
-    put_claims(&claims, all);
-    int rc =
-        sk_buf_ok(&claims) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
-    rc = sk_group_verdict(g, rc, err);
-    if (!rc && !g->rank) {
-        rc = judge(g, &claims, keep, err);
-    } else if (!rc) {
-        void *answer = NULL;
-        size_t n = 0;
-        int group = sk_talk_send(g, 0, claims.data, claims.len);
-        if (!group)
-            rc = sk_group_verdict(g, 0, err);
-        if (!group && !rc)
-            group = sk_talk_recv(g, 0, &answer, &n);
-        if (!group && !rc && n == all->count)
-            memcpy(keep, answer, n);
-        else if (group || !rc)
-            rc = sk_fail(err, group ? group : SAIKAI_EINTERNAL,
-                         "the ranks lost touch while they compared their files");
-        free(answer);
-    }
-    sk_buf_free(&claims);
-    return rc;
-}
-
 /* ---- one archive ---- */
 
 struct collection {
@@ -284,8 +120,8 @@ struct collection {
     struct sk_ska_plan plan;
     struct sk_target target;
     struct sk_archive_stats st;
-    struct sk_ska_set set;
-    int part; /* 1 … M */
+    struct sk_ska_set set, before; /* before: that this one builds on, parts 0: none */
+    int part;                      /* 1 … M */
     char out[4096];
 };
 
@@ -299,7 +135,7 @@ static int choose_inputs(struct collection *c, const struct sk_archive_input *in
                                : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     rc = sk_group_verdict(c->g, rc, err);
     if (!rc)
-        rc = own_files(c->g, &all, keep, err);
+        rc = sk_claims_settle(c->g, &all, keep, err);
     for (size_t i = 0; i < count && !rc; i++)
         if (keep[i])
             c->inputs[c->count++] = inputs[i];
@@ -379,11 +215,28 @@ static int write_part(void *arg, struct saikai_error *err)
     return sk_ska_plan_write(&c->plan, c->target.fd, c->target.tmp, &c->st, err);
 }
 
+/* The archive of the set before whose place in the row is that of ours. */
+static int open_before(struct collection *c, struct saikai_error *err)
+{
+    char path[4096];
+    const char *slash = strrchr(c->out, '/');
+    int64_t k = (int64_t)(c->part - 1) * c->before.parts / c->set.parts;
+    char *dir = strndup(c->out, (size_t)(slash - c->out));
+    int rc = dir ? sk_ska_set_path(&c->before, dir, (int)k + 1, path, sizeof path, err)
+                 : sk_fail(err, SAIKAI_ENOMEM, "no memory to build on the set before");
+    if (!rc)
+        rc = sk_ska_plan_earlier(&c->plan, c->out, path, err);
+    free(dir);
+    return rc;
+}
+
 /* The writer's side: a plan, a feed that pulls, an archive under a temporary name. */
 static int write_archive(struct collection *c, const uint32_t *first, struct saikai_error *err)
 {
     struct sk_pull *p = NULL;
     int rc = sk_pull_new(c->sub, &c->feed, first, c->piece_bytes, &p, err);
+    if (!rc && c->before.parts)
+        rc = open_before(c, err);
     if (!rc)
         rc = sk_target_open(&c->target, c->out, err);
     rc = sk_group_verdict(c->sub, rc, err);
@@ -438,6 +291,19 @@ static int make_part(struct collection *c, struct saikai_error *err)
 
 /* ---- the set ---- */
 
+/* Rank 0: the newest whole set, if this one is to build on it and there is one. */
+static int find_before(struct collection *c, const char *dir, struct saikai_error *err)
+{
+    struct saikai_error why = {0};
+    int rc = c->o->previous ? sk_ska_set_newest(dir, &c->before, &why) : 0;
+    if (rc && rc != SAIKAI_ENOENT) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    return 0;
+}
+
 /* Rank 0 makes the directory and chooses the number. */
 static int begin_set(struct collection *c, const char *dir, struct saikai_error *err)
 {
@@ -445,24 +311,31 @@ static int begin_set(struct collection *c, const char *dir, struct saikai_error 
     if (!c->g->rank) {
         rc = sk_io_mkdirs(dir, err);
         if (!rc)
-            rc = sk_ska_set_clean(dir, NULL, err);
+            rc = sk_ska_set_clean(dir, NULL, 0, err);
         if (!rc)
             rc = sk_ska_set_next(dir, &c->set.number, err);
+        if (!rc)
+            rc = find_before(c, dir, err);
     }
     rc = sk_group_verdict(c->g, rc, err);
-    if (!rc && (rc = sk_group_bcast(c->g, &c->set.number, sizeof c->set.number, 0)))
-        sk_fail(err, rc, "the ranks lost touch");
-    if (!rc)
-        rc = sk_group_verdict(
-            c->g, sk_ska_set_path(&c->set, dir, c->part, c->out, sizeof c->out, err), err);
-    return rc;
+    if (!rc && !(rc = sk_group_bcast(c->g, &c->set.number, sizeof c->set.number, 0)))
+        rc = sk_group_bcast(c->g, &c->before, sizeof c->before, 0);
+    else if (rc)
+        return rc;
+    if (rc)
+        return sk_fail(err, rc, "the ranks lost touch");
+    return sk_group_verdict(
+        c->g, sk_ska_set_path(&c->set, dir, c->part, c->out, sizeof c->out, err), err);
 }
 
-/* All archives are complete, or none gets its name. */
+/* All archives are complete, or none gets its name. What the new ones build on stays. */
 static int end_set(struct collection *c, const char *dir, int rc, struct saikai_error *err)
 {
     int writes = c->sub && !c->sub->rank, named = 0;
+    int64_t depth = c->plan.a.depth;
     rc = sk_group_verdict(c->g, rc, err);
+    if (!rc && (rc = sk_group_allreduce(c->g, &depth, 1, SK_OP_MAX)))
+        return sk_fail(err, rc, "the ranks lost touch");
     if (!rc && writes) {
         rc = sk_target_commit(&c->target, c->out, !c->o->archive.no_sync, err);
         named = c->target.fd < 0;
@@ -470,8 +343,8 @@ static int end_set(struct collection *c, const char *dir, int rc, struct saikai_
     rc = sk_group_verdict(c->g, rc, err);
     if (rc && named)
         sk_io_unlink(c->out, NULL);
-    if (!rc && !c->g->rank)
-        sk_ska_set_clean(dir, &c->set, NULL); /* what cannot be removed now is by the next run */
+    if (!rc && !c->g->rank) /* what cannot be removed now is by the next run */
+        sk_ska_set_clean(dir, &c->set, depth > 0, NULL);
     return rc;
 }
 

@@ -9,7 +9,9 @@
 enum sk_order { SK_ORDER_RANK = 0, SK_ORDER_NODE };
 
 struct sk_collect_options {
-    struct sk_archive_options archive; /* memory_bytes: of each writer */
+    struct sk_archive_options archive; /* memory_bytes: of each writer; earlier is not used */
+    int previous;                      /* 1: each archive builds on one of the newest whole set in
+                                        * the directory, if there is one and its chain is not full */
     int writers;                       /* M; 0: by group */
     int group;        /* ranks that share a writer; 0 with writers 0: one writer per node */
     int order;        /* enum sk_order: who shares a writer, ranks in a row or those of a node */
@@ -23,11 +25,12 @@ int sk_collect_arrange(const char *const *hosts, int ranks, const struct sk_coll
                        int *writer, int *place, int *writers, struct saikai_error *err);
 
 /* Collective: write all ranks' inputs as a new set into dir (created; on a file system that all
- * writers see), one archive per writer, then remove older sets. A file that several ranks name and
- * that is the same one is given by one of them; different files of one name are an error. Blocks;
- * starts threads; only the calling thread speaks over the group. One verdict for all ranks: after a
- * failure the older set is whole and the new one is gone. Fails as sk_archive_create, and with
- * SAIKAI_EPEER, SAIKAI_EMPI. stats (of all ranks together) and made may be NULL. */
+ * writers see), one archive per writer, then remove older sets but for what the new one builds on.
+ * A file that several ranks name and that is the same one is given by one of them; different files
+ * of one name are an error. Blocks; starts threads; only the calling thread speaks over the group.
+ * One verdict for all ranks: after a failure the older set is whole and the new one is gone. Fails
+ * as sk_archive_create, and with SAIKAI_EPEER, SAIKAI_EMPI. stats (of all ranks together) and made
+ * may be NULL. */
 int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archive_input *inputs,
                       size_t count, const struct sk_collect_options *o,
                       struct sk_archive_stats *stats, struct sk_ska_set *made,

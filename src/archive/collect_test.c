@@ -1,63 +1,12 @@
 #include "archive/collect.h"
 
+#include "archive/testing.h"
 #include "archive/wire.h"
-#include "base/io.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RANKS = 5, FILES = 3 };
-
-static char base[256];
-
-static const char *at(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static const char *at(const char *fmt, ...)
-{
-    static _Thread_local char path[16][512]; /* the last 16 are good */
-    static _Thread_local int turn;
-    char *p = path[turn++ % 16];
-    va_list args;
-    int n = snprintf(p, sizeof path[0], "%s/", base);
-    va_start(args, fmt);
-    vsnprintf(p + n, sizeof path[0] - (size_t)n, fmt, args);
-    va_end(args);
-    return p;
-}
-
-static int setup(void **state)
-{
-    snprintf(base, sizeof base, "%s/sk-collect-XXXXXX",
-             access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-    return mkdtemp(base) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    sk_io_hook = NULL;
-    return sk_io_rmtree(base, NULL);
-}
-
-static int same_file(const char *a, const char *b)
-{
-    void *x = NULL, *y = NULL;
-    size_t n = 0, m = 0;
-    int same = !sk_io_slurp(a, (size_t)1 << 30, &x, &n, NULL) &&
-               !sk_io_slurp(b, (size_t)1 << 30, &y, &m, NULL) && n == m && !memcmp(x, y, n);
-    free(x);
-    free(y);
-    return same;
-}
 
 /* ---- who writes ---- */
 
@@ -122,7 +71,7 @@ static void knows_whole_sets(void **state)
     assert_int_equal(s.parts, 2);
     assert_int_equal(sk_ska_set_next(d, &next, NULL), 0);
     assert_int_equal(next, 5);
-    assert_int_equal(sk_ska_set_clean(d, &s, NULL), 0);
+    assert_int_equal(sk_ska_set_clean(d, &s, 0, NULL), 0);
     assert_int_equal(access(at("sets/set-000002.1-of-1.ska"), F_OK), -1);
     assert_int_equal(access(at("sets/set-000001.1-of-1.ska.123.tmp"), F_OK), -1);
     assert_int_equal(access(at("sets/set-000009.1-of-1.ska.bak"), F_OK), 0);
@@ -131,35 +80,9 @@ static void knows_whole_sets(void **state)
 
 /* ---- ranks ---- */
 
-/* CDF-1: dimension x of n, one double variable v(x). */
-static size_t make_netcdf(uint8_t *out, int n, int rank)
+static double along(int i, int rank)
 {
-    static const uint8_t head[] = {'C', 'D', 'F', 1, 0, 0, 0, 0, 0, 0,  0,
-                                   10,  0,   0,   0, 1, 0, 0, 0, 1, 'x'};
-    struct sk_buf b = {0};
-    sk_buf_put(&b, head, sizeof head);
-    sk_buf_pad(&b, 4);
-    const uint32_t words[] = {(uint32_t)n, 0, 0, 11, 1, 1, 0, 1, 0, 0, 0, 6, (uint32_t)n * 8, 0};
-    for (int i = 0; i < 14; i++) {
-        uint32_t w = words[i];
-        if (i == 6)
-            w = 'v' << 24;
-        if (i == 13)
-            w = (uint32_t)b.len + 4;
-        for (int k = 24; k >= 0; k -= 8)
-            sk_buf_put_u8(&b, (uint8_t)(w >> k));
-    }
-    for (int i = 0; i < n; i++) {
-        double v = 300.0 + 0.01 * i + rank;
-        uint64_t u;
-        memcpy(&u, &v, 8);
-        for (int k = 56; k >= 0; k -= 8)
-            sk_buf_put_u8(&b, (uint8_t)(u >> k));
-    }
-    memcpy(out, b.data, b.len);
-    size_t len = b.len;
-    sk_buf_free(&b);
-    return len;
+    return 300.0 + 0.01 * i + rank;
 }
 
 static char names[RANKS][FILES][64];
@@ -172,7 +95,7 @@ static void make_inputs(void)
     uint8_t *bytes = malloc(VALUES * 8 + 256);
     for (int r = 0; r < RANKS; r++) {
         sk_io_mkdirs(at("in/r%d", r), NULL);
-        size_t n = make_netcdf(bytes, VALUES, r);
+        size_t n = make_netcdf(bytes, VALUES, along, r);
         assert_int_equal(sk_io_replace(at("in/r%d/a.nc", r), bytes, n, NULL), 0);
         assert_int_equal(sk_io_replace(at("in/r%d/text", r), "hello", (size_t)r, NULL), 0);
         snprintf(names[r][0], 64, "in/r%d/a.nc", r);
@@ -307,17 +230,6 @@ static void shared_files_have_one_owner(void **state)
 
 /* ---- failures ---- */
 
-static int count_files(const char *dir)
-{
-    int n = 0;
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));)
-        n += e->d_name[0] != '.';
-    if (d)
-        closedir(d);
-    return n;
-}
-
 static const char *bad_op, *bad_path;
 static int bad_errno;
 static int fail_there(const char *op, const char *path)
@@ -361,14 +273,6 @@ static void failures_leave_the_old_set(void **state)
 
 /* The process dies at the N-th operation, whatever thread makes it: the directory holds a whole set
  * at any time, and the next run leaves nothing of the dead one. */
-static int die_at;
-static int die(const char *op, const char *path)
-{
-    if (strstr(path, "/sets4") && !__atomic_sub_fetch(&die_at, 1, __ATOMIC_RELAXED))
-        _exit(42);
-    return 0;
-}
-
 static void a_crash_leaves_a_whole_set(void **state)
 {
     make_inputs();
@@ -380,8 +284,7 @@ static void a_crash_leaves_a_whole_set(void **state)
         pid_t pid = fork();
         if (!pid) {
             struct job j = {.dir = "sets4", .inputs = FILES, .o = {.writers = 2}};
-            die_at = n;
-            sk_io_hook = die;
+            bad_io_at("/sets4", n, 0);
             create(&j);
             _exit(j.rc[0] != 0);
         }

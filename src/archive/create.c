@@ -8,6 +8,7 @@
 #include "archive/archive.h"
 #include "archive/part.h"
 #include "archive/plan.h"
+#include "archive/set.h"
 #include "archive/target.h"
 #include "archive/unpack.h"
 
@@ -391,11 +392,10 @@ static int name_earlier(struct sk_ska_plan *p, struct saikai_error *err)
 {
     const char *path = p->earlier->path, *slash = strrchr(path, '/');
     p->a.earlier = strdup(slash ? slash + 1 : path);
-    if (!p->a.earlier)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the name of %s", path);
+    if (!p->a.earlier || sk_earlier_match(&p->a, p->earlier->a))
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", path);
     p->a.earlier_hash = p->earlier->a->hash;
     p->a.depth = p->earlier->a->depth + 1;
-    sk_earlier_match(&p->a, p->earlier->a);
     return 0;
 }
 
@@ -417,7 +417,7 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     p->unit_bytes = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 4 << 20, 8 << 20);
     p->bytes_unit = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 16 << 20, 16 << 20);
     rc = sk_ska_plan_cut(p, err);
-    if (!rc && p->earlier && scheme == SK_SCHEME_AUTO)
+    if (!rc && p->earlier && asked.scheme == SK_SCHEME_AUTO)
         rc = name_earlier(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
@@ -459,6 +459,18 @@ int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk
     return rc;
 }
 
+/* An archive that others build on is not replaced: they could not be read without it. */
+static int may_replace(const char *out, struct saikai_error *err)
+{
+    char other[256];
+    int rc = access(out, F_OK) ? 0 : sk_ska_builds_on(out, other, sizeof other, err);
+    return rc <= 0 ? rc
+                   : sk_fail(err, SAIKAI_EEXIST,
+                             "%s is not replaced: %s beside it builds on it; take another name, or "
+                             "remove that one first",
+                             out, other);
+}
+
 int sk_archive_create(const char *out, const struct sk_archive_input *inputs, size_t count,
                       const struct sk_archive_options *opt, struct sk_archive_stats *stats,
                       struct saikai_error *err)
@@ -469,7 +481,9 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     struct sk_target t = {.fd = -1};
     double t0 = sk_now();
     sk_ska_plan_options(&p, opt);
-    int rc = sk_feed_local_init(&feed, inputs, count, err);
+    int rc = may_replace(out, err);
+    if (!rc)
+        rc = sk_feed_local_init(&feed, inputs, count, err);
     p.feed = &feed.feed;
     if (!rc)
         rc = sk_ska_plan_list(&p, &feed, err);

@@ -115,26 +115,27 @@ int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, s
 
 /* ---- making one ---- */
 
-/* The class of a block's largest part, NULL: it holds more than bytes. */
-static const char *key_of(const struct sk_ska *a, const struct sk_ska_block *b)
+/* The class of a block's largest part, -1: it holds more than bytes. */
+static int64_t key_class(const struct sk_ska *a, size_t i)
 {
+    const struct sk_ska_block *b = &a->blocks[i];
     uint64_t most = 0;
-    const char *key = NULL;
+    int64_t found = -1;
     for (uint32_t k = 0; k < b->count; k++) {
         const struct sk_ska_part *p = &a->parts[b->first + k];
         if (a->classes[p->class].type != SAIKAI_U8)
-            return NULL;
+            return -1;
         if (p->size_bytes > most) {
             most = p->size_bytes;
-            key = a->classes[p->class].key;
+            found = p->class;
         }
     }
-    return key;
+    return found;
 }
 
 int sk_earlier_usable(const struct sk_ska *a, size_t i)
 {
-    return key_of(a, &a->blocks[i]) != NULL;
+    return key_class(a, i) >= 0;
 }
 
 /* The block of a class that holds a place in it, else the last there is; 0: none, else its number
@@ -144,8 +145,8 @@ static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place
     uint32_t found = 0;
     uint64_t end = 0;
     for (size_t k = 0; k < a->block_count && (!found || end <= place); k++) {
-        const char *other = key_of(a, &a->blocks[k]);
-        if (other && !strcmp(other, key)) {
+        int64_t c = key_class(a, k);
+        if (c >= 0 && !strcmp(a->classes[c].key, key)) {
             found = (uint32_t)k + 1;
             end += a->blocks[k].size_bytes;
         }
@@ -153,20 +154,29 @@ static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place
     return found;
 }
 
-void sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
+/* A class with few of all bytes is not worth needing another archive for. */
+int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
 {
-    uint64_t all = 0;
-    for (size_t i = 0; i < a->block_count; i++)
+    uint64_t all = 0, *total = calloc(a->class_count + 1, sizeof *total),
+             *before = calloc(a->class_count + 1, sizeof *before);
+    int rc = total && before ? 0 : SAIKAI_ENOMEM;
+    for (size_t i = 0; i < a->block_count && !rc; i++) {
+        int64_t c = key_class(a, i);
         all += a->blocks[i].size_bytes;
-    for (size_t i = 0; i < a->block_count; i++) {
-        const char *key = key_of(a, &a->blocks[i]), *other;
-        uint64_t before = 0;
-        a->blocks[i].earlier = 0;
-        if (!key || a->blocks[i].size_bytes < all / LEAST_SHARE)
-            continue; /* not worth needing another archive for */
-        for (size_t k = 0; k < i; k++)
-            if ((other = key_of(a, &a->blocks[k])) && !strcmp(other, key))
-                before += a->blocks[k].size_bytes;
-        a->blocks[i].earlier = block_at(earlier, key, before + a->blocks[i].size_bytes / 2);
+        if (c >= 0)
+            total[c] += a->blocks[i].size_bytes;
     }
+    for (size_t i = 0; i < a->block_count && !rc; i++) {
+        int64_t c = key_class(a, i);
+        uint64_t n = a->blocks[i].size_bytes;
+        a->blocks[i].earlier = 0;
+        if (c < 0)
+            continue;
+        if (total[c] >= all / LEAST_SHARE)
+            a->blocks[i].earlier = block_at(earlier, a->classes[c].key, before[c] + n / 2);
+        before[c] += n;
+    }
+    free(total);
+    free(before);
+    return rc;
 }

@@ -36,8 +36,8 @@ int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, s
                     struct saikai_error *err);
 
 /* For an archive that is made: blocks of bytes of one class build on those of the same class, each
- * on the one that holds the same stretch of it. */
-void sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier);
+ * on the one that holds the same stretch of it. SAIKAI_ENOMEM. */
+int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier);
 /* 1: blocks may build on block i. */
 int sk_earlier_usable(const struct sk_ska *a, size_t i);
 

@@ -125,7 +125,7 @@ static void read_layout(struct h5 *h, const uint8_t *p, size_t n, struct object 
     if (p[1] == 1 && n >= addr + (size_t)(h->off + h->len)) {
         o->e.offset = number(p + addr, h->off);
         o->e.length = number(p + addr + h->off, h->len);
-    } else if (p[1] == 2 && n >= 3 + (size_t)h->off + 4 * (size_t)p[2]) {
+    } else if (p[1] == 2 && n >= 3 && n >= 3 + (size_t)h->off + 4 * (size_t)p[2]) {
         o->chunk_rank = p[2] - 1;
         o->chunk_tree = number(p + 3, h->off);
         if (o->chunk_rank < 1 || o->chunk_rank > SAIKAI_MAX_DIMS) {
@@ -198,7 +198,7 @@ static void read_message(struct h5 *h, int type, int flags, const uint8_t *p, si
         read_space(h, p, n, o);
         break;
     case 0x02: /* link info: links in a heap are not for us */
-        if (n < 2 + (p[1] & 1 ? 8u : 0u) + (size_t)h->off ||
+        if (n < 2 || n < 2 + (p[1] & 1 ? 8u : 0u) + (size_t)h->off ||
             !undefined(h, number(p + 2 + (p[1] & 1 ? 8 : 0), h->off)))
             unknown(h);
         o->is_group = 1;

@@ -1,5 +1,6 @@
 #include "archive/set.h"
 
+#include "archive/archive.h"
 #include "archive/target.h"
 #include "base/io.h"
 
@@ -142,7 +143,53 @@ int sk_ska_set_path(const struct sk_ska_set *s, const char *dir, int part, char 
                       (unsigned long long)s->number, part, s->parts);
 }
 
-int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, struct saikai_error *err)
+/* ---- what others build on ---- */
+
+/* Mark the archives that the one at `path` builds on, all the way down. */
+static int mark_needed(const char *dir, const char *path, const struct entry *l, size_t n,
+                       uint8_t *needed, struct saikai_error *err)
+{
+    char at[4096];
+    int rc = sk_io_path(at, sizeof at, err, "%s", path);
+    for (int depth = 0; !rc && depth <= SK_SKA_MAX_DEPTH; depth++) {
+        struct sk_ska a = {0};
+        struct entry e;
+        rc = sk_archive_open(at, &a, err);
+        if (rc || !a.earlier) {
+            sk_ska_free(&a);
+            break;
+        }
+        size_t i = n;
+        if (!parse(a.earlier, &e))
+            for (i = 0; i < n && by_set(&l[i], &e); i++)
+                ;
+        if (i < n && needed[i]) { /* and what that one builds on */
+            sk_ska_free(&a);
+            break;
+        }
+        if (i < n)
+            needed[i] = 1;
+        rc = sk_io_path(at, sizeof at, err, "%s/%s", dir, a.earlier);
+        sk_ska_free(&a);
+    }
+    return rc;
+}
+
+static int find_needed(const char *dir, const struct sk_ska_set *whole, const struct entry *l,
+                       size_t n, uint8_t *needed, struct saikai_error *err)
+{
+    char path[4096];
+    int rc = 0;
+    for (int k = 1; k <= whole->parts && !rc; k++) {
+        rc = sk_ska_set_path(whole, dir, k, path, sizeof path, err);
+        if (!rc)
+            rc = mark_needed(dir, path, l, n, needed, err);
+    }
+    return rc;
+}
+
+int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, int chained,
+                     struct saikai_error *err)
 {
     struct entry *l;
     size_t n;
@@ -153,10 +200,16 @@ int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, struct sai
     int rc = list(dir, &l, &n, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < n && !rc; i++)
-        if (l[i].set.number < whole->number &&
+    uint8_t *needed = calloc(n + 1, 1);
+    if (!needed)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", dir);
+    else if (chained)
+        rc = find_needed(dir, whole, l, n, needed, err);
+    for (size_t i = n; i-- > 0 && !rc;) /* what builds on others before these */
+        if (l[i].set.number < whole->number && !needed[i] &&
             !(rc = sk_ska_set_path(&l[i].set, dir, l[i].part, path, sizeof path, err)))
             rc = sk_io_unlink(path, err);
+    free(needed);
     free(l);
     return rc;
 }
@@ -175,6 +228,32 @@ int sk_ska_set_remove(const char *dir, struct saikai_error *err)
     if (!rc)
         rmdir(dir); /* fails while there is anything else in it, and then it stays */
     return rc;
+}
+
+int sk_ska_builds_on(const char *path, char *name, size_t cap, struct saikai_error *err)
+{
+    const char *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
+    char dir[4096], other[4096];
+    struct sk_ska a = {0}, b = {0};
+    int found = 0, rc = sk_io_path(dir, sizeof dir, err, "%.*s",
+                                   slash ? (int)(slash - path) + 1 : 2, slash ? path : "./");
+    DIR *d = rc || sk_archive_open(path, &a, NULL) ? NULL : opendir(dir);
+    for (struct dirent *f; d && !rc && !found && (f = readdir(d));) {
+        size_t n = strlen(f->d_name);
+        if (n < 4 || strcmp(f->d_name + n - 4, ".ska") || !strcmp(f->d_name, own))
+            continue;
+        rc = sk_io_path(other, sizeof other, err, "%s%s", dir, f->d_name);
+        if (rc || sk_archive_open(other, &b, NULL))
+            continue;
+        found = b.earlier && !strcmp(b.earlier, own) && b.earlier_hash == a.hash;
+        if (found)
+            snprintf(name, cap, "%s", f->d_name);
+        sk_ska_free(&b);
+    }
+    if (d)
+        closedir(d);
+    sk_ska_free(&a);
+    return rc ? rc : found;
 }
 
 int sk_ska_set_find(const char *path, struct sk_ska_set *out, struct saikai_error *err)

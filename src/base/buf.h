@@ -1,7 +1,8 @@
 /* A growing byte buffer, and little-endian encoding and decoding.
  *
- * Writers never fail half-way: when memory runs out the buffer remembers it and `sk_buf_ok` says so once at the end.
- * Readers (`struct sk_rd`) never read past the end: a short input sets `bad` and yields zeros, to be checked once. */
+ * Writers never fail half-way: when memory runs out the buffer remembers it and `sk_buf_ok` says so
+ * once at the end. Readers (`struct sk_rd`) never read past the end: a short input sets `bad` and
+ * yields zeros, to be checked once. */
 #ifndef SK_BASE_BUF_H
 #define SK_BASE_BUF_H
 
@@ -16,7 +17,8 @@ struct sk_buf {
 };
 
 void sk_buf_free(struct sk_buf *b); /* NULL is accepted; the buffer can be used again */
-/* Make room for n more bytes and count them as used; returns where they start, NULL when memory ran out. */
+/* Make room for n more bytes and count them as used; returns where they start, NULL when memory ran
+ * out. */
 void *sk_buf_extend(struct sk_buf *b, size_t n);
 void sk_buf_put(struct sk_buf *b, const void *p, size_t n);
 void sk_buf_put_u8(struct sk_buf *b, uint8_t v);
@@ -39,7 +41,8 @@ struct sk_rd {
 
 static inline struct sk_rd sk_rd_init(const void *p, size_t n)
 {
-    return (struct sk_rd){p, (const uint8_t *)p + n, 0};
+    const uint8_t *from = p ? p : (const uint8_t *)""; /* nothing may be at no address */
+    return (struct sk_rd){from, from + n, 0};
 }
 static inline size_t sk_rd_left(const struct sk_rd *r)
 {
@@ -52,7 +55,8 @@ uint16_t sk_rd_u16(struct sk_rd *r);
 uint32_t sk_rd_u32(struct sk_rd *r);
 uint64_t sk_rd_u64(struct sk_rd *r);
 double sk_rd_f64(struct sk_rd *r);
-/* A u16-length string into out[cap], terminated; bad when it is longer than cap - 1 or holds a zero byte. */
+/* A u16-length string into out[cap], terminated; bad when it is longer than cap - 1 or holds a zero
+ * byte. */
 void sk_rd_str(struct sk_rd *r, char *out, size_t cap);
 
 #endif

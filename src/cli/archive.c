@@ -1,8 +1,10 @@
 /* saikai archive: checkpoint files into one archive, and back. */
 #include "archive/archive.h"
+#include "archive/earlier.h"
 #include "archive/read_hdf5.h"
 #include "archive/set.h"
 #include "base/io.h"
+#include "base/json.h"
 #include "cli/archive_inputs.h"
 #include "cli/archive_ranks.h"
 #include "cli/cli.h"
@@ -118,34 +120,109 @@ static void list_classes(const struct sk_ska *a)
     }
 }
 
+static void list_text(const struct sk_ska *a, int classes)
+{
+    if (classes)
+        list_classes(a);
+    for (size_t i = 0; !classes && i < a->file_count; i++)
+        printf("%14llu  %s\n", (unsigned long long)a->files[i].size_bytes, a->files[i].name);
+}
+
+/* The archives that one builds on, the next one first: told as lines, or in JSON. An earlier one
+ * that is missing or another one is told, too, and ends the list. */
+static void list_earlier(struct sk_opened *o, struct sk_json *j)
+{
+    if (j)
+        sk_json_array(j, "builds_on");
+    while (o->a->earlier) {
+        struct saikai_error why = {0};
+        struct sk_opened *below = NULL;
+        int missing = sk_opened_earlier(o, &below, &why);
+        if (j) {
+            sk_json_object(j, NULL);
+            sk_json_text(j, "archive", o->a->earlier);
+            sk_json_bool(j, "there", !missing);
+            if (missing)
+                sk_json_text(j, "problem", why.text);
+            sk_json_end(j);
+        } else if (missing) {
+            printf("# %s\n", why.text);
+        } else {
+            printf("# %s builds on %s\n", o->path, below->path);
+        }
+        if (missing)
+            break;
+        o = below;
+    }
+    if (j)
+        sk_json_end(j);
+}
+
+static void list_json(struct sk_opened *o, struct sk_json *j)
+{
+    const struct sk_ska *a = o->a;
+    sk_json_object(j, NULL);
+    sk_json_text(j, "archive", o->path);
+    list_earlier(o, j);
+    sk_json_array(j, "files");
+    for (size_t i = 0; i < a->file_count; i++) {
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", a->files[i].name);
+        sk_json_uint(j, "bytes", a->files[i].size_bytes);
+        if (a->files[i].origin)
+            sk_json_uint(j, "rank", a->files[i].origin - 1);
+        sk_json_end(j);
+    }
+    sk_json_end(j);
+    sk_json_end(j);
+}
+
 static int ls(struct cli *cli, int argc, char **argv)
 {
-    int classes = 0;
+    int classes = 0, json = 0;
     const struct cli_option options[] = {
         {'c', "classes", CLI_FLAG, &classes, NULL, NULL,
          "list the classes of variables (bytes, pieces, name) instead of the files"},
+        {0, "json", CLI_FLAG, &json, NULL, NULL, "print JSON"},
         {0}};
     const struct cli_spec spec = {
-        "ARCHIVE|DIR", "List what is in an archive, or in the newest set of a directory.", 1, 1, 0,
+        "ARCHIVE|DIR",
+        "List what is in an archive, or in the newest set of a directory, "
+        "and the archives that it builds on.",
+        1,
+        1,
+        0,
         options};
     struct saikai_error err = {0};
-    struct sk_ska a = {0};
     struct sk_ska_set set;
+    struct sk_json j = {0};
     char part[4096];
     int code = cli_parse(cli, &spec, &argc, &argv);
     if (code >= 0)
         return code;
     if (sk_ska_set_find(argv[0], &set, &err))
         return cli_fail(cli, &err);
+    sk_json_object(&j, NULL);
+    sk_json_array(&j, "archives");
     for (int k = 0; k < set.parts || !k; k++) {
-        if (part_path(&set, argv[0], k, part, sizeof part, &err) || sk_archive_open(part, &a, &err))
+        struct sk_opened *o = NULL;
+        if (part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
+            sk_json_free(&j);
             return cli_fail(cli, &err);
-        if (classes)
-            list_classes(&a);
-        for (size_t i = 0; !classes && i < a.file_count; i++)
-            printf("%14llu  %s\n", (unsigned long long)a.files[i].size_bytes, a.files[i].name);
-        sk_ska_free(&a);
+        }
+        if (json) {
+            list_json(o, &j);
+        } else {
+            list_earlier(o, NULL);
+            list_text(o->a, classes);
+        }
+        sk_opened_free(o);
     }
+    sk_json_end(&j);
+    sk_json_end(&j);
+    if (json)
+        return cli_print_json(cli, &j, CLI_OK);
+    sk_json_free(&j);
     return CLI_OK;
 }
 

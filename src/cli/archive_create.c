@@ -98,11 +98,13 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "with --watch: a set is finished when nothing in it has changed for this long (default "
          "10s)"},
         {0, "sets", CLI_INT, &a->sets, "N", NULL, "with --watch: end after N sets"},
-        {0, "previous", CLI_TEXT, &a->o.earlier, "FILE", NULL,
-         "the archive of the set before, in the same directory: store what is new since; the new "
-         "archive cannot be read without it"},
+        {0, "previous", CLI_TEXT, &a->o.earlier, "FILE|DIR", NULL,
+         "the archive of the set before, in the same directory; under mpirun and with --watch the "
+         "directory given by -o, for the newest in it: store what is new since; the new archive "
+         "cannot be read without it"},
         {0, "chain", CLI_INT, &a->chain, "N", NULL,
-         "archives that may build on each other in a row (default 8)"},
+         "archives that may build on each other in a row, 1 to 32 (default 8); the next one stands "
+         "alone"},
         {0, "no-sync", CLI_FLAG, &a->no_sync, NULL, NULL, "do not wait for the disk"},
         {'q', "quiet", CLI_FLAG, &a->quiet, NULL, NULL, "print nothing"},
         {'v', "verbose", CLI_FLAG, &a->verbose, NULL, NULL,
@@ -124,8 +126,8 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         return code;
     if (!a->out)
         return cli_usage(cli, "-o FILE is missing: where to write the archive");
-    if (a->watch.dir && a->o.earlier)
-        return cli_usage(cli, "--previous is for one set: not with --watch");
+    if (a->chain < 1 || a->chain > SK_SKA_MAX_DEPTH)
+        return cli_usage(cli, "--chain goes from 1 to %d", SK_SKA_MAX_DEPTH);
     if (!a->watch.dir == !*argc)
         return cli_usage(cli, a->watch.dir ? "--watch takes no files"
                                            : "which files? name some, or use --watch DIR");
@@ -148,6 +150,7 @@ static void complete(struct args *a)
     a->watch.settle_s = a->settle;
     a->watch.count = (long)a->sets;
     a->watch.quiet = a->quiet;
+    a->watch.previous = a->o.earlier != NULL;
 }
 
 static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
@@ -171,8 +174,8 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
     struct sk_collect_options o = {.archive = a->o};
     if (a->writers && a->group)
         return cli_usage(cli, "--writers and --group say the same in two ways: give one of them");
-    if (a->o.earlier)
-        return cli_usage(cli, "--previous is for one archive, not for a set of several processes");
+    o.previous = a->o.earlier != NULL;
+    o.archive.earlier = NULL;
     o.writers = (int)a->writers;
     o.group = (int)a->group;
     o.order = a->order && !strcmp(a->order, "node") ? SK_ORDER_NODE : SK_ORDER_RANK;
@@ -181,7 +184,7 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
 
 int archive_create(struct cli *cli, int argc, char **argv)
 {
-    struct args a = {.scheme = "auto", .settle = 10};
+    struct args a = {.scheme = "auto", .settle = 10, .chain = SK_CHAIN};
     struct saikai_error err = {0};
     int code = parse(cli, &a, &argc, &argv), rc = 0;
     if (code < 0) {
@@ -189,7 +192,10 @@ int archive_create(struct cli *cli, int argc, char **argv)
             sk_log_set(sk_log_stderr, NULL, SK_LOG_DEBUG);
         complete(&a);
         rc = describe_all(&a.descriptions, &err);
-        if (!rc && !a.watch.dir && (a.writers || a.group || a.order || cli_mpi_started())) {
+        int ranks = !a.watch.dir && (a.writers || a.group || a.order || cli_mpi_started());
+        if (!rc && a.o.earlier && (a.watch.dir || ranks))
+            rc = archive_same_dir(a.o.earlier, a.out, &err);
+        if (!rc && ranks) {
             code = create_ranks(cli, &a, argc, argv);
             cli_list_free(&a.descriptions);
             return code;

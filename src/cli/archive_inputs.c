@@ -102,3 +102,16 @@ int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                          in->list[i - 1].path, in->list[i].path);
     return rc;
 }
+
+int archive_same_dir(const char *previous, const char *out, struct saikai_error *err)
+{
+    struct stat a, b;
+    int there = !stat(previous, &a), same = !strcmp(previous, out);
+    if (there && !stat(out, &b))
+        same = S_ISDIR(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return same ? 0
+                : sk_fail(err, SAIKAI_EINVAL,
+                          "--previous %s: under mpirun and with --watch archives build on the "
+                          "newest ones in the directory given by -o: give that one",
+                          previous);
+}

@@ -17,14 +17,20 @@ int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                           struct saikai_error *err);
 void archive_inputs_free(struct archive_inputs *in);
 
+/* What --previous names where archives are numbered by us: the directory of the output. Fails with
+ * SAIKAI_EINVAL. */
+int archive_same_dir(const char *previous, const char *out, struct saikai_error *err);
+
 /* Archive each finished set, a directory directly below dir, to out/NAME.ska, until `count` sets
  * are done (0: until a signal ends it). A set is finished when nothing in it has changed for
- * settle_s seconds. A set whose archive is newer than the set is skipped. Blocks. */
+ * settle_s seconds. A set whose archive is newer than the set is skipped. With previous each builds
+ * on the newest archive there, if that can be read; a set that is archived again gets a new name,
+ * NAME~2.ska and so on, then, and whenever others build on its archive. Blocks. */
 struct archive_watch {
     const char *dir, *out;
     double settle_s;
     long count;
-    int quiet;
+    int quiet, previous;
 };
 int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
                   struct saikai_error *err);
