@@ -1,6 +1,7 @@
 #include "capture/cow.h"
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/log.h"
 #include "capture/cow_job.h"
 #include "capture/kernel.h"
@@ -10,9 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 static const struct sk_snapshot_ops *const forms[] = {&sk_snapshot_uffd, &sk_snapshot_fork,
                                                       &sk_snapshot_copy};
@@ -82,42 +80,6 @@ int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t 
     return rc;
 }
 
-#ifdef __SSE2__
-/* Four streams of 4 KiB at a time, which the processor fetches better than one; stores past the
- * caches save reading the lines that are overwritten. `to` is aligned to 16, n a multiple of 16
- * KiB.
- */
-static void copy_streams(uint8_t *to, const uint8_t *from, size_t n)
-{
-    const size_t stream = 4096, line = 64;
-    for (size_t at = 0; at < n; at += 4 * stream)
-        for (size_t k = 0; k < stream; k += line)
-            for (size_t s = at + k; s < at + k + 4 * stream; s += stream) {
-                __m128i v[4];
-                memcpy(v, from + s, sizeof v);
-                for (int i = 0; i < 4; i++)
-                    _mm_stream_si128((__m128i *)(void *)(to + s) + i, v[i]);
-            }
-    _mm_sfence();
-}
-#endif
-
-void sk_copy_past_caches(uint8_t *to, const uint8_t *from, size_t n)
-{
-#ifdef __SSE2__
-    size_t head = (size_t)(-(uintptr_t)to & 15), body;
-    if (n > ((size_t)64 << 10)) {
-        body = (n - head) & ~(size_t)16383;
-        memcpy(to, from, head);
-        copy_streams(to + head, from + head, body);
-        to += head + body;
-        from += head + body;
-        n -= head + body;
-    }
-#endif
-    memcpy(to, from, n);
-}
-
 int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err)
 {
     int rc = 0;
@@ -131,7 +93,7 @@ int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct sai
                 return sk_fail(err, SAIKAI_ENOMEM,
                                "the pool of %zu bytes is too small for what must be copied at once",
                                job->pool->cap);
-            sk_copy_past_caches(p, (const void *)at, n);
+            sk_copy_past_cache(p, (const void *)at, n);
         }
         at += n;
     }

@@ -88,9 +88,6 @@ const struct sk_snapshot_ops *sk_snapshot_find(const char *name);
 /* Hand bytes that were at addr to the sink, once for each piece that has them. */
 int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t n,
                 struct saikai_error *err);
-/* Copy to memory that is not read again soon: past the caches where the processor can. Large copies
- * only; no overlap. */
-void sk_copy_past_caches(uint8_t *to, const uint8_t *from, size_t n);
 /* Copy [from, to) now: to the pool, or directly to the sink where that is as good. SAIKAI_ENOMEM:
  * the pool is full. */
 int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err);

@@ -242,25 +242,6 @@ static void test_order_of_pages(void **state)
     sk_pages_free(&p);
 }
 
-static void test_copy_past_caches(void **state)
-{
-    size_t n = 300000;
-    uint8_t *from = malloc(n + 64), *to = malloc(n + 64);
-    assert_true(from && to);
-    for (size_t i = 0; i < n + 64; i++)
-        from[i] = (uint8_t)next();
-    for (size_t k = 0; k < 40; k++) {
-        size_t at = k % 20, at_from = k % 7, m = k < 20 ? n - 1000 * k : 65520 + k;
-        memset(to, 0, n + 64);
-        sk_copy_past_caches(to + at, from + at_from, m);
-        assert_memory_equal(to + at, from + at_from, m);
-        assert_int_equal(to[at + m], 0);
-        assert_true(!at || !to[at - 1]);
-    }
-    free(from);
-    free(to);
-}
-
 static void test_abort_and_errors(void **state)
 {
     static const char *const names[] = {"uffd", "fork", "copy"};
@@ -339,7 +320,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool_ring),
         cmocka_unit_test(test_order_of_pages),
-        cmocka_unit_test(test_copy_past_caches),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_uffd),

@@ -188,6 +188,11 @@ uint64_t sk_delta_seal(void *out)
     return seal(p, sk_hash64(payload, n), 0);
 }
 
+void sk_delta_seal_tables(void *out)
+{
+    seal(out, 0, 0);
+}
+
 int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
                     const struct sk_ranges *changed, struct sk_extent **out,
                     struct saikai_error *err)

@@ -73,6 +73,9 @@ int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
                     struct saikai_error *err);
 /* out: what start was given. Returns the identity of the new state. */
 uint64_t sk_delta_seal(void *out);
+/* The same for a delta that is stored where its payload has checksums already: the payload is not read, and its checksum is
+ * 0, with which sk_delta_apply and sk_delta_fold take the delta for a damaged one. */
+void sk_delta_seal_tables(void *out);
 
 /* The state it starts from, when that is known only after start; before seal. */
 void sk_delta_set_from(void *out, uint64_t from);

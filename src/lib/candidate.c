@@ -251,7 +251,17 @@ static int find_changes(struct sk_session *s, struct pieces *l, const struct sk_
     return rc;
 }
 
-/* Slots like the ones just used for the next time; a delta may be somewhat larger then. */
+/* Room for the next delta: as much as the last ones took, and more while they grow. */
+static uint64_t room_for_delta(struct sk_session *s, uint64_t bytes)
+{
+    if (bytes > s->delta_room)
+        s->delta_room = bytes + bytes / 16;
+    else
+        s->delta_room -= (s->delta_room - bytes + 3) / 4;
+    return s->delta_room;
+}
+
+/* Slots like the ones just used for the next time. */
 static void expect_next(struct sk_session *s, const struct pieces *l, uint64_t bytes, int is_delta, int is_coded)
 {
     uint64_t full = 0;
@@ -260,7 +270,7 @@ static void expect_next(struct sk_session *s, const struct pieces *l, uint64_t b
     if (is_coded) /* gives its slot back */
         return;
     if (is_delta)
-        sk_engine_expect(s->engine, bytes > full / 4 ? full + full / 8 : 0, bytes + bytes / 16);
+        sk_engine_expect(s->engine, bytes > full / 4 ? full + full / 8 : 0, room_for_delta(s, bytes));
     else
         sk_engine_expect(s->engine, bytes, 0);
 }

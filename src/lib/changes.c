@@ -1,9 +1,9 @@
 #include "lib/changes.h"
 
+#include "base/copy.h"
 #include "base/log.h"
 #include "capture/delta.h"
 #include "capture/dirty.h"
-#include "lib/copy.h"
 #include "store/lineage.h"
 
 #include <stdlib.h>
@@ -287,15 +287,17 @@ int sk_changes_write(struct sk_changes *ch, void *out, size_t cap, struct saikai
     const struct sk_memory *m = ch->memory;
     /* what it builds on has its checksum only when it is committed */
     int rc = sk_delta_start(0, m, ch->regions, &ch->chosen, out, cap, &to, err);
-    for (size_t i = 0; !rc && i < ch->chosen.n; i++) {
+    if (rc)
+        return rc;
+    struct sk_gather g = {.to = to};
+    for (size_t i = 0; i < ch->chosen.n; i++) {
         const struct sk_range *x = &ch->chosen.v[i];
         while (m->id != x->region)
             m++;
-        sk_copy_past_cache(to, m->addr + x->offset, x->size_bytes);
-        to += x->size_bytes;
+        sk_gather_add(&g, m->addr + x->offset, x->size_bytes);
     }
-    sk_copy_done();
-    return rc;
+    sk_gather_end(&g);
+    return 0;
 }
 
 void sk_changes_done(struct sk_changes *ch, const struct sk_vars *vars, const struct sk_piece *p, struct sk_gen g,

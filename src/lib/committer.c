@@ -59,8 +59,14 @@ static int seal_changes(struct held *h, const struct tip *tip, struct saikai_err
         return sk_fail(err, SAIKAI_EINTERNAL, "it has no changes");
     uint8_t *delta = h->slot->map + h->index->chunks[v->first_chunk].offset;
     sk_delta_set_from(delta, tip->index_hash);
-    sk_delta_seal(delta);
+    sk_delta_seal_tables(delta);
     return 0;
+}
+
+/* The slot was as large as the one before it, or larger. */
+static int cut(struct held *h, struct saikai_error *err)
+{
+    return h->slot->size_bytes > h->size_bytes ? sk_slot_resize(h->slot, h->size_bytes, err) : 0;
 }
 
 /* Make the delta in the file path a full generation in the file to_path, off the path of the program. */
@@ -98,6 +104,8 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
 {
     char coded[PATH_MAX], whole[PATH_MAX];
     int rc = h->pending ? sk_saver_finish(h->pending, err) : 0, folded = 0;
+    if (!rc)
+        rc = cut(h, err);
     if (!rc)
         rc = seal_changes(h, tip, err);
     if (!rc)

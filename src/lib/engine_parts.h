@@ -18,6 +18,7 @@ struct held {
     enum stage stage;
     struct sk_slot *slot;
     enum sk_slot_use use; /* what the slot was last asked for */
+    size_t size_bytes;    /* of what it holds: the slot may be larger until it is committed */
     int64_t seq;
     struct sk_gen gen;
     struct sk_gen base; /* what it builds on, incarnation 0: nothing */

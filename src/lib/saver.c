@@ -1,8 +1,8 @@
 #include "lib/saver.h"
 
+#include "base/copy.h"
 #include "base/log.h"
 #include "capture/cow.h"
-#include "lib/copy.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -76,7 +76,6 @@ static int put(void *arg, uint32_t id, uint64_t offset, const void *data, size_t
     struct sk_saver *sv = arg;
     (void)err;
     sk_copy_past_cache(sv->to[id] + offset, data, n);
-    sk_copy_done();
     return 0;
 }
 

@@ -118,6 +118,7 @@ struct sk_session {
     /* statistics */
     int64_t checkpoints, failed;
     uint64_t bytes_last;
+    uint64_t delta_room; /* of the slot for the next delta */
     double blocked_seconds;
 };
 

@@ -97,10 +97,11 @@ int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_byt
         else
             pthread_cond_wait(&e->changed, &e->lock);
     }
-    if (!rc && h->slot->size_bytes != size_bytes)
+    if (!rc && h->slot->size_bytes < size_bytes) /* one that is too large is cut by the committer */
         rc = sk_slot_resize(h->slot, size_bytes, err);
     if (!rc) {
         h->stage = TAKEN;
+        h->size_bytes = size_bytes;
         *out = h->slot;
     }
     pthread_mutex_unlock(&e->lock);
@@ -121,7 +122,7 @@ void sk_engine_give_back(struct sk_engine *e, struct sk_slot *slot)
 static void prepare(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes)
 {
     struct saikai_error err = {0}; /* whoever needs the slot will try again and get the error */
-    struct held *h = any_free(e, use);
+    struct held *h = pick_free(e, use, size_bytes);
     /* one more than is kept is enough: the retired one becomes free in time */
     if (h ? h->slot->size_bytes >= size_bytes || use == SK_SLOT_FULL
           : use == SK_SLOT_FULL && count_slots(e, use, 1) > e->keep_local + sk_engine_held_back(e))
@@ -155,15 +156,27 @@ void sk_engine_prepare_slots(struct sk_engine *e)
     pthread_cond_broadcast(&e->changed);
 }
 
+/* How much memory free slots of a use may hold. Of full ones, one. Of those for deltas, as much as the deltas on the next
+ * full generation may take (the limits of store/lineage.h): the slots of one lineage come free together when it is folded,
+ * and to fill pages that are there takes a fraction of the time that new ones take. */
+static double may_stay_free(const struct sk_engine *e, enum sk_slot_use use)
+{
+    double ratio = e->limits.max_ratio > 0 ? e->limits.max_ratio : 1;
+    return use == SK_SLOT_DELTA ? ratio * (double)e->tip.full_bytes : 0;
+}
+
 void sk_engine_trim_slots(struct sk_engine *e)
 {
     int seen[SK_SLOT_USES] = {0};
+    double sum[SK_SLOT_USES] = {0};
     for (struct held *h = e->all, *next; h; h = next) {
         next = h->next;
         if (h->stage != FREE || !h->slot)
             continue;
-        /* more free slots than one are memory that nobody uses */
-        if (seen[h->use]++ || (!e->wanted_bytes[h->use] && (e->wanted_bytes[0] || e->wanted_bytes[1])))
+        sum[h->use] += (double)h->slot->size_bytes;
+        /* what nobody wants, or is more than will be used, is memory that nobody uses */
+        if ((seen[h->use]++ && sum[h->use] > may_stay_free(e, h->use)) ||
+            (!e->wanted_bytes[h->use] && (e->wanted_bytes[0] || e->wanted_bytes[1])))
             sk_engine_drop(e, h, 1);
     }
 }

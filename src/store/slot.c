@@ -25,17 +25,24 @@ static void touch(uint8_t *map, size_t n)
         *(volatile uint8_t *)(map + i) = map[i];
 }
 
+/* Make it as large as n, which is more than it was: the pages that were there keep their places in memory, and only the
+ * others are touched. */
 static int map_slot(struct sk_slot *s, size_t n, struct saikai_error *err)
 {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), had = s->map ? (s->size_bytes + page - 1) / page * page : 0;
     void *map = NULL;
     int rc = sk_io_reserve(s->fd, s->tmp_path, (off_t)n, err);
-    if (!rc)
+    if (!rc && had) {
+        map = mremap(s->map, had, n, MREMAP_MAYMOVE);
+        if (map == MAP_FAILED)
+            rc = sk_fail_errno(err, errno, "cannot map %s", s->tmp_path);
+    } else if (!rc) {
         rc = sk_io_map(s->fd, s->tmp_path, n, 1, &map, err);
+    }
     if (rc)
         return rc;
-    touch(map, n);
-    if (s->map)
-        munmap(s->map, s->size_bytes);
+    if (n > had)
+        touch((uint8_t *)map + had, n - had);
     s->map = map;
     s->size_bytes = n;
     return 0;
