@@ -229,6 +229,12 @@ static void *compressor(void *arg)
 
 /* ---- writing ---- */
 
+/* fd -1: it is only counted. */
+static int put(int fd, const char *name, const void *data, size_t n, struct saikai_error *err)
+{
+    return fd < 0 ? 0 : sk_io_write(fd, name, data, n, err);
+}
+
 static void *writer(void *arg)
 {
     struct pipe *q = arg;
@@ -237,7 +243,7 @@ static void *writer(void *arg)
         struct slot *slot = wait_for(q, i, DONE);
         if (!slot)
             break;
-        int rc = sk_io_write(q->fd, q->tmp, slot->out.data, slot->out.len, &err);
+        int rc = put(q->fd, q->tmp, slot->out.data, slot->out.len, &err);
         if (rc) {
             give_up(q, rc, &err);
             break;
@@ -307,7 +313,7 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
     sk_ska_put_header(&head);
     int rc = p->a.earlier ? sk_again_new(p, p->comparing, &q->again, err) : 0;
     if (!rc)
-        rc = sk_io_write(fd, name, head.data, head.len, err);
+        rc = put(fd, name, head.data, head.len, err);
     q->offset = head.len;
     if (!rc)
         rc = run_pipe(q, err);
@@ -316,7 +322,7 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
     if (!rc)
         rc = sk_ska_put_index(&index, &p->a, q->offset, err);
     if (!rc)
-        rc = sk_io_write(fd, name, index.data, index.len, err);
+        rc = put(fd, name, index.data, index.len, err);
     *stored = q->offset + index.len;
     sk_buf_free(&head);
     sk_buf_free(&index);
@@ -399,7 +405,7 @@ static int name_earlier(struct sk_ska_plan *p, struct saikai_error *err)
     return 0;
 }
 
-/* Cut and write by one scheme, in place of what the file held. */
+/* Cut and write by one scheme, in place of what the file held; fd -1: see how long it would be. */
 static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, const char *name,
                     struct sk_archive_stats *st, struct saikai_error *err)
 {
@@ -408,7 +414,7 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     int rc = share_memory(p, &fits, err);
     if (rc)
         return rc;
-    if (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, 0))
+    if (fd >= 0 && (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, 0)))
         return sk_fail_errno(err, errno, "cannot write %s", name);
     sk_ska_plan_uncut(p);
     p->opt.scheme = scheme;
@@ -421,21 +427,28 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
         rc = name_earlier(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
+    st->classes = p->a.class_count;
+    st->skeleton_bytes = p->skeleton_bytes;
     p->opt = asked;
     return rc;
 }
 
-/* Samples of a small set say little about it, and the index and the models of its variables weigh
- * more than what they save: it is written both ways, and the shorter one stays. */
-static int write_shorter(struct sk_ska_plan *p, int fd, const char *name,
-                         struct sk_archive_stats *st, struct saikai_error *err)
+/* Where samples do not tell that `auto` leaves less than plain files through gzip -6, both are
+ * made, and the shorter one stays. Those of a small set say little, and its index and the models of
+ * its variables weigh more than what they save. */
+static int write_auto(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                      struct saikai_error *err)
 {
+    enum { SMALL_SET = 1 << 20 };
     struct sk_archive_stats plain = *st;
     int gzip = sk_backend_parse("gzip"), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
-    int rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, fd, name, &plain, err);
-    if (!rc)
-        rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, fd, name, st, err);
-    if (!rc && st->stored_bytes > plain.stored_bytes)
+    int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, fd, name, st, err);
+    if (rc || (st->raw_bytes > SMALL_SET && p->near_bytes < st->raw_bytes / 2))
+        return rc;
+    if (p->dense_bytes > st->raw_bytes / 2) /* gzip would need long to find that out */
+        backend = SK_BACKEND_STORE;
+    rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, -1, name, &plain, err);
+    if (!rc && plain.stored_bytes < st->stored_bytes)
         rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, fd, name, st, err);
     return rc;
 }
@@ -443,18 +456,15 @@ static int write_shorter(struct sk_ska_plan *p, int fd, const char *name,
 int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
                       struct saikai_error *err)
 {
-    enum { SMALL_SET = 1 << 20 };
     for (size_t i = 0; i < p->a.file_count; i++)
         st->raw_bytes += p->a.files[i].size_bytes;
-    int rc = p->opt.scheme == SK_SCHEME_AUTO && st->raw_bytes <= SMALL_SET
-                 ? write_shorter(p, fd, name, st, err)
+    int rc = p->opt.scheme == SK_SCHEME_AUTO
+                 ? write_auto(p, fd, name, st, err)
                  : write_as(p, p->opt.scheme, p->opt.backend, fd, name, st, err);
     if (!rc && !p->opt.no_sync)
         rc = sk_io_fsync(fd, name, err);
     st->files = p->a.file_count;
     st->variables = p->variables;
-    st->classes = p->a.class_count;
-    st->skeleton_bytes = p->skeleton_bytes;
     st->sample_seconds = p->sample_seconds;
     return rc;
 }

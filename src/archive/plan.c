@@ -31,7 +31,7 @@ void sk_ska_plan_uncut(struct sk_ska_plan *p)
     free(p->recipes);
     p->recipes = NULL; /* its length is that of the parts, whose room starts anew */
     p->family_count = p->bundle_count = p->offset_count = 0;
-    p->skeleton_bytes = 0;
+    p->skeleton_bytes = p->near_bytes = p->dense_bytes = 0;
     sk_ska_clear_blocks(&p->a);
 }
 

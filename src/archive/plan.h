@@ -44,6 +44,9 @@ struct sk_ska_plan {
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;
     uint64_t variables, skeleton_bytes;
+    /* bytes of classes of which gzip -6 left about as little of the sample as what was chosen, or
+     * that were too small for one; and of those that it could not shrink */
+    uint64_t near_bytes, dense_bytes;
     double sample_seconds;
 };
 
@@ -100,7 +103,8 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
 void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
                   struct sk_recipe *best, size_t *least);
 /* Choose compressor and level for *best's form and filter, never to be worse on the sample than
- * gzip -6. */
-void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least);
+ * gzip -6, which leaves *gzipped. */
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
+                   size_t *gzipped);
 
 #endif

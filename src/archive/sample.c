@@ -143,15 +143,16 @@ static size_t field_bytes(const struct sk_sample_set *s, int field, struct sk_bu
 
 /* Values that repeat are better left to the general compressor: try it on the samples of each
  * field. What it leaves must be clearly less, as it gains from a whole field but little over a
- * sample. */
-static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, const double *bits)
+ * sample. *near: of how many fields gzip leaves no more than what was chosen. */
+static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, const double *bits,
+                        int *near)
 {
     static const int filters[2][2] = {{SK_FILTER_NONE, SK_FILTER_SHUFFLE4},
                                       {SK_FILTER_NONE, SK_FILTER_SHUFFLE8}};
     struct sk_coder c = {0};
     struct sk_buf all = {0};
     for (int part = 0; part < s->fields; part++) {
-        size_t n = field_bytes(s, f->order[part], &all), least = n;
+        size_t n = field_bytes(s, f->order[part], &all), least = n, gzipped;
         double expected = bits[part] / s->width * (double)n;
         struct sk_recipe best = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 1};
         struct sk_part one = {.type = SAIKAI_U8, .count = 0, .raw = all.data, .size_bytes = n};
@@ -159,9 +160,11 @@ static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, cons
             sk_try_bytes(&c, &one, filters[s->width == 64][k], 1, &best, &least);
         if (!sk_buf_ok(&all) || (double)least > NEAR * expected)
             continue;
-        sk_try_levels(&c, &one, &best, &least);
-        if ((double)least < CLEARLY * expected)
+        sk_try_levels(&c, &one, &best, &least, &gzipped);
+        int clearly = (double)least < CLEARLY * expected;
+        if (clearly)
             f->recipes[part] = best;
+        *near += (double)gzipped <= (clearly ? (double)least : expected);
     }
     int ok = sk_buf_ok(&all);
     sk_buf_free(&all);
@@ -175,16 +178,19 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
     struct sk_sample_set s = {.fields = (int)f->fields, .width = type == SAIKAI_F64 ? 64 : 32};
     size_t members[SK_RELATE_BOXES];
     double bits[SK_RELATE_FIELDS];
-    int rc = 0;
+    int rc = 0, near = 0;
     pick_members(p, f, members, &s.boxes);
     for (int i = 0; i < s.boxes && !rc; i++)
         rc = sample_bundle(p, f, &p->bundles[f->first + members[i]], i, 1 + (size_t)i % 3, &s, err);
     if (!rc)
         rc = sk_relate(&s, p->threads, f->recipes, f->order, bits);
     if (!rc)
-        rc = prefer_bytes(&s, f, bits);
+        rc = prefer_bytes(&s, f, bits, &near);
     if (!rc)
         report(p, f, bits);
+    for (size_t m = 0; m < f->members && near; m++)
+        p->near_bytes +=
+            (uint64_t)near * sk_box_count(p->bundles[f->first + m].box) * (uint64_t)(s.width / 8);
     for (int i = 0; i < s.boxes; i++)
         for (int k = 0; k < s.fields; k++)
             free(s.values[i][k]);

@@ -60,7 +60,8 @@ void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int leve
     }
 }
 
-void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least)
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
+                   size_t *gzipped)
 {
     int gzip = sk_backend_parse("gzip");
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = gzip, .level = 6}, usual = *best;
@@ -72,18 +73,19 @@ void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *b
     other.level = 6;
     size_t by_plain = gzip < 0 ? *least : try_one(c, part, &plain), by_other = by_plain;
     *best = usual;
+    *gzipped = by_plain;
     if (by_plain >= *least) /* the usual level is no worse than the lowest one was */
         return;
     if (usual.filter || usual.form != SK_FORM_BYTES)
         by_other = try_one(c, part, &other);
-    size_t gzipped = by_other < by_plain ? by_other : by_plain, n = try_one(c, part, &usual);
-    if (n > gzipped && usual.level < strong.level) {
+    size_t least_gzip = by_other < by_plain ? by_other : by_plain, n = try_one(c, part, &usual);
+    if (n > least_gzip && usual.level < strong.level) {
         *best = strong;
         n = try_one(c, part, &strong);
     }
-    if (n > gzipped)
+    if (n > least_gzip)
         *best = by_other < by_plain ? other : plain;
-    *least = n > gzipped ? gzipped : n;
+    *least = n > least_gzip ? least_gzip : n;
 }
 
 /* Try Fortran records on the sample: what follows one beginning is longer than a sample, so that
@@ -107,8 +109,9 @@ static int try_records(struct sk_coder *c, struct sk_part *part, struct sk_recip
     return n < part->size_bytes / A_LOT;
 }
 
-/* Try forms and filters on the sample; the best one to *r. Returns its bytes. */
-static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
+/* Try forms and filters on the sample; the best one to *r. Returns its bytes; *gzipped: those of
+ * gzip, many when it was not tried. */
+static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r, size_t *gzipped)
 {
     static const int filters[] = {SK_FILTER_DELTA4, SK_FILTER_SHUFFLE4, SK_FILTER_SHUFFLE8,
                                   SK_FILTER_DELTA4_SHUFFLE4, SK_FILTER_DELTA8_SHUFFLE8};
@@ -129,10 +132,21 @@ static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r)
             *r = now;
         }
     }
+    *gzipped = SIZE_MAX;
     if (!done)
-        sk_try_levels(&c, part, r, &least);
+        sk_try_levels(&c, part, r, &least, gzipped);
     sk_coder_free(&c);
     return least;
+}
+
+/* A sample does not tell which of two is better that leave about the same of it. */
+static void compare_with_gzip(struct sk_ska_plan *p, uint64_t all, size_t sample, size_t least,
+                              size_t gzipped)
+{
+    if (gzipped < SIZE_MAX && least >= gzipped - gzipped / 32)
+        p->near_bytes += all;
+    if (gzipped < SIZE_MAX && gzipped > sample)
+        p->dense_bytes += all;
 }
 
 int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
@@ -146,8 +160,10 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
     *recipe = (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 9};
     for (size_t i = 0; i < count; i++)
         all += segments[i].box.nx;
-    if (all < TOO_SMALL)
+    if (all < TOO_SMALL) {
+        p->near_bytes += all;
         return 0;
+    }
     uint8_t *sample = malloc(SAMPLE_BYTES);
     if (!sample)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
@@ -159,7 +175,8 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
         struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
         for (size_t i = 0; i < n; i++)
             part.size_bytes += taken[i].box.nx;
-        size_t least = try_all(&part, fortran, recipe);
+        size_t gzipped, least = try_all(&part, fortran, recipe, &gzipped);
+        compare_with_gzip(p, all, part.size_bytes, least, gzipped);
         sk_log(SK_LOG_DEBUG,
                "archive: %s: form %d, filter %d, backend %d, level %d, sample %zu of %zu",
                p->a.classes[class_index].key, recipe->form, recipe->filter, recipe->backend,
