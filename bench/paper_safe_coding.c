@@ -8,8 +8,8 @@
  * 2. Simulated with the same links, to see that the simulation is right; then with the paper's
  * network (1 Gbit/s, 501.2 MB per node) up to 10,000 nodes. Past 32 data nodes this is one chain or
  * tree through all of them, as the paper imagines it; Saikai itself forms groups of at most 36,
- * whose time is that of their own size. usage: paper_safe_coding [--mib N] [--link MB/s] [--json
- * FILE] [--svg DIR] */
+ * whose time is that of their own size. usage: paper_safe_coding [--mib N] [--link MB/s] [--form
+ * NAME] [--block KiB] [--window STRIPES] [--json FILE] [--svg DIR] */
 #include "coding_model.h"
 #include "threads.h"
 
@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/svg.h"
+#include "redundancy/carrier.h"
 #include "redundancy/cost.h"
 #include "redundancy/encode.h"
 
@@ -26,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CODING = 2, MEASURED = 3, SIMULATED = 11, WINDOW = 4, BLOCK = 64 << 10 };
+enum { CODING = 2, MEASURED = 3, SIMULATED = 11, BLOCK = 64 << 10 };
 
 static const char *const form_names[CM_FORMS] = {"pipeline", "fanin", "broadcast"};
 static const int measured_nodes[MEASURED] = {8, 16, 32};
@@ -38,7 +39,9 @@ struct figure {
     uint64_t bytes;
     double link, latency;
     int nodes; /* of the run under way, coding nodes included */
-    const char *form;
+    const char *form, *only; /* the form of the run under way, the one that is measured alone */
+    int window;              /* stripes under way, 0: the library's choice */
+    uint32_t wanted;         /* block, 0: the library's choice */
     double seconds;
     uint32_t block; /* that the library chose */
     uint32_t blocks[MEASURED];
@@ -63,7 +66,8 @@ static int encode_rank(struct sk_group *g, void *arg)
                                             .parity = CODING,
                                             .placement = SK_DEDICATED,
                                             .form = f->form,
-                                            .window = WINDOW},
+                                            .block = f->wanted,
+                                            .window = f->window},
                                  .generation = 1,
                                  .rank = (uint32_t)g->rank,
                                  .files = g->rank < g->size - CODING,
@@ -110,6 +114,8 @@ static void measure(struct figure *f)
     for (int k = 0; k < CM_FORMS; k++)
         for (int i = 0; i < MEASURED; i++) {
             f->measured[k][i] = INFINITY;
+            if (f->only && strcmp(f->only, form_names[k]))
+                continue;
             /* other load only adds: best of three; the slowest form is not worth three */
             for (int round = 0; round < (k == CM_BROADCAST ? 1 : 3); round++) {
                 f->form = form_names[k];
@@ -142,7 +148,7 @@ static void calibrate(struct cm_cluster *c)
 
 static void simulate(struct figure *f)
 {
-    struct cm_cluster c = {.coding_nodes = CODING, .block = BLOCK, .window = WINDOW};
+    struct cm_cluster c = {.coding_nodes = CODING, .block = BLOCK};
     calibrate(&c);
     for (int k = 0; k < CM_FORMS; k++) {
         c.bytes_per_second = f->link;
@@ -151,12 +157,14 @@ static void simulate(struct figure *f)
         for (int i = 0; i < MEASURED; i++) {
             c.data_nodes = measured_nodes[i];
             c.block = f->blocks[i];
+            c.window = f->window ? f->window : sk_carrier_window(c.block);
             f->same[k][i] = cm_seconds(&c, (enum cm_form)k);
         }
         c.bytes_per_second = 125e6;
         c.latency = 50e-6;
         c.bytes = 501200000;
         c.block = BLOCK;
+        c.window = sk_carrier_window(c.block);
         for (int i = 0; i < SIMULATED; i++) {
             c.data_nodes = simulated_nodes[i];
             f->paper[k][i] = cm_seconds(&c, (enum cm_form)k);
@@ -172,6 +180,8 @@ static void print(const struct figure *f)
     printf("%-10s %14u KiB %14u KiB %14u KiB\n", "blocks of", f->blocks[0] >> 10,
            f->blocks[1] >> 10, f->blocks[2] >> 10);
     for (int k = 0; k < CM_FORMS; k++) {
+        if (f->only && strcmp(f->only, form_names[k]))
+            continue;
         printf("%-10s", form_names[k]);
         for (int i = 0; i < MEASURED; i++)
             printf("  %7.2f (sim. %.2f)", f->measured[k][i], f->same[k][i]);
@@ -268,6 +278,12 @@ int main(int argc, char **argv)
             f.bytes = (uint64_t)atoi(argv[i + 1]) << 20;
         else if (!bad && !strcmp(argv[i], "--link"))
             f.link = atof(argv[i + 1]) * 1e6;
+        else if (!bad && !strcmp(argv[i], "--form"))
+            f.only = argv[i + 1];
+        else if (!bad && !strcmp(argv[i], "--block"))
+            f.wanted = (uint32_t)atoi(argv[i + 1]) << 10;
+        else if (!bad && !strcmp(argv[i], "--window"))
+            f.window = atoi(argv[i + 1]);
         else if (!bad && !strcmp(argv[i], "--json"))
             json = argv[i + 1];
         else if (!bad && !strcmp(argv[i], "--svg"))
@@ -277,7 +293,8 @@ int main(int argc, char **argv)
     }
     if (bad || !f.bytes || f.link <= 0) {
         fprintf(stderr,
-                "usage: paper_safe_coding [--mib N] [--link MB/s] [--json FILE] [--svg DIR]\n");
+                "usage: paper_safe_coding [--mib N] [--link MB/s] [--form NAME] [--block KiB] "
+                "[--window STRIPES] [--json FILE] [--svg DIR]\n");
         return 2;
     }
     snprintf(f.top, sizeof f.top, "%s/paper-safe-%ld",

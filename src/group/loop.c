@@ -1,7 +1,9 @@
 /* A group of N ranks that are threads of one process.
  *
- * All collectives rest on one device, the exchange: every rank puts some bytes in, and when all have, every rank can
- * read what each put in. The n-th collective of a rank meets the n-th of the others. */
+ * All collectives rest on one device, the exchange: every rank puts some bytes in, and when all
+ * have, every rank can read what each put in. The n-th collective of a rank meets the n-th of the
+ * others. A rank that waits is woken by what is for it alone: thousands of messages between many
+ * ranks would else wake all of them each time. */
 #include "group/group.h"
 
 #include <pthread.h>
@@ -25,7 +27,7 @@ struct message {
 
 struct world {
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t *wake; /* [size] */
     int size, users;
     struct exchange *exchanges;
     struct message *first, **last;
@@ -55,10 +57,16 @@ struct sk_request {
 static struct world *world_new(int size)
 {
     struct world *w = calloc(1, sizeof *w);
-    if (!w)
+    pthread_cond_t *wake = calloc((size_t)size, sizeof *wake);
+    if (!w || !wake) {
+        free(w);
+        free(wake);
         return NULL;
+    }
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, NULL);
+    for (int i = 0; i < size; i++)
+        pthread_cond_init(&wake[i], NULL);
+    w->wake = wake;
     w->size = w->users = size;
     w->last = &w->first;
     return w;
@@ -89,7 +97,9 @@ static void world_leave(struct world *w)
         free(m->data);
         free(m);
     }
-    pthread_cond_destroy(&w->changed);
+    for (int i = 0; i < w->size; i++)
+        pthread_cond_destroy(&w->wake[i]);
+    free(w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -129,7 +139,8 @@ static struct exchange *join(struct loop *l, const void *in, size_t n)
         x->data[l->g.rank] = copy;
         x->size[l->g.rank] = n;
         if (++x->arrived == w->size)
-            pthread_cond_broadcast(&w->changed);
+            for (int i = 0; i < w->size; i++)
+                pthread_cond_broadcast(&w->wake[i]);
     } else {
         free(copy);
     }
@@ -141,7 +152,7 @@ static void wait_for_all(struct loop *l, struct exchange *x)
 {
     pthread_mutex_lock(&l->w->lock);
     while (x->arrived < l->w->size)
-        pthread_cond_wait(&l->w->changed, &l->w->lock);
+        pthread_cond_wait(&l->w->wake[l->g.rank], &l->w->lock);
     pthread_mutex_unlock(&l->w->lock);
 }
 
@@ -257,7 +268,7 @@ static int loop_isend(struct sk_group *g, const void *data, size_t n, int to, in
     pthread_mutex_lock(&w->lock);
     *w->last = m;
     w->last = &m->next;
-    pthread_cond_broadcast(&w->changed);
+    pthread_cond_broadcast(&w->wake[to]);
     pthread_mutex_unlock(&w->lock);
     *req = NULL; /* the copy is on its way: done */
     return 0;
@@ -306,7 +317,7 @@ static int progress(struct sk_group *g, struct sk_request **req, int block, int 
         rc = r->kind == RECEIVE ? take(g, r) : r->x->arrived == w->size;
         if (rc || !block)
             break;
-        pthread_cond_wait(&w->changed, &w->lock);
+        pthread_cond_wait(&w->wake[g->rank], &w->lock);
     }
     pthread_mutex_unlock(&w->lock);
     *done = rc != 0;

@@ -3,6 +3,8 @@
  * neither, never wrong data. */
 #include "lib/survive_testing.h"
 
+#include "base/sweep.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,25 +54,18 @@ static void look(struct survive_run *r, long n, int newer_only)
                  survive_log);
 }
 
-/* Sanitizers make each of the hundreds of starts ten times slower: there every seventh operation does. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { STRIDE = 7 };
-#else
-enum { STRIDE = 1 };
-#endif
-
 static void sweep_coding(const char *config)
 {
-    long n = 0, newer = 0;
-    for (int died = 1; died; n += STRIDE) {
+    long n = 0, newer = 0, stride = sk_sweep_stride(3, 11);
+    for (int died = 1; died; n += stride) {
         struct survive_run r = four(config);
         int rc = survive_child(&r, n);
         if (rc != 42 && rc != 0)
             fail_msg("operation %ld: code %d", n, rc);
         died = rc == 42;
-        lose_two(&r, n);
+        lose_two(&r, n / stride);
         look(&r, n, 0);
-        newer += r.found == 20 ? STRIDE : 0;
+        newer += r.found == 20 ? stride : 0;
         fresh_directory();
         assert_true(n < 3000);
     }
@@ -82,12 +77,12 @@ static void sweep_coding(const char *config)
  * has it all. */
 static void sweep_rebuild(const char *config)
 {
-    long n = 0;
-    for (int died = 1; died; n += STRIDE) {
+    long n = 0, stride = sk_sweep_stride(3, 11);
+    for (int died = 1; died; n += stride) {
         struct survive_run r = four(config);
         r.may_fail = 0;
         assert_int_equal(survive_start(&r), 0);
-        lose_two(&r, n);
+        lose_two(&r, n / stride);
         struct survive_run again = r;
         again.from = -1;
         again.until = 0;
@@ -162,5 +157,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_io_error_while_rebuilding, survive_begin,
                                         survive_finish),
     };
+    sk_sweep_report(sk_sweep_stride(3, 11));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

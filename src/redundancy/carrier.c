@@ -73,6 +73,13 @@ static int make_slots(struct sk_carrier *e)
     return 0;
 }
 
+int sk_carrier_window(uint32_t block)
+{
+    enum { LEAST = 4, UNDER_WAY = 256 << 10 };
+    uint32_t n = UNDER_WAY / (block ? block : 1);
+    return n < LEAST ? LEAST : n > SK_WINDOW_MAX ? SK_WINDOW_MAX : (int)n;
+}
+
 int sk_carrier_new(const struct sk_carrier_setup *setup, struct sk_carrier **out,
                    struct saikai_error *err)
 {
@@ -87,7 +94,7 @@ int sk_carrier_new(const struct sk_carrier_setup *setup, struct sk_carrier **out
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for coding");
     e->set = *setup;
     if (!e->set.window)
-        e->set.window = 4;
+        e->set.window = sk_carrier_window(setup->block);
     for (int i = 0; i < setup->members; i++) {
         e->rank_of[i] = setup->rank_of[i];
         if (e->rank_of[i] == setup->group->rank)

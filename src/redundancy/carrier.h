@@ -39,10 +39,14 @@ struct sk_carrier_setup {
     uint64_t stripes;
     uint32_t block;             /* bytes, multiple of 64 */
     int max_sources, max_sinks; /* of any stripe */
-    int window;                 /* 0: 4, so that what is under way stays in the cache */
+    int window;                 /* 0: sk_carrier_window(block) */
 };
 
 struct sk_carrier;
+
+/* How many stripes of such blocks are best under way: so few that they stay in the cache, and of
+ * small blocks so many that a rank which gets the processor late does not stop the links. */
+int sk_carrier_window(uint32_t block);
 
 /* Local. SAIKAI_ENOMEM or SAIKAI_EINVAL; nothing is sent yet. */
 int sk_carrier_new(const struct sk_carrier_setup *setup, struct sk_carrier **out,

@@ -4,6 +4,7 @@
 #include "redundancy/testing.h"
 
 #include "base/io.h"
+#include "base/sweep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,16 +35,10 @@ static const struct way {
             {"rs", 2, "broadcast", 0, 0}, {"xor", 1, "gather", 1, 0}, {"partner", 2, NULL, 0, 1}};
 static const struct way *way;
 
-/* From one disturbed operation to the next: every I/O, and every fifth message, for there are hundreds;
- * all with SAIKAI_TEST_SWEEP=all. Where everything is ten times slower, fewer. */
+/* Of hundreds of messages, thinned; see base/sweep.h. */
 static long stride(int io)
 {
-#ifdef __SANITIZE_ADDRESS__
-    return io ? 7 : 31;
-#else
-    const char *wanted = getenv("SAIKAI_TEST_SWEEP");
-    return io || (wanted && !strcmp(wanted, "all")) ? 1 : 5;
-#endif
+    return io ? sk_sweep_stride(3, 7) : sk_sweep_stride(7, 31);
 }
 
 static int is_survivable(int losses)
@@ -242,5 +237,7 @@ int main(void)
         cmocka_unit_test(test_fail_in_encode),
         cmocka_unit_test(test_fail_in_rebuild),
     };
+    sk_sweep_report(stride(1));
+    sk_sweep_report(stride(0));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

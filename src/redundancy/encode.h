@@ -23,7 +23,7 @@ struct sk_encoding {
     const char *form; /* "pipeline", "fanin", "broadcast", "gather"; NULL or "auto": by the model */
     const struct sk_link_costs *costs; /* for "auto"; NULL: those of a common cluster */
     uint32_t block;                    /* bytes, a multiple of 64; 0: 64 KiB, less for small data */
-    int window;                        /* stripes under way; 0: 4; 2 is double buffering */
+    int window; /* stripes under way; 0: 4, more if small; 2 is double buffering */
 };
 
 struct sk_encode_params {

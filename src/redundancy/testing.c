@@ -4,13 +4,28 @@
 #include "redundancy/parity_file.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Who waits for a message is woken when one comes for it, or when the group breaks. */
+static struct bell {
+    pthread_mutex_t lock;
+    pthread_cond_t rung;
+    unsigned long count;
+} bells[MAX_NODES];
+
+static void bells_make(void)
+{
+    for (int i = 0; i < MAX_NODES; i++) {
+        pthread_mutex_init(&bells[i].lock, NULL);
+        pthread_cond_init(&bells[i].rung, NULL);
+    }
+}
 
 void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t size)
 {
@@ -22,6 +37,8 @@ void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t
                                         : "/dev/shm");
     if (!mkdtemp(j->top))
         abort();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, bells_make);
     j->nodes = j->processes = nodes;
     j->files = 1;
     j->coding = (struct sk_encoding){.scheme = scheme, .parity = parity, .block = 1024};
@@ -124,10 +141,21 @@ struct fragile {
     struct sk_group *inner;
 };
 
+static void ring(struct bell *b)
+{
+    pthread_mutex_lock(&b->lock);
+    b->count++;
+    pthread_cond_broadcast(&b->rung);
+    pthread_mutex_unlock(&b->lock);
+}
+
 static int message(void)
 {
-    if (count_messages && counted())
+    if (count_messages && counted()) {
         broken = 1;
+        for (int i = 0; i < MAX_NODES; i++)
+            ring(&bells[i]);
+    }
     return broken ? SAIKAI_EMPI : 0;
 }
 
@@ -140,7 +168,10 @@ static int fragile_isend(struct sk_group *g, const void *data, size_t n, int to,
                          struct sk_request **req)
 {
     int rc = message();
-    return rc ? rc : sk_group_isend(inner(g), data, n, to, tag, req);
+    if (!rc)
+        rc = sk_group_isend(inner(g), data, n, to, tag, req);
+    ring(&bells[to]);
+    return rc;
 }
 
 static int fragile_irecv(struct sk_group *g, void *data, size_t n, int from, int tag,
@@ -156,10 +187,20 @@ static int fragile_test(struct sk_group *g, struct sk_request **req, int *done)
 
 static int fragile_wait(struct sk_group *g, struct sk_request **req)
 {
-    for (int done = 0, rc; !done; sched_yield())
-        if ((rc = fragile_test(g, req, &done)))
+    struct bell *b = &bells[g->rank];
+    for (;;) {
+        int done = 0;
+        pthread_mutex_lock(&b->lock);
+        unsigned long heard = b->count;
+        pthread_mutex_unlock(&b->lock);
+        int rc = fragile_test(g, req, &done);
+        if (rc || done)
             return rc;
-    return 0;
+        pthread_mutex_lock(&b->lock);
+        while (b->count == heard)
+            pthread_cond_wait(&b->rung, &b->lock);
+        pthread_mutex_unlock(&b->lock);
+    }
 }
 
 static int fragile_allgather(struct sk_group *g, const void *in, void *out, size_t n)

@@ -5,15 +5,10 @@
 saikai=$1
 mpi=$2
 export saikai
-work=$(mktemp -d)
+. "$(dirname "$0")/../common.sh"
 export work
 full=
-trap '[ -n "$full" ] && umount "$full"; rm -rf "$work"' EXIT
-export XDG_CONFIG_HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-mpiexec=(mpiexec."$mpi")
-command -v "${mpiexec[0]}" > /dev/null || mpiexec[0]=mpiexec
-command -v "${mpiexec[0]}" > /dev/null || exit 77
-[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
+trap '[ -n "$full" ] && umount "$full"; cleanup' EXIT
 
 ranks() { # N VERB ARG...; a launcher that hangs under load gets another chance
     local n=$1 rc

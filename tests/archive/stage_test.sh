@@ -6,19 +6,8 @@
 build=$1 mpi=$2
 heat=$build/examples/heat_$mpi
 saikai=$build/src/cli/saikai
-[ -x "$heat" ] || exit 77
-work=$(mktemp -d)
-pid=
-cleanup() {
-    [ -n "$pid" ] && kill -KILL $pid 2> /dev/null
-    rm -rf "$work"
-}
-trap cleanup EXIT
-export XDG_CONFIG_HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-mpiexec=(mpiexec."$mpi")
-command -v "${mpiexec[0]}" > /dev/null || mpiexec[0]=mpiexec
-command -v "${mpiexec[0]}" > /dev/null || exit 77
-[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
+. "$(dirname "$0")/../common.sh"
+need "$heat"
 grid="48 48 48"
 fail() {
     echo "$*"
@@ -44,16 +33,16 @@ for ranks in 3 3 4; do
     before=$(ls -d "$work"/store/gen-* 2> /dev/null | tail -n 1)
     : > "$work/err"
     timeout --foreground -k 2 100 "${mpiexec[@]}" -n $ranks "$heat" -p "$work/pid" $grid 1000000 > "$work/out" 2> "$work/err" &
-    pid=$!
+    run=$!
     for i in $(seq 600); do
         [ "$(grep -c 'is archived' "$work/err")" -ge 3 ] && break
-        kill -0 $pid 2> /dev/null || fail "the program ended"
+        kill -0 $run 2> /dev/null || fail "the program ended"
         sleep 0.1
     done
     [ "$(grep -c 'is archived' "$work/err")" -ge 3 ] || fail "nothing is archived"
     for p in "$work"/pid.*; do kill -KILL "$(cat "$p")" 2> /dev/null; done
-    wait $pid 2> /dev/null
-    pid=
+    wait $run 2> /dev/null
+    run=
     [ -z "$before" ] || grep -q 'resuming from iteration' "$work/err" || fail "does not resume from the archives"
     newest=$(ls -d "$work"/store/gen-* | tail -n 1)
     [ "$newest" != "$before" ] || fail "no progress"

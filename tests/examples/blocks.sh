@@ -2,14 +2,9 @@
 # Blocks of arrays with ghost cells, saved and restored by several numbers of ranks. usage: blocks.sh PROGRAM MPI
 set -euo pipefail
 program=$1 mpi=$2
-[ -x "$program" ] || { echo "skip: $program was not built"; exit 77; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../common.sh"
+need "$program"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_FSYNC=no
-mpiexec=(mpiexec."$mpi")
-[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
-command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
 at=0
 for ranks in 4 3 1 6 2; do
     timeout 60 "${mpiexec[@]}" -n "$ranks" "$program" >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }

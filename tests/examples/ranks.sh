@@ -1,33 +1,16 @@
 #!/usr/bin/env bash
 # An example goes on with other numbers of ranks, 4, 3, 8 and 4 again; in between a rank is killed, and the job is stopped.
 # Its final line must be that of an undisturbed run: the checksums are the same bits.
-# usage: ranks.sh BUILD_DIR MPI PROGRAM [ARGUMENTS...]
+# usage: ranks.sh BUILD_DIR MPI PROGRAM [ARGUMENTS...]; the number of steps comes after them
 set -euo pipefail
 build=$1 mpi=$2 program=$3
 shift 3
+. "$(dirname "$0")/../common.sh"
 exe="$build/examples/${program}_$mpi"
-[ -x "$exe" ] || { echo "skip: $exe was not built"; exit 77; }
-[ -x "$build/src/cli/saikaid" ] || { echo "skip: built without ZeroMQ, there is no saikai run"; exit 77; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d)
-run=
-cleanup() {
-    if [ -n "$run" ] && kill -0 "$run" 2>/dev/null; then
-        kill -TERM "$run" || true
-        wait "$run" || true
-    fi
-    rm -rf "$work"
-}
-trap cleanup EXIT
+need "$exe"
+need "$build/src/cli/saikaid" # without ZeroMQ there is no saikai run
 cd "$work"
 export SAIKAI_SCHEDULE_EVERY=10 SAIKAI_STORE_FSYNC=no SAIKAI_STORE_LOCAL="$work/local" SAIKAI_RUN_GRACE=200ms
-mpiexec=(mpiexec."$mpi")
-[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
-command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
-
-SAIKAI_STORE_PREFIX="$work/calm" timeout 200 "${mpiexec[@]}" -n 2 "$exe" "$@" >calm.out
-grep -q verified calm.out || { cat calm.out; exit 1; }
-
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_LOG_LEVEL=info
 fail() {
     echo "$program, $mpi, $ranks ranks: $1"
@@ -35,38 +18,42 @@ fail() {
     tail -n 40 err
     exit 1
 }
-newest() { # incarnation of the newest generation that is in the prefix with all ranks' files
-    local g newest=0
+newest() { # incarnation and iteration of the newest generation that is in the prefix with all ranks' files
+    local g files newest=0-0
     for g in store/gen-*; do
-        if [ "$(find "$g" -name 'rank-*.skc' 2>/dev/null | wc -l)" -ge "$ranks" ]; then
-            g=${g#store/gen-}
-            newest=$((10#${g%%-*}))
-        fi
+        files=("$g"/rank-*.skc)
+        [ ! -e "${files[0]}" ] || [ ${#files[@]} -lt "$ranks" ] || newest=${g#store/gen-}
     done
-    echo $newest
+    newest_incarnation=$((10#${newest%%-*}))
+    newest=${newest#*-}
+    newest_iteration=$((10#${newest%%-*}))
 }
 wait_for_generation() { # newer than those of incarnation $1
     for _ in $(seq 1200); do
-        kill -0 "$run" 2>/dev/null || fail "ended before it was stopped: give it more to do"
-        [ "$(newest)" -gt "$1" ] && return
+        kill -0 "$run" 2>/dev/null || fail "ended before it was stopped"
+        newest
+        [ "$newest_incarnation" -gt "$1" ] && return
         sleep 0.05
     done
     fail "no generation in a minute"
 }
-before=0 stage=0
+before=0 stage=0 steps=1000000 # more than it will come to; the last stage ends soon
 for ranks in 4 3 8 4; do
     stage=$((stage + 1))
-    seen=0
-    [ "$stage" = 1 ] || seen=$(ranks=1 newest)
+    old_ranks=$ranks ranks=1
+    newest
+    ranks=$old_ranks
+    [ "$stage" -lt 4 ] || steps=$((newest_iteration + 50))
     rm -f pid.*
-    "$build/src/cli/saikai" run -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
+    "$build/src/cli/saikai" run -n "$ranks" -- "$exe" -p "$work/pid" "$@" "$steps" >out 2>err &
     run=$!
     if [ "$stage" -lt 4 ]; then
-        wait_for_generation "$seen"
+        wait_for_generation "$newest_incarnation"
         # a rank dies: the job comes back with as many as it had
         victim=$(cat "pid.$((RANDOM % ranks))")
         [ "$(readlink "/proc/$victim/exe" 2>/dev/null)" = "$(readlink -f "$exe")" ] && kill -KILL "$victim"
-        wait_for_generation "$(newest)"
+        newest
+        wait_for_generation "$newest_incarnation"
         kill -TERM "$run" # the job's time is up
     fi
     rc=0
@@ -77,7 +64,9 @@ for ranks in 4 3 8 4; do
     fi
     before=$ranks
 done
+SAIKAI_STORE_PREFIX="$work/calm" SAIKAI_SCHEDULE_EVERY=100000 timeout 200 "${mpiexec[@]}" -n 2 "$exe" "$@" "$steps" >calm.out
+grep -q verified calm.out || { cat calm.out; exit 1; }
 grep -E 'verified|WRONG' out | sort -u >said || true
 [ $rc = 0 ] && cmp -s calm.out said || fail "exit code $rc, expected: $(cat calm.out)"
 [ "$(find store -name 'rank-*.skc' | wc -l)" -le 8 ] || fail "files of ranks that are no more were left: $(find store -name 'rank-*.skc')"
-echo "$program, $mpi: 4, 3, 8 and 4 ranks; $(cat said)"
+echo "$program, $mpi: 4, 3, 8 and 4 ranks, $steps steps; $(cat said)"

@@ -4,14 +4,8 @@
 saikai=$1
 mpi=$2
 export saikai
-work=$(mktemp -d)
+. "$(dirname "$0")/../common.sh"
 export work
-trap 'rm -rf "$work"' EXIT
-export XDG_CONFIG_HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-mpiexec=(mpiexec."$mpi")
-command -v "${mpiexec[0]}" > /dev/null || mpiexec[0]=mpiexec
-command -v "${mpiexec[0]}" > /dev/null || exit 77
-[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
 
 on_all() { # COMMAND ARG...
     timeout 60 "${mpiexec[@]}" -n 5 sh -c \

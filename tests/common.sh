@@ -1,0 +1,27 @@
+# Sourced by tests that start programs under an MPI's launcher; $mpi says which.
+#   $work       a directory of the test's own; the test may run there
+#   $mpiexec    the launcher of $mpi, as many ranks as are wanted: "${mpiexec[@]}" -n 4 …
+#   $run        a process, if any, that is to be ended with the test
+#   need FILE   skips the test (77) when FILE was not built
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mpiexec=(mpiexec."$mpi")
+command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
+command -v "${mpiexec[0]}" >/dev/null || { echo "skip: there is no mpiexec"; exit 77; }
+[ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
+
+need() {
+    [ -x "$1" ] || { echo "skip: $1 was not built"; exit 77; }
+}
+
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || where=/dev/shm # hundreds of checkpoints: rather in memory
+work=$(mktemp -d -p "${where:-${TMPDIR:-/tmp}}" saikai-test-XXXXXX)
+run=
+export XDG_CONFIG_HOME=$work # nobody's own settings
+cleanup() {
+    if [ -n "$run" ] && kill -0 "$run" 2>/dev/null; then
+        kill -TERM "$run" || true
+        wait "$run" || true
+    fi
+    rm -rf "$work"
+}
+trap cleanup EXIT
