@@ -62,6 +62,10 @@ for mpi in openmpi mpich; do
         rm -rf "$memory"/saikai-*
         one 1 stop "$mib"
         rm -rf "$memory"/saikai-*
+        make_targets bench_tracking_$mpi
+        bench="$build/bench/bench_tracking_$mpi"
+        one 1 60
+        rm -rf "$memory"/saikai-*
     fi
 done
 python3 "$scripts/bench_table.py" "$out"

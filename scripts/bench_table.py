@@ -22,6 +22,10 @@ with open(sys.argv[1], encoding="utf-8") as lines:
         elif kind == "changes":
             value, limit = r["wait_cpu_ratio"], r["limit_ratio"]
             unit = "x a full checkpoint of %d MiB, processor time: %s written" % (r["mib_per_rank"], r["written"])
+        elif kind == "tracking":
+            value, limit = r["slowdown_percent"], r["limit_percent"]
+            unit = "%% slower between checkpoints every 60 s, %s tracked (at most %.2f %%)" % (
+                r["program"], r["slowdown_percent_high"])
         elif kind == "stop":
             value, limit = r["wait_ms"], r["limit_ms"] if r["written meanwhile"] != "everything" else ""
             unit = "ms held up by %d MiB, %s written meanwhile (a copy: %.1f ms)" % (

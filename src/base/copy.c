@@ -5,7 +5,8 @@
 #include <emmintrin.h>
 #endif
 
-/* A part is a page at most; of each, so many lines are copied in turn, and those this far ahead are fetched. Measured. */
+/* A part is a page at most; of each, so many lines are copied in turn, and those this far ahead are
+ * fetched. Measured. */
 #define PART  ((size_t)4096)
 #define LINE  ((size_t)64)
 #define STEP  (4 * LINE)
@@ -35,7 +36,8 @@ static void fence(void)
 }
 #endif
 
-/* What is to be read after byte `at` of this part, which may be of the part that follows it in its lane. */
+/* What is to be read after byte `at` of this part, which may be of the part that follows it in its
+ * lane. */
 static void fetch(const struct sk_gather_part *p, const struct sk_gather_part *next, size_t at)
 {
     for (size_t k = at + AHEAD; k < at + AHEAD + STEP; k += LINE) {

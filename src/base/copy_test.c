@@ -29,7 +29,8 @@ static int tear_down(void **state)
 
 static void test_copy(void **state)
 {
-    static const size_t sizes[] = {0, 1, 63, 64, 65, 4095, 16383, 16384, 16385, 65536 + 4095, 300001};
+    static const size_t sizes[] = {0,     1,     63,    64,           65,    4095,
+                                   16383, 16384, 16385, 65536 + 4095, 300001};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t k = 0; k < 40; k++) {
             size_t at = k % 20, at_from = k % 7, n = sizes[s];
@@ -41,7 +42,8 @@ static void test_copy(void **state)
         }
 }
 
-/* Pieces of all kinds, from anywhere: each byte of each is in its place, and nothing is written beside them. */
+/* Pieces of all kinds, from anywhere: each byte of each is in its place, and nothing is written
+ * beside them. */
 static void test_gather(void **state)
 {
     static const size_t sizes[] = {4096, 4096, 4096, 1, 8192, 70000, 63, 0, 4096, 4097, 12288, 130};

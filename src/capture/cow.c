@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/copy.h"
 #include "base/log.h"
+#include "capture/cow_huge.h"
 #include "capture/cow_job.h"
 #include "capture/kernel.h"
 
@@ -29,6 +30,7 @@ struct sk_snapshot {
     double copy_rate; /* bytes per second, the best seen */
     pid_t pid;
     struct sk_pool pool;
+    struct sk_huge huge;
     /* the one under way */
     int active, threaded;
     const struct sk_snapshot_ops *ops;
@@ -317,6 +319,7 @@ static int begin_with(struct sk_snapshot *s, const struct sk_snapshot_ops *ops,
     struct sk_job *job = &s->job;
     sk_pool_clear(job->pool);
     job->stats.copied_bytes = 0;
+    job->protect_seconds = 0;
     free(job->later.v);
     job->later = (struct sk_intervals){0};
     int rc = ops->begin(job, err);
@@ -373,6 +376,7 @@ static void forget_after_fork(struct sk_snapshot *s)
     if (s->active)
         free_job(&s->job);
     s->active = 0;
+    sk_huge_end(&s->huge, 1);
     s->pool.mem = NULL; /* not inherited */
     free_pool(&s->pool);
 }
@@ -423,6 +427,10 @@ int sk_snapshot_finish(struct sk_snapshot *s, struct sk_snapshot_stats *stats,
     s->hurry = s->job.hurry;
     if (!s->rc)
         learn(s);
+    if (!s->rc && s->opt.huge_pages && s->job.protect_seconds > 0) {
+        sk_huge_after(&s->huge, s->job.later, s->job.protect_seconds);
+        s->job.later = (struct sk_intervals){0};
+    }
     if (!s->rc && stats)
         *stats = s->job.stats;
     free_job(&s->job);
@@ -440,6 +448,7 @@ void sk_snapshot_close(struct sk_snapshot *s)
     if (!s)
         return;
     sk_snapshot_abort(s);
+    sk_huge_end(&s->huge, 0);
     free_pool(&s->pool);
     free(s);
 }

@@ -68,6 +68,8 @@ struct sk_snapshot_options {
                        * it directly; when a form then fails and another one takes over, the sink
                        * may get bytes twice */
     int trust_pages;  /* 1: protect pages even though a device could write past it */
+    int huge_pages;   /* 1: memory of small pages that takes long to protect is put into huge pages
+                       * between snapshots (cow_huge.h); the content stays */
 };
 
 struct sk_snapshot_stats {

@@ -62,6 +62,7 @@ struct sk_job {
     uint8_t *chunk;  /* SK_CHUNK_BYTES for the helper thread */
     int hurry;       /* > 0: the program wrote much during the last snapshots; the form renews it */
     atomic_int stop; /* give up */
+    double protect_seconds; /* what begin took to protect pages, 0: it protected none */
     struct sk_snapshot_stats stats;
     void *own; /* of the form */
 };

@@ -1,5 +1,6 @@
 /* Snapshots against what the memory held when they began, while threads write, by stores and by
  * read(2). */
+#include "capture/cow_huge.h"
 #include "capture/cow_pages.h"
 #include "capture/cow_testing.h"
 
@@ -242,6 +243,63 @@ static void test_order_of_pages(void **state)
     sk_pages_free(&p);
 }
 
+/* Blocks that are there in full come to huge pages, others stay as they are; no byte changes. */
+static void test_huge_pages(void **state)
+{
+    const size_t blocks = 6, n = blocks * SK_CHUNK_BYTES;
+    uint8_t *area = map_pages(n + 2 * SK_CHUNK_BYTES, MADV_NORMAL), *copy = malloc(n);
+    uintptr_t from = sk_page_ceil((uintptr_t)area, SK_CHUNK_BYTES);
+    uint8_t *p = (uint8_t *)from;
+    struct sk_interval in[] = {{from + 4096, from + n}};
+    struct sk_intervals v = {in, 1};
+    atomic_int stop = 1;
+    madvise(area, n + 2 * SK_CHUNK_BYTES, MADV_NOHUGEPAGE); /* small pages whatever the system's default is */
+    for (size_t i = 0; i < n; i++)
+        if (i / SK_CHUNK_BYTES != 2 || i % SK_CHUNK_BYTES < 4096) /* the third has a single page */
+            p[i] = (uint8_t)(i * 7 + i / 4096);
+    assert_non_null(copy);
+    memcpy(copy, p, n); /* reads the pages that are not there */
+    long got = sk_huge_collapse(&v, &stop);
+    assert_true(got <= 0); /* stopped */
+    stop = 0;
+    assert_true(sk_huge_collapse(&v, &stop) <= 0); /* the program wants small pages */
+    if (got == 0 && !madvise(area, n + 2 * SK_CHUNK_BYTES, MADV_HUGEPAGE)) {
+        got = sk_huge_collapse(&v, &stop);
+        print_message("%ld blocks in huge pages\n", got);
+        assert_true(got <= 4); /* not the first, which begins before `in`, nor the third; fewer where memory is fragmented */
+        assert_true(got < 4 || sk_huge_collapse(&v, &stop) == 0); /* they are there */
+    }
+    assert_memory_equal(p, copy, n);
+    struct sk_interval gone[] = {{16 * SK_CHUNK_BYTES, 18 * SK_CHUNK_BYTES}}; /* nothing is mapped there */
+    assert_true(sk_huge_collapse(&(struct sk_intervals){gone, 1}, &stop) <= 0);
+    free(copy);
+    munmap(area, n + 2 * SK_CHUNK_BYTES);
+}
+
+/* The thread that does it, when snapshots take long: it is stopped, or ends by itself, and the memory is the same. */
+static void test_huge_thread(void **state)
+{
+    const size_t n = 8 * SK_CHUNK_BYTES;
+    uint8_t *area = map_pages(n, MADV_NORMAL);
+    struct sk_huge h = {0};
+    memset(area, 3, n);
+    for (int i = 0; i < 40; i++) {
+        struct sk_intervals v = {malloc(sizeof *v.v), 1};
+        assert_non_null(v.v);
+        v.v[0] = (struct sk_interval){(uintptr_t)area, (uintptr_t)area + n};
+        sk_huge_after(&h, v, i % 3 ? 1 : 1e-6);
+        assert_true(i != 0 || !h.running); /* the first did not take long */
+        if (i == 20)
+            sk_huge_end(&h, 0);
+    }
+    assert_true(h.off || h.need > 2);
+    sk_huge_end(&h, 0);
+    assert_true(!h.running && !h.v.v);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(area[i], 3);
+    munmap(area, n);
+}
+
 static void test_abort_and_errors(void **state)
 {
     static const char *const names[] = {"uffd", "fork", "copy"};
@@ -326,6 +384,8 @@ int main(void)
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_rewriting_everything),
         cmocka_unit_test(test_full_pool),
+        cmocka_unit_test(test_huge_pages),
+        cmocka_unit_test(test_huge_thread),
         cmocka_unit_test(test_abort_and_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,8 +173,10 @@ static int begin(struct sk_job *job, struct saikai_error *err)
         rc = sk_pages_init(&u->pages, &job->later, job->page, err);
     if (!rc && sk_uffd_start_handler(u))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no thread for a snapshot");
+    double t = sk_now();
     if (!rc)
         rc = protect_all(u, err);
+    job->protect_seconds = sk_now() - t;
     if (rc) {
         free_uffd(u);
         return rc;

@@ -230,6 +230,28 @@ static void test_every_flipped_bit_is_noticed(void **state)
     end(&p);
 }
 
+/* For a container, whose chunks have checksums: the tables are sealed, and nobody takes the payload for checked. */
+static void test_tables_sealed_alone(void **state)
+{
+    uint8_t memory[1000], out[2000], *payload;
+    struct sk_memory m = {3, memory, sizeof memory};
+    struct sk_ranges r = {0};
+    struct sk_delta d;
+    memset(memory, 5, sizeof memory);
+    sk_ranges_add(&r, 3, 100, 200);
+    assert_int_equal(sk_delta_start(0, &m, 1, &r, out, sizeof out, &payload, NULL), 0);
+    memcpy(payload, memory + 100, 200);
+    sk_delta_set_from(out, 77);
+    sk_delta_seal_tables(out);
+    size_t n = sk_delta_size(1, &r);
+    assert_int_equal(sk_delta_open(out, n, &d, NULL), 0);
+    assert_true(d.from == 77 && d.payload_bytes == 200 && !memcmp(d.payload, memory + 100, 200));
+    assert_int_equal(sk_delta_check_payload(&d, NULL), SAIKAI_EDAMAGED);
+    out[60] ^= 1;
+    assert_int_equal(sk_delta_open(out, n, &d, NULL), SAIKAI_EDAMAGED);
+    sk_ranges_free(&r);
+}
+
 static void test_bad_input(void **state)
 {
     uint8_t bytes[100] = {0}, out[1000];
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_chains_give_the_memory_back),
         cmocka_unit_test(test_wrong_chains_are_refused),
         cmocka_unit_test(test_every_flipped_bit_is_noticed),
+        cmocka_unit_test(test_tables_sealed_alone),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_tightened_ranges),
         cmocka_unit_test(test_chains_are_bounded),

@@ -36,6 +36,10 @@ struct sk_page_scan {
 #define SK_SCAN_WP_MATCHING   1
 #define SK_SCAN_CHECK_WPASYNC 2
 #define SK_PAGE_IS_WRITTEN    2
+#define SK_PAGE_IS_FILE       4
+#define SK_PAGE_IS_PRESENT    8
+#define SK_PAGE_IS_ZERO       32
+#define SK_PAGE_IS_HUGE       64
 
 size_t sk_page_size(void);
 static inline uintptr_t sk_page_floor(uintptr_t a, size_t page)

@@ -14,7 +14,7 @@
 #define AVOID_FOR 8
 
 struct sk_saver {
-    int off, trust_pages;
+    int off, trust_pages, huge_pages;
     uint64_t pool_bytes;
     struct sk_snapshot *snapshot; /* NULL: none was wanted yet */
     uint8_t **to;                 /* of the pieces under way, by their ids */
@@ -29,7 +29,7 @@ struct sk_saver {
 static int open_snapshot(struct sk_saver *sv, const char *form, struct saikai_error *err)
 {
     struct sk_snapshot_options o = {.form = form, .pool_bytes = sv->pool_bytes, .sink_is_copy = 1,
-                                    .trust_pages = sv->trust_pages};
+                                    .trust_pages = sv->trust_pages, .huge_pages = sv->huge_pages};
     static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER; /* trials of several sessions at once would meet */
     pthread_mutex_lock(&alone);
     int rc = sk_snapshot_open(&o, &sv->snapshot, err);
@@ -45,6 +45,7 @@ int sk_saver_open(const struct sk_config *c, struct sk_saver **out, struct saika
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to save without a stop");
     sv->off = !strcmp(form, "copy");
     sv->trust_pages = sk_config_bool(c, "capture.trust_pages");
+    sv->huge_pages = sk_config_bool(c, "capture.huge_pages");
     sv->pool_bytes = sk_config_size(c, "capture.pool");
     pthread_mutex_init(&sv->lock, NULL);
     pthread_cond_init(&sv->ended, NULL);
