@@ -28,7 +28,7 @@ foreach(mpi ${SAIKAI_MPIS})
     find_program(far_mpiexec NAMES mpiexec.openmpi mpiexec)
     list(APPEND far_steps COMMAND ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1
       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ${far_mpiexec} --oversubscribe -n 2 $<TARGET_FILE:${program}>
-      --json ${far_results} ${SAIKAI_DATA}/checkpoints)
+      --bandwidths 20,100,400 --json ${far_results} ${SAIKAI_DATA}/checkpoints)
     list(APPEND far_programs ${program})
   endif()
 endforeach()

@@ -24,9 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BANDWIDTHS = 5, MOST_RUNS = 9, CELLS = 16384, PIECE = 1 << 20, OFTEN = 4 };
-static const double bandwidths[BANDWIDTHS] = {20, 50, 100, 200, 400}; /* MB/s */
-static const double step_seconds = 0.004, least_interval = 0.25, least_loop = 1.5;
+enum { MOST_BANDWIDTHS = 8, MOST_RUNS = 9, CELLS = 16384, PIECE = 1 << 20, OFTEN = 4 };
+static double bandwidths[MOST_BANDWIDTHS] = {20, 50, 100, 200, 400}; /* MB/s */
+static int bandwidth_count = 5;
+static const double step_seconds = 0.004, least_interval = 0.25, least_loop = 1;
 
 static struct {
     const char *root, *set;
@@ -399,7 +400,7 @@ static void one_set(const struct far_set *s, const struct far_files *f)
             "end | every | waits | archived | at the end | restart, N to N | restart, Saikai "
             "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
             s->name, all_bytes / 1e6, ranks);
-    for (int b = 0; b < BANDWIDTHS; b++) {
+    for (int b = 0; b < bandwidth_count; b++) {
         if (!rank && isatty(2))
             fprintf(stderr, "\r\033[K%s, %.0f MB/s", s->name, bandwidths[b]);
         struct result r = measure(bandwidths[b]);
@@ -422,15 +423,33 @@ static void one_set(const struct far_set *s, const struct far_files *f)
     forget_files();
 }
 
+static int read_bandwidths(const char *list)
+{
+    char *end;
+    for (bandwidth_count = 0; *list && bandwidth_count < MOST_BANDWIDTHS; list = end) {
+        double v = strtod(list, &end);
+        if (end == list || !(v > 0))
+            return -1;
+        bandwidths[bandwidth_count++] = v;
+        end += *end == ',';
+    }
+    return *list || !bandwidth_count ? -1 : 0;
+}
+
 static int read_options(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"set", 1, NULL, 's'}, {"runs", 1, NULL, 'n'}, {"json", 1, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"set", 1, NULL, 's'},
+                                          {"runs", 1, NULL, 'n'},
+                                          {"bandwidths", 1, NULL, 'b'},
+                                          {"json", 1, NULL, 'j'},
+                                          {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 's')
             o.set = optarg;
         else if (c == 'n')
             o.runs = atoi(optarg);
+        else if (c == 'b' && !read_bandwidths(optarg))
+            continue;
         else if (c != 'j' || (!rank && !(o.json = fopen(optarg, "a"))))
             return -1;
     }
@@ -466,8 +485,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (read_options(argc, argv)) {
         if (!rank)
-            fputs("usage: mpiexec -n N paper_far_program [--set NAME] [--runs N] [--json FILE] "
-                  "CHECKPOINTS_DIR\n",
+            fputs("usage: mpiexec -n N paper_far_program [--set NAME] [--runs N] "
+                  "[--bandwidths MB_PER_S,…] [--json FILE] CHECKPOINTS_DIR\n",
                   stderr);
         MPI_Finalize();
         return 2;
