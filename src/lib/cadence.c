@@ -112,15 +112,15 @@ static void plan(struct sk_cadence *c)
     int rc = sk_levels_plan_every(l, n, c->interval, &out, NULL);
     for (int k = 0; k < SK_CADENCES; k++)
         c->every[k] = rc || !has[k] ? 1 : out.every[at[k]];
+    rc = sk_levels_plan(l, n, &out, NULL);
+    c->best_interval = rc || !isfinite(out.interval_seconds) ? 0 : out.interval_seconds;
 }
 
-int64_t sk_cadence_every(struct sk_cadence *c, enum sk_cadence_level level)
+static void keep_plan(struct sk_cadence *c)
 {
     enum { N = sizeof c->planned_from / sizeof *c->planned_from };
     double now[N] = {c->interval, c->cost, c->latency};
     int changed = 0;
-    if (!c->at[level].done || !(c->interval > 0) || !(c->cost > 0))
-        return 1;
     for (int k = 0; k < SK_CADENCES; k++) {
         now[3 + 2 * k] = sk_cadence_cost(c, k);
         now[4 + 2 * k] = c->at[k].latency;
@@ -131,5 +131,26 @@ int64_t sk_cadence_every(struct sk_cadence *c, enum sk_cadence_level level)
         plan(c);
         memcpy(c->planned_from, now, sizeof now);
     }
+}
+
+int64_t sk_cadence_every(struct sk_cadence *c, enum sk_cadence_level level)
+{
+    if (!c->at[level].done || !(c->interval > 0) || !(c->cost > 0))
+        return 1;
+    keep_plan(c);
     return c->every[level];
+}
+
+double sk_cadence_interval(struct sk_cadence *c)
+{
+    int levels = 0;
+    for (int k = 0; k < SK_CADENCES; k++) {
+        levels += c->setup.has[k];
+        if (c->setup.has[k] && !c->at[k].done)
+            return 0;
+    }
+    if (!levels || !(c->interval > 0) || !(c->cost > 0))
+        return 0;
+    keep_plan(c);
+    return c->best_interval;
 }

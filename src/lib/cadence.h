@@ -1,6 +1,7 @@
-/* When `auto` is asked for: every how many checkpoints are protected and archived, by the model of
- * several levels (schedule/levels.h) from what was measured. Pure arithmetic, no clock; one rank
- * (the first) keeps it and tells the others what it decides. Seconds and failures per second. */
+/* When `auto` is asked for: how often to make a checkpoint, and every how many of them are
+ * protected and archived, by the model of several levels (schedule/levels.h) from what was
+ * measured. Pure arithmetic, no clock; one rank (the first) keeps it and tells the others what it
+ * decides. Seconds and failures per second. */
 #ifndef SK_LIB_CADENCE_H
 #define SK_LIB_CADENCE_H
 
@@ -35,6 +36,7 @@ struct sk_cadence {
     } at[SK_CADENCES];
     double planned_from[3 + 2 * SK_CADENCES];
     int64_t every[SK_CADENCES];
+    double best_interval; /* of local checkpoints; 0: none */
 };
 
 void sk_cadence_init(struct sk_cadence *c, const struct sk_cadence_setup *setup);
@@ -56,5 +58,8 @@ double sk_cadence_cost(const struct sk_cadence *c, enum sk_cadence_level level);
 /* Every how many checkpoints go to this level; at least 1, 1 while it was not measured, 0: none
  * more needs to. Plans when something moved by more than the threshold. */
 int64_t sk_cadence_every(struct sk_cadence *c, enum sk_cadence_level level);
+/* Seconds of computing between two local checkpoints that this model finds best; 0 while one of the
+ * levels was not measured, and where no checkpoint pays. Plans as sk_cadence_every. */
+double sk_cadence_interval(struct sk_cadence *c);
 
 #endif

@@ -118,6 +118,33 @@ static void test_levels_that_are_missing_or_useless(void **state)
     assert_int_equal(sk_cadence_every(&c, SK_CADENCE_ARCHIVE), 7);
 }
 
+/* The interval between local checkpoints is the one of the best pattern, once all levels are known.
+ */
+static void test_the_interval_is_the_models(void **state)
+{
+    (void)state;
+    struct sk_cadence c;
+    sk_cadence_init(&c, &machine);
+    sk_cadence_checkpoint(&c, 100, 2, 3);
+    sk_cadence_done(&c, SK_CADENCE_PROTECT, 20, 17, 1);
+    assert_true(sk_cadence_interval(&c) == 0); /* copies were not measured */
+    sk_cadence_done(&c, SK_CADENCE_ARCHIVE, 50, 40, 30);
+    double rate[3];
+    sk_levels_rates(machine.rate, machine.local_share, machine.beyond_share, 4000, 8, 2, 40, rate);
+    struct sk_level l[3] = {{rate[0], 2, 3, 3}, {rate[1], 1, 20, 20}, {rate[2], 30, 50, 50}};
+    struct sk_levels_plan p;
+    assert_int_equal(sk_levels_plan(l, 3, &p, NULL), 0);
+    assert_float_equal(sk_cadence_interval(&c), p.interval_seconds, 1e-6 * p.interval_seconds);
+    assert_true(p.interval_seconds > 50 && p.interval_seconds < 5000);
+    struct sk_cadence_setup s = machine;
+    s.rate = 0; /* nothing fails */
+    sk_cadence_init(&c, &s);
+    sk_cadence_checkpoint(&c, 100, 2, 3);
+    sk_cadence_done(&c, SK_CADENCE_PROTECT, 20, 17, 1);
+    sk_cadence_done(&c, SK_CADENCE_ARCHIVE, 50, 40, 30);
+    assert_true(sk_cadence_interval(&c) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_costs_are_told_from_scatter),
         cmocka_unit_test(test_the_model_decides),
         cmocka_unit_test(test_levels_that_are_missing_or_useless),
+        cmocka_unit_test(test_the_interval_is_the_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

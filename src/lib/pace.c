@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <math.h>
+
 static const char *const key_of[SK_CADENCES] = {"redundancy.interval", "store.archive_interval"};
 
 void sk_pace_start(struct sk_session *s)
@@ -67,6 +69,15 @@ void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_id
         sk_cadence_ticks(&p->cadence, tick, p->busy);
     for (int k = 0; k < SK_CADENCES; k++)
         p->busy[k] = now[k];
+}
+
+double sk_pace_interval(struct sk_session *s)
+{
+    struct sk_cadence *c = &s->pace.cadence;
+    for (int k = 0; k < SK_CADENCES; k++)
+        if (s->g->rank || (c->setup.has[k] && sk_config_time_or_auto(s->config, key_of[k]) != SK_CONFIG_AUTO))
+            return 0;
+    return fmin(sk_cadence_interval(c), 1e9);
 }
 
 int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)

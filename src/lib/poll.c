@@ -31,6 +31,7 @@ static void post(struct sk_session *s)
     v[SK_POLL_MIN_CODE_ENDED] = news.ended;
     v[SK_POLL_MIN_CODED] = news.coded;
     v[SK_POLL_MAX_PROTECT] = -protect;
+    v[SK_POLL_MAX_INTERVAL_NS] = -(int64_t)(sk_pace_interval(s) * 1e9);
     v[SK_POLL_MIN_COMMITTED] = st.committed_seq;
     v[SK_POLL_MAX_COMMITTED] = -st.committed_seq;
     v[SK_POLL_MIN_ARCHIVED] = archived;
@@ -148,6 +149,7 @@ static void take_up(struct sk_session *s)
         s->now_tick = s->tick;
     if (request & SK_REQUEST_STOP)
         s->stop_agreed = 1;
+    sk_advice_set_planned(&s->advice, (double)-v[SK_POLL_MAX_INTERVAL_NS] * 1e-9);
     if (cost > 0 && tick > 0 && !s->every &&
         sk_advice_update(&s->advice, cost, tick, (int64_t)s->last_checkpoint_tick, (int64_t)s->tick + 1)) {
         int64_t next = sk_advice_next(s->advice.now, (int64_t)s->tick + 1);

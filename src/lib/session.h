@@ -40,6 +40,7 @@ enum sk_poll_field {
     SK_POLL_MIN_CODE_ENDED,
     SK_POLL_MIN_CODED,
     SK_POLL_MAX_PROTECT, /* 1: rank 0 says that a coding is due */
+    SK_POLL_MAX_INTERVAL_NS, /* rank 0: what the model of several levels finds best, 0: nothing */
     SK_POLL_FIELDS,
 };
 
@@ -184,6 +185,9 @@ void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq
 void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle);
 /* Rank 0: 1 when a newer generation is to be brought to this level; others: 0. */
 int sk_pace_due(struct sk_session *s, enum sk_cadence_level level);
+/* Rank 0, where all levels that there are have the interval `auto`: seconds between local checkpoints by the same model; 0:
+ * not known, or others decide. */
+double sk_pace_interval(struct sk_session *s);
 
 /* requests.c: signals of the program that mean "checkpoint" and "checkpoint, then stop". Signal handlers are the
  * process's: they are installed once, by the first session. */

@@ -581,6 +581,7 @@ static int several_are_archived(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     CHECK(!slowly(s, it));
     CHECK(it < 590 || (s->archiving_seq > 1 && s->archived_seq > 1));
+    CHECK(it < 590 || s->advice.policy.planned > 0); /* it has chosen the interval, too, and told every rank */
     return 0;
 }
 

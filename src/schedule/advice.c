@@ -25,14 +25,16 @@ int64_t sk_advice_every(const struct sk_advice_policy *p, double cost, double it
     iteration_time = fmax(iteration_time, LEAST_TIME);
     if (p->interval > 0)
         return iterations_within(p->interval, iteration_time);
-    double best = sk_model_optimum(p->model, p->rate, cost);
+    double best = p->planned > 0 ? p->planned : sk_model_optimum(p->model, p->rate, cost);
     int64_t most = p->max_interval > 0 ? iterations_within(p->max_interval, iteration_time) : 0;
     if (!isfinite(best) || best / iteration_time >= (double)MOST_ITERATIONS)
         return most;
     int64_t m = iterations_within(best, iteration_time);
     struct sk_costs c = sk_costs_simple(p->rate, cost);
-    if (sk_model_overhead(&c, (double)(m + 1) * iteration_time) <
-        sk_model_overhead(&c, (double)m * iteration_time))
+    if (p->planned > 0)
+        m += best / iteration_time - (double)m > 0.5;
+    else if (sk_model_overhead(&c, (double)(m + 1) * iteration_time) <
+             sk_model_overhead(&c, (double)m * iteration_time))
         m++;
     return most && m > most ? most : m;
 }
@@ -88,6 +90,17 @@ int64_t sk_advice_next(struct sk_advice a, int64_t i)
         return a.from;
     int64_t steps = (i - a.from) / a.every + ((i - a.from) % a.every != 0);
     return steps > (INT64_MAX - a.from) / a.every ? SK_ADVICE_NEVER : a.from + steps * a.every;
+}
+
+void sk_advice_set_planned(struct sk_advice_state *s, double seconds)
+{
+    if (!(seconds > 0))
+        seconds = 0;
+    if (seconds == s->policy.planned ||
+        (seconds > 0 && !moved(s->policy.planned, seconds, s->policy.threshold)))
+        return;
+    s->policy.planned = seconds;
+    s->cost = s->iteration_time = 0;
 }
 
 static double room_for_last(double margin, double cost)

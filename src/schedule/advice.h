@@ -23,7 +23,8 @@ struct sk_advice_policy {
     double rate;         /* λ of all hosts in use, failures per second */
     double threshold;    /* relative change of C or of the iteration time that makes it recompute */
     double max_interval; /* longest interval the model may choose, seconds; 0: no limit */
-    double interval;     /* seconds whatever the model says; 0: ask the model */
+    double planned;  /* seconds that another model found best, instead of `model`; 0: none did */
+    double interval; /* seconds whatever the models say; 0: ask them */
     int64_t every;       /* iterations whatever the model or `interval` says; 0: ask them */
 };
 
@@ -48,6 +49,11 @@ int sk_advice_update(struct sk_advice_state *s, double cost, double iteration_ti
 /* The hosts in use changed: a rate that differs by more than the threshold makes the next update
  * recompute. */
 void sk_advice_set_rate(struct sk_advice_state *s, double rate);
+
+/* Another model (of several levels, say) found this interval best; 0: none did, the policy's model
+ * is asked. A change by more than the threshold makes the next update recompute; max_interval
+ * holds. */
+void sk_advice_set_planned(struct sk_advice_state *s, double seconds);
 
 /* The best m for these times: of the two whole numbers beside the model's T the one with the lower
  * r(T), within max_interval, at least 1; 0 when no checkpoint pays (λ = 0 and no limit). */

@@ -52,6 +52,30 @@ static void test_limits_and_overrides(void **state)
     assert_int_equal(sk_advice_every(&tiny, 1, 0), 0); /* beyond any count: never */
 }
 
+/* What another model planned takes the place of the model's answer, within the same limits. */
+static void test_planned_by_another_model(void **state)
+{
+    (void)state;
+    struct sk_advice_policy p = policy(1e-5);
+    struct sk_advice_state s;
+    sk_advice_init(&s, &p);
+    sk_advice_update(&s, 2, 1, 0, 12);
+    int64_t alone = s.now.every;
+    sk_advice_set_planned(&s, 100.6);
+    assert_int_equal(sk_advice_update(&s, 2, 1, alone, alone + 5), 1);
+    assert_int_equal(s.now.every, 101);
+    sk_advice_set_planned(&s, 110); /* within the threshold */
+    assert_int_equal(sk_advice_update(&s, 2, 1, alone, alone + 5), 0);
+    s.policy.max_interval = 50;
+    sk_advice_set_planned(&s, 200);
+    assert_int_equal(sk_advice_update(&s, 2, 1, alone, alone + 5), 1);
+    assert_int_equal(s.now.every, 50);
+    s.policy.max_interval = 0;
+    sk_advice_set_planned(&s, 0);
+    assert_int_equal(sk_advice_update(&s, 2, 1, alone, alone + 5), 1);
+    assert_int_equal(s.now.every, alone);
+}
+
 static void test_update_only_past_the_threshold(void **state)
 {
     (void)state;
@@ -182,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_is_the_best_whole_number),
         cmocka_unit_test(test_limits_and_overrides),
+        cmocka_unit_test(test_planned_by_another_model),
         cmocka_unit_test(test_update_only_past_the_threshold),
         cmocka_unit_test(test_update_refuses_nonsense),
         cmocka_unit_test(test_fixed_every_holds_for_good),
