@@ -16,7 +16,7 @@ program heat
   real(real64), allocatable, target :: u(:, :, :), v(:, :, :)
   integer :: rank, ranks, ierr, n, steps, first, planes, it, i, j, k, up, down
   real(real64) :: factor, exact, worst, all_worst
-  integer(int64) :: total
+  integer(int64) :: total, bits
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -71,7 +71,11 @@ program heat
       end do
     end do
   end do
-  call MPI_Allreduce(worst, all_worst, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
+  ! Numbers that are not negative have the order of their bits; so both reductions are of one type, which is all that the
+  ! mpi module of MPICH can describe.
+  bits = transfer(worst, bits)
+  call MPI_Allreduce(bits, total, 1, MPI_INTEGER8, MPI_MAX, MPI_COMM_WORLD, ierr)
+  all_worst = transfer(total, all_worst)
   total = checksum()
   if (rank == 0) then
     write (*, '(a,i0,a,i0,a,z16.16,a,es8.1,a)') 'heat (Fortran) ', n, '^3, ', steps, ' steps: checksum ', total, &
