@@ -7,10 +7,11 @@
 
 /* A part is a page at most; of each, so many lines are copied in turn, and those this far ahead are
  * fetched. Measured. */
-#define PART  ((size_t)4096)
-#define LINE  ((size_t)64)
-#define STEP  (4 * LINE)
-#define AHEAD (8 * LINE)
+#define PART      ((size_t)4096)
+#define LINE      ((size_t)64)
+#define STEP      (4 * LINE)
+#define AHEAD     (8 * LINE)
+#define BY_MEMCPY ((size_t)64 << 20)
 
 #ifdef __SSE2__
 static void put_line(uint8_t *to, const uint8_t *from)
@@ -99,7 +100,8 @@ void sk_gather_end(struct sk_gather *g)
 
 void sk_copy_past_cache(uint8_t *to, const uint8_t *from, size_t n)
 {
-    if (n < SK_GATHER_LANES * PART) { /* likely to be in a cache, or to fit into one */
+    /* little is likely to be in a cache, or to fit into one; for much, memcpy does the same */
+    if (n < SK_GATHER_LANES * PART || n >= BY_MEMCPY) {
         memcpy(to, from, n);
         return;
     }

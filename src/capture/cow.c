@@ -84,23 +84,20 @@ int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t 
 
 int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err)
 {
-    int rc = 0;
-    for (uintptr_t at = from; !rc && at < to;) {
+    job->stats.copied_bytes += to - from;
+    if (job->sink_is_copy) /* in one piece, as a plain copy would be made */
+        return sk_job_emit(job, from, (const uint8_t *)from, to - from, err);
+    for (uintptr_t at = from; at < to;) {
         size_t n = to - at < SK_CHUNK_BYTES ? to - at : SK_CHUNK_BYTES;
-        if (job->sink_is_copy) {
-            rc = sk_job_emit(job, at, (const uint8_t *)at, n, err);
-        } else {
-            uint8_t *p = sk_pool_put(job->pool, at, n);
-            if (!p)
-                return sk_fail(err, SAIKAI_ENOMEM,
-                               "the pool of %zu bytes is too small for what must be copied at once",
-                               job->pool->cap);
-            sk_copy_past_cache(p, (const void *)at, n);
-        }
+        uint8_t *p = sk_pool_put(job->pool, at, n);
+        if (!p)
+            return sk_fail(err, SAIKAI_ENOMEM,
+                           "the pool of %zu bytes is too small for what must be copied at once",
+                           job->pool->cap);
+        sk_copy_past_cache(p, (const void *)at, n);
         at += n;
     }
-    job->stats.copied_bytes += to - from;
-    return rc;
+    return 0;
 }
 
 int sk_job_emit_first(struct sk_job *job, struct saikai_error *err)
