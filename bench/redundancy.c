@@ -7,24 +7,31 @@
  * processor time, since MPI waits by polling.
  *
  * Aggregate throughput is data of all ranks over the time of a complete encode: sizes exchanged,
- * parity coded, hashed, written to its file and named. Each figure is the median of the rounds. It
- * stands beside what the machine allows in the same run: memcpy on as many threads as there are
- * cores, and the kernels alone from memory to memory. */
+ * parity coded, hashed, written to its file and named. There are two ways of it. "files": each file
+ * is mapped and hashed, as for files that somebody else wrote. "lent": as a session does it, whose
+ * committer has the file mapped and took its checksum while it sealed it; mappings of parity files
+ * are kept, too. Each figure is the median of the rounds. It stands beside what the machine allows
+ * in the same run: memcpy on as many threads as there are cores, and the kernels alone from memory
+ * to memory. */
 #include "threads.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "redundancy/encode.h"
+#include "redundancy/parity_file.h"
 #include "redundancy/rebuild.h"
 
 #ifdef BENCH_MPI
 #include "group/mpi.h"
 #endif
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +46,9 @@ struct bench {
     double encode_cpu[MAX_ROUNDS], rebuild_cpu[MAX_ROUNDS];
     uint64_t sent[MAX_RANKS], most_on_link;
     const char *used;
+    int lent;
+    struct sk_source source[MAX_RANKS];
+    struct sk_kept_maps *kept[MAX_RANKS];
     struct sk_group *group; /* of processes; NULL: ranks are threads */
 };
 
@@ -81,11 +91,20 @@ static void paths(const struct bench *b, int rank, int generation, char *data, c
     snprintf(parity, 400, "%s/rank%d/parity%d", b->top, rank, generation);
 }
 
+static int first_rank(const struct bench *b)
+{
+    return b->group ? b->group->rank : 0;
+}
+
+static int end_rank(const struct bench *b)
+{
+    return b->group ? b->group->rank + 1 : b->ranks;
+}
+
 static void write_data(struct bench *b)
 {
     char *p = malloc(b->bytes);
-    for (int r = b->group ? b->group->rank : 0; r < (b->group ? b->group->rank + 1 : b->ranks);
-         r++) {
+    for (int r = first_rank(b); r < end_rank(b); r++) {
         char data[400], parity[400], dir[400];
         struct saikai_error err = {0};
         for (size_t i = 0; i < b->bytes; i++)
@@ -96,6 +115,33 @@ static void write_data(struct bench *b)
             die(&err);
     }
     free(p);
+}
+
+/* What a session has of its file when it is coded. */
+static void lend(struct bench *b)
+{
+    for (int r = first_rank(b); r < end_rank(b); r++) {
+        char data[400], parity[400];
+        struct saikai_error err = {0};
+        void *map = NULL;
+        paths(b, r, 0, data, parity);
+        int fd = sk_io_open(data, O_RDWR, 0, &err);
+        if (fd < 0 || sk_io_map(fd, data, b->bytes, 1, &map, &err))
+            die(&err);
+        close(fd);
+        b->source[r] = (struct sk_source){map, b->bytes, sk_hash64(map, b->bytes), 1};
+        b->kept[r] = sk_kept_maps_new();
+    }
+    b->lent = 1;
+}
+
+static void take_back(struct bench *b)
+{
+    for (int r = first_rank(b); r < end_rank(b); r++) {
+        munmap((void *)b->source[r].map, b->bytes);
+        sk_kept_maps_free(b->kept[r]);
+    }
+    b->lent = 0;
 }
 
 /* Generations take turns at two parity files, so that the older one is written over. */
@@ -113,6 +159,8 @@ static int encode_rank(struct sk_group *g, void *arg)
         .rank = (uint32_t)g->rank,
         .files = 1,
         .path = &list,
+        .source = b->lent ? &b->source[g->rank] : NULL,
+        .kept = b->lent ? b->kept[g->rank] : NULL,
         .parity_path = parity,
         .recycle_path = old};
     struct sk_encode_result r;
@@ -234,6 +282,29 @@ static double both(double a, double b)
     return 1 / (1 / a + 1 / b);
 }
 
+/* Median throughput of encodes, by the clock and by processor time. */
+static struct rate encode(struct bench *b)
+{
+    double data = (double)b->ranks * (double)b->bytes / 1e9;
+    for (b->round = 0; b->round < b->rounds; b->round++)
+        run(b, encode_rank);
+    /* the first two rounds make the files */
+    return (struct rate){data / median(b->encode + 2, b->rounds - 2),
+                         data / median(b->encode_cpu + 2, b->rounds - 2)};
+}
+
+static void print_encode(const struct bench *b, const char *way, const struct rate *r,
+                         const struct rate *copy, const struct rate *kernel)
+{
+    double most = 0;
+    for (int i = 0; i < b->ranks; i++)
+        most = (double)b->sent[i] > most ? (double)b->sent[i] : most;
+    printf("%-7s %d  %-9s %-5s %6.2f %6.2f %6.2f  %6.2f %6.2f %6.2f  %6.3f", b->scheme, b->parity,
+           b->used, way, r->wall, r->wall / copy->wall, r->wall / both(copy->wall, kernel->wall),
+           r->core, r->core / copy->core, r->core / both(copy->core, kernel->core),
+           most / (double)b->bytes);
+}
+
 static void measure(struct bench *b, const char *scheme, int m, const char *form,
                     const struct rate *copy)
 {
@@ -241,31 +312,28 @@ static void measure(struct bench *b, const char *scheme, int m, const char *form
     b->scheme = scheme;
     b->parity = m;
     b->form = form;
-    for (b->round = 0; b->round < b->rounds; b->round++)
-        run(b, encode_rank);
-    double data = (double)b->ranks * (double)b->bytes / 1e9;
-    /* the first two rounds make the files */
-    double wall = data / median(b->encode + 2, b->rounds - 2),
-           core = data / median(b->encode_cpu + 2, b->rounds - 2);
+    lend(b);
+    struct rate lent = encode(b);
+    take_back(b);
+    struct rate files = encode(b);
     for (b->round = 0; b->round < b->rounds; b->round++) {
         b->lost = b->round % b->ranks;
         run(b, rebuild_rank);
     }
+    double rebuilt = median(b->rebuild, b->rounds) * 1e3,
+           rebuilt_cpu = median(b->rebuild_cpu, b->rounds) * 1e3;
     if (b->group) {
         if (!b->group->rank)
-            printf("%-7s %d  %-9s %6.2f GB/s  rebuild %7.1f ms\n", scheme, m, b->used, wall,
-                   median(b->rebuild, b->rounds) * 1e3);
+            printf("%-7s %d  %-9s lent %6.2f GB/s  files %6.2f GB/s  rebuild %7.1f ms\n", scheme, m,
+                   b->used, lent.wall, files.wall, rebuilt);
         fflush(stdout);
         return;
     }
     struct rate kernel = machine(b, k, m, code_worker);
-    double most = 0;
-    for (int i = 0; i < b->ranks; i++)
-        most = (double)b->sent[i] > most ? (double)b->sent[i] : most;
-    printf("%-7s %d  %-9s %6.2f %6.2f %6.2f  %6.2f %6.2f %6.2f  %6.3f  %7.1f %7.1f\n", scheme, m,
-           b->used, wall, wall / copy->wall, wall / both(copy->wall, kernel.wall), core,
-           core / copy->core, core / both(copy->core, kernel.core), most / (double)b->bytes,
-           median(b->rebuild, b->rounds) * 1e3, median(b->rebuild_cpu, b->rounds) * 1e3);
+    print_encode(b, "lent", &lent, copy, &kernel);
+    printf("\n");
+    print_encode(b, "files", &files, copy, &kernel);
+    printf("  %7.1f %7.1f\n", rebuilt, rebuilt_cpu);
     fflush(stdout);
 }
 
@@ -296,7 +364,8 @@ int main(int argc, char **argv)
         printf("%d ranks x %zu MiB, median of %d; memcpy on all cores %.1f GB/s, per core's second "
                "%.1f GB\n",
                b.ranks, b.bytes >> 20, b.rounds, copy.wall, copy.core);
-        printf("                      GB/s  /copy /allow   GB/cs  /copy /allow  sent/own  rebuild "
+        printf("                            GB/s  /copy /allow   GB/cs  /copy /allow  sent/own  "
+               "rebuild "
                "ms, core ms\n");
     }
     static const struct {

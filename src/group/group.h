@@ -42,6 +42,8 @@ struct sk_group_ops {
     int (*split)(struct sk_group *g, int colour, int key, struct sk_group **out);
     /* Collective over the group's ranks (for MPI: frees the communicator). */
     void (*free)(struct sk_group *g);
+    /* As sk_group_some; NULL: made of test. */
+    int (*some)(struct sk_group *g, struct sk_request **const req[], int n, int block, int *ended);
 };
 
 struct sk_group {
@@ -89,6 +91,10 @@ static inline int sk_group_wait(struct sk_group *g, struct sk_request **req)
 {
     return g->ops->wait(g, req);
 }
+/* Of req[n] (each may point to NULL: done) end all that can be ended, as test does; with block, wait until that is at
+ * least one, if any is open. *ended: how many. One look at the network for all of them: testing one by one costs a look
+ * each, and where ranks share a core a turn of the others each. */
+int sk_group_some(struct sk_group *g, struct sk_request **const req[], int n, int block, int *ended);
 static inline int sk_group_split(struct sk_group *g, int colour, int key, struct sk_group **out)
 {
     return g->ops->split(g, colour, key, out);

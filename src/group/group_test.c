@@ -123,11 +123,56 @@ static void run(void **state)
     assert_int_equal(sk_loop_run(4, (int (*)(struct sk_group *, void *))*state, NULL), 0);
 }
 
+/* Several requests at once: what has come is ended, the rest stays open; waiting ends with the first. */
+static int some(struct sk_group *g, void *arg)
+{
+    enum { EACH = 3 };
+    int64_t in[4 * EACH], out[4 * EACH];
+    struct sk_request *req[4 * EACH + 1] = {NULL}, **list[4 * EACH + 1];
+    int ended = -1, open = 0, n = g->size * EACH;
+    (void)arg;
+    for (int i = 0; i <= n; i++)
+        list[i] = &req[i];
+    CHECK(!sk_group_some(g, list, n + 1, 1, &ended) && !ended); /* none is open: nothing to wait for */
+    for (int i = 0; i < n; i++)
+        CHECK(!sk_group_irecv(g, &in[i], sizeof in[i], i / EACH, i % EACH, &req[i]));
+    CHECK(!sk_group_some(g, list, n + 1, 0, &ended) && !ended); /* nobody has sent */
+    CHECK(!sk_group_barrier(g));
+    for (int i = 0; i < n; i++) {
+        struct sk_request *send = NULL;
+        out[i] = 100 * g->rank + i % EACH;
+        CHECK(!sk_group_isend(g, &out[i], sizeof out[i], i / EACH, i % EACH, &send));
+        CHECK(!sk_group_wait(g, &send));
+    }
+    for (int total = 0; total < n; total += ended) {
+        CHECK(!sk_group_some(g, list, n + 1, 1, &ended) && ended > 0);
+        open = 0;
+        for (int i = 0; i < n; i++)
+            open += req[i] != NULL;
+        CHECK(open == n - total - ended);
+    }
+    for (int i = 0; i < n; i++)
+        CHECK(in[i] == 100 * (i / EACH) + i % EACH);
+    return sk_group_barrier(g);
+}
+
+/* A group that has only test: some is made of it. */
+static int some_of_tests(struct sk_group *g, void *arg)
+{
+    struct sk_group_ops ops = *g->ops;
+    const struct sk_group_ops *own = g->ops;
+    ops.some = NULL;
+    g->ops = &ops;
+    int rc = some(g, arg);
+    g->ops = own;
+    return rc;
+}
+
 /* The same through a patient group, of other sizes, too. */
 static int patiently(struct sk_group *g, void *arg)
 {
     static int (*const tests[])(struct sk_group *, void *) = {collectives, nonblocking_reduce, ring,
-                                                              splits,      verdicts,           odd_sizes};
+                                                              splits,      verdicts,           odd_sizes, some};
     (void)arg;
     struct sk_group *own, *p;
     CHECK(!sk_group_dup(g, &own) && !sk_group_patient(own, NULL, &p, NULL));
@@ -184,6 +229,8 @@ int main(void)
         {"collectives", run, NULL, NULL, (void *)collectives},
         {"nonblocking reduce", run, NULL, NULL, (void *)nonblocking_reduce},
         {"ring", run, NULL, NULL, (void *)ring},
+        {"some", run, NULL, NULL, (void *)some},
+        {"some, made of tests", run, NULL, NULL, (void *)some_of_tests},
         {"splits", run, NULL, NULL, (void *)splits},
         {"verdicts", run, NULL, NULL, (void *)verdicts},
     };

@@ -307,22 +307,16 @@ static int take(struct sk_group *g, struct sk_request *r)
     return 0;
 }
 
-static int progress(struct sk_group *g, struct sk_request **req, int block, int *done)
+/* With the lock held: 1 it has ended, 0 not yet, negative: it failed. */
+static int look(struct sk_group *g, struct sk_request *r)
+{
+    return r->kind == RECEIVE ? take(g, r) : r->x->arrived == of(g)->w->size;
+}
+
+/* What look said of a request is not 0: take its result, free it. */
+static int end(struct sk_group *g, struct sk_request **req, int rc)
 {
     struct sk_request *r = *req;
-    struct world *w = of(g)->w;
-    int rc = 0;
-    pthread_mutex_lock(&w->lock);
-    for (;;) {
-        rc = r->kind == RECEIVE ? take(g, r) : r->x->arrived == w->size;
-        if (rc || !block)
-            break;
-        pthread_cond_wait(&w->wake[g->rank], &w->lock);
-    }
-    pthread_mutex_unlock(&w->lock);
-    *done = rc != 0;
-    if (!rc)
-        return 0;
     if (r->kind == REDUCE)
         rc = finish_reduce(g, r->x, r->v, r->count, r->op);
     struct sk_request **at = &of(g)->open;
@@ -332,6 +326,44 @@ static int progress(struct sk_group *g, struct sk_request **req, int block, int 
     free(r);
     *req = NULL;
     return rc < 0 ? rc : 0;
+}
+
+static int progress(struct sk_group *g, struct sk_request **req, int block, int *done)
+{
+    struct world *w = of(g)->w;
+    int rc;
+    pthread_mutex_lock(&w->lock);
+    while (!(rc = look(g, *req)) && block)
+        pthread_cond_wait(&w->wake[g->rank], &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    *done = rc != 0;
+    return rc ? end(g, req, rc) : 0;
+}
+
+static int loop_some(struct sk_group *g, struct sk_request **const req[], int n, int block, int *ended)
+{
+    struct world *w = of(g)->w;
+    int rc = 0;
+    *ended = 0;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        int open = 0;
+        for (int i = 0; !rc && i < n; i++) {
+            int now = *req[i] ? look(g, *req[i]) : 0;
+            open += *req[i] && !now;
+            if (!now)
+                continue;
+            pthread_mutex_unlock(&w->lock); /* the end of a reduction takes it */
+            rc = end(g, req[i], now);
+            ++*ended;
+            pthread_mutex_lock(&w->lock);
+        }
+        if (rc || *ended || !open || !block)
+            break;
+        pthread_cond_wait(&w->wake[g->rank], &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return rc;
 }
 
 static int loop_test(struct sk_group *g, struct sk_request **req, int *done)
@@ -403,7 +435,7 @@ static void loop_free(struct sk_group *g)
 
 static const struct sk_group_ops loop_ops = {
     loop_barrier, loop_bcast, loop_allreduce, loop_allgather, loop_iallreduce, loop_isend,
-    loop_irecv,   loop_test,  loop_wait,      loop_split,     loop_free,
+    loop_irecv,   loop_test,  loop_wait,      loop_split,     loop_free,      loop_some,
 };
 
 struct starter {

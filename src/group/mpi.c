@@ -2,11 +2,15 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdlib.h>
 
 struct on_mpi {
     struct sk_group g;
     MPI_Comm comm;
+    MPI_Request *list; /* these three of on_some */
+    MPI_Status *status;
+    int *index, room;
 };
 
 struct sk_request {
@@ -124,6 +128,52 @@ static int on_wait(struct sk_group *g, struct sk_request **req)
     return rc;
 }
 
+static int make_room(struct on_mpi *m, int n)
+{
+    if (n <= m->room)
+        return 0;
+    MPI_Request *list = realloc(m->list, (size_t)n * sizeof *list);
+    if (list)
+        m->list = list;
+    MPI_Status *status = realloc(m->status, (size_t)n * sizeof *status);
+    if (status)
+        m->status = status;
+    int *index = realloc(m->index, (size_t)n * sizeof *index);
+    if (index)
+        m->index = index;
+    if (!list || !status || !index)
+        return SAIKAI_ENOMEM;
+    m->room = n;
+    return 0;
+}
+
+/* The core goes to whoever else has work between two looks: not every MPI does that by itself. */
+static int on_some(struct sk_group *g, struct sk_request **const req[], int n, int block, int *ended)
+{
+    struct on_mpi *m = (struct on_mpi *)g;
+    int rc = make_room(m, n), open = 0, count = 0;
+    *ended = 0;
+    if (rc)
+        return rc;
+    for (int i = 0; i < n; i++) {
+        m->list[i] = *req[i] ? (*req[i])->r : MPI_REQUEST_NULL;
+        open += *req[i] != NULL;
+    }
+    while (open && !rc && !count) {
+        rc = code(MPI_Testsome(n, m->list, &count, m->index, m->status));
+        if (count == MPI_UNDEFINED || !block)
+            break;
+        if (!count)
+            sched_yield();
+    }
+    for (int i = 0; !rc && i < count; i++) {
+        free(*req[m->index[i]]);
+        *req[m->index[i]] = NULL;
+        ++*ended;
+    }
+    return rc;
+}
+
 static const struct sk_group_ops mpi_ops;
 
 /* Takes over comm, which must not be used by anyone else. */
@@ -162,12 +212,15 @@ static void on_free(struct sk_group *g)
 {
     MPI_Comm comm = comm_of(g);
     MPI_Comm_free(&comm);
+    free(((struct on_mpi *)g)->list);
+    free(((struct on_mpi *)g)->status);
+    free(((struct on_mpi *)g)->index);
     free(g);
 }
 
 static const struct sk_group_ops mpi_ops = {
     on_barrier, on_bcast, on_allreduce, on_allgather, on_iallreduce, on_isend,
-    on_irecv,   on_test,  on_wait,      on_split,     on_free,
+    on_irecv,   on_test,  on_wait,      on_split,     on_free,      on_some,
 };
 
 int sk_group_mpi(const void *comm, struct sk_group **out, struct saikai_error *err)

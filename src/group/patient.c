@@ -44,16 +44,21 @@ static void scratch_free(void *p, int under_way)
         ;
 }
 
-static int on_wait(struct sk_group *g, struct sk_request **req)
+static int on_some(struct sk_group *g, struct sk_request **const req[], int n, int block, int *ended)
 {
     enum { QUICK = 50 };
     double pause = 10e-6;
     for (int looks = 0;; looks++) {
-        int done, rc = sk_group_test(of(g)->under, req, &done);
-        if (rc || done)
+        int open = 0;
+        int rc = sk_group_some(of(g)->under, req, n, 0, ended);
+        for (int i = 0; i < n; i++)
+            open += *req[i] != NULL;
+        if (rc || *ended || !open)
             return rc;
         if (of(g)->stop && atomic_load(of(g)->stop))
             return SAIKAI_EPEER;
+        if (!block)
+            return 0;
         if (looks < QUICK) {
             sched_yield();
             continue;
@@ -61,6 +66,12 @@ static int on_wait(struct sk_group *g, struct sk_request **req)
         sk_sleep(pause);
         pause = pause < 100e-6 ? 2 * pause : 200e-6;
     }
+}
+
+static int on_wait(struct sk_group *g, struct sk_request **req)
+{
+    int ended;
+    return on_some(g, (struct sk_request **const[]){req}, 1, 1, &ended);
 }
 
 static int on_test(struct sk_group *g, struct sk_request **req, int *done)
@@ -208,7 +219,7 @@ static void on_free(struct sk_group *g)
 
 static const struct sk_group_ops patient_ops = {
     on_barrier, on_bcast, on_allreduce, on_allgather, on_iallreduce, on_isend,
-    on_irecv,   on_test,  on_wait,      on_split,     on_free,
+    on_irecv,   on_test,  on_wait,      on_split,     on_free,      on_some,
 };
 
 int sk_group_patient(struct sk_group *g, const atomic_int *stop, struct sk_group **out,

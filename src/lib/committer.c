@@ -114,7 +114,8 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
         rc = tmp_path(e, 1, whole, err);
     if (!rc)
         rc = h->wishes ? code(e, h, coded, err)
-                       : sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index, err);
+                       : sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index,
+                                           h->hash_known ? &h->file_hash : NULL, err);
     if (rc)
         return rc;
     const char *from = h->wishes ? coded : h->slot->tmp_path;
@@ -172,6 +173,7 @@ static void commit_one(struct sk_engine *e, struct held *h)
     struct tip tip = e->tip;
     int own_file = 0, folded = h->base.incarnation != 0; /* and builds on nothing when it is committed */
     e->busy_commit = 1;
+    h->hash_known = e->hash_files && !h->wishes;
     pthread_mutex_unlock(&e->lock);
     int rc = commit(e, h, &tip, &own_file, &err);
     pthread_mutex_lock(&e->lock);

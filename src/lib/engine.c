@@ -197,6 +197,35 @@ void sk_engine_release(struct sk_engine *e, struct sk_gen gen)
     pthread_mutex_unlock(&e->lock);
 }
 
+void sk_engine_hash_files(struct sk_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    e->hash_files = 1;
+    pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_lend(struct sk_engine *e, struct sk_gen gen, struct sk_source *out)
+{
+    *out = (struct sk_source){0};
+    pthread_mutex_lock(&e->lock);
+    struct held *h = find_gen(e, gen);
+    if (h && h->slot && h->slot->map) {
+        h->lent++;
+        *out = (struct sk_source){h->slot->map, h->slot->size_bytes, h->file_hash, h->hash_known};
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent)
+{
+    pthread_mutex_lock(&e->lock);
+    for (struct held *h = lent->map ? e->all : NULL; h; h = h->next)
+        if (h->slot && h->slot->map == lent->map && h->lent > 0 && !--h->lent)
+            e->retired_seq = -1; /* as in sk_engine_release */
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+}
+
 /* The generation and all that it builds on. */
 static void adopt_local(struct sk_engine *e, struct sk_gen gen)
 {

@@ -11,6 +11,7 @@
 #include "capture/delta.h"
 #include "lib/coding.h"
 #include "lib/saver.h"
+#include "redundancy/files.h"
 #include "store/container.h"
 #include "store/slot.h"
 
@@ -68,6 +69,14 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq);
  * coded, or protected. SAIKAI_ENOENT when it is not (or no longer) in the local directory. Neither blocks. */
 int sk_engine_hold(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err);
 void sk_engine_release(struct sk_engine *e, struct sk_gen gen);
+/* From now on take the checksum of every slot as a whole when it is committed, while it is in the cache, for
+ * sk_engine_lend. */
+void sk_engine_hash_files(struct sk_engine *e);
+/* What the engine still has of this rank's file of a generation: its mapping, and its checksum; *out all zero when it has
+ * neither (a file of an earlier start, or one that codecs or folding made). The generation is held, or one that builds on it is.
+ * A mapping stays as it is until it is taken back; one that never is stays mapped for ever. */
+void sk_engine_lend(struct sk_engine *e, struct sk_gen gen, struct sk_source *out);
+void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent);
 /* A generation of an earlier start that this one resumed from: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix);
 

@@ -28,6 +28,9 @@ struct held {
     struct sk_saver *pending; /* still fills the slot */
     int archiving;
     int holds; /* by sk_engine_hold */
+    int lent;  /* by sk_engine_lend, and not taken back */
+    uint64_t file_hash; /* of the slot as a file, when hash_known */
+    int hash_known;
     int replaced; /* a later one took the name of its file */
     int kept;     /* found by retention: stays */
     struct held *next;
@@ -54,6 +57,7 @@ struct sk_engine {
     pthread_cond_t changed;
     int stopping, busy_commit, busy_archive;
     struct held *all; /* in no order */
+    int hash_files; /* somebody will want the checksums of whole files */
     int slot_number;
     size_t wanted_bytes[SK_SLOT_USES]; /* size of the slot to keep ready, 0: none */
     int prepare, preparing;

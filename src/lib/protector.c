@@ -8,6 +8,7 @@
 #include "lib/protection.h"
 #include "redundancy/cost.h"
 #include "redundancy/encode.h"
+#include "redundancy/parity_file.h"
 #include "store/lineage.h"
 
 #include <limits.h>
@@ -32,6 +33,7 @@ struct coding {
     int64_t oldest; /* key of the oldest generation that any rank's file builds on through older
                        sets; all are needed */
     char **path, **name;
+    struct sk_source *source; /* lent by the engine */
     int files;
     int rc; /* of the last one */
     struct saikai_error err;
@@ -57,6 +59,7 @@ struct sk_protector {
     int64_t begun; /* codings */
     _Atomic int64_t coded;
     double sliced_at;
+    struct sk_kept_maps *kept; /* used by whoever codes */
     struct sk_protector_status status;
 };
 
@@ -75,15 +78,21 @@ static int covered(const struct sk_protector *p, struct sk_gen gen)
     return 0;
 }
 
-static void free_files(struct coding *c)
+/* abandoned 1: what was lent may be read for ever. */
+static void free_files(struct sk_protector *p, int abandoned)
 {
+    struct coding *c = &p->now;
     for (int i = 0; i < c->files; i++) {
         free(c->path[i]);
         free(c->name[i]);
+        if (!abandoned)
+            sk_engine_take_back(p->engine, &c->source[i]);
     }
     free(c->path);
     free(c->name);
+    free(c->source);
     c->path = c->name = NULL;
+    c->source = NULL;
     c->files = 0;
 }
 
@@ -97,12 +106,17 @@ static int add_file(struct sk_protector *p, struct sk_gen gen, struct saikai_err
     char **names = realloc(c->name, ((size_t)c->files + 1) * sizeof *names);
     if (names)
         c->name = names;
-    int rc = paths && names ? sk_gen_file(p->root, gen, p->rank, path, sizeof path, err)
-                            : sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of files");
+    struct sk_source *sources = realloc(c->source, ((size_t)c->files + 1) * sizeof *sources);
+    if (sources)
+        c->source = sources;
+    int rc = paths && names && sources
+                 ? sk_gen_file(p->root, gen, p->rank, path, sizeof path, err)
+                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of files");
     if (rc)
         return rc;
     c->path[c->files] = strdup(path);
     c->name[c->files] = strdup(path + strlen(p->root) + 1);
+    sk_engine_lend(p->engine, gen, &c->source[c->files]);
     c->files++;
     return c->path[c->files - 1] && c->name[c->files - 1]
                ? 0
@@ -174,6 +188,7 @@ static void clean_up(struct sk_protector *p)
         sk_holdings_remove(p->root, e, NULL);
     }
     sk_holdings_free(&h);
+    sk_kept_maps_trim(p->kept);
 }
 
 static int measure(struct sk_protector *p, struct saikai_error *err)
@@ -214,9 +229,11 @@ static int begin(void *arg, struct saikai_error *err)
                                  .files = c->files,
                                  .path = (const char *const *)c->path,
                                  .name = (const char *const *)c->name,
+                                 .source = c->source,
                                  .mode = SK_FILES_MAP,
                                  .parity_path = parity,
                                  .recycle_path = spare,
+                                 .kept = p->kept,
                                  .no_sync = !p->sync};
     rc = sk_encode_begin(p->protection.group, &e, &c->encode, err);
     return sk_group_verdict(p->job, rc, err);
@@ -224,7 +241,7 @@ static int begin(void *arg, struct saikai_error *err)
 
 static int step(void *arg, int *done, struct saikai_error *err)
 {
-    enum { STRIPES = 32 }; /* then the caller looks at the clock */
+    enum { STRIPES = 8 }; /* then the caller looks at the clock */
     struct sk_protector *p = arg;
     int rc = sk_encode_step(p->now.encode, STRIPES, done);
     return rc ? sk_fail(err, rc, "the ranks of a redundancy group lost contact") : 0;
@@ -249,9 +266,10 @@ static void end(void *arg, int rc, const struct saikai_error *err)
 {
     struct sk_protector *p = arg;
     struct coding *c = &p->now;
+    int abandoned = sk_encode_abandoned(c->encode);
     sk_encode_free(c->encode);
     c->encode = NULL;
-    free_files(c);
+    free_files(p, abandoned);
     c->rc = rc;
     c->err = *err;
     if (!rc)
@@ -312,17 +330,20 @@ int sk_protector_new(const struct sk_protector_setup *s, struct sk_protector **o
         p->clean = 1;
         p->root = strdup(s->root);
         p->host = strdup(s->host);
-        if (!p->root || !p->host)
+        p->kept = sk_kept_maps_new();
+        if (!p->root || !p->host || !p->kept)
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to protect checkpoints");
     }
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc)
         rc = set_up(p, s, err);
-    if (rc || !p->protection.scheme)
+    if (rc || !p->protection.scheme) {
         sk_protector_free(p);
-    else
-        *out = p;
-    return rc;
+        return rc;
+    }
+    sk_engine_hash_files(p->engine);
+    *out = p;
+    return 0;
 }
 
 void sk_protector_free(struct sk_protector *p)
@@ -332,6 +353,7 @@ void sk_protector_free(struct sk_protector *p)
     sk_offpath_stop(p->off); /* the thread ends first: it uses the groups */
     sk_group_free(p->protection.group);
     sk_offpath_free(p->off);
+    sk_kept_maps_free(p->kept);
     free(p->leader);
     free(p->root);
     free(p->host);

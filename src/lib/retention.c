@@ -12,6 +12,8 @@ void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
     while (*at != h)
         at = &(*at)->next;
     *at = h->next;
+    if (h->slot && h->lent) /* transfers that never ended may still read it */
+        h->slot->map = NULL;
     sk_slot_free(h->slot, remove_file);
     sk_skc_index_free(h->index);
     free(h->wishes);
@@ -135,7 +137,7 @@ static void mark(struct sk_engine *e, int all_new, int with_holds)
     for (int n = 0; n < e->keep_local && (h = next_complete(e)); n++)
         h->kept = 1;
     for (h = e->all; h; h = h->next)
-        h->kept |= h->stage != COMMITTED || h->archiving || (with_holds && h->holds) ||
+        h->kept |= h->stage != COMMITTED || h->archiving || (with_holds && (h->holds || h->lent)) ||
                    (!h->replaced && h->seq > e->complete_seq && (all_new || h->seq == e->committed_seq || h->seq == e->told_seq));
     for (int more = 1; more;) {
         more = 0;

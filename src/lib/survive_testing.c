@@ -121,7 +121,7 @@ static int c_split(struct sk_group *g, int colour, int key, struct sk_group **ou
 
 static const struct sk_group_ops counted_ops = {c_barrier,    c_bcast, c_allreduce, c_allgather,
                                                 c_iallreduce, c_isend, c_irecv,     c_test,
-                                                c_wait,       c_split, c_free};
+                                                c_wait,       c_split, c_free,      NULL};
 
 static struct sk_group *count_group(struct sk_group *g)
 {

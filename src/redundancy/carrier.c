@@ -1,21 +1,25 @@
 #include "redundancy/carrier.h"
 
-#include "base/clock.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-/* What one local member does in one stripe of the window. */
+/* Stripes that may be under way when sources only send: few enough for their requests to be looked
+ * through again and again, and no more than tags tell apart. */
+enum { AHEAD = 24 };
+
+/* What one local member does in one stripe under way. */
 struct cell {
     int active, is_sink, at;
-    enum { RECEIVING, SENDING, ENDED } state;
+    enum { WAITING, RECEIVING, SENDING, ENDED } state; /* WAITING: for memory */
     struct sk_act act;
     const uint8_t *own;
     uint8_t *place; /* of the kept row, NULL: none */
     uint8_t *in[SK_MAX_DATA];
     uint8_t *row[SK_MAX_PARITY];
     struct sk_request *recv[SK_MAX_DATA], *send[SK_MAX_PARITY];
-    uint8_t *memory;
+    uint8_t
+        *scratch;    /* one block, for what the owner loads or places; its pages appear when used */
+    uint8_t *memory; /* of what is received and added up, NULL: none is needed, or not yet there */
 };
 
 struct slot {
@@ -23,31 +27,40 @@ struct slot {
     struct cell *cell; /* [locals] */
 };
 
+/* Memory of one local member for what it receives, last used first: it is still in the cache. */
+struct pool {
+    uint8_t *memory[SK_WINDOW_MAX], *free[SK_WINDOW_MAX];
+    int frees;
+};
+
 struct sk_carrier {
     struct sk_carrier_setup set;
     int rank_of[SK_MAX_MEMBERS], local[SK_MAX_MEMBERS], locals;
     uint64_t base, next; /* stripes under way: [base, next) */
-    struct slot slot[SK_WINDOW_MAX];
+    int ahead;           /* stripes that may be under way */
+    struct slot slot[AHEAD];
+    struct pool *pool;         /* [locals] */
+    struct sk_request ***open; /* room for all requests that can be under way */
     uint64_t sent[SK_MAX_MEMBERS];
     int failed;
 };
 
-/* Blocks of memory of a cell: one for scratch, one for each block received, and the rows of each
- * sum. */
+/* Blocks of memory of a cell: one for each block received, and the rows of each sum. */
 static size_t blocks_of(const struct sk_act *a)
 {
-    size_t n = 1 + (size_t)a->rows;
+    size_t n = (size_t)a->rows;
     for (int i = 0; i < a->ins; i++)
         n += a->in[i].load == SK_LOAD_BLOCK ? 1 : (size_t)a->in[i].rows;
     return n;
 }
 
 /* The most that any end of a full stripe needs: taken at the start, so that nothing can fail
- * half-way. */
-static size_t most_blocks(const struct sk_carrier_setup *set)
+ * half-way. *relays 1: there are sources that receive, too. */
+static size_t most_blocks(const struct sk_carrier_setup *set, int *relays)
 {
     struct sk_stripe s = {.sources = set->max_sources, .sinks = set->max_sinks};
-    size_t most = 2;
+    size_t most = 1;
+    *relays = 0;
     for (int i = 0; i < s.sources; i++)
         s.source[i].len = set->block;
     for (int i = 0; i < s.sources + s.sinks; i++) {
@@ -56,18 +69,35 @@ static size_t most_blocks(const struct sk_carrier_setup *set)
         set->form->plan(&s, is_sink, is_sink ? i - s.sources : i, &a);
         size_t n = blocks_of(&a);
         most = n > most ? n : most;
+        *relays |= !is_sink && a.ins;
     }
     return most;
 }
 
 static int make_slots(struct sk_carrier *e)
 {
-    size_t bytes = most_blocks(&e->set) * e->set.block;
-    for (int w = 0; w < e->set.window && e->locals; w++) {
+    int relays;
+    size_t bytes = most_blocks(&e->set, &relays) * e->set.block;
+    /* Sources that only send can do so long before somebody takes it: then ranks that share a core
+     * work for long without a turn of the others. Where sums pass through sources, those that were
+     * far ahead would only fill the memory of the next. */
+    e->ahead = relays || e->set.window > AHEAD ? e->set.window : AHEAD;
+    if (!(e->pool = calloc((size_t)e->locals + 1, sizeof *e->pool)) ||
+        !(e->open =
+              calloc((size_t)e->ahead * (size_t)(e->locals + 1) * (SK_MAX_DATA + SK_MAX_PARITY),
+                     sizeof *e->open)))
+        return SAIKAI_ENOMEM;
+    for (int i = 0; i < e->locals; i++)
+        for (int w = 0; w < e->set.window; w++) {
+            if (!(e->pool[i].memory[w] = aligned_alloc(64, bytes)))
+                return SAIKAI_ENOMEM;
+            e->pool[i].free[e->pool[i].frees++] = e->pool[i].memory[w];
+        }
+    for (int w = 0; w < e->ahead && e->locals; w++) {
         if (!(e->slot[w].cell = calloc((size_t)e->locals, sizeof *e->slot[w].cell)))
             return SAIKAI_ENOMEM;
         for (int i = 0; i < e->locals; i++)
-            if (!(e->slot[w].cell[i].memory = aligned_alloc(64, bytes)))
+            if (!(e->slot[w].cell[i].scratch = aligned_alloc(64, e->set.block)))
                 return SAIKAI_ENOMEM;
     }
     return 0;
@@ -113,12 +143,17 @@ void sk_carrier_free(struct sk_carrier *e)
 {
     if (!e)
         return;
-    for (int w = 0; w < SK_WINDOW_MAX; w++) {
+    for (int i = 0; e->pool && !e->failed && i < e->locals; i++)
+        for (int w = 0; w < SK_WINDOW_MAX; w++)
+            free(e->pool[i].memory[w]);
+    for (int w = 0; w < AHEAD; w++) {
         for (int i = 0; e->slot[w].cell && i < e->locals; i++)
             if (!e->failed)
-                free(e->slot[w].cell[i].memory);
+                free(e->slot[w].cell[i].scratch);
         free(e->slot[w].cell);
     }
+    free(e->pool);
+    free(e->open);
     free(e);
 }
 
@@ -133,12 +168,12 @@ uint64_t sk_carrier_sent(const struct sk_carrier *e, uint64_t *to)
     return total;
 }
 
-/* In one stripe there is at most one message from one member to another. The window is shorter than
- * the number of stripes that tags tell apart, and messages of equal tag keep their order. */
+/* In one stripe there is at most one message from one member to another. Messages of equal tag keep
+ * their order, and each side posts its own in the order of the stripes. */
 static int tag_of(uint64_t t, int from, int to)
 {
     enum { PAIRS = SK_MAX_MEMBERS * SK_MAX_MEMBERS, APART = 25 };
-    _Static_assert((int)PAIRS * (int)APART <= 32768 && (int)APART > SK_WINDOW_MAX, "tags");
+    _Static_assert((int)PAIRS * (int)APART <= 32768, "tags");
     return (int)(t % APART) * PAIRS + from * SK_MAX_MEMBERS + to;
 }
 
@@ -150,7 +185,8 @@ static size_t bytes_of(const struct sk_message *m)
 static uint8_t *take_blocks(struct sk_carrier *e, uint8_t **at, int n)
 {
     uint8_t *p = *at;
-    *at += (size_t)n * e->set.block;
+    if (p)
+        *at += (size_t)n * e->set.block;
     return p;
 }
 
@@ -160,8 +196,8 @@ static void lay_rows(struct sk_carrier *e, struct cell *c, const struct sk_strip
 {
     struct sk_act *a = &c->act;
     int sums_in = a->ins && a->in[0].load == SK_LOAD_SUMS;
-    uint8_t *rows = sums_in ? c->in[0] : take_blocks(e, at, a->rows);
-    for (int r = 0; r < a->rows; r++)
+    uint8_t *rows = !*at ? c->place : sums_in ? c->in[0] : take_blocks(e, at, a->rows);
+    for (int r = 0; rows && r < a->rows; r++)
         c->row[r] = rows + (size_t)r * a->len;
     if (c->place && !sums_in && a->len <= s->sink[c->at].len)
         c->row[a->keep - a->first] = c->place;
@@ -213,6 +249,17 @@ static int send_out(struct sk_carrier *e, struct cell *c, uint64_t t, int member
     return 0;
 }
 
+/* What needs no memory of the pool: an end that only sends, and one row that comes ready and goes
+ * where it stays. */
+static int needs_memory(const struct cell *c, const struct sk_stripe *s)
+{
+    const struct sk_act *a = &c->act;
+    if (!a->ins && (!a->rows || (c->place && a->rows == 1 && a->len <= s->sink[c->at].len)))
+        return 0;
+    return !(c->place && a->ins == 1 && a->in[0].load == SK_LOAD_SUMS && a->rows == 1 &&
+             a->len <= s->sink[c->at].len);
+}
+
 static int enter_cell(struct sk_carrier *e, struct slot *slot, struct cell *c, uint64_t t,
                       int member)
 {
@@ -225,26 +272,42 @@ static int enter_cell(struct sk_carrier *e, struct slot *slot, struct cell *c, u
         e->set.form->plan(s, c->is_sink, c->at, &c->act);
     else /* nothing to add up: the results are zero */
         c->act = (struct sk_act){.keep = c->at, .first = c->at, .rows = 1};
-    uint8_t *at = c->memory, *scratch = take_blocks(e, &at, 1);
-    for (int i = 0; i < c->act.ins; i++)
-        c->in[i] = take_blocks(e, &at, c->act.in[i].load == SK_LOAD_BLOCK ? 1 : c->act.in[i].rows);
+    c->state = WAITING;
+    c->memory = NULL;
     c->place = NULL;
     if (c->is_sink)
-        c->place = e->set.ops->place(e->set.arg, member, t, s->sink[c->at].len, scratch);
-    lay_rows(e, c, s, &at);
-    c->state = RECEIVING;
-    int rc = receive(e, c, t, member);
-    if (rc || c->is_sink)
-        return rc;
+        return 0;
     uint32_t own_len = s->source[c->at].len;
-    c->own = e->set.ops->load(e->set.arg, member, t, own_len, scratch);
+    c->own = e->set.ops->load(e->set.arg, member, t, own_len, c->scratch);
     if (c->act.adds_own && own_len < c->act.len) {
-        if (c->own != scratch)
-            memcpy(scratch, c->own, own_len);
-        memset(scratch + own_len, 0, c->act.len - own_len);
-        c->own = scratch;
+        if (c->own != c->scratch)
+            memcpy(c->scratch, c->own, own_len);
+        memset(c->scratch + own_len, 0, c->act.len - own_len);
+        c->own = c->scratch;
     }
     return 0;
+}
+
+/* 1: the cell has its memory now, and its receives are posted; 0: others have to end first. */
+static int begin_cell(struct sk_carrier *e, struct slot *slot, int i, uint64_t t)
+{
+    struct cell *c = &slot->cell[i];
+    struct pool *pool = &e->pool[i];
+    if (c->is_sink && !c->place)
+        c->place =
+            e->set.ops->place(e->set.arg, e->local[i], t, slot->s.sink[c->at].len, c->scratch);
+    if (needs_memory(c, &slot->s)) {
+        if (!pool->frees)
+            return 0;
+        c->memory = pool->free[--pool->frees];
+    }
+    uint8_t *at = c->memory;
+    for (int k = 0; at && k < c->act.ins; k++)
+        c->in[k] = take_blocks(e, &at, c->act.in[k].load == SK_LOAD_BLOCK ? 1 : c->act.in[k].rows);
+    lay_rows(e, c, &slot->s, &at);
+    c->state = RECEIVING;
+    int rc = receive(e, c, t, e->local[i]);
+    return rc ? rc : 1;
 }
 
 /* Incoming sums may be shorter than what this end passes on: move the rows apart and add the zeros.
@@ -314,49 +377,69 @@ static void compute(struct sk_carrier *e, struct slot *slot, struct cell *c, uin
     e->set.ops->stored(e->set.arg, member, t, len, c->place);
 }
 
-static int all_done(struct sk_carrier *e, struct sk_request **req, int n, int block, int *done)
+static int none_open(struct sk_request *const *req, int n)
 {
-    *done = 1;
-    for (int i = 0; i < n; i++) {
-        int rc = 0, one = 1;
-        if (req[i] && block)
-            rc = sk_group_wait(e->set.group, &req[i]);
-        else if (req[i])
-            rc = sk_group_test(e->set.group, &req[i], &one);
-        if (rc)
-            return rc;
-        if (!one) {
-            *done = 0;
+    for (int i = 0; i < n; i++)
+        if (req[i])
             return 0;
+    return 1;
+}
+
+/* End what can be ended of all that is under way; with block, wait for the first of it. */
+static int take_ended(struct sk_carrier *e, int block, int *ended)
+{
+    int n = 0;
+    for (uint64_t t = e->base; t < e->next; t++)
+        for (int i = 0; i < e->locals; i++) {
+            struct cell *c = &e->slot[t % (uint64_t)e->ahead].cell[i];
+            for (int k = 0; c->state == RECEIVING && k < c->act.ins; k++)
+                if (c->recv[k])
+                    e->open[n++] = &c->recv[k];
+            for (int k = 0; c->state == SENDING && k < c->act.outs; k++)
+                if (c->send[k])
+                    e->open[n++] = &c->send[k];
         }
+    return sk_group_some(e->set.group, e->open, n, block, ended);
+}
+
+/* An older result of this member is still to come. */
+static int has_older(const struct sk_carrier *e, int i, uint64_t t)
+{
+    for (uint64_t u = e->base; u < t; u++) {
+        const struct cell *c = &e->slot[u % (uint64_t)e->ahead].cell[i];
+        if (c->is_sink && (c->state == WAITING || c->state == RECEIVING))
+            return 1;
     }
     return 0;
 }
 
-/* 1: something changed, 0: not, negative: the group failed. */
-static int advance(struct sk_carrier *e, struct slot *slot, int i, uint64_t t, int block)
+/* As far as it goes without another message. 1: something changed, 0: not, negative: the group
+ * failed. *posted 1: receives were posted, which may have been answered at once. */
+static int advance(struct sk_carrier *e, struct slot *slot, int i, uint64_t t, int *posted)
 {
     struct cell *c = &slot->cell[i];
-    int done, changed = 0, rc;
-    if (c->state == RECEIVING) {
-        if ((rc = all_done(e, c->recv, c->act.ins, block, &done)))
+    int changed = 0, rc;
+    *posted = 0;
+    if (c->state == WAITING) {
+        if ((rc = begin_cell(e, slot, i, t)) <= 0)
             return rc;
-        if (!done)
-            return 0;
+        *posted = c->act.ins > 0;
+        changed = 1;
+    }
+    if (c->state == RECEIVING && none_open(c->recv, c->act.ins) &&
+        !(e->set.in_order && c->is_sink && has_older(e, i, t))) {
         compute(e, slot, c, t, e->local[i]);
         if ((rc = send_out(e, c, t, e->local[i])))
             return rc;
         c->state = SENDING;
         changed = 1;
-        block = 0; /* one wait may be enough: see first what else goes on */
     }
-    if (c->state == SENDING) {
-        if ((rc = all_done(e, c->send, c->act.outs, block, &done)))
-            return rc;
-        if (done) {
-            c->state = ENDED;
-            changed = 1;
-        }
+    if (c->state == SENDING && none_open(c->send, c->act.outs)) {
+        if (c->memory)
+            e->pool[i].free[e->pool[i].frees++] = c->memory;
+        c->memory = NULL;
+        c->state = ENDED;
+        changed = 1;
     }
     return changed;
 }
@@ -364,14 +447,17 @@ static int advance(struct sk_carrier *e, struct slot *slot, int i, uint64_t t, i
 static int enter(struct sk_carrier *e)
 {
     uint64_t t = e->next;
-    struct slot *slot = &e->slot[t % (uint64_t)e->set.window];
+    struct slot *slot = &e->slot[t % (uint64_t)e->ahead];
     e->set.ops->stripe(e->set.arg, t, &slot->s);
+    e->next++;
     for (int i = 0; i < e->locals; i++) {
-        int rc = enter_cell(e, slot, &slot->cell[i], t, e->local[i]);
-        if (rc)
+        int posted, rc = enter_cell(e, slot, &slot->cell[i], t, e->local[i]);
+        /* what only sends does it now */
+        if (!rc && slot->cell[i].active && !slot->cell[i].is_sink && !slot->cell[i].act.ins)
+            rc = advance(e, slot, i, t, &posted);
+        if (rc < 0)
             return rc;
     }
-    e->next++;
     return 0;
 }
 
@@ -383,52 +469,58 @@ static int ended(const struct sk_carrier *e, const struct slot *slot)
     return 1;
 }
 
-/* One look at every stripe of the window; with block, wait for the oldest one. Waiting for the
- * oldest cannot lock up: of all waiting ranks, one waits in the lowest stripe and nearest to its
- * sources, and what it waits for is sent. */
-static int sweep(struct sk_carrier *e, int block)
+/* One look at every stripe under way, the oldest first. Receives that were just posted are looked
+ * after at once, so that one stripe after the other goes through the same memory, until a look
+ * finds that the others have not come so far. */
+static int sweep(struct sk_carrier *e)
 {
-    int changed = 0;
+    int changed = 0, look = 1;
     for (uint64_t t = e->base; t < e->next; t++) {
-        struct slot *slot = &e->slot[t % (uint64_t)e->set.window];
+        struct slot *slot = &e->slot[t % (uint64_t)e->ahead];
         for (int i = 0; i < e->locals; i++) {
-            int rc = advance(e, slot, i, t, block);
+            int posted, rc = advance(e, slot, i, t, &posted), some = 0;
+            if (rc > 0 && posted && look) {
+                int bad = take_ended(e, 0, &some), more;
+                if (bad)
+                    return bad;
+                look = some > 0;
+                more = advance(e, slot, i, t, &posted);
+                rc = more < 0 ? more : rc;
+            }
             if (rc < 0)
                 return rc;
             changed |= rc;
-            if (block && rc)
-                return 1;
         }
     }
     return changed;
 }
 
+/* Waiting cannot lock up: of all ranks' unfinished stripes take the lowest. Memory is taken in the
+ * order of the stripes, so that each of its ends has its memory or will get it without waiting for
+ * others, and what it waits for is sent. */
 static int step(struct sk_carrier *e, uint64_t stripes, int block, int *done)
 {
     for (uint64_t stop = stripes < UINT64_MAX - e->base ? e->base + stripes : UINT64_MAX;;) {
-        while (e->base < e->next && ended(e, &e->slot[e->base % (uint64_t)e->set.window]))
+        while (e->base < e->next && ended(e, &e->slot[e->base % (uint64_t)e->ahead]))
             e->base++;
         *done = e->base == e->set.stripes;
         if (*done || e->base >= stop)
             return 0;
-        int entered = 0, rc;
-        while (e->next < e->set.stripes && e->next < e->base + (uint64_t)e->set.window) {
+        int entered = 0, rc, some = 0;
+        while (e->next < e->set.stripes && e->next < e->base + (uint64_t)e->ahead) {
             if ((rc = enter(e)))
                 return rc;
             entered = 1;
         }
-        int changed = sweep(e, 0);
+        int changed = sweep(e);
         if (changed < 0)
             return changed;
         if (changed || entered)
             continue;
-        if (!block)
-            return 0;
-        if (e->locals >
-            1) /* one member here may wait, through others, for another member here: never block */
-            sk_sleep(20e-6);
-        else if ((rc = sweep(e, 1)) < 0)
+        if ((rc = take_ended(e, block, &some)))
             return rc;
+        if (!some && !block)
+            return 0;
     }
 }
 

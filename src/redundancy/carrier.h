@@ -1,9 +1,9 @@
 /* The carrier: takes stripes through a transfer form.
  *
- * A window of stripes is under way at once, so that receives are posted early and arithmetic runs
+ * A window of stripes is received at once, so that receives are posted early and arithmetic runs
  * while messages travel (with a window of two it is the double buffering of Jitsumoto et al. 2009,
- * section 3.1). Stripes of the window advance in whatever order their messages come. Encode and
- * rebuild use the same carrier with other sources.
+ * section 3.1). Sources that only send are further ahead. Stripes advance in whatever order their
+ * messages come. Encode and rebuild use the same carrier with other sources.
  *
  * Local functions that together are collective: every rank that holds a member runs the same
  * stripes with the same description of them. Messages use tags 0 … 32399 of the group. */
@@ -25,7 +25,7 @@ struct sk_carrier_ops {
     const uint8_t *(*load)(void *arg, int member, uint64_t t, uint32_t len, uint8_t *scratch);
     /* Where the local member's result of stripe t goes: memory of one block, or scratch. */
     uint8_t *(*place)(void *arg, int member, uint64_t t, uint32_t len, uint8_t *scratch);
-    /* The result is there. In any order of stripes. */
+    /* The result is there. In any order of stripes, but for in_order. */
     void (*stored)(void *arg, int member, uint64_t t, uint32_t len, const uint8_t *data);
 };
 
@@ -39,13 +39,14 @@ struct sk_carrier_setup {
     uint64_t stripes;
     uint32_t block;             /* bytes, multiple of 64 */
     int max_sources, max_sinks; /* of any stripe */
-    int window;                 /* 0: sk_carrier_window(block) */
+    int in_order; /* 1: each member's results are stored in the order of the stripes */
+    int window;   /* 0: sk_carrier_window(block) */
 };
 
 struct sk_carrier;
 
-/* How many stripes of such blocks are best under way: so few that they stay in the cache, and of
- * small blocks so many that a rank which gets the processor late does not stop the links. */
+/* How many stripes of such blocks are best received at once: so few that they stay in the cache,
+ * and of small blocks so many that a rank which gets the processor late does not stop the links. */
 int sk_carrier_window(uint32_t block);
 
 /* Local. SAIKAI_ENOMEM or SAIKAI_EINVAL; nothing is sent yet. */

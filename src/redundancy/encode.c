@@ -21,6 +21,7 @@ struct sk_encode {
     const struct sk_form_ops *form;
     int code; /* first local failure */
     struct saikai_error why;
+    int abandoned;
     double started;
 };
 
@@ -144,17 +145,20 @@ static int share_members(struct sk_encode *e, int code, struct sk_member *mine,
     return rc;
 }
 
-/* A pipe through all members has to fill before it gives anything: blocks so small that this takes
- * at most a twentieth of the time. Not so small that messages get tiny. Members' sizes are the same
- * on all ranks. */
+/* Few and large messages, but what a stripe brings together should stay in a core's cache. And a
+ * pipe through all members has to fill before it gives anything: blocks so small that this takes
+ * at most a twentieth of the time, yet not so small that messages get tiny. Members' sizes are the
+ * same on all ranks. */
 static uint32_t choose_block(const struct sk_record *r)
 {
-    enum { USUAL = 64 << 10, LEAST = 4 << 10, PART = 20 };
-    uint64_t largest = 0;
+    enum { CACHE = 1 << 20, MOST = 256 << 10, FAIR = 64 << 10, LEAST = 4 << 10, PART = 20 };
+    uint64_t largest = 0, usual = MOST;
+    while (usual > FAIR && usual * (uint64_t)r->code.data > CACHE)
+        usual /= 2;
     for (int i = 0; i < r->code.members; i++)
         largest = r->member[i].size_bytes > largest ? r->member[i].size_bytes : largest;
     uint64_t wanted = largest / ((uint64_t)r->code.members * PART) / LEAST * LEAST;
-    return wanted >= USUAL ? USUAL : wanted <= LEAST ? LEAST : (uint32_t)wanted;
+    return (uint32_t)(wanted >= usual ? usual : wanted <= LEAST ? LEAST : wanted);
 }
 
 static int choose_form(struct sk_encode *e, struct saikai_error *err)
@@ -205,8 +209,8 @@ static int prepare(struct sk_encode *e, struct saikai_error *err)
     if (!rc)
         rc = choose_form(e, err);
     if (!rc)
-        rc = sk_parity_create(p->parity_path, p->recycle_path, &e->record, e->g->rank, &e->parity,
-                              err);
+        rc = sk_parity_create(p->parity_path, p->recycle_path, p->kept, &e->record, e->g->rank,
+                              &e->parity, err);
     if (!rc)
         rc = make_carrier(e, err);
     return rc;
@@ -226,7 +230,7 @@ int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct
                           p->coding.placement, err);
     }
     if (!rc)
-        rc = sk_files_open(p->path, p->name, p->files, p->mode, &mine, &e->data, err);
+        rc = sk_files_open(p->path, p->name, p->source, p->files, p->mode, &mine, &e->data, err);
     struct sk_encode none = {.g = g}; /* without memory this rank still has to tell the others */
     int shared = share_members(e ? e : &none, rc, &mine, err);
     if (!shared) {
@@ -248,6 +252,7 @@ static int run(struct sk_encode *e, uint64_t stripes, int block, int *done)
 {
     int rc = sk_carrier_step(e->carrier, stripes, block, done);
     if (rc) {
+        e->abandoned = 1;
         sk_files_abandon(e->data);
         sk_parity_abandon(e->parity);
     }
@@ -312,6 +317,11 @@ int sk_encode_finish(struct sk_encode *e, struct sk_encode_result *result, struc
     if (!rc && result)
         fill_result(e, result);
     return rc;
+}
+
+int sk_encode_abandoned(const struct sk_encode *e)
+{
+    return e && e->abandoned;
 }
 
 void sk_encode_free(struct sk_encode *e)

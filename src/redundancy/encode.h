@@ -22,8 +22,8 @@ struct sk_encoding {
     enum sk_placement placement;
     const char *form; /* "pipeline", "fanin", "broadcast", "gather"; NULL or "auto": by the model */
     const struct sk_link_costs *costs; /* for "auto"; NULL: those of a common cluster */
-    uint32_t block;                    /* bytes, a multiple of 64; 0: 64 KiB, less for small data */
-    int window; /* stripes under way; 0: 4, more if small; 2 is double buffering */
+    uint32_t block; /* bytes, a multiple of 64; 0: 64 to 256 KiB, less for small data */
+    int window;     /* stripes received at once; 0: 4, more if small; 2 is double buffering */
 };
 
 struct sk_encode_params {
@@ -34,10 +34,13 @@ struct sk_encode_params {
     int files;
     const char *const *path;
     const char *const *name; /* relative names for the record; NULL: last components of the paths */
+    const struct sk_source *source; /* [files]: what is in memory already, or NULL */
     enum sk_files_mode mode;
     const char *parity_path;
     const char *recycle_path; /* a parity file no longer needed (parity_file.h), or NULL */
-    int no_sync;              /* 1: do not wait for the disk (tmpfs) */
+    struct sk_kept_maps
+        *kept;   /* mappings of parity files from one generation to the next, or NULL */
+    int no_sync; /* 1: do not wait for the disk (tmpfs) */
 };
 
 struct sk_encode_result {
@@ -51,9 +54,9 @@ struct sk_encode_result {
 
 struct sk_encode;
 
-/* Collective, blocking: exchange sizes, reserve the space. Either all ranks get 0 and a job, or all
- * a negative code and none (SAIKAI_EINVAL, SAIKAI_ENOENT, SAIKAI_ENOSPC, SAIKAI_EIO, SAIKAI_ENOMEM,
- * SAIKAI_EPEER). */
+/* Collective, blocking: exchange sizes, make the parity files. Either all ranks get 0 and a job, or
+ * all a negative code and none (SAIKAI_EINVAL, SAIKAI_ENOENT, SAIKAI_ENOSPC, SAIKAI_EIO,
+ * SAIKAI_ENOMEM, SAIKAI_EPEER). */
 int sk_encode_begin(struct sk_group *g, const struct sk_encode_params *p, struct sk_encode **out,
                     struct saikai_error *err);
 /* Local, does not block: up to so many stripes further; *done = 1: only finish remains. A negative
@@ -64,6 +67,9 @@ int sk_encode_step(struct sk_encode *e, uint64_t stripes, int *done);
  * The job remains to be freed. */
 int sk_encode_finish(struct sk_encode *e, struct sk_encode_result *result,
                      struct saikai_error *err);
+/* Local: 1 when the group failed in the middle. Transfers may then be under way for ever: memory
+ * that was lent (sk_source) must stay mapped, as this job's own does. */
+int sk_encode_abandoned(const struct sk_encode *e);
 /* Local. Also in the middle, when the group failed or all ranks give up. */
 void sk_encode_free(struct sk_encode *e);
 

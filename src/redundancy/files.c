@@ -19,6 +19,8 @@ struct file {
     uint8_t *map;
     uint64_t start, size_bytes, hash, mapped;
     uint32_t mode;
+    int lent;       /* the mapping is the caller's */
+    int hash_known; /* so is the checksum */
 };
 
 struct sk_files {
@@ -63,7 +65,7 @@ void sk_files_free(struct sk_files *s)
         return;
     for (int i = 0; s->file && i < s->files; i++) {
         struct file *f = &s->file[i];
-        if (f->map && !s->abandoned)
+        if (f->map && !f->lent && !s->abandoned)
             munmap(f->map, f->size_bytes);
         if (f->tmp)
             unlink(f->tmp);
@@ -77,7 +79,24 @@ void sk_files_free(struct sk_files *s)
     free(s);
 }
 
-static int open_file(struct sk_files *s, int i, const char *path, struct saikai_error *err)
+/* Take the caller's mapping for the file's own. */
+static int borrow(struct file *f, const struct sk_source *from, struct saikai_error *err)
+{
+    if (from->map && from->size_bytes != f->size_bytes)
+        return sk_fail(err, SAIKAI_EINVAL, "%s has %llu bytes, %llu of them in memory", f->path,
+                       (unsigned long long)f->size_bytes, (unsigned long long)from->size_bytes);
+    if (from->map) {
+        f->map = (uint8_t *)from->map;
+        f->mapped = f->size_bytes; /* as far as whoever mapped it saw to that */
+        f->lent = 1;
+    }
+    f->hash_known = from->hash_known;
+    f->hash = from->hash;
+    return 0;
+}
+
+static int open_file(struct sk_files *s, int i, const char *path, const struct sk_source *from,
+                     struct saikai_error *err)
 {
     struct file *f = &s->file[i];
     if (!(f->path = strdup(path)))
@@ -94,9 +113,12 @@ static int open_file(struct sk_files *s, int i, const char *path, struct saikai_
         f->size_bytes = (uint64_t)size;
         f->mode = st.st_mode & 07777;
         f->start = i ? s->file[i - 1].start + s->file[i - 1].size_bytes : 0;
+        if (from)
+            rc = borrow(f, from, err);
+    }
+    if (!rc && s->mode == SK_FILES_MAP && !f->map) {
         void *map = NULL;
-        if (s->mode == SK_FILES_MAP)
-            rc = sk_io_map(fd, path, (size_t)size, 0, &map, err);
+        rc = sk_io_map(fd, path, (size_t)size, 0, &map, err);
         f->map = map;
     }
     close(fd);
@@ -127,9 +149,9 @@ static int describe(struct sk_files *s, const char *const name[], struct sk_memb
     return 0;
 }
 
-int sk_files_open(const char *const path[], const char *const name[], int n,
-                  enum sk_files_mode mode, struct sk_member *m, struct sk_files **out,
-                  struct saikai_error *err)
+int sk_files_open(const char *const path[], const char *const name[],
+                  const struct sk_source source[], int n, enum sk_files_mode mode,
+                  struct sk_member *m, struct sk_files **out, struct saikai_error *err)
 {
     struct sk_files *s = stream_new(n, err);
     if (!s)
@@ -138,7 +160,7 @@ int sk_files_open(const char *const path[], const char *const name[], int n,
     struct sk_member v = {0};
     int rc = 0;
     for (int i = 0; !rc && i < n; i++)
-        rc = open_file(s, i, path[i], err);
+        rc = open_file(s, i, path[i], source ? &source[i] : NULL, err);
     if (!rc)
         rc = describe(s, name, &v, err);
     if (rc) {
@@ -165,7 +187,7 @@ int sk_files_open_member(const char *dir, const struct sk_member *m, enum sk_fil
         char path[PATH_MAX];
         rc = sk_io_path(path, sizeof path, err, "%s/%s", dir, m->part[i].name);
         if (!rc)
-            rc = open_file(s, (int)i, path, err);
+            rc = open_file(s, (int)i, path, NULL, err);
         if (!rc && s->file[i].size_bytes != m->part[i].size_bytes)
             rc = sk_fail(err, SAIKAI_EDAMAGED, "%s has %llu bytes instead of %llu", path,
                          (unsigned long long)s->file[i].size_bytes,
@@ -202,7 +224,7 @@ static int create_file(struct sk_files *s, int i, const char *dir, const struct 
     f->size_bytes = p->size_bytes;
     f->mode = p->mode;
     f->start = i ? s->file[i - 1].start + s->file[i - 1].size_bytes : 0;
-    rc = f->path && f->tmp ? sk_io_reserve(fd, tmp, (off_t)p->size_bytes, err)
+    rc = f->path && f->tmp ? sk_io_truncate(fd, tmp, (off_t)p->size_bytes, err)
                            : sk_fail(err, SAIKAI_ENOMEM, "no memory for a file name");
     if (!f->tmp)
         unlink(tmp);
@@ -306,8 +328,11 @@ int sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint
 static void finish_hashes(struct sk_files *s)
 {
     while (s->hash_file < s->files && s->hash_at == s->file[s->hash_file].size_bytes) {
-        s->file[s->hash_file].hash = sk_hasher_value(s->hasher);
-        sk_hasher_reset(s->hasher);
+        struct file *f = &s->file[s->hash_file];
+        if (!f->hash_known) {
+            f->hash = sk_hasher_value(s->hasher);
+            sk_hasher_reset(s->hasher);
+        }
         s->hash_file++;
         s->hash_at = 0;
     }
@@ -319,7 +344,8 @@ void sk_files_hash(struct sk_files *s, const uint8_t *data, uint32_t len)
     while (len && s->hash_file < s->files) {
         uint64_t left = s->file[s->hash_file].size_bytes - s->hash_at;
         uint32_t n = left < len ? (uint32_t)left : len;
-        sk_hasher_add(s->hasher, data, n);
+        if (!s->file[s->hash_file].hash_known)
+            sk_hasher_add(s->hasher, data, n);
         s->hash_at += n;
         data += n;
         len -= n;
@@ -327,28 +353,53 @@ void sk_files_hash(struct sk_files *s, const uint8_t *data, uint32_t len)
     }
 }
 
-int sk_files_hash_all(struct sk_files *s, struct saikai_error *err)
+static uint64_t total_bytes(const struct sk_files *s)
+{
+    return s->files ? s->file[s->files - 1].start + s->file[s->files - 1].size_bytes : 0;
+}
+
+/* Bytes that were added so far. */
+static uint64_t hashed(const struct sk_files *s)
+{
+    if (s->hash_file < s->files)
+        return s->file[s->hash_file].start + s->hash_at;
+    return total_bytes(s);
+}
+
+/* Add up to this offset by reading. */
+static int hash_until(struct sk_files *s, uint64_t end, struct saikai_error *err)
 {
     enum { CHUNK = 256 << 10 };
+    end = end < total_bytes(s) ? end : total_bytes(s);
+    if (hashed(s) >= end)
+        return 0;
     uint8_t *scratch = malloc(CHUNK);
-    if (!scratch)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to read files");
-    sk_hasher_reset(s->hasher);
-    s->hash_file = 0;
-    s->hash_at = 0;
-    uint64_t total = s->files ? s->file[s->files - 1].start + s->file[s->files - 1].size_bytes : 0;
-    int rc = 0;
-    for (uint64_t at = 0; !rc && at < total;) {
-        uint32_t n = total - at < CHUNK ? (uint32_t)(total - at) : CHUNK;
+    int rc = scratch ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to read files");
+    for (uint64_t at; !rc && (at = hashed(s)) < end;) {
+        uint32_t n = end - at < CHUNK ? (uint32_t)(end - at) : CHUNK;
         const uint8_t *p = sk_files_read(s, at, n, scratch, err);
         if (p)
             sk_files_hash(s, p, n);
         else
             rc = SAIKAI_EIO;
-        at += n;
     }
-    finish_hashes(s);
     free(scratch);
+    return rc;
+}
+
+int sk_files_hash_at(struct sk_files *s, uint64_t offset, const uint8_t *data, uint32_t len,
+                     struct saikai_error *err)
+{
+    int rc = hash_until(s, offset, err);
+    if (!rc && hashed(s) == offset)
+        sk_files_hash(s, data, len);
+    return rc;
+}
+
+int sk_files_hash_rest(struct sk_files *s, struct saikai_error *err)
+{
+    int rc = hash_until(s, UINT64_MAX, err);
+    finish_hashes(s);
     return rc;
 }
 

@@ -13,17 +13,32 @@ enum sk_files_mode {
                        error, not a fault */
 };
 
+/* What is known of a file that is to be read.
+ *
+ * map: its bytes, in a mapping of the file that stays until the stream is freed, and for ever when
+ * it was abandoned; NULL: they are read from the file. hash: the checksum of the whole file
+ * (sk_hash64), when hash_known; it is believed here, and a rebuild finds when the bytes are others.
+ */
+struct sk_source {
+    const void *map;
+    uint64_t size_bytes; /* of map */
+    uint64_t hash;
+    int hash_known;
+};
+
 /* Open n files for reading; *m gets sizes, modes and names (its hashes come later). path[i] is
- * opened, name[i] (NULL: the last component of the path) is what the record says. On failure
- * nothing stays open. */
-int sk_files_open(const char *const path[], const char *const name[], int n,
-                  enum sk_files_mode mode, struct sk_member *m, struct sk_files **out,
-                  struct saikai_error *err);
+ * opened, name[i] (NULL: the last component of the path) is what the record says, source (may be
+ * NULL) what the caller has of each already: SAIKAI_EINVAL when it has another size than the file.
+ * On failure nothing stays open. */
+int sk_files_open(const char *const path[], const char *const name[],
+                  const struct sk_source source[], int n, enum sk_files_mode mode,
+                  struct sk_member *m, struct sk_files **out, struct saikai_error *err);
 /* The same for the files of a record in dir: SAIKAI_ENOENT or SAIKAI_EDAMAGED when one is missing
  * or has another size. */
 int sk_files_open_member(const char *dir, const struct sk_member *m, enum sk_files_mode mode,
                          struct sk_files **out, struct saikai_error *err);
-/* Create the files of a member below dir under temporary names, with their space reserved. */
+/* Create the files of a member below dir under temporary names. A full disk is found when they are
+ * written: reserving first would be a pass of its own, while all others wait. */
 int sk_files_create(const char *dir, const struct sk_member *m, struct sk_files **out,
                     struct saikai_error *err);
 
@@ -38,8 +53,12 @@ int sk_files_write(struct sk_files *s, uint64_t offset, uint32_t len, const uint
 
 /* Add the next len bytes of the stream to the checksums, from front to back. */
 void sk_files_hash(struct sk_files *s, const uint8_t *data, uint32_t len);
-/* Compute the checksums of all files by reading them (again) from the start. */
-int sk_files_hash_all(struct sk_files *s, struct saikai_error *err);
+/* The same for bytes at offset: what is missing before them is read first, what was added already
+ * is not again. */
+int sk_files_hash_at(struct sk_files *s, uint64_t offset, const uint8_t *data, uint32_t len,
+                     struct saikai_error *err);
+/* Complete the checksums of all files by reading what was not added yet. */
+int sk_files_hash_rest(struct sk_files *s, struct saikai_error *err);
 /* Checksums of the files, once all bytes were added, into m->part[].hash. */
 void sk_files_hashes(struct sk_files *s, struct sk_member *m);
 /* Created files: check against the record's checksums, sync, give them their names. SAIKAI_EDAMAGED

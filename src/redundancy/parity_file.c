@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "redundancy/kept_maps.h"
 #include "redundancy/prefault.h"
 
 #include <fcntl.h>
@@ -15,9 +16,11 @@
 struct sk_parity_file {
     char *path, *tmp; /* tmp: being created */
     int fd, member, abandoned;
-    uint8_t *map;   /* NULL: fresh, written block by block */
-    uint8_t *table; /* of a created file, 8 bytes per block */
-    uint64_t size_bytes, blocks, table_hash, mapped;
+    struct sk_kept_maps *kept; /* takes the mapping at the end, NULL: nobody */
+    uint8_t *map;              /* NULL: fresh, written block by block */
+    uint8_t *table;            /* of a created file, 8 bytes per block */
+    uint8_t *good;             /* of an opened file: blocks that were checked */
+    uint64_t size_bytes, blocks, table_hash, mapped, map_bytes;
     uint32_t header_bytes, block;
     struct sk_hasher *hasher; /* of the block that is appended to */
     uint64_t appended;
@@ -97,14 +100,17 @@ void sk_parity_file_free(struct sk_parity_file *f)
 {
     if (!f)
         return;
-    if (f->map && !f->abandoned)
-        munmap(f->map, f->size_bytes);
-    if (f->fd >= 0)
-        close(f->fd);
     if (f->tmp)
         unlink(f->tmp);
+    else if (f->kept && f->map && !f->abandoned)
+        sk_keep_map(f->kept, &f->fd, &f->map, f->map_bytes);
+    if (f->map && !f->abandoned)
+        munmap(f->map, f->map_bytes);
+    if (f->fd >= 0)
+        close(f->fd);
     sk_hasher_free(f->hasher);
     free(f->table);
+    free(f->good);
     free(f->path);
     free(f->tmp);
     free(f);
@@ -163,22 +169,33 @@ static int create(struct sk_parity_file *f, const char *recycle, struct saikai_e
     if (f->fd < 0)
         return f->fd;
     off_t had = 0;
-    rc = recycled ? sk_io_size(f->fd, tmp, &had, err) : 0;
+    if (!recycled)
+        return sk_io_truncate(f->fd, tmp, (off_t)f->size_bytes, err);
+    rc = sk_io_size(f->fd, tmp, &had, err);
     if (!rc)
         rc = sk_io_reserve(f->fd, tmp, (off_t)f->size_bytes, err);
+    if (rc || (uint64_t)had < f->size_bytes)
+        return rc;
+    f->map = sk_take_map(f->kept, f->fd, f->size_bytes, &f->map_bytes);
+    if (f->map) {
+        f->mapped = f->size_bytes;
+        return 0;
+    }
     void *map = NULL;
-    if (!rc && recycled && (uint64_t)had >= f->size_bytes)
-        rc = sk_io_map(f->fd, tmp, f->size_bytes, 1, &map, err);
+    f->map_bytes = f->size_bytes;
+    rc = sk_io_map(f->fd, tmp, f->size_bytes, 1, &map, err);
     f->map = map;
     return rc;
 }
 
-int sk_parity_create(const char *path, const char *recycle, const struct sk_record *r, int member,
-                     struct sk_parity_file **out, struct saikai_error *err)
+int sk_parity_create(const char *path, const char *recycle, struct sk_kept_maps *kept,
+                     const struct sk_record *r, int member, struct sk_parity_file **out,
+                     struct saikai_error *err)
 {
     struct sk_parity_file *f = file_new(path, err);
     if (!f)
         return SAIKAI_ENOMEM;
+    f->kept = kept;
     struct sk_buf header = {0};
     int rc = layout(f, r, member, &header, err);
     sk_buf_free(&header);
@@ -274,13 +291,17 @@ int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parit
     if (!rc && (rc = read_header(f, &v, err)) && rc != SAIKAI_EIO)
         sk_error_prefix(err, "%s: ", path);
     void *map = NULL;
-    if (!rc && (rc = sk_io_map(f->fd, path, f->size_bytes, 0, &map, err)))
-        sk_parity_header_free(&v);
+    if (!rc && !(f->good = calloc(v.blocks + 1, 1)))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the checksums of a parity file");
+    if (!rc)
+        rc = sk_io_map(f->fd, path, f->size_bytes, 0, &map, err);
     if (rc) {
+        sk_parity_header_free(&v);
         sk_parity_file_free(f);
         return rc;
     }
     f->map = map;
+    f->map_bytes = f->size_bytes;
     f->header_bytes = v.header_bytes;
     f->blocks = v.blocks;
     f->block = v.record.block;
@@ -291,16 +312,30 @@ int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parit
     return 0;
 }
 
-int sk_parity_check(struct sk_parity_file *f, struct saikai_error *err)
+int sk_parity_check_table(struct sk_parity_file *f, struct saikai_error *err)
 {
     if (sk_hash64(table_of(f), 8 * f->blocks) != f->table_hash)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s is damaged: its table of checksums", f->path);
-    for (uint64_t i = 0; i < f->blocks; i++) {
-        uint64_t hash;
-        memcpy(&hash, table_of(f) + 8 * i, sizeof hash);
-        if (hash != sk_hash64(sk_parity_block(f, i), f->block))
-            return sk_fail(err, SAIKAI_EDAMAGED, "%s is damaged: parity block %llu", f->path,
-                           (unsigned long long)i);
-    }
     return 0;
+}
+
+int sk_parity_check_block(struct sk_parity_file *f, uint64_t number, struct saikai_error *err)
+{
+    uint64_t hash;
+    if (f->good[number])
+        return 0;
+    memcpy(&hash, table_of(f) + 8 * number, sizeof hash);
+    if (hash != sk_hash64(sk_parity_block(f, number), f->block))
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s is damaged: parity block %llu", f->path,
+                       (unsigned long long)number);
+    f->good[number] = 1;
+    return 0;
+}
+
+int sk_parity_check(struct sk_parity_file *f, struct saikai_error *err)
+{
+    int rc = sk_parity_check_table(f, err);
+    for (uint64_t i = 0; !rc && i < f->blocks; i++)
+        rc = sk_parity_check_block(f, i, err);
+    return rc;
 }

@@ -7,13 +7,26 @@
 
 struct sk_parity_file;
 
-/* Create path (as path.new) for the member's share of the record, with all of its space reserved. A
- * file at recycle (NULL or missing: none), of a generation that is no longer needed, gives its
- * place and its pages: they are written several times faster than fresh ones. */
-int sk_parity_create(const char *path, const char *recycle, const struct sk_record *r, int member,
-                     struct sk_parity_file **out, struct saikai_error *err);
+/* Mappings of parity files that were filled in place, kept for when the same files are used again:
+ * mapping and unmapping pages of 4 KiB takes about as long as coding what they hold. They are known
+ * by device and inode, so that files may be renamed meanwhile; a file that is removed is let go at
+ * the next use, or by sk_kept_maps_trim. Local; one thread at a time. */
+struct sk_kept_maps;
+struct sk_kept_maps *sk_kept_maps_new(void); /* NULL: no memory */
+void sk_kept_maps_trim(struct sk_kept_maps *k);
+void sk_kept_maps_free(struct sk_kept_maps *k); /* NULL is accepted */
+
+/* Create path (as path.new) for the member's share of the record. A file at recycle (NULL or
+ * missing: none), of a generation that is no longer needed, gives its place and its pages: they are
+ * written several times faster than fresh ones, and what it is too short by is reserved now. kept
+ * (NULL: none) gives a mapping that is there already, and takes this file's when it is freed; it
+ * must outlive the file. */
+int sk_parity_create(const char *path, const char *recycle, struct sk_kept_maps *kept,
+                     const struct sk_record *r, int member, struct sk_parity_file **out,
+                     struct saikai_error *err);
 /* Memory of parity block `number`; NULL: the file is fresh and is written block by block. Then
- * bytes go through the kernel, so that pages that do not exist yet are not cleared first. */
+ * bytes go through the kernel, so that pages that do not exist yet are not cleared first, and a
+ * full disk is found then. */
 uint8_t *sk_parity_block(struct sk_parity_file *f, uint64_t number);
 /* Block `number` as it was written: a pointer that stays valid until the file is closed, or scratch
  * (one block) filled with it; NULL after a read error. */
@@ -35,7 +48,10 @@ int sk_parity_commit(struct sk_parity_file *f, int sync, struct saikai_error *er
  * SAIKAI_EFORMAT with a sentence that names it. The blocks are not looked at yet. */
 int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parity_file **out,
                    struct saikai_error *err);
-/* Compare all blocks with the table and the table with the header: SAIKAI_EDAMAGED. */
+/* Compare the table with the header; then single blocks with the table; or the table and all blocks
+ * that were not found good yet. SAIKAI_EDAMAGED. */
+int sk_parity_check_table(struct sk_parity_file *f, struct saikai_error *err);
+int sk_parity_check_block(struct sk_parity_file *f, uint64_t number, struct saikai_error *err);
 int sk_parity_check(struct sk_parity_file *f, struct saikai_error *err);
 
 /* As sk_files_abandon. */

@@ -38,7 +38,7 @@ static int write_one(const char *dir, int number, const char *scheme, int member
     struct sk_parity_file *f = NULL;
     snprintf(path, sizeof path, "%s/file%d", dir, number);
     if (!rc)
-        rc = sk_parity_create(path, NULL, &r, 0, &f, &err);
+        rc = sk_parity_create(path, NULL, NULL, &r, 0, &f, &err);
     if (!rc)
         rc = sk_parity_seal(f, &r, 0, &err);
     if (!rc)

@@ -18,6 +18,7 @@ struct job {
     int moves;
     int code; /* first failure to write what was moved here */
     struct saikai_error why;
+    int damaged; /* pieces were trusted that are not good: the same on all ranks */
     struct sk_rebuild_result result;
 };
 
@@ -139,7 +140,7 @@ static int create_data(struct sk_survey_group *v, int m, struct saikai_error *er
 static int create_parity(struct sk_survey_group *v, int m, struct saikai_error *err)
 {
     struct sk_parity_file *f = v->parity_room[m];
-    int rc = f ? 0 : sk_parity_create(v->claim[m]->parity_path, NULL, &v->record, m, &f, err);
+    int rc = f ? 0 : sk_parity_create(v->claim[m]->parity_path, NULL, NULL, &v->record, m, &f, err);
     v->parity_room[m] = NULL;
     if (!rc) {
         sk_parity_file_free(v->file[m]);
@@ -250,6 +251,19 @@ static int needs_repair(const struct sk_survey_group *v)
     return 0;
 }
 
+/* What was trusted and is damaged spoils what was made, on whatever rank. */
+static int find_damage(struct job *j, struct saikai_error *err)
+{
+    int64_t damaged = 0;
+    for (int i = 0; i < j->s.groups; i++)
+        damaged |= j->s.group[i].trusted && sk_repair_found_damage(j->repair[i]);
+    int rc = sk_group_allreduce(j->g, &damaged, 1, SK_OP_MAX);
+    if (rc)
+        return sk_fail(err, rc, "the ranks lost contact after a rebuild");
+    j->damaged = damaged > 0;
+    return damaged ? SAIKAI_EDAMAGED : 0;
+}
+
 static int rebuild(struct job *j, struct saikai_error *err)
 {
     for (int i = 0; i < j->s.groups; i++) {
@@ -273,29 +287,47 @@ static int rebuild(struct job *j, struct saikai_error *err)
         abandon(j);
         return rc;
     }
+    if ((rc = find_damage(j, err)))
+        return rc;
     rc = sk_group_verdict(j->g, check_made(j, err), err);
     if (!rc)
         rc = sk_group_verdict(j->g, commit_made(j, err), err);
     return rc;
 }
 
-int sk_rebuild(struct sk_group *g, const struct sk_rebuild_params *p,
-               struct sk_rebuild_result *result, struct saikai_error *err)
+/* *again 1: nothing has its name yet, and some of what was trusted is damaged. */
+static int attempt(struct sk_group *g, const struct sk_rebuild_params *p, int trust, int *again,
+                   struct sk_rebuild_result *result, struct saikai_error *err)
 {
     struct job j = {.g = g, .p = p};
-    double start = sk_now();
-    int rc = sk_survey(g, p, &j.s, err);
+    int rc = sk_survey(g, p, trust, &j.s, err);
     if (rc)
         return rc;
     rc = rebuild(&j, err);
-    j.result.seconds = sk_now() - start;
+    *again = j.damaged;
     for (int i = 0; j.repair && i < j.s.groups; i++)
         sk_repair_free(j.repair[i]);
     sk_survey_free(&j.s);
     free(j.repair);
     free(j.move);
     free(j.moved);
+    *result = j.result;
+    return rc;
+}
+
+/* Damage is rare: pieces are trusted at first, and their checksums taken while they are used. When
+ * one is not good, what was made is thrown away, and all is done again from pieces that were
+ * checked before. */
+int sk_rebuild(struct sk_group *g, const struct sk_rebuild_params *p,
+               struct sk_rebuild_result *result, struct saikai_error *err)
+{
+    struct sk_rebuild_result r = {0};
+    double start = sk_now();
+    int again = 0, rc = attempt(g, p, 1, &again, &r, err);
+    if (again)
+        rc = attempt(g, p, 0, &again, &r, err);
+    r.seconds = sk_now() - start;
     if (!rc && result)
-        *result = j.result;
+        *result = r;
     return rc;
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_BITS = 64 };
-
 /* Decode coefficients of one stripe of the period; kept, since the next periods need the same. */
 struct recipe {
     int valid, wanted;
@@ -13,19 +11,12 @@ struct recipe {
     uint8_t coef[SK_MAX_PARITY * SK_MAX_DATA];
 };
 
-/* Results come in any order, a few stripes apart; checksums are taken from front to back. */
-struct frontier {
-    uint64_t next;
-    uint8_t ready[WINDOW_BITS];
-    uint32_t len[WINDOW_BITS];
-};
-
 struct sk_repair {
     struct sk_survey_group *v;
     struct sk_carrier *carrier;
     struct recipe recipe[SK_MAX_MEMBERS];
-    struct frontier frontier[SK_MAX_MEMBERS];
     uint64_t written;
+    int rank, damaged;
     int code; /* first local failure */
     struct saikai_error why;
 };
@@ -103,6 +94,28 @@ static const struct recipe *recipe_of(struct sk_repair *r, uint64_t t, const str
     return kept;
 }
 
+/* This rank answers for the piece, and nobody looked at its bytes before. */
+static int to_check(const struct sk_repair *r, int member, int is_parity)
+{
+    const struct sk_piece *p = is_parity ? r->v->parity : r->v->data;
+    return r->v->trusted && p[member].holder == r->rank;
+}
+
+/* Parity blocks that no result of the stripe needs: now, while the rank that writes what was lost
+ * has the most to do. */
+static void check_unused(struct sk_repair *r, uint64_t t, const struct picture *p,
+                         const struct sk_stripe *s)
+{
+    const struct sk_code *c = &r->v->record.code;
+    for (int i = c->data; i < c->data + c->parity; i++) {
+        int m = p->member_of[i], used = 0;
+        for (int j = 0; j < s->sources; j++)
+            used |= s->source[j].member == m;
+        if (!used && p->there[i] && to_check(r, m, 1) && r->v->file[m])
+            r->damaged |= sk_parity_check_block(r->v->file[m], sk_code_block(c, t, m), NULL) != 0;
+    }
+}
+
 static void describe(void *arg, uint64_t t, struct sk_stripe *s)
 {
     struct sk_repair *r = arg;
@@ -128,6 +141,36 @@ static void describe(void *arg, uint64_t t, struct sk_stripe *s)
         for (int j = 0; j < s->sources; j++)
             s->coef[i * s->sources + j] = x->coef[i * k + column[j]];
     }
+    check_unused(r, t, &p, s);
+}
+
+/* Now, while it is about to be in the cache. */
+static void check_loaded(struct sk_repair *r, int member, uint64_t t, const uint8_t *p,
+                         uint32_t len)
+{
+    const struct sk_code *c = &r->v->record.code;
+    int index, is_parity = sk_code_role(c, t, member, &index) == SK_ROLE_PARITY;
+    uint64_t number = sk_code_block(c, t, member);
+    if (!to_check(r, member, is_parity))
+        return;
+    if (is_parity)
+        r->damaged |= sk_parity_check_block(r->v->file[member], number, NULL) != 0;
+    else
+        r->damaged |=
+            sk_files_hash_at(r->v->stream[member], number * r->v->record.block, p, len, NULL) != 0;
+}
+
+int sk_repair_found_damage(struct sk_repair *r)
+{
+    for (int m = 0; m < r->v->record.code.members && !r->damaged; m++) {
+        struct sk_files *s = r->v->stream[m];
+        if (s && to_check(r, m, 0))
+            r->damaged |=
+                sk_files_hash_rest(s, NULL) || sk_files_check(s, &r->v->record.member[m], NULL);
+        if (r->v->file[m] && to_check(r, m, 1))
+            r->damaged |= sk_parity_check(r->v->file[m], NULL) != 0;
+    }
+    return r->damaged;
 }
 
 static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint8_t *scratch)
@@ -141,6 +184,8 @@ static const uint8_t *load(void *arg, int member, uint64_t t, uint32_t len, uint
         p = sk_parity_read(r->v->file[member], number, scratch, &r->why);
     else
         p = sk_files_read(r->v->stream[member], number * r->v->record.block, len, scratch, &r->why);
+    if (p)
+        check_loaded(r, member, t, p, len);
     if (!p) {
         r->code = r->why.code;
         memset(scratch, 0, len);
@@ -160,29 +205,6 @@ static uint8_t *place(void *arg, int member, uint64_t t, uint32_t len, uint8_t *
     return p ? p : scratch;
 }
 
-/* Add to the checksums what is now complete from the front; data is the block that came last. What
- * came before its turn is read back, from the page cache. */
-static void hash_ready(struct sk_repair *r, int member, uint64_t number, const uint8_t *data)
-{
-    struct frontier *f = &r->frontier[member];
-    for (; f->ready[f->next % WINDOW_BITS]; f->next++) {
-        uint64_t offset = f->next * r->v->record.block;
-        uint32_t len = f->len[f->next % WINDOW_BITS];
-        uint8_t scratch[4096];
-        f->ready[f->next % WINDOW_BITS] = 0;
-        if (f->next == number)
-            sk_files_hash(r->v->stream[member], data, len);
-        for (uint32_t done = 0; f->next != number && !r->code && done < len;) {
-            uint32_t n = len - done < sizeof scratch ? len - done : (uint32_t)sizeof scratch;
-            if (sk_files_read(r->v->stream[member], offset + done, n, scratch, &r->why))
-                sk_files_hash(r->v->stream[member], scratch, n);
-            else
-                r->code = r->why.code;
-            done += n;
-        }
-    }
-}
-
 static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_t *data)
 {
     struct sk_repair *r = arg;
@@ -197,9 +219,7 @@ static void stored(void *arg, int member, uint64_t t, uint32_t len, const uint8_
     if (!r->code)
         r->code =
             sk_files_write(r->v->stream[member], number * r->v->record.block, len, data, &r->why);
-    r->frontier[member].ready[number % WINDOW_BITS] = 1;
-    r->frontier[member].len[number % WINDOW_BITS] = len;
-    hash_ready(r, member, number, data);
+    sk_files_hash(r->v->stream[member], data, len); /* results come in order */
 }
 
 static const struct sk_carrier_ops carrier_ops = {describe, load, place, stored};
@@ -256,6 +276,7 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
     if (!r)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a rebuild");
     r->v = v;
+    r->rank = g->rank;
     int rank_of[SK_MAX_MEMBERS];
     for (int i = 0; i < c->members; i++)
         rank_of[i] = v->claimer[i] >= 0       ? v->claimer[i]
@@ -271,6 +292,7 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
                                    .block = v->record.block,
                                    .max_sources = c->data,
                                    .max_sinks = c->parity,
+                                   .in_order = 1,
                                    .window = window};
     int rc = set.form ? sk_carrier_new(&set, &r->carrier, err)
                       : sk_fail(err, SAIKAI_EINVAL, "unknown transfer form '%.40s'", form);

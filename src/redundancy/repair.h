@@ -23,6 +23,10 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
                   struct sk_repair **out, struct saikai_error *err);
 /* Collective over the ranks that have or want pieces of the group: compute what is lost. Blocks. */
 int sk_repair_run(struct sk_repair *r, struct saikai_error *err);
+/* Pieces that were only trusted (survey.h): those that this rank is the holder of are checked as
+ * they are read; this checks what is left of them. 1: some are damaged, and what was made of them
+ * must not be used. Local. */
+int sk_repair_found_damage(struct sk_repair *r);
 /* First failure to read a piece on this rank: what was computed from it must not be used. Local. */
 int sk_repair_status(const struct sk_repair *r, struct saikai_error *err);
 /* Bytes written on this rank. */

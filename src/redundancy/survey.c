@@ -172,7 +172,7 @@ static int find_rank(const struct sk_survey *s, uint32_t rank, int *group, int *
 
 static int is_good(struct sk_files *s, const struct sk_member *m)
 {
-    return !sk_files_hash_all(s, NULL) && !sk_files_check(s, m, NULL);
+    return !sk_files_hash_rest(s, NULL) && !sk_files_check(s, m, NULL);
 }
 
 /* A directory whose parity file is gone and whose rank nobody knows: whose files are in it? Names,
@@ -229,23 +229,26 @@ static int make_room(struct sk_survey *s, struct saikai_error *err)
             if (v->claim[m] && !v->stream[m])
                 rc = sk_files_create(v->claim[m]->dir, &v->record.member[m], &v->room[m], err);
             if (!rc && v->claim[m] && !v->file[m])
-                rc = sk_parity_create(v->claim[m]->parity_path, NULL, &v->record, m,
+                rc = sk_parity_create(v->claim[m]->parity_path, NULL, NULL, &v->record, m,
                                       &v->parity_room[m], err);
         }
     return rc;
 }
 
-/* Damaged pieces count as lost. */
-static void check_pieces(struct sk_survey *s)
+/* Damaged pieces count as lost. Where they are trusted, only what tells whether their bytes are
+ * good. */
+static void check_pieces(struct sk_survey *s, int trust)
 {
     for (int i = 0; i < s->groups; i++)
         for (int m = 0; m < s->group[i].record.code.members; m++) {
             struct sk_survey_group *v = &s->group[i];
-            if (v->stream[m] && !is_good(v->stream[m], &v->record.member[m])) {
+            v->trusted = trust;
+            if (v->stream[m] && !trust && !is_good(v->stream[m], &v->record.member[m])) {
                 sk_files_free(v->stream[m]);
                 v->stream[m] = NULL;
             }
-            if (v->file[m] && sk_parity_check(v->file[m], NULL)) {
+            if (v->file[m] && (trust ? sk_parity_check_table(v->file[m], NULL)
+                                     : sk_parity_check(v->file[m], NULL))) {
                 sk_parity_file_free(v->file[m]);
                 v->file[m] = NULL;
             }
@@ -329,8 +332,8 @@ static int share_pieces(struct sk_group *g, int code, struct sk_survey *s, struc
     return rc;
 }
 
-static int survey(struct sk_group *g, const struct sk_rebuild_params *p, struct found **f,
-                  struct sk_survey *s, struct saikai_error *err)
+static int survey(struct sk_group *g, const struct sk_rebuild_params *p, int trust,
+                  struct found **f, struct sk_survey *s, struct saikai_error *err)
 {
     struct notice *list = NULL;
     int groups = 0, rc = look(p, f, err);
@@ -360,16 +363,16 @@ static int survey(struct sk_group *g, const struct sk_rebuild_params *p, struct 
     if (!rc)
         rc = make_room(s, err);
     if (!rc)
-        check_pieces(s);
+        check_pieces(s, trust);
     return share_pieces(g, rc, s, err);
 }
 
-int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, struct sk_survey *s,
+int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, int trust, struct sk_survey *s,
               struct saikai_error *err)
 {
     struct found *f = NULL;
     *s = (struct sk_survey){0};
-    int rc = survey(g, p, &f, s, err);
+    int rc = survey(g, p, trust, &f, s, err);
     found_free(f, p->holdings);
     if (rc)
         sk_survey_free(s);

@@ -23,6 +23,8 @@ struct sk_survey_group {
     /* room for claimed pieces that are not here, NULL: none made */
     struct sk_files *room[SK_MAX_MEMBERS];
     struct sk_parity_file *parity_room[SK_MAX_MEMBERS];
+    int trusted; /* 1: pieces that are here were not looked at yet: whoever uses them does, and
+                    looks at the rest (repair.h) */
 };
 
 struct sk_survey {
@@ -31,8 +33,9 @@ struct sk_survey {
 };
 
 /* Collective, blocking: look at the holdings, tell each other. All ranks get the same picture.
- * While those that have pieces check them, those that will have to write some reserve the space. */
-int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, struct sk_survey *s,
+ * trust 1: a piece that seems to be there counts as good; 0: every byte is checked first, and what
+ * is damaged counts as lost. */
+int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, int trust, struct sk_survey *s,
               struct saikai_error *err);
 void sk_survey_free(struct sk_survey *s);
 

@@ -1,14 +1,17 @@
 #include "redundancy/testing.h"
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "redundancy/parity_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -273,6 +276,22 @@ static int encode_slices(struct sk_group *g, struct job *j, const struct sk_enco
     return rc;
 }
 
+static void lend(const struct job *j, int rank, int file, const char *path, struct sk_source *out)
+{
+    int fault = rank == 1 && !file ? (int)j->lend_fault : LEND_RIGHT;
+    size_t n = j->size[rank][file];
+    int fd = open(path, O_RDWR);
+    uint8_t *map = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
+    if (fd < 0 || map == MAP_FAILED)
+        abort();
+    close(fd);
+    *out = (struct sk_source){map, n, sk_hash64(map, n), 1};
+    out->hash += fault == LEND_WRONG_HASH;
+    out->size_bytes -= fault == LEND_SHORT;
+    if (fault == LEND_CHANGED)
+        map[n / 2] ^= 4;
+}
+
 static int encode_rank(struct sk_group *plain, void *arg)
 {
     struct job *j = arg;
@@ -283,9 +302,12 @@ static int encode_rank(struct sk_group *plain, void *arg)
     before.generation = j->recycle;
     job_parity_path(&before, g->rank, old);
     const char *list[MAX_FILES], *host[] = {"alpha", "beta", "gamma"};
+    struct sk_source source[MAX_FILES] = {{0}};
     for (int f = 0; f < j->files; f++) {
         job_data_path(j, g->rank, f, path[f]);
         list[f] = path[f];
+        if (j->lend)
+            lend(j, g->rank, f, path[f], &source[f]);
     }
     job_parity_path(j, g->rank, parity);
     /* the last members of a dedicated group have no data */
@@ -296,7 +318,9 @@ static int encode_rank(struct sk_group *plain, void *arg)
                                  .host = host[g->rank % 3],
                                  .files = has_data ? j->files : 0,
                                  .path = list,
+                                 .source = j->lend ? source : NULL,
                                  .mode = j->mode,
+                                 .kept = j->kept ? j->kept[g->rank] : NULL,
                                  .parity_path = parity,
                                  .recycle_path = j->recycle ? old : NULL,
                                  .no_sync = 1};
@@ -304,6 +328,9 @@ static int encode_rank(struct sk_group *plain, void *arg)
         p.coding.block = 2048;
     j->rc[g->rank] = j->step ? encode_slices(g, j, &p)
                              : sk_encode(g, &p, &j->encoded[g->rank], &j->err[g->rank]);
+    for (int f = 0; j->lend && f < j->files; f++)
+        if (source[f].map)
+            munmap((void *)source[f].map, j->size[g->rank][f]);
     return 0;
 }
 

@@ -20,10 +20,16 @@ struct job {
      * that claims rank r (-1: none); it gets the files of a rank that was elsewhere in a directory
      * of their own */
     int processes, node_of[MAX_NODES], claimed_by[MAX_NODES];
-    uint64_t recycle; /* generation whose parity file an encode may use up, 0: none */
-    int disagree;     /* 1: rank 1 is told another block size */
-    int fragile;      /* 1: ranks speak through a group that job_break can break */
-    uint64_t step;    /* encode in slices of so many stripes, 0: at once */
+    /* 1: an encode gets the files as mappings with known checksums. Rank 1's are not right: its
+     * first file's checksum is another one, its mapping is shorter, or a bit of it flips between
+     * checksum and encode */
+    int lend;
+    enum { LEND_RIGHT, LEND_WRONG_HASH, LEND_SHORT, LEND_CHANGED } lend_fault;
+    struct sk_kept_maps **kept; /* [nodes], or NULL */
+    uint64_t recycle;           /* generation whose parity file an encode may use up, 0: none */
+    int disagree;               /* 1: rank 1 is told another block size */
+    int fragile;                /* 1: ranks speak through a group that job_break can break */
+    uint64_t step;              /* encode in slices of so many stripes, 0: at once */
     const char *form;
     /* results */
     struct sk_encode_result encoded[MAX_NODES];

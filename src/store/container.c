@@ -66,14 +66,23 @@ int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_in
     return 0;
 }
 
-int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h,
-                      struct sk_skc_index *index, struct saikai_error *err)
+/* NULL: nothing is to be added up. */
+static void add(struct sk_hasher *whole, const uint8_t *p, uint64_t n)
+{
+    if (whole)
+        sk_hasher_add(whole, p, n);
+}
+
+/* All but the header. */
+static int seal(uint8_t *map, uint64_t file_bytes, struct sk_skc_index *index, struct sk_hasher *whole,
+                struct saikai_error *err)
 {
     uint64_t end = SK_SKC_HEADER_BYTES;
     for (uint64_t i = 0; i < index->chunk_count; i++) {
         struct sk_skc_chunk *c = &index->chunks[i];
         memset(map + end, 0, c->offset - end); /* a reused file must not leak old bytes between chunks */
         c->hash = sk_hash64(map + c->offset, c->stored_bytes);
+        add(whole, map + end, c->offset + c->stored_bytes - end);
         end = c->offset + c->stored_bytes;
     }
     uint64_t index_offset = sk_container_align(end);
@@ -90,10 +99,25 @@ int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_hea
     struct sk_skc_trailer t = {file_bytes, index_offset, b.len, sk_hash64(b.data, b.len)};
     sk_buf_free(&b);
     sk_skc_encode_trailer(&t, map + file_bytes - SK_SKC_TRAILER_BYTES);
+    add(whole, map + end, file_bytes - end);
+    return 0;
+}
+
+int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h, struct sk_skc_index *index,
+                      uint64_t *file_hash, struct saikai_error *err)
+{
+    struct sk_hasher *whole = file_hash ? sk_hasher_new() : NULL;
+    if (file_hash && !whole)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the checksum of a container");
     struct sk_skc_header head = *h;
     head.version = sk_skc_version(index);
     sk_skc_encode_header(&head, map);
-    return 0;
+    add(whole, map, SK_SKC_HEADER_BYTES);
+    int rc = seal(map, file_bytes, index, whole, err);
+    if (!rc && whole)
+        *file_hash = sk_hasher_value(whole);
+    sk_hasher_free(whole);
+    return rc;
 }
 
 int sk_container_pread(const struct sk_container *c, uint64_t at, void *to, size_t n, struct saikai_error *err)

@@ -28,9 +28,10 @@ void sk_container_gather(const struct sk_piece *p, void *to);
 int sk_container_layout(const struct sk_piece *p, size_t count, struct sk_skc_index **index,
                         uint64_t *file_bytes, struct saikai_error *err);
 
-/* The data is in place in map[file_bytes]: compute all checksums, write header, index and trailer around it. */
-int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h,
-                      struct sk_skc_index *index, struct saikai_error *err);
+/* The data is in place in map[file_bytes]: compute all checksums, write header, index and trailer around it. *file_hash gets
+ * the checksum (sk_hash64) of the whole file, taken on the way while each chunk is in the cache; NULL: it is not wanted. */
+int sk_container_seal(uint8_t *map, uint64_t file_bytes, const struct sk_skc_header *h, struct sk_skc_index *index,
+                      uint64_t *file_hash, struct saikai_error *err);
 
 /* How a piece is to be coded. */
 struct sk_coding {

@@ -145,7 +145,7 @@ static inline int testing_write(const struct testing_generation *g, const struct
                               .base_iteration = g->base.iteration, .base_place = g->base.place,
                               .base_incarnation = g->base.incarnation};
     if (!rc)
-        rc = sk_container_seal(map, bytes, &h, index, NULL);
+        rc = sk_container_seal(map, bytes, &h, index, NULL, NULL);
     if (!rc)
         rc = sk_io_mkdirs(g->root, NULL);
     snprintf(path, sizeof path, "%s/tmp", g->root);

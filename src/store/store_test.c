@@ -118,7 +118,7 @@ static void write_container(const char *path)
     memset(map, 0xee, n); /* what a reused slot holds */
     for (int i = 0; i < 3; i++)
         memcpy(map + x->chunks[x->vars[i].first_chunk].offset, p[i].data, p[i].size_bytes);
-    assert_int_equal(sk_container_seal(map, n, &h, x, NULL), 0);
+    assert_int_equal(sk_container_seal(map, n, &h, x, NULL, NULL), 0);
     assert_int_equal(sk_io_replace(path, map, n, NULL), 0);
     free(map);
     sk_skc_index_free(x);
@@ -367,7 +367,7 @@ static void test_plain_writing_gives_what_sealing_gives(void **state)
     assert_non_null(map);
     for (int i = 0; i < PARTS; i++)
         memcpy(map + x->chunks[x->vars[i].first_chunk].offset, parts[i].data, parts[i].size_bytes);
-    assert_int_equal(sk_container_seal(map, n, &coded_header, x, NULL), 0);
+    assert_int_equal(sk_container_seal(map, n, &coded_header, x, NULL, NULL), 0);
     assert_int_equal(sk_io_slurp(path, 1 << 24, &written, &length, NULL), 0);
     assert_int_equal(length, n);
     assert_memory_equal(written, map, n);
