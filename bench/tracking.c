@@ -153,6 +153,7 @@ static struct spent session(const struct program *p, int tracked)
         struct spent now = {0};
         if (saikai_checkpoint_now(++it) < 0 || saikai_wait() < 0)
             example_fail("bench_tracking", saikai_error_text());
+        usleep(40000); /* its threads make the next slot ready, on the same core */
         run_steps(p, FIRST_STEPS, &now.first);
         run_steps(p, STEPS, &now.rest);
         s.first += i < 0 ? 0 : now.first / INTERVALS;
