@@ -156,14 +156,12 @@ static int sort_ranks(struct sk_content *c, struct saikai_error *err)
     if (c->count)
         qsort(e, c->count, sizeof *e, by_rank);
     for (size_t i = 0; i < c->count; i++) {
+        c->forms |= e[i].at ? SK_CONTENT_ARCHIVES : 0;
         if (n && c->ranks[n - 1] == e[i].rank)
             continue;
         c->ranks[n] = e[i].rank;
         c->at[n++] = e[i].at;
-        if (!e[i].at)
-            continue;
-        c->bytes += sk_inside_size(c->inside, e[i].at - 1);
-        c->forms |= SK_CONTENT_ARCHIVES;
+        c->bytes += e[i].at ? sk_inside_size(c->inside, e[i].at - 1) : 0;
     }
     c->count = n;
     free(e);
@@ -385,10 +383,10 @@ static int holds_something(void *arg, const char *root, struct sk_gen g)
     DIR *d = opendir(dir);
     int found = 0;
     for (struct dirent *e; d && !found && (e = readdir(d));)
-        found = rank_of(e->d_name) >= 0 || !strncmp(e->d_name, "set-", 4);
+        found = rank_of(e->d_name) >= 0;
     if (d)
         closedir(d);
-    return found;
+    return found || sk_ska_set_traces(dir);
 }
 
 int sk_content_scan(const char *root, struct sk_gen_list *out, struct saikai_error *err)

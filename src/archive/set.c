@@ -214,13 +214,30 @@ int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, int chaine
     return rc;
 }
 
+/* An archive of a set, or what will be one. */
+static int is_trace(const char *name)
+{
+    return !strncmp(name, "set-", 4);
+}
+
+int sk_ska_set_traces(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int found = 0;
+    for (struct dirent *e; d && !found && (e = readdir(d));)
+        found = is_trace(e->d_name);
+    if (d)
+        closedir(d);
+    return found;
+}
+
 int sk_ska_set_remove(const char *dir, struct saikai_error *err)
 {
     char path[4096];
     DIR *d = opendir(dir);
     int rc = 0;
     for (struct dirent *e; !rc && d && (e = readdir(d));)
-        if (!strncmp(e->d_name, "set-", 4) &&
+        if (is_trace(e->d_name) &&
             !(rc = sk_io_path(path, sizeof path, err, "%s/%s", dir, e->d_name)))
             rc = sk_io_unlink(path, err);
     if (d)

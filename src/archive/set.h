@@ -38,6 +38,8 @@ int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, int chaine
  */
 int sk_ska_builds_on(const char *path, char *name, size_t cap, struct saikai_error *err);
 
+/* 1: there is some archive of a set in the directory, or the beginning of one. */
+int sk_ska_set_traces(const char *dir);
 /* Remove all sets, also what is unfinished of them (nobody may be writing), and the directory if
  * that leaves it empty. Missing is success. */
 int sk_ska_set_remove(const char *dir, struct saikai_error *err);

@@ -6,7 +6,6 @@
 #include "lib/offpath.h"
 #include "store/lineage.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@ struct sk_aggregator {
     struct sk_group *job; /* that works use */
     char *local, *prefix, *host;
     struct sk_collect_options options;
-    int keep, rank, nranks;
+    int rank, nranks;
     uint32_t incarnation;
     /* the work under way: written by the program's thread before it is submitted */
     struct sk_gen gen;
@@ -61,35 +60,6 @@ static int whole_file(struct sk_aggregator *a, char *path, size_t cap, char *tmp
     return rc;
 }
 
-static int newest_first(const void *x, const void *y)
-{
-    int64_t a = sk_gen_key(*(const struct sk_gen *)x), b = sk_gen_key(*(const struct sk_gen *)y);
-    return a < b ? 1 : a > b ? -1 : 0;
-}
-
-/* What is older than the newest archived ones that are kept. What cannot be removed now is by the
- * next one. */
-static void prune(struct sk_aggregator *a)
-{
-    struct sk_gen *gens = NULL;
-    struct sk_gen_list all = {0};
-    size_t n = 0;
-    if (sk_archived_list(a->prefix, &gens, &n, NULL))
-        return;
-    if (n)
-        qsort(gens, n, sizeof *gens, newest_first);
-    int64_t oldest = n >= (size_t)a->keep ? sk_gen_key(gens[a->keep - 1]) : 0;
-    for (size_t i = (size_t)a->keep; i < n; i++)
-        sk_gen_remove_all(a->prefix, gens[i], NULL);
-    /* of starts that copied each rank's file */
-    if (oldest && !sk_gen_scan(a->prefix, -1, &all, NULL))
-        for (size_t i = 0; i < all.count; i++)
-            if (sk_gen_key(all.gen[i]) < oldest)
-                sk_gen_remove_all(a->prefix, all.gen[i], NULL);
-    sk_gen_list_free(&all);
-    free(gens);
-}
-
 static int finish(void *arg, struct saikai_error *err)
 {
     struct sk_aggregator *a = arg;
@@ -106,8 +76,6 @@ static int finish(void *arg, struct saikai_error *err)
         rc = sk_collect_create(a->job, dir, &in, 1, &a->options, NULL, NULL, err);
     if (*tmp)
         sk_io_unlink(tmp, NULL);
-    if (!rc && !a->rank)
-        prune(a);
     return rc;
 }
 
@@ -117,6 +85,8 @@ static void end(void *arg, int rc, const struct saikai_error *err)
     char name[48];
     if (a->held)
         sk_engine_release(a->engine, a->gen);
+    if (!rc)
+        sk_engine_note_archived(a->engine, a->seq, a->gen);
     pthread_mutex_lock(&a->lock);
     if (rc) {
         a->status.failures++;
@@ -144,8 +114,6 @@ static int set_up(struct sk_aggregator *a, const struct sk_aggregator_setup *s,
     a->rank = s->g->rank;
     a->nranks = s->g->size;
     a->incarnation = s->incarnation;
-    a->keep = (int)sk_config_int(c, "store.keep_prefix");
-    a->keep = a->keep < 1 ? 1 : a->keep;
     a->local = strdup(s->local_root);
     a->prefix = strdup(s->prefix_root);
     a->host = strdup(s->host);
@@ -248,31 +216,15 @@ int sk_archived(const char *prefix_root, struct sk_gen gen)
            !sk_ska_set_newest(dir, &set, NULL);
 }
 
-int sk_archived_list(const char *prefix_root, struct sk_gen **gens, size_t *count,
-                     struct saikai_error *err)
+static int is_archived(void *arg, const char *root, struct sk_gen gen)
 {
-    struct sk_gen *l = NULL, g;
-    size_t n = 0, cap = 0;
-    DIR *d = opendir(prefix_root);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (sk_gen_parse(e->d_name, &g) || !sk_archived(prefix_root, g))
-            continue;
-        if (n == cap) {
-            struct sk_gen *more = realloc(l, (cap = cap ? 2 * cap : 16) * sizeof *l);
-            if (!more) {
-                free(l);
-                closedir(d);
-                return sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", prefix_root);
-            }
-            l = more;
-        }
-        l[n++] = g;
-    }
-    if (d)
-        closedir(d);
-    *gens = l;
-    *count = n;
-    return 0;
+    (void)arg;
+    return sk_archived(root, gen);
+}
+
+int sk_archived_list(const char *prefix_root, struct sk_gen_list *out, struct saikai_error *err)
+{
+    return sk_gen_scan_if(prefix_root, is_archived, NULL, out, err);
 }
 
 int sk_archived_ranks(const char *prefix_root, struct sk_gen gen, int *ranks,

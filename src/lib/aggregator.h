@@ -44,10 +44,9 @@ void sk_aggregator_drain(struct sk_aggregator *a);
 
 /* Local: 1: the generation is archived in this prefix as a whole set. */
 int sk_archived(const char *prefix_root, struct sk_gen gen);
-/* Local: the archived generations of a prefix, in no order; to be freed. A prefix that does not
- * exist has none. */
-int sk_archived_list(const char *prefix_root, struct sk_gen **gens, size_t *count,
-                     struct saikai_error *err);
+/* Local: the archived generations of a prefix; to be freed with sk_gen_list_free. A prefix that
+ * does not exist has none. */
+int sk_archived_list(const char *prefix_root, struct sk_gen_list *out, struct saikai_error *err);
 /* Local: how many ranks an archived generation is of. */
 int sk_archived_ranks(const char *prefix_root, struct sk_gen gen, int *ranks,
                       struct saikai_error *err);

@@ -166,6 +166,13 @@ void sk_engine_archive(struct sk_engine *e, int64_t seq)
     pthread_mutex_unlock(&e->lock);
 }
 
+void sk_engine_note_archived(struct sk_engine *e, int64_t seq, struct sk_gen gen)
+{
+    pthread_mutex_lock(&e->lock);
+    e->archived_gen[seq % KEPT] = gen;
+    pthread_mutex_unlock(&e->lock);
+}
+
 void sk_engine_archived(struct sk_engine *e, int64_t seq)
 {
     pthread_mutex_lock(&e->lock);
@@ -242,13 +249,18 @@ static void adopt_local(struct sk_engine *e, struct sk_gen gen)
     }
 }
 
-void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix)
+void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen)
 {
     pthread_mutex_lock(&e->lock);
-    if (in_local)
-        adopt_local(e, gen);
-    if (in_prefix)
-        e->kept[e->kept_count++] = gen;
+    adopt_local(e, gen);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_adopt_prefix(struct sk_engine *e, const struct sk_gen *gen, int count)
+{
+    pthread_mutex_lock(&e->lock);
+    for (e->kept_count = 0; e->kept_count < count && e->kept_count < KEPT; e->kept_count++)
+        e->kept[e->kept_count] = gen[e->kept_count];
     pthread_mutex_unlock(&e->lock);
 }
 

@@ -63,7 +63,10 @@ void sk_engine_submit(struct sk_engine *e, struct sk_slot *slot, int64_t seq, st
 void sk_engine_complete(struct sk_engine *e, int64_t seq);
 /* Copy seq (complete, committed here) to the prefix. */
 void sk_engine_archive(struct sk_engine *e, int64_t seq);
-/* All ranks have seq in the prefix: older ones beyond keep_prefix may go. */
+/* This rank's part of seq is in the prefix by another way than sk_engine_archive, in archives of all ranks. */
+void sk_engine_note_archived(struct sk_engine *e, int64_t seq, struct sk_gen gen);
+/* All ranks have seq in the prefix: older ones beyond keep_prefix may go, in whichever form they are there. Each rank
+ * removes its own files, rank 0 also archives, and what dead jobs left unfinished of them. */
 void sk_engine_archived(struct sk_engine *e, int64_t seq);
 /* Keep this rank's file of a complete or adopted generation until it is released as often as it was held: it is being
  * coded, or protected. SAIKAI_ENOENT when it is not (or no longer) in the local directory. Neither blocks. */
@@ -77,8 +80,10 @@ void sk_engine_hash_files(struct sk_engine *e);
  * A mapping stays as it is until it is taken back; one that never is stays mapped for ever. */
 void sk_engine_lend(struct sk_engine *e, struct sk_gen gen, struct sk_source *out);
 void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent);
-/* A generation of an earlier start that this one resumed from: counts as complete with seq 0. */
-void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen, int in_local, int in_prefix);
+/* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
+void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
+/* Generations of earlier starts, oldest first, that are whole in the prefix: they are the first of those that stay. */
+void sk_engine_adopt_prefix(struct sk_engine *e, const struct sk_gen *gen, int count);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next

@@ -65,8 +65,7 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
     if (archived > s->archived_seq) {
         s->archived_seq = archived;
         sk_pace_done(s, SK_CADENCE_ARCHIVE, archived);
-        if (!s->aggregator)
-            sk_engine_archived(s->engine, archived);
+        sk_engine_archived(s->engine, archived);
         if (s->g->rank == 0)
             sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived",
                    (long long)s->gen_of_seq[archived % 16].iteration);

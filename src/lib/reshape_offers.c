@@ -1,4 +1,5 @@
 /* Which generations can be read whoever wrote them: whose files are where. */
+#include "lib/reach.h"
 #include "lib/reshape.h"
 
 #include <limits.h>
@@ -204,6 +205,11 @@ static const struct presence *newest_other(const struct sk_session *s, const str
     return best;
 }
 
+static int sees(const void *presence, int rank)
+{
+    return presence && has(presence, (uint32_t)rank);
+}
+
 int sk_reshape_unreachable(struct sk_session *s, struct saikai_error *err)
 {
     struct presences l = {0};
@@ -213,28 +219,15 @@ int sk_reshape_unreachable(struct sk_session *s, struct saikai_error *err)
         return rc;
     }
     const struct presence *p = newest_other(s, &l);
-    int64_t newest = p ? p->key : 0, nranks, *seen = NULL;
+    int64_t newest = p ? p->key : 0, nranks, missing = 0, first = 0;
     rc = sk_group_allreduce(s->g, &newest, 1, SK_OP_MAX);
-    nranks = !rc && p && p->key == newest ? (int64_t)p->nranks : 0;
+    if (!rc && p && p->key != newest)
+        p = NULL;
+    nranks = !rc && p ? (int64_t)p->nranks : 0;
     if (!rc)
         rc = sk_group_allreduce(s->g, &nranks, 1, SK_OP_MAX);
-    if (!rc && nranks) {
-        seen = calloc((size_t)nranks, sizeof *seen);
-        rc = sk_group_verdict(
-            s->g,
-            seen ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %lld ranks", (long long)nranks),
-            err);
-        for (int64_t i = 0; !rc && p && p->key == newest && i < nranks; i++)
-            seen[i] = has(p, (uint32_t)i);
-        if (!rc)
-            rc = sk_group_allreduce(s->g, seen, (int)nranks, SK_OP_MAX);
-    }
-    int64_t missing = 0, first = 0;
-    for (int64_t i = nranks - 1; !rc && i >= 0; i--)
-        if (!seen[i]) {
-            missing++;
-            first = i;
-        }
+    if (!rc && nranks)
+        rc = sk_reach_missing(s, nranks, sees, p, &missing, &first, err);
     char name[48];
     sk_gen_name(sk_gen_of_key(newest), name);
     if (!rc && missing)
@@ -251,7 +244,6 @@ int sk_reshape_unreachable(struct sk_session *s, struct saikai_error *err)
             "several nodes: start once with %lld ranks on these nodes, so that it reaches a "
             "prefix, or afresh with restart.mode=never",
             name, (long long)nranks, (long long)nranks);
-    free(seen);
     free_presences(&l);
     return rc;
 }

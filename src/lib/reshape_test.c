@@ -3,6 +3,8 @@
  */
 #include "lib/reshape_testing.h"
 
+#include "archive/content.h"
+
 #include "base/io.h"
 
 #include <fcntl.h>
@@ -512,6 +514,152 @@ static void test_crossing_between(void **state)
         (struct reshape_run){.cut = slabs(2), .until = 35, .expect = 1, .expect_from = 30});
 }
 
+/* ---- an older generation than the newest is taken, and it is said why ---- */
+
+static const char archives[] = "store.archive=aggregate; far.writers=2; codec.threads=1";
+
+/* Four ranks wrote 10 and 20; everything is in the prefix, nothing on the node any more. */
+static void write_two(const char *config)
+{
+    char path[128];
+    reshape_remove_dir(NULL);
+    reshape_begin_dir(NULL);
+    reshape_start((struct reshape_run){.cut = slabs(4), .until = 25, .config = config});
+    snprintf(path, sizeof path, "%s/local0", reshape_dir);
+    assert_int_equal(sk_io_rmtree(path, NULL), 0);
+}
+
+static void second_archive(char path[160])
+{
+    snprintf(path, 160, "%s/prefix/gen-0001-000000000020-0/set-000001.2-of-2.ska", reshape_dir);
+}
+
+static void go_back(int ranks, const char *config)
+{
+    reshape_start((struct reshape_run){
+        .cut = slabs(ranks), .config = config, .until = 15, .expect = 1, .expect_from = 10});
+    reshape_says("resuming from iteration 10");
+}
+
+/* The same words for as many ranks and for others. */
+static void test_newest_out_of_reach(void **state)
+{
+    (void)state;
+    char path[160];
+    static const int ranks[] = {4, 3, 6};
+    for (int i = 0; i < 3; i++) {
+        write_two("");
+        reshape_remove_copies(1, 20, 2);
+        go_back(ranks[i], "");
+        reshape_says("generation gen-0001-000000000020-0 of iteration 20 is out of reach: it was "
+                     "written by 4 ranks, and of 1 of them (rank 2) no file is on these nodes or "
+                     "in a prefix: it was not finished, or is lost; going back to iteration 10, 10 "
+                     "iterations are lost");
+        write_two(archives);
+        second_archive(path);
+        assert_int_equal(unlink(path), 0);
+        go_back(ranks[i], archives);
+        reshape_says("generation gen-0001-000000000020-0 of iteration 20 is out of reach: it was "
+                     "written by 4 ranks, and of 2 of them (rank 2 …) no file");
+        reshape_says("set-000001.2-of-2.ska: No such file");
+        reshape_says("going back to iteration 10, 10 iterations are lost");
+    }
+}
+
+static void test_newest_damaged(void **state)
+{
+    (void)state;
+    char path[160];
+    static const int ranks[] = {4, 3, 6};
+    for (int i = 0; i < 3; i++) {
+        write_two("");
+        reshape_damage("prefix", 1, 20, 2);
+        go_back(ranks[i], "");
+        reshape_says("gen-0001-000000000020-0/rank-000002.skc: chunk 0");
+        reshape_says("generation of iteration 20 is damaged: trying the next older one");
+        write_two(archives);
+        second_archive(path);
+        int fd = open(path, O_RDWR);
+        assert_int_equal(pwrite(fd, "damage", 6, 100), 6);
+        close(fd);
+        go_back(ranks[i], archives);
+        reshape_says("gen-0001-000000000020-0/set-000001.2-of-2.ska: ");
+        reshape_says("generation of iteration 20 is damaged: trying the next older one");
+    }
+}
+
+/* Nothing is said when nothing is lost. */
+static void test_nothing_out_of_reach(void **state)
+{
+    (void)state;
+    write_two(archives);
+    reshape_start((struct reshape_run){
+        .cut = slabs(3), .config = archives, .until = 35, .expect = 1, .expect_from = 20});
+    assert_null(strstr(reshape_log, "out of reach"));
+    reshape_start((struct reshape_run){
+        .cut = slabs(3), .config = archives, .until = 35, .expect = 1, .expect_from = 30});
+    assert_null(strstr(reshape_log, "out of reach"));
+}
+
+/* ---- one form after the other ---- */
+
+/* What is in the prefix, newest first: "f20 a10". All of it is whole. */
+static const char *forms_in_prefix(void)
+{
+    static char text[200];
+    char root[80];
+    struct sk_gen_list l;
+    snprintf(root, sizeof root, "%s/prefix", reshape_dir);
+    assert_int_equal(sk_content_scan(root, &l, NULL), 0);
+    *text = 0;
+    for (size_t i = 0; i < l.count; i++) {
+        struct sk_content *c = NULL;
+        assert_int_equal(sk_content_load(root, l.gen[i], 0, &c, NULL), 0);
+        assert_true(c->complete);
+        snprintf(text + strlen(text), 40, "%s%c%lld", i ? " " : "", "?fab"[c->forms],
+                 (long long)l.gen[i].iteration);
+        sk_content_free(c);
+    }
+    sk_gen_list_free(&l);
+    return text;
+}
+
+static void test_the_form_changes(void **state)
+{
+    (void)state;
+    static const char keep_files[] = "store.keep_prefix=2; store.archive=files";
+    static const char keep_archives[] =
+        "store.keep_prefix=2; store.archive=aggregate; codec.threads=1";
+    static const struct {
+        const char *config;
+        int ranks;
+        int64_t until;
+        const char *expect;
+    } step[] = {
+        {keep_archives, 3, 25, "a20 a10"},
+        {keep_files, 3, 35, "f30 b20"},
+        {keep_files, 3, 45, "f40 f30"},
+        {keep_archives, 3, 55, "a50 f40"},
+        {keep_archives, 3, 75, "a70 a60"},
+        {keep_files, 2, 85, "f80 b70"}, /* put back for two ranks */
+        {keep_files, 2, 95, "f90 f80"},
+        {keep_archives, 4, 105, "a100 f90"},
+    };
+    int64_t from = 0;
+    for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
+        char path[128];
+        reshape_start((struct reshape_run){.cut = slabs(step[i].ranks),
+                                           .config = step[i].config,
+                                           .until = step[i].until,
+                                           .expect = from > 0,
+                                           .expect_from = from});
+        assert_string_equal(forms_in_prefix(), step[i].expect);
+        from = step[i].until - 5;
+        snprintf(path, sizeof path, "%s/local0", reshape_dir);
+        assert_int_equal(sk_io_rmtree(path, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,6 +683,10 @@ int main(void)
         TEST(test_protected_nodes),
         TEST(test_files_of_ranks_that_are_no_more),
         TEST(test_crossing_between),
+        TEST(test_newest_out_of_reach),
+        TEST(test_newest_damaged),
+        TEST(test_nothing_out_of_reach),
+        TEST(test_the_form_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
 /* Restart: which generation all ranks can give, and reading it. */
 #include "lib/session.h"
 
+#include "archive/content.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/reach.h"
 #include "lib/recover.h"
 #include "lib/reshape.h"
 #include "store/lineage.h"
@@ -24,22 +26,26 @@ static int newest_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* Those of this run; frees the list. */
+static int add_offers(const struct sk_session *s, struct sk_gen_list *l, struct offer *o, struct saikai_error *err)
+{
+    int64_t *p = realloc(o->key, (o->count + l->count + 1) * sizeof *p);
+    int rc = p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations");
+    if (p)
+        o->key = p;
+    for (size_t k = 0; !rc && k < l->count; k++)
+        if (l->gen[k].incarnation >= s->first_incarnation)
+            o->key[o->count++] = sk_gen_key(l->gen[k]);
+    sk_gen_list_free(l);
+    return rc;
+}
+
 /* What is archived can be given back to every rank. */
 static int add_archived(struct sk_session *s, struct offer *o, struct saikai_error *err)
 {
-    struct sk_gen *gens = NULL;
-    size_t n = 0;
-    int rc = sk_archived_list(s->prefix_root, &gens, &n, err);
-    int64_t *p = rc ? NULL : realloc(o->key, (o->count + n + 1) * sizeof *p);
-    if (p)
-        o->key = p;
-    else if (!rc)
-        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations");
-    for (size_t i = 0; !rc && i < n; i++)
-        if (gens[i].incarnation >= s->first_incarnation)
-            o->key[o->count++] = sk_gen_key(gens[i]);
-    free(gens);
-    return rc;
+    struct sk_gen_list l = {0};
+    int rc = sk_archived_list(s->prefix_root, &l, err);
+    return rc ? rc : add_offers(s, &l, o, err);
 }
 
 static int list_offers(struct sk_session *s, struct offer *o, struct saikai_error *err)
@@ -52,15 +58,8 @@ static int list_offers(struct sk_session *s, struct offer *o, struct saikai_erro
     for (int i = 0; !rc && !s->reshapable && i < 2; i++) {
         struct sk_gen_list l = {0};
         rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank, &l, err) : 0;
-        int64_t *p = rc ? NULL : realloc(o->key, (o->count + l.count + 1) * sizeof *p);
-        if (p)
-            o->key = p;
-        else if (!rc)
-            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations");
-        for (size_t k = 0; !rc && k < l.count; k++)
-            if (l.gen[k].incarnation >= s->first_incarnation)
-                o->key[o->count++] = sk_gen_key(l.gen[k]);
-        sk_gen_list_free(&l);
+        if (!rc)
+            rc = add_offers(s, &l, o, err);
     }
     if (!rc && *s->prefix_root)
         rc = add_archived(s, o, err);
@@ -370,20 +369,49 @@ static void adopt_sets(struct sk_session *s, struct sk_gen g)
         if (e->rank != s->g->rank || !e->coder || key > sk_gen_key(g) || e->gen.incarnation < s->first_incarnation)
             continue;
         if (key != sk_gen_key(g) && is_here(s->local_root, e->gen, s->g->rank))
-            sk_engine_adopt(s->engine, e->gen, 1, 0);
+            sk_engine_adopt(s->engine, e->gen);
         sk_protector_adopt(s->protector, (struct sk_parity_set){e->gen, e->coder});
     }
     sk_holdings_free(&h);
 }
 
+/* The newest ones of this run that are whole in the prefix, in either form, and not newer than g, stay there for now: those
+ * that are newer were passed over. Rank 0 looks, for all. */
+static int adopt_prefix(struct sk_session *s, struct sk_gen g)
+{
+    struct sk_gen_list l = {0};
+    int64_t key[16] = {0}, count = 0, most = sk_config_int(s->config, "store.keep_prefix");
+    struct sk_gen gen[16];
+    if (s->g->rank == 0 && *s->prefix_root && !sk_content_scan(s->prefix_root, &l, NULL))
+        for (size_t i = 0; i < l.count && count < 16 && count < most; i++) {
+            struct sk_content *c = NULL;
+            if (l.gen[i].incarnation >= s->first_incarnation && sk_gen_key(l.gen[i]) <= sk_gen_key(g) &&
+                !sk_content_load(s->prefix_root, l.gen[i], 0, &c, NULL) && c->complete)
+                key[count++] = sk_gen_key(l.gen[i]);
+            sk_content_free(c);
+        }
+    sk_gen_list_free(&l);
+    int rc = sk_group_bcast(s->g, key, sizeof key, 0);
+    for (count = 0; count < 16 && key[count];)
+        count++;
+    for (int64_t i = 0; i < count; i++)
+        gen[count - 1 - i] = sk_gen_of_key(key[i]);
+    if (!rc)
+        sk_engine_adopt_prefix(s->engine, gen, (int)count);
+    return rc;
+}
+
 static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct saikai_error *err)
 {
-    int in_local = is_here(s->local_root, g, s->g->rank), in_prefix = is_here(s->prefix_root, g, s->g->rank);
+    int in_local = is_here(s->local_root, g, s->g->rank);
     int64_t v[2] = {in_local, -in_local};
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
+    if (!rc)
+        rc = adopt_prefix(s, g);
     if (rc)
         return sk_fail(err, rc, "the ranks lost contact after the restart");
-    sk_engine_adopt(s->engine, g, in_local, in_prefix);
+    if (in_local)
+        sk_engine_adopt(s->engine, g);
     adopt_sets(s, g);
     s->code_from = v[0] && !s->from_others; /* the files of other ranks are nobody's to protect */
     s->from = g;
@@ -413,6 +441,8 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
         whole_key = whole ? whole : whole_key;
         if (!key)
             break;
+        if ((rc = sk_reach_tell(s, key, bound, &seen, err)))
+            return rc;
         rc = try_generation(s, sk_gen_of_key(key), err);
         if (rc < 0)
             return rc;
@@ -439,6 +469,8 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
     int rc = sk_recovery_trouble(r, err);
     if (!rc && s->reshapable)
         rc = sk_reshape_unreachable(s, err);
+    if (!rc)
+        rc = sk_reach_tell(s, 0, INT64_MAX, &seen, err);
     if (rc)
         return rc;
     if (seen && s->g->rank == 0)

@@ -1,8 +1,10 @@
 /* The engine's retention: which generations of this rank stay, in the local directory and in the prefix. */
 #include "lib/engine_parts.h"
 
+#include "archive/set.h"
 #include "store/lineage.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,9 +64,9 @@ static int is_kept(struct sk_engine *e, const char *root, int64_t key)
     return 0;
 }
 
-/* Does a kept generation build on rank's file of g, which is no rank of this run? Changes of this run's own ranks are in
- * e->all; of the others only their files tell. */
-static int stray_is_base(struct sk_engine *e, const char *root, const struct sk_gen_list *l, struct sk_gen g, int rank)
+/* Does a kept generation build on rank's file of g? What this run's own ranks have in the local directory is in e->all; of
+ * all else only the files tell. */
+static int is_base(struct sk_engine *e, const char *root, const struct sk_gen_list *l, struct sk_gen g, int rank)
 {
     for (size_t i = 0; i < l->count; i++) { /* newest first */
         struct sk_gen at = l->gen[i], base;
@@ -91,7 +93,7 @@ static size_t strays(struct sk_engine *e, const char *root, const struct sk_gen_
         if (ranks[i] < e->nranks)
             continue;
         found++;
-        if (remove && !stray_is_base(e, root, l, g, ranks[i]))
+        if (remove && !is_base(e, root, l, g, ranks[i]))
             sk_gen_remove(root, g, ranks[i], NULL);
     }
     free(ranks);
@@ -107,7 +109,8 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
         return;
     for (size_t i = 0; i < l.count; i++) {
         int64_t key = sk_gen_key(l.gen[i]);
-        int keep = key >= below_key || is_kept(e, root, key);
+        int keep = key >= below_key || is_kept(e, root, key) ||
+                   (root == e->prefix_root && is_base(e, root, &l, l.gen[i], e->rank));
         if (!keep)
             sk_gen_remove(root, l.gen[i], e->rank, NULL);
         if (*with_strays && l.gen[i].incarnation < e->incarnation)
@@ -193,10 +196,36 @@ void sk_engine_retain_local(struct sk_engine *e)
     sk_engine_trim_slots(e);
 }
 
+/* 1: there are archives, or traces of some that were never finished. */
+static int has_archives(void *arg, const char *root, struct sk_gen g)
+{
+    char dir[PATH_MAX];
+    (void)arg;
+    return !sk_gen_dir(root, g, dir, sizeof dir, NULL) && sk_ska_set_traces(dir);
+}
+
+/* Archives of older generations, which are nobody's own. What cannot be removed now is by the next one; a set of which a
+ * part is gone does not count, so dying in between does no harm. */
+static void sweep_archives(struct sk_engine *e, int64_t below_key)
+{
+    struct sk_gen_list l;
+    char dir[PATH_MAX];
+    if (sk_gen_scan_if(e->prefix_root, has_archives, NULL, &l, NULL))
+        return;
+    for (size_t i = l.count; i-- > 0;) {
+        int64_t key = sk_gen_key(l.gen[i]);
+        if (key < below_key && !is_kept(e, e->prefix_root, key) &&
+            !sk_gen_dir(e->prefix_root, l.gen[i], dir, sizeof dir, NULL))
+            sk_ska_set_remove(dir, NULL);
+    }
+    sk_gen_list_free(&l);
+}
+
+/* The file system takes its time: the lock is not held meanwhile. Nobody else writes `kept` or strays_prefix. */
 void sk_engine_retain_prefix(struct sk_engine *e)
 {
-    struct sk_gen gen = e->archived_gen[e->pruned_request % KEPT];
-    e->pruned_seq = e->pruned_request;
+    int64_t seq = e->pruned_request;
+    struct sk_gen gen = e->archived_gen[seq % KEPT];
     if (e->kept_count == KEPT)
         memmove(e->kept, e->kept + 1, (size_t)--e->kept_count * sizeof *e->kept);
     e->kept[e->kept_count++] = gen;
@@ -205,5 +234,10 @@ void sk_engine_retain_prefix(struct sk_engine *e)
         e->kept_count -= drop_count;
         memmove(e->kept, e->kept + drop_count, (size_t)e->kept_count * sizeof *e->kept);
     }
+    pthread_mutex_unlock(&e->lock);
     sweep(e, e->prefix_root, sk_gen_key(gen), &e->strays_prefix);
+    if (e->rank == 0)
+        sweep_archives(e, sk_gen_key(gen));
+    pthread_mutex_lock(&e->lock);
+    e->pruned_seq = seq;
 }
