@@ -51,12 +51,42 @@ for ranks in 3 3 4; do
 done
 "$saikai" archive verify -q "$(ls -d "$work"/store/gen-*/set-*.2-of-2.ska | tail -n 1)" || fail "an archive is damaged"
 
+# what a job leaves that dies while it writes archives is not taken for a generation, and the next one takes it away
+expect() { # PATTERN ARG...
+    "$saikai" "${@:2}" > "$work/out" 2> "$work/err" || fail "saikai ${*:2}: exit code $?"
+    grep -q -e "$1" "$work/out" || fail "saikai ${*:2}: no '$1'"
+}
+whole=$(basename "$(dirname "$(ls -d "$work"/store/gen-*/set-*.2-of-2.ska | tail -n 1)")")
+reached=$((10#$(echo "$whole" | cut -d - -f 3)))
+half=$(printf 'gen-0003-%012d-0' $((reached + 1))) begun=$(printf 'gen-0003-%012d-0' $((reached + 2)))
+rm -rf $(ls -d "$work"/store/gen-* | sed "1,/$whole/d") # may be there already: killed at any moment
+mkdir "$work/store/$half" "$work/store/$begun"
+cp "$work/store/$whole/set-000001.1-of-2.ska" "$work/store/$half"
+head -c 1000 "$work/store/$whole/set-000001.2-of-2.ska" > "$work/store/$begun/set-000001.2-of-2.ska.4711.tmp"
+expect "^$whole .* 4 of 4 archived  *2 archives .* complete" ls
+expect "^$half .* - .* incomplete" ls
+expect "^$begun .* 0 of ? .* unfinished" ls
+expect "^Generation  $whole" info
+expect "^$whole: good, 4 of 4 ranks" verify --gen newest
+
 # to the end: to twice as far as it has come, and the same without faults
-reached=$(ls -d "$work"/store/gen-*/set-*.2-of-2.ska | tail -n 1 | sed 's/.*gen-[0-9]*-0*\([0-9]*\)-.*/\1/')
 steps=$((reached + 100))
 SAIKAI_LOG_LEVEL=info timeout 200 "${mpiexec[@]}" -n 2 "$heat" $grid $steps > "$work/out" 2> "$work/err" || fail "the last run failed"
-grep -q 'resuming from iteration' "$work/err" || fail "the last run does not resume"
+grep -q "resuming from iteration $reached" "$work/err" || fail "the last run does not resume from $reached"
+grep -q "generation $begun of iteration .* is out of reach.*; going back to iteration $reached" "$work/err" ||
+    fail "what is out of reach is not said"
+[ ! -e "$work/store/$half" ] && [ ! -e "$work/store/$begun" ] || fail "what dead jobs left is still there"
+cp "$work/out" "$work/last.out"
+expect ': all good' verify
 SAIKAI_STORE_PREFIX=$work/calm2 SAIKAI_STORE_ARCHIVE=files SAIKAI_SCHEDULE_EVERY=0 timeout 200 "${mpiexec[@]}" -n 3 \
     "$heat" $grid $steps > "$work/calm.out" 2> "$work/err" || fail "the undisturbed run failed"
-[ -n "$(sum_of "$work/out")" ] && [ "$(sum_of "$work/out")" = "$(sum_of "$work/calm.out")" ] || fail "another result than without faults"
+[ -n "$(sum_of "$work/last.out")" ] && [ "$(sum_of "$work/last.out")" = "$(sum_of "$work/calm.out")" ] || fail "another result than without faults"
+
+# back to files: what is in archives goes under the same rule
+SAIKAI_STORE_ARCHIVE=files SAIKAI_RESTART_MODE=always timeout 200 "${mpiexec[@]}" -n 3 "$heat" $grid $((steps + 200)) > "$work/out" 2> "$work/err" ||
+    fail "the run with files failed"
+grep -q "resuming from iteration $steps" "$work/err" || fail "the run with files does not resume"
+ls "$work"/store/gen-*/set-* > /dev/null 2>&1 && fail "archives are left beside files"
+[ "$(ls -d "$work"/store/gen-* | wc -l)" -le 2 ] || fail "more generations than store.keep_prefix"
+expect ': all good' verify
 exit 0
