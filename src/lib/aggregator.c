@@ -36,26 +36,26 @@ static void name_of(int rank, char out[32])
 
 /* ---- the work, by the thread of the offpath ---- */
 
-/* This rank's whole container: its file, or what it and those it builds on give together, written
- * to tmp. */
+/* This rank's whole container, verified: its file, or what it and those it builds on give together,
+ * written to tmp. A damaged one must not take the place of an older one in the prefix. */
 static int whole_file(struct sk_aggregator *a, char *path, size_t cap, char *tmp, size_t tmp_cap,
                       struct saikai_error *err)
 {
-    struct sk_gen base = {0};
     struct sk_container *c = NULL;
     *tmp = 0;
     int rc = sk_gen_file(a->local, a->gen, a->rank, path, cap, err);
     if (!rc)
-        rc = sk_lineage_base(a->local, a->gen, a->rank, &base, err);
-    if (rc || !base.incarnation)
-        return rc;
-    rc = sk_io_path(tmp, tmp_cap, err, "%s/full-%04u-%06d.tmp", a->local, a->incarnation, a->rank);
-    if (!rc)
-        rc = sk_io_path(path, cap, err, "%s", tmp);
-    if (!rc)
         rc = sk_lineage_open(a->local, a->gen, a->rank, &c, err);
-    if (!rc)
-        rc = sk_container_copy(c, tmp, 0, err);
+    if (!rc && !sk_lineage_length(c)) {
+        rc = sk_container_verify(c, err);
+    } else if (!rc) {
+        rc = sk_io_path(tmp, tmp_cap, err, "%s/full-%04u-%06d.tmp", a->local, a->incarnation,
+                        a->rank);
+        if (!rc)
+            rc = sk_io_path(path, cap, err, "%s", tmp);
+        if (!rc)
+            rc = sk_container_copy(c, tmp, 0, err);
+    }
     sk_container_close(c);
     return rc;
 }

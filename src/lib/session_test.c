@@ -559,6 +559,31 @@ static void test_full_prefix_keeps_the_archives_before(void **state)
     run(N, (struct run){.config = aggregated, .until = 30, .crash = 1, .expect = 1, .expect_from = 20});
 }
 
+/* A file is damaged after it was committed and before it is archived. */
+static int damage_twenty(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    CHECK(!sk_session_wait(s, &err));
+    if (it == 20 && s->g->rank == 1)
+        damage(local_root(), 1, 20, 1);
+    while (s->archiving_seq < s->complete_seq)
+        CHECK(sk_session_due(s, 1, it, &err) == 0);
+    sk_aggregator_drain(s->aggregator);
+    return 0;
+}
+
+static void test_what_is_damaged_is_not_archived(void **state)
+{
+    (void)state;
+    run(N, (struct run){.config = aggregated, .until = 20, .crash = 1, .body = damage_twenty});
+    expect_log("generation gen-0001-000000000020-0 is not archived");
+    expect_log("rank-000001.skc: chunk 0");
+    assert_true(in_prefix(1, 10, "set-000001.2-of-2.ska"));
+    assert_false(in_prefix(1, 20, "set-000001.1-of-2.ska") || in_prefix(1, 20, "set-000001.2-of-2.ska"));
+    lose_local();
+    run(N, (struct run){.config = aggregated, .until = 11, .crash = 1, .expect = 1, .expect_from = 10});
+}
+
 /* ---- the model chooses how often to archive ---- */
 
 static int slowly(struct sk_session *s, int64_t it)
@@ -608,6 +633,7 @@ int main(void)
         TEST(test_archive_replaces_what_is_damaged_or_gone),
         TEST(test_a_finished_run_leaves_an_archive),
         TEST(test_full_prefix_keeps_the_archives_before),
+        TEST(test_what_is_damaged_is_not_archived),
         TEST(test_damaged_copies),
         TEST(test_incomplete_generation),
         TEST(test_wrong_rank_count),
