@@ -196,21 +196,21 @@ void sk_engine_retain_local(struct sk_engine *e)
     sk_engine_trim_slots(e);
 }
 
-/* 1: there are archives, or traces of some that were never finished. */
-static int has_archives(void *arg, const char *root, struct sk_gen g)
+static int is_any(void *arg, const char *root, struct sk_gen g)
 {
-    char dir[PATH_MAX];
     (void)arg;
-    return !sk_gen_dir(root, g, dir, sizeof dir, NULL) && sk_ska_set_traces(dir);
+    (void)root;
+    (void)g;
+    return 1;
 }
 
-/* Archives of older generations, which are nobody's own. What cannot be removed now is by the next one; a set of which a
+/* Archives of older generations, which are nobody's own, and the empty directories of jobs that died early. What cannot be removed now is by the next one; a set of which a
  * part is gone does not count, so dying in between does no harm. */
 static void sweep_archives(struct sk_engine *e, int64_t below_key)
 {
     struct sk_gen_list l;
     char dir[PATH_MAX];
-    if (sk_gen_scan_if(e->prefix_root, has_archives, NULL, &l, NULL))
+    if (sk_gen_scan_if(e->prefix_root, is_any, NULL, &l, NULL))
         return;
     for (size_t i = l.count; i-- > 0;) {
         int64_t key = sk_gen_key(l.gen[i]);

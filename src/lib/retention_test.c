@@ -17,7 +17,7 @@ enum { RANKS = 2, MOST = 8, DIED = 42 };
 
 /* One letter for each generation, the oldest first.
  * forms: F files, A archives, B both, D files that hold what changed since the one before, P one of two archives,
- *        T the beginning of an archive
+ *        T the beginning of an archive, E an empty directory
  * marks: k stays as it did so far, n is the one that has just arrived
  * stays: x: is whole afterwards, -: nothing is left of it */
 struct prefix {
@@ -33,6 +33,7 @@ static const struct prefix prefixes[] = {
     {"ABBF", ".kkn", "--xx", 2},                                /* put back for another number of ranks */
     {"FDDA", "..kn", "xxxx", 2},  {"FDDF", "..kn", "xxxx", 2},  /* needed by what stays */
     {"FDDFA", "..kkn", "---xx", 2}, {"AFDDA", "...kn", "-xxxx", 2},
+    {"EFEA", ".k.n", "-x-x", 2},  {"EAEF", ".k.n", "-x-x", 2},
     {"PTPF", "...n", "---x", 2},  {"PTFA", "..kn", "--xx", 2},  /* of jobs that died */
 };
 
@@ -70,11 +71,13 @@ static void put_archives(size_t i, int parts, int keep_files)
     }
 }
 
-static void put_beginning(size_t i)
+static void put_beginning(size_t i, int is_empty)
 {
     char path[128];
     assert_int_equal(sk_gen_dir(prefix_root, gen_of(i), path, sizeof path, NULL), 0);
     assert_int_equal(sk_io_mkdirs(path, NULL), 0);
+    if (is_empty)
+        return;
     strcat(path, "/set-000001.1-of-2.ska.4711.tmp");
     assert_int_equal(sk_io_replace(path, "x", 1, NULL), 0);
 }
@@ -85,8 +88,8 @@ static void make(const struct prefix *p)
     assert_non_null(mkdtemp(dir));
     snprintf(prefix_root, sizeof prefix_root, "%s/prefix", dir);
     for (size_t i = 0; p->forms[i]; i++) {
-        if (p->forms[i] == 'T') {
-            put_beginning(i);
+        if (strchr("TE", p->forms[i])) {
+            put_beginning(i, p->forms[i] == 'E');
             continue;
         }
         put_files(i, p->forms[i] == 'D');

@@ -87,6 +87,6 @@ SAIKAI_STORE_ARCHIVE=files SAIKAI_RESTART_MODE=always timeout 200 "${mpiexec[@]}
     fail "the run with files failed"
 grep -q "resuming from iteration $steps" "$work/err" || fail "the run with files does not resume"
 ls "$work"/store/gen-*/set-* > /dev/null 2>&1 && fail "archives are left beside files"
-[ "$(ls -d "$work"/store/gen-* | wc -l)" -le 2 ] || fail "more generations than store.keep_prefix"
+[ "$(ls -d "$work"/store/gen-* | wc -l)" -le 2 ] || { ls -R "$work/store"; fail "more generations than store.keep_prefix"; }
 expect ': all good' verify
 exit 0
