@@ -80,10 +80,14 @@ grep -q 'without HDF5' out && with_hdf5=0 && echo "skip export: built without HD
 exported()
 {
     [ $with_hdf5 = 1 ] || return
-    rm -f "$2/out.h5" "$3/out.h5"
-    same "$1" "$2" "$3" export --hdf5 out.h5 "$4" "$5" "$6" "$7" $8
-    [ "$1" = 0 ] || return
-    cmp "$2/out.h5" "$3/out.h5" || failed=1
+    for try in 1 2 3; do # HDF5 may write the time of day, in seconds
+        rm -f "$2/out.h5" "$3/out.h5"
+        same "$1" "$2" "$3" export --hdf5 out.h5 "$4" "$5" "$6" "$7" $8
+        [ "$1" = 0 ] || return
+        cmp -s "$2/out.h5" "$3/out.h5" && return
+    done
+    cmp "$2/out.h5" "$3/out.h5"
+    failed=1
 }
 for gen in 10 100 200; do
     exported 0 files packed --gen $gen --set far.memory=1KiB ''
