@@ -95,6 +95,18 @@ static void threads_do_not_change_the_archive(void **state)
     assert_true(same_file(at("1.ska"), at("5.ska")));
 }
 
+/* What could not be read back is not written. */
+static void names_that_lead_elsewhere_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "/a", "a/", "a//b", "a/../b", "..", "./a"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct sk_archive_input in = {.name = bad[i], .data = "x", .bytes = 1};
+        assert_int_equal(sk_archive_create(at("bad.ska"), &in, 1, NULL, NULL, NULL), SAIKAI_EINVAL);
+        assert_int_not_equal(access(at("bad.ska"), F_OK), 0);
+    }
+}
+
 static void one_file_is_restored_alone(void **state)
 {
     struct saikai_error err = {0};
@@ -373,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_scheme_gives_every_file_back),
         cmocka_unit_test(threads_do_not_change_the_archive),
+        cmocka_unit_test(names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(one_file_is_restored_alone),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_failed_write_leaves_the_old_archive),

@@ -7,17 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct claim {
-    const char *name;
-    uint64_t size, inode;
-    int64_t mtime_ns;
-    int rank;
-    uint32_t index;
-};
-
 static int by_claim(const void *x, const void *y)
 {
-    const struct claim *a = x, *b = y;
+    const struct sk_claim *a = x, *b = y;
     int c = strcmp(a->name, b->name);
     return c ? c : a->rank - b->rank;
 }
@@ -35,19 +27,18 @@ static void put_claims(struct sk_buf *out, const struct sk_feed_local *f)
     }
 }
 
-/* Names stay in data. */
-static int get_claims(const void *data, size_t n, int rank, struct claim **list, size_t *count)
+int sk_claims_read(const void *data, size_t n, int rank, struct sk_claim **list, size_t *count)
 {
     struct sk_rd r = sk_rd_init(data, n);
     uint32_t k = sk_rd_u32(&r);
     if (r.bad || k > n)
         return SAIKAI_EDAMAGED;
-    struct claim *more = realloc(*list, (*count + k + 1) * sizeof *more);
+    struct sk_claim *more = realloc(*list, (*count + k + 1) * sizeof *more);
     if (!more)
         return SAIKAI_ENOMEM;
     *list = more;
     for (uint32_t i = 0; i < k; i++) {
-        struct claim c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
+        struct sk_claim c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
         c.inode = sk_rd_u64(&r);
         c.mtime_ns = (int64_t)sk_rd_u64(&r);
         c.name = (const char *)r.p;
@@ -62,7 +53,7 @@ static int get_claims(const void *data, size_t n, int rank, struct claim **list,
 
 /* keep[rank][index] = 1 for the one rank that gives a file: of those who have it, the one with the
  * fewest bytes so far. */
-static int settle(struct claim *l, size_t n, uint8_t **keep, uint64_t *bytes,
+static int settle(struct sk_claim *l, size_t n, uint8_t **keep, uint64_t *bytes,
                   struct saikai_error *err)
 {
     if (n)
@@ -94,7 +85,7 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     size_t *length = calloc(ranks, sizeof *length);
     uint8_t **keep = calloc(ranks, sizeof *keep);
     uint64_t *bytes = calloc(ranks, sizeof *bytes);
-    struct claim *l = NULL;
+    struct sk_claim *l = NULL;
     int rc = data && length && keep && bytes ? 0 : SAIKAI_ENOMEM, group = 0;
     for (int r = 1; r < g->size && !group; r++) {
         void *d = NULL;
@@ -109,8 +100,8 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     }
     for (int r = 0; r < g->size && !rc && !group; r++) {
         size_t before = n;
-        rc = r ? get_claims(data[r], length[r], r, &l, &n)
-               : get_claims(mine->data, mine->len, 0, &l, &n);
+        rc = r ? sk_claims_read(data[r], length[r], r, &l, &n)
+               : sk_claims_read(mine->data, mine->len, 0, &l, &n);
         if (!rc && !(keep[r] = calloc(n - before + 1, 1)))
             rc = SAIKAI_ENOMEM;
         length[r] = n - before;

@@ -11,8 +11,11 @@
 #include "base/clock.h"
 #include "base/io.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { HOST = 64, LEAST_PIECE = 16 << 10, MOST_PIECE = 1 << 20 };
@@ -122,6 +125,7 @@ struct collection {
     struct sk_archive_stats st;
     struct sk_ska_set set, before; /* before: that this one builds on, parts 0: none */
     int part;                      /* 1 … M */
+    int lock;                      /* rank 0: the directory, locked while a set is made; -1 */
     char out[4096];
 };
 
@@ -304,12 +308,25 @@ static int find_before(struct collection *c, const char *dir, struct saikai_erro
     return 0;
 }
 
+/* Rank 0: one set at a time is made in a directory, where its file system has locks: two would mix
+ * their archives. */
+static int lock_dir(struct collection *c, const char *dir, struct saikai_error *err)
+{
+    c->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (c->lock >= 0 && flock(c->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return sk_fail(err, SAIKAI_EEXIST, "another program is making a set in %s: wait for it",
+                       dir);
+    return 0;
+}
+
 /* Rank 0 makes the directory and chooses the number. */
 static int begin_set(struct collection *c, const char *dir, struct saikai_error *err)
 {
     int rc = 0;
     if (!c->g->rank) {
         rc = sk_io_mkdirs(dir, err);
+        if (!rc)
+            rc = lock_dir(c, dir, err);
         if (!rc)
             rc = sk_ska_set_clean(dir, NULL, 0, err);
         if (!rc)
@@ -369,6 +386,8 @@ static int sum_stats(struct collection *c, struct saikai_error *err)
 static void collection_free(struct collection *c)
 {
     sk_target_drop(&c->target);
+    if (c->lock >= 0)
+        close(c->lock);
     sk_ska_plan_free(&c->plan);
     for (size_t i = 0; i < c->listed; i++)
         sk_listed_free(&c->list[i]);
@@ -395,7 +414,7 @@ int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archi
     }
     c->g = g;
     c->o = o;
-    c->target.fd = -1;
+    c->target.fd = c->lock = -1;
     rc = arrange(g, o, &writer, &place, &c->set.parts, err);
     if (!rc)
         rc = choose_inputs(c, inputs, count, err);

@@ -29,8 +29,8 @@ int sk_collect_arrange(const char *const *hosts, int ranks, const struct sk_coll
  * A file that several ranks name and that is the same one is given by one of them; different files
  * of one name are an error. Blocks; starts threads; only the calling thread speaks over the group.
  * One verdict for all ranks: after a failure the older set is whole and the new one is gone. Fails
- * as sk_archive_create, and with SAIKAI_EPEER, SAIKAI_EMPI. stats (of all ranks together) and made
- * may be NULL. */
+ * as sk_archive_create, and with SAIKAI_EPEER, SAIKAI_EMPI, SAIKAI_EEXIST (another program is
+ * making a set there). stats (of all ranks together) and made may be NULL. */
 int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archive_input *inputs,
                       size_t count, const struct sk_collect_options *o,
                       struct sk_archive_stats *stats, struct sk_ska_set *made,

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-enum { RANKS = 4, BYTES = 400000, CHAIN = 3 };
+enum { RANKS = 4, BYTES = 200000, CHAIN = 3 };
 
 /* What rank r has at set s: bytes that no compressor shrinks, of which a few change. */
 static void make_state(int s, int r)

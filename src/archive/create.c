@@ -387,8 +387,10 @@ static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_err
     if (!p->earlier ||
         (p->comparing = sk_again_share(p->opt.memory_bytes, p->threads, &most, fits)))
         return 0;
-    sk_log(SK_LOG_INFO, "not enough memory to build on %s: its blocks take %llu bytes",
-           p->earlier->path, (unsigned long long)most.raw_bytes);
+    sk_log(
+        SK_LOG_WARN,
+        "too little memory to build on %s, whose blocks have %llu bytes: this archive stands alone",
+        p->earlier->path, (unsigned long long)most.raw_bytes);
     sk_opened_free(p->earlier);
     p->earlier = NULL;
     return 0;

@@ -111,6 +111,9 @@ int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_er
                             .mode = l->mode,
                             .mtime_ns = l->mtime_ns,
                             .origin = l->origin};
+    if (!sk_ska_safe_name(l->name))
+        return sk_fail(err, SAIKAI_EINVAL, "'%.200s' cannot be the name of a file in an archive",
+                       l->name);
     struct sk_scan *more = grown(p->scans, p->a.file_count, &p->scan_cap, sizeof *more);
     if (!more)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");

@@ -65,7 +65,8 @@ void sk_listed_free(struct sk_listed *l);
 /* Whether a scheme wants to know the variables. */
 int sk_scheme_looks(int scheme);
 
-/* Append a file, numbered as in the feed; *l is emptied on success. */
+/* Append a file, numbered as in the feed; *l is emptied on success. SAIKAI_EINVAL: its name could
+ * not be restored. */
 int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err);
 /* Append all files of a local feed. */
 int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,

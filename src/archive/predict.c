@@ -332,32 +332,20 @@ INLINE void decode_box(void *x, int width, struct sk_box b, int related, const d
 
 /* One specialised copy of the loops per width, with and without a relation, and per kind of
  * stencil. */
+#define STENCIL_CASE(s, call)                                                                      \
+    case s:                                                                                        \
+        call(s);                                                                                   \
+        break;
 #define FOR_STENCIL(call)                                                                          \
     switch (stencil) {                                                                             \
-    case SK_STENCIL_NONE:                                                                          \
-        call(SK_STENCIL_NONE);                                                                     \
-        break;                                                                                     \
-    case SK_STENCIL_X:                                                                             \
-        call(SK_STENCIL_X);                                                                        \
-        break;                                                                                     \
-    case SK_STENCIL_XY:                                                                            \
-        call(SK_STENCIL_XY);                                                                       \
-        break;                                                                                     \
-    case SK_STENCIL_XYZ:                                                                           \
-        call(SK_STENCIL_XYZ);                                                                      \
-        break;                                                                                     \
-    case SK_STENCIL_ZYX:                                                                           \
-        call(SK_STENCIL_ZYX);                                                                      \
-        break;                                                                                     \
-    case SK_STENCIL_YZX:                                                                           \
-        call(SK_STENCIL_YZX);                                                                      \
-        break;                                                                                     \
-    case SK_STENCIL_MEAN:                                                                          \
-        call(SK_STENCIL_MEAN);                                                                     \
-        break;                                                                                     \
-    case SK_STENCIL_MASKED:                                                                        \
-        call(SK_STENCIL_MASKED);                                                                   \
-        break;                                                                                     \
+        STENCIL_CASE(SK_STENCIL_NONE, call)                                                        \
+        STENCIL_CASE(SK_STENCIL_X, call)                                                           \
+        STENCIL_CASE(SK_STENCIL_XY, call)                                                          \
+        STENCIL_CASE(SK_STENCIL_XYZ, call)                                                         \
+        STENCIL_CASE(SK_STENCIL_ZYX, call)                                                         \
+        STENCIL_CASE(SK_STENCIL_YZX, call)                                                         \
+        STENCIL_CASE(SK_STENCIL_MEAN, call)                                                        \
+        STENCIL_CASE(SK_STENCIL_MASKED, call)                                                      \
     default:                                                                                       \
         call(SK_STENCIL_FITTED);                                                                   \
     }

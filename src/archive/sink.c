@@ -1,20 +1,30 @@
 #include "archive/sink.h"
 
+#include "base/hash.h"
 #include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The name under which a file is written until it is complete. */
+/* The name under which a file is written until it is complete. Where it would be too long for a
+ * directory its end is cut, and a hash of it tells it from others. */
 static int tmp_name(const struct sk_sink *s, uint32_t file, char *out, size_t cap,
                     struct saikai_error *err)
 {
-    return sk_io_path(out, cap, err, "%s/%s.saikai-part", s->dir, s->a->files[file].name);
+    static const char mark[] = ".saikai-part";
+    const char *name = s->a->files[file].name, *slash = strrchr(name, '/');
+    size_t before = slash ? (size_t)(slash - name) + 1 : 0, n = strlen(name + before);
+    if (n + sizeof mark - 1 <= NAME_MAX)
+        return sk_io_path(out, cap, err, "%s/%s%s", s->dir, name, mark);
+    return sk_io_path(out, cap, err, "%s/%.*s~%016llx%s", s->dir,
+                      (int)before + NAME_MAX - (int)sizeof mark - 16, name,
+                      (unsigned long long)sk_hash64(name, strlen(name)), mark);
 }
 
 void sk_sink_close(struct sk_sink_file *o)
@@ -22,6 +32,29 @@ void sk_sink_close(struct sk_sink_file *o)
     if (o->fd >= 0)
         close(o->fd);
     o->fd = -1;
+}
+
+static int is_zero(const uint8_t *p, size_t n)
+{
+    return !*p && !memcmp(p, p + 1, n - 1);
+}
+
+/* What is zero stays a hole, in pieces of HOLE bytes: files with holes come back with them. */
+static int put_all(int fd, const char *path, const uint8_t *data, size_t n, uint64_t offset,
+                   struct saikai_error *err)
+{
+    enum { HOLE = 64 << 10 };
+    int rc = 0;
+    for (size_t at = 0, end; at < n && !rc; at = end) {
+        size_t piece = n - at < HOLE ? n - at : HOLE;
+        end = at + piece;
+        if (is_zero(data + at, piece))
+            continue;
+        while (end < n && !is_zero(data + end, n - end < HOLE ? n - end : HOLE))
+            end += n - end < HOLE ? n - end : HOLE;
+        rc = sk_io_pwrite(fd, path, data + at, end - at, (off_t)(offset + at), err);
+    }
+    return rc;
 }
 
 int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, uint64_t offset,
@@ -37,7 +70,7 @@ int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, 
         o->file = file;
         rc = o->fd < 0 ? o->fd : 0;
     }
-    return rc ? rc : sk_io_pwrite(o->fd, path, data, n, (off_t)offset, err);
+    return rc ? rc : put_all(o->fd, path, data, n, offset, err);
 }
 
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)

@@ -249,10 +249,9 @@ static uint64_t get_int(struct sk_rd *r)
     return 0;
 }
 
-/* A name that may be created below a directory: relative, no empty, "." or ".." component. */
-static int safe_name(const char *name)
+int sk_ska_safe_name(const char *name)
 {
-    if (!*name)
+    if (!*name || strlen(name) >= SK_SKA_MAX_NAME)
         return 0;
     for (const char *p = name; *p;) {
         size_t n = strcspn(p, "/");
@@ -267,7 +266,7 @@ static int safe_name(const char *name)
 
 static int parse_files(struct sk_rd *r, struct sk_ska *a)
 {
-    char name[4096];
+    char name[SK_SKA_MAX_NAME];
     uint64_t n = get_int(r);
     for (uint64_t i = 0; i < n && !r->bad; i++) {
         struct sk_ska_file f = {.name = name};
@@ -277,7 +276,7 @@ static int parse_files(struct sk_rd *r, struct sk_ska *a)
         f.mtime_ns = (int64_t)sk_rd_u64(r);
         uint64_t origin = get_int(r);
         f.origin = (uint32_t)origin;
-        if (r->bad || origin > INT32_MAX || !safe_name(name) || f.size_bytes > INT64_MAX)
+        if (r->bad || origin > INT32_MAX || !sk_ska_safe_name(name) || f.size_bytes > INT64_MAX)
             return SAIKAI_EDAMAGED;
         if (sk_ska_add_file(a, &f) < 0)
             return SAIKAI_ENOMEM;
@@ -364,7 +363,8 @@ static int parse_earlier(struct sk_rd *r, struct sk_ska *a)
     sk_rd_str(r, name, sizeof name);
     a->earlier_hash = sk_rd_u64(r);
     uint64_t depth = get_int(r);
-    if (r->bad || !safe_name(name) || strchr(name, '/') || !depth || depth > SK_SKA_MAX_DEPTH)
+    if (r->bad || !sk_ska_safe_name(name) || strchr(name, '/') || !depth ||
+        depth > SK_SKA_MAX_DEPTH)
         return SAIKAI_EDAMAGED;
     a->depth = (uint32_t)depth;
     for (size_t i = 0; i < a->block_count; i++) {

@@ -87,6 +87,10 @@ enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 1 }
 
 #define SK_SKA_MAX_DEPTH 32 /* archives that build on each other in a row */
 
+enum { SK_SKA_MAX_NAME = 4096 }; /* bytes of a file's name and its end */
+/* 1: a name that may be created below a directory: relative, no empty, "." or ".." component. */
+int sk_ska_safe_name(const char *name);
+
 void sk_ska_put_header(struct sk_buf *out);
 /* Index and trailer, to be written at index_offset. 0, SAIKAI_ENOMEM. */
 int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,

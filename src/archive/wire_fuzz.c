@@ -1,8 +1,11 @@
 /* What ranks tell each other about their files: hostile bytes give a list whose extents lie in
- * their files, or an error; requests give ranges of the files there are. The first byte chooses. */
+ * their files, or an error; requests give ranges of the files there are; claims have names. The
+ * first byte chooses. */
+#include "archive/claims.h"
 #include "archive/wire.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -27,8 +30,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         }
         return 0;
     }
-    struct sk_listed *l = NULL;
     size_t count = 0;
+    if (data[0] == 'c') {
+        struct sk_claim *c = NULL;
+        if (!sk_claims_read(data + 1, n - 1, 0, &c, &count))
+            for (size_t i = 0; i < count; i++)
+                if (c[i].name + strlen(c[i].name) >= (const char *)data + n)
+                    abort();
+        free(c);
+        return 0;
+    }
+    struct sk_listed *l = NULL;
     if (sk_wire_get_list(data + 1, n - 1, &l, &count))
         return 0;
     for (size_t i = 0; i < count; i++) {

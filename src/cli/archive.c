@@ -120,12 +120,25 @@ static void list_classes(const struct sk_ska *a)
     }
 }
 
+/* A name on one line: control characters and backslashes as \\ooo. */
+static void print_name(const char *name)
+{
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        if (*p < ' ' || *p == 127 || *p == '\\')
+            printf("\\%03o", *p);
+        else
+            putchar(*p);
+    putchar('\n');
+}
+
 static void list_text(const struct sk_ska *a, int classes)
 {
     if (classes)
         list_classes(a);
-    for (size_t i = 0; !classes && i < a->file_count; i++)
-        printf("%14llu  %s\n", (unsigned long long)a->files[i].size_bytes, a->files[i].name);
+    for (size_t i = 0; !classes && i < a->file_count; i++) {
+        printf("%14llu  ", (unsigned long long)a->files[i].size_bytes);
+        print_name(a->files[i].name);
+    }
 }
 
 /* The archives that one builds on, the next one first: told as lines, or in JSON. An earlier one

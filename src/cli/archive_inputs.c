@@ -17,19 +17,29 @@ void archive_inputs_free(struct archive_inputs *in)
     free(in->list);
 }
 
-/* The name in the archive: the path as given, without a leading "/", "./" or "../". */
-static const char *archive_name(const char *path)
+/* The name in the archive: the path as given without what leads nowhere: empty parts, "." and ".."
+ * with the part before it. To be freed. */
+static char *archive_name(const char *path)
 {
-    for (;;) {
-        if (path[0] == '/')
-            path++;
-        else if (!strncmp(path, "./", 2))
-            path += 2;
-        else if (!strncmp(path, "../", 3))
-            path += 3;
-        else
-            return path;
+    char *name = malloc(strlen(path) + 1);
+    size_t n = 0;
+    for (size_t k; name && *path; path += k) {
+        k = strcspn(path, "/");
+        if (!k) {
+            k = 1;
+        } else if (k == 2 && !strncmp(path, "..", 2)) {
+            while (n && name[--n] != '/')
+                ;
+        } else if (k > 1 || *path != '.') {
+            if (n)
+                name[n++] = '/';
+            memcpy(name + n, path, k);
+            n += k;
+        }
     }
+    if (name)
+        name[n] = 0;
+    return name;
 }
 
 static int add_input(struct archive_inputs *in, const char *path, struct saikai_error *err)
@@ -42,7 +52,7 @@ static int add_input(struct archive_inputs *in, const char *path, struct saikai_
         in->list = more;
         in->cap = cap;
     }
-    char *p = strdup(path), *name = strdup(archive_name(path));
+    char *p = strdup(path), *name = archive_name(path);
     if (!p || !name) {
         free(p);
         free(name);
@@ -84,6 +94,38 @@ static int by_name(const void *a, const void *b)
                   ((const struct sk_archive_input *)b)->name);
 }
 
+static int by_key(const void *name, const void *b)
+{
+    return strcmp(name, ((const struct sk_archive_input *)b)->name);
+}
+
+/* Sorted: two files of one name, or one whose name is another's directory, could not be restored
+ * beside each other. */
+static int check_names(const struct archive_inputs *in, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < in->n && !rc; i++) {
+        const char *name = in->list[i].name;
+        if (i && !strcmp(in->list[i - 1].name, name))
+            return sk_fail(err, SAIKAI_EINVAL, "%s and %s would have the same name in the archive",
+                           in->list[i - 1].path, in->list[i].path);
+        char *dir = strdup(name), *slash;
+        if (!dir)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+        while (!rc && (slash = strrchr(dir, '/'))) {
+            *slash = 0;
+            const struct sk_archive_input *file =
+                bsearch(dir, in->list, in->n, sizeof *in->list, by_key);
+            if (file)
+                rc = sk_fail(err, SAIKAI_EINVAL,
+                             "%s would be both a file (%s) and a directory (of %s) in the archive",
+                             dir, file->path, in->list[i].path);
+        }
+        free(dir);
+    }
+    return rc;
+}
+
 int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                           struct saikai_error *err)
 {
@@ -96,10 +138,8 @@ int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
     }
     if (!rc && in->n)
         qsort(in->list, in->n, sizeof *in->list, by_name);
-    for (size_t i = 1; i < in->n && !rc; i++)
-        if (!strcmp(in->list[i - 1].name, in->list[i].name))
-            rc = sk_fail(err, SAIKAI_EINVAL, "%s and %s would have the same name in the archive",
-                         in->list[i - 1].path, in->list[i].path);
+    if (!rc)
+        rc = check_names(in, err);
     return rc;
 }
 

@@ -58,28 +58,22 @@ struct gathering {
 
 static hid_t type_of(int type, int big)
 {
-    switch (type) {
-    case SAIKAI_I8:
-        return H5T_STD_I8LE;
-    case SAIKAI_I16:
-        return big ? H5T_STD_I16BE : H5T_STD_I16LE;
-    case SAIKAI_U16:
-        return big ? H5T_STD_U16BE : H5T_STD_U16LE;
-    case SAIKAI_I32:
-        return big ? H5T_STD_I32BE : H5T_STD_I32LE;
-    case SAIKAI_U32:
-        return big ? H5T_STD_U32BE : H5T_STD_U32LE;
-    case SAIKAI_I64:
-        return big ? H5T_STD_I64BE : H5T_STD_I64LE;
-    case SAIKAI_U64:
-        return big ? H5T_STD_U64BE : H5T_STD_U64LE;
-    case SAIKAI_F32:
-        return big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE;
-    case SAIKAI_F64:
-        return big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE;
-    default:
-        return -1;
-    }
+    const struct {
+        int type;
+        hid_t order[2]; /* little, big */
+    } types[] = {{SAIKAI_I8, {H5T_STD_I8LE, H5T_STD_I8LE}},
+                 {SAIKAI_I16, {H5T_STD_I16LE, H5T_STD_I16BE}},
+                 {SAIKAI_U16, {H5T_STD_U16LE, H5T_STD_U16BE}},
+                 {SAIKAI_I32, {H5T_STD_I32LE, H5T_STD_I32BE}},
+                 {SAIKAI_U32, {H5T_STD_U32LE, H5T_STD_U32BE}},
+                 {SAIKAI_I64, {H5T_STD_I64LE, H5T_STD_I64BE}},
+                 {SAIKAI_U64, {H5T_STD_U64LE, H5T_STD_U64BE}},
+                 {SAIKAI_F32, {H5T_IEEE_F32LE, H5T_IEEE_F32BE}},
+                 {SAIKAI_F64, {H5T_IEEE_F64LE, H5T_IEEE_F64BE}}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].type == type)
+            return types[i].order[big != 0];
+    return -1;
 }
 
 /* Complex numbers are pairs, in one more dimension; whatever else is bytes. */

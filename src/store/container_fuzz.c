@@ -2,8 +2,8 @@
  * header, index and trailer are made right first, so that what lies behind them is reached. The
  * corpus is the small ones of tests/golden/v1. */
 #include "store/container.h"
+#include "store/mending.h"
 
-#include "base/hash.h"
 #include "base/types.h"
 
 #include <stdio.h>
@@ -15,27 +15,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { most = 1 << 24 }; /* raw bytes of a variable that is decoded */
-
-static void mend(uint8_t *block, size_t bytes)
-{
-    uint64_t hash = sk_hash64(block, bytes - 8);
-    memcpy(block + bytes - 8, &hash, 8);
-}
-
-static void mend_all(uint8_t *p, size_t n)
-{
-    uint8_t *t = p + n - SK_SKC_TRAILER_BYTES;
-    uint64_t at, length, file_bytes = n;
-    memcpy(t + 8, &file_bytes, 8);
-    memcpy(&at, t + 16, 8);
-    memcpy(&length, t + 24, 8);
-    if (at <= n && length <= n - at) {
-        uint64_t hash = sk_hash64(p + at, length);
-        memcpy(t + 32, &hash, 8);
-    }
-    mend(p, SK_SKC_HEADER_BYTES);
-    mend(t, SK_SKC_TRAILER_BYTES);
-}
 
 /* A box out of the middle: exactly the room for it, in turn with gaps in memory. */
 static void read_part(struct sk_container *c, const struct sk_skc_var *v)
@@ -90,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         abort();
     memcpy(copy, data, n);
     if (n >= SK_SKC_HEADER_BYTES + SK_SKC_TRAILER_BYTES)
-        mend_all(copy, n);
+        mend_container(copy, n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (pwrite(fd, copy, n, 0) == (ssize_t)n)
         read_all(path);

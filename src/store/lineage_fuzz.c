@@ -3,8 +3,7 @@
  * them is reached. The corpus is a good delta and some that are not. */
 #define TESTING_CELLS 3000
 #include "store/lineage_testing.h"
-
-#include "base/hash.h"
+#include "store/mending.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,27 +36,6 @@ static int begin(void)
     return rc;
 }
 
-static void mend(uint8_t *block, size_t bytes)
-{
-    uint64_t hash = sk_hash64(block, bytes - 8);
-    memcpy(block + bytes - 8, &hash, 8);
-}
-
-static void mend_all(uint8_t *p, size_t n)
-{
-    uint8_t *t = p + n - SK_SKC_TRAILER_BYTES;
-    uint64_t at, length, file_bytes = n;
-    memcpy(t + 8, &file_bytes, 8);
-    memcpy(&at, t + 16, 8);
-    memcpy(&length, t + 24, 8);
-    if (at <= n && length <= n - at) {
-        uint64_t hash = sk_hash64(p + at, length);
-        memcpy(t + 32, &hash, 8);
-    }
-    mend(p, SK_SKC_HEADER_BYTES);
-    mend(t, SK_SKC_TRAILER_BYTES);
-}
-
 static void read_all(struct sk_container *c)
 {
     struct saikai_error err;
@@ -84,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!p)
         return 0;
     memcpy(p, data, n);
-    mend_all(p, n);
+    mend_container(p, n);
     snprintf(path, sizeof path, "%s/delta", dir);
     int fd = sk_io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600, NULL);
     int rc = fd < 0 ? fd : sk_io_write(fd, path, p, n, NULL);

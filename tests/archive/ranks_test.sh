@@ -73,6 +73,25 @@ fi
 "$saikai" archive create --writers 2 -o "$work/x" "$work/in" 2> "$work/err" && fail "took --writers alone"
 grep -q mpirun "$work/err" || fail "does not ask for mpirun"
 
+# sets that build on each other: what a newer one needs stays, the rest goes
+cp -r "$work/in" "$work/first"
+for set in 1 2 3 4; do
+    for r in 0 1 2 3; do
+        printf "$set" | dd of="$work/in/node$r/noise.$r" bs=1 seek=$((set * 1000)) conv=notrunc 2> /dev/null
+    done
+    ranks 4 create --writers 2 --previous "$work/row" --chain 2 -o "$work/row" 'node%r' || fail "create of set $set in a row"
+    ranks 3 extract -q -o "$work/row.$set" "$work/row" && diff -r "$work/in" "$work/row.$set" || fail "set $set in a row"
+    ls "$work/row" | wc -l >> "$work/counts"
+done
+[ "$(tr '\n' ' ' < "$work/counts")" = "2 4 6 2 " ] || fail "archives kept: $(cat "$work/counts")"
+ranks 4 create --writers 2 --previous "$work/row" -q -o "$work/row" 'node%r' || fail "create of the fifth set"
+"$saikai" archive extract -q -o "$work/row.5" "$work/row" && diff -r "$work/in" "$work/row.5" || fail "one process, a chain"
+rm "$work/row/set-000004.2-of-2.ska"
+ranks 3 extract -q -o "$work/row.6" "$work/row" && fail "a missing archive is not missed"
+[ "$(grep -c 'set-000004.2-of-2.ska' "$work/err")" = 1 ] || fail "does not tell once which archive is missing"
+ranks 2 create --previous "$work" -o "$work/row" 'node%r' && fail "took another directory for --previous"
+rm -rf "$work"/row*
+
 # real checkpoints, in little memory
 data=$SAIKAI_DATA/checkpoints/enzo_collapse_np16
 if [ -d "$data" ]; then

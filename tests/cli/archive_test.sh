@@ -18,6 +18,10 @@ seq 3 4000 > sets/b/numbers
 "$saikai" archive create -q -o x.ska sets
 "$saikai" archive extract -q -o out x.ska
 diff -r sets out/sets || fail "the files differ"
+"$saikai" archive create -q -o y.ska ./sets/../sets//a/./ "$PWD/sets/b"
+"$saikai" archive ls y.ska | grep -q ' sets/a/deep/noise$' || fail "names with detours"
+"$saikai" archive extract -q -o detour y.ska && diff -r sets/a detour/sets/a || fail "files with detours in their names"
+rm -r y.ska detour
 "$saikai" archive verify x.ska | grep -q 'are good' || fail "verify"
 [ "$("$saikai" archive ls x.ska | wc -l)" = 4 ] || fail "ls"
 "$saikai" archive extract -q --only 'sets/b/*' -o one x.ska
@@ -61,3 +65,119 @@ mkdir sets/c
 wait
 "$saikai" archive extract -q -o later watched/c.ska
 cmp sets/c/growing later/sets/c/growing || fail "a set was archived before it was finished"
+
+# an archive that builds on the one before
+mkdir -p run/1 run/2 run/3
+head -c 1500000 /dev/urandom > run/1/state
+for i in 2 3; do
+    cp run/1/state run/$i/state
+    printf 'step %s' $i | dd of=run/$i/state bs=1 seek=70000 conv=notrunc 2> /dev/null
+done
+"$saikai" archive create -q -o 1.ska run/1
+"$saikai" archive create -q --previous ./1.ska -o 2.ska run/2
+"$saikai" archive create -q --previous 2.ska -o "$PWD/3.ska" run/3
+[ "$(wc -c < 3.ska)" -lt 50000 ] || fail "--previous stores what is old"
+"$saikai" archive ls 3.ska > out.txt
+grep -q '# 3.ska builds on 2.ska' out.txt && grep -q '# 2.ska builds on 1.ska' out.txt || fail "ls does not tell what it builds on"
+"$saikai" archive ls --json 3.ska | tr -d ' \n' | grep -q '"builds_on":\[{"archive":"2.ska","there":true},{"archive":"1.ska","there":true}\]' ||
+    fail "ls --json does not tell what it builds on"
+"$saikai" archive extract -q -o chain 3.ska && cmp run/3/state chain/run/3/state || fail "a chain gives something else"
+"$saikai" archive create -q -o 1.ska run/2 2> err && fail "an archive that others build on was replaced"
+grep -q 2.ska err || fail "does not tell what builds on it"
+mv 1.ska gone.ska
+"$saikai" archive verify 3.ska > out.txt 2> err && fail "verify does not miss an earlier archive"
+grep -q '1.ska' err || fail "verify does not name the missing archive: $(cat err)"
+"$saikai" archive ls 3.ska | grep -q '# .*1.ska.*missing' || fail "ls does not tell that one is missing"
+"$saikai" archive create -q -o 1.ska run/1/../2
+"$saikai" archive verify 3.ska > out.txt 2> err && fail "verify takes another archive for the earlier one"
+grep -q 'another archive' err || fail "verify does not tell that the earlier one is another"
+mv gone.ska 1.ska
+"$saikai" archive verify -q 3.ska || fail "verify of a chain"
+"$saikai" archive create -q --previous nothing.ska -o x.ska run/1 2> err && fail "took a missing earlier archive"
+grep -q nothing.ska err || fail "does not name the missing earlier archive"
+"$saikai" archive create -q --chain 40 --previous 1.ska -o x.ska run/1 2> /dev/null && fail "took a chain of 40"
+
+# the watcher builds on what it made before, two in a row at most, and goes on where it was
+"$saikai" archive create -q --watch run --settle 100ms --sets 3 --previous series --chain 2 -o series
+mkdir run/4 && cp run/3/state run/4/state
+"$saikai" archive create -q --watch run --settle 100ms --sets 1 --previous series --chain 2 -o series
+for i in 1 2 3 4; do
+    "$saikai" archive extract -q -o watched$i series/$i.ska
+    cmp run/$i/state watched$i/run/$i/state || fail "the watcher's archive $i"
+    "$saikai" archive ls series/$i.ska | grep -c '^#' || true
+done > depths
+[ "$(tr '\n' ' ' < depths)" = "0 1 2 0 " ] || fail "the watcher's chains: $(cat depths)"
+# a set that changes gets another name while others build on its archive
+printf more >> run/2/state
+"$saikai" archive create -q --watch run --settle 100ms --sets 1 -o series
+"$saikai" archive extract -q -o watched5 series/2~2.ska && cmp run/2/state watched5/run/2/state || fail "a set that was archived again"
+"$saikai" archive verify -q series/3.ska || fail "an archive that others build on was replaced by the watcher"
+"$saikai" archive create -q --watch run --previous elsewhere -o series 2> err && fail "took another directory for --previous"
+grep -q 'give that one' err || fail "does not tell which directory --previous wants"
+
+# odd names and files
+mkdir -p 'odd/new
+line' odd/links odd/none
+long=$(printf 'x%.0s' $(seq 250))
+echo 1 > "odd/new
+line/a"
+echo 2 > odd/$(printf '\346\227\245\346\234\254')
+echo 3 > "odd/$long"
+echo 33 > "odd/${long%x}y"
+echo 4 > 'odd/ -o back\slash "quote"'
+ln -s "../$long" odd/links/to
+: > odd/empty
+truncate -s 1G odd/sparse
+printf end | dd of=odd/sparse bs=1 seek=700000000 conv=notrunc 2> /dev/null
+"$saikai" archive create -q -o odd.ska odd || fail "odd files are not archived"
+"$saikai" archive extract -q --no-sync -o oddly odd.ska || fail "odd files are not restored"
+diff -r --exclude=none --exclude=sparse odd oddly/odd || fail "odd files differ"
+cmp odd/sparse oddly/odd/sparse || fail "a sparse file differs"
+[ "$(du -k oddly/odd/sparse | cut -f 1)" -lt 10000 ] || fail "a sparse file came back without its holes"
+[ "$("$saikai" archive ls odd.ska | wc -l)" = 8 ] || fail "ls: not one line for each name"
+rm -rf odd/sparse oddly
+ln -s nowhere odd/links/dangling
+"$saikai" archive create -q -o x2.ska odd 2> err && fail "archived a link to nothing"
+grep -q dangling err || fail "does not name the link to nothing"
+rm odd/links/dangling
+mkfifo odd/pipe
+"$saikai" archive create -q -o x2.ska odd 2> err && fail "archived a pipe"
+grep -q 'pipe is not a regular file' err || fail "does not say that a pipe is no file"
+rm odd/pipe
+ln -s .. odd/links/loop
+"$saikai" archive create -q -o x2.ska odd 2> err && fail "archived a loop"
+[ -s err ] && [ ! -e x2.ska ] || fail "a loop of links leaves something, or tells nothing"
+
+# the same name from two directories, and a file where another has a directory
+mkdir -p dup/p w/dup/p v/dup
+echo 1 > dup/p/q
+echo 2 > w/dup/p/q
+echo 3 > v/dup/p
+(cd w && "$saikai" archive create -q -o ../x3.ska dup ../dup) 2> err && fail "took two files of one name"
+grep -q 'the same name' err || fail "does not tell that two files have one name"
+(cd v && "$saikai" archive create -q -o ../x3.ska dup ../dup) 2> err && fail "took a file and a directory of one name"
+grep -q 'both a file' err || fail "does not tell that a file and a directory have one name"
+[ ! -e x3.ska ] || fail "names that cannot be restored left an archive"
+
+# many small files
+mkdir many
+i=0
+while [ $i -lt 100 ]; do
+    mkdir many/$i
+    (cd many/$i && seq 1 100 | split -l 1 - f)
+    i=$((i + 1))
+done
+"$saikai" archive create -q -o many.ska many || fail "many files"
+[ "$("$saikai" archive ls many.ska | wc -l)" = 10000 ] || fail "many files: not all are listed"
+"$saikai" archive extract -q --no-sync -o manyout many.ska && diff -r many manyout/many || fail "many files differ"
+
+# where nothing can be written, and two at once
+"$saikai" archive create -q -o /proc/x.ska run/1 2> err && fail "wrote below /proc"
+grep -q '/proc/x.ska' err || fail "does not name what it cannot write"
+"$saikai" archive create -q -o both.ska run/1 & first=$!
+"$saikai" archive create -q -o both.ska run/3 || fail "two at once"
+wait $first || fail "two at once"
+"$saikai" archive extract -q -o bothout both.ska
+cmp -s run/1/state bothout/run/1/state || cmp run/3/state bothout/run/3/state || fail "two at once gave something mixed"
+ls | grep -q '\.tmp$' && fail "something unfinished is left"
+exit 0
