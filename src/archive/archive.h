@@ -50,6 +50,7 @@ struct sk_archive_options {
 struct sk_archive_stats {
     uint64_t files, raw_bytes, stored_bytes; /* stored: the whole archive */
     uint64_t variables, classes, skeleton_bytes;
+    uint32_t depth; /* how many archives this one builds on, one below the other */
     double seconds, scan_seconds, sample_seconds;
 };
 

@@ -349,7 +349,7 @@ static int begin_set(struct collection *c, const char *dir, struct saikai_error 
 static int end_set(struct collection *c, const char *dir, int rc, struct saikai_error *err)
 {
     int writes = c->sub && !c->sub->rank, named = 0;
-    int64_t depth = c->plan.a.depth;
+    int64_t depth = c->st.depth;
     rc = sk_group_verdict(c->g, rc, err);
     if (!rc && (rc = sk_group_allreduce(c->g, &depth, 1, SK_OP_MAX)))
         return sk_fail(err, rc, "the ranks lost touch");

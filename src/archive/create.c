@@ -430,6 +430,7 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
     st->classes = p->a.class_count;
+    st->depth = p->a.depth;
     st->skeleton_bytes = p->skeleton_bytes;
     p->opt = asked;
     return rc;
