@@ -18,7 +18,7 @@ set(far_programs paper_far paper_far_end)
 foreach(mpi ${SAIKAI_MPIS})
   # the library's own files in the program, so that its system calls pass the bucket, too
   set(program paper_far_program_${mpi})
-  add_executable(${program} EXCLUDE_FROM_ALL paper_far_program.c paper_far_sets.c paper_far_shared.c
+  add_executable(${program} EXCLUDE_FROM_ALL paper_far_program.c paper_far_memory.c paper_far_sets.c paper_far_shared.c
                  ${PROJECT_SOURCE_DIR}/src/lib/api.c ${PROJECT_SOURCE_DIR}/src/group/mpi.c)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)

@@ -3,9 +3,13 @@
  * writes the files of a real checkpoint set, each rank those of some of the set's ranks,
  * - straight into the shared directory, all ranks at the same time (N to N, uncompressed), or
  * - with Saikai into node-local memory, from where store.archive=aggregate takes them to the shared
- *   directory behind the program.
+ *   directory behind the program: its variables as it has them in memory, or, with --files, the same
+ *   files, written where Saikai says.
+ * All of it is saved each time, by copying (the program changes nothing between two checkpoints: tracking
+ * what changed, or copying behind its back, would be measured with less work than there is).
  * The price of a checkpoint is what the same steps take longer than without checkpoints, so that it
  * holds what the work behind the program takes away from it. */
+#include "paper_far_memory.h"
 #include "paper_far_sets.h"
 #include "paper_far_shared.h"
 
@@ -32,7 +36,7 @@ static const double step_seconds = 0.004, least_interval = 0.25, least_loop = 1;
 static struct {
     const char *root, *set;
     FILE *json;
-    int runs;
+    int runs, files; /* files: Saikai saves files, not variables */
 } o = {.runs = 3};
 
 static int rank, ranks;
@@ -105,9 +109,11 @@ struct file {
 static struct file *mine;
 static int mine_count;
 static double all_bytes;
+static struct far_vars vars;
 
 static void forget_files(void)
 {
+    far_vars_free(&vars);
     for (int i = 0; i < mine_count; i++)
         free(mine[i].data);
     free(mine);
@@ -131,6 +137,9 @@ static void read_files(const struct far_files *f, size_t root_length)
         memmove(m->name, m->name + 2, strlen(m->name + 2) + 1);
         bytes += (double)m->bytes;
         mine_count++;
+        const char *wrong = o.files ? NULL : far_vars_add(&vars, f->path[i], m->data, m->bytes);
+        if (wrong)
+            die(f->path[i], wrong);
     }
     MPI_Allreduce(&bytes, &all_bytes, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -207,13 +216,24 @@ static void begin(long every, const char *mode)
     snprintf(config, sizeof config,
              "store.local=%s;store.prefix=%s/store;store.archive=aggregate;far.writers=1;"
              "schedule.first=no;schedule.every=%ld;schedule.poll=20ms;restart.mode=%s;"
-             "job.name=paper-far",
+             "capture.tracker=full;capture.snapshot=copy;job.name=paper-far",
              local, shared, every, mode);
     if (saikai_init(MPI_COMM_WORLD, config) < 0)
         die("saikai_init", saikai_error_text());
+    for (size_t i = 0; i < vars.n; i++) {
+        const struct far_var *v = &vars.v[i];
+        if (saikai_protect(v->name, v->data, (enum saikai_type)v->type, v->ndims, v->dims) < 0)
+            die("saikai_protect", saikai_error_text());
+    }
 }
 
 static void save(long iteration)
+{
+    if (saikai_checkpoint(iteration) < 0)
+        die("saikai_checkpoint", saikai_error_text());
+}
+
+static void save_files(long iteration)
 {
     char path[512];
     int due = saikai_checkpoint_begin(iteration);
@@ -249,7 +269,7 @@ static struct session saikai_loop(long every, int count)
     double t0 = now_together();
     for (long i = 0; i < every * count; i++) {
         step();
-        save(i + 1);
+        (o.files ? save_files : save)(i + 1);
         if (!saikai_get_status(&st, sizeof st) && st.archived_iteration > newest) {
             newest = st.archived_iteration;
             s.archived++;
@@ -263,30 +283,48 @@ static struct session saikai_loop(long every, int count)
     return s;
 }
 
-/* After the loss of all that was node-local: the program has its files' bytes in memory again. */
-static double saikai_again(void)
+/* The restored files' bytes, compared with those of then; the seconds that comparing took. */
+static double look_at_files(void)
 {
     char path[512];
+    double comparing = 0;
+    for (int i = 0; i < mine_count; i++) {
+        char *to = malloc(mine[i].bytes + 1);
+        if (saikai_restored_file(mine[i].name, path, sizeof path) < 0)
+            die("saikai_restored_file", saikai_error_text());
+        read_back(path, &mine[i], to);
+        double t0 = sk_now();
+        if (memcmp(to, mine[i].data, mine[i].bytes))
+            die(path, "is not what was saved");
+        free(to);
+        comparing += sk_now() - t0;
+    }
+    return comparing;
+}
+
+static double look_at_variables(void)
+{
+    double t0 = sk_now();
+    for (size_t i = 0; i < vars.n; i++)
+        if (memcmp(vars.v[i].data, vars.v[i].was, vars.v[i].bytes))
+            die(vars.v[i].name, "is not what was saved");
+    return sk_now() - t0;
+}
+
+/* After the loss of all that was node-local: the program has its data in memory again. */
+static double saikai_again(void)
+{
     long iteration = 0;
+    for (size_t i = 0; i < vars.n; i++)
+        memset(vars.v[i].data, 0, vars.v[i].bytes);
     empty(local);
     begin(1000000, "always");
     double t0 = now_together();
     int rc = saikai_restart(&iteration);
     if (rc != 1)
         die("saikai_restart", rc < 0 ? saikai_error_text() : "nothing was restored");
-    double t = 0;
-    for (int i = 0; i < mine_count; i++) {
-        char *to = malloc(mine[i].bytes + 1);
-        if (saikai_restored_file(mine[i].name, path, sizeof path) < 0)
-            die("saikai_restored_file", saikai_error_text());
-        read_back(path, &mine[i], to);
-        double checking = sk_now();
-        if (memcmp(to, mine[i].data, mine[i].bytes))
-            die(path, "is not what was saved");
-        free(to);
-        t -= sk_now() - checking;
-    }
-    t = slowest(now_together() - t0 + t);
+    double comparing = (o.files ? look_at_files : look_at_variables)();
+    double t = slowest(now_together() - t0 - comparing);
     if (saikai_finalize() < 0)
         die("saikai_finalize", saikai_error_text());
     return t;
@@ -373,11 +411,11 @@ static void note(const char *set, double mb_per_s, const struct result *r)
     if (!o.json)
         return;
     fprintf(o.json,
-            "{\"bench\": \"program\", \"set\": \"%s\", \"ranks\": %d, \"bytes\": %.0f, "
+            "{\"bench\": \"program\", \"set\": \"%s\", \"saves\": \"%s\", \"ranks\": %d, \"bytes\": %.0f, "
             "\"mb_per_s\": %g, \"runs\": %d, \"interval_s\": %.4f, \"checkpoints\": %d, "
             "\"archived\": %d, \"often_checkpoints\": %d, \"often_archived\": %d, "
             "\"spread_s\": %.5f",
-            set, ranks, all_bytes, mb_per_s, o.runs, r->interval, r->count, r->archived, r->often,
+            set, o.files ? "files" : "variables", ranks, all_bytes, mb_per_s, o.runs, r->interval, r->count, r->archived, r->often,
             r->often_archived, r->sure);
     for (int i = 0; i < FIGURES; i++)
         fprintf(o.json, ", \"%s\": %.5f", figure_names[i], r->v[i]);
@@ -395,11 +433,11 @@ static void one_set(const struct far_set *s, const struct far_files *f)
     read_files(f, strlen(o.root) + 1 + strlen(s->dir));
     if (!rank)
         printf(
-            "### %s: %.1f MB of %d ranks\n\n"
+            "### %s: %.1f MB of %d ranks, %s\n\n"
             "| MB/s | a checkpoint every | N to N, waits | Saikai, waits | ± | archived | at the "
             "end | every | waits | archived | at the end | restart, N to N | restart, Saikai "
             "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-            s->name, all_bytes / 1e6, ranks);
+            s->name, all_bytes / 1e6, ranks, o.files ? "files" : "variables");
     for (int b = 0; b < bandwidth_count; b++) {
         if (!rank && isatty(2))
             fprintf(stderr, "\r\033[K%s, %.0f MB/s", s->name, bandwidths[b]);
@@ -442,12 +480,15 @@ static int read_options(int argc, char **argv)
                                           {"runs", 1, NULL, 'n'},
                                           {"bandwidths", 1, NULL, 'b'},
                                           {"json", 1, NULL, 'j'},
+                                          {"files", 0, NULL, 'f'},
                                           {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 's')
             o.set = optarg;
         else if (c == 'n')
             o.runs = atoi(optarg);
+        else if (c == 'f')
+            o.files = 1;
         else if (c == 'b' && !read_bandwidths(optarg))
             continue;
         else if (c != 'j' || (!rank && !(o.json = fopen(optarg, "a"))))
@@ -486,7 +527,7 @@ int main(int argc, char **argv)
     if (read_options(argc, argv)) {
         if (!rank)
             fputs("usage: mpiexec -n N paper_far_program [--set NAME] [--runs N] "
-                  "[--bandwidths MB_PER_S,…] [--json FILE] CHECKPOINTS_DIR\n",
+                  "[--bandwidths MB_PER_S,…] [--files] [--json FILE] CHECKPOINTS_DIR\n",
                   stderr);
         MPI_Finalize();
         return 2;
