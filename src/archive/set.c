@@ -73,6 +73,21 @@ static int list(const char *dir, struct entry **out, size_t *count, struct saika
     return 0;
 }
 
+/* A directory that is not there holds nothing. */
+static int list_if_there(const char *dir, struct entry **out, size_t *count,
+                         struct saikai_error *err)
+{
+    struct saikai_error why = {0};
+    *out = NULL;
+    *count = 0;
+    int rc = list(dir, out, count, &why);
+    if (rc == SAIKAI_ENOENT)
+        return 0;
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
 /* The newest whole set of a list; without one, if wanted, the newest. parts 0: none. */
 static struct sk_ska_set newest(const struct entry *l, size_t n, int whole)
 {
@@ -106,15 +121,11 @@ int sk_ska_set_newest(const char *dir, struct sk_ska_set *out, struct saikai_err
 
 int sk_ska_set_look(const char *dir, struct sk_ska_set *out, struct saikai_error *err)
 {
-    struct entry *l = NULL;
-    size_t n = 0;
-    struct saikai_error why = {0};
-    int rc = list(dir, &l, &n, &why);
-    if (rc && rc != SAIKAI_ENOENT) {
-        if (err)
-            *err = why;
+    struct entry *l;
+    size_t n;
+    int rc = list_if_there(dir, &l, &n, err);
+    if (rc)
         return rc;
-    }
     *out = newest(l, n, 0);
     free(l);
     return 0;
@@ -122,15 +133,11 @@ int sk_ska_set_look(const char *dir, struct sk_ska_set *out, struct saikai_error
 
 int sk_ska_set_next(const char *dir, uint64_t *number, struct saikai_error *err)
 {
-    struct entry *l = NULL;
-    size_t n = 0;
-    struct saikai_error why = {0};
-    int rc = list(dir, &l, &n, &why);
-    if (rc && rc != SAIKAI_ENOENT) {
-        if (err)
-            *err = why;
+    struct entry *l;
+    size_t n;
+    int rc = list_if_there(dir, &l, &n, err);
+    if (rc)
         return rc;
-    }
     *number = n ? l[n - 1].set.number + 1 : 1;
     free(l);
     return 0;

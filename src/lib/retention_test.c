@@ -19,22 +19,22 @@ enum { RANKS = 2, MOST = 8, DIED = 42 };
  * forms: F files, A archives, B both, D files that hold what changed since the one before, P one of two archives,
  *        T the beginning of an archive, E an empty directory
  * marks: k stays as it did so far, n is the one that has just arrived
- * stays: x: is whole afterwards, -: nothing is left of it */
+ * stays: w is whole afterwards, - nothing is left of it */
 struct prefix {
     const char *forms, *marks, *stays;
     int keep;
 };
 
 static const struct prefix prefixes[] = {
-    {"FFFF", ".kkn", "--xx", 2},  {"AAAA", ".kkn", "--xx", 2},  /* one form */
-    {"FFFA", ".kkn", "--xx", 2},  {"AAAF", ".kkn", "--xx", 2},  /* the form changes */
-    {"FAFA", "kkkn", "-xxx", 3},  {"AFAF", "kkkn", "---x", 1},  /* and again */
-    {"AAFF", ".kkn", "--xx", 2},  {"FFAA", "..kn", "--xx", 2},
-    {"ABBF", ".kkn", "--xx", 2},                                /* put back for another number of ranks */
-    {"FDDA", "..kn", "xxxx", 2},  {"FDDF", "..kn", "xxxx", 2},  /* needed by what stays */
-    {"FDDFA", "..kkn", "---xx", 2}, {"AFDDA", "...kn", "-xxxx", 2},
-    {"EFEA", ".k.n", "-x-x", 2},  {"EAEF", ".k.n", "-x-x", 2},
-    {"PTPF", "...n", "---x", 2},  {"PTFA", "..kn", "--xx", 2},  /* of jobs that died */
+    {"FFFF", ".kkn", "--ww", 2},  {"AAAA", ".kkn", "--ww", 2},  /* one form */
+    {"FFFA", ".kkn", "--ww", 2},  {"AAAF", ".kkn", "--ww", 2},  /* the form changes */
+    {"FAFA", "kkkn", "-www", 3},  {"AFAF", "kkkn", "---w", 1},  /* and again */
+    {"AAFF", ".kkn", "--ww", 2},  {"FFAA", "..kn", "--ww", 2},
+    {"ABBF", ".kkn", "--ww", 2},                                /* put back for another number of ranks */
+    {"FDDA", "..kn", "wwww", 2},  {"FDDF", "..kn", "wwww", 2},  /* needed by what stays */
+    {"FDDFA", "..kkn", "---ww", 2}, {"AFDDA", "...kn", "-wwww", 2},
+    {"EFEA", ".k.n", "-w-w", 2},  {"EAEF", ".k.n", "-w-w", 2},
+    {"PTPF", "...n", "---w", 2},  {"PTFA", "..kn", "--ww", 2},  /* of jobs that died */
 };
 
 static char dir[64], prefix_root[80];
@@ -149,7 +149,7 @@ static void check(const struct prefix *p, int finished, long died_at)
     char path[128];
     for (size_t i = 0; p->stays[i]; i++) {
         assert_int_equal(sk_gen_dir(prefix_root, gen_of(i), path, sizeof path, NULL), 0);
-        if (p->stays[i] == 'x' && !is_whole(i))
+        if (p->stays[i] == 'w' && !is_whole(i))
             fail_msg("%s %s: generation %zu is gone (died at %ld)", p->forms, p->marks, i, died_at);
         if (p->stays[i] == '-' && finished && !access(path, F_OK))
             fail_msg("%s %s: generation %zu is still there", p->forms, p->marks, i);
