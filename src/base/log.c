@@ -36,8 +36,8 @@ void sk_log_stderr(void *arg, int level, const char *line)
 
 int sk_log_level_parse(const char *name)
 {
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-    for (int i = 0; i < 4; i++)
+    static const char *const names[] = {"error", "warn", "notice", "info", "debug"};
+    for (int i = 0; i < 5; i++)
         if (!strcmp(name, names[i]))
             return i;
     return -1;

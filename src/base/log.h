@@ -2,7 +2,13 @@
 #ifndef SK_BASE_LOG_H
 #define SK_BASE_LOG_H
 
-enum sk_log_level { SK_LOG_ERROR = 0, SK_LOG_WARN = 1, SK_LOG_INFO = 2, SK_LOG_DEBUG = 3 };
+enum sk_log_level {
+    SK_LOG_ERROR,
+    SK_LOG_WARN,
+    SK_LOG_NOTICE, /* the default shows it: what everybody must know although nothing is wrong, such as what a start found */
+    SK_LOG_INFO,
+    SK_LOG_DEBUG,
+};
 
 /* Called with one finished line, without a newline; from any thread, one at a time. */
 typedef void sk_log_fn(void *arg, int level, const char *line);
@@ -11,7 +17,7 @@ typedef void sk_log_fn(void *arg, int level, const char *line);
 void sk_log_set(sk_log_fn *fn, void *arg, int level);
 /* A sink for sk_log_set: writes "saikai: line" to stderr in one write(2). */
 void sk_log_stderr(void *arg, int level, const char *line);
-/* "error", "warn", "info", "debug" → level, -1: none. */
+/* "error", "warn", "notice", "info", "debug" → level, -1: none. */
 int sk_log_level_parse(const char *name);
 
 void sk_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

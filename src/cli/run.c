@@ -78,7 +78,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
         .launcher = launcher,
         .program = argv,
     };
-    sk_log_set(sk_log_stderr, NULL, verbose ? SK_LOG_INFO : SK_LOG_WARN);
+    sk_log_set(sk_log_stderr, NULL, verbose ? SK_LOG_INFO : SK_LOG_NOTICE);
     rc = sk_job_run(&o, cli->config, &err);
     if (rc >= 0)
         return rc;

@@ -1,130 +1,14 @@
 #include "lib/session.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "schedule/rates.h"
+#include "lib/start.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* What rank 0 finds out for all. */
-struct start {
-    char prefix[PATH_MAX - 128], job[128];
-    double rate;
-    uint64_t run_id;
-    uint32_t incarnation, first_incarnation;
-};
-
-static int is_none(const char *path)
-{
-    return !strcmp(path, "none");
-}
-
-static int find_prefix(struct sk_session *s, struct start *st, struct saikai_error *err)
-{
-    const char *given = sk_config_text(s->config, "store.prefix");
-    char real[PATH_MAX];
-    if (is_none(given))
-        return 0;
-    int rc = sk_io_mkdirs(given, err);
-    if (rc)
-        return rc;
-    if (!realpath(given, real))
-        return sk_fail_errno(err, errno, "cannot resolve %s", given);
-    if (access(real, W_OK | X_OK))
-        return sk_fail_errno(err, errno, "cannot write in %s (store.prefix)", real);
-    return sk_io_path(st->prefix, sizeof st->prefix, err, "%s", real);
-}
-
-/* A job is known by where its prefix is, so that the next start finds the local generations of this one. */
-static int name_job(struct sk_session *s, struct start *st, const char *program,
-                    struct saikai_error *err)
-{
-    const char *given = sk_config_text(s->config, "job.name");
-    char from[PATH_MAX];
-    if (*given) {
-        if (strchr(given, '/') || *given == '.')
-            return sk_fail(err, SAIKAI_ECONFIG, "job.name '%.60s' is no plain name", given);
-        return sk_io_path(st->job, sizeof st->job, err, "%s", given);
-    }
-    snprintf(from, sizeof from, "%s", st->prefix);
-    if (!*from && !getcwd(from, sizeof from))
-        return sk_fail_errno(err, errno, "cannot find the working directory");
-    const char *base = strrchr(program, '/');
-    return sk_io_path(st->job, sizeof st->job, err, "%.60s-%012llx", base ? base + 1 : program,
-                      (unsigned long long)(sk_hash64(from, strlen(from)) & 0xffffffffffff));
-}
-
-/* Sum of the failure rates of the hosts in use. */
-static int find_rate(struct sk_session *s, const char *hosts, double *rate, struct saikai_error *err)
-{
-    struct sk_rates *rates = NULL;
-    size_t unknown = 0, n = (size_t)s->g->size;
-    double mtbf = sk_config_time(s->config, "failure.mtbf");
-    const char *path = sk_config_text(s->config, "failure.rates"), **names = calloc(n, sizeof *names);
-    int rc = names ? sk_rates_open(path, mtbf > 0 ? 1 / mtbf : 0, &rates, err)
-                   : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %zu hosts", n);
-    for (size_t i = 0; !rc && i < n; i++)
-        names[i] = hosts + i * sizeof s->host;
-    if (!rc)
-        rc = sk_rates_sum(rates, names, n, rate, &unknown, err);
-    if (!rc && *path && unknown)
-        sk_log(SK_LOG_INFO, "%s does not name %zu of the hosts: failure.mtbf holds for them", path, unknown);
-    sk_rates_free(rates);
-    free(names);
-    return rc;
-}
-
-static int make_local_root(struct sk_session *s, const struct start *st, struct saikai_error *err)
-{
-    const char *given = sk_config_text(s->config, "store.local");
-    char user[PATH_MAX];
-    struct stat sb;
-    snprintf(s->prefix_root, sizeof s->prefix_root, "%s", st->prefix);
-    if (is_none(given)) {
-        if (!*st->prefix)
-            return sk_fail(err, SAIKAI_ECONFIG,
-                           "store.local and store.prefix are both 'none': there is nowhere to save to");
-        snprintf(s->local_root, sizeof s->local_root, "%s", st->prefix);
-        return 0;
-    }
-    int rc = sk_io_path(user, sizeof user, err, "%s/saikai-%ld", given, (long)getuid());
-    if (!rc)
-        rc = sk_io_mkdirs(given, err);
-    if (rc)
-        return rc;
-    if (mkdir(user, 0700) && errno != EEXIST)
-        return sk_fail_errno(err, errno, "cannot make directory %s (store.local)", user);
-    /* a directory of this name that somebody else put into a public place must not be trusted */
-    if (lstat(user, &sb) || !S_ISDIR(sb.st_mode) || sb.st_uid != getuid())
-        return sk_fail(err, SAIKAI_EAUTH, "%s does not belong to this user: set store.local", user);
-    rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->job);
-    return rc ? rc : sk_io_mkdirs(s->local_root, err);
-}
-
-/* Highest incarnation of which this rank finds a file. */
-static int scan_incarnation(struct sk_session *s, int64_t *newest, struct saikai_error *err)
-{
-    const char *roots[2] = {s->local_root, s->prefix_root};
-    int rc = 0;
-    *newest = 0;
-    for (int i = 0; !rc && i < 2; i++) {
-        struct sk_gen_list l = {0};
-        /* rank 0 also looks at files of ranks that there are no more */
-        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank ? s->g->rank : -1, &l, err) : 0;
-        if (!rc && l.count && l.gen[0].incarnation > *newest)
-            *newest = l.gen[0].incarnation;
-        sk_gen_list_free(&l);
-    }
-    return rc;
-}
 
 const char *sk_session_state_root(const struct sk_session *s)
 {
@@ -133,84 +17,7 @@ const char *sk_session_state_root(const struct sk_session *s)
 
 int sk_session_has_local(const struct sk_session *s)
 {
-    return !is_none(sk_config_text(s->config, "store.local"));
-}
-
-/* Rank 0: begin a new incarnation in the state file. */
-static int begin_incarnation(struct sk_session *s, struct start *st, int64_t newest,
-                             struct saikai_error *err)
-{
-    const char *mode = sk_config_text(s->config, "restart.mode"), *root = sk_session_state_root(s);
-    struct saikai_error damage = {0};
-    int rc = sk_state_load(root, &s->state, &damage);
-    if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT) {
-        sk_log(SK_LOG_WARN, "%s; going on from the generations that are there", damage.text);
-        memset(&s->state, 0, sizeof s->state);
-    } else if (rc) {
-        return sk_fail(err, rc, "%s", damage.text);
-    }
-    if (newest < s->state.incarnation)
-        newest = s->state.incarnation;
-    if (newest >= SK_GEN_MAX_INCARNATION)
-        return sk_fail(err, SAIKAI_ESTATE, "%s was started %lld times: move it away to begin anew", root,
-                       (long long)newest);
-    int resumes = s->page && s->page->incarnation > 0; /* the launcher restarts what it started */
-    int fresh = !resumes && (!strcmp(mode, "never") || (s->state.finished && strcmp(mode, "always")));
-    if (fresh && s->state.finished && strcmp(mode, "never"))
-        sk_log(SK_LOG_INFO, "the last run in %s finished: starting fresh (restart.mode=always resumes)", root);
-    s->state.incarnation = (uint32_t)newest + 1;
-    s->state.finished = 0;
-    if (fresh || !s->state.first_incarnation)
-        s->state.first_incarnation = fresh ? s->state.incarnation : 1;
-    st->incarnation = s->state.incarnation;
-    st->first_incarnation = s->state.first_incarnation;
-    if (getrandom(&st->run_id, sizeof st->run_id, 0) != sizeof st->run_id)
-        st->run_id = sk_hash64(&s->state, sizeof s->state) ^ (uint64_t)sk_wall_ms();
-    return sk_state_save(root, &s->state, err);
-}
-
-static int agree_on_start(struct sk_session *s, const char *program, struct saikai_error *err)
-{
-    struct start st = {0};
-    char *hosts = malloc((size_t)s->g->size * sizeof s->host);
-    int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
-    if ((rc = sk_group_verdict(s->g, rc, err)))
-        goto out;
-    rc = sk_group_allgather(s->g, s->host, hosts, sizeof s->host);
-    if (!rc && s->g->rank == 0) {
-        rc = find_prefix(s, &st, err);
-        if (!rc)
-            rc = name_job(s, &st, program, err);
-        if (!rc)
-            rc = find_rate(s, hosts, &st.rate, err);
-    }
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
-        goto out;
-    int64_t newest = 0;
-    rc = make_local_root(s, &st, err);
-    if (!rc)
-        rc = scan_incarnation(s, &newest, err);
-    if ((rc = sk_group_verdict(s->g, rc, err)) ||
-        (rc = sk_group_allreduce(s->g, &newest, 1, SK_OP_MAX)))
-        goto out;
-    if (s->g->rank == 0)
-        rc = begin_incarnation(s, &st, newest, err);
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
-        goto out;
-    s->run_id = st.run_id;
-    s->incarnation = st.incarnation;
-    s->first_incarnation = st.first_incarnation;
-    struct sk_advice_policy policy = {
-        .model = sk_model_find(sk_config_text(s->config, "schedule.model")),
-        .rate = st.rate,
-        .threshold = sk_config_real(s->config, "schedule.threshold"),
-        .max_interval = sk_config_time(s->config, "schedule.max_interval"),
-        .interval = sk_config_time(s->config, "schedule.interval"),
-    };
-    sk_advice_init(&s->advice, &policy);
-out:
-    free(hosts);
-    return rc;
+    return !sk_path_is_none(sk_config_text(s->config, "store.local"));
 }
 
 static int start_engine(struct sk_session *s, struct saikai_error *err)
@@ -321,7 +128,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     }
     rc = sk_group_verdict(g, rc, err);
     if (!rc)
-        rc = agree_on_start(s, program, err);
+        rc = sk_start_agree(s, program, err);
     if (!rc)
         rc = sk_group_verdict(g, start_engine(s, err), err);
     if (!rc)

@@ -1,0 +1,83 @@
+/* What a start is called: the job's name, and the number of this start of it. */
+#include "lib/start.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* A job is known by where its prefix is, so that the next start finds the local generations of this one. */
+int sk_incarnation_name_job(struct sk_session *s, struct sk_start *st, const char *program,
+                    struct saikai_error *err)
+{
+    const char *given = sk_config_text(s->config, "job.name");
+    char from[PATH_MAX];
+    if (*given) {
+        if (strchr(given, '/') || *given == '.')
+            return sk_fail(err, SAIKAI_ECONFIG, "job.name '%.60s' is no plain name", given);
+        return sk_io_path(st->job, sizeof st->job, err, "%s", given);
+    }
+    snprintf(from, sizeof from, "%s", st->prefix);
+    if (!*from && !getcwd(from, sizeof from))
+        return sk_fail_errno(err, errno, "cannot find the working directory");
+    const char *base = strrchr(program, '/');
+    return sk_io_path(st->job, sizeof st->job, err, "%.60s-%012llx", base ? base + 1 : program,
+                      (unsigned long long)(sk_hash64(from, strlen(from)) & 0xffffffffffff));
+}
+
+/* Highest incarnation of which this rank finds a file. */
+int sk_incarnation_scan(struct sk_session *s, int64_t *newest, struct saikai_error *err)
+{
+    const char *roots[2] = {s->local_root, s->prefix_root};
+    int rc = 0;
+    *newest = 0;
+    for (int i = 0; !rc && i < 2; i++) {
+        struct sk_gen_list l = {0};
+        /* rank 0 also looks at files of ranks that there are no more */
+        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank ? s->g->rank : -1, &l, err) : 0;
+        if (!rc && l.count && l.gen[0].incarnation > *newest)
+            *newest = l.gen[0].incarnation;
+        sk_gen_list_free(&l);
+    }
+    return rc;
+}
+
+/* Rank 0: begin a new incarnation in the state file. */
+int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newest,
+                             struct saikai_error *err)
+{
+    const char *mode = sk_config_text(s->config, "restart.mode"), *root = sk_session_state_root(s);
+    struct saikai_error damage = {0};
+    int rc = sk_state_load(root, &s->state, &damage);
+    if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT) {
+        sk_log(SK_LOG_WARN, "%s; going on from the generations that are there", damage.text);
+        memset(&s->state, 0, sizeof s->state);
+    } else if (rc) {
+        return sk_fail(err, rc, "%s", damage.text);
+    }
+    if (newest < s->state.incarnation)
+        newest = s->state.incarnation;
+    if (newest >= SK_GEN_MAX_INCARNATION)
+        return sk_fail(err, SAIKAI_ESTATE, "%s was started %lld times: move it away to begin anew", root,
+                       (long long)newest);
+    int resumes = s->page && s->page->incarnation > 0; /* the launcher restarts what it started */
+    int fresh = !resumes && (!strcmp(mode, "never") || (s->state.finished && strcmp(mode, "always")));
+    if (fresh && s->state.finished && strcmp(mode, "never"))
+        sk_log(SK_LOG_INFO, "the last run in %s finished: starting fresh (restart.mode=always resumes)", root);
+    s->state.incarnation = (uint32_t)newest + 1;
+    s->state.finished = 0;
+    if (fresh || !s->state.first_incarnation)
+        s->state.first_incarnation = fresh ? s->state.incarnation : 1;
+    st->incarnation = s->state.incarnation;
+    st->first_incarnation = s->state.first_incarnation;
+    if (getrandom(&st->run_id, sizeof st->run_id, 0) != sizeof st->run_id)
+        st->run_id = sk_hash64(&s->state, sizeof s->state) ^ (uint64_t)sk_wall_ms();
+    return sk_state_save(root, &s->state, err);
+}
