@@ -1,8 +1,8 @@
 /* The compression figures of mcrEngine (Islam et al., SC'12): Figs. 6 to 9 and Table IV, on real
  * checkpoint sets, with the paper's schemes and with `auto`. */
-#include "archive/archive.h"
-#include "archive/read_hdf5.h"
-#include "archive/general.h"
+#include "archive/local/archive.h"
+#include "reader/read_hdf5.h"
+#include "codec/general/general.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/svg.h"

@@ -3,10 +3,10 @@
 # all of it, one after the other; each program has options for parts.
 set(wrapped -Wl,--wrap=open -Wl,--wrap=read -Wl,--wrap=write -Wl,--wrap=pread -Wl,--wrap=pwrite)
 add_executable(paper_far EXCLUDE_FROM_ALL paper_far.c paper_far_sets.c bars.c)
-target_link_libraries(paper_far PRIVATE sk_archive_hdf5 m)
+target_link_libraries(paper_far PRIVATE sk_archive sk_reader_hdf5 m)
 add_executable(paper_far_end EXCLUDE_FROM_ALL paper_far_end.c paper_far_ways.c paper_far_sets.c
                paper_far_shared.c)
-target_link_libraries(paper_far_end PRIVATE sk_archive_hdf5)
+target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5)
 target_link_options(paper_far_end PRIVATE ${wrapped})
 set(far_results ${CMAKE_CURRENT_BINARY_DIR}/paper_far.json)
 set(far_figures ${PROJECT_SOURCE_DIR}/docs/figures)

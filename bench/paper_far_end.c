@@ -1,7 +1,7 @@
 /* End to end by the clock, Figs. 10 to 13 of mcrEngine (Islam et al., SC'12, section VII):
  * checkpoint files on node-local memory go to a shared file system of limited bandwidth and come
  * back, in the configurations of paper_far_ways.h. */
-#include "archive/read_hdf5.h"
+#include "reader/read_hdf5.h"
 #include "base/svg.h"
 #include "paper_far_ways.h"
 

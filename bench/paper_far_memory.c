@@ -1,6 +1,6 @@
 #include "paper_far_memory.h"
 
-#include "archive/reader.h"
+#include "reader/reader.h"
 #include "base/types.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "paper_far_ways.h"
 
-#include "archive/archive.h"
-#include "archive/general.h"
+#include "archive/local/archive.h"
+#include "codec/general/general.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "paper_far_shared.h"

@@ -3,7 +3,7 @@
 # usage: layering.sh SOURCE_DIR
 set -eu
 cd "$1"
-rooms="base format codec schedule capture store group redundancy archive backbone recovery lib daemon cli"
+rooms="base format codec schedule capture store group redundancy reader archive backbone recovery lib daemon cli"
 bad=0
 level() {
     n=0
@@ -31,6 +31,34 @@ for f in $(find src -name '*.[ch]'); do
         *) echo "$f includes mpi.h"; bad=1 ;;
         esac
     fi
+done
+# The parts of a room, likewise from bottom to top: parts ROOM part…
+parts() {
+    room=$1
+    shift
+    below=
+    for part in "$@"; do
+        below="$below $part"
+        for f in $(find "src/$room/$part" -name '*.[ch]'); do
+            for other in $(sed -n "s,^#include \"$room/\([a-z]*\)/.*,\1,p" "$f" | sort -u); do
+                case "$below " in
+                *" $other "*) ;;
+                *) echo "$f includes $room/$other/, which stands above $part/"; bad=1 ;;
+                esac
+            done
+        done
+    done
+    for d in "src/$room"/*/; do
+        case " $* " in
+        *" $(basename "$d") "*) ;;
+        *) echo "$d: a part of $room that has no place in the order"; bad=1 ;;
+        esac
+    done
+}
+parts archive file coding plan local ranks
+for d in src/reader src/archive src/archive/*/; do
+    n=$(find "$d" -maxdepth 1 -type f | wc -l)
+    [ "$n" -le 25 ] || { echo "$d has $n files in one folder"; bad=1; }
 done
 for f in $(find src -name '*.c' ! -name '*_test.c'); do
     n=$(wc -l <"$f")

@@ -1,8 +1,8 @@
 /* saikai archive: checkpoint files into one archive, and back. */
-#include "archive/archive.h"
-#include "archive/earlier.h"
-#include "archive/read_hdf5.h"
-#include "archive/set.h"
+#include "archive/local/archive.h"
+#include "archive/file/earlier.h"
+#include "reader/read_hdf5.h"
+#include "archive/file/set.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "cli/archive_inputs.h"

@@ -1,6 +1,6 @@
 /* saikai archive create: checkpoint files into one archive, once or as they come. */
-#include "archive/general.h"
-#include "archive/reader.h"
+#include "codec/general/general.h"
+#include "reader/reader.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/units.h"

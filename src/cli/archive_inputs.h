@@ -2,7 +2,7 @@
 #ifndef SK_CLI_ARCHIVE_INPUTS_H
 #define SK_CLI_ARCHIVE_INPUTS_H
 
-#include "archive/archive.h"
+#include "archive/local/archive.h"
 
 struct cli;
 

@@ -3,7 +3,7 @@
 #ifndef SK_CLI_ARCHIVE_RANKS_H
 #define SK_CLI_ARCHIVE_RANKS_H
 
-#include "archive/collect.h"
+#include "archive/ranks/collect.h"
 #include "cli/cli.h"
 
 /* Start MPI, write a set of archives into out from the files that this process's operands name

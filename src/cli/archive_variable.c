@@ -5,8 +5,8 @@
  */
 #include "cli/archive_ranks.h"
 
-#include "archive/read_hdf5.h"
-#include "archive/reader.h"
+#include "reader/read_hdf5.h"
+#include "reader/reader.h"
 #include "base/io.h"
 #include "base/types.h"
 #include "cli/archive_inputs.h"

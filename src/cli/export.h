@@ -2,7 +2,7 @@
 #ifndef SK_CLI_EXPORT_H
 #define SK_CLI_EXPORT_H
 
-#include "archive/content.h"
+#include "archive/local/content.h"
 #include "cli/cli.h"
 
 struct cli_progress;

@@ -1,6 +1,6 @@
 #include "lib/aggregator.h"
 
-#include "archive/collect.h"
+#include "archive/ranks/collect.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/offpath.h"

@@ -1,6 +1,6 @@
 #include "lib/reach.h"
 
-#include "archive/content.h"
+#include "archive/local/content.h"
 #include "base/log.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #include "lib/reshape_testing.h"
 
-#include "archive/content.h"
+#include "archive/local/content.h"
 
 #include "base/io.h"
 

@@ -1,7 +1,7 @@
 /* Restart: which generation all ranks can give, and reading it. */
 #include "lib/session.h"
 
-#include "archive/content.h"
+#include "archive/local/content.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/reach.h"

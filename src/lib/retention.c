@@ -1,7 +1,7 @@
 /* The engine's retention: which generations of this rank stay, in the local directory and in the prefix. */
 #include "lib/engine_parts.h"
 
-#include "archive/set.h"
+#include "archive/file/set.h"
 #include "store/lineage.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* What stays in the prefix, whichever form generations have there, and that nothing is lost when a job dies while older
  * ones are removed. */
 #define TESTING_CELLS 3000
-#include "archive/archive.h"
-#include "archive/content.h"
+#include "archive/local/archive.h"
+#include "archive/local/content.h"
 #include "lib/engine.h"
 #include "store/lineage_testing.h"
 

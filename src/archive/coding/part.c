@@ -1,0 +1,194 @@
+#include "archive/coding/part.h"
+
+#include "codec/residual/residual.h"
+#include "base/types.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const struct sk_form_ops *const forms[SK_FORMS] = {
+    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records};
+
+void sk_coder_free(struct sk_coder *c)
+{
+    if (!c)
+        return;
+    sk_packer_free(&c->packer);
+    sk_buf_free(&c->earlier_bytes);
+    sk_buf_free(&c->symbols);
+    sk_buf_free(&c->bits);
+    sk_buf_free(&c->P);
+    sk_buf_free(&c->scratch);
+    sk_buf_free(&c->sums);
+    sk_buf_free(&c->packed);
+    sk_buf_free(&c->zeros);
+    sk_buf_free(&c->contexts);
+    sk_buf_free(&c->tables);
+}
+
+/* Large buffers in huge pages: a fresh page of 4 KiB costs as much as compressing it does. */
+static int grow_huge(struct sk_buf *b, size_t n)
+{
+    enum { HUGE = 2 << 20 };
+    size_t cap = n + n / 8;
+    void *p = aligned_alloc(HUGE, (cap + HUGE - 1) / HUGE * HUGE);
+    if (!p)
+        return -1;
+    madvise(p, cap, MADV_HUGEPAGE); /* a wish: refused is fine */
+    free(b->data);
+    *b = (struct sk_buf){.data = p, .cap = cap};
+    return 0;
+}
+
+void *sk_coder_room(struct sk_buf *b, size_t n)
+{
+    enum { LARGE = 4 << 20 };
+    b->len = 0;
+    if (n + 8 >= LARGE && b->cap < n + 8 && grow_huge(b, n + 8))
+        return NULL;
+    return sk_buf_extend(b, n + 8);
+}
+
+void sk_swap_elements(void *data, size_t n, size_t size)
+{
+    if (size == 8)
+        for (uint64_t *p = data, *end = p + n / 8; p < end; p++)
+            *p = __builtin_bswap64(*p);
+    else if (size == 4)
+        for (uint32_t *p = data, *end = p + n / 4; p < end; p++)
+            *p = __builtin_bswap32(*p);
+    else if (size == 2)
+        for (uint16_t *p = data, *end = p + n / 2; p < end; p++)
+            *p = __builtin_bswap16(*p);
+}
+
+/* Elements that are swapped as a whole: the halves of a complex number are. */
+static size_t swap_size(int type)
+{
+    size_t n = sk_type_size(type);
+    return type == SAIKAI_C64 || type == SAIKAI_C128 ? n / 2 : n;
+}
+
+static int foreign(const struct sk_part *p)
+{
+    return p->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+void sk_part_to_native(struct sk_part *p)
+{
+    if (!p->native && foreign(p))
+        sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
+    p->native = 1;
+}
+
+int sk_stream_put(struct sk_coder *c, int backend, int level, const void *data, size_t n,
+                  struct sk_buf *out, struct saikai_error *err)
+{
+    size_t head = out->len, stored = 0;
+    sk_buf_put_u8(out, 0);
+    sk_buf_put_u64(out, 0);
+    uint8_t *to = sk_buf_extend(out, sk_pack_bound(n));
+    if (!to)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to compress %zu bytes", n);
+    int rc = sk_pack(&c->packer, &backend, level, data, n, to, &stored, err);
+    if (rc)
+        return rc;
+    out->len = head + 9 + stored;
+    out->data[head] = (uint8_t)backend;
+    for (int i = 0; i < 8; i++)
+        out->data[head + 1 + i] = (uint8_t)((uint64_t)stored >> 8 * i);
+    return 0;
+}
+
+int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
+                  struct saikai_error *err)
+{
+    int backend = sk_rd_u8(in);
+    uint64_t stored = sk_rd_u64(in);
+    const void *p = stored <= sk_rd_left(in) ? sk_rd_bytes(in, stored) : NULL;
+    if (!p && stored)
+        return sk_fail(err, SAIKAI_EDAMAGED, "a stream is longer than its block");
+    return sk_unpack(&c->packer, backend, p, stored, data, n, err);
+}
+
+void sk_stream_after(struct sk_coder *c, const void *before, size_t n)
+{
+    c->packer.before = before;
+    c->packer.before_bytes = n;
+}
+
+static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                       struct sk_buf *out, struct saikai_error *err)
+{
+    static const struct sk_recipe stored = {.form = SK_FORM_BYTES};
+    size_t start = out->len;
+    sk_buf_put_u64(out, 0);
+    sk_buf_put_u8(out, (uint8_t)r->form);
+    int rc = forms[r->form]->encode(c, parts, i, r, out, err);
+    if (!rc && out->len - start > parts[i].size_bytes + 64 && memcmp(r, &stored, sizeof stored)) {
+        /* native order stays: it is undone by the form that stores it, never here */
+        if (parts[i].native && foreign(&parts[i]))
+            sk_swap_elements(parts[i].raw, parts[i].size_bytes, swap_size(parts[i].type));
+        out->len = start;
+        sk_buf_put_u64(out, 0);
+        sk_buf_put_u8(out, SK_FORM_BYTES);
+        rc = sk_form_bytes.encode(c, parts, i, &stored, out, err);
+        if (parts[i].native && foreign(&parts[i]))
+            sk_swap_elements(parts[i].raw, parts[i].size_bytes, swap_size(parts[i].type));
+    }
+    if (rc || !sk_buf_ok(out))
+        return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
+    uint64_t n = out->len - start - 8;
+    for (int k = 0; k < 8; k++)
+        out->data[start + (size_t)k] = (uint8_t)(n >> 8 * k);
+    return 0;
+}
+
+int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
+                    const struct sk_recipe *recipes, struct sk_buf *out, struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < count && !rc; i++)
+        rc = encode_part(c, parts, i, &recipes[i], out, err);
+    return rc;
+}
+
+/* Until the first k of the block's n bytes are there, and what decoders look at behind them. */
+static int await(const struct sk_coder *c, size_t k, size_t n, struct saikai_error *err)
+{
+    if (!c->arriving)
+        return 0;
+    return c->arriving->wait(c->arriving->arg,
+                             k < n && n - k > SK_BITS_SLACK ? k + SK_BITS_SLACK : n, err);
+}
+
+int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
+                    int count, struct saikai_error *err)
+{
+    struct sk_rd in = sk_rd_init(stored, n);
+    int rc = 0;
+    for (int i = 0; i < count && !rc; i++) {
+        if ((rc = await(c, n - sk_rd_left(&in) + 8, n, err)))
+            return rc;
+        uint64_t bytes = sk_rd_u64(&in), left = sk_rd_left(&in);
+        if ((rc = await(c, n - left + (bytes < left ? bytes : left), n, err)))
+            return rc;
+        const uint8_t *p = bytes <= left ? sk_rd_bytes(&in, bytes) : NULL;
+        struct sk_rd part = sk_rd_init(p, p ? bytes : 0);
+        int form = sk_rd_u8(&part);
+        if (!p || part.bad || form >= SK_FORMS)
+            return sk_fail(err, SAIKAI_EDAMAGED, "a block's parts do not fit into it");
+        rc = forms[form]->decode(c, parts, i, &part, err);
+        if (!rc && (part.bad || sk_rd_left(&part)))
+            rc = sk_fail(err, SAIKAI_EDAMAGED, "a part has the wrong length");
+    }
+    if (!rc && sk_rd_left(&in))
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "a block has bytes left over");
+    for (int i = 0; i < count && !rc; i++)
+        if (parts[i].native && foreign(&parts[i])) {
+            sk_swap_elements(parts[i].raw, parts[i].size_bytes, swap_size(parts[i].type));
+            parts[i].native = 0;
+        }
+    return rc;
+}

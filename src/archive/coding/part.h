@@ -1,0 +1,113 @@
+/* Blocks: how the parts of one block become bytes, and back. One table of functions per form of a
+ * part.
+ *
+ * A part is encoded by a recipe: a form (bytes, prediction, record fields, a codec of src/codec)
+ * with its settings. The recipe is written before the part's streams, so that decoding needs the
+ * stored bytes and the geometry from the index, nothing else. A part may be predicted from parts
+ * before it in the same block. */
+#ifndef SK_ARCHIVE_CODING_PART_H
+#define SK_ARCHIVE_CODING_PART_H
+
+#include "codec/general/general.h"
+#include "archive/coding/relation.h"
+#include "archive/file/ska.h"
+
+/* Stored in archives: never renumbered. */
+enum sk_form {
+    SK_FORM_BYTES = 0,
+    SK_FORM_PREDICT = 1,
+    SK_FORM_FIELDS = 2,
+    SK_FORM_CODEC = 3,
+    SK_FORM_RECORDS = 4,
+    SK_FORMS
+};
+
+struct sk_recipe {
+    int form;                      /* enum sk_form */
+    int backend;                   /* enum sk_backend of the second pass */
+    int level;                     /* of the backend, 0: its default */
+    int filter;                    /* bytes: enum sk_filter */
+    int stencil;                   /* predict: enum sk_stencil */
+    double weights[SK_NEIGHBOURS]; /* predict: of SK_STENCIL_FITTED */
+    struct sk_relation relation;
+    char codec[32]; /* codec: name of the first pass */
+};
+
+/* One part in memory: its segments' bytes one after another. */
+struct sk_part {
+    int type, big_endian, fields;
+    const struct sk_ska_segment *segments;
+    size_t count;
+    uint8_t *raw; /* size_bytes; aligned to 8 */
+    size_t size_bytes;
+    int native; /* 1: elements have been swapped to the machine's order */
+};
+
+/* Bytes that are on their way into memory. */
+struct sk_arriving {
+    const uint8_t *data;
+    /* Blocks until the first n bytes are there. Fails as reading them does. */
+    int (*wait)(void *arg, size_t n, struct saikai_error *err);
+    void *arg;
+};
+
+/* Working memory of one thread; zeroed is empty. */
+struct sk_coder {
+    struct sk_packer packer;
+    /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
+     */
+    const struct sk_arriving *arriving;
+    /* NULL, or per part of the block that is coded next: the part of an earlier archive that it
+     * resembles (NULL: none); the same for encoding and decoding */
+    const struct sk_part *const *earlier;
+    struct sk_buf earlier_bytes;
+    struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts, tables;
+};
+void sk_coder_free(struct sk_coder *c);
+
+struct sk_form_ops {
+    const char *name;
+    /* Append part i's streams to out. parts[] before i are native where they are sources. */
+    int (*encode)(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                  struct sk_buf *out, struct saikai_error *err);
+    /* Read what encode wrote, into parts[i].raw. Input is hostile. */
+    int (*decode)(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in,
+                  struct saikai_error *err);
+};
+extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
+    sk_form_records;
+
+/* Encode a block: appends to out. recipes[i] belongs to parts[i]. The parts' bytes may come back in
+ * native order. A part that its recipe would not shrink is stored. Local. Fails with SAIKAI_ENOMEM.
+ */
+int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
+                    const struct sk_recipe *recipes, struct sk_buf *out, struct saikai_error *err);
+/* Decode a block's stored bytes into parts[].raw (sized by the caller from the index), in file byte
+ * order, each part as soon as its bytes are there. Reads up to SK_BITS_SLACK bytes behind `stored`,
+ * which must be readable. Hostile input. Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP
+ * (a codec that this build lacks). */
+int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
+                    int count, struct saikai_error *err);
+
+/* Byte swap in place of n bytes of elements of `size` bytes. */
+void sk_swap_elements(void *data, size_t n, size_t size);
+/* Bring a part to native order (nothing to do for little-endian data on a little-endian machine).
+ */
+void sk_part_to_native(struct sk_part *p);
+
+/* For forms: exactly n bytes of working memory in b, NULL: none. */
+void *sk_coder_room(struct sk_buf *b, size_t n);
+/* For forms: append a packed stream (backend, sizes, bytes), and read one into out[n_out]. */
+int sk_stream_put(struct sk_coder *c, int backend, int level, const void *data, size_t n,
+                  struct sk_buf *out, struct saikai_error *err);
+int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
+                  struct saikai_error *err);
+/* For forms: what the stream that is put or got next comes after. */
+void sk_stream_after(struct sk_coder *c, const void *before, size_t n);
+/* For forms: the part that part i resembles, NULL: none. */
+static inline const struct sk_part *sk_part_earlier(const struct sk_coder *c, int i)
+{
+    return c->earlier ? c->earlier[i] : NULL;
+}
+
+#endif

@@ -1,0 +1,242 @@
+#include "archive/coding/block_case.h"
+#include "archive/file/ska.h"
+#include "base/hash.h"
+#include "base/io.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t state = 88172645463325252u;
+static uint64_t noise(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+enum content { SMOOTH, RANDOM_BITS, ZEROS_AND_WAVES, SPECIAL, CONSTANT, CONTENTS };
+
+static double value(enum content c, size_t i)
+{
+    static const double odd[] = {
+        0.0, -0.0, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1.7976931348623157e308, 1, -1};
+    uint64_t bits = noise();
+    double v;
+    switch (c) {
+    case SMOOTH:
+        return 3 + sin((double)i * 0.05) + 1e-10 * (double)(bits % 100);
+    case RANDOM_BITS:
+        memcpy(&v, &bits, 8);
+        return v;
+    case ZEROS_AND_WAVES:
+        return i / 7 % 3 ? cos((double)i * 0.1) : 0;
+    case SPECIAL:
+        return odd[bits % 10];
+    default:
+        return 42;
+    }
+}
+
+/* Parts 0 … 2 of two boxes: `type`, filled with contents that depend on `round`; part 1 is close to
+ * twice part 0. */
+static void fill(struct block_case *b, int type, int big, int round)
+{
+    static const struct sk_box boxes[][2] = {{{3, 4, 9}, {2, 4, 9}},
+                                             {{1, 1, 200}, {1, 1, 1}},
+                                             {{1, 12, 5}, {4, 1, 3}},
+                                             {{7, 3, 1}, {16, 16, 20}}};
+    memset(b, 0, sizeof *b);
+    b->count = 3;
+    for (int i = 0; i < 3; i++) {
+        struct sk_part *p = &b->parts[i];
+        *p = (struct sk_part){
+            .type = type, .big_endian = big, .segments = b->segments[i], .count = 2};
+        for (int k = 0; k < 2; k++) {
+            b->segments[i][k].box = boxes[round % 4][k];
+            p->size_bytes += sk_box_count(boxes[round % 4][k]) * sk_type_size(type);
+        }
+        p->raw = malloc(p->size_bytes);
+        size_t n = p->size_bytes / sk_type_size(type);
+        for (size_t v = 0; v < n; v++) {
+            double x = value((enum content)((round / 4 + (i == 2)) % CONTENTS), v);
+            if (i == 1 && round % 2 && type != SAIKAI_U8)
+                x = 2 * (type == SAIKAI_F64 ? ((double *)(void *)b->parts[0].raw)[v]
+                                            : (double)((float *)(void *)b->parts[0].raw)[v]);
+            if (type == SAIKAI_F64)
+                ((double *)(void *)p->raw)[v] = x;
+            else if (type == SAIKAI_F32)
+                ((float *)(void *)p->raw)[v] = (float)x;
+            else
+                p->raw[v] = (uint8_t)(noise() % 3);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        if (big)
+            sk_swap_elements(b->parts[i].raw, b->parts[i].size_bytes, sk_type_size(type));
+}
+
+static void check_round_trip(struct block_case *b, const struct sk_recipe *recipes,
+                             const char *what, int round)
+{
+    struct sk_coder c = {0};
+    struct sk_buf out = {0};
+    struct saikai_error err = {0};
+    uint8_t *copy[CASE_PARTS];
+    for (int i = 0; i < b->count; i++) {
+        copy[i] = malloc(b->parts[i].size_bytes);
+        memcpy(copy[i], b->parts[i].raw, b->parts[i].size_bytes);
+    }
+    if (sk_block_encode(&c, b->parts, b->count, recipes, &out, &err))
+        fail_msg("%s, round %d: %s", what, round, err.text);
+    size_t n = out.len;
+    sk_buf_put(&out, (uint8_t[SK_BITS_SLACK]){0}, SK_BITS_SLACK);
+    for (int i = 0; i < b->count; i++) {
+        memset(b->parts[i].raw, 0xa5, b->parts[i].size_bytes);
+        b->parts[i].native = 0;
+    }
+    if (sk_block_decode(&c, out.data, n, b->parts, b->count, &err))
+        fail_msg("%s, round %d: %s", what, round, err.text);
+    for (int i = 0; i < b->count; i++) {
+        if (memcmp(copy[i], b->parts[i].raw, b->parts[i].size_bytes))
+            fail_msg("%s, round %d: part %d differs", what, round, i);
+        free(copy[i]);
+    }
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+}
+
+static void every_stencil_and_relation_is_undone(void **state_)
+{
+    for (int round = 0; round < 4 * CONTENTS; round++)
+        for (int stencil = 0; stencil < SK_STENCILS; stencil++)
+            for (int kind = 0; kind < 8; kind++) {
+                struct block_case b;
+                struct sk_recipe r[3];
+                fill(&b, kind & 1 ? SAIKAI_F32 : SAIKAI_F64, kind >> 1 & 1, round);
+                for (int i = 0; i < 3; i++) {
+                    r[i] = (struct sk_recipe){
+                        .form = SK_FORM_PREDICT, .backend = SK_BACKEND_ZSTD, .stencil = stencil};
+                    for (int k = 0; k < SK_NEIGHBOURS; k++)
+                        r[i].weights[k] = k < 3 ? 0.9 : k < 6 ? -0.8 : 0.7;
+                }
+                if (kind & 4) { /* a source that is stored as bytes */
+                    r[0].form = SK_FORM_BYTES;
+                    r[1].relation =
+                        (struct sk_relation){.kind = SK_RELATION_QUOTIENT, .num = 1, .den = 1};
+                    r[1].relation.term[0] = (struct sk_term){2.0, 0, 0};
+                    r[1].relation.under[0] = (struct sk_term){1.0, 0, -1};
+                    r[2].relation = (struct sk_relation){.kind = SK_RELATION_COLUMNS, .num = 2};
+                    r[2].relation.term[0] = (struct sk_term){1, 0, -1};
+                    r[2].relation.term[1] = (struct sk_term){1, 1, -1};
+                }
+                check_round_trip(&b, r, "prediction", round * 1000 + stencil * 10 + kind);
+                case_free(&b);
+            }
+}
+
+static void every_filter_is_undone(void **state_)
+{
+    for (int round = 0; round < 8; round++)
+        for (int filter = 0; filter < SK_FILTERS; filter++)
+            for (int backend = 0; backend < SK_BACKENDS; backend++) {
+                struct block_case b;
+                struct sk_recipe r[3];
+                fill(&b, SAIKAI_U8, 0, round);
+                for (int i = 0; i < 3; i++)
+                    r[i] = (struct sk_recipe){.form = round % 2 ? SK_FORM_BYTES : SK_FORM_RECORDS,
+                                              .backend = backend,
+                                              .filter = filter};
+                check_round_trip(&b, r, "filter", filter);
+                case_free(&b);
+            }
+}
+
+static void records_and_fields_are_undone(void **state_)
+{
+    for (int round = 0; round < 4 * CONTENTS; round++) {
+        struct block_case b;
+        struct sk_recipe r[3];
+        fill(&b, SAIKAI_F64, round & 1, round);
+        for (int i = 0; i < 3; i++) {
+            r[i] = (struct sk_recipe){.form = SK_FORM_FIELDS, .backend = SK_BACKEND_ZSTD};
+            b.segments[i][1].box = b.segments[i][0].box; /* one number of fields in a part */
+            free(b.parts[i].raw);
+            b.parts[i].size_bytes = 16 * sk_box_count(b.segments[i][0].box);
+            b.parts[i].raw = calloc(1, b.parts[i].size_bytes);
+            for (size_t v = 0; v < b.parts[i].size_bytes / 8; v++)
+                ((double *)(void *)b.parts[i].raw)[v] = value((enum content)(round / 4), v);
+            if (b.segments[i][0].box.nx > 64)
+                r[i].form = SK_FORM_BYTES;
+        }
+        check_round_trip(&b, r, "fields", round);
+        case_free(&b);
+    }
+    uint8_t file[4000] = {0};
+    struct block_case b = {.count = 1};
+    size_t at = 0;
+    for (uint32_t n = 0; at + n + 8 < 3000; n += 4) {
+        memcpy(file + at, &n, 4);
+        for (uint32_t k = 0; k < n; k += 4)
+            memcpy(file + at + 4 + k, &(uint32_t){1000 + k}, 4);
+        memcpy(file + at + 4 + n, &n, 4);
+        at += n + 8;
+    }
+    b.segments[0][0].box = (struct sk_box){1, 1, 4000};
+    b.parts[0] = (struct sk_part){
+        .type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = 4000};
+    b.parts[0].raw = malloc(4000);
+    memcpy(b.parts[0].raw, file, 4000);
+    check_round_trip(&b, &(struct sk_recipe){.form = SK_FORM_RECORDS, .backend = SK_BACKEND_ZSTD},
+                     "records", 0);
+    case_free(&b);
+}
+
+/* The bytes of a block depend on no machine, build or thread: a version 1 archive stays readable.
+ */
+static void the_encoding_does_not_drift(void **state_)
+{
+    struct block_case b;
+    struct sk_coder c = {0};
+    struct sk_buf out = {0};
+    struct sk_recipe r[3];
+    b.count = 3;
+    memset(&b, 0, sizeof b);
+    b.count = 3;
+    for (int i = 0; i < 3; i++) {
+        b.segments[i][0].box = (struct sk_box){4, 5, 6};
+        b.parts[i] = (struct sk_part){
+            .type = SAIKAI_F64, .segments = b.segments[i], .count = 1, .size_bytes = 960};
+        b.parts[i].raw = malloc(960);
+        for (int v = 0; v < 120; v++)
+            ((double *)(void *)b.parts[i].raw)[v] =
+                (1 + i) * (3 + v * 0.125 + (v * 7919 % 64) * 0x1p-40);
+        r[i] = (struct sk_recipe){
+            .form = SK_FORM_PREDICT, .backend = SK_BACKEND_STORE, .stencil = SK_STENCIL_XYZ};
+    }
+    r[2].relation = (struct sk_relation){.kind = SK_RELATION_QUOTIENT, .num = 2};
+    r[2].relation.term[0] = (struct sk_term){1, 0, -1};
+    r[2].relation.term[1] = (struct sk_term){1, 1, -1};
+    assert_int_equal(sk_block_encode(&c, b.parts, 3, r, &out, NULL), 0);
+    assert_int_equal(out.len, 601);
+    assert_true(sk_hash64(out.data, out.len) == 0x199047c740dcb769u);
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    case_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_stencil_and_relation_is_undone),
+        cmocka_unit_test(every_filter_is_undone),
+        cmocka_unit_test(records_and_fields_are_undone),
+        cmocka_unit_test(the_encoding_does_not_drift),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

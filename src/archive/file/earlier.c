@@ -1,0 +1,182 @@
+#include "archive/file/earlier.h"
+
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEAST_SHARE = 20 };
+
+/* One that owns what it is about. */
+struct owned {
+    struct sk_opened o; /* first: they are freed by it */
+    char path[4096];
+    struct sk_ska a;
+};
+
+void sk_opened_init(struct sk_opened *o, int fd, const char *path, const struct sk_ska *a)
+{
+    *o = (struct sk_opened){.fd = fd, .path = path, .a = a};
+    pthread_mutex_init(&o->lock, NULL);
+}
+
+void sk_opened_done(struct sk_opened *o)
+{
+    if (!o->a)
+        return;
+    sk_opened_free(o->earlier);
+    pthread_mutex_destroy(&o->lock);
+    *o = (struct sk_opened){.fd = -1};
+}
+
+int sk_opened_new(const char *path, struct sk_opened **out, struct saikai_error *err)
+{
+    struct owned *w = calloc(1, sizeof *w);
+    if (!w)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", path);
+    int fd = -1, rc = sk_io_path(w->path, sizeof w->path, err, "%s", path);
+    if (!rc && (fd = sk_io_open(w->path, O_RDONLY, 0, err)) < 0)
+        rc = fd;
+    if (!rc)
+        rc = sk_ska_read(fd, w->path, &w->a, err);
+    sk_opened_init(&w->o, fd, w->path, &w->a);
+    if (rc)
+        sk_opened_free(&w->o);
+    else
+        *out = &w->o;
+    return rc;
+}
+
+void sk_opened_free(struct sk_opened *o)
+{
+    if (!o)
+        return;
+    struct owned *w = (struct owned *)o;
+    int fd = o->fd;
+    sk_opened_done(o);
+    if (fd >= 0)
+        close(fd);
+    sk_ska_free(&w->a);
+    free(w);
+}
+
+static int open_earlier(struct sk_opened *o, struct saikai_error *err)
+{
+    char path[4096];
+    const char *slash = strrchr(o->path, '/');
+    struct sk_opened *e = NULL;
+    if (!o->a->earlier)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: its blocks build on no archive", o->path);
+    int rc = sk_io_path(path, sizeof path, err, "%.*s%s", slash ? (int)(slash - o->path) + 1 : 0,
+                        o->path, o->a->earlier);
+    if (!rc && access(path, F_OK))
+        rc = sk_fail(err, SAIKAI_ENOENT, "%s builds on %s, which is missing: put it back beside it",
+                     o->path, path);
+    if (!rc)
+        rc = sk_opened_new(path, &e, err);
+    /* fewer archives below each one: there is an end to them */
+    if (!rc && (e->a->hash != o->a->earlier_hash || e->a->depth >= o->a->depth)) {
+        sk_opened_free(e);
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "%s builds on another archive than the one that is called %s now: put that "
+                       "one back in its place",
+                       o->path, path);
+    }
+    if (!rc)
+        o->earlier = e;
+    return rc;
+}
+
+int sk_opened_earlier(struct sk_opened *o, struct sk_opened **earlier, struct saikai_error *err)
+{
+    pthread_mutex_lock(&o->lock);
+    int rc = o->earlier ? 0 : open_earlier(o, err);
+    if (!rc)
+        *earlier = o->earlier;
+    pthread_mutex_unlock(&o->lock);
+    return rc;
+}
+
+int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, size_t *k,
+                    struct saikai_error *err)
+{
+    *earlier = NULL;
+    *k = o->a->blocks[i].earlier;
+    if (!*k)
+        return 0;
+    int rc = sk_opened_earlier(o, earlier, err);
+    if (!rc && --*k >= (*earlier)->a->block_count)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s has no block %zu, which %s builds on",
+                     (*earlier)->path, *k, o->path);
+    return rc;
+}
+
+/* ---- making one ---- */
+
+/* The class of a block's largest part, -1: it holds more than bytes. */
+static int64_t key_class(const struct sk_ska *a, size_t i)
+{
+    const struct sk_ska_block *b = &a->blocks[i];
+    uint64_t most = 0;
+    int64_t found = -1;
+    for (uint32_t k = 0; k < b->count; k++) {
+        const struct sk_ska_part *p = &a->parts[b->first + k];
+        if (a->classes[p->class].type != SAIKAI_U8)
+            return -1;
+        if (p->size_bytes > most) {
+            most = p->size_bytes;
+            found = p->class;
+        }
+    }
+    return found;
+}
+
+int sk_earlier_usable(const struct sk_ska *a, size_t i)
+{
+    return key_class(a, i) >= 0;
+}
+
+/* The block of a class that holds a place in it, else the last there is; 0: none, else its number
+ * and 1. */
+static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place)
+{
+    uint32_t found = 0;
+    uint64_t end = 0;
+    for (size_t k = 0; k < a->block_count && (!found || end <= place); k++) {
+        int64_t c = key_class(a, k);
+        if (c >= 0 && !strcmp(a->classes[c].key, key)) {
+            found = (uint32_t)k + 1;
+            end += a->blocks[k].size_bytes;
+        }
+    }
+    return found;
+}
+
+/* A class with few of all bytes is not worth needing another archive for. */
+int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
+{
+    uint64_t all = 0, *total = calloc(a->class_count + 1, sizeof *total),
+             *before = calloc(a->class_count + 1, sizeof *before);
+    int rc = total && before ? 0 : SAIKAI_ENOMEM;
+    for (size_t i = 0; i < a->block_count && !rc; i++) {
+        int64_t c = key_class(a, i);
+        all += a->blocks[i].size_bytes;
+        if (c >= 0)
+            total[c] += a->blocks[i].size_bytes;
+    }
+    for (size_t i = 0; i < a->block_count && !rc; i++) {
+        int64_t c = key_class(a, i);
+        uint64_t n = a->blocks[i].size_bytes;
+        a->blocks[i].earlier = 0;
+        if (c < 0)
+            continue;
+        if (total[c] >= all / LEAST_SHARE)
+            a->blocks[i].earlier = block_at(earlier, a->classes[c].key, before[c] + n / 2);
+        before[c] += n;
+    }
+    free(total);
+    free(before);
+    return rc;
+}

@@ -1,0 +1,44 @@
+/* Archives that build on each other: an open one, those below it, and which of its blocks come
+ * after which of theirs. */
+#ifndef SK_ARCHIVE_FILE_EARLIER_H
+#define SK_ARCHIVE_FILE_EARLIER_H
+
+#include "archive/file/ska.h"
+
+#include <pthread.h>
+
+/* An archive that is open for reading, for all threads. What it builds on is opened when it is
+ * first needed, and stays open as long as this one. */
+struct sk_opened {
+    int fd;
+    const char *path;
+    const struct sk_ska *a;
+    pthread_mutex_t lock;
+    struct sk_opened *earlier; /* NULL: not yet, or it stands alone */
+};
+
+/* Around what the caller has opened and read, which stays its own and must stay. */
+void sk_opened_init(struct sk_opened *o, int fd, const char *path, const struct sk_ska *a);
+/* Close those below it. Zeroed is accepted. */
+void sk_opened_done(struct sk_opened *o);
+/* An archive by its path, all of it owned. Fails as sk_ska_read, sk_io_open. */
+int sk_opened_new(const char *path, struct sk_opened **out, struct saikai_error *err);
+void sk_opened_free(struct sk_opened *o);
+
+/* The archive that this one builds on: by its name in the same directory and the hash of its index.
+ * Fails with SAIKAI_ENOENT (it is gone: the text says what to put back where), SAIKAI_EDAMAGED
+ * (another one has its name, or it builds on none), SAIKAI_EIO, SAIKAI_ENOMEM. */
+int sk_opened_earlier(struct sk_opened *o, struct sk_opened **earlier, struct saikai_error *err);
+
+/* What block i comes after: the archive and the number of a block there; *earlier NULL: nothing.
+ * Fails as sk_opened_earlier. */
+int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, size_t *k,
+                    struct saikai_error *err);
+
+/* For an archive that is made: blocks of bytes of one class build on those of the same class, each
+ * on the one that holds the same stretch of it. SAIKAI_ENOMEM. */
+int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier);
+/* 1: blocks may build on block i. */
+int sk_earlier_usable(const struct sk_ska *a, size_t i);
+
+#endif

@@ -1,0 +1,523 @@
+#include "archive/file/ska.h"
+
+#include "codec/general/general.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/types.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint8_t magic[8] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n'};
+static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'};
+
+void sk_ska_free(struct sk_ska *a)
+{
+    if (!a)
+        return;
+    for (size_t i = 0; i < a->file_count; i++)
+        free(a->files[i].name);
+    for (size_t i = 0; i < a->class_count; i++)
+        free(a->classes[i].key);
+    free(a->earlier);
+    free(a->files);
+    free(a->classes);
+    free(a->segments);
+    free(a->parts);
+    free(a->blocks);
+    *a = (struct sk_ska){0};
+}
+
+void sk_ska_clear_blocks(struct sk_ska *a)
+{
+    for (size_t i = 0; i < a->class_count; i++)
+        free(a->classes[i].key);
+    a->class_count = a->segment_count = a->part_count = a->block_count = 0;
+    free(a->earlier);
+    a->earlier = NULL;
+    a->depth = 0;
+}
+
+/* Room for one more; NULL: no memory. */
+static void *more(void *items, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap)
+        return items;
+    size_t n = *cap ? 2 * *cap : 16;
+    if (n > INT32_MAX)
+        return NULL;
+    void *grown = realloc(items, n * size);
+    if (grown)
+        *cap = n;
+    return grown;
+}
+#define MORE(list, n, cap)                                                                         \
+    void *grown = more(a->list, a->n, &a->cap, sizeof *a->list);                                   \
+    if (!grown)                                                                                    \
+        return SAIKAI_ENOMEM;                                                                      \
+    a->list = grown
+
+int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f)
+{
+    MORE(files, file_count, file_cap);
+    char *name = strdup(f->name);
+    if (!name)
+        return SAIKAI_ENOMEM;
+    a->files[a->file_count] = *f;
+    a->files[a->file_count].name = name;
+    return (int)a->file_count++;
+}
+
+int sk_ska_add_class(struct sk_ska *a, const struct sk_ska_class *c)
+{
+    for (size_t i = a->class_count; i-- > 0;) {
+        const struct sk_ska_class *o = &a->classes[i];
+        if (o->type == c->type && o->big_endian == c->big_endian && o->fields == c->fields &&
+            !strcmp(o->key, c->key))
+            return (int)i;
+    }
+    MORE(classes, class_count, class_cap);
+    char *key = strdup(c->key);
+    if (!key)
+        return SAIKAI_ENOMEM;
+    a->classes[a->class_count] = *c;
+    a->classes[a->class_count].key = key;
+    return (int)a->class_count++;
+}
+
+int sk_ska_add_segment(struct sk_ska *a, const struct sk_ska_segment *s)
+{
+    MORE(segments, segment_count, segment_cap);
+    a->segments[a->segment_count] = *s;
+    return (int)a->segment_count++;
+}
+
+int sk_ska_add_part(struct sk_ska *a, uint32_t class_index)
+{
+    MORE(parts, part_count, part_cap);
+    a->parts[a->part_count] =
+        (struct sk_ska_part){.class = class_index, .first = (uint32_t)a->segment_count};
+    return (int)a->part_count++;
+}
+
+int sk_ska_add_block(struct sk_ska *a)
+{
+    MORE(blocks, block_count, block_cap);
+    a->blocks[a->block_count] = (struct sk_ska_block){.first = (uint32_t)a->part_count};
+    return (int)a->block_count++;
+}
+
+uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
+                              const struct sk_ska_segment *s)
+{
+    return (uint64_t)sk_box_count(s->box) * sk_type_size(a->classes[p->class].type);
+}
+
+void sk_ska_close_part(struct sk_ska *a)
+{
+    struct sk_ska_part *p = &a->parts[a->part_count - 1];
+    p->count = (uint32_t)a->segment_count - p->first;
+    p->size_bytes = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        p->size_bytes += sk_ska_segment_bytes(a, p, &a->segments[p->first + i]);
+}
+
+void sk_ska_close_block(struct sk_ska *a)
+{
+    struct sk_ska_block *b = &a->blocks[a->block_count - 1];
+    b->count = (uint32_t)a->part_count - b->first;
+    b->size_bytes = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        b->size_bytes += a->parts[b->first + i].size_bytes;
+}
+
+/* ---- writing ---- */
+
+void sk_ska_put_header(struct sk_buf *out)
+{
+    sk_buf_put(out, magic, sizeof magic);
+    sk_buf_put_u32(out, SK_SKA_VERSION);
+    sk_buf_put_u32(out, 0);
+}
+
+static void put_int(struct sk_buf *out, uint64_t v)
+{
+    for (; v > 127; v >>= 7)
+        sk_buf_put_u8(out, (uint8_t)(v | 128));
+    sk_buf_put_u8(out, (uint8_t)v);
+}
+
+static void put_parts(struct sk_buf *out, const struct sk_ska *a, const struct sk_ska_block *b)
+{
+    uint64_t file = 0;
+    put_int(out, b->count);
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct sk_ska_part *p = &a->parts[b->first + i];
+        put_int(out, p->class);
+        put_int(out, p->count);
+        for (uint32_t k = 0; k < p->count; k++) {
+            const struct sk_ska_segment *s = &a->segments[p->first + k];
+            /* most segments are in the file of the one before, or the next */
+            put_int(out, (s->file - file) << 1 ^ (s->file < file ? ~(uint64_t)0 : 0));
+            file = s->file;
+            put_int(out, s->offset);
+            put_int(out, s->box.nz);
+            put_int(out, s->box.ny);
+            put_int(out, s->box.nx);
+            sk_buf_put_u64(out, s->hash);
+        }
+    }
+}
+
+static void put_earlier(struct sk_buf *out, const struct sk_ska *a)
+{
+    sk_buf_put_str(out, a->earlier);
+    sk_buf_put_u64(out, a->earlier_hash);
+    put_int(out, a->depth);
+    for (size_t i = 0; i < a->block_count; i++)
+        put_int(out, a->blocks[i].earlier);
+}
+
+void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
+{
+    put_int(out, a->file_count);
+    for (size_t i = 0; i < a->file_count; i++) {
+        sk_buf_put_str(out, a->files[i].name);
+        put_int(out, a->files[i].size_bytes);
+        sk_buf_put_u32(out, a->files[i].mode);
+        sk_buf_put_u64(out, (uint64_t)a->files[i].mtime_ns);
+        put_int(out, a->files[i].origin);
+    }
+    put_int(out, a->class_count);
+    for (size_t i = 0; i < a->class_count; i++) {
+        sk_buf_put_str(out, a->classes[i].key);
+        sk_buf_put_u8(out, (uint8_t)a->classes[i].type);
+        sk_buf_put_u8(out, (uint8_t)(a->classes[i].big_endian | a->classes[i].fields << 1));
+    }
+    put_int(out, a->block_count);
+    for (size_t i = 0; i < a->block_count; i++) {
+        const struct sk_ska_block *b = &a->blocks[i];
+        put_int(out, b->offset);
+        put_int(out, b->stored_bytes);
+        sk_buf_put_u64(out, b->hash);
+        put_parts(out, a, b);
+    }
+    if (a->earlier)
+        put_earlier(out, a);
+}
+
+int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
+                     struct saikai_error *err)
+{
+    struct sk_buf raw = {0};
+    struct sk_packer packer = {0};
+    size_t start = out->len, stored = 0;
+    int backend = SK_BACKEND_ZSTD, rc = SAIKAI_ENOMEM;
+    sk_ska_put_raw_index(&raw, a);
+    uint8_t *to = sk_buf_ok(&raw) ? sk_buf_extend(out, sk_pack_bound(raw.len)) : NULL;
+    if (to)
+        rc = sk_pack(&packer, &backend, 3, raw.data, raw.len, to, &stored, err);
+    if (!rc) {
+        out->len = start + stored;
+        uint64_t hash = sk_hash64(out->data + start, stored);
+        size_t trailer = out->len;
+        sk_buf_put_u64(out, index_offset);
+        sk_buf_put_u64(out, stored);
+        sk_buf_put_u64(out, (uint64_t)raw.len | (uint64_t)backend << 56);
+        sk_buf_put_u64(out, hash);
+        sk_buf_put_u64(out, sk_buf_ok(out) ? sk_hash64(out->data + trailer, 32) : 0);
+        sk_buf_put(out, end_magic, sizeof end_magic);
+        rc = sk_buf_ok(out) ? 0 : SAIKAI_ENOMEM;
+    }
+    sk_packer_free(&packer);
+    sk_buf_free(&raw);
+    return rc ? sk_fail(err, rc, "no memory for the archive's index") : 0;
+}
+
+/* ---- reading ---- */
+
+static uint64_t get_int(struct sk_rd *r)
+{
+    uint64_t v = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        uint8_t b = sk_rd_u8(r);
+        v |= (uint64_t)(b & 127) << shift;
+        if (b < 128)
+            return v;
+    }
+    r->bad = 1;
+    return 0;
+}
+
+int sk_ska_safe_name(const char *name)
+{
+    if (!*name || strlen(name) >= SK_SKA_MAX_NAME)
+        return 0;
+    for (const char *p = name; *p;) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+            return 0;
+        p += n;
+        if (*p && !*++p)
+            return 0;
+    }
+    return 1;
+}
+
+static int parse_files(struct sk_rd *r, struct sk_ska *a)
+{
+    char name[SK_SKA_MAX_NAME];
+    uint64_t n = get_int(r);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        struct sk_ska_file f = {.name = name};
+        sk_rd_str(r, name, sizeof name);
+        f.size_bytes = get_int(r);
+        f.mode = sk_rd_u32(r) & 07777;
+        f.mtime_ns = (int64_t)sk_rd_u64(r);
+        uint64_t origin = get_int(r);
+        f.origin = (uint32_t)origin;
+        if (r->bad || origin > INT32_MAX || !sk_ska_safe_name(name) || f.size_bytes > INT64_MAX)
+            return SAIKAI_EDAMAGED;
+        if (sk_ska_add_file(a, &f) < 0)
+            return SAIKAI_ENOMEM;
+    }
+    return r->bad ? SAIKAI_EDAMAGED : 0;
+}
+
+static int parse_classes(struct sk_rd *r, struct sk_ska *a)
+{
+    char key[1024];
+    uint64_t n = get_int(r);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        sk_rd_str(r, key, sizeof key);
+        struct sk_ska_class c = {.key = key, .type = sk_rd_u8(r)};
+        unsigned flags = sk_rd_u8(r);
+        c.big_endian = flags & 1;
+        c.fields = flags >> 1 & 1;
+        if (r->bad || !sk_type_size(c.type))
+            return SAIKAI_EDAMAGED;
+        int at = sk_ska_add_class(a, &c);
+        if (at != (int)i)
+            return at < 0 ? SAIKAI_ENOMEM : SAIKAI_EDAMAGED;
+    }
+    return r->bad ? SAIKAI_EDAMAGED : 0;
+}
+
+static int parse_segment(struct sk_rd *r, struct sk_ska *a, const struct sk_ska_part *p,
+                         uint64_t *file, uint64_t *block_bytes)
+{
+    struct sk_ska_segment s = {0};
+    uint64_t d = get_int(r), n, bytes;
+    *file += d >> 1 ^ (d & 1 ? ~(uint64_t)0 : 0);
+    s.offset = get_int(r);
+    s.box.nz = get_int(r);
+    s.box.ny = get_int(r);
+    s.box.nx = get_int(r);
+    s.hash = sk_rd_u64(r);
+    if (r->bad || *file >= a->file_count || __builtin_mul_overflow(s.box.nz, s.box.ny, &n) ||
+        __builtin_mul_overflow(n, s.box.nx, &n) ||
+        __builtin_mul_overflow(n, sk_type_size(a->classes[p->class].type), &bytes))
+        return SAIKAI_EDAMAGED;
+    s.file = (uint32_t)*file;
+    uint64_t size = a->files[*file].size_bytes;
+    if (!bytes || s.offset > size || bytes > size - s.offset ||
+        bytes > SK_SKA_MAX_BLOCK - *block_bytes)
+        return SAIKAI_EDAMAGED;
+    *block_bytes += bytes;
+    return sk_ska_add_segment(a, &s) < 0 ? SAIKAI_ENOMEM : 0;
+}
+
+static int parse_block(struct sk_rd *r, struct sk_ska *a, uint64_t data_end)
+{
+    int at = sk_ska_add_block(a), rc = 0;
+    if (at < 0)
+        return SAIKAI_ENOMEM;
+    struct sk_ska_block *b = &a->blocks[at];
+    uint64_t file = 0, bytes = 0;
+    b->offset = get_int(r);
+    b->stored_bytes = get_int(r);
+    b->hash = sk_rd_u64(r);
+    uint64_t parts = get_int(r);
+    if (r->bad || b->offset < SK_SKA_HEADER_BYTES || b->offset > data_end ||
+        b->stored_bytes > data_end - b->offset || b->stored_bytes > SK_SKA_MAX_STORED)
+        return SAIKAI_EDAMAGED;
+    for (uint64_t i = 0; i < parts && !rc; i++) {
+        uint64_t class_index = get_int(r), segments = get_int(r);
+        if (r->bad || class_index >= a->class_count || !segments)
+            return SAIKAI_EDAMAGED;
+        int part = sk_ska_add_part(a, (uint32_t)class_index);
+        if (part < 0)
+            return SAIKAI_ENOMEM;
+        for (uint64_t k = 0; k < segments && !rc; k++)
+            rc = parse_segment(r, a, &a->parts[part], &file, &bytes);
+        sk_ska_close_part(a);
+    }
+    sk_ska_close_block(a);
+    return rc;
+}
+
+/* What follows the blocks of an archive that builds on another one. */
+static int parse_earlier(struct sk_rd *r, struct sk_ska *a)
+{
+    char name[256];
+    sk_rd_str(r, name, sizeof name);
+    a->earlier_hash = sk_rd_u64(r);
+    uint64_t depth = get_int(r);
+    if (r->bad || !sk_ska_safe_name(name) || strchr(name, '/') || !depth ||
+        depth > SK_SKA_MAX_DEPTH)
+        return SAIKAI_EDAMAGED;
+    a->depth = (uint32_t)depth;
+    for (size_t i = 0; i < a->block_count; i++) {
+        uint64_t k = get_int(r);
+        if (r->bad || k > UINT32_MAX)
+            return SAIKAI_EDAMAGED;
+        a->blocks[i].earlier = (uint32_t)k;
+    }
+    a->earlier = strdup(name);
+    return a->earlier ? 0 : SAIKAI_ENOMEM;
+}
+
+struct span {
+    uint64_t offset, end;
+    uint32_t file;
+};
+
+static int by_place(const void *x, const void *y)
+{
+    const struct span *a = x, *b = y;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The segments of each file must tile it. */
+static int check_tiling(const struct sk_ska *a)
+{
+    struct span *spans = malloc((a->segment_count + 1) * sizeof *spans);
+    size_t n = 0;
+    int rc = 0;
+    if (!spans)
+        return SAIKAI_ENOMEM;
+    for (size_t p = 0; p < a->part_count; p++)
+        for (uint32_t k = 0; k < a->parts[p].count; k++) {
+            const struct sk_ska_segment *s = &a->segments[a->parts[p].first + k];
+            spans[n++] = (struct span){
+                s->offset, s->offset + sk_ska_segment_bytes(a, &a->parts[p], s), s->file};
+        }
+    qsort(spans, n, sizeof *spans, by_place);
+    size_t at = 0;
+    for (uint32_t f = 0; f < a->file_count && !rc; f++) {
+        uint64_t end = 0;
+        for (; at < n && spans[at].file == f && !rc; end = spans[at++].end)
+            if (spans[at].offset != end)
+                rc = SAIKAI_EDAMAGED;
+        if (end != a->files[f].size_bytes)
+            rc = SAIKAI_EDAMAGED;
+    }
+    free(spans);
+    return rc;
+}
+
+int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *a,
+                 struct saikai_error *err)
+{
+    struct sk_ska out = {0};
+    struct sk_rd r = sk_rd_init(index, n);
+    int rc = parse_files(&r, &out);
+    if (!rc)
+        rc = parse_classes(&r, &out);
+    uint64_t blocks = rc ? 0 : get_int(&r);
+    for (uint64_t i = 0; i < blocks && !rc; i++)
+        rc = parse_block(&r, &out, data_end);
+    if (!rc && !r.bad && sk_rd_left(&r))
+        rc = parse_earlier(&r, &out);
+    if (!rc && (r.bad || sk_rd_left(&r)))
+        rc = SAIKAI_EDAMAGED;
+    if (!rc)
+        rc = check_tiling(&out);
+    if (rc) {
+        sk_ska_free(&out);
+        return sk_fail(err, rc,
+                       rc == SAIKAI_ENOMEM ? "no memory for the archive's index"
+                                           : "its index is damaged");
+    }
+    *a = out;
+    return 0;
+}
+
+static int read_index(int fd, const char *path, uint64_t size, struct sk_ska *a,
+                      struct saikai_error *err)
+{
+    uint8_t t[SK_SKA_TRAILER_BYTES], *stored = NULL, *raw = NULL;
+    int rc = sk_io_pread(fd, path, t, sizeof t, (off_t)(size - sizeof t), err);
+    if (rc)
+        return rc;
+    struct sk_rd r = sk_rd_init(t, sizeof t);
+    uint64_t at = sk_rd_u64(&r), n = sk_rd_u64(&r), raw_n = sk_rd_u64(&r), hash = sk_rd_u64(&r),
+             own = sk_rd_u64(&r);
+    int backend = (int)(raw_n >> 56);
+    raw_n &= ((uint64_t)1 << 56) - 1;
+    if (memcmp(t + 40, end_magic, sizeof end_magic) || sk_hash64(t, 32) != own)
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "its end is missing or damaged: it was cut short or never finished");
+    uint64_t end = size - sizeof t;
+    if (at > end || n != end - at || raw_n > SK_SKA_MAX_INDEX)
+        return sk_fail(err, SAIKAI_EDAMAGED, "its trailer is damaged");
+    struct sk_packer packer = {0};
+    stored = malloc(n + 1);
+    raw = malloc(raw_n + 1);
+    rc = stored && raw ? sk_io_pread(fd, path, stored, n, (off_t)at, err)
+                       : sk_fail(err, SAIKAI_ENOMEM, "no memory for its index");
+    if (!rc && sk_hash64(stored, n) != hash)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum of its index is wrong");
+    if (!rc)
+        rc = sk_unpack(&packer, backend, stored, n, raw, raw_n, err);
+    if (!rc)
+        rc = sk_ska_parse(raw, raw_n, at, a, err);
+    if (!rc)
+        a->hash = hash;
+    sk_packer_free(&packer);
+    free(stored);
+    free(raw);
+    return rc;
+}
+
+int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err)
+{
+    off_t size;
+    uint8_t head[SK_SKA_HEADER_BYTES];
+    int rc = sk_io_size(fd, path, &size, err);
+    if (rc)
+        return rc;
+    if (size < (off_t)sizeof head)
+        return sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
+    rc = sk_io_pread(fd, path, head, sizeof head, 0, err);
+    if (rc)
+        return rc;
+    struct sk_rd r = sk_rd_init(head + 8, 8);
+    uint32_t version = sk_rd_u32(&r);
+    if (memcmp(head, magic, sizeof magic))
+        return sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
+    if (version != SK_SKA_VERSION)
+        return sk_fail(err, SAIKAI_EFORMAT,
+                       "%s: archive format version %u; this program reads version %d", path,
+                       version, SK_SKA_VERSION);
+    if (size < SK_SKA_HEADER_BYTES + SK_SKA_TRAILER_BYTES)
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s: it is cut short", path);
+    rc = read_index(fd, path, (uint64_t)size, a, err);
+    if (rc)
+        sk_error_prefix(err, "%s", path);
+    return rc;
+}
+
+int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err)
+{
+    int fd = sk_io_open(path, O_RDONLY, 0, err);
+    if (fd < 0)
+        return fd;
+    int rc = sk_ska_read(fd, path, a, err);
+    close(fd);
+    return rc;
+}

@@ -1,0 +1,109 @@
+/* The `.ska` archive: what it holds, in memory and on disk. Byte by byte in docs/format-ska.md.
+ *
+ * A file of the archive is cut into segments; a part is a run of segments of one class, a block a
+ * few parts that are encoded together and need nothing outside the block. The segments of a file
+ * tile it without gap or overlap, which is checked when an index is read: putting all of them back
+ * gives the file. */
+#ifndef SK_ARCHIVE_FILE_SKA_H
+#define SK_ARCHIVE_FILE_SKA_H
+
+#include "codec/residual/predict.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sk_ska_file {
+    char *name; /* relative, no ".." */
+    uint64_t size_bytes;
+    uint32_t mode;
+    int64_t mtime_ns;
+    uint32_t origin; /* rank + 1 that gave it, 0: archived without ranks */
+};
+
+/* A class of similar variables: Group/Variable_Type_Class (key.h). */
+struct sk_ska_class {
+    char *key;
+    int type, big_endian, fields;
+};
+
+struct sk_ska_segment {
+    uint32_t file;
+    uint64_t offset;
+    struct sk_box box; /* in elements of the class's type */
+    uint64_t hash;     /* XXH3 of its bytes */
+};
+
+struct sk_ska_part {
+    uint32_t class, first, count; /* segments */
+    uint64_t size_bytes;          /* raw; set by sk_ska_close_part and by the reader */
+};
+
+struct sk_ska_block {
+    uint32_t first, count;                           /* parts */
+    uint64_t offset, stored_bytes, size_bytes, hash; /* hash of the stored bytes */
+    uint32_t earlier; /* number + 1 of the block of the earlier archive it builds on, 0: none */
+};
+
+struct sk_ska {
+    struct sk_ska_file *files;
+    struct sk_ska_class *classes;
+    struct sk_ska_segment *segments;
+    struct sk_ska_part *parts;
+    struct sk_ska_block *blocks;
+    /* the archive that this one builds on: its name in the same directory (NULL: none), the hash of
+     * its index, and how many there are in a row */
+    char *earlier;
+    uint64_t earlier_hash;
+    uint32_t depth;
+    uint64_t hash; /* of the stored index; set by sk_ska_read */
+    size_t file_count, class_count, segment_count, part_count, block_count;
+    size_t file_cap, class_cap, segment_cap, part_cap, block_cap;
+};
+
+void sk_ska_free(struct sk_ska *a);
+/* Forget all but the files. */
+void sk_ska_clear_blocks(struct sk_ska *a);
+
+/* Append; the index of the new one, or SAIKAI_ENOMEM. Strings are copied. */
+int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f);
+int sk_ska_add_class(struct sk_ska *a,
+                     const struct sk_ska_class *c); /* the existing one if key, type … agree */
+int sk_ska_add_segment(struct sk_ska *a, const struct sk_ska_segment *s);
+int sk_ska_add_part(struct sk_ska *a, uint32_t class_index); /* first = the next segment */
+int sk_ska_add_block(struct sk_ska *a);                      /* first = the next part */
+/* Count the segments added since into the last part, the parts since into the last block. */
+void sk_ska_close_part(struct sk_ska *a);
+void sk_ska_close_block(struct sk_ska *a);
+
+uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
+                              const struct sk_ska_segment *s);
+
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 1 };
+#define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
+#define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
+#define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)
+
+#define SK_SKA_MAX_DEPTH 32 /* archives that build on each other in a row */
+
+enum { SK_SKA_MAX_NAME = 4096 }; /* bytes of a file's name and its end */
+/* 1: a name that may be created below a directory: relative, no empty, "." or ".." component. */
+int sk_ska_safe_name(const char *name);
+
+void sk_ska_put_header(struct sk_buf *out);
+/* Index and trailer, to be written at index_offset. 0, SAIKAI_ENOMEM. */
+int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
+                     struct saikai_error *err);
+
+/* Read the index of an open archive of size_bytes; `path` for messages. Hostile input. Fails with
+ * SAIKAI_EFORMAT (not an archive, newer version), SAIKAI_EDAMAGED, SAIKAI_EIO, SAIKAI_ENOMEM. */
+int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err);
+/* The same by its path; to be freed with sk_ska_free. Fails as well as opening it does. */
+int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err);
+/* The same from the bytes of a raw (unpacked) index, and these bytes: for tests. */
+void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a);
+int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *a,
+                 struct saikai_error *err);
+
+#endif

@@ -1,0 +1,102 @@
+#include "archive/file/target.h"
+
+#include "base/io.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* PREFIX…DIGITS.tmp */
+static int is_leftover(const char *name, const char *prefix)
+{
+    size_t n = strlen(name), k = strlen(prefix);
+    if (n < k + 5 || strncmp(name, prefix, k) || strcmp(name + n - 4, ".tmp"))
+        return 0;
+    size_t digits = 0;
+    while (digits < n - 4 && strchr("0123456789", name[n - 5 - digits]))
+        digits++;
+    return digits && n - 4 - digits >= k && n > digits + 4 && name[n - 5 - digits] == '.';
+}
+
+void sk_target_sweep(const char *dir, const char *prefix)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[4096];
+        if (!is_leftover(e->d_name, prefix) ||
+            sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name))
+            continue;
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+            continue;
+        /* removed while it is locked: who has just made it sees that and makes another */
+        if (!flock(fd, LOCK_EX | LOCK_NB) && !sk_io_unlink(path, NULL))
+            sk_log(SK_LOG_INFO, "removed %s, which a process that died had left", path);
+        close(fd);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void sweep_beside(const char *out)
+{
+    const char *slash = strrchr(out, '/');
+    char dir[4096], name[4096];
+    if (sk_io_path(dir, sizeof dir, NULL, "%.*s", slash ? (int)(slash - out) : 1,
+                   slash ? out : ".") ||
+        sk_io_path(name, sizeof name, NULL, "%s.", slash ? slash + 1 : out))
+        return;
+    sk_target_sweep(*dir ? dir : "/", name);
+}
+
+int sk_target_open(struct sk_target *t, const char *out, struct saikai_error *err)
+{
+    t->fd = -1;
+    int rc = sk_io_path(t->tmp, sizeof t->tmp, err, "%s.%ld.tmp", out, (long)getpid());
+    if (rc)
+        return rc;
+    sweep_beside(out);
+    for (;;) {
+        struct stat st;
+        int fd = sk_io_open(t->tmp, O_RDWR | O_CREAT, 0666, err);
+        if (fd < 0)
+            return fd;
+        int locked = flock(fd, LOCK_EX | LOCK_NB);
+        if (locked && errno == EWOULDBLOCK) { /* the same number on another machine */
+            close(fd);
+            return sk_fail(err, SAIKAI_EEXIST, "%s is being written by another process", t->tmp);
+        }
+        t->fd = fd;
+        if (fstat(fd, &st) || st.st_nlink) {
+            rc = ftruncate(fd, 0) ? sk_fail_errno(err, errno, "cannot empty %s", t->tmp) : 0;
+            return rc;
+        }
+        close(fd); /* taken for a leftover between the two calls */
+    }
+}
+
+int sk_target_commit(struct sk_target *t, const char *out, int sync, struct saikai_error *err)
+{
+    int rc = sk_io_rename(t->tmp, out, err);
+    if (rc)
+        return rc;
+    close(t->fd);
+    t->fd = -1;
+    return sync ? sk_io_fsync_parent(out, err) : 0;
+}
+
+void sk_target_drop(struct sk_target *t)
+{
+    if (t->fd < 0)
+        return;
+    sk_io_unlink(t->tmp, NULL);
+    close(t->fd);
+    t->fd = -1;
+}

@@ -1,0 +1,180 @@
+#include "archive/local/again.h"
+#include "archive/local/create.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What one comparison at a time works with. */
+struct seat {
+    int taken;
+    struct sk_unpacker unpacker;
+    struct sk_coder coder;
+    struct sk_buf out;
+    struct sk_recipe *recipes;
+};
+
+struct sk_again {
+    struct sk_ska_plan *p;
+    int count;
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    struct seat seats[];
+};
+
+/* A seat holds what unpacking takes, the block below once more in the order of a filter, tables of
+ * the compressor, and one block of ours filtered and packed; the rest of the pipeline holds
+ * 4 × threads + 6 blocks. */
+int sk_again_share(uint64_t memory, int threads, const struct sk_unpack_need *largest,
+                   uint64_t *unit)
+{
+    uint64_t seat = largest->work_bytes + 2 * largest->raw_bytes + SK_PACK_TABLES;
+    for (int n = threads; n > 0; n--)
+        if ((uint64_t)n * seat <= memory / 4 * 3) {
+            *unit = (memory - (uint64_t)n * seat) / (uint64_t)(4 * threads + 6 + 2 * n);
+            return n;
+        }
+    return 0;
+}
+
+int sk_again_new(struct sk_ska_plan *p, int count, struct sk_again **out, struct saikai_error *err)
+{
+    struct sk_again *g = calloc(1, sizeof *g + (size_t)count * sizeof *g->seats);
+    if (!g)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", p->earlier->path);
+    g->p = p;
+    g->count = count;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->freed, NULL);
+    *out = g;
+    return 0;
+}
+
+void sk_again_free(struct sk_again *g)
+{
+    if (!g)
+        return;
+    for (int i = 0; i < g->count; i++) {
+        sk_unpacker_free(&g->seats[i].unpacker);
+        sk_coder_free(&g->seats[i].coder);
+        sk_buf_free(&g->seats[i].out);
+        free(g->seats[i].recipes);
+    }
+    pthread_cond_destroy(&g->freed);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+static struct seat *take_seat(struct sk_again *g)
+{
+    struct seat *s = NULL;
+    pthread_mutex_lock(&g->lock);
+    while (!s) {
+        for (int i = 0; i < g->count && !s; i++)
+            s = g->seats[i].taken ? NULL : &g->seats[i];
+        if (!s)
+            pthread_cond_wait(&g->freed, &g->lock);
+    }
+    s->taken = 1;
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+static void leave_seat(struct sk_again *g, struct seat *s)
+{
+    pthread_mutex_lock(&g->lock);
+    s->taken = 0;
+    pthread_cond_signal(&g->freed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* The block's recipes, with a compressor that knows what to do with what comes before. */
+static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
+                       struct saikai_error *err)
+{
+    enum { LEVEL = 9 };
+    struct sk_recipe *more = realloc(s->recipes, (n + 1) * sizeof *more);
+    if (!more)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
+    s->recipes = more;
+    memcpy(more, from, n * sizeof *more);
+    for (size_t i = 0; i < n; i++)
+        if (more[i].backend != SK_BACKEND_ZSTD) {
+            more[i].backend = SK_BACKEND_ZSTD;
+            more[i].level = LEVEL;
+        }
+    return 0;
+}
+
+int sk_again_encode(struct sk_again *g, size_t i, struct sk_part *parts, struct sk_buf *alone,
+                    struct saikai_error *err)
+{
+    struct sk_ska_plan *p = g->p;
+    struct sk_ska_block *b = &p->a.blocks[i];
+    struct seat *s = take_seat(g);
+    int rc = sk_unpack_alike(&s->unpacker, p->earlier, &p->a, i, &s->coder.earlier, err);
+    if (rc)
+        sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
+                        p->earlier->path);
+    s->out.len = 0;
+    if (!rc)
+        rc = set_recipes(s, &p->recipes[b->first], b->count, err);
+    if (!rc)
+        rc = sk_block_encode(&s->coder, parts, (int)b->count, s->recipes, &s->out, err);
+    s->coder.earlier = NULL;
+    if (!rc && s->out.len < alone->len - alone->len / 16) {
+        struct sk_buf longer = *alone;
+        *alone = s->out;
+        s->out = longer;
+    } else {
+        b->earlier = 0;
+    }
+    leave_seat(g, s);
+    return rc;
+}
+
+/* ---- which archive ---- */
+
+/* The directory of a file, as the disk knows it. */
+static int directory_of(const char *path, struct stat *st)
+{
+    const char *slash = strrchr(path, '/');
+    char dir[4096];
+    if (!slash)
+        return stat(".", st);
+    if ((size_t)(slash - path) + 2 > sizeof dir)
+        return -1;
+    memcpy(dir, path, (size_t)(slash - path) + 1);
+    dir[slash - path + 1] = 0;
+    return stat(dir, st);
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int sk_ska_plan_earlier(struct sk_ska_plan *p, const char *out, const char *earlier,
+                        struct saikai_error *err)
+{
+    struct stat a, b;
+    int rc = sk_opened_new(earlier, &p->earlier, err);
+    if (rc)
+        return rc;
+    if (directory_of(earlier, &a) || directory_of(out, &b))
+        return sk_fail_errno(err, errno, "cannot read the directories of %s and %s", earlier, out);
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino || !strcmp(name_of(earlier), name_of(out)))
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "%s cannot build on %s: that must be another archive in the same directory",
+                       out, earlier);
+    int most = p->opt.chain > 0 ? p->opt.chain : SK_CHAIN;
+    if (most > SK_SKA_MAX_DEPTH)
+        most = SK_SKA_MAX_DEPTH;
+    if (p->earlier->a->depth >= (uint32_t)most) {
+        sk_opened_free(p->earlier); /* enough in a row: this one stands alone */
+        p->earlier = NULL;
+    }
+    return 0;
+}

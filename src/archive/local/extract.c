@@ -1,0 +1,240 @@
+/* Restoring files from an archive, and checking one: blocks are read ahead, decoded by several
+ * threads, each segment is compared with its hash and written to its place in the file. */
+#include "archive/local/archive.h"
+#include "archive/local/preread.h"
+#include "archive/file/sink.h"
+#include "archive/coding/unpack.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 64, AHEAD = 4 };
+
+struct job {
+    const char *path;
+    int fd;
+    struct sk_ska a;
+    struct sk_opened opened;
+    uint8_t *wanted;  /* per file */
+    uint8_t *classes; /* per class, NULL: all */
+    struct sk_sink sink;
+    size_t *order; /* blocks that are wanted, as they are read */
+    size_t count;
+    struct sk_preread *reading;
+    pthread_mutex_t lock;
+    int rc;
+    struct saikai_error err;
+};
+
+static int wants(const struct job *j, const struct sk_ska_block *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct sk_ska_part *p = &j->a.parts[b->first + i];
+        if (j->classes && !j->classes[p->class])
+            continue;
+        for (uint32_t s = 0; s < p->count; s++)
+            if (j->wanted[j->a.segments[p->first + s].file])
+                return 1;
+    }
+    return 0;
+}
+
+struct worker {
+    struct job *j;
+    struct sk_unpacker unpacker;
+    struct sk_unpacked block;
+    struct sk_sink_file out;
+};
+
+static int put(void *arg, const struct sk_ska_segment *s, const uint8_t *data, size_t n,
+               struct saikai_error *err)
+{
+    struct worker *w = arg;
+    return sk_sink_put(&w->j->sink, &w->out, s->file, s->offset, data, n, err);
+}
+
+static int restore_block(struct worker *w, const struct sk_preread_block *b,
+                         struct saikai_error *err)
+{
+    struct job *j = w->j;
+    int rc = sk_unpack_ready(&w->unpacker, &w->block, &j->opened, b->block, &b->bytes, err);
+    sk_preread_done(b);
+    return rc ? rc
+              : sk_unpack_each(&w->block, j->path, &j->a, b->block, j->wanted, j->classes, put, w,
+                               err);
+}
+
+static void *worker(void *arg)
+{
+    struct job *j = arg;
+    struct worker w = {.j = j, .out = {-1, 0}};
+    struct sk_preread_block b;
+    struct saikai_error err = {0};
+    int rc = 0;
+    while (!rc && (rc = sk_preread_next(j->reading, &b, &err)) > 0)
+        rc = restore_block(&w, &b, &err);
+    if (rc) {
+        sk_preread_give_up(j->reading);
+        pthread_mutex_lock(&j->lock);
+        if (!j->rc) {
+            j->rc = rc;
+            j->err = err;
+        }
+        pthread_mutex_unlock(&j->lock);
+    }
+    sk_sink_close(&w.out);
+    sk_unpacked_free(&w.block);
+    sk_unpacker_free(&w.unpacker);
+    return NULL;
+}
+
+static int run_workers(struct job *j, int threads, struct saikai_error *err)
+{
+    pthread_t t[MAX_THREADS];
+    int n = 0;
+    pthread_mutex_init(&j->lock, NULL);
+    while (n < threads - 1 && !pthread_create(&t[n], NULL, worker, j))
+        n++;
+    worker(j); /* this thread works too: fewer threads than asked for is no error */
+    for (int i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
+    pthread_mutex_destroy(&j->lock);
+    if (j->rc && err)
+        *err = j->err;
+    return j->rc;
+}
+
+static int choose_files(struct job *j, const char *only, struct saikai_error *err)
+{
+    size_t n = 0;
+    j->wanted = calloc(j->a.file_count + 1, 1);
+    if (!j->wanted)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    for (size_t i = 0; i < j->a.file_count; i++)
+        n += j->wanted[i] = !only || !fnmatch(only, j->a.files[i].name, 0);
+    if (!n && only)
+        return sk_fail(err, SAIKAI_ENOENT, "%s holds no file '%s'; `saikai archive ls` lists them",
+                       j->path, only);
+    return 0;
+}
+
+static int choose_classes(struct job *j, const struct sk_extract_options *o,
+                          struct saikai_error *err)
+{
+    if (!o->wants_class)
+        return 0;
+    j->classes = calloc(j->a.class_count + 1, 1);
+    if (!j->classes)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of variables");
+    for (size_t i = 0; i < j->a.class_count; i++)
+        j->classes[i] = o->wants_class(o->arg, &j->a.classes[i]) != 0;
+    return 0;
+}
+
+static int choose_blocks(struct job *j, struct saikai_error *err)
+{
+    j->order = malloc((j->a.block_count + 1) * sizeof *j->order);
+    if (!j->order)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of blocks");
+    for (size_t i = 0; i < j->a.block_count; i++)
+        if (wants(j, &j->a.blocks[i]))
+            j->order[j->count++] = i;
+    sk_preread_order(&j->a, j->order, j->count);
+    return 0;
+}
+
+/* As many threads as the memory allows: each holds one block, packed and unpacked, its working
+ * memory, and what the block builds on. What is left is for blocks that are read ahead. */
+static int choose_threads(struct job *j, const struct sk_extract_options *o, int *out,
+                          size_t *ahead, struct saikai_error *err)
+{
+    uint64_t work = 0, raw = 0, packed = 1,
+             memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
+    for (size_t i = 0; i < j->count; i++) {
+        struct sk_unpack_need need;
+        uint64_t stored = j->a.blocks[j->order[i]].stored_bytes;
+        int rc = sk_unpack_need(&j->opened, j->order[i], &need, err);
+        if (rc)
+            return rc;
+        work = need.work_bytes > work ? need.work_bytes : work;
+        raw = need.raw_bytes > raw ? need.raw_bytes : raw;
+        packed = stored > packed ? stored : packed;
+    }
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = o->threads > 0 ? o->threads : cpus > 0 ? (int)cpus : 1;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
+    if ((uint64_t)threads > memory / (work + raw + 1))
+        threads = (int)(memory / (work + raw + 1));
+    threads = threads < 1 ? 1 : threads;
+    uint64_t taken = (uint64_t)threads * (work + raw), left = memory > taken ? memory - taken : 0;
+    *ahead = left / packed < AHEAD ? (size_t)(left / packed) : AHEAD;
+    *out = threads;
+    return 0;
+}
+
+static void count(const struct job *j, double t0, struct sk_archive_stats *st)
+{
+    *st = (struct sk_archive_stats){.classes = j->a.class_count};
+    for (size_t i = 0; i < j->a.file_count; i++)
+        if (j->wanted[i]) {
+            st->files++;
+            st->raw_bytes += j->a.files[i].size_bytes;
+        }
+    for (size_t i = 0; i < j->a.block_count; i++)
+        st->stored_bytes += j->a.blocks[i].stored_bytes;
+    st->seconds = sk_now() - t0;
+}
+
+int sk_archive_extract(const char *path, const char *dir, const struct sk_extract_options *opt,
+                       struct sk_archive_stats *stats, struct saikai_error *err)
+{
+    static const struct sk_extract_options defaults;
+    const struct sk_extract_options *o = opt ? opt : &defaults;
+    double t0 = sk_now();
+    int threads = 1;
+    struct job j = {.path = path};
+    j.fd = sk_io_open(path, O_RDONLY, 0, err);
+    if (j.fd < 0)
+        return j.fd;
+    size_t ahead = 0;
+    int rc = sk_ska_read(j.fd, path, &j.a, err);
+    sk_opened_init(&j.opened, j.fd, path, &j.a);
+    if (!rc)
+        rc = choose_files(&j, o->only, err);
+    if (!rc)
+        rc = choose_classes(&j, o, err);
+    if (!rc)
+        rc = choose_blocks(&j, err);
+    if (!rc)
+        rc = choose_threads(&j, o, &threads, &ahead, err);
+    if (!rc)
+        rc = sk_preread_new(j.fd, path, &j.a, j.order, j.count, (size_t)threads + ahead, &j.reading,
+                            err);
+    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted};
+    if (!rc)
+        rc = sk_sink_make(&j.sink, err);
+    if (!rc)
+        rc = run_workers(&j, threads, err);
+    sk_preread_free(j.reading);
+    if (!rc)
+        rc = sk_sink_finish(&j.sink, !o->no_sync, err);
+    if (rc)
+        sk_sink_drop(&j.sink);
+    if (!rc && stats)
+        count(&j, t0, stats);
+    sk_opened_done(&j.opened);
+    close(j.fd);
+    free(j.order);
+    free(j.wanted);
+    free(j.classes);
+    sk_ska_free(&j.a);
+    return rc;
+}

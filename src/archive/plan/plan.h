@@ -1,0 +1,98 @@
+/* The plan of an archive: which bytes of which file go into which block, before any of them is
+ * compressed. */
+#ifndef SK_ARCHIVE_PLAN_PLAN_H
+#define SK_ARCHIVE_PLAN_PLAN_H
+
+#include "archive/file/earlier.h"
+#include "archive/plan/feed.h"
+#include "archive/plan/key.h"
+#include "archive/coding/part.h"
+#include "reader/reader.h"
+
+/* A family: variables that stand together in a group and have one shape (all fields of a grid), in
+ * all files. Its blocks have one part per field, so that one field can be predicted from another.
+ */
+struct sk_family {
+    uint32_t *classes; /* one per field, in order of the file */
+    size_t fields;
+    size_t first, members;     /* in plan.bundles */
+    struct sk_recipe *recipes; /* per part, set by sampling; */
+    int *order;                /* part → field */
+};
+
+/* One member of a family: the fields of one group of one file. */
+struct sk_bundle {
+    uint32_t file, family;
+    struct sk_box box;
+    size_t first; /* in plan.offsets: one offset per field */
+};
+
+struct sk_ska_plan {
+    struct sk_ska a; /* files, classes, and after sk_ska_plan_cut the segments, parts and blocks */
+    struct sk_scan *scans;
+    size_t scan_cap;
+    struct sk_ska_feed *feed; /* where the files' bytes come from */
+    struct sk_family *families;
+    struct sk_bundle *bundles;
+    uint64_t *offsets;
+    size_t family_count, family_cap, bundle_count, bundle_cap, offset_count, offset_cap;
+    struct sk_recipe *recipes; /* one per part */
+    struct sk_archive_options opt;
+    struct sk_opened *earlier; /* the archive that it is to build on, NULL: none */
+    int comparing;             /* blocks that are compared with earlier ones at a time */
+    uint64_t unit_bytes,
+        bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
+    int threads;
+    uint64_t variables, skeleton_bytes;
+    /* bytes of classes of which gzip -6 left about as little of the sample as what was chosen, or
+     * that were too small for one; and of those that it could not shrink */
+    uint64_t near_bytes, dense_bytes;
+    double sample_seconds;
+};
+
+/* What is known of a file before it is read: from stat, and from its reader. */
+struct sk_listed {
+    char *name;
+    uint64_t size_bytes;
+    uint32_t mode, origin; /* origin: rank + 1 that gave it, 0: nobody */
+    int64_t mtime_ns;
+    struct sk_scan scan;
+};
+/* Look into one input; seen: as the feed saw it; look 0: its variables do not matter. */
+int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, int look,
+                  struct sk_listed *out, struct saikai_error *err);
+void sk_listed_free(struct sk_listed *l);
+/* Whether a scheme wants to know the variables. */
+int sk_scheme_looks(int scheme);
+
+/* Append a file, numbered as in the feed; *l is emptied on success. SAIKAI_EINVAL: its name could
+ * not be restored. */
+int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err);
+/* Append all files of a local feed. */
+int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
+                     struct saikai_error *err);
+/* family.c: group their variables. Part of sk_ska_plan_cut. */
+int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err);
+/* Cut them into blocks by the scheme. */
+int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
+/* Back to the listed files, to be cut again. */
+void sk_ska_plan_uncut(struct sk_ska_plan *p);
+void sk_ska_plan_free(struct sk_ska_plan *p);
+
+/* sample.c: choose the recipes and the order of a family's fields, and of a class of bytes, from
+ * samples. */
+int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err);
+int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
+                    const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
+                    struct saikai_error *err);
+
+/* sample_bytes.c: encode a sample as bytes through a filter, with *best's compressor; when that
+ * leaves less than *least, both are set. */
+void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
+                  struct sk_recipe *best, size_t *least);
+/* Choose compressor and level for *best's form and filter, never to be worse on the sample than
+ * gzip -6, which leaves *gzipped. */
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
+                   size_t *gzipped);
+
+#endif

@@ -1,0 +1,64 @@
+/* Archives made by many ranks: N ranks with files, M writers, and back to any number of ranks. */
+#ifndef SK_ARCHIVE_RANKS_COLLECT_H
+#define SK_ARCHIVE_RANKS_COLLECT_H
+
+#include "archive/local/archive.h"
+#include "archive/file/set.h"
+#include "group/group.h"
+
+enum sk_order { SK_ORDER_RANK = 0, SK_ORDER_NODE };
+
+struct sk_collect_options {
+    struct sk_archive_options archive; /* memory_bytes: of each writer; earlier is not used */
+    int previous;                      /* 1: each archive builds on one of the newest whole set in
+                                        * the directory, if there is one and its chain is not full */
+    int writers;                       /* M; 0: by group */
+    int group;        /* ranks that share a writer; 0 with writers 0: one writer per node */
+    int order;        /* enum sk_order: who shares a writer, ranks in a row or those of a node */
+    const char *host; /* name of this rank's node, NULL: the machine's */
+};
+
+/* Who writes: pure. hosts: one string per rank; *writers: how many there are. Out: writer[r] and
+ * place[r] of rank r, its writer (0 … M-1) and its place among those who share it; place 0 writes.
+ */
+int sk_collect_arrange(const char *const *hosts, int ranks, const struct sk_collect_options *o,
+                       int *writer, int *place, int *writers, struct saikai_error *err);
+
+/* Collective: write all ranks' inputs as a new set into dir (created; on a file system that all
+ * writers see), one archive per writer, then remove older sets but for what the new one builds on.
+ * A file that several ranks name and that is the same one is given by one of them; different files
+ * of one name are an error. Blocks; starts threads; only the calling thread speaks over the group.
+ * One verdict for all ranks: after a failure the older set is whole and the new one is gone. Fails
+ * as sk_archive_create, and with SAIKAI_EPEER, SAIKAI_EMPI, SAIKAI_EEXIST (another program is
+ * making a set there). stats (of all ranks together) and made may be NULL. */
+int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archive_input *inputs,
+                      size_t count, const struct sk_collect_options *o,
+                      struct sk_archive_stats *stats, struct sk_ska_set *made,
+                      struct saikai_error *err);
+
+/* Which rank gets which file; the same answer on all ranks. index, files: among all files of a set;
+ * -1: nobody wants it. */
+typedef int sk_collect_owner(void *arg, const struct sk_ska_file *f, size_t index, size_t files,
+                             int ranks);
+/* Rank r of N: what rank r gave to the archive when that were N ranks too, else what ranks in the
+ * same part of the row gave; of an archive without ranks, equal numbers of files. arg: an
+ * int, the number of ranks that gave files. */
+sk_collect_owner sk_collect_by_origin;
+
+struct sk_deliver_options {
+    struct sk_extract_options extract; /* only: files of other names are nobody's */
+    sk_collect_owner *owner;           /* NULL: sk_collect_by_origin */
+    void *arg;                         /* of owner, if given */
+};
+
+/* Collective: restore files of an archive, or of a directory's newest set (sk_ska_set_find), each
+ * rank its own, below its dir (NULL: check only). Each block is read and decoded by one rank, which
+ * gives every rank what is its own; all ranks must see the archives. Blocks; starts threads; only
+ * the calling thread speaks over the group. One verdict; after a failure files may be missing, and
+ * none is half there. Fails as sk_archive_extract, and with SAIKAI_EPEER, SAIKAI_EMPI. stats: of
+ * all ranks; may be NULL. */
+int sk_collect_extract(struct sk_group *g, const char *path, const char *dir,
+                       const struct sk_deliver_options *o, struct sk_archive_stats *stats,
+                       struct saikai_error *err);
+
+#endif

@@ -1,0 +1,477 @@
+#include "archive/ranks/collect.h"
+
+#include "archive/local/testing.h"
+#include "archive/ranks/wire.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+enum { RANKS = 5, FILES = 3 };
+
+/* ---- who writes ---- */
+
+static void expect_arranged(const char *const *hosts, int ranks, struct sk_collect_options o,
+                            const int *want_writer, const int *want_place, int want_writers)
+{
+    int writer[16], place[16], writers = 0;
+    assert_int_equal(sk_collect_arrange(hosts, ranks, &o, writer, place, &writers, NULL), 0);
+    assert_int_equal(writers, want_writers);
+    for (int i = 0; i < ranks; i++) {
+        assert_int_equal(writer[i], want_writer[i]);
+        assert_int_equal(place[i], want_place[i]);
+    }
+}
+
+static void arranges(void **state)
+{
+    static const char *const hosts[] = {"a", "b", "a", "b", "a"};
+    typedef struct sk_collect_options opt;
+    expect_arranged(hosts, 5, (opt){0}, (int[]){0, 1, 0, 1, 0}, (int[]){0, 0, 1, 1, 2}, 2);
+    expect_arranged(hosts, 5, (opt){.writers = 2}, (int[]){0, 0, 0, 1, 1}, (int[]){0, 1, 2, 0, 1},
+                    2);
+    expect_arranged(hosts, 5, (opt){.writers = 2, .order = SK_ORDER_NODE}, (int[]){0, 1, 0, 1, 0},
+                    (int[]){0, 0, 1, 1, 2}, 2);
+    expect_arranged(hosts, 5, (opt){.group = 2, .order = SK_ORDER_NODE}, (int[]){0, 1, 0, 2, 1},
+                    (int[]){0, 1, 1, 0, 0}, 3);
+    expect_arranged(hosts, 5, (opt){.group = 1}, (int[]){0, 1, 2, 3, 4}, (int[]){0, 0, 0, 0, 0}, 5);
+    expect_arranged(hosts, 5, (opt){.group = 99}, (int[]){0, 0, 0, 0, 0}, (int[]){0, 1, 2, 3, 4},
+                    1);
+    int w[5], p[5], n;
+    assert_int_equal(sk_collect_arrange(hosts, 5, &(opt){.writers = 6}, w, p, &n, NULL),
+                     SAIKAI_EINVAL);
+    assert_int_equal(sk_collect_arrange(hosts, 5, &(opt){.writers = 2, .group = 2}, w, p, &n, NULL),
+                     SAIKAI_EINVAL);
+}
+
+/* ---- sets ---- */
+
+static void touch(const char *path)
+{
+    assert_int_equal(sk_io_replace(path, "x", 1, NULL), 0);
+}
+
+static void knows_whole_sets(void **state)
+{
+    struct sk_ska_set s;
+    uint64_t next;
+    const char *d = at("sets");
+    assert_int_equal(sk_ska_set_next(d, &next, NULL), 0);
+    assert_int_equal(next, 1);
+    sk_io_mkdirs(d, NULL);
+    assert_int_equal(sk_ska_set_newest(d, &s, NULL), SAIKAI_ENOENT);
+    touch(at("sets/set-000003.1-of-2.ska"));
+    touch(at("sets/set-000003.2-of-2.ska"));
+    touch(at("sets/set-000004.1-of-3.ska"));
+    touch(at("sets/set-000004.3-of-3.ska"));
+    touch(at("sets/set-000002.1-of-1.ska"));
+    touch(at("sets/set-000009.1-of-1.ska.bak"));
+    touch(at("sets/set-000001.1-of-1.ska.123.tmp"));
+    assert_int_equal(sk_ska_set_newest(d, &s, NULL), 0);
+    assert_int_equal(s.number, 3);
+    assert_int_equal(s.parts, 2);
+    assert_int_equal(sk_ska_set_next(d, &next, NULL), 0);
+    assert_int_equal(next, 5);
+    assert_int_equal(sk_ska_set_clean(d, &s, 0, NULL), 0);
+    assert_int_equal(access(at("sets/set-000002.1-of-1.ska"), F_OK), -1);
+    assert_int_equal(access(at("sets/set-000001.1-of-1.ska.123.tmp"), F_OK), -1);
+    assert_int_equal(access(at("sets/set-000009.1-of-1.ska.bak"), F_OK), 0);
+    assert_int_equal(access(at("sets/set-000004.1-of-3.ska"), F_OK), 0);
+}
+
+/* ---- ranks ---- */
+
+static double along(int i, int rank)
+{
+    return 300.0 + 0.01 * i + rank;
+}
+
+static char names[RANKS][FILES][64];
+static uint8_t *memory[RANKS];
+enum { VALUES = 60000, IN_MEMORY = 300000 };
+
+/* Each rank: a netCDF file, a file that may be empty, one in memory. */
+static void make_inputs(void)
+{
+    uint8_t *bytes = malloc(VALUES * 8 + 256);
+    for (int r = 0; r < RANKS; r++) {
+        sk_io_mkdirs(at("in/r%d", r), NULL);
+        size_t n = make_netcdf(bytes, VALUES, along, r);
+        assert_int_equal(sk_io_replace(at("in/r%d/a.nc", r), bytes, n, NULL), 0);
+        assert_int_equal(sk_io_replace(at("in/r%d/text", r), "hello", (size_t)r, NULL), 0);
+        snprintf(names[r][0], 64, "in/r%d/a.nc", r);
+        snprintf(names[r][1], 64, "in/r%d/text", r);
+        snprintf(names[r][2], 64, "in/r%d/memory", r);
+        memory[r] = malloc(IN_MEMORY);
+        for (int i = 0; i < IN_MEMORY; i++)
+            memory[r][i] = (uint8_t)(i * (r + 3) >> 4);
+        assert_int_equal(sk_io_replace(at("in/r%d/memory", r), memory[r], IN_MEMORY, NULL), 0);
+    }
+    free(bytes);
+}
+
+static void drop_inputs(void)
+{
+    for (int r = 0; r < RANKS; r++)
+        free(memory[r]);
+}
+
+struct job {
+    struct sk_collect_options o;
+    const char *dir; /* below base */
+    int inputs;
+    int rc[RANKS];
+    struct saikai_error err[RANKS];
+    struct sk_archive_stats st;
+    struct sk_ska_set set;
+};
+
+static int create_rank(struct sk_group *g, void *arg)
+{
+    struct job *j = arg;
+    struct sk_archive_input in[FILES] = {{0}};
+    char path[FILES][512];
+    int r = g->rank;
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path[i], sizeof path[i], "%s", at("%s", names[r][i]));
+        in[i].path = path[i];
+        in[i].name = names[r][i];
+    }
+    in[2].data = memory[r];
+    in[2].bytes = IN_MEMORY;
+    struct sk_archive_stats st = {0};
+    struct sk_ska_set set = {0};
+    j->rc[r] =
+        sk_collect_create(g, at("%s", j->dir), in, (size_t)j->inputs, &j->o, &st, &set, &j->err[r]);
+    if (!r) {
+        j->st = st;
+        j->set = set;
+    }
+    return 0;
+}
+
+static void create(struct job *j)
+{
+    assert_int_equal(sk_loop_run(RANKS, create_rank, j), 0);
+}
+
+/* Every file of every rank comes back from the parts, each read alone. */
+static void expect_all(const char *dir, const struct sk_ska_set *s, int files)
+{
+    char path[512];
+    struct saikai_error err = {0};
+    sk_io_rmtree(at("out"), NULL);
+    for (int k = 1; k <= s->parts; k++) {
+        assert_int_equal(sk_ska_set_path(s, dir, k, path, sizeof path, &err), 0);
+        if (sk_archive_extract(path, at("out"), NULL, NULL, &err))
+            fail_msg("%s", err.text);
+    }
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < files; i++)
+            assert_true(same_file(at("%s", names[r][i]), at("out/%s", names[r][i])));
+}
+
+static void many_ranks_few_writers(void **state)
+{
+    static const struct {
+        int writers, group, scheme;
+        uint64_t memory, unit;
+    } cases[] = {{1, 0, SK_SCHEME_AUTO, 0, 0},
+                 {2, 0, SK_SCHEME_AUTO, 16 << 20, 256 << 10},
+                 {0, 1, SK_SCHEME_AWARE_BLOCK, 0, 0},
+                 {0, 3, SK_SCHEME_AGNOSTIC, 1 << 20, 0}};
+    make_inputs();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job j = {.dir = "sets1", .inputs = FILES};
+        j.o.writers = cases[i].writers;
+        j.o.group = cases[i].group;
+        j.o.archive.scheme = cases[i].scheme;
+        j.o.archive.memory_bytes = cases[i].memory;
+        j.o.archive.unit_bytes = cases[i].unit;
+        j.o.archive.no_sync = 1;
+        j.o.archive.threads = 2;
+        create(&j);
+        for (int r = 0; r < RANKS; r++)
+            if (j.rc[r])
+                fail_msg("case %zu, rank %d: %s", i, r, j.err[r].text);
+        assert_int_equal(j.st.files, RANKS * FILES);
+        assert_int_equal(j.set.number, i + 1);
+        expect_all(at("sets1"), &j.set, FILES);
+        struct sk_ska_set newest;
+        assert_int_equal(sk_ska_set_newest(at("sets1"), &newest, NULL), 0);
+        assert_int_equal(newest.number, j.set.number);
+        if (i)
+            assert_int_equal(access(at("sets1/set-000001.1-of-1.ska"), F_OK), -1);
+    }
+    drop_inputs();
+}
+
+static void shared_files_have_one_owner(void **state)
+{
+    make_inputs();
+    for (int r = 0; r < RANKS; r++)
+        memcpy(names[r][0], names[0][0], sizeof names[0][0]);
+    struct job j = {.dir = "sets2", .inputs = 1, .o = {.writers = 2}};
+    create(&j);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(j.rc[r], 0);
+    assert_int_equal(j.st.files, 1);
+    expect_all(at("sets2"), &j.set, 1);
+    /* the same name for unlike things is a mistake, told to all */
+    for (int r = 0; r < RANKS; r++)
+        snprintf(names[r][2], 64, "memory");
+    j.inputs = FILES;
+    create(&j);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_not_equal(j.rc[r], 0);
+        assert_non_null(strstr(j.err[r].text, "different files"));
+    }
+    drop_inputs();
+}
+
+/* ---- failures ---- */
+
+static const char *bad_op, *bad_path;
+static int bad_errno;
+static int fail_there(const char *op, const char *path)
+{
+    return !strcmp(op, bad_op) && strstr(path, bad_path) ? bad_errno : 0;
+}
+
+static void failures_leave_the_old_set(void **state)
+{
+    static const struct {
+        const char *op, *path, *text;
+        int no;
+    } cases[] = {
+        {"write", ".2-of-2.ska", "2-of-2", ENOSPC}, {"read", "in/r4/a.nc", "r4/a.nc", EIO},
+        {"open", "in/r2/a.nc", "r2/a.nc", EIO},     {"rename", ".1-of-2.ska", "1-of-2", EIO},
+        {"fsync", ".2-of-2.ska", "2-of-2", EIO},
+    };
+    make_inputs();
+    struct job first = {.dir = "sets3", .inputs = FILES, .o = {.writers = 2}};
+    create(&first);
+    assert_int_equal(first.rc[0], 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job j = {.dir = "sets3", .inputs = FILES, .o = {.writers = 2}};
+        bad_op = cases[i].op;
+        bad_path = cases[i].path;
+        bad_errno = cases[i].no;
+        sk_io_hook = fail_there;
+        create(&j);
+        sk_io_hook = NULL;
+        for (int r = 0; r < RANKS; r++) {
+            if (!j.rc[r])
+                fail_msg("case %zu: rank %d does not know of it", i, r);
+            if (!strstr(j.err[r].text, cases[i].text))
+                fail_msg("case %zu, rank %d: %s", i, r, j.err[r].text);
+        }
+        assert_int_equal(count_files(at("sets3")), 2);
+        expect_all(at("sets3"), &first.set, FILES);
+    }
+    drop_inputs();
+}
+
+/* The process dies at the N-th operation, whatever thread makes it: the directory holds a whole set
+ * at any time, and the next run leaves nothing of the dead one. */
+static void a_crash_leaves_a_whole_set(void **state)
+{
+    make_inputs();
+    struct job first = {.dir = "sets4", .inputs = FILES, .o = {.writers = 2}};
+    create(&first);
+    assert_int_equal(first.rc[0], 0);
+    int crashes = 0;
+    for (int n = 1;; n++) {
+        pid_t pid = fork();
+        if (!pid) {
+            struct job j = {.dir = "sets4", .inputs = FILES, .o = {.writers = 2}};
+            bad_io_at("/sets4", n, 0);
+            create(&j);
+            _exit(j.rc[0] != 0);
+        }
+        int status;
+        waitpid(pid, &status, 0);
+        struct sk_ska_set s;
+        assert_int_equal(sk_ska_set_newest(at("sets4"), &s, NULL), 0);
+        assert_int_equal(s.parts, 2);
+        expect_all(at("sets4"), &s, FILES);
+        if (WIFEXITED(status) && !WEXITSTATUS(status))
+            break;
+        assert_int_equal(WEXITSTATUS(status), 42);
+        crashes++;
+        assert_true(n < 1000);
+    }
+    assert_true(crashes > 10);
+    assert_int_equal(count_files(at("sets4")), 2);
+    drop_inputs();
+}
+
+/* ---- back to ranks ---- */
+
+struct back {
+    const char *from; /* below base */
+    struct sk_deliver_options o;
+    int rc[16];
+    struct saikai_error err[16];
+    struct sk_archive_stats st;
+};
+
+static int extract_rank(struct sk_group *g, void *arg)
+{
+    struct back *b = arg;
+    struct sk_archive_stats st = {0};
+    b->rc[g->rank] = sk_collect_extract(g, at("%s", b->from), at("back/%d", g->rank), &b->o, &st,
+                                        &b->err[g->rank]);
+    if (!g->rank)
+        b->st = st;
+    return 0;
+}
+
+static void extract(struct back *b, int ranks)
+{
+    sk_io_rmtree(at("back"), NULL);
+    assert_int_equal(sk_loop_run(ranks, extract_rank, b), 0);
+}
+
+static struct sk_ska_set make_set(const char *dir, int writers, uint64_t unit)
+{
+    struct job j = {.dir = dir, .inputs = FILES, .o = {.writers = writers}};
+    j.o.archive.unit_bytes = unit;
+    j.o.archive.no_sync = 1;
+    create(&j);
+    assert_int_equal(j.rc[0], 0);
+    return j.set;
+}
+
+static void each_rank_gets_its_files(void **state)
+{
+    static const struct {
+        int writers, ranks;
+        uint64_t memory;
+    } cases[] = {{2, RANKS, 0}, {1, RANKS, 1 << 20}, {5, 2, 0}, {2, 9, 3 << 20}, {3, 1, 0}};
+    make_inputs();
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        make_set("sets5", cases[c].writers, 256 << 10);
+        struct back b = {.from = "sets5"};
+        b.o.extract.memory_bytes = cases[c].memory;
+        b.o.extract.threads = 2;
+        extract(&b, cases[c].ranks);
+        for (int r = 0; r < cases[c].ranks; r++)
+            if (b.rc[r])
+                fail_msg("case %zu, rank %d: %s", c, r, b.err[r].text);
+        assert_int_equal(b.st.files, RANKS * FILES);
+        for (int r = 0; r < RANKS; r++)
+            for (int i = 0; i < FILES; i++)
+                assert_true(same_file(at("%s", names[r][i]),
+                                      at("back/%d/%s", r * cases[c].ranks / RANKS, names[r][i])));
+    }
+    struct back b = {.from = "sets5", .o = {.extract = {.only = "in/r3/*"}}};
+    extract(&b, 4);
+    assert_int_equal(b.st.files, FILES);
+    assert_true(same_file(at("%s", names[3][0]), at("back/2/%s", names[3][0])));
+    assert_int_equal(access(at("back/1/%s", names[2][0]), F_OK), -1);
+    b.o.extract.only = "nothing";
+    extract(&b, 4);
+    for (int r = 0; r < 4; r++)
+        assert_int_not_equal(b.rc[r], 0);
+    drop_inputs();
+}
+
+static void damage_and_full_disks_are_told_to_all(void **state)
+{
+    char path[512];
+    make_inputs();
+    struct sk_ska_set s = make_set("sets6", 2, 256 << 10);
+    sk_ska_set_path(&s, at("sets6"), 2, path, sizeof path, NULL);
+    struct back b = {.from = "sets6"};
+    bad_op = "write";
+    bad_path = "back/3/";
+    bad_errno = ENOSPC;
+    sk_io_hook = fail_there;
+    extract(&b, 4);
+    sk_io_hook = NULL;
+    for (int r = 0; r < 4; r++) {
+        assert_int_not_equal(b.rc[r], 0);
+        assert_non_null(strstr(b.err[r].text, "back/3"));
+    }
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < FILES; i++)
+            assert_int_equal(access(at("back/%d/%s", r * 4 / RANKS, names[r][i]), F_OK), -1);
+    for (int turn = 0; turn < 4; turn++) {
+        void *data = NULL;
+        size_t n = 0;
+        assert_int_equal(sk_io_slurp(path, 1 << 30, &data, &n, NULL), 0);
+        ((uint8_t *)data)[200 + n / 5 * (size_t)turn] ^= 4;
+        assert_int_equal(sk_io_replace(path, data, n, NULL), 0);
+        free(data);
+        extract(&b, 3 + turn);
+        for (int r = 0; r < 3 + turn; r++) {
+            assert_int_not_equal(b.rc[r], 0);
+            if (!strstr(b.err[r].text, "2-of-2"))
+                fail_msg("turn %d rank %d: %s", turn, r, b.err[r].text);
+        }
+        assert_int_equal(access(at("back/0/%s", names[0][0]), F_OK), -1);
+    }
+    drop_inputs();
+}
+
+/* ---- messages ---- */
+
+static void lists_and_requests_come_back(void **state)
+{
+    struct sk_listed l[2] = {{.name = strdup("a"), .size_bytes = 100, .mode = 0644, .origin = 3},
+                             {.name = strdup("b/c"), .size_bytes = 7, .mtime_ns = -5}},
+                     *got = NULL;
+    struct sk_extent e = {
+        .offset = 8, .length = 48, .type = SAIKAI_F64, .ndims = 2, .dims = {2, 3}};
+    struct sk_buf b = {0};
+    size_t n = 0;
+    assert_int_equal(sk_scan_add(&l[0].scan, &e, "g/v"), 0);
+    l[0].scan.form = sk_reader_netcdf3.name;
+    sk_wire_put_list(&b, l, 2);
+    assert_int_equal(sk_wire_get_list(b.data, b.len, &got, &n), 0);
+    assert_int_equal(n, 2);
+    assert_string_equal(got[1].name, "b/c");
+    assert_int_equal(got[1].mtime_ns, -5);
+    assert_int_equal(got[0].origin, 3);
+    assert_ptr_equal(got[0].scan.form, l[0].scan.form);
+    assert_int_equal(got[0].scan.count, 1);
+    assert_int_equal(got[0].scan.extents[0].dims[1], 3);
+    assert_string_equal(got[0].scan.extents[0].name, "g/v");
+    for (int i = 0; i < 2; i++) {
+        sk_listed_free(&l[i]);
+        sk_listed_free(&got[i]);
+    }
+    free(got);
+    for (size_t cut = 0; cut < b.len; cut++)
+        assert_int_equal(sk_wire_get_list(b.data, cut, &got, &n), SAIKAI_EDAMAGED);
+    b.len = 0;
+    struct sk_ska_range r[2] = {{5, 10, 20, NULL}, {6, 0, 7, NULL}}, *back = NULL;
+    uint64_t sizes[2] = {30, 7}, total = 0;
+    sk_wire_put_ranges(&b, r, 2, 5);
+    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 2, &back, &n, &total), 0);
+    assert_int_equal(total, 27);
+    assert_int_equal(back[1].file, 1);
+    free(back);
+    sizes[0] = 29;
+    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 2, &back, &n, &total),
+                     SAIKAI_EDAMAGED);
+    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 1, &back, &n, &total),
+                     SAIKAI_EDAMAGED);
+    sk_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arranges),
+        cmocka_unit_test(knows_whole_sets),
+        cmocka_unit_test(many_ranks_few_writers),
+        cmocka_unit_test(shared_files_have_one_owner),
+        cmocka_unit_test(failures_leave_the_old_set),
+        cmocka_unit_test(a_crash_leaves_a_whole_set),
+        cmocka_unit_test(each_rank_gets_its_files),
+        cmocka_unit_test(damage_and_full_disks_are_told_to_all),
+        cmocka_unit_test(lists_and_requests_come_back),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

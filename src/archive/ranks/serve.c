@@ -1,0 +1,315 @@
+/* The members' side of pulling: a thread reads, the messenger sends. */
+#include "archive/ranks/pull.h"
+
+#include "archive/ranks/talk.h"
+#include "archive/ranks/wire.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FREE, FILLED, SENDING };
+#define MAX_REQUEST ((uint64_t)1 << 30)
+
+struct order {
+    struct sk_ska_range *ranges;
+    size_t count;
+    uint64_t total;
+    struct order *next;
+};
+
+struct piece {
+    int state;
+    size_t bytes; /* with the status byte */
+    uint8_t *data;
+    struct sk_request *sent;
+};
+
+struct server {
+    struct sk_group *g;
+    struct sk_feed_local *own;
+    size_t piece_bytes;
+    uint64_t *sizes;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    struct order *orders;
+    struct piece piece[2];
+    unsigned filled, sent; /* pieces so far, used in turn */
+    int stop;
+    int rc; /* first failure to read: all that follows is answered by it */
+    struct saikai_error err;
+    /* the messenger's own */
+    uint8_t head[16];
+    struct sk_request *head_in, *body_in;
+    uint8_t *body;
+    uint64_t body_bytes;
+};
+
+/* ---- reading ---- */
+
+/* The next ranges of an order, as many bytes as a piece holds. */
+static size_t cut(struct order *o, size_t *range, size_t *within, uint8_t *to, size_t bytes,
+                  struct sk_ska_range *out)
+{
+    size_t n = 0;
+    while (bytes) {
+        const struct sk_ska_range *r = &o->ranges[*range];
+        size_t left = r->bytes - *within, k = bytes < left ? bytes : left;
+        out[n++] = (struct sk_ska_range){r->file, r->offset + *within, k, to};
+        to += k;
+        bytes -= k;
+        *within += k;
+        if (*within == r->bytes) {
+            ++*range;
+            *within = 0;
+        }
+    }
+    return n;
+}
+
+static struct piece *wait_free(struct server *s)
+{
+    struct piece *p = &s->piece[s->filled % 2];
+    pthread_mutex_lock(&s->lock);
+    while (p->state != FREE && !s->stop)
+        pthread_cond_wait(&s->moved, &s->lock);
+    int stop = s->stop;
+    pthread_mutex_unlock(&s->lock);
+    return stop ? NULL : p;
+}
+
+static void hand_over(struct server *s, struct piece *p, size_t bytes, int rc,
+                      const struct saikai_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    p->data[0] = rc != 0;
+    p->bytes = rc ? 1 : bytes + 1;
+    p->state = FILLED;
+    s->filled++;
+    if (rc && !s->rc) {
+        s->rc = rc;
+        s->err = *err;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void answer(struct server *s, struct order *o)
+{
+    struct sk_ska_range *ranges = malloc((o->count + 1) * sizeof *ranges);
+    size_t range = 0, within = 0;
+    pthread_mutex_lock(&s->lock);
+    struct saikai_error err = s->err;
+    int rc = s->rc;
+    pthread_mutex_unlock(&s->lock);
+    if (!rc && !ranges)
+        rc = sk_fail(&err, SAIKAI_ENOMEM, "no memory to read for the archive");
+    uint64_t left = o->total;
+    do {
+        struct piece *p = wait_free(s);
+        size_t bytes = left < s->piece_bytes ? (size_t)left : s->piece_bytes;
+        if (!p)
+            break;
+        if (!rc) {
+            size_t n = cut(o, &range, &within, p->data + 1, bytes, ranges);
+            rc = sk_feed_fetch(&s->own->feed, ranges, n, &err);
+        }
+        hand_over(s, p, bytes, rc, &err);
+        left -= bytes;
+    } while (left && !rc);
+    free(ranges);
+}
+
+static void *reader(void *arg)
+{
+    struct server *s = arg;
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        while (!s->orders && !s->stop)
+            pthread_cond_wait(&s->moved, &s->lock);
+        struct order *o = s->orders;
+        if (o)
+            s->orders = o->next;
+        pthread_mutex_unlock(&s->lock);
+        if (!o)
+            return NULL;
+        answer(s, o);
+        free(o->ranges);
+        free(o);
+    }
+}
+
+/* ---- the messenger ---- */
+
+/* Put a request into the queue. A request that is no request is answered with a failure. */
+static int take_order(struct server *s)
+{
+    struct order *o = calloc(1, sizeof *o), **at;
+    struct saikai_error err = {0};
+    int rc = o ? sk_wire_get_ranges(s->body, (size_t)s->body_bytes, s->sizes, s->own->count,
+                                    &o->ranges, &o->count, &o->total)
+               : SAIKAI_ENOMEM;
+    free(s->body);
+    s->body = NULL;
+    if (!o)
+        return SAIKAI_ENOMEM;
+    pthread_mutex_lock(&s->lock);
+    if (rc) {
+        o->count = 0;
+        if (!s->rc) {
+            s->rc = sk_fail(&err, rc, "the writer asked for bytes that no file here has");
+            s->err = err;
+        }
+    }
+    for (at = &s->orders; *at; at = &(*at)->next)
+        ;
+    *at = o;
+    pthread_cond_broadcast(&s->moved);
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+static uint64_t get_u64(const uint8_t *p)
+{
+    uint64_t v = 0;
+    for (int i = 7; i >= 0; i--)
+        v = v << 8 | p[i];
+    return v;
+}
+
+/* *end: dismissed. */
+static int listen(struct server *s, int *moved, int *end)
+{
+    int done = 0, rc = 0;
+    if (s->body) {
+        rc = sk_group_test(s->g, &s->body_in, &done);
+        if (rc || !done)
+            return rc;
+        *moved = 1;
+        rc = take_order(s);
+    } else {
+        rc = sk_group_test(s->g, &s->head_in, &done);
+        if (rc || !done)
+            return rc;
+        *moved = 1;
+        s->body_bytes = get_u64(s->head + 8);
+        if (!get_u64(s->head)) {
+            *end = 1;
+            return 0;
+        }
+        if (s->body_bytes > MAX_REQUEST)
+            return SAIKAI_EDAMAGED;
+        s->body = malloc((size_t)s->body_bytes + 1);
+        if (!s->body)
+            return SAIKAI_ENOMEM;
+        return sk_group_irecv(s->g, s->body, (size_t)s->body_bytes, 0, SK_TAG_BODY, &s->body_in);
+    }
+    return rc ? rc : sk_group_irecv(s->g, s->head, sizeof s->head, 0, SK_TAG_HEAD, &s->head_in);
+}
+
+/* Pieces go out in order; both may be under way. */
+static int post(struct server *s, int *moved)
+{
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < 2 && !rc; i++) {
+        struct piece *p = &s->piece[i];
+        int done = 0;
+        if (p->state == SENDING)
+            rc = sk_group_test(s->g, &p->sent, &done);
+        if (done) {
+            p->state = FREE;
+            *moved = 1;
+            pthread_cond_broadcast(&s->moved);
+        }
+    }
+    struct piece *p = &s->piece[s->sent % 2];
+    if (!rc && p->state == FILLED && s->sent < s->filled) {
+        p->state = SENDING;
+        s->sent++;
+        *moved = 1;
+        rc = sk_group_isend(s->g, p->data, p->bytes, 0, SK_TAG_PIECE, &p->sent);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+static int carry(struct server *s)
+{
+    unsigned idle = 0;
+    int end = 0;
+    int rc = sk_group_irecv(s->g, s->head, sizeof s->head, 0, SK_TAG_HEAD, &s->head_in);
+    while (!rc && !end) {
+        int moved = 0;
+        rc = listen(s, &moved, &end);
+        if (!rc)
+            rc = post(s, &moved);
+        if (moved)
+            idle = 0;
+        else
+            sk_talk_relax(&idle);
+    }
+    for (int i = 0; i < 2 && !rc; i++)
+        if (s->piece[i].state == SENDING)
+            rc = sk_group_wait(s->g, &s->piece[i].sent);
+    return rc;
+}
+
+static int set_up(struct server *s)
+{
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->moved, NULL);
+    s->sizes = calloc(s->own->count + 1, sizeof *s->sizes);
+    for (int i = 0; i < 2; i++)
+        s->piece[i].data = malloc(s->piece_bytes + 1);
+    if (!s->sizes || !s->piece[0].data || !s->piece[1].data)
+        return SAIKAI_ENOMEM;
+    for (size_t i = 0; i < s->own->count; i++)
+        s->sizes[i] = (uint64_t)s->own->seen[i].st_size;
+    return 0;
+}
+
+static void tear_down(struct server *s)
+{
+    for (struct order *o = s->orders, *next; o; o = next) {
+        next = o->next;
+        free(o->ranges);
+        free(o);
+    }
+    for (int i = 0; i < 2; i++)
+        free(s->piece[i].data);
+    free(s->body);
+    free(s->sizes);
+    pthread_cond_destroy(&s->moved);
+    pthread_mutex_destroy(&s->lock);
+}
+
+int sk_serve(struct sk_group *g, struct sk_feed_local *own, size_t piece_bytes,
+             struct saikai_error *err)
+{
+    struct server s = {.g = g, .own = own, .piece_bytes = piece_bytes};
+    pthread_t t;
+    int rc = set_up(&s), started = 0;
+    if (!rc) {
+        started = !pthread_create(&t, NULL, reader, &s);
+        rc = started ? 0 : SAIKAI_ENOMEM;
+    }
+    if (rc)
+        sk_fail(err, rc, "no memory to give files' bytes to the writer of the archive");
+    rc = sk_group_verdict(g, rc, err);
+    if (!rc && (rc = carry(&s)))
+        sk_fail(err, rc, "the ranks lost touch while they made an archive");
+    if (started) {
+        pthread_mutex_lock(&s.lock);
+        s.stop = 1;
+        pthread_cond_broadcast(&s.moved);
+        pthread_mutex_unlock(&s.lock);
+        pthread_join(t, NULL);
+    }
+    if (!rc && s.rc) {
+        rc = s.rc;
+        if (err)
+            *err = s.err;
+    }
+    tear_down(&s);
+    return rc;
+}

@@ -1,0 +1,75 @@
+#include "archive/ranks/talk.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { PIECE = 1 << 26 };
+
+int sk_talk_send(struct sk_group *g, int to, const void *data, size_t n)
+{
+    uint64_t length = n;
+    struct sk_request *r = NULL;
+    int rc = sk_group_isend(g, &length, sizeof length, to, SK_TAG_LENGTH, &r);
+    if (!rc)
+        rc = sk_group_wait(g, &r);
+    for (size_t at = 0; at < n && !rc; at += PIECE) {
+        size_t k = n - at < PIECE ? n - at : PIECE;
+        rc = sk_group_isend(g, (const char *)data + at, k, to, SK_TAG_DATA, &r);
+        if (!rc)
+            rc = sk_group_wait(g, &r);
+    }
+    return rc;
+}
+
+int sk_talk_recv(struct sk_group *g, int from, void **data, size_t *n)
+{
+    uint64_t length = 0;
+    struct sk_request *r = NULL;
+    int rc = sk_group_irecv(g, &length, sizeof length, from, SK_TAG_LENGTH, &r);
+    if (!rc)
+        rc = sk_group_wait(g, &r);
+    char *out = rc ? NULL : malloc((size_t)length + 1);
+    if (!rc && !out)
+        rc = SAIKAI_ENOMEM;
+    for (size_t at = 0; at < length && !rc; at += PIECE) {
+        size_t k = length - at < PIECE ? (size_t)length - at : PIECE;
+        rc = sk_group_irecv(g, out + at, k, from, SK_TAG_DATA, &r);
+        if (!rc)
+            rc = sk_group_wait(g, &r);
+    }
+    if (rc) {
+        free(out);
+        return rc;
+    }
+    *data = out;
+    *n = (size_t)length;
+    return 0;
+}
+
+int sk_talk_bcast(struct sk_group *g, int root, void **data, size_t *n)
+{
+    uint64_t length = *n;
+    int rc = sk_group_bcast(g, &length, sizeof length, root);
+    if (rc)
+        return rc;
+    void *to = g->rank == root ? *data : malloc((size_t)length + 1);
+    rc = sk_group_verdict(g, to ? 0 : SAIKAI_ENOMEM, NULL);
+    if (!rc)
+        rc = sk_group_bcast(g, to, (size_t)length, root);
+    if (rc) {
+        if (g->rank != root)
+            free(to);
+        return rc;
+    }
+    *data = to;
+    *n = (size_t)length;
+    return 0;
+}
+
+void sk_talk_relax(unsigned *idle)
+{
+    unsigned n = *idle < 16 ? *idle : 16;
+    struct timespec t = {0, n < 4 ? 0 : (long)(n - 3) * 38000};
+    nanosleep(&t, NULL);
+    ++*idle;
+}

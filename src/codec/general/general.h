@@ -1,0 +1,63 @@
+/* The second pass: general compressors over bytes, and the filters that put bytes in a better order
+ * for them. */
+#ifndef SK_CODEC_GENERAL_GENERAL_H
+#define SK_CODEC_GENERAL_GENERAL_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Stored in archives: never renumbered. */
+enum sk_backend {
+    SK_BACKEND_STORE = 0,
+    SK_BACKEND_ZSTD = 1,
+    SK_BACKEND_GZIP = 2,
+    SK_BACKEND_ZSTD_AFTER = 3,
+    /* zstd, with bytes that both sides know before it */ SK_BACKENDS
+};
+
+/* Bytes of the tables that compress what comes after other bytes, at most. */
+#define SK_PACK_TABLES ((uint64_t)16 << 20)
+
+/* Reusable contexts of one thread; zeroed is empty. */
+struct sk_packer {
+    void *zstd_out, *zstd_in;
+    const void *before; /* what both sides know, for the next call only; NULL: nothing */
+    size_t before_bytes;
+};
+void sk_packer_free(struct sk_packer *p);
+
+/* "store", "zstd", "gzip" → backend, -1: none or not built in. */
+int sk_backend_parse(const char *name);
+
+/* Most bytes that n bytes may become. */
+size_t sk_pack_bound(size_t n);
+/* Compress n bytes into out (sk_pack_bound(n) of room); *size: what it took. level 0: the backend's
+ * default (zstd 3, gzip 6). When nothing is gained the bytes are stored: *backend tells what was
+ * done. zstd takes what stands in p->before as if it had come before. Fails with SAIKAI_ENOMEM. */
+int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t n, void *out,
+            size_t *size, struct saikai_error *err);
+/* Undo into out, whose size is exactly n_out. Input is hostile. Fails with SAIKAI_EDAMAGED,
+ * SAIKAI_ENOMEM, and SAIKAI_ENOTSUP for a backend that this build lacks. */
+int sk_unpack(struct sk_packer *p, int backend, const void *in, size_t n, void *out, size_t n_out,
+              struct saikai_error *err);
+
+/* Filters: byte order changes of the same length, exactly undone. Stored in archives: never
+ * renumbered. */
+enum sk_filter {
+    SK_FILTER_NONE = 0,
+    SK_FILTER_DELTA4 = 1,   /* little-endian 32-bit words minus the word before */
+    SK_FILTER_DELTA8 = 2,   /* the same for 64-bit words */
+    SK_FILTER_SHUFFLE2 = 3, /* all first bytes of 2-byte elements, then all second bytes */
+    SK_FILTER_SHUFFLE4 = 4,
+    SK_FILTER_SHUFFLE8 = 5,
+    SK_FILTER_DELTA4_SHUFFLE4 = 6,
+    SK_FILTER_DELTA8_SHUFFLE8 = 7,
+    SK_FILTERS
+};
+/* out and in do not overlap; n bytes each; what does not fill a word is copied. */
+void sk_filter_do(int filter, const void *in, size_t n, void *out);
+void sk_filter_undo(int filter, const void *in, size_t n, void *out);
+
+#endif

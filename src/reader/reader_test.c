@@ -1,0 +1,353 @@
+#include "reader/read_hdf5.h"
+#include "reader/reader.h"
+#include "base/io.h"
+#include "store/container.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef HAVE_HDF5
+#include <hdf5.h>
+#endif
+
+#include <cmocka.h>
+
+static struct sk_view source_of(const char *path, void **data)
+{
+    size_t n = 0;
+    struct saikai_error err = {0};
+    *data = NULL;
+    if (sk_io_slurp(path, (size_t)1 << 30, data, &n, &err))
+        fail_msg("%s", err.text);
+    return (struct sk_view){.path = path, .data = *data, .size = n};
+}
+
+static const struct sk_extent *find(const struct sk_scan *s, const char *name, int nth)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->extents[i].name, name) && nth-- == 0)
+            return &s->extents[i];
+    return NULL;
+}
+
+/* ---- described formats ---- */
+
+static void a_description_is_followed(void **state)
+{
+    static const char text[] = "format test\n"
+                               "magic 0 TEST\n"
+                               "endian big # as the machine wrote it\n"
+                               "skip 4\n"
+                               "read n u16\n"
+                               "text name 4\n"
+                               "set side n root\n"
+                               "repeat 2\n"
+                               "  array $name f32 side side\n"
+                               "end\n"
+                               "array table f64 n/2 2 fields\n";
+    uint8_t file[4 + 2 + 4 + 2 * 16 + 32] = "TEST\0\4abc";
+    struct sk_view src = {.path = "x", .data = file, .size = sizeof file};
+    struct sk_scan s;
+    struct saikai_error err = {0};
+    assert_int_equal(sk_raw_describe(text, "here", &err), 0);
+    assert_int_equal(sk_scan_source(&src, &s, &err), 0);
+    assert_string_equal(s.form, "described");
+    assert_int_equal(s.count, 3);
+    const struct sk_extent *e = find(&s, "abc", 1);
+    assert_non_null(e);
+    assert_int_equal(e->offset, 10 + 16);
+    assert_int_equal(e->type, SAIKAI_F32);
+    assert_int_equal(e->big_endian, 1);
+    assert_int_equal(e->ndims, 2);
+    e = find(&s, "table", 0);
+    assert_int_equal(e->offset, 10 + 32);
+    assert_int_equal(e->dims[0], 2);
+    assert_int_equal(e->fields, 1);
+    sk_scan_free(&s);
+    src.size -= 40; /* the second array is no longer whole */
+    assert_int_equal(sk_scan_source(&src, &s, &err), 0);
+    assert_int_equal(s.count, 1);
+    sk_scan_free(&s);
+}
+
+static void a_bad_description_is_refused(void **state)
+{
+    static const char *const bad[] = {"format a\nmagic 0 X\nrepeat\nskip 1\n",
+                                      "format a\nmagic 0 X\nend\n",
+                                      "format a\nmagic 0 X\nskip what\n",
+                                      "format a\nskip 1\n",
+                                      "magic 0 X\n",
+                                      "format a\nmagic 0 X\narray v f99 3\n",
+                                      "format a\nmagic 0 X\nnonsense\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct saikai_error err = {0};
+        assert_int_equal(sk_raw_describe(bad[i], "file.txt", &err), SAIKAI_EINVAL);
+        assert_non_null(strstr(err.text, "file.txt"));
+    }
+}
+
+/* ---- Fortran ---- */
+
+static void large_fortran_records_are_found(void **state)
+{
+    static uint8_t file[8 + 4 + 8 + 80000];
+    uint32_t n = 4, big = 80000;
+    double v = 1.5;
+    memcpy(file, &n, 4);
+    memcpy(file + 8, &n, 4);
+    memcpy(file + 12, &big, 4);
+    for (size_t i = 0; i < 10000; i++, v += 0.25)
+        memcpy(file + 16 + 8 * i, &v, 8);
+    memcpy(file + 16 + 80000, &big, 4);
+    struct sk_view src = {.path = "x", .data = file, .size = sizeof file};
+    struct sk_scan s;
+    assert_int_equal(sk_scan_source(&src, &s, NULL), 0);
+    assert_string_equal(s.form, "fortran");
+    assert_int_equal(s.count, 1);
+    assert_int_equal(s.extents[0].type, SAIKAI_F64);
+    assert_int_equal(s.extents[0].offset, 16);
+    sk_scan_free(&s);
+    file[15 + 80001] ^= 1;
+    assert_int_equal(sk_scan_source(&src, &s, NULL), 0);
+    assert_null(s.form);
+    sk_scan_free(&s);
+}
+
+/* ---- HDF5 ---- */
+
+#ifdef HAVE_HDF5
+static void write_set(hid_t f, const char *name, hid_t type, int chunked, int filtered)
+{
+    hsize_t dims[2] = {20, 30}, chunk[2] = {7, 8};
+    hid_t space = H5Screate_simple(2, dims, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
+    static double v[600];
+    for (int i = 0; i < 600; i++)
+        v[i] = i * 0.5;
+    if (chunked)
+        H5Pset_chunk(plist, 2, chunk);
+    if (filtered)
+        H5Pset_shuffle(plist);
+    hid_t d = H5Dcreate2(f, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    assert_true(d >= 0);
+    assert_true(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    H5Dclose(d);
+    H5Sclose(space);
+    H5Pclose(plist);
+}
+
+static void write_hdf5(const char *path, int latest, hsize_t user_block)
+{
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE);
+    if (latest)
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    H5Pset_userblock(fcpl, user_block);
+    hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
+    assert_true(f >= 0);
+    H5Gclose(H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    write_set(f, "g/plain", H5T_IEEE_F64LE, 0, 0);
+    write_set(f, "g/big", H5T_IEEE_F32BE, 0, 0);
+    write_set(f, "ints", H5T_STD_I16LE, 0, 0);
+    write_set(f, "g/chunks", H5T_IEEE_F64LE, 1, 0);
+    write_set(f, "g/filtered", H5T_IEEE_F64LE, 1, 1);
+    for (int i = 0; i < 40; i++) { /* more than one node of a tree */
+        char name[32];
+        snprintf(name, sizeof name, "g/many%d", i);
+        write_set(f, name, H5T_IEEE_F64LE, 0, 0);
+    }
+    H5Fclose(f);
+    H5Pclose(fapl);
+    H5Pclose(fcpl);
+}
+
+static void check_hdf5(const struct sk_view *src, const struct sk_scan *s)
+{
+    const struct sk_extent *e = find(s, "g/plain", 0);
+    double v;
+    assert_non_null(e);
+    assert_int_equal(e->type, SAIKAI_F64);
+    assert_int_equal(e->ndims, 2);
+    assert_int_equal(e->dims[1], 30);
+    assert_int_equal(e->length, 4800);
+    memcpy(&v, src->data + e->offset + 8 * 599, 8);
+    assert_true(v == 299.5); /* the extent is where the values are */
+    e = find(s, "g/big", 0);
+    assert_non_null(e);
+    assert_int_equal(e->type, SAIKAI_F32);
+    assert_int_equal(e->big_endian, 1);
+    e = find(s, "ints", 0);
+    assert_non_null(e);
+    assert_int_equal(e->type, SAIKAI_I16);
+    assert_non_null(find(s, "g/many39", 0));
+    assert_null(find(s, "g/filtered", 0));
+}
+
+static void hdf5_is_listed_by_both_ways(void **state)
+{
+    char path[] = "/tmp/sk-reader-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    for (int k = 0; k < 3; k++) {
+        struct sk_scan own = {0}, library = {0};
+        struct saikai_error err = {0};
+        void *data;
+        write_hdf5(path, k == 1, k == 2 ? 1024 : 0);
+        struct sk_view src = source_of(path, &data);
+        int rc = sk_hdf5_parse(&src, &own, &err);
+        if (k == 1) { /* links in a heap, chunks in newer indexes: for the library */
+            assert_int_equal(rc, SAIKAI_ENOTSUP);
+        } else {
+            assert_int_equal(rc, 0);
+            check_hdf5(&src, &own);
+            assert_non_null(find(&own, "g/chunks", 11)); /* 3 × 4 chunks */
+        }
+        if (sk_hdf5_ask_library(&src, &library, &err))
+            fail_msg("%s", err.text);
+        check_hdf5(&src, &library);
+        assert_non_null(find(&library, "g/chunks", 11));
+        for (size_t i = 0; k != 1 && i < library.count; i++) {
+            size_t same = 0;
+            for (size_t j = 0; j < own.count; j++)
+                same += own.extents[j].offset == library.extents[i].offset &&
+                        own.extents[j].length == library.extents[i].length &&
+                        !strcmp(own.extents[j].name, library.extents[i].name);
+            assert_int_equal(same, 1);
+        }
+        sk_scan_free(&own);
+        sk_scan_free(&library);
+        free(data);
+    }
+    unlink(path);
+}
+
+static void a_damaged_hdf5_file_is_no_error(void **state)
+{
+    char path[] = "/tmp/sk-reader-XXXXXX";
+    int fd = mkstemp(path);
+    void *data;
+    close(fd);
+    write_hdf5(path, 0, 0);
+    struct sk_view src = source_of(path, &data);
+    memset(data, 0xff, 4000);
+    memcpy(data, "\x89HDF\r\n\x1a\n", 8);
+    assert_int_equal(sk_io_replace(path, data, src.size, NULL), 0);
+    struct sk_scan s;
+    struct saikai_error why = {0};
+    assert_int_equal(sk_scan_source(&src, &s, &why), 0);
+    assert_int_equal(s.count, 0);
+    assert_int_equal(why.code, SAIKAI_EDAMAGED);
+    sk_scan_free(&s);
+    free(data);
+    unlink(path);
+}
+#endif
+
+/* ---- real files ---- */
+
+static void real_files_are_understood(void **state)
+{
+    static const struct {
+        const char *file, *form, *variable;
+        size_t least;
+    } known[] = {
+        {"enzo_collapse_np16/DD0001/DD0001.cpu0000", "hdf5", "Grid00000001/Density", 39},
+        {"mitgcm_cs32_np12/step10/pickup.0000000010.t003.nc", "netcdf3", "gTnm1", 16},
+        {"nicam_gl05/step24/restart_all_GL05RL00z40.pe000001", "described", "tem", 9},
+        {"lammps_lj_np4_mpich/tmp.restart.0.100", "described", "atoms", 1},
+        {"ramses_sedov3d_np16/output_00002/amr_00002.out00001", "fortran", NULL, 0},
+    };
+    const char *data = getenv("SAIKAI_DATA");
+    if (!data || !*data)
+        skip();
+    sk_raw_describe_shipped();
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char path[512];
+        struct sk_scan s;
+        struct saikai_error why = {0}, err = {0};
+        uint64_t size;
+        snprintf(path, sizeof path, "%s/checkpoints/%s", data, known[i].file);
+        if (sk_scan_file(path, &s, &size, &why, &err))
+            fail_msg("%s", err.text);
+        assert_non_null(s.form);
+        assert_string_equal(s.form, known[i].form);
+        assert_true(s.count >= known[i].least);
+        if (known[i].variable)
+            assert_non_null(find(&s, known[i].variable, 0));
+        sk_scan_free(&s);
+    }
+}
+
+/* ---- Saikai's own containers ---- */
+
+static void a_container_shows_its_variables(void **state)
+{
+    static double u[3][5], v[7];
+    static uint8_t inner[8300];
+    char path[] = "/tmp/sk-reader-XXXXXX";
+    uint32_t n = 8240;
+    memcpy(inner, &n, 4); /* a Fortran record */
+    memcpy(inner + 4 + n, &n, 4);
+    struct sk_piece p[] = {
+        {.name = "g/u", .type = SAIKAI_F64, .ndims = 2, .dims = {3, 5}, .data = u},
+        {.name = "coded", .type = SAIKAI_F64, .ndims = 1, .dims = {7}, .data = v},
+        {.name = "old.dat", .type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_FILE, .data = inner},
+        {.name = "log", .type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_STREAM, .data = inner}};
+    struct sk_coding c[4] = {{0}, {.chain = "zstd"}, {0}, {0}};
+    struct sk_skc_header h = {.incarnation = 1, .nranks = 1};
+    struct saikai_error err = {0}, why = {0};
+    p[0].size_bytes = sizeof u;
+    p[1].size_bytes = sizeof v;
+    p[2].dims[0] = p[2].size_bytes = 8 + n;
+    p[3].dims[0] = p[3].size_bytes = 100;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    if (sk_container_write(path, &h, p, c, 4, 0, NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    struct sk_container *container;
+    assert_int_equal(sk_container_open(path, &container, &err), 0);
+    uint64_t at = container->index->chunks[0].offset;
+    sk_container_close(container);
+    struct sk_scan s;
+    void *data;
+    struct sk_view src = source_of(path, &data);
+    assert_int_equal(sk_scan_source(&src, &s, &why), 0);
+    assert_string_equal(s.form, "skc");
+    assert_int_equal(s.count, 2);
+    const struct sk_extent *e = find(&s, "g/u", 0);
+    assert_non_null(e);
+    assert_int_equal(e->offset, at);
+    assert_int_equal(e->length, sizeof u);
+    assert_int_equal(e->dims[1], 5);
+    e = find(&s, "old.dat/record_8240", 0);
+    assert_non_null(e);
+    assert_memory_equal((uint8_t *)data + e->offset - 4, &n, 4);
+    sk_scan_free(&s);
+    ((uint8_t *)data)[src.size - 70] ^= 1; /* the index */
+    assert_int_equal(sk_scan_source(&src, &s, &why), 0);
+    assert_int_equal(s.count, 0);
+    assert_int_not_equal(why.code, 0);
+    free(data);
+    unlink(path);
+}
+
+int main(void)
+{
+    sk_hdf5_asked = sk_hdf5_ask_library;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_description_is_followed),
+        cmocka_unit_test(a_bad_description_is_refused),
+        cmocka_unit_test(large_fortran_records_are_found),
+#ifdef HAVE_HDF5
+        cmocka_unit_test(hdf5_is_listed_by_both_ways),
+        cmocka_unit_test(a_damaged_hdf5_file_is_no_error),
+#endif
+        cmocka_unit_test(real_files_are_understood),
+        cmocka_unit_test(a_container_shows_its_variables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
