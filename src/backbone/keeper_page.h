@@ -16,13 +16,15 @@
 
 #define SK_KEEPER_FD_ENV     "SAIKAI_KEEPER_FD"
 #define SK_KEEPER_MAGIC      0x4b414953u /* "SIAK" in memory */
-#define SK_KEEPER_VERSION    1u
+#define SK_KEEPER_VERSION    2u
 #define SK_KEEPER_PAGE_BYTES 4096u
 
 enum sk_keeper_state {
     SK_KEEPER_NONE = 0,        /* no library has mapped the page */
     SK_KEEPER_INITIALISED = 1, /* between the start and the end of the library */
-    SK_KEEPER_FINALIZED = 2,
+    SK_KEEPER_STOPPED = 2,     /* all is saved as a signal asked for, and the program waits for its end */
+    SK_KEEPER_ENDING = 3,      /* the program ends its use of the library */
+    SK_KEEPER_FINALIZED = 4,
 };
 
 enum sk_keeper_request {
@@ -38,7 +40,10 @@ struct sk_keeper_page {
     uint32_t rank;
     int64_t deadline_ms; /* end of the job's time slot on this host's monotonic clock, milliseconds;
                             0: none known */
-    uint8_t reserved0[40];
+    int64_t past_ms;     /* how long the starts before this one ran, together */
+    uint64_t past_candidates; /* that the last of them reached before it died; 0: unknown */
+    uint32_t past_faults;     /* that ended them */
+    uint8_t reserved0[20];
 
     /* Written by the library (a cache line of its own: the first word changes at every candidate).
      */

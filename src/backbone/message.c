@@ -127,9 +127,10 @@ void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_T
     char server[65], client[65];
     print_hex(s->server_public, server);
     print_hex(s->client_secret, client);
-    snprintf(out, SK_LINK_TEXT_MAX, "1,%s,%s,%s,%s,%u,%u,%u,%u,%" PRIu64, s->endpoint, server,
-             client, s->rank_env, s->incarnation, s->heartbeat_ms, s->node_timeout_ms,
-             s->orphan_timeout_ms, s->remaining_ms);
+    snprintf(out, SK_LINK_TEXT_MAX, "2,%s,%s,%s,%s,%u,%u,%u,%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64,
+             s->endpoint, server, client, s->rank_env, s->incarnation, s->heartbeat_ms,
+             s->node_timeout_ms, s->orphan_timeout_ms, s->remaining_ms, s->past.faults, s->past.ms,
+             s->past.last_candidates);
 }
 
 int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct saikai_error *err)
@@ -138,11 +139,12 @@ int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct 
     char server[66], client[66];
     int end = -1;
     int n = sscanf(text,
-                   "1,%127[^, \t\n],%65[0-9a-f],%65[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%15" SCNu64
-                   "%n",
+                   "2,%127[^, \t\n],%65[0-9a-f],%65[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%15" SCNu64
+                   ",%9u,%18" SCNu64 ",%18" SCNu64 "%n",
                    v.endpoint, server, client, v.rank_env, &v.incarnation, &v.heartbeat_ms,
-                   &v.node_timeout_ms, &v.orphan_timeout_ms, &v.remaining_ms, &end);
-    if (n != 9 || end < 0 || text[end] || parse_hex(server, v.server_public) ||
+                   &v.node_timeout_ms, &v.orphan_timeout_ms, &v.remaining_ms, &v.past.faults,
+                   &v.past.ms, &v.past.last_candidates, &end);
+    if (n != 12 || end < 0 || text[end] || parse_hex(server, v.server_public) ||
         parse_hex(client, v.client_secret) || !v.heartbeat_ms || !v.node_timeout_ms ||
         !v.orphan_timeout_ms)
         return sk_fail(

@@ -59,6 +59,12 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out);
 /* SAIKAI_EFORMAT when the bytes are no message; then *m is untouched. */
 int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct saikai_error *err);
 
+/* What a job went through before a start, as sk_keeper_page. */
+struct sk_past {
+    uint32_t faults;
+    uint64_t ms, last_candidates;
+};
+
 /* What a keeper has to know to reach its launcher; travels as the text of one environment variable
  * that the keeper takes out of the program's environment. */
 #define SK_LINK_ENV "SAIKAI_KEEPER_LINK"
@@ -71,6 +77,7 @@ struct sk_link_settings {
     uint32_t heartbeat_ms, node_timeout_ms, orphan_timeout_ms;
     uint64_t remaining_ms; /* of the job's time slot when this incarnation was started; 0: no limit
                               known */
+    struct sk_past past;
 };
 enum { SK_LINK_TEXT_MAX = 512 };
 

@@ -315,6 +315,9 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
         goto out;
     if (s->remaining_ms)
         k.page->deadline_ms = (int64_t)(sk_now() * 1000) + (int64_t)s->remaining_ms;
+    k.page->past_ms = (int64_t)s->past.ms;
+    k.page->past_candidates = s->past.last_candidates;
+    k.page->past_faults = s->past.faults;
     /* The program first: making the link takes longer than starting it. */
     rc = start_program(&k, argv, &err);
     if (rc)

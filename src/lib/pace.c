@@ -9,14 +9,30 @@
 
 static const char *const key_of[SK_CADENCES] = {"redundancy.interval", "store.archive_interval"};
 
+/* Bytes per second, and seconds, that a checkpoint of which nothing is known is supposed to take: less than memory allows, so
+ * that the first one comes rather late than too early. */
+static const double supposed_speed = 1e9, supposed_least = 1e-3;
+
+double sk_pace_cost(const struct sk_session *s)
+{
+    if (s->cost_seconds > 0)
+        return s->cost_seconds;
+    uint64_t bytes = sk_vars_bytes(&s->vars);
+    if (bytes < s->restored_bytes)
+        bytes = s->restored_bytes;
+    return supposed_least + (double)bytes / supposed_speed;
+}
+
 void sk_pace_start(struct sk_session *s)
 {
     struct sk_protector_status p;
     sk_protector_status(s->protector, &p);
+    /* what the program does to itself leaves the memory of all nodes as it is */
+    double rate = s->advice.policy.rate, of_hosts = rate > 0 ? s->host_rate / rate : 1;
     struct sk_cadence_setup setup = {
-        .rate = s->advice.policy.rate,
-        .local_share = sk_config_real(s->config, "failure.local_share"),
-        .beyond_share = sk_config_real(s->config, "failure.beyond_share"),
+        .rate = rate,
+        .local_share = 1 - of_hosts * (1 - sk_config_real(s->config, "failure.local_share")),
+        .beyond_share = of_hosts * sk_config_real(s->config, "failure.beyond_share"),
         .threshold = sk_config_real(s->config, "schedule.threshold"),
         .has = {s->protector != NULL, *s->prefix_root && sk_session_has_local(s)},
         .members = p.members,

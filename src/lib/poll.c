@@ -8,7 +8,7 @@ static const uint64_t longest_span = 1u << 24;
 
 static double seconds_per_tick(const struct sk_session *s)
 {
-    uint64_t ticks = s->tick - s->tick_mark_count;
+    uint64_t ticks = s->tick_mark_count ? s->tick - s->tick_mark_count : 0; /* before the first tick lies the set-up */
     double t = sk_now() - s->tick_mark - s->tick_paused;
     return ticks && t > 0 ? t / (double)ticks : 0;
 }
@@ -39,7 +39,7 @@ static void post(struct sk_session *s)
     v[SK_POLL_MIN_IDLE] = idle;
     v[SK_POLL_MAX_REQUEST] = -(int64_t)requests;
     v[SK_POLL_MAX_TICK_NS] = -(int64_t)(seconds_per_tick(s) * 1e9);
-    v[SK_POLL_MAX_COST_NS] = -(int64_t)(s->cost_seconds * 1e9);
+    v[SK_POLL_MAX_COST_NS] = -(int64_t)(sk_pace_cost(s) * 1e9);
     v[SK_POLL_MAX_ARCHIVE] = -archive;
     /* measure the next span afresh */
     s->tick_mark = sk_now();
@@ -127,8 +127,26 @@ static void plan_span(struct sk_session *s, double tick_seconds)
 {
     double poll = sk_config_time(s->config, "schedule.poll");
     double span = tick_seconds > 0 ? poll / tick_seconds : 2 * (double)s->poll_span;
+    if (!(tick_seconds > 0) && s->tick <= 2)
+        return; /* the first exchange measures nothing: the second comes at once */
     uint64_t limit = 4 * s->poll_span < longest_span ? 4 * s->poll_span : longest_span;
     s->poll_span = span < 1 ? 1 : span > (double)limit ? limit : (uint64_t)span;
+}
+
+/* All ranks advise themselves alike: the time of a tick and the cost of a checkpoint are those of the slowest rank. */
+static void take_advice(struct sk_session *s, double tick, double cost)
+{
+    if (s->every || !(tick > 0))
+        return;
+    sk_advice_set_most(&s->advice, sk_suffered_most(&s->suffered, (int64_t)s->tick, cost, tick));
+    if (!sk_advice_update(&s->advice, cost, tick, (int64_t)s->last_checkpoint_tick, (int64_t)s->tick + 1))
+        return;
+    int64_t next = sk_advice_next(s->advice.now, (int64_t)s->tick + 1);
+    s->due_tick = next == SK_ADVICE_NEVER ? UINT64_MAX : (uint64_t)next;
+    int passing = s->advice.now.every == s->advice.policy.most; /* it grows with the length of this start */
+    if (s->g->rank == 0)
+        sk_log(passing ? SK_LOG_DEBUG : SK_LOG_INFO, "checkpoint every %lld candidates (%.3g s), cost %.3g s",
+               (long long)s->advice.now.every, (double)s->advice.now.every * tick, cost);
 }
 
 static void take_up(struct sk_session *s)
@@ -149,14 +167,7 @@ static void take_up(struct sk_session *s)
     if (request & SK_REQUEST_STOP)
         s->stop_agreed = 1;
     sk_advice_set_planned(&s->advice, (double)-v[SK_POLL_MAX_INTERVAL_NS] * 1e-9);
-    if (cost > 0 && tick > 0 && !s->every &&
-        sk_advice_update(&s->advice, cost, tick, (int64_t)s->last_checkpoint_tick, (int64_t)s->tick + 1)) {
-        int64_t next = sk_advice_next(s->advice.now, (int64_t)s->tick + 1);
-        s->due_tick = next == SK_ADVICE_NEVER ? UINT64_MAX : (uint64_t)next;
-        if (s->g->rank == 0)
-            sk_log(SK_LOG_INFO, "checkpoint every %lld candidates (%.3g s), cost %.3g s",
-                   (long long)s->advice.now.every, (double)s->advice.now.every * tick, cost);
-    }
+    take_advice(s, tick, cost);
     plan_span(s, tick);
 }
 

@@ -91,7 +91,7 @@ static unsigned from_clock(struct sk_session *s)
     double tick = s->tick > s->tick_mark_count
                       ? (sk_now() - s->tick_mark) / (double)(s->tick - s->tick_mark_count) : 0;
     /* the answer is taken up one poll, or one long iteration, later */
-    if (!sk_deadline_due(left - 2 * poll, sk_config_time(s->config, "schedule.time_margin"), s->cost_seconds,
+    if (!sk_deadline_due(left - 2 * poll, sk_config_time(s->config, "schedule.time_margin"), sk_pace_cost(s),
                          2 * tick))
         return 0;
     s->deadline_done = 1;

@@ -159,6 +159,9 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
         rc = sk_var_restore(&s->vars.v[i], c, err);
     if (!rc)
         rc = unpack_files(s, c, err);
+    s->restored_bytes = 0;
+    for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
+        s->restored_bytes += c->index->vars[i].raw_bytes;
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
         if (c->index->vars[i].kind != SK_SKC_FILE && !sk_vars_find(&s->vars, c->index->vars[i].name))
             sk_log(SK_LOG_WARN, "rank %d: %s has a variable '%s' that this program does not protect",

@@ -19,6 +19,7 @@
 #include "lib/protector.h"
 #include "lib/vars.h"
 #include "schedule/advice.h"
+#include "schedule/suffered.h"
 #include "store/state.h"
 
 #include <limits.h>
@@ -102,6 +103,9 @@ struct sk_session {
     double cost_seconds;
     double last_checkpoint_at, started_at, archived_at;
     struct sk_advice_state advice; /* counted in ticks */
+    struct sk_suffered suffered;   /* by this job before this start, as far as the launcher told */
+    double host_rate;              /* failures per second of the hosts in use */
+    uint64_t restored_bytes;       /* of this rank's part of the generation restored */
     struct sk_pace pace;
     uint64_t last_checkpoint_tick;
     int deadline_done;
@@ -176,7 +180,10 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
 /* A generation became protected. */
 void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq);
 
-/* pace.c: how often to protect and to archive. Local. When the session is set up: */
+/* pace.c: how often to protect and to archive. Local. What a checkpoint of this rank costs: as the last one was measured;
+ * before the first, as long as its bytes may take. */
+double sk_pace_cost(const struct sk_session *s);
+/* When the session is set up: */
 void sk_pace_start(struct sk_session *s);
 /* All ranks have committed a generation, or brought it to a level. */
 void sk_pace_complete(struct sk_session *s, int64_t seq);

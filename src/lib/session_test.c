@@ -622,6 +622,65 @@ static void test_archives_as_often_as_the_model_says(void **state)
                                   "restart.tries=9"});
 }
 
+/* ---- nothing but the defaults ---- */
+
+static int a_millisecond(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    (void)it;
+    sk_sleep(0.001);
+    return s->seq > s->complete_seq ? sk_session_wait(s, &err) : 0;
+}
+
+/* After the resume, too, checkpoints go on: each start gets further than the one before. */
+static void go_on(const char *config, int starts)
+{
+    int64_t from = 0;
+    for (int i = 0; i < starts; i++) {
+        struct sk_gen_list l;
+        char path[128];
+        run(N, (struct run){.config = config, .until = from + 300, .crash = 1, .expect = i > 0, .expect_from = from,
+                            .body = a_millisecond});
+        snprintf(path, sizeof path, "%s/%s", dir, local_root());
+        assert_int_equal(sk_gen_scan(path, -1, &l, NULL), 0);
+        assert_true(l.count >= 1);
+        if (l.gen[0].iteration <= from)
+            fail_msg("start %d: nothing was saved between iteration %lld and %lld", i, (long long)from,
+                     (long long)from + 300);
+        from = l.gen[0].iteration;
+        sk_gen_list_free(&l);
+    }
+}
+
+static void test_the_model_goes_on_after_a_restart(void **state)
+{
+    (void)state;
+    go_on("schedule.every=0", 4);
+}
+
+static void test_a_fixed_interval_goes_on_after_a_restart(void **state)
+{
+    (void)state;
+    go_on("schedule.every=0; schedule.interval=50ms", 4);
+    go_on("schedule.every=0; schedule.interval=50ms; schedule.first=no; restart.mode=never", 1);
+}
+
+static int nothing_before_the_third(struct sk_session *s, int64_t it)
+{
+    (void)it;
+    return s->tick <= 2 && s->checkpoints ? -1 : a_millisecond(s, it);
+}
+
+/* A state from which the program dies at once must not take the place of the one before. */
+static void test_no_checkpoint_right_after_a_restart(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    for (int i = 0; i < 4; i++)
+        run(N, (struct run){.config = "schedule.every=0", .until = 32, .crash = 1, .expect = 1, .expect_from = 30,
+                            .body = nothing_before_the_third});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -647,6 +706,9 @@ int main(void)
         TEST(test_coded_variables),
         TEST(test_nonsense_about_codecs),
         TEST(test_signal_requests_a_checkpoint),
+        TEST(test_the_model_goes_on_after_a_restart),
+        TEST(test_a_fixed_interval_goes_on_after_a_restart),
+        TEST(test_no_checkpoint_right_after_a_restart),
         TEST(test_archives_as_often_as_the_model_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

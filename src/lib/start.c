@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "schedule/rates.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,21 @@ static int find_rate(struct sk_session *s, const char *hosts, double *rate, stru
     return rc;
 }
 
+/* What the launcher knows of the starts before this one. */
+static struct sk_suffered find_suffered(const struct sk_session *s)
+{
+    const struct sk_keeper_page *p = s->page;
+    if (!p)
+        return (struct sk_suffered){0};
+    return (struct sk_suffered){p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX)};
+}
+
+/* The rate that checkpoints are made for: of hosts, or of the program, which dies more often than they do. */
+static double find_total_rate(const struct sk_session *s)
+{
+    return fmax(s->host_rate, sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->suffered));
+}
+
 int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
 {
     struct sk_start st = {0};
@@ -41,6 +57,7 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
             rc = sk_incarnation_name_job(s, &st, program, err);
         if (!rc)
             rc = find_rate(s, hosts, &st.rate, err);
+        st.suffered = find_suffered(s);
     }
     if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
         goto out;
@@ -58,9 +75,11 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     s->run_id = st.run_id;
     s->incarnation = st.incarnation;
     s->first_incarnation = st.first_incarnation;
+    s->host_rate = st.rate;
+    s->suffered = st.suffered;
     struct sk_advice_policy policy = {
         .model = sk_model_find(sk_config_text(s->config, "schedule.model")),
-        .rate = st.rate,
+        .rate = find_total_rate(s),
         .threshold = sk_config_real(s->config, "schedule.threshold"),
         .max_interval = sk_config_time(s->config, "schedule.max_interval"),
         .interval = sk_config_time(s->config, "schedule.interval"),

@@ -7,7 +7,8 @@
 /* What rank 0 finds out for all. */
 struct sk_start {
     char prefix[PATH_MAX - 128], job[128];
-    double rate;
+    double rate; /* of the hosts in use */
+    struct sk_suffered suffered;
     uint64_t run_id;
     uint32_t incarnation, first_incarnation;
 };

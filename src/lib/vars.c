@@ -143,6 +143,21 @@ void sk_vars_free(struct sk_vars *l)
     *l = (struct sk_vars){0};
 }
 
+uint64_t sk_vars_bytes(const struct sk_vars *l)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sk_var *v = &l->v[i];
+        size_t dims[SAIKAI_MAX_DIMS], n;
+        memcpy(dims, v->dims, sizeof dims);
+        if (v->form == SK_VAR_ARRAY)
+            dims[0] = *v->pcount;
+        if (v->form != SK_VAR_STREAM && !sk_dims_count(v->ndims, dims, &n))
+            sum += (uint64_t)n * sk_type_size(v->type);
+    }
+    return sum;
+}
+
 static int write_stream(struct sk_var *v, struct saikai_error *err)
 {
     FILE *f = open_memstream(&v->text, &v->text_bytes);

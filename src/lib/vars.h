@@ -50,6 +50,8 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *
 struct sk_var *sk_vars_find(struct sk_vars *l, const char *name);
 int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err);
 void sk_vars_free(struct sk_vars *l);
+/* Bytes of all of them now, but for streams, of which that is known only when they were written. */
+uint64_t sk_vars_bytes(const struct sk_vars *l);
 /* The variable has the same value on all ranks. SAIKAI_EINVAL: it is a tile of a global array. */
 int sk_vars_replicated(struct sk_vars *l, const char *name, struct saikai_error *err);
 /* The block of a GLOBAL variable lies in a larger block of memory with low[d] elements before and high[d] behind it in each

@@ -45,8 +45,8 @@ struct job {
 
 /* ---- what the supervisor asks for ---- */
 
-static int start(void *arg, uint32_t incarnation, const struct sk_hosts *h, const int *seat,
-                 struct saikai_error *err)
+static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
+                 const struct sk_hosts *h, const int *seat, struct saikai_error *err)
 {
     struct job *j = arg;
     struct sk_command c = {.hosts_fd = -1};
@@ -64,6 +64,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_hosts *h, cons
         .yield = *j->yield ? j->yield : NULL,
     };
     j->link.incarnation = incarnation;
+    j->link.past = *past;
     j->link.remaining_ms = 0;
     if (j->deadline > 0) /* at least 1: 0 would mean no limit */
         j->link.remaining_ms = (uint64_t)fmax(1, (j->deadline - sk_now()) * 1000);

@@ -27,6 +27,8 @@ struct sk_supervisor {
     uint32_t incarnation;
     int restarts, barren;  /* barren: faults in a row without a newer generation */
     struct sk_fault fault; /* why the job is being cleared */
+    struct sk_past past;   /* what the starts before this one suffered */
+    double started;        /* when this one began */
     double since, repeat;  /* when the state began, when orders are to be repeated */
     double restart_at;     /* WAITING */
     int stop_signal;       /* the user ends the job */
@@ -103,13 +105,13 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     s->resumed_said = 0;
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
-    if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->hosts, s->seat, &err)) {
+    if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
         say(s, SK_LOG_ERROR, "%s", err.text);
         end(s, SK_RUN_FAILED);
         return;
     }
     s->state = RUNNING;
-    s->since = now;
+    s->since = s->started = now;
 }
 
 static void send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind,
@@ -287,6 +289,15 @@ static void release_all(struct sk_supervisor *s)
             send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
 }
 
+/* What the next start is told, so that it saves itself before it dies as this one did. */
+static void remember(struct sk_supervisor *s, const struct sk_progress *p)
+{
+    s->past.faults++;
+    s->past.ms += (uint64_t)fmax(0, (s->since - s->started) * 1000); /* since: when it was noticed */
+    if (p->progress)
+        s->past.last_candidates = p->progress;
+}
+
 static void decide(struct sk_supervisor *s, double now)
 {
     struct sk_progress p = sk_detector_progress(s->detector);
@@ -318,6 +329,7 @@ static void decide(struct sk_supervisor *s, double now)
         snprintf(from, sizeof from, "from the newest generation, if there is one");
     if (wait > 0)
         snprintf(after, sizeof after, " in %g s", wait);
+    remember(s, &p);
     s->restarts++;
     s->incarnation++;
     say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);

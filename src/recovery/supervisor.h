@@ -27,9 +27,9 @@ struct sk_supervisor_config {
 
 /* The world, as the supervisor acts on it. */
 struct sk_supervisor_ops {
-    /* Start the job's launcher; 0 or an error that ends the job. */
-    int (*start)(void *arg, uint32_t incarnation, const struct sk_hosts *h, const int *seat,
-                 struct saikai_error *err);
+    /* Start the job's launcher; past: what went before. 0 or an error that ends the job. */
+    int (*start)(void *arg, uint32_t incarnation, const struct sk_past *past,
+                 const struct sk_hosts *h, const int *seat, struct saikai_error *err);
     /* The launcher of this incarnation is of no more use: end it behind the scenes. urgent: it has
      * nothing to flush. */
     void (*abandon)(void *arg, uint32_t incarnation, int urgent);

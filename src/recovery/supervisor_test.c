@@ -30,6 +30,7 @@ struct world {
     struct sk_progress at; /* what all ranks say */
     char said[4096];
     int start_fails;
+    struct sk_past past; /* what the newest start was told */
 };
 
 static void say_beat(struct world *w, int rank, enum sk_message_kind kind)
@@ -55,10 +56,11 @@ static void say_exit(struct world *w, int rank, uint32_t how, uint32_t code, uin
         sk_supervisor_heard(w->s, &m, w->now);
 }
 
-static int start(void *arg, uint32_t incarnation, const struct sk_hosts *h, const int *seat,
-                 struct saikai_error *err)
+static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
+                 const struct sk_hosts *h, const int *seat, struct saikai_error *err)
 {
     struct world *w = arg;
+    w->past = *past;
     if (w->start_fails)
         return sk_fail(err, SAIKAI_EIO, "no launcher today");
     w->incarnation = incarnation;
@@ -209,6 +211,31 @@ static void a_killed_rank_restarts_the_job_at_once(void **state)
     assert_int_equal(w->releases, N);
     assert_non_null(strstr(w->said, "rank 2 on h1 was killed by signal 9"));
     assert_non_null(strstr(w->said, "restart 1, from iteration 40"));
+    finish(w);
+}
+
+static void a_start_is_told_what_went_before(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin(&c);
+    assert_true(!w->past.faults && !w->past.ms && !w->past.last_candidates);
+    for (int i = 0; i < 2; i++) {
+        w->at.progress = (uint64_t)(70 - 30 * i);
+        w->at.complete_count = 1;
+        run(w, 2);
+        say_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+        run(w, 1);
+        assert_int_equal(w->starts, 2 + i);
+        assert_int_equal(w->past.faults, 1 + i);
+        assert_true(w->past.ms > 2900 + 2800 * (uint64_t)i && w->past.ms < 3200 + 3200 * (uint64_t)i);
+        assert_int_equal(w->past.last_candidates, 70 - 30 * i);
+    }
+    w->at.progress = 0; /* dies in its set-up: that tells nothing about how far it gets */
+    run(w, 0.2);
+    say_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    run(w, 1);
+    assert_int_equal(w->past.faults, 3);
+    assert_int_equal(w->past.last_candidates, 40);
     finish(w);
 }
 
@@ -533,6 +560,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_that_ends_well_ends_with_zero),
         cmocka_unit_test(a_killed_rank_restarts_the_job_at_once),
+        cmocka_unit_test(a_start_is_told_what_went_before),
         cmocka_unit_test(no_start_before_all_are_gone),
         cmocka_unit_test(ranks_that_do_not_die_hold_the_job_for_the_grace_time_only),
         cmocka_unit_test(a_lost_host_is_replaced_by_a_spare),

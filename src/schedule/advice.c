@@ -27,6 +27,8 @@ int64_t sk_advice_every(const struct sk_advice_policy *p, double cost, double it
         return iterations_within(p->interval, iteration_time);
     double best = p->planned > 0 ? p->planned : sk_model_optimum(p->model, p->rate, cost);
     int64_t most = p->max_interval > 0 ? iterations_within(p->max_interval, iteration_time) : 0;
+    if (p->most > 0 && (!most || p->most < most))
+        most = p->most;
     if (!isfinite(best) || best / iteration_time >= (double)MOST_ITERATIONS)
         return most;
     int64_t m = iterations_within(best, iteration_time);
@@ -101,6 +103,21 @@ void sk_advice_set_planned(struct sk_advice_state *s, double seconds)
         return;
     s->policy.planned = seconds;
     s->cost = s->iteration_time = 0;
+}
+
+void sk_advice_set_most(struct sk_advice_state *s, int64_t iterations)
+{
+    int64_t before = s->policy.most;
+    if (iterations < 0)
+        iterations = 0;
+    if (iterations == before ||
+        (iterations && before &&
+         !moved((double)before, (double)iterations, s->policy.threshold)))
+        return;
+    s->policy.most = iterations;
+    /* what is above the advice before and now does not bound it */
+    if (!s->now.every || !iterations || iterations < s->now.every || (before && before <= s->now.every))
+        s->cost = s->iteration_time = 0;
 }
 
 static double room_for_last(double margin, double cost)

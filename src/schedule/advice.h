@@ -26,6 +26,7 @@ struct sk_advice_policy {
     double planned;  /* seconds that another model found best, instead of `model`; 0: none did */
     double interval; /* seconds whatever the models say; 0: ask them */
     int64_t every;       /* iterations whatever the model or `interval` says; 0: ask them */
+    int64_t most;        /* iterations that the models may not exceed; 0: no such limit */
 };
 
 struct sk_advice_state {
@@ -54,6 +55,9 @@ void sk_advice_set_rate(struct sk_advice_state *s, double rate);
  * is asked. A change by more than the threshold makes the next update recompute; max_interval
  * holds. */
 void sk_advice_set_planned(struct sk_advice_state *s, double seconds);
+/* The models may not exceed this many iterations; 0: no limit. A change by more than the threshold makes the
+ * next update recompute, when it matters to the present advice. */
+void sk_advice_set_most(struct sk_advice_state *s, int64_t iterations);
 
 /* The best m for these times: of the two whole numbers beside the model's T the one with the lower
  * r(T), within max_interval, at least 1; 0 when no checkpoint pays (λ = 0 and no limit). */

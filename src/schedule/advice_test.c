@@ -76,6 +76,39 @@ static void test_planned_by_another_model(void **state)
     assert_int_equal(s.now.every, alone);
 }
 
+/* A limit in iterations bounds the models, whatever it was and will be, but not what the user says. */
+static void test_most_iterations(void **state)
+{
+    (void)state;
+    struct sk_advice_policy p = policy(1e-5);
+    struct sk_advice_state s;
+    sk_advice_init(&s, &p);
+    sk_advice_set_most(&s, 10);
+    assert_int_equal(sk_advice_update(&s, 2, 1, 0, 3), 1);
+    assert_int_equal(s.now.every, 10);
+    assert_int_equal(s.now.from, 10);
+    sk_advice_set_most(&s, 11); /* within the threshold */
+    assert_int_equal(sk_advice_update(&s, 2, 1, 0, 5), 0);
+    sk_advice_set_most(&s, 100);
+    assert_int_equal(sk_advice_update(&s, 2, 1, 10, 12), 1);
+    assert_int_equal(s.now.from, 110);
+    sk_advice_set_most(&s, 100000);
+    assert_int_equal(sk_advice_update(&s, 2, 1, 110, 112), 1);
+    int64_t best = s.now.every;
+    assert_true(best > 100 && best < 100000);
+    sk_advice_set_most(&s, 200000); /* bounds nothing: nothing is computed anew */
+    assert_int_equal(sk_advice_update(&s, 2, 1, 110, 112), 0);
+    sk_advice_set_most(&s, 50);
+    assert_int_equal(sk_advice_update(&s, 2, 1, 110, 112), 1);
+    assert_int_equal(s.now.every, 50);
+    p.most = 5;
+    p.interval = 10;
+    assert_int_equal(sk_advice_every(&p, 2, 1), 10);
+    p.interval = 0;
+    p.rate = 0; /* no fault is expected: the limit remains */
+    assert_int_equal(sk_advice_every(&p, 2, 1), 5);
+}
+
 static void test_update_only_past_the_threshold(void **state)
 {
     (void)state;
@@ -207,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_every_is_the_best_whole_number),
         cmocka_unit_test(test_limits_and_overrides),
         cmocka_unit_test(test_planned_by_another_model),
+        cmocka_unit_test(test_most_iterations),
         cmocka_unit_test(test_update_only_past_the_threshold),
         cmocka_unit_test(test_update_refuses_nonsense),
         cmocka_unit_test(test_fixed_every_holds_for_good),
