@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap build demo check bench bench-codec install fuzz format clean
+.PHONY: all bootstrap build demo check bench bench-codec install uninstall fuzz format clean
 
 all: build
 
@@ -36,10 +36,18 @@ bench: build
 bench-codec: build
 	@scripts/bench.sh build codec
 
+# One of the other benchmarks alone, such as bench-capture, bench-redundancy, bench-run or bench-paper-safe.
+bench-%: build
+	@cmake --build build -j$(JOBS) --target $@ -- --no-print-directory -s
+
 install: bootstrap
 	cmake --preset release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) $(CMAKE_FLAGS)
 	cmake --build build-release -j$(JOBS)
 	cmake --install build-release
+
+# Removes what the last `make install` from here put there; directories that are empty then go, too.
+uninstall:
+	@scripts/uninstall.sh build-release/install_manifest.txt
 
 # libFuzzer (clang), FUZZ_SECONDS for each target.
 fuzz: bootstrap

@@ -39,8 +39,6 @@ static void commands(void)
 
 static void keys(void)
 {
-    static const char *const kinds[] = {"text",         "path",   "size",      "time",
-                                        "whole number", "number", "yes or no", "one of"};
     const char *section = "";
     for (int i = 0; i < sk_config_count(); i++) {
         const struct sk_key *k = sk_config_key(i);
@@ -49,7 +47,7 @@ static void keys(void)
         section = k->section;
         printf(".It Ic %s\n", k->key);
         put_text(k->help);
-        printf("(%s", kinds[k->kind]);
+        printf("(%s", sk_key_kind_phrase(k));
         for (const char *p = k->choices; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
             printf("%s%.*s", p == k->choices ? ": " : ", ", (int)strcspn(p, "|"), p);
         printf("; default: %s)\n", *k->standard ? k->standard : "empty");

@@ -386,3 +386,27 @@ enum sk_origin sk_config_origin_kind_at(const struct sk_config *c, int i)
 {
     return c->v[i].text ? c->v[i].origin : SK_FROM_DEFAULT;
 }
+
+static const struct {
+    const char *word, *phrase;
+} kinds[] = {
+    [SK_TEXT] = {"text", "text"},
+    [SK_PATH] = {"path", "path"},
+    [SK_SIZE] = {"size", "size"},
+    [SK_TIME] = {"time", "time"},
+    [SK_TIME_OR_AUTO] = {"time|auto", "time, or auto"},
+    [SK_INT] = {"integer", "whole number"},
+    [SK_REAL] = {"real", "number"},
+    [SK_BOOL] = {"yes|no", "yes or no"},
+    [SK_CHOICE] = {NULL, "one of"},
+};
+
+const char *sk_key_kind_word(const struct sk_key *k)
+{
+    return k->kind == SK_CHOICE ? k->choices : kinds[k->kind].word;
+}
+
+const char *sk_key_kind_phrase(const struct sk_key *k)
+{
+    return kinds[k->kind].phrase;
+}

@@ -59,6 +59,10 @@ double sk_config_time_or_auto(const struct sk_config *c, const char *name);
 uint64_t sk_config_size(const struct sk_config *c, const char *name);
 int sk_config_bool(const struct sk_config *c, const char *name);
 
+/* What values a key takes: a word for programs ("text", "time|auto", the choices), a phrase for people ("time, or auto"). */
+const char *sk_key_kind_word(const struct sk_key *k);
+const char *sk_key_kind_phrase(const struct sk_key *k);
+
 /* The table, and where each value came from ("default", "environment SAIKAI_STORE_PREFIX", "/etc/saikai.conf:3"). */
 int sk_config_count(void);
 const struct sk_key *sk_config_key(int i);

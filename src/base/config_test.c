@@ -93,6 +93,25 @@ static void test_file_comments_and_origin(void **state)
     unlink(path);
 }
 
+/* Every key has a kind with a name for programs and one for people. */
+static void test_kinds_have_names(void **state)
+{
+    (void)state;
+    int autos = 0;
+    for (int i = 0; i < sk_config_count(); i++) {
+        const struct sk_key *k = sk_config_key(i);
+        assert_non_null(sk_key_kind_word(k));
+        assert_non_null(sk_key_kind_phrase(k));
+        if (k->kind == SK_TIME_OR_AUTO)
+            autos += !strcmp(sk_key_kind_word(k), "time|auto");
+        if (k->kind == SK_CHOICE)
+            assert_ptr_equal(sk_key_kind_word(k), k->choices);
+        if (!strcmp(k->key, "keep_local"))
+            assert_string_equal(sk_key_kind_phrase(k), "whole number");
+    }
+    assert_true(autos >= 2);
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -122,7 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_parse),        cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_file_errors_name_the_line), cmocka_unit_test(test_file_comments_and_origin),
-        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_units), cmocka_unit_test(test_kinds_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *kind_name(const struct sk_key *k)
-{
-    static const char *const names[] = {"text",    "path", "size",  "time",
-                                        "integer", "real", "yes|no"};
-    return k->kind == SK_CHOICE ? k->choices : names[k->kind];
-}
-
 static const char *env_name(char *out, size_t cap, const struct sk_key *k)
 {
     snprintf(out, cap, "SAIKAI_%s_%s", k->section, k->key);
@@ -35,7 +28,7 @@ static int print_json(struct cli *cli, const char *section)
         sk_json_text(&j, "value", sk_config_value_at(cli->config, i));
         sk_json_text(&j, "origin", sk_config_origin_at(cli->config, i));
         sk_json_text(&j, "default", k->standard);
-        sk_json_text(&j, "type", kind_name(k));
+        sk_json_text(&j, "type", sk_key_kind_word(k));
         sk_json_text(&j, "environment", env_name(env, sizeof env, k));
         sk_json_text(&j, "help", k->help);
         sk_json_end(&j);
@@ -52,7 +45,7 @@ static void print_keys(const char *section)
         char env[96];
         if (section && strcmp(section, k->section))
             continue;
-        printf("%s.%s (%s, default: %s; %s)\n", k->section, k->key, kind_name(k),
+        printf("%s.%s (%s, default: %s; %s)\n", k->section, k->key, sk_key_kind_word(k),
                *k->standard ? k->standard : "empty", env_name(env, sizeof env, k));
         cli_wrap(stdout, 4, k->help);
     }

@@ -18,7 +18,7 @@ enum { n_commands = sizeof commands / sizeof *commands };
 static void print_help(FILE *f)
 {
     fputs("Usage: saikai COMMAND [OPTION...] [ARGUMENT...]\n"
-          "       saikai help COMMAND\n"
+          "       saikai help COMMAND [SUBCOMMAND]\n"
           "       saikai --version\n\n"
           "Keeps MPI programs alive: saves their state at the right time and brings them back.\n\n"
           "Commands:\n",
@@ -63,11 +63,12 @@ static int dispatch(struct cli *cli, int argc, char **argv)
         return CLI_OK;
     }
     if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) {
-        if (argc > 3)
-            return cli_usage(cli, "help: '%s' is one argument too many", argv[3]);
-        if (argc == 3) {
-            char *args[] = {argv[2], "--help", NULL};
-            return run(cli, argv[2], 2, args);
+        int most = argc > 2 && !strcmp(argv[2], "archive") ? 4 : 3; /* the one command with subcommands */
+        if (argc > most)
+            return cli_usage(cli, "help: '%s' is one argument too many", argv[most]);
+        if (argc > 2) {
+            char *args[] = {argv[2], argc == 4 ? argv[3] : "--help", argc == 4 ? "--help" : NULL, NULL};
+            return run(cli, argv[2], argc - 1, args);
         }
         print_help(stdout);
         return CLI_OK;

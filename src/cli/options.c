@@ -259,8 +259,10 @@ int cli_parse(struct cli *cli, const struct cli_spec *spec, int *argc, char ***a
         return cli_usage(cli, "%s is missing", spec->operands);
     if (spec->max_operands >= 0 && p.operands > spec->max_operands)
         return cli_usage(cli, "'%s' is one argument too many", p.argv[spec->max_operands]);
-    if (sk_config_load(cli->config, &err))
-        return cli_fail(cli, &err);
+    if (sk_config_load(cli->config, &err)) {
+        cli_fail(cli, &err);
+        return CLI_USAGE; /* also when a file that was asked for cannot be read */
+    }
     *argc = p.operands;
     *argv = p.argv;
     return -1;

@@ -23,6 +23,18 @@ struct asked {
     struct plan_level_costs protect, archive;
 };
 
+/* A list of hosts or a file of them. One plain name is a file's: a mistyped one must not count as a host. */
+static int read_hosts(const char *given, struct sk_hostlist *out, struct saikai_error *err)
+{
+    if (!access(given, R_OK))
+        return sk_hostlist_read(out, given, MOST_NODES, err);
+    if (!strpbrk(given, "[, "))
+        return sk_fail(err, SAIKAI_ECONFIG,
+                       "--hosts: there is no file %s; a list of hosts is written node[1-64],login2, and one host is --nodes 1",
+                       given);
+    return sk_hostlist_expand(out, given, MOST_NODES, err);
+}
+
 /* The nodes from --hosts and the rates, or --nodes of one rate. */
 static int find_fleet(struct plan *p, const struct asked *a, const struct cli *cli,
                       struct saikai_error *err)
@@ -37,8 +49,7 @@ static int find_fleet(struct plan *p, const struct asked *a, const struct cli *c
         mean = sk_config_time(cli->config, "failure.mtbf");
     int rc = sk_rates_open(path, mean > 0 ? 1 / mean : 0, &rates, err);
     if (!rc && a->hosts)
-        rc = access(a->hosts, R_OK) ? sk_hostlist_expand(&hosts, a->hosts, MOST_NODES, err)
-                                    : sk_hostlist_read(&hosts, a->hosts, MOST_NODES, err);
+        rc = read_hosts(a->hosts, &hosts, err);
     if (rc)
         goto out;
     p->fleet =

@@ -104,7 +104,7 @@ int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat, struc
     int active = h->n - spares;
     if (active < 1)
         return sk_fail(
-            err, SAIKAI_EINVAL,
+            err, SAIKAI_ECONFIG,
             "%d of %d hosts as spares leave none to run on: name more hosts or fewer spares",
             spares, h->n);
     long told = 0;
@@ -114,7 +114,7 @@ int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat, struc
         untold += !h->host[i].slots;
     }
     if (told < n_ranks && !untold)
-        return sk_fail(err, SAIKAI_EINVAL,
+        return sk_fail(err, SAIKAI_ECONFIG,
                        "%d ranks do not fit into the %ld slots of %d hosts (%d are spares): add "
                        "slots=N or hosts",
                        n_ranks, told, active, spares);

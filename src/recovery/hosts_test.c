@@ -82,9 +82,9 @@ static void what_does_not_fit_is_refused(void **state)
     struct saikai_error err = {0};
     int seat[4];
     struct sk_hosts h = parse("a slots=1\nb slots=2");
-    assert_int_equal(sk_hosts_place(&h, 0, 4, seat, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_hosts_place(&h, 0, 4, seat, &err), SAIKAI_ECONFIG);
     assert_non_null(strstr(err.text, "3 slots"));
-    assert_int_equal(sk_hosts_place(&h, 2, 1, seat, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_hosts_place(&h, 2, 1, seat, &err), SAIKAI_ECONFIG);
     assert_non_null(strstr(err.text, "spares"));
     sk_hosts_free(&h);
 }

@@ -127,13 +127,17 @@ int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, 
 {
     char name[256] = "localhost";
     *told = 1;
-    if (o->hosts_path)
-        return sk_hosts_load(o->hosts_path, h, err);
+    if (o->hosts_path) {
+        int rc = sk_hosts_load(o->hosts_path, h, err);
+        if (rc && rc != SAIKAI_ENOMEM) /* what was asked for is wrong, not what was found on the way */
+            rc = err->code = SAIKAI_ECONFIG;
+        return rc;
+    }
     if (slurm)
         return allocated_hosts(h, err);
     *told = 0;
     if (o->spares)
-        return sk_fail(err, SAIKAI_EINVAL,
+        return sk_fail(err, SAIKAI_ECONFIG,
                        "--spares needs --hosts: the last hosts of the file are the spares");
     gethostname(name, sizeof name - 1);
     return sk_hosts_add(h, name, 0, err);

@@ -59,7 +59,11 @@ printf 'node[1-3] 1/y\n* 0\n' > "$dir/rates"
 expect 0 'once in 122 d' plan --hosts 'node[1-4]' --rates "$dir/rates" -c 1s
 expect 0 '1 of the hosts are not in' plan --hosts 'node[1-4]' --rates "$dir/rates" -c 1s
 printf 'node1\nnode2 often\n' > "$dir/bad"
-expect 2 'bad:1: .* has no rate' plan --hosts node1 --rates "$dir/bad" -c 1s
+expect 2 'bad:1: .* has no rate' plan --hosts 'node[1-2]' --rates "$dir/bad" -c 1s
+expect 0 'Usage: saikai archive create' help archive create
+expect 2 'one argument too many' help run other
+expect 0 'time|auto' config --keys store
+expect 2 'there is no file nofile' plan --hosts nofile -c 1s
 expect 2 "host list 'n\[1'" plan --hosts 'n[1' -c 1s
 
 expect 0 '' plan -n 4096 -c 90s --simulate --svg "$dir/curve.svg"

@@ -53,3 +53,8 @@ cmake -S user -B user/build -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 && cmake -
     exit 1
 }
 usr/bin/saikai --version
+# what was installed can be removed again, and nothing is left behind
+"$source/scripts/uninstall.sh" "$build/install_manifest.txt"
+left=$(find usr -type f -o -type l)
+[ -z "$left" ] || { echo "uninstall left: $left"; exit 1; }
+[ -z "$(find usr -iname 'saikai*')" ]

@@ -139,13 +139,15 @@ codes)
     run -n 2 --set run.retries=0 -- sh -c 'kill -SEGV $$' && expect_rc 139
     run -n 0 -- /bin/true && expect_rc 2
     run -n 2 && expect_rc 2
-    run -n 2 --spares 1 -- /bin/true && expect_rc 125
+    run -n 2 --spares 1 -- /bin/true && expect_rc 2
     expect '--hosts' err
     printf 'a\nb slots=none\n' >"$work/hosts"
-    run -n 2 --hosts "$work/hosts" -- /bin/true && expect_rc 125
+    run -n 2 --hosts "$work/hosts" -- /bin/true && expect_rc 2
     expect 'hosts:2: ' err
-    run -n 2 --hosts "$work/no-hosts" -- /bin/true && expect_rc 125
+    run -n 2 --hosts "$work/no-hosts" -- /bin/true && expect_rc 2
     expect 'no-hosts' err
+    run -n 2 --config "$work/no-config" -- /bin/true && expect_rc 2
+    expect 'no-config' err
     run -n 2 --set run.mpirun="$work/no-mpirun" -- /bin/true && expect_rc 125
     expect 'no-mpirun' err
     run -n 2 --set run.keeper="$work/no-keeper" -- /bin/true && expect_rc 125
