@@ -1,6 +1,6 @@
 /* saikai archive: checkpoint files into one archive, and back. */
 #include "archive/local/archive.h"
-#include "archive/file/earlier.h"
+#include "archive/file/previous.h"
 #include "reader/read_hdf5.h"
 #include "archive/file/set.h"
 #include "base/io.h"
@@ -143,17 +143,17 @@ static void list_text(const struct sk_ska *a, int classes)
 
 /* The archives that one builds on, the next one first: told as lines, or in JSON. An earlier one
  * that is missing or another one is told, too, and ends the list. */
-static void list_earlier(struct sk_opened *o, struct sk_json *j)
+static void list_previous(struct sk_opened *o, struct sk_json *j)
 {
     if (j)
         sk_json_array(j, "builds_on");
-    while (o->a->earlier) {
+    while (o->a->previous) {
         struct saikai_error why = {0};
         struct sk_opened *below = NULL;
-        int missing = sk_opened_earlier(o, &below, &why);
+        int missing = sk_opened_previous(o, &below, &why);
         if (j) {
             sk_json_object(j, NULL);
-            sk_json_text(j, "archive", o->a->earlier);
+            sk_json_text(j, "archive", o->a->previous);
             sk_json_bool(j, "there", !missing);
             if (missing)
                 sk_json_text(j, "problem", why.text);
@@ -176,7 +176,7 @@ static void list_json(struct sk_opened *o, struct sk_json *j)
     const struct sk_ska *a = o->a;
     sk_json_object(j, NULL);
     sk_json_text(j, "archive", o->path);
-    list_earlier(o, j);
+    list_previous(o, j);
     sk_json_array(j, "files");
     for (size_t i = 0; i < a->file_count; i++) {
         sk_json_object(j, NULL);
@@ -226,7 +226,7 @@ static int ls(struct cli *cli, int argc, char **argv)
         if (json) {
             list_json(o, &j);
         } else {
-            list_earlier(o, NULL);
+            list_previous(o, NULL);
             list_text(o->a, classes);
         }
         sk_opened_free(o);

@@ -98,7 +98,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "with --watch: a set is finished when nothing in it has changed for this long (default "
          "10s)"},
         {0, "sets", CLI_INT, &a->sets, "N", NULL, "with --watch: end after N sets"},
-        {0, "previous", CLI_TEXT, &a->o.earlier, "FILE|DIR", NULL,
+        {0, "previous", CLI_TEXT, &a->o.previous, "FILE|DIR", NULL,
          "the archive of the set before, in the same directory; under mpirun and with --watch the "
          "directory given by -o, for the newest in it: store what is new since; the new archive "
          "cannot be read without it"},
@@ -150,7 +150,7 @@ static void complete(struct args *a)
     a->watch.settle_s = a->settle;
     a->watch.count = (long)a->sets;
     a->watch.quiet = a->quiet;
-    a->watch.previous = a->o.earlier != NULL;
+    a->watch.previous = a->o.previous != NULL;
 }
 
 static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
@@ -174,8 +174,8 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
     struct sk_collect_options o = {.archive = a->o};
     if (a->writers && a->group)
         return cli_usage(cli, "--writers and --group say the same in two ways: give one of them");
-    o.previous = a->o.earlier != NULL;
-    o.archive.earlier = NULL;
+    o.previous = a->o.previous != NULL;
+    o.archive.previous = NULL;
     o.writers = (int)a->writers;
     o.group = (int)a->group;
     o.order = a->order && !strcmp(a->order, "node") ? SK_ORDER_NODE : SK_ORDER_RANK;
@@ -193,8 +193,8 @@ int archive_create(struct cli *cli, int argc, char **argv)
         complete(&a);
         rc = describe_all(&a.descriptions, &err);
         int ranks = !a.watch.dir && (a.writers || a.group || a.order || cli_mpi_started());
-        if (!rc && a.o.earlier && (a.watch.dir || ranks))
-            rc = archive_same_dir(a.o.earlier, a.out, &err);
+        if (!rc && a.o.previous && (a.watch.dir || ranks))
+            rc = archive_same_dir(a.o.previous, a.out, &err);
         if (!rc && ranks) {
             code = create_ranks(cli, &a, argc, argv);
             cli_list_free(&a.descriptions);

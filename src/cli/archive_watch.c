@@ -101,11 +101,11 @@ static int create_one(struct watching *g, const char *out, const struct archive_
 {
     struct sk_archive_options o = *g->o;
     struct saikai_error why = {0};
-    o.earlier = g->w.previous && *g->last ? g->last : NULL;
+    o.previous = g->w.previous && *g->last ? g->last : NULL;
     int rc = sk_archive_create(out, in->list, in->n, &o, st, &why);
-    if (o.earlier && (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT || rc == SAIKAI_ENOENT)) {
+    if (o.previous && (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT || rc == SAIKAI_ENOENT)) {
         sk_log(SK_LOG_WARN, "%s; %s is to stand alone", why.text, out);
-        o.earlier = NULL;
+        o.previous = NULL;
         rc = sk_archive_create(out, in->list, in->n, &o, st, &why);
     }
     if (rc)

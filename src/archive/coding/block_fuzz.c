@@ -1,11 +1,11 @@
-/* Decoding a block from hostile bytes, alone and after an earlier part: the parts, or an error, and
+/* Decoding a block from hostile bytes, alone and after a previous part: the parts, or an error, and
  * nothing outside them is touched. */
 #include "archive/coding/block_case.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* What all parts resemble the second time: two records, the second one cut short. */
-static const struct sk_part *const *some_earlier(void)
+static const struct sk_part *const *some_previous(void)
 {
     static uint8_t bytes[48] = {8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 0, 0, 0, 200};
     static const struct sk_ska_segment all = {.box = {1, 1, sizeof bytes}};
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (stored && left)
             memcpy(stored, in.p, left);
         for (int again = 0; stored && again < 2; again++) {
-            coder.earlier = again ? some_earlier() : NULL;
+            coder.previous = again ? some_previous() : NULL;
             sk_block_decode(&coder, stored, left, b.parts, b.count, NULL);
         }
         free(stored);

@@ -2,14 +2,14 @@
 #include "archive/coding/part.h"
 
 /* The bytes of the part that part i resembles, through the same filter. */
-static int set_earlier(struct sk_coder *c, int i, int filter, struct saikai_error *err)
+static int set_previous(struct sk_coder *c, int i, int filter, struct saikai_error *err)
 {
-    const struct sk_part *e = sk_part_earlier(c, i);
+    const struct sk_part *e = sk_part_previous(c, i);
     const void *data = e ? e->raw : NULL;
     if (!e || !e->size_bytes)
         return 0;
     if (filter) {
-        void *to = sk_coder_room(&c->earlier_bytes, e->size_bytes);
+        void *to = sk_coder_room(&c->previous_bytes, e->size_bytes);
         if (!to)
             return sk_fail(err, SAIKAI_ENOMEM, "no memory to filter %zu bytes", e->size_bytes);
         sk_filter_do(filter, e->raw, e->size_bytes, to);
@@ -31,7 +31,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
         sk_filter_do(r->filter, p->raw, p->size_bytes, to);
         data = to;
     }
-    int rc = set_earlier(c, i, r->filter, err);
+    int rc = set_previous(c, i, r->filter, err);
     if (rc)
         return rc;
     sk_buf_put_u8(out, (uint8_t)r->filter);
@@ -45,7 +45,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     int filter = sk_rd_u8(in);
     if (in->bad || filter >= SK_FILTERS)
         return sk_fail(err, SAIKAI_EDAMAGED, "an unknown filter");
-    int rc = set_earlier(c, i, filter, err);
+    int rc = set_previous(c, i, filter, err);
     if (rc)
         return rc;
     if (!filter)

@@ -1,5 +1,5 @@
-/* Prediction: floating-point segments as residuals (predict.h), their symbols through a general
- * compressor. */
+/* Prediction: floating-point segments as residuals (codec/residual/stencil.h), their symbols
+ * through a general compressor. */
 #include "archive/coding/part.h"
 #include "codec/residual/residual.h"
 #include "archive/coding/symbols.h"

@@ -80,10 +80,10 @@ static int take_apart(const struct sk_part *p, struct sk_buf *room, struct apart
 }
 
 /* The same of the part that part i resembles; nothing of none, or of one that is no bytes. */
-static int earlier_apart(struct sk_coder *c, int i, struct apart *a)
+static int previous_apart(struct sk_coder *c, int i, struct apart *a)
 {
-    const struct sk_part *e = sk_part_earlier(c, i);
-    return e && e->type == SAIKAI_U8 ? take_apart(e, &c->earlier_bytes, a) : 0;
+    const struct sk_part *e = sk_part_previous(c, i);
+    return e && e->type == SAIKAI_U8 ? take_apart(e, &c->previous_bytes, a) : 0;
 }
 
 static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
@@ -93,7 +93,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
     struct apart now = {0}, before = {0};
     int rc = take_apart(p, &c->scratch, &now);
     if (!rc)
-        rc = earlier_apart(c, i, &before);
+        rc = previous_apart(c, i, &before);
     if (!rc) {
         sk_buf_put_u64(out, now.heads.len);
         sk_buf_put_u64(out, now.flags.len);
@@ -194,7 +194,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     if (in->bad || p->type != SAIKAI_U8 || n_heads > p->size_bytes / 2 + 4 * p->count ||
         n_flags > p->size_bytes / 8)
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of Fortran records is damaged");
-    int rc = earlier_apart(c, i, &before);
+    int rc = previous_apart(c, i, &before);
     rc = rc ? sk_fail(err, rc, "no memory to decode records")
             : get_all(c, p, &before, n_heads, n_flags, in, err);
     apart_free(&before);

@@ -15,7 +15,7 @@ void sk_coder_free(struct sk_coder *c)
     if (!c)
         return;
     sk_packer_free(&c->packer);
-    sk_buf_free(&c->earlier_bytes);
+    sk_buf_free(&c->previous_bytes);
     sk_buf_free(&c->symbols);
     sk_buf_free(&c->bits);
     sk_buf_free(&c->P);

@@ -57,10 +57,10 @@ struct sk_coder {
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */
     const struct sk_arriving *arriving;
-    /* NULL, or per part of the block that is coded next: the part of an earlier archive that it
+    /* NULL, or per part of the block that is coded next: the part of a previous archive that it
      * resembles (NULL: none); the same for encoding and decoding */
-    const struct sk_part *const *earlier;
-    struct sk_buf earlier_bytes;
+    const struct sk_part *const *previous;
+    struct sk_buf previous_bytes;
     struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts, tables;
 };
 void sk_coder_free(struct sk_coder *c);
@@ -105,9 +105,9 @@ int sk_stream_get(struct sk_coder *c, struct sk_rd *in, void *data, size_t n,
 /* For forms: what the stream that is put or got next comes after. */
 void sk_stream_after(struct sk_coder *c, const void *before, size_t n);
 /* For forms: the part that part i resembles, NULL: none. */
-static inline const struct sk_part *sk_part_earlier(const struct sk_coder *c, int i)
+static inline const struct sk_part *sk_part_previous(const struct sk_coder *c, int i)
 {
-    return c->earlier ? c->earlier[i] : NULL;
+    return c->previous ? c->previous[i] : NULL;
 }
 
 #endif

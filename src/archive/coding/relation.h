@@ -5,12 +5,12 @@
  * total energy, temperature from energy and mean molecular weight. A column relation,  P = u F_a +
  * v F_b  with u and v fitted per column to the planes above, covers vector components that are
  * bound by a geometry that never changes, such as horizontal winds in Cartesian components.
- * Relations are found on samples (relate.h) and stored with the data; evaluating one is arithmetic.
+ * Relations are found on samples (select.h) and stored with the data; evaluating one is arithmetic.
  */
 #ifndef SK_ARCHIVE_CODING_RELATION_H
 #define SK_ARCHIVE_CODING_RELATION_H
 
-#include "codec/residual/predict.h"
+#include "codec/residual/stencil.h"
 #include "base/buf.h"
 
 enum sk_relation_kind {

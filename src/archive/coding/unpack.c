@@ -145,9 +145,9 @@ static int unpack_one(struct sk_unpacker *w, const struct place *p, const struct
         rc = set_alike(w, a, p->block, below, err);
     if (rc)
         return rc;
-    w->coder.earlier = below ? (const struct sk_part *const *)w->alike : NULL;
+    w->coder.previous = below ? (const struct sk_part *const *)w->alike : NULL;
     rc = decode(w, p, ready, err);
-    w->coder.earlier = NULL;
+    w->coder.previous = NULL;
     return rc;
 }
 
@@ -214,7 +214,7 @@ int sk_unpack_ready(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_open
 int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_ska *a, size_t i,
                     const struct sk_part *const **parts, struct saikai_error *err)
 {
-    struct place below = {o, a->blocks[i].earlier - 1, &w->below};
+    struct place below = {o, a->blocks[i].previous - 1, &w->below};
     int rc = unpack(w, &w->below, &w->spare, o, below.block, NULL, err);
     if (!rc)
         rc = set_alike(w, a, i, &below, err);

@@ -4,7 +4,7 @@
 #ifndef SK_ARCHIVE_CODING_UNPACK_H
 #define SK_ARCHIVE_CODING_UNPACK_H
 
-#include "archive/file/earlier.h"
+#include "archive/file/previous.h"
 #include "archive/coding/part.h"
 
 /* A decoded block; zeroed is empty. */
@@ -18,7 +18,7 @@ void sk_unpacked_free(struct sk_unpacked *u);
 struct sk_unpacker {
     struct sk_coder coder;
     struct sk_buf stored;
-    struct sk_unpacked below, spare; /* blocks of earlier archives */
+    struct sk_unpacked below, spare; /* blocks of previous archives */
     const struct sk_opened *held;    /* whose block number held_block is in `below`; NULL: none */
     size_t held_block;
     const struct sk_part **alike; /* per part of a block the one below that it resembles */
@@ -36,7 +36,7 @@ int sk_unpack_ready(struct sk_unpacker *w, struct sk_unpacked *u, struct sk_open
                     const struct sk_arriving *ready, struct saikai_error *err);
 
 /* For block i of `a`, an archive that is made: per part the one of the same class in block
- * a->blocks[i].earlier of o, NULL where there is none. Belongs to w, until its next call. Decodes
+ * a->blocks[i].previous of o, NULL where there is none. Belongs to w, until its next call. Decodes
  * that block unless it is what w did last. Fails as sk_unpack_block. */
 int sk_unpack_alike(struct sk_unpacker *w, struct sk_opened *o, const struct sk_ska *a, size_t i,
                     const struct sk_part *const **parts, struct saikai_error *err);

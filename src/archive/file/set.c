@@ -162,12 +162,12 @@ static int mark_needed(const char *dir, const char *path, const struct entry *l,
         struct sk_ska a = {0};
         struct entry e;
         rc = sk_archive_open(at, &a, err);
-        if (rc || !a.earlier) {
+        if (rc || !a.previous) {
             sk_ska_free(&a);
             break;
         }
         size_t i = n;
-        if (!parse(a.earlier, &e))
+        if (!parse(a.previous, &e))
             for (i = 0; i < n && by_set(&l[i], &e); i++)
                 ;
         if (i < n && needed[i]) { /* and what that one builds on */
@@ -176,7 +176,7 @@ static int mark_needed(const char *dir, const char *path, const struct entry *l,
         }
         if (i < n)
             needed[i] = 1;
-        rc = sk_io_path(at, sizeof at, err, "%s/%s", dir, a.earlier);
+        rc = sk_io_path(at, sizeof at, err, "%s/%s", dir, a.previous);
         sk_ska_free(&a);
     }
     return rc;
@@ -269,7 +269,7 @@ int sk_ska_builds_on(const char *path, char *name, size_t cap, struct saikai_err
         rc = sk_io_path(other, sizeof other, err, "%s%s", dir, f->d_name);
         if (rc || sk_archive_open(other, &b, NULL))
             continue;
-        found = b.earlier && !strcmp(b.earlier, own) && b.earlier_hash == a.hash;
+        found = b.previous && !strcmp(b.previous, own) && b.previous_hash == a.hash;
         if (found)
             snprintf(name, cap, "%s", f->d_name);
         sk_ska_free(&b);

@@ -21,7 +21,7 @@ void sk_ska_free(struct sk_ska *a)
         free(a->files[i].name);
     for (size_t i = 0; i < a->class_count; i++)
         free(a->classes[i].key);
-    free(a->earlier);
+    free(a->previous);
     free(a->files);
     free(a->classes);
     free(a->segments);
@@ -35,8 +35,8 @@ void sk_ska_clear_blocks(struct sk_ska *a)
     for (size_t i = 0; i < a->class_count; i++)
         free(a->classes[i].key);
     a->class_count = a->segment_count = a->part_count = a->block_count = 0;
-    free(a->earlier);
-    a->earlier = NULL;
+    free(a->previous);
+    a->previous = NULL;
     a->depth = 0;
 }
 
@@ -171,13 +171,13 @@ static void put_parts(struct sk_buf *out, const struct sk_ska *a, const struct s
     }
 }
 
-static void put_earlier(struct sk_buf *out, const struct sk_ska *a)
+static void put_previous(struct sk_buf *out, const struct sk_ska *a)
 {
-    sk_buf_put_str(out, a->earlier);
-    sk_buf_put_u64(out, a->earlier_hash);
+    sk_buf_put_str(out, a->previous);
+    sk_buf_put_u64(out, a->previous_hash);
     put_int(out, a->depth);
     for (size_t i = 0; i < a->block_count; i++)
-        put_int(out, a->blocks[i].earlier);
+        put_int(out, a->blocks[i].previous);
 }
 
 void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
@@ -204,8 +204,8 @@ void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
         sk_buf_put_u64(out, b->hash);
         put_parts(out, a, b);
     }
-    if (a->earlier)
-        put_earlier(out, a);
+    if (a->previous)
+        put_previous(out, a);
 }
 
 int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
@@ -359,11 +359,11 @@ static int parse_block(struct sk_rd *r, struct sk_ska *a, uint64_t data_end)
 }
 
 /* What follows the blocks of an archive that builds on another one. */
-static int parse_earlier(struct sk_rd *r, struct sk_ska *a)
+static int parse_previous(struct sk_rd *r, struct sk_ska *a)
 {
     char name[256];
     sk_rd_str(r, name, sizeof name);
-    a->earlier_hash = sk_rd_u64(r);
+    a->previous_hash = sk_rd_u64(r);
     uint64_t depth = get_int(r);
     if (r->bad || !sk_ska_safe_name(name) || strchr(name, '/') || !depth ||
         depth > SK_SKA_MAX_DEPTH)
@@ -373,10 +373,10 @@ static int parse_earlier(struct sk_rd *r, struct sk_ska *a)
         uint64_t k = get_int(r);
         if (r->bad || k > UINT32_MAX)
             return SAIKAI_EDAMAGED;
-        a->blocks[i].earlier = (uint32_t)k;
+        a->blocks[i].previous = (uint32_t)k;
     }
-    a->earlier = strdup(name);
-    return a->earlier ? 0 : SAIKAI_ENOMEM;
+    a->previous = strdup(name);
+    return a->previous ? 0 : SAIKAI_ENOMEM;
 }
 
 struct span {
@@ -432,7 +432,7 @@ int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *
     for (uint64_t i = 0; i < blocks && !rc; i++)
         rc = parse_block(&r, &out, data_end);
     if (!rc && !r.bad && sk_rd_left(&r))
-        rc = parse_earlier(&r, &out);
+        rc = parse_previous(&r, &out);
     if (!rc && (r.bad || sk_rd_left(&r)))
         rc = SAIKAI_EDAMAGED;
     if (!rc)

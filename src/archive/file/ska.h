@@ -7,7 +7,7 @@
 #ifndef SK_ARCHIVE_FILE_SKA_H
 #define SK_ARCHIVE_FILE_SKA_H
 
-#include "codec/residual/predict.h"
+#include "codec/residual/stencil.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -43,7 +43,7 @@ struct sk_ska_part {
 struct sk_ska_block {
     uint32_t first, count;                           /* parts */
     uint64_t offset, stored_bytes, size_bytes, hash; /* hash of the stored bytes */
-    uint32_t earlier; /* number + 1 of the block of the earlier archive it builds on, 0: none */
+    uint32_t previous; /* number + 1 of the block of the previous archive it builds on, 0: none */
 };
 
 struct sk_ska {
@@ -54,8 +54,8 @@ struct sk_ska {
     struct sk_ska_block *blocks;
     /* the archive that this one builds on: its name in the same directory (NULL: none), the hash of
      * its index, and how many there are in a row */
-    char *earlier;
-    uint64_t earlier_hash;
+    char *previous;
+    uint64_t previous_hash;
     uint32_t depth;
     uint64_t hash; /* of the stored index; set by sk_ska_read */
     size_t file_count, class_count, segment_count, part_count, block_count;

@@ -16,7 +16,7 @@
  * failure nothing of it is left and an older archive is untouched. One that another archive beside
  * it builds on is not replaced (SAIKAI_EEXIST). Fails with SAIKAI_EIO, SAIKAI_ENOSPC,
  * SAIKAI_ENOENT, SAIKAI_ECHANGED, SAIKAI_EINVAL, SAIKAI_ENOMEM, and as sk_unpack_block when the
- * earlier archive cannot be read. stats may be NULL.
+ * previous archive cannot be read. stats may be NULL.
  */
 int sk_archive_create(const char *out, const struct sk_archive_input *inputs, size_t count,
                       const struct sk_archive_options *opt, struct sk_archive_stats *stats,

@@ -4,7 +4,7 @@
  * writer appends it; each works on another block, so that reading, computing and writing overlap,
  * and the ring bounds the memory. Blocks are written in the order of the plan: the archive does not
  * depend on the number of threads. */
-#include "archive/local/again.h"
+#include "archive/local/delta.h"
 #include "archive/local/create.h"
 #include "archive/coding/part.h"
 #include "archive/plan/plan.h"
@@ -38,7 +38,7 @@ struct pipe {
     const char *tmp;
     int fd;
     int threads, depth;
-    struct sk_again *again; /* NULL: no block builds on others */
+    struct sk_archive_delta *delta; /* NULL: no block builds on others */
     struct slot ring[MAX_THREADS + MAX_LOADERS + 1];
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -186,8 +186,8 @@ static int encode_block(struct pipe *q, size_t i, struct slot *slot, struct sk_c
                        (unsigned long long)b->size_bytes);
     slot->out.len = 0;
     int rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
-    if (!rc && b->earlier)
-        rc = sk_again_encode(q->again, i, parts, &slot->out, err);
+    if (!rc && b->previous)
+        rc = sk_archive_delta_encode(q->delta, i, parts, &slot->out, err);
     if (rc)
         return rc;
     b->stored_bytes = slot->out.len;
@@ -283,16 +283,16 @@ static int run_pipe(struct pipe *q, struct saikai_error *err)
     return q->rc;
 }
 
-/* An archive of which no block builds on the earlier one does not need it. */
+/* An archive of which no block builds on the previous one does not need it. */
 static void forget_unused(struct sk_ska *a)
 {
     size_t i = 0;
-    while (i < a->block_count && !a->blocks[i].earlier)
+    while (i < a->block_count && !a->blocks[i].previous)
         i++;
     if (i < a->block_count)
         return;
-    free(a->earlier);
-    a->earlier = NULL;
+    free(a->previous);
+    a->previous = NULL;
     a->depth = 0;
 }
 
@@ -311,13 +311,13 @@ static int write_blocks(struct sk_ska_plan *p, const char *name, int fd, uint64_
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
     sk_ska_put_header(&head);
-    int rc = p->a.earlier ? sk_again_new(p, p->comparing, &q->again, err) : 0;
+    int rc = p->a.previous ? sk_archive_delta_new(p, p->comparing, &q->delta, err) : 0;
     if (!rc)
         rc = put(fd, name, head.data, head.len, err);
     q->offset = head.len;
     if (!rc)
         rc = run_pipe(q, err);
-    sk_again_free(q->again);
+    sk_archive_delta_free(q->delta);
     forget_unused(&p->a);
     if (!rc)
         rc = sk_ska_put_index(&index, &p->a, q->offset, err);
@@ -369,41 +369,41 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
     p->threads = threads;
 }
 
-/* Largest unit that the memory allows. With an earlier archive, part of it is for comparing with
+/* Largest unit that the memory allows. With a previous archive, part of it is for comparing with
  * its blocks; where there is not enough for that, this archive stands alone. */
 static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_error *err)
 {
     struct sk_unpack_need most = {0}, need;
     *fits = p->opt.memory_bytes / (uint64_t)(4 * p->threads + 6);
-    for (size_t i = 0; p->earlier && i < p->earlier->a->block_count; i++) {
-        if (!sk_earlier_usable(p->earlier->a, i))
+    for (size_t i = 0; p->previous && i < p->previous->a->block_count; i++) {
+        if (!sk_previous_usable(p->previous->a, i))
             continue;
-        int rc = sk_unpack_need(p->earlier, i, &need, err);
+        int rc = sk_unpack_need(p->previous, i, &need, err);
         if (rc)
             return rc;
         most.work_bytes = need.work_bytes > most.work_bytes ? need.work_bytes : most.work_bytes;
         most.raw_bytes = need.raw_bytes > most.raw_bytes ? need.raw_bytes : most.raw_bytes;
     }
-    if (!p->earlier ||
-        (p->comparing = sk_again_share(p->opt.memory_bytes, p->threads, &most, fits)))
+    if (!p->previous ||
+        (p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &most, fits)))
         return 0;
     sk_log(
         SK_LOG_WARN,
         "too little memory to build on %s, whose blocks have %llu bytes: this archive stands alone",
-        p->earlier->path, (unsigned long long)most.raw_bytes);
-    sk_opened_free(p->earlier);
-    p->earlier = NULL;
+        p->previous->path, (unsigned long long)most.raw_bytes);
+    sk_opened_free(p->previous);
+    p->previous = NULL;
     return 0;
 }
 
-static int name_earlier(struct sk_ska_plan *p, struct saikai_error *err)
+static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
 {
-    const char *path = p->earlier->path, *slash = strrchr(path, '/');
-    p->a.earlier = strdup(slash ? slash + 1 : path);
-    if (!p->a.earlier || sk_earlier_match(&p->a, p->earlier->a))
+    const char *path = p->previous->path, *slash = strrchr(path, '/');
+    p->a.previous = strdup(slash ? slash + 1 : path);
+    if (!p->a.previous || sk_previous_match(&p->a, p->previous->a))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", path);
-    p->a.earlier_hash = p->earlier->a->hash;
-    p->a.depth = p->earlier->a->depth + 1;
+    p->a.previous_hash = p->previous->a->hash;
+    p->a.depth = p->previous->a->depth + 1;
     return 0;
 }
 
@@ -425,8 +425,8 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     p->unit_bytes = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 4 << 20, 8 << 20);
     p->bytes_unit = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 16 << 20, 16 << 20);
     rc = sk_ska_plan_cut(p, err);
-    if (!rc && p->earlier && asked.scheme == SK_SCHEME_AUTO)
-        rc = name_earlier(p, err);
+    if (!rc && p->previous && asked.scheme == SK_SCHEME_AUTO)
+        rc = name_previous(p, err);
     if (!rc)
         rc = write_blocks(p, name, fd, &st->stored_bytes, err);
     st->classes = p->a.class_count;
@@ -501,8 +501,8 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     if (!rc)
         rc = sk_ska_plan_list(&p, &feed, err);
     st.scan_seconds = sk_now() - t0;
-    if (!rc && p.opt.earlier)
-        rc = sk_ska_plan_earlier(&p, out, p.opt.earlier, err);
+    if (!rc && p.opt.previous)
+        rc = sk_ska_plan_previous(&p, out, p.opt.previous, err);
     if (!rc)
         rc = sk_target_open(&t, out, err);
     if (!rc)

@@ -1,16 +1,16 @@
-/* The inside of making an archive: from a plan to a written file. What makes one of the files of this
- * process (create.c) and what makes one of those of many ranks (ranks/collect.c) share it. */
+/* The inside of making an archive: from a plan to a written file. What makes one of the files of
+ * this process (create.c) and what makes one of those of many ranks (ranks/collect.c) share it. */
 #ifndef SK_ARCHIVE_LOCAL_CREATE_H
 #define SK_ARCHIVE_LOCAL_CREATE_H
 
 #include "archive/local/archive.h"
 #include "archive/plan/plan.h"
 
-/* again.c: open the archive that the one that will be at `out` is to build on. When there are
+/* delta.c: open the archive that the one that will be at `out` is to build on. When there are
  * enough in a row (options) it stands alone. Fails with SAIKAI_EINVAL (in another directory), and
  * as sk_opened_new. */
-int sk_ska_plan_earlier(struct sk_ska_plan *p, const char *out, const char *earlier,
-                        struct saikai_error *err);
+int sk_ska_plan_previous(struct sk_ska_plan *p, const char *out, const char *previous,
+                         struct saikai_error *err);
 
 /* Fill in what the options leave open and the number of threads. */
 void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt);

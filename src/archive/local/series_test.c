@@ -23,14 +23,14 @@ static void make_state(const char *path, int set)
     put_file(path, file, sizeof file);
 }
 
-static int create(int set, const char *earlier, const struct sk_archive_options *opt,
+static int create(int set, const char *previous, const struct sk_archive_options *opt,
                   uint64_t *stored, struct saikai_error *err)
 {
     struct sk_archive_input in = {.path = at("series/set%d", set), .name = "state"};
     struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
     struct sk_archive_stats st = {0};
     o.no_sync = 1;
-    o.earlier = earlier;
+    o.previous = previous;
     int rc = sk_archive_create(at("series/%d.ska", set), &in, 1, &o, &st, err);
     if (stored)
         *stored = st.stored_bytes;
@@ -130,7 +130,7 @@ static void there_is_an_end_to_a_chain(void **state)
     }
 }
 
-/* Blocks find what they resemble also where the earlier archive has other ones. */
+/* Blocks find what they resemble also where the previous archive has other ones. */
 static void other_block_sizes(void **state)
 {
     (void)state;

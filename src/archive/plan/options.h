@@ -38,7 +38,7 @@ struct sk_archive_options {
     /* the archive of the set before, in the same directory: what resembles it is stored as what is
      * new, and the new archive cannot be read without it. NULL: none. Agnostic schemes ignore it.
      */
-    const char *earlier;
+    const char *previous;
     int chain; /* how many archives may build on each other in a row, 0: SK_CHAIN; at most 32 */
 };
 

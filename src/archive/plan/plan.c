@@ -46,7 +46,7 @@ void sk_ska_plan_free(struct sk_ska_plan *p)
     free(p->families);
     free(p->bundles);
     free(p->offsets);
-    sk_opened_free(p->earlier);
+    sk_opened_free(p->previous);
     sk_ska_free(&p->a);
     *p = (struct sk_ska_plan){0};
 }

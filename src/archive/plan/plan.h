@@ -3,7 +3,7 @@
 #ifndef SK_ARCHIVE_PLAN_PLAN_H
 #define SK_ARCHIVE_PLAN_PLAN_H
 
-#include "archive/file/earlier.h"
+#include "archive/file/previous.h"
 #include "archive/plan/feed.h"
 #include "archive/plan/key.h"
 #include "archive/coding/part.h"
@@ -38,8 +38,8 @@ struct sk_ska_plan {
     size_t family_count, family_cap, bundle_count, bundle_cap, offset_count, offset_cap;
     struct sk_recipe *recipes; /* one per part */
     struct sk_archive_options opt;
-    struct sk_opened *earlier; /* the archive that it is to build on, NULL: none */
-    int comparing;             /* blocks that are compared with earlier ones at a time */
+    struct sk_opened *previous; /* the archive that it is to build on, NULL: none */
+    int comparing;              /* blocks that are compared with previous ones at a time */
     uint64_t unit_bytes,
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;

@@ -1,6 +1,6 @@
 /* Samples decide: which bytes of a family or a class are looked at, and what follows from them. */
 #include "archive/plan/plan.h"
-#include "archive/plan/relate.h"
+#include "archive/plan/select.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -176,14 +176,14 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
                          struct saikai_error *err)
 {
     struct sk_sample_set s = {.fields = (int)f->fields, .width = type == SAIKAI_F64 ? 64 : 32};
-    size_t members[SK_RELATE_BOXES];
-    double bits[SK_RELATE_FIELDS];
+    size_t members[SK_SAMPLE_BOXES];
+    double bits[SK_SAMPLE_FIELDS];
     int rc = 0, near = 0;
     pick_members(p, f, members, &s.boxes);
     for (int i = 0; i < s.boxes && !rc; i++)
         rc = sample_bundle(p, f, &p->bundles[f->first + members[i]], i, 1 + (size_t)i % 3, &s, err);
     if (!rc)
-        rc = sk_relate(&s, p->threads, f->recipes, f->order, bits);
+        rc = sk_select_predictors(&s, p->threads, f->recipes, f->order, bits);
     if (!rc)
         rc = prefer_bytes(&s, f, bits, &near);
     if (!rc)

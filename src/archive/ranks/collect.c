@@ -3,9 +3,9 @@
 #include "archive/ranks/collect.h"
 #include "archive/local/create.h"
 
-#include "archive/ranks/claims.h"
+#include "archive/ranks/owners.h"
 #include "archive/ranks/pull.h"
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 #include "archive/file/target.h"
 #include "archive/ranks/wire.h"
 
@@ -140,7 +140,7 @@ static int choose_inputs(struct collection *c, const struct sk_archive_input *in
                                : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     rc = sk_group_verdict(c->g, rc, err);
     if (!rc)
-        rc = sk_claims_settle(c->g, &all, keep, err);
+        rc = sk_owners_settle(c->g, &all, keep, err);
     for (size_t i = 0; i < count && !rc; i++)
         if (keep[i])
             c->inputs[c->count++] = inputs[i];
@@ -189,7 +189,7 @@ static int tell_lists(struct collection *c, uint32_t *first, int *own, struct sa
             *own = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of variables");
             mine.len = 0;
         }
-        rc = sk_talk_send(c->sub, 0, mine.data, mine.len);
+        rc = sk_message_send(c->sub, 0, mine.data, mine.len);
         sk_buf_free(&mine);
         return rc;
     }
@@ -199,7 +199,7 @@ static int tell_lists(struct collection *c, uint32_t *first, int *own, struct sa
         size_t n = 0, count = 0;
         struct sk_listed *list = NULL;
         first[m] = (uint32_t)c->plan.a.file_count;
-        rc = sk_talk_recv(c->sub, m, &data, &n);
+        rc = sk_message_recv(c->sub, m, &data, &n);
         if (!rc && !*own) {
             int got = sk_wire_get_list(data, n, &list, &count);
             *own = got ? sk_fail(err, got, "cannot take up the list of files of another rank")
@@ -230,7 +230,7 @@ static int open_before(struct collection *c, struct saikai_error *err)
     int rc = dir ? sk_ska_set_path(&c->before, dir, (int)k + 1, path, sizeof path, err)
                  : sk_fail(err, SAIKAI_ENOMEM, "no memory to build on the set before");
     if (!rc)
-        rc = sk_ska_plan_earlier(&c->plan, c->out, path, err);
+        rc = sk_ska_plan_previous(&c->plan, c->out, path, err);
     free(dir);
     return rc;
 }

@@ -9,7 +9,7 @@
 enum sk_order { SK_ORDER_RANK = 0, SK_ORDER_NODE };
 
 struct sk_collect_options {
-    struct sk_archive_options archive; /* memory_bytes: of each writer; earlier is not used */
+    struct sk_archive_options archive; /* memory_bytes: of each writer; previous is not used */
     int previous;                      /* 1: each archive builds on one of the newest whole set in
                                         * the directory, if there is one and its chain is not full */
     int writers;                       /* M; 0: by group */

@@ -3,7 +3,7 @@
 #include "archive/ranks/collect.h"
 
 #include "archive/ranks/deliver.h"
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 
 #include "base/clock.h"
 #include "base/io.h"
@@ -174,7 +174,7 @@ static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
     rc = sk_group_verdict(d->g, rc, err);
     void *data = raw.data;
     size_t n = raw.len;
-    if (!rc && (rc = sk_talk_bcast(d->g, reader, &data, &n)))
+    if (!rc && (rc = sk_message_bcast(d->g, reader, &data, &n)))
         sk_fail(err, rc, "the ranks lost touch");
     else if (!rc && !reads)
         rc = sk_ska_parse(data, n, INT64_MAX, &p->a, err);

@@ -2,7 +2,7 @@
  * thread and alone speaks over the group. */
 #include "archive/ranks/deliver.h"
 
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -375,7 +375,7 @@ static int carry(struct sk_delivery *d)
         if (moved)
             idle = 0;
         else
-            sk_talk_relax(&idle);
+            sk_message_relax(&idle);
     }
     return rc;
 }

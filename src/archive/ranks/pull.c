@@ -1,6 +1,6 @@
 #include "archive/ranks/pull.h"
 
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 #include "archive/ranks/wire.h"
 
 #include <pthread.h>
@@ -363,7 +363,7 @@ static int carry(struct sk_pull *p)
         if (moved)
             idle = 0;
         else
-            sk_talk_relax(&idle);
+            sk_message_relax(&idle);
     }
     return rc;
 }

@@ -1,7 +1,7 @@
 /* The members' side of pulling: a thread reads, the messenger sends. */
 #include "archive/ranks/pull.h"
 
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 #include "archive/ranks/wire.h"
 
 #include <pthread.h>
@@ -246,7 +246,7 @@ static int carry(struct server *s)
         if (moved)
             idle = 0;
         else
-            sk_talk_relax(&idle);
+            sk_message_relax(&idle);
     }
     for (int i = 0; i < 2 && !rc; i++)
         if (s->piece[i].state == SENDING)

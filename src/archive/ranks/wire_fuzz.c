@@ -1,7 +1,7 @@
 /* What ranks tell each other about their files: hostile bytes give a list whose extents lie in
- * their files, or an error; requests give ranges of the files there are; claims have names. The
+ * their files, or an error; requests give ranges of the files there are; owners have names. The
  * first byte chooses. */
-#include "archive/ranks/claims.h"
+#include "archive/ranks/owners.h"
 #include "archive/ranks/wire.h"
 
 #include <stdlib.h>
@@ -32,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     size_t count = 0;
     if (data[0] == 'c') {
-        struct sk_claim *c = NULL;
-        if (!sk_claims_read(data + 1, n - 1, 0, &c, &count))
+        struct sk_owner *c = NULL;
+        if (!sk_owners_read(data + 1, n - 1, 0, &c, &count))
             for (size_t i = 0; i < count; i++)
                 if (c[i].name + strlen(c[i].name) >= (const char *)data + n)
                     abort();

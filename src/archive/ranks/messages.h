@@ -1,6 +1,6 @@
 /* Byte strings of any length between two ranks, and waiting politely. */
-#ifndef SK_ARCHIVE_RANKS_TALK_H
-#define SK_ARCHIVE_RANKS_TALK_H
+#ifndef SK_ARCHIVE_RANKS_MESSAGES_H
+#define SK_ARCHIVE_RANKS_MESSAGES_H
 
 #include "group/group.h"
 
@@ -9,13 +9,13 @@ enum { SK_TAG_LENGTH = 1, SK_TAG_DATA, SK_TAG_HEAD, SK_TAG_BODY, SK_TAG_PIECE };
 
 /* Blocking; the other rank calls the other one. The received bytes are to be freed. Fail with
  * SAIKAI_EMPI, SAIKAI_ENOMEM. */
-int sk_talk_send(struct sk_group *g, int to, const void *data, size_t n);
-int sk_talk_recv(struct sk_group *g, int from, void **data, size_t *n);
+int sk_message_send(struct sk_group *g, int to, const void *data, size_t n);
+int sk_message_recv(struct sk_group *g, int from, void **data, size_t *n);
 /* Collective: the root's bytes to all; *data of the others is allocated. */
-int sk_talk_bcast(struct sk_group *g, int root, void **data, size_t *n);
+int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n);
 
 /* Sleep when nothing moved: longer and longer, up to half a millisecond. *idle counts; set it to 0
  * when something moved. */
-void sk_talk_relax(unsigned *idle);
+void sk_message_relax(unsigned *idle);
 
 #endif

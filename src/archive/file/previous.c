@@ -1,4 +1,4 @@
-#include "archive/file/earlier.h"
+#include "archive/file/previous.h"
 
 #include "base/io.h"
 
@@ -26,7 +26,7 @@ void sk_opened_done(struct sk_opened *o)
 {
     if (!o->a)
         return;
-    sk_opened_free(o->earlier);
+    sk_opened_free(o->previous);
     pthread_mutex_destroy(&o->lock);
     *o = (struct sk_opened){.fd = -1};
 }
@@ -62,22 +62,22 @@ void sk_opened_free(struct sk_opened *o)
     free(w);
 }
 
-static int open_earlier(struct sk_opened *o, struct saikai_error *err)
+static int open_previous(struct sk_opened *o, struct saikai_error *err)
 {
     char path[4096];
     const char *slash = strrchr(o->path, '/');
     struct sk_opened *e = NULL;
-    if (!o->a->earlier)
+    if (!o->a->previous)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s: its blocks build on no archive", o->path);
     int rc = sk_io_path(path, sizeof path, err, "%.*s%s", slash ? (int)(slash - o->path) + 1 : 0,
-                        o->path, o->a->earlier);
+                        o->path, o->a->previous);
     if (!rc && access(path, F_OK))
         rc = sk_fail(err, SAIKAI_ENOENT, "%s builds on %s, which is missing: put it back beside it",
                      o->path, path);
     if (!rc)
         rc = sk_opened_new(path, &e, err);
     /* fewer archives below each one: there is an end to them */
-    if (!rc && (e->a->hash != o->a->earlier_hash || e->a->depth >= o->a->depth)) {
+    if (!rc && (e->a->hash != o->a->previous_hash || e->a->depth >= o->a->depth)) {
         sk_opened_free(e);
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "%s builds on another archive than the one that is called %s now: put that "
@@ -85,31 +85,31 @@ static int open_earlier(struct sk_opened *o, struct saikai_error *err)
                        o->path, path);
     }
     if (!rc)
-        o->earlier = e;
+        o->previous = e;
     return rc;
 }
 
-int sk_opened_earlier(struct sk_opened *o, struct sk_opened **earlier, struct saikai_error *err)
+int sk_opened_previous(struct sk_opened *o, struct sk_opened **previous, struct saikai_error *err)
 {
     pthread_mutex_lock(&o->lock);
-    int rc = o->earlier ? 0 : open_earlier(o, err);
+    int rc = o->previous ? 0 : open_previous(o, err);
     if (!rc)
-        *earlier = o->earlier;
+        *previous = o->previous;
     pthread_mutex_unlock(&o->lock);
     return rc;
 }
 
-int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, size_t *k,
+int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, size_t *k,
                     struct saikai_error *err)
 {
-    *earlier = NULL;
-    *k = o->a->blocks[i].earlier;
+    *previous = NULL;
+    *k = o->a->blocks[i].previous;
     if (!*k)
         return 0;
-    int rc = sk_opened_earlier(o, earlier, err);
-    if (!rc && --*k >= (*earlier)->a->block_count)
+    int rc = sk_opened_previous(o, previous, err);
+    if (!rc && --*k >= (*previous)->a->block_count)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "%s has no block %zu, which %s builds on",
-                     (*earlier)->path, *k, o->path);
+                     (*previous)->path, *k, o->path);
     return rc;
 }
 
@@ -133,7 +133,7 @@ static int64_t key_class(const struct sk_ska *a, size_t i)
     return found;
 }
 
-int sk_earlier_usable(const struct sk_ska *a, size_t i)
+int sk_previous_usable(const struct sk_ska *a, size_t i)
 {
     return key_class(a, i) >= 0;
 }
@@ -155,7 +155,7 @@ static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place
 }
 
 /* A class with few of all bytes is not worth needing another archive for. */
-int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
+int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous)
 {
     uint64_t all = 0, *total = calloc(a->class_count + 1, sizeof *total),
              *before = calloc(a->class_count + 1, sizeof *before);
@@ -169,11 +169,11 @@ int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier)
     for (size_t i = 0; i < a->block_count && !rc; i++) {
         int64_t c = key_class(a, i);
         uint64_t n = a->blocks[i].size_bytes;
-        a->blocks[i].earlier = 0;
+        a->blocks[i].previous = 0;
         if (c < 0)
             continue;
         if (total[c] >= all / LEAST_SHARE)
-            a->blocks[i].earlier = block_at(earlier, a->classes[c].key, before[c] + n / 2);
+            a->blocks[i].previous = block_at(previous, a->classes[c].key, before[c] + n / 2);
         before[c] += n;
     }
     free(total);

@@ -1,7 +1,7 @@
 /* Archives that build on each other: an open one, those below it, and which of its blocks come
  * after which of theirs. */
-#ifndef SK_ARCHIVE_FILE_EARLIER_H
-#define SK_ARCHIVE_FILE_EARLIER_H
+#ifndef SK_ARCHIVE_FILE_PREVIOUS_H
+#define SK_ARCHIVE_FILE_PREVIOUS_H
 
 #include "archive/file/ska.h"
 
@@ -14,7 +14,7 @@ struct sk_opened {
     const char *path;
     const struct sk_ska *a;
     pthread_mutex_t lock;
-    struct sk_opened *earlier; /* NULL: not yet, or it stands alone */
+    struct sk_opened *previous; /* NULL: not yet, or it stands alone */
 };
 
 /* Around what the caller has opened and read, which stays its own and must stay. */
@@ -28,17 +28,17 @@ void sk_opened_free(struct sk_opened *o);
 /* The archive that this one builds on: by its name in the same directory and the hash of its index.
  * Fails with SAIKAI_ENOENT (it is gone: the text says what to put back where), SAIKAI_EDAMAGED
  * (another one has its name, or it builds on none), SAIKAI_EIO, SAIKAI_ENOMEM. */
-int sk_opened_earlier(struct sk_opened *o, struct sk_opened **earlier, struct saikai_error *err);
+int sk_opened_previous(struct sk_opened *o, struct sk_opened **previous, struct saikai_error *err);
 
-/* What block i comes after: the archive and the number of a block there; *earlier NULL: nothing.
- * Fails as sk_opened_earlier. */
-int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **earlier, size_t *k,
+/* What block i comes after: the archive and the number of a block there; *previous NULL: nothing.
+ * Fails as sk_opened_previous. */
+int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, size_t *k,
                     struct saikai_error *err);
 
 /* For an archive that is made: blocks of bytes of one class build on those of the same class, each
  * on the one that holds the same stretch of it. SAIKAI_ENOMEM. */
-int sk_earlier_match(struct sk_ska *a, const struct sk_ska *earlier);
+int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous);
 /* 1: blocks may build on block i. */
-int sk_earlier_usable(const struct sk_ska *a, size_t i);
+int sk_previous_usable(const struct sk_ska *a, size_t i);
 
 #endif

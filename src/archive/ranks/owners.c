@@ -1,15 +1,15 @@
 /* One owner for each file: rank 0 hears what all ranks have and says who gives what. */
-#include "archive/ranks/claims.h"
+#include "archive/ranks/owners.h"
 
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 #include "base/buf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int by_claim(const void *x, const void *y)
+static int by_owner(const void *x, const void *y)
 {
-    const struct sk_claim *a = x, *b = y;
+    const struct sk_owner *a = x, *b = y;
     int c = strcmp(a->name, b->name);
     return c ? c : a->rank - b->rank;
 }
@@ -27,18 +27,18 @@ static void put_claims(struct sk_buf *out, const struct sk_feed_local *f)
     }
 }
 
-int sk_claims_read(const void *data, size_t n, int rank, struct sk_claim **list, size_t *count)
+int sk_owners_read(const void *data, size_t n, int rank, struct sk_owner **list, size_t *count)
 {
     struct sk_rd r = sk_rd_init(data, n);
     uint32_t k = sk_rd_u32(&r);
     if (r.bad || k > n)
         return SAIKAI_EDAMAGED;
-    struct sk_claim *more = realloc(*list, (*count + k + 1) * sizeof *more);
+    struct sk_owner *more = realloc(*list, (*count + k + 1) * sizeof *more);
     if (!more)
         return SAIKAI_ENOMEM;
     *list = more;
     for (uint32_t i = 0; i < k; i++) {
-        struct sk_claim c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
+        struct sk_owner c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
         c.inode = sk_rd_u64(&r);
         c.mtime_ns = (int64_t)sk_rd_u64(&r);
         c.name = (const char *)r.p;
@@ -53,11 +53,11 @@ int sk_claims_read(const void *data, size_t n, int rank, struct sk_claim **list,
 
 /* keep[rank][index] = 1 for the one rank that gives a file: of those who have it, the one with the
  * fewest bytes so far. */
-static int settle(struct sk_claim *l, size_t n, uint8_t **keep, uint64_t *bytes,
+static int settle(struct sk_owner *l, size_t n, uint8_t **keep, uint64_t *bytes,
                   struct saikai_error *err)
 {
     if (n)
-        qsort(l, n, sizeof *l, by_claim);
+        qsort(l, n, sizeof *l, by_owner);
     for (size_t i = 0, k; i < n; i = k) {
         size_t best = i;
         for (k = i + 1; k < n && !strcmp(l[k].name, l[i].name); k++) {
@@ -76,7 +76,7 @@ static int settle(struct sk_claim *l, size_t n, uint8_t **keep, uint64_t *bytes,
     return 0;
 }
 
-/* Rank 0: hear all claims and answer them. The answer of a rank is one byte per file. */
+/* Rank 0: hear all owners and answer them. The answer of a rank is one byte per file. */
 static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
                  struct saikai_error *err)
 {
@@ -85,12 +85,12 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     size_t *length = calloc(ranks, sizeof *length);
     uint8_t **keep = calloc(ranks, sizeof *keep);
     uint64_t *bytes = calloc(ranks, sizeof *bytes);
-    struct sk_claim *l = NULL;
+    struct sk_owner *l = NULL;
     int rc = data && length && keep && bytes ? 0 : SAIKAI_ENOMEM, group = 0;
     for (int r = 1; r < g->size && !group; r++) {
         void *d = NULL;
         size_t k = 0;
-        group = sk_talk_recv(g, r, &d, &k);
+        group = sk_message_recv(g, r, &d, &k);
         if (!group && !rc) {
             data[r] = d;
             length[r] = k;
@@ -100,8 +100,8 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     }
     for (int r = 0; r < g->size && !rc && !group; r++) {
         size_t before = n;
-        rc = r ? sk_claims_read(data[r], length[r], r, &l, &n)
-               : sk_claims_read(mine->data, mine->len, 0, &l, &n);
+        rc = r ? sk_owners_read(data[r], length[r], r, &l, &n)
+               : sk_owners_read(mine->data, mine->len, 0, &l, &n);
         if (!rc && !(keep[r] = calloc(n - before + 1, 1)))
             rc = SAIKAI_ENOMEM;
         length[r] = n - before;
@@ -113,7 +113,7 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     if (!group)
         group = rc = sk_group_verdict(g, rc, err);
     for (int r = 1; r < g->size && !group; r++)
-        group = sk_talk_send(g, r, keep[r], length[r]);
+        group = sk_message_send(g, r, keep[r], length[r]);
     if (!group)
         memcpy(answer, keep[0], length[0]);
     for (int r = 0; r < g->size; r++) {
@@ -132,24 +132,24 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     return rc;
 }
 
-int sk_claims_settle(struct sk_group *g, const struct sk_feed_local *all, uint8_t *keep,
+int sk_owners_settle(struct sk_group *g, const struct sk_feed_local *all, uint8_t *keep,
                      struct saikai_error *err)
 {
-    struct sk_buf claims = {0};
-    put_claims(&claims, all);
+    struct sk_buf owners = {0};
+    put_claims(&owners, all);
     int rc =
-        sk_buf_ok(&claims) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+        sk_buf_ok(&owners) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     rc = sk_group_verdict(g, rc, err);
     if (!rc && !g->rank) {
-        rc = judge(g, &claims, keep, err);
+        rc = judge(g, &owners, keep, err);
     } else if (!rc) {
         void *answer = NULL;
         size_t n = 0;
-        int group = sk_talk_send(g, 0, claims.data, claims.len);
+        int group = sk_message_send(g, 0, owners.data, owners.len);
         if (!group)
             rc = sk_group_verdict(g, 0, err);
         if (!group && !rc)
-            group = sk_talk_recv(g, 0, &answer, &n);
+            group = sk_message_recv(g, 0, &answer, &n);
         if (!group && !rc && n == all->count)
             memcpy(keep, answer, n);
         else if (group || !rc)
@@ -157,6 +157,6 @@ int sk_claims_settle(struct sk_group *g, const struct sk_feed_local *all, uint8_
                          "the ranks lost touch while they compared their files");
         free(answer);
     }
-    sk_buf_free(&claims);
+    sk_buf_free(&owners);
     return rc;
 }

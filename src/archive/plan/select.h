@@ -6,23 +6,23 @@
  * several starts; the same for the inverse ratio, which finds quotients; column relations to pairs
  * of fields. Each candidate that fits is then priced by encoding the samples with it. The order in
  * which fields become known is then climbed towards the fewest bits. */
-#ifndef SK_ARCHIVE_PLAN_RELATE_H
-#define SK_ARCHIVE_PLAN_RELATE_H
+#ifndef SK_ARCHIVE_PLAN_SELECT_H
+#define SK_ARCHIVE_PLAN_SELECT_H
 
 #include "archive/coding/part.h"
 
-enum { SK_RELATE_FIELDS = 32, SK_RELATE_BOXES = 6 };
+enum { SK_SAMPLE_FIELDS = 32, SK_SAMPLE_BOXES = 6 };
 
 /* Sub-boxes of some members: native values, box by box, field by field. */
 struct sk_sample_set {
     int fields, boxes, width;
-    struct sk_box box[SK_RELATE_BOXES];
-    uint8_t *values[SK_RELATE_BOXES][SK_RELATE_FIELDS];
+    struct sk_box box[SK_SAMPLE_BOXES];
+    uint8_t *values[SK_SAMPLE_BOXES][SK_SAMPLE_FIELDS];
 };
 
 /* Fill recipes[0…fields) (form, stencil and relation; by part) and order[part] = field. bits (may
  * be NULL): expected bits per value, by part. Local. Fails with SAIKAI_ENOMEM. */
-int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *recipes, int *order,
-              double *bits);
+int sk_select_predictors(const struct sk_sample_set *s, int threads, struct sk_recipe *recipes,
+                         int *order, double *bits);
 
 #endif

@@ -1,4 +1,4 @@
-#include "codec/residual/predict.h"
+#include "codec/residual/stencil.h"
 
 #include "codec/residual/residual.h"
 

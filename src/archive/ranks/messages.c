@@ -1,11 +1,11 @@
-#include "archive/ranks/talk.h"
+#include "archive/ranks/messages.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 enum { PIECE = 1 << 26 };
 
-int sk_talk_send(struct sk_group *g, int to, const void *data, size_t n)
+int sk_message_send(struct sk_group *g, int to, const void *data, size_t n)
 {
     uint64_t length = n;
     struct sk_request *r = NULL;
@@ -21,7 +21,7 @@ int sk_talk_send(struct sk_group *g, int to, const void *data, size_t n)
     return rc;
 }
 
-int sk_talk_recv(struct sk_group *g, int from, void **data, size_t *n)
+int sk_message_recv(struct sk_group *g, int from, void **data, size_t *n)
 {
     uint64_t length = 0;
     struct sk_request *r = NULL;
@@ -46,7 +46,7 @@ int sk_talk_recv(struct sk_group *g, int from, void **data, size_t *n)
     return 0;
 }
 
-int sk_talk_bcast(struct sk_group *g, int root, void **data, size_t *n)
+int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n)
 {
     uint64_t length = *n;
     int rc = sk_group_bcast(g, &length, sizeof length, root);
@@ -66,7 +66,7 @@ int sk_talk_bcast(struct sk_group *g, int root, void **data, size_t *n)
     return 0;
 }
 
-void sk_talk_relax(unsigned *idle)
+void sk_message_relax(unsigned *idle)
 {
     unsigned n = *idle < 16 ? *idle : 16;
     struct timespec t = {0, n < 4 ? 0 : (long)(n - 3) * 38000};

@@ -5,8 +5,8 @@
  * P = 1 without one) and q from the ratios x/P of neighbours that are already known, by one of the
  * stencils below. Encoder and decoder evaluate the same additions, multiplications and divisions in
  * the same order in double precision, never fused, so that both predict the same bits. */
-#ifndef SK_CODEC_RESIDUAL_PREDICT_H
-#define SK_CODEC_RESIDUAL_PREDICT_H
+#ifndef SK_CODEC_RESIDUAL_STENCIL_H
+#define SK_CODEC_RESIDUAL_STENCIL_H
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "archive/plan/ways.h"
+#include "archive/plan/predictors.h"
 
 #include "codec/residual/residual.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RATIO_STARTS = SK_RELATE_FIELDS, QUOTIENT_STARTS = 2 };
+enum { RATIO_STARTS = SK_SAMPLE_FIELDS, QUOTIENT_STARTS = 2 };
 
 static double value_of(const struct sk_sample_set *s, int box, int field, size_t i)
 {
@@ -25,13 +25,13 @@ static void count_symbols(const uint8_t *symbols, struct sk_box b, size_t first_
                 h[symbols[(z * b.ny + y) * b.nx + x]]++;
 }
 
-static void fields_of(const struct sk_finder *f, int box, struct sk_field *fields)
+static void fields_of(const struct sk_search *f, int box, struct sk_field *fields)
 {
     for (int i = 0; i < f->s->fields; i++)
         fields[i] = (struct sk_field){f->s->values[box][i], f->s->width};
 }
 
-static void encode_columns(struct sk_finder *f, const struct sk_way *w, int box,
+static void encode_columns(struct sk_search *f, const struct sk_field_predictor *w, int box,
                            const struct sk_field *fields)
 {
     struct sk_box b = f->s->box[box], one = {1, b.ny, b.nx};
@@ -48,13 +48,14 @@ static void encode_columns(struct sk_finder *f, const struct sk_way *w, int box,
     }
 }
 
-/* Bits per value of the samples this way; the borders, which have no neighbours, do not count. */
-static double price(struct sk_finder *f, const struct sk_way *w)
+/* Bits per value of the samples this predictor; the borders, which have no neighbours, do not
+ * count. */
+static double price(struct sk_search *f, const struct sk_field_predictor *w)
 {
     uint32_t h[SK_SYMBOLS] = {0};
     double n = 0;
     for (int i = 0; i < f->s->boxes; i++) {
-        struct sk_field fields[SK_RELATE_FIELDS];
+        struct sk_field fields[SK_SAMPLE_FIELDS];
         struct sk_box b = f->s->box[i];
         uint8_t *bits = f->bits;
         fields_of(f, i, fields);
@@ -74,8 +75,8 @@ static double price(struct sk_finder *f, const struct sk_way *w)
     return n > 0 ? sk_residual_cost(h) / n : 64;
 }
 
-/* Price a way with each of some stencils and keep the best, if it beats the field alone. */
-static double consider(struct sk_finder *f, struct sk_way w, const int *stencils, int n)
+/* Price a predictor with each of some stencils and keep the best, if it beats the field alone. */
+static double consider(struct sk_search *f, struct sk_field_predictor w, const int *stencils, int n)
 {
     double best = 1e9;
     int stencil = 0;
@@ -94,7 +95,7 @@ static double consider(struct sk_finder *f, struct sk_way w, const int *stencils
         w.uses |= (uint32_t)sk_relation_uses(&w.relation, i) << i;
     if (f->count < f->limit &&
         (w.relation.kind == SK_RELATION_NONE || best + 0.25 < f->alone[w.field]))
-        f->ways[f->count++] = w;
+        f->predictors[f->count++] = w;
     return best;
 }
 
@@ -102,7 +103,7 @@ static const int with_relation[] = {SK_STENCIL_NONE, SK_STENCIL_X, SK_STENCIL_XY
 
 /* Count one sample box into the normal equations: each point weighs as much as its neighbours are
  * small, because what is coded is a relative error. */
-static void add_normal(const struct sk_finder *f, int box, int field,
+static void add_normal(const struct sk_search *f, int box, int field,
                        double a[SK_NEIGHBOURS][SK_NEIGHBOURS], double b[SK_NEIGHBOURS])
 {
     struct sk_box n = f->s->box[box];
@@ -129,11 +130,11 @@ static void add_normal(const struct sk_finder *f, int box, int field,
             }
 }
 
-static void try_fitted(struct sk_finder *f, int field)
+static void try_fitted(struct sk_search *f, int field)
 {
     static const int fitted[] = {SK_STENCIL_FITTED};
     double a[SK_NEIGHBOURS][SK_NEIGHBOURS] = {{0}};
-    struct sk_way w = {.field = field};
+    struct sk_field_predictor w = {.field = field};
     for (int i = 0; i < f->s->boxes; i++)
         add_normal(f, i, field, a, w.weights);
     if (sk_normal_solve(a, w.weights))
@@ -145,20 +146,21 @@ static void try_fitted(struct sk_finder *f, int field)
     f->alone[field] = bits < f->alone[field] ? bits : f->alone[field];
 }
 
-static void try_alone(struct sk_finder *f, int field)
+static void try_alone(struct sk_search *f, int field)
 {
     static const int all[] = {SK_STENCIL_X,   SK_STENCIL_XY,   SK_STENCIL_XYZ,    SK_STENCIL_ZYX,
                               SK_STENCIL_YZX, SK_STENCIL_MEAN, SK_STENCIL_MASKED, SK_STENCIL_NONE};
-    f->alone[field] = consider(f, (struct sk_way){.field = field}, all, 8);
+    f->alone[field] = consider(f, (struct sk_field_predictor){.field = field}, all, 8);
     try_fitted(f, field);
 }
 
-static void try_ratios(struct sk_finder *f, int field)
+static void try_ratios(struct sk_search *f, int field)
 {
     for (int y = 0; y < f->s->fields; y++) {
         if (y == field)
             continue;
-        struct sk_way w = {.field = field, .relation = {.kind = SK_RELATION_QUOTIENT, .num = 1}};
+        struct sk_field_predictor w = {.field = field,
+                                       .relation = {.kind = SK_RELATION_QUOTIENT, .num = 1}};
         w.relation.term[0] = (struct sk_term){1, y, -1};
         f->ratio[field][y] = consider(f, w, with_relation + 1, 2);
     }
@@ -167,9 +169,9 @@ static void try_ratios(struct sk_finder *f, int field)
 /* ---- sums and quotients ---- */
 
 /* Points spread over all boxes; those where the target is zero are of no use to relative errors. */
-static void pick_points(struct sk_finder *f)
+static void pick_points(struct sk_search *f)
 {
-    int per_box = (int)SK_PURSUIT_POINTS / f->s->boxes;
+    int per_box = (int)SK_MATCHING_POINTS / f->s->boxes;
     f->n_points = 0;
     for (int b = 0; b < f->s->boxes; b++) {
         size_t n = sk_box_count(f->s->box[b]);
@@ -183,18 +185,18 @@ static void pick_points(struct sk_finder *f)
     }
 }
 
-static double term_at(const struct sk_finder *f, const struct sk_term *t, int i)
+static double term_at(const struct sk_search *f, const struct sk_term *t, int i)
 {
     double v = t->a >= 0 ? f->points[t->a][i] : 1;
     return t->b >= 0 ? v * f->points[t->b][i] : v;
 }
 
 /* Make one feature: a term divided by the target. */
-static void add_feature(struct sk_finder *f, int a, int b, const double *target, const int *use,
+static void add_feature(struct sk_search *f, int a, int b, const double *target, const int *use,
                         int n)
 {
-    struct sk_pursuit *p = &f->pursuit;
-    if (p->count == SK_PURSUIT_FEATURES)
+    struct sk_matching_pursuit *p = &f->pursuit;
+    if (p->count == SK_MATCHING_FEATURES)
         return;
     struct sk_term t = {1, a, b};
     double *v = f->feature[p->count];
@@ -217,10 +219,10 @@ static int usable(const double *target, int n, int *use, double *packed)
 }
 
 /* The terms that the pursuit holds now, as a sum. */
-static int take_terms(const struct sk_finder *f, struct sk_term *out)
+static int take_terms(const struct sk_search *f, struct sk_term *out)
 {
-    double c[SK_PURSUIT_TERMS];
-    sk_pursuit_solve(&f->pursuit, c);
+    double c[SK_MATCHING_TERMS];
+    sk_matching_pursuit_solve(&f->pursuit, c);
     for (int k = 0; k < f->pursuit.terms; k++) {
         out[k] = f->terms[f->pursuit.chosen[k]];
         out[k].c = c[k];
@@ -229,7 +231,7 @@ static int take_terms(const struct sk_finder *f, struct sk_term *out)
 }
 
 /* The fields by how well their ratio predicts this one. */
-static int best_partners(const struct sk_finder *f, int field, int *out, int max)
+static int best_partners(const struct sk_search *f, int field, int *out, int max)
 {
     int n = 0;
     for (int y = 0; y < f->s->fields; y++) {
@@ -245,11 +247,11 @@ static int best_partners(const struct sk_finder *f, int field, int *out, int max
     return n;
 }
 
-static void try_sums(struct sk_finder *f, int field)
+static void try_sums(struct sk_search *f, int field)
 {
-    double target[SK_PURSUIT_POINTS];
-    int use[SK_PURSUIT_POINTS], partners[RATIO_STARTS];
-    struct sk_pursuit *p = &f->pursuit;
+    double target[SK_MATCHING_POINTS];
+    int use[SK_MATCHING_POINTS], partners[RATIO_STARTS];
+    struct sk_matching_pursuit *p = &f->pursuit;
     int starts = best_partners(f, field, partners, RATIO_STARTS);
     p->count = 0;
     p->n = usable(f->points[field], f->n_points, use, target);
@@ -264,11 +266,11 @@ static void try_sums(struct sk_finder *f, int field)
     double least =
         1e-3; /* only a fit that is a good deal better than any before deserves its price */
     for (int i = 0; i < starts; i++) {
-        struct sk_way w = {.field = field, .relation = {.kind = SK_RELATION_QUOTIENT}};
-        sk_pursuit_start(p);
-        for (int k = 0; k < SK_PURSUIT_TERMS; k++) {
+        struct sk_field_predictor w = {.field = field, .relation = {.kind = SK_RELATION_QUOTIENT}};
+        sk_matching_pursuit_start(p);
+        for (int k = 0; k < SK_MATCHING_TERMS; k++) {
             int first = partners[i] < field ? partners[i] : partners[i] - 1;
-            if (sk_pursuit_step(p, k ? -1 : first))
+            if (sk_matching_pursuit_step(p, k ? -1 : first))
                 break;
             if (k && p->rest < least / 4) {
                 least = p->rest;
@@ -282,12 +284,12 @@ static void try_sums(struct sk_finder *f, int field)
 }
 
 /* x = y z / (sum of terms): found as y z / x = sum of terms. */
-static void try_quotients(struct sk_finder *f, int field)
+static void try_quotients(struct sk_search *f, int field)
 {
-    double inverse[SK_PURSUIT_POINTS], target[SK_PURSUIT_POINTS];
-    int use[SK_PURSUIT_POINTS], partners[QUOTIENT_STARTS];
-    struct sk_pursuit *p = &f->pursuit;
-    struct sk_way best = {.field = field};
+    double inverse[SK_MATCHING_POINTS], target[SK_MATCHING_POINTS];
+    int use[SK_MATCHING_POINTS], partners[QUOTIENT_STARTS];
+    struct sk_matching_pursuit *p = &f->pursuit;
+    struct sk_field_predictor best = {.field = field};
     double least = 1e-3;
     int starts = best_partners(f, field, partners, QUOTIENT_STARTS);
     for (int i = 0; i < starts; i++)
@@ -307,8 +309,8 @@ static void try_quotients(struct sk_finder *f, int field)
                     first = j == z ? p->count : first;
                     add_feature(f, j, -1, target, use, p->n);
                 }
-            sk_pursuit_start(p);
-            for (int k = 0; k < 4 && !sk_pursuit_step(p, k ? -1 : first); k++)
+            sk_matching_pursuit_start(p);
+            for (int k = 0; k < 4 && !sk_matching_pursuit_step(p, k ? -1 : first); k++)
                 if (k && p->rest < least / 2) {
                     least = p->rest;
                     best.relation = (struct sk_relation){.kind = SK_RELATION_QUOTIENT, .num = 1};
@@ -324,7 +326,7 @@ static void try_quotients(struct sk_finder *f, int field)
 
 /* Root mean square error, relative to the field, of plane 2 from planes 0 and 1 over some columns.
  */
-static double column_error(const struct sk_finder *f, int x, int a, int b)
+static double column_error(const struct sk_search *f, int x, int a, int b)
 {
     struct sk_box box = f->s->box[0];
     size_t plane = box.ny * box.nx, step = plane / 24 ? plane / 24 : 1;
@@ -348,7 +350,7 @@ static double column_error(const struct sk_finder *f, int x, int a, int b)
     return all > 0 ? sqrt(wrong / all) : 1;
 }
 
-static void try_columns(struct sk_finder *f, int field)
+static void try_columns(struct sk_search *f, int field)
 {
     static const int stencils[] = {SK_STENCIL_NONE, SK_STENCIL_XY};
     if (f->s->box[0].nz < 3)
@@ -357,7 +359,8 @@ static void try_columns(struct sk_finder *f, int field)
         for (int b = a + 1; b < f->s->fields; b++) {
             if (a == field || b == field || !(column_error(f, field, a, b) < 1e-4))
                 continue;
-            struct sk_way w = {.field = field, .relation = {.kind = SK_RELATION_COLUMNS, .num = 2}};
+            struct sk_field_predictor w = {.field = field,
+                                           .relation = {.kind = SK_RELATION_COLUMNS, .num = 2}};
             w.relation.term[0] = (struct sk_term){1, a, -1};
             w.relation.term[1] = (struct sk_term){1, b, -1};
             consider(f, w, stencils, 2);
@@ -366,7 +369,7 @@ static void try_columns(struct sk_finder *f, int field)
 
 /* ---- all of it ---- */
 
-static int make_room(struct sk_finder *f)
+static int make_room(struct sk_search *f)
 {
     size_t count = 1, scratch = 1, sums = 1;
     for (int i = 0; i < f->s->boxes; i++) {
@@ -376,23 +379,23 @@ static int make_room(struct sk_finder *f)
         scratch = w > scratch ? w : scratch;
         sums = l > sums ? l : sums;
     }
-    f->ways = malloc(SK_WAYS * sizeof *f->ways);
-    f->points = malloc(SK_RELATE_FIELDS * sizeof *f->points);
+    f->predictors = malloc(SK_PREDICTORS * sizeof *f->predictors);
+    f->points = malloc(SK_SAMPLE_FIELDS * sizeof *f->points);
     f->symbols = malloc(count);
     f->bits = malloc(sk_predict_max_bits(count, 64));
     f->P = malloc(count * sizeof(double));
     f->scratch = malloc(scratch);
     f->sums = malloc(sums);
-    return f->ways && f->points && f->symbols && f->bits && f->P && f->scratch && f->sums
+    return f->predictors && f->points && f->symbols && f->bits && f->P && f->scratch && f->sums
                ? 0
                : SAIKAI_ENOMEM;
 }
 
-void sk_finder_free(struct sk_finder *f)
+void sk_search_free(struct sk_search *f)
 {
     if (!f)
         return;
-    free(f->ways);
+    free(f->predictors);
     free(f->points);
     free(f->symbols);
     free(f->bits);
@@ -402,21 +405,21 @@ void sk_finder_free(struct sk_finder *f)
     free(f);
 }
 
-struct sk_finder *sk_finder_new(const struct sk_sample_set *s)
+struct sk_search *sk_search_new(const struct sk_sample_set *s)
 {
-    struct sk_finder *f = calloc(1, sizeof *f);
+    struct sk_search *f = calloc(1, sizeof *f);
     if (f)
         f->s = s;
     if (f && make_room(f)) {
-        sk_finder_free(f);
+        sk_search_free(f);
         f = NULL;
     }
     return f;
 }
 
-void sk_finder_try(struct sk_finder *f, int field)
+void sk_search_try(struct sk_search *f, int field)
 {
-    f->limit = f->count + SK_WAYS_OF_FIELD;
+    f->limit = f->count + SK_FIELD_PREDICTORS;
     try_alone(f, field);
     if (f->s->fields == 1)
         return;

@@ -1,28 +1,29 @@
-#include "archive/plan/relate.h"
+#include "archive/plan/select.h"
 
-#include "archive/plan/ways.h"
+#include "archive/plan/predictors.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The best way of each field if fields become known in this order; the sum of their bits. */
-static double best_in_order(const struct sk_finder *f, const int *order, struct sk_way **chosen)
+/* The best predictor of each field if fields become known in this order; the sum of their bits. */
+static double best_in_order(const struct sk_search *f, const int *order,
+                            struct sk_field_predictor **chosen)
 {
-    int known[SK_RELATE_FIELDS] = {0}, n = f->s->fields;
+    int known[SK_SAMPLE_FIELDS] = {0}, n = f->s->fields;
     double sum = 0;
     for (int i = 0; i < n; i++) {
         int field = order[i];
-        struct sk_way *best = NULL;
+        struct sk_field_predictor *best = NULL;
         for (int k = f->first[field]; k < f->first[field + 1]; k++) {
-            struct sk_way *w = &f->ways[k];
+            struct sk_field_predictor *w = &f->predictors[k];
             int ok = !best || w->bits < best->bits;
             for (int u = 0; u < n && ok; u++)
                 ok = known[u] || !(w->uses >> u & 1);
             if (ok)
                 best = w;
         }
-        chosen[field] = best; /* never NULL: the way alone uses nothing */
+        chosen[field] = best; /* never NULL: the predictor alone uses nothing */
         sum += best->bits;
         known[field] = 1;
     }
@@ -40,9 +41,9 @@ static void move_in_order(int *order, int from, int to)
 }
 
 /* Hill climbing over orders: move one field at a time while that saves bits. */
-static void choose(struct sk_finder *f, struct sk_way **chosen)
+static void choose(struct sk_search *f, struct sk_field_predictor **chosen)
 {
-    int n = f->s->fields, order[SK_RELATE_FIELDS];
+    int n = f->s->fields, order[SK_SAMPLE_FIELDS];
     for (int i = 0; i < n; i++)
         order[i] = i;
     double best = best_in_order(f, order, chosen);
@@ -64,10 +65,10 @@ static void choose(struct sk_finder *f, struct sk_way **chosen)
 }
 
 /* Parts in an order in which sources come first; relations are rewritten to part numbers. */
-static void arrange(const struct sk_finder *f, struct sk_way *const *chosen,
+static void arrange(const struct sk_search *f, struct sk_field_predictor *const *chosen,
                     struct sk_recipe *recipes, int *order, double *bits)
 {
-    int n = f->s->fields, part_of[SK_RELATE_FIELDS], placed = 0;
+    int n = f->s->fields, part_of[SK_SAMPLE_FIELDS], placed = 0;
     for (int i = 0; i < n; i++)
         part_of[i] = -1;
     while (placed < n)
@@ -103,43 +104,43 @@ static void arrange(const struct sk_finder *f, struct sk_way *const *chosen,
 
 /* One thread's share: every `step`-th field from `from` on. */
 struct share {
-    struct sk_finder *f;
+    struct sk_search *f;
     int from, step;
-    int begin[SK_RELATE_FIELDS], end[SK_RELATE_FIELDS];
+    int begin[SK_SAMPLE_FIELDS], end[SK_SAMPLE_FIELDS];
 };
 
 static void *find(void *arg)
 {
     struct share *h = arg;
-    struct sk_finder *f = h->f;
+    struct sk_search *f = h->f;
     for (int i = h->from; i < f->s->fields; i += h->step) {
         h->begin[i] = f->count;
-        sk_finder_try(f, i);
+        sk_search_try(f, i);
         h->end[i] = f->count;
     }
     return NULL;
 }
 
-/* All ways, by field: what is chosen must not depend on the number of threads. */
-static void gather(struct sk_finder *all, const struct share *shares, int n)
+/* All predictors, by field: what is chosen must not depend on the number of threads. */
+static void gather(struct sk_search *all, const struct share *shares, int n)
 {
     for (int i = 0; i < all->s->fields; i++) {
         const struct share *h = &shares[i % n];
         all->first[i] = all->count;
         for (int k = h->begin[i]; k < h->end[i]; k++)
-            all->ways[all->count++] = h->f->ways[k];
+            all->predictors[all->count++] = h->f->predictors[k];
     }
     all->first[all->s->fields] = all->count;
 }
 
-int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *recipes, int *order,
-              double *bits)
+int sk_select_predictors(const struct sk_sample_set *s, int threads, struct sk_recipe *recipes,
+                         int *order, double *bits)
 {
     enum { MOST = 8 };
     struct share shares[MOST];
     pthread_t t[MOST];
-    struct sk_way *chosen[SK_RELATE_FIELDS] = {NULL};
-    struct sk_finder *all = sk_finder_new(s);
+    struct sk_field_predictor *chosen[SK_SAMPLE_FIELDS] = {NULL};
+    struct sk_search *all = sk_search_new(s);
     int n = threads > MOST        ? MOST
             : threads > s->fields ? s->fields
                                   : threads,
@@ -147,7 +148,7 @@ int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *reci
     if (n < 1)
         n = 1;
     for (int i = 0; i < n; i++) {
-        shares[i] = (struct share){.f = sk_finder_new(s), .from = i, .step = n};
+        shares[i] = (struct share){.f = sk_search_new(s), .from = i, .step = n};
         if (!shares[i].f)
             rc = SAIKAI_ENOMEM;
     }
@@ -163,7 +164,7 @@ int sk_relate(const struct sk_sample_set *s, int threads, struct sk_recipe *reci
         arrange(all, chosen, recipes, order, bits);
     }
     for (int i = 0; i < n; i++)
-        sk_finder_free(shares[i].f);
-    sk_finder_free(all);
+        sk_search_free(shares[i].f);
+    sk_search_free(all);
     return rc;
 }

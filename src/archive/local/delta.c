@@ -1,4 +1,4 @@
-#include "archive/local/again.h"
+#include "archive/local/delta.h"
 #include "archive/local/create.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct seat {
     struct sk_recipe *recipes;
 };
 
-struct sk_again {
+struct sk_archive_delta {
     struct sk_ska_plan *p;
     int count;
     pthread_mutex_t lock;
@@ -26,8 +26,8 @@ struct sk_again {
 /* A seat holds what unpacking takes, the block below once more in the order of a filter, tables of
  * the compressor, and one block of ours filtered and packed; the rest of the pipeline holds
  * 4 × threads + 6 blocks. */
-int sk_again_share(uint64_t memory, int threads, const struct sk_unpack_need *largest,
-                   uint64_t *unit)
+int sk_archive_delta_share(uint64_t memory, int threads, const struct sk_unpack_need *largest,
+                           uint64_t *unit)
 {
     uint64_t seat = largest->work_bytes + 2 * largest->raw_bytes + SK_PACK_TABLES;
     for (int n = threads; n > 0; n--)
@@ -38,11 +38,12 @@ int sk_again_share(uint64_t memory, int threads, const struct sk_unpack_need *la
     return 0;
 }
 
-int sk_again_new(struct sk_ska_plan *p, int count, struct sk_again **out, struct saikai_error *err)
+int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,
+                         struct saikai_error *err)
 {
-    struct sk_again *g = calloc(1, sizeof *g + (size_t)count * sizeof *g->seats);
+    struct sk_archive_delta *g = calloc(1, sizeof *g + (size_t)count * sizeof *g->seats);
     if (!g)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", p->earlier->path);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", p->previous->path);
     g->p = p;
     g->count = count;
     pthread_mutex_init(&g->lock, NULL);
@@ -51,7 +52,7 @@ int sk_again_new(struct sk_ska_plan *p, int count, struct sk_again **out, struct
     return 0;
 }
 
-void sk_again_free(struct sk_again *g)
+void sk_archive_delta_free(struct sk_archive_delta *g)
 {
     if (!g)
         return;
@@ -66,7 +67,7 @@ void sk_again_free(struct sk_again *g)
     free(g);
 }
 
-static struct seat *take_seat(struct sk_again *g)
+static struct seat *take_seat(struct sk_archive_delta *g)
 {
     struct seat *s = NULL;
     pthread_mutex_lock(&g->lock);
@@ -81,7 +82,7 @@ static struct seat *take_seat(struct sk_again *g)
     return s;
 }
 
-static void leave_seat(struct sk_again *g, struct seat *s)
+static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 {
     pthread_mutex_lock(&g->lock);
     s->taken = 0;
@@ -107,28 +108,28 @@ static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
     return 0;
 }
 
-int sk_again_encode(struct sk_again *g, size_t i, struct sk_part *parts, struct sk_buf *alone,
-                    struct saikai_error *err)
+int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
+                            struct sk_buf *alone, struct saikai_error *err)
 {
     struct sk_ska_plan *p = g->p;
     struct sk_ska_block *b = &p->a.blocks[i];
     struct seat *s = take_seat(g);
-    int rc = sk_unpack_alike(&s->unpacker, p->earlier, &p->a, i, &s->coder.earlier, err);
+    int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &s->coder.previous, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
-                        p->earlier->path);
+                        p->previous->path);
     s->out.len = 0;
     if (!rc)
         rc = set_recipes(s, &p->recipes[b->first], b->count, err);
     if (!rc)
         rc = sk_block_encode(&s->coder, parts, (int)b->count, s->recipes, &s->out, err);
-    s->coder.earlier = NULL;
+    s->coder.previous = NULL;
     if (!rc && s->out.len < alone->len - alone->len / 16) {
         struct sk_buf longer = *alone;
         *alone = s->out;
         s->out = longer;
     } else {
-        b->earlier = 0;
+        b->previous = 0;
     }
     leave_seat(g, s);
     return rc;
@@ -156,25 +157,25 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-int sk_ska_plan_earlier(struct sk_ska_plan *p, const char *out, const char *earlier,
-                        struct saikai_error *err)
+int sk_ska_plan_previous(struct sk_ska_plan *p, const char *out, const char *previous,
+                         struct saikai_error *err)
 {
     struct stat a, b;
-    int rc = sk_opened_new(earlier, &p->earlier, err);
+    int rc = sk_opened_new(previous, &p->previous, err);
     if (rc)
         return rc;
-    if (directory_of(earlier, &a) || directory_of(out, &b))
-        return sk_fail_errno(err, errno, "cannot read the directories of %s and %s", earlier, out);
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino || !strcmp(name_of(earlier), name_of(out)))
+    if (directory_of(previous, &a) || directory_of(out, &b))
+        return sk_fail_errno(err, errno, "cannot read the directories of %s and %s", previous, out);
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino || !strcmp(name_of(previous), name_of(out)))
         return sk_fail(err, SAIKAI_EINVAL,
                        "%s cannot build on %s: that must be another archive in the same directory",
-                       out, earlier);
+                       out, previous);
     int most = p->opt.chain > 0 ? p->opt.chain : SK_CHAIN;
     if (most > SK_SKA_MAX_DEPTH)
         most = SK_SKA_MAX_DEPTH;
-    if (p->earlier->a->depth >= (uint32_t)most) {
-        sk_opened_free(p->earlier); /* enough in a row: this one stands alone */
-        p->earlier = NULL;
+    if (p->previous->a->depth >= (uint32_t)most) {
+        sk_opened_free(p->previous); /* enough in a row: this one stands alone */
+        p->previous = NULL;
     }
     return 0;
 }

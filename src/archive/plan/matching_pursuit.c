@@ -1,4 +1,4 @@
-#include "archive/plan/pursuit.h"
+#include "archive/plan/matching_pursuit.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void subtract(double *restrict a, const double *restrict b, double c, int
         a[i] -= c * b[i];
 }
 
-void sk_pursuit_start(struct sk_pursuit *p)
+void sk_matching_pursuit_start(struct sk_matching_pursuit *p)
 {
     p->terms = 0;
     p->rest = 1;
@@ -35,9 +35,9 @@ void sk_pursuit_start(struct sk_pursuit *p)
 
 /* Remove from v what the chosen terms hold (twice: once leaves rounding errors); the norm that is
  * left. */
-static double orthogonal(const struct sk_pursuit *p, double *v, double *along)
+static double orthogonal(const struct sk_matching_pursuit *p, double *v, double *along)
 {
-    memset(along, 0, SK_PURSUIT_TERMS * sizeof *along);
+    memset(along, 0, SK_MATCHING_TERMS * sizeof *along);
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < p->terms; k++) {
             double c = dot(p->q[k], v, p->n);
@@ -47,7 +47,7 @@ static double orthogonal(const struct sk_pursuit *p, double *v, double *along)
     return sqrt(dot(v, v, p->n));
 }
 
-static int best_feature(const struct sk_pursuit *p)
+static int best_feature(const struct sk_matching_pursuit *p)
 {
     double most = 0;
     int best = -1;
@@ -65,16 +65,16 @@ static int best_feature(const struct sk_pursuit *p)
     return best;
 }
 
-int sk_pursuit_step(struct sk_pursuit *p, int j)
+int sk_matching_pursuit_step(struct sk_matching_pursuit *p, int j)
 {
-    if (p->terms == SK_PURSUIT_TERMS)
+    if (p->terms == SK_MATCHING_TERMS)
         return -1;
     if (j < 0)
         j = best_feature(p);
     if (j < 0)
         return -1;
     int k = p->terms;
-    double along[SK_PURSUIT_TERMS];
+    double along[SK_MATCHING_TERMS];
     memcpy(p->q[k], p->feature[j], (size_t)p->n * sizeof *p->q[k]);
     double norm = orthogonal(p, p->q[k], along);
     if (!(norm > 0) || !isfinite(norm))
@@ -93,7 +93,7 @@ int sk_pursuit_step(struct sk_pursuit *p, int j)
     return 0;
 }
 
-void sk_pursuit_solve(const struct sk_pursuit *p, double c[SK_PURSUIT_TERMS])
+void sk_matching_pursuit_solve(const struct sk_matching_pursuit *p, double c[SK_MATCHING_TERMS])
 {
     for (int k = p->terms; k-- > 0;) {
         double v = p->qb[k];
