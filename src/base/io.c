@@ -94,6 +94,14 @@ int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
     return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
 }
 
+int sk_io_msync(void *map, size_t n, const char *path, struct saikai_error *err)
+{
+    int e = hooked("fsync", path);
+    if (!e && msync(map, n, MS_SYNC))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
+}
+
 int sk_io_fsync_parent(const char *path, struct saikai_error *err)
 {
     char dir[PATH_MAX];
@@ -127,7 +135,7 @@ int sk_io_unlink(const char *path, struct saikai_error *err)
     return e ? sk_fail_errno(err, e, "cannot remove %s", path) : 0;
 }
 
-int sk_io_mkdirs(const char *path, struct saikai_error *err)
+static int make_directories(const char *path, int lasting, struct saikai_error *err)
 {
     char part[PATH_MAX];
     size_t n = strlen(path);
@@ -142,13 +150,35 @@ int sk_io_mkdirs(const char *path, struct saikai_error *err)
         memcpy(part, path, i);
         part[i] = 0;
         struct stat st;
-        if (!mkdir(part, 0777))
+        if (!mkdir(part, 0777)) {
+            int rc = lasting ? sk_io_fsync_parent(part, err) : 0;
+            if (rc)
+                return rc;
             continue;
+        }
         e = errno; /* a parent on a read-only disk says EROFS although it exists */
         if (stat(part, &st) || !S_ISDIR(st.st_mode))
             return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", part);
     }
     return 0;
+}
+
+int sk_io_mkdirs(const char *path, struct saikai_error *err)
+{
+    return make_directories(path, 0, err);
+}
+
+int sk_io_mkdirs_lasting(const char *path, struct saikai_error *err)
+{
+    return make_directories(path, 1, err);
+}
+
+int sk_io_rmdir(const char *path, struct saikai_error *err)
+{
+    int e = hooked("unlink", path);
+    if (!e && rmdir(path) && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot remove directory %s", path) : 0;
 }
 
 static int remove_at(int dir_fd, const char *name, const char *shown, struct saikai_error *err)
@@ -286,7 +316,7 @@ int sk_io_replace(const char *path, const void *data, size_t n, struct saikai_er
     if (!rc)
         rc = sk_io_rename(tmp, path, err);
     if (rc) {
-        unlink(tmp);
+        sk_io_unlink(tmp, NULL);
         return rc;
     }
     return sk_io_fsync_parent(path, err);

@@ -23,6 +23,8 @@ int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,
 /* Exactly n bytes, else SAIKAI_EDAMAGED ("is truncated"). */
 int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err);
 int sk_io_fsync(int fd, const char *path, struct saikai_error *err);
+/* What was stored through a mapping. */
+int sk_io_msync(void *map, size_t n, const char *path, struct saikai_error *err);
 /* fsync of the directory that holds path, so that a rename in it lasts. */
 int sk_io_fsync_parent(const char *path, struct saikai_error *err);
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
@@ -30,6 +32,10 @@ int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
 int sk_io_unlink(const char *path, struct saikai_error *err);
 /* Create path and its parents; an existing directory is success. */
 int sk_io_mkdirs(const char *path, struct saikai_error *err);
+/* The same, and each directory that is made is synced into its parent: it is there after a power cut. */
+int sk_io_mkdirs_lasting(const char *path, struct saikai_error *err);
+/* Missing, or not empty, is success. */
+int sk_io_rmdir(const char *path, struct saikai_error *err);
 /* Remove a tree; missing is success; symbolic links are removed, not followed. */
 int sk_io_rmtree(const char *path, struct saikai_error *err);
 /* Give the file this size with its blocks reserved (a full disk is found here, not at a later page fault). */

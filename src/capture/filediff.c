@@ -96,7 +96,7 @@ static int close_result(struct result *r, int rc, struct saikai_error *err)
         if (!rc)
             rc = sk_io_rename(r->tmp, r->f.path, err);
         if (rc)
-            unlink(r->tmp);
+            sk_io_unlink(r->tmp, NULL);
         else
             rc = sk_io_fsync_parent(r->f.path, err);
     }

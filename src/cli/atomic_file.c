@@ -37,6 +37,6 @@ void cli_atomic_abort(struct cli_atomic_file *f)
     if (!f->path)
         return;
     close(f->fd);
-    unlink(f->temporary);
+    sk_io_unlink(f->temporary, NULL);
     f->path = NULL;
 }

@@ -22,7 +22,7 @@ int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saik
     char real[PATH_MAX];
     if (sk_path_is_none(given))
         return 0;
-    int rc = sk_io_mkdirs(given, err);
+    int rc = sk_config_bool(s->config, "store.fsync") ? sk_io_mkdirs_lasting(given, err) : sk_io_mkdirs(given, err);
     if (rc)
         return rc;
     if (!realpath(given, real))

@@ -207,7 +207,7 @@ static void remove_local(struct sk_session *s)
     sk_engine_free(s->engine); /* its slots go with it */
     s->engine = NULL;
     sk_holdings_remove_rank(s->local_root, s->g->rank, s->g->size);
-    rmdir(s->local_root); /* the last rank of the node succeeds */
+    sk_io_rmdir(s->local_root, NULL); /* the last rank of the node succeeds */
 }
 
 int sk_session_finalize(struct sk_session *s, struct saikai_error *err)

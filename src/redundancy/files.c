@@ -68,7 +68,7 @@ void sk_files_free(struct sk_files *s)
         if (f->map && !f->lent && !s->abandoned)
             munmap(f->map, f->size_bytes);
         if (f->tmp)
-            unlink(f->tmp);
+            sk_io_unlink(f->tmp, NULL);
         free(f->path);
         free(f->tmp);
     }
@@ -227,7 +227,7 @@ static int create_file(struct sk_files *s, int i, const char *dir, const struct 
     rc = f->path && f->tmp ? sk_io_truncate(fd, tmp, (off_t)p->size_bytes, err)
                            : sk_fail(err, SAIKAI_ENOMEM, "no memory for a file name");
     if (!f->tmp)
-        unlink(tmp);
+        sk_io_unlink(tmp, NULL);
     close(fd);
     return rc;
 }

@@ -101,7 +101,7 @@ void sk_parity_file_free(struct sk_parity_file *f)
     if (!f)
         return;
     if (f->tmp)
-        unlink(f->tmp);
+        sk_io_unlink(f->tmp, NULL);
     else if (f->kept && f->map && !f->abandoned)
         sk_keep_map(f->kept, &f->fd, &f->map, f->map_bytes);
     if (f->map && !f->abandoned)

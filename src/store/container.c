@@ -416,6 +416,6 @@ int sk_container_copy(struct sk_container *c, const char *to_path, int sync, str
         rc = sk_io_fsync(fd, to_path, err);
     close(fd);
     if (rc)
-        unlink(to_path);
+        sk_io_unlink(to_path, NULL);
     return rc;
 }

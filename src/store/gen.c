@@ -209,7 +209,7 @@ int sk_gen_remove(const char *root, struct sk_gen g, int rank, struct saikai_err
     if (!rc)
         rc = sk_io_unlink(path, err);
     if (!rc && !sk_gen_dir(root, g, path, sizeof path, NULL))
-        rmdir(path); /* fails while other ranks have files there, and then it stays */
+        sk_io_rmdir(path, NULL); /* fails while other ranks have files there, and then it stays */
     return rc;
 }
 

@@ -121,7 +121,7 @@ int sk_holdings_remove(const char *root, const struct sk_holding_entry *e, struc
     if (!rc)
         rc = sk_io_unlink(path, err);
     if (!rc && !sk_gen_dir(root, e->gen, path, sizeof path, NULL))
-        rmdir(path); /* fails while other files are there, and then it stays */
+        sk_io_rmdir(path, NULL); /* fails while other files are there, and then it stays */
     return rc;
 }
 

@@ -634,6 +634,6 @@ int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struc
     free(k.buf);
     sk_skc_index_free(k.index);
     if (rc)
-        unlink(to_path);
+        sk_io_unlink(to_path, NULL);
     return rc;
 }

@@ -100,9 +100,8 @@ int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *er
 int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int rank, int sync,
                    struct saikai_error *err)
 {
-    if (sync && s->size_bytes && msync(s->map, s->size_bytes, MS_SYNC))
-        return sk_fail_errno(err, errno, "cannot sync %s", s->tmp_path);
-    return sk_gen_commit(root, g, rank, s->tmp_path, sync, err);
+    int rc = sync && s->size_bytes ? sk_io_msync(s->map, s->size_bytes, s->tmp_path, err) : 0;
+    return rc ? rc : sk_gen_commit(root, g, rank, s->tmp_path, sync, err);
 }
 
 int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int rank,
@@ -113,7 +112,7 @@ int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int ran
     if (!rc)
         rc = sk_io_rename(path, s->tmp_path, err);
     if (!rc && !sk_gen_dir(root, g, path, sizeof path, NULL))
-        rmdir(path); /* stays while other ranks of this node have files in it */
+        sk_io_rmdir(path, NULL); /* stays while other ranks of this node have files in it */
     return rc;
 }
 
@@ -126,7 +125,7 @@ void sk_slot_free(struct sk_slot *s, int remove)
     if (s->fd >= 0)
         close(s->fd);
     if (remove)
-        unlink(s->tmp_path);
+        sk_io_unlink(s->tmp_path, NULL);
     free(s->tmp_path);
     free(s);
 }
@@ -149,7 +148,7 @@ void sk_slot_clean(const char *root, uint32_t incarnation, int rank, int nranks)
         char path[PATH_MAX];
         if (is_temporary(e->d_name, &i, &r) && (r == rank || r >= nranks) && i < incarnation &&
             !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
-            unlink(path);
+            sk_io_unlink(path, NULL);
     }
     if (d)
         closedir(d);

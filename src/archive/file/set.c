@@ -250,7 +250,7 @@ int sk_ska_set_remove(const char *dir, struct saikai_error *err)
     if (d)
         closedir(d);
     if (!rc)
-        rmdir(dir); /* fails while there is anything else in it, and then it stays */
+        sk_io_rmdir(dir, NULL); /* fails while there is anything else in it, and then it stays */
     return rc;
 }
 

@@ -93,8 +93,7 @@ int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
         int fd = sk_io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600, err);
         if (fd < 0)
             return fd;
-        if (ftruncate(fd, (off_t)s->a->files[i].size_bytes))
-            rc = sk_fail_errno(err, errno, "cannot make %s", path);
+        rc = sk_io_truncate(fd, path, (off_t)s->a->files[i].size_bytes, err);
         close(fd);
     }
     return rc;

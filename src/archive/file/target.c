@@ -75,8 +75,7 @@ int sk_target_open(struct sk_target *t, const char *out, struct saikai_error *er
         }
         t->fd = fd;
         if (fstat(fd, &st) || st.st_nlink) {
-            rc = ftruncate(fd, 0) ? sk_fail_errno(err, errno, "cannot empty %s", t->tmp) : 0;
-            return rc;
+            return sk_io_truncate(fd, t->tmp, 0, err);
         }
         close(fd); /* taken for a leftover between the two calls */
     }

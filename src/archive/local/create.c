@@ -416,8 +416,10 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     int rc = share_memory(p, &fits, err);
     if (rc)
         return rc;
-    if (fd >= 0 && (lseek(fd, 0, SEEK_SET) < 0 || ftruncate(fd, 0)))
+    if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0)
         return sk_fail_errno(err, errno, "cannot write %s", name);
+    if (fd >= 0 && (rc = sk_io_truncate(fd, name, 0, err)))
+        return rc;
     sk_ska_plan_uncut(p);
     p->opt.scheme = scheme;
     p->opt.backend = backend;

@@ -325,7 +325,7 @@ static int begin_set(struct collection *c, const char *dir, struct saikai_error 
 {
     int rc = 0;
     if (!c->g->rank) {
-        rc = sk_io_mkdirs(dir, err);
+        rc = c->o->archive.no_sync ? sk_io_mkdirs(dir, err) : sk_io_mkdirs_lasting(dir, err);
         if (!rc)
             rc = lock_dir(c, dir, err);
         if (!rc)
@@ -358,6 +358,8 @@ static int end_set(struct collection *c, const char *dir, int rc, struct saikai_
         rc = sk_target_commit(&c->target, c->out, !c->o->archive.no_sync, err);
         named = c->target.fd < 0;
     }
+    if (!rc && !c->g->rank && !c->o->archive.no_sync)
+        rc = sk_io_fsync_parent(dir, err); /* whoever made it may not have come to that */
     rc = sk_group_verdict(c->g, rc, err);
     if (rc && named)
         sk_io_unlink(c->out, NULL);
