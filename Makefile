@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap build demo check bench bench-codec install uninstall fuzz format clean
+.PHONY: all bootstrap build demo check check-tsan bench bench-codec install uninstall fuzz format clean
 
 all: build
 
@@ -29,6 +29,10 @@ demo: bootstrap
 # All tests, once as they are used and the unit tests once more under the sanitizers.
 check: build
 	@scripts/check.sh build
+
+# The unit tests that start threads, under the thread sanitizer.
+check-tsan: bootstrap
+	@scripts/check_tsan.sh
 
 bench: build
 	@scripts/bench.sh build
@@ -57,4 +61,4 @@ format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:
-	rm -rf build build-asan build-release build-fuzz
+	rm -rf build build-asan build-tsan build-release build-fuzz

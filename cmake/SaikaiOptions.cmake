@@ -1,6 +1,7 @@
 # Options, compiler flags and the libraries that Saikai uses.
 option(SAIKAI_WERROR "Treat warnings as errors" OFF)
 option(SAIKAI_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+option(SAIKAI_TSAN "Build with the thread sanitizer" OFF)
 option(SAIKAI_FUZZ "Build libFuzzer targets (needs clang)" OFF)
 set(SAIKAI_DATA "" CACHE PATH "Folder of larger data sets for tests and benches; empty: those tests are skipped")
 
@@ -29,6 +30,13 @@ if(SAIKAI_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
                       -Wno-format-truncation)
   add_link_options(-fsanitize=address,undefined)
+endif()
+if(SAIKAI_TSAN)
+  if(SAIKAI_SANITIZE)
+    message(FATAL_ERROR "SAIKAI_TSAN and SAIKAI_SANITIZE exclude each other: use two folders")
+  endif()
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -O1 -g1 -Wno-format-truncation)
+  add_link_options(-fsanitize=thread)
 endif()
 if(SAIKAI_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)

@@ -23,6 +23,18 @@ function(saikai_unit_test name)
   add_dependencies(unit_tests ${name})
 endfunction()
 
+# Whether one of the SOURCES starts threads: these tests have the label `threads` and the target thread_tests, and
+# `make check-tsan` runs them once more under the thread sanitizer.
+function(saikai_threaded result)
+  set(${result} FALSE PARENT_SCOPE)
+  foreach(source ${ARGN})
+    file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${source} lines REGEX "sk_loop_run|pthread_|threads")
+    if(lines)
+      set(${result} TRUE PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 # sk_test(NAME [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
 # with a hard time limit (60 s unless told; what may take long is begun first). Exit code 77 means skipped.
 function(sk_test name)
@@ -33,11 +45,23 @@ function(sk_test name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 60)
   endif()
+  if(SAIKAI_TSAN) # five to fifteen times slower
+    math(EXPR T_TIMEOUT "10 * ${T_TIMEOUT}")
+  endif()
   add_executable(${name} ${name}.c ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} dep_CMOCKA)
   saikai_unit_test(${name})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} COST ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS unit
+  set(labels unit)
+  saikai_threaded(threaded ${name}.c ${T_SOURCES})
+  if(threaded)
+    list(APPEND labels threads)
+    if(NOT TARGET thread_tests)
+      add_custom_target(thread_tests)
+    endif()
+    add_dependencies(thread_tests ${name})
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} COST ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${labels}"
                        ENVIRONMENT "SAIKAI_DATA=${SAIKAI_DATA};SAIKAI_SOURCE_DIR=${PROJECT_SOURCE_DIR};${T_ENV}")
 endfunction()
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,7 +16,9 @@ static const struct {
              {"CONT", SIGCONT}, {"XCPU", SIGXCPU}, {"ALRM", SIGALRM}};
 enum { n_names = sizeof names / sizeof *names };
 
-static volatile sig_atomic_t raised[n_names], means[n_names];
+/* set by the handler in whichever thread the signal came, and taken by the threads of the ranks */
+static atomic_int raised[n_names], means[n_names];
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler may not wait for a lock");
 static struct sigaction old[n_names]; /* what was there before */
 static int installed[n_names];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,7 +29,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     for (int i = 0; i < n_names; i++) {
         if (names[i].number != number)
             continue;
-        raised[i] = 1;
+        atomic_store(&raised[i], 1);
         if (old[i].sa_flags & SA_SIGINFO)
             old[i].sa_sigaction(number, info, context);
         else if (old[i].sa_handler != SIG_DFL && old[i].sa_handler != SIG_IGN)
@@ -49,7 +52,7 @@ static int install(const char *list, int request, const char *key, struct saikai
         if (i == n_names)
             return sk_fail(err, SAIKAI_ECONFIG,
                            "%s: '%.20s' is no signal that can be used: USR1 USR2 TERM INT HUP CONT XCPU ALRM", key, p);
-        means[i] |= request;
+        atomic_fetch_or(&means[i], request);
         struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
         sigemptyset(&act.sa_mask);
         /* the old one must be known before ours can run */
@@ -78,7 +81,8 @@ void sk_requests_remove(void)
         if (installed[i])
             sigaction(names[i].number, &old[i], NULL);
         installed[i] = 0;
-        raised[i] = means[i] = 0;
+        atomic_store(&raised[i], 0);
+        atomic_store(&means[i], 0);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -103,10 +107,8 @@ unsigned sk_requests_gather(struct sk_session *s)
 {
     unsigned r = from_clock(s);
     for (int i = 0; i < n_names; i++)
-        if (raised[i]) {
-            raised[i] = 0;
-            r |= (unsigned)means[i];
-        }
+        if (atomic_exchange(&raised[i], 0))
+            r |= (unsigned)atomic_load(&means[i]);
     if (s->page)
         r |= sk_keeper_page_take(s->page);
     return r & SK_REQUEST_STOP ? r | SK_REQUEST_CHECKPOINT : r;

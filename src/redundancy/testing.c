@@ -52,10 +52,14 @@ void job_make(struct job *j, const char *scheme, int nodes, int parity, uint64_t
     }
 }
 
+static void parity_path_of(const struct job *j, uint64_t generation, int node, char out[400])
+{
+    snprintf(out, 400, "%s/node%d/g%llu/parity.skp", j->top, node, (unsigned long long)generation);
+}
+
 void job_parity_path(const struct job *j, int node, char out[400])
 {
-    snprintf(out, 400, "%s/node%d/g%llu/parity.skp", j->top, node,
-             (unsigned long long)j->generation);
+    parity_path_of(j, j->generation, node, out);
 }
 
 void job_data_path(const struct job *j, int node, int file, char out[400])
@@ -298,9 +302,7 @@ static int encode_rank(struct sk_group *plain, void *arg)
     struct fragile fragile = {{&fragile_ops, plain->rank, plain->size, 0}, plain};
     struct sk_group *g = j->fragile ? &fragile.g : plain;
     char parity[400], old[400], path[MAX_FILES][400];
-    struct job before = *j;
-    before.generation = j->recycle;
-    job_parity_path(&before, g->rank, old);
+    parity_path_of(j, j->recycle, g->rank, old);
     const char *list[MAX_FILES], *host[] = {"alpha", "beta", "gamma"};
     struct sk_source source[MAX_FILES] = {{0}};
     for (int f = 0; f < j->files; f++) {
