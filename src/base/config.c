@@ -13,15 +13,16 @@
 #include <string.h>
 #include <strings.h>
 
-#define KIND_OF_TEXT           SK_TEXT, NULL
-#define KIND_OF_PATH           SK_PATH, NULL
-#define KIND_OF_SIZE           SK_SIZE, NULL
-#define KIND_OF_TIME           SK_TIME, NULL
-#define KIND_OF_TIME_OR_AUTO   SK_TIME_OR_AUTO, NULL
-#define KIND_OF_INT            SK_INT, NULL
-#define KIND_OF_REAL           SK_REAL, NULL
-#define KIND_OF_BOOL           SK_BOOL, NULL
-#define KIND_OF_CHOICE(values) SK_CHOICE, values
+#define KIND_OF_TEXT              SK_TEXT, NULL, 0, 0
+#define KIND_OF_PATH              SK_PATH, NULL, 0, 0
+#define KIND_OF_SIZE              SK_SIZE, NULL, 0, 0
+#define KIND_OF_TIME              SK_TIME, NULL, 0, 0
+#define KIND_OF_TIME_OR_AUTO      SK_TIME_OR_AUTO, NULL, 0, 0
+#define KIND_OF_INT               SK_INT, NULL, 0, INT_MAX
+#define KIND_OF_INT_IN(low, high) SK_INT, NULL, low, high
+#define KIND_OF_REAL              SK_REAL, NULL, 0, 0
+#define KIND_OF_BOOL              SK_BOOL, NULL, 0, 0
+#define KIND_OF_CHOICE(values)    SK_CHOICE, values, 0, 0
 
 static const struct sk_key keys[] = {
 #define SK_KEY(section, key, kind, standard, help) {#section, #key, KIND_OF_##kind, standard, help},
@@ -105,6 +106,7 @@ static int is_choice(const char *choices, const char *s)
 /* What is wrong with a value, NULL: nothing. */
 static const char *complaint(const struct sk_key *k, const char *s)
 {
+    static __thread char range[80];
     int b;
     int64_t i;
     double d;
@@ -120,7 +122,10 @@ static const char *complaint(const struct sk_key *k, const char *s)
                    ? "is no time: write for example 30s or 1.5h, or auto"
                    : NULL;
     case SK_INT:
-        return parse_int(s, &i) || i < 0 ? "is no whole number of 0 or more" : NULL;
+        if (!parse_int(s, &i) && i >= k->low && i <= k->high)
+            return NULL;
+        snprintf(range, sizeof range, "is no whole number of %lld to %lld", (long long)k->low, (long long)k->high);
+        return range;
     case SK_REAL:
         d = strtod(s, &end);
         return end == s || *end || !isfinite(d) || d < 0 ? "is no number of 0 or more" : NULL;

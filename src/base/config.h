@@ -25,6 +25,7 @@ struct sk_key {
     const char *section, *key;
     enum sk_key_kind kind;
     const char *choices; /* "a|b|c" for SK_CHOICE, else NULL */
+    int64_t low, high;   /* of SK_INT: the values that are possible */
     const char *standard; /* default value as text */
     const char *help;
 };

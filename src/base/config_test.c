@@ -51,6 +51,9 @@ static void test_file_errors_name_the_line(void **state)
     } cases[] = {
         {"[store]\nkeep_locall = 3\n", "store.keep_local"},
         {"[store]\n\nkeep_local = many\n", ":3: store.keep_local: 'many'"},
+        {"[store]\nkeep_prefix = 0\n", "is no whole number of 1 to 2147483647"},
+        {"[store]\nkeep_prefix = 4294967297\n", "is no whole number of 1 to 2147483647"},
+        {"[schedule]\nevery = 99999999999\n", "is no whole number of 0 to 2147483647"},
         {"[store\n", ":1: '[store' is no heading"},
         {"[schedule]\nmodel = fast\n", "vaidya|young|daly"},
         {"just words\n", "write key = value"},

@@ -86,7 +86,7 @@ static void end(void *arg, int rc, const struct saikai_error *err)
     if (a->held)
         sk_engine_release(a->engine, a->gen);
     if (!rc)
-        sk_engine_note_archived(a->engine, a->seq, a->gen);
+        sk_engine_note_archived(a->engine, a->seq);
     pthread_mutex_lock(&a->lock);
     if (rc) {
         a->status.failures++;

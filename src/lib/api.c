@@ -359,11 +359,6 @@ API int saikai_restored_file(const char *name, char *path, size_t size_bytes)
 
 /* ---- questions ---- */
 
-static long iteration_of(const struct sk_session *s, int64_t seq)
-{
-    return seq ? (long)s->gen_of_seq[seq % 16].iteration : -1;
-}
-
 API int saikai_get_status(struct saikai_status *out, size_t size_bytes)
 {
     sk_error_clear(&last);
@@ -373,14 +368,14 @@ API int saikai_get_status(struct saikai_status *out, size_t size_bytes)
     struct saikai_status st = {
         .checkpoints = (long)s->checkpoints,
         .failed = (long)s->failed,
-        .complete_iteration = iteration_of(s, s->complete_seq),
-        .archived_iteration = iteration_of(s, s->archived_seq),
+        .complete_iteration = (long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE),
+        .archived_iteration = (long)sk_ledger_iteration(s->ledger, SK_LEDGER_ARCHIVED),
         .advice_every = s->every ? s->every : (long)s->advice.now.every,
         .cost_seconds = s->cost_seconds,
         .blocked_seconds = s->blocked_seconds,
         .failure_rate = s->advice.policy.rate,
         .bytes = s->bytes_last,
-        .protected_iteration = s->protected_any ? (long)s->protected_iteration : -1,
+        .protected_iteration = (long)sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED),
     };
     struct sk_protector_status coding;
     sk_protector_status(s->protector, &coding);

@@ -41,7 +41,7 @@ static void copy_to_prefix(struct sk_engine *e)
         sk_engine_fail(e, &err);
     } else {
         e->archived_seq = seq;
-        e->archived_gen[seq % KEPT] = gen;
+        sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);
     }
     e->retired_seq = -1; /* the copy may have held back a retirement */
     pthread_cond_broadcast(&e->changed);

@@ -299,7 +299,7 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
         .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
     };
     int is_coded = wishes != NULL;
-    sk_engine_submit(s->engine, slot, s->seq, g, &h, index, wishes, pending);
+    sk_engine_submit(s->engine, slot, sk_ledger_count(s->ledger), g, &h, index, wishes, pending);
     expect_next(s, l, bytes, is_delta, is_coded);
     s->bytes_last = bytes;
     return 0;
@@ -338,12 +338,14 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
 {
     double begun = with_files ? s->files_begun : sk_now();
     struct sk_gen g = {s->incarnation, iteration, place};
-    int rc = valid ? 0 : sk_fail(err, SAIKAI_ESTATE, "the program says that its files are not valid");
-    s->seq++;
-    s->gen_of_seq[s->seq % 16] = g;
-    s->pace.captured_at[s->seq % 16] = begun;
+    int64_t seq;
+    int rc = sk_ledger_add(s->ledger, g, begun, &seq, err);
+    if (!rc && !valid)
+        rc = sk_fail(err, SAIKAI_ESTATE, "the program says that its files are not valid");
     if (!rc)
         rc = capture(s, g, with_files, err);
+    if (rc)
+        sk_ledger_mark(s->ledger, seq, SK_LEDGER_LOST);
     double spent = sk_now() - begun;
     s->checkpoints++;
     s->blocked_seconds += spent;

@@ -434,7 +434,7 @@ static int unmap(struct sk_group *g, void *arg)
         sk_session_wait(s, &err);
     }
     /* once it has failed, copies are made: then all is well */
-    CHECK(s->complete_seq >= 3);
+    CHECK(sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) >= 3);
     sk_session_abandon(s);
     return 0;
 }

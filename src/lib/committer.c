@@ -150,6 +150,7 @@ static void add_committed(struct sk_engine *e, struct held *h, int own_file)
 {
     if (h->seq > e->committed_seq)
         e->committed_seq = h->seq;
+    sk_ledger_mark(e->ledger, h->seq, SK_LEDGER_COMMITTED);
     for (struct held *old = e->all; old; old = old->next) /* two checkpoints at one iteration */
         if (old != h && old->stage == COMMITTED && sk_gen_key(old->gen) == sk_gen_key(h->gen))
             old->replaced = 1;
@@ -185,6 +186,7 @@ static void commit_one(struct sk_engine *e, struct held *h)
         char name[48];
         sk_error_prefix(&err, "generation %s is not saved", sk_gen_name(h->gen, name));
         sk_engine_fail(e, &err);
+        sk_ledger_mark(e->ledger, h->seq, SK_LEDGER_LOST);
         h->stage = FREE;
         h->base = (struct sk_gen){0};
     } else {

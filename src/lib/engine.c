@@ -73,9 +73,10 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     e->strays_local = 1;
     e->strays_prefix = c->rank == 0; /* one rank is enough */
     e->incarnation = c->incarnation;
+    e->ledger = c->ledger;
     e->coding = c->coding;
-    e->keep_local = c->keep_local < 1 ? 1 : c->keep_local;
-    e->keep_prefix = c->keep_prefix < 1 ? 1 : c->keep_prefix > KEPT ? KEPT : c->keep_prefix;
+    e->keep_local = c->keep_local;
+    e->keep_prefix = c->keep_prefix;
     e->sync_local = c->sync_local;
     e->sync_prefix = c->sync_prefix;
     e->limits = c->limits;
@@ -166,11 +167,9 @@ void sk_engine_archive(struct sk_engine *e, int64_t seq)
     pthread_mutex_unlock(&e->lock);
 }
 
-void sk_engine_note_archived(struct sk_engine *e, int64_t seq, struct sk_gen gen)
+void sk_engine_note_archived(struct sk_engine *e, int64_t seq)
 {
-    pthread_mutex_lock(&e->lock);
-    e->archived_gen[seq % KEPT] = gen;
-    pthread_mutex_unlock(&e->lock);
+    sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);
 }
 
 void sk_engine_archived(struct sk_engine *e, int64_t seq)
@@ -256,14 +255,6 @@ void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen)
     pthread_mutex_unlock(&e->lock);
 }
 
-void sk_engine_adopt_prefix(struct sk_engine *e, const struct sk_gen *gen, int count)
-{
-    pthread_mutex_lock(&e->lock);
-    for (e->kept_count = 0; e->kept_count < count && e->kept_count < KEPT; e->kept_count++)
-        e->kept[e->kept_count] = gen[e->kept_count];
-    pthread_mutex_unlock(&e->lock);
-}
-
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out)
 {
     pthread_mutex_lock(&e->lock);
@@ -283,6 +274,7 @@ void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out)
     sk_engine_status(e, out);
     pthread_mutex_lock(&e->lock);
     e->told_seq = out->committed_seq;
+    sk_ledger_mark(e->ledger, e->told_seq, SK_LEDGER_TOLD);
     pthread_mutex_unlock(&e->lock);
 }
 

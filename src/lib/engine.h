@@ -10,6 +10,7 @@
 
 #include "capture/delta.h"
 #include "lib/coding.h"
+#include "lib/ledger.h"
 #include "lib/saver.h"
 #include "redundancy/files.h"
 #include "store/container.h"
@@ -27,6 +28,7 @@ struct sk_engine_config {
     int rank, nranks;
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
     int sync_local, sync_prefix; /* wait for the disk */
+    struct sk_ledger *ledger; /* the generations that are submitted are in it; stays the caller's, must outlive the engine */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
     struct sk_delta_limits limits; /* a delta beyond them is made a full generation when it is committed */
 };
@@ -64,7 +66,7 @@ void sk_engine_complete(struct sk_engine *e, int64_t seq);
 /* Copy seq (complete, committed here) to the prefix. */
 void sk_engine_archive(struct sk_engine *e, int64_t seq);
 /* This rank's part of seq is in the prefix by another way than sk_engine_archive, in archives of all ranks. */
-void sk_engine_note_archived(struct sk_engine *e, int64_t seq, struct sk_gen gen);
+void sk_engine_note_archived(struct sk_engine *e, int64_t seq);
 /* All ranks have seq in the prefix: older ones beyond keep_prefix may go, in whichever form they are there. Each rank
  * removes its own files, rank 0 also archives, and what dead jobs left unfinished of them. */
 void sk_engine_archived(struct sk_engine *e, int64_t seq);
@@ -82,8 +84,6 @@ void sk_engine_lend(struct sk_engine *e, struct sk_gen gen, struct sk_source *ou
 void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
-/* Generations of earlier starts, oldest first, that are whole in the prefix: they are the first of those that stay. */
-void sk_engine_adopt_prefix(struct sk_engine *e, const struct sk_gen *gen, int count);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next

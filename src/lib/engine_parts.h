@@ -36,8 +36,6 @@ struct held {
     struct held *next;
 };
 
-enum { KEPT = 16 };
-
 /* The newest generation that was committed: what the next delta must build on. */
 struct tip {
     int known;           /* 0: nothing, or the newest one was lost: a full one must come */
@@ -49,6 +47,7 @@ struct tip {
 
 struct sk_engine {
     char *local_root, *prefix_root;
+    struct sk_ledger *ledger;
     const struct sk_coding_policy *coding;
     uint32_t incarnation;
     int rank, nranks, keep_local, keep_prefix, sync_local, sync_prefix;
@@ -69,10 +68,7 @@ struct sk_engine {
     int64_t archive_seq;   /* to be copied, 0: none */
     int64_t archived_seq;  /* newest copied by this rank */
     int64_t pruned_request, pruned_seq;
-    struct sk_gen kept[KEPT]; /* complete ones in the prefix, oldest first */
-    int kept_count;
     int strays_local, strays_prefix; /* files of ranks that this run does not have may be there */
-    struct sk_gen archived_gen[KEPT]; /* of the newest ones copied, by seq % KEPT */
     int64_t committed_seq;
     int64_t told_seq; /* newest committed one that the other ranks were told of */
     int failures;

@@ -42,32 +42,27 @@ void sk_pace_start(struct sk_session *s)
     sk_cadence_init(&s->pace.cadence, &setup);
 }
 
-static int is_known(const struct sk_session *s, int64_t seq)
-{
-    return seq > 0 && seq <= s->seq && s->seq - seq < 16;
-}
-
 void sk_pace_complete(struct sk_session *s, int64_t seq)
 {
-    const double *at = s->pace.captured_at;
+    struct sk_ledger_entry e, before;
     int64_t back = seq - 1 < 8 ? seq - 1 : 8;
-    if (s->g->rank || !is_known(s, seq))
+    if (s->g->rank || sk_ledger_find(s->ledger, seq, &e, NULL))
         return;
-    while (back > 0 && !is_known(s, seq - back))
+    while (back > 0 && sk_ledger_find(s->ledger, seq - back, &before, NULL))
         back--;
-    double interval =
-        back ? (at[seq % 16] - at[(seq - back) % 16]) / (double)back - s->pace.cost : 0;
-    sk_cadence_checkpoint(&s->pace.cadence, interval, s->pace.cost, sk_now() - at[seq % 16]);
+    double interval = back ? (e.captured_at - before.captured_at) / (double)back - s->pace.cost : 0;
+    sk_cadence_checkpoint(&s->pace.cadence, interval, s->pace.cost, sk_now() - e.captured_at);
 }
 
 void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq)
 {
     struct sk_pace *p = &s->pace;
-    if (s->g->rank || !is_known(s, seq))
+    struct sk_ledger_entry e;
+    if (s->g->rank || !seq || sk_ledger_find(s->ledger, seq, &e, NULL))
         return;
     double now = sk_now(), begun = level == SK_CADENCE_PROTECT ? s->protected_at : s->archived_at;
     double held = level == SK_CADENCE_PROTECT ? p->slices - p->slices_before : 0;
-    sk_cadence_done(&p->cadence, level, now - p->captured_at[seq % 16], now - begun, held);
+    sk_cadence_done(&p->cadence, level, now - e.captured_at, now - begun, held);
     if (level == SK_CADENCE_PROTECT)
         p->slices_before = p->slices;
 }
@@ -98,7 +93,7 @@ double sk_pace_interval(struct sk_session *s)
 
 int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)
 {
-    int64_t last = level == SK_CADENCE_PROTECT ? s->coding_seq : s->archiving_seq;
+    int64_t last = sk_ledger_newest(s->ledger, level == SK_CADENCE_PROTECT ? SK_LEDGER_CODING : SK_LEDGER_ARCHIVING);
     double begun = level == SK_CADENCE_PROTECT ? s->protected_at : s->archived_at;
     double interval = sk_config_time_or_auto(s->config, key_of[level]);
     if (s->g->rank)
@@ -110,5 +105,5 @@ int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)
     if (every != before)
         sk_log(SK_LOG_INFO, "%s: every %lld checkpoints; one costs %.3g s", key_of[level],
                (long long)every, sk_cadence_cost(&s->pace.cadence, level));
-    return !last || (every && s->complete_seq - last >= every);
+    return !last || (every && sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) - last >= every);
 }

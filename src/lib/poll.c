@@ -52,47 +52,51 @@ static void post(struct sk_session *s)
 
 void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
 {
-    if (committed > s->complete_seq) {
-        struct sk_gen g = s->gen_of_seq[committed % 16];
-        s->complete_seq = committed;
+    struct sk_ledger_entry e;
+    struct saikai_error err = {0};
+    int rc = 0;
+    if (committed > sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) &&
+        !(rc = sk_ledger_find(s->ledger, committed, &e, &err))) {
+        sk_ledger_mark(s->ledger, committed, SK_LEDGER_COMPLETE);
         sk_pace_complete(s, committed);
         sk_engine_complete(s->engine, committed);
         if (s->page)
-            sk_keeper_page_complete(s->page, g.iteration);
+            sk_keeper_page_complete(s->page, e.gen.iteration);
         if (s->g->rank == 0)
-            sk_log(SK_LOG_DEBUG, "generation of iteration %lld is complete", (long long)g.iteration);
+            sk_log(SK_LOG_DEBUG, "generation of iteration %lld is complete", (long long)e.gen.iteration);
     }
-    if (archived > s->archived_seq) {
-        s->archived_seq = archived;
+    if (!rc && archived > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) &&
+        !(rc = sk_ledger_find(s->ledger, archived, &e, &err))) {
+        sk_ledger_mark(s->ledger, archived, SK_LEDGER_ARCHIVED);
         sk_pace_done(s, SK_CADENCE_ARCHIVE, archived);
         sk_engine_archived(s->engine, archived);
         if (s->g->rank == 0)
-            sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived",
-                   (long long)s->gen_of_seq[archived % 16].iteration);
+            sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived", (long long)e.gen.iteration);
     }
+    if (rc)
+        sk_log(SK_LOG_ERROR, "rank %d: the exchange of the ranks tells of a generation that nobody knows: %s", s->g->rank,
+               err.text);
 }
 
 /* All ranks decide alike: the arguments are results of the reduction. */
 static void consider_archiving(struct sk_session *s, int idle, int is_due)
 {
     int64_t every = sk_config_int(s->config, "store.archive_every");
-    if (!*s->prefix_root || !idle || !is_due || !every || s->seq - s->complete_seq >= 16 ||
-        s->complete_seq <= s->archiving_seq)
+    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE),
+            begun = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING);
+    if (!*s->prefix_root || !idle || !is_due || !every || complete <= begun || (begun && complete - begun < every))
         return;
-    if (s->archiving_seq && s->complete_seq - s->archiving_seq < every)
-        return;
-    s->archiving_seq = s->complete_seq;
     s->archived_at = sk_now();
-    sk_session_archive(s, s->complete_seq);
+    sk_session_archive(s, complete);
 }
 
-void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq)
+void sk_session_learn_protected(struct sk_session *s, int64_t seq)
 {
     sk_pace_done(s, SK_CADENCE_PROTECT, seq);
-    s->protected_any = 1;
-    s->protected_iteration = gen.iteration;
+    sk_ledger_mark(s->ledger, seq, SK_LEDGER_PROTECTED);
     if (s->g->rank == 0)
-        sk_log(SK_LOG_DEBUG, "generation of iteration %lld is protected", (long long)gen.iteration);
+        sk_log(SK_LOG_DEBUG, "generation of iteration %lld is protected",
+               (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED));
 }
 
 /* Which generation to protect now, if any. All ranks decide alike: what this looks at is equal on all of them. The
@@ -102,15 +106,17 @@ static void consider_protecting(struct sk_session *s, int is_due)
 {
     if (!s->protector || sk_protector_busy(s->protector))
         return;
-    int newer = s->complete_seq > s->coding_seq && s->seq - s->complete_seq < 16 && is_due;
-    if (!newer && !(s->code_from && !s->complete_seq))
+    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
+    int newer = is_due && complete > sk_ledger_newest(s->ledger, SK_LEDGER_CODING);
+    struct sk_ledger_entry e;
+    if (!newer && !(s->code_from && !complete))
         return;
     s->protected_at = sk_now();
     s->code_from = 0;
-    if (newer)
-        s->coding_seq = s->complete_seq;
-    sk_protector_begin(s->protector, newer ? s->gen_of_seq[s->complete_seq % 16] : s->from,
-                       newer ? s->complete_seq : 0);
+    if (sk_ledger_find(s->ledger, newer ? complete : 0, &e, NULL)) /* cannot be: both are the newest of a state */
+        return;
+    sk_ledger_mark(s->ledger, e.seq, SK_LEDGER_CODING);
+    sk_protector_begin(s->protector, e.gen, e.seq);
 }
 
 static void hear_of_protection(struct sk_session *s, const int64_t *v)
@@ -119,7 +125,7 @@ static void hear_of_protection(struct sk_session *s, const int64_t *v)
     struct sk_gen gen;
     int64_t seq;
     if (sk_protector_hear(s->protector, &least, &gen, &seq))
-        sk_session_learn_protected(s, gen, seq);
+        sk_session_learn_protected(s, seq);
     consider_protecting(s, v[SK_POLL_MAX_PROTECT] != 0);
 }
 

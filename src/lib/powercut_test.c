@@ -69,13 +69,15 @@ struct start {
 static int settle(struct sk_session *s, int64_t it, struct saikai_error *err)
 {
     int rc = sk_session_wait(s, err), apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    for (int i = 0; !rc && apart && i < 1000 && s->archived_seq < s->complete_seq; i++) {
+    for (int i = 0; !rc && apart && i < 1000 &&
+                    sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE); i++) {
         sk_engine_drain(s->engine);
         sk_aggregator_drain(s->aggregator);
         rc = sk_session_due(s, 1, it, err);
     }
     sk_engine_drain(s->engine);
-    return !rc && (!apart || s->archived_seq == s->complete_seq);
+    return !rc && (!apart || sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) ==
+                              sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE));
 }
 
 static struct sk_config *configure(void)

@@ -131,7 +131,7 @@ static int settle(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     CHECK(!sk_session_wait(s, &err));
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    while (apart && s->archived_seq < s->complete_seq) {
+    while (apart && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
         sk_engine_drain(s->engine);
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     }

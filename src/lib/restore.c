@@ -380,27 +380,35 @@ static void adopt_sets(struct sk_session *s, struct sk_gen g)
 
 /* The newest ones of this run that are whole in the prefix, in either form, and not newer than g, stay there for now: those
  * that are newer were passed over. Rank 0 looks, for all. */
-static int adopt_prefix(struct sk_session *s, struct sk_gen g)
+static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_error *err)
 {
     struct sk_gen_list l = {0};
-    int64_t key[16] = {0}, count = 0, most = sk_config_int(s->config, "store.keep_prefix");
-    struct sk_gen gen[16];
+    int64_t count = 0, most = sk_config_int(s->config, "store.keep_prefix");
     if (s->g->rank == 0 && *s->prefix_root && !sk_content_scan(s->prefix_root, &l, NULL))
-        for (size_t i = 0; i < l.count && count < 16 && count < most; i++) {
+        for (size_t i = 0; i < l.count && count < most; i++) {
             struct sk_content *c = NULL;
             if (l.gen[i].incarnation >= s->first_incarnation && sk_gen_key(l.gen[i]) <= sk_gen_key(g) &&
                 !sk_content_load(s->prefix_root, l.gen[i], 0, &c, NULL) && c->complete)
-                key[count++] = sk_gen_key(l.gen[i]);
+                l.gen[count++] = l.gen[i];
             sk_content_free(c);
         }
-    sk_gen_list_free(&l);
-    int rc = sk_group_bcast(s->g, key, sizeof key, 0);
-    for (count = 0; count < 16 && key[count];)
-        count++;
-    for (int64_t i = 0; i < count; i++)
-        gen[count - 1 - i] = sk_gen_of_key(key[i]);
+    int rc = sk_group_bcast(s->g, &count, sizeof count, 0);
+    struct sk_gen *gen = rc ? NULL : calloc((size_t)count + 1, sizeof *gen);
     if (!rc)
-        sk_engine_adopt_prefix(s->engine, gen, (int)count);
+        rc = sk_group_verdict(s->g, gen ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %lld generations", (long long)count),
+                              err);
+    for (int64_t i = 0; !rc && s->g->rank == 0 && i < count; i++)
+        gen[count - 1 - i] = l.gen[i];
+    if (!rc)
+        rc = sk_group_bcast(s->g, gen, (size_t)count * sizeof *gen, 0);
+    if (!rc)
+        rc = sk_group_verdict(s->g, sk_ledger_adopt(s->ledger, gen, (size_t)count, err), err);
+    if (!rc && !strcmp(s->prefix_root, s->local_root)) /* the engine has them in its own directory */
+        for (int64_t i = 0; i < count; i++)
+            if (is_here(s->local_root, gen[i], s->g->rank))
+                sk_engine_adopt(s->engine, gen[i]);
+    free(gen);
+    sk_gen_list_free(&l);
     return rc;
 }
 
@@ -409,15 +417,16 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     int in_local = is_here(s->local_root, g, s->g->rank);
     int64_t v[2] = {in_local, -in_local};
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
-    if (!rc)
-        rc = adopt_prefix(s, g);
     if (rc)
         return sk_fail(err, rc, "the ranks lost contact after the restart");
+    if ((rc = adopt_prefix(s, g, err)))
+        return rc;
     if (in_local)
         sk_engine_adopt(s->engine, g);
     adopt_sets(s, g);
     s->code_from = v[0] && !s->from_others; /* the files of other ranks are nobody's to protect */
     s->from = g;
+    sk_ledger_restored(s->ledger, g);
     s->last_iteration = g.iteration;
     if (s->page)
         atomic_store(&s->page->restored_iteration, g.iteration);

@@ -2,6 +2,7 @@
 #include "lib/engine_parts.h"
 
 #include "archive/file/set.h"
+#include "base/log.h"
 #include "store/lineage.h"
 
 #include <limits.h>
@@ -58,10 +59,7 @@ static int is_kept(struct sk_engine *e, const char *root, int64_t key)
                 return 1;
         return 0;
     }
-    for (int k = 0; k < e->kept_count; k++)
-        if (sk_gen_key(e->kept[k]) == key)
-            return 1;
-    return 0;
+    return sk_ledger_stays(e->ledger, key);
 }
 
 /* Does a kept generation build on rank's file of g? What this run's own ranks have in the local directory is in e->all; of
@@ -221,23 +219,24 @@ static void sweep_archives(struct sk_engine *e, int64_t below_key)
     sk_gen_list_free(&l);
 }
 
-/* The file system takes its time: the lock is not held meanwhile. Nobody else writes `kept` or strays_prefix. */
+/* The file system takes its time: the lock is not held meanwhile. Nobody else writes strays_prefix, or what stays. */
 void sk_engine_retain_prefix(struct sk_engine *e)
 {
     int64_t seq = e->pruned_request;
-    struct sk_gen gen = e->archived_gen[seq % KEPT];
-    if (e->kept_count == KEPT)
-        memmove(e->kept, e->kept + 1, (size_t)--e->kept_count * sizeof *e->kept);
-    e->kept[e->kept_count++] = gen;
-    int drop_count = e->kept_count - e->keep_prefix;
-    if (drop_count > 0) {
-        e->kept_count -= drop_count;
-        memmove(e->kept, e->kept + drop_count, (size_t)e->kept_count * sizeof *e->kept);
-    }
+    struct sk_ledger_entry arrived;
+    struct saikai_error err = {0};
+    int rc = sk_ledger_find(e->ledger, seq, &arrived, &err);
+    if (!rc)
+        rc = sk_ledger_arrived(e->ledger, arrived.gen, (size_t)e->keep_prefix, &err);
     pthread_mutex_unlock(&e->lock);
-    sweep(e, e->prefix_root, sk_gen_key(gen), &e->strays_prefix);
-    if (e->rank == 0)
-        sweep_archives(e, sk_gen_key(gen));
+    if (rc) { /* nothing goes until it is known what stays */
+        sk_log(SK_LOG_WARN, "rank %d: older generations stay in %s: %s", e->rank, e->prefix_root, err.text);
+    } else {
+        int64_t key = sk_gen_key(arrived.gen);
+        sweep(e, e->prefix_root, key, &e->strays_prefix);
+        if (e->rank == 0)
+            sweep_archives(e, key);
+    }
     pthread_mutex_lock(&e->lock);
     e->pruned_seq = seq;
 }

@@ -103,7 +103,7 @@ static void retain(const struct prefix *p)
 {
     char local[80];
     struct sk_gen kept[MOST], arrived = {0};
-    int count = 0;
+    size_t count = 0;
     snprintf(local, sizeof local, "%s/local", dir);
     for (size_t i = 0; p->marks[i]; i++) {
         if (p->marks[i] == 'k')
@@ -113,19 +113,25 @@ static void retain(const struct prefix *p)
     }
     for (int rank = RANKS - 1; rank >= 0; rank--) {
         struct sk_engine *e = NULL;
+        struct sk_ledger *l = NULL;
+        int64_t seq;
+        assert_int_equal(sk_ledger_new(2, &l, NULL), 0);
+        assert_int_equal(sk_ledger_adopt(l, kept, count, NULL), 0);
+        assert_int_equal(sk_ledger_add(l, arrived, 0, &seq, NULL), 0);
         struct sk_engine_config c = {.local_root = local,
                                      .prefix_root = prefix_root,
                                      .incarnation = 1,
                                      .rank = rank,
                                      .nranks = RANKS,
+                                     .ledger = l,
                                      .keep_local = 1,
                                      .keep_prefix = p->keep};
         assert_int_equal(sk_engine_new(&c, &e, NULL), 0);
-        sk_engine_adopt_prefix(e, kept, count);
-        sk_engine_note_archived(e, 1, arrived);
+        sk_engine_note_archived(e, seq);
         sk_engine_archived(e, 1);
         sk_engine_drain(e);
         sk_engine_free(e);
+        sk_ledger_free(l);
     }
 }
 

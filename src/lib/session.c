@@ -36,7 +36,11 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),
                    .max_ratio = sk_config_real(s->config, "capture.max_ratio")},
     };
-    int rc = sk_coding_policy_new(s->config, &s->coding, err);
+    size_t most = (size_t)(c.keep_local > c.keep_prefix ? c.keep_local : c.keep_prefix);
+    int rc = sk_ledger_new(most, &s->ledger, err);
+    c.ledger = s->ledger;
+    if (!rc)
+        rc = sk_coding_policy_new(s->config, &s->coding, err);
     c.coding = s->coding;
     if (!rc)
         rc = sk_changes_open(s->config, &s->changes, err);
@@ -87,8 +91,15 @@ void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int 
 
 void sk_session_archive(struct sk_session *s, int64_t seq)
 {
+    struct sk_ledger_entry e;
+    struct saikai_error err = {0};
+    if (sk_ledger_find(s->ledger, seq, &e, &err)) {
+        sk_log(SK_LOG_ERROR, "rank %d: nothing is archived: %s", s->g->rank, err.text);
+        return;
+    }
+    sk_ledger_mark(s->ledger, seq, SK_LEDGER_ARCHIVING);
     if (s->aggregator)
-        sk_aggregator_begin(s->aggregator, s->gen_of_seq[seq % 16], seq);
+        sk_aggregator_begin(s->aggregator, e.gen, seq);
     else
         sk_engine_archive(s->engine, seq);
 }
@@ -161,6 +172,7 @@ void sk_session_abandon(struct sk_session *s)
     sk_aggregator_free(s->aggregator);
     sk_protector_free(s->protector);
     sk_engine_free(s->engine);
+    sk_ledger_free(s->ledger);
     sk_coding_policy_free(s->coding);
     sk_changes_close(s->changes);
     sk_saver_close(s->saver);
@@ -196,7 +208,8 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err)
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on what is complete");
     sk_engine_status(s->engine, &st);
-    if (s->complete_seq < s->seq && st.committed_seq < s->seq)
+    int64_t seq = sk_ledger_count(s->ledger);
+    if (sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) < seq && st.committed_seq < seq)
         rc = sk_fail(err, st.failures ? st.last_error.code : SAIKAI_EIO, "%s",
                      st.failures ? st.last_error.text : "the newest checkpoint was not captured");
     return sk_group_verdict(s->g, rc, err);
@@ -213,16 +226,17 @@ static void remove_local(struct sk_session *s)
 int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
 {
     struct sk_gen coded;
-    int64_t seq;
+    int64_t seq, complete;
     sk_poll_end(s);
     if (sk_protector_drain(s->protector, &coded, &seq))
-        sk_session_learn_protected(s, coded, seq);
+        sk_session_learn_protected(s, seq);
     sk_aggregator_drain(s->aggregator);
     int rc = settle(s);
     /* whoever goes on later, perhaps on other nodes, must find the last generation: this memory is given back */
     int last = s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
-    if (!rc && last && s->complete_seq > s->archived_seq) {
-        sk_session_archive(s, s->complete_seq);
+    complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
+    if (!rc && last && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
+        sk_session_archive(s, complete);
         sk_aggregator_drain(s->aggregator);
         rc = settle(s);
     }
@@ -236,7 +250,7 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     rc = sk_group_verdict(s->g, rc, err);
     /* What nobody will resume from must not keep a node's memory. */
     if (!rc && *s->prefix_root && strcmp(s->prefix_root, s->local_root) &&
-        (!last || s->archived_seq == s->complete_seq))
+        (!last || sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete))
         remove_local(s);
     if (s->page)
         atomic_store(&s->page->state, SK_KEEPER_FINALIZED);

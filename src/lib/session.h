@@ -16,6 +16,7 @@
 #include "lib/cadence.h"
 #include "lib/changes.h"
 #include "lib/engine.h"
+#include "lib/ledger.h"
 #include "lib/protector.h"
 #include "lib/vars.h"
 #include "schedule/advice.h"
@@ -48,7 +49,6 @@ enum sk_poll_field {
 /* What is measured for the cadence of the levels (pace.c). */
 struct sk_pace {
     struct sk_cadence cadence;
-    double captured_at[16]; /* when each of the newest generations was begun, by seq % 16 */
     double cost;            /* as agreed */
     double slices, slices_before; /* time this rank spent in slices of codings; of those before the last */
     int coding;                   /* when the exchange under way was started */
@@ -63,6 +63,7 @@ struct sk_session {
     struct sk_coding_policy *coding;
     struct sk_changes *changes;
     struct sk_saver *saver;
+    struct sk_ledger *ledger; /* all generations of this run */
     struct sk_engine *engine;
     struct sk_protector *protector; /* NULL: nothing is protected */
     struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
@@ -81,13 +82,7 @@ struct sk_session {
     uint64_t now_tick;    /* a checkpoint was requested for this tick */
     int every;
     int stop_agreed; /* all ranks took a stop request up at the same tick */
-    int64_t seq;     /* of the newest generation captured */
-    int64_t complete_seq, archiving_seq, archived_seq;
-    int64_t coding_seq;    /* newest generation that was given to the protector */
-    int protected_any; /* a generation became protected in this run (the restored one counts): the newest is of */
-    int64_t protected_iteration;
     double protected_at;   /* when the last coding was begun, 0: none was */
-    struct sk_gen gen_of_seq[16]; /* of the newest ones, by seq % 16 */
     int in_files; /* between checkpoint_begin and _end */
     double files_begun; /* when the program began to write its files */
 
@@ -177,8 +172,8 @@ int sk_poll_step(struct sk_session *s, struct saikai_error *err);
 void sk_poll_end(struct sk_session *s);
 /* All ranks have committed and archived these generations (0: unknown). */
 void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived);
-/* A generation became protected. */
-void sk_session_learn_protected(struct sk_session *s, struct sk_gen gen, int64_t seq);
+/* A generation became protected; 0: the restored one. */
+void sk_session_learn_protected(struct sk_session *s, int64_t seq);
 
 /* pace.c: how often to protect and to archive. Local. What a checkpoint of this rank costs: as the last one was measured;
  * before the first, as long as its bytes may take. */

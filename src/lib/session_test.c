@@ -81,7 +81,7 @@ static int wait_for_archive(struct sk_session *s, int64_t it)
     CHECK(!sk_session_wait(s, &err));
     /* exchanges at further candidates start the copy and learn of its end: at the same candidate on all ranks */
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    while (apart && s->archived_seq < s->complete_seq) {
+    while (apart && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
         sk_engine_drain(s->engine);
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     }
@@ -327,6 +327,41 @@ static void test_retention(void **state)
     assert_int_equal(count_generations(local_root()), 1);
 }
 
+static void test_keeps_as_many_as_it_was_told(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 305, .crash = 1, .settle = 1, .config = "store.keep_prefix=25"});
+    assert_int_equal(count_generations("prefix"), 25);
+    run(N, (struct run){.until = 405, .crash = 1, .settle = 1, .config = "store.keep_prefix=25", .expect = 1,
+                        .expect_from = 300});
+    assert_int_equal(count_generations("prefix"), 25);
+    /* in one directory for both, too */
+    const char *one = "store.local=none; store.keep_prefix=20; restart.mode=never";
+    run(N, (struct run){.until = 305, .crash = 1, .settle = 1, .config = one});
+    assert_int_equal(count_generations("prefix"), 20);
+    run(N, (struct run){.until = 315, .crash = 1, .settle = 1, .config = "store.local=none; store.keep_prefix=20", .expect = 1,
+                        .expect_from = 300});
+    assert_int_equal(count_generations("prefix"), 20);
+}
+
+static int the_first_stays_the_archived_one(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    CHECK(!sk_session_wait(s, &err));
+    if (it == 1)
+        CHECK(!wait_for_archive(s, it));
+    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_ARCHIVED) == 1);
+    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE) == (it < 10 ? 1 : it - it % 10));
+    return 0;
+}
+
+static void test_only_what_is_archived_is_told_to_be(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 400, .crash = 1, .body = the_first_stays_the_archived_one,
+                        .config = "store.archive_every=1000000"});
+}
+
 static void test_every_iteration_without_a_pause(void **state)
 {
     (void)state;
@@ -566,7 +601,7 @@ static int damage_twenty(struct sk_session *s, int64_t it)
     CHECK(!sk_session_wait(s, &err));
     if (it == 20 && s->g->rank == 1)
         damage(local_root(), 1, 20, 1);
-    while (s->archiving_seq < s->complete_seq)
+    while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE))
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     sk_aggregator_drain(s->aggregator);
     return 0;
@@ -597,7 +632,8 @@ static int only_the_first_is_archived(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
     CHECK(!slowly(s, it));
-    CHECK(it < 90 || (s->complete_seq >= 8 && s->archiving_seq == 1));
+    CHECK(it < 90 || (sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) >= 8 &&
+                      sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) == 1));
     return 0;
 }
 
@@ -605,7 +641,8 @@ static int several_are_archived(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
     CHECK(!slowly(s, it));
-    CHECK(it < 590 || (s->archiving_seq > 1 && s->archived_seq > 1));
+    CHECK(it < 590 || (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) > 1 &&
+                       sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) > 1));
     CHECK(it < 590 || s->advice.policy.planned > 0); /* it has chosen the interval, too, and told every rank */
     return 0;
 }
@@ -629,7 +666,7 @@ static int a_millisecond(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     (void)it;
     sk_sleep(0.001);
-    return s->seq > s->complete_seq ? sk_session_wait(s, &err) : 0;
+    return sk_ledger_count(s->ledger) > sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) ? sk_session_wait(s, &err) : 0;
 }
 
 /* After the resume, too, checkpoints go on: each start gets further than the one before. */
@@ -700,6 +737,8 @@ int main(void)
         TEST(test_not_a_third_time),
         TEST(test_dates_do_not_matter),
         TEST(test_retention),
+        TEST(test_keeps_as_many_as_it_was_told),
+        TEST(test_only_what_is_archived_is_told_to_be),
         TEST(test_every_iteration_without_a_pause),
         TEST(test_prefix_only_and_local_only),
         TEST(test_full_disk_keeps_the_old_generation),

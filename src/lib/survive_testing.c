@@ -189,11 +189,11 @@ static int wait_for_protection(struct sk_session *s, int64_t it, int may_fail)
     struct sk_group *g = s->g;
     CHECK(!sk_session_wait(s, &err) || may_fail);
     int most = may_fail ? 300 : 20000;
-    for (int i = 0; i < most && !(s->protected_any && s->protected_iteration >= it); i++) {
+    for (int i = 0; i < most && sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) < it; i++) {
         CHECK(sk_session_due(s, 1, it, &err) == 0);
         sk_sleep(50e-6); /* a thread may be at work */
     }
-    CHECK(may_fail || (s->protected_any && s->protected_iteration >= it));
+    CHECK(may_fail || sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) >= it);
     return 0;
 }
 
@@ -218,7 +218,7 @@ static int go(struct sk_session *s, const struct survive_run *r, int64_t from, d
         }
     }
     if (r->protects)
-        CHECK(s->protected_any && s->protected_iteration == r->protects);
+        CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) == r->protects);
     return 0;
 }
 
