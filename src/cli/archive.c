@@ -24,27 +24,43 @@ static int part_path(const struct sk_ska_set *set, const char *path, int k, char
 
 /* ---- extract, verify ---- */
 
-/* A name pattern may be found in some archives of a set only. */
+/* Damage is listed as it is found: each block with its reason, then the files that it costs. */
+static void tell_damage(void *arg, const char *file, const char *why)
+{
+    fprintf(stderr, "damaged: %s\n", file ? file : why);
+}
+
+/* A name pattern may be found in some archives of a set only. Damage of one archive does not keep
+ * the others from being restored. */
 static int extract_parts(const char *path, const char *dir, const struct sk_extract_options *o,
                          struct sk_archive_stats *sum, struct saikai_error *err)
 {
     struct sk_ska_set set;
     char part[4096];
-    int rc = sk_ska_set_find(path, &set, err), found = 0;
+    struct saikai_error why = {0}, damage = {0};
+    int rc = sk_ska_set_find(path, &set, err), found = 0, damaged = 0;
     *sum = (struct sk_archive_stats){0};
     for (int k = 0; !rc && (k < set.parts || !k); k++) {
         struct sk_archive_stats st = {0};
         rc = part_path(&set, path, k, part, sizeof part, err);
-        if (!rc)
-            rc = sk_archive_extract(part, dir, o, &st, err);
+        if (!rc && (rc = sk_archive_extract(part, dir, o, &st, &why)))
+            *err = why;
         found += !rc;
         if (rc == SAIKAI_ENOENT && o->only && (found || k + 1 < set.parts))
             rc = 0;
+        if (rc == SAIKAI_EDAMAGED) {
+            if (!damaged)
+                damage = *err;
+            damaged = rc;
+            rc = 0;
+        }
         sum->files += st.files;
         sum->raw_bytes += st.raw_bytes;
         sum->seconds += st.seconds;
     }
-    return rc;
+    if (!rc && damaged)
+        *err = damage;
+    return rc ? rc : damaged;
 }
 
 static int extract(struct cli *cli, int argc, char **argv)
@@ -76,7 +92,9 @@ static int extract(struct cli *cli, int argc, char **argv)
             : "Restore files from an archive, or from the newest set of a directory, checked "
               "against the "
               "stored checksums. Under mpirun each process restores its own: those that it gave, "
-              "when there were as many.",
+              "when there were as many. Damage costs the files that have bytes in the damaged "
+              "block: "
+              "they are listed, all others are restored, and the exit code is 3.",
         1,
         1,
         0,
@@ -95,8 +113,12 @@ static int extract(struct cli *cli, int argc, char **argv)
     dir = verify ? NULL : dir ? dir : ".";
     if (cli_mpi_started())
         return archive_extract_ranks(cli, argv[0], dir, &o, quiet);
-    if (extract_parts(argv[0], dir, &o, &st, &err))
-        return cli_fail(cli, &err);
+    o.damaged = tell_damage;
+    int rc = extract_parts(argv[0], dir, &o, &st, &err);
+    if (rc) {
+        code = cli_fail(cli, &err);
+        return rc == SAIKAI_EDAMAGED && !verify && st.files ? CLI_PARTIAL : code;
+    }
     if (!quiet)
         printf("%s: %llu files %s, %.0f MB/s\n", argv[0], (unsigned long long)st.files,
                verify ? "are good" : "restored",

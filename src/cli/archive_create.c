@@ -93,7 +93,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         {'w', "watch", CLI_TEXT, &a->watch.dir, "DIR", NULL,
          "archive each finished set, a directory directly below DIR, to NAME.ska in the directory "
          "given "
-         "by -o; until interrupted"},
+         "by -o; until interrupted. Under mpirun the first process does it"},
         {0, "settle", CLI_TIME, &a->settle, "TIME", NULL,
          "with --watch: a set is finished when nothing in it has changed for this long (default "
          "10s)"},
@@ -182,6 +182,12 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
     return archive_create_ranks(cli, a->out, operands, count, &o, a->quiet);
 }
 
+/* One process is enough to watch: the first one does it, the others are done. */
+static int watch(const struct args *a, struct saikai_error *err)
+{
+    return cli_mpi_rank() ? 0 : archive_watch(&a->watch, &a->o, err);
+}
+
 int archive_create(struct cli *cli, int argc, char **argv)
 {
     struct args a = {.scheme = "auto", .settle = 10, .chain = SK_CHAIN};
@@ -201,8 +207,7 @@ int archive_create(struct cli *cli, int argc, char **argv)
             return code;
         }
         if (!rc)
-            rc = a.watch.dir ? archive_watch(&a.watch, &a.o, &err)
-                             : create_once(&a, argc, argv, &err);
+            rc = a.watch.dir ? watch(&a, &err) : create_once(&a, argc, argv, &err);
         code = rc ? cli_fail(cli, &err) : CLI_OK;
     }
     cli_list_free(&a.descriptions);

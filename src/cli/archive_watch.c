@@ -205,8 +205,7 @@ int archive_watch(const struct archive_watch *w, const struct sk_archive_options
         rc = visit_all(&g, err);
         if (rc < 0)
             break;
-        g.w.count -= rc;
-        if (w->count && g.w.count <= 0)
+        if (w->count && (g.w.count -= rc) <= 0)
             break;
         /* new sets wake us; how long a known one has been quiet is looked at now and then */
         int wait_ms = w->settle_s > 4 ? 1000 : (int)(w->settle_s * 250) + 20;

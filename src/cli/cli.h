@@ -14,6 +14,7 @@ enum cli_exit {
     CLI_OK = 0,
     CLI_FAILED = 1, /* it could not be done, or what was checked is not good */
     CLI_USAGE = 2,
+    CLI_PARTIAL = 3, /* a part of it was done; what was not has been listed */
 };
 
 struct cli {

@@ -28,6 +28,16 @@ int cli_mpi_started(void)
     return n && atoi(n) > 1;
 }
 
+int cli_mpi_rank(void)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
+    const char *n = NULL;
+    for (int i = 0; cli_mpi_started() && i < 4 && !n; i++)
+        n = getenv(ranks[i]);
+    return n ? atoi(n) : 0;
+}
+
 static void *load(const char *mpi, struct saikai_error *err)
 {
     char exe[PATH_MAX] = "", path[PATH_MAX];

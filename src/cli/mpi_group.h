@@ -16,6 +16,8 @@ struct cli_mpi {
 int cli_mpi_start(struct cli_mpi *m, struct saikai_error *err);
 /* 1: a launcher started this process and others with it. */
 int cli_mpi_started(void);
+/* This process's number among them, as its launcher says; 0 without one. */
+int cli_mpi_rank(void);
 /* Collective. A zeroed struct is accepted. */
 void cli_mpi_stop(struct cli_mpi *m);
 

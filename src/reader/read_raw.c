@@ -36,7 +36,7 @@ struct format {
     char name[WORD], glob[WORD], magic[WORD];
     uint64_t magic_at;
     size_t magic_len;
-    int big_endian, steps, vars;
+    int big_endian, steps, vars, shipped;
     struct step step[MAX_STEPS];
     char var[MAX_VARS][WORD];
 };
@@ -235,7 +235,8 @@ static const char *const shipped[] = {
 static void describe_shipped(void)
 {
     for (size_t i = 0; i < sizeof shipped / sizeof *shipped; i++)
-        sk_raw_describe(shipped[i], "shipped description", NULL);
+        if (!sk_raw_describe(shipped[i], "shipped description", NULL))
+            formats[format_count - 1]->shipped = 1;
 }
 
 void sk_raw_describe_shipped(void)
@@ -452,20 +453,25 @@ static int run_step(struct run *r, int *pc, struct sk_scan *scan)
     return 0;
 }
 
-static const struct format *format_of(const struct sk_view *src)
+static int fits(const struct format *f, const struct sk_view *src)
 {
     const char *base = strrchr(src->path, '/');
     base = base ? base + 1 : src->path;
-    for (int i = format_count - 1; i >= 0; i--) {
-        const struct format *f = formats[i];
-        if (f->glob[0] && fnmatch(f->glob, base, 0))
-            continue;
-        if (f->magic_at > src->size || f->magic_len > src->size - f->magic_at)
-            continue;
-        const uint8_t *p = sk_view_at(src, f->magic_at, f->magic_len);
-        if (p && !memcmp(p, f->magic, f->magic_len))
-            return f;
-    }
+    if (f->glob[0] && fnmatch(f->glob, base, 0))
+        return 0;
+    if (f->magic_at > src->size || f->magic_len > src->size - f->magic_at)
+        return 0;
+    const uint8_t *p = sk_view_at(src, f->magic_at, f->magic_len);
+    return p && !memcmp(p, f->magic, f->magic_len);
+}
+
+/* Those of the user before those that come with Saikai, the last one given first. */
+static const struct format *format_of(const struct sk_view *src)
+{
+    for (int shipped_ones = 0; shipped_ones < 2; shipped_ones++)
+        for (int i = format_count - 1; i >= 0; i--)
+            if (formats[i]->shipped == shipped_ones && fits(formats[i], src))
+                return formats[i];
     return NULL;
 }
 

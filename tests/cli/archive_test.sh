@@ -44,6 +44,37 @@ if [ -f fields/a/field.h5 ] && command -v h5diff > /dev/null; then
 fi
 ls | grep -q parts && fail "something is left of --variable"
 
+# what is damaged is listed and left out, the rest comes back, and the exit code says so
+"$saikai" archive create -q -s agnostic --unit 256KiB -o p.ska sets "$saikai"
+cp p.ska bad.ska
+printf 'x' | dd of=bad.ska bs=1 seek=2000 conv=notrunc 2> /dev/null
+code=0
+"$saikai" archive extract -q -o partial bad.ska 2> err || code=$?
+[ $code = 3 ] || fail "a partial extract ends with $code"
+cmp -s "$saikai" "partial/$saikai" || grep -q "^damaged: ${saikai#/}" err || fail "neither restored nor listed"
+found=0
+for f in sets/a/deep/noise sets/a/numbers sets/a/empty sets/b/numbers; do
+    if [ -e partial/$f ]; then cmp $f partial/$f || fail "a damaged file came back"; found=1
+    else grep -q "^damaged: $f" err || fail "$f is not there and not listed"; fi
+done
+[ $found = 1 ] || fail "damage of one block costs all files"
+rm -r partial p.ska
+
+# the user's description of a format goes before the one that comes with Saikai
+printf 'INITIAL/RESTART' > run.pe000001
+head -c 80000 /dev/zero | tr '\0' 'n' >> run.pe000001
+printf 'format mine\nfile *.pe000001\nmagic 0 INITIAL/RESTART\nskip 15\narray mine f64 10000\n' > mine.txt
+"$saikai" archive create -q --describe mine.txt -s aware -o d.ska run.pe000001
+"$saikai" archive ls -c d.ska | grep -q 'mine_F64\|mine_f64\|mine' || fail "--describe is not followed"
+rm run.pe000001 mine.txt d.ska
+
+# level and general compressor count for the default scheme, too
+seq 1 300000 > numbers
+"$saikai" archive create -q --level 1 -o l1.ska numbers
+"$saikai" archive create -q --level 19 -o l19.ska numbers
+[ "$(wc -c < l19.ska)" -lt "$(wc -c < l1.ska)" ] || fail "--level does nothing"
+rm numbers l1.ska l19.ska
+
 cp x.ska bad.ska
 printf 'x' | dd of=bad.ska bs=1 seek=2000 conv=notrunc 2> /dev/null
 "$saikai" archive verify bad.ska 2> err && fail "damage was not found"
@@ -57,6 +88,26 @@ grep -q nothing err || fail "the message does not name the file"
 [ -f watched/a.ska ] && [ -f watched/b.ska ] || fail "the watcher"
 "$saikai" archive extract -q -o again watched/a.ska
 diff -r sets/a again/sets/a || fail "the watcher's archive"
+# without a number of sets it goes on: one that comes later is archived as well
+mkdir -p endless/in/1
+seq 1 100 > endless/in/1/file
+"$saikai" archive create -q --watch endless/in --settle 100ms -o endless/out & watcher=$!
+await() { # FILE
+    i=0
+    while [ ! -f "$1" ] && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.1; done
+}
+await endless/out/1.ska
+mkdir endless/in/2
+seq 1 200 > endless/in/2/file
+await endless/out/2.ska
+kill "$watcher"
+wait "$watcher" || true
+[ -f endless/out/1.ska ] || fail "the watcher made nothing"
+[ -f endless/out/2.ska ] || fail "the watcher stops after what it finds first"
+# under mpirun one process watches
+mkdir shared
+OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 timeout 20 "$saikai" archive create -q --watch sets -o shared || fail "a second watcher does not leave it to the first"
+[ -z "$(ls shared)" ] || fail "a second watcher archives what the first one does"
 # a set that is still written waits; one that is done is not done again
 rm watched/b.ska
 mkdir sets/c

@@ -118,6 +118,61 @@ void sk_stream_after(struct sk_coder *c, const void *before, size_t n)
     c->packer.before_bytes = n;
 }
 
+/* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
+ * stays: it is undone by the form that stores it, never here. */
+static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                        struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_part *p = &parts[i];
+    int swapped = p->native && foreign(p);
+    if (swapped)
+        sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
+    sk_buf_put_u64(out, 0);
+    sk_buf_put_u8(out, SK_FORM_BYTES);
+    int rc = sk_form_bytes.encode(c, parts, i, r, out, err);
+    if (swapped)
+        sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
+    return rc;
+}
+
+/* Whether a general compressor might leave less of a part than `have`: it is asked about a piece
+ * from the middle. */
+static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have)
+{
+    enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
+    size_t n = p->size_bytes / SHARE, stored;
+    n = n < LEAST ? LEAST : n > MOST ? MOST : n;
+    if (p->size_bytes < 2 * LEAST)
+        return 0;
+    void *to = sk_coder_room(&c->packed, sk_pack_bound(n));
+    int backend = SK_BACKEND_ZSTD;
+    if (!to || sk_pack(&c->packer, &backend, 1, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
+                       &stored, NULL))
+        return 0;
+    /* more is found in all of it than in a piece */
+    return (double)stored / (double)n < 1.1 * (double)have / (double)p->size_bytes;
+}
+
+/* Values that repeat are not what predictions are for: where the bytes through zstd are fewer, they
+ * take the place of what stands at `start`. */
+static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                     size_t start, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
+    size_t end = out->len;
+    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS) ||
+        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start))
+        return 0;
+    int rc = encode_bytes(c, parts, i, &plain, out, err);
+    if (rc || !sk_buf_ok(out))
+        return rc;
+    size_t n = out->len - end;
+    if (n < end - start)
+        memmove(out->data + start, out->data + end, n);
+    out->len = n < end - start ? start + n : end;
+    return 0;
+}
+
 static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
                        struct sk_buf *out, struct saikai_error *err)
 {
@@ -127,16 +182,11 @@ static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const s
     sk_buf_put_u8(out, (uint8_t)r->form);
     int rc = forms[r->form]->encode(c, parts, i, r, out, err);
     if (!rc && out->len - start > parts[i].size_bytes + 64 && memcmp(r, &stored, sizeof stored)) {
-        /* native order stays: it is undone by the form that stores it, never here */
-        if (parts[i].native && foreign(&parts[i]))
-            sk_swap_elements(parts[i].raw, parts[i].size_bytes, swap_size(parts[i].type));
         out->len = start;
-        sk_buf_put_u64(out, 0);
-        sk_buf_put_u8(out, SK_FORM_BYTES);
-        rc = sk_form_bytes.encode(c, parts, i, &stored, out, err);
-        if (parts[i].native && foreign(&parts[i]))
-            sk_swap_elements(parts[i].raw, parts[i].size_bytes, swap_size(parts[i].type));
+        rc = encode_bytes(c, parts, i, &stored, out, err);
     }
+    if (!rc)
+        rc = try_bytes(c, parts, i, r, start, out, err);
     if (rc || !sk_buf_ok(out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     uint64_t n = out->len - start - 8;

@@ -24,8 +24,10 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
 
 /* Restore the files of an archive below dir (created), or those whose name matches the glob `only`
  * (NULL: all). Each file is written under a temporary name, checked against the stored hashes,
- * synced and renamed. dir NULL: decode and check, write nothing. Fails with SAIKAI_EDAMAGED naming
- * the file, SAIKAI_EFORMAT, SAIKAI_EIO, SAIKAI_ENOSPC, SAIKAI_ENOENT (no such file in it),
+ * synced and renamed. dir NULL: decode and check, write nothing. Damage costs the files that have
+ * bytes in the damaged block: all others are restored, and the result is SAIKAI_EDAMAGED (or
+ * SAIKAI_ENOTSUP: a codec that this build lacks), with stats of what came back. Fails with
+ * SAIKAI_EFORMAT, SAIKAI_EIO, SAIKAI_ENOSPC, SAIKAI_ENOENT (no such file in it),
  * SAIKAI_ENOMEM. */
 struct sk_extract_options {
     const char *only;
@@ -35,6 +37,9 @@ struct sk_extract_options {
      * of others stays a hole in the files. */
     int (*wants_class)(void *arg, const struct sk_ska_class *c);
     void *arg;
+    /* NULL, or told of each damaged block (file NULL, why) and, at the end, of each file that was
+     * left out (why NULL); one call at a time, from any thread */
+    void (*damaged)(void *arg, const char *file, const char *why);
 };
 int sk_archive_extract(const char *path, const char *dir, const struct sk_extract_options *opt,
                        struct sk_archive_stats *stats, struct saikai_error *err);

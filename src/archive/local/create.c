@@ -341,6 +341,8 @@ static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uin
     if (o->scheme != SK_SCHEME_AUTO)
         unit = 32 << 20; /* the paper's schemes know no blocks: as near to one stream as the memory
                             allows */
+    if (o->level & SK_PACK_LONG)
+        unit = SK_SKA_MAX_BLOCK / 2;
     if (o->unit_bytes)
         unit = o->unit_bytes;
     unit = unit > fits ? fits : unit;
@@ -407,8 +409,15 @@ static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
     return 0;
 }
 
-/* Cut and write by one scheme, in place of what the file held; fd -1: see how long it would be. */
-static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, const char *name,
+/* Where in a file an archive is written; fd -1: nowhere, to see how long it would be. */
+struct place {
+    int fd;
+    const char *name;
+    uint64_t at;
+};
+
+/* Cut and write by one scheme, in place of what the file held from there on. */
+static int write_as(struct sk_ska_plan *p, int scheme, int backend, const struct place *to,
                     struct sk_archive_stats *st, struct saikai_error *err)
 {
     struct sk_archive_options asked = p->opt;
@@ -416,21 +425,23 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
     int rc = share_memory(p, &fits, err);
     if (rc)
         return rc;
-    if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0)
-        return sk_fail_errno(err, errno, "cannot write %s", name);
-    if (fd >= 0 && (rc = sk_io_truncate(fd, name, 0, err)))
+    if (to->fd >= 0 && lseek(to->fd, (off_t)to->at, SEEK_SET) < 0)
+        return sk_fail_errno(err, errno, "cannot write %s", to->name);
+    if (to->fd >= 0 && (rc = sk_io_truncate(to->fd, to->name, (off_t)to->at, err)))
         return rc;
     sk_ska_plan_uncut(p);
     p->opt.scheme = scheme;
     p->opt.backend = backend;
-    p->opt.level = scheme == asked.scheme ? asked.level : 0;
+    p->opt.level = scheme == asked.scheme || p->whole ? asked.level : 0;
+    if (p->whole)
+        p->opt.level |= SK_PACK_LONG;
     p->unit_bytes = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 4 << 20, 8 << 20);
     p->bytes_unit = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 16 << 20, 16 << 20);
     rc = sk_ska_plan_cut(p, err);
     if (!rc && p->previous && asked.scheme == SK_SCHEME_AUTO)
         rc = name_previous(p, err);
     if (!rc)
-        rc = write_blocks(p, name, fd, &st->stored_bytes, err);
+        rc = write_blocks(p, to->name, to->fd, &st->stored_bytes, err);
     st->classes = p->a.class_count;
     st->depth = p->a.depth;
     st->skeleton_bytes = p->skeleton_bytes;
@@ -441,20 +452,63 @@ static int write_as(struct sk_ska_plan *p, int scheme, int backend, int fd, cons
 /* Where samples do not tell that `auto` leaves less than plain files through gzip -6, both are
  * made, and the shorter one stays. Those of a small set say little, and its index and the models of
  * its variables weigh more than what they save. */
-static int write_auto(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+static int write_auto(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
                       struct saikai_error *err)
 {
     enum { SMALL_SET = 1 << 20 };
     struct sk_archive_stats plain = *st;
     int gzip = sk_backend_parse("gzip"), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
-    int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, fd, name, st, err);
+    int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, to, st, err);
     if (rc || (st->raw_bytes > SMALL_SET && p->near_bytes < st->raw_bytes / 2))
         return rc;
     if (p->dense_bytes > st->raw_bytes / 2) /* gzip would need long to find that out */
         backend = SK_BACKEND_STORE;
-    rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, -1, name, &plain, err);
+    rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, &(struct place){-1, to->name, 0}, &plain, err);
     if (!rc && plain.stored_bytes < st->stored_bytes)
-        rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, fd, name, st, err);
+        rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, to, st, err);
+    return rc;
+}
+
+/* n bytes of a file from `from` to its beginning, where it ends then. */
+static int move_down(const struct place *from, uint64_t n, struct saikai_error *err)
+{
+    enum { PIECE = 1 << 20 };
+    uint8_t *buf = malloc(PIECE);
+    int rc = buf ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to write %s", from->name);
+    for (uint64_t done = 0; done < n && !rc;) {
+        size_t k = n - done < PIECE ? (size_t)(n - done) : PIECE;
+        rc = sk_io_pread(from->fd, from->name, buf, k, (off_t)(from->at + done), err);
+        if (!rc)
+            rc = sk_io_pwrite(from->fd, from->name, buf, k, (off_t)done, err);
+        done += k;
+    }
+    free(buf);
+    return rc ? rc : sk_io_truncate(from->fd, from->name, (off_t)n, err);
+}
+
+/* Samples do not see what repeats far away: all files as one stream, with zstd looking for repeats
+ * at any distance, is written behind what there is, and the shorter one stays. It stands alone. */
+static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
+                     struct saikai_error *err)
+{
+    struct sk_archive_stats whole = *st;
+    struct place behind = {to->fd, to->name, st->stored_bytes};
+    struct sk_opened *previous = p->previous;
+    int threads = p->threads;
+    p->previous = NULL;
+    p->whole = 1;
+    if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
+        p->threads = 1;
+    int rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err);
+    p->previous = previous;
+    p->whole = 0;
+    p->threads = threads;
+    if (!rc && whole.stored_bytes < st->stored_bytes) {
+        rc = move_down(&behind, whole.stored_bytes, err);
+        *st = whole;
+    } else if (!rc) {
+        rc = sk_io_truncate(to->fd, to->name, (off_t)st->stored_bytes, err);
+    }
     return rc;
 }
 
@@ -463,9 +517,12 @@ int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk
 {
     for (size_t i = 0; i < p->a.file_count; i++)
         st->raw_bytes += p->a.files[i].size_bytes;
+    struct place to = {fd, name, 0};
     int rc = p->opt.scheme == SK_SCHEME_AUTO
-                 ? write_auto(p, fd, name, st, err)
-                 : write_as(p, p->opt.scheme, p->opt.backend, fd, name, st, err);
+                 ? write_auto(p, &to, st, err)
+                 : write_as(p, p->opt.scheme, p->opt.backend, &to, st, err);
+    if (!rc && p->opt.scheme == SK_SCHEME_AUTO && !p->opt.quick && sk_backend_parse("zstd") >= 0)
+        rc = try_whole(p, &to, st, err);
     if (!rc && !p->opt.no_sync)
         rc = sk_io_fsync(fd, name, err);
     st->files = p->a.file_count;

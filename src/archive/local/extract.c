@@ -23,13 +23,16 @@ struct job {
     struct sk_ska a;
     struct sk_opened opened;
     uint8_t *wanted;  /* per file */
+    uint8_t *damaged; /* per file: 1: some of its bytes did not come back */
+    const struct sk_extract_options *o;
+    size_t damaged_blocks;
     uint8_t *classes; /* per class, NULL: all */
     struct sk_sink sink;
     size_t *order; /* blocks that are wanted, as they are read */
     size_t count;
     struct sk_preread *reading;
     pthread_mutex_t lock;
-    int rc;
+    int rc, failed; /* the first damage or failure; nothing more can be done */
     struct saikai_error err;
 };
 
@@ -71,6 +74,31 @@ static int restore_block(struct worker *w, const struct sk_preread_block *b,
                                err);
 }
 
+/* Damage of one block costs the files in it; the others go on. */
+static int is_damage(int rc)
+{
+    return rc == SAIKAI_EDAMAGED || rc == SAIKAI_ENOTSUP;
+}
+
+static void note_damage(struct job *j, size_t block, int rc, const struct saikai_error *err)
+{
+    const struct sk_ska_block *b = &j->a.blocks[block];
+    pthread_mutex_lock(&j->lock);
+    if (!j->rc) {
+        j->rc = rc;
+        j->err = *err;
+    }
+    if (j->o->damaged)
+        j->o->damaged(j->o->arg, NULL, err->text);
+    j->damaged_blocks++;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct sk_ska_part *p = &j->a.parts[b->first + i];
+        for (uint32_t s = 0; s < p->count && (!j->classes || j->classes[p->class]); s++)
+            j->damaged[j->a.segments[p->first + s].file] = 1;
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
 static void *worker(void *arg)
 {
     struct job *j = arg;
@@ -78,13 +106,18 @@ static void *worker(void *arg)
     struct sk_preread_block b;
     struct saikai_error err = {0};
     int rc = 0;
-    while (!rc && (rc = sk_preread_next(j->reading, &b, &err)) > 0)
+    while (!rc && (rc = sk_preread_next(j->reading, &b, &err)) > 0) {
         rc = restore_block(&w, &b, &err);
+        if (is_damage(rc)) {
+            note_damage(j, b.block, rc, &err);
+            rc = 0;
+        }
+    }
     if (rc) {
         sk_preread_give_up(j->reading);
         pthread_mutex_lock(&j->lock);
-        if (!j->rc) {
-            j->rc = rc;
+        if (!j->failed) {
+            j->failed = j->rc = rc;
             j->err = err;
         }
         pthread_mutex_unlock(&j->lock);
@@ -115,7 +148,8 @@ static int choose_files(struct job *j, const char *only, struct saikai_error *er
 {
     size_t n = 0;
     j->wanted = calloc(j->a.file_count + 1, 1);
-    if (!j->wanted)
+    j->damaged = calloc(j->a.file_count + 1, 1);
+    if (!j->wanted || !j->damaged)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     for (size_t i = 0; i < j->a.file_count; i++)
         n += j->wanted[i] = !only || !fnmatch(only, j->a.files[i].name, 0);
@@ -180,6 +214,30 @@ static int choose_threads(struct job *j, const struct sk_extract_options *o, int
     return 0;
 }
 
+/* After damage: the whole files get their names, of the others nothing is left. The damage stays
+ * the result. */
+static int finish_whole(struct job *j, int rc, int sync, struct saikai_error *err)
+{
+    struct sk_sink bad = j->sink;
+    size_t lost = 0, all = 0;
+    for (size_t i = 0; i < j->a.file_count; i++) {
+        all += j->wanted[i];
+        j->damaged[i] &= j->wanted[i];
+        lost += j->damaged[i];
+        j->wanted[i] = j->wanted[i] && !j->damaged[i];
+        if (j->damaged[i] && j->o->damaged)
+            j->o->damaged(j->o->arg, j->a.files[i].name, NULL);
+    }
+    bad.wanted = j->damaged;
+    sk_sink_drop(&bad);
+    struct saikai_error first = j->err;
+    int failed = sk_sink_finish(&j->sink, sync, err);
+    if (failed)
+        return failed;
+    return sk_fail(err, rc, "%zu of %zu files are damaged%s; %s", lost, all,
+                   j->sink.dir ? " and were left out" : "", first.text);
+}
+
 static void count(const struct job *j, double t0, struct sk_archive_stats *st)
 {
     *st = (struct sk_archive_stats){.classes = j->a.class_count};
@@ -200,7 +258,7 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     const struct sk_extract_options *o = opt ? opt : &defaults;
     double t0 = sk_now();
     int threads = 1;
-    struct job j = {.path = path};
+    struct job j = {.path = path, .o = o};
     j.fd = sk_io_open(path, O_RDONLY, 0, err);
     if (j.fd < 0)
         return j.fd;
@@ -224,16 +282,20 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     if (!rc)
         rc = run_workers(&j, threads, err);
     sk_preread_free(j.reading);
+    int partial = rc && j.damaged_blocks && !j.failed;
     if (!rc)
         rc = sk_sink_finish(&j.sink, !o->no_sync, err);
+    else if (partial)
+        rc = finish_whole(&j, rc, !o->no_sync, err);
     if (rc)
         sk_sink_drop(&j.sink);
-    if (!rc && stats)
+    if ((!rc || partial) && stats)
         count(&j, t0, stats);
     sk_opened_done(&j.opened);
     close(j.fd);
     free(j.order);
     free(j.wanted);
+    free(j.damaged);
     free(j.classes);
     sk_ska_free(&j.a);
     return rc;

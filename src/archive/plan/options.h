@@ -33,6 +33,8 @@ struct sk_archive_options {
     const char
         *pattern;    /* extended regular expression: what it matches in a variable's name is one and
                         the same in all names (key.h); NULL: numbers in the group's name are */
+    int quick; /* 1: `auto` does not also try all files as one stream of bytes, to keep the shorter
+                  archive */
     int single_pass; /* 1: the aware schemes do not compress a second time what a codec has */
     int no_sync;     /* 1: do not wait for the disk */
     /* the archive of the set before, in the same directory: what resembles it is stored as what is

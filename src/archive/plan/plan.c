@@ -158,6 +158,19 @@ static int cmp(uint64_t a, uint64_t b)
 
 /* ---- cutting ---- */
 
+/* What the user asks for goes before what samples say: the general compressor of every part, and
+ * its level. */
+static struct sk_recipe as_asked(const struct sk_ska_plan *p, struct sk_recipe r)
+{
+    if (p->opt.backend == SK_BACKEND_GZIP && r.backend == SK_BACKEND_ZSTD) {
+        r.backend = SK_BACKEND_GZIP;
+        r.level = r.level > 9 ? 9 : r.level;
+    }
+    if (p->opt.level && r.backend != SK_BACKEND_STORE)
+        r.level = r.backend == SK_BACKEND_GZIP && p->opt.level > 9 ? 9 : p->opt.level;
+    return r;
+}
+
 /* Start a part of this recipe; segments are added to it until the next one starts. */
 static int new_part(struct sk_ska_plan *p, uint32_t class_index, const struct sk_recipe *r)
 {
@@ -168,7 +181,7 @@ static int new_part(struct sk_ska_plan *p, uint32_t class_index, const struct sk
     if (!more)
         return SAIKAI_ENOMEM;
     p->recipes = more;
-    p->recipes[i] = *r;
+    p->recipes[i] = as_asked(p, *r);
     return i;
 }
 

@@ -43,6 +43,7 @@ struct sk_ska_plan {
     uint64_t unit_bytes,
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;
+    int whole; /* 1: being tried as one stream, in blocks as large as can be */
     uint64_t variables, skeleton_bytes;
     /* bytes of classes of which gzip -6 left about as little of the sample as what was chosen, or
      * that were too small for one; and of those that it could not shrink */

@@ -66,7 +66,7 @@ void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *b
     int gzip = sk_backend_parse("gzip");
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = gzip, .level = 6}, usual = *best;
     /* what shrinks a lot is quick to compress: spend more on it */
-    usual.level = *least * 6 < part->size_bytes ? 9 : *least * 3 < part->size_bytes ? 6 : 3;
+    usual.level = *least * 6 < part->size_bytes ? 9 : *least * 3 < part->size_bytes * 2 ? 6 : 3;
     struct sk_recipe strong = usual, other = usual;
     strong.level = 9;
     other.backend = gzip;

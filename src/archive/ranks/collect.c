@@ -273,6 +273,7 @@ static int make_part(struct collection *c, struct saikai_error *err)
     o.memory_bytes = (o.memory_bytes ? o.memory_bytes : (uint64_t)1 << 30);
     if (c->sub->size > 1)
         o.memory_bytes -= o.memory_bytes / 8;
+    o.quick = 1; /* every byte would travel twice */
     sk_ska_plan_options(&c->plan, &o);
     if (!rc && !first)
         own = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of ranks");

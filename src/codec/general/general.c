@@ -40,7 +40,14 @@ size_t sk_pack_bound(size_t n)
     return n + n / 64 + 1024; /* more than ZSTD_compressBound and compressBound ask for */
 }
 
-enum { LAZY_LEVEL = 5, USUAL_LEVELS = 9, HASH_LOG = 19, WINDOW_LOG = 27, AFTER_LOG = 20 };
+enum {
+    LAZY_LEVEL = 5,
+    USUAL_LEVELS = 9,
+    HASH_LOG = 19,
+    LARGE_LOG = 22,
+    WINDOW_LOG = 27,
+    AFTER_LOG = 20
+};
 
 /* Each backend: bytes written, 0 when it failed or did not fit. */
 static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n, void *out,
@@ -50,6 +57,8 @@ static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n
     if (!p->zstd_out && !(p->zstd_out = ZSTD_createCCtx()))
         return 0;
     ZSTD_CCtx *c = p->zstd_out;
+    int far = level & SK_PACK_LONG;
+    level &= ~SK_PACK_LONG;
     ZSTD_CCtx_reset(c, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level ? level : 3);
     if (p->before_bytes) {
@@ -63,8 +72,13 @@ static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n
         ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, log < AFTER_LOG ? log : AFTER_LOG);
         ZSTD_CCtx_refPrefix(c, p->before, p->before_bytes);
     }
-    /* clearing larger tables takes longer than they save */
-    if (level >= LAZY_LEVEL && level <= USUAL_LEVELS && !p->before_bytes && n >> HASH_LOG)
+    if (far && !p->before_bytes) {
+        ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, WINDOW_LOG);
+        ZSTD_CCtx_setParameter(c, ZSTD_c_enableLongDistanceMatching, 1);
+    }
+    /* clearing larger tables takes longer than they save, unless there is much to find */
+    if (level >= LAZY_LEVEL && level <= USUAL_LEVELS && !p->before_bytes && n >> HASH_LOG &&
+        !(n >> LARGE_LOG))
         ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, HASH_LOG);
     size_t got = ZSTD_compress2(c, out, cap, in, n);
     return ZSTD_isError(got) ? 0 : got;
@@ -90,7 +104,7 @@ int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t
     if (*backend == SK_BACKEND_ZSTD && n)
         got = pack_zstd(p, level, in, n, out, cap);
     else if (*backend == SK_BACKEND_GZIP && n)
-        got = pack_gzip(level, in, n, out, cap);
+        got = pack_gzip(level & ~SK_PACK_LONG, in, n, out, cap);
     if (*backend == SK_BACKEND_ZSTD && p->before_bytes)
         *backend = SK_BACKEND_ZSTD_AFTER;
     p->before_bytes = 0;

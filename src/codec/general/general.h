@@ -17,6 +17,9 @@ enum sk_backend {
     /* zstd, with bytes that both sides know before it */ SK_BACKENDS
 };
 
+/* In a level of zstd: repeats are looked for at any distance, which takes some more memory. */
+enum { SK_PACK_LONG = 256 };
+
 /* Bytes of the tables that compress what comes after other bytes, at most. */
 #define SK_PACK_TABLES ((uint64_t)16 << 20)
 
