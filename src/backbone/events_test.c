@@ -1,30 +1,47 @@
 #include "backbone/events.h"
 
+#include "backbone/guests.h"
 #include "base/clock.h"
+#include "base/log.h"
 
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#include <zmq.h>
 
-static struct sk_hub *open_hub(struct sk_link_settings *s)
+static const uint8_t job[SK_KEY_BYTES] = {42};
+
+/* Starts 0, 1 and 2 are welcome, with 301 ranks each. */
+static struct sk_hub *open_hub_of(const uint8_t key[SK_KEY_BYTES], struct sk_link_settings *s)
 {
     struct saikai_error err = {0};
     struct sk_hub *h = NULL;
     *s = (struct sk_link_settings){
         .rank_env = "X", .heartbeat_ms = 100, .node_timeout_ms = 1000, .orphan_timeout_ms = 1000};
-    assert_int_equal(sk_hub_open("127.0.0.1", 1, &h, &err), 0);
-    assert_int_equal(sk_hub_settings(h, "127.0.0.1", s, &err), 0);
+    assert_int_equal(sk_hub_open("127.0.0.1", 1, key, &h, &err), 0);
+    assert_int_equal(sk_hub_settings(h, s, &err), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(sk_hub_admit(h, i, 301, &err), 0);
     return h;
+}
+
+static struct sk_hub *open_hub(struct sk_link_settings *s)
+{
+    return open_hub_of(job, s);
 }
 
 static struct sk_link *open_link(const struct sk_link_settings *s, uint32_t rank)
 {
     struct saikai_error err = {0};
     struct sk_link *l = NULL;
-    assert_int_equal(sk_link_open(s, rank, &l, &err), 0);
+    assert_int_equal(sk_link_open(s, rank, job, &l, &err), 0);
     return l;
 }
 
@@ -80,18 +97,175 @@ static void both_directions_carry_messages(void **state)
     sk_hub_close(h);
 }
 
-static void another_key_is_refused(void **state)
+/* ---- what was logged ---- */
+
+static char logged[4096];
+
+static void keep_log(void *arg, int level, const char *line)
 {
-    struct sk_link_settings s, other;
-    struct sk_hub *h = open_hub(&s), *h2 = open_hub(&other);
+    (void)arg;
+    size_t n = strlen(logged);
+    snprintf(logged + n, sizeof logged - n, "%d %s\n", level, line);
+}
+
+static void begin_log(void)
+{
+    *logged = 0;
+    sk_log_set(keep_log, NULL, SK_LOG_WARN);
+}
+
+static void another_key_is_refused_and_told(void **state)
+{
+    struct sk_link_settings s;
+    static const uint8_t other[SK_KEY_BYTES] = {43};
+    struct sk_hub *h = open_hub_of(other, &s);
     struct sk_message m = {.kind = SK_MSG_BEAT}, r;
-    memcpy(s.client_secret, other.client_secret, 32); /* a valid key, but of another run */
-    struct sk_link *l = open_link(&s, 0);
+    begin_log();
+    struct sk_link *l = open_link(&s, 0); /* with the key of another run it does not even find ours */
     sk_link_send(l, &m);
     assert_false(hub_hears(h, &r, 0.7));
     sk_link_close(l);
     sk_hub_close(h);
-    sk_hub_close(h2);
+
+    h = open_hub(&s);
+    s.incarnation = 3; /* a valid key, of a start that has not been admitted */
+    l = open_link(&s, 0);
+    m.incarnation = 3;
+    sk_link_send(l, &m);
+    assert_false(hub_hears(h, &r, 0.7));
+    assert_non_null(strstr(logged, "a stranger at 127.0.0.1 tried to talk to this run and was refused"));
+    assert_false(sk_hub_has_heard(h, 3, 0));
+    sk_link_close(l);
+    sk_hub_close(h);
+}
+
+/* A client of its own, as somebody would write who has got hold of the key of one rank. */
+struct forger {
+    void *context, *dealer;
+};
+
+static struct forger forge(const struct sk_link_settings *s, const uint8_t secret[SK_KEY_BYTES],
+                           const uint8_t server[SK_KEY_BYTES], const uint8_t *id)
+{
+    struct forger f = {.context = zmq_ctx_new()};
+    uint8_t public_key[SK_KEY_BYTES];
+    int zero = 0;
+    f.dealer = zmq_socket(f.context, ZMQ_DEALER);
+    assert_int_equal(sk_key_public(secret, public_key, NULL), 0);
+    zmq_setsockopt(f.dealer, ZMQ_LINGER, &zero, sizeof zero);
+    zmq_setsockopt(f.dealer, ZMQ_ROUTING_ID, id, 9);
+    zmq_setsockopt(f.dealer, ZMQ_CURVE_SERVERKEY, server, SK_KEY_BYTES);
+    zmq_setsockopt(f.dealer, ZMQ_CURVE_PUBLICKEY, public_key, SK_KEY_BYTES);
+    zmq_setsockopt(f.dealer, ZMQ_CURVE_SECRETKEY, secret, SK_KEY_BYTES);
+    assert_int_equal(zmq_connect(f.dealer, s->endpoint), 0);
+    return f;
+}
+
+static void forged(struct forger *f, const struct sk_message *m)
+{
+    struct sk_buf b = {0};
+    sk_message_encode(m, &b);
+    assert_true(zmq_send(f->dealer, b.data, b.len, 0) >= 0);
+    sk_buf_free(&b);
+}
+
+static void stop_forging(struct forger *f)
+{
+    zmq_close(f->dealer);
+    zmq_ctx_term(f->context);
+}
+
+static void the_key_of_a_rank_is_good_for_that_rank_and_start_alone(void **state)
+{
+    struct sk_link_settings s;
+    struct sk_hub *h = open_hub(&s);
+    uint8_t hub_secret[SK_KEY_BYTES], server[SK_KEY_BYTES], secret[SK_KEY_BYTES];
+    const uint8_t as_rank_0[9] = {'K'}, as_rank_3[9] = {'K', 0, 0, 0, 0, 3};
+    struct sk_message m = {.kind = SK_MSG_EXIT, .serial = 1}, r;
+    sk_key_hub(job, hub_secret);
+    assert_int_equal(sk_key_public(hub_secret, server, NULL), 0);
+    sk_key_rank(job, 0, 3, secret);
+    begin_log();
+    struct forger f = forge(&s, secret, server, as_rank_0); /* also its name is the other's */
+    forged(&f, &m);
+    assert_false(hub_hears(h, &r, 0.5));
+    assert_non_null(strstr(logged, "in the name of rank 0 came from another (0.3)"));
+    stop_forging(&f);
+    f = forge(&s, secret, server, as_rank_3);
+    forged(&f, &m);
+    m.rank = 3;
+    m.incarnation = 1; /* of the next start */
+    forged(&f, &m);
+    assert_false(hub_hears(h, &r, 0.5));
+    m.incarnation = 0;
+    forged(&f, &m);
+    assert_true(hub_hears(h, &r, 10));
+    assert_int_equal(r.rank, 3);
+    assert_false(sk_hub_has_heard(h, 0, 0));
+    assert_true(sk_hub_has_heard(h, 0, 3));
+    stop_forging(&f);
+    sk_hub_close(h);
+}
+
+static void what_came_before_is_dropped_and_told(void **state)
+{
+    struct sk_link_settings s;
+    struct sk_hub *h = open_hub(&s);
+    uint8_t hub_secret[SK_KEY_BYTES], server[SK_KEY_BYTES], secret[SK_KEY_BYTES];
+    const uint8_t id[9] = {'K'};
+    struct sk_message m = {.kind = SK_MSG_EXIT, .serial = 7}, r;
+    sk_key_hub(job, hub_secret);
+    assert_int_equal(sk_key_public(hub_secret, server, NULL), 0);
+    sk_key_rank(job, 0, 0, secret);
+    struct forger f = forge(&s, secret, server, id);
+    begin_log();
+    forged(&f, &m);
+    assert_true(hub_hears(h, &r, 10));
+    forged(&f, &m);
+    m.serial = 6;
+    forged(&f, &m);
+    assert_false(hub_hears(h, &r, 0.5));
+    assert_non_null(strstr(logged, "a message of rank 0 came twice, or too late"));
+    m.serial = 8;
+    forged(&f, &m);
+    assert_true(hub_hears(h, &r, 10));
+    stop_forging(&f);
+    sk_hub_close(h);
+}
+
+/* Who listens at the run's address without its key hears nothing, and is not believed. */
+static void a_false_hub_is_not_spoken_to(void **state)
+{
+    struct sk_link_settings s;
+    static const uint8_t other[SK_KEY_BYTES] = {44};
+    struct sk_hub *h = open_hub_of(other, &s);
+    struct sk_link *l = open_link(&s, 0);
+    struct sk_message m = {.kind = SK_MSG_HELLO}, r;
+    sk_link_send(l, &m);
+    assert_false(hub_hears(h, &r, 0.4));
+    m.kind = SK_MSG_KILL;
+    sk_hub_send(h, &m);
+    assert_false(link_hears(h, l, &r, 0.4));
+    sk_link_close(l);
+    sk_hub_close(h);
+}
+
+static void only_the_address_in_use_is_bound(void **state)
+{
+    struct sk_link_settings s;
+    struct sk_hub *h = open_hub(&s);
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    const char *colon = strrchr(s.endpoint, ':');
+    a.sin_port = htons((uint16_t)atoi(colon + 1));
+    inet_pton(AF_INET, "127.0.0.2", &a.sin_addr); /* all of 127 is this host */
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_not_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    close(fd);
+    inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    close(fd);
+    sk_hub_close(h);
 }
 
 static void nobody_speaks_for_another_rank(void **state)
@@ -118,6 +292,7 @@ static void a_new_connection_of_a_rank_replaces_the_old(void **state)
     sk_link_send(old, &m);
     assert_true(hub_hears(h, &r, 10));
     new = open_link(&s, 1);
+    sk_link_send(new, &m); /* counted from the beginning: it is taken for one that came before */
     sk_link_send(new, &m);
     assert_true(hub_hears(h, &r, 10));
     m.kind = SK_MSG_HEARD;
@@ -134,6 +309,9 @@ static void the_address_towards_a_host_is_found(void **state)
     char out[64];
     assert_int_equal(sk_address_towards("127.0.0.1", out, &err), 0);
     assert_string_equal(out, "127.0.0.1");
+    assert_int_equal(sk_address_of("localhost", out, &err), 0);
+    assert_true(!strcmp(out, "127.0.0.1") || !strcmp(out, "::1"));
+    assert_int_equal(sk_address_of("no-such-host.invalid", out, &err), SAIKAI_EINVAL);
     assert_int_equal(sk_address_towards("no-such-host.invalid", out, &err), SAIKAI_ENOENT);
     assert_non_null(strstr(err.text, "no-such-host.invalid"));
 }
@@ -142,7 +320,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_directions_carry_messages),
-        cmocka_unit_test(another_key_is_refused),
+        cmocka_unit_test(another_key_is_refused_and_told),
+        cmocka_unit_test(the_key_of_a_rank_is_good_for_that_rank_and_start_alone),
+        cmocka_unit_test(what_came_before_is_dropped_and_told),
+        cmocka_unit_test(a_false_hub_is_not_spoken_to),
+        cmocka_unit_test(only_the_address_in_use_is_bound),
         cmocka_unit_test(nobody_speaks_for_another_rank),
         cmocka_unit_test(a_new_connection_of_a_rank_replaces_the_old),
         cmocka_unit_test(the_address_towards_a_host_is_found),

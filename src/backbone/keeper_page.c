@@ -15,7 +15,7 @@ int sk_keeper_page_make(uint32_t rank, uint32_t incarnation, int *fd, struct sk_
     if (f < 0)
         return sk_fail_errno(err, errno, "cannot make the page shared with rank %u", rank);
     struct sk_keeper_page *p = MAP_FAILED;
-    if (!ftruncate(f, SK_KEEPER_PAGE_BYTES) &&
+    if (!fchmod(f, 0600) && !ftruncate(f, SK_KEEPER_PAGE_BYTES) &&
         !fcntl(f, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
         p = mmap(NULL, SK_KEEPER_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
     if (p == MAP_FAILED) {

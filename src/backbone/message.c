@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAGIC = 0x31424b53 }; /* "SKB1" */
+enum { MAGIC = 0x32424b53 }; /* "SKB2" */
 
 static void put_progress(struct sk_buf *b, const struct sk_progress *p)
 {
@@ -32,6 +32,7 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
     sk_buf_put_u8(out, (uint8_t)m->kind);
     sk_buf_put_u32(out, m->incarnation);
     sk_buf_put_u32(out, m->rank);
+    sk_buf_put_u64(out, m->serial);
     switch (m->kind) {
     case SK_MSG_HELLO:
         sk_buf_put_str(out, m->host);
@@ -69,6 +70,7 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
     v.kind = (enum sk_message_kind)kind;
     v.incarnation = sk_rd_u32(&r);
     v.rank = sk_rd_u32(&r);
+    v.serial = sk_rd_u64(&r);
     switch (kind) {
     case SK_MSG_HELLO:
         sk_rd_str(&r, v.host, sizeof v.host);
@@ -103,50 +105,93 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
     return 0;
 }
 
-static void print_hex(const uint8_t key[32], char out[65])
-{
-    for (int i = 0; i < 32; i++)
-        snprintf(out + 2 * i, 3, "%02x", key[i]);
-}
+/* ---- settings ---- */
 
-static int parse_hex(const char *text, uint8_t key[32])
+static const char digits[] = "0123456789abcdef";
+
+static int parse_nonce(const char *text, uint8_t nonce[SK_NONCE_BYTES])
 {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 2 * SK_NONCE_BYTES; i++) {
         const char *d = text[i] ? strchr(digits, text[i]) : NULL;
         if (!d)
             return -1;
         unsigned v = (unsigned)(d - digits);
-        key[i / 2] = (uint8_t)(i % 2 ? key[i / 2] << 4 | v : v);
+        nonce[i / 2] = (uint8_t)(i % 2 ? nonce[i / 2] << 4 | v : v);
     }
-    return text[64] ? -1 : 0;
+    return text[2 * SK_NONCE_BYTES] ? -1 : 0;
+}
+
+static int is_plain(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (c && strchr("/._-+@", c));
+}
+
+/* A path as plain text: what launchers might take for something of theirs becomes %XX. */
+static void print_path(const char *path, char *out)
+{
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+        if (is_plain(c)) {
+            *out++ = (char)c;
+        } else {
+            *out++ = '%';
+            *out++ = digits[c >> 4];
+            *out++ = digits[c & 15];
+        }
+    }
+    *out = 0;
+}
+
+static int parse_path(const char *text, char out[SK_LINK_KEY_FILE_MAX])
+{
+    size_t n = 0;
+    for (; *text && n + 1 < SK_LINK_KEY_FILE_MAX; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '%') {
+            const char *a = text[1] ? strchr(digits, text[1]) : NULL;
+            const char *b = a && text[2] ? strchr(digits, text[2]) : NULL;
+            if (!b)
+                return -1;
+            c = (unsigned char)((a - digits) << 4 | (b - digits));
+            if (!c || is_plain(c)) /* there is one way to write each path */
+                return -1;
+            text += 2;
+        } else if (!is_plain(c)) {
+            return -1;
+        }
+        out[n++] = (char)c;
+    }
+    out[n] = 0;
+    return *text || *out != '/' ? -1 : 0;
 }
 
 void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_TEXT_MAX])
 {
-    char server[65], client[65];
-    print_hex(s->server_public, server);
-    print_hex(s->client_secret, client);
-    snprintf(out, SK_LINK_TEXT_MAX, "2,%s,%s,%s,%s,%u,%u,%u,%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64,
-             s->endpoint, server, client, s->rank_env, s->incarnation, s->heartbeat_ms,
-             s->node_timeout_ms, s->orphan_timeout_ms, s->remaining_ms, s->past.faults, s->past.ms,
-             s->past.last_candidates);
+    char nonce[2 * SK_NONCE_BYTES + 1];
+    for (int i = 0; i < SK_NONCE_BYTES; i++)
+        snprintf(nonce + 2 * i, 3, "%02x", s->nonce[i]);
+    int n = snprintf(out, SK_LINK_TEXT_MAX,
+                     "3,%s,%s,%s,%u,%u,%u,%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",", s->endpoint,
+                     nonce, s->rank_env, s->incarnation, s->heartbeat_ms, s->node_timeout_ms,
+                     s->orphan_timeout_ms, s->remaining_ms, s->past.faults, s->past.ms,
+                     s->past.last_candidates);
+    print_path(s->key_file, out + n);
 }
 
 int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct saikai_error *err)
 {
     struct sk_link_settings v = {0};
-    char server[66], client[66];
+    char nonce[2 * SK_NONCE_BYTES + 2];
     int end = -1;
     int n = sscanf(text,
-                   "2,%127[^, \t\n],%65[0-9a-f],%65[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%15" SCNu64
-                   ",%9u,%18" SCNu64 ",%18" SCNu64 "%n",
-                   v.endpoint, server, client, v.rank_env, &v.incarnation, &v.heartbeat_ms,
+                   "3,%127[^, \t\n],%33[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%15" SCNu64
+                   ",%9u,%18" SCNu64 ",%18" SCNu64 ",%n",
+                   v.endpoint, nonce, v.rank_env, &v.incarnation, &v.heartbeat_ms,
                    &v.node_timeout_ms, &v.orphan_timeout_ms, &v.remaining_ms, &v.past.faults,
                    &v.past.ms, &v.past.last_candidates, &end);
-    if (n != 12 || end < 0 || text[end] || parse_hex(server, v.server_public) ||
-        parse_hex(client, v.client_secret) || !v.heartbeat_ms || !v.node_timeout_ms ||
-        !v.orphan_timeout_ms)
+    if (n != 11 || end < 0 || parse_nonce(nonce, v.nonce) || parse_path(text + end, v.key_file) ||
+        !v.heartbeat_ms || !v.node_timeout_ms || !v.orphan_timeout_ms)
         return sk_fail(
             err, SAIKAI_EFORMAT,
             "%s does not come from this release's `saikai run`: install both from the same release",

@@ -1,11 +1,12 @@
 /* What a rank's keeper and `saikai run` tell each other: encoding and decoding, pure.
  *
- * Wire form (little-endian): u32 magic "SKB1", u8 kind, u32 incarnation, u32 rank, then the body of
- * the kind, nothing after it. Both ends are of one release and one run, so there is one version:
- * another magic is another version. */
+ * Wire form (little-endian): u32 magic "SKB2", u8 kind, u32 incarnation, u32 rank, u64 serial, then
+ * the body of the kind, nothing after it. Both ends are of one release and one run, so there is one
+ * version: another magic is another version. */
 #ifndef SK_BACKBONE_MESSAGE_H
 #define SK_BACKBONE_MESSAGE_H
 
+#include "backbone/keys.h"
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -45,6 +46,8 @@ enum { SK_MSG_HOST_MAX = 255 };
 struct sk_message {
     enum sk_message_kind kind;
     uint32_t incarnation, rank;
+    uint64_t serial; /* filled in by whoever sends: grows from message to message of one sender to
+                        one receiver; what does not is a message that came before, and is dropped */
     char host[SK_MSG_HOST_MAX + 1]; /* hello: host name of the keeper */
     uint32_t pid;                   /* hello: process id of the program on that host */
     struct sk_progress at;          /* beat, exit */
@@ -66,20 +69,21 @@ struct sk_past {
 };
 
 /* What a keeper has to know to reach its launcher; travels as the text of one environment variable
- * that the keeper takes out of the program's environment. */
+ * that the keeper takes out of the program's environment. Nothing of it is secret. */
 #define SK_LINK_ENV "SAIKAI_KEEPER_LINK"
+enum { SK_LINK_KEY_FILE_MAX = 1024 };
 struct sk_link_settings {
-    char endpoint[128];        /* "tcp://10.0.0.1:40000" */
-    uint8_t server_public[32]; /* CURVE: the launcher's public key */
-    uint8_t client_secret[32]; /* CURVE: the secret key that all keepers of this run share */
-    char rank_env[32];         /* variable in which the MPI's launcher leaves the rank */
+    char endpoint[128];                  /* "tcp://10.0.0.1:40000" */
+    char key_file[SK_LINK_KEY_FILE_MAX]; /* absolute; see backbone/keys.h */
+    uint8_t nonce[SK_NONCE_BYTES];
+    char rank_env[32]; /* variable in which the MPI's launcher leaves the rank */
     uint32_t incarnation;
     uint32_t heartbeat_ms, node_timeout_ms, orphan_timeout_ms;
     uint64_t remaining_ms; /* of the job's time slot when this incarnation was started; 0: no limit
                               known */
     struct sk_past past;
 };
-enum { SK_LINK_TEXT_MAX = 512 };
+enum { SK_LINK_TEXT_MAX = 512 + 3 * SK_LINK_KEY_FILE_MAX };
 
 /* Printable text without spaces, quotes or semicolons: launchers pass it on in many ways. */
 void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_TEXT_MAX]);

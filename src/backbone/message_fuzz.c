@@ -25,8 +25,8 @@ static void fuzz_settings(const uint8_t *data, size_t n)
     char out[SK_LINK_TEXT_MAX], *text = strndup((const char *)data, n);
     if (text && !sk_link_settings_parse(text, &s, NULL)) {
         sk_link_settings_print(&s, out);
-        if (sk_link_settings_parse(out, &t, NULL) || memcmp(s.client_secret, t.client_secret, 32) ||
-            strcmp(s.endpoint, t.endpoint) || s.remaining_ms != t.remaining_ms)
+        if (sk_link_settings_parse(out, &t, NULL) || memcmp(s.nonce, t.nonce, sizeof s.nonce) ||
+            strcmp(s.key_file, t.key_file) || strcmp(s.endpoint, t.endpoint) || s.remaining_ms != t.remaining_ms)
             abort();
     }
     free(text);

@@ -24,7 +24,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
 {
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
-    const char *hosts = NULL, *launcher = "auto", *time_limit = NULL, *hang = NULL;
+    const char *hosts = NULL, *launcher = "auto", *time_limit = NULL, *hang = NULL,
+               *key_file = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -40,6 +41,9 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "it"},
         {0, "hang-timeout", CLI_TEXT, &hang, "TIME", NULL,
          "restart the job when no rank reaches a candidate for this long (default: never)"},
+        {0, "key-file", CLI_TEXT, &key_file, "FILE", NULL,
+         "a secret of your own, at this path on all hosts, by which launcher and ranks know each "
+         "other (default: one is drawn for each run)"},
         {'v', "verbose", CLI_FLAG, &verbose, NULL, NULL, "say more about what happens"},
         {0},
     };
@@ -62,6 +66,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         rc = set(cli, "schedule.time_limit", "--time-limit", time_limit);
     if (rc < 0)
         rc = set(cli, "run.hang_timeout", "--hang-timeout", hang);
+    if (rc < 0)
+        rc = set(cli, "run.key_file", "--key-file", key_file);
     if (rc >= 0)
         return rc;
     if (ranks < 1 || ranks > 1 << 20)

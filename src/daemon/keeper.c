@@ -23,11 +23,15 @@
 static const double repeat_s = 0.1, ordered_linger_s = 1.0;
 /* How long the program's own children may take to die. */
 static const double family_s = 0.5;
+/* How long the key may take to appear on this host, and how often it is looked for. */
+static const double key_wait_s = 30, key_look_s = 0.1;
 
 struct keeper {
     const struct sk_link_settings *s;
     uint32_t rank;
-    struct sk_link *link;
+    struct sk_link *link; /* NULL: the key is not there yet */
+    double key_until;     /* when that is given up */
+    double key_at;        /* when it was found */
     struct sk_keeper_page *page;
     int page_fd, signals;
     sigset_t old_mask;
@@ -68,7 +72,7 @@ static void become_program(const struct keeper *k, char **argv, int report)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(fd, sizeof fd, "%d", k->page_fd);
     setenv(SK_KEEPER_FD_ENV, fd, 1);
-    unsetenv(SK_LINK_ENV); /* holds a secret key */
+    unsetenv(SK_LINK_ENV);
     sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
     execvp(argv[0], argv);
     int e = errno;
@@ -132,13 +136,19 @@ static struct sk_message message(const struct keeper *k, enum sk_message_kind ki
     return m;
 }
 
+static void send(struct keeper *k, const struct sk_message *m)
+{
+    if (k->link)
+        sk_link_send(k->link, m);
+}
+
 static void say_hello(struct keeper *k)
 {
     struct sk_message m = message(k, SK_MSG_HELLO);
     if (gethostname(m.host, sizeof m.host - 1))
         strcpy(m.host, "?");
     m.pid = (uint32_t)k->program;
-    sk_link_send(k->link, &m);
+    send(k, &m);
 }
 
 static void report_exit(struct keeper *k, double now)
@@ -154,7 +164,7 @@ static void report_exit(struct keeper *k, double now)
     } else {
         m.code = (uint32_t)WEXITSTATUS(k->status);
     }
-    sk_link_send(k->link, &m);
+    send(k, &m);
     k->next_report = now + repeat_s;
 }
 
@@ -250,20 +260,93 @@ static int finished(const struct keeper *k, double now)
            (now - k->heard) * 1000 > k->s->orphan_timeout_ms;
 }
 
-static void keep(struct keeper *k)
+/* ---- the link ---- */
+
+/* The job key, from the run's file or from this host's own. SAIKAI_ENOENT: there is none so far. */
+static int find_key(const struct keeper *k, uint8_t job[SK_KEY_BYTES], struct saikai_error *err)
+{
+    uint8_t content[SK_KEY_FILE_MAX];
+    char own[128];
+    size_t n = 0;
+    int rc = sk_key_file_read(k->s->key_file, content, &n, err);
+    for (int i = 0;
+         rc == SAIKAI_ENOENT && sk_key_file_own(i, k->s->nonce, k->s->incarnation, own); i++)
+        rc = sk_key_file_read(own, content, &n, err);
+    if (!rc)
+        sk_key_job(content, n, k->s->nonce, job);
+    explicit_bzero(content, sizeof content);
+    return rc;
+}
+
+/* What was brought to this host alone is of no more use. The other ranks here look for it as often as
+ * this one did: they have it by then, or another of them removed it. */
+static void remove_own_key(const struct keeper *k)
+{
+    char own[128];
+    double left = k->key_at + 5 * key_look_s - sk_now();
+    int there = 0;
+    for (int i = 0; sk_key_file_own(i, k->s->nonce, k->s->incarnation, own); i++)
+        there |= !access(own, F_OK);
+    if (there && left > 0)
+        sk_sleep(left);
+    for (int i = 0; there && sk_key_file_own(i, k->s->nonce, k->s->incarnation, own); i++)
+        unlink(own);
+}
+
+/* Open the link as soon as there is a key; 0 also when there is none yet. */
+static int try_link(struct keeper *k, double now)
+{
+    struct saikai_error err = {0};
+    uint8_t job[SK_KEY_BYTES];
+    char host[256] = "?";
+    if (k->link)
+        return 0;
+    int rc = find_key(k, job, &err);
+    if (!rc) {
+        rc = sk_link_open(k->s, k->rank, job, &k->link, &err);
+        explicit_bzero(job, sizeof job);
+        k->heard = k->key_at = now;
+        if (!rc)
+            say_hello(k);
+    } else if (rc == SAIKAI_ENOENT && now < k->key_until) {
+        return 0;
+    } else if (rc == SAIKAI_ENOENT) {
+        gethostname(host, sizeof host - 1);
+        sk_fail(&err, rc,
+                "the key of this run is not on host %s: its file %s is not seen there, and nothing "
+                "was brought there by run.agent; let all hosts see store.prefix, or put a file of "
+                "your own on all of them and name it with `saikai run --key-file`",
+                host, k->s->key_file);
+    }
+    if (rc)
+        sk_log(SK_LOG_ERROR, "rank %u: %s", k->rank, err.text);
+    return rc;
+}
+
+static double next_turn(const struct keeper *k, double now)
+{
+    double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
+    if (!k->link && due > now + key_look_s)
+        due = now + key_look_s;
+    return due > now ? due - now : 0;
+}
+
+/* 0, or why the rank was ended before it was heard of. */
+static int keep(struct keeper *k)
 {
     double now = sk_now();
+    int rc;
     k->heard = k->next_beat = now;
-    say_hello(k);
+    k->key_until = now + key_wait_s;
+    rc = try_link(k, now);
     reap(k, now);
-    while (!finished(k, now)) {
-        double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
+    while (!rc && !finished(k, now)) {
         struct sk_wait wait = {.fd = k->signals};
         struct sk_message m;
-        sk_link_wait(k->link, &wait, 1, due > now ? due - now : 0);
+        sk_link_wait(k->link, &wait, 1, next_turn(k, now));
         now = sk_now();
         take_signals(k, now);
-        while (sk_link_receive(k->link, &m)) {
+        while (k->link && sk_link_receive(k->link, &m)) {
             k->heard = now;
             take_message(k, &m, now);
         }
@@ -274,11 +357,16 @@ static void keep(struct keeper *k)
             struct sk_message beat = message(k, SK_MSG_BEAT);
             if ((now - k->heard) * 1000 > 1.5 * k->s->heartbeat_ms)
                 say_hello(k); /* the first may be lost, or we were cut off: say who we are */
-            sk_link_send(k->link, &beat);
+            send(k, &beat);
             k->next_beat = now + k->s->heartbeat_ms / 1000.0;
         }
         check_orphaned(k, now);
+        rc = try_link(k, now);
     }
+    if (rc)
+        kill_program(k, 0);
+    remove_own_key(k);
+    return rc;
 }
 
 /* Die as the program died, without a second core file. */
@@ -323,12 +411,8 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
     if (rc)
         goto out;
     let_go_of_streams();
-    rc = sk_link_open(s, rank, &k.link, &err);
-    if (rc) {
-        sk_family_kill(k.program, family_s);
-        goto out;
-    }
-    keep(&k);
+    if (keep(&k))
+        k.program = 0; /* it has been told why */
 out:
     if (rc)
         sk_log(SK_LOG_ERROR, "rank %u: %s", rank, err.text);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "recovery/family.h"
 #include "recovery/feed.h"
+#include "recovery/keyring.h"
 #include "recovery/launcher.h"
 #include "recovery/probe.h"
 #include "recovery/process.h"
@@ -34,6 +35,9 @@ struct job {
     int has_hosts;
     struct sk_hub *hub;
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
+    struct sk_keyring *keyring;
+    const struct sk_hosts *hosts; /* the supervisor's, as of the newest start */
+    const int *seat;
     struct sk_feed *feed;
     struct sk_processes *launchers;
     struct sk_probe *probe;
@@ -68,9 +72,15 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     j->link.remaining_ms = 0;
     if (j->deadline > 0) /* at least 1: 0 would mean no limit */
         j->link.remaining_ms = (uint64_t)fmax(1, (j->deadline - sk_now()) * 1000);
+    j->hosts = h;
+    j->seat = seat;
+    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks, err);
+    if (!rc)
+        rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &j->link, err);
     sk_link_settings_print(&j->link, link);
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
-    int rc = sk_command_build(j->form, &launch, &c, err);
+    if (!rc)
+        rc = sk_command_build(j->form, &launch, &c, err);
     int input = rc ? -1 : sk_feed_start(j->feed, &incomplete, err);
     if (!rc && input < 0)
         rc = input;
@@ -82,7 +92,6 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     if (input >= 0)
         close(input);
     sk_command_free(&c);
-    explicit_bzero(link, sizeof link);
     return rc;
 }
 
@@ -162,6 +171,8 @@ static void turn(struct job *j, double until)
     take_signals(j, now);
     note_ended(j, now);
     sk_process_tick(j->launchers, now);
+    if (j->hosts)
+        sk_keyring_tick(j->keyring, j->hub, j->hosts, j->seat, j->o->n_ranks, now, &j->old_mask);
     sk_feed_pump(j->feed, waits + 1);
 }
 
@@ -170,7 +181,8 @@ static int loop(struct job *j)
     int code;
     sk_supervisor_start(j->supervisor, sk_now());
     while (!sk_supervisor_ended(j->supervisor, &code)) {
-        turn(j, fmin(sk_supervisor_next(j->supervisor, sk_now()), sk_process_next(j->launchers)));
+        turn(j, fmin(sk_supervisor_next(j->supervisor, sk_now()),
+                     fmin(sk_process_next(j->launchers), sk_keyring_next(j->keyring))));
         sk_supervisor_tick(j->supervisor, sk_now());
     }
     /* The launchers still have the ranks' last words to pass on, and their own files to remove. */
@@ -214,15 +226,18 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     const char *told = sk_config_text(j->config, "run.address");
     int rc = 0;
     if (*told)
-        snprintf(address, sizeof address, "%s", told);
+        rc = sk_address_of(told, address, err);
     else if (j->has_hosts)
         rc = own_address(h, address, err);
     if (rc)
         return rc;
-    int everywhere = j->has_hosts && !strchr(address, ':');
-    rc = sk_hub_open(everywhere ? "0.0.0.0" : address,
-                     sk_config_time(j->config, "run.node_timeout"), &j->hub, err);
-    return rc ? rc : sk_hub_settings(j->hub, address, &j->link, err);
+    uint8_t job[SK_KEY_BYTES];
+    rc = sk_keyring_new(j->config, j->has_hosts, j->form != &sk_launcher_srun, &j->link, job,
+                        &j->keyring, err);
+    if (!rc) /* this address alone: whoever reaches another one of this host has no business here */
+        rc = sk_hub_open(address, sk_config_time(j->config, "run.node_timeout"), job, &j->hub, err);
+    explicit_bzero(job, sizeof job);
+    return rc ? rc : sk_hub_settings(j->hub, &j->link, err);
 }
 
 static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
@@ -281,11 +296,11 @@ out:
     sk_processes_free(j.launchers);
     sk_probe_free(j.probe);
     sk_hub_close(j.hub);
+    sk_keyring_free(j.keyring);
     sk_feed_free(j.feed);
     sk_hosts_free(&hosts);
     free(seat);
     if (j.signals >= 0)
         close(j.signals);
-    explicit_bzero(&j.link, sizeof j.link);
     return rc ? rc : code;
 }

@@ -1,0 +1,161 @@
+/* The keys of a run: how they are made of the one secret, and the file that holds it. */
+#include "backbone/keys.h"
+
+#include "base/io.h"
+#include "base/sha256.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Less than this is too easy to guess. */
+enum { LEAST_BYTES = 32 };
+static const char file_prefix[] = ".saikai-key-";
+/* A key file is there only while a job starts: one that is older was left by a run that died. */
+static const double stale_s = 3600;
+
+int sk_key_draw(void *out, size_t n, struct saikai_error *err)
+{
+    uint8_t *p = out;
+    while (n) {
+        ssize_t k = getrandom(p, n, 0);
+        if (k < 0 && errno != EINTR)
+            return sk_fail_errno(err, errno, "cannot draw a key");
+        if (k > 0) {
+            p += k;
+            n -= (size_t)k;
+        }
+    }
+    return 0;
+}
+
+void sk_key_job(const void *content, size_t n, const uint8_t nonce[SK_NONCE_BYTES],
+                uint8_t job[SK_KEY_BYTES])
+{
+    static const char what[] = "saikai run 2";
+    uint8_t text[sizeof what + SK_NONCE_BYTES];
+    memcpy(text, what, sizeof what);
+    memcpy(text + sizeof what, nonce, SK_NONCE_BYTES);
+    sk_hmac_sha256(content, n, text, sizeof text, job);
+}
+
+void sk_key_hub(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES])
+{
+    sk_hmac_sha256(job, SK_KEY_BYTES, "hub", 3, secret);
+}
+
+void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t rank,
+                 uint8_t secret[SK_KEY_BYTES])
+{
+    uint8_t text[12] = {'r', 'a', 'n', 'k'};
+    for (int i = 0; i < 4; i++) {
+        text[4 + i] = (uint8_t)(incarnation >> 8 * i);
+        text[8 + i] = (uint8_t)(rank >> 8 * i);
+    }
+    sk_hmac_sha256(job, SK_KEY_BYTES, text, sizeof text, secret);
+}
+
+/* ---- the file ---- */
+
+static void print_nonce(const uint8_t nonce[SK_NONCE_BYTES], char out[2 * SK_NONCE_BYTES + 1])
+{
+    for (int i = 0; i < SK_NONCE_BYTES; i++)
+        snprintf(out + 2 * i, 3, "%02x", nonce[i]);
+}
+
+/* Nobody but this user can read it; 0, or a sentence that says what is wrong. */
+static int check_owner(int fd, const char *path, struct saikai_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return sk_fail_errno(err, errno, "cannot look at the key file %s", path);
+    if (!S_ISREG(st.st_mode))
+        return sk_fail(err, SAIKAI_EAUTH, "the key file %s is no regular file", path);
+    if (st.st_uid != geteuid())
+        return sk_fail(err, SAIKAI_EAUTH, "the key file %s belongs to user %ld, not to user %ld",
+                       path, (long)st.st_uid, (long)geteuid());
+    if (st.st_mode & 077)
+        return sk_fail(err, SAIKAI_EAUTH,
+                       "the key file %s can be read by others (mode %03o): `chmod 600` it, and make "
+                       "a new key if others are on this host",
+                       path, (unsigned)st.st_mode & 0777);
+    return 0;
+}
+
+static void sweep(const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct stat st;
+    double now = (double)time(NULL);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (!strncmp(e->d_name, file_prefix, sizeof file_prefix - 1) &&
+            !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+            st.st_uid == geteuid() && now - (double)st.st_mtime > stale_s)
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+}
+
+int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES],
+                      const uint8_t secret[SK_KEY_BYTES], char *path, struct saikai_error *err)
+{
+    char number[2 * SK_NONCE_BYTES + 1];
+    print_nonce(nonce, number);
+    int rc = sk_io_path(path, PATH_MAX, err, "%s/%s%s", dir, file_prefix, number);
+    if (rc)
+        return rc;
+    sweep(dir);
+    unlink(path); /* of an earlier start of this job */
+    int fd = sk_io_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, err);
+    if (fd < 0)
+        return fd;
+    rc = check_owner(fd, path, err); /* before the secret is in it */
+    if (!rc)
+        rc = sk_io_write(fd, path, secret, SK_KEY_BYTES, err);
+    if (close(fd) && !rc)
+        rc = sk_fail_errno(err, errno, "cannot write the key file %s", path);
+    if (rc)
+        unlink(path);
+    return rc;
+}
+
+const char *sk_key_file_own(int i, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
+                            char out[128])
+{
+    static const char *const dirs[] = {"/dev/shm", "/tmp"};
+    char number[2 * SK_NONCE_BYTES + 1];
+    if (i >= (int)(sizeof dirs / sizeof *dirs))
+        return NULL;
+    print_nonce(nonce, number);
+    snprintf(out, 128, "%s/%s%s-%u", dirs[i], file_prefix, number, incarnation);
+    return out;
+}
+
+int sk_key_file_read(const char *path, uint8_t *content, size_t *n, struct saikai_error *err)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ELOOP)
+        return sk_fail(err, SAIKAI_EAUTH, "the key file %s is a symbolic link", path);
+    if (fd < 0) { /* whatever the reason: it is not to be had here, or not yet */
+        sk_fail_errno(err, errno, "cannot open the key file %s", path);
+        return err ? err->code = SAIKAI_ENOENT : SAIKAI_ENOENT;
+    }
+    int rc = check_owner(fd, path, err);
+    off_t size = 0;
+    if (!rc)
+        rc = sk_io_size(fd, path, &size, err);
+    if (!rc && (size < LEAST_BYTES || size > SK_KEY_FILE_MAX))
+        rc = sk_fail(err, SAIKAI_EAUTH, "the key file %s has %lld bytes: it must have %d to %d", path,
+                     (long long)size, LEAST_BYTES, SK_KEY_FILE_MAX);
+    if (!rc)
+        rc = sk_io_pread(fd, path, content, (size_t)size, 0, err);
+    close(fd);
+    *n = (size_t)size;
+    return rc;
+}
