@@ -17,13 +17,14 @@
 #include <zmq.h>
 
 enum { PART_MAX = 512, ROUTE_BYTES = 9, WAITS_MAX = 8, USER_MAX = 24 };
-static const char domain[] = "saikai";
+static const char domain[] = "saikai", failures[] = "inproc://failures";
 
 /* What is refused is told so often at most: whoever floods us shall not fill the disk, too. */
 static const double tell_every_s = 10;
 
 struct sk_hub {
     void *context, *router, *zap;
+    void *failures; /* what becomes known of connections that did not get as far as zap */
     struct sk_guests *guests;
     char endpoint[160];
     double told_at;  /* when a refusal was last told */
@@ -74,6 +75,10 @@ static int open_sockets(struct sk_hub *h, double node_timeout_s, const uint8_t s
             1); /* a keeper that connects again replaces its stale connection */
     set_int(h->router, ZMQ_IPV6, v6);
     zmq_setsockopt(h->router, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1);
+    if (zmq_socket_monitor(h->router, failures, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) ||
+        !(h->failures = zmq_socket(h->context, ZMQ_PAIR)) || zmq_connect(h->failures, failures))
+        return fail_zmq(err, "cannot watch the socket for the ranks");
+    set_int(h->failures, ZMQ_LINGER, 0);
     if (zmq_setsockopt(h->router, ZMQ_CURVE_SECRETKEY, secret, SK_KEY_BYTES))
         return fail_zmq(err, "cannot use the key of this run");
     return 0;
@@ -115,6 +120,8 @@ void sk_hub_close(struct sk_hub *h)
         return;
     if (h->router)
         zmq_close(h->router);
+    if (h->failures)
+        zmq_close(h->failures);
     if (h->zap)
         zmq_close(h->zap);
     if (h->context)
@@ -227,10 +234,20 @@ static void answer_zap(struct sk_hub *h)
     }
 }
 
+/* Whoever does not even know the hub's public key, or speaks something else, fails before it is asked
+ * who they are. */
+static void note_failures(struct sk_hub *h)
+{
+    uint8_t part[2][PART_MAX];
+    size_t len[2];
+    while (receive_parts(h->failures, part, len, 2, NULL) >= 0)
+        tell_refusal(h, "somebody without the key of this run tried to talk to it and was refused");
+}
+
 static void wait_for(void *const *sockets, int n_sockets, struct sk_wait *waits, int n,
                      double timeout_s)
 {
-    zmq_pollitem_t items[2 + WAITS_MAX] = {0};
+    zmq_pollitem_t items[3 + WAITS_MAX] = {0};
     int k = 0, first;
     for (; k < n_sockets; k++)
         items[k] = (zmq_pollitem_t){.socket = sockets[k], .events = ZMQ_POLLIN};
@@ -251,9 +268,10 @@ static void wait_for(void *const *sockets, int n_sockets, struct sk_wait *waits,
 
 void sk_hub_wait(struct sk_hub *h, struct sk_wait *waits, int n, double timeout_s)
 {
-    void *const sockets[] = {h->router, h->zap};
-    wait_for(sockets, 2, waits, n, timeout_s);
+    void *const sockets[] = {h->router, h->zap, h->failures};
+    wait_for(sockets, 3, waits, n, timeout_s);
     answer_zap(h);
+    note_failures(h);
 }
 
 static void route(uint8_t id[ROUTE_BYTES], uint32_t incarnation, uint32_t rank)

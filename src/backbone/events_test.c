@@ -120,14 +120,14 @@ static void another_key_is_refused_and_told(void **state)
     static const uint8_t other[SK_KEY_BYTES] = {43};
     struct sk_hub *h = open_hub_of(other, &s);
     struct sk_message m = {.kind = SK_MSG_BEAT}, r;
-    begin_log();
-    struct sk_link *l = open_link(&s, 0); /* with the key of another run it does not even find ours */
+    struct sk_link *l = open_link(&s, 0); /* it speaks to the hub of another run */
     sk_link_send(l, &m);
     assert_false(hub_hears(h, &r, 0.7));
     sk_link_close(l);
     sk_hub_close(h);
 
     h = open_hub(&s);
+    begin_log();
     s.incarnation = 3; /* a valid key, of a start that has not been admitted */
     l = open_link(&s, 0);
     m.incarnation = 3;
@@ -241,8 +241,10 @@ static void a_false_hub_is_not_spoken_to(void **state)
     struct sk_hub *h = open_hub_of(other, &s);
     struct sk_link *l = open_link(&s, 0);
     struct sk_message m = {.kind = SK_MSG_HELLO}, r;
+    begin_log();
     sk_link_send(l, &m);
     assert_false(hub_hears(h, &r, 0.4));
+    assert_non_null(strstr(logged, "somebody without the key of this run tried to talk to it"));
     m.kind = SK_MSG_KILL;
     sk_hub_send(h, &m);
     assert_false(link_hears(h, l, &r, 0.4));

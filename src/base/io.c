@@ -1,5 +1,7 @@
 #include "base/io.h"
 
+#include "base/modes.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,17 +20,32 @@ static int hooked(const char *op, const char *path)
     return sk_io_hook ? sk_io_hook(op, path) : 0;
 }
 
+/* A file of a store has the store's permissions, whatever the umask, or who had made it, thought. */
+static int settle(int fd)
+{
+    struct stat st;
+    mode_t mode = (mode_t)sk_modes_of_files();
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+        (st.st_mode & 07777) == mode)
+        return 0;
+    return fchmod(fd, mode) ? errno : 0;
+}
+
 int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
 {
     int e = hooked("open", path);
     if (e)
         return sk_fail_errno(err, e, "cannot open %s", path);
-    int fd;
+    int fd, ours = flags & O_CREAT && sk_modes_of_directories();
     do
-        fd = open(path, flags | O_CLOEXEC, mode);
+        fd = open(path, flags | O_CLOEXEC, ours ? sk_modes_of_files() : mode);
     while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return sk_fail_errno(err, errno, "cannot %s %s", flags & O_CREAT ? "create" : "open", path);
+    if (ours && (e = settle(fd))) {
+        close(fd);
+        return sk_fail_errno(err, e, "cannot set the permissions of %s (store.mode)", path);
+    }
     return fd;
 }
 
@@ -135,32 +152,62 @@ int sk_io_unlink(const char *path, struct saikai_error *err)
     return e ? sk_fail_errno(err, e, "cannot remove %s", path) : 0;
 }
 
+/* A new directory is only there for good when its parent is synced. A parent that we may write in but
+ * not read, or whose file system knows no such sync, has to do without. */
+static int sync_new(const char *path, struct saikai_error *err)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int rc = slash ? sk_io_path(dir, sizeof dir, err, "%.*s", (int)(slash == path ? 1 : slash - path),
+                                path)
+                   : sk_io_path(dir, sizeof dir, err, ".");
+    int fd = rc ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return rc;
+    int e = hooked("fsync", dir);
+    if (!e && fsync(fd) && errno == EIO)
+        e = errno;
+    close(fd);
+    return e ? sk_fail_errno(err, e, "cannot sync %s", dir) : 0;
+}
+
+/* One level; 0 also when it is there. */
+static int make_level(const char *path, int lasting, struct saikai_error *err)
+{
+    struct stat st;
+    int mode = sk_modes_of_directories(), rc = sk_modes_check(path, err);
+    if (rc)
+        return rc;
+    if (mkdir(path, mode ? (mode_t)mode : 0777)) {
+        int e = errno; /* a parent on a read-only disk says EROFS although it exists */
+        if (stat(path, &st) || !S_ISDIR(st.st_mode))
+            return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", path);
+        return e == EEXIST ? sk_modes_check(path, err) : 0;
+    }
+    if (mode && !stat(path, &st) && (st.st_mode & 0777) != (mode_t)(mode & 0777) &&
+        chmod(path, (mode_t)mode | (st.st_mode & S_ISGID)))
+        return sk_fail_errno(err, errno, "cannot set the permissions of %s (store.mode)", path);
+    return lasting ? sync_new(path, err) : 0;
+}
+
 static int make_directories(const char *path, int lasting, struct saikai_error *err)
 {
     char part[PATH_MAX];
     size_t n = strlen(path);
+    int rc = 0;
     if (!n || n >= sizeof part)
         return sk_fail(err, SAIKAI_EINVAL, "directory name of %zu bytes", n);
     int e = hooked("mkdir", path);
     if (e)
         return sk_fail_errno(err, e, "cannot make directory %s", path);
-    for (size_t i = 1; i <= n; i++) {
-        if (path[i] && path[i] != '/')
+    for (size_t i = 1; !rc && i <= n; i++) {
+        if ((path[i] && path[i] != '/') || path[i - 1] == '/')
             continue;
         memcpy(part, path, i);
         part[i] = 0;
-        struct stat st;
-        if (!mkdir(part, 0777)) {
-            int rc = lasting ? sk_io_fsync_parent(part, err) : 0;
-            if (rc)
-                return rc;
-            continue;
-        }
-        e = errno; /* a parent on a read-only disk says EROFS although it exists */
-        if (stat(part, &st) || !S_ISDIR(st.st_mode))
-            return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", part);
+        rc = make_level(part, lasting, err);
     }
-    return 0;
+    return rc;
 }
 
 int sk_io_mkdirs(const char *path, struct saikai_error *err)
@@ -171,6 +218,14 @@ int sk_io_mkdirs(const char *path, struct saikai_error *err)
 int sk_io_mkdirs_lasting(const char *path, struct saikai_error *err)
 {
     return make_directories(path, 1, err);
+}
+
+int sk_io_mkdir(const char *path, int mode, struct saikai_error *err)
+{
+    int e = hooked("mkdir", path);
+    if (!e && mkdir(path, (mode_t)mode))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot make directory %s", path) : 0;
 }
 
 int sk_io_rmdir(const char *path, struct saikai_error *err)
@@ -302,13 +357,19 @@ int sk_io_slurp(const char *path, size_t max, void **data, size_t *n, struct sai
 int sk_io_replace(const char *path, const void *data, size_t n, struct saikai_error *err)
 {
     char tmp[PATH_MAX];
+    struct stat st;
     int rc = sk_io_path(tmp, sizeof tmp, err, "%s.tmp%ld", path, (long)getpid());
     if (rc)
         return rc;
     int fd = sk_io_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666, err);
     if (fd < 0)
         return fd;
-    rc = sk_io_write(fd, tmp, data, n, err);
+    /* a tool that changes a file of a store leaves it as private as it was */
+    if (!sk_modes_of_directories() && !lstat(path, &st) && S_ISREG(st.st_mode) &&
+        fchmod(fd, st.st_mode & 0777))
+        rc = sk_fail_errno(err, errno, "cannot set the permissions of %s", tmp);
+    if (!rc)
+        rc = sk_io_write(fd, tmp, data, n, err);
     if (!rc)
         rc = sk_io_fsync(fd, tmp, err);
     if (close(fd) && !rc)

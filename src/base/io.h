@@ -15,7 +15,8 @@
  * on or an errno to fail with. NULL (the default) switches it off. Set it before threads start. */
 extern int (*sk_io_hook)(const char *op, const char *path);
 
-/* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. */
+/* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. What is created has the permissions of
+ * base/modes.h, when such were set. */
 int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err);
 int sk_io_write(int fd, const char *path, const void *data, size_t n, struct saikai_error *err);
 int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,
@@ -30,10 +31,13 @@ int sk_io_fsync_parent(const char *path, struct saikai_error *err);
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
 /* Missing is success. */
 int sk_io_unlink(const char *path, struct saikai_error *err);
-/* Create path and its parents; an existing directory is success. */
+/* Create path and its parents, with the permissions of base/modes.h; an existing directory is success, but for a
+ * guarded one that is another user's (SAIKAI_EAUTH). */
 int sk_io_mkdirs(const char *path, struct saikai_error *err);
 /* The same, and each directory that is made is synced into its parent: it is there after a power cut. */
 int sk_io_mkdirs_lasting(const char *path, struct saikai_error *err);
+/* One directory; SAIKAI_EEXIST when there is something of that name. */
+int sk_io_mkdir(const char *path, int mode, struct saikai_error *err);
 /* Missing, or not empty, is success. */
 int sk_io_rmdir(const char *path, struct saikai_error *err);
 /* Remove a tree; missing is success; symbolic links are removed, not followed. */

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/units.h"
 #include "store/holdings.h"
+#include "store/private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,7 +65,7 @@ static int find_local(const struct cli *cli, char *out, size_t cap, struct saika
     char user[PATH_MAX];
     if (!strcmp(local, "none"))
         return sk_fail(err, SAIKAI_EINVAL, "there is no node-local store: store.local is 'none'");
-    int rc = sk_io_path(user, sizeof user, err, "%s/saikai-%ld", local, (long)getuid());
+    int rc = sk_private_dir(local, 0, user, sizeof user, err);
     if (!rc)
         rc = find_job(cli, user, out, cap, err);
     if (!rc && !is_dir(out))

@@ -23,8 +23,8 @@
 static const double repeat_s = 0.1, ordered_linger_s = 1.0;
 /* How long the program's own children may take to die. */
 static const double family_s = 0.5;
-/* How long the key may take to appear on this host, and how often it is looked for. */
-static const double key_wait_s = 30, key_look_s = 0.1;
+/* How often the key is looked for that is not on this host yet. */
+static const double key_look_s = 0.1;
 
 struct keeper {
     const struct sk_link_settings *s;
@@ -241,7 +241,7 @@ static void take_message(struct keeper *k, const struct sk_message *m, double no
 static void check_orphaned(struct keeper *k, double now)
 {
     double silent = now - k->heard;
-    if (silent * 1000 < k->s->orphan_timeout_ms || k->gone)
+    if (silent * 1000 < k->s->orphan_timeout_ms || k->gone || !k->link)
         return;
     sk_log(SK_LOG_ERROR,
            "rank %u has not heard `saikai run` at %s for %.0f s and ends (if it never did: set "
@@ -337,7 +337,7 @@ static int keep(struct keeper *k)
     double now = sk_now();
     int rc;
     k->heard = k->next_beat = now;
-    k->key_until = now + key_wait_s;
+    k->key_until = now + k->s->orphan_timeout_ms / 1000.0;
     rc = try_link(k, now);
     reap(k, now);
     while (!rc && !finished(k, now)) {

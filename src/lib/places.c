@@ -2,13 +2,14 @@
 #include "lib/start.h"
 
 #include "base/io.h"
+#include "base/modes.h"
+#include "store/private.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int sk_path_is_none(const char *path)
@@ -16,13 +17,23 @@ int sk_path_is_none(const char *path)
     return !strcmp(path, "none");
 }
 
+/* From here on all that this process makes belongs to a store. */
+static int set_modes(const struct sk_session *s, struct saikai_error *err)
+{
+    int mode, rc = sk_modes_parse(sk_config_text(s->config, "store.mode"), &mode, err);
+    if (!rc)
+        sk_modes_set(mode);
+    return rc;
+}
+
 int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saikai_error *err)
 {
     const char *given = sk_config_text(s->config, "store.prefix");
     char real[PATH_MAX];
-    if (sk_path_is_none(given))
-        return 0;
-    int rc = sk_config_bool(s->config, "store.fsync") ? sk_io_mkdirs_lasting(given, err) : sk_io_mkdirs(given, err);
+    int rc = set_modes(s, err);
+    if (rc || sk_path_is_none(given))
+        return rc;
+    rc = sk_config_bool(s->config, "store.fsync") ? sk_io_mkdirs_lasting(given, err) : sk_io_mkdirs(given, err);
     if (rc)
         return rc;
     if (!realpath(given, real))
@@ -36,7 +47,9 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
 {
     const char *given = sk_config_text(s->config, "store.local");
     char user[PATH_MAX];
-    struct stat sb;
+    int rc = set_modes(s, err);
+    if (rc)
+        return rc;
     snprintf(s->prefix_root, sizeof s->prefix_root, "%s", st->prefix);
     if (sk_path_is_none(given)) {
         if (!*st->prefix)
@@ -45,16 +58,11 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
         snprintf(s->local_root, sizeof s->local_root, "%s", st->prefix);
         return 0;
     }
-    int rc = sk_io_path(user, sizeof user, err, "%s/saikai-%ld", given, (long)getuid());
+    rc = sk_io_mkdirs(given, err);
     if (!rc)
-        rc = sk_io_mkdirs(given, err);
+        rc = sk_private_dir(given, 1, user, sizeof user, err);
     if (rc)
         return rc;
-    if (mkdir(user, 0700) && errno != EEXIST)
-        return sk_fail_errno(err, errno, "cannot make directory %s (store.local)", user);
-    /* a directory of this name that somebody else put into a public place must not be trusted */
-    if (lstat(user, &sb) || !S_ISDIR(sb.st_mode) || sb.st_uid != getuid())
-        return sk_fail(err, SAIKAI_EAUTH, "%s does not belong to this user: set store.local", user);
     rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->job);
     return rc ? rc : sk_io_mkdirs(s->local_root, err);
 }

@@ -65,6 +65,15 @@ finish() {
     [ $rc = 0 ] || fail "exit code $rc"
     [ "$(grep -o 'checksum [0-9a-f]*' "$out" | sort -u)" = "$sum" ] || fail "another result than $sum without faults"
 }
+# What lies on the nodes, data and parity, is for its owner alone.
+private_everywhere() {
+    local n wrong
+    for n in n1 n2 n3 n4 n5 n6; do
+        wrong=$(node_run $n find /dev/shm/saikai-0 \( -type d ! -perm 700 -o -type f ! -perm 600 \) -printf '%m %p\n' 2>/dev/null)
+        [ -z "$wrong" ] || fail "others may read on $n: $wrong"
+        node_run $n find /dev/shm/saikai-0 -name 'parity-*' | grep -q . || fail "there is no parity on $n"
+    done
+}
 power_off() { # POSITION…
     local p
     for p in "$@"; do node_power "n$((p + 1))"; done
@@ -85,6 +94,7 @@ repair() { # POSITION…: empty, with another hardware address
 }
 
 cluster_up 9
+umask 0 # it must not matter
 for n in 1 2 3 4 5 6 7 8 9; do echo "n$n"; done >"$CLUSTER_DIR/hosts"
 # how many steps take about eight seconds here and now, and what they give without faults (however many ranks take them)
 grid="48 48 48 100"
@@ -109,6 +119,7 @@ survive_two() { # THREADS POSITION…
         grep -q verified "$out" || break
         wait $pid
     done
+    private_everywhere
     power_off "$@"
     finish
     expect "resuming from iteration [0-9]* (protected copy)"

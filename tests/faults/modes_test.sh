@@ -1,0 +1,83 @@
+#!/bin/bash
+# Who may read what real jobs save, and where it goes when somebody has taken the name of its place.
+# usage: modes_test.sh CASE BUILD_DIR MPI
+#   umask      private whatever the umask says, in files and archives, here and in the prefix
+#   group      store.mode=group
+#   squatted   <store.local>/saikai-<uid> is somebody else's: the next start finds what went elsewhere
+set -u
+case_name=$1 build=$2 mpi=$3
+. "$(dirname "$0")/../common.sh"
+heat="$build/examples/heat_$mpi" probe="$build/tests/faults/probe_$mpi"
+need "$heat"
+need "$probe"
+cd "$work" || exit 1
+launch() { timeout 100 "${mpiexec[@]}" -n 2 "$@"; }
+fail() {
+    echo "FAILED: $*"
+    head -n 40 out
+    exit 1
+}
+only() { # DIRECTORY-MODE FILE-MODE PATH…: all that is there has these modes, and there are files
+    local d=$1 f=$2 wrong
+    shift 2
+    wrong=$(find "$@" \( -type d ! -perm "$d" -o -type f ! -perm "$f" -o ! -type d ! -type f \) -printf '%m %p\n')
+    [ -z "$wrong" ] || fail "wrong permissions: $wrong"
+    [ -n "$(find "$@" -type f -name 'rank-*' -o -type f -name '*.ska' -o -name state)" ] || fail "nothing was saved in $*"
+}
+save_all_ways() { # DIRECTORY-MODE FILE-MODE
+    launch "$probe" write >out 2>&1 || fail "probe write"
+    only "$1" "$2" local/* store
+    rm -rf local store
+    SAIKAI_SCHEDULE_EVERY=100 SAIKAI_STORE_ARCHIVE=aggregate launch "$heat" 16 16 16 1000 >out 2>&1 || fail "aggregate"
+    ls store/*/*.ska >/dev/null || fail "no archive was made"
+    only "$1" "$2" local/* store
+    rm -rf local store
+}
+export SAIKAI_STORE_LOCAL=$work/local SAIKAI_STORE_PREFIX=$work/store
+[ "$mpi" = openmpi ] && export OMPI_MPI_THREAD_LEVEL=3 || export MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_THREAD_MULTIPLE
+
+case $case_name in
+umask)
+    for mask in 000 022 077; do
+        umask $mask
+        save_all_ways 700 600
+    done
+    mkdir mine # the user's own directory stays as it is, what is made in it is private
+    chmod 755 mine
+    SAIKAI_STORE_PREFIX=$work/mine launch "$probe" write >out 2>&1 || fail "probe write"
+    [ "$(stat -c %a mine)" = 755 ] || fail "the permissions of the user's directory were changed"
+    only 700 600 mine/*
+    ;;
+group)
+    export SAIKAI_STORE_MODE=group
+    for mask in 000 077; do
+        umask $mask
+        save_all_ways 750 640
+    done
+    SAIKAI_STORE_MODE=0644 launch "$probe" write >out 2>&1 && fail "nonsense was taken"
+    grep -q "store.mode: '0644' is not understood" out || fail "nobody says that store.mode is wrong"
+    ;;
+squatted)
+    mkdir -m 1777 local
+    own=local/saikai-$(id -u)
+    if [ "$(id -u)" = 0 ]; then
+        mkdir -m 777 "$own"
+        chown 65534:65534 "$own"
+    else
+        ln -s /tmp "$own"
+    fi
+    SAIKAI_STORE_PREFIX=none launch "$probe" write >out 2>&1 || fail "probe write"
+    grep -q "is, or was, somebody else's: .*$own-1 is used" out || fail "nobody says where it goes"
+    [ -z "$(find "$own/" -newer "$probe" -name 'gen-*' 2>/dev/null)" ] || fail "something went to the other's place"
+    only 700 600 "$own-1"
+    SAIKAI_STORE_PREFIX=none PROBE_AGAIN=1 launch "$probe" read >out 2>&1 || fail "the next start did not find it"
+    rm -rf "$own" # free again, but what is kept lies elsewhere
+    SAIKAI_STORE_PREFIX=none launch "$probe" files >out 2>&1 || fail "the start after that did not find it"
+    [ ! -e "$own" ] || fail "two places are in use"
+    ;;
+*)
+    echo "there is no case '$case_name'"
+    exit 2
+    ;;
+esac
+echo "passed: $case_name $mpi"
