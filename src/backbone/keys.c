@@ -2,11 +2,11 @@
 #include "backbone/keys.h"
 
 #include "base/io.h"
-#include "base/sha256.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -35,6 +35,18 @@ int sk_key_draw(void *out, size_t n, struct saikai_error *err)
     return 0;
 }
 
+/* A key for this purpose, made of another one, which may have any length (HMAC-SHA-256, RFC 2104): nobody who knows it learns
+ * anything of that. */
+static void derive(const void *key, size_t key_bytes, const void *purpose, size_t n, uint8_t out[SK_KEY_BYTES])
+{
+    _Static_assert(SK_KEY_BYTES == crypto_auth_hmacsha256_BYTES, "a key is one hash");
+    crypto_auth_hmacsha256_state state;
+    crypto_auth_hmacsha256_init(&state, key, key_bytes);
+    crypto_auth_hmacsha256_update(&state, purpose, n);
+    crypto_auth_hmacsha256_final(&state, out);
+    sodium_memzero(&state, sizeof state);
+}
+
 void sk_key_job(const void *content, size_t n, const uint8_t nonce[SK_NONCE_BYTES],
                 uint8_t job[SK_KEY_BYTES])
 {
@@ -42,12 +54,12 @@ void sk_key_job(const void *content, size_t n, const uint8_t nonce[SK_NONCE_BYTE
     uint8_t text[sizeof what + SK_NONCE_BYTES];
     memcpy(text, what, sizeof what);
     memcpy(text + sizeof what, nonce, SK_NONCE_BYTES);
-    sk_hmac_sha256(content, n, text, sizeof text, job);
+    derive(content, n, text, sizeof text, job);
 }
 
 void sk_key_hub(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES])
 {
-    sk_hmac_sha256(job, SK_KEY_BYTES, "hub", 3, secret);
+    derive(job, SK_KEY_BYTES, "hub", 3, secret);
 }
 
 void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t rank,
@@ -58,7 +70,7 @@ void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t
         text[4 + i] = (uint8_t)(incarnation >> 8 * i);
         text[8 + i] = (uint8_t)(rank >> 8 * i);
     }
-    sk_hmac_sha256(job, SK_KEY_BYTES, text, sizeof text, secret);
+    derive(job, SK_KEY_BYTES, text, sizeof text, secret);
 }
 
 /* ---- the file ---- */

@@ -97,7 +97,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
 int cli_run(struct cli *cli, int argc, char **argv)
 {
     struct saikai_error err = {0};
-    sk_fail(&err, SAIKAI_ENOTSUP, "built without ZeroMQ: install libzmq3-dev and build again");
+    sk_fail(&err, SAIKAI_ENOTSUP, "built without ZeroMQ or libsodium: install libzmq3-dev and libsodium-dev, and build again");
     return cli_fail(cli, &err);
 }
 
