@@ -129,7 +129,8 @@ int saikai_checkpoint_at(int place, long iteration);
 int saikai_checkpoint_now(long iteration);
 
 /* 1 when a scheduler's signal (schedule.stop_signals) or the launcher asked the program to end: the checkpoint has been
- * made, leave the loop and call saikai_finalize. The same on all ranks after each candidate. */
+ * made, leave the loop and call saikai_finalize. The same on all ranks after each candidate. A program that never calls this is
+ * saved and ended by SIGTERM, SIGINT and SIGHUP all the same: its next candidate does not return then. */
 int saikai_should_stop(void);
 
 /* ---- programs that write their own checkpoint files ---- */
@@ -154,7 +155,7 @@ struct saikai_status {
     long advice_every;          /* candidates between two checkpoints by the model, 0: none yet */
     double cost_seconds;        /* the program was held up by the last checkpoint */
     double blocked_seconds;     /* … by all of them */
-    double failure_rate;        /* of all hosts in use, per second */
+    double failure_rate;        /* of all hosts in use, or of the program where that is higher, per second */
     unsigned long long bytes;   /* of the last checkpoint of this rank */
     long protected_iteration;   /* newest one that survives the loss of nodes, -1: none in this run */
     double coding_seconds;      /* that protecting it took, beside the program */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define SK_KEEPER_FD_ENV     "SAIKAI_KEEPER_FD"
+#define SK_START_ENV         "SAIKAI_START" /* for the program: 1 in the first start of the job, 2 in the second … */
 #define SK_KEEPER_MAGIC      0x4b414953u /* "SIAK" in memory */
 #define SK_KEEPER_VERSION    2u
 #define SK_KEEPER_PAGE_BYTES 4096u
@@ -29,8 +30,12 @@ enum sk_keeper_state {
 
 enum sk_keeper_request {
     SK_REQUEST_CHECKPOINT = 1, /* checkpoint at the next candidate all ranks can agree on */
-    SK_REQUEST_STOP = 2,       /* checkpoint, then ask the program to stop */
+    SK_REQUEST_STOP = 2,       /* with the one above: then ask the program to stop */
+    SK_REQUEST_END = 4,        /* with both: and when it does not ask, wait for the end once all is saved */
 };
+/* Above these bits: the signal that is the reason, 0: none. */
+#define SK_REQUEST_BITS   7u
+#define SK_REQUEST_SIGNAL 8
 
 struct sk_keeper_page {
     /* Written once, before the program starts. */

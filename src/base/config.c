@@ -31,6 +31,15 @@ static const struct sk_key keys[] = {
 };
 enum { n_keys = sizeof keys / sizeof *keys };
 
+const struct sk_variable sk_config_variables[] = {
+    {"SAIKAI_CONFIG", "the user's configuration file"},
+    {"SAIKAI_START", "set by saikai run for the program: 1 in the first start of the job, 2 in the second, and so on"},
+    {"SAIKAI_KEEPER_FD", "set by saikai run for the library: the page that it shares with the rank's keeper"},
+    {"SAIKAI_KEEPER_LINK", "set by saikai run for the keepers: how they reach it"},
+    {"SAIKAI_TEST_", "for the tests of Saikai"},
+    {NULL, NULL},
+};
+
 struct value {
     char *text, *where;
     enum sk_origin origin;

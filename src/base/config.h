@@ -30,6 +30,13 @@ struct sk_key {
     const char *help;
 };
 
+/* Variables SAIKAI_… of the environment that are not settings: where they come from and what they are for. A name that ends in
+ * '_' stands for all that begin with it. Ends with {NULL, NULL}. */
+struct sk_variable {
+    const char *name, *help;
+};
+extern const struct sk_variable sk_config_variables[];
+
 struct sk_config;
 
 /* A configuration with the defaults; NULL when memory is out. */

@@ -5,6 +5,8 @@
 #include "base/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef HAVE_ZMQ
 #include "recovery/job.h"
@@ -20,12 +22,50 @@ static int set(struct cli *cli, const char *key, const char *option, const char 
     return -1;
 }
 
+/* One argument as a shell would have to be given it. */
+static void put_quoted(FILE *f, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+    int quote = !*word || word[strspn(word, plain)];
+    if (quote)
+        putc('\'', f);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", f);
+        else
+            putc(*word, f);
+    if (quote)
+        putc('\'', f);
+}
+
+/* What this process was started with, to be typed again; NULL when it cannot be found out. Options are parsed in place: the
+ * kernel has them as they were. */
+static char *command_line(void)
+{
+    char *out = NULL, *word = NULL;
+    size_t n = 0, cap = 0;
+    FILE *in = fopen("/proc/self/cmdline", "re"), *f = in ? open_memstream(&out, &n) : NULL;
+    for (int i = 0; f && getdelim(&word, &cap, 0, in) > 0; i++) {
+        if (i)
+            putc(' ', f);
+        put_quoted(f, word);
+    }
+    if (in)
+        fclose(in);
+    if (f && fclose(f)) {
+        free(out);
+        out = NULL;
+    }
+    free(word);
+    return out;
+}
+
 int cli_run(struct cli *cli, int argc, char **argv)
 {
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
     const char *hosts = NULL, *launcher = "auto", *time_limit = NULL, *hang = NULL,
-               *key_file = NULL;
+               *key_file = NULL, *then = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -40,7 +80,10 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "length of the job's time slot: a checkpoint is made before it ends, and no restart after "
          "it"},
         {0, "hang-timeout", CLI_TEXT, &hang, "TIME", NULL,
-         "restart the job when no rank reaches a candidate for this long (default: never)"},
+         "restart the job when no rank reaches another candidate for this long (default: never)"},
+        {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
+         "program and arguments of the starts after the first, in one word: split at white space, quotes keep together "
+         "(default: as in the first)"},
         {0, "key-file", CLI_TEXT, &key_file, "FILE", NULL,
          "a secret of your own, at this path on all hosts, by which launcher and ranks know each "
          "other (default: one is drawn for each run)"},
@@ -51,8 +94,9 @@ int cli_run(struct cli *cli, int argc, char **argv)
         .operands = "[--] PROGRAM [ARGUMENT...]",
         .about = "Starts an MPI program, watches it, and starts it again from its newest "
                  "checkpoint when a rank dies, a "
-                 "host is lost or the job hangs. The program must use Saikai to resume; others "
-                 "start from the beginning. "
+                 "host is lost or the job hangs. A program that uses Saikai resumes; others "
+                 "are started again as they were, or by --then, and find SAIKAI_START=1, 2, ... in their environment. "
+                 "SIGTERM and ^C save the job first; the same command goes on from there. "
                  "Exit code: the program's own, 128+n for signal n, 126 or 127 when it cannot be "
                  "executed, 125 when "
                  "saikai run itself failed.",
@@ -68,6 +112,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         rc = set(cli, "run.hang_timeout", "--hang-timeout", hang);
     if (rc < 0)
         rc = set(cli, "run.key_file", "--key-file", key_file);
+    if (rc < 0)
+        rc = set(cli, "run.then", "--then", then);
     if (rc >= 0)
         return rc;
     if (ranks < 1 || ranks > 1 << 20)
@@ -77,15 +123,18 @@ int cli_run(struct cli *cli, int argc, char **argv)
         return cli_usage(cli, "--spares: '%lld' is too many", (long long)spares);
     argv[argc] = NULL; /* operands were moved to the front: what follows them is stale */
     struct saikai_error err = {0};
+    char *command = command_line();
     struct sk_job_options o = {
         .n_ranks = (int)ranks,
         .hosts_path = hosts,
         .spares = (int)spares,
         .launcher = launcher,
         .program = argv,
+        .command = command,
     };
     sk_log_set(sk_log_stderr, NULL, verbose ? SK_LOG_INFO : SK_LOG_NOTICE);
     rc = sk_job_run(&o, cli->config, &err);
+    free(command);
     if (rc >= 0)
         return rc;
     rc = cli_fail(cli, &err);

@@ -66,12 +66,14 @@ static int block_signals(struct keeper *k, struct saikai_error *err)
 /* In the child: become the program. Reports errno through the pipe when that fails. */
 static void become_program(const struct keeper *k, char **argv, int report)
 {
-    char fd[16];
+    char fd[16], start[16];
     setpgid(0, 0); /* a group of its own: what is sent to the keeper's group comes once, through the
                       keeper */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(fd, sizeof fd, "%d", k->page_fd);
     setenv(SK_KEEPER_FD_ENV, fd, 1);
+    snprintf(start, sizeof start, "%u", k->s->incarnation + 1);
+    setenv(SK_START_ENV, start, 1);
     unsetenv(SK_LINK_ENV);
     sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
     execvp(argv[0], argv);

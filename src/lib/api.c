@@ -312,7 +312,11 @@ API int saikai_checkpoint_now(long iteration)
 
 API int saikai_should_stop(void)
 {
-    return session ? session->stop_agreed : 0;
+    if (!session)
+        return 0;
+    session->asked = 1;
+    session->told |= session->stop_agreed;
+    return session->stop_agreed;
 }
 
 /* ---- files ---- */

@@ -36,6 +36,8 @@ static void plan_next(struct sk_session *s)
         t = s->poll_post_tick;
     if (s->poll_take_tick < t)
         t = s->poll_take_tick;
+    if (s->end_tick < t)
+        t = s->end_tick;
     if (sk_protector_wants_slices(s->protector))
         t = s->tick + 1;
     s->next_tick = t;
@@ -70,9 +72,14 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
     int rc = check_call(s, place, iteration, err);
     if (rc)
         return rc;
+    if (s->halted)
+        return sk_fail(err, SAIKAI_ESTATE, "the program is at its end, as a signal asked for");
     s->tick++;
     prove(s);
-    rc = sk_poll_step(s, err);
+    sk_requests_worthy();
+    rc = s->tick == s->end_tick ? sk_stop_step(s, err) : 0;
+    if (!rc)
+        rc = sk_poll_step(s, err);
     if (rc)
         return rc;
     if (sk_protector_wants_slices(s->protector))

@@ -172,6 +172,8 @@ static void take_up(struct sk_session *s)
         s->now_tick = s->tick;
     if (request & SK_REQUEST_STOP)
         s->stop_agreed = 1;
+    if (request & SK_REQUEST_END)
+        s->end_tick = s->tick + 1;
     sk_advice_set_planned(&s->advice, (double)-v[SK_POLL_MAX_INTERVAL_NS] * 1e-9);
     take_advice(s, tick, cost);
     plan_span(s, tick);

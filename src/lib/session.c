@@ -126,7 +126,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
         s->config = config;
         s->started_at = s->last_checkpoint_at = s->tick_mark = sk_now();
         s->archived_at = s->started_at;
-        s->due_tick = s->now_tick = UINT64_MAX;
+        s->due_tick = s->now_tick = s->end_tick = UINT64_MAX;
         s->due_iteration = INT64_MAX;
         s->last_iteration = -1;
         s->next_iteration = INT64_MIN; /* the first candidate always looks */
@@ -147,7 +147,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (!rc)
         rc = start_aggregator(s, err);
     if (!rc)
-        rc = sk_group_verdict(g, sk_requests_install(config, err), err);
+        rc = sk_group_verdict(g, sk_requests_install(config, s->page != NULL, err), err);
     if (rc) {
         if (s)
             sk_session_abandon(s);
@@ -223,35 +223,81 @@ static void remove_local(struct sk_session *s)
     sk_io_rmdir(s->local_root, NULL); /* the last rank of the node succeeds */
 }
 
-int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
+/* Whether the newest generation goes to the prefix at the end: whoever goes on later, perhaps on other nodes, must find it, as this
+ * memory is given back. */
+static int archives_last(const struct sk_session *s)
+{
+    return s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
+}
+
+static int drain_all(struct sk_session *s)
 {
     struct sk_gen coded;
-    int64_t seq, complete;
+    int64_t seq;
     sk_poll_end(s);
     if (sk_protector_drain(s->protector, &coded, &seq))
         sk_session_learn_protected(s, seq);
     sk_aggregator_drain(s->aggregator);
     int rc = settle(s);
-    /* whoever goes on later, perhaps on other nodes, must find the last generation: this memory is given back */
-    int last = s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
-    complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
-    if (!rc && last && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
+    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
+    if (!rc && archives_last(s) && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
         sk_session_archive(s, complete);
         sk_aggregator_drain(s->aggregator);
         rc = settle(s);
     }
     sk_engine_drain(s->engine);
-    if (!rc && s->g->rank == 0 && !s->stop_agreed) {
+    return rc;
+}
+
+/* What nobody will resume from must not keep a node's memory. A run that stopped before anything of its own was complete goes on
+ * from what it was restored from, which may be there alone. */
+static void give_memory_back(struct sk_session *s)
+{
+    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
+    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    int is_archived = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete;
+    if (apart && (!archives_last(s) || is_archived) && (complete || !s->stop_agreed))
+        remove_local(s);
+}
+
+int sk_session_wind_up(struct sk_session *s, struct saikai_error *err)
+{
+    int rc = drain_all(s);
+    if (rc)
+        sk_fail(err, rc, "the ranks could not agree at the end");
+    rc = sk_group_verdict(s->g, rc, err);
+    if (!rc)
+        give_memory_back(s);
+    return rc;
+}
+
+/* The program did not come to its end by itself: it was told to stop, or a handler of its own made it. */
+static int was_stopped(struct sk_session *s, int *stopped)
+{
+    int own = sk_requests_handed_on() || (s->stop_agreed && sk_requests_left_to_program(sk_requests_reason()));
+    int64_t v = -(int64_t)(s->told || own);
+    int rc = sk_group_allreduce(s->g, &v, 1, SK_OP_MIN);
+    *stopped = v != 0;
+    return rc;
+}
+
+int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
+{
+    int stopped = 0;
+    if (s->page)
+        atomic_store(&s->page->state, SK_KEEPER_ENDING);
+    int rc = drain_all(s);
+    if (!rc)
+        rc = was_stopped(s, &stopped);
+    if (!rc && s->g->rank == 0 && !stopped) {
         s->state.finished = 1;
         rc = sk_state_save(sk_session_state_root(s), &s->state, err);
     } else if (rc) {
         sk_fail(err, rc, "the ranks could not agree at the end");
     }
     rc = sk_group_verdict(s->g, rc, err);
-    /* What nobody will resume from must not keep a node's memory. */
-    if (!rc && *s->prefix_root && strcmp(s->prefix_root, s->local_root) &&
-        (!last || sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete))
-        remove_local(s);
+    if (!rc)
+        give_memory_back(s);
     if (s->page)
         atomic_store(&s->page->state, SK_KEEPER_FINALIZED);
     sk_session_abandon(s);

@@ -82,6 +82,9 @@ struct sk_session {
     uint64_t now_tick;    /* a checkpoint was requested for this tick */
     int every;
     int stop_agreed; /* all ranks took a stop request up at the same tick */
+    int asked, told; /* the program has asked whether it should stop; and was told that it should */
+    uint64_t end_tick; /* where it is seen whether it asks: a program that does not is ended there; UINT64_MAX: nowhere */
+    int halted;        /* all is saved, and the process waits for its end */
     double protected_at;   /* when the last coding was begun, 0: none was */
     int in_files; /* between checkpoint_begin and _end */
     double files_begun; /* when the program began to write its files */
@@ -163,6 +166,8 @@ const char *sk_session_state_root(const struct sk_session *s);
 void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle);
 /* Bring a complete generation to the prefix; all ranks at the same tick. Does not block. */
 void sk_session_archive(struct sk_session *s, int64_t seq);
+/* Collective: wait for what is being written, bring the newest generation to the prefix, and give the node's memory back. */
+int sk_session_wind_up(struct sk_session *s, struct saikai_error *err);
 /* 1: there is a local directory of its own. */
 int sk_session_has_local(const struct sk_session *s);
 
@@ -193,9 +198,24 @@ double sk_pace_interval(struct sk_session *s);
 
 /* requests.c: signals of the program that mean "checkpoint" and "checkpoint, then stop". Signal handlers are the
  * process's: they are installed once, by the first session. */
-int sk_requests_install(const struct sk_config *c, struct saikai_error *err);
+int sk_requests_install(const struct sk_config *c, int watched, struct saikai_error *err); /* watched: by a launcher */
 void sk_requests_remove(void);
+/* A candidate was reached: from now on there is something to save before the program ends. */
+void sk_requests_worthy(void);
+/* The signal that asks for the program's end, SIGTERM when that is not known. */
+int sk_requests_reason(void);
+/* 1: the program has a handler of its own for this signal. */
+int sk_requests_left_to_program(int number);
+/* 1: a signal that is to end the program came, and a handler of its own got it. */
+int sk_requests_handed_on(void);
+/* End the process by the signal's default action. */
+void sk_requests_die(int number);
 /* The requests that this rank knows of and has not told yet: from signals, the keeper and the clock. */
 unsigned sk_requests_gather(struct sk_session *s);
+
+/* stop.c: one candidate after an end was asked for. Does not come back from a program that never asks whether it should stop. */
+int sk_stop_step(struct sk_session *s, struct saikai_error *err);
+/* For tests: called where the process would wait for its end. */
+extern void (*sk_stop_hook)(void);
 
 #endif

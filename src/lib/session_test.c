@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct run {
     size_t cells;
     double tolerance; /* relative to the range of values; 0: exact */
     int (*body)(struct sk_session *s, int64_t it);
+    int halts; /* the session may come to its end as a signal asked for */
 };
 
 static void log_line(void *arg, int level, const char *line)
@@ -131,6 +133,8 @@ static int program(struct sk_group *g, void *arg)
         for (int64_t it = from; it < r->until; it++) {
             step(u, n, g->rank, it);
             rc = sk_session_candidate(s, 0, it + 1, &err);
+            if (r->halts && s->halted)
+                break;
             CHECK(rc >= 0);
             if (rc && r->settle)
                 CHECK(!wait_for_archive(s, it + 1));
@@ -502,6 +506,101 @@ static void test_signal_requests_a_checkpoint(void **state)
     sk_requests_remove();
 }
 
+/* ---- a signal that is to end the program ---- */
+
+static atomic_int ends, last_saved;
+
+static void count_end(void)
+{
+    atomic_fetch_add(&ends, 1);
+}
+
+static int note_saved(struct sk_session *s, int64_t it)
+{
+    (void)it;
+    struct sk_ledger_entry e;
+    if (!sk_ledger_find(s->ledger, sk_ledger_count(s->ledger), &e, NULL))
+        atomic_store(&last_saved, (int)e.gen.iteration);
+    return 0;
+}
+
+static int terminated(struct sk_session *s, int64_t it)
+{
+    if (it == 33 && s->g->rank == 1)
+        raise(SIGTERM);
+    sk_sleep(0.0005);
+    return note_saved(s, it) || it == 2000; /* long over */
+}
+
+static int terminated_but_asks(struct sk_session *s, int64_t it)
+{
+    s->asked = 1;
+    return terminated(s, it) && it < 2000;
+}
+
+static void test_a_signal_ends_a_program_that_never_asks(void **state)
+{
+    (void)state;
+    static const char *const config = "schedule.every=100000; schedule.first=no; store.keep_prefix=1";
+    sk_stop_hook = count_end;
+    ends = last_saved = 0;
+    run(N, (struct run){.config = config, .until = 2000, .crash = 1, .halts = 1, .body = terminated});
+    assert_int_equal(ends, N);
+    assert_true(last_saved > 33);
+    expect_log("SIGTERM: iteration");
+    expect_log("is saved in the prefix");
+    sk_requests_remove();
+    sk_stop_hook = NULL;
+    assert_int_equal(count_generations(local_root()), 0); /* the nodes' memory is given back */
+    run(N, (struct run){.config = config, .until = last_saved + 5, .crash = 1, .expect = 1, .expect_from = last_saved});
+    sk_requests_remove();
+}
+
+static void test_a_program_that_asks_is_left_to_itself(void **state)
+{
+    (void)state;
+    sk_stop_hook = count_end;
+    ends = 0;
+    run(N, (struct run){.config = "schedule.every=100000; schedule.first=no", .until = 500, .crash = 1,
+                        .body = terminated_but_asks});
+    assert_int_equal(ends, 0);
+    assert_true(last_saved > 33);
+    sk_requests_remove();
+    sk_stop_hook = NULL;
+}
+
+static volatile sig_atomic_t own_handler_ran;
+static void own_handler(int n)
+{
+    own_handler_ran = n;
+}
+
+static int ends_by_its_own_handler(struct sk_session *s, int64_t it)
+{
+    if (it == 33 && s->g->rank == 1)
+        raise(SIGTERM);
+    sk_sleep(0.0005);
+    return note_saved(s, it);
+}
+
+/* A handler of the program's own gets its signal; what is saved is only more than before, and the run does not count as finished. */
+static void test_a_handler_of_the_program_is_left_alone(void **state)
+{
+    (void)state;
+    static const char *const config = "schedule.every=100000; schedule.first=no; store.archive_last=yes";
+    void (*before)(int) = signal(SIGTERM, own_handler);
+    sk_stop_hook = count_end;
+    ends = own_handler_ran = last_saved = 0;
+    run(N, (struct run){.config = config, .until = 500, .body = ends_by_its_own_handler});
+    assert_int_equal(own_handler_ran, SIGTERM);
+    assert_int_equal(ends, 0);
+    sk_requests_remove();
+    sk_stop_hook = NULL;
+    run(N, (struct run){.config = config, .until = 501, .expect = 1, .expect_from = last_saved});
+    sk_requests_remove();
+    signal(SIGTERM, before);
+}
+
 /* ---- archives in the prefix in place of each rank's file ---- */
 
 static const char *const aggregated = "store.archive=aggregate; far.writers=2; codec.threads=1; far.memory=16MiB";
@@ -745,6 +844,9 @@ int main(void)
         TEST(test_coded_variables),
         TEST(test_nonsense_about_codecs),
         TEST(test_signal_requests_a_checkpoint),
+        TEST(test_a_signal_ends_a_program_that_never_asks),
+        TEST(test_a_program_that_asks_is_left_to_itself),
+        TEST(test_a_handler_of_the_program_is_left_alone),
         TEST(test_the_model_goes_on_after_a_restart),
         TEST(test_a_fixed_interval_goes_on_after_a_restart),
         TEST(test_no_checkpoint_right_after_a_restart),

@@ -29,7 +29,11 @@ void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, char 
         break;
     case SK_FAULT_HANG:
         snprintf(out, cap,
-                 "no rank has reached a candidate for %.1f s: the job hangs (run.hang_timeout)",
+                 "no rank has reached another candidate for %.1f s: the job hangs (run.hang_timeout)",
+                 f->seconds);
+        break;
+    case SK_FAULT_SETUP:
+        snprintf(out, cap, "no rank has reached a first candidate within %.1f s of the start (run.setup_timeout)",
                  f->seconds);
         break;
     case SK_FAULT_LATE:
@@ -47,4 +51,18 @@ void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, char 
         snprintf(out, cap, "no fault");
         break;
     }
+}
+
+void sk_way_back_describe(const struct sk_way_back *w, char *out, size_t cap)
+{
+    if (!w->uses_library)
+        snprintf(out, cap, "from whatever the program itself has kept (it did not use Saikai)");
+    else if (w->iteration < 0)
+        snprintf(out, cap, "from the newest generation, if there is one");
+    else if (w->again < 0)
+        snprintf(out, cap, "from iteration %lld or the newest generation that is whole", (long long)w->iteration);
+    else
+        snprintf(out, cap,
+                 "from iteration %lld or the newest generation that is whole (%lld iterations, %.1f s, are computed again)",
+                 (long long)w->iteration, (long long)w->again, w->seconds);
 }

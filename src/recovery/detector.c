@@ -167,21 +167,39 @@ static int check_start(const struct sk_detector *d, double now, struct sk_fault 
     return 0;
 }
 
-/* How long a standstill may last: until the library has started anywhere, the program and MPI are
- * still beginning. */
-static double hang_limit(const struct sk_detector *d)
+static int any_reached(const struct sk_detector *d)
 {
     for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].at.state != SK_KEEPER_NONE)
-            return d->c.hang_timeout_s;
-    return d->c.uses_library ? fmax(d->c.hang_timeout_s, d->c.start_timeout_s) : INFINITY;
+        if (d->rank[r].at.progress)
+            return 1;
+    return 0;
+}
+
+/* A rank has begun to end its use of the library, or has ended: what follows may take as long as it likes. */
+static int any_ends(const struct sk_detector *d)
+{
+    for (int r = 0; r < d->c.n_ranks; r++)
+        if (d->rank[r].state == GONE || d->rank[r].at.state > SK_KEEPER_INITIALISED)
+            return 1;
+    return 0;
+}
+
+/* When a standstill is a fault if nothing moves until then; INFINITY: never. Before the first candidate lies the set-up, which has a
+ * limit of its own. */
+static double standstill_ends(const struct sk_detector *d)
+{
+    double limit = any_reached(d) ? d->c.hang_timeout_s : d->c.setup_timeout_s;
+    if (!(limit > 0) || any_ends(d))
+        return INFINITY;
+    return (any_reached(d) ? d->moved : d->started) + limit;
 }
 
 static int check_hang(const struct sk_detector *d, double now, struct sk_fault *f)
 {
-    if (!(d->c.hang_timeout_s > 0) || now - d->moved <= hang_limit(d))
+    if (now <= standstill_ends(d))
         return 0;
-    *f = (struct sk_fault){SK_FAULT_HANG, -1, -1, 0, now - d->moved};
+    *f = any_reached(d) ? (struct sk_fault){SK_FAULT_HANG, -1, -1, 0, now - d->moved}
+                        : (struct sk_fault){SK_FAULT_SETUP, -1, -1, 0, now - d->started};
     return 1;
 }
 
@@ -216,6 +234,7 @@ static void forgive_own_gap(struct sk_detector *d, double now)
             d->rank[r].heard += gap;
     if (d->moved <= before)
         d->moved += gap;
+    d->started += gap;
 }
 
 enum sk_job sk_detector_check(struct sk_detector *d, double now, struct sk_fault *f)
@@ -246,8 +265,7 @@ double sk_detector_next(const struct sk_detector *d, double now)
             next = fmin(next, d->rank[r].heard + silence_limit(d));
     if (d->launcher_ended)
         next = fmin(next, d->launcher_ended_at + late_report_s);
-    if (d->c.hang_timeout_s > 0)
-        next = fmin(next, d->moved + d->c.hang_timeout_s);
+    next = fmin(next, standstill_ends(d));
     return fmax(next + 0.001, now + 0.001);
 }
 
@@ -280,4 +298,15 @@ struct sk_progress sk_detector_progress(const struct sk_detector *d)
             p.state = q->state;
     }
     return p;
+}
+
+int sk_detector_all_stopped(const struct sk_detector *d)
+{
+    int any = 0;
+    for (int r = 0; r < d->c.n_ranks; r++) {
+        if (d->rank[r].state != GONE && d->rank[r].at.state != SK_KEEPER_STOPPED)
+            return 0;
+        any |= d->rank[r].state != GONE;
+    }
+    return any;
 }

@@ -16,7 +16,8 @@ enum sk_fault_kind {
     SK_FAULT_NO_START,    /* rank's program could not be executed: errno code */
     SK_FAULT_RANK_SILENT, /* rank's keeper is silent, other keepers of its host are not */
     SK_FAULT_NODE_LOST,   /* all keepers of host are silent */
-    SK_FAULT_HANG,        /* no rank has reached a candidate for seconds */
+    SK_FAULT_HANG,        /* no rank has reached another candidate for seconds */
+    SK_FAULT_SETUP,       /* no rank has reached a first candidate for seconds since the start */
     SK_FAULT_LATE,        /* rank has not said hello for seconds since the start */
     SK_FAULT_LAUNCHER,    /* the MPI's launcher ended (wait status code) and left ranks owed */
 };
@@ -31,12 +32,11 @@ struct sk_fault {
 struct sk_detector_config {
     int n_ranks, n_hosts;
     double heartbeat_s, node_timeout_s;
-    double hang_timeout_s;   /* 0: off */
+    double hang_timeout_s;   /* between candidates; 0: off */
+    double setup_timeout_s;  /* until the first candidate; 0: off */
     double start_timeout_s;  /* 0: off */
     double finish_timeout_s; /* 0: off; how long ranks may stay after all have ended their use of
                                 the library */
-    int uses_library; /* known from an earlier start: hangs before the library starts count as well
-                       */
 };
 
 enum sk_job { SK_JOB_RUNS, SK_JOB_DONE, SK_JOB_STUCK_AT_END, SK_JOB_FAULT };
@@ -71,5 +71,7 @@ int sk_detector_rank_went_along(const struct sk_detector *d, int rank, double no
 /* The newest complete generation any rank told of (-1: none), how many became complete since this
  * start, what was restored (-1), and whether any rank uses the library. */
 struct sk_progress sk_detector_progress(const struct sk_detector *d);
+/* 1: every rank has saved what a signal asked for, and waits for its end. */
+int sk_detector_all_stopped(const struct sk_detector *d);
 
 #endif

@@ -205,18 +205,81 @@ static void a_program_without_the_library_cannot_hang(void **state)
         assert_int_equal(sk_detector_check(d, t, &f), SK_JOB_RUNS);
     }
     sk_detector_free(d);
-    c.uses_library = 1; /* known from an earlier start: then this is a start that hangs */
-    d = begin(&c);
-    enum sk_job job = SK_JOB_RUNS;
-    double t;
-    for (t = 100; t < 200 && job == SK_JOB_RUNS; t += 0.5) {
+}
+
+/* What a rank's keeper says while time passes; the verdict's time, or `to`. */
+static double stay(struct sk_detector *d, double from, double to, uint64_t progress, uint32_t keeper_state, enum sk_job *job,
+                   struct sk_fault *f)
+{
+    for (double t = from; t < to; t += 0.25) {
         for (uint32_t r = 0; r < N; r++)
-            sk_detector_heard(d, &(struct sk_message){.kind = SK_MSG_BEAT, .rank = r}, t);
-        job = sk_detector_check(d, t, &f);
+            sk_detector_heard(d,
+                              &(struct sk_message){.kind = SK_MSG_BEAT,
+                                                   .rank = r,
+                                                   .at = {.progress = progress, .state = keeper_state}},
+                              t);
+        *job = sk_detector_check(d, t, f);
+        if (*job != SK_JOB_RUNS)
+            return t;
     }
-    assert_true(t > 160 && t < 162); /* MPI may need long to start: the start timeout counts */
+    return to;
+}
+
+static void only_what_is_between_candidates_can_hang(void **state)
+{
+    struct sk_detector_config c = config;
+    struct sk_fault f;
+    enum sk_job job;
+    c.hang_timeout_s = 1;
+    struct sk_detector *d = begin(&c);
+    stay(d, 100, 200, 0, SK_KEEPER_INITIALISED, &job, &f); /* a long set-up */
+    assert_int_equal(job, SK_JOB_RUNS);
+    stay(d, 200, 200.5, 1, SK_KEEPER_INITIALISED, &job, &f);
+    stay(d, 200.5, 201, 2, SK_KEEPER_INITIALISED, &job, &f);
+    stay(d, 201, 300, 2, SK_KEEPER_ENDING, &job, &f); /* the last copy to a slow disk */
+    assert_int_equal(job, SK_JOB_RUNS);
+    stay(d, 300, 400, 2, SK_KEEPER_FINALIZED, &job, &f); /* the program's output */
+    assert_int_equal(job, SK_JOB_RUNS);
+    assert_true(sk_detector_next(d, 400) > 400.1); /* and nobody is woken for nothing */
+    sk_detector_free(d);
+    d = begin(&c);
+    stay(d, 100, 150, 0, SK_KEEPER_INITIALISED, &job, &f);
+    double t = stay(d, 150, 160, 1, SK_KEEPER_INITIALISED, &job, &f);
     assert_int_equal(job, SK_JOB_FAULT);
     assert_int_equal(f.kind, SK_FAULT_HANG);
+    assert_true(t > 151 && t <= 151.5);
+    sk_detector_free(d);
+}
+
+static void a_set_up_has_a_limit_of_its_own(void **state)
+{
+    struct sk_detector_config c = config;
+    struct sk_fault f;
+    enum sk_job job;
+    c.setup_timeout_s = 10;
+    struct sk_detector *d = begin(&c);
+    double t = stay(d, 100, 150, 0, SK_KEEPER_NONE, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_int_equal(f.kind, SK_FAULT_SETUP);
+    assert_true(t > 110 && t <= 110.5);
+    sk_detector_free(d);
+    d = begin(&c);
+    stay(d, 100, 109, 0, SK_KEEPER_INITIALISED, &job, &f);
+    stay(d, 109, 200, 1, SK_KEEPER_INITIALISED, &job, &f);
+    assert_int_equal(job, SK_JOB_RUNS);
+    sk_detector_free(d);
+}
+
+static void a_job_has_stopped_when_all_ranks_have(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_message m = {.kind = SK_MSG_BEAT, .at.state = SK_KEEPER_STOPPED};
+    for (uint32_t r = 0; r < N; r++) {
+        assert_false(sk_detector_all_stopped(d));
+        m.rank = r;
+        sk_detector_heard(d, &m, 100);
+    }
+    assert_true(sk_detector_all_stopped(d));
     sk_detector_free(d);
 }
 
@@ -304,6 +367,9 @@ int main(void)
         cmocka_unit_test(our_own_absence_is_nobodys_silence),
         cmocka_unit_test(a_standstill_is_a_hang_when_asked_for),
         cmocka_unit_test(a_program_without_the_library_cannot_hang),
+        cmocka_unit_test(only_what_is_between_candidates_can_hang),
+        cmocka_unit_test(a_set_up_has_a_limit_of_its_own),
+        cmocka_unit_test(a_job_has_stopped_when_all_ranks_have),
         cmocka_unit_test(a_rank_that_never_comes_is_noticed),
         cmocka_unit_test(a_launcher_that_leaves_ranks_owed_is_a_fault),
         cmocka_unit_test(ranks_that_stay_after_their_work_are_noticed_when_asked_for),

@@ -42,7 +42,8 @@ struct job {
     struct sk_processes *launchers;
     struct sk_probe *probe;
     struct sk_supervisor *supervisor;
-    double deadline; /* 0: none */
+    struct sk_command then; /* argv of the starts after the first, NULL: as the first */
+    double deadline;        /* 0: none */
     int signals;
     sigset_t old_mask;
 };
@@ -58,7 +59,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     int incomplete = 0;
     struct sk_launch launch = {
         .n_ranks = j->o->n_ranks,
-        .program = j->o->program,
+        .program = incarnation && j->then.argv ? j->then.argv : j->o->program,
         .keeper = j->keeper,
         .launcher = j->launcher,
         .hosts = j->has_hosts ? h : NULL,
@@ -86,7 +87,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         rc = input;
     if (incomplete)
         sk_log(SK_LOG_WARN, "standard input was too long to be kept: this start sees only its end");
-    sk_log(SK_LOG_INFO, "start %u: %d ranks by %s", incarnation, j->o->n_ranks, j->launcher);
+    sk_log(SK_LOG_INFO, "start %u: %d ranks of %s by %s", incarnation + 1, j->o->n_ranks,
+           launch.program[0], j->launcher);
     if (!rc)
         rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, err);
     if (input >= 0)
@@ -143,7 +145,7 @@ static void take_signals(struct job *j, double now)
         int n = (int)info.ssi_signo;
         if (n == SIGCHLD)
             continue;
-        sk_log(SK_LOG_INFO, "passing signal %d (%s) to the ranks", n, sigabbrev_np(n));
+        sk_log(SK_LOG_INFO, "signal %d (%s) came", n, sigabbrev_np(n));
         sk_supervisor_signal(j->supervisor, n,
                              is_listed(sk_config_text(j->config, "schedule.signals"), n),
                              is_listed(sk_config_text(j->config, "schedule.stop_signals"), n), now);
@@ -193,13 +195,20 @@ static int loop(struct job *j)
 
 /* ---- beginning ---- */
 
+static int is_ignored(int number)
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
 static int block_signals(struct job *j, struct saikai_error *err)
 {
     static const int caught[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
-        sigaddset(&set, caught[i]);
+        if (caught[i] != SIGHUP || !is_ignored(SIGHUP)) /* nohup: the terminal may go */
+            sigaddset(&set, caught[i]);
     sigprocmask(SIG_BLOCK, &set, &j->old_mask);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTTIN, SIG_IGN);
@@ -267,13 +276,15 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
                struct saikai_error *err)
 {
-    struct job j = {.o = o, .config = config, .signals = -1};
+    struct job j = {.o = o, .config = config, .signals = -1, .then = {.hosts_fd = -1}};
     struct sk_hosts hosts = {0};
     int *seat = NULL, code = -1;
     struct sk_supervisor_config sc;
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int rc = prepare(&j, &hosts, &seat, err);
+    int rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
+    if (!rc)
+        rc = prepare(&j, &hosts, &seat, err);
     if (!rc)
         rc = sk_export_settings(config, err);
     if (!rc)
@@ -298,6 +309,7 @@ out:
     sk_hub_close(j.hub);
     sk_keyring_free(j.keyring);
     sk_feed_free(j.feed);
+    sk_command_free(&j.then);
     sk_hosts_free(&hosts);
     free(seat);
     if (j.signals >= 0)

@@ -11,6 +11,7 @@ struct sk_job_options {
     int spares;
     const char *launcher; /* "auto", "openmpi", "mpich", "srun" */
     char **program;       /* argv, ends with NULL */
+    const char *command;  /* what the user typed; NULL: not known */
 };
 
 /* Run the job. Blocks until it is over and nothing of it is left on this host; takes over the

@@ -144,8 +144,8 @@ int sk_command_hosts(struct sk_command *c, const char *text, char path[32],
     return 0;
 }
 
-/* Split text into arguments: white space separates, single and double quotes keep together. */
-static int add_extra(struct sk_command *c, const char *text, struct saikai_error *err)
+int sk_command_split(struct sk_command *c, const char *what, const char *text,
+                     struct saikai_error *err)
 {
     char word[4096];
     for (const char *p = text; *p;) {
@@ -159,7 +159,7 @@ static int add_extra(struct sk_command *c, const char *text, struct saikai_error
                 any = 1;
                 if (quote && !strchr(p + 1, quote))
                     return sk_fail(err, SAIKAI_ECONFIG,
-                                   "run.mpirun_args: a quote is not closed: %.200s", text);
+                                   "%s: a quote is not closed: %.200s", what, text);
             } else if (n + 1 < sizeof word) {
                 word[n++] = *p;
             }
@@ -179,7 +179,7 @@ int sk_command_build(const struct sk_launcher_ops *ops, const struct sk_launch *
     sk_command_add(c, "%d", l->n_ranks);
     int rc = ops->build(l, c, err);
     if (!rc)
-        rc = add_extra(c, l->extra, err);
+        rc = sk_command_split(c, "run.mpirun_args", l->extra, err);
     sk_command_add(c, "%s", l->keeper);
     sk_command_add(c, "rank");
     sk_command_add(c, "--");

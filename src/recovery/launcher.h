@@ -60,6 +60,10 @@ void sk_command_add(struct sk_command *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void sk_command_set(struct sk_command *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Text split into arguments: white space separates, single and double quotes keep together. what: where it comes from, for
+ * the sentence that says that a quote is not closed. */
+int sk_command_split(struct sk_command *c, const char *what, const char *text,
+                     struct saikai_error *err);
 /* Text as a file that the launcher can open by *path = "/proc/self/fd/N"; valid as long as the
  * command. */
 int sk_command_hosts(struct sk_command *c, const char *text, char path[32],

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 enum state { RUNNING, CLEARING, WAITING, ENDED };
@@ -25,20 +26,27 @@ struct sk_supervisor {
     struct sk_detector *detector; /* of this incarnation */
     enum state state;
     uint32_t incarnation;
-    int restarts, barren;  /* barren: faults in a row without a newer generation */
+    int restarts, barren;  /* barren: faults in a row without progress */
+    int uses_library;      /* the program was seen to use it */
     struct sk_fault fault; /* why the job is being cleared */
     struct sk_past past;   /* what the starts before this one suffered */
     double started;        /* when this one began */
+    double running;        /* when its program was first heard of; 0: not yet */
     double since, repeat;  /* when the state began, when orders are to be repeated */
     double restart_at;     /* WAITING */
-    int stop_signal;       /* the user ends the job */
+    int stop_signal;       /* the user ends the job … */
+    double stop_at;        /* … since then */
+    int saves;             /* the program was asked to save itself first */
     double kill_at;        /* 0: not decided */
-    int64_t best;          /* newest complete generation ever heard of, -1: none */
+    int64_t best;          /* newest complete generation ever heard of, -1: none … */
+    double best_at;        /* … and when that was, 0: in another start */
     int resumed_said;
     int exit_code;
 };
 
 static const double repeat_s = 0.1, late_start_s = 1.0, longest_backoff_s = 60;
+/* The same signal may come twice by two ways, such as from a terminal and through a wrapper. */
+static const double echo_s = 0.1;
 
 static void say(struct sk_supervisor *s, int level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -112,6 +120,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     }
     s->state = RUNNING;
     s->since = s->started = now;
+    s->running = s->best_at = 0;
 }
 
 static void send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind,
@@ -274,7 +283,8 @@ static const char *why_not(const struct sk_supervisor *s, double now)
     if (s->fault.kind == SK_FAULT_LAUNCHER && !s->incarnation && !any_started(s))
         return "it could not be started at all";
     if (s->c.no_progress && s->barren >= s->c.no_progress)
-        return "the fault repeats without a newer generation (run.no_progress)";
+        return s->uses_library ? "the fault repeats without a newer generation (run.no_progress)"
+                               : "it dies right after its start again and again (run.no_progress, run.short_life)";
     if (s->restarts >= s->c.retries)
         return "it was restarted often enough (run.retries)";
     if (s->c.deadline > 0 && now >= s->c.deadline)
@@ -298,18 +308,64 @@ static void remember(struct sk_supervisor *s, const struct sk_progress *p)
         s->past.last_candidates = p->progress;
 }
 
+/* What is known of the newest generation, whenever something is heard. */
+static void note_progress(struct sk_supervisor *s, const struct sk_progress *p, double now)
+{
+    s->uses_library |= p->state != SK_KEEPER_NONE;
+    if (p->complete_iteration > s->best) {
+        s->best = p->complete_iteration;
+        s->best_at = now;
+    }
+    if (p->restored_iteration > s->best)
+        s->best = p->restored_iteration;
+}
+
+/* Progress that cannot be seen is not none: a program without the library, which may have files of its own, only has to live. */
+static int got_on(const struct sk_supervisor *s, const struct sk_progress *p)
+{
+    if (s->uses_library)
+        return p->complete_count > 0;
+    return s->running > 0 && s->since - s->running >= s->c.short_life_s;
+}
+
+static void say_how_to_go_on(struct sk_supervisor *s)
+{
+    if (!s->c.command || s->best < 0)
+        return;
+    say(s, SK_LOG_NOTICE, "to go on from iteration %lld, type:", (long long)s->best);
+    s->ops->say(s->arg, SK_LOG_NOTICE, strlen(s->c.command) < 1000 ? s->c.command : "the same command again");
+}
+
+/* As the user wanted. */
+static void end_by_signal(struct sk_supervisor *s)
+{
+    say_how_to_go_on(s);
+    end(s, s->fault.kind == SK_FAULT_EXIT ? s->fault.code : 128 + s->stop_signal);
+}
+
+static void say_restart(struct sk_supervisor *s, const struct sk_progress *p, double wait)
+{
+    struct sk_way_back w = {s->uses_library, s->best, -1, 0};
+    char from[200], after[64] = "";
+    if (s->best_at > 0 && p->iteration > s->best) {
+        w.again = p->iteration - s->best;
+        w.seconds = s->since - s->best_at;
+    }
+    sk_way_back_describe(&w, from, sizeof from);
+    if (wait > 0)
+        snprintf(after, sizeof after, " in %g s", wait);
+    say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);
+}
+
 static void decide(struct sk_supervisor *s, double now)
 {
     struct sk_progress p = sk_detector_progress(s->detector);
-    char from[96] = "from the start";
-    s->c.detector.uses_library |= p.state != SK_KEEPER_NONE;
-    if (p.complete_iteration > s->best)
-        s->best = p.complete_iteration;
-    s->barren = p.complete_count ? 0 : s->barren + 1;
+    note_progress(s, &p, s->since);
+    s->barren = got_on(s, &p) ? 0 : s->barren + 1;
     release_all(s);
     s->ops->abandon(s->arg, s->incarnation, 0);
     if (s->stop_signal) {
-        end(s, s->fault.kind == SK_FAULT_EXIT ? s->fault.code : 128 + s->stop_signal);
+        end_by_signal(s);
         return;
     }
     const char *no = why_not(s, now);
@@ -321,18 +377,10 @@ static void decide(struct sk_supervisor *s, double now)
         return;
     }
     double wait = backoff(s);
-    char after[64] = "";
-    if (s->best >= 0)
-        snprintf(from, sizeof from, "from iteration %lld or the newest generation that is whole",
-                 (long long)s->best);
-    else if (s->c.detector.uses_library)
-        snprintf(from, sizeof from, "from the newest generation, if there is one");
-    if (wait > 0)
-        snprintf(after, sizeof after, " in %g s", wait);
     remember(s, &p);
     s->restarts++;
     s->incarnation++;
-    say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);
+    say_restart(s, &p, wait);
     s->state = WAITING;
     s->since = now;
     s->restart_at = now + wait;
@@ -366,25 +414,43 @@ static int any_runs(const struct sk_supervisor *s)
     return 0;
 }
 
+/* The program runs, but somebody wants it to end. */
+static void tick_stopping(struct sk_supervisor *s, double now)
+{
+    struct sk_fault f = {SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0};
+    if (sk_detector_all_stopped(s->detector)) {
+        if (!s->stop_signal) /* it came to the ranks by another way */
+            s->stop_signal = f.code = SIGTERM;
+        say(s, SK_LOG_NOTICE, "all is saved: the job ends, as SIG%s asked for", sigabbrev_np(s->stop_signal));
+        clear(s, &f, now);
+    } else if (s->stop_signal && s->kill_at > 0 && now >= s->kill_at) {
+        say(s, SK_LOG_WARN, s->saves ? "the program did not save itself within %g s: it is killed (schedule.stop_grace)"
+                                     : "the program did not end within %g s after the signal: it is killed",
+            s->saves ? s->c.stop_grace_s : s->c.grace_s);
+        clear(s, &f, now);
+    }
+}
+
 static void tick_running(struct sk_supervisor *s, double now)
 {
     struct sk_fault f;
     char text[256];
     struct sk_progress p = sk_detector_progress(s->detector);
     probe_once(s);
+    note_progress(s, &p, now);
+    if (!(s->running > 0) && any_runs(s))
+        s->running = now;
     if (!s->resumed_said && p.restored_iteration >= 0 && s->incarnation) {
         say(s, SK_LOG_INFO, "resumed at iteration %lld", (long long)p.restored_iteration);
         s->resumed_said = 1;
     }
     switch (sk_detector_check(s->detector, now, &f)) {
     case SK_JOB_RUNS:
-        if (s->stop_signal && s->kill_at > 0 && now >= s->kill_at) {
-            say(s, SK_LOG_WARN,
-                "the program did not end within %g s after the signal: it is killed", s->c.grace_s);
-            clear(s, &(struct sk_fault){SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0}, now);
-        }
+        tick_stopping(s, now);
         return;
     case SK_JOB_DONE:
+        if (s->stop_signal)
+            say_how_to_go_on(s);
         s->ops->abandon(s->arg, s->incarnation, 0);
         end(s, 0);
         return;
@@ -487,29 +553,46 @@ void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation,
         sk_detector_launcher_ended(s->detector, wait_status, now);
 }
 
-void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int patient,
+/* A signal that is to end the job: what it says to the ranks depends on whether there is anything to save. */
+static void begin_to_stop(struct sk_supervisor *s, int number, double now)
+{
+    uint32_t bits = SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP | SK_REQUEST_END;
+    if (s->saves)
+        send_to_all(s, SK_MSG_REQUEST, bits | (uint32_t)number << SK_REQUEST_SIGNAL);
+    else if (s->state == RUNNING)
+        send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
+    s->stop_signal = number;
+    s->stop_at = now;
+    double limit = s->saves ? s->c.stop_grace_s : s->c.grace_s;
+    s->kill_at = limit > 0 ? now + limit : 0;
+    if (s->saves && limit > 0)
+        say(s, SK_LOG_NOTICE, "SIG%s: the job is saved and ended, within %g s; a second signal ends it at once",
+            sigabbrev_np(number), limit);
+    else if (s->saves)
+        say(s, SK_LOG_NOTICE, "SIG%s: the job is saved and ended; a second signal ends it at once", sigabbrev_np(number));
+}
+
+void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int stop,
                           double now)
 {
     int ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
     if (s->state == ENDED)
         return;
-    if (s->state == RUNNING) {
-        int library = sk_detector_progress(s->detector).state == SK_KEEPER_INITIALISED;
-        if (checkpoint && library)
-            send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT);
-        else if (!checkpoint || !s->c.detector.uses_library)
-            send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
+    struct sk_progress p = sk_detector_progress(s->detector);
+    int library = s->state == RUNNING && p.state == SK_KEEPER_INITIALISED;
+    if (ends && s->stop_signal) {
+        if (s->state == RUNNING && now - s->stop_at > echo_s)
+            clear(s, &(struct sk_fault){SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0}, now);
+    } else if (ends) {
+        s->saves = stop && library && p.progress;
+        begin_to_stop(s, number, now);
+    } else if (stop && library) {
+        send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP);
+    } else if (checkpoint && library) {
+        send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT);
+    } else if (s->state == RUNNING && (!checkpoint || !s->uses_library)) {
+        send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
     }
-    if (!ends)
-        return;
-    if (s->stop_signal && s->state == RUNNING) {
-        clear(s, &(struct sk_fault){SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0}, now);
-        return;
-    }
-    if (!s->stop_signal)
-        s->stop_signal = number;
-    if (!patient && s->c.grace_s > 0)
-        s->kill_at = now + s->c.grace_s;
 }
 
 int sk_supervisor_ended(const struct sk_supervisor *s, int *exit_code)

@@ -17,12 +17,14 @@ enum { SK_RUN_FAILED = 125 };
 struct sk_supervisor_config {
     struct sk_detector_config detector; /* n_hosts is taken from the hosts */
     int retries;                        /* most restarts */
-    int no_progress;  /* faults in a row without a newer generation after which the job is given up;
-                         0: never */
+    int no_progress;  /* faults in a row without progress after which the job is given up; 0: never */
+    double short_life_s; /* a program without the library that dies sooner has made no progress */
     double backoff_s; /* before the second restart without progress; doubled each time; 0: 1 s */
     double grace_s;   /* between a signal that ends the job, or a kill, and the next harder step; 0:
                          for ever */
+    double stop_grace_s; /* the same where the program is to save itself first; 0: for ever */
     double deadline;  /* no restart after this time; 0: none */
+    const char *command; /* what to type to go on; NULL: not known */
 };
 
 /* The world, as the supervisor acts on it. */
@@ -54,9 +56,9 @@ void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *m, do
 void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,
                                   double now);
 /* The user's signal: passed to the ranks. SIGINT, SIGTERM, SIGHUP and SIGQUIT also end the job: no
- * restart any more, the program has the grace time (unless patient), and a second one kills at
- * once. checkpoint: a request to the library instead, where it is used. */
-void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int patient,
+ * restart any more, the program has the grace time, and a second one kills at once. Where the library
+ * is used, checkpoint makes it a request for a checkpoint, and stop one to save all and to stop then. */
+void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int stop,
                           double now);
 /* Let time pass: checks, repeats orders, restarts. */
 void sk_supervisor_tick(struct sk_supervisor *s, double now);

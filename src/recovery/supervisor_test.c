@@ -23,6 +23,7 @@ struct world {
     int starts, abandoned, kills, releases, signals, requests;
     double started_at[16];
     int seat[N];
+    uint32_t asked;  /* bits of the newest request */
     int silent_host; /* -1: none */
     int mute_host;   /* does not answer probes; -1: none */
     int obeys;       /* keepers die when ordered to */
@@ -84,6 +85,7 @@ static void send_order(void *arg, const struct sk_message *m)
     w->releases += m->kind == SK_MSG_RELEASE;
     w->signals += m->kind == SK_MSG_SIGNAL;
     w->requests += m->kind == SK_MSG_REQUEST;
+    w->asked = m->kind == SK_MSG_REQUEST ? m->number : w->asked;
     if (m->kind == SK_MSG_KILL && m->incarnation == w->incarnation && w->obeys && w->alive[m->rank])
         w->alive[m->rank] = -1;
 }
@@ -133,7 +135,10 @@ static struct sk_supervisor_config config(void)
         .detector = {.n_ranks = N, .heartbeat_s = 0.5, .node_timeout_s = 4, .start_timeout_s = 60},
         .retries = 100,
         .no_progress = 3,
+        .short_life_s = 3,
         .grace_s = 5,
+        .stop_grace_s = 25,
+        .command = "saikai run -n 4 -- ./solver",
     };
 }
 
@@ -197,6 +202,7 @@ static void a_killed_rank_restarts_the_job_at_once(void **state)
 {
     struct sk_supervisor_config c = config();
     struct world *w = begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
     w->at.complete_iteration = 40;
     w->at.complete_count = 4;
     run(w, 0.5);
@@ -218,6 +224,7 @@ static void a_start_is_told_what_went_before(void **state)
 {
     struct sk_supervisor_config c = config();
     struct world *w = begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
     assert_true(!w->past.faults && !w->past.ms && !w->past.last_candidates);
     for (int i = 0; i < 2; i++) {
         w->at.progress = (uint64_t)(70 - 30 * i);
@@ -364,6 +371,7 @@ static void a_fault_that_repeats_without_progress_ends_the_job(void **state)
     struct sk_supervisor_config c = config();
     c.backoff_s = 2;
     struct world *w = begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
     for (int i = 0; i < 3; i++) {
         say_exit(w, 1, SK_EXIT_CODE, 3, 0);
         run(w, 4);
@@ -381,6 +389,7 @@ static void progress_makes_faults_count_anew(void **state)
     struct sk_supervisor_config c = config();
     c.retries = 7;
     struct world *w = begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
     for (int i = 0; i < 8; i++) {
         w->at.complete_iteration += 10;
         w->at.complete_count = 1;
@@ -485,11 +494,136 @@ static void a_program_that_ignores_the_signal_is_killed(void **state)
     run(w, 0.5);
     assert_int_equal(exit_code(w), 128 + SIGINT);
     finish(w);
-    w = begin(&c); /* a program that checkpoints before it stops has the time it needs */
+}
+
+/* A job with something to save. */
+static struct world *begin_with_library(struct sk_supervisor_config *c)
+{
+    struct world *w = begin(c);
+    w->at.state = SK_KEEPER_INITIALISED;
+    w->at.progress = 50;
+    w->at.iteration = 50;
+    w->at.complete_iteration = 40;
+    w->at.complete_count = 1;
+    run(w, 0.5);
+    return w;
+}
+
+static void a_job_is_saved_before_it_ends(void **state)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        struct sk_supervisor_config c = config();
+        struct world *w = begin_with_library(&c);
+        sk_supervisor_signal(w->s, numbers[i], 0, 1, w->now);
+        assert_int_equal(w->signals, 0); /* which would kill it */
+        assert_int_equal(w->requests, N);
+        assert_int_equal(w->asked & SK_REQUEST_BITS,
+                         SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP | SK_REQUEST_END);
+        assert_int_equal(w->asked >> SK_REQUEST_SIGNAL, numbers[i]);
+        run(w, 20);
+        assert_int_equal(w->kills, 0);
+        w->at.complete_iteration = 57;
+        w->at.state = SK_KEEPER_STOPPED;
+        run(w, 1);
+        assert_int_equal(exit_code(w), 128 + numbers[i]);
+        assert_int_equal(w->starts, 1);
+        assert_non_null(strstr(w->said, "all is saved"));
+        assert_non_null(strstr(w->said, "to go on from iteration 57, type:\nsaikai run -n 4 -- ./solver\n"));
+        finish(w);
+    }
+}
+
+static void what_does_not_save_itself_in_time_is_killed(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin_with_library(&c);
     sk_supervisor_signal(w->s, SIGTERM, 0, 1, w->now);
-    run(w, 60);
+    run(w, 24.8);
     assert_int_equal(w->kills, 0);
-    assert_int_equal(exit_code(w), -1);
+    run(w, 1);
+    assert_int_equal(exit_code(w), 128 + SIGTERM);
+    assert_non_null(strstr(w->said, "schedule.stop_grace"));
+    assert_non_null(strstr(w->said, "to go on from iteration 40"));
+    finish(w);
+    c.stop_grace_s = 0; /* as long as it takes */
+    w = begin_with_library(&c);
+    sk_supervisor_signal(w->s, SIGTERM, 0, 1, w->now);
+    run(w, 1000);
+    assert_int_equal(w->kills, 0);
+    sk_supervisor_signal(w->s, SIGTERM, 0, 1, w->now); /* but a second one is meant */
+    run(w, 0.5);
+    assert_int_equal(exit_code(w), 128 + SIGTERM);
+    finish(w);
+}
+
+static void a_signal_that_comes_twice_at_once_is_one(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin_with_library(&c);
+    sk_supervisor_signal(w->s, SIGINT, 0, 1, w->now);
+    sk_supervisor_signal(w->s, SIGINT, 0, 1, w->now + 0.01);
+    run(w, 5);
+    assert_int_equal(w->kills, 0);
+    sk_supervisor_signal(w->s, SIGINT, 0, 1, w->now);
+    run(w, 0.5);
+    assert_int_equal(exit_code(w), 128 + SIGINT);
+    finish(w);
+}
+
+static void ranks_that_heard_a_signal_themselves_end_the_job(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin_with_library(&c);
+    w->at.state = SK_KEEPER_STOPPED;
+    run(w, 1);
+    assert_int_equal(exit_code(w), 128 + SIGTERM);
+    assert_int_equal(w->starts, 1);
+    finish(w);
+}
+
+static void nothing_is_saved_before_the_first_candidate(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
+    run(w, 0.5);
+    sk_supervisor_signal(w->s, SIGTERM, 0, 1, w->now);
+    assert_int_equal(w->signals, N);
+    assert_int_equal(w->requests, 0);
+    run(w, 6);
+    assert_int_equal(exit_code(w), 128 + SIGTERM);
+    finish(w);
+}
+
+/* It may have files of its own: as long as it lives for a while each time, it is started again. */
+static void a_program_without_the_library_may_be_getting_on(void **state)
+{
+    struct sk_supervisor_config c = config();
+    c.retries = 9;
+    struct world *w = begin(&c);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(exit_code(w), -1);
+        run(w, 4);
+        say_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        run(w, 0.5);
+    }
+    assert_int_equal(w->starts, 10);
+    assert_int_equal(exit_code(w), 128 + SIGKILL);
+    assert_non_null(strstr(w->said, "run.retries"));
+    assert_non_null(strstr(w->said, "restart 1, from whatever the program itself has kept"));
+    finish(w);
+}
+
+static void what_is_computed_again_is_said(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin_with_library(&c);
+    w->at.iteration = 61;
+    run(w, 2);
+    say_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    run(w, 1);
+    assert_non_null(strstr(w->said, "restart 1, from iteration 40 or the newest generation that is whole (21 iterations, 2."));
     finish(w);
 }
 
@@ -577,6 +711,13 @@ int main(void)
         cmocka_unit_test(the_users_signal_is_passed_and_ends_the_job),
         cmocka_unit_test(a_program_that_ends_well_after_a_signal_has_its_own_code),
         cmocka_unit_test(a_program_that_ignores_the_signal_is_killed),
+        cmocka_unit_test(a_job_is_saved_before_it_ends),
+        cmocka_unit_test(what_does_not_save_itself_in_time_is_killed),
+        cmocka_unit_test(a_signal_that_comes_twice_at_once_is_one),
+        cmocka_unit_test(ranks_that_heard_a_signal_themselves_end_the_job),
+        cmocka_unit_test(nothing_is_saved_before_the_first_candidate),
+        cmocka_unit_test(a_program_without_the_library_may_be_getting_on),
+        cmocka_unit_test(what_is_computed_again_is_said),
         cmocka_unit_test(a_signal_while_waiting_ends_the_job_at_once),
         cmocka_unit_test(a_checkpoint_signal_is_a_request_where_the_library_is_used),
         cmocka_unit_test(nothing_is_restarted_after_the_end_of_the_time_slot),

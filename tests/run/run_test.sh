@@ -106,8 +106,42 @@ rank0) comes_back kill 'saikai: rank 0 on .* was killed by signal 9' rank=0 ;;
 hang)
     run -n 3 --hang-timeout 2s -- "$victim" die=hang
     expect_rc 0
-    expect 'no rank has reached a candidate' err
+    expect 'no rank has reached another candidate' err
     expect '^end 1 3$' out
+    expect_nothing_left
+    ;;
+no_hang) # neither a long set-up nor what comes after the use of the library is one
+    run -n 2 --hang-timeout 1s -- "$victim" setup=2.5 output=2.5
+    expect_rc 0
+    refuse restart err
+    expect '^end 0 2$' out
+    run -n 2 --hang-timeout 1s --set run.setup_timeout=1s --set run.no_progress=1 -- "$victim" setup=60
+    expect_rc 125
+    expect 'no rank has reached a first candidate' err
+    expect_nothing_left
+    ;;
+keeps_itself) # a program without the library is started again as long as it lives for a while
+    run -n 2 --set run.short_life=0.1s -- "$victim" page=0 die=kill until=5 after=0.3 seconds=0.6
+    expect_rc 0
+    expect 'restart 5, from whatever the program itself has kept' err
+    refuse 'from the start' err
+    expect '^end 5 2$' out
+    run -n 2 --set run.short_life=20s -- "$victim" page=0 die=kill until=99
+    expect_rc 137
+    expect 'right after its start' err
+    expect_nothing_left
+    ;;
+then) # another command from the second start on, which may know which start it is
+    printf '#!/bin/sh\necho again $SAIKAI_START: "$@"\nexec "$@"\n' >"$work/again"
+    chmod +x "$work/again"
+    run -n 2 --then "'$work/again' $victim die=kill until=2 'x=a  b'" -- "$victim" die=kill
+    expect_rc 0
+    [ "$(grep -c "again 2: $victim die=kill until=2 x=a  b" "$work/out")" = 2 ] || fail "the second start was another one"
+    [ "$(grep -c 'again 3: ' "$work/out")" = 2 ] || fail "the third start was another one"
+    expect '^end 2 2$' out
+    run -n 1 --then "'open" -- "$victim"
+    expect_rc 2
+    expect 'run.then: a quote is not closed' err
     expect_nothing_left
     ;;
 many) # a fault with progress each time does not count as repeated
@@ -178,6 +212,7 @@ environment) # the key of the link stays with the keeper; settings of the comman
     expect_rc 0
     refuse SAIKAI_KEEPER_LINK out
     expect SAIKAI_KEEPER_FD= out
+    expect '^SAIKAI_START=1$' out
     expect SAIKAI_STORE_KEEP_LOCAL=7 out
     ;;
 arguments) # the program gets its arguments as they are, also those that look like ours
@@ -203,8 +238,8 @@ stdin) # (not more than 64 KiB: the mpiexec of MPICH breaks off when it cannot p
     done
     expect_nothing_left
     ;;
-sigterm)
-    run_behind -n 3 -- "$victim" seconds=60
+sigterm) # without the library
+    run_behind -n 3 -- "$victim" seconds=60 page=0
     wait_for 'begin 0' out
     kill -TERM "$pid"
     wait $wrapper
@@ -214,7 +249,7 @@ sigterm)
     expect_nothing_left
     ;;
 sigterm_ignored)
-    run_behind -n 3 --set run.grace=1s -- "$victim" seconds=60 die=term
+    run_behind -n 3 --set run.grace=1s -- "$victim" seconds=60 die=term page=0
     wait_for 'begin 0' out
     kill -TERM "$pid"
     wait $wrapper
@@ -223,10 +258,36 @@ sigterm_ignored)
     expect 'it is killed' err
     expect_nothing_left
     ;;
-sigint_twice)
-    run_behind -n 3 --set run.grace=30s -- "$victim" seconds=60 die=term
+stop_limit) # a program that does not save itself in time is killed
+    run_behind -n 3 --set schedule.stop_grace=1s -- "$victim" seconds=60 complete=5
     wait_for 'begin 0' out
+    sleep 0.7
+    kill -TERM "$pid"
+    wait $wrapper
+    rc=$?
+    expect_rc 143
+    expect 'did not save itself within 1 s' err
+    expect 'to go on from iteration' err
+    expect "run --set run.backoff=0.1s -n 3 --set schedule.stop_grace=1s -- $victim seconds=60 complete=5" err
+    expect_nothing_left
+    ;;
+nohup) # a terminal that goes does not matter to who said so
+    (trap '' HUP && exec "$saikai" run -n 2 -- "$victim" seconds=2) >"$work/out" 2>"$work/err" </dev/null &
+    wrapper=$!
+    wait_for 'begin 0' out
+    kill -HUP $wrapper
+    wait $wrapper
+    rc=$?
+    expect_rc 0
+    expect '^end 0 2$' out
+    expect_nothing_left
+    ;;
+sigint_twice)
+    run_behind -n 3 --set run.grace=30s --set schedule.stop_grace=30s -- "$victim" seconds=60 die=term
+    wait_for 'begin 0' out
+    sleep 0.7
     kill -INT "$pid"
+    wait_for 'a second signal ends it at once' err
     sleep 0.3
     kill -INT "$pid"
     wait $wrapper

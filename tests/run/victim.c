@@ -7,6 +7,7 @@
  *   die=HOW        kill | abort | exit | mpiabort | hang | sleep | term (ignores SIGTERM and
  * SIGINT) | fork | late (stays after its work) rank=R         which rank dies (default 1) until=N
  * only in the first N incarnations (default 1) after=S        seconds into the loop (default 0.1)
+ *   setup=S        stays that long before its loop, and output=S after its use of the page
  *   page=0         do not use the page shared with the keeper
  *   complete=K     a generation becomes complete every K iterations
  *   echo=1         rank 0 copies standard input to standard output first
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
             putchar(c);
         fflush(stdout);
     }
+    sk_sleep(atof(option("setup", "0")));
     double start = sk_now(), seconds = atof(option("seconds", "0.3")),
            after = atof(option("after", "0.1"));
     if (incarnation)
@@ -141,6 +143,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (page)
         atomic_store(&page->state, SK_KEEPER_FINALIZED);
+    sk_sleep(atof(option("output", "0")));
     if (mine && !strcmp(how, "late"))
         for (;;)
             pause();

@@ -1,0 +1,58 @@
+/* Waits until a rank under `saikai run` has reached its n-th candidate, as the page says that it shares with its keeper, and sends a
+ * signal there and then: so that tests interrupt programs at a place and not at a time.
+ *
+ * usage: at_candidate PID N SIGNAL TARGET      PID: of the rank; TARGET: who gets the signal (the rank's own PID, or another)
+ * Prints "ITERATION RESTORED": of its newest candidate when it was gone, or when the signal was sent to another, and of the
+ * generation that it had resumed from (-1: none). Exit code 1: it was not reached within 60 s, or the process is gone. */
+#include "backbone/keeper_page.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const struct sk_keeper_page *page_of(const char *pid)
+{
+    char path[PATH_MAX], *entry = NULL;
+    size_t cap = 0, n = strlen(SK_KEEPER_FD_ENV);
+    int number = -1;
+    snprintf(path, sizeof path, "/proc/%s/environ", pid);
+    FILE *f = fopen(path, "re");
+    while (f && getdelim(&entry, &cap, 0, f) > 0)
+        if (!strncmp(entry, SK_KEEPER_FD_ENV, n) && entry[n] == '=')
+            number = atoi(entry + n + 1);
+    if (f)
+        fclose(f);
+    free(entry);
+    snprintf(path, sizeof path, "/proc/%s/fd/%d", pid, number);
+    int fd = number < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    void *p = fd < 0 ? MAP_FAILED : mmap(NULL, SK_KEEPER_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5)
+        return 2;
+    const struct sk_keeper_page *p = page_of(argv[1]);
+    unsigned long long n = strtoull(argv[2], NULL, 10);
+    pid_t rank = atoi(argv[1]), target = atoi(argv[4]);
+    if (!p)
+        return 1;
+    for (int i = 0; i < 60000 && !kill(rank, 0); i++) {
+        if (atomic_load(&p->progress) >= n) {
+            if (kill(target, atoi(argv[3])))
+                return 1;
+            for (int k = 0; target == rank && atoi(argv[3]) && k < 10000 && !kill(rank, 0); k++)
+                usleep(1000);
+            printf("%lld %lld\n", (long long)atomic_load(&p->iteration), (long long)atomic_load(&p->restored_iteration));
+            return 0;
+        }
+        usleep(1000);
+    }
+    return 1;
+}
