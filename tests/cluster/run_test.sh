@@ -153,9 +153,9 @@ sigkill) # saikai run dies: nothing may outlive it, on no node
     ;;
 slurm) # a rank is killed, then a node loses its power: srun is the launcher, the allocation's last host the spare
     slurm_up 4
-    start_slurm -n 3 --spares 1 -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
+    start_slurm -n 3 --spares 1 --set schedule.stop_grace=1s -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
     wait_for 'begin 1' "$out" 40
-    expect 'start 0: 3 ranks by .*/srun' "$err"
+    expect 'start 1: 3 ranks of .* by .*/srun' "$err"
     expect 'was killed by signal 9' "$err"
     sleep 1
     node_power n2

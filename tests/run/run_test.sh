@@ -296,7 +296,7 @@ sigint_twice)
     expect_nothing_left
     ;;
 sigusr)
-    run_behind -n 3 -- "$victim" seconds=60
+    run_behind -n 3 --set schedule.stop_grace=1s -- "$victim" seconds=60
     wait_for 'begin 0' out
     sleep 0.7 # a heartbeat, so that it is known that the page is used
     kill -USR1 "$pid"
