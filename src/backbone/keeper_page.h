@@ -37,6 +37,15 @@ enum sk_keeper_request {
 #define SK_REQUEST_BITS   7u
 #define SK_REQUEST_SIGNAL 8
 
+/* How the start before this one ended, as far as the launcher knows. */
+enum sk_last_end {
+    SK_LAST_END_UNKNOWN = 0, /* or there was none */
+    SK_LAST_END_BY_ITSELF,   /* the program died, failed or hung */
+    SK_LAST_END_FROM_OUTSIDE /* ended by order, or its node was lost */
+};
+/* Variable that tells it to the keepers, as a number. */
+#define SK_LAST_END_ENV "SAIKAI_KEEPER_LAST_END"
+
 struct sk_keeper_page {
     /* Written once, before the program starts. */
     uint32_t magic, version;
@@ -48,7 +57,8 @@ struct sk_keeper_page {
     int64_t past_ms;     /* how long the starts before this one ran, together */
     uint64_t past_candidates; /* that the last of them reached before it died; 0: unknown */
     uint32_t past_faults;     /* that ended them */
-    uint8_t reserved0[20];
+    uint32_t last_end;        /* enum sk_last_end */
+    uint8_t reserved0[16];
 
     /* Written by the library (a cache line of its own: the first word changes at every candidate).
      */

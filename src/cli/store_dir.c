@@ -149,8 +149,8 @@ static void load_state(const struct cli *cli, struct cli_store *s)
         struct saikai_error err = {0};
         if (sk_state_load(roots[i], &s->state, &err))
             snprintf(s->state_problem, sizeof s->state_problem, "%s", err.text);
-        else
-            s->has_state = s->state.incarnation > 0;
+        else if ((s->has_state = s->state.incarnation > 0))
+            sk_io_path(s->state_root, sizeof s->state_root, NULL, "%s", roots[i]);
     }
 }
 
@@ -195,8 +195,9 @@ int cli_store_load(const struct cli *cli, const struct cli_target *t, struct cli
         rc = sk_content_load(s.root, g->gen, sk_config_size(cli->config, "far.memory"), &g->c, err);
         if (rc)
             break;
-        g->tries = sk_state_tries(&s.state, g->gen);
-        g->refused = g->tries > 0 && g->tries >= sk_config_int(cli->config, "restart.tries");
+        const struct sk_tried *known = sk_state_tried(&s.state, g->gen);
+        g->tried = known ? *known : (struct sk_tried){0};
+        g->refused = sk_state_refuses(&s.state, g->gen, 0, (int)sk_config_int(cli->config, "restart.tries"));
         g->earlier = g->gen.incarnation < s.state.first_incarnation;
         if (g->c->complete && s.newest_complete < 0)
             s.newest_complete = (long)s.count;
@@ -321,11 +322,13 @@ char *cli_gen_state(const struct cli_gen *g, char *out, size_t cap)
     if (g->protected)
         n += snprintf(out + n, cap - (size_t)n, ", protected (parity of %d rank%s)", g->protected,
                       g->protected > 1 ? "s" : "");
-    if (g->refused)
-        n += snprintf(out + n, cap - (size_t)n, ", bad (%d restarts failed)", g->tries);
-    else if (g->tries)
-        n += snprintf(out + n, cap - (size_t)n, ", tried %d time%s", g->tries,
-                      g->tries > 1 ? "s" : "");
+    int died = g->tried.deaths + g->tried.unexplained;
+    if (g->tried.bad)
+        n += snprintf(out + n, cap - (size_t)n, ", marked bad");
+    else if (g->refused)
+        n += snprintf(out + n, cap - (size_t)n, ", passed over (%d starts died)", died);
+    else if (died)
+        n += snprintf(out + n, cap - (size_t)n, ", %d start%s died", died, died > 1 ? "s" : "");
     if (g->earlier)
         snprintf(out + n, cap - (size_t)n, ", of an earlier run");
     return out;
@@ -370,7 +373,9 @@ void cli_gen_json(struct sk_json *j, const struct cli_store *s, const struct cli
     sk_json_bool(j, "complete", c->complete);
     sk_json_text(j, "state", completeness(c));
     sk_json_int(j, "ranks_with_parity", g->protected);
-    sk_json_int(j, "tries", g->tries);
+    sk_json_int(j, "tries", g->tried.deaths + g->tried.unexplained);
+    sk_json_int(j, "tries_unexplained", g->tried.unexplained);
+    sk_json_bool(j, "marked_bad", g->tried.bad);
     sk_json_bool(j, "refused", g->refused);
     sk_json_bool(j, "earlier_run", g->earlier);
     if (c->header.created_ms)

@@ -14,8 +14,8 @@ struct cli_gen {
     char name[48];
     struct sk_content *c; /* the ranks' containers, wherever they lie */
     int protected;        /* ranks whose parity file is there */
-    int tries;            /* restarts begun from it that came to nothing */
-    int refused;          /* tried so often that a restart does not offer it again */
+    struct sk_tried tried; /* what is known against it; all zero: nothing */
+    int refused;          /* a restart passes it over, unless its files changed since */
     int earlier;          /* of a run that is over: a restart does not offer it */
 };
 
@@ -24,6 +24,7 @@ struct cli_store {
     int local; /* a node's own store: generations of jobs on several nodes are never complete */
     struct sk_state state;
     int has_state;
+    char state_root[PATH_MAX]; /* where its state file stands */
     char state_problem[480]; /* why the state file could not be read, or "" */
     struct cli_gen *gen;     /* newest first */
     size_t count;

@@ -75,6 +75,7 @@ static void become_program(const struct keeper *k, char **argv, int report)
     snprintf(start, sizeof start, "%u", k->s->incarnation + 1);
     setenv(SK_START_ENV, start, 1);
     unsetenv(SK_LINK_ENV);
+    unsetenv(SK_LAST_END_ENV);
     sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
     execvp(argv[0], argv);
     int e = errno;
@@ -389,6 +390,14 @@ static int exit_alike(const struct keeper *k)
     return 128 + n;
 }
 
+static uint32_t last_end(void)
+{
+    const char *text = getenv(SK_LAST_END_ENV);
+    int v = text ? atoi(text) : SK_LAST_END_UNKNOWN;
+    return v == SK_LAST_END_BY_ITSELF || v == SK_LAST_END_FROM_OUTSIDE ? (uint32_t)v
+                                                                       : SK_LAST_END_UNKNOWN;
+}
+
 int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
 {
     struct saikai_error err = {0};
@@ -403,6 +412,7 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
     prctl(PR_SET_PDEATHSIG, parent_died());
     if (getppid() != k.parent)
         goto out;
+    k.page->last_end = last_end();
     if (s->remaining_ms)
         k.page->deadline_ms = (int64_t)(sk_now() * 1000) + (int64_t)s->remaining_ms;
     k.page->past_ms = (int64_t)s->past.ms;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/tries.h"
 #include "store/lineage.h"
 
 #include <dirent.h>
@@ -21,12 +22,7 @@ static void prove(struct sk_session *s)
     if (s->proven || !s->from.incarnation)
         return;
     s->proven = 1;
-    if (s->g->rank)
-        return;
-    struct saikai_error err = {0};
-    sk_state_untry(&s->state, s->from);
-    if (sk_state_save(sk_session_state_root(s), &s->state, &err))
-        sk_log(SK_LOG_WARN, "%s", err.text);
+    sk_tries_end(s, s->from, 1);
 }
 
 static void plan_next(struct sk_session *s)

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/tries.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -62,6 +63,7 @@ int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newe
     } else if (rc) {
         return sk_fail(err, rc, "%s", damage.text);
     }
+    sk_tries_judge(s, st->stopped);
     if (newest < s->state.incarnation)
         newest = s->state.incarnation;
     if (newest >= SK_GEN_MAX_INCARNATION)

@@ -2,11 +2,13 @@
 #include "lib/session.h"
 
 #include "archive/local/content.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/reach.h"
 #include "lib/recover.h"
 #include "lib/reshape.h"
+#include "lib/tries.h"
 #include "store/lineage.h"
 
 #include <stdio.h>
@@ -169,6 +171,30 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
     return rc;
 }
 
+/* The file's content into the variables. An error of the device may pass: it is tried again before it counts. */
+static int read_file(struct sk_session *s, const char *path, const char *root, struct sk_gen g, uint64_t *run_id,
+                     struct saikai_error *err)
+{
+    static const double pause[] = {0.02, 0.1, 0.5};
+    for (size_t tries = 0;; tries++) {
+        struct sk_container *c = NULL;
+        struct saikai_error why = {0};
+        int rc = sk_lineage_open_file(path, root, &c, &why);
+        if (!rc) {
+            rc = read_container(s, c, g, &why);
+            *run_id = c->header.run_id;
+        }
+        sk_container_close(c);
+        if (rc != SAIKAI_EIO || tries == sizeof pause / sizeof *pause) {
+            if (rc < 0)
+                *err = why;
+            return rc;
+        }
+        sk_log(SK_LOG_WARN, "rank %d: %s; trying again in %g s", s->g->rank, why.text, pause[tries]);
+        sk_sleep(pause[tries]);
+    }
+}
+
 /* This rank's part of g: the local copy, or the one in the prefix. 0, OTHER_TILES or an error. */
 static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_id, struct saikai_error *err)
 {
@@ -176,17 +202,11 @@ static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_
     int rc = SAIKAI_ENOENT, apart = strcmp(s->local_root, s->prefix_root) != 0;
     for (int i = 0; i < 1 + apart && i < 2; i++) {
         char path[PATH_MAX];
-        struct sk_container *c = NULL;
         struct saikai_error why = {0};
         if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, &why) ||
             access(path, F_OK))
             continue;
-        int r = sk_lineage_open_file(path, roots[i], &c, &why);
-        if (!r) {
-            r = read_container(s, c, g, &why);
-            *run_id = c->header.run_id;
-        }
-        sk_container_close(c);
+        int r = read_file(s, path, roots[i], g, run_id, &why);
         if (r >= 0)
             return r;
         if (err)
@@ -231,36 +251,17 @@ static int read_archived(struct sk_session *s, struct sk_gen g, int *mine, uint6
     return 0;
 }
 
-/* Rank 0 decides whether g may be tried once more, and counts the try before it begins. */
-static int may_try(struct sk_session *s, struct sk_gen g, int64_t *verdict, struct saikai_error *err)
+/* 1: restored; 0: not usable, try an older one (*passed counts those that were not even read); negative: give up. */
+static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, struct saikai_error *err)
 {
-    int rc = 0;
-    *verdict = 1;
-    if (s->g->rank == 0) {
-        int tries = sk_state_tries(&s->state, g);
-        if (tries >= (int)sk_config_int(s->config, "restart.tries")) {
-            sk_log(SK_LOG_WARN,
-                   "generation of iteration %lld failed to restart %d times: it is not tried again",
-                   (long long)g.iteration, tries);
-            *verdict = 0;
-        } else {
-            sk_state_try(&s->state, g);
-            rc = sk_state_save(sk_session_state_root(s), &s->state, err);
-        }
-    }
-    rc = sk_group_verdict(s->g, rc, err);
-    return rc ? rc : sk_group_bcast(s->g, verdict, sizeof *verdict, 0);
-}
-
-/* 1: restored; 0: not usable, try an older one; negative: give up. */
-static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_error *err)
-{
-    int64_t allowed;
+    int allowed;
     uint64_t run_id = 0;
     struct saikai_error why = {0};
-    int rc = may_try(s, g, &allowed, err);
-    if (rc || !allowed)
+    int rc = sk_tries_may(s, g, &allowed, err);
+    if (rc || !allowed) {
+        *passed += !rc;
         return rc;
+    }
     int mine = read_generation(s, g, &run_id, &why);
     rc = read_archived(s, g, &mine, &run_id, &why);
     int64_t other = mine == OTHER_TILES;
@@ -278,11 +279,8 @@ static int try_generation(struct sk_session *s, struct sk_gen g, struct saikai_e
         return sk_fail(err, rc, "the ranks could not agree on a generation");
     if (!v[0] && v[2] == -v[3])
         return 1;
+    sk_tries_end(s, g, 0); /* no program that reads nothing dies of it */
     if (v[1]) { /* a wrong program or a wrong number of ranks is no reason to lose progress */
-        if (s->g->rank == 0) {
-            sk_state_untry(&s->state, g);
-            sk_state_save(sk_session_state_root(s), &s->state, NULL);
-        }
         rc = sk_group_verdict(s->g, fatal ? mine : 0, &why);
         if (err)
             *err = why;
@@ -442,7 +440,7 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
 static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, int *restored, struct saikai_error *err)
 {
     int64_t bound = INT64_MAX, key, seen, whole = 0, whole_key = 0;
-    int tried = 0;
+    int tried = 0, passed = 0;
     for (;;) {
         int rc = agree(s, o, bound, &key, &seen);
         if (rc)
@@ -455,7 +453,7 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
             break;
         if ((rc = sk_reach_tell(s, key, bound, &seen, err)))
             return rc;
-        rc = try_generation(s, sk_gen_of_key(key), err);
+        rc = try_generation(s, sk_gen_of_key(key), &passed, err);
         if (rc < 0)
             return rc;
         if (rc) {
@@ -473,6 +471,12 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
         if (s->g->rank == 0)
             sk_state_untry(&s->state, sk_gen_of_key(whole));
     }
+    if (passed)
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "none of the %d complete generations in %s can be used, %d of them because starts died after reading "
+                       "them (restart.tries) or because they are marked bad: 'saikai ls %s' shows them, 'saikai mark --good "
+                       "GENERATION %s' lets one be tried again; to begin afresh set restart.mode=never",
+                       tried, sk_session_state_root(s), passed, sk_session_state_root(s), sk_session_state_root(s));
     if (tried)
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "none of the %d complete generations in %s can be used; to begin afresh set "

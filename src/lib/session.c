@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/start.h"
+#include "lib/tries.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,7 @@ void sk_session_abandon(struct sk_session *s)
 {
     if (!s)
         return;
+    sk_tries_disarm(s);
     sk_aggregator_free(s->aggregator);
     sk_protector_free(s->protector);
     sk_engine_free(s->engine);
@@ -290,11 +292,14 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     if (!rc)
         rc = was_stopped(s, &stopped);
     if (!rc && s->g->rank == 0 && !stopped) {
+        sk_tries_refresh(s);
         s->state.finished = 1;
         rc = sk_state_save(sk_session_state_root(s), &s->state, err);
     } else if (rc) {
         sk_fail(err, rc, "the ranks could not agree at the end");
     }
+    if (!s->proven && s->from.incarnation)
+        sk_tries_end(s, s->from, 0);
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc)
         give_memory_back(s);

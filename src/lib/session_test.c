@@ -280,17 +280,97 @@ static void test_changed_variable(void **state)
     run(N, (struct run){.until = 15, .crash = 1, .expect = 1, .expect_from = 10});
 }
 
-static void test_not_a_third_time(void **state)
+static void die_before_a_candidate(int64_t from, int times)
+{
+    for (int i = 0; i < times; i++)
+        run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = from});
+}
+
+static void test_not_for_ever(void **state)
+{
+    (void)state;
+    struct sk_state st;
+    struct sk_gen g = {1, 30, 0};
+    char root[80];
+    snprintf(root, sizeof root, "%s/prefix", dir);
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    die_before_a_candidate(30, 4); /* nobody knows why: each counts half */
+    die_before_a_candidate(20, 1);
+    expect_log("4 starts died after reading it");
+    expect_log("restart.tries is 2");
+    expect_log("saikai mark --good gen-0001-000000000030-0 ");
+    /* one that reaches a candidate is good again */
+    run(N, (struct run){.until = 21, .crash = 1, .expect = 1, .expect_from = 20});
+    die_before_a_candidate(20, 4);
+    /* all are used up: an error that says what to do, not a fresh start */
+    run(N, (struct run){.expect = SAIKAI_EDAMAGED, .expect_text = "saikai mark --good GENERATION"});
+    assert_int_equal(sk_state_load(root, &st, NULL), 0);
+    assert_int_equal(sk_state_mark(&st, g, 0, NULL), 0);
+    assert_int_equal(sk_state_save(root, &st, NULL), 0);
+    run(N, (struct run){.until = 31, .crash = 1, .expect = 1, .expect_from = 30});
+}
+
+static void test_other_files_are_tried_again(void **state)
+{
+    (void)state;
+    char path[256];
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    die_before_a_candidate(30, 4);
+    struct timespec now[2] = {{2000, 0}, {2000, 0}};
+    path_of(path, "prefix", 1, 30, 1); /* somebody put another file there */
+    assert_int_equal(utimensat(AT_FDCWD, path, now, 0), 0);
+    die_before_a_candidate(30, 4);
+    die_before_a_candidate(20, 1);
+}
+
+/* Every rank of a start was told to end: as if by ^C. */
+static void stop_all(int start)
+{
+    for (int r = 0; r < N; r++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s/stopped-%04d-%06d", dir, local_root(), start, r);
+        assert_int_equal(sk_io_replace(path, "", 0, NULL), 0);
+    }
+}
+
+static void test_an_order_to_end_does_not_count(void **state)
 {
     (void)state;
     run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
-    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 30}); /* dies before a candidate */
-    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 30});
-    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 20});
-    expect_log("failed to restart 2 times");
-    /* one that reaches a candidate is good again */
-    run(N, (struct run){.until = 21, .crash = 1, .expect = 1, .expect_from = 20});
-    run(N, (struct run){.until = 0, .crash = 1, .expect = 1, .expect_from = 20});
+    for (int start = 2; start < 10; start++) {
+        die_before_a_candidate(30, 1);
+        stop_all(start);
+    }
+    die_before_a_candidate(30, 1);
+    stop_all(4); /* that was another start */
+    die_before_a_candidate(30, 3);
+    die_before_a_candidate(20, 1);
+}
+
+static int reads_that_fail;
+static int fail_reads(const char *op, const char *path)
+{
+    return !strcmp(op, "read") && strstr(path, "000000000030-0/rank-000001.skc") && reads_that_fail > 0 && reads_that_fail--
+               ? EIO
+               : 0;
+}
+
+static void test_a_read_error_is_tried_again_and_never_counts(void **state)
+{
+    (void)state;
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1});
+    reads_that_fail = 2; /* and is gone */
+    sk_io_hook = fail_reads;
+    run(N, (struct run){.until = 31, .crash = 1, .expect = 1, .expect_from = 30});
+    expect_log("trying again in");
+    assert_null(strstr(last_log, "trying the copy in the prefix"));
+    for (int i = 0; i < 3; i++) { /* stays: an older generation, and nothing is said against this one */
+        reads_that_fail = 1000;
+        run(N, (struct run){.until = 21, .crash = 1, .expect = 1, .expect_from = 20});
+        expect_log("trying the copy in the prefix");
+    }
+    sk_io_hook = NULL;
+    run(N, (struct run){.until = 31, .crash = 1, .expect = 1, .expect_from = 30});
 }
 
 static void test_dates_do_not_matter(void **state)
@@ -833,7 +913,10 @@ int main(void)
         TEST(test_incomplete_generation),
         TEST(test_wrong_rank_count),
         TEST(test_changed_variable),
-        TEST(test_not_a_third_time),
+        TEST(test_not_for_ever),
+        TEST(test_other_files_are_tried_again),
+        TEST(test_an_order_to_end_does_not_count),
+        TEST(test_a_read_error_is_tried_again_and_never_counts),
         TEST(test_dates_do_not_matter),
         TEST(test_retention),
         TEST(test_keeps_as_many_as_it_was_told),

@@ -2,6 +2,7 @@
 #include "lib/start.h"
 
 #include "base/log.h"
+#include "lib/tries.h"
 #include "schedule/rates.h"
 
 #include <math.h>
@@ -65,13 +66,16 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     rc = sk_places_make_local(s, &st, err);
     if (!rc)
         rc = sk_incarnation_scan(s, &newest, err);
+    int64_t found[2] = {newest, -sk_tries_marked(s)};
     if ((rc = sk_group_verdict(s->g, rc, err)) ||
-        (rc = sk_group_allreduce(s->g, &newest, 1, SK_OP_MAX)))
+        (rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX)))
         goto out;
+    st.stopped = -found[1];
     if (s->g->rank == 0)
-        rc = sk_incarnation_begin(s, &st, newest, err);
+        rc = sk_incarnation_begin(s, &st, found[0], err);
     if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
         goto out;
+    sk_tries_clear_marks(s);
     s->run_id = st.run_id;
     s->incarnation = st.incarnation;
     s->first_incarnation = st.first_incarnation;

@@ -11,6 +11,7 @@ struct sk_start {
     struct sk_suffered suffered;
     uint64_t run_id;
     uint32_t incarnation, first_incarnation;
+    int64_t stopped; /* newest start of which every rank was told to end by a signal while it restarted, 0: none */
 };
 
 /* Fill the session's directories, incarnations, run's number and advice. Collective; every rank gets the same verdict. */

@@ -1,6 +1,7 @@
 #include "recovery/job.h"
 
 #include "backbone/events.h"
+#include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "recovery/family.h"
@@ -80,6 +81,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &j->link, err);
     sk_link_settings_print(&j->link, link);
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
+    sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
     if (!rc)
         rc = sk_command_build(j->form, &launch, &c, err);
     int input = rc ? -1 : sk_feed_start(j->feed, &incomplete, err);

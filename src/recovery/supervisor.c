@@ -607,3 +607,25 @@ uint32_t sk_supervisor_incarnation(const struct sk_supervisor *s)
 {
     return s->incarnation;
 }
+
+int sk_supervisor_last_end(const struct sk_supervisor *s)
+{
+    if (!s || !s->incarnation)
+        return SK_LAST_END_UNKNOWN;
+    switch (s->fault.kind) {
+    case SK_FAULT_SIGNAL:
+        if (s->fault.code == SIGKILL) /* out of memory, or somebody's hand */
+            return SK_LAST_END_UNKNOWN;
+        return s->fault.code == SIGTERM || s->fault.code == SIGINT || s->fault.code == SIGHUP ||
+                       s->fault.code == SIGQUIT || s->fault.code == SIGXCPU
+                   ? SK_LAST_END_FROM_OUTSIDE
+                   : SK_LAST_END_BY_ITSELF;
+    case SK_FAULT_EXIT:
+    case SK_FAULT_HANG:
+        return SK_LAST_END_BY_ITSELF;
+    case SK_FAULT_LAUNCHER: /* the program called MPI_Abort, or somebody ended the launcher */
+        return SK_LAST_END_UNKNOWN;
+    default:
+        return SK_LAST_END_FROM_OUTSIDE;
+    }
+}

@@ -66,6 +66,8 @@ void sk_supervisor_tick(struct sk_supervisor *s, double now);
 double sk_supervisor_next(const struct sk_supervisor *s, double now);
 /* 1 when the job is over; then *exit_code is that of `saikai run`. */
 int sk_supervisor_ended(const struct sk_supervisor *s, int *exit_code);
+/* How the start before this one ended: enum sk_last_end (backbone/keeper_page.h). */
+int sk_supervisor_last_end(const struct sk_supervisor *s);
 uint32_t sk_supervisor_incarnation(const struct sk_supervisor *s);
 
 #endif

@@ -246,6 +246,31 @@ static void a_start_is_told_what_went_before(void **state)
     finish(w);
 }
 
+static void the_next_start_is_told_how_this_one_ended(void **state)
+{
+    (void)state;
+    static const struct {
+        int how, code, last_end;
+    } deaths[] = {
+        {SK_EXIT_SIGNAL, SIGSEGV, SK_LAST_END_BY_ITSELF},
+        {SK_EXIT_CODE, 3, SK_LAST_END_BY_ITSELF},
+        {SK_EXIT_SIGNAL, SIGTERM, SK_LAST_END_FROM_OUTSIDE},
+        {SK_EXIT_SIGNAL, SIGKILL, SK_LAST_END_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++) {
+        struct sk_supervisor_config c = config();
+        struct world *w = begin(&c);
+        assert_int_equal(sk_supervisor_last_end(w->s), SK_LAST_END_UNKNOWN);
+        w->at.complete_count = 1;
+        run(w, 0.5);
+        say_exit(w, 2, deaths[i].how, deaths[i].code, 0);
+        run(w, 1);
+        assert_int_equal(w->starts, 2);
+        assert_int_equal(sk_supervisor_last_end(w->s), deaths[i].last_end);
+        finish(w);
+    }
+}
+
 static void no_start_before_all_are_gone(void **state)
 {
     struct sk_supervisor_config c = config();
@@ -695,6 +720,7 @@ int main(void)
         cmocka_unit_test(a_job_that_ends_well_ends_with_zero),
         cmocka_unit_test(a_killed_rank_restarts_the_job_at_once),
         cmocka_unit_test(a_start_is_told_what_went_before),
+        cmocka_unit_test(the_next_start_is_told_how_this_one_ended),
         cmocka_unit_test(no_start_before_all_are_gone),
         cmocka_unit_test(ranks_that_do_not_die_hold_the_job_for_the_grace_time_only),
         cmocka_unit_test(a_lost_host_is_replaced_by_a_spare),

@@ -551,24 +551,68 @@ static void test_state(void **state)
     struct sk_gen g = {3, 100, 0}, other = {3, 200, 1};
     assert_int_equal(sk_state_load(dir, &t, NULL), 0);
     assert_int_equal(t.incarnation, 0);
-    sk_state_try(&s, g);
-    sk_state_try(&s, g);
-    sk_state_try(&s, other);
+    sk_state_count(&s, g, 7, 1);
+    sk_state_count(&s, g, 7, 0);
+    sk_state_count(&s, other, 8, 0);
+    s.trying = (struct sk_tried){.gen = other, .files = 9};
+    s.trying_start = 4;
     assert_int_equal(sk_state_save(dir, &s, NULL), 0);
     assert_int_equal(sk_state_load(dir, &t, NULL), 0);
     assert_int_equal(t.incarnation, 4);
     assert_int_equal(t.first_incarnation, 2);
     assert_int_equal(t.finished, 1);
-    assert_int_equal(sk_state_tries(&t, g), 2);
+    assert_int_equal(t.tried_count, 2);
+    assert_int_equal(sk_state_tried(&t, g)->deaths, 1);
+    assert_int_equal(sk_state_tried(&t, g)->unexplained, 1);
+    assert_int_equal(sk_state_tried(&t, g)->files, 7);
+    assert_int_equal(sk_gen_key(t.trying.gen), sk_gen_key(other));
+    assert_int_equal(t.trying.files, 9);
+    assert_int_equal(t.trying_start, 4);
     sk_state_untry(&t, g);
-    assert_int_equal(sk_state_tries(&t, g), 0);
-    assert_int_equal(sk_state_tries(&t, other), 1);
+    assert_null(sk_state_tried(&t, g));
+    assert_non_null(sk_state_tried(&t, other));
     for (int i = 0; i < 2 * SK_STATE_TRIED; i++)
-        sk_state_try(&t, (struct sk_gen){1, i, 0});
+        sk_state_count(&t, (struct sk_gen){1, i, 0}, 0, 1);
     assert_int_equal(t.tried_count, SK_STATE_TRIED);
     assert_int_equal(sk_state_save(dir, &t, NULL), 0);
     assert_int_equal(sk_state_load(dir, &s, NULL), 0);
     assert_int_equal(s.tried_count, SK_STATE_TRIED);
+}
+
+static void test_what_counts_against_a_generation(void **state)
+{
+    (void)state;
+    struct sk_state s = {.incarnation = 4};
+    struct sk_gen g = {3, 100, 0};
+    struct saikai_error err = {0};
+    assert_false(sk_state_refuses(&s, g, 5, 0));
+    sk_state_count(&s, g, 5, 1);
+    assert_false(sk_state_refuses(&s, g, 5, 2));
+    sk_state_count(&s, g, 5, 0); /* half a death */
+    assert_false(sk_state_refuses(&s, g, 5, 2));
+    sk_state_count(&s, g, 5, 0);
+    assert_true(sk_state_refuses(&s, g, 5, 2));
+    assert_true(sk_state_refuses(&s, g, 0, 2));
+    assert_false(sk_state_refuses(&s, g, 6, 2)); /* its files are others now */
+    sk_state_count(&s, g, 6, 1);
+    assert_int_equal(sk_state_tried(&s, g)->deaths, 1);
+    assert_int_equal(sk_state_tried(&s, g)->unexplained, 0);
+    /* by hand */
+    assert_int_equal(sk_state_mark(&s, g, 1, &err), 0);
+    assert_true(sk_state_refuses(&s, g, 7, 100));
+    sk_state_untry(&s, g);
+    assert_true(sk_state_refuses(&s, g, 7, 100));
+    for (int i = 0; i < 2 * SK_STATE_TRIED; i++)
+        sk_state_count(&s, (struct sk_gen){1, i, 0}, 0, 1);
+    assert_true(sk_state_refuses(&s, g, 0, 100));
+    assert_int_equal(sk_state_mark(&s, g, 0, &err), 0);
+    assert_null(sk_state_tried(&s, g));
+    assert_int_equal(sk_state_mark(&s, g, 0, &err), 0);
+    for (int i = 0; i < SK_STATE_TRIED; i++)
+        assert_int_equal(sk_state_mark(&s, (struct sk_gen){2, i, 0}, 1, &err), 0);
+    assert_int_equal(sk_state_mark(&s, g, 1, &err), SAIKAI_ENOMEM);
+    sk_state_count(&s, g, 1, 1); /* no room, no harm */
+    assert_null(sk_state_tried(&s, g));
 }
 
 static void test_damaged_state(void **state)
@@ -616,6 +660,7 @@ int main(void)
         TEST(test_frame_of_another_variable),
         TEST(test_slot_life),
         TEST(test_state),
+        TEST(test_what_counts_against_a_generation),
         TEST(test_damaged_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

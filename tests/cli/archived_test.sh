@@ -66,7 +66,7 @@ for gen in 10 20 30 40; do
 done
 
 expect 0 "^$older .* 3 of 3 archived  *files .* complete" ls files/saikai-store
-expect 0 "^$older .* 3 of 3 archived  *2 archives .* complete, tried 1 time$" ls packed/saikai-store
+expect 0 "^$older .* 3 of 3 archived  *2 archives .* complete, 1 start died$" ls packed/saikai-store
 expect 0 '^gen-0003-000000000250-0 .* 2 of 3 -  *2 archives .* incomplete$' ls packed/saikai-store
 json 0 "all(g['form'] == 'archives' and g['archives'] == 2 and 0 < g['file_bytes'] < g['size_bytes'] for g in d['generations'])" \
     ls packed/saikai-store

@@ -134,6 +134,6 @@ int main(int argc, char **argv)
         for (int rank = 0; rank < RANKS; rank++)
             if (!(k == 3 && rank == 1) && write_rank(argv[1], gens[k], rank, k == 2))
                 return 1;
-    sk_state_try(&state, gens[1]);
+    sk_state_count(&state, gens[1], 0, 1);
     return sk_state_save(argv[1], &state, NULL) ? 1 : 0;
 }

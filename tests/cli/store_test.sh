@@ -39,12 +39,29 @@ fresh
 expect 0 'started 3 times, not finished' ls
 expect 0 "^$broken  *250  *0  *3  *2 of 3 .* incomplete$" ls
 expect 0 "^$newest  *200  *1  *2  *3 of 3 .* 1 h  complete$\|60 min  complete$" ls
-expect 0 "^$older .* complete, tried 1 time$" ls saikai-store
-expect 0 "^$older .* complete, bad (1 restarts failed)$" ls --set restart.tries=1
+expect 0 "^$older .* complete, 1 start died$" ls saikai-store
+expect 0 "^$older .* complete, passed over (1 starts died)$" ls --set restart.tries=1
 expect 0 "^$oldest .* complete, of an earlier run$" ls
 expect 2 "is no store's directory" ls saikai-store/$newest
 json 0 "[g['iteration'] for g in d['generations']] == [250, 200, 100, 10]" ls
 json 0 "[g['complete'] for g in d['generations']] == [False, True, True, True] and d['starts'] == 3" ls
+
+# ---- mark
+fresh
+expect 2 'say --good or --bad' mark $newest
+expect 2 'say --good or --bad' mark --good --bad $newest
+expect 1 'holds no generation 777' mark --bad 777
+expect 1 'has no state file' mark --bad 100 empty
+expect 0 "^$newest is marked bad" mark --bad 200
+expect 0 "^$newest .* complete, marked bad$" ls
+json 0 "[g['marked_bad'] for g in d['generations']] == [False, True, False, False]" ls
+json 0 "d['changed'] == False and d['mark'] == 'bad'" mark --bad $newest
+expect 0 "^$newest is good again" mark --good $newest saikai-store
+expect 0 "nothing is known against $newest" mark --good newest
+expect 0 "^$older is good again" mark --good 100
+expect 0 "^$older .* complete$" ls
+expect 0 'gen-0009-000000000001-0 is marked bad' mark --bad gen-0009-000000000001-0 # in nodes' memory alone, perhaps
+json 0 "d['changed']" mark --good 1
 
 # ---- ls --local: the directory is found by where the prefix is
 expect 1 'no job with the prefix' ls --local --set store.local="$dir/local"

@@ -309,6 +309,23 @@ static size_t make_tiles(uint8_t *out)
     return write_pieces(&h, p, NULL, 5, out);
 }
 
+/* What is known against generations, and the restart that has not reached a candidate. */
+static void make_marks(void)
+{
+    static const char good[] = "saikai-state 3\nincarnation 7\nfirst_incarnation 3\nfinished 1\n"
+                               "tried gen-0005-000000000900-0 2 3 0 0000000000000000\n"
+                               "tried gen-0006-000000001000-63 0 0 1 000000001234abcd\n"
+                               "trying gen-0006-000000001100-0 7 0000000000000005\n";
+    static const char old[] = "saikai-state 3\nincarnation 7\ntried gen-0005-000000000900-0 2\n";
+    char text[512];
+    int n = snprintf(text, sizeof text, "%scheck %016llx\n", good,
+                     (unsigned long long)sk_hash64(good, strlen(good)));
+    keep("good-marks.state", text, (size_t)n, "good");
+    n = snprintf(text, sizeof text, "%scheck %016llx\n", old,
+                 (unsigned long long)sk_hash64(old, strlen(old)));
+    keep("bad-marks-of-version-1.state", text, (size_t)n, "EDAMAGED line 3");
+}
+
 static void set_version(uint8_t *header_bytes, uint32_t version)
 {
     memcpy(header_bytes + 8, &version, 4);
@@ -371,6 +388,7 @@ int main(int argc, char **argv)
     } else {
         keep("good-tiles.skc", out, make_tiles(out), "good");
         make_bad_tiles(out);
+        make_marks();
     }
     return fclose(expected) ? 1 : 0;
 }
