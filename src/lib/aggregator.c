@@ -90,6 +90,8 @@ static void end(void *arg, int rc, const struct saikai_error *err)
     pthread_mutex_lock(&a->lock);
     if (rc) {
         a->status.failures++;
+        if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_ENOENT)
+            sk_engine_suspect(a->engine);
         a->status.last_error = *err;
         sk_error_prefix(&a->status.last_error, "generation %s is not archived",
                         sk_gen_name(a->gen, name));

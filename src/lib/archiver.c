@@ -5,6 +5,7 @@
 #include "store/lineage.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err)
 {
@@ -19,6 +20,12 @@ static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_err
         sk_io_unlink(tmp, NULL);
     sk_container_close(c);
     return rc;
+}
+
+static int is_here(const struct sk_engine *e, struct sk_gen gen)
+{
+    char path[PATH_MAX];
+    return !sk_gen_file(e->local_root, gen, e->rank, path, sizeof path, NULL) && !access(path, F_OK);
 }
 
 static void copy_to_prefix(struct sk_engine *e)
@@ -39,6 +46,8 @@ static void copy_to_prefix(struct sk_engine *e)
         char name[48];
         sk_error_prefix(&err, "generation %s is not archived", sk_gen_name(gen, name));
         sk_engine_fail(e, &err);
+        if (err.code == SAIKAI_EDAMAGED || (err.code == SAIKAI_ENOENT && !is_here(e, gen)))
+            e->doubt.any = e->doubt.all = 1;
     } else {
         e->archived_seq = seq;
         sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);

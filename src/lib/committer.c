@@ -66,6 +66,8 @@ static int seal_changes(struct held *h, const struct tip *tip, struct saikai_err
 /* The slot was as large as the one before it, or larger. */
 static int cut(struct held *h, struct saikai_error *err)
 {
+    if (!sk_slot_is_whole(h->slot)) /* to read it would be a signal */
+        return sk_fail(err, SAIKAI_EDAMAGED, "somebody else cut or removed %s", h->slot->tmp_path);
     return h->slot->size_bytes > h->size_bytes ? sk_slot_resize(h->slot, h->size_bytes, err) : 0;
 }
 
@@ -93,7 +95,8 @@ static int describe_tip(struct sk_engine *e, struct held *h, int folded, uint64_
         return rc;
     int full = folded || !h->base.incarnation;
     *tip = (struct tip){1, h->gen, c->trailer.index_hash, full ? 0 : tip->deltas + 1,
-                        full ? 0 : tip->delta_bytes + bytes, full ? c->trailer.file_bytes : tip->full_bytes};
+                        full ? 0 : tip->delta_bytes + bytes, full ? c->trailer.file_bytes : tip->full_bytes,
+                        full ? 0 : tip->spoiled};
     sk_container_close(c);
     return 0;
 }
@@ -121,9 +124,10 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
     const char *from = h->wishes ? coded : h->slot->tmp_path;
     uint64_t bytes = h->slot->size_bytes;
     struct saikai_error why = {0};
-    if (h->base.incarnation && sk_delta_base_is_due(&e->limits, tip->deltas, tip->delta_bytes, bytes, tip->full_bytes)) {
+    if (h->base.incarnation && !tip->spoiled && sk_delta_base_is_due(&e->limits, tip->deltas, tip->delta_bytes, bytes, tip->full_bytes)) {
         folded = !fold(e, from, whole, &why);
-        if (!folded) /* as a delta it is as good: the next one is tried again */
+        h->fold_failed = !folded;
+        if (!folded) /* as a delta it is as good; whether something is damaged is looked at next */
             sk_log(SK_LOG_INFO, "rank %d: a delta stays one: %s", e->rank, why.text);
     }
     *own_file = folded || h->wishes;
@@ -161,7 +165,8 @@ static void add_committed(struct sk_engine *e, struct held *h, int own_file)
     /* the file is one of its own: the slot is free again, and a record without a slot stands for the file */
     struct held *file = calloc(1, sizeof *file);
     if (file) { /* without memory it is swept as a stale one, later */
-        *file = (struct held){.stage = COMMITTED, .seq = h->seq, .gen = h->gen, .base = h->base, .next = e->all};
+        *file = (struct held){.stage = COMMITTED, .seq = h->seq, .gen = h->gen, .base = h->base, .index_hash = h->index_hash,
+                               .next = e->all};
         e->all = file;
     }
     h->stage = FREE;
@@ -175,10 +180,17 @@ static void commit_one(struct sk_engine *e, struct held *h)
     int own_file = 0, folded = h->base.incarnation != 0; /* and builds on nothing when it is committed */
     e->busy_commit = 1;
     h->hash_known = e->hash_files && !h->wishes;
+    h->damaged = h->fold_failed = 0;
+    h->index_hash = 0;
     pthread_mutex_unlock(&e->lock);
+    sk_scrub_pause(e->scrub, 1);
     int rc = commit(e, h, &tip, &own_file, &err);
+    sk_scrub_pause(e->scrub, 0);
     pthread_mutex_lock(&e->lock);
     e->busy_commit = 0;
+    e->list_stale = 1;
+    e->doubt.any |= h->fold_failed;
+    e->doubt.all |= h->fold_failed;
     e->tip = tip;
     e->tip.known = !rc && tip.known;
     e->breaks += !e->tip.known;
@@ -187,9 +199,11 @@ static void commit_one(struct sk_engine *e, struct held *h)
         sk_error_prefix(&err, "generation %s is not saved", sk_gen_name(h->gen, name));
         sk_engine_fail(e, &err);
         sk_ledger_mark(e->ledger, h->seq, SK_LEDGER_LOST);
+        e->damages += !sk_slot_is_whole(h->slot); /* the next one has another slot: not only when it is due */
         h->stage = FREE;
         h->base = (struct sk_gen){0};
     } else {
+        h->index_hash = tip.known ? tip.index_hash : 0;
         if (!e->rank)
             sk_log(SK_LOG_DEBUG, "iteration %lld is committed: %llu bytes, %s", (long long)h->gen.iteration,
                    (unsigned long long)h->slot->size_bytes,
@@ -214,6 +228,10 @@ void *sk_engine_committer(void *arg)
             commit_one(e, h);
         else if (e->stopping)
             break;
+        else if (e->doubt.any)
+            sk_engine_examine(e);
+        else if (e->list_stale)
+            sk_engine_list_for_scrub(e);
         else if (e->retired_seq < e->complete_seq) {
             sk_engine_retain_local(e);
             pthread_cond_broadcast(&e->changed);

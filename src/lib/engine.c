@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/lineage.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,10 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
         free_parts(e);
         return sk_fail(err, rc, "no memory or no threads for the checkpoint engine");
     }
+    struct sk_scrub_config scrub = {e->local_root, e->rank, c->incarnation, c->scrub_period, c->scrub_share, sk_engine_scrub_suspects, e};
+    struct saikai_error why = {0};
+    if (sk_scrub_start(&scrub, &e->scrub, &why)) /* a checkpoint that is not scrubbed is as good */
+        sk_log(SK_LOG_WARN, "rank %d: %s", e->rank, why.text);
     sk_slot_clean(e->local_root, e->incarnation, e->rank, e->nranks);
     if (e->prefix_root)
         sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
@@ -110,12 +115,14 @@ void sk_engine_free(struct sk_engine *e)
 {
     if (!e)
         return;
+    sk_scrub_stop(e->scrub);
     pthread_mutex_lock(&e->lock);
     e->stopping = 1;
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
     pthread_join(e->committer, NULL);
     pthread_join(e->archiver, NULL);
+    sk_scrub_free(e->scrub);
     free_parts(e);
 }
 
@@ -215,7 +222,7 @@ void sk_engine_lend(struct sk_engine *e, struct sk_gen gen, struct sk_source *ou
     *out = (struct sk_source){0};
     pthread_mutex_lock(&e->lock);
     struct held *h = find_gen(e, gen);
-    if (h && h->slot && h->slot->map) {
+    if (h && h->slot && h->slot->map && sk_slot_is_whole(h->slot)) {
         h->lent++;
         *out = (struct sk_source){h->slot->map, h->slot->size_bytes, h->file_hash, h->hash_known};
     }
@@ -232,6 +239,18 @@ void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent)
     pthread_mutex_unlock(&e->lock);
 }
 
+/* 0: it cannot be read, which will be found when it is scrubbed. */
+static uint64_t index_hash(const struct sk_engine *e, struct sk_gen gen)
+{
+    struct sk_container *c = NULL;
+    char path[PATH_MAX];
+    if (sk_gen_file(e->local_root, gen, e->rank, path, sizeof path, NULL) || sk_container_open(path, &c, NULL))
+        return 0;
+    uint64_t hash = c->trailer.index_hash;
+    sk_container_close(c);
+    return hash;
+}
+
 /* The generation and all that it builds on. */
 static void adopt_local(struct sk_engine *e, struct sk_gen gen)
 {
@@ -242,8 +261,9 @@ static void adopt_local(struct sk_engine *e, struct sk_gen gen)
             return;
         if (sk_lineage_base(e->local_root, gen, e->rank, &base, NULL))
             base.incarnation = 0;
-        *h = (struct held){.stage = COMMITTED, .gen = gen, .base = base, .next = e->all};
+        *h = (struct held){.stage = COMMITTED, .gen = gen, .base = base, .index_hash = index_hash(e, gen), .next = e->all};
         e->all = h;
+        e->list_stale = 1;
         gen = base;
     }
 }
@@ -252,6 +272,7 @@ void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen)
 {
     pthread_mutex_lock(&e->lock);
     adopt_local(e, gen);
+    pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -264,6 +285,7 @@ void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out)
         .archive_idle = !e->archive_seq && !e->busy_archive,
         .failures = e->failures,
         .breaks = e->breaks,
+        .damages = e->damages,
         .last_error = e->last_error,
     };
     pthread_mutex_unlock(&e->lock);
@@ -281,7 +303,7 @@ void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out)
 void sk_engine_drain(struct sk_engine *e)
 {
     pthread_mutex_lock(&e->lock);
-    while (sk_engine_next(e) || e->busy_commit || e->archive_seq || e->busy_archive ||
+    while (sk_engine_next(e) || e->busy_commit || e->doubt.any || e->archive_seq || e->busy_archive ||
            e->retired_seq < e->complete_seq || e->pruned_seq < e->pruned_request)
         pthread_cond_wait(&e->changed, &e->lock);
     pthread_mutex_unlock(&e->lock);

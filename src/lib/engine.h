@@ -30,6 +30,7 @@ struct sk_engine_config {
     int sync_local, sync_prefix; /* wait for the disk */
     struct sk_ledger *ledger; /* the generations that are submitted are in it; stays the caller's, must outlive the engine */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
+    double scrub_period, scrub_share; /* of the scrub (lib/scrub.h); 0: there is none */
     struct sk_delta_limits limits; /* a delta beyond them is made a full generation when it is committed */
 };
 
@@ -38,7 +39,8 @@ struct sk_engine_status {
     int64_t archived_seq;  /* newest that this rank has in the prefix */
     int archive_idle;      /* 1: the archiver has nothing to do */
     int failures;          /* commits and archive copies that failed so far */
-    int breaks;            /* commits that failed: the next generation must be full */
+    int breaks;            /* commits that failed, bases that are damaged: the next generation must be full */
+    int damages;           /* how often something was found damaged that a new generation heals: it is wanted soon */
     struct saikai_error last_error;
 };
 
@@ -89,6 +91,9 @@ void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next
  * report. */
 void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out);
+/* Something of this rank in the local directory could not be read: look at all of it now, and heal what is damaged. Does not
+ * block. */
+void sk_engine_suspect(struct sk_engine *e);
 /* Wait until nothing is left to do. */
 void sk_engine_drain(struct sk_engine *e);
 

@@ -1,8 +1,10 @@
-/* The engine's inside, for its own files: engine.c (interface), slots.c, committer.c, archiver.c, retention.c. */
+/* The engine's inside, for its own files: engine.c (interface), slots.c, committer.c, heal.c, archiver.c,
+ * retention.c. */
 #ifndef SK_LIB_ENGINE_PARTS_H
 #define SK_LIB_ENGINE_PARTS_H
 
 #include "lib/engine.h"
+#include "lib/scrub.h"
 
 #include <pthread.h>
 
@@ -31,6 +33,10 @@ struct held {
     int lent;  /* by sk_engine_lend, and not taken back */
     uint64_t file_hash; /* of the slot as a file, when hash_known */
     int hash_known;
+    uint64_t index_hash; /* of the file, 0: not known */
+    int damaged;         /* its file is, and could not be healed */
+    int looked;          /* examined in this round */
+    int fold_failed;     /* it could not be put together with its base */
     int replaced; /* a later one took the name of its file */
     int kept;     /* found by retention: stays */
     struct held *next;
@@ -43,6 +49,15 @@ struct tip {
     uint64_t index_hash; /* of its file */
     unsigned deltas;     /* that it consists of, beside a full one */
     uint64_t delta_bytes, full_bytes;
+    int spoiled; /* something that it builds on is damaged: a full one was asked for */
+};
+
+/* What somebody suspects, for the committer to look at. */
+struct doubt {
+    int any, all;       /* all files of this rank; else … */
+    struct sk_gen gen;  /* … the one of this generation, */
+    struct sk_gen parity, parity_told; /* or its parity file: that it is damaged was said already */
+    char why[480];
 };
 
 struct sk_engine {
@@ -63,6 +78,10 @@ struct sk_engine {
     struct sk_delta_limits limits;
     struct tip tip;
     int breaks; /* how often the tip was lost */
+    int damages; /* how often a checkpoint is wanted because something is damaged */
+    struct doubt doubt;
+    struct sk_scrub *scrub; /* NULL: nothing is scrubbed */
+    int list_stale;         /* the scrub's list is no longer what there is */
     int64_t complete_seq;  /* newest complete one, 0: the adopted one or none */
     int64_t retired_seq;   /* retention has been done up to here */
     int64_t archive_seq;   /* to be copied, 0: none */
@@ -100,6 +119,18 @@ struct held *sk_engine_unneeded(struct sk_engine *e, int all_new);
 int sk_engine_held_back(struct sk_engine *e);
 void sk_engine_retain_local(struct sk_engine *e);
 void sk_engine_retain_prefix(struct sk_engine *e);
+
+/* heal.c. The committer: look at what is suspected, and heal what is damaged. */
+void sk_engine_examine(struct sk_engine *e);
+/* Tell the scrub what there is. */
+void sk_engine_list_for_scrub(struct sk_engine *e);
+/* The next checkpoint is to be full, and soon. */
+void sk_engine_close_lineage(struct sk_engine *e);
+/* 1: h is base, or builds on it. 1: what h builds on, or h itself, is damaged or gone. */
+int sk_engine_builds_on(const struct sk_engine *e, const struct held *h, const struct held *base);
+int sk_engine_is_spoiled(const struct sk_engine *e, const struct held *h);
+/* For the scrub; takes the lock itself. */
+void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const char *why);
 
 /* The threads; they take the lock themselves. */
 void *sk_engine_committer(void *engine);

@@ -41,6 +41,8 @@ static void post(struct sk_session *s)
     v[SK_POLL_MAX_TICK_NS] = -(int64_t)(seconds_per_tick(s) * 1e9);
     v[SK_POLL_MAX_COST_NS] = -(int64_t)(sk_pace_cost(s) * 1e9);
     v[SK_POLL_MAX_ARCHIVE] = -archive;
+    v[SK_POLL_MAX_HEAL] = -(st.damages != s->damages_told);
+    s->damages_told = st.damages;
     /* measure the next span afresh */
     s->tick_mark = sk_now();
     s->tick_mark_count = s->tick;
@@ -78,12 +80,19 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
                err.text);
 }
 
+/* 1: the newest complete generation stands for damaged ones, and none of its kind was brought to a level yet. */
+static int heals(const struct sk_session *s, int64_t complete, int64_t brought)
+{
+    return s->heals_from >= 0 && complete > s->heals_from && brought <= s->heals_from;
+}
+
 /* All ranks decide alike: the arguments are results of the reduction. */
 static void consider_archiving(struct sk_session *s, int idle, int is_due)
 {
     int64_t every = sk_config_int(s->config, "store.archive_every");
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE),
             begun = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING);
+    is_due |= heals(s, complete, begun);
     if (!*s->prefix_root || !idle || !is_due || !every || complete <= begun || (begun && complete - begun < every))
         return;
     s->archived_at = sk_now();
@@ -107,7 +116,8 @@ static void consider_protecting(struct sk_session *s, int is_due)
     if (!s->protector || sk_protector_busy(s->protector))
         return;
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
-    int newer = is_due && complete > sk_ledger_newest(s->ledger, SK_LEDGER_CODING);
+    int64_t coding = sk_ledger_newest(s->ledger, SK_LEDGER_CODING);
+    int newer = (is_due || heals(s, complete, coding)) && complete > coding;
     struct sk_ledger_entry e;
     if (!newer && !(s->code_from && !complete))
         return;
@@ -168,7 +178,9 @@ static void take_up(struct sk_session *s)
     hear_of_protection(s, v);
     s->tick_paused += sk_now() - begun;
     int64_t request = -v[SK_POLL_MAX_REQUEST];
-    if (request)
+    if (v[SK_POLL_MAX_HEAL])
+        s->heals_from = sk_ledger_count(s->ledger);
+    if (request || v[SK_POLL_MAX_HEAL])
         s->now_tick = s->tick;
     if (request & SK_REQUEST_STOP)
         s->stop_agreed = 1;

@@ -461,6 +461,8 @@ static void note_failure(struct sk_protector *p)
     if (c->held)
         sk_engine_release(p->engine, c->set.gen);
     p->status.failures++;
+    if (c->rc == SAIKAI_EDAMAGED || c->rc == SAIKAI_ENOENT)
+        sk_engine_suspect(p->engine);
     if (!c->rc) /* nothing failed here */
         sk_fail(&c->err, SAIKAI_EPEER, "the ranks lost contact");
     sk_error_prefix(&c->err, "generation %s is not protected (the one before stays so)",

@@ -33,10 +33,11 @@ int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *e
     }
     int rc = h->slot ? sk_slot_retire(h->slot, e->local_root, h->gen, e->rank, err)
                      : sk_gen_remove(e->local_root, h->gen, e->rank, err);
+    e->list_stale = 1;
     if (rc) {
         sk_gen_remove(e->local_root, h->gen, e->rank, NULL);
         sk_engine_drop(e, h, 1);
-        return rc;
+        return rc == SAIKAI_ENOENT ? 0 : rc; /* somebody else removed it */
     }
     if (!h->slot)
         sk_engine_drop(e, h, 0);
@@ -118,14 +119,28 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
     sk_gen_list_free(&l);
 }
 
-/* The newest complete generation that is not marked yet. */
+static int any_damaged(const struct sk_engine *e)
+{
+    const struct held *h = e->all;
+    while (h && !h->damaged)
+        h = h->next;
+    return h != NULL;
+}
+
+/* The newest complete generation that is not marked yet; one that can be read before one that cannot. */
 static struct held *next_complete(const struct sk_engine *e)
 {
     struct held *best = NULL;
-    for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && !h->replaced && !h->kept && h->seq <= e->complete_seq &&
-            (!best || sk_gen_key(h->gen) > sk_gen_key(best->gen)))
+    int look = any_damaged(e), best_is_good = 0;
+    for (struct held *h = e->all; h; h = h->next) {
+        if (h->stage != COMMITTED || h->replaced || h->kept || h->seq > e->complete_seq)
+            continue;
+        int good = !look || !sk_engine_is_spoiled(e, h);
+        if (!best || good > best_is_good || (good == best_is_good && sk_gen_key(h->gen) > sk_gen_key(best->gen))) {
             best = h;
+            best_is_good = good;
+        }
+    }
     return best;
 }
 

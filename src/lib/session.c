@@ -34,6 +34,8 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .keep_prefix = (int)sk_config_int(s->config, "store.keep_prefix"),
         .sync_local = !apart && sk_config_bool(s->config, "store.fsync"),
         .sync_prefix = sk_config_bool(s->config, "store.fsync"),
+        .scrub_period = sk_session_has_local(s) ? sk_config_time(s->config, "store.scrub") : 0,
+        .scrub_share = sk_config_real(s->config, "store.scrub_share"),
         .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),
                    .max_ratio = sk_config_real(s->config, "capture.max_ratio")},
     };
@@ -129,7 +131,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
         s->archived_at = s->started_at;
         s->due_tick = s->now_tick = s->end_tick = UINT64_MAX;
         s->due_iteration = INT64_MAX;
-        s->last_iteration = -1;
+        s->last_iteration = s->heals_from = -1;
         s->next_iteration = INT64_MIN; /* the first candidate always looks */
         s->poll_span = 1;
         s->poll_post_tick = 1;

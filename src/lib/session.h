@@ -43,6 +43,7 @@ enum sk_poll_field {
     SK_POLL_MIN_CODED,
     SK_POLL_MAX_PROTECT, /* 1: rank 0 says that a coding is due */
     SK_POLL_MAX_INTERVAL_NS, /* rank 0: what the model of several levels finds best, 0: nothing */
+    SK_POLL_MAX_HEAL, /* 1: something is damaged, a checkpoint is wanted that heals it */
     SK_POLL_FIELDS,
 };
 
@@ -85,6 +86,8 @@ struct sk_session {
     int asked, told; /* the program has asked whether it should stop; and was told that it should */
     uint64_t end_tick; /* where it is seen whether it asks: a program that does not is ended there; UINT64_MAX: nowhere */
     int halted;        /* all is saved, and the process waits for its end */
+    int damages_told;      /* of the engine's, to the other ranks */
+    int64_t heals_from;    /* a generation newer than this one is to be protected and archived without waiting; -1: none */
     double protected_at;   /* when the last coding was begun, 0: none was */
     int in_files; /* between checkpoint_begin and _end */
     double files_begun; /* when the program began to write its files */

@@ -79,6 +79,16 @@ static int make_room(struct sk_engine *e, enum sk_slot_use use)
     return h != NULL;
 }
 
+/* Slots whose files somebody cut or removed: to write into them would be a signal. */
+static void drop_broken(struct sk_engine *e)
+{
+    for (struct held *h = e->all, *next; h; h = next) {
+        next = h->next;
+        if (h->stage == FREE && h->slot && !sk_slot_is_whole(h->slot))
+            sk_engine_drop(e, h, 1);
+    }
+}
+
 /* When checkpoints come faster than the ranks learn that one is complete, the ones between the newest complete and the
  * newest of all may go. */
 int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct sk_slot **out,
@@ -87,6 +97,7 @@ int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_byt
     struct held *h = NULL, *victim;
     int rc = 0;
     pthread_mutex_lock(&e->lock);
+    drop_broken(e);
     while (!rc && !(h = pick_free(e, use, size_bytes))) {
         if (e->preparing || e->prepare || e->retired_seq < e->complete_seq)
             pthread_cond_wait(&e->changed, &e->lock);
@@ -96,6 +107,7 @@ int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_byt
             rc = sk_engine_retire(e, victim, err);
         else
             pthread_cond_wait(&e->changed, &e->lock);
+        drop_broken(e); /* also what was retired just now */
     }
     if (!rc && h->slot->size_bytes < size_bytes) /* one that is too large is cut by the committer */
         rc = sk_slot_resize(h->slot, size_bytes, err);
@@ -150,6 +162,7 @@ static void prepare(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes
 void sk_engine_prepare_slots(struct sk_engine *e)
 {
     e->prepare = 0;
+    drop_broken(e);
     for (int use = 0; use < SK_SLOT_USES; use++)
         if (e->wanted_bytes[use])
             prepare(e, (enum sk_slot_use)use, e->wanted_bytes[use]);

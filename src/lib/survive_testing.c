@@ -157,7 +157,7 @@ static struct sk_config *configure(const struct survive_run *r, int rank)
     snprintf(text, sizeof text,
              "store.prefix=%s/prefix; store.local=%s/node%d; schedule.poll=1ms; schedule.signals=; "
              "job.name=test; "
-             "store.fsync=no; schedule.every=10; schedule.first=no; redundancy.domain=process; "
+             "store.fsync=no; store.scrub=0; schedule.every=10; schedule.first=no; redundancy.domain=process; "
              "store.archive_every=0; "
              "store.archive_last=no; restart.tries=1000; %s",
              survive_dir, survive_dir, r->node_of[rank], r->config ? r->config : "");

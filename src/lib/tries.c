@@ -122,8 +122,9 @@ static int64_t look(const struct sk_session *s, int remove)
         if (sscanf(e->d_name, "stopped-%5u-%9d%n", &start, &rank, &n) != 2 || e->d_name[n] || rank != s->g->rank)
             continue;
         newest = start > newest ? start : newest;
-        if (remove)
-            unlinkat(dirfd(d), e->d_name, 0);
+        char path[PATH_MAX];
+        if (remove && !sk_io_path(path, sizeof path, NULL, "%s/%s", s->local_root, e->d_name))
+            sk_io_unlink(path, NULL);
     }
     if (d)
         closedir(d);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -102,6 +103,18 @@ int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int ran
 {
     int rc = sync && s->size_bytes ? sk_io_msync(s->map, s->size_bytes, s->tmp_path, err) : 0;
     return rc ? rc : sk_gen_commit(root, g, rank, s->tmp_path, sync, err);
+}
+
+int sk_slot_is_whole(const struct sk_slot *s)
+{
+    struct stat sb;
+    return !fstat(s->fd, &sb) && sb.st_nlink > 0 && (size_t)sb.st_size == s->size_bytes;
+}
+
+int sk_slot_is_named(const struct sk_slot *s, const char *path)
+{
+    struct stat own, other;
+    return !fstat(s->fd, &own) && !stat(path, &other) && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int rank,

@@ -23,6 +23,11 @@ int sk_slot_resize(struct sk_slot *s, size_t size_bytes, struct saikai_error *er
 /* Rename to the generation's file. */
 int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int rank, int sync,
                    struct saikai_error *err);
+/* 0: its file was removed, or cut, by somebody else: the mapping must not be touched. 1: it is as it was made, as far as that can
+ * be seen without reading. */
+int sk_slot_is_whole(const struct sk_slot *s);
+/* 1: path names this slot's file. */
+int sk_slot_is_named(const struct sk_slot *s, const char *path);
 /* Take a generation's file back as a slot. */
 int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int rank,
                    struct saikai_error *err);
