@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void share(int fd)
@@ -24,6 +25,9 @@ static void both_sides_see_the_same_page(void **state)
     int fd;
     assert_int_equal(sk_keeper_page_make(3, 2, &fd, &keeper, &err), 0);
     assert_false(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
     share(fd);
     assert_int_equal(sk_keeper_page_attach(&library, &err), 0);
     assert_non_null(library);

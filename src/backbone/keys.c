@@ -114,16 +114,15 @@ static void sweep(const char *dir)
         closedir(d);
 }
 
-int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES],
+int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
                       const uint8_t secret[SK_KEY_BYTES], char *path, struct saikai_error *err)
 {
     char number[2 * SK_NONCE_BYTES + 1];
     print_nonce(nonce, number);
-    int rc = sk_io_path(path, PATH_MAX, err, "%s/%s%s", dir, file_prefix, number);
+    int rc = sk_io_path(path, PATH_MAX, err, "%s/%s%s-%u", dir, file_prefix, number, incarnation);
     if (rc)
         return rc;
     sweep(dir);
-    unlink(path); /* of an earlier start of this job */
     int fd = sk_io_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, err);
     if (fd < 0)
         return fd;
@@ -137,6 +136,16 @@ int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES],
     return rc;
 }
 
+void sk_key_file_remove(const char *path, const uint8_t nonce[SK_NONCE_BYTES])
+{
+    char number[2 * SK_NONCE_BYTES + 1], ours[64];
+    const char *slash = strrchr(path, '/');
+    print_nonce(nonce, number);
+    int n = snprintf(ours, sizeof ours, "%s%s-", file_prefix, number);
+    if (!strncmp(slash ? slash + 1 : path, ours, (size_t)n))
+        unlink(path);
+}
+
 const char *sk_key_file_own(int i, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
                             char out[128])
 {
@@ -145,7 +154,7 @@ const char *sk_key_file_own(int i, const uint8_t nonce[SK_NONCE_BYTES], uint32_t
     if (i >= (int)(sizeof dirs / sizeof *dirs))
         return NULL;
     print_nonce(nonce, number);
-    snprintf(out, 128, "%s/%s%s-%u", dirs[i], file_prefix, number, incarnation);
+    snprintf(out, 128, "%s/%s%s-%u-own", dirs[i], file_prefix, number, incarnation);
     return out;
 }
 

@@ -31,11 +31,13 @@ void sk_key_hub(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES]);
 void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t rank,
                  uint8_t secret[SK_KEY_BYTES]);
 
-/* Write secret to a new file in dir; path[PATH_MAX] gets its name. Fails, and leaves nothing, where
- * the file system does not keep the file for its owner alone. Key files of dead runs there are
- * removed. */
-int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES],
+/* Write secret to a new file in dir, for this start; path[PATH_MAX] gets its name. Fails, and leaves
+ * nothing, where the file system does not keep the file for its owner alone. Key files of dead runs
+ * there are removed. */
+int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
                       const uint8_t secret[SK_KEY_BYTES], char *path, struct saikai_error *err);
+/* Remove the file of a start that is over; the user's own, which has another name, stays. */
+void sk_key_file_remove(const char *path, const uint8_t nonce[SK_NONCE_BYTES]);
 /* Names for a host's own file of this start, the best first; NULL after the last. out[128]. */
 const char *sk_key_file_own(int i, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
                             char out[128]);

@@ -44,13 +44,18 @@ static void what_was_written_is_read_by_its_owner_alone(void **state)
     size_t n;
     struct stat st;
     struct saikai_error err = {0};
-    assert_int_equal(sk_key_file_write(dir, nonce, secret, path, &err), 0);
+    assert_int_equal(sk_key_file_write(dir, nonce, 0, secret, path, &err), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode, S_IFREG | 0600);
     assert_int_equal(sk_key_file_read(path, content, &n, &err), 0);
     assert_int_equal(n, SK_KEY_BYTES);
     assert_memory_equal(content, secret, n);
-    assert_int_equal(sk_key_file_write(dir, nonce, secret, path, &err), 0); /* the next start */
+    char next[PATH_MAX]; /* the next start has another one */
+    assert_int_equal(sk_key_file_write(dir, nonce, 1, secret, next, &err), 0);
+    sk_key_file_remove(path, nonce);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(next, F_OK), 0);
+    strcpy(path, next);
     chmod(path, 0640);
     assert_int_equal(sk_key_file_read(path, content, &n, &err), SAIKAI_EAUTH);
     assert_non_null(strstr(err.text, "can be read by others"));
@@ -92,8 +97,10 @@ static void files_of_dead_runs_are_swept(void **state)
     close(open(in_dir(young), O_WRONLY | O_CREAT, 0600));
     close(open(in_dir("other"), O_WRONLY | O_CREAT, 0600));
     utime(in_dir("other"), &old);
-    assert_int_equal(sk_key_file_write(dir, nonce, secret, path, NULL), 0);
+    assert_int_equal(sk_key_file_write(dir, nonce, 0, secret, path, NULL), 0);
     assert_int_not_equal(access(in_dir(dead), F_OK), 0);
+    sk_key_file_remove(in_dir("other"), nonce); /* the user's own */
+    sk_key_file_remove(in_dir(young), nonce);   /* another run's */
     assert_int_equal(access(in_dir(young), F_OK), 0);
     assert_int_equal(access(in_dir("other"), F_OK), 0);
     assert_int_equal(access(path, F_OK), 0);
@@ -103,7 +110,7 @@ static void a_hosts_own_file_names_run_and_start(void **state)
 {
     char a[128], b[128];
     assert_string_equal(sk_key_file_own(0, nonce, 3, a),
-                        "/dev/shm/.saikai-key-ab010200000000000000000000000000-3");
+                        "/dev/shm/.saikai-key-ab010200000000000000000000000000-3-own");
     assert_non_null(sk_key_file_own(1, nonce, 3, b));
     assert_string_not_equal(a, b);
     assert_null(sk_key_file_own(2, nonce, 3, b));

@@ -214,6 +214,7 @@ static void take_signals(struct keeper *k, double now)
                  k->parent) { /* not merely the thread of the parent that had started us */
             kill_program(k, 0);
             k->released = 1;
+            sk_key_file_remove(k->s->key_file, k->s->nonce); /* nobody else may be left to do that */
         }
     }
     reap(k, now);
@@ -252,6 +253,7 @@ static void check_orphaned(struct keeper *k, double now)
            k->rank, k->s->endpoint, silent);
     kill_program(k, 0);
     k->released = 1;
+    sk_key_file_remove(k->s->key_file, k->s->nonce);
 }
 
 /* 1: everything is done and said. */

@@ -16,8 +16,9 @@
 extern char **environ;
 
 /* Of a host that is this silent after a start nobody knows whether it sees the file. */
-static const double bring_after_s = 5;
-enum { DIRS_MAX = 5, WORDS_MAX = 32 };
+static const double bring_after_s = 5, next_round_s = 2;
+/* AT_ONCE: remote shells of one round; on many hosts the launcher itself takes longer than this. */
+enum { DIRS_MAX = 5, WORDS_MAX = 32, AT_ONCE = 32 };
 
 struct sk_keyring {
     uint8_t secret[SK_KEY_BYTES], nonce[SK_NONCE_BYTES];
@@ -25,8 +26,9 @@ struct sk_keyring {
     char path[PATH_MAX]; /* the file; empty: none is there */
     char agent[1024], prefix[PATH_MAX];
     uint32_t incarnation;
-    double left_at;       /* when it was left for this start */
-    int waits, brought;   /* for ranks to be heard; to hosts, in this start */
+    int waits;       /* for ranks of this start to be heard */
+    double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
+    char *brought;   /* by host: in this start; NULL: to none */
 };
 
 static void choose_agent(const struct sk_config *c, char *out, size_t cap)
@@ -93,6 +95,7 @@ void sk_keyring_free(struct sk_keyring *k)
     if (!k)
         return;
     take_away(k);
+    free(k->brought);
     explicit_bzero(k, sizeof *k);
     free(k);
 }
@@ -145,7 +148,7 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
     }
     for (int i = 0; rc && i < n; i++) {
         why = (struct saikai_error){0};
-        rc = sk_key_file_write(dir[i], k->nonce, k->secret, k->path, &why);
+        rc = sk_key_file_write(dir[i], k->nonce, incarnation, k->secret, k->path, &why);
         if (!rc && strlen(k->path) >= sizeof link->key_file) {
             take_away(k);
             rc = sk_fail(&why, SAIKAI_EINVAL, "%.80s… is too long a name", dir[i]);
@@ -163,9 +166,10 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
     }
     snprintf(link->key_file, sizeof link->key_file, "%s", k->path);
     k->incarnation = incarnation;
-    k->left_at = now;
+    k->bring_at = k->may_bring && !k->users_own ? now + bring_after_s : INFINITY;
     k->waits = 1;
-    k->brought = 0;
+    free(k->brought);
+    k->brought = NULL;
     return 0;
 }
 
@@ -241,20 +245,26 @@ static void bring(const struct sk_keyring *k, const char *host, const sigset_t *
                k->agent);
 }
 
-static void bring_to_silent(const struct sk_keyring *k, const struct sk_hub *hub,
-                            const struct sk_hosts *hosts, const int *seat, int n,
-                            const sigset_t *mask)
+/* One round; 1: there may be more to do. */
+static int bring_to_silent(const struct sk_keyring *k, const struct sk_hub *hub,
+                           const struct sk_hosts *hosts, const int *seat, int n,
+                           const sigset_t *mask)
 {
     char *heard = calloc((size_t)hosts->n, 1), *used = calloc((size_t)hosts->n, 1);
+    int started = 0;
     for (int r = 0; heard && used && r < n; r++) {
         used[seat[r]] = 1;
         heard[seat[r]] |= (char)sk_hub_has_heard(hub, k->incarnation, (uint32_t)r);
     }
-    for (int h = 0; heard && used && h < hosts->n; h++)
-        if (used[h] && !heard[h])
+    for (int h = 0; heard && used && h < hosts->n && started < AT_ONCE; h++)
+        if (used[h] && !heard[h] && !k->brought[h]) {
             bring(k, hosts->host[h].name, mask);
+            k->brought[h] = 1;
+            started++;
+        }
     free(heard);
     free(used);
+    return started == AT_ONCE;
 }
 
 void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struct sk_hosts *hosts,
@@ -267,13 +277,16 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
         missing = !sk_hub_has_heard(hub, k->incarnation, (uint32_t)r);
     if (!missing) {
         take_away(k);
-    } else if (k->may_bring && !k->users_own && !k->brought && now >= k->left_at + bring_after_s) {
-        k->brought = 1;
-        bring_to_silent(k, hub, hosts, seat, n, mask);
+    } else if (now >= k->bring_at) {
+        if (!k->brought)
+            k->brought = calloc((size_t)hosts->n, 1);
+        k->bring_at = k->brought && bring_to_silent(k, hub, hosts, seat, n, mask)
+                          ? now + next_round_s
+                          : INFINITY;
     }
 }
 
 double sk_keyring_next(const struct sk_keyring *k)
 {
-    return k->waits && k->may_bring && !k->brought ? k->left_at + bring_after_s : INFINITY;
+    return k->waits ? k->bring_at : INFINITY;
 }

@@ -86,7 +86,7 @@ sniffed)
     done
     expect 'begin 0' "$out"
     key=$(ls "$CLUSTER_DIR"/taken/.saikai-key-*) || fail "there was no key file"
-    nonce=${key##*-}
+    nonce=${key%-*} nonce=${nonce##*-}
     grep -qv '^600 0 ' "$CLUSTER_DIR/modes" && fail "the key file was not for its owner alone"
     # another user on a node; the endpoint is what all can see
     endpoint=$(tr '\0' '\n' <"$seen/environ" | sed -n 's/^SAIKAI_KEEPER_LINK=3,\([^,]*\),.*/\1/p' | head -n 1)
