@@ -184,9 +184,11 @@ static int make_level(const char *path, int lasting, struct saikai_error *err)
             return sk_fail_errno(err, e == EEXIST ? ENOTDIR : e, "cannot make directory %s", path);
         return e == EEXIST ? sk_modes_check(path, err) : 0;
     }
-    if (mode && !stat(path, &st) && (st.st_mode & 0777) != (mode_t)(mode & 0777) &&
-        chmod(path, (mode_t)mode | (st.st_mode & S_ISGID)))
-        return sk_fail_errno(err, errno, "cannot set the permissions of %s (store.mode)", path);
+    if (mode && !stat(path, &st)) {
+        mode_t want = (mode_t)mode | (st.st_mode & S_ISGID); /* the group that a parent hands down */
+        if ((st.st_mode & 07777) != want && chmod(path, want))
+            return sk_fail_errno(err, errno, "cannot set the permissions of %s (store.mode)", path);
+    }
     return lasting ? sync_new(path, err) : 0;
 }
 

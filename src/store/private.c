@@ -31,7 +31,8 @@ static int is_ours(const char *path, struct stat *st)
 static int settle(const char *path, const struct stat *st, struct saikai_error *err)
 {
     int mode = sk_modes_of_directories() ? sk_modes_of_directories() : SK_MODE_PRIVATE;
-    if ((st->st_mode & 0777) != (mode_t)(mode & 0777) && chmod(path, (mode_t)mode))
+    mode_t want = (mode_t)mode | (st->st_mode & S_ISGID);
+    if ((st->st_mode & 07777) != want && chmod(path, want))
         return sk_fail_errno(err, errno, "cannot set the permissions of %s", path);
     sk_modes_guard(path);
     return 0;
@@ -62,5 +63,5 @@ int sk_private_dir(const char *given, int make, char *out, size_t cap, struct sa
     if (!rc && make && which)
         sk_log(SK_LOG_NOTICE, "%s/saikai-%ld is, or was, somebody else's: %s is used", given,
                (long)geteuid(), out);
-    return rc ? rc : settle(out, &st, err);
+    return rc || !make ? rc : settle(out, &st, err);
 }

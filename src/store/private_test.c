@@ -79,6 +79,12 @@ static void the_plain_name_is_taken_where_it_is_free(void **state)
     expect(0);
     assert_int_equal(chmod(nth(0), 0755), 0); /* as an earlier version left it */
     expect(0);
+    sk_modes_set(SK_MODE_GROUP); /* a job that lets its group read; what a tool leaves as it is */
+    assert_int_equal(sk_private_dir(dir, 1, got, sizeof got, NULL), 0);
+    assert_int_equal(mode_of(got), 0750);
+    sk_modes_set(0);
+    assert_int_equal(sk_private_dir(dir, 0, got, sizeof got, NULL), 0);
+    assert_int_equal(mode_of(got), 0750);
     assert_string_equal(logged, "");
 }
 
@@ -122,6 +128,10 @@ static void files_and_directories_are_private_whatever_the_umask_says(void **sta
         snprintf(path, sizeof path, "%s/group%zu", dir, i);
         assert_int_equal(sk_io_mkdirs(path, &err), 0);
         assert_int_equal(mode_of(path), 0750);
+        sk_modes_set(02770);
+        snprintf(path, sizeof path, "%s/shared%zu", dir, i);
+        assert_int_equal(sk_io_mkdirs(path, &err), 0);
+        assert_int_equal(mode_of(path), 02770);
     }
     umask(027);
     sk_modes_set(0); /* a tool */

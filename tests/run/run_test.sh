@@ -215,6 +215,29 @@ environment) # the key of the link stays with the keeper; settings of the comman
     expect '^SAIKAI_START=1$' out
     expect SAIKAI_STORE_KEEP_LOCAL=7 out
     ;;
+keys) # the key of the run is in a file that is there only while the ranks start; the user's own stays
+    run_behind -n 2 -- "$victim" seconds=2
+    wait_for 'begin 0' out
+    link=$(cat $(printf '/proc/%s/environ ' $(cat "/proc/$pid/task/$pid/children")) | tr '\0' '\n' | sed -n 's/^SAIKAI_KEEPER_LINK=//p' | head -n 1)
+    file=/${link##*,/}
+    case $file in */.saikai-key-*) ;; *) fail "no key file is named in '$link'" ;; esac
+    for i in $(seq 100); do
+        [ -e "$file" ] || break
+        sleep 0.05
+    done
+    [ ! -e "$file" ] || fail "$file is still there"
+    wait $wrapper || fail "exit code $?"
+    head -c 32 /dev/urandom >"$work/mine"
+    chmod 600 "$work/mine"
+    run --key-file "$work/mine" -n 2 -- "$victim"
+    expect_rc 0
+    [ -s "$work/mine" ] || fail "the user's own key is gone"
+    chmod 640 "$work/mine"
+    run --key-file "$work/mine" -n 2 -- "$victim"
+    expect_rc 125
+    expect 'can be read by others (mode 640)' err
+    expect_nothing_left
+    ;;
 arguments) # the program gets its arguments as they are, also those that look like ours
     run -n 1 -- printf '%s\n' -n --hosts 'a  b' '*' -- -v
     expect_rc 0
