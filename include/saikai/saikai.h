@@ -11,7 +11,8 @@
  *     saikai_finalize();
  *
  * Functions return 0 (or a count, where it says so) or a negative SAIKAI_E… number; saikai_error_text() then has one
- * sentence that names the file, the rank and what to do. The library does not abort or exit. Collective functions are
+ * sentence that names the file, the rank and what to do. An error of saikai_init, saikai_protect… and saikai_restart ends the
+ * program, unless it asks for the code (lib.on_error=return, below); nothing else does. Collective functions are
  * called by all ranks of the communicator in the same order and give all of them the same verdict. One thread of the
  * program calls Saikai. Sizes are in elements unless a name ends in _bytes. */
 #ifndef SAIKAI_SAIKAI_H
@@ -38,6 +39,12 @@ extern "C" {
 
 /* ---- begin and end ---- */
 
+/* A program that goes on after saikai_init, saikai_protect… or saikai_restart failed would compute everything again, or save less
+ * than it needs. So by default such an error is written to stderr and MPI_Abort ends the program with this exit code. A program
+ * that looks at what they return asks for it: saikai_init(comm, "lib.on_error=return"), or SAIKAI_LIB_ON_ERROR=return in the
+ * environment. After a failed saikai_restart that was returned, no generation of an earlier start is removed. */
+#define SAIKAI_EXIT_CODE 70
+
 /* Begin. Collective over comm (duplicated; after MPI_Init; MPI_THREAD_SINGLE is enough). config: "section.key=value"
  * settings separated by ';' or newlines that go before environment and files, or NULL. Blocks for a few reductions and
  * one small file. On failure nothing was begun, and every other function but the error texts returns SAIKAI_ESTATE.
@@ -55,7 +62,9 @@ int saikai_finalize(void);
 
 /* Protect a variable: at a checkpoint its bytes are saved, at a restart they are put back. Local, but all ranks must
  * protect the same names. data[dims[0]]…[dims[ndims-1]], C order, ndims 0 is a scalar; sizes may differ between ranks. The
- * memory stays the program's and must stay where it is until saikai_unprotect or saikai_finalize; a second call with the same name tells the new address or size. */
+ * memory stays the program's and must stay where it is until saikai_unprotect or saikai_finalize; a second call with the same
+ * name tells the new address or size. Buffers that are swapped (u and unew): call it again after each swap, or use
+ * saikai_protect_array, which looks at the pointer each time; the library cannot see a swap. */
 int saikai_protect(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[]);
 
 /* Protect an array that the program allocates with malloc or realloc and that may move and change its length: *data and
@@ -117,7 +126,7 @@ int saikai_restored_place(void);
 
 /* A place where a checkpoint may be made: all messages of the iterations so far are received, so that all ranks are
  * consistent. Called by all ranks at the same places in the same order, with the number of the iteration (0 or more,
- * growing). Returns 1 when a checkpoint was captured, 0 when nothing was due (a few nanoseconds), negative when this rank
+ * never less than at a candidate before, or than the restored one). Returns 1 when a checkpoint was captured, 0 when nothing was due (a few nanoseconds), negative when this rank
  * could not save: the generation before stays, the program may go on. Waits for no other rank; writing goes on behind. */
 int saikai_checkpoint(long iteration);
 

@@ -209,6 +209,11 @@ static char *trim(char *s)
     return s;
 }
 
+static int first_of(int rc, int next)
+{
+    return rc ? rc : next;
+}
+
 static int parse_line(struct sk_config *c, char *line, char section[64], const char *where,
                       enum sk_origin origin, struct saikai_error *err)
 {
@@ -248,14 +253,16 @@ int sk_config_load_file(struct sk_config *c, const char *path, enum sk_origin or
     if (rc)
         return rc;
     char section[64] = "", *next = data;
-    if (memchr(data, 0, n))
-        rc = sk_fail(err, SAIKAI_ECONFIG, "%s holds a zero byte: not a text file", path);
-    for (int line = 1; !rc && next; line++) {
+    if (memchr(data, 0, n)) {
+        free(data);
+        return sk_fail(err, SAIKAI_ECONFIG, "%s holds a zero byte: not a text file", path);
+    }
+    for (int line = 1; next; line++) {
         char where[PATH_MAX + 16], *this = next;
         if ((next = strchr(this, '\n')))
             *next++ = 0;
         snprintf(where, sizeof where, "%s:%d", path, line);
-        rc = parse_line(c, this, section, where, origin, err);
+        rc = first_of(rc, parse_line(c, this, section, where, origin, rc ? NULL : err));
     }
     free(data);
     return rc;
@@ -269,15 +276,17 @@ int sk_config_set_all(struct sk_config *c, const char *text, enum sk_origin orig
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the configuration");
     int rc = 0;
     char section[64] = "";
-    for (char *p = strtok_r(copy, ";\n", &save); p && !rc; p = strtok_r(NULL, ";\n", &save))
-        rc = parse_line(c, p, section, origin == SK_FROM_API ? "configuration given to saikai_init" : "command line",
-                        origin, err);
+    for (char *p = strtok_r(copy, ";\n", &save); p; p = strtok_r(NULL, ";\n", &save))
+        rc = first_of(rc, parse_line(c, p, section,
+                                     origin == SK_FROM_API ? "configuration given to saikai_init" : "command line", origin,
+                                     rc ? NULL : err));
     free(copy);
     return rc;
 }
 
 static int load_environment(struct sk_config *c, struct saikai_error *err)
 {
+    int rc = 0;
     for (int i = 0; i < n_keys; i++) {
         char env[96], name[96], where[128];
         snprintf(env, sizeof env, "SAIKAI_%s_%s", keys[i].section, keys[i].key);
@@ -288,19 +297,15 @@ static int load_environment(struct sk_config *c, struct saikai_error *err)
             continue;
         snprintf(name, sizeof name, "%s.%s", keys[i].section, keys[i].key);
         snprintf(where, sizeof where, "environment %s", env);
-        int rc = sk_config_set(c, name, value, SK_FROM_ENVIRONMENT, where, err);
-        if (rc)
-            return rc;
+        rc = first_of(rc, sk_config_set(c, name, value, SK_FROM_ENVIRONMENT, where, rc ? NULL : err));
     }
-    return 0;
+    return rc;
 }
 
 int sk_config_load(struct sk_config *c, struct saikai_error *err)
 {
-    struct saikai_error local = {0};
-    int rc = sk_config_load_file(c, "/etc/saikai.conf", SK_FROM_SYSTEM_FILE, &local);
-    if (rc && rc != SAIKAI_ENOENT)
-        goto failed;
+    struct saikai_error system = {0}, user = {0}, environment = {0};
+    int rc = sk_config_load_file(c, "/etc/saikai.conf", SK_FROM_SYSTEM_FILE, &system);
     const char *file = getenv("SAIKAI_CONFIG"), *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     char path[PATH_MAX] = "";
     if (file && *file)
@@ -309,14 +314,13 @@ int sk_config_load(struct sk_config *c, struct saikai_error *err)
         snprintf(path, sizeof path, "%s/saikai.conf", base);
     else if (home && *home)
         snprintf(path, sizeof path, "%s/.config/saikai.conf", home);
-    rc = *path ? sk_config_load_file(c, path, SK_FROM_USER_FILE, &local) : 0;
-    if (rc && (rc != SAIKAI_ENOENT || (file && *file)))
-        goto failed;
-    return load_environment(c, err);
-failed:
+    int user_rc = *path ? sk_config_load_file(c, path, SK_FROM_USER_FILE, &user) : 0;
+    int environment_rc = load_environment(c, &environment);
+    rc = rc == SAIKAI_ENOENT ? 0 : rc;
+    user_rc = user_rc == SAIKAI_ENOENT && !(file && *file) ? 0 : user_rc;
     if (err)
-        *err = local;
-    return rc;
+        *err = rc ? system : user_rc ? user : environment_rc ? environment : *err;
+    return first_of(first_of(rc, user_rc), environment_rc);
 }
 
 static int index_of(const char *name, enum sk_key_kind kind)

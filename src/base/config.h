@@ -44,10 +44,14 @@ struct sk_config *sk_config_new(void);
 void sk_config_free(struct sk_config *c);
 
 /* Read what a process starts with: the system file (/etc/saikai.conf), the user file ($SAIKAI_CONFIG, else
- * $XDG_CONFIG_HOME/saikai.conf or ~/.config/saikai.conf; only $SAIKAI_CONFIG has to exist) and the environment. */
+ * $XDG_CONFIG_HOME/saikai.conf or ~/.config/saikai.conf; only $SAIKAI_CONFIG has to exist) and the environment. What is wrong
+ * is left out, and the first such error told, here and below. */
 int sk_config_load(struct sk_config *c, struct saikai_error *err);
 int sk_config_load_file(struct sk_config *c, const char *path, enum sk_origin origin,
                         struct saikai_error *err);
+/* Tell every SAIKAI_… variable of the environment that is neither a setting nor another one of Saikai's, and the known name that
+ * looks most like it. */
+void sk_config_unknown_variables(void (*tell)(void *arg, const char *name, const char *meant), void *arg);
 /* Set "section.key" from text; a value of lower precedence than the present one is checked and dropped. */
 int sk_config_set(struct sk_config *c, const char *name, const char *value, enum sk_origin origin,
                   const char *where, struct saikai_error *err);

@@ -115,6 +115,54 @@ static void test_kinds_have_names(void **state)
     assert_true(autos >= 2);
 }
 
+static char told[512];
+
+static void note(void *arg, const char *name, const char *meant)
+{
+    (void)arg;
+    size_t n = strlen(told);
+    snprintf(told + n, sizeof told - n, "%s:%s ", name, meant);
+}
+
+/* What is mistyped is told, and what was meant; what is right, or not ours, is not. */
+static void test_unknown_variables(void **state)
+{
+    (void)state;
+    static const char *const set[] = {"SAIKAI_SHEDULE_EVERY", "SAIKAI_CONFIGURATION", "SAIKAI_store_prefix", "SAIKAI_STORE_PREFIX",
+                                      "SAIKAI_TEST_ANYTHING", "SAIKAI_KEEPER_FD", "SAIKAI_DATA", "XSAIKAI_NO", "SAIKAIX"};
+    enum { n_set = sizeof set / sizeof *set };
+    char *was[n_set];
+    for (int i = 0; i < n_set; i++) {
+        was[i] = getenv(set[i]) ? strdup(getenv(set[i])) : NULL;
+        assert_int_equal(setenv(set[i], "/x", 1), 0);
+    }
+    told[0] = 0;
+    sk_config_unknown_variables(note, NULL);
+    for (int i = 0; i < n_set; i++)
+        assert_int_equal(was[i] ? setenv(set[i], was[i], 1) : unsetenv(set[i]), 0);
+    assert_non_null(strstr(told, "SAIKAI_SHEDULE_EVERY:SAIKAI_SCHEDULE_EVERY "));
+    assert_non_null(strstr(told, "SAIKAI_CONFIGURATION:SAIKAI_CONFIG "));
+    assert_non_null(strstr(told, "SAIKAI_store_prefix:SAIKAI_STORE_PREFIX "));
+    int count = 0;
+    for (const char *p = told; (p = strchr(p, ' ')); p++)
+        count++;
+    assert_int_equal(count, 3);
+    for (int i = 0; i < n_set; i++)
+        free(was[i]);
+}
+
+/* All that is right is taken, and the first that is not is told. */
+static void test_what_is_right_is_taken_all_the_same(void **state)
+{
+    (void)state;
+    struct sk_config *c = sk_config_new();
+    struct saikai_error err = {0};
+    assert_int_equal(sk_config_set_all(c, "store.no=1; lib.on_error=return; log.level=loud", SK_FROM_API, &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "store.no"));
+    assert_string_equal(sk_config_text(c, "lib.on_error"), "return");
+    sk_config_free(c);
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -144,7 +192,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_parse),        cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_file_errors_name_the_line), cmocka_unit_test(test_file_comments_and_origin),
-        cmocka_unit_test(test_units), cmocka_unit_test(test_kinds_have_names),
+        cmocka_unit_test(test_unknown_variables),
+        cmocka_unit_test(test_what_is_right_is_taken_all_the_same), cmocka_unit_test(test_units), cmocka_unit_test(test_kinds_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

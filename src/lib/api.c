@@ -3,7 +3,9 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "group/mpi.h"
+#include "lib/api.h"
 #include "lib/session.h"
+#include "lib/strict.h"
 
 #include <errno.h>
 #include <float.h>
@@ -13,10 +15,6 @@
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
-
-/* For fortran.c: as saikai_protect_global, neighbours in memory strides_bytes apart. */
-API int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
-                               const size_t global_dims[], const size_t offset[], const ptrdiff_t strides_bytes[]);
 
 static struct sk_session *session;
 static __thread struct saikai_error last;
@@ -60,17 +58,18 @@ static int check_mpi(const char *mpi_of_program, struct saikai_error *err)
     return 0;
 }
 
+/* All settings that are right are taken, also when others are not: among them is what an error means. */
 static int load_config(const char *text, struct sk_config **out, struct saikai_error *err)
 {
-    struct sk_config *c = sk_config_new();
-    int rc = c ? sk_config_load(c, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for the configuration");
-    if (!rc && text)
-        rc = sk_config_set_all(c, text, SK_FROM_API, err);
-    if (rc)
-        sk_config_free(c);
-    else
-        *out = c;
-    return rc;
+    struct sk_config *c = *out = sk_config_new();
+    if (!c)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the configuration");
+    int rc = sk_config_load(c, err);
+    struct saikai_error local = {0};
+    int more = text ? sk_config_set_all(c, text, SK_FROM_API, &local) : 0;
+    if (!rc && more)
+        *err = local;
+    return rc ? rc : more;
 }
 
 static void set_log(const struct sk_config *c, int rank)
@@ -81,30 +80,58 @@ static void set_log(const struct sk_config *c, int rank)
     sk_log_set(strcmp(sk_config_text(c, "log.to"), "none") ? sk_log_stderr : NULL, NULL, level);
 }
 
-API int saikai_init_checked(MPI_Comm comm, const char *text, const char *mpi_of_program)
+/* A SAIKAI_… variable that means nothing is most likely a mistyped one. */
+static void tell_unknown(void *arg, const char *name, const char *meant)
 {
-    struct sk_config *config = NULL;
-    struct sk_group *g = NULL;
+    (void)arg;
+    sk_log(SK_LOG_WARN, "the environment variable %s is none of Saikai's and has no effect; did you mean %s?", name, meant);
+}
+
+/* config is taken over. */
+static int begin(struct sk_group *g, struct sk_config *config, int config_rc)
+{
     struct sk_session *s = NULL;
-    sk_error_clear(&last);
-    if (session)
-        return sk_fail(&last, SAIKAI_ESTATE, "saikai_init was called before");
-    int rc = check_mpi(mpi_of_program, &last);
-    if (!rc)
-        rc = sk_group_mpi(&comm, &g, &last);
-    if (rc)
-        return rc;
-    rc = sk_group_verdict(g, load_config(text, &config, &last), &last);
+    int rc = sk_group_verdict(g, config_rc, &last);
     if (rc) {
         sk_config_free(config);
         sk_group_free(g);
         return rc;
     }
-    set_log(config, g->rank);
+    if (!g->rank)
+        sk_config_unknown_variables(tell_unknown, NULL);
     rc = sk_session_new(g, config, program_invocation_name, &s, &last);
     if (!rc)
         session = s;
     return rc;
+}
+
+API int saikai_init_checked(MPI_Comm comm, const char *text, const char *mpi_of_program)
+{
+    static const char call[] = "saikai_init";
+    struct sk_config *config = NULL;
+    struct sk_group *g = NULL;
+    struct saikai_error bad_config = {0};
+    sk_error_clear(&last);
+    if (session)
+        return sk_strict(call, sk_fail(&last, SAIKAI_ESTATE, "it was called before"), &last, 0);
+    int config_rc = load_config(text, &config, &bad_config);
+    sk_strict_set(config, 0);
+    if (config)
+        set_log(config, 0);
+    int rc = check_mpi(mpi_of_program, &last);
+    if (!rc)
+        rc = sk_group_mpi(&comm, &g, &last);
+    if (rc) {
+        sk_config_free(config);
+        return sk_strict(call, rc, &last, 0);
+    }
+    int rank = g->rank;
+    sk_strict_set(config, rank);
+    if (config)
+        set_log(config, rank);
+    if (config_rc)
+        last = bad_config;
+    return sk_strict(call, begin(g, config, config_rc), &last, 1);
 }
 
 API int saikai_finalize(void)
@@ -129,19 +156,27 @@ static int set_name(struct sk_var *v, const char *name)
     return 0;
 }
 
+/* An error in what is to survive. */
+static int refuse(int rc)
+{
+    return session ? sk_strict("saikai_protect", rc, &last, 0) : rc;
+}
+
 static int put(const char *name, struct sk_var *v)
 {
     sk_error_clear(&last);
     if (!session)
         return not_begun();
     int rc = set_name(v, name);
-    return rc ? rc : sk_vars_put(&session->vars, v, &last);
+    return refuse(rc ? rc : sk_vars_put(&session->vars, v, &last));
 }
 
 API int saikai_protect(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[])
 {
     struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data};
-    for (int d = 0; d < ndims && d < SAIKAI_MAX_DIMS && dims; d++)
+    if (ndims > 0 && !dims)
+        return refuse(sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s' has %d dimensions, but dims is NULL", name ? name : "", ndims));
+    for (int d = 0; d < ndims && d < SAIKAI_MAX_DIMS; d++)
         v.dims[d] = dims[d];
     return put(name, &v);
 }
@@ -167,7 +202,7 @@ API int saikai_protect_global(const char *name, void *data, enum saikai_type typ
 {
     struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data};
     int rc = describe_global(&v, name, dims, global_dims, offset, NULL, NULL);
-    return rc ? rc : put(name, &v);
+    return rc ? refuse(rc) : put(name, &v);
 }
 
 API int saikai_protect_global_halo(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
@@ -176,25 +211,34 @@ API int saikai_protect_global_halo(const char *name, void *data, enum saikai_typ
 {
     struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data};
     if (!low || !high)
-        return sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s': how wide is its halo?", name ? name : "");
+        return refuse(sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s': how wide is its halo?", name ? name : ""));
     int rc = describe_global(&v, name, dims, global_dims, offset, low, high);
-    return rc ? rc : put(name, &v);
+    return rc ? refuse(rc) : put(name, &v);
 }
 
-API int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
-                               const size_t global_dims[], const size_t offset[], const ptrdiff_t strides_bytes[])
+int saikai_api_protect_strided(const char *name, void *data, int type, int ndims, const size_t *dims,
+                               const ptrdiff_t *strides_bytes, const size_t *global_dims, const size_t *offset)
 {
-    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data, .strided = 1};
-    int rc = describe_global(&v, name, dims, global_dims, offset, NULL, NULL);
-    for (int d = 0; !rc && d < ndims; d++)
+    struct sk_var v = {.form = SK_VAR_FIXED, .type = type, .ndims = ndims, .data = data, .strided = ndims > 0};
+    int rc = global_dims ? describe_global(&v, name, dims, global_dims, offset, NULL, NULL) : 0;
+    for (int d = 0; !rc && d < ndims; d++) {
+        v.dims[d] = dims[d];
         v.strides[d] = strides_bytes[d];
-    return rc ? rc : put(name, &v);
+    }
+    return rc ? refuse(rc) : put(name, &v);
+}
+
+int saikai_api_failed(const char *format, const char *name)
+{
+    char text[600];
+    snprintf(text, sizeof text, format, name);
+    return refuse(sk_fail(&last, SAIKAI_EINVAL, "%s", text));
 }
 
 API int saikai_replicated(const char *name)
 {
     sk_error_clear(&last);
-    return session ? sk_vars_replicated(&session->vars, name ? name : "", &last) : not_begun();
+    return session ? refuse(sk_vars_replicated(&session->vars, name ? name : "", &last)) : not_begun();
 }
 
 API int saikai_protect_array(const char *name, void **data, size_t *count, size_t width, enum saikai_type type)
@@ -202,7 +246,7 @@ API int saikai_protect_array(const char *name, void **data, size_t *count, size_
     struct sk_var v = {.form = SK_VAR_ARRAY, .type = (int)type, .ndims = width == 1 ? 1 : 2,
                        .dims = {0, width}, .pdata = data, .pcount = count};
     if (!width)
-        return sk_fail(&last, SAIKAI_EINVAL, "an element of '%.60s' needs a width of 1 or more", name ? name : "");
+        return refuse(sk_fail(&last, SAIKAI_EINVAL, "an element of '%.60s' needs a width of 1 or more", name ? name : ""));
     return put(name, &v);
 }
 
@@ -251,7 +295,7 @@ API int saikai_restart(long *iteration)
         return not_begun();
     int rc = sk_session_restart(session, &restored, &at, &last);
     if (rc)
-        return rc;
+        return sk_strict("saikai_restart", rc, &last, 1);
     if (restored && iteration)
         *iteration = (long)at;
     return restored;

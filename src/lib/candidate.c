@@ -63,6 +63,8 @@ static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, s
     return 0;
 }
 
+static int refuse(struct sk_session *s, int due, uint32_t place, int64_t iteration, struct saikai_error *err);
+
 int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
 {
     int rc = check_call(s, place, iteration, err);
@@ -83,6 +85,8 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
     int due = s->now_tick == s->tick || s->tick >= s->due_tick;
     if (s->tick == 1 && !s->from.incarnation && sk_config_bool(s->config, "schedule.first"))
         due = 1;
+    if (iteration < s->last_iteration)
+        return refuse(s, due, place, iteration, err);
     if (s->every) {
         int64_t k = s->every;
         due |= iteration != s->last_iteration && iteration % k == 0 && iteration > 0;
@@ -335,16 +339,16 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
     return rc;
 }
 
-/* Everything around a capture that all ranks do alike, whether it worked here or not. */
-static int take(struct sk_session *s, uint32_t place, int64_t iteration, int with_files, int valid,
+/* Everything around a capture that all ranks do alike, whether it worked here or not. why: it does not, NULL: it may. */
+static int take(struct sk_session *s, uint32_t place, int64_t iteration, int with_files, const struct saikai_error *why,
                 struct saikai_error *err)
 {
     double begun = with_files ? s->files_begun : sk_now();
     struct sk_gen g = {s->incarnation, iteration, place};
     int64_t seq;
     int rc = sk_ledger_add(s->ledger, g, begun, &seq, err);
-    if (!rc && !valid)
-        rc = sk_fail(err, SAIKAI_ESTATE, "the program says that its files are not valid");
+    if (!rc && why)
+        rc = sk_fail(err, why->code, "%s", why->text);
     if (!rc)
         rc = capture(s, g, with_files, err);
     if (rc)
@@ -371,16 +375,38 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
     return rc;
 }
 
+/* Generations are ordered by their iterations: this one would count as older than those before it. A checkpoint that is due
+ * counts as one that failed here, so that the numbers of generations stay the same on all ranks, whatever the others say. */
+static int refuse(struct sk_session *s, int due, uint32_t place, int64_t iteration, struct saikai_error *err)
+{
+    struct saikai_error why = {0}, failure = {0};
+    int restored = s->from.incarnation && s->last_iteration == s->from.iteration;
+    int rc = sk_fail(&why, SAIKAI_EINVAL, "iteration %lld at a candidate after %s%lld: the number must not become less, else an "
+                                          "older generation would be taken for the newest",
+                     (long long)iteration, restored ? "the restored iteration " : "iteration ", (long long)s->last_iteration);
+    if (due)
+        take(s, place, iteration, 0, &why, &failure);
+    else
+        plan_next(s);
+    if (!s->told_less)
+        sk_log(SK_LOG_ERROR, "rank %d: %s; nothing is saved at such candidates", s->g->rank, why.text);
+    s->told_less = 1;
+    if (err)
+        *err = why;
+    return rc;
+}
+
 int sk_session_capture(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
 {
-    return take(s, place, iteration, 0, 1, err);
+    return take(s, place, iteration, 0, NULL, err);
 }
 
 int sk_session_capture_files(struct sk_session *s, uint32_t place, int64_t iteration, int valid,
                              struct saikai_error *err)
 {
     char dir[PATH_MAX];
-    int rc = take(s, place, iteration, 1, valid, err);
+    const struct saikai_error invalid = {.code = SAIKAI_ESTATE, .text = "the program says that its files are not valid"};
+    int rc = take(s, place, iteration, 1, valid ? NULL : &invalid, err);
     if (!work_dir(s, dir, NULL))
         sk_io_rmtree(dir, NULL);
     return rc;

@@ -184,6 +184,9 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq)
     pthread_mutex_lock(&e->lock);
     if (seq > e->pruned_request)
         e->pruned_request = seq;
+    if (!e->any_archived && e->earlier == SK_EARLIER_UNUSED)
+        e->retired_seq = -1; /* what earlier starts left may go now */
+    e->any_archived = 1;
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }
@@ -274,6 +277,21 @@ void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen)
     adopt_local(e, gen);
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_set_earlier(struct sk_engine *e, enum sk_earlier earlier)
+{
+    pthread_mutex_lock(&e->lock);
+    e->earlier = earlier;
+    pthread_mutex_unlock(&e->lock);
+}
+
+int sk_engine_may_remove_earlier(struct sk_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    int may = sk_engine_earlier_may_go(e);
+    pthread_mutex_unlock(&e->lock);
+    return may;
 }
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out)

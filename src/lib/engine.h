@@ -84,6 +84,13 @@ void sk_engine_hash_files(struct sk_engine *e);
  * A mapping stays as it is until it is taken back; one that never is stays mapped for ever. */
 void sk_engine_lend(struct sk_engine *e, struct sk_gen gen, struct sk_source *out);
 void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent);
+/* What becomes of generations of earlier starts. SK_EARLIER_UNUSED, until this is called: they stay until a generation of this
+ * start is complete and archived, and that they go then is said. SK_EARLIER_RESUMED: this start goes on from one of them; what
+ * it does not need goes. SK_EARLIER_STAY: none is removed. */
+enum sk_earlier { SK_EARLIER_UNUSED, SK_EARLIER_RESUMED, SK_EARLIER_STAY };
+void sk_engine_set_earlier(struct sk_engine *e, enum sk_earlier earlier);
+/* 1: a generation of an earlier start may go when nothing needs it. */
+int sk_engine_may_remove_earlier(struct sk_engine *e);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
 

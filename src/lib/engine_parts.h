@@ -92,6 +92,8 @@ struct sk_engine {
     int64_t told_seq; /* newest committed one that the other ranks were told of */
     int failures;
     struct saikai_error last_error;
+    enum sk_earlier earlier;
+    int any_archived; /* all ranks have a generation of this start in the prefix */
 };
 
 /* Every function below is called with the lock held and may let go of it for a while. */
@@ -131,6 +133,9 @@ int sk_engine_builds_on(const struct sk_engine *e, const struct held *h, const s
 int sk_engine_is_spoiled(const struct sk_engine *e, const struct held *h);
 /* For the scrub; takes the lock itself. */
 void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const char *why);
+
+/* As sk_engine_may_remove_earlier. */
+int sk_engine_earlier_may_go(const struct sk_engine *e);
 
 /* The threads; they take the lock themselves. */
 void *sk_engine_committer(void *engine);

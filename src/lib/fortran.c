@@ -1,20 +1,57 @@
-/* What the Fortran module (saikai.f90) calls: arrays come as descriptors of ISO_Fortran_binding.h (Fortran 2018). */
+/* What the Fortran module (saikai.f90) calls: arrays and names come as descriptors of ISO_Fortran_binding.h (Fortran 2018). A
+ * descriptor tells type, extents and strides; of a derived type it tells the size alone, never the components. */
+#include "lib/api.h"
+
 #include <ISO_Fortran_binding.h>
+#include <limits.h>
 #include <saikai/saikai.h>
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
 
 API int saikai_init_fortran(int comm, const char *config);
-API int saikai_protect_fortran(const char *name, const CFI_cdesc_t *d);
-API int saikai_protect_global_fortran(const char *name, const CFI_cdesc_t *d, const int64_t *global, const int64_t *offset,
-                                      int given);
-int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
-                           const size_t global_dims[], const size_t offset[], const ptrdiff_t strides_bytes[]);
+API int saikai_restart_int_fortran(int *iteration);
+API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d);
+API int saikai_protect_bytes_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d);
+API int saikai_protect_global_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *global,
+                                      const CFI_cdesc_t *offset);
+
+/* A variable as Saikai sees it: C order, and the bytes of an element as one more dimension where it has no type. */
+struct shape {
+    char name[SAIKAI_MAX_NAME + 2];
+    int type, ndims;
+    size_t dims[SAIKAI_MAX_DIMS + 1], global[SAIKAI_MAX_DIMS + 1], offset[SAIKAI_MAX_DIMS + 1];
+    ptrdiff_t strides[SAIKAI_MAX_DIMS + 1];
+};
 
 API int saikai_init_fortran(int comm, const char *config)
 {
     return saikai_init_checked(MPI_Comm_f2c((MPI_Fint)comm), *config ? config : NULL, "Fortran");
+}
+
+API int saikai_restart_int_fortran(int *iteration)
+{
+    long at = *iteration;
+    int rc = saikai_restart(&at);
+    if (rc > 0 && at > INT_MAX)
+        return saikai_api_failed("the restored iteration is larger than the integer that saikai_restart was given: give one of "
+                                 "64 bits",
+                                 "");
+    *iteration = (int)at;
+    return rc;
+}
+
+/* Without the blanks behind it; one that is too long stays so, for the check that says it. */
+static void take_name(const CFI_cdesc_t *name, char out[SAIKAI_MAX_NAME + 2])
+{
+    const char *text = name->base_addr;
+    size_t n = text ? name->elem_len : 0;
+    while (n && text[n - 1] == ' ')
+        n--;
+    n = n > SAIKAI_MAX_NAME + 1 ? SAIKAI_MAX_NAME + 1 : n;
+    if (n)
+        memcpy(out, text, n);
+    out[n] = 0;
 }
 
 static int type_of(const CFI_cdesc_t *d)
@@ -37,45 +74,85 @@ static int type_of(const CFI_cdesc_t *d)
     case CFI_type_int64_t:
         return SAIKAI_I64;
     default:
-        return SAIKAI_U8; /* logicals, characters, derived types: their bytes */
+        return SAIKAI_U8; /* logicals, characters, reals of 16 bytes, derived types: their bytes */
     }
 }
 
-API int saikai_protect_fortran(const char *name, const CFI_cdesc_t *d)
+static int describe(const CFI_cdesc_t *name, const CFI_cdesc_t *d, int any_bytes, struct shape *s)
 {
-    size_t dims[SAIKAI_MAX_DIMS] = {0};
-    int type = type_of(d), n = d->rank;
-    if (n >= SAIKAI_MAX_DIMS)
-        return saikai_protect(name, d->base_addr, (enum saikai_type)type, n + 1, dims); /* says what is wrong */
-    if (n && !CFI_is_contiguous(d))
-        return saikai_protect(name, NULL, (enum saikai_type)type, 1, (size_t[]){1}); /* a section with gaps */
-    for (int i = 0; i < n; i++) /* Fortran's first index varies fastest, Saikai's last */
-        dims[i] = (size_t)d->dim[n - 1 - i].extent;
-    if (type == SAIKAI_U8 && d->elem_len > 1)
-        dims[n++] = d->elem_len;
-    return saikai_protect(name, d->base_addr, (enum saikai_type)type, n, dims);
+    *s = (struct shape){.type = type_of(d), .ndims = d->rank};
+    take_name(name, s->name);
+    if (!any_bytes && (d->type == CFI_type_struct || d->type == CFI_type_other || d->type == CFI_type_cptr ||
+                       d->type == CFI_type_cfunptr))
+        return saikai_api_failed("variable '%s' is of a derived type: Saikai cannot see whether it has allocatable or pointer "
+                                 "components, whose content would not be saved. Protect its components, also those of a whole "
+                                 "array, as in saikai_protect('x', p%%x); or, when it has none of these, use "
+                                 "saikai_protect_bytes",
+                                 s->name);
+    if (d->rank > SAIKAI_MAX_DIMS || (d->rank == SAIKAI_MAX_DIMS && s->type == SAIKAI_U8 && d->elem_len > 1))
+        return saikai_api_failed("variable '%s' has too many dimensions: eight are possible, or seven when its elements are no "
+                                 "numbers",
+                                 s->name);
+    for (int i = 0; i < d->rank; i++) { /* Fortran's first index varies fastest, Saikai's last */
+        const CFI_dim_t *from = &d->dim[d->rank - 1 - i];
+        if (from->extent < 0)
+            return saikai_api_failed("variable '%s' is of assumed size: say how much of it there is, as in a(1:n)", s->name);
+        s->dims[i] = (size_t)from->extent;
+        s->strides[i] = from->sm;
+    }
+    if (s->type == SAIKAI_U8 && d->elem_len > 1) {
+        s->dims[s->ndims] = s->global[s->ndims] = d->elem_len;
+        s->strides[s->ndims++] = 1;
+    }
+    return 0;
 }
 
-/* A section with gaps is as good as an array here: ghost cells are left out of it. given: how many numbers global and
- * offset have. */
-API int saikai_protect_global_fortran(const char *name, const CFI_cdesc_t *d, const int64_t *global, const int64_t *offset,
-                                      int given)
+API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
 {
-    size_t dims[SAIKAI_MAX_DIMS + 1] = {0}, whole[SAIKAI_MAX_DIMS + 1] = {0}, at[SAIKAI_MAX_DIMS + 1] = {0};
-    ptrdiff_t strides[SAIKAI_MAX_DIMS + 1] = {0};
-    int type = type_of(d), n = d->rank;
-    if (n >= SAIKAI_MAX_DIMS || given != n)
-        return saikai_protect_strided(name, d->base_addr, (enum saikai_type)type, 0, dims, whole, at, strides);
-    for (int i = 0; i < n; i++) { /* Fortran's first index varies fastest, Saikai's last */
-        int from = n - 1 - i;
-        dims[i] = (size_t)d->dim[from].extent;
-        strides[i] = d->dim[from].sm;
-        whole[i] = (size_t)global[from]; /* a negative one is larger than any memory */
-        at[i] = (size_t)offset[from];
+    struct shape s;
+    int rc = describe(name, d, 0, &s);
+    return rc ? rc : saikai_api_protect_strided(s.name, d->base_addr, s.type, s.ndims, s.dims, s.strides, NULL, NULL);
+}
+
+API int saikai_protect_bytes_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
+{
+    struct shape s;
+    int rc = describe(name, d, 1, &s);
+    return rc ? rc : saikai_api_protect_strided(s.name, d->base_addr, s.type, s.ndims, s.dims, s.strides, NULL, NULL);
+}
+
+/* Numbers of integers of any kind, reversed; a negative one is larger than any memory. */
+static int take_numbers(const CFI_cdesc_t *d, int wanted, size_t *out)
+{
+    if (d->rank != 1 || d->dim[0].extent != wanted || (d->elem_len != 4 && d->elem_len != 8) ||
+        (d->type != CFI_type_int32_t && d->type != CFI_type_int64_t))
+        return -1;
+    for (int i = 0; i < wanted; i++) {
+        const char *at = (const char *)d->base_addr + d->dim[0].sm * (wanted - 1 - i);
+        int64_t wide;
+        int32_t narrow;
+        if (d->elem_len == sizeof wide) {
+            memcpy(&wide, at, sizeof wide);
+        } else {
+            memcpy(&narrow, at, sizeof narrow);
+            wide = narrow;
+        }
+        out[i] = (size_t)wide;
     }
-    if (type == SAIKAI_U8 && d->elem_len > 1) {
-        dims[n] = whole[n] = d->elem_len;
-        strides[n++] = 1;
-    }
-    return saikai_protect_strided(name, d->base_addr, (enum saikai_type)type, n, dims, whole, at, strides);
+    return 0;
+}
+
+/* Ghost cells are left out by a section with gaps. */
+API int saikai_protect_global_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *global,
+                                      const CFI_cdesc_t *offset)
+{
+    struct shape s;
+    int rc = describe(name, d, 0, &s);
+    if (rc)
+        return rc;
+    if (take_numbers(global, d->rank, s.global) || take_numbers(offset, d->rank, s.offset))
+        return saikai_api_failed("variable '%s': a global array's dimensions and the offsets are as many integers of 32 or 64 "
+                                 "bits as the block has dimensions",
+                                 s.name);
+    return saikai_api_protect_strided(s.name, d->base_addr, s.type, s.ndims, s.dims, s.strides, s.global, s.offset);
 }

@@ -159,6 +159,8 @@ static int in_charge(const struct sk_protector *p, const struct sk_holding_entry
 
 static int is_needed(const struct sk_protector *p, const struct sk_holding_entry *e)
 {
+    if (e->gen.incarnation < p->incarnation && !sk_engine_may_remove_earlier(p->engine))
+        return 1;
     for (int i = 0; e->coder && i < p->sets; i++)
         if (!sk_parity_set_compare(p->set[i], (struct sk_parity_set){e->gen, e->coder}))
             return 1;

@@ -421,6 +421,7 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
         return rc;
     if (in_local)
         sk_engine_adopt(s->engine, g);
+    sk_engine_set_earlier(s->engine, SK_EARLIER_RESUMED);
     adopt_sets(s, g);
     s->code_from = v[0] && !s->from_others; /* the files of other ranks are nobody's to protect */
     s->from = g;
@@ -518,8 +519,10 @@ int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, 
         rc = search(s, &o, r, &found, err);
     sk_recovery_free(r);
     free(o.key);
-    if (rc)
+    if (rc) {
+        sk_engine_set_earlier(s->engine, SK_EARLIER_STAY); /* whatever the program does now */
         return rc;
+    }
     s->restarted = 1;
     if (found)
         *iteration = s->from.iteration;

@@ -99,24 +99,48 @@ static size_t strays(struct sk_engine *e, const char *root, const struct sk_gen_
     return found;
 }
 
+int sk_engine_earlier_may_go(const struct sk_engine *e)
+{
+    if (e->earlier == SK_EARLIER_UNUSED)
+        return e->prefix_root ? e->any_archived : e->complete_seq > 0;
+    return e->earlier == SK_EARLIER_RESUMED;
+}
+
+/* What nobody has used is not thrown away in silence. */
+static void tell_removed(const struct sk_engine *e, const char *root, size_t count, struct sk_gen newest)
+{
+    if (count && !e->rank && e->earlier == SK_EARLIER_UNUSED)
+        sk_log(SK_LOG_NOTICE, "%zu generation%s of earlier starts, which this one did not use, removed from %s (the newest: iteration "
+                              "%lld): a newer one of its own is complete%s",
+               count, count == 1 ? "" : "s", root, (long long)newest.iteration, e->prefix_root ? " and archived" : "");
+}
+
 /* Files of earlier starts that are neither held nor newer than what counts. */
 static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int *with_strays)
 {
     struct sk_gen_list l;
-    size_t left = 0;
+    struct sk_gen newest = {0};
+    size_t left = 0, removed = 0;
+    int may_go = sk_engine_earlier_may_go(e);
     if (sk_gen_scan(root, *with_strays ? -1 : e->rank, &l, NULL))
         return;
-    for (size_t i = 0; i < l.count; i++) {
+    for (size_t i = 0; i < l.count; i++) { /* newest first */
         int64_t key = sk_gen_key(l.gen[i]);
-        int keep = key >= below_key || is_kept(e, root, key) ||
+        int earlier = l.gen[i].incarnation < e->incarnation;
+        int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) ||
                    (root == e->prefix_root && is_base(e, root, &l, l.gen[i], e->rank));
-        if (!keep)
-            sk_gen_remove(root, l.gen[i], e->rank, NULL);
+        if (!keep) {
+            newest = removed ? newest : l.gen[i];
+            removed += earlier && !sk_gen_remove(root, l.gen[i], e->rank, NULL);
+            if (!earlier)
+                sk_gen_remove(root, l.gen[i], e->rank, NULL);
+        }
         if (*with_strays && l.gen[i].incarnation < e->incarnation)
             left += strays(e, root, &l, l.gen[i], !keep) && (keep || root == e->local_root);
     }
     *with_strays = left > 0;
     sk_gen_list_free(&l);
+    tell_removed(e, root, removed, newest);
 }
 
 static int any_damaged(const struct sk_engine *e)
@@ -223,11 +247,12 @@ static void sweep_archives(struct sk_engine *e, int64_t below_key)
 {
     struct sk_gen_list l;
     char dir[PATH_MAX];
+    int may_go = sk_engine_earlier_may_go(e);
     if (sk_gen_scan_if(e->prefix_root, is_any, NULL, &l, NULL))
         return;
     for (size_t i = l.count; i-- > 0;) {
         int64_t key = sk_gen_key(l.gen[i]);
-        if (key < below_key && !is_kept(e, e->prefix_root, key) &&
+        if (key < below_key && !is_kept(e, e->prefix_root, key) && (l.gen[i].incarnation >= e->incarnation || may_go) &&
             !sk_gen_dir(e->prefix_root, l.gen[i], dir, sizeof dir, NULL))
             sk_ska_set_remove(dir, NULL);
     }

@@ -1,5 +1,6 @@
 ! Saikai for Fortran: `use saikai`. The functions are those of saikai.h, which says what each does; they return its
-! numbers. Names and settings are ordinary strings. Arrays are passed as they are: type and shape are known.
+! numbers. Names and settings are ordinary strings. Arrays are passed as they are: type, shape and strides are known. Integers
+! are of 32 or 64 bits. Give what is protected the attribute target: its address is kept.
 !
 !     use saikai
 !     rc = saikai_init(MPI_COMM_WORLD)              ! or MPI_COMM_WORLD%mpi_val with mpi_f08
@@ -19,22 +20,63 @@ module saikai
 
   integer(c_int), parameter, public :: SAIKAI_EXACT = 0, SAIKAI_ABS = 1, SAIKAI_REL = 2, SAIKAI_PSNR = 3
   public :: saikai_bound
-  public :: saikai_init, saikai_finalize, saikai_protect, saikai_protect_global, &
+  public :: saikai_init, saikai_finalize, saikai_protect, saikai_protect_bytes, saikai_protect_global, &
     saikai_replicated, saikai_unprotect, saikai_restart, saikai_restored_place
   public :: saikai_checkpoint, saikai_checkpoint_at, saikai_checkpoint_now, saikai_should_stop, saikai_wait
   public :: saikai_checkpoint_begin, saikai_checkpoint_end, saikai_file_path, saikai_restored_file, saikai_error
 
-  interface saikai_restart
-    module procedure restart_int, restart_long
+  interface saikai_init
+    module procedure init_int, init_long
   end interface
-  interface saikai_protect_global
-    module procedure protect_global_int, protect_global_long
+  interface saikai_bound
+    module procedure bound_int, bound_long
+  end interface
+  interface saikai_restart
+    procedure restart_int, restart_long
   end interface
   interface saikai_checkpoint
     module procedure checkpoint_int, checkpoint_long
   end interface
+  interface saikai_checkpoint_at
+    module procedure at_int, at_long, at_int_long, at_long_int
+  end interface
   interface saikai_checkpoint_now
     module procedure now_int, now_long
+  end interface
+  interface saikai_checkpoint_begin
+    module procedure begin_int, begin_long
+  end interface
+
+  ! What is protected goes to C directly: no compiler makes a copy of it on the way, and a constant or an expression, which
+  ! could not be restored, is an error when the program is compiled.
+  interface
+    ! A variable of any intrinsic type, an array, a pointer's target, or a section with any strides, also of components:
+    !     rc = saikai_protect("x", particles%x)
+    ! A variable of a derived type is refused: nobody can see whether it has allocatable or pointer components.
+    function saikai_protect(name, array) bind(c, name='saikai_protect_fortran') result(rc)
+      import
+      character(*, kind=c_char), intent(in) :: name
+      type(*), intent(inout), target :: array(..)
+      integer(c_int) :: rc
+    end function
+    ! The bytes of a variable of a derived type that has no allocatable and no pointer components.
+    function saikai_protect_bytes(name, array) bind(c, name='saikai_protect_bytes_fortran') result(rc)
+      import
+      character(*, kind=c_char), intent(in) :: name
+      type(*), intent(inout), target :: array(..)
+      integer(c_int) :: rc
+    end function
+    ! The array, or a section of it without its ghost cells, is a block of a global array of these dimensions; offset: how
+    ! many elements of that lie before it in each dimension, in the order of Fortran's indices; integers of any kind.
+    !     rc = saikai_protect_global("u", u(:, :, 1:planes), [nx, ny, nz], [0, 0, first])
+    function saikai_protect_global(name, array, global_dims, offset) bind(c, name='saikai_protect_global_fortran') &
+        result(rc)
+      import
+      character(*, kind=c_char), intent(in) :: name
+      type(*), intent(inout), target :: array(..)
+      type(*), intent(in) :: global_dims(:), offset(:)
+      integer(c_int) :: rc
+    end function
   end interface
 
   interface
@@ -42,21 +84,6 @@ module saikai
       import
       integer(c_int), value :: comm
       character(kind=c_char), intent(in) :: config(*)
-      integer(c_int) :: rc
-    end function
-    function c_protect(name, array) bind(c, name='saikai_protect_fortran') result(rc)
-      import
-      character(kind=c_char), intent(in) :: name(*)
-      type(*), intent(in), target :: array(..)
-      integer(c_int) :: rc
-    end function
-    function c_protect_global(name, array, global_dims, offset, given) bind(c, name='saikai_protect_global_fortran') &
-        result(rc)
-      import
-      character(kind=c_char), intent(in) :: name(*)
-      type(*), intent(in), target :: array(..)
-      integer(c_int64_t), intent(in) :: global_dims(*), offset(*)
-      integer(c_int), value :: given
       integer(c_int) :: rc
     end function
     function c_replicated(name) bind(c, name='saikai_replicated') result(rc)
@@ -76,9 +103,14 @@ module saikai
       real(c_double), value :: value
       integer(c_int) :: rc
     end function
-    function c_restart(iteration) bind(c, name='saikai_restart') result(rc)
+    function restart_long(iteration) bind(c, name='saikai_restart') result(rc)
       import
       integer(c_long), intent(inout) :: iteration
+      integer(c_int) :: rc
+    end function
+    function restart_int(iteration) bind(c, name='saikai_restart_int_fortran') result(rc)
+      import
+      integer(c_int), intent(inout) :: iteration
       integer(c_int) :: rc
     end function
     function c_checkpoint(iteration) bind(c, name='saikai_checkpoint') result(rc)
@@ -160,44 +192,22 @@ contains
     c(len_trim(text) + 1) = c_null_char
   end function
 
-  function saikai_init(comm, config) result(rc)
-    integer, intent(in) :: comm
+  function init_int(comm, config) result(rc)
+    integer(c_int), intent(in) :: comm
     character(*), intent(in), optional :: config
     integer(c_int) :: rc
     if (present(config)) then
-      rc = c_init(int(comm, c_int), c_text(config))
+      rc = c_init(comm, c_text(config))
     else
-      rc = c_init(int(comm, c_int), [c_null_char])
+      rc = c_init(comm, [c_null_char])
     end if
   end function
 
-  ! The array must be contiguous, and stay where it is (attribute target keeps compilers from moving it).
-  function saikai_protect(name, array) result(rc)
-    character(*), intent(in) :: name
-    type(*), intent(in), target :: array(..)
+  function init_long(comm, config) result(rc)
+    integer(c_long), intent(in) :: comm
+    character(*), intent(in), optional :: config
     integer(c_int) :: rc
-    rc = c_protect(c_text(name), array)
-  end function
-
-  ! The array, or a section of it without its ghost cells, is a block of a global array of these dimensions; offset: how
-  ! many elements of that lie before it in each dimension, in the order of Fortran's indices.
-  !     rc = saikai_protect_global("u", u(:, :, 1:planes), [nx, ny, nz], [0, 0, first])
-  function protect_global_int(name, array, global_dims, offset) result(rc)
-    character(*), intent(in) :: name
-    type(*), intent(in), target :: array(..)
-    integer(c_int), intent(in) :: global_dims(:), offset(:)
-    integer(c_int) :: rc
-    rc = protect_global_long(name, array, int(global_dims, c_int64_t), int(offset, c_int64_t))
-  end function
-
-  function protect_global_long(name, array, global_dims, offset) result(rc)
-    character(*), intent(in) :: name
-    type(*), intent(in), target :: array(..)
-    integer(c_int64_t), intent(in) :: global_dims(:), offset(:)
-    integer(c_int) :: rc
-    integer :: given
-    given = merge(size(global_dims), -1, size(global_dims) == size(offset))
-    rc = c_protect_global(c_text(name), array, global_dims, offset, int(given, c_int))
+    rc = init_int(int(comm, c_int), config)
   end function
 
   function saikai_replicated(name) result(rc)
@@ -206,7 +216,7 @@ contains
     rc = c_replicated(c_text(name))
   end function
 
-  function saikai_bound(name, kind, value) result(rc)
+  function bound_int(name, kind, value) result(rc)
     character(*), intent(in) :: name
     integer(c_int), intent(in) :: kind
     real(c_double), intent(in) :: value
@@ -214,25 +224,18 @@ contains
     rc = c_bound(c_text(name), kind, value)
   end function
 
+  function bound_long(name, kind, value) result(rc)
+    character(*), intent(in) :: name
+    integer(c_long), intent(in) :: kind
+    real(c_double), intent(in) :: value
+    integer(c_int) :: rc
+    rc = c_bound(c_text(name), int(max(-1_c_long, min(kind, 99_c_long)), c_int), value)
+  end function
+
   function saikai_unprotect(name) result(rc)
     character(*), intent(in) :: name
     integer(c_int) :: rc
     rc = c_unprotect(c_text(name))
-  end function
-
-  function restart_long(iteration) result(rc)
-    integer(c_long), intent(inout) :: iteration
-    integer(c_int) :: rc
-    rc = c_restart(iteration)
-  end function
-
-  function restart_int(iteration) result(rc)
-    integer(c_int), intent(inout) :: iteration
-    integer(c_int) :: rc
-    integer(c_long) :: long
-    long = iteration
-    rc = c_restart(long)
-    iteration = int(long, c_int)
   end function
 
   function checkpoint_long(iteration) result(rc)
@@ -247,10 +250,30 @@ contains
     rc = c_checkpoint(int(iteration, c_long))
   end function
 
-  function saikai_checkpoint_at(place, iteration) result(rc)
-    integer, intent(in) :: place, iteration
+  function at_int(place, iteration) result(rc)
+    integer(c_int), intent(in) :: place, iteration
     integer(c_int) :: rc
-    rc = c_checkpoint_at(int(place, c_int), int(iteration, c_long))
+    rc = c_checkpoint_at(place, int(iteration, c_long))
+  end function
+
+  function at_long(place, iteration) result(rc)
+    integer(c_long), intent(in) :: place, iteration
+    integer(c_int) :: rc
+    rc = c_checkpoint_at(int(max(-1_c_long, min(place, 99_c_long)), c_int), iteration)
+  end function
+
+  function at_int_long(place, iteration) result(rc)
+    integer(c_int), intent(in) :: place
+    integer(c_long), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = c_checkpoint_at(place, iteration)
+  end function
+
+  function at_long_int(place, iteration) result(rc)
+    integer(c_long), intent(in) :: place
+    integer(c_int), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = at_long(place, int(iteration, c_long))
   end function
 
   function now_long(iteration) result(rc)
@@ -265,10 +288,16 @@ contains
     rc = c_now(int(iteration, c_long))
   end function
 
-  function saikai_checkpoint_begin(iteration) result(rc)
-    integer, intent(in) :: iteration
+  function begin_int(iteration) result(rc)
+    integer(c_int), intent(in) :: iteration
     integer(c_int) :: rc
     rc = c_begin(int(iteration, c_long))
+  end function
+
+  function begin_long(iteration) result(rc)
+    integer(c_long), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = c_begin(iteration)
   end function
 
   function saikai_checkpoint_end(ok) result(rc)

@@ -253,6 +253,19 @@ static int drain_all(struct sk_session *s)
     return rc;
 }
 
+/* Is there what this start did not use, and has nothing to take its place? */
+static int keeps_earlier(struct sk_session *s)
+{
+    struct sk_gen_list l = {0};
+    int found = 0;
+    if (sk_engine_may_remove_earlier(s->engine) || sk_gen_scan(s->local_root, -1, &l, NULL))
+        return 0;
+    for (size_t i = 0; i < l.count; i++)
+        found |= l.gen[i].incarnation < s->incarnation;
+    sk_gen_list_free(&l);
+    return found;
+}
+
 /* What nobody will resume from must not keep a node's memory. A run that stopped before anything of its own was complete goes on
  * from what it was restored from, which may be there alone. */
 static void give_memory_back(struct sk_session *s)
@@ -260,7 +273,7 @@ static void give_memory_back(struct sk_session *s)
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
     int is_archived = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete;
-    if (apart && (!archives_last(s) || is_archived) && (complete || !s->stop_agreed))
+    if (apart && (!archives_last(s) || is_archived) && (complete || !s->stop_agreed) && !keeps_earlier(s))
         remove_local(s);
 }
 

@@ -77,7 +77,8 @@ struct sk_session {
     /* candidates */
     uint64_t tick, next_tick; /* the slow path is taken at next_tick … */
     int64_t next_iteration;   /* … or at this iteration */
-    int64_t last_iteration;
+    int told_less; /* that an iteration was less than one before */
+    int64_t last_iteration; /* the highest one that a candidate had, or the restored one */
     uint64_t due_tick;    /* next checkpoint by advice, UINT64_MAX: none */
     int64_t due_iteration; /* next checkpoint by schedule.every, INT64_MAX: none */
     uint64_t now_tick;    /* a checkpoint was requested for this tick */
@@ -158,7 +159,7 @@ int sk_session_restored_file(struct sk_session *s, const char *name, char *out, 
 
 static inline int sk_session_idle(struct sk_session *s, int64_t iteration)
 {
-    return s->tick + 1 < s->next_tick && iteration < s->next_iteration;
+    return s->tick + 1 < s->next_tick && iteration < s->next_iteration && iteration >= s->last_iteration;
 }
 
 /* ---- parts shared by the files of a session ---- */

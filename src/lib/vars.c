@@ -1,5 +1,6 @@
 #include "lib/vars.h"
 
+#include "base/memory.h"
 #include "base/types.h"
 
 #include <errno.h>
@@ -183,6 +184,28 @@ static int array_piece(struct sk_var *v, struct sk_piece *p, struct saikai_error
     return 0;
 }
 
+static int not_mapped(const struct sk_var *v, const void *at, size_t bytes, struct saikai_error *err)
+{
+    return sk_fail(err, SAIKAI_EINVAL,
+                   "variable '%.60s': the program has given back its memory of %zu bytes at %p: call saikai_unprotect before that, "
+                   "or saikai_protect with the address of now",
+                   v->name, bytes, at);
+}
+
+/* From the lowest to the highest of its elements. */
+static int check_mapped(const struct sk_var *v, const struct sk_piece *p, struct saikai_error *err)
+{
+    const char *low = p->data;
+    size_t bytes = p->size_bytes;
+    for (int d = 0; bytes && p->strides && d < p->ndims; d++) {
+        ptrdiff_t span = (ptrdiff_t)(p->dims[d] - 1) * p->strides[d];
+        bytes = d ? bytes : sk_type_size(p->type);
+        low += span < 0 ? span : 0;
+        bytes += (size_t)(span < 0 ? -span : span);
+    }
+    return sk_memory_can_be_read(low, bytes) ? 0 : not_mapped(v, low, bytes, err);
+}
+
 int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *err)
 {
     for (size_t i = 0; i < l->count; i++, p++) {
@@ -208,6 +231,8 @@ int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *e
             return rc;
         sk_dims_count(p->ndims, p->dims, &n);
         p->size_bytes = n * sk_type_size(p->type);
+        if (v->form != SK_VAR_STREAM && (rc = check_mapped(v, p, err)))
+            return rc;
     }
     return 0;
 }
@@ -308,7 +333,7 @@ int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error
                 *v->pcount = s->dims[0];
             }
         }
-        rc = sk_container_read(c, s, to, err);
+        rc = sk_memory_can_be_read(to, s->raw_bytes) ? sk_container_read(c, s, to, err) : not_mapped(v, to, s->raw_bytes, err);
     }
     v->restored = !rc;
     return rc;

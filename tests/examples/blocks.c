@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     int bad = 0, all_bad = 0;
     for (size_t i = 0; f && i < dims[0] * wy * wx; i++)
         f[i] = -1;
-    if (!f || saikai_init(MPI_COMM_WORLD, "restart.mode=always; schedule.first=no") < 0)
+    if (!f || saikai_init(MPI_COMM_WORLD, "restart.mode=always; schedule.first=no; lib.on_error=return") < 0)
         fail("begin");
     if (saikai_protect_global_halo("f", f, SAIKAI_F32, 3, dims, global, offset, low, high) < 0 ||
         saikai_protect_array("table", &table, &length, 1, SAIKAI_I64) < 0 ||

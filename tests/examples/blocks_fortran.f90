@@ -25,7 +25,7 @@ program blocks
   allocate (k(x0:x1 + 1, y0:y1 + 1), source=-1_int64)
   parameters = 0
 
-  if (saikai_init(MPI_COMM_WORLD, "restart.mode=always; schedule.first=no") < 0) call fail()
+  if (saikai_init(MPI_COMM_WORLD, "restart.mode=always; schedule.first=no; lib.on_error=return") < 0) call fail()
   if (saikai_protect_global("f", f(x0 + 1:x1, y0 + 1:y1, :), [gx, gy, gz], [x0, y0, 0]) < 0) call fail()
   if (saikai_protect_global("k", k(x0 + 1:x1, y0 + 1:y1), [int(gx, int64), int(gy, int64)], &
                             [int(x0, int64), int(y0, int64)]) < 0) call fail()

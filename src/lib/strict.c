@@ -1,0 +1,57 @@
+#include "lib/strict.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <mpi.h>
+#include <saikai/saikai.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The rank that speaks is to have spoken before another one ends the job. */
+static const double patience = 2;
+
+static int ends = 1, own_rank;
+
+void sk_strict_set(const struct sk_config *c, int rank)
+{
+    ends = !c || strcmp(sk_config_text(c, "lib.on_error"), "return") != 0;
+    own_rank = rank;
+}
+
+static void end_program(void)
+{
+    int ready = 0, over = 0;
+    MPI_Initialized(&ready);
+    MPI_Finalized(&over);
+    if (ready && !over)
+        MPI_Abort(MPI_COMM_WORLD, SAIKAI_EXIT_CODE);
+    exit(SAIKAI_EXIT_CODE);
+}
+
+int sk_strict(const char *call, int rc, const struct saikai_error *err, int collective)
+{
+    char line[1000];
+    int speaks = !collective || !own_rank;
+    if (rc >= 0)
+        return rc;
+    if (collective)
+        snprintf(line, sizeof line, "%s: %s", call, err->text);
+    else
+        snprintf(line, sizeof line, "%s: rank %d: %s", call, own_rank, err->text);
+    if (!ends) {
+        if (speaks)
+            sk_log(SK_LOG_ERROR, "%s", line);
+        return rc;
+    }
+    if (speaks) {
+        sk_log_stderr(NULL, SK_LOG_ERROR, line);
+        sk_log_stderr(NULL, SK_LOG_ERROR, "the program ends here, so that it does not go on without its state (lib.on_error=return "
+                                          "gives the error to the program instead)");
+    } else {
+        sk_sleep(patience);
+    }
+    end_program();
+    return rc;
+}
