@@ -31,17 +31,35 @@ static int settle(int fd)
     return fchmod(fd, mode) ? errno : 0;
 }
 
+static int not_a_file(const char *path, mode_t mode, struct saikai_error *err)
+{
+    return sk_fail(err, SAIKAI_EINVAL, "%s is a %s, not a file", path,
+                   S_ISDIR(mode)    ? "directory"
+                   : S_ISFIFO(mode) ? "FIFO"
+                   : S_ISSOCK(mode) ? "socket"
+                                    : "device");
+}
+
+/* A FIFO would wait for its other side, and a terminal would become ours. */
 int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
 {
+    struct stat st;
     int e = hooked("open", path);
     if (e)
         return sk_fail_errno(err, e, "cannot open %s", path);
     int fd, ours = flags & O_CREAT && sk_modes_of_directories();
     do
-        fd = open(path, flags | O_CLOEXEC, ours ? sk_modes_of_files() : mode);
+        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, ours ? sk_modes_of_files() : mode);
     while (fd < 0 && errno == EINTR);
+    e = errno;
+    if (fd < 0 && (e == EISDIR || e == ENXIO) && !stat(path, &st))
+        return not_a_file(path, st.st_mode, err);
     if (fd < 0)
-        return sk_fail_errno(err, errno, "cannot %s %s", flags & O_CREAT ? "create" : "open", path);
+        return sk_fail_errno(err, e, "cannot %s %s", flags & O_CREAT ? "create" : "open", path);
+    if (!(flags & O_DIRECTORY) && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+        close(fd);
+        return not_a_file(path, st.st_mode, err);
+    }
     if (ours && (e = settle(fd))) {
         close(fd);
         return sk_fail_errno(err, e, "cannot set the permissions of %s (store.mode)", path);

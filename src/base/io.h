@@ -16,7 +16,8 @@
 extern int (*sk_io_hook)(const char *op, const char *path);
 
 /* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. What is created has the permissions of
- * base/modes.h, when such were set. */
+ * base/modes.h, when such were set. What is no regular file (with O_DIRECTORY: no directory) is refused with
+ * SAIKAI_EINVAL and never waited for. */
 int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err);
 int sk_io_write(int fd, const char *path, const void *data, size_t n, struct saikai_error *err);
 int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,

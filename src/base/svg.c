@@ -1,6 +1,6 @@
 #include "base/svg.h"
 
-#include "base/io.h"
+#include "base/output.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -320,7 +320,7 @@ int sk_chart_write(const struct sk_chart *c, const char *path, struct saikai_err
     struct sk_buf out = {0};
     int rc = sk_chart_draw(c, &out, err);
     if (!rc)
-        rc = sk_io_replace(path, out.data, out.len, err);
+        rc = sk_output_write(path, out.data, out.len, err);
     sk_buf_free(&out);
     return rc;
 }

@@ -22,13 +22,13 @@ static void under_fire(const char *form, int advice, uint64_t pool, int sink_is_
         struct saikai_error err = {0};
         if (sk_snapshot_begin(snap, s.piece, s.n, sink, &s, &err))
             fail_msg("%s", err.text);
-        struct writer w[2] = {{.p = area, .n = n, .x = next()},
-                              {.p = area, .n = n, .x = next(), .by_kernel = 1}};
+        struct writer w[2] = {{.p = area, .n = n, .x = next(), .turn = round & 1},
+                              {.p = area, .n = n, .x = next(), .turn = !(round & 1), .by_kernel = 1}};
         pthread_t t[2];
-        for (int i = 0; i < 2; i++)
-            assert_int_equal(pthread_create(&t[i], NULL, write_on, &w[i]), 0);
         if (round == 2)
             memset(area, round, n); /* a sweep, too */
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(pthread_create(&t[i], NULL, write_on, &w[i]), 0);
         while (!sk_snapshot_done(snap))
             sk_sleep(0.001);
         struct sk_snapshot_stats stats = {0};
@@ -51,6 +51,10 @@ static void under_fire(const char *form, int advice, uint64_t pool, int sink_is_
 static void all_ways(const char *form)
 {
     struct saikai_error err = {0};
+#ifdef __SANITIZE_THREAD__ /* the kernel lets a writer wait until its page is copied: the sanitizer cannot know */
+    if (!form || !strcmp(form, "uffd"))
+        skip();
+#endif
     if (form && sk_snapshot_find(form)->probe(&err)) {
         print_message("%s\n", err.text);
         skip();

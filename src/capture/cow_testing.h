@@ -118,6 +118,7 @@ struct writer {
     size_t n;
     uint64_t x;
     int by_kernel;
+    int turn; /* 0 or 1: two writers never write the same bytes, but the same pages, and one of them over their ends */
     atomic_int stop;
 };
 
@@ -129,7 +130,7 @@ static inline void *write_on(void *arg)
         return NULL;
     while (!atomic_load(&w->stop)) {
         w->x = w->x * 6364136223846793005u + 1442695040888963407u;
-        size_t at = (w->x >> 20) % (w->n - 64);
+        size_t at = (w->x >> 20) % (w->n / 256 - 1) * 256 + (w->turn ? 64 : 192) + (w->x >> 48) % 65;
         char noise[64];
         memset(noise, (int)(w->x >> 56), sizeof noise);
         if (!w->by_kernel)

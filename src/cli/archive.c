@@ -5,6 +5,7 @@
 #include "archive/file/set.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "cli/archive_inputs.h"
 #include "cli/archive_ranks.h"
 #include "cli/cli.h"
@@ -88,8 +89,8 @@ static int extract(struct cli *cli, int argc, char **argv)
     const struct cli_spec spec = {
         "ARCHIVE|DIR",
         verify
-            ? "Decode everything and compare it with the stored checksums."
-            : "Restore files from an archive, or from the newest set of a directory, checked "
+            ? "Decode everything and compare it with the stored checksums. '-' is an archive on standard input."
+            : "Restore files from an archive ('-': on standard input), or from the newest set of a directory, checked "
               "against the "
               "stored checksums. Under mpirun each process restores its own: those that it gave, "
               "when there were as many. Damage costs the files that have bytes in the damaged "
@@ -111,10 +112,17 @@ static int extract(struct cli *cli, int argc, char **argv)
     if (variable)
         return archive_extract_variable(cli, argv[0], variable, dir, &o, quiet, extract_parts);
     dir = verify ? NULL : dir ? dir : ".";
+    char spooled[64];
+    const char *from = argv[0];
+    if (sk_output_is_dash(from)) {
+        if (sk_output_spool_stdin(spooled, &err))
+            return cli_fail(cli, &err);
+        from = spooled;
+    }
     if (cli_mpi_started())
         return archive_extract_ranks(cli, argv[0], dir, &o, quiet);
     o.damaged = tell_damage;
-    int rc = extract_parts(argv[0], dir, &o, &st, &err);
+    int rc = extract_parts(from, dir, &o, &st, &err);
     if (rc) {
         code = cli_fail(cli, &err);
         return rc == SAIKAI_EDAMAGED && !verify && st.files ? CLI_PARTIAL : code;

@@ -3,19 +3,22 @@
 #include "reader/reader.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/units.h"
 #include "cli/archive_inputs.h"
 #include "cli/archive_ranks.h"
 #include "cli/cli.h"
 #include "cli/mpi_group.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void archive_print_created(const char *out, const struct sk_archive_stats *st)
 {
     char raw[32], stored[32];
-    printf("%s: %llu files, %llu variables, %s in %s, ratio %.3f, %.0f MB/s\n", out,
+    fprintf(sk_output_is_dash(out) ? stderr : stdout, "%s: %llu files, %llu variables, %s in %s, ratio %.3f, %.0f MB/s\n", out,
            (unsigned long long)st->files, (unsigned long long)st->variables,
            sk_format_size(raw, sizeof raw, st->raw_bytes),
            sk_format_size(stored, sizeof stored, st->stored_bytes),
@@ -55,7 +58,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
 {
     const struct cli_option options[] = {
         {'o', "output", CLI_TEXT, &a->out, "FILE", NULL,
-         "the archive to write (required); an older one is replaced"},
+         "the archive to write (required); an older one is replaced, a device or FIFO written to; -: standard output"},
         {'s', "scheme", CLI_CHOICE, &a->scheme, NULL,
          "auto|agnostic|agnostic-block|aware|aware-block",
          "how files are merged before compression; auto looks at samples of the data and decides"},
@@ -153,18 +156,42 @@ static void complete(struct args *a)
     a->watch.previous = a->o.previous != NULL;
 }
 
+/* To a stream by way of a temporary file; a link's file in its place. */
+static int create(const char *to, const struct archive_inputs *in, const struct sk_archive_options *o,
+                  struct sk_archive_stats *st, struct saikai_error *err)
+{
+    struct sk_output out;
+    char tmp[4096];
+    int rc = sk_output_look(to, &out, err);
+    if (rc || !out.is_stream)
+        return rc ? rc : sk_archive_create(out.path, in->list, in->n, o, st, err);
+    int fd = sk_output_temporary(tmp, err), made = -1;
+    rc = fd < 0 ? fd : sk_archive_create(tmp, in->list, in->n, o, st, err);
+    if (!rc && (made = sk_io_open(tmp, O_RDONLY, 0, err)) < 0)
+        rc = made;
+    if (!rc)
+        rc = sk_output_send(made, tmp, &out, err);
+    if (made >= 0)
+        close(made);
+    if (fd >= 0) {
+        close(fd);
+        sk_io_unlink(tmp, NULL);
+    }
+    return rc;
+}
+
 static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
 {
     struct archive_inputs in = {0};
     struct sk_archive_stats st;
     int rc = archive_inputs_gather(operands, count, &in, err);
     if (!rc)
-        rc = sk_archive_create(a->out, in.list, in.n, &a->o, &st, err);
+        rc = create(a->out, &in, &a->o, &st, err);
     archive_inputs_free(&in);
     if (!rc && !a->quiet)
         archive_print_created(a->out, &st);
     if (!rc && a->verbose)
-        printf("  listing %.0f ms, sampling %.0f ms, in all %.0f ms\n", st.scan_seconds * 1e3,
+        fprintf(sk_output_is_dash(a->out) ? stderr : stdout, "  listing %.0f ms, sampling %.0f ms, in all %.0f ms\n", st.scan_seconds * 1e3,
                st.sample_seconds * 1e3, st.seconds * 1e3);
     return rc;
 }

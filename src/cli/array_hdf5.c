@@ -7,7 +7,7 @@
 #include <string.h>
 
 #ifdef HAVE_HDF5
-#include <hdf5.h>
+#include "reader/walk_hdf5.h"
 
 /* Our type for a dataset's; *memory is the native type to read it as (a predefined one, not to be
  * closed). */
@@ -44,11 +44,10 @@ struct listing {
     size_t cap, n;
 };
 
-static herr_t list_one(hid_t at, const char *name, const H5O_info_t *info, void *arg)
+static int list_one(hid_t d, const char *name, void *arg)
 {
     struct listing *l = arg;
-    if (info->type != H5O_TYPE_DATASET)
-        return 0;
+    (void)d;
     int n = snprintf(l->out + l->n, l->cap - l->n, "%s/%s", l->n ? ", " : "", name);
     if ((size_t)n >= l->cap - l->n) {
         snprintf(l->out + (l->cap > 5 ? l->cap - 5 : 0), 5, " ...");
@@ -66,11 +65,7 @@ void cli_hdf5_list(const char *path, char *out, size_t cap)
     *out = 0;
     if (f < 0)
         return;
-#if H5_VERSION_GE(1, 12, 0)
-    H5Ovisit3(f, H5_INDEX_NAME, H5_ITER_INC, (H5O_iterate2_t)list_one, &l, H5O_INFO_BASIC);
-#else
-    H5Ovisit(f, H5_INDEX_NAME, H5_ITER_INC, list_one, &l);
-#endif
+    sk_hdf5_walk(f, H5_ITER_INC, list_one, &l);
     H5Fclose(f);
 }
 

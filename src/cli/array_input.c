@@ -1,6 +1,7 @@
 #include "cli/array_input.h"
 
 #include "base/io.h"
+#include "base/output.h"
 #include "base/types.h"
 #include "cli/cli.h"
 #include "codec/stream.h"
@@ -199,9 +200,9 @@ int cli_array_read(const char *spec, const struct cli_array_hint *hint, struct c
                    struct saikai_error *err)
 {
     char path[4096];
-    const char *name;
+    const char *name = NULL;
     struct cli_array in = {0};
-    int rc = split(spec, path, sizeof path, &name, err);
+    int rc = sk_output_is_dash(spec) ? sk_output_spool_stdin(path, err) : split(spec, path, sizeof path, &name, err);
     if (!rc)
         rc = map_file(path, &in, err);
     if (rc)

@@ -1,6 +1,7 @@
 #include "cli/compare_plot.h"
 
 #include "base/io.h"
+#include "base/output.h"
 #include "base/svg.h"
 
 #include <math.h>
@@ -167,7 +168,7 @@ static int plot_slice(const char *prefix, const struct sk_array *a, const void *
     if (!rc)
         rc = sk_io_path(path, sizeof path, err, "%s-slice.svg", prefix);
     if (!rc)
-        rc = sk_io_replace(path, b.data, b.len, err);
+        rc = sk_output_write(path, b.data, b.len, err);
     sk_buf_free(&b);
     return rc;
 }

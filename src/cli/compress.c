@@ -46,16 +46,17 @@ static void report(const char *in, const char *out, const struct sk_stream_info 
 {
     char was[32], is[32], bound[48];
     double ratio = info->encoded_bytes ? (double)info->raw_bytes / (double)info->encoded_bytes : 0;
-    printf("%s -> %s: %s, %s\n", in, out, info->chain, promise(info, bound, sizeof bound));
-    printf("  %s -> %s, %.2f times smaller, %.0f MB/s\n",
+    FILE *to = sk_output_is_dash(out) ? stderr : stdout;
+    fprintf(to, "%s -> %s: %s, %s\n", in, out, info->chain, promise(info, bound, sizeof bound));
+    fprintf(to, "  %s -> %s, %.2f times smaller, %.0f MB/s\n",
            sk_format_size(was, sizeof was, info->raw_bytes),
            sk_format_size(is, sizeof is, info->encoded_bytes), ratio,
            seconds > 0 ? (double)info->raw_bytes / seconds / 1e6 : 0);
     if (info->raw_pieces)
-        printf("  %llu of %llu pieces could not be made smaller and are kept as they are\n",
+        fprintf(to, "  %llu of %llu pieces could not be made smaller and are kept as they are\n",
                (unsigned long long)info->raw_pieces, (unsigned long long)info->pieces);
     if (!isnan(error))
-        printf("  largest error: %.6g\n", error);
+        fprintf(to, "  largest error: %.6g\n", error);
 }
 
 static int report_json(struct cli *cli, const struct sk_stream_info *info, double seconds)
@@ -170,7 +171,8 @@ int cli_compress(struct cli *cli, int argc, char **argv)
         .operands = "IN OUT",
         .about = "Compresses the array in IN into OUT. IN is a raw file (say its --type and "
                  "--dims) or a variable FILE:/name of an HDF5 or netCDF file. OUT is replaced at "
-                 "once when it is complete. 'saikai decompress' gives the array back.",
+                 "once when it is complete; devices and FIFOs are written to. '-' is standard input or output. "
+                 "'saikai decompress' gives the array back.",
         .min_operands = 2,
         .max_operands = 2,
         .options = options,
@@ -178,6 +180,8 @@ int cli_compress(struct cli *cli, int argc, char **argv)
     int rc = cli_parse(cli, &spec, &argc, &argv);
     if (rc >= 0)
         return rc;
+    if (json && sk_output_is_dash(argv[1]))
+        return cli_usage(cli, "--json and OUT would both go to standard output");
     struct saikai_error err = {0};
     struct cli_array_hint hint = {.dims = dims};
     struct sk_stream_options opt = {.piece_bytes = piece, .verify = verify, .what = argv[0]};

@@ -60,10 +60,11 @@ static int decode(struct input *in, uint64_t size, const struct sk_stream_info *
 static void report(char **argv, const struct sk_stream_info *info, double seconds)
 {
     char is[32], bound[48];
-    printf("%s -> %s: %s ", argv[0], argv[1], sk_type_name(info->array.type));
+    FILE *to = sk_output_is_dash(argv[1]) ? stderr : stdout;
+    fprintf(to, "%s -> %s: %s ", argv[0], argv[1], sk_type_name(info->array.type));
     for (int i = 0; i < info->array.ndims; i++)
-        printf("%s%zu", i ? "x" : "", info->array.dims[i]);
-    printf(", %s%s%s, %s, %.0f MB/s\n", info->chain, info->bound.kind == SK_BOUND_NONE ? "" : ", ",
+        fprintf(to, "%s%zu", i ? "x" : "", info->array.dims[i]);
+    fprintf(to, ", %s%s%s, %s, %.0f MB/s\n", info->chain, info->bound.kind == SK_BOUND_NONE ? "" : ", ",
            info->bound.kind == SK_BOUND_NONE ? ""
                                              : sk_bound_format(bound, sizeof bound, &info->bound),
            sk_format_size(is, sizeof is, info->raw_bytes),
@@ -82,7 +83,8 @@ int cli_decompress(struct cli *cli, int argc, char **argv)
     const struct cli_spec spec = {
         .operands = "IN OUT",
         .about = "Decompresses what 'saikai compress' wrote into the raw values in OUT, which is "
-                 "replaced at once when it is complete.",
+                 "replaced at once when it is complete; devices and FIFOs are written to. '-' is standard "
+                 "input or output.",
         .min_operands = 2,
         .max_operands = 2,
         .options = options,
@@ -98,7 +100,9 @@ int cli_decompress(struct cli *cli, int argc, char **argv)
     struct input in = {.path = argv[0]};
     off_t size = 0;
     pthread_mutex_init(&in.lock, NULL);
-    in.fd = sk_io_open(argv[0], O_RDONLY, 0, &err);
+    char spooled[64];
+    rc = sk_output_is_dash(argv[0]) ? sk_output_spool_stdin(spooled, &err) : 0;
+    in.fd = rc ? rc : sk_io_open(sk_output_is_dash(argv[0]) ? spooled : argv[0], O_RDONLY, 0, &err);
     rc = in.fd < 0 ? in.fd : sk_io_size(in.fd, argv[0], &size, &err);
     if (!rc && (rc = sk_stream_info(source, &in, (uint64_t)size, &info, &err)))
         sk_error_prefix(&err, "%s", argv[0]);

@@ -1,6 +1,7 @@
 /* saikai export: a generation as a file that other programs can open. */
 #include "cli/export.h"
 
+#include "base/output.h"
 #include "base/units.h"
 #include "cli/progress.h"
 #include "cli/store_dir.h"
@@ -46,7 +47,7 @@ static int write_hdf5(struct cli *cli, const struct request *r, struct cli_expor
     cli_progress_end(&bar);
     if (rc)
         return cli_fail(cli, &err);
-    printf("%s: %zu rank%s, %s\n", r->hdf5, x->count, x->count == 1 ? "" : "s",
+    fprintf(sk_output_is_dash(r->hdf5) ? stderr : stdout, "%s: %zu rank%s, %s\n", r->hdf5, x->count, x->count == 1 ? "" : "s",
            sk_format_size(size, sizeof size, raw));
     return CLI_OK;
 }
@@ -133,7 +134,7 @@ int cli_export(struct cli *cli, int argc, char **argv)
 {
     struct request r = {.rank = -1};
     const struct cli_option options[] = {
-        {0, "hdf5", CLI_TEXT, &r.hdf5, "OUT.h5", NULL, "write an HDF5 file"},
+        {0, "hdf5", CLI_TEXT, &r.hdf5, "OUT.h5", NULL, "write an HDF5 file; -: to standard output"},
         {'g', "gen", CLI_TEXT, &r.gen, "GEN", NULL,
          "which generation: its name, its iteration, or 'newest' (the default: the newest "
          "complete one)"},

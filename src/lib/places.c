@@ -46,7 +46,7 @@ int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saik
 int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)
 {
     const char *given = sk_config_text(s->config, "store.local");
-    char user[PATH_MAX];
+    char user[PATH_MAX], real[PATH_MAX];
     int rc = set_modes(s, err);
     if (rc)
         return rc;
@@ -59,10 +59,12 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
         return 0;
     }
     rc = sk_io_mkdirs(given, err);
-    if (!rc)
-        rc = sk_private_dir(given, 1, user, sizeof user, err);
     if (rc)
         return rc;
-    rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->job);
+    if (!realpath(given, real)) /* the program may go to another directory */
+        return sk_fail_errno(err, errno, "cannot resolve %s (store.local)", given);
+    rc = sk_private_dir(real, 1, user, sizeof user, err);
+    if (!rc)
+        rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->job);
     return rc ? rc : sk_io_mkdirs(s->local_root, err);
 }

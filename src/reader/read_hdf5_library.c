@@ -14,14 +14,14 @@
 #ifdef HAVE_HDF5
 #include <errno.h>
 #include <fcntl.h>
-#include <hdf5.h>
+#include "reader/walk_hdf5.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHILD_SECONDS = 20 };
+enum { CHILD_SECONDS = 20, TOO_DEEP = 5 };
 #define CHILD_BYTES ((size_t)64 << 20) /* of extents: a million or so */
 
 /* The element type of an HDF5 type; 0: one that we leave opaque (strings, compounds, references).
@@ -126,17 +126,11 @@ out:
         H5Pclose(plist);
 }
 
-static herr_t on_object(hid_t root, const char *name, const H5O_info_t *info, void *arg)
+static int on_dataset(hid_t d, const char *name, void *arg)
 {
     struct visit *v = arg;
-    if (info->type != H5O_TYPE_DATASET)
-        return 0;
-    hid_t d = H5Dopen2(root, name, H5P_DEFAULT);
-    if (d >= 0) {
-        put_dataset(d, name, v);
-        H5Dclose(d);
-    }
-    return v->out->len < CHILD_BYTES ? 0 : 1;
+    put_dataset(d, name, v);
+    return v->out->len >= CHILD_BYTES;
 }
 
 /* In the child: list the datasets and write the list; never returns. */
@@ -162,8 +156,10 @@ static void child(const char *path, int pipe_fd)
     hid_t fcpl = H5Fget_create_plist(f);
     if (fcpl >= 0 && H5Pget_userblock(fcpl, &base) >= 0)
         v.base = base;
-    if (H5Ovisit2(f, H5_INDEX_NAME, H5_ITER_NATIVE, on_object, &v, H5O_INFO_BASIC) < 0 ||
-        !sk_buf_ok(&out))
+    enum sk_hdf5_walk_result walked = sk_hdf5_walk(f, H5_ITER_NATIVE, on_dataset, &v);
+    if (walked == SK_HDF5_TOO_DEEP)
+        _exit(TOO_DEEP);
+    if (walked == SK_HDF5_FAILED || !sk_buf_ok(&out))
         _exit(3);
     for (size_t at = 0; at < out.len;) {
         ssize_t n = write(pipe_fd, out.data + at, out.len - at);
@@ -226,6 +222,8 @@ int sk_hdf5_ask_library(const struct sk_view *src, struct sk_scan *scan, struct 
         ;
     if (!rc && !sk_buf_ok(&in))
         rc = SAIKAI_ENOMEM;
+    else if (!rc && WIFEXITED(status) && WEXITSTATUS(status) == TOO_DEEP)
+        rc = sk_fail(err, SAIKAI_ENOTSUP, "%s: its groups are nested deeper than %d", src->path, SK_HDF5_DEEPEST);
     else if (rc || status)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: the HDF5 library cannot read it (%s)", src->path,
                      WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "damaged file");

@@ -224,6 +224,36 @@ static void hdf5_is_listed_by_both_ways(void **state)
     unlink(path);
 }
 
+/* A group in a group in a group …, with a dataset in each. */
+static void groups_may_be_nested_deeply(void **state)
+{
+    enum { DEPTH = 3000 };
+    static hid_t group[DEPTH + 1];
+    char path[] = "/tmp/sk-reader-XXXXXX";
+    void *data;
+    close(mkstemp(path));
+    hid_t f = group[0] = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    for (int i = 0; i < DEPTH; i++) {
+        write_set(group[i], "d", H5T_IEEE_F64LE, 0, 0);
+        assert_true((group[i + 1] = H5Gcreate2(group[i], "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+    }
+    /* back to the beginning: nothing is listed twice */
+    assert_true(H5Lcreate_hard(f, "/", group[DEPTH], "again", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    for (int i = DEPTH; i > 0; i--)
+        H5Gclose(group[i]);
+    H5Fclose(f);
+    struct sk_view src = source_of(path, &data);
+    struct sk_scan library = {0};
+    struct saikai_error err = {0};
+    if (sk_hdf5_ask_library(&src, &library, &err)) /* its time is limited */
+        fail_msg("%s", err.text);
+    assert_int_equal(library.count, DEPTH);
+    assert_non_null(find(&library, "g/g/g/d", 0));
+    sk_scan_free(&library);
+    free(data);
+    unlink(path);
+}
+
 static void a_damaged_hdf5_file_is_no_error(void **state)
 {
     char path[] = "/tmp/sk-reader-XXXXXX";
@@ -344,6 +374,7 @@ int main(void)
         cmocka_unit_test(large_fortran_records_are_found),
 #ifdef HAVE_HDF5
         cmocka_unit_test(hdf5_is_listed_by_both_ways),
+        cmocka_unit_test(groups_may_be_nested_deeply),
         cmocka_unit_test(a_damaged_hdf5_file_is_no_error),
 #endif
         cmocka_unit_test(real_files_are_understood),

@@ -1,6 +1,7 @@
 #include "schedule/rates.h"
 
 #include "base/hostlist.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,11 +122,14 @@ int sk_rates_finish(struct sk_rates *r, const char *path, struct saikai_error *e
 
 static int read_head(const char *path, uint8_t head[16], size_t *n, struct saikai_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, head, 16);
+    int fd = sk_io_open(path, O_RDONLY, 0, err);
+    if (fd < 0) {
+        sk_error_prefix(err, "cannot read the failure rates");
+        return fd;
+    }
+    ssize_t got = read(fd, head, 16);
     int sys = errno;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     if (got < 0)
         return sk_fail_errno(err, sys, "cannot read the failure rates %s", path);
     *n = (size_t)got;
