@@ -80,7 +80,8 @@ sniffed)
     tapper=$!
     for i in $(seq 250); do [ -e "$tap/ready" ] && break; sleep 0.02; done
     export SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store
-    start -- "$victim" seconds=8 complete=50
+    touch "$CLUSTER_DIR/busy"
+    start -- "$victim" while="$CLUSTER_DIR/busy" complete=50
     # whatever a process of the job shows of itself, from the first on
     for i in $(seq 300); do
         cat /proc/[0-9]*/environ >>"$seen/environ" 2>/dev/null
@@ -103,16 +104,21 @@ sniffed)
     node_run n2 $as_nobody "$wiretap" forge null "$endpoint" 3
     node_run n2 $as_nobody "$wiretap" forge curve "$endpoint" 3
     port=${endpoint##*:}
-    for f in "$tap"/10.77.0.*-10.77.0.254."$port"; do
-        cp "$f" "$CLUSTER_DIR/replayed" && chmod 644 "$CLUSTER_DIR/replayed"
-        [ -s "$CLUSTER_DIR/replayed" ] || sleep 0.1
-        node_run n2 $as_nobody "$wiretap" replay 10.77.0.254 "$port" "$CLUSTER_DIR/replayed"
-        break
+    for f in "$tap"/10.77.0.2.*-10.77.0.254."$port"; do # what the keeper of n2 said, from the first byte on
+        [ "$(stat -c %s "$f")" -gt 500 ] && cp "$f" "$CLUSTER_DIR/replayed"
     done
+    [ -s "$CLUSTER_DIR/replayed" ] || fail "nothing was recorded to be replayed"
+    chmod 644 "$CLUSTER_DIR/replayed"
+    told=$(grep -c 'was refused' "$err")
+    sleep 10.1 # refusals are told once in ten seconds
+    node_run n2 $as_nobody "$wiretap" replay 10.77.0.254 "$port" "$CLUSTER_DIR/replayed"
+    sleep 0.2
+    [ "$(grep -c 'was refused' "$err")" -gt "$told" ] || fail "nobody tells of the replay"
     # and not at another address of the launcher's host
     "$wiretap" replay 127.0.0.1 "$port" "$CLUSTER_DIR/replayed" && fail "the hub listens at 127.0.0.1, too"
     refuse '^end' "$out"
     kill -0 $pid || fail "the job is over"
+    rm "$CLUSTER_DIR/busy"
     finish good
     expect '^end 0 3$' "$out"
     refuse 'restart' "$err"

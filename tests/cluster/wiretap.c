@@ -64,6 +64,8 @@ static struct flow *find_flow(const char *dir, const uint8_t ends[12], uint32_t 
     memcpy(f->ends, ends, 12);
     f->next = seq;
     f->file = fopen(path, "w");
+    if (f->file)
+        setvbuf(f->file, NULL, _IONBF, 0); /* to be replayed while we go on */
     return f;
 }
 

@@ -3,6 +3,7 @@
  *
  * usage: victim [NAME=VALUE…]
  *   seconds=S      length of the loop (default 0.3)
+ *   while=FILE     … and as long as this file is there
  *   later=S        … after a restart (default: the same)
  *   die=HOW        kill | abort | exit | mpiabort | hang | sleep | term (ignores SIGTERM and
  * SIGINT) | fork | late (stays after its work) rank=R         which rank dies (default 1) until=N
@@ -116,6 +117,7 @@ int main(int argc, char **argv)
         seconds = atof(option("later", option("seconds", "0.3")));
     int mine = rank == atoi(option("rank", "1")) && (int)incarnation < atoi(option("until", "1"));
     long every = atol(option("complete", "0"));
+    const char *busy = option("while", "");
     for (long it = 1; go; it++) {
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         if (page) {
@@ -135,7 +137,7 @@ int main(int argc, char **argv)
         if (mine && sk_now() - start > after)
             die(how);
         usleep(2000);
-        go = sk_now() - start < seconds;
+        go = sk_now() - start < seconds || (*busy && !access(busy, F_OK));
         MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     if (!rank)
