@@ -62,6 +62,10 @@ int sk_slot_new(const char *root, uint32_t incarnation, int rank, int number, si
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %s", path);
     }
     s->fd = sk_io_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, err);
+    if (s->fd == SAIKAI_ENOENT) { /* somebody tidied up: the directory comes back, as private as it was */
+        rc = sk_io_mkdirs(root, err);
+        s->fd = rc ? rc : sk_io_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, err);
+    }
     rc = s->fd < 0 ? s->fd : map_slot(s, size_bytes, err);
     if (rc)
         sk_slot_free(s, s->fd >= 0);

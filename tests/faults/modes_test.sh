@@ -3,6 +3,7 @@
 # usage: modes_test.sh CASE BUILD_DIR MPI
 #   umask      private whatever the umask says, in files and archives, here and in the prefix
 #   group      store.mode=group
+#   vanished   the place is removed while the job runs
 #   squatted   <store.local>/saikai-<uid> is somebody else's: the next start finds what went elsewhere
 set -u
 case_name=$1 build=$2 mpi=$3
@@ -74,6 +75,27 @@ squatted)
     rm -rf "$own" # free again, but what is kept lies elsewhere
     SAIKAI_STORE_PREFIX=none launch "$probe" files >out 2>&1 || fail "the start after that did not find it"
     [ ! -e "$own" ] || fail "two places are in use"
+    ;;
+vanished) # the whole place, while the job runs: saving goes on in a new one, as private as the old one was
+    umask 022
+    export SAIKAI_STORE_PREFIX=none SAIKAI_SCHEDULE_INTERVAL=200ms
+    timeout 100 "${mpiexec[@]}" -n 2 "$heat" 40 40 40 1000000 >out 2>&1 &
+    run=$!
+    appears() {
+        local i
+        for i in $(seq 600); do
+            [ "$(find local/*/*/gen-* -name 'rank-00000[01].skc' 2>/dev/null | wc -l)" -ge 2 ] && return 0
+            kill -0 $run 2>/dev/null || break
+            sleep 0.05
+        done
+        fail "nothing was saved $1"
+    }
+    appears "at first"
+    rm -rf local/*
+    appears "after the place had vanished"
+    wrong=$(find local/* \( -type d ! -perm 700 -o -type f ! -perm 600 \) -printf '%m %p\n' 2>/dev/null)
+    [ -z "$wrong" ] || fail "wrong permissions: $wrong"
+    kill -0 $run || fail "the job is over"
     ;;
 *)
     echo "there is no case '$case_name'"
