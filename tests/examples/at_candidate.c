@@ -1,5 +1,6 @@
 /* Waits until a rank under `saikai run` has reached its n-th candidate, as the page says that it shares with its keeper, and sends a
- * signal there and then: so that tests interrupt programs at a place and not at a time.
+ * signal there and then: so that tests interrupt programs at a place and not at a time. SIGKILL waits for more: that a
+ * generation of this start is complete, but not for longer than for the 20 n-th candidate.
  *
  * usage: at_candidate PID N SIGNAL TARGET      PID: of the rank; TARGET: who gets the signal (the rank's own PID, or another)
  * Prints "ITERATION RESTORED": of its newest candidate when it was gone, or when the signal was sent to another, and of the
@@ -44,7 +45,9 @@ int main(int argc, char **argv)
     if (!p)
         return 1;
     for (int i = 0; i < 60000 && !kill(rank, 0); i++) {
-        if (atomic_load(&p->progress) >= n) {
+        unsigned long long at = atomic_load(&p->progress);
+        int waits = atoi(argv[3]) == SIGKILL && !atomic_load(&p->complete_count) && at < 20 * n;
+        if (at >= n && !waits) {
             if (kill(target, atoi(argv[3])))
                 return 1;
             for (int k = 0; target == rank && atoi(argv[3]) && k < 10000 && !kill(rank, 0); k++)
