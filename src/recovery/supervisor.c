@@ -40,6 +40,7 @@ struct sk_supervisor {
     double kill_at;        /* 0: not decided */
     int64_t best;          /* newest complete generation ever heard of, -1: none … */
     double best_at;        /* … and when that was, 0: in another start */
+    int64_t restored;      /* newest generation that a start before this one went on from, -1: none did */
     int resumed_said;
     int exit_code;
 };
@@ -76,7 +77,7 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->hosts = *hosts;
     *hosts = (struct sk_hosts){0};
     s->seat = seat;
-    s->best = -1;
+    s->best = s->restored = -1;
     s->c.detector.n_hosts = s->hosts.n;
     s->answered = calloc((size_t)s->hosts.n, 1);
     s->answers = calloc((size_t)s->hosts.n, 1);
@@ -361,6 +362,9 @@ static void decide(struct sk_supervisor *s, double now)
 {
     struct sk_progress p = sk_detector_progress(s->detector);
     note_progress(s, &p, s->since);
+    if (p.restored_iteration > s->restored) /* the start before got on, although it died before that was known */
+        s->barren = 0;
+    s->restored = p.restored_iteration > s->restored ? p.restored_iteration : s->restored;
     s->barren = got_on(s, &p) ? 0 : s->barren + 1;
     release_all(s);
     s->ops->abandon(s->arg, s->incarnation, 0);

@@ -409,6 +409,27 @@ static void a_fault_that_repeats_without_progress_ends_the_job(void **state)
     finish(w);
 }
 
+/* A start that dies right after a checkpoint is complete has not told of it: the next one goes on from there. */
+static void what_the_next_start_goes_on_from_is_progress(void **state)
+{
+    struct sk_supervisor_config c = config();
+    struct world *w = begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
+    for (int i = 0; i < 8; i++) {
+        w->at.restored_iteration = 10 * i;
+        run(w, 0.5);
+        say_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        run(w, 1);
+        assert_int_equal(exit_code(w), -1);
+    }
+    for (int i = 0; i < 2; i++) { /* and from the same one again is none */
+        say_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        run(w, 5);
+    }
+    assert_int_equal(exit_code(w), 128 + SIGKILL);
+    finish(w);
+}
+
 static void progress_makes_faults_count_anew(void **state)
 {
     struct sk_supervisor_config c = config();
@@ -730,6 +751,7 @@ int main(void)
         cmocka_unit_test(an_outage_of_three_seconds_is_not_fenced),
         cmocka_unit_test(what_comes_back_from_an_earlier_start_is_told_to_leave),
         cmocka_unit_test(a_fault_that_repeats_without_progress_ends_the_job),
+        cmocka_unit_test(what_the_next_start_goes_on_from_is_progress),
         cmocka_unit_test(progress_makes_faults_count_anew),
         cmocka_unit_test(a_program_that_cannot_be_executed_is_not_tried_again),
         cmocka_unit_test(a_launcher_that_fails_before_any_rank_started_ends_the_job),
