@@ -19,6 +19,7 @@
 #define SK_KEEPER_MAGIC      0x4b414953u /* "SIAK" in memory */
 #define SK_KEEPER_VERSION    2u
 #define SK_KEEPER_PAGE_BYTES 4096u
+#define SK_KEEPER_MARK_BYTES 2048u
 
 enum sk_keeper_state {
     SK_KEEPER_NONE = 0,        /* no library has mapped the page */
@@ -75,9 +76,13 @@ struct sk_keeper_page {
     /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
     _Atomic uint32_t requests; /* bits of enum sk_keeper_request */
     uint8_t reserved2[60];
+
+    /* Written by the library while it restarts: the file that says that this rank was told to end, made by whoever hears of it
+     * first (the program may ignore the signal, or hang). "": none is wanted. */
+    char stop_mark[SK_KEEPER_MARK_BYTES];
 };
 
-_Static_assert(sizeof(struct sk_keeper_page) == 192, "the layout is shared between processes");
+_Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES, "the layout is shared between processes");
 
 /* Keeper: make the page (sealed memory file of SK_KEEPER_PAGE_BYTES, without FD_CLOEXEC) and map
  * it. *fd and *page are the caller's: close and sk_keeper_page_unmap. */

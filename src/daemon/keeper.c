@@ -195,10 +195,25 @@ static void kill_program(struct keeper *k, int ordered)
     sk_family_kill(k->program, family_s);
 }
 
+/* Whatever the program makes of it: this start did not end by itself. */
+static void leave_mark(const struct keeper *k, int number)
+{
+    char path[SK_KEEPER_MARK_BYTES];
+    memcpy(path, k->page->stop_mark, sizeof path);
+    path[sizeof path - 1] = 0;
+    if (!*path || (number != SIGTERM && number != SIGINT && number != SIGHUP && number != SIGQUIT))
+        return;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 static void pass_signal(struct keeper *k, int number)
 {
-    if (!k->gone && number > 0 && number < SIGRTMAX && number != SIGCHLD)
-        kill(-k->program, number);
+    if (k->gone || number <= 0 || number >= SIGRTMAX || number == SIGCHLD)
+        return;
+    leave_mark(k, number);
+    kill(-k->program, number);
 }
 
 static void take_signals(struct keeper *k, double now)

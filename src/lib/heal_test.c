@@ -350,6 +350,45 @@ static void test_a_copy_in_the_prefix_heals(void **state)
     expect_log("(node-local copy)");
 }
 
+static int wait_until_protected(struct sk_session *s, int64_t it, int64_t seq)
+{
+    struct saikai_error err = {0};
+    double begun = sk_now();
+    while (sk_ledger_newest(s->ledger, SK_LEDGER_PROTECTED) < seq) { /* learnt at the same candidate by all ranks */
+        CHECK(!sk_session_due(s, 3, it, &err));
+        CHECK(sk_now() - begun < LONGEST_WAIT);
+        sk_sleep(0.001);
+    }
+    return 0;
+}
+
+static int flip_parity(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    struct sk_ledger_entry e;
+    char path[PATH_MAX];
+    if (it != EVERY + 5)
+        return 0;
+    CHECK(!wait_until_protected(s, it, 1));
+    CHECK(!sk_group_barrier(s->g));
+    CHECK(!sk_ledger_find(s->ledger, 1, &e, &err));
+    CHECK(!sk_parity_set_path(s->local_root, (struct sk_parity_set){e.gen, s->incarnation}, 1, path, sizeof path, &err));
+    if (s->g->rank == 1)
+        CHECK(flip(path, 4096 + 100));
+    CHECK(!wait_until(s, it, "and protected anew"));
+    CHECK(!wait_for_capture(s, it, 1));
+    CHECK(!wait_until_protected(s, it, 2));
+    return 0;
+}
+
+static void test_parity_that_flipped_is_made_again(void **state)
+{
+    (void)state;
+    run((struct run){.until = EVERY + 6, .from = -1, .body = flip_parity,
+                     .config = SCRUB "redundancy.domain=process; redundancy.scheme=xor; redundancy.interval=1h"});
+    expect_log("parity-000001-0001.skp: parity block 0 is damaged");
+}
+
 /* Slots that wait for the next checkpoint. */
 static int break_slots(struct sk_session *s, int64_t it)
 {
@@ -377,6 +416,63 @@ static void test_slots_that_were_cut_or_removed(void **state)
     (void)state;
     run((struct run){.until = 8 * EVERY + 1, .from = -1, .config = "capture.tracker=full", .body = break_slots});
     run((struct run){.until = 0, .from = 8 * EVERY, .config = ""});
+}
+
+/* ---- what it costs ---- */
+
+static void ignore(void *arg, struct sk_gen gen, int parity, const char *why)
+{
+    (void)gen;
+    (void)parity;
+    snprintf(arg, 256, "%s", why);
+}
+
+static void write_generation(const char *root, struct sk_gen g, size_t bytes)
+{
+    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {bytes}, .size_bytes = bytes};
+    struct sk_skc_header h = {.iteration = g.iteration, .incarnation = g.incarnation, .nranks = 1};
+    struct sk_skc_index *index;
+    struct sk_slot *slot;
+    uint64_t size;
+    assert_int_equal(sk_container_layout(&p, 1, &index, &size, NULL), 0);
+    assert_int_equal(sk_slot_new(root, 1, 0, 0, size, &slot, NULL), 0);
+    memset(slot->map + index->chunks[0].offset, 7, bytes);
+    assert_int_equal(sk_container_seal(slot->map, size, &h, index, NULL, NULL), 0);
+    assert_int_equal(sk_slot_commit(slot, root, g, 0, 0, NULL), 0);
+    sk_slot_free(slot, 0);
+    sk_skc_index_free(index);
+}
+
+/* The share is kept to however much there is to read. SAIKAI_TEST_SCRUB_MIB=1024 measures a whole round of as much, by default
+ * settings. */
+static void test_it_takes_its_share_and_no_more(void **state)
+{
+    (void)state;
+    const char *text = getenv("SAIKAI_TEST_SCRUB_MIB");
+    size_t mib = text ? (size_t)atol(text) : 64;
+    struct sk_gen g = {1, 1, 0};
+    char found[256] = "";
+    struct sk_scrub_config c = {.root = dir, .incarnation = 1, .period = text ? 120 : 0.01, .share = 0.01,
+                                .suspect = ignore, .arg = found};
+    struct sk_scrub *s = NULL;
+    int64_t passes = 0;
+    uint64_t bytes = 0;
+    double cpu = 0, begun = sk_now();
+    write_generation(dir, g, mib << 20);
+    assert_int_equal(sk_scrub_start(&c, &s, NULL), 0);
+    sk_scrub_set(s, &g, 1);
+    while (sk_now() - begun < (text ? 600 : 1.5) && !(text && bytes >= mib << 20)) {
+        sk_sleep(0.1);
+        sk_scrub_figures(s, &passes, &bytes, &cpu);
+    }
+    double wall = sk_now() - begun;
+    sk_scrub_stop(s);
+    sk_scrub_free(s);
+    print_message("%.0f MiB read in %.1f s with %.3f s of a processor: %.2f %%\n", (double)bytes / 1048576, wall, cpu,
+                  100 * cpu / wall);
+    assert_string_equal(found, "");
+    assert_true(bytes > 0);
+    assert_true(cpu <= 0.01 * wall + 0.005); /* and the slice that it was at */
 }
 
 /* ---- anywhere ---- */
@@ -482,7 +578,9 @@ int main(void)
         TEST(test_a_file_that_was_cut_is_replaced),
         TEST(test_a_file_that_was_removed_is_written_anew),
         TEST(test_a_copy_in_the_prefix_heals),
+        TEST(test_parity_that_flipped_is_made_again),
         TEST(test_slots_that_were_cut_or_removed),
+        TEST(test_it_takes_its_share_and_no_more),
         TEST(test_damage_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

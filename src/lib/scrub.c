@@ -21,7 +21,7 @@
 
 /* Read in one go: small enough that nobody notices it, large enough that waking up costs little beside it. */
 enum { SLICE_BYTES = 512 << 10 };
-static const double shortest_pass = 0.05, busy_wait = 0.005;
+static const double shortest_pass = 0.05, idle_pass = 1, busy_wait = 0.005;
 
 struct sk_scrub {
     struct sk_scrub_config c;
@@ -259,7 +259,7 @@ static int pass(struct sk_scrub *s)
     free(gen);
     if (!end)
         end = paced(s, 0, 0); /* what reading directories took */
-    double least = s->c.period < shortest_pass ? shortest_pass : s->c.period;
+    double rest = all || s->c.period < idle_pass ? s->c.period : idle_pass, least = rest < shortest_pass ? shortest_pass : rest;
     return end ? end : sleep_until(s, s->pass_begun + least);
 }
 

@@ -92,6 +92,8 @@ void sk_tries_arm(struct sk_session *s)
         !sk_io_path(marks[at].path, sizeof marks[at].path, NULL, "%s/stopped-%04u-%06d", s->local_root, s->incarnation,
                     s->g->rank)) {
         marks[at].owner = s;
+        if (s->page && strlen(marks[at].path) < sizeof s->page->stop_mark)
+            strcpy(s->page->stop_mark, marks[at].path);
         atomic_store(&marks[at].armed, 1);
         if (!handlers++)
             install();
@@ -105,6 +107,8 @@ void sk_tries_disarm(struct sk_session *s)
     for (int i = 0; i < MOST_ARMED; i++)
         if (atomic_load(&marks[i].armed) && marks[i].owner == s) {
             atomic_store(&marks[i].armed, 0);
+            if (s->page)
+                *s->page->stop_mark = 0;
             if (!--handlers)
                 uninstall();
         }
