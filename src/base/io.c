@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,16 @@
 
 int (*sk_io_hook)(const char *op, const char *path);
 
+static atomic_ulong count;
+
+unsigned long sk_io_count(void)
+{
+    return atomic_load_explicit(&count, memory_order_relaxed);
+}
+
 static int hooked(const char *op, const char *path)
 {
+    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
     return sk_io_hook ? sk_io_hook(op, path) : 0;
 }
 
@@ -152,6 +161,16 @@ int sk_io_fsync_parent(const char *path, struct saikai_error *err)
     rc = sk_io_fsync(fd, dir, err);
     close(fd);
     return rc;
+}
+
+DIR *sk_io_opendir(const char *path)
+{
+    int e = hooked("opendir", path);
+    if (e) {
+        errno = e;
+        return NULL;
+    }
+    return opendir(path);
 }
 
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err)

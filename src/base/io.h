@@ -7,13 +7,17 @@
 
 #include "base/error.h"
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Test hook: op is "open", "write", "fsync", "rename", "unlink", "mkdir", "truncate", "mmap", "read"; returns 0 to go
+/* Test hook: op is "open", "write", "fsync", "rename", "unlink", "mkdir", "truncate", "mmap", "read", "opendir"; returns 0 to go
  * on or an errno to fail with. NULL (the default) switches it off. Set it before threads start. */
 extern int (*sk_io_hook)(const char *op, const char *path);
+
+/* Operations begun by this process so far: while it stands still, nothing moves. */
+unsigned long sk_io_count(void);
 
 /* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. What is created has the permissions of
  * base/modes.h, when such were set. What is no regular file (with O_DIRECTORY: no directory) is refused with
@@ -29,6 +33,8 @@ int sk_io_fsync(int fd, const char *path, struct saikai_error *err);
 int sk_io_msync(void *map, size_t n, const char *path, struct saikai_error *err);
 /* fsync of the directory that holds path, so that a rename in it lasts. */
 int sk_io_fsync_parent(const char *path, struct saikai_error *err);
+/* opendir(3), with errno. */
+DIR *sk_io_opendir(const char *path);
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
 /* Missing is success. */
 int sk_io_unlink(const char *path, struct saikai_error *err);

@@ -2,6 +2,7 @@
 #include "lib/engine_parts.h"
 
 #include "base/io.h"
+#include "base/log.h"
 #include "store/lineage.h"
 
 #include <limits.h>
@@ -12,6 +13,8 @@ static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_err
     char tmp[PATH_MAX];
     struct sk_container *c = NULL;
     int rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%04u-%06d.tmp", e->prefix_root, e->incarnation, e->rank);
+    if (!rc && access(e->prefix_root, F_OK))
+        rc = sk_io_mkdirs(e->prefix_root, err);
     if (!rc)
         rc = sk_lineage_open(e->local_root, gen, e->rank, &c, err);
     if (!rc)
@@ -28,6 +31,25 @@ static int is_here(const struct sk_engine *e, struct sk_gen gen)
     return !sk_gen_file(e->local_root, gen, e->rank, path, sizeof path, NULL) && !access(path, F_OK);
 }
 
+/* The prefix failed, or takes files again: said when it changes. */
+static void tell(struct sk_engine *e, struct saikai_error *err, struct sk_gen gen)
+{
+    char name[48];
+    sk_gen_name(gen, name);
+    if (!*err->text) {
+        if (e->archive_trouble)
+            sk_log(SK_LOG_NOTICE, "rank %d: the prefix %s takes files again: generation %s is archived", e->rank,
+                   e->prefix_root, name);
+        e->archive_trouble = 0;
+        return;
+    }
+    sk_error_prefix(err, "generation %s is not archived", name);
+    e->failures++;
+    e->last_error = *err;
+    sk_log(e->archive_trouble ? SK_LOG_INFO : SK_LOG_WARN, "rank %d: %s; the next one is tried again", e->rank, err->text);
+    e->archive_trouble = 1;
+}
+
 static void copy_to_prefix(struct sk_engine *e)
 {
     struct saikai_error err = {0};
@@ -41,17 +63,18 @@ static void copy_to_prefix(struct sk_engine *e)
     pthread_mutex_unlock(&e->lock);
     int rc = archive_one(e, gen, &err);
     pthread_mutex_lock(&e->lock);
-    h->archiving = e->busy_archive = 0;
-    if (rc) {
-        char name[48];
-        sk_error_prefix(&err, "generation %s is not archived", sk_gen_name(gen, name));
-        sk_engine_fail(e, &err);
-        if (err.code == SAIKAI_EDAMAGED || (err.code == SAIKAI_ENOENT && !is_here(e, gen)))
-            e->doubt.any = e->doubt.all = 1;
-    } else {
+    e->busy_archive = 0;
+    if ((h = sk_engine_find(e, seq))) /* the engine may be gone */
+        h->archiving = 0;
+    if (rc && !e->orphaned && (err.code == SAIKAI_EDAMAGED || (err.code == SAIKAI_ENOENT && !is_here(e, gen))))
+        e->doubt.any = e->doubt.all = 1;
+    if (!rc && !e->orphaned) {
         e->archived_seq = seq;
         sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);
     }
+    if (!e->orphaned)
+        tell(e, &err, gen);
+    e->archiver_stuck = 0;
     e->retired_seq = -1; /* the copy may have held back a retirement */
     pthread_cond_broadcast(&e->changed);
 }
@@ -59,6 +82,8 @@ static void copy_to_prefix(struct sk_engine *e)
 void *sk_engine_archiver(void *arg)
 {
     struct sk_engine *e = arg;
+    if (e->prefix_root)
+        sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
     pthread_mutex_lock(&e->lock);
     while (!e->stopping) {
         if (!e->archive_seq && e->pruned_seq >= e->pruned_request) {
@@ -71,6 +96,11 @@ void *sk_engine_archiver(void *arg)
             sk_engine_retain_prefix(e);
         pthread_cond_broadcast(&e->changed);
     }
+    e->archiver_ended = 1;
+    pthread_cond_broadcast(&e->changed);
+    int orphaned = e->orphaned;
     pthread_mutex_unlock(&e->lock);
+    if (orphaned)
+        sk_engine_free_parts(e);
     return NULL;
 }

@@ -1,5 +1,7 @@
 #include "lib/engine_parts.h"
 
+#include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "store/lineage.h"
 
@@ -7,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err)
 {
@@ -53,15 +56,58 @@ static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg)
     return rc;
 }
 
-static void free_parts(struct sk_engine *e)
+static void drop_all(struct sk_engine *e)
 {
     while (e->all)
         sk_engine_drop(e, e->all, e->all->stage != COMMITTED);
+}
+
+void sk_engine_free_parts(struct sk_engine *e)
+{
+    drop_all(e);
+    sk_scrub_free(e->scrub);
+    if (e->orphaned)
+        sk_ledger_free(e->ledger);
     pthread_cond_destroy(&e->changed);
     pthread_mutex_destroy(&e->lock);
     free(e->local_root);
     free(e->prefix_root);
     free(e);
+}
+
+/* Is there work that somebody should wait for? */
+static int is_busy_here(struct sk_engine *e)
+{
+    return sk_engine_next(e) || e->busy_commit || e->doubt.any || e->retired_seq < e->complete_seq;
+}
+
+static int is_busy_far(struct sk_engine *e)
+{
+    return e->archive_seq || e->busy_archive || e->pruned_seq < e->pruned_request;
+}
+
+/* Wait with the lock for the archiver, until it has ended (or, with ended 0, has nothing to do): 0, or -1 when it has done
+ * nothing for too long. A file system's pace is its own: what counts is whether anything moves. */
+static int wait_for_archiver(struct sk_engine *e, int ended)
+{
+    unsigned long seen = sk_io_count();
+    double since = sk_now();
+    while (ended ? !e->archiver_ended : is_busy_here(e) || is_busy_far(e)) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_nsec += 50000000;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&e->changed, &e->lock, &t);
+        unsigned long now = sk_io_count();
+        if (now != seen || (!ended && is_busy_here(e))) {
+            seen = now;
+            since = sk_now();
+        } else if (e->final_wait > 0 && sk_now() - since > e->final_wait) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, struct saikai_error *err)
@@ -81,6 +127,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     e->sync_local = c->sync_local;
     e->sync_prefix = c->sync_prefix;
     e->limits = c->limits;
+    e->final_wait = c->final_wait;
     e->local_root = strdup(c->local_root);
     e->prefix_root = c->prefix_root ? strdup(c->prefix_root) : NULL;
     pthread_mutex_init(&e->lock, NULL);
@@ -97,7 +144,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
         pthread_join(e->committer, NULL);
     }
     if (rc) {
-        free_parts(e);
+        sk_engine_free_parts(e);
         return sk_fail(err, rc, "no memory or no threads for the checkpoint engine");
     }
     struct sk_scrub_config scrub = {e->local_root, e->rank, c->incarnation, c->scrub_period, c->scrub_share, sk_engine_scrub_suspects, e};
@@ -105,25 +152,35 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     if (sk_scrub_start(&scrub, &e->scrub, &why)) /* a checkpoint that is not scrubbed is as good */
         sk_log(SK_LOG_WARN, "rank %d: %s", e->rank, why.text);
     sk_slot_clean(e->local_root, e->incarnation, e->rank, e->nranks);
-    if (e->prefix_root)
-        sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
     *out = e;
     return 0;
 }
 
-void sk_engine_free(struct sk_engine *e)
+int sk_engine_free(struct sk_engine *e)
 {
     if (!e)
-        return;
+        return 0;
     sk_scrub_stop(e->scrub);
     pthread_mutex_lock(&e->lock);
     e->stopping = 1;
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
     pthread_join(e->committer, NULL);
+    pthread_mutex_lock(&e->lock);
+    if (!e->archiver_stuck && wait_for_archiver(e, 1))
+        e->archiver_stuck = 1;
+    int left = e->archiver_stuck && !e->archiver_ended;
+    e->orphaned = left;
+    if (left) { /* it frees the rest when the prefix answers */
+        pthread_detach(e->archiver);
+        drop_all(e);
+        pthread_mutex_unlock(&e->lock);
+        return 1;
+    }
+    pthread_mutex_unlock(&e->lock);
     pthread_join(e->archiver, NULL);
-    sk_scrub_free(e->scrub);
-    free_parts(e);
+    sk_engine_free_parts(e);
+    return 0;
 }
 
 void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes)
@@ -321,8 +378,13 @@ void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out)
 void sk_engine_drain(struct sk_engine *e)
 {
     pthread_mutex_lock(&e->lock);
-    while (sk_engine_next(e) || e->busy_commit || e->doubt.any || e->archive_seq || e->busy_archive ||
-           e->retired_seq < e->complete_seq || e->pruned_seq < e->pruned_request)
-        pthread_cond_wait(&e->changed, &e->lock);
+    if (e->archiver_stuck)
+        while (is_busy_here(e))
+            pthread_cond_wait(&e->changed, &e->lock);
+    else if (wait_for_archiver(e, 0)) {
+        e->archiver_stuck = 1;
+        sk_log(SK_LOG_WARN, "rank %d: the prefix %s has made no progress for %.3g s: going on without it", e->rank,
+               e->prefix_root, e->final_wait);
+    }
     pthread_mutex_unlock(&e->lock);
 }

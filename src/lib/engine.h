@@ -15,6 +15,7 @@
 #include "redundancy/files.h"
 #include "store/container.h"
 #include "store/slot.h"
+#include "store/state.h"
 
 struct sk_engine;
 
@@ -29,6 +30,7 @@ struct sk_engine_config {
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
     int sync_local, sync_prefix; /* wait for the disk */
     struct sk_ledger *ledger; /* the generations that are submitted are in it; stays the caller's, must outlive the engine */
+    double final_wait; /* seconds without progress in the prefix after which nobody waits for it any more; 0: never */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
     double scrub_period, scrub_share; /* of the scrub (lib/scrub.h); 0: there is none */
     struct sk_delta_limits limits; /* a delta beyond them is made a full generation when it is committed */
@@ -46,8 +48,9 @@ struct sk_engine_status {
 
 /* Copies the strings. */
 int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, struct saikai_error *err);
-/* Stop at once: what is being committed is finished, copies to the prefix are given up. NULL is accepted. */
-void sk_engine_free(struct sk_engine *e);
+/* Stop at once: what is being committed is finished, copies to the prefix are given up. A prefix that does not answer is
+ * left to a thread that ends when it does: then 1, and the ledger is that thread's. NULL is accepted. */
+int sk_engine_free(struct sk_engine *e);
 
 /* Have slots of these sizes ready soon: for a full generation, for a delta; 0: none is wanted. Does not block. */
 void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes);
@@ -93,6 +96,9 @@ void sk_engine_set_earlier(struct sk_engine *e, enum sk_earlier earlier);
 int sk_engine_may_remove_earlier(struct sk_engine *e);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
+/* The ranks have agreed on what to go on from, and it was adopted: this rank's other files in the local directory, of starts from
+ * first_incarnation on, go. Those whose restart was tried stay until a newer generation is complete. */
+void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_state *state);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next
@@ -101,7 +107,7 @@ void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out);
 /* Something of this rank in the local directory could not be read: look at all of it now, and heal what is damaged. Does not
  * block. */
 void sk_engine_suspect(struct sk_engine *e);
-/* Wait until nothing is left to do. */
+/* Wait until nothing is left to do, for the prefix only as long as it makes progress (final_wait). */
 void sk_engine_drain(struct sk_engine *e);
 
 #endif

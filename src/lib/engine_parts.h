@@ -70,6 +70,11 @@ struct sk_engine {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int stopping, busy_commit, busy_archive;
+    double final_wait; /* for the prefix when all else is done; 0: without end */
+    int archiver_ended;
+    int orphaned; /* the engine is gone but for the archiver, which frees the rest */
+    int archiver_stuck; /* nobody waits for it any more */
+    int archive_trouble; /* the last copy failed, and that was said */
     struct held *all; /* in no order */
     int hash_files; /* somebody will want the checksums of whole files */
     int slot_number;
@@ -95,6 +100,9 @@ struct sk_engine {
     enum sk_earlier earlier;
     int any_archived; /* all ranks have a generation of this start in the prefix */
 };
+
+/* Both threads have ended. Without the lock. */
+void sk_engine_free_parts(struct sk_engine *e);
 
 /* Every function below is called with the lock held and may let go of it for a while. */
 

@@ -1,4 +1,5 @@
 /* What a start is called: the job's name, and the number of this start of it. */
+#include "lib/memo.h"
 #include "lib/start.h"
 
 #include "base/clock.h"
@@ -33,39 +34,32 @@ int sk_incarnation_name_job(struct sk_session *s, struct sk_start *st, const cha
                       (unsigned long long)(sk_hash64(from, strlen(from)) & 0xffffffffffff));
 }
 
-/* Highest incarnation of which this rank finds a file. */
+/* Highest incarnation of which this rank finds a file on its node. */
 int sk_incarnation_scan(struct sk_session *s, int64_t *newest, struct saikai_error *err)
 {
-    const char *roots[2] = {s->local_root, s->prefix_root};
-    int rc = 0;
+    struct sk_gen_list l = {0};
     *newest = 0;
-    for (int i = 0; !rc && i < 2; i++) {
-        struct sk_gen_list l = {0};
-        /* rank 0 also looks at files of ranks that there are no more */
-        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank ? s->g->rank : -1, &l, err) : 0;
-        if (!rc && l.count && l.gen[0].incarnation > *newest)
-            *newest = l.gen[0].incarnation;
-        sk_gen_list_free(&l);
-    }
+    /* rank 0 also looks at files of ranks that there are no more */
+    int rc = sk_gen_scan(s->local_root, s->g->rank ? s->g->rank : -1, &l, err);
+    if (!rc && l.count)
+        *newest = l.gen[0].incarnation;
+    sk_gen_list_free(&l);
     return rc;
 }
+
+/* Numbers left out where the prefix, which would know of starts on other nodes, cannot be read. */
+enum { UNKNOWN_STARTS = 8 };
 
 /* Rank 0: begin a new incarnation in the state file. */
 int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newest,
                              struct saikai_error *err)
 {
     const char *mode = sk_config_text(s->config, "restart.mode"), *root = sk_session_state_root(s);
-    struct saikai_error damage = {0};
-    int rc = sk_state_load(root, &s->state, &damage);
-    if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT) {
-        sk_log(SK_LOG_WARN, "%s; going on from the generations that are there", damage.text);
-        memset(&s->state, 0, sizeof s->state);
-    } else if (rc) {
-        return sk_fail(err, rc, "%s", damage.text);
-    }
     sk_tries_judge(s, st->stopped);
     if (newest < s->state.incarnation)
         newest = s->state.incarnation;
+    if (s->prefix_away) /* it may have been started on other nodes since */
+        newest += UNKNOWN_STARTS;
     if (newest >= SK_GEN_MAX_INCARNATION)
         return sk_fail(err, SAIKAI_ESTATE, "%s was started %lld times: move it away to begin anew", root,
                        (long long)newest);
@@ -81,5 +75,5 @@ int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newe
     st->first_incarnation = s->state.first_incarnation;
     if (getrandom(&st->run_id, sizeof st->run_id, 0) != sizeof st->run_id)
         st->run_id = sk_hash64(&s->state, sizeof s->state) ^ (uint64_t)sk_wall_ms();
-    return sk_state_save(root, &s->state, err);
+    return sk_memo_save(s, err);
 }

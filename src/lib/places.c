@@ -2,7 +2,9 @@
 #include "lib/start.h"
 
 #include "base/io.h"
+#include "base/log.h"
 #include "base/modes.h"
+#include "base/patience.h"
 #include "store/private.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int sk_path_is_none(const char *path)
@@ -26,21 +29,116 @@ static int set_modes(const struct sk_session *s, struct saikai_error *err)
     return rc;
 }
 
+/* The prefix as it was given, and as an absolute path; for a thread that may hang there. */
+struct visit {
+    char given[PATH_MAX], found[PATH_MAX];
+    int read_only; /* an errno */
+    int sync;      /* a new directory is to last */
+    int absent;    /* it is not there, and cannot be made now */
+};
+
+static int visit(void *arg, struct saikai_error *err)
+{
+    struct visit *v = arg;
+    struct stat sb;
+    int rc = v->sync ? sk_io_mkdirs_lasting(v->given, err) : sk_io_mkdirs(v->given, err);
+    int e = rc ? err->sys_errno : 0;
+    if ((e == ENOSPC || e == EDQUOT || e == EROFS) && stat(v->given, &sb) && errno == ENOENT) {
+        sk_log(SK_LOG_WARN, "%s; going on without it until it can be made", err->text);
+        v->absent = 1; /* so nothing is in it */
+        return 0;
+    }
+    if (rc)
+        return rc;
+    if (!realpath(v->given, v->found))
+        return sk_fail_errno(err, errno, "cannot resolve %s", v->given);
+    if (stat(v->found, &sb) || !S_ISDIR(sb.st_mode))
+        return sk_fail_errno(err, ENOTDIR, "cannot use %s (store.prefix)", v->found);
+    v->read_only = access(v->found, W_OK | X_OK) ? errno : 0;
+    return 0;
+}
+
+/* Without asking the file system; what has no symbolic link in it comes to the same. */
+static int absolute(const char *given, char *out, size_t cap, struct saikai_error *err)
+{
+    char from[PATH_MAX] = "";
+    size_t n = strlen(given);
+    while (n > 1 && given[n - 1] == '/')
+        n--;
+    if (*given != '/' && !getcwd(from, sizeof from))
+        return sk_fail_errno(err, errno, "cannot find the working directory");
+    if (!strncmp(given, "./", 2))
+        given += 2, n -= 2;
+    return sk_io_path(out, cap, err, "%s%s%.*s", from, *given == '/' ? "" : "/", (int)n, given);
+}
+
 int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saikai_error *err)
 {
     const char *given = sk_config_text(s->config, "store.prefix");
-    char real[PATH_MAX];
     int rc = set_modes(s, err);
     if (rc || sk_path_is_none(given))
         return rc;
-    rc = sk_config_bool(s->config, "store.fsync") ? sk_io_mkdirs_lasting(given, err) : sk_io_mkdirs(given, err);
-    if (rc)
+    struct visit *v = calloc(1, sizeof *v);
+    if (!v)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the name of %s", given);
+    rc = sk_io_path(v->given, sizeof v->given, err, "%s", given);
+    if (rc) {
+        free(v);
         return rc;
-    if (!realpath(given, real))
-        return sk_fail_errno(err, errno, "cannot resolve %s", given);
-    if (access(real, W_OK | X_OK))
-        return sk_fail_errno(err, errno, "cannot write in %s (store.prefix)", real);
-    return sk_io_path(st->prefix, sizeof st->prefix, err, "%s", real);
+    }
+    v->sync = sk_config_bool(s->config, "store.fsync");
+    rc = sk_patience_call(s->patience, given, visit, free, v, err);
+    if (rc) {
+        int made = absolute(given, st->prefix, sizeof st->prefix, NULL);
+        if (rc != SAIKAI_ETIMEDOUT)
+            free(v);
+        return made ? made : rc;
+    }
+    if (v->absent) {
+        rc = absolute(given, st->prefix, sizeof st->prefix, err);
+        free(v);
+        return rc;
+    }
+    if (v->read_only)
+        sk_log(SK_LOG_WARN, "cannot write in %s (store.prefix): %s; what is in it can be read", v->found,
+               strerror(v->read_only));
+    rc = sk_io_path(st->prefix, sizeof st->prefix, err, "%s", v->found);
+    free(v);
+    return rc;
+}
+
+/* The newest start that a rank finds a file of, for a thread that may hang there. */
+struct scan {
+    char root[PATH_MAX];
+    int rank;
+    int64_t newest;
+};
+
+static int scan(void *arg, struct saikai_error *err)
+{
+    struct scan *c = arg;
+    struct sk_gen_list l = {0};
+    int rc = sk_gen_scan(c->root, c->rank, &l, err);
+    if (!rc && l.count)
+        c->newest = l.gen[0].incarnation;
+    sk_gen_list_free(&l);
+    return rc;
+}
+
+int sk_places_scan_prefix(struct sk_session *s, int64_t *newest, struct saikai_error *err)
+{
+    struct scan *c = calloc(1, sizeof *c);
+    if (!c)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", s->prefix_root);
+    snprintf(c->root, sizeof c->root, "%s", s->prefix_root);
+    c->rank = s->g->rank ? s->g->rank : -1; /* rank 0 also looks at files of ranks that there are no more */
+    int rc = sk_patience_call(s->patience, s->prefix_root, scan, free, c, err);
+    if (rc == SAIKAI_ETIMEDOUT)
+        return rc;
+    if (!rc && c->newest > *newest)
+        *newest = c->newest;
+    free(c);
+    return rc;
 }
 
 int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lib/memo.h"
 
 static const uint64_t longest_span = 1u << 24;
 
@@ -72,6 +73,7 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
         sk_ledger_mark(s->ledger, archived, SK_LEDGER_ARCHIVED);
         sk_pace_done(s, SK_CADENCE_ARCHIVE, archived);
         sk_engine_archived(s->engine, archived);
+        sk_memo_catch_up(s);
         if (s->g->rank == 0)
             sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived", (long long)e.gen.iteration);
     }

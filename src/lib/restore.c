@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/reach.h"
+#include "lib/memo.h"
 #include "lib/recover.h"
 #include "lib/reshape.h"
 #include "lib/tries.h"
@@ -497,7 +498,7 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
     return 0;
 }
 
-int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
+int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
     struct offer o = {0};
     int rc = s->restarted || s->tick ? sk_fail(err, SAIKAI_ESTATE,

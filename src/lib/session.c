@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/memo.h"
 #include "lib/start.h"
 #include "lib/tries.h"
 
@@ -36,6 +37,7 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .sync_prefix = sk_config_bool(s->config, "store.fsync"),
         .scrub_period = sk_session_has_local(s) ? sk_config_time(s->config, "store.scrub") : 0,
         .scrub_share = sk_config_real(s->config, "store.scrub_share"),
+        .final_wait = sk_config_time(s->config, "store.final_wait"),
         .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),
                    .max_ratio = sk_config_real(s->config, "capture.max_ratio")},
     };
@@ -138,6 +140,9 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
         s->poll_take_tick = UINT64_MAX;
         s->every = (int)sk_config_int(config, "schedule.every");
         gethostname(s->host, sizeof s->host - 1);
+        rc = sk_patience_new(sk_config_time(config, "store.prefix_timeout"), &s->patience, err);
+    }
+    if (!rc) {
         rc = sk_keeper_page_attach(&s->page, err);
     }
     rc = sk_group_verdict(g, rc, err);
@@ -175,8 +180,9 @@ void sk_session_abandon(struct sk_session *s)
     sk_tries_disarm(s);
     sk_aggregator_free(s->aggregator);
     sk_protector_free(s->protector);
-    sk_engine_free(s->engine);
-    sk_ledger_free(s->ledger);
+    s->ledger_left |= sk_engine_free(s->engine);
+    if (!s->ledger_left)
+        sk_ledger_free(s->ledger);
     sk_coding_policy_free(s->coding);
     sk_changes_close(s->changes);
     sk_saver_close(s->saver);
@@ -184,6 +190,7 @@ void sk_session_abandon(struct sk_session *s)
     sk_keeper_page_unmap(s->page);
     if (*s->restored_files)
         sk_io_rmtree(s->restored_files, NULL);
+    sk_patience_free(s->patience);
     sk_group_free(s->g);
     sk_config_free(s->config);
     free(s);
@@ -221,9 +228,11 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err)
 
 static void remove_local(struct sk_session *s)
 {
-    sk_engine_free(s->engine); /* its slots go with it */
+    s->ledger_left |= sk_engine_free(s->engine); /* its slots go with it */
     s->engine = NULL;
     sk_holdings_remove_rank(s->local_root, s->g->rank, s->g->size);
+    if (!s->state_behind)
+        sk_memo_remove_local(s);
     sk_io_rmdir(s->local_root, NULL); /* the last rank of the node succeeds */
 }
 
@@ -273,6 +282,9 @@ static void give_memory_back(struct sk_session *s)
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
     int is_archived = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete;
+    if (apart && s->g->rank == 0 && archives_last(s) && !is_archived)
+        sk_log(SK_LOG_WARN, "the newest generation (iteration %lld) is not in the prefix: its files stay in %s",
+               (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE), s->local_root);
     if (apart && (!archives_last(s) || is_archived) && (complete || !s->stop_agreed) && !keeps_earlier(s))
         remove_local(s);
 }
@@ -309,7 +321,7 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     if (!rc && s->g->rank == 0 && !stopped) {
         sk_tries_refresh(s);
         s->state.finished = 1;
-        rc = sk_state_save(sk_session_state_root(s), &s->state, err);
+        rc = sk_memo_save(s, err);
     } else if (rc) {
         sk_fail(err, rc, "the ranks could not agree at the end");
     }

@@ -10,6 +10,7 @@
 #define SK_LIB_SESSION_H
 
 #include "base/config.h"
+#include "base/patience.h"
 #include "backbone/keeper_page.h"
 #include "group/group.h"
 #include "lib/aggregator.h"
@@ -70,6 +71,10 @@ struct sk_session {
     struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
     struct sk_state state; /* rank 0 only */
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
+    struct sk_patience *patience; /* for what may hang in the prefix */
+    int prefix_away;  /* on all ranks: it could not be read at the start, or at the restart */
+    int ledger_left;  /* to a thread of the engine that hangs in the prefix */
+    int state_behind; /* rank 0: the state in the prefix is not the newest */
     char host[256];
     uint64_t run_id;
     uint32_t incarnation, first_incarnation;
@@ -174,6 +179,12 @@ void sk_session_archive(struct sk_session *s, int64_t seq);
 int sk_session_wind_up(struct sk_session *s, struct saikai_error *err);
 /* 1: there is a local directory of its own. */
 int sk_session_has_local(const struct sk_session *s);
+
+/* restore.c: sk_session_restart with the places as they are; s->prefix_root "" leaves the prefix out. */
+int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err);
+
+/* leftovers.c: after a restart, whatever came of it. Collective. */
+int sk_session_remove_leftovers(struct sk_session *s);
 
 /* poll.c: at a candidate, take up and start the exchange of the ranks when its tick has come. */
 int sk_poll_step(struct sk_session *s, struct saikai_error *err);

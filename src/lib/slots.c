@@ -7,12 +7,19 @@
 /* Deltas that may be on their way to the committer at a time. */
 enum { DELTAS_AHEAD = 3 };
 
-/* How many slots there are of a use: committed ones count with committed 1. */
+/* A file of an earlier start that is a copy of everything. */
+static int is_old_copy(const struct held *h)
+{
+    return h->stage == COMMITTED && !h->slot && !h->seq && !h->base.incarnation;
+}
+
+/* How many slots there are of a use: with committed 1 also those that are generations, and what earlier starts left. */
 static int count_slots(const struct sk_engine *e, enum sk_slot_use use, int committed)
 {
     int n = 0;
     for (const struct held *h = e->all; h; h = h->next)
-        n += h->slot && h->use == use && (committed || h->stage != COMMITTED);
+        n += h->slot ? h->use == use && (committed || h->stage != COMMITTED)
+                     : committed && use == SK_SLOT_FULL && is_old_copy(h);
     return n;
 }
 
@@ -89,6 +96,31 @@ static void drop_broken(struct sk_engine *e)
     }
 }
 
+/* What is not complete, and nobody has been told of or builds on: the newest of them. */
+static struct held *newest_untold(const struct sk_engine *e)
+{
+    struct held *best = NULL;
+    for (struct held *h = e->all; h; h = h->next) {
+        if (h->stage != COMMITTED || !h->slot || h->use != SK_SLOT_FULL || h->seq <= e->complete_seq ||
+            h->seq == e->told_seq || h->archiving || h->holds || h->lent || (best && h->seq < best->seq))
+            continue;
+        int used = 0;
+        for (const struct held *d = e->all; d; d = d->next)
+            used |= d->base.incarnation && sk_gen_key(d->base) == sk_gen_key(h->gen);
+        best = used ? best : h;
+    }
+    return best;
+}
+
+/* All slots are generations that must stay for now, until this rank goes on or a slow prefix has its copy: neither is waited
+ * for. The newest one makes room for one that is newer still, or there is one more slot: beside what is kept, what is on its
+ * way to the prefix and what the ranks were told of, there is never more than one. */
+static int find_anyhow(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct saikai_error *err)
+{
+    struct held *h = use == SK_SLOT_FULL ? newest_untold(e) : NULL;
+    return h ? sk_engine_retire(e, h, err) : new_slot(e, use, size_bytes, err);
+}
+
 /* When checkpoints come faster than the ranks learn that one is complete, the ones between the newest complete and the
  * newest of all may go. */
 int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct sk_slot **out,
@@ -105,8 +137,10 @@ int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_byt
             rc = (rc = new_slot(e, use, size_bytes, err)) && make_room(e, use) ? 0 : rc;
         else if ((victim = sk_engine_unneeded(e, 0)))
             rc = sk_engine_retire(e, victim, err);
-        else
+        else if (e->busy_commit || sk_engine_next(e))
             pthread_cond_wait(&e->changed, &e->lock);
+        else
+            rc = find_anyhow(e, use, size_bytes, err);
         drop_broken(e); /* also what was retired just now */
     }
     if (!rc && h->slot->size_bytes < size_bytes) /* one that is too large is cut by the committer */

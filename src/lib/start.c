@@ -2,6 +2,7 @@
 #include "lib/start.h"
 
 #include "base/log.h"
+#include "lib/memo.h"
 #include "lib/tries.h"
 #include "schedule/rates.h"
 
@@ -44,43 +45,67 @@ static double find_total_rate(const struct sk_session *s)
     return fmax(s->host_rate, sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->suffered));
 }
 
-int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
+/* Rank 0 finds the prefix. Away is what does not answer, and what cannot be made because its disk is full or read-only:
+ * the job may go on without. All else is an error, unless it is known here. */
+static int find_places(struct sk_session *s, struct sk_start *st, const char *program, int *trouble, struct saikai_error *err)
 {
-    struct sk_start st = {0};
-    char *hosts = malloc((size_t)s->g->size * sizeof s->host);
-    int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
-    if ((rc = sk_group_verdict(s->g, rc, err)))
-        goto out;
-    rc = sk_group_allgather(s->g, s->host, hosts, sizeof s->host);
-    if (!rc && s->g->rank == 0) {
-        rc = sk_places_find_prefix(s, &st, err);
-        if (!rc)
-            rc = sk_incarnation_name_job(s, &st, program, err);
-        if (!rc)
-            rc = find_rate(s, hosts, &st.rate, err);
-        st.suffered = find_suffered(s);
+    *trouble = sk_places_find_prefix(s, st, err);
+    if (*trouble && !*st->prefix)
+        return *trouble;
+    struct saikai_error why = {0};
+    int rc = sk_incarnation_name_job(s, st, program, &why);
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* What the ranks see of earlier starts. Collective; one verdict. *away: the error with which a rank could not read the prefix. */
+static int look_around(struct sk_session *s, int trouble, int64_t *newest, int *away, struct sk_memo *memo,
+                       struct saikai_error *err)
+{
+    struct saikai_error why = err ? *err : (struct saikai_error){0};
+    int rc = sk_group_verdict(s->g, sk_incarnation_scan(s, newest, err), err);
+    if (rc)
+        return rc;
+    if (!trouble && *s->prefix_root)
+        trouble = sk_places_scan_prefix(s, newest, &why);
+    *away = sk_group_verdict(s->g, trouble, &why);
+    if (*away && err)
+        *err = why;
+    rc = sk_memo_find(s, away, memo, err);
+    s->prefix_away = *away != 0;
+    return rc;
+}
+
+/* The same until the prefix can be read, or need not be: where nothing is known of the job, what it holds must be seen
+ * before anything is begun. */
+static int look_until_known(struct sk_session *s, struct sk_start *st, int trouble, int64_t *newest, struct sk_memo *memo,
+                            struct saikai_error *err)
+{
+    for (;;) {
+        int away = 0, rc = look_around(s, trouble, newest, &away, memo, err);
+        if (rc || !away)
+            return rc;
+        int64_t hangs = away == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->patience);
+        if ((rc = sk_group_allreduce(s->g, &hangs, 1, SK_OP_MAX)))
+            return rc;
+        if (memo->known && sk_session_has_local(s)) {
+            if (s->g->rank == 0)
+                sk_log(SK_LOG_WARN, "%s; going on with what is in %s (newer generations may be in the prefix)",
+                       err->text, s->local_root);
+            return 0;
+        }
+        if (!hangs)
+            return away;
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_WARN, "%s; nothing is known of this job without it: waiting", err->text);
+        sk_patience_wait(s->patience, 0);
+        trouble = s->g->rank ? 0 : sk_places_find_prefix(s, st, err);
     }
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
-        goto out;
-    int64_t newest = 0;
-    rc = sk_places_make_local(s, &st, err);
-    if (!rc)
-        rc = sk_incarnation_scan(s, &newest, err);
-    int64_t found[2] = {newest, -sk_tries_marked(s)};
-    if ((rc = sk_group_verdict(s->g, rc, err)) ||
-        (rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX)))
-        goto out;
-    st.stopped = -found[1];
-    if (s->g->rank == 0)
-        rc = sk_incarnation_begin(s, &st, found[0], err);
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
-        goto out;
-    sk_tries_clear_marks(s);
-    s->run_id = st.run_id;
-    s->incarnation = st.incarnation;
-    s->first_incarnation = st.first_incarnation;
-    s->host_rate = st.rate;
-    s->suffered = st.suffered;
+}
+
+static void set_advice(struct sk_session *s)
+{
     struct sk_advice_policy policy = {
         .model = sk_model_find(sk_config_text(s->config, "schedule.model")),
         .rate = find_total_rate(s),
@@ -89,6 +114,55 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
         .interval = sk_config_time(s->config, "schedule.interval"),
     };
     sk_advice_init(&s->advice, &policy);
+}
+
+int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
+{
+    struct sk_start st = {0};
+    struct sk_memo memo = {0};
+    struct saikai_error why = {0};
+    int64_t newest = 0;
+    int trouble = 0;
+    char *hosts = malloc((size_t)s->g->size * sizeof s->host);
+    int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        goto out;
+    rc = sk_group_allgather(s->g, s->host, hosts, sizeof s->host);
+    if (!rc && s->g->rank == 0) {
+        rc = find_places(s, &st, program, &trouble, &why);
+        if (!rc)
+            rc = find_rate(s, hosts, &st.rate, &why);
+        st.suffered = find_suffered(s);
+        if (rc && err)
+            *err = why;
+    }
+    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
+        goto out;
+    rc = sk_places_make_local(s, &st, err);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        goto out;
+    if ((rc = look_until_known(s, &st, trouble, &newest, &memo, &why))) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    int64_t found[2] = {newest, -sk_tries_marked(s)};
+    if ((rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX)))
+        goto out;
+    st.stopped = -found[1];
+    s->state = memo.state;
+    if (s->g->rank == 0)
+        rc = sk_incarnation_begin(s, &st, found[0], err);
+    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)) ||
+        (rc = sk_memo_share(s, hosts)))
+        goto out;
+    sk_tries_clear_marks(s);
+    s->run_id = st.run_id;
+    s->incarnation = st.incarnation;
+    s->first_incarnation = st.first_incarnation;
+    s->host_rate = st.rate;
+    s->suffered = st.suffered;
+    set_advice(s);
 out:
     free(hosts);
     return rc;

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/memo.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -209,7 +210,7 @@ int sk_tries_may(struct sk_session *s, struct sk_gen g, int *allowed, struct sai
     } else if (s->g->rank == 0) {
         s->state.trying = (struct sk_tried){.gen = g, .files = files};
         s->state.trying_start = s->state.incarnation;
-        rc = sk_state_save(sk_session_state_root(s), &s->state, err);
+        rc = sk_memo_save(s, err);
     }
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc && (rc = sk_group_bcast(s->g, &v[1], sizeof v[1], 0)))
@@ -223,7 +224,7 @@ int sk_tries_may(struct sk_session *s, struct sk_gen g, int *allowed, struct sai
 void sk_tries_refresh(struct sk_session *s)
 {
     struct sk_state now;
-    if (s->g->rank || sk_state_load(sk_session_state_root(s), &now, NULL) || now.incarnation != s->state.incarnation)
+    if (s->g->rank || sk_memo_read(s, &now) || now.incarnation != s->state.incarnation)
         return;
     memcpy(s->state.tried, now.tried, sizeof s->state.tried);
     s->state.tried_count = now.tried_count;
@@ -240,6 +241,6 @@ void sk_tries_end(struct sk_session *s, struct sk_gen g, int good)
     s->state.trying_start = 0;
     if (good)
         sk_state_untry(&s->state, g);
-    if (sk_state_save(sk_session_state_root(s), &s->state, &err))
+    if (sk_memo_save(s, &err))
         sk_log(SK_LOG_WARN, "%s", err.text);
 }

@@ -89,7 +89,7 @@ int sk_gen_scan_if(const char *root, int (*wants)(void *arg, const char *root, s
     struct sk_gen_list l = {0};
     size_t cap = 0;
     int rc = 0;
-    DIR *d = opendir(root);
+    DIR *d = sk_io_opendir(root);
     if (!d && errno != ENOENT)
         return sk_fail_errno(err, errno, "cannot read directory %s", root);
     for (struct dirent *e; d && (e = readdir(d));) {

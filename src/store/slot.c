@@ -147,10 +147,14 @@ void sk_slot_free(struct sk_slot *s, int remove)
     free(s);
 }
 
-/* The name of a slot, or of a copy on its way to the prefix: whose it is. */
+/* The name of a slot, of a copy on its way to the prefix, or of a directory of the program's files: whose it is. */
 static int is_temporary(const char *name, unsigned *incarnation, int *rank)
 {
     int number, end = 0;
+    if ((sscanf(name, "work-%u-%d%n", incarnation, rank, &end) == 2 ||
+         sscanf(name, "restored-%u-%d%n", incarnation, rank, &end) == 2) && end && !name[end])
+        return 1;
+    end = 0;
     if (sscanf(name, "slot-%u-%d-%d.tmp%n", incarnation, rank, &number, &end) == 3 && end && !name[end])
         return 1;
     return sscanf(name, "copy-%u-%d.tmp%n", incarnation, rank, &end) == 2 && end && !name[end];
@@ -165,7 +169,7 @@ void sk_slot_clean(const char *root, uint32_t incarnation, int rank, int nranks)
         char path[PATH_MAX];
         if (is_temporary(e->d_name, &i, &r) && (r == rank || r >= nranks) && i < incarnation &&
             !sk_io_path(path, sizeof path, NULL, "%s/%s", root, e->d_name))
-            sk_io_unlink(path, NULL);
+            sk_io_rmtree(path, NULL);
     }
     if (d)
         closedir(d);

@@ -33,7 +33,7 @@ int sk_slot_retire(struct sk_slot *s, const char *root, struct sk_gen g, int ran
                    struct saikai_error *err);
 /* Unmap and close; with remove also delete the temporary file. NULL is accepted. */
 void sk_slot_free(struct sk_slot *s, int remove);
-/* Delete the slots, and half copies to a prefix, that earlier incarnations of this rank, or of ranks from nranks on, left in
+/* Delete the slots, half copies to a prefix, and directories of the program's files that earlier incarnations of this rank, or of ranks from nranks on, left in
  * root. */
 void sk_slot_clean(const char *root, uint32_t incarnation, int rank, int nranks);
 

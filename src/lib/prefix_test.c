@@ -1,0 +1,404 @@
+/* A prefix that is full, read-only, gone or does not answer, at every phase of a job: the job ends right, and goes on from
+ * what was whole. Ranks are threads; faults come from the I/O layer's hook, for paths in the prefix alone. */
+#include "lib/session.h"
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/sweep.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { N = 2, CELLS = 3000 };
+
+static char dir[64], prefix[80], last_log[8192];
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                          \
+            return -1000 - __LINE__;                                                               \
+        }                                                                                          \
+    } while (0)
+
+static void log_line(void *arg, int level, const char *line)
+{
+    (void)arg;
+    if (level > SK_LOG_INFO)
+        return;
+    size_t n = strlen(last_log);
+    snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
+}
+
+/* ---- faults of the prefix ---- */
+
+static struct {
+    atomic_long first, last; /* operations that are disturbed, counted from 1 */
+    atomic_long count;
+    atomic_int error;    /* they fail so; 0: they hang … */
+    double seconds;      /* … for so long after the first of them, or … */
+    atomic_int released; /* … until the test says */
+    pthread_mutex_t lock;
+    double until;
+} fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int changes_something(const char *op, const char *path)
+{
+    if (!strcmp(op, "open"))
+        return strstr(path, ".tmp") != NULL;
+    return strcmp(op, "read") && strcmp(op, "opendir") && strcmp(op, "mmap") && strcmp(op, "unlink");
+}
+
+static int hook(const char *op, const char *path)
+{
+    if (strncmp(path, prefix, strlen(prefix)))
+        return 0;
+    long n = atomic_fetch_add(&fault.count, 1) + 1;
+    int error = atomic_load(&fault.error);
+    if (n < atomic_load(&fault.first) || n > atomic_load(&fault.last))
+        return 0;
+    if (error)
+        return error == EIO || changes_something(op, path) ? error : 0;
+    pthread_mutex_lock(&fault.lock);
+    if (fault.until <= 0)
+        fault.until = sk_now() + fault.seconds;
+    double until = fault.until;
+    pthread_mutex_unlock(&fault.lock);
+    while (sk_now() < until && !atomic_load(&fault.released))
+        sk_sleep(0.002);
+    return 0;
+}
+
+/* Operations first … last of the prefix fail with error, or hang for so many seconds. */
+static void disturb(long first, long last, int error, double seconds)
+{
+    atomic_store(&fault.count, 0);
+    atomic_store(&fault.released, 0);
+    atomic_store(&fault.error, error);
+    fault.seconds = seconds;
+    fault.until = 0;
+    atomic_store(&fault.last, last);
+    atomic_store(&fault.first, first);
+}
+
+static void heal(void)
+{
+    atomic_store(&fault.first, LONG_MAX);
+    atomic_store(&fault.released, 1);
+}
+
+/* ---- the program ---- */
+
+struct run {
+    const char *config;
+    int64_t until;
+    int crash;           /* 1: leave without finalize, as a killed process does */
+    int64_t expect_from; /* iteration restored, 0: a fresh start, negative: saikai_init or restart fail */
+    void (*at)(int64_t it); /* on rank 0, before each candidate */
+};
+
+static struct sk_config *configure(const char *more)
+{
+    struct sk_config *c = sk_config_new();
+    char text[768];
+    snprintf(text, sizeof text,
+             "store.prefix=%s; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; "
+             "store.fsync=no; schedule.every=10; store.prefix_timeout=30ms; store.final_wait=150ms; %s",
+             prefix, dir, more ? more : "");
+    assert_int_equal(sk_config_set_all(c, text, SK_FROM_API, NULL), 0);
+    return c;
+}
+
+static void step(double *u, int rank, int64_t it)
+{
+    for (size_t i = 0; i < CELLS; i++)
+        u[i] = u[i] * 0.75 + (double)(it * 3 + rank) + (double)i * 1e-3;
+}
+
+static int compute(struct sk_session *s, double *u, int64_t from, const struct run *r)
+{
+    struct saikai_error err = {0};
+    for (int64_t it = from; it < r->until; it++) {
+        step(u, s->g->rank, it);
+        sk_sleep(0.0005); /* the ranks agree on something every millisecond, or every few iterations */
+        if (r->at && !s->g->rank)
+            r->at(it + 1);
+        int rc = sk_session_candidate(s, 0, it + 1, &err);
+        CHECK(rc >= 0);
+        if (rc) { /* learn that it is complete, without waiting for the prefix */
+            double since = sk_now();
+            struct sk_engine_status st;
+            do
+                sk_engine_status(s->engine, &st);
+            while (st.committed_seq < sk_ledger_count(s->ledger) && sk_now() - since < 20);
+            CHECK(st.committed_seq == sk_ledger_count(s->ledger));
+        }
+    }
+    return 0;
+}
+
+static int program(struct sk_group *g, void *arg)
+{
+    const struct run *r = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS], right[CELLS];
+    struct sk_group *own;
+    CHECK(!sk_group_dup(g, &own));
+    int rc = sk_session_new(own, configure(r->config), "program", &s, &err);
+    if (rc && r->expect_from < 0)
+        return 0;
+    CHECK(!rc);
+    for (size_t i = 0; i < CELLS; i++)
+        right[i] = u[i] = g->rank + (double)i;
+    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
+    CHECK(!sk_vars_put(&s->vars, &v, &err));
+    int restored = 0;
+    int64_t from = 0;
+    rc = sk_session_restart(s, &restored, &from, &err);
+    if (rc && r->expect_from < 0) {
+        sk_session_abandon(s);
+        return 0;
+    }
+    CHECK(!rc && from == r->expect_from && restored == (from > 0));
+    for (int64_t it = 0; it < from; it++)
+        step(right, g->rank, it);
+    CHECK(!memcmp(u, right, sizeof u));
+    if ((rc = compute(s, u, from, r)))
+        return rc;
+    for (int64_t it = from; it < r->until; it++)
+        step(right, g->rank, it);
+    CHECK(!memcmp(u, right, sizeof u));
+    if (r->crash) {
+        sk_session_abandon(s);
+        return 0;
+    }
+    return sk_session_finalize(s, &err);
+}
+
+static void run(struct run r)
+{
+    last_log[0] = 0;
+    int rc = sk_loop_run(N, program, &r);
+    if (rc)
+        fail_msg("run ended with %d (line %d); the log:\n%s", rc, -1000 - rc, last_log);
+}
+
+static void expect_log(const char *text)
+{
+    if (!strstr(last_log, text))
+        fail_msg("the log does not say '%s':\n%s", text, last_log);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-prefix-XXXXXX");
+    sk_log_set(log_line, NULL, SK_LOG_INFO);
+    if (!mkdtemp(dir))
+        return -1;
+    snprintf(prefix, sizeof prefix, "%s/prefix", dir);
+    heal();
+    sk_io_hook = hook;
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    double since = sk_now();
+    int rc;
+    heal();
+    while ((rc = sk_io_rmtree(dir, NULL)) && sk_now() - since < 20) /* what hung may still end there */
+        sk_sleep(0.01);
+    return rc;
+}
+
+static void begin_afresh(void)
+{
+    heal();
+    char local[96];
+    double since = sk_now();
+    snprintf(local, sizeof local, "%s/local", dir);
+    assert_int_equal(sk_io_rmtree(local, NULL), 0);
+    while (sk_io_rmtree(prefix, NULL) && sk_now() - since < 20) /* what hung may still end there */
+        sk_sleep(0.01);
+}
+
+/* ---- tests ---- */
+
+/* From the first start on: three starts, the last one ends. */
+static void stays_broken(int error)
+{
+    run((struct run){.until = 5, .crash = 1});
+    disturb(1, LONG_MAX, error, 0);
+    run((struct run){.until = 35, .crash = 1, .expect_from = 1});
+    run((struct run){.until = 57, .crash = 1, .expect_from = 30});
+    expect_log("going on with what is in");
+    run((struct run){.until = 60, .expect_from = 50});
+    expect_log("is not in the prefix: its files stay in");
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    disturb(1, LONG_MAX, ENOSPC, 0); /* not even its directory can be made */
+    run((struct run){.until = 35, .crash = 1});
+    run((struct run){.until = 57, .crash = 1, .expect_from = 30});
+    run((struct run){.until = 60, .expect_from = 50});
+    expect_log("is not in the prefix: its files stay in");
+    begin_afresh();
+    stays_broken(ENOSPC);
+}
+
+static void test_read_only(void **state)
+{
+    (void)state;
+    stays_broken(EROFS);
+}
+
+static void test_gone(void **state)
+{
+    (void)state;
+    stays_broken(EIO);
+}
+
+static void comes_back(int64_t it)
+{
+    if (it == 25)
+        heal();
+}
+
+static void test_comes_back(void **state)
+{
+    (void)state;
+    run((struct run){.until = 5, .crash = 1});
+    disturb(1, LONG_MAX, ENOSPC, 0);
+    run((struct run){.until = 400, .expect_from = 1, .at = comes_back});
+    expect_log("No space left");
+    expect_log("takes files again");
+    expect_log("is back");
+    run((struct run){.config = "restart.mode=always; store.local=none", .until = 410, .expect_from = 400});
+}
+
+/* What it hangs in is left alone; it never ends while the job runs. */
+static void test_never_answers(void **state)
+{
+    (void)state;
+    run((struct run){.until = 35, .crash = 1});
+    disturb(1, LONG_MAX, 0, 1e6);
+    double begun = sk_now();
+    run((struct run){.until = 57, .crash = 1, .expect_from = 30});
+    expect_log("does not answer");
+    expect_log("going on with what is in");
+    run((struct run){.until = 60, .expect_from = 50});
+    expect_log("is not in the prefix: its files stay in");
+    assert_true(sk_now() - begun < 60);
+    heal();
+    run((struct run){.until = 10, .crash = 1});
+}
+
+static void hang_now(int64_t it)
+{
+    if (it == 15)
+        disturb(1, LONG_MAX, 0, 1e6);
+}
+
+static void test_stops_to_answer_between_checkpoints(void **state)
+{
+    (void)state;
+    run((struct run){.until = 60, .at = hang_now});
+    expect_log("is not in the prefix: its files stay in");
+    heal();
+    run((struct run){.config = "restart.mode=always", .until = 70, .expect_from = 60});
+}
+
+/* A start that knows nothing of the job waits for the prefix, and does not begin anew what is there. */
+static void test_unknown_waits(void **state)
+{
+    (void)state;
+    run((struct run){.until = 30});
+    disturb(1, LONG_MAX, 0, 0.3);
+    run((struct run){.config = "restart.mode=always", .until = 40, .expect_from = 30});
+    expect_log("nothing is known of this job without it: waiting");
+    char local[96];
+    snprintf(local, sizeof local, "%s/local", dir);
+    assert_int_equal(sk_io_rmtree(local, NULL), 0);
+    disturb(1, LONG_MAX, EIO, 0);
+    run((struct run){.config = "restart.mode=always", .until = 40, .expect_from = -1});
+}
+
+/* By rank 0, at candidates after iteration 30: gives the ranks time to agree on its copy, and the copy time to arrive. */
+static void wait_for_archive(int64_t it)
+{
+    char path[N][256];
+    double since = sk_now();
+    for (int r = 0; r < N; r++)
+        snprintf(path[r], sizeof path[r], "%s/gen-0001-000000000030-0/rank-%06d.skc", prefix, r);
+    while (it > 30 && (access(path[0], F_OK) || access(path[1], F_OK)) && sk_now() - since < 1)
+        sk_sleep(0.01);
+}
+
+/* Nothing whole on the nodes: the generation in the prefix is waited for. */
+static void test_restart_needs_the_prefix(void **state)
+{
+    (void)state;
+    char path[256];
+    run((struct run){.config = "schedule.every=30", .until = 59, .crash = 1, .at = wait_for_archive});
+    snprintf(path, sizeof path, "%s/local/saikai-%ld/test/gen-0001-000000000030-0/rank-000001.skc", dir, (long)getuid());
+    assert_int_equal(unlink(path), 0);
+    disturb(3, LONG_MAX, 0, 0.4); /* rank 0 makes its directory, and somebody lists it */
+    run((struct run){.config = "store.final_wait=20s", .until = 40, .expect_from = 30});
+}
+
+/* One operation, or all from one on, disturbed: in a job that is killed once and goes on. */
+static long sweep(long stride, int error, double seconds)
+{
+    long k = 1;
+    for (;; k += stride) {
+        begin_afresh();
+        disturb(k, error ? k + 3 : LONG_MAX, error, seconds);
+        run((struct run){.until = 35, .crash = 1});
+        run((struct run){.until = 60, .expect_from = 30});
+        long n = atomic_load(&fault.count);
+        heal();
+        if (k > n)
+            return n;
+    }
+}
+
+static void test_every_operation(void **state)
+{
+    (void)state;
+    long stride = sk_sweep_stride(11, 37), n = sweep(stride, ENOSPC, 0);
+    n += sweep(stride, EROFS, 0);
+    n += sweep(stride, 0, 0.1); /* of which 30 ms are waited for at the start */
+    printf("%ld operations in the prefix\n", n);
+    assert_true(n > 60);
+    sk_sweep_report(stride);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_full, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_read_only, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_gone, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_comes_back, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_never_answers, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_stops_to_answer_between_checkpoints, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_unknown_waits, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_restart_needs_the_prefix, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_every_operation, make_dir, remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+/* Restart, with or without a prefix that can be read. */
+#include "lib/start.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Collective: 0, or why a rank cannot list the prefix. */
+static int look_at_prefix(struct sk_session *s, struct saikai_error *err)
+{
+    int64_t newest = 0;
+    int rc = sk_group_verdict(s->g, sk_places_scan_prefix(s, &newest, err), err);
+    s->prefix_away = rc != 0;
+    return rc;
+}
+
+/* Collective: 1 when all ranks have the same newest generation on their nodes. */
+static int alike_here(struct sk_session *s)
+{
+    struct sk_gen_list l = {0};
+    int64_t v[2] = {0, 0};
+    if (!sk_gen_scan(s->local_root, s->g->rank, &l, NULL) && l.count)
+        v[0] = sk_gen_key(l.gen[0]);
+    sk_gen_list_free(&l);
+    v[1] = -v[0];
+    return !sk_group_allreduce(s->g, v, 2, SK_OP_MIN) && v[0] == -v[1];
+}
+
+/* Only from what is on the nodes. */
+static int restart_here(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
+{
+    char prefix[sizeof s->prefix_root];
+    snprintf(prefix, sizeof prefix, "%s", s->prefix_root);
+    *s->prefix_root = 0;
+    int rc = sk_restore_newest(s, restored, iteration, err);
+    snprintf(s->prefix_root, sizeof s->prefix_root, "%s", prefix);
+    return rc;
+}
+
+/* What is on the nodes is not enough: the prefix must be seen before anything is decided. */
+static int wait_for_prefix(struct sk_session *s, struct saikai_error *err)
+{
+    struct saikai_error why = {0};
+    int64_t hangs = 1;
+    int rc = SAIKAI_ETIMEDOUT;
+    while (rc && hangs) {
+        hangs = rc == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->patience);
+        int lost = sk_group_allreduce(s->g, &hangs, 1, SK_OP_MAX);
+        if (lost)
+            return sk_fail(err, lost, "the ranks lost contact");
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_WARN, "no generation is whole in the local directories: %s the prefix %s",
+                   hangs ? "waiting for" : "looking again for", s->prefix_root);
+        sk_patience_wait(s->patience, 0);
+        rc = look_at_prefix(s, &why);
+    }
+    return rc ? sk_fail(err, rc, "%s, and no generation is whole in the local directories: start again when the prefix "
+                                 "can be read, or afresh with restart.mode=never", why.text)
+              : 0;
+}
+
+static int restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
+{
+    struct saikai_error why = {0};
+    int may_miss = *s->prefix_root && strcmp(s->prefix_root, s->local_root) != 0 && !s->restarted && !s->tick;
+    int away = may_miss ? look_at_prefix(s, &why) : 0;
+    if (away && !alike_here(s)) { /* a part of the newest may be in the prefix alone */
+        sk_patience_wait(s->patience, sk_config_time(s->config, "store.final_wait"));
+        away = look_at_prefix(s, &why);
+    }
+    if (!away)
+        return sk_restore_newest(s, restored, iteration, err);
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_WARN, "%s: only what is in the local directories is looked at", why.text);
+    int rc = restart_here(s, restored, iteration, err);
+    int begun_here = s->incarnation == s->first_incarnation; /* there can be nothing to resume from */
+    if ((!rc && (*restored || begun_here)) || rc == SAIKAI_ECHANGED || rc == SAIKAI_ERANKS || rc == SAIKAI_ENOMEM ||
+        rc == SAIKAI_EPEER)
+        return rc;
+    s->restarted = 0;
+    if ((rc = wait_for_prefix(s, err)))
+        return rc;
+    return sk_restore_newest(s, restored, iteration, err);
+}
+
+int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
+{
+    int rc = restart(s, restored, iteration, err);
+    if (!rc && (rc = sk_session_remove_leftovers(s)))
+        sk_fail(err, rc, "the ranks lost contact after the restart");
+    return rc;
+}
