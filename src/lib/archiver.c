@@ -58,6 +58,12 @@ static void copy_to_prefix(struct sk_engine *e)
     e->archive_seq = 0;
     if (!h)
         return;
+    if (h->place == FAR) { /* it was written there */
+        h->place = FAR_ARCHIVED;
+        e->archived_seq = seq;
+        sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);
+        return;
+    }
     h->archiving = e->busy_archive = 1;
     struct sk_gen gen = h->gen;
     pthread_mutex_unlock(&e->lock);
@@ -86,6 +92,8 @@ void *sk_engine_archiver(void *arg)
         sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
     pthread_mutex_lock(&e->lock);
     while (!e->stopping) {
+        if (sk_engine_remove_far(e))
+            continue;
         if (!e->archive_seq && e->pruned_seq >= e->pruned_request) {
             pthread_cond_wait(&e->changed, &e->lock);
             continue;

@@ -282,6 +282,44 @@ static void expect_next(struct sk_session *s, const struct pieces *l, uint64_t b
         sk_engine_expect(s->engine, bytes, 0);
 }
 
+static struct sk_skc_header header_of(struct sk_session *s, struct sk_gen g, struct sk_gen base)
+{
+    return (struct sk_skc_header){
+        .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
+        .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
+        .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
+    };
+}
+
+/* Everything in full into the prefix: there was no room here. */
+static int capture_directly(struct sk_session *s, struct sk_gen g, struct pieces *l, struct saikai_error *err)
+{
+    struct sk_skc_header h = header_of(s, g, (struct sk_gen){0});
+    struct saikai_error why = {0};
+    uint64_t bytes = 0;
+    int told = sk_patience_hangs(s->patience);
+    int rc = told ? sk_fail(&why, SAIKAI_ETIMEDOUT, "and the prefix does not answer") : 0;
+    if (l->count && l->p[l->count - 1].kind == SK_SKC_CHANGES)
+        l->count--;
+    for (size_t i = 0; i < l->count; i++) {
+        l->p[i].changes_only = 0;
+        bytes += l->p[i].size_bytes;
+    }
+    if (!rc)
+        rc = sk_engine_write_directly(s->engine, sk_ledger_count(s->ledger), g, &h, l->p, l->count, bytes, &why);
+    if (rc) {
+        char here[sizeof why.text];
+        snprintf(here, sizeof here, "%s", err->text);
+        return sk_fail(err, rc, "%.250s, %.250s", here, why.text);
+    }
+    if (!s->direct_told)
+        sk_log(SK_LOG_NOTICE, "rank %d: %s: iteration %lld was written to the prefix while the program waited, and so is what "
+                              "comes, as long as there is no room", s->g->rank, err->text, (long long)g.iteration);
+    s->direct_told = 1;
+    s->bytes_last = bytes;
+    return 0;
+}
+
 static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *l, struct sk_wish *wishes,
                           struct sk_gen base, struct saikai_error *err)
 {
@@ -300,11 +338,7 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
         free(wishes);
         return rc;
     }
-    struct sk_skc_header h = {
-        .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
-        .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
-        .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
-    };
+    struct sk_skc_header h = header_of(s, g, base);
     int is_coded = wishes != NULL;
     sk_engine_submit(s->engine, slot, sk_ledger_count(s->ledger), g, &h, index, wishes, pending);
     expect_next(s, l, bytes, is_delta, is_coded);
@@ -316,7 +350,8 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
 {
     struct pieces l = {.count = s->vars.count, .cap = s->vars.count + 1};
     struct sk_gen base = {0};
-    int looked = 0;
+    struct saikai_error why = {0};
+    int looked = 0, directly = 0;
     l.mapped_from = l.mapped_to = l.count;
     l.p = calloc(l.cap, sizeof *l.p);
     int rc = l.p ? sk_vars_pieces(&s->vars, l.p, err)
@@ -330,10 +365,16 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
         if (rc)
             free(wishes);
         else
-            rc = capture_pieces(s, g, &l, wishes, base, err);
+            rc = capture_pieces(s, g, &l, wishes, base, &why);
+        if (rc == SAIKAI_ENOSPC || rc == SAIKAI_ENOMEM) {
+            directly = 1;
+            rc = capture_directly(s, g, &l, &why);
+        }
+        if (rc && err && *why.text)
+            *err = why;
     }
     if (looked)
-        sk_changes_done(s->changes, &s->vars, l.p, g, !rc);
+        sk_changes_done(s->changes, &s->vars, l.p, g, !rc && !directly);
     sk_vars_release(&s->vars);
     free_pieces(&l);
     return rc;

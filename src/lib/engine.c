@@ -38,7 +38,7 @@ struct held *sk_engine_next(struct sk_engine *e)
 static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
 {
     for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && !h->replaced && sk_gen_key(h->gen) == sk_gen_key(gen))
+        if (h->stage == COMMITTED && !h->replaced && h->place == HERE && sk_gen_key(h->gen) == sk_gen_key(gen))
             return h;
     return NULL;
 }
@@ -190,6 +190,13 @@ void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes
     e->wanted_bytes[SK_SLOT_DELTA] = delta_bytes;
     e->prepare = 1;
     pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_set_share(struct sk_engine *e, double share)
+{
+    pthread_mutex_lock(&e->lock);
+    e->share = share;
     pthread_mutex_unlock(&e->lock);
 }
 

@@ -15,7 +15,6 @@
 #include "redundancy/files.h"
 #include "store/container.h"
 #include "store/slot.h"
-#include "store/state.h"
 
 struct sk_engine;
 
@@ -54,9 +53,17 @@ int sk_engine_free(struct sk_engine *e);
 
 /* Have slots of these sizes ready soon: for a full generation, for a delta; 0: none is wanted. Does not block. */
 void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes);
-/* A slot to capture into. Blocks while one is being prepared, or while all are still being committed. */
+/* A slot to capture into. Blocks while one is being prepared, or while all are still being committed. SAIKAI_ENOSPC: there is no
+ * room for one in the local directory. */
 int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct sk_slot **out,
                       struct saikai_error *err);
+/* A rank's share, 0 to 1, of the room that the ranks of the node have in the local directory; as long as none was given, or 0,
+ * nobody looks how much there is. */
+void sk_engine_set_share(struct sk_engine *e, double share);
+/* Without a slot, when sk_engine_acquire said that there is no room: write the pieces, all in full, into a generation's file of
+ * this rank in the prefix, plain and in bounded memory. Blocks. The generation then counts as committed. */
+int sk_engine_write_directly(struct sk_engine *e, int64_t seq, struct sk_gen gen, const struct sk_skc_header *h,
+                             const struct sk_piece *p, size_t count, uint64_t bytes, struct saikai_error *err);
 /* The slot is not needed after all. */
 void sk_engine_give_back(struct sk_engine *e, struct sk_slot *slot);
 /* The slot is filled: seal and commit it. With wishes (one per variable of the index) it is not the slot that becomes
@@ -97,8 +104,13 @@ int sk_engine_may_remove_earlier(struct sk_engine *e);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
 /* The ranks have agreed on what to go on from, and it was adopted: this rank's other files in the local directory, of starts from
- * first_incarnation on, go. Those whose restart was tried stay until a newer generation is complete. */
-void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_state *state);
+ * first_incarnation on, go, but for those to be spared, until a newer generation is complete. */
+enum { SK_KEYS_MAX = 16 };
+struct sk_keys {
+    int64_t key[SK_KEYS_MAX];
+    int count;
+};
+void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next

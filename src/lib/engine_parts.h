@@ -37,6 +37,8 @@ struct held {
     int damaged;         /* its file is, and could not be healed */
     int looked;          /* examined in this round */
     int fold_failed;     /* it could not be put together with its base */
+    enum { HERE, FAR, FAR_ARCHIVED, FAR_GONE } place; /* not HERE: its file is in the prefix alone (direct.c), and is archived
+                                                       * there, or is to be removed */
     int replaced; /* a later one took the name of its file */
     int kept;     /* found by retention: stays */
     struct held *next;
@@ -72,6 +74,8 @@ struct sk_engine {
     int stopping, busy_commit, busy_archive;
     double final_wait; /* for the prefix when all else is done; 0: without end */
     int archiver_ended;
+    double share;    /* of what the node's ranks may have in local_root together; 0: that is not looked at */
+    int direct_told; /* that there was no room for slots */
     int orphaned; /* the engine is gone but for the archiver, which frees the rest */
     int archiver_stuck; /* nobody waits for it any more */
     int archive_trouble; /* the last copy failed, and that was said */
@@ -112,6 +116,11 @@ void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err);
 struct held *sk_engine_find(struct sk_engine *e, int64_t seq);
 /* The oldest one that waits for the committer. */
 struct held *sk_engine_next(struct sk_engine *e);
+
+/* direct.c: the record of a file in the prefix alone is no longer needed: its file goes, by the archiver, unless it is archived. */
+void sk_engine_retire_far(struct sk_engine *e, struct held *h);
+/* By the archiver: 1: a file was removed. */
+int sk_engine_remove_far(struct sk_engine *e);
 
 /* slots.c: have the wanted slots ready; give away what nobody wants. */
 void sk_engine_prepare_slots(struct sk_engine *e);

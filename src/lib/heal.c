@@ -22,7 +22,7 @@ static int same(struct sk_gen a, struct sk_gen b)
 static struct held *find(const struct sk_engine *e, struct sk_gen g)
 {
     struct held *h = e->all;
-    while (h && !(h->stage == COMMITTED && !h->replaced && same(h->gen, g)))
+    while (h && !(h->stage == COMMITTED && h->place == HERE && !h->replaced && same(h->gen, g)))
         h = h->next;
     return h;
 }
@@ -119,7 +119,7 @@ static struct held *newest(struct sk_engine *e)
 {
     struct held *best = NULL;
     for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && !h->replaced && (!best || sk_gen_key(h->gen) > sk_gen_key(best->gen)))
+        if (h->stage == COMMITTED && h->place == HERE && !h->replaced && (!best || sk_gen_key(h->gen) > sk_gen_key(best->gen)))
             best = h;
     return best;
 }
@@ -181,7 +181,7 @@ static void examine_all(struct sk_engine *e, struct sk_gen only)
     for (struct held *h = e->all; h; h = h->next)
         h->looked = 0;
     for (struct held *h = e->all; h && !e->stopping;) { /* the list changes while the lock is away: begin again after each */
-        int wanted = h->stage == COMMITTED && !h->replaced && !h->damaged && !h->looked &&
+        int wanted = h->stage == COMMITTED && h->place == HERE && !h->replaced && !h->damaged && !h->looked &&
                      (!only.incarnation || same(only, h->gen));
         if (!wanted) {
             h = h->next;
@@ -254,7 +254,7 @@ void sk_engine_list_for_scrub(struct sk_engine *e)
     struct sk_gen *gen = malloc((n + 1) * sizeof *gen);
     n = 0;
     for (const struct held *h = e->all; gen && h; h = h->next)
-        if (h->stage == COMMITTED && !h->replaced && !h->damaged)
+        if (h->stage == COMMITTED && h->place == HERE && !h->replaced && !h->damaged)
             gen[n++] = h->gen;
     pthread_mutex_unlock(&e->lock);
     if (gen)

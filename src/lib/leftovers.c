@@ -5,14 +5,15 @@
 
 #include <string.h>
 
-void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_state *state)
+void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare)
 {
     struct sk_gen_list l;
     pthread_mutex_lock(&e->lock);
     if (!sk_gen_scan(e->local_root, e->rank, &l, NULL)) {
         for (size_t i = 0; i < l.count; i++) { /* newest first: what builds on others goes before them */
-            int held = sk_state_tried(state, l.gen[i]) || l.gen[i].incarnation < first_incarnation ||
-                       l.gen[i].incarnation >= e->incarnation;
+            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->incarnation;
+            for (int k = 0; k < spare->count && !held; k++)
+                held = spare->key[k] == sk_gen_key(l.gen[i]);
             for (const struct held *h = e->all; h && !held; h = h->next)
                 held = h->stage == COMMITTED && sk_gen_key(h->gen) == sk_gen_key(l.gen[i]);
             if (!held)
@@ -23,11 +24,47 @@ void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation,
     pthread_mutex_unlock(&e->lock);
 }
 
+/* This rank's newest generation up to bound, wherever it is. */
+static int64_t newest_up_to(const struct sk_gen_list l[2], int64_t bound)
+{
+    int64_t best = 0;
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < l[i].count; k++)
+            if (sk_gen_key(l[i].gen[k]) <= bound && sk_gen_key(l[i].gen[k]) > best)
+                best = sk_gen_key(l[i].gen[k]);
+    return best;
+}
+
+/* Collective: what was passed over although every rank has it, newest first, stays as well: it may have been a file system's
+ * fault. */
+static int find_whole(struct sk_session *s, struct sk_keys *whole)
+{
+    struct sk_gen_list l[2] = {{0}};
+    int64_t bound = INT64_MAX, least = s->from.incarnation ? sk_gen_key(s->from) : 0;
+    int rc = 0;
+    sk_gen_scan(s->local_root, s->g->rank, &l[0], NULL);
+    if (*s->prefix_root && !s->prefix_away)
+        sk_gen_scan(s->prefix_root, s->g->rank, &l[1], NULL);
+    while (!rc && bound > least && whole->count < SK_KEYS_MAX) {
+        int64_t mine = newest_up_to(l, bound), v[2] = {mine, -mine};
+        if ((rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN)))
+            break;
+        if (v[0] && v[0] == -v[1])
+            whole->key[whole->count++] = v[0]; /* else somebody has nothing newer */
+        bound = v[0] == -v[1] ? v[0] - 1 : v[0];
+    }
+    sk_gen_list_free(&l[0]);
+    sk_gen_list_free(&l[1]);
+    return rc;
+}
+
 int sk_session_remove_leftovers(struct sk_session *s)
 {
-    struct sk_state state = s->state;
-    int rc = sk_group_bcast(s->g, &state, sizeof state, 0);
-    if (!rc && sk_session_has_local(s) && strcmp(s->local_root, s->prefix_root) != 0)
-        sk_engine_remove_leftovers(s->engine, s->first_incarnation, &state);
+    struct sk_keys whole = {0};
+    if (!sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
+        return 0;
+    int rc = find_whole(s, &whole);
+    if (!rc)
+        sk_engine_remove_leftovers(s->engine, s->first_incarnation, &whole);
     return rc;
 }

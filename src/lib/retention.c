@@ -27,6 +27,10 @@ void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
 int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err)
 {
     h->base = (struct sk_gen){0};
+    if (h->place != HERE) {
+        sk_engine_retire_far(e, h);
+        return 0;
+    }
     if (h->replaced) { /* the name is another one's: nothing of this is left but a mapping */
         sk_engine_drop(e, h, 0);
         return 0;

@@ -2,6 +2,7 @@
 
 #include "base/copy.h"
 #include "base/log.h"
+#include "base/headroom.h"
 #include "capture/cow.h"
 
 #include <pthread.h>
@@ -95,11 +96,19 @@ static int make_room(struct sk_saver *sv, size_t n)
     return to && v ? 0 : -1;
 }
 
+/* 1: there is memory for what the program may overwrite meanwhile. */
+static int may_keep(const struct sk_saver *sv, uint64_t bytes)
+{
+    struct sk_headroom room;
+    sk_headroom_look(&room);
+    return room.bytes >= (sv->pool_bytes && sv->pool_bytes < bytes ? sv->pool_bytes : bytes);
+}
+
 /* 1: a snapshot may be made of so many bytes now. */
 static int may_begin(struct sk_saver *sv, uint64_t bytes)
 {
     struct saikai_error why = {0};
-    if (sv->off || bytes < LEAST_BYTES)
+    if (sv->off || bytes < LEAST_BYTES || !may_keep(sv, bytes))
         return 0;
     if (!sv->snapshot && open_snapshot(sv, NULL, &why)) {
         sk_log(SK_LOG_INFO, "checkpoints are copied: %s", why.text);

@@ -51,7 +51,11 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         rc = sk_changes_open(s->config, &s->changes, err);
     if (!rc)
         rc = sk_saver_open(s->config, &s->saver, err);
-    return rc ? rc : sk_engine_new(&c, &s->engine, err);
+    if (!rc)
+        rc = sk_engine_new(&c, &s->engine, err);
+    if (!rc && sk_session_has_local(s))
+        sk_engine_set_share(s->engine, 1.0 / (s->node_ranks > 0 ? s->node_ranks : 1));
+    return rc;
 }
 
 static int start_protector(struct sk_session *s, struct saikai_error *err)

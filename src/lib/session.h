@@ -74,6 +74,7 @@ struct sk_session {
     struct sk_patience *patience; /* for what may hang in the prefix */
     int prefix_away;  /* on all ranks: it could not be read at the start, or at the restart */
     int ledger_left;  /* to a thread of the engine that hangs in the prefix */
+    int node_ranks;   /* ranks on this node */
     int state_behind; /* rank 0: the state in the prefix is not the newest */
     char host[256];
     uint64_t run_id;
@@ -128,6 +129,7 @@ struct sk_session {
     char restored_files[PATH_MAX];
 
     /* statistics */
+    int direct_told; /* that checkpoints go to the prefix, for lack of room */
     int64_t checkpoints, failed;
     uint64_t bytes_last;
     uint64_t delta_room; /* of the slot for the next delta */

@@ -1,6 +1,8 @@
 /* The engine's slots: one to capture into when it is wanted, of a size for full generations or for deltas. */
 #include "lib/engine_parts.h"
 
+#include "lib/room.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +47,26 @@ static struct held *pick_free(const struct sk_engine *e, enum sk_slot_use use, s
     return best;
 }
 
+/* Make a slot, or make one larger, of what this rank may have. */
+static int take_room(struct sk_engine *e, int number, size_t size_bytes, struct sk_slot **slot, struct saikai_error *err)
+{
+    int lock;
+    size_t had = *slot ? (*slot)->size_bytes : 0;
+    int rc = sk_room_enter(e->local_root, e->rank, e->share, size_bytes > had ? size_bytes - had : 0, &lock, err);
+    if (rc)
+        return rc;
+    rc = *slot ? sk_slot_resize(*slot, size_bytes, err)
+               : sk_slot_new(e->local_root, e->incarnation, e->rank, number, size_bytes, slot, err);
+    sk_room_leave(lock);
+    return rc;
+}
+
 static int new_slot(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct saikai_error *err)
 {
     struct held *h = calloc(1, sizeof *h);
     if (!h)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a checkpoint slot");
-    int rc = sk_slot_new(e->local_root, e->incarnation, e->rank, e->slot_number++, size_bytes, &h->slot, err);
+    int rc = take_room(e, e->slot_number++, size_bytes, &h->slot, err);
     if (rc) {
         free(h);
         return rc;
@@ -144,7 +160,7 @@ int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_byt
         drop_broken(e); /* also what was retired just now */
     }
     if (!rc && h->slot->size_bytes < size_bytes) /* one that is too large is cut by the committer */
-        rc = sk_slot_resize(h->slot, size_bytes, err);
+        rc = take_room(e, 0, size_bytes, &h->slot, err);
     if (!rc) {
         h->stage = TAKEN;
         h->size_bytes = size_bytes;
@@ -179,8 +195,7 @@ static void prepare(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes
         h->stage = TAKEN;
     e->preparing = 1;
     pthread_mutex_unlock(&e->lock);
-    rc = h ? sk_slot_resize(slot, size_bytes, &err)
-           : sk_slot_new(e->local_root, e->incarnation, e->rank, number, size_bytes, &slot, &err);
+    rc = take_room(e, number, size_bytes, &slot, &err);
     pthread_mutex_lock(&e->lock);
     e->preparing = 0;
     if (h) {

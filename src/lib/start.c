@@ -161,6 +161,8 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     s->incarnation = st.incarnation;
     s->first_incarnation = st.first_incarnation;
     s->host_rate = st.rate;
+    for (int i = 0; i < s->g->size; i++)
+        s->node_ranks += !strcmp(hosts + (size_t)i * sizeof s->host, s->host);
     s->suffered = st.suffered;
     set_advice(s);
 out:

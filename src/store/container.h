@@ -15,12 +15,13 @@ struct sk_piece {
     int changes_only; /* 1: of this one only what changed is saved, elsewhere in the container (store/lineage.h) */
     int scope;                /* an enum sk_skc_scope */
     struct sk_skc_tile tile;  /* with SK_SKC_GLOBAL */
-    const ptrdiff_t *strides; /* bytes between neighbours in data, by dimension; NULL: C order without gaps. Only for
-                               * sk_container_gather: what is written or sealed has none. */
+    const ptrdiff_t *strides; /* bytes between neighbours in data, by dimension; NULL: C order without gaps. What is coded
+                               * or sealed has none. */
 };
 
-/* Copy a piece, also one with gaps in memory, to to[p->size_bytes] in C order. */
+/* Copy a piece, also one with gaps in memory, to to[p->size_bytes] in C order; or n bytes of that from `at` on. */
 void sk_container_gather(const struct sk_piece *p, void *to);
+void sk_container_gather_part(const struct sk_piece *p, uint64_t at, void *to, size_t n);
 
 /* Lay out plain (uncompressed) pieces: *index with every chunk's place (hashes still 0), to be freed with
  * sk_skc_index_free, and the length of the whole container. Chunk i of a piece begins raw_bytes before chunk i+1 and

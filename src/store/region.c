@@ -12,10 +12,15 @@
 
 void sk_container_gather(const struct sk_piece *p, void *to)
 {
-    if (!p->size_bytes)
+    sk_container_gather_part(p, 0, to, p->size_bytes);
+}
+
+void sk_container_gather_part(const struct sk_piece *p, uint64_t at, void *to, size_t n)
+{
+    if (!n)
         return;
     if (!p->strides) {
-        memcpy(to, p->data, p->size_bytes);
+        memcpy(to, (const uint8_t *)p->data + at, n);
         return;
     }
     struct sk_box all = {.ndims = p->ndims};
@@ -24,7 +29,7 @@ void sk_container_gather(const struct sk_piece *p, void *to)
         all.size[d] = p->dims[d];
     sk_box_map(&m, &all, all.size, sk_type_size(p->type), (void *)p->data,
                p->strides); /* only read from */
-    sk_box_get(&m, 0, to, p->size_bytes);
+    sk_box_get(&m, at, to, n);
 }
 
 static int read_plain_part(struct sk_container *c, const struct sk_skc_var *v,
