@@ -81,6 +81,16 @@ cat a.ska | tool archive extract -q - -o out
 cmp out/field.f64 field.f64 || fail "an archive from standard input"
 cat a.ska | tool archive verify -q - || fail "verify of standard input"
 
+# ---- among what is restored ----
+for put in "mkfifo place/field.f64" "ln -s ../target place/field.f64" "mkdir place/field.f64" "mknod place/field.f64 c 1 3"; do
+    rm -rf place
+    mkdir place
+    $put 2>/dev/null || continue
+    refused 'field.f64 is not replaced' archive extract -q a.ska -o place
+    [ -f place/field.f64 ] && [ ! -L place/field.f64 ] && fail "extract replaced what '$put' made"
+    [ "$(find place -type f | wc -l)" = 0 ] || fail "extract left something behind"
+done
+
 # ---- as inputs ----
 strange=(fifo dir)
 [ -S socket ] && strange+=(socket)

@@ -73,6 +73,22 @@ int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, 
     return rc ? rc : put_all(o->fd, path, data, n, offset, err);
 }
 
+/* What has the name already and is no file is not replaced: a rename would do so without a word. */
+static int check_place(const struct sk_sink *s, uint32_t i, struct saikai_error *err)
+{
+    char path[4096];
+    struct stat st;
+    int rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, s->a->files[i].name);
+    if (rc || lstat(path, &st) || S_ISREG(st.st_mode))
+        return rc;
+    return sk_fail(err, SAIKAI_EEXIST, "%s is not replaced: it is a %s; remove it, or restore elsewhere", path,
+                   S_ISLNK(st.st_mode)   ? "link"
+                   : S_ISDIR(st.st_mode) ? "directory"
+                   : S_ISFIFO(st.st_mode) ? "FIFO"
+                   : S_ISSOCK(st.st_mode) ? "socket"
+                                          : "device");
+}
+
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
 {
     int rc = s->dir ? sk_io_mkdirs(s->dir, err) : 0;
@@ -81,7 +97,9 @@ int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
         char path[4096];
         if (!s->wanted[i])
             continue;
-        rc = tmp_name(s, i, path, sizeof path, err);
+        rc = check_place(s, i, err);
+        if (!rc)
+            rc = tmp_name(s, i, path, sizeof path, err);
         char *slash = rc ? NULL : strrchr(path, '/');
         if (slash) {
             *slash = 0;
