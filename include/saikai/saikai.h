@@ -72,6 +72,13 @@ int saikai_protect(const char *name, void *data, enum saikai_type type, int ndim
  * type (1: plain array; 3: for example positions). data and count must stay valid until saikai_unprotect. */
 int saikai_protect_array(const char *name, void **data, size_t *count, size_t width, enum saikai_type type);
 
+/* The same for an array that a container of the program's owns, such as a std::vector (saikai.hpp has it ready-made). In each
+ * checkpoint look(arg, &data, &count) tells where it is and how many elements it has; at a restart resize(arg, count, &data) gives
+ * it another length when that is needed, and tells where it is then. Both return 0 for success. */
+int saikai_protect_resizable(const char *name, int (*look)(void *arg, void **data, size_t *count),
+                             int (*resize)(void *arg, size_t count, void **data), void *arg, size_t width,
+                             enum saikai_type type);
+
 /* Protect whatever the program serialises itself: write(f, arg) is called in each checkpoint, read(f, arg) at a restart;
  * both return 0 for success. f is in memory: it is fast, seekable, and closed by the library. */
 int saikai_protect_stream(const char *name, int (*write)(FILE *f, void *arg), int (*read)(FILE *f, void *arg),

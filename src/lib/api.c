@@ -250,6 +250,17 @@ API int saikai_protect_array(const char *name, void **data, size_t *count, size_
     return put(name, &v);
 }
 
+API int saikai_protect_resizable(const char *name, int (*look)(void *arg, void **data, size_t *count),
+                                 int (*resize)(void *arg, size_t count, void **data), void *arg, size_t width,
+                                 enum saikai_type type)
+{
+    struct sk_var v = {.form = SK_VAR_ARRAY, .type = (int)type, .ndims = width == 1 ? 1 : 2,
+                       .dims = {0, width}, .look = look, .resize = resize, .arg = arg};
+    if (!width)
+        return refuse(sk_fail(&last, SAIKAI_EINVAL, "an element of '%.60s' needs a width of 1 or more", name ? name : ""));
+    return put(name, &v);
+}
+
 API int saikai_protect_stream(const char *name, int (*write)(FILE *f, void *arg), int (*read)(FILE *f, void *arg),
                               void *arg)
 {

@@ -11,6 +11,8 @@
 
 /* The rank that speaks is to have spoken before another one ends the job. */
 static const double patience = 2;
+/* MPICH's launcher may drop what was written just before an abort: it gets a moment to read it. */
+static const double moment = 0.3;
 
 static int ends = 1, own_rank;
 
@@ -49,6 +51,7 @@ int sk_strict(const char *call, int rc, const struct saikai_error *err, int coll
         sk_log_stderr(NULL, SK_LOG_ERROR, line);
         sk_log_stderr(NULL, SK_LOG_ERROR, "the program ends here, so that it does not go on without its state (lib.on_error=return "
                                           "gives the error to the program instead)");
+        sk_sleep(moment);
     } else {
         sk_sleep(patience);
     }

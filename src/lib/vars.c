@@ -47,7 +47,7 @@ static int check(const struct sk_var *v, struct saikai_error *err)
                        v->ndims, SAIKAI_MAX_DIMS);
     if (sk_dims_count(v->ndims, v->dims, &n) || n > SIZE_MAX / sk_type_size(v->type))
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is larger than memory can be", v->name);
-    if ((v->form == SK_VAR_FIXED && n && !v->data) || (v->form == SK_VAR_ARRAY && (!v->pdata || !v->pcount)) ||
+    if ((v->form == SK_VAR_FIXED && n && !v->data) || (v->form == SK_VAR_ARRAY && (!v->pdata || !v->pcount) && (!v->look || !v->resize)) ||
         (v->form == SK_VAR_STREAM && (!v->write || !v->read)))
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': a pointer is NULL", v->name);
     return v->scope == SK_SKC_GLOBAL ? check_tile(v, err) : 0;
@@ -144,6 +144,42 @@ void sk_vars_free(struct sk_vars *l)
     *l = (struct sk_vars){0};
 }
 
+/* Where an array is now, and its length. */
+static int look_up(const struct sk_var *v, void **data, size_t *count, struct saikai_error *err)
+{
+    int rc = v->look ? v->look(v->arg, data, count) : 0;
+    if (rc)
+        return sk_fail(err, SAIKAI_ESTATE, "variable '%.60s': the program's function returned %d when it was asked where it is",
+                       v->name, rc);
+    if (!v->look) {
+        *data = *v->pdata;
+        *count = *v->pcount;
+    }
+    return 0;
+}
+
+/* Make it hold what was saved. */
+static int resize(struct sk_var *v, const struct sk_skc_var *s, void **data, struct saikai_error *err)
+{
+    size_t count;
+    int rc = look_up(v, data, &count, err);
+    if (rc || s->dims[0] == count)
+        return rc;
+    if (v->resize) {
+        rc = v->resize(v->arg, s->dims[0], data);
+    } else {
+        *data = realloc(*v->pdata, s->raw_bytes ? s->raw_bytes : 1);
+        rc = !*data;
+    }
+    if (rc)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the %llu bytes of '%.60s'", (unsigned long long)s->raw_bytes, v->name);
+    if (!v->resize) {
+        *v->pdata = *data;
+        *v->pcount = s->dims[0];
+    }
+    return 0;
+}
+
 uint64_t sk_vars_bytes(const struct sk_vars *l)
 {
     uint64_t sum = 0;
@@ -151,8 +187,9 @@ uint64_t sk_vars_bytes(const struct sk_vars *l)
         const struct sk_var *v = &l->v[i];
         size_t dims[SAIKAI_MAX_DIMS], n;
         memcpy(dims, v->dims, sizeof dims);
-        if (v->form == SK_VAR_ARRAY)
-            dims[0] = *v->pcount;
+        void *data;
+        if (v->form == SK_VAR_ARRAY && look_up(v, &data, &dims[0], NULL))
+            continue;
         if (v->form != SK_VAR_STREAM && !sk_dims_count(v->ndims, dims, &n))
             sum += (uint64_t)n * sk_type_size(v->type);
     }
@@ -176,11 +213,14 @@ static int write_stream(struct sk_var *v, struct saikai_error *err)
 static int array_piece(struct sk_var *v, struct sk_piece *p, struct saikai_error *err)
 {
     size_t n;
-    p->dims[0] = *v->pcount;
-    p->data = *v->pdata;
+    void *data;
+    int rc = look_up(v, &data, &p->dims[0], err);
+    if (rc)
+        return rc;
+    p->data = data;
     if (sk_dims_count(p->ndims, p->dims, &n) || n > SIZE_MAX / sk_type_size(p->type) || (n && !p->data))
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': %zu elements at %p cannot be", v->name,
-                       *v->pcount, *v->pdata);
+                       (size_t)p->dims[0], data);
     return 0;
 }
 
@@ -322,17 +362,8 @@ int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error
     } else if (v->strided) {
         rc = sk_container_read_box(c, s, (uint64_t[SAIKAI_MAX_DIMS]){0}, s->dims, to, v->strides, err);
     } else {
-        if (v->form == SK_VAR_ARRAY) {
-            to = *v->pdata;
-            if (s->dims[0] != *v->pcount) {
-                to = realloc(*v->pdata, s->raw_bytes ? s->raw_bytes : 1);
-                if (!to)
-                    return sk_fail(err, SAIKAI_ENOMEM, "no memory for the %llu bytes of '%.60s'",
-                                   (unsigned long long)s->raw_bytes, v->name);
-                *v->pdata = to;
-                *v->pcount = s->dims[0];
-            }
-        }
+        if (v->form == SK_VAR_ARRAY && (rc = resize(v, s, &to, err)))
+            return rc;
         rc = sk_memory_can_be_read(to, s->raw_bytes) ? sk_container_read(c, s, to, err) : not_mapped(v, to, s->raw_bytes, err);
     }
     v->restored = !rc;

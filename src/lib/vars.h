@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 typedef int sk_stream_fn(FILE *f, void *arg);
+typedef int sk_look_fn(void *arg, void **data, size_t *count);
+typedef int sk_resize_fn(void *arg, size_t count, void **data);
 
 enum sk_var_form {
     SK_VAR_FIXED,  /* data at a fixed address */
@@ -24,6 +26,8 @@ struct sk_var {
     void *data;
     void **pdata;      /* ARRAY */
     size_t *pcount;    /* ARRAY: elements of dims[1…]; dims[0] is not used */
+    sk_look_fn *look;     /* ARRAY of a container of the program's: both pointers are NULL then; where it is now … */
+    sk_resize_fn *resize; /* … and make it hold so many elements */
     sk_stream_fn *write, *read;
     void *arg;
     struct sk_bound bound;

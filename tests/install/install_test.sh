@@ -23,17 +23,22 @@ for mpi in openmpi mpich; do
     SAIKAI_STORE_PREFIX="$work/store" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./cg_$mpi 16 20 | tee out
     grep -q verified out
     if fc=$(command -v mpifort.$mpi) && [ -e "$(flags --variable=fmoddir saikai-$mpi)/saikai.mod" ]; then
-        $fc -I"$(flags --variable=fmoddir saikai-$mpi)" "$source/examples/heat_fortran.f90" -o hf_$mpi $(flags --libs saikai-$mpi)
+        $fc "$source/examples/heat_fortran.f90" -o hf_$mpi $(flags --cflags --libs saikai-$mpi)
         SAIKAI_STORE_PREFIX="$work/store2" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./hf_$mpi 16 20 | tee out
         grep -q verified out
     fi
+    if cxx=$(command -v mpicxx.$mpi); then
+        $cxx -std=c++11 "$source/examples/walkers.cpp" -o walkers_$mpi $(flags --cflags --libs saikai-$mpi)
+        SAIKAI_STORE_PREFIX="$work/store3" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./walkers_$mpi 200 50 | tee out
+        grep -q verified out
+    fi
     tried=$((tried + 1))
-    rm -rf store store2
+    rm -rf store store2 store3
 done
 [ $tried -gt 0 ]
-# only the public functions leave the library
+# only the public functions leave the library, and what the gold linker adds
 for lib in $(find usr -name 'libsaikai_openmpi.so' -o -name 'libsaikai_mpich.so'); do
-    if nm -D --defined-only "$lib" | awk '$2 != "A" { print $3 }' | grep -vE '^(saikai_|__saikai_MOD_)'; then
+    if nm -D --defined-only "$lib" | awk '$2 != "A" { print $3 }' | grep -vE '^(saikai_|__saikai_MOD_)|^(__bss_start|_edata|_end)$'; then
         echo "these names leave $lib"
         exit 1
     fi
@@ -52,6 +57,45 @@ cmake -S user -B user/build -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 && cmake -
     cat log
     exit 1
 }
+# programs in each language, with the wrappers of each MPI
+mkdir languages
+cp "$source/examples/example.h" "$source/examples/cg.c" "$source/examples/heat_fortran.f90" "$source/examples/walkers.cpp" languages
+cat >languages/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(languages C CXX ${more})
+find_package(Saikai REQUIRED COMPONENTS ${mpi} C CXX ${more})
+add_executable(cg cg.c)
+target_link_libraries(cg PRIVATE Saikai::saikai m)
+add_executable(walkers walkers.cpp)
+set_target_properties(walkers PROPERTIES CXX_STANDARD 11)
+target_link_libraries(walkers PRIVATE Saikai::${mpi})
+if(more)
+  add_executable(heat heat_fortran.f90)
+  target_link_libraries(heat PRIVATE Saikai::saikai)
+  add_library(module OBJECT ${Saikai_FORTRAN_SOURCE})
+endif()
+END
+for mpi in openmpi mpich; do
+    cc=$(command -v mpicc.$mpi) && cxx=$(command -v mpicxx.$mpi) && [ -e "$libdir/saikai-$mpi.pc" ] || continue
+    more=
+    [ ! -e "$(flags --variable=fmoddir saikai-$mpi)/saikai.mod" ] || more=Fortran
+    FC=$(command -v mpifort.$mpi || true) CC=$cc CXX=$cxx cmake -S languages -B languages/$mpi -Dmpi=$mpi -Dmore=$more \
+        -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 && cmake --build languages/$mpi >>log 2>&1 || {
+        cat log
+        exit 1
+    }
+    for program in cg walkers ${more:+heat}; do
+        SAIKAI_STORE_PREFIX="$work/store" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 languages/$mpi/$program 16 20 | tee out
+        grep -q verified out
+        rm -rf store
+    done
+done
+# a component that is not there is said
+sed 's/COMPONENTS.*)/COMPONENTS nonsense)/' languages/CMakeLists.txt >user/CMakeLists.txt
+if cmake -S user -B user/none -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 || ! grep -q nonsense log; then
+    cat log
+    exit 1
+fi
 usr/bin/saikai --version
 # what was installed can be removed again, and nothing is left behind
 "$source/scripts/uninstall.sh" "$build/install_manifest.txt"
