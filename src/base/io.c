@@ -181,6 +181,22 @@ int sk_io_rename(const char *from, const char *to, struct saikai_error *err)
     return e ? sk_fail_errno(err, e, "cannot rename %s to %s", from, to) : 0;
 }
 
+int sk_io_link(const char *target, const char *path, struct saikai_error *err)
+{
+    int e = hooked("link", path);
+    if (!e && link(target, path))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot make %s another name of %s", path, target) : 0;
+}
+
+int sk_io_symlink(const char *target, const char *path, struct saikai_error *err)
+{
+    int e = hooked("link", path);
+    if (!e && symlink(target, path))
+        e = errno;
+    return e ? sk_fail_errno(err, e, "cannot make the link %s", path) : 0;
+}
+
 int sk_io_unlink(const char *path, struct saikai_error *err)
 {
     int e = hooked("unlink", path);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Test hook: op is "open", "write", "fsync", "rename", "unlink", "mkdir", "truncate", "mmap", "read", "opendir"; returns 0 to go
+/* Test hook: op is "open", "write", "fsync", "rename", "unlink", "link", "mkdir", "truncate", "mmap", "read", "opendir"; returns 0 to go
  * on or an errno to fail with. NULL (the default) switches it off. Set it before threads start. */
 extern int (*sk_io_hook)(const char *op, const char *path);
 
@@ -36,6 +36,9 @@ int sk_io_fsync_parent(const char *path, struct saikai_error *err);
 /* opendir(3), with errno. */
 DIR *sk_io_opendir(const char *path);
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
+/* One more name for a file; a link that leads to `target`, which need not be there. */
+int sk_io_link(const char *target, const char *path, struct saikai_error *err);
+int sk_io_symlink(const char *target, const char *path, struct saikai_error *err);
 /* Missing is success. */
 int sk_io_unlink(const char *path, struct saikai_error *err);
 /* Create path and its parents, with the permissions of base/modes.h; an existing directory is success, but for a

@@ -47,7 +47,7 @@ static int extract_parts(const char *path, const char *dir, const struct sk_extr
         if (!rc && (rc = sk_archive_extract(part, dir, o, &st, &why)))
             *err = why;
         found += !rc;
-        if (rc == SAIKAI_ENOENT && o->only && (found || k + 1 < set.parts))
+        if (rc == SAIKAI_ENOENT && (o->only || o->member_count) && (found || k + 1 < set.parts))
             rc = 0;
         if (rc == SAIKAI_EDAMAGED) {
             if (!damaged)
@@ -70,6 +70,8 @@ static int extract(struct cli *cli, int argc, char **argv)
     int64_t threads = 0;
     int quiet = 0, verify = !strcmp(argv[0], "verify"), no_sync = 0;
     struct sk_extract_options o = {0};
+    struct cli_list exclude = {0};
+    struct cli_progress bar;
     const struct cli_option options[] = {
         {'o', "output", CLI_TEXT, &dir, "DIR", NULL,
          "restore below DIR (default: the current directory); under mpirun %r in it is the rank, "
@@ -77,6 +79,8 @@ static int extract(struct cli *cli, int argc, char **argv)
          "node"},
         {0, "only", CLI_TEXT, &o.only, "GLOB", NULL,
          "only files whose name in the archive matches"},
+        {0, "exclude", CLI_LIST, &exclude, "GLOB", NULL,
+         "leave out what is called so, with or without its directory; may be repeated"},
         {0, "variable", CLI_TEXT, &variable, "NAME", NULL,
          "one variable (a glob, with or without its group) of all files into one HDF5 file, given "
          "by -o"},
@@ -87,24 +91,32 @@ static int extract(struct cli *cli, int argc, char **argv)
         {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
         {0}};
     const struct cli_spec spec = {
-        "ARCHIVE|DIR",
+        "ARCHIVE|DIR [MEMBER...]",
         verify
             ? "Decode everything and compare it with the stored checksums. '-' is an archive on standard input."
             : "Restore files from an archive ('-': on standard input), or from the newest set of a directory, checked "
               "against the "
               "stored checksums. Under mpirun each process restores its own: those that it gave, "
-              "when there were as many. Damage costs the files that have bytes in the damaged "
+              "when there were as many. MEMBER is a file or directory of the archive, or a "
+              "pattern: only these "
+              "are restored. Damage costs the files that have bytes in the damaged "
               "block: "
               "they are listed, all others are restored, and the exit code is 3.",
         1,
-        1,
+        -1,
         0,
         options};
     struct saikai_error err = {0};
     struct sk_archive_stats st;
     int code = cli_parse(cli, &spec, &argc, &argv);
-    if (code >= 0)
+    if (code >= 0) {
+        cli_list_free(&exclude);
         return code;
+    }
+    o.members = (const char *const *)(argv + 1);
+    o.member_count = argc - 1;
+    o.exclude = exclude.items;
+    o.exclude_count = exclude.n;
     o.threads = (int)threads;
     o.no_sync = no_sync;
     if (variable && (verify || !dir))
@@ -119,10 +131,17 @@ static int extract(struct cli *cli, int argc, char **argv)
             return cli_fail(cli, &err);
         from = spooled;
     }
+    if (cli_mpi_started() && (o.member_count || o.exclude_count))
+        return cli_usage(cli, "under mpirun --only GLOB chooses files");
     if (cli_mpi_started())
         return archive_extract_ranks(cli, argv[0], dir, &o, quiet);
     o.damaged = tell_damage;
+    cli_progress_begin(&bar, verify ? "verify" : "extract", 1);
+    if (!quiet)
+        archive_show(&o.progress, &o.progress_arg, &bar);
     int rc = extract_parts(from, dir, &o, &st, &err);
+    cli_progress_end(&bar);
+    cli_list_free(&exclude);
     if (rc) {
         code = cli_fail(cli, &err);
         return rc == SAIKAI_EDAMAGED && !verify && st.files ? CLI_PARTIAL : code;
@@ -150,7 +169,25 @@ static void list_classes(const struct sk_ska *a)
     }
 }
 
-/* A name on one line: control characters and backslashes as \\ooo. */
+/* Per file the bytes that its share of the blocks takes; NULL: no memory. */
+static double *stored_bytes(const struct sk_ska *a)
+{
+    double *stored = calloc(a->file_count + 1, sizeof *stored);
+    for (size_t i = 0; stored && i < a->block_count; i++) {
+        const struct sk_ska_block *b = &a->blocks[i];
+        double share = b->size_bytes ? (double)b->stored_bytes / (double)b->size_bytes : 0;
+        for (uint32_t k = 0; k < b->count; k++) {
+            const struct sk_ska_part *p = &a->parts[b->first + k];
+            for (uint32_t s = 0; s < p->count; s++) {
+                const struct sk_ska_segment *seg = &a->segments[p->first + s];
+                stored[seg->file] += share * (double)sk_ska_segment_bytes(a, p, seg);
+            }
+        }
+    }
+    return stored;
+}
+
+/* A name: control characters and backslashes as \\ooo. */
 static void print_name(const char *name)
 {
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
@@ -158,17 +195,44 @@ static void print_name(const char *name)
             printf("\\%03o", *p);
         else
             putchar(*p);
-    putchar('\n');
+}
+
+/* 1: nothing of the archive lies in this directory. */
+static int is_empty(const struct sk_ska *a, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < a->file_count; i++)
+        if (!strncmp(a->files[i].name, name, n) && a->files[i].name[n] == '/')
+            return 0;
+    for (size_t i = 0; i < a->entry_count; i++)
+        if (!strncmp(a->entries[i].name, name, n) && a->entries[i].name[n] == '/')
+            return 0;
+    return 1;
 }
 
 static void list_text(const struct sk_ska *a, int classes)
 {
+    double *stored = stored_bytes(a);
     if (classes)
         list_classes(a);
     for (size_t i = 0; !classes && i < a->file_count; i++) {
-        printf("%14llu  ", (unsigned long long)a->files[i].size_bytes);
+        double bytes = (double)a->files[i].size_bytes, kept = stored ? stored[i] : 0;
+        printf("%14llu %14.0f %9.2f  ", (unsigned long long)a->files[i].size_bytes, kept,
+               kept > 0 ? bytes / kept : 1);
         print_name(a->files[i].name);
+        putchar('\n');
     }
+    for (size_t i = 0; !classes && i < a->entry_count; i++) {
+        const struct sk_ska_entry *e = &a->entries[i];
+        if (e->kind == SK_ENTRY_DIRECTORY && !is_empty(a, e->name))
+            continue;
+        printf("%14s %14s %9s  ", "-", "-", "-");
+        print_name(e->name);
+        printf(e->kind == SK_ENTRY_DIRECTORY ? "/" : e->kind == SK_ENTRY_SYMLINK ? " -> " : " = ");
+        print_name(e->target);
+        putchar('\n');
+    }
+    free(stored);
 }
 
 /* The archives that one builds on, the next one first: told as lines, or in JSON. An earlier one
@@ -207,13 +271,27 @@ static void list_json(struct sk_opened *o, struct sk_json *j)
     sk_json_object(j, NULL);
     sk_json_text(j, "archive", o->path);
     list_previous(o, j);
+    double *stored = stored_bytes(a);
     sk_json_array(j, "files");
     for (size_t i = 0; i < a->file_count; i++) {
         sk_json_object(j, NULL);
         sk_json_text(j, "name", a->files[i].name);
         sk_json_uint(j, "bytes", a->files[i].size_bytes);
+        sk_json_uint(j, "stored", stored ? (uint64_t)(stored[i] + 0.5) : 0);
         if (a->files[i].origin)
             sk_json_uint(j, "rank", a->files[i].origin - 1);
+        sk_json_end(j);
+    }
+    sk_json_end(j);
+    free(stored);
+    static const char *const kinds[] = {"", "directory", "symlink", "hard link"};
+    sk_json_array(j, "others");
+    for (size_t i = 0; i < a->entry_count; i++) {
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", a->entries[i].name);
+        sk_json_text(j, "kind", kinds[a->entries[i].kind]);
+        if (*a->entries[i].target)
+            sk_json_text(j, "target", a->entries[i].target);
         sk_json_end(j);
     }
     sk_json_end(j);

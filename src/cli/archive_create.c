@@ -48,7 +48,9 @@ struct args {
     double settle;
     int no_sync, quiet, verbose;
     struct archive_watch watch;
-    struct cli_list descriptions;
+    struct cli_list descriptions, exclude;
+    const char *files_from;
+    int follow;
     int64_t writers, group;
     const char *order;
     struct sk_archive_options o;
@@ -93,6 +95,12 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "in the group)"},
         {0, "describe", CLI_LIST, &a->descriptions, "FILE", NULL,
          "layout description of a raw format (docs/format-raw.md); may be repeated"},
+        {'T', "files-from", CLI_TEXT, &a->files_from, "FILE", NULL,
+         "also what is named in FILE, one name on each line; - is standard input"},
+        {0, "exclude", CLI_LIST, &a->exclude, "GLOB", NULL,
+         "leave out what is called so, with or without its directory; may be repeated"},
+        {'L', "dereference", CLI_FLAG, &a->follow, NULL, NULL,
+         "archive what symbolic links lead to in place of the links (under mpirun always)"},
         {'w', "watch", CLI_TEXT, &a->watch.dir, "DIR", NULL,
          "archive each finished set, a directory directly below DIR, to NAME.ska in the directory "
          "given "
@@ -131,7 +139,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         return cli_usage(cli, "-o FILE is missing: where to write the archive");
     if (a->chain < 1 || a->chain > SK_SKA_MAX_DEPTH)
         return cli_usage(cli, "--chain goes from 1 to %d", SK_SKA_MAX_DEPTH);
-    if (!a->watch.dir == !*argc)
+    if (!a->watch.dir == !(*argc || a->files_from))
         return cli_usage(cli, a->watch.dir ? "--watch takes no files"
                                            : "which files? name some, or use --watch DIR");
     return -1;
@@ -154,6 +162,22 @@ static void complete(struct args *a)
     a->watch.count = (long)a->sets;
     a->watch.quiet = a->quiet;
     a->watch.previous = a->o.previous != NULL;
+    a->watch.follow = a->follow;
+    a->watch.exclude = &a->exclude;
+}
+
+static void show(void *arg, uint64_t done, uint64_t all)
+{
+    struct cli_progress *bar = arg;
+    bar->total = all;
+    cli_progress_update(bar, done);
+}
+
+void archive_show(void (**progress)(void *arg, uint64_t done, uint64_t all), void **arg,
+                  struct cli_progress *bar)
+{
+    *progress = show;
+    *arg = bar;
 }
 
 /* To a stream by way of a temporary file; a link's file in its place. */
@@ -182,11 +206,21 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
 
 static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
 {
-    struct archive_inputs in = {0};
+    struct archive_inputs in = {.follow = a->follow, .exclude = &a->exclude};
+    struct sk_archive_options o = a->o;
     struct sk_archive_stats st;
-    int rc = archive_inputs_gather(operands, count, &in, err);
+    struct cli_progress bar;
+    int rc = a->files_from ? archive_inputs_listed(a->files_from, &in, err) : 0;
     if (!rc)
-        rc = create(a->out, &in, &a->o, &st, err);
+        rc = archive_inputs_gather(operands, count, &in, err);
+    o.entries = in.entries;
+    o.entry_count = in.entry_count;
+    cli_progress_begin(&bar, "archive", 1);
+    if (!a->quiet)
+        archive_show(&o.progress, &o.progress_arg, &bar);
+    if (!rc)
+        rc = create(a->out, &in, &o, &st, err);
+    cli_progress_end(&bar);
     archive_inputs_free(&in);
     if (!rc && !a->quiet)
         archive_print_created(a->out, &st);
@@ -231,6 +265,7 @@ int archive_create(struct cli *cli, int argc, char **argv)
         if (!rc && ranks) {
             code = create_ranks(cli, &a, argc, argv);
             cli_list_free(&a.descriptions);
+            cli_list_free(&a.exclude);
             return code;
         }
         if (!rc)
@@ -238,5 +273,6 @@ int archive_create(struct cli *cli, int argc, char **argv)
         code = rc ? cli_fail(cli, &err) : CLI_OK;
     }
     cli_list_free(&a.descriptions);
+    cli_list_free(&a.exclude);
     return code;
 }

@@ -1,12 +1,16 @@
 #include "cli/archive_inputs.h"
 
 #include "base/io.h"
+#include "cli/cli.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void archive_inputs_free(struct archive_inputs *in)
 {
@@ -15,7 +19,20 @@ void archive_inputs_free(struct archive_inputs *in)
         free((char *)(uintptr_t)in->list[i].name);
     }
     free(in->list);
+    for (size_t i = 0; i < in->entry_count; i++) {
+        free(in->entries[i].name);
+        free(in->entries[i].target);
+    }
+    free(in->entries);
+    free(in->inodes);
 }
+
+/* A file that has several names, and the first of them that was seen: its number in the list. */
+struct archive_inode {
+    dev_t dev;
+    ino_t ino;
+    size_t input;
+};
 
 /* The name in the archive: the path as given without what leads nowhere: empty parts, "." and ".."
  * with the part before it. To be freed. */
@@ -62,17 +79,106 @@ static int add_input(struct archive_inputs *in, const char *path, struct saikai_
     return 0;
 }
 
+static int no_memory(struct saikai_error *err)
+{
+    return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+}
+
+/* Room for one more of `size` bytes; NULL: no memory. */
+static void *grown(void *list, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return list;
+    size_t more = *cap ? 2 * *cap : 64;
+    void *p = realloc(list, more * size);
+    if (p)
+        *cap = more;
+    return p;
+}
+
+static int add_entry(struct archive_inputs *in, const char *path, const struct stat *st, int kind,
+                     const char *target, struct saikai_error *err)
+{
+    void *more = grown(in->entries, in->entry_count, &in->entry_cap, sizeof *in->entries);
+    if (!more)
+        return no_memory(err);
+    in->entries = more;
+    char *name = archive_name(path), *to = strdup(target);
+    if (!name || !to || !*name) { /* "." itself has no name */
+        int rc = name && to ? 0 : no_memory(err);
+        free(name);
+        free(to);
+        return rc;
+    }
+    in->entries[in->entry_count++] = (struct sk_ska_entry){
+        .name = name,
+        .target = to,
+        .kind = kind,
+        .mode = st->st_mode & 07777,
+        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+    return 0;
+}
+
+static int add_symlink(struct archive_inputs *in, const char *path, const struct stat *st,
+                       struct saikai_error *err)
+{
+    char target[SK_SKA_MAX_NAME];
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0)
+        return sk_fail_errno(err, errno, "cannot read the link %s", path);
+    target[n] = 0;
+    return add_entry(in, path, st, SK_ENTRY_SYMLINK, target, err);
+}
+
+/* A file, or one more name of a file that is in the list. */
+static int add_file(struct archive_inputs *in, const char *path, const struct stat *st,
+                    struct saikai_error *err)
+{
+    if (in->follow || st->st_nlink < 2 || !S_ISREG(st->st_mode))
+        return add_input(in, path, err);
+    for (size_t i = 0; i < in->inode_count; i++)
+        if (in->inodes[i].ino == st->st_ino && in->inodes[i].dev == st->st_dev)
+            return add_entry(in, path, st, SK_ENTRY_HARD_LINK, in->list[in->inodes[i].input].name,
+                             err);
+    void *more = grown(in->inodes, in->inode_count, &in->inode_cap, sizeof *in->inodes);
+    if (!more)
+        return no_memory(err);
+    in->inodes = more;
+    in->inodes[in->inode_count++] = (struct archive_inode){st->st_dev, st->st_ino, in->n};
+    return add_input(in, path, err);
+}
+
+static int is_excluded(const struct archive_inputs *in, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    for (int i = 0; in->exclude && i < in->exclude->n; i++)
+        if (!fnmatch(in->exclude->items[i], path, 0) ||
+            !fnmatch(in->exclude->items[i], slash ? slash + 1 : path, 0))
+            return 1;
+    return 0;
+}
+
+/* What is named is followed when it is a link; links below it are links. */
 static int add_tree(struct archive_inputs *in, const char *path, int depth,
                     struct saikai_error *err)
 {
     struct stat st;
     struct dirent **names = NULL;
-    if (stat(path, &st))
+    if (depth && is_excluded(in, path))
+        return 0;
+    if (in->follow || !depth ? stat(path, &st) : lstat(path, &st))
         return sk_fail_errno(err, errno, "cannot read %s", path);
+    if (S_ISLNK(st.st_mode))
+        return add_symlink(in, path, &st, err);
     if (!S_ISDIR(st.st_mode))
-        return add_input(in, path, err);
+        return add_file(in, path, &st, err);
     if (depth > 64)
         return sk_fail(err, SAIKAI_EINVAL, "%s is nested too deeply", path);
+    if (!in->follow) {
+        int failed = add_entry(in, path, &st, SK_ENTRY_DIRECTORY, "", err);
+        if (failed)
+            return failed;
+    }
     int n = scandir(path, &names, NULL, alphasort), rc = 0;
     if (n < 0)
         return sk_fail_errno(err, errno, "cannot list %s", path);
@@ -136,10 +242,35 @@ int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
             operands[i][--n] = 0;
         rc = add_tree(in, operands[i], 0, err);
     }
-    if (!rc && in->n)
+    return rc ? rc : archive_inputs_check(in, err);
+}
+
+int archive_inputs_check(struct archive_inputs *in, struct saikai_error *err)
+{
+    if (in->n)
         qsort(in->list, in->n, sizeof *in->list, by_name);
-    if (!rc)
-        rc = check_names(in, err);
+    return check_names(in, err);
+}
+
+int archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err)
+{
+    FILE *f = strcmp(list, "-") ? fopen(list, "r") : stdin;
+    char *line = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    if (!f)
+        return sk_fail_errno(err, errno, "cannot read %s", list);
+    for (ssize_t n; !rc && (n = getline(&line, &cap, f)) > 0;) {
+        while (n > 0 && (line[n - 1] == '\n' || (n > 1 && line[n - 1] == '/')))
+            line[--n] = 0;
+        if (n > 0)
+            rc = add_tree(in, line, 0, err);
+    }
+    if (!rc && ferror(f))
+        rc = sk_fail_errno(err, errno, "cannot read %s", list);
+    free(line);
+    if (f != stdin)
+        fclose(f);
     return rc;
 }
 

@@ -3,18 +3,35 @@
 #define SK_CLI_ARCHIVE_INPUTS_H
 
 #include "archive/local/archive.h"
+#include "cli/progress.h"
 
 struct cli;
+
+struct cli_list;
 
 struct archive_inputs {
     struct sk_archive_input *list;
     size_t n, cap;
+    /* set by the caller: links below the directories are followed, and what is no file is left out;
+     * names and patterns of what is left out (NULL: nothing) */
+    int follow;
+    const struct cli_list *exclude;
+    /* directories and links, their names to be freed as well; none with follow */
+    struct sk_ska_entry *entries;
+    size_t entry_count, entry_cap;
+    struct archive_inode *inodes; /* of files with several names */
+    size_t inode_count, inode_cap;
 };
 
 /* The files named, and all below the directories named (trailing slashes are cut off in place),
  * sorted by their names in the archive. The list is to be freed after a failure as well. */
 int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                           struct saikai_error *err);
+/* The same for names that stand in a file one on each line, "-": standard input. */
+int archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err);
+/* Sort them; mistakes in their names. Part of archive_inputs_gather, and to be called after
+ * archive_inputs_listed. */
+int archive_inputs_check(struct archive_inputs *in, struct saikai_error *err);
 void archive_inputs_free(struct archive_inputs *in);
 
 /* What --previous names where archives are numbered by us: the directory of the output. Fails with
@@ -30,10 +47,15 @@ struct archive_watch {
     const char *dir, *out;
     double settle_s;
     long count;
-    int quiet, previous;
+    int quiet, previous, follow;
+    const struct cli_list *exclude;
 };
 int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
                   struct saikai_error *err);
+
+/* Let a bar show how far the work is. */
+void archive_show(void (**progress)(void *arg, uint64_t done, uint64_t all), void **arg,
+                  struct cli_progress *bar);
 
 /* Tell on stdout what an archive holds. */
 void archive_print_created(const char *out, const struct sk_archive_stats *st);

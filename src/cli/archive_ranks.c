@@ -53,7 +53,7 @@ static int gather(char **operands, int count, int rank, struct archive_inputs *i
         flags = GLOB_APPEND;
     }
     if (!rc && g.gl_pathc)
-        rc = archive_inputs_gather(g.gl_pathv, (int)g.gl_pathc, in, err);
+        in->follow = 1, rc = archive_inputs_gather(g.gl_pathv, (int)g.gl_pathc, in, err);
     globfree(&g);
     return rc;
 }

@@ -100,6 +100,8 @@ static int create_one(struct watching *g, const char *out, const struct archive_
                       struct sk_archive_stats *st, struct saikai_error *err)
 {
     struct sk_archive_options o = *g->o;
+    o.entries = in->entries;
+    o.entry_count = in->entry_count;
     struct saikai_error why = {0};
     o.previous = g->w.previous && *g->last ? g->last : NULL;
     int rc = sk_archive_create(out, in->list, in->n, &o, st, &why);
@@ -116,7 +118,7 @@ static int create_one(struct watching *g, const char *out, const struct archive_
 static int archive_set(struct watching *g, char *path, const char *taken, const char *next,
                        struct saikai_error *err)
 {
-    struct archive_inputs in = {0};
+    struct archive_inputs in = {.follow = g->w.follow, .exclude = g->w.exclude};
     struct sk_archive_stats stats;
     const char *out = *taken && !g->w.previous ? taken : next;
     int rc = archive_inputs_gather(&path, 1, &in, err);

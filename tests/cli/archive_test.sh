@@ -4,6 +4,7 @@
 set -eu
 saikai=$1
 make_field=$2
+golden=$(cd "$(dirname "$0")/../golden/ska" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
@@ -185,10 +186,10 @@ printf end | dd of=odd/sparse bs=1 seek=700000000 conv=notrunc 2> /dev/null
 diff -r --exclude=none --exclude=sparse odd oddly/odd || fail "odd files differ"
 cmp odd/sparse oddly/odd/sparse || fail "a sparse file differs"
 [ "$(du -k oddly/odd/sparse | cut -f 1)" -lt 10000 ] || fail "a sparse file came back without its holes"
-[ "$("$saikai" archive ls odd.ska | wc -l)" = 8 ] || fail "ls: not one line for each name"
+[ "$("$saikai" archive ls odd.ska | wc -l)" = 9 ] || fail "ls: not one line for each name"
 rm -rf odd/sparse oddly
 ln -s nowhere odd/links/dangling
-"$saikai" archive create -q -o x2.ska odd 2> err && fail "archived a link to nothing"
+"$saikai" archive create -q -L -o x2.ska odd 2> err && fail "archived a link to nothing"
 grep -q dangling err || fail "does not name the link to nothing"
 rm odd/links/dangling
 mkfifo odd/pipe
@@ -196,8 +197,66 @@ mkfifo odd/pipe
 grep -q 'pipe is not a regular file' err || fail "does not say that a pipe is no file"
 rm odd/pipe
 ln -s .. odd/links/loop
-"$saikai" archive create -q -o x2.ska odd 2> err && fail "archived a loop"
+"$saikai" archive create -q -L -o x2.ska odd 2> err && fail "archived a loop"
 [ -s err ] && [ ! -e x2.ska ] || fail "a loop of links leaves something, or tells nothing"
+
+# trees come back with their links, empty directories and times
+mkdir -p tree/a tree/nothing tree/d
+echo one > tree/a/one
+ln tree/a/one tree/d/same
+ln -s ../a/one tree/d/to
+ln -s gone tree/d/dangling
+chmod 750 tree/a
+touch -d '2001-02-03 04:05:06' tree/nothing tree/a tree/d
+touch -h -d '2002-02-03 04:05:06' tree/d/to
+"$saikai" archive create -q -o tree.ska tree || fail "a tree with links"
+"$saikai" archive extract -q -o treeout tree.ska
+"$saikai" archive extract -q -o treeout tree.ska || fail "a tree a second time"
+diff -r --no-dereference tree treeout/tree || fail "a tree differs"
+(cd tree && find . -printf '%p %y %m %l %TY%Tm%Td%TH%TM%TS\n' | grep -v '^\. ' | sort) > want
+(cd treeout/tree && find . -printf '%p %y %m %l %TY%Tm%Td%TH%TM%TS\n' | grep -v '^\. ' | sort) > got
+diff want got || fail "modes, times or links of a tree"
+[ tree/a/one -ef tree/d/same ] && [ treeout/tree/a/one -ef treeout/tree/d/same ] || fail "a hard link"
+"$saikai" archive ls tree.ska | grep -q ' tree/d/to -> ../a/one$' || fail "ls does not show a link"
+"$saikai" archive ls tree.ska | grep -q ' tree/nothing/$' || fail "ls does not show an empty directory"
+# members, patterns, lists and what is left out
+"$saikai" archive extract -q -o some tree.ska tree/d || fail "a member"
+[ "$(cat some/tree/d/same)" = one ] && [ ! -e some/tree/nothing ] || fail "a directory of the archive alone"
+"$saikai" archive extract -q -o some2 tree.ska tree/nowhere 2> err && fail "a member that is not there"
+grep -q tree/nowhere err || fail "does not name the member"
+"$saikai" archive extract -q --exclude same -o some3 tree.ska
+[ ! -e some3/tree/d/same ] && [ -e some3/tree/a/one ] || fail "extract --exclude"
+"$saikai" archive create -q --exclude d --exclude '*/nothing' -o less.ska tree
+"$saikai" archive ls less.ska | grep -q 'tree/d\|nothing' && fail "create --exclude"
+printf 'tree/a\ntree/nothing\n' | "$saikai" archive create -q -T - -o listed.ska || fail "a list of files"
+"$saikai" archive ls listed.ska | grep -q ' tree/a/one$' || fail "a list of files: not all of them"
+"$saikai" archive create -q -L -o deref.ska tree/d/to tree/a && "$saikai" archive extract -q -o deref deref.ska
+[ ! -L deref/tree/d/to ] && [ "$(cat deref/tree/d/to)" = one ] || fail "what a link leads to"
+
+# archives of all versions are read: golden/state of 1 and 2 as they were written by each
+golden_state() { i=0; while [ $i -lt 3000 ]; do echo "$i $((i * i % 977)) $1"; i=$((i + 1)); done; }
+for version in 1 2; do
+    for set in 1 2; do
+        "$saikai" archive verify -q "$golden/v$version-$set.ska" || fail "a golden archive of version $version"
+        "$saikai" archive extract -q -o gold "$golden/v$version-$set.ska"
+        golden_state $set | cmp - gold/golden/state || fail "a golden archive of version $version gives something else"
+        rm -r gold
+    done
+done
+
+# header, and index with trailer, are there twice: each byte of them may be wrong
+n=$(wc -c < tree.ska)
+for at in 3 9 $((n - 1)) $((n - 30)) $((n - 60)); do
+    cp tree.ska flipped.ska
+    old=$(od -An -tu1 -j $at -N 1 flipped.ska)
+    printf "\\$(printf %03o $((old ^ 64)))" | dd of=flipped.ska bs=1 seek=$at conv=notrunc 2> /dev/null
+    rm -rf flipped
+    "$saikai" archive extract -q -o flipped flipped.ska || fail "a wrong byte at $at of $n costs the archive"
+    diff -r --no-dereference tree flipped/tree || fail "a wrong byte at $at gives other files"
+    "$saikai" archive verify flipped.ska > /dev/null 2> err && fail "verify does not tell of a wrong byte at $at"
+    grep -q 'nothing is lost' err || fail "verify does not tell that nothing is lost: $(cat err)"
+done
+rm -rf tree treeout some some3 deref flipped
 
 # the same name from two directories, and a file where another has a directory
 mkdir -p dup/p w/dup/p v/dup

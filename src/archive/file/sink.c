@@ -140,6 +140,76 @@ static int finish_file(const struct sk_sink *s, uint32_t i, int sync, struct sai
     return rc ? rc : sk_io_rename(tmp, path, err);
 }
 
+/* ---- directories and links ---- */
+
+/* A link takes the place of a link or file that has its name. */
+static int make_link(const struct sk_sink *s, const struct sk_ska_entry *e, const char *path,
+                     struct saikai_error *err)
+{
+    char target[4096];
+    struct stat st;
+    if (e->kind == SK_ENTRY_HARD_LINK) {
+        int rc = sk_io_path(target, sizeof target, err, "%s/%s", s->dir, e->target);
+        if (rc)
+            return rc;
+        if (lstat(target, &st))
+            return 0; /* damaged, and told */
+    }
+    int rc = !lstat(path, &st) && !S_ISDIR(st.st_mode) ? sk_io_unlink(path, err) : 0;
+    if (!rc)
+        rc = e->kind == SK_ENTRY_HARD_LINK ? sk_io_link(target, path, err)
+                                           : sk_io_symlink(e->target, path, err);
+    if (rc)
+        return rc;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
+    times[1].tv_sec = (time_t)(e->mtime_ns / 1000000000);
+    times[1].tv_nsec = (long)(e->mtime_ns % 1000000000);
+    if (e->kind == SK_ENTRY_SYMLINK && times[1].tv_nsec >= 0)
+        utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW); /* some file systems cannot */
+    return 0;
+}
+
+static int finish_directory(const struct sk_ska_entry *e, const char *path,
+                            struct saikai_error *err)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
+    times[1].tv_sec = (time_t)(e->mtime_ns / 1000000000);
+    times[1].tv_nsec = (long)(e->mtime_ns % 1000000000);
+    if (times[1].tv_nsec < 0)
+        times[1].tv_nsec = UTIME_OMIT;
+    if (chmod(path, e->mode & 0777) || utimensat(AT_FDCWD, path, times, 0))
+        return sk_fail_errno(err, errno, "cannot set mode and time of %s", path);
+    return 0;
+}
+
+/* Files first: no link of the archive leads them elsewhere. A directory gets its time when all that
+ * is in it is there. */
+static int finish_entries(const struct sk_sink *s, struct saikai_error *err)
+{
+    char path[4096];
+    int rc = 0;
+    for (int links = 0; links < 2; links++)
+        for (size_t i = 0; i < s->a->entry_count && !rc; i++) {
+            const struct sk_ska_entry *e = &s->a->entries[i];
+            if (!s->entries[i] || (e->kind != SK_ENTRY_DIRECTORY) != links)
+                continue;
+            rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, e->name);
+            char *slash = rc || !links ? NULL : strrchr(path, '/');
+            if (slash) {
+                *slash = 0;
+                rc = sk_io_mkdirs(path, err);
+                *slash = '/';
+            }
+            if (!rc)
+                rc = links ? make_link(s, e, path, err) : sk_io_mkdirs(path, err);
+        }
+    for (size_t i = s->a->entry_count; i-- > 0 && !rc;)
+        if (s->entries[i] && s->a->entries[i].kind == SK_ENTRY_DIRECTORY &&
+            !(rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, s->a->entries[i].name)))
+            rc = finish_directory(&s->a->entries[i], path, err);
+    return rc;
+}
+
 int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
 {
     int rc = 0;
@@ -152,7 +222,7 @@ int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
             !(rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, s->a->files[i].name)))
             rc = sk_io_fsync_parent(path, err);
     }
-    return rc;
+    return rc || !s->made || !s->entries ? rc : finish_entries(s, err);
 }
 
 void sk_sink_drop(struct sk_sink *s)

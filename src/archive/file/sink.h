@@ -9,7 +9,8 @@
 struct sk_sink {
     const char *dir; /* NULL: nothing is written */
     const struct sk_ska *a;
-    const uint8_t *wanted; /* per file of the archive */
+    const uint8_t *wanted;  /* per file of the archive */
+    const uint8_t *entries; /* per directory or link, NULL: none */
     int made;
 };
 
@@ -23,7 +24,7 @@ struct sk_sink_file {
 int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, uint64_t offset,
                 const void *data, size_t n, struct saikai_error *err);
 void sk_sink_close(struct sk_sink_file *o);
-/* Modes and times, sync, rename. */
+/* Modes and times, sync, rename; then links, and at last the times of directories. */
 int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err);
 /* Remove what has only a temporary name. */
 void sk_sink_drop(struct sk_sink *s);

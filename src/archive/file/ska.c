@@ -1,17 +1,9 @@
 #include "archive/file/ska.h"
 
-#include "codec/general/general.h"
-#include "base/hash.h"
-#include "base/io.h"
 #include "base/types.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const uint8_t magic[8] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n'};
-static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'};
 
 void sk_ska_free(struct sk_ska *a)
 {
@@ -21,7 +13,12 @@ void sk_ska_free(struct sk_ska *a)
         free(a->files[i].name);
     for (size_t i = 0; i < a->class_count; i++)
         free(a->classes[i].key);
+    for (size_t i = 0; i < a->entry_count; i++) {
+        free(a->entries[i].name);
+        free(a->entries[i].target);
+    }
     free(a->previous);
+    free(a->entries);
     free(a->files);
     free(a->classes);
     free(a->segments);
@@ -68,6 +65,21 @@ int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f)
     a->files[a->file_count] = *f;
     a->files[a->file_count].name = name;
     return (int)a->file_count++;
+}
+
+int sk_ska_add_entry(struct sk_ska *a, const struct sk_ska_entry *e)
+{
+    MORE(entries, entry_count, entry_cap);
+    char *name = strdup(e->name), *target = strdup(e->target ? e->target : "");
+    if (!name || !target) {
+        free(name);
+        free(target);
+        return SAIKAI_ENOMEM;
+    }
+    a->entries[a->entry_count] = *e;
+    a->entries[a->entry_count].name = name;
+    a->entries[a->entry_count].target = target;
+    return (int)a->entry_count++;
 }
 
 int sk_ska_add_class(struct sk_ska *a, const struct sk_ska_class *c)
@@ -135,13 +147,6 @@ void sk_ska_close_block(struct sk_ska *a)
 
 /* ---- writing ---- */
 
-void sk_ska_put_header(struct sk_buf *out)
-{
-    sk_buf_put(out, magic, sizeof magic);
-    sk_buf_put_u32(out, SK_SKA_VERSION);
-    sk_buf_put_u32(out, 0);
-}
-
 static void put_int(struct sk_buf *out, uint64_t v)
 {
     for (; v > 127; v >>= 7)
@@ -204,36 +209,17 @@ void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
         sk_buf_put_u64(out, b->hash);
         put_parts(out, a, b);
     }
+    sk_buf_put_u8(out, a->previous != NULL);
     if (a->previous)
         put_previous(out, a);
-}
-
-int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
-                     struct saikai_error *err)
-{
-    struct sk_buf raw = {0};
-    struct sk_packer packer = {0};
-    size_t start = out->len, stored = 0;
-    int backend = SK_BACKEND_ZSTD, rc = SAIKAI_ENOMEM;
-    sk_ska_put_raw_index(&raw, a);
-    uint8_t *to = sk_buf_ok(&raw) ? sk_buf_extend(out, sk_pack_bound(raw.len)) : NULL;
-    if (to)
-        rc = sk_pack(&packer, &backend, 3, raw.data, raw.len, to, &stored, err);
-    if (!rc) {
-        out->len = start + stored;
-        uint64_t hash = sk_hash64(out->data + start, stored);
-        size_t trailer = out->len;
-        sk_buf_put_u64(out, index_offset);
-        sk_buf_put_u64(out, stored);
-        sk_buf_put_u64(out, (uint64_t)raw.len | (uint64_t)backend << 56);
-        sk_buf_put_u64(out, hash);
-        sk_buf_put_u64(out, sk_buf_ok(out) ? sk_hash64(out->data + trailer, 32) : 0);
-        sk_buf_put(out, end_magic, sizeof end_magic);
-        rc = sk_buf_ok(out) ? 0 : SAIKAI_ENOMEM;
+    put_int(out, a->entry_count);
+    for (size_t i = 0; i < a->entry_count; i++) {
+        sk_buf_put_u8(out, (uint8_t)a->entries[i].kind);
+        sk_buf_put_str(out, a->entries[i].name);
+        sk_buf_put_str(out, a->entries[i].target);
+        sk_buf_put_u32(out, a->entries[i].mode);
+        sk_buf_put_u64(out, (uint64_t)a->entries[i].mtime_ns);
     }
-    sk_packer_free(&packer);
-    sk_buf_free(&raw);
-    return rc ? sk_fail(err, rc, "no memory for the archive's index") : 0;
 }
 
 /* ---- reading ---- */
@@ -379,6 +365,43 @@ static int parse_previous(struct sk_rd *r, struct sk_ska *a)
     return a->previous ? 0 : SAIKAI_ENOMEM;
 }
 
+static int holds(const struct sk_ska *a, const char *name)
+{
+    for (size_t i = 0; i < a->file_count; i++)
+        if (!strcmp(a->files[i].name, name))
+            return 1;
+    return 0;
+}
+
+static int parse_entries(struct sk_rd *r, struct sk_ska *a)
+{
+    char name[SK_SKA_MAX_NAME], target[SK_SKA_MAX_NAME];
+    uint64_t n = get_int(r);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        struct sk_ska_entry e = {.name = name, .target = target, .kind = sk_rd_u8(r)};
+        sk_rd_str(r, name, sizeof name);
+        sk_rd_str(r, target, sizeof target);
+        e.mode = sk_rd_u32(r) & 07777;
+        e.mtime_ns = (int64_t)sk_rd_u64(r);
+        if (r->bad || e.kind < SK_ENTRY_DIRECTORY || e.kind > SK_ENTRY_HARD_LINK ||
+            !sk_ska_safe_name(name) || (e.kind == SK_ENTRY_SYMLINK && !*target) ||
+            (e.kind == SK_ENTRY_HARD_LINK && !holds(a, target)))
+            return SAIKAI_EDAMAGED;
+        if (sk_ska_add_entry(a, &e) < 0)
+            return SAIKAI_ENOMEM;
+    }
+    return r->bad ? SAIKAI_EDAMAGED : 0;
+}
+
+/* What follows the blocks. */
+static int parse_rest(struct sk_rd *r, int version, struct sk_ska *a)
+{
+    if (version == 1)
+        return sk_rd_left(r) ? parse_previous(r, a) : 0;
+    int builds = sk_rd_u8(r), rc = builds ? parse_previous(r, a) : 0;
+    return rc ? rc : builds > 1 ? SAIKAI_EDAMAGED : parse_entries(r, a);
+}
+
 struct span {
     uint64_t offset, end;
     uint32_t file;
@@ -420,7 +443,7 @@ static int check_tiling(const struct sk_ska *a)
     return rc;
 }
 
-int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *a,
+int sk_ska_parse(const void *index, size_t n, int version, uint64_t data_end, struct sk_ska *a,
                  struct saikai_error *err)
 {
     struct sk_ska out = {0};
@@ -431,8 +454,8 @@ int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *
     uint64_t blocks = rc ? 0 : get_int(&r);
     for (uint64_t i = 0; i < blocks && !rc; i++)
         rc = parse_block(&r, &out, data_end);
-    if (!rc && !r.bad && sk_rd_left(&r))
-        rc = parse_previous(&r, &out);
+    if (!rc && !r.bad)
+        rc = parse_rest(&r, version, &out);
     if (!rc && (r.bad || sk_rd_left(&r)))
         rc = SAIKAI_EDAMAGED;
     if (!rc)
@@ -445,79 +468,4 @@ int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *
     }
     *a = out;
     return 0;
-}
-
-static int read_index(int fd, const char *path, uint64_t size, struct sk_ska *a,
-                      struct saikai_error *err)
-{
-    uint8_t t[SK_SKA_TRAILER_BYTES], *stored = NULL, *raw = NULL;
-    int rc = sk_io_pread(fd, path, t, sizeof t, (off_t)(size - sizeof t), err);
-    if (rc)
-        return rc;
-    struct sk_rd r = sk_rd_init(t, sizeof t);
-    uint64_t at = sk_rd_u64(&r), n = sk_rd_u64(&r), raw_n = sk_rd_u64(&r), hash = sk_rd_u64(&r),
-             own = sk_rd_u64(&r);
-    int backend = (int)(raw_n >> 56);
-    raw_n &= ((uint64_t)1 << 56) - 1;
-    if (memcmp(t + 40, end_magic, sizeof end_magic) || sk_hash64(t, 32) != own)
-        return sk_fail(err, SAIKAI_EDAMAGED,
-                       "its end is missing or damaged: it was cut short or never finished");
-    uint64_t end = size - sizeof t;
-    if (at > end || n != end - at || raw_n > SK_SKA_MAX_INDEX)
-        return sk_fail(err, SAIKAI_EDAMAGED, "its trailer is damaged");
-    struct sk_packer packer = {0};
-    stored = malloc(n + 1);
-    raw = malloc(raw_n + 1);
-    rc = stored && raw ? sk_io_pread(fd, path, stored, n, (off_t)at, err)
-                       : sk_fail(err, SAIKAI_ENOMEM, "no memory for its index");
-    if (!rc && sk_hash64(stored, n) != hash)
-        rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum of its index is wrong");
-    if (!rc)
-        rc = sk_unpack(&packer, backend, stored, n, raw, raw_n, err);
-    if (!rc)
-        rc = sk_ska_parse(raw, raw_n, at, a, err);
-    if (!rc)
-        a->hash = hash;
-    sk_packer_free(&packer);
-    free(stored);
-    free(raw);
-    return rc;
-}
-
-int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err)
-{
-    off_t size;
-    uint8_t head[SK_SKA_HEADER_BYTES];
-    int rc = sk_io_size(fd, path, &size, err);
-    if (rc)
-        return rc;
-    if (size < (off_t)sizeof head)
-        return sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
-    rc = sk_io_pread(fd, path, head, sizeof head, 0, err);
-    if (rc)
-        return rc;
-    struct sk_rd r = sk_rd_init(head + 8, 8);
-    uint32_t version = sk_rd_u32(&r);
-    if (memcmp(head, magic, sizeof magic))
-        return sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
-    if (version != SK_SKA_VERSION)
-        return sk_fail(err, SAIKAI_EFORMAT,
-                       "%s: archive format version %u; this program reads version %d", path,
-                       version, SK_SKA_VERSION);
-    if (size < SK_SKA_HEADER_BYTES + SK_SKA_TRAILER_BYTES)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s: it is cut short", path);
-    rc = read_index(fd, path, (uint64_t)size, a, err);
-    if (rc)
-        sk_error_prefix(err, "%s", path);
-    return rc;
-}
-
-int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err)
-{
-    int fd = sk_io_open(path, O_RDONLY, 0, err);
-    if (fd < 0)
-        return fd;
-    int rc = sk_ska_read(fd, path, a, err);
-    close(fd);
-    return rc;
 }

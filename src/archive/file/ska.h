@@ -22,6 +22,18 @@ struct sk_ska_file {
     uint32_t origin; /* rank + 1 that gave it, 0: archived without ranks */
 };
 
+/* What is no file with bytes of its own. Stored in archives: never renumbered. */
+enum sk_entry_kind { SK_ENTRY_DIRECTORY = 1, SK_ENTRY_SYMLINK = 2, SK_ENTRY_HARD_LINK = 3 };
+struct sk_ska_entry {
+    char *name, *target; /* target: where a symbolic link leads; of a hard link: a file's name */
+    int kind;
+    uint32_t mode;
+    int64_t mtime_ns;
+};
+
+/* Parts of a file that are there twice and of which one was damaged when it was read. */
+enum { SK_SKA_HEADER_DAMAGED = 1, SK_SKA_INDEX_DAMAGED = 2, SK_SKA_TRAILER_DAMAGED = 4 };
+
 /* A class of similar variables: Group/Variable_Type_Class (key.h). */
 struct sk_ska_class {
     char *key;
@@ -48,6 +60,7 @@ struct sk_ska_block {
 
 struct sk_ska {
     struct sk_ska_file *files;
+    struct sk_ska_entry *entries;
     struct sk_ska_class *classes;
     struct sk_ska_segment *segments;
     struct sk_ska_part *parts;
@@ -58,6 +71,8 @@ struct sk_ska {
     uint64_t previous_hash;
     uint32_t depth;
     uint64_t hash; /* of the stored index; set by sk_ska_read */
+    int damage;    /* set by sk_ska_read: what was damaged, and made good by its other copy */
+    size_t entry_count, entry_cap;
     size_t file_count, class_count, segment_count, part_count, block_count;
     size_t file_cap, class_cap, segment_cap, part_cap, block_cap;
 };
@@ -68,6 +83,7 @@ void sk_ska_clear_blocks(struct sk_ska *a);
 
 /* Append; the index of the new one, or SAIKAI_ENOMEM. Strings are copied. */
 int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f);
+int sk_ska_add_entry(struct sk_ska *a, const struct sk_ska_entry *e);
 int sk_ska_add_class(struct sk_ska *a,
                      const struct sk_ska_class *c); /* the existing one if key, type … agree */
 int sk_ska_add_segment(struct sk_ska *a, const struct sk_ska_segment *s);
@@ -80,7 +96,7 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 1 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 2 };
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
 #define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
 #define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)
@@ -92,7 +108,7 @@ enum { SK_SKA_MAX_NAME = 4096 }; /* bytes of a file's name and its end */
 int sk_ska_safe_name(const char *name);
 
 void sk_ska_put_header(struct sk_buf *out);
-/* Index and trailer, to be written at index_offset. 0, SAIKAI_ENOMEM. */
+/* Index and trailer, both twice, to be written at index_offset. 0, SAIKAI_ENOMEM. */
 int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
                      struct saikai_error *err);
 
@@ -101,9 +117,12 @@ int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_
 int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err);
 /* The same by its path; to be freed with sk_ska_free. Fails as well as opening it does. */
 int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err);
+/* Look at both copies of what is there twice: SAIKAI_EDAMAGED when one of them is wrong, although
+ * the archive can be read; SAIKAI_EIO. */
+int sk_ska_check_ends(int fd, const char *path, const struct sk_ska *a, struct saikai_error *err);
 /* The same from the bytes of a raw (unpacked) index, and these bytes: for tests. */
 void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a);
-int sk_ska_parse(const void *index, size_t n, uint64_t data_end, struct sk_ska *a,
+int sk_ska_parse(const void *index, size_t n, int version, uint64_t data_end, struct sk_ska *a,
                  struct saikai_error *err);
 
 #endif

@@ -31,6 +31,10 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
  * SAIKAI_ENOMEM. */
 struct sk_extract_options {
     const char *only;
+    /* more names: only files that match one of them, or lie below it; none: all. And those of which
+     * none is restored. A member that matches nothing is SAIKAI_ENOENT. */
+    const char *const *members, *const *exclude;
+    int member_count, exclude_count;
     int threads, no_sync;
     uint64_t memory_bytes; /* as above */
     /* NULL: everything. Else only segments of classes for which it says 1 are restored, and what is
@@ -40,6 +44,9 @@ struct sk_extract_options {
     /* NULL, or told of each damaged block (file NULL, why) and, at the end, of each file that was
      * left out (why NULL); one call at a time, from any thread */
     void (*damaged)(void *arg, const char *file, const char *why);
+    /* NULL, or told how many of how many bytes are done; one call at a time, from any thread */
+    void (*progress)(void *arg, uint64_t done, uint64_t all);
+    void *progress_arg;
 };
 int sk_archive_extract(const char *path, const char *dir, const struct sk_extract_options *opt,
                        struct sk_archive_stats *stats, struct saikai_error *err);

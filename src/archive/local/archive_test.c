@@ -188,6 +188,7 @@ static void damage_is_found(void **state)
     struct saikai_error err = {0};
     void *data = NULL;
     size_t n = 0;
+    int whole = 0;
     make_files();
     assert_int_equal(create_all(at("x.ska"), NULL, &err), 0);
     assert_int_equal(sk_io_slurp(at("x.ska"), 1 << 28, &data, &n, &err), 0);
@@ -199,10 +200,13 @@ static void damage_is_found(void **state)
         put_file(at("bad.ska"), data, n);
         p[i] ^= 0x10;
         int rc = sk_archive_extract(at("bad.ska"), at("bad"), NULL, NULL, &err);
-        if (rc != SAIKAI_EDAMAGED && rc != SAIKAI_EFORMAT)
+        /* what is there twice may be wrong once */
+        if (rc && rc != SAIKAI_EDAMAGED)
             fail_msg("byte %zu of %zu: %d", i, n, rc);
+        whole += !rc;
         expect_no_wrong_file(at("bad"));
     }
+    assert_true(whole >= 12);
     for (size_t cut = 0; cut < n; cut += n / 50 + 1) {
         put_file(at("bad.ska"), data, cut);
         int rc = sk_archive_extract(at("bad.ska"), NULL, NULL, NULL, &err);

@@ -250,6 +250,10 @@ static void *writer(void *arg)
         }
         q->plan->a.blocks[i].offset = q->offset;
         q->offset += slot->out.len;
+        if (q->plan->opt.progress)
+            q->plan->opt.progress(q->plan->opt.progress_arg,
+                                  q->plan->worked_bytes += q->plan->a.blocks[i].size_bytes,
+                                  q->plan->work_bytes);
         move_to(q, slot, EMPTY);
     }
     return NULL;
@@ -517,11 +521,13 @@ int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk
 {
     for (size_t i = 0; i < p->a.file_count; i++)
         st->raw_bytes += p->a.files[i].size_bytes;
+    int twice = p->opt.scheme == SK_SCHEME_AUTO && !p->opt.quick;
     struct place to = {fd, name, 0};
+    p->work_bytes = st->raw_bytes * (twice ? 2 : 1);
     int rc = p->opt.scheme == SK_SCHEME_AUTO
                  ? write_auto(p, &to, st, err)
                  : write_as(p, p->opt.scheme, p->opt.backend, &to, st, err);
-    if (!rc && p->opt.scheme == SK_SCHEME_AUTO && !p->opt.quick && sk_backend_parse("zstd") >= 0)
+    if (!rc && twice && sk_backend_parse("zstd") >= 0)
         rc = try_whole(p, &to, st, err);
     if (!rc && !p->opt.no_sync)
         rc = sk_io_fsync(fd, name, err);
@@ -559,6 +565,9 @@ int sk_archive_create(const char *out, const struct sk_archive_input *inputs, si
     p.feed = &feed.feed;
     if (!rc)
         rc = sk_ska_plan_list(&p, &feed, err);
+    for (size_t i = 0; i < p.opt.entry_count && !rc; i++)
+        if (sk_ska_add_entry(&p.a, &p.opt.entries[i]) < 0)
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     st.scan_seconds = sk_now() - t0;
     if (!rc && p.opt.previous)
         rc = sk_ska_plan_previous(&p, out, p.opt.previous, err);

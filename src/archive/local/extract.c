@@ -23,9 +23,11 @@ struct job {
     struct sk_ska a;
     struct sk_opened opened;
     uint8_t *wanted;  /* per file */
+    uint8_t *entries; /* per directory or link: 1: wanted */
     uint8_t *damaged; /* per file: 1: some of its bytes did not come back */
     const struct sk_extract_options *o;
     size_t damaged_blocks;
+    uint64_t done_bytes, all_bytes;
     uint8_t *classes; /* per class, NULL: all */
     struct sk_sink sink;
     size_t *order; /* blocks that are wanted, as they are read */
@@ -99,6 +101,16 @@ static void note_damage(struct job *j, size_t block, int rc, const struct saikai
     pthread_mutex_unlock(&j->lock);
 }
 
+static void count_done(struct job *j, size_t block)
+{
+    if (!j->o->progress)
+        return;
+    pthread_mutex_lock(&j->lock);
+    j->done_bytes += j->a.blocks[block].size_bytes;
+    j->o->progress(j->o->progress_arg, j->done_bytes, j->all_bytes);
+    pthread_mutex_unlock(&j->lock);
+}
+
 static void *worker(void *arg)
 {
     struct job *j = arg;
@@ -108,6 +120,7 @@ static void *worker(void *arg)
     int rc = 0;
     while (!rc && (rc = sk_preread_next(j->reading, &b, &err)) > 0) {
         rc = restore_block(&w, &b, &err);
+        count_done(j, b.block);
         if (is_damage(rc)) {
             note_damage(j, b.block, rc, &err);
             rc = 0;
@@ -144,19 +157,66 @@ static int run_workers(struct job *j, int threads, struct saikai_error *err)
     return j->rc;
 }
 
-static int choose_files(struct job *j, const char *only, struct saikai_error *err)
+/* The name itself, a pattern of it, or a directory above it. */
+static int matches(const char *pattern, const char *name)
+{
+    size_t n = strlen(pattern);
+    while (n && pattern[n - 1] == '/')
+        n--;
+    return !fnmatch(pattern, name, 0) ||
+           (n && !strncmp(pattern, name, n) && (!name[n] || name[n] == '/'));
+}
+
+static int is_wanted(const struct sk_extract_options *o, const char *name, uint8_t *met)
+{
+    int wanted = !o->only || !fnmatch(o->only, name, 0), member = !o->member_count;
+    for (int i = 0; i < o->member_count; i++)
+        if (matches(o->members[i], name))
+            member = met[i] = 1;
+    for (int i = 0; i < o->exclude_count; i++) {
+        const char *slash = strrchr(name, '/');
+        if (matches(o->exclude[i], name) || !fnmatch(o->exclude[i], slash ? slash + 1 : name, 0))
+            wanted = 0;
+    }
+    return wanted && member;
+}
+
+/* Directories and links, too; a hard link brings the file that it is another name of. */
+static void choose_entries(struct job *j, uint8_t *met)
+{
+    for (size_t i = 0; i < j->a.entry_count; i++) {
+        const struct sk_ska_entry *e = &j->a.entries[i];
+        j->entries[i] = (uint8_t)is_wanted(j->o, e->name, met);
+        for (size_t f = 0; e->kind == SK_ENTRY_HARD_LINK && j->entries[i] && f < j->a.file_count;
+             f++)
+            j->wanted[f] |= !strcmp(j->a.files[f].name, e->target);
+    }
+}
+
+static int choose_files(struct job *j, const struct sk_extract_options *o, struct saikai_error *err)
 {
     size_t n = 0;
+    uint8_t *met = calloc((size_t)o->member_count + 1, 1);
+    j->entries = calloc(j->a.entry_count + 1, 1);
     j->wanted = calloc(j->a.file_count + 1, 1);
     j->damaged = calloc(j->a.file_count + 1, 1);
-    if (!j->wanted || !j->damaged)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
-    for (size_t i = 0; i < j->a.file_count; i++)
-        n += j->wanted[i] = !only || !fnmatch(only, j->a.files[i].name, 0);
-    if (!n && only)
-        return sk_fail(err, SAIKAI_ENOENT, "%s holds no file '%s'; `saikai archive ls` lists them",
-                       j->path, only);
-    return 0;
+    int rc = j->wanted && j->damaged && j->entries && met
+                 ? 0
+                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    for (size_t i = 0; i < j->a.file_count && !rc; i++)
+        n += j->wanted[i] = (uint8_t)is_wanted(o, j->a.files[i].name, met);
+    if (!rc)
+        choose_entries(j, met);
+    if (!rc && !n && o->only)
+        rc = sk_fail(err, SAIKAI_ENOENT, "%s holds no file '%s'; `saikai archive ls` lists them",
+                     j->path, o->only);
+    for (int i = 0; i < o->member_count && !rc; i++)
+        if (!met[i])
+            rc =
+                sk_fail(err, SAIKAI_ENOENT, "%s holds no file '%s'; `saikai archive ls` lists them",
+                        j->path, o->members[i]);
+    free(met);
+    return rc;
 }
 
 static int choose_classes(struct job *j, const struct sk_extract_options *o,
@@ -179,7 +239,7 @@ static int choose_blocks(struct job *j, struct saikai_error *err)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of blocks");
     for (size_t i = 0; i < j->a.block_count; i++)
         if (wants(j, &j->a.blocks[i]))
-            j->order[j->count++] = i;
+            j->order[j->count++] = i, j->all_bytes += j->a.blocks[i].size_bytes;
     sk_preread_order(&j->a, j->order, j->count);
     return 0;
 }
@@ -266,7 +326,7 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     int rc = sk_ska_read(j.fd, path, &j.a, err);
     sk_opened_init(&j.opened, j.fd, path, &j.a);
     if (!rc)
-        rc = choose_files(&j, o->only, err);
+        rc = choose_files(&j, o, err);
     if (!rc)
         rc = choose_classes(&j, o, err);
     if (!rc)
@@ -276,11 +336,13 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     if (!rc)
         rc = sk_preread_new(j.fd, path, &j.a, j.order, j.count, (size_t)threads + ahead, &j.reading,
                             err);
-    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted};
+    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted, .entries = j.entries};
     if (!rc)
         rc = sk_sink_make(&j.sink, err);
     if (!rc)
         rc = run_workers(&j, threads, err);
+    if (!rc && !dir)
+        rc = sk_ska_check_ends(j.fd, path, &j.a, err);
     sk_preread_free(j.reading);
     int partial = rc && j.damaged_blocks && !j.failed;
     if (!rc)
@@ -295,6 +357,7 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     close(j.fd);
     free(j.order);
     free(j.wanted);
+    free(j.entries);
     free(j.damaged);
     free(j.classes);
     sk_ska_free(&j.a);

@@ -361,6 +361,17 @@ int sk_inside_read(struct sk_inside *s, size_t file, uint64_t at, void *data, si
     return rc;
 }
 
+/* What of an archive no file's bytes tell of: its header and both copies of its index. */
+static int check_ends(const struct archive *x, struct saikai_error *why)
+{
+    int fd = sk_io_open(x->path, O_RDONLY, 0, why);
+    if (fd < 0)
+        return fd;
+    int rc = sk_ska_check_ends(fd, x->path, &x->a, why);
+    close(fd);
+    return rc;
+}
+
 int sk_inside_check_rest(struct sk_inside *s,
                          int (*fault)(void *arg, const char *archive,
                                       const struct saikai_error *why),
@@ -370,6 +381,9 @@ int sk_inside_check_rest(struct sk_inside *s,
     int rc = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct archive *x = &s->archive[i];
+        struct saikai_error ends = {0};
+        if (!rc && check_ends(x, &ends))
+            rc = fault(arg, x->path, &ends);
         for (uint32_t b = 0; !rc && b < x->a.block_count; b++) {
             struct saikai_error why = {0};
             if (x->seen[b])

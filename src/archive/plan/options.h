@@ -2,6 +2,8 @@
 #ifndef SK_ARCHIVE_PLAN_OPTIONS_H
 #define SK_ARCHIVE_PLAN_OPTIONS_H
 
+#include "archive/file/ska.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,8 +33,8 @@ struct sk_archive_options {
     const char *codec_f64, *codec_f32,
         *codec_other; /* first pass of the aware schemes, NULL: none */
     const char
-        *pattern;    /* extended regular expression: what it matches in a variable's name is one and
-                        the same in all names (key.h); NULL: numbers in the group's name are */
+        *pattern; /* extended regular expression: what it matches in a variable's name is one and
+                     the same in all names (key.h); NULL: numbers in the group's name are */
     int quick; /* 1: `auto` does not also try all files as one stream of bytes, to keep the shorter
                   archive */
     int single_pass; /* 1: the aware schemes do not compress a second time what a codec has */
@@ -41,6 +43,12 @@ struct sk_archive_options {
      * new, and the new archive cannot be read without it. NULL: none. Agnostic schemes ignore it.
      */
     const char *previous;
+    /* directories and links that are to come back, too; used until the archive is written */
+    const struct sk_ska_entry *entries;
+    size_t entry_count;
+    /* NULL, or told how many of how many bytes have been worked on; from one thread at a time */
+    void (*progress)(void *arg, uint64_t done, uint64_t all);
+    void *progress_arg;
     int chain; /* how many archives may build on each other in a row, 0: SK_CHAIN; at most 32 */
 };
 

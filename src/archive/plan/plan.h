@@ -45,6 +45,7 @@ struct sk_ska_plan {
     int threads;
     int whole; /* 1: being tried as one stream, in blocks as large as can be */
     uint64_t variables, skeleton_bytes;
+    uint64_t worked_bytes, work_bytes; /* of all blocks that were written, and that will be */
     /* bytes of classes of which gzip -6 left about as little of the sample as what was chosen, or
      * that were too small for one; and of those that it could not shrink */
     uint64_t near_bytes, dense_bytes;

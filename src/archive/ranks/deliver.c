@@ -177,7 +177,7 @@ static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
     if (!rc && (rc = sk_message_bcast(d->g, reader, &data, &n)))
         sk_fail(err, rc, "the ranks lost touch");
     else if (!rc && !reads)
-        rc = sk_ska_parse(data, n, INT64_MAX, &p->a, err);
+        rc = sk_ska_parse(data, n, SK_SKA_VERSION, INT64_MAX, &p->a, err);
     sk_opened_init(&p->opened, p->fd, p->path, &p->a);
     if (!reads && data != raw.data)
         free(data);
