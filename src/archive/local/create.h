@@ -12,11 +12,18 @@
 int sk_ska_plan_previous(struct sk_ska_plan *p, const char *out, const char *previous,
                          struct saikai_error *err);
 
+enum { SK_ARCHIVE_THREADS = 64 }; /* that compress, at most */
+
 /* Fill in what the options leave open and the number of threads. */
 void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt);
 /* Cut the listed files, read, compress and write them into an open, empty file; it is synced unless
  * the options say no. `name` is for messages. Blocks; starts threads. */
 int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
                       struct saikai_error *err);
+
+/* create.c: read, compress and write what is cut; fd -1: it is only counted. *stored: bytes of the
+ * whole archive. */
+int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *stored,
+                    struct saikai_error *err);
 
 #endif
