@@ -1,8 +1,9 @@
 /* saikai archive extract --variable: one variable of all files straight into one HDF5 file.
  *
- * Of each file only the variable's bytes and the skeleton are restored, the rest stays a hole; the
- * file's own reader then says what and where the variable is, and its bytes are copied as they are.
- */
+ * Of each file only the variable's bytes and the skeleton are restored, the rest stays a hole. Of
+ * HDF5 files the HDF5 library then reads the variable, so that chunks become one dataset and
+ * filters are undone; for others the file's own reader says what and where it is, and its bytes are
+ * copied as they are. */
 #include "cli/archive_ranks.h"
 
 #include "reader/read_hdf5.h"
@@ -53,7 +54,10 @@ struct gathering {
     const char *pattern;
     hid_t out, created, links;
     struct copy *copies;
-    size_t count, cap;
+    size_t count, cap, read; /* copies of bytes, and datasets that HDF5 has read */
+    const char *file;        /* the HDF5 file that is looked into */
+    int rc;
+    struct saikai_error *err;
 };
 
 static hid_t type_of(int type, int big)
@@ -143,6 +147,105 @@ static int add_file(struct gathering *g, size_t i, const struct sk_archive_input
     return rc;
 }
 
+/* ---- HDF5 files ---- */
+
+static int matches(const struct gathering *g, const char *name)
+{
+    return !fnmatch(g->pattern, name, 0) || !fnmatch(g->pattern, last_part(name), 0);
+}
+
+/* All of a dataset, some rows of its slowest dimension at a time: whole chunks of them. */
+static int copy_rows(hid_t from, hid_t to, hid_t type, hid_t space)
+{
+    enum { MOST = 16 << 20 };
+    hsize_t dims[H5S_MAX_RANK] = {1}, start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK], chunk = 1;
+    int n = H5Sget_simple_extent_ndims(space);
+    if (n < 0 || H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        return -1;
+    hid_t plist = H5Dget_create_plist(from);
+    hsize_t chunks[H5S_MAX_RANK];
+    if (n && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, n, chunks) == n)
+        chunk = chunks[0];
+    H5Pclose(plist);
+    size_t row = H5Tget_size(type);
+    for (int i = 1; i < n; i++)
+        row *= (size_t)dims[i];
+    hsize_t rows = row && row < MOST ? MOST / row / chunk * chunk : 0;
+    rows = rows < chunk ? chunk : rows;
+    rows = rows > dims[0] ? dims[0] : rows;
+    if (!row || !rows)
+        return 0; /* an empty one */
+    void *buf = malloc(row * (size_t)rows);
+    int rc = buf ? 0 : -1;
+    for (int i = 0; i < n; i++)
+        count[i] = dims[i];
+    for (start[0] = 0; !rc && start[0] < dims[0]; start[0] += rows) {
+        count[0] = dims[0] - start[0] < rows ? dims[0] - start[0] : rows;
+        hid_t memory = n ? H5Screate_simple(n, count, NULL) : H5Screate(H5S_SCALAR);
+        if (n)
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+        rc = H5Dread(from, type, memory, space, H5P_DEFAULT, buf) < 0 ||
+                     H5Dwrite(to, type, memory, space, H5P_DEFAULT, buf) < 0
+                 ? -1
+                 : 0;
+        H5Sclose(memory);
+    }
+    free(buf);
+    return rc;
+}
+
+static int copy_dataset(struct gathering *g, hid_t from, const char *name)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s/%s", g->file, name);
+    hid_t type = H5Dget_type(from), space = H5Dget_space(from), to = -1;
+    int loose = H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tdetect_class(type, H5T_REFERENCE) > 0 ||
+                H5Tis_variable_str(type) > 0;
+    if (loose)
+        g->rc = sk_fail(g->err, SAIKAI_ENOTSUP,
+                        "%s holds texts of varying length or references: extract the file instead",
+                        path);
+    else
+        to = H5Dcreate2(g->out, path, type, space, g->links, g->created, H5P_DEFAULT);
+    if (!loose && (to < 0 || copy_rows(from, to, type, space)))
+        g->rc = sk_fail(g->err, SAIKAI_EIO,
+                        "HDF5 cannot copy %s: it may need a filter that is not installed", path);
+    if (to >= 0)
+        H5Dclose(to);
+    H5Sclose(space);
+    H5Tclose(type);
+    g->read += !g->rc;
+    return g->rc;
+}
+
+static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *arg)
+{
+    struct gathering *g = arg;
+    (void)info;
+    hid_t o = matches(g, name) ? H5Oopen(group, name, H5P_DEFAULT) : -1;
+    if (o >= 0 && H5Iget_type(o) == H5I_DATASET)
+        copy_dataset(g, o, name);
+    if (o >= 0)
+        H5Oclose(o);
+    return g->rc ? 1 : 0;
+}
+
+/* 1: an HDF5 file, and its variables are there; 0: it is none; or a code. */
+static int read_hdf5(struct gathering *g, const struct sk_archive_input *in, size_t skip,
+                     struct saikai_error *err)
+{
+    if (H5Fis_hdf5(in->path) <= 0)
+        return 0;
+    hid_t f = H5Fopen(in->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (f < 0)
+        return 0;
+    g->file = in->path + skip;
+    g->err = err;
+    H5Lvisit(f, H5_INDEX_NAME, H5_ITER_INC, visit, g);
+    H5Fclose(f);
+    return g->rc ? g->rc : 1;
+}
+
 static int make_datasets(struct gathering *g, const char *path, const struct archive_inputs *in,
                          size_t skip, struct saikai_error *err)
 {
@@ -157,13 +260,17 @@ static int make_datasets(struct gathering *g, const char *path, const struct arc
     H5Pset_layout(g->created, H5D_CONTIGUOUS);
     H5Pset_alloc_time(g->created, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(g->created, H5D_FILL_TIME_NEVER);
-    for (size_t i = 0; i < in->n && !rc; i++)
-        rc = add_file(g, i, &in->list[i], skip, err);
+    for (size_t i = 0; i < in->n && !rc; i++) {
+        if (!(rc = read_hdf5(g, &in->list[i], skip, err)))
+            rc = add_file(g, i, &in->list[i], skip, err);
+        else if (rc > 0)
+            rc = 0;
+    }
     H5Pclose(g->links);
     H5Pclose(g->created);
     if (H5Fclose(g->out) < 0 && !rc)
         rc = sk_fail(err, SAIKAI_EIO, "HDF5 cannot write %s (disk full?)", path);
-    if (!rc && !g->count)
+    if (!rc && !g->count && !g->read)
         rc = sk_fail(err, SAIKAI_ENOENT, "no file in the archive has a variable '%s'", g->pattern);
     return rc;
 }
@@ -216,7 +323,7 @@ static int write_variable(const char *dir, const char *variable, const char *out
         rc = cli_atomic_commit(&f, err);
     else
         cli_atomic_abort(&f);
-    *found = g.count;
+    *found = g.count + g.read;
     free(g.copies);
     free(operand);
     archive_inputs_free(&in);

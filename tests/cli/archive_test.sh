@@ -42,6 +42,17 @@ if [ -f fields/a/field.h5 ] && command -v h5diff > /dev/null; then
     "$saikai" archive extract -q --variable nothing -o no.h5 f.ska 2> err && fail "a variable that is not there"
     grep -q nothing err || fail "the message does not name the variable"
     [ -e no.h5 ] && fail "a file without data is left"
+    # chunks become one dataset, filters are undone, nothing is left out
+    if command -v h5repack > /dev/null; then
+        mkdir chunked
+        h5repack -f /group/T:GZIP=4 -l /group/T:CHUNK=5x7x31 -l /group/level:CHUNK=5x7x31 fields/a/field.h5 chunked/field.h5
+        "$saikai" archive create -q -o c.ska chunked
+        for v in T level; do
+            "$saikai" archive extract -q --variable $v -o c.h5 c.ska || fail "--variable of a chunked dataset"
+            [ "$(h5ls -r c.h5 | grep -c Dataset)" = 1 ] || fail "chunks stay apart"
+            h5diff c.h5 fields/a/field.h5 /chunked/field.h5/group/$v /group/$v || fail "--variable of a chunked dataset gives something else"
+        done
+    fi
 fi
 ls | grep -q parts && fail "something is left of --variable"
 
