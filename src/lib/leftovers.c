@@ -3,7 +3,9 @@
 #include "lib/engine_parts.h"
 #include "lib/session.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare)
 {
@@ -36,21 +38,24 @@ static int64_t newest_up_to(const struct sk_gen_list l[2], int64_t bound)
 }
 
 /* Collective: what was passed over although every rank has it, newest first, stays as well: it may have been a file system's
- * fault. */
+ * fault. Of what is older, as many as are kept. */
 static int find_whole(struct sk_session *s, struct sk_keys *whole)
 {
     struct sk_gen_list l[2] = {{0}};
     int64_t bound = INT64_MAX, least = s->from.incarnation ? sk_gen_key(s->from) : 0;
+    int64_t older = 0, keep = sk_config_int(s->config, "store.keep_local");
     int rc = 0;
     sk_gen_scan(s->local_root, s->g->rank, &l[0], NULL);
     if (*s->prefix_root && !s->prefix_away)
         sk_gen_scan(s->prefix_root, s->g->rank, &l[1], NULL);
-    while (!rc && bound > least && whole->count < SK_KEYS_MAX) {
+    while (!rc && bound > 0 && older < keep && whole->count < SK_KEYS_MAX) {
         int64_t mine = newest_up_to(l, bound), v[2] = {mine, -mine};
         if ((rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN)))
             break;
-        if (v[0] && v[0] == -v[1])
-            whole->key[whole->count++] = v[0]; /* else somebody has nothing newer */
+        if (v[0] && v[0] == -v[1]) { /* else somebody has nothing newer */
+            whole->key[whole->count++] = v[0];
+            older += v[0] <= least;
+        }
         bound = v[0] == -v[1] ? v[0] - 1 : v[0];
     }
     sk_gen_list_free(&l[0]);
@@ -61,9 +66,16 @@ static int find_whole(struct sk_session *s, struct sk_keys *whole)
 int sk_session_remove_leftovers(struct sk_session *s)
 {
     struct sk_keys whole = {0};
-    if (!sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
+    if (s->from_others || !sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
         return 0;
     int rc = find_whole(s, &whole);
+    char path[PATH_MAX];
+    for (int k = 0; !rc && s->from.incarnation && k < whole.count; k++) { /* older ones stay as those of this start do */
+        struct sk_gen g = sk_gen_of_key(whole.key[k]);
+        if (whole.key[k] < sk_gen_key(s->from) && !sk_gen_file(s->local_root, g, s->g->rank, path, sizeof path, NULL) &&
+            !access(path, F_OK))
+            sk_engine_adopt(s->engine, g);
+    }
     if (!rc)
         sk_engine_remove_leftovers(s->engine, s->first_incarnation, &whole);
     return rc;

@@ -119,13 +119,15 @@ static void look_here(struct sk_session *s, struct sk_state *state, int *ahead)
 }
 
 /* Rank 0 takes the one that counts of the newest node-local one and the prefix's. */
-static void choose(struct sk_session *s, const struct sk_state *local, int ahead, struct sk_memo *out, int *away,
+static int choose(struct sk_session *s, const struct sk_state *local, int ahead, struct sk_memo *out, int *away,
                    struct saikai_error *err)
 {
     struct saikai_error why = {0};
     struct sk_state far = {0};
     int rc = *away ? 0 : with_prefix(s, fetch, &far, &why);
     int resumes = s->page && s->page->incarnation > 0; /* the launcher starts again what it knows to be there */
+    if (rc == SAIKAI_EINVAL) /* something else has its name */
+        return sk_fail(err, rc, "%s", why.text);
     int damaged = rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT;
     if (damaged) {
         sk_log(SK_LOG_WARN, "%s; going on from %s", why.text,
@@ -140,6 +142,7 @@ static void choose(struct sk_session *s, const struct sk_state *local, int ahead
     int nearer = local->incarnation > far.incarnation || (local->incarnation == far.incarnation && ahead);
     out->state = local->incarnation && believed && nearer ? *local : far;
     out->known = out->state.incarnation > 0;
+    return 0;
 }
 
 /* Without a prefix, or a place of their own, all is in one file. */
@@ -170,10 +173,15 @@ int sk_memo_find(struct sk_session *s, int *away, struct sk_memo *out, struct sa
     if ((rc = sk_group_allreduce(s->g, &key, 1, SK_OP_MAX)))
         return sk_fail(err, rc, "the ranks lost contact");
     int64_t holder = mine == key ? s->g->rank : s->g->size;
-    int was_away = *away;
+    int was_away = *away, bad = 0;
     if (!(rc = sk_group_allreduce(s->g, &holder, 1, SK_OP_MIN)) &&
         !(rc = sk_group_bcast(s->g, &local, sizeof local, (int)holder)) && s->g->rank == 0)
-        choose(s, &local, (int)(key & 1), out, away, &why);
+        bad = choose(s, &local, (int)(key & 1), out, away, &why);
+    if (!rc && (bad = sk_group_verdict(s->g, bad, &why))) {
+        if (err)
+            *err = why;
+        return bad;
+    }
     if (!rc)
         rc = sk_group_bcast(s->g, &out->known, sizeof out->known, 0);
     if (rc)

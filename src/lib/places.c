@@ -89,6 +89,10 @@ int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saik
     v->sync = sk_config_bool(s->config, "store.fsync");
     rc = sk_patience_call(s->patience, given, visit, free, v, err);
     if (rc) {
+        if (rc != SAIKAI_ETIMEDOUT && err->sys_errno == ENOTDIR) { /* that is no trouble which passes */
+            free(v);
+            return rc;
+        }
         int made = absolute(given, st->prefix, sizeof st->prefix, NULL);
         if (rc != SAIKAI_ETIMEDOUT)
             free(v);
