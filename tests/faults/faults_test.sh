@@ -85,8 +85,21 @@ fi
 # a full disk: the program goes on, and the generation before stays
 if [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=1m tmpfs tiny 2>/dev/null; then
     mounted="$work/tiny"
+    # no room in the local directory: what does not fit is written to the prefix, and is whole there
     SAIKAI_STORE_LOCAL="$work/tiny" SAIKAI_SCHEDULE_EVERY=10 launch 2 "$heat" 64 64 64 20 >out 2>&1 ||
         failures=$((failures + 1))
+    expect "full local directory" "no room for [0-9]* bytes in $work/tiny/.*was written to the prefix" out
+    expect "full local directory" "verified" out
+    "$build/src/cli/saikai" verify store >out 2>&1 || { cat out; failures=$((failures + 1)); }
+    rm store/state
+    SAIKAI_LOG_LEVEL=info SAIKAI_STORE_LOCAL="$work/tiny" launch 2 "$heat" 64 64 64 20 >out 2>&1 ||
+        failures=$((failures + 1))
+    expect "full local directory" "resuming from iteration 20 " out
+    expect "full local directory" "verified" out
+    # nor in the prefix
+    rm -rf store tiny/*
+    SAIKAI_STORE_LOCAL="$work/tiny" SAIKAI_STORE_PREFIX="$work/tiny/store" SAIKAI_SCHEDULE_EVERY=10 \
+        launch 2 "$heat" 64 64 64 20 >out 2>&1 || failures=$((failures + 1))
     expect "full disk" "is not saved" out
     expect "full disk" "No space left on device" out
     expect "full disk" "verified" out
