@@ -3,6 +3,9 @@
 #include "lib/engine_parts.h"
 #include "lib/session.h"
 
+#include "store/holdings.h"
+#include "store/lineage.h"
+
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,12 +66,58 @@ static int find_whole(struct sk_session *s, struct sk_keys *whole)
     return rc;
 }
 
+static void keep(struct sk_keys *keys, int64_t key)
+{
+    for (int i = 0; i < keys->count; i++)
+        if (keys->key[i] == key)
+            return;
+    if (keys->count < SK_KEYS_MAX)
+        keys->key[keys->count++] = key;
+}
+
+/* The generation, and what this rank's file of it builds on. */
+static void keep_chain(const struct sk_session *s, struct sk_keys *keys, struct sk_gen g)
+{
+    struct sk_gen base = {0};
+    for (int n = 0; g.incarnation && n < SK_LINEAGE_MAX; n++, g = base) {
+        keep(keys, sk_gen_key(g));
+        if (sk_lineage_base(s->local_root, g, s->g->rank, &base, NULL))
+            break;
+    }
+}
+
+/* Collective: when nothing could be given back, the newest that were coded stay: a piece that could not be read now, or a node
+ * that is away, may be there at the next start. */
+static int find_coded(struct sk_session *s, struct sk_keys *keys)
+{
+    struct sk_holdings h = {0};
+    int64_t most = sk_config_int(s->config, "store.keep_local"), bound = INT64_MAX;
+    int rc = 0;
+    sk_holdings_scan(s->local_root, &h, NULL);
+    for (int64_t k = 0; !rc && bound > 0 && k < most; k++) {
+        int64_t newest = 0;
+        for (size_t i = 0; i < h.count; i++) {
+            int64_t key = sk_gen_key(h.entry[i].gen);
+            if (h.entry[i].coder && h.entry[i].gen.incarnation >= s->first_incarnation && key <= bound && key > newest)
+                newest = key;
+        }
+        rc = sk_group_allreduce(s->g, &newest, 1, SK_OP_MAX);
+        if (!rc && newest)
+            keep_chain(s, keys, sk_gen_of_key(newest));
+        bound = newest - 1;
+    }
+    sk_holdings_free(&h);
+    return rc;
+}
+
 int sk_session_remove_leftovers(struct sk_session *s)
 {
     struct sk_keys whole = {0};
     if (s->from_others || !sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
         return 0;
     int rc = find_whole(s, &whole);
+    if (!rc && !s->from.incarnation)
+        rc = find_coded(s, &whole);
     char path[PATH_MAX];
     for (int k = 0; !rc && s->from.incarnation && k < whole.count; k++) { /* older ones stay as those of this start do */
         struct sk_gen g = sk_gen_of_key(whole.key[k]);

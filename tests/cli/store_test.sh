@@ -23,7 +23,7 @@ for command in ls info verify; do
     expect 2 "unknown option '--jsn'; did you mean '--json'" $command --jsn
     expect 2 'is one argument too many' $command a b
 done
-expect 1 'no job with the prefix\|cannot resolve' ls --local
+expect 1 'no job with the prefix\|there is no directory of this user\|cannot resolve' ls --local
 expect 2 "store.prefix is 'none'" ls --set store.prefix=none
 mkdir empty
 expect 0 'no generations' ls empty
@@ -64,8 +64,9 @@ expect 0 'gen-0009-000000000001-0 is marked bad' mark --bad gen-0009-00000000000
 json 0 "d['changed']" mark --good 1
 
 # ---- ls --local: the directory is found by where the prefix is
-expect 1 'no job with the prefix' ls --local --set store.local="$dir/local"
+expect 1 "there is no directory of this user in $dir/local" ls --local --set store.local="$dir/local"
 mkdir -p "local/saikai-$(id -u)/mine"
+expect 1 'no job with the prefix' ls --local --set store.local="$dir/local"
 job=$("$make_store" --job "$(realpath saikai-store)")
 mkdir "local/saikai-$(id -u)/$job"
 "$make_store" "local/saikai-$(id -u)/$job"

@@ -67,11 +67,16 @@ finish() {
 }
 # What lies on the nodes, data and parity, is for its owner alone.
 private_everywhere() {
-    local n wrong
+    local n wrong parity
     for n in n1 n2 n3 n4 n5 n6; do
         wrong=$(node_run $n find /dev/shm/saikai-0 \( -type d ! -perm 700 -o -type f ! -perm 600 \) -printf '%m %p\n' 2>/dev/null)
         [ -z "$wrong" ] || fail "others may read on $n: $wrong"
-        node_run $n find /dev/shm/saikai-0 -name 'parity-*' | grep -q . || fail "there is no parity on $n"
+        for _ in $(seq 50); do # while it looks, the parity may move on to the next generation
+            parity=$(node_run $n find /dev/shm/saikai-0 -name 'parity-*' 2>/dev/null)
+            [ -z "$parity" ] || break
+            sleep 0.02
+        done
+        [ -n "$parity" ] || fail "there is no parity on $n"
     done
 }
 power_off() { # POSITION…
