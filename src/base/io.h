@@ -36,7 +36,7 @@ int sk_io_fsync_parent(const char *path, struct saikai_error *err);
 /* opendir(3), with errno. */
 DIR *sk_io_opendir(const char *path);
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err);
-/* One more name for a file; a link that leads to `target`, which need not be there. */
+/* One more name for a file, SAIKAI_EEXIST when the name is taken; a link that leads to `target`, which need not be there. */
 int sk_io_link(const char *target, const char *path, struct saikai_error *err);
 int sk_io_symlink(const char *target, const char *path, struct saikai_error *err);
 /* Missing is success. */

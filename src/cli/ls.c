@@ -1,9 +1,39 @@
 /* saikai ls: the generations of a store. */
 #include "cli/store_dir.h"
 
+#include "base/io.h"
 #include "base/units.h"
+#include "store/job.h"
 
+#include <dirent.h>
 #include <stdio.h>
+
+/* Other jobs of the prefix, which have directories of their own. */
+static void list_jobs(const struct cli_store *s, struct sk_json *j)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    struct sk_job job;
+    DIR *d = sk_io_path(dir, sizeof dir, NULL, "%s/jobs", s->root) ? NULL : opendir(dir);
+    if (j)
+        sk_json_array(j, "jobs");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (*e->d_name == '.' || sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name) || sk_job_load(path, &job, NULL))
+            continue;
+        if (!j) {
+            printf("another job: %s  %s\n", path, job.command);
+            continue;
+        }
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", job.name);
+        sk_json_text(j, "store", path);
+        sk_json_text(j, "command", job.command);
+        sk_json_end(j);
+    }
+    if (j)
+        sk_json_end(j);
+    if (d)
+        closedir(d);
+}
 
 static int print_json(struct cli *cli, const struct cli_store *s)
 {
@@ -13,6 +43,13 @@ static int print_json(struct cli *cli, const struct cli_store *s)
     sk_json_bool(&j, "local", s->local);
     sk_json_uint(&j, "starts", s->state.incarnation);
     sk_json_bool(&j, "finished", s->state.finished);
+    struct sk_job job;
+    if (!sk_job_load(s->root, &job, NULL)) {
+        char id[SK_ID_TEXT];
+        sk_json_text(&j, "job", job.name);
+        sk_json_text(&j, "command", job.command);
+        sk_json_text(&j, "store_id", sk_id_print(job.store, id));
+    }
     if (*s->state_problem)
         sk_json_text(&j, "problem", s->state_problem);
     sk_json_array(&j, "generations");
@@ -22,6 +59,7 @@ static int print_json(struct cli *cli, const struct cli_store *s)
         sk_json_end(&j);
     }
     sk_json_end(&j);
+    list_jobs(s, &j);
     sk_json_end(&j);
     return cli_print_json(cli, &j, CLI_OK);
 }
@@ -101,6 +139,8 @@ int cli_ls(struct cli *cli, int argc, char **argv)
         rc = print_json(cli, &s);
     else
         print_table(&s);
+    if (!json && !s.local)
+        list_jobs(&s, NULL);
     cli_store_free(&s);
     return json ? rc : CLI_OK;
 }

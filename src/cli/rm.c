@@ -1,7 +1,10 @@
 /* saikai rm: remove generations. */
 #include "cli/store_dir.h"
 
+#include "base/io.h"
 #include "base/units.h"
+#include "store/job.h"
+#include "store/lease.h"
 #include "store/lineage.h"
 
 #include <stdio.h>
@@ -118,6 +121,31 @@ static int remove_marked(const struct cli_store *s, const char *doomed, struct s
     return rc;
 }
 
+/* A store of which all is removed is no more: the next start makes a new one, to which what is left in the memory of nodes
+ * does not belong. */
+static int remove_store(const struct cli_store *s, struct saikai_error *err)
+{
+    static const char *const names[] = {"state", SK_JOB_FILE, SK_LEASE_FILE};
+    char path[PATH_MAX];
+    int rc = 0;
+    for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++) {
+        rc = sk_io_path(path, sizeof path, err, "%s/%s", s->root, names[i]);
+        if (!rc)
+            rc = sk_io_unlink(path, err);
+    }
+    return rc;
+}
+
+/* What a job is writing to is not to be removed under its hands. */
+static int check_unused(const struct cli_store *s, struct saikai_error *err)
+{
+    struct sk_owner o;
+    char who[320];
+    if (s->local || !sk_lease_look(s->root, 3600, &o))
+        return 0;
+    return sk_fail(err, SAIKAI_EBUSY, "%s is in use by %s: end the job first", s->root, sk_owner_describe(&o, who, sizeof who));
+}
+
 static int report(struct cli *cli, const struct removal *r, const struct cli_store *s,
                   const char *doomed, size_t count, uint64_t bytes)
 {
@@ -168,8 +196,13 @@ static int remove_from(struct cli *cli, const struct removal *r, const struct cl
         fputs("nothing was removed\n", stderr);
         rc = CLI_FAILED;
     } else {
-        rc = remove_marked(s, doomed, &err) ? cli_fail(cli, &err)
-                                            : report(cli, r, s, doomed, count, bytes);
+        int whole = r->all && r->force && !s->local;
+        rc = whole ? check_unused(s, &err) : 0;
+        if (!rc)
+            rc = remove_marked(s, doomed, &err);
+        if (!rc && whole)
+            rc = remove_store(s, &err);
+        rc = rc ? cli_fail(cli, &err) : report(cli, r, s, doomed, count, bytes);
     }
     free(doomed);
     return rc;

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/units.h"
 #include "store/holdings.h"
+#include "store/job.h"
 #include "store/private.h"
 
 #include <dirent.h>
@@ -22,14 +23,73 @@ static int is_dir(const char *path)
     return !stat(path, &sb) && S_ISDIR(sb.st_mode);
 }
 
-/* The local directories of jobs are named after the program and the place of the prefix; only the
- * latter is known here. */
+/* The place of the job that job.name names, or without it of the first one, in the prefix. */
+static int find_place(const struct cli *cli, const char *prefix, char *out, size_t cap,
+                      struct saikai_error *err)
+{
+    const char *name = sk_config_text(cli->config, "job.name");
+    struct sk_job j;
+    if (*name && (sk_job_load(prefix, &j, NULL) || strcmp(j.name, name))) {
+        int rc = sk_io_path(out, cap, err, "%s/jobs/%s", prefix, name);
+        if (rc || is_dir(out))
+            return rc;
+    }
+    return sk_io_path(out, cap, err, "%s", prefix);
+}
+
+/* Without a prefix, a node's directory itself says of which job it is. */
+static int find_alone(const char *user, char *out, size_t cap, struct saikai_error *err)
+{
+    char cwd[PATH_MAX], path[PATH_MAX];
+    struct sk_job j;
+    int found = 0;
+    DIR *d = getcwd(cwd, sizeof cwd) ? opendir(user) : NULL;
+    for (struct dirent *e; d && !found && (e = readdir(d));) {
+        size_t n = strlen(e->d_name);
+        found = n > 6 && !strcmp(e->d_name + n - 6, "-alone") &&
+                !sk_io_path(path, sizeof path, NULL, "%s/%s", user, e->d_name) &&
+                !sk_job_load(path, &j, NULL) && !strcmp(j.place, cwd);
+    }
+    if (d)
+        closedir(d);
+    return found ? sk_io_path(out, cap, err, "%s", path) : SAIKAI_ENOENT;
+}
+
+/* The local directory of the job, whose name ends in digits of the store's id. SAIKAI_ENOENT: the
+ * job is of an older version, or has nothing on this node. */
+static int find_named(const struct cli *cli, const char *user, char *out, size_t cap,
+                      struct saikai_error *err)
+{
+    const char *prefix = sk_config_text(cli->config, "store.prefix");
+    const char *name = sk_config_text(cli->config, "job.name");
+    char place[PATH_MAX], local[160];
+    struct sk_job j;
+    int rc;
+    if (!strcmp(prefix, "none")) {
+        if (!*name)
+            return find_alone(user, out, cap, err);
+        rc = sk_io_path(out, cap, err, "%s/%s-alone", user, name);
+    } else {
+        rc = find_place(cli, prefix, place, sizeof place, err);
+        if (rc || (rc = sk_job_load(place, &j, err)) || (rc = sk_job_local_name(&j, local, sizeof local, err)))
+            return rc;
+        if (*name && strcmp(j.name, name))
+            return SAIKAI_ENOENT;
+        rc = sk_io_path(out, cap, err, "%s/%s", user, local);
+    }
+    return rc || is_dir(out) ? rc : SAIKAI_ENOENT;
+}
+
+/* The local directories of jobs of older versions are named after the program and the place of the
+ * prefix; only the latter is known here. */
 static int find_job(const struct cli *cli, const char *user, char *out, size_t cap,
                     struct saikai_error *err)
 {
     const char *prefix = sk_config_text(cli->config, "store.prefix");
     const char *name = sk_config_text(cli->config, "job.name");
     char from[PATH_MAX], suffix[16], found[NAME_MAX + 1] = "", list[300] = "";
+    if (!find_named(cli, user, out, cap, err))
+        return 0;
     if (*name)
         return sk_io_path(out, cap, err, "%s/%s", user, name);
     if (!strcmp(prefix, "none") ? !getcwd(from, sizeof from) : !realpath(prefix, from))
@@ -89,7 +149,7 @@ static int find_default(const struct cli *cli, int local, struct cli_target *t,
                        "there is no store %s (store.prefix): name its directory, or go to where "
                        "the program ran",
                        prefix);
-    return sk_io_path(t->root, sizeof t->root, err, "%s", prefix);
+    return find_place(cli, prefix, t->root, sizeof t->root, err);
 }
 
 int cli_target_find(const struct cli *cli, const char *operand, int local, struct cli_target *t,
@@ -144,7 +204,9 @@ int cli_target_parse(struct cli *cli, const struct cli_spec *spec, int *argc, ch
 static void load_state(const struct cli *cli, struct cli_store *s)
 {
     const char *prefix = sk_config_text(cli->config, "store.prefix");
-    const char *roots[2] = {s->root, s->local && strcmp(prefix, "none") ? prefix : NULL};
+    char place[PATH_MAX];
+    int both = s->local && strcmp(prefix, "none") && !find_place(cli, prefix, place, sizeof place, NULL);
+    const char *roots[2] = {s->root, both ? place : NULL};
     for (int i = 0; i < 2 && roots[i] && !s->has_state; i++) {
         struct saikai_error err = {0};
         if (sk_state_load(roots[i], &s->state, &err))

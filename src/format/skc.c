@@ -18,7 +18,8 @@ void sk_skc_encode_header(const struct sk_skc_header *h, uint8_t out[SK_SKC_HEAD
 {
     struct sk_buf b = {out, 0, SK_SKC_HEADER_BYTES, 0}; /* never grows: all of it fits */
     sk_buf_put(&b, header_magic, sizeof header_magic);
-    sk_buf_put_u32(&b, h->version ? h->version : SK_SKC_VERSION);
+    int says_store = !sk_id_none(h->store);
+    sk_buf_put_u32(&b, says_store ? SK_SKC_VERSION_STORE : h->version ? h->version : SK_SKC_VERSION);
     sk_buf_put_u32(&b, h->flags);
     sk_buf_put_u64(&b, h->run_id);
     sk_buf_put_u64(&b, (uint64_t)h->iteration);
@@ -30,6 +31,8 @@ void sk_skc_encode_header(const struct sk_skc_header *h, uint8_t out[SK_SKC_HEAD
     sk_buf_put_u64(&b, (uint64_t)h->base_iteration);
     sk_buf_put_u32(&b, h->base_place);
     sk_buf_put_u32(&b, h->base_incarnation);
+    if (says_store)
+        sk_buf_put(&b, h->store.b, SK_ID_BYTES);
     memset(out + b.len, 0, SK_SKC_HEADER_BYTES - b.len);
     uint64_t hash = sk_hash64(out, SK_SKC_HEADER_BYTES - 8);
     memcpy(out + SK_SKC_HEADER_BYTES - 8, &hash, 8);
@@ -56,9 +59,9 @@ int sk_skc_decode_header(const void *in, size_t n, struct sk_skc_header *h, stru
         return rc;
     struct sk_rd r = sk_rd_init((const uint8_t *)in + 8, SK_SKC_HEADER_BYTES - 16);
     uint32_t version = sk_rd_u32(&r);
-    if (version != SK_SKC_VERSION && version != SK_SKC_VERSION_SCOPE)
-        return sk_fail(err, SAIKAI_EFORMAT, "container version %u; this Saikai reads versions %d and %d", version,
-                       SK_SKC_VERSION, SK_SKC_VERSION_SCOPE);
+    if (version != SK_SKC_VERSION && version != SK_SKC_VERSION_SCOPE && version != SK_SKC_VERSION_STORE)
+        return sk_fail(err, SAIKAI_EFORMAT, "container version %u; this Saikai reads versions %d, %d and %d", version,
+                       SK_SKC_VERSION, SK_SKC_VERSION_SCOPE, SK_SKC_VERSION_STORE);
     struct sk_skc_header x = {.version = version};
     x.flags = sk_rd_u32(&r);
     x.run_id = sk_rd_u64(&r);
@@ -71,6 +74,11 @@ int sk_skc_decode_header(const void *in, size_t n, struct sk_skc_header *h, stru
     x.base_iteration = (int64_t)sk_rd_u64(&r);
     x.base_place = sk_rd_u32(&r);
     x.base_incarnation = sk_rd_u32(&r);
+    const void *store = version == SK_SKC_VERSION_STORE ? sk_rd_bytes(&r, SK_ID_BYTES) : NULL;
+    if (store)
+        memcpy(x.store.b, store, SK_ID_BYTES);
+    if (store && sk_id_none(x.store))
+        return sk_fail(err, SAIKAI_EDAMAGED, "the header names no store");
     if (x.rank >= x.nranks)
         return sk_fail(err, SAIKAI_EDAMAGED, "rank %u of %u ranks", x.rank, x.nranks);
     *h = x;

@@ -10,12 +10,14 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/id.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define SK_SKC_VERSION       1 /* as long as every variable is a rank's own … */
 #define SK_SKC_VERSION_SCOPE 3 /* … else; 2 was never written: a golden file of version 1 has it for a later one */
+#define SK_SKC_VERSION_STORE 5 /* with the id of its store, whatever the scopes; 4 was never written, for the same reason */
 #define SK_SKC_HEADER_BYTES  128
 #define SK_SKC_TRAILER_BYTES 64
 #define SK_SKC_CHUNK_BYTES   (1u << 20) /* raw bytes of a chunk, the last one of a variable may have fewer */
@@ -23,7 +25,7 @@
 
 /* Which generation, and whose part of it. */
 struct sk_skc_header {
-    uint32_t version;     /* 0: SK_SKC_VERSION; whoever writes an index takes sk_skc_version of it */
+    uint32_t version;     /* 0: SK_SKC_VERSION; whoever writes an index takes sk_skc_version of it; with a store SK_SKC_VERSION_STORE */
     uint64_t run_id;      /* the same for all ranks of one start of the program */
     int64_t iteration;
     uint32_t place;       /* which candidate place of the loop */
@@ -34,6 +36,7 @@ struct sk_skc_header {
     /* generation that a delta builds on; base_incarnation 0: none */
     int64_t base_iteration;
     uint32_t base_place, base_incarnation;
+    struct sk_id store; /* of which store it is; none: it does not say, as before version 5 */
 };
 
 enum sk_skc_kind {

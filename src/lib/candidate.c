@@ -288,6 +288,7 @@ static struct sk_skc_header header_of(struct sk_session *s, struct sk_gen g, str
         .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
         .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
         .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
+        .store = s->job.store,
     };
 }
 

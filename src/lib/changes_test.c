@@ -453,7 +453,7 @@ static void test_what_stays(void **state)
     struct sk_gen_list l;
     struct run r = {.config = "capture.max_deltas=4; store.prefix=none", .seed = 9, .crash_after = 23};
     run(&r);
-    snprintf(root, sizeof root, "%s/local/saikai-%ld/test", dir, (long)getuid());
+    snprintf(root, sizeof root, "%s/local/saikai-%ld/test-alone", dir, (long)getuid());
     assert_int_equal(sk_gen_scan(root, 0, &l, NULL), 0);
     assert_true(l.count >= 1 && l.count <= 6);
     for (size_t i = 0; i < l.count; i++) { /* and whatever is there can be read */
@@ -512,7 +512,7 @@ static void test_damage(void **state)
     struct run r = {.config = "store.prefix=none; store.keep_prefix=20", .seed = 11, .crash_after = 10};
     run(&r);
     assert_true(r.deltas > 5);
-    snprintf(root, sizeof root, "%s/local/saikai-%ld/test", dir, (long)getuid());
+    snprintf(root, sizeof root, "%s/local/saikai-%ld/test-alone", dir, (long)getuid());
     for (int64_t it = 9; it > 3; it -= 2) {
         int64_t good = 10;
         flip(root, it, it % 4 == 1);

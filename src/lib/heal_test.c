@@ -1,5 +1,6 @@
 /* Damage in the local directory while the program runs: it is noticed, said and healed, and a restart goes back at most one
  * interval. Ranks are threads; what they save are mostly deltas. */
+#include "lib/local_testing.h"
 #include "lib/session.h"
 
 #include "base/clock.h"
@@ -155,7 +156,9 @@ static int remove_dir(void **state)
 
 static void path_of(char path[256], int64_t it, int rank)
 {
-    snprintf(path, 256, "%s/local/saikai-%ld/test/gen-0001-%012lld-0/rank-%06d.skc", dir, (long)getuid(), (long long)it, rank);
+    char base[160], root[192];
+    snprintf(base, sizeof base, "%s/local", dir);
+    snprintf(path, 256, "%s/gen-0001-%012lld-0/rank-%06d.skc", local_testing_root(root, sizeof root, base, 0), (long long)it, rank);
 }
 
 static int flip(const char *path, off_t at)

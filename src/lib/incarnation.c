@@ -1,4 +1,4 @@
-/* What a start is called: the job's name, and the number of this start of it. */
+/* The number of this start of the job. */
 #include "lib/memo.h"
 #include "lib/start.h"
 
@@ -14,25 +14,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-/* A job is known by where its prefix is, so that the next start finds the local generations of this one. */
-int sk_incarnation_name_job(struct sk_session *s, struct sk_start *st, const char *program,
-                    struct saikai_error *err)
-{
-    const char *given = sk_config_text(s->config, "job.name");
-    char from[PATH_MAX];
-    if (*given) {
-        if (strchr(given, '/') || *given == '.')
-            return sk_fail(err, SAIKAI_ECONFIG, "job.name '%.60s' is no plain name", given);
-        return sk_io_path(st->job, sizeof st->job, err, "%s", given);
-    }
-    snprintf(from, sizeof from, "%s", st->prefix);
-    if (!*from && !getcwd(from, sizeof from))
-        return sk_fail_errno(err, errno, "cannot find the working directory");
-    const char *base = strrchr(program, '/');
-    return sk_io_path(st->job, sizeof st->job, err, "%.60s-%012llx", base ? base + 1 : program,
-                      (unsigned long long)(sk_hash64(from, strlen(from)) & 0xffffffffffff));
-}
 
 /* Highest incarnation of which this rank finds a file on its node. */
 int sk_incarnation_scan(struct sk_session *s, int64_t *newest, struct saikai_error *err)
@@ -55,6 +36,10 @@ int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newe
                              struct saikai_error *err)
 {
     const char *mode = sk_config_text(s->config, "restart.mode"), *root = sk_session_state_root(s);
+    if (!sk_id_none(s->state.store) && !sk_job_accepts(&s->job, s->state.store))
+        memset(&s->state, 0, sizeof s->state); /* it was left by another store in a node's own directory */
+    s->state.store = s->job.store;
+    s->state.run = s->run;
     sk_tries_judge(s, st->stopped);
     if (newest < s->state.incarnation)
         newest = s->state.incarnation;
@@ -65,8 +50,9 @@ int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newe
                        (long long)newest);
     int resumes = s->page && s->page->incarnation > 0; /* the launcher restarts what it started */
     int fresh = !resumes && (!strcmp(mode, "never") || (s->state.finished && strcmp(mode, "always")));
-    if (fresh && s->state.finished && strcmp(mode, "never"))
-        sk_log(SK_LOG_INFO, "the last run in %s finished: starting fresh (restart.mode=always resumes)", root);
+    if (fresh)
+        snprintf(s->fresh_why, sizeof s->fresh_why, "%s",
+                 strcmp(mode, "never") ? "the last run finished (restart.mode=always goes on from it)" : "restart.mode=never");
     s->state.incarnation = (uint32_t)newest + 1;
     s->state.finished = 0;
     if (fresh || !s->state.first_incarnation)

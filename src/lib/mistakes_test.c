@@ -1,4 +1,5 @@
 /* What programs do wrong, and what becomes of the generations that a start could not or did not use. */
+#include "lib/local_testing.h"
 #include "lib/session.h"
 
 #include "base/io.h"
@@ -134,8 +135,13 @@ static int remove_dir(void **state)
 /* Is the generation of this name in the local directory, or in the prefix? */
 static int is_there(int local, int incarnation, int64_t it)
 {
-    char path[256], root[128];
-    snprintf(root, sizeof root, local ? "%s/local/saikai-%ld/test" : "%s/prefix", dir, (long)getuid());
+    char path[512], root[256];
+    char base[160];
+    snprintf(base, sizeof base, local ? "%s/local" : "%s/prefix", dir);
+    if (local)
+        local_testing_root(root, sizeof root, base, 0);
+    else
+        snprintf(root, sizeof root, "%s", base);
     snprintf(path, sizeof path, "%s/gen-%04d-%012lld-0/rank-000000.skc", root, incarnation, (long long)it);
     return !access(path, F_OK);
 }

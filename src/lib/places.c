@@ -145,6 +145,19 @@ int sk_places_scan_prefix(struct sk_session *s, int64_t *newest, struct saikai_e
     return rc;
 }
 
+/* What an older version left there goes on under the new name; whichever rank of the node is first does it. */
+static int adopt_old(const char *user, const char *old, const char *root, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    struct saikai_error why = {0};
+    int rc = sk_io_path(path, sizeof path, err, "%s/%s", user, old);
+    if (rc || access(path, F_OK) || !(rc = sk_io_rename(path, root, &why)))
+        return rc;
+    if (rc == SAIKAI_ENOENT || why.sys_errno == ENOTEMPTY || rc == SAIKAI_EEXIST)
+        return 0; /* another rank was faster */
+    return sk_fail(err, rc, "%s", why.text);
+}
+
 int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)
 {
     const char *given = sk_config_text(s->config, "store.local");
@@ -167,6 +180,8 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
         return sk_fail_errno(err, errno, "cannot resolve %s (store.local)", given);
     rc = sk_private_dir(real, 1, user, sizeof user, err);
     if (!rc)
-        rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->job);
+        rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->local);
+    if (!rc && *st->old_local)
+        rc = adopt_old(user, st->old_local, s->local_root, err);
     return rc ? rc : sk_io_mkdirs(s->local_root, err);
 }

@@ -34,6 +34,7 @@ int __real_fsync(int fd);
 int __real_fdatasync(int fd);
 int __real_msync(void *start, size_t n, int flags);
 int __real_rename(const char *from, const char *to);
+int __real_link(const char *from, const char *to);
 int __real_unlink(const char *path);
 int __real_unlinkat(int dir, const char *path, int flags);
 int __real_rmdir(const char *path);
@@ -51,6 +52,7 @@ int __wrap_fsync(int fd);
 int __wrap_fdatasync(int fd);
 int __wrap_msync(void *start, size_t n, int flags);
 int __wrap_rename(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
 int __wrap_unlink(const char *path);
 int __wrap_unlinkat(int dir, const char *path, int flags);
 int __wrap_rmdir(const char *path);
@@ -308,13 +310,31 @@ int __wrap_rename(const char *from, const char *to)
     return rc;
 }
 
+/* The last one of two names: the first one goes next, and holds nothing that anybody looks for. So it is a rename. */
+static char linked[PATH_MAX];
+
+int __wrap_link(const char *from, const char *to)
+{
+    begin();
+    const char *name = ours(from), *name2 = ours(to);
+    uint64_t inode = name ? inode_at(from) : 0;
+    int rc = __real_link(from, to), e = errno;
+    if (!rc && name && name2) {
+        put((struct powercut_event){POWERCUT_RENAME, inode, 0, 0, NULL, kept(name), kept(name2)});
+        snprintf(linked, sizeof linked, "%s", name);
+    }
+    errno = e;
+    end();
+    return rc;
+}
+
 static int remove_it(int dir, const char *path, int flags)
 {
     char whole[PATH_MAX];
     begin();
     const char *name = recording ? ours_at(dir, path, whole) : NULL;
     int rc = __real_unlinkat(dir, path, flags), e = errno;
-    if (!rc && name)
+    if (!rc && name && strcmp(name, linked))
         put((struct powercut_event){.op = flags & AT_REMOVEDIR ? POWERCUT_RMDIR : POWERCUT_UNLINK, .path = kept(name)});
     errno = e;
     end();

@@ -1,5 +1,6 @@
 /* A prefix that is full, read-only, gone or does not answer, at every phase of a job: the job ends right, and goes on from
  * what was whole. Ranks are threads; faults come from the I/O layer's hook, for paths in the prefix alone. */
+#include "lib/local_testing.h"
 #include "lib/session.h"
 
 #include "base/clock.h"
@@ -354,7 +355,9 @@ static void test_restart_needs_the_prefix(void **state)
     (void)state;
     char path[256];
     run((struct run){.config = "schedule.every=30", .until = 59, .crash = 1, .at = wait_for_archive});
-    snprintf(path, sizeof path, "%s/local/saikai-%ld/test/gen-0001-000000000030-0/rank-000001.skc", dir, (long)getuid());
+    char base[96], root[192];
+    snprintf(base, sizeof base, "%s/local", dir);
+    snprintf(path, sizeof path, "%s/gen-0001-000000000030-0/rank-000001.skc", local_testing_root(root, sizeof root, base, 0));
     assert_int_equal(unlink(path), 0);
     disturb(3, LONG_MAX, 0, 0.4); /* rank 0 makes its directory, and somebody lists it */
     run((struct run){.config = "store.final_wait=20s", .until = 40, .expect_from = 30});

@@ -158,16 +158,17 @@ static int open_part(const struct reading *r, int which, int rank, struct sk_con
     if (rc)
         return rc;
     const struct sk_skc_header *h = &c->header;
-    if ((int)h->rank != rank || (r->old && (int)h->nranks != r->old) ||
-        h->iteration != r->gen.iteration || h->place != r->gen.place ||
-        h->incarnation != r->gen.incarnation) {
+    rc = sk_session_check_store(r->s, h, c->path, err);
+    if (!rc && ((int)h->rank != rank || (r->old && (int)h->nranks != r->old) ||
+                h->iteration != r->gen.iteration || h->place != r->gen.place ||
+                h->incarnation != r->gen.incarnation))
         rc = sk_fail(err, SAIKAI_EDAMAGED, "%s holds another generation or another rank's part",
                      c->path);
+    if (rc)
         sk_container_close(c);
-        return rc;
-    }
-    *out = c;
-    return 0;
+    else
+        *out = c;
+    return rc;
 }
 
 /* 1: another copy would say the same. */

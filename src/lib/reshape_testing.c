@@ -1,3 +1,4 @@
+#include "lib/local_testing.h"
 #include "lib/reshape_testing.h"
 
 #include "base/io.h"
@@ -288,9 +289,10 @@ int reshape_remove_dir(void **state)
 
 const char *reshape_local_root(void)
 {
-    static char local[64];
-    snprintf(local, sizeof local, "local0/saikai-%ld/test", (long)getuid());
-    return local;
+    static char local[128];
+    char base[128];
+    snprintf(base, sizeof base, "%s/local0", reshape_dir);
+    return local_testing_root(local, sizeof local, base, strlen(reshape_dir) + 1);
 }
 
 void reshape_path_of(char path[256], const char *root, int incarnation, int64_t it, int rank)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/notice.h"
 #include "lib/reach.h"
 #include "lib/memo.h"
 #include "lib/recover.h"
@@ -98,6 +99,15 @@ static int agree(struct sk_session *s, const struct offer *o, int64_t bound, int
     }
 }
 
+int sk_session_check_store(const struct sk_session *s, const struct sk_skc_header *h, const char *path,
+                           struct saikai_error *err)
+{
+    if (sk_job_accepts(&s->job, h->store))
+        return 0;
+    return sk_fail(err, SAIKAI_EDAMAGED, "%s %s, not of job %s", path,
+                   sk_id_none(h->store) ? "does not say of which store it is" : "is of another store", s->job.name);
+}
+
 /* A rank's own file is of another number of ranks or of other tiles: sk_reshape_read is to read the generation. */
 enum { OTHER_TILES = 1 };
 
@@ -105,6 +115,9 @@ static int check_identity(struct sk_session *s, const struct sk_container *c, st
                           struct saikai_error *err)
 {
     const struct sk_skc_header *h = &c->header;
+    int foreign = sk_session_check_store(s, h, c->path, err);
+    if (foreign)
+        return foreign;
     const char *own = sk_reshape_obstacle(&s->vars);
     if ((int)h->nranks != s->g->size && s->reshapable)
         return OTHER_TILES;
@@ -184,6 +197,7 @@ static int read_file(struct sk_session *s, const char *path, const char *root, s
         if (!rc) {
             rc = read_container(s, c, g, &why);
             *run_id = c->header.run_id;
+            s->from_created_ms = c->header.created_ms;
         }
         sk_container_close(c);
         if (rc != SAIKAI_EIO || tries == sizeof pause / sizeof *pause) {
@@ -430,12 +444,12 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     s->last_iteration = g.iteration;
     if (s->page)
         atomic_store(&s->page->restored_iteration, g.iteration);
-    if (s->g->rank == 0)
-        sk_log(SK_LOG_INFO, "resuming from iteration %lld (%s)", (long long)g.iteration,
-               made_whole ? "protected copy"
-               : v[0]     ? "node-local copy"
-               : v[1]     ? "node-local copy, of some ranks the copy in the prefix"
-                          : "copy in the prefix");
+    sk_notice_resumed(s,
+                      made_whole ? "protected copy"
+                      : v[0]     ? "node-local copy"
+                      : v[1]     ? "node-local copy, of some ranks the copy in the prefix"
+                                 : "copy in the prefix",
+                      v[0] || v[1]);
     return 0;
 }
 
@@ -491,10 +505,7 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
         rc = sk_reach_tell(s, 0, INT64_MAX, &seen, err);
     if (rc)
         return rc;
-    if (seen && s->g->rank == 0)
-        sk_log(SK_LOG_WARN, "there are generations (newest: iteration %lld), but none of which every rank has its "
-                            "part: starting fresh",
-               (long long)sk_gen_of_key(seen).iteration);
+    sk_notice_fresh(s, seen ? sk_gen_of_key(seen).iteration : -1);
     return 0;
 }
 

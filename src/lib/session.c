@@ -194,6 +194,8 @@ void sk_session_abandon(struct sk_session *s)
     sk_keeper_page_unmap(s->page);
     if (*s->restored_files)
         sk_io_rmtree(s->restored_files, NULL);
+    sk_local_release(s, 0);
+    sk_lease_release(s->lease);
     sk_patience_free(s->patience);
     sk_group_free(s->g);
     sk_config_free(s->config);
@@ -237,7 +239,7 @@ static void remove_local(struct sk_session *s)
     sk_holdings_remove_rank(s->local_root, s->g->rank, s->g->size);
     if (!s->state_behind)
         sk_memo_remove_local(s);
-    sk_io_rmdir(s->local_root, NULL); /* the last rank of the node succeeds */
+    sk_local_release(s, 1); /* the last rank of the node removes the directory */
 }
 
 /* Whether the newest generation goes to the prefix at the end: whoever goes on later, perhaps on other nodes, must find it, as this

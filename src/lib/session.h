@@ -22,6 +22,9 @@
 #include "lib/vars.h"
 #include "schedule/advice.h"
 #include "schedule/suffered.h"
+#include "store/hold.h"
+#include "store/job.h"
+#include "store/lease.h"
 #include "store/state.h"
 
 #include <limits.h>
@@ -70,6 +73,12 @@ struct sk_session {
     struct sk_protector *protector; /* NULL: nothing is protected */
     struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
     struct sk_state state; /* rank 0 only */
+    struct sk_job job;     /* whose store it is, and its id */
+    struct sk_lease *lease; /* rank 0, with a prefix */
+    struct sk_hold *hold;   /* of the local directory, when there is one of its own */
+    uint64_t run;           /* number of the `saikai run` above, 0: none */
+    char aside[600];        /* rank 0: what a fresh start is to say of other jobs' generations … */
+    char fresh_why[160];    /* … and why it is one, "": there is nothing to go on from */
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
     struct sk_patience *patience; /* for what may hang in the prefix */
     int prefix_away;  /* on all ranks: it could not be read at the start, or at the restart */
@@ -123,6 +132,7 @@ struct sk_session {
     int restarted;     /* saikai_restart was called */
     int reshapable;    /* every variable is global or replicated: any number of ranks can read a generation */
     struct sk_gen from; /* generation restored, incarnation 0: none */
+    int64_t from_created_ms; /* wall clock, 0: not known */
     int from_others;    /* it was written by another number of ranks, or with other tiles */
     int proven;        /* the restored generation got past the first candidate */
     int code_from;     /* 1: it is in all local directories, and is to be protected on the nodes of now */
@@ -171,6 +181,9 @@ static inline int sk_session_idle(struct sk_session *s, int64_t iteration)
 
 /* ---- parts shared by the files of a session ---- */
 
+/* Restart: 0, or SAIKAI_EDAMAGED when a container is another job's. */
+int sk_session_check_store(const struct sk_session *s, const struct sk_skc_header *h, const char *path,
+                           struct saikai_error *err);
 /* Where the state file is. */
 const char *sk_session_state_root(const struct sk_session *s);
 /* What this rank knows to be in the prefix, and whether nothing is on its way there. */

@@ -1,4 +1,5 @@
 /* Sessions of several ranks in one process: what is restored is what was saved, whatever happens to the files between. */
+#include "lib/local_testing.h"
 #include "lib/session.h"
 
 #include "base/clock.h"
@@ -19,7 +20,7 @@
 
 enum { N = 3, CELLS = 5000 };
 
-static char dir[64], last_log[1024];
+static char dir[64], last_log[16384];
 
 #define CHECK(x)                                                                                   \
     do {                                                                                           \
@@ -178,11 +179,12 @@ static void path_of(char *path, const char *root, int incarnation, int64_t it, i
     snprintf(path, 256, "%s/%s/gen-%04d-%012lld-0/rank-%06d.skc", dir, root, incarnation, (long long)it, rank);
 }
 
-static char local[64];
+static char local[128];
 static const char *local_root(void)
 {
-    snprintf(local, sizeof local, "local/saikai-%ld/test", (long)getuid());
-    return local;
+    char base[128];
+    snprintf(base, sizeof base, "%s/local", dir);
+    return local_testing_root(local, sizeof local, base, strlen(dir) + 1);
 }
 
 static void damage(const char *root, int incarnation, int64_t it, int rank)

@@ -47,16 +47,45 @@ static double find_total_rate(const struct sk_session *s)
 
 /* Rank 0 finds the prefix. Away is what does not answer, and what cannot be made because its disk is full or read-only:
  * the job may go on without. All else is an error, unless it is known here. */
-static int find_places(struct sk_session *s, struct sk_start *st, const char *program, int *trouble, struct saikai_error *err)
+static int find_places(struct sk_session *s, struct sk_start *st, const char *program, struct saikai_error *err)
 {
-    *trouble = sk_places_find_prefix(s, st, err);
-    if (*trouble && !*st->prefix)
-        return *trouble;
     struct saikai_error why = {0};
-    int rc = sk_incarnation_name_job(s, st, program, &why);
-    if (rc && err)
+    st->away = sk_places_find_prefix(s, st, err);
+    if (st->away && !*st->prefix)
+        return st->away;
+    int rc = sk_identity_name(s, st, program, &why);
+    if (!rc && *st->prefix && !st->away)
+        rc = sk_identity_find(s, st, &why);
+    if (rc == SAIKAI_ETIMEDOUT || rc == SAIKAI_EIO) {
+        st->away = rc;
+        rc = 0;
+    }
+    if ((rc || why.code) && err)
         *err = why;
     return rc;
+}
+
+/* Which job this is, and which store: of the prefix, or of what the nodes know while it does not answer. Collective; one verdict.
+ * err also says why the prefix is away. */
+static int find_job(struct sk_session *s, struct sk_start *st, const char *program, struct saikai_error *err)
+{
+    for (;;) {
+        struct saikai_error why = {0};
+        int rc = s->g->rank ? 0 : find_places(s, st, program, &why);
+        if ((rc = sk_group_verdict(s->g, rc, &why)) == 0 && (rc = sk_group_bcast(s->g, st, sizeof *st, 0)))
+            sk_fail(&why, rc, "the ranks lost contact");
+        if (!rc && st->away && (rc = sk_local_find(s, st, &why)) == SAIKAI_ENOENT)
+            rc = st->away == SAIKAI_ETIMEDOUT ? SAIKAI_ENOENT : sk_group_verdict(s->g, s->g->rank ? 0 : st->away, &why);
+        if (rc != SAIKAI_ENOENT) {
+            if (err)
+                *err = why;
+            return rc;
+        }
+        if (s->g->rank == 0) {
+            sk_log(SK_LOG_WARN, "%s; nothing is known of this job without it: waiting", why.text);
+            sk_patience_wait(s->patience, 0);
+        }
+    }
 }
 
 /* What the ranks see of earlier starts. Collective; one verdict. *away: the error with which a rank could not read the prefix. */
@@ -122,26 +151,27 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     struct sk_memo memo = {0};
     struct saikai_error why = {0};
     int64_t newest = 0;
-    int trouble = 0;
     char *hosts = malloc((size_t)s->g->size * sizeof s->host);
     int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
     rc = sk_group_allgather(s->g, s->host, hosts, sizeof s->host);
-    if (!rc && s->g->rank == 0) {
-        rc = find_places(s, &st, program, &trouble, &why);
-        if (!rc)
-            rc = find_rate(s, hosts, &st.rate, &why);
-        st.suffered = find_suffered(s);
-        if (rc && err)
-            *err = why;
-    }
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)))
-        goto out;
-    rc = sk_places_make_local(s, &st, err);
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
-    if ((rc = look_until_known(s, &st, trouble, &newest, &memo, &why))) {
+    if ((rc = find_job(s, &st, program, &why))) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    if (s->g->rank == 0)
+        rc = find_rate(s, hosts, &st.rate, err);
+    st.suffered = find_suffered(s);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        goto out;
+    s->job = st.job;
+    if ((rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err)) || (rc = sk_local_take(s, &st, err)))
+        goto out;
+    if ((rc = look_until_known(s, &st, s->g->rank ? 0 : st.away, &newest, &memo, &why))) {
         if (err)
             *err = why;
         goto out;

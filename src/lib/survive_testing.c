@@ -1,3 +1,4 @@
+#include "lib/local_testing.h"
 #include "lib/survive_testing.h"
 
 #include "base/clock.h"
@@ -335,7 +336,9 @@ int survive_flip(int node, int rank, int parity, long at)
     char root[200], path[PATH_MAX];
     struct sk_holdings h;
     struct stat st;
-    snprintf(root, sizeof root, "%s/node%d/saikai-%ld/test", survive_dir, node, (long)getuid());
+    char base[200];
+    snprintf(base, sizeof base, "%s/node%d", survive_dir, node);
+    local_testing_root(root, sizeof root, base, 0);
     assert_int_equal(sk_holdings_scan(root, &h, NULL), 0);
     for (size_t i = 0; i < h.count; i++) {
         const struct sk_holding_entry *e = &h.entry[i];

@@ -3,6 +3,8 @@
 #include "backbone/events.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "recovery/family.h"
 #include "recovery/feed.h"
@@ -12,6 +14,7 @@
 #include "recovery/process.h"
 #include "recovery/settings.h"
 #include "recovery/supervisor.h"
+#include "store/owner.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,6 +46,7 @@ struct job {
     struct sk_processes *launchers;
     struct sk_probe *probe;
     struct sk_supervisor *supervisor;
+    char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores */
     struct sk_command then; /* argv of the starts after the first, NULL: as the first */
     double deadline;        /* 0: none */
     int signals;
@@ -82,6 +86,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     sk_link_settings_print(&j->link, link);
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
     sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
+    sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
     if (!rc)
         rc = sk_command_build(j->form, &launch, &c, err);
     int input = rc ? -1 : sk_feed_start(j->feed, &incomplete, err);
@@ -293,6 +298,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         rc = block_signals(&j, err);
     if (rc)
         goto out;
+    struct sk_id number = sk_id_random();
+    sk_owner_above((uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2, j.above);
     j.deadline = sk_job_deadline(config);
     sk_job_settings(o, config, j.deadline, &sc, &j.link);
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);

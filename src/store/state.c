@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,10 @@ static int decode_line(const char *line, int version, struct sk_state *s)
 {
     unsigned u;
     int n = 0;
+    if (version > 1 && !strncmp(line, "store ", 6))
+        return sk_id_parse(line + 6, &s->store);
+    if (version > 1 && sscanf(line, "run %16" SCNx64 "%n", &s->run, &n) == 1 && !line[n])
+        return 0;
     if (sscanf(line, "incarnation %5u%n", &u, &n) == 1 && !line[n] && u <= SK_GEN_MAX_INCARNATION) {
         s->incarnation = u;
         return 0;
@@ -137,8 +142,11 @@ int sk_state_save(const char *root, const struct sk_state *s, struct saikai_erro
     if (rc)
         return rc;
     struct sk_buf b = {0};
-    sk_buf_printf(&b, "saikai-state 3\nincarnation %u\nfirst_incarnation %u\nfinished %d\n",
-                  s->incarnation, s->first_incarnation, s->finished);
+    char id[SK_ID_TEXT];
+    sk_buf_printf(&b, "saikai-state 3\nincarnation %u\nfirst_incarnation %u\nfinished %d\nrun %016" PRIx64 "\n",
+                  s->incarnation, s->first_incarnation, s->finished, s->run);
+    if (!sk_id_none(s->store))
+        sk_buf_printf(&b, "store %s\n", sk_id_print(s->store, id));
     for (int i = 0; i < s->tried_count; i++) {
         const struct sk_tried *t = &s->tried[i];
         sk_buf_printf(&b, "tried %s %d %d %d %016llx\n", sk_gen_name(t->gen, name), t->deaths, t->unexplained, t->bad,

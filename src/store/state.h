@@ -4,6 +4,7 @@
 #ifndef SK_STORE_STATE_H
 #define SK_STORE_STATE_H
 
+#include "base/id.h"
 #include "store/gen.h"
 
 #define SK_STATE_TRIED 32
@@ -21,6 +22,8 @@ struct sk_state {
     uint32_t incarnation;       /* of the newest start; 0: never started */
     uint32_t first_incarnation; /* generations of earlier starts belong to another run and are not offered */
     int finished;               /* 1: the run ended by saikai_finalize */
+    struct sk_id store;         /* of which store; none in a file that does not say */
+    uint64_t run;               /* number of the `saikai run` that started it last, 0: none */
     struct sk_tried tried[SK_STATE_TRIED];
     int tried_count;
     /* The restart that was begun last and has not reached a candidate; incarnation 0: there is none. Whether it counts is

@@ -5,6 +5,7 @@ program=$1 mpi=$2
 . "$(dirname "$0")/../common.sh"
 need "$program"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_FSYNC=no
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 at=0
 for ranks in 4 3 1 6 2; do
     timeout 60 "${mpiexec[@]}" -n "$ranks" "$program" >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }

@@ -12,6 +12,7 @@ need "$build/src/cli/saikaid" # without ZeroMQ there is no saikai run
 cd "$work"
 export SAIKAI_SCHEDULE_EVERY=10 SAIKAI_STORE_FSYNC=no SAIKAI_STORE_LOCAL="$work/local" SAIKAI_RUN_GRACE=200ms
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_LOG_LEVEL=info
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 fail() {
     echo "$program, $mpi, $ranks ranks: $1"
     cat out

@@ -36,6 +36,7 @@ generations() {
     find store local -name 'rank-*.skc' | sed 's/.*gen-/gen-/' | sort
 }
 export SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_PREFIX="$work/store"
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 
 what="bad setting"
 SAIKAI_SCHEDULE_EVERY=often launch 70 100 10

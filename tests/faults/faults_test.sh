@@ -35,6 +35,7 @@ export SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_PREFIX="$work/store"
 
 # streams, files, places, wrong calls
 export SAIKAI_LIB_ON_ERROR=return # the probe looks at what it gets
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 launch 2 "$probe" write || failures=$((failures + 1))
 PROBE_AGAIN=1 launch 2 "$probe" read || failures=$((failures + 1))
 launch 2 "$probe" files || failures=$((failures + 1))

@@ -36,6 +36,7 @@ save_all_ways() { # DIRECTORY-MODE FILE-MODE
 }
 export SAIKAI_STORE_LOCAL=$work/local SAIKAI_STORE_PREFIX=$work/store
 export SAIKAI_LIB_ON_ERROR=return # the probe makes wrong calls, too
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 [ "$mpi" = openmpi ] && export OMPI_MPI_THREAD_LEVEL=3 || export MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_THREAD_MULTIPLE
 
 case $case_name in

@@ -372,11 +372,39 @@ static void make_bad_tiles(uint8_t *out)
     keep("bad-later-version.skc", out, n, "EFORMAT container version 4");
 }
 
+/* ---- version 5 of containers, 3 of the state: the id of the store ---- */
+
+static const struct sk_id store = {{0x10, 0x21, 0x32, 0x43, 0x54, 0x65, 0x76, 0x87, 0x98, 0xa9, 0xba, 0xcb, 0xdc, 0xed, 0xfe, 0x0f}};
+
+static void make_stores(uint8_t *out)
+{
+    static const char good[] =
+        "saikai-state 3\nstore 102132435465768798a9bacbdcedfe0f\nincarnation 7\nfirst_incarnation 3\nfinished 1\n"
+        "run 0123456789abcdef\ntried gen-0005-000000000900-0 2 0 0 0000000000000000\n"
+        "tried gen-0006-000000001000-63 1 0 0 0000000000000000\n";
+    static const char bad[] = "saikai-state 3\nstore 102132435465768798a9bacbdcedfe0\nincarnation 7\n";
+    char text[512];
+    struct sk_skc_header h = header();
+    h.store = store;
+    struct sk_piece p = piece(0, "u", SAIKAI_F64, 1, (size_t[]){40}, SK_SKC_MEMORY);
+    size_t n = write_pieces(&h, &p, NULL, 1, out);
+    keep("good-store.skc", out, n, "good");
+    set_version(out, 6);
+    keep("bad-later-version.skc", out, n, "EFORMAT container version 6");
+    memset(out + 72, 0, SK_ID_BYTES);
+    set_version(out, 5);
+    keep("bad-no-store.skc", out, n, "EDAMAGED the header names no store");
+    int m = snprintf(text, sizeof text, "%scheck %016llx\n", good, (unsigned long long)sk_hash64(good, strlen(good)));
+    keep("good.state", text, (size_t)m, "good");
+    m = snprintf(text, sizeof text, "%scheck %016llx\n", bad, (unsigned long long)sk_hash64(bad, strlen(bad)));
+    keep("bad-store.state", text, (size_t)m, "EDAMAGED line 2");
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t out[MOST];
     char path[4096];
-    if (argc != 3 || (strcmp(argv[1], "1") && strcmp(argv[1], "3")))
+    if (argc != 3 || (strcmp(argv[1], "1") && strcmp(argv[1], "3") && strcmp(argv[1], "5")))
         return 2;
     root = argv[2];
     snprintf(path, sizeof path, "%s/EXPECTED", root);
@@ -385,6 +413,8 @@ int main(int argc, char **argv)
         fail("cannot write EXPECTED");
     if (!strcmp(argv[1], "1")) {
         make_version_1(out);
+    } else if (!strcmp(argv[1], "5")) {
+        make_stores(out);
     } else {
         keep("good-tiles.skc", out, make_tiles(out), "good");
         make_bad_tiles(out);

@@ -7,6 +7,7 @@ program=$1 mpi=$2 fc=$3 modules=$4
 need "$program"
 cd "$work"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local"
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 timeout 60 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 || { cat out; exit 1; }
 grep -q 'began at *0: 0 wrong' out || { cat out; exit 1; }
 timeout 60 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 || { cat out; exit 1; }

@@ -50,6 +50,7 @@ in_group() { # in_group COMMAND…
 
 cells="160 160 160" # 31 MiB an array
 export SAIKAI_STORE_PREFIX=$disk/store SAIKAI_STORE_LOCAL=$shm SAIKAI_LOG_LEVEL=notice
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 if make_group; then
     # what the program takes by itself
     SAIKAI_SCHEDULE_FIRST=no SAIKAI_SCHEDULE_MODEL=young SAIKAI_SCHEDULE_EVERY=1000000 in_group timeout 100 "$heat" $cells 4 >alone.out 2>&1 ||
