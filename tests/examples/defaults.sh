@@ -36,7 +36,7 @@ begin_job() {
     rm -f pid.*
     "$build/src/cli/saikai" run -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
     run=$!
-    before=() last_restored=-2 last_reached=0 i=0 runs=$((runs + 1))
+    before=() last_restored=-2 last_reached=0 did_before=0 i=0 runs=$((runs + 1))
 }
 end_job() {
     local rc=0
@@ -48,7 +48,7 @@ end_job() {
 }
 # 1: the fault is made, 0: the job has ended before; n, signal: where and how
 one_fault() {
-    local k r said n=$1 signal=$2 pid reached restored lost=0 did
+    local k r said n=$1 signal=$2 pid reached restored lost=0 did most
     i=$((i + 1)) r=$((i % ranks))
     pid=$(process_of "$r" "${before[$r]:-}")
     [ -n "$pid" ] || return 0
@@ -56,12 +56,14 @@ one_fault() {
     said=$("$at_candidate" "$pid" "$n" "$signal" "$pid") || return 0
     read -r reached restored <<<"$said"
     ((i == 1 || restored > last_restored)) || bad "start $i resumed from $restored, the one before from $last_restored"
-    # half of what the start before reached, as the faults have taught it (the first one had none to learn from); and what was
-    # being written is lost as well
+    # At most half of what the start before did is lost, or half of what the one before that did if it was more: that is what the
+    # faults have taught it (the first one had none to learn from). What was being written is lost as well.
+    did=$((last_reached - last_restored))
     if ((i > 2)); then
-        lost=$((last_reached - restored)) did=$((last_reached - last_restored))
-        ((lost <= did * 3 / 4)) || bad "start $i lost $lost iterations of $did"
+        lost=$((last_reached - restored)) most=$((did > did_before ? did : did_before))
+        ((lost <= most * 3 / 4)) || bad "start $i lost $lost iterations of $did, after $did_before"
     fi
+    did_before=$did
     echo "start $i: from $restored, $lost lost, at $reached"
     last_restored=$restored last_reached=$reached
     return 1
