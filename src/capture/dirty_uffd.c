@@ -1,6 +1,8 @@
 /* The tracker that asks the kernel which pages were written: asynchronous write protection of
  * userfaultfd, read and re-armed by PAGEMAP_SCAN (Linux 6.7). */
 #include "capture/dirty.h"
+
+#include "base/headroom.h"
 #include "capture/kernel.h"
 
 #include <errno.h>
@@ -222,6 +224,10 @@ static const char *misbehaves(struct uffd *u, uint8_t *p)
 static int probe(struct saikai_error *err)
 {
     void *state;
+    struct sk_headroom room;
+    sk_headroom_look(&room); /* a trial must not be what the program is killed for */
+    if (room.bytes < 4 * SCRATCH)
+        return sk_fail(err, SAIKAI_ENOMEM, "%s leaves no memory to try the tracking of pages", room.limit);
     int rc = open_uffd(NULL, &state, err);
     if (rc)
         return rc;

@@ -59,8 +59,8 @@ static struct sk_config *configure(const char *more)
 /* Far from where the system puts what is mapped anywhere: nothing else comes there when it is given back. */
 static double *map(size_t cells)
 {
-    static atomic_uintptr_t next = (uintptr_t)1 << 44;
-    void *at = (void *)atomic_fetch_add(&next, (uintptr_t)1 << 30);
+    static atomic_uintptr_t next = (uintptr_t)0x567000000000; /* where the sanitizers leave the program its memory, too */
+    void *at = (void *)atomic_fetch_add(&next, (uintptr_t)1 << 26);
     void *p = mmap(at, cells * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     assert_true(p == at);
     return p;

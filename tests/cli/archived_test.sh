@@ -123,17 +123,32 @@ expect 0 'Ranks       2 of 3' info mixed/saikai-store/$oldest
 # ---- damage
 one=damaged/saikai-store/$older/set-000001.1-of-2.ska
 two=damaged/saikai-store/$older/set-000001.2-of-2.ska
+# Index and ends of an archive are there twice: what is damaged once costs nothing. So it is the same file, or none and an error.
+try_export()
+{
+    code=0
+    "$saikai" export --hdf5 no.h5 damaged/saikai-store --gen 100 >out 2>&1 || code=$?
+    if [ $code = 0 ]; then
+        cmp -s no.h5 good.h5 || { echo "another file was exported after: $*"; failed=1; }
+    elif [ $code != 1 ] || [ -e no.h5 ] || [ ! -s out ]; then
+        echo "exit code $code, or an unfinished file, after: $*"
+        cat out
+        failed=1
+    fi
+    rm -f no.h5
+}
 # damaged_by COMMAND ARG...: afterwards it is found and said
 damaged_by()
 {
     packed files damaged
+    rm -f good.h5
+    [ $with_hdf5 = 0 ] || "$saikai" export --hdf5 good.h5 damaged/saikai-store --gen 100 >out 2>&1
     "$@"
     expect 1 "set-000001.2-of-2.ska" verify damaged/saikai-store --gen 100
     grep -q "put a good copy of the file back, or remove the generation: saikai rm damaged/saikai-store/$older" out ||
         { echo "not said what to do after: $*"; cat out; failed=1; }
     expect 0 'all good' verify damaged/saikai-store --gen 200
-    [ $with_hdf5 = 0 ] || expect 1 . export --hdf5 no.h5 damaged/saikai-store --gen 100
-    [ ! -e no.h5 ] || { echo "a damaged generation was exported after: $*"; failed=1; rm no.h5; }
+    [ $with_hdf5 = 0 ] || try_export "$@"
 }
 size=$(wc -c < packed/saikai-store/$older/set-000001.2-of-2.ska)
 at=2
@@ -142,6 +157,7 @@ while [ $at -lt "$size" ]; do # also in what nothing but the restoring of the fi
     at=$((at + size / 23 + 1))
 done
 damaged_by truncate -s $((size - 10)) $two
+damaged_by truncate -s 100 $two
 expect 0 "^$older .* damaged" ls damaged/saikai-store
 expect 1 'set-000001.2-of-2.ska' info damaged/saikai-store/$older
 damaged_by truncate -s 0 $two
