@@ -35,7 +35,7 @@ for mpi in openmpi mpich; do
     bench="$build/bench/bench_checkpoint_$mpi"
     mpiexec=$(command -v mpiexec.$mpi || command -v mpiexec)
     [ $mpi = openmpi ] && mpiexec="$mpiexec --oversubscribe"
-    export SAIKAI_STORE_LOCAL="$memory" SAIKAI_STORE_PREFIX="$work/prefix"
+    export SAIKAI_STORE_LOCAL="$memory" SAIKAI_STORE_PREFIX="$work/prefix" SAIKAI_JOB_NAME=bench
     one() {
         n=$1
         shift

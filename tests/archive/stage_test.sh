@@ -19,6 +19,7 @@ threads() { export OMPI_MPI_THREAD_LEVEL=3 MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_TH
 
 
 export SAIKAI_STORE_PREFIX=$work/store SAIKAI_STORE_LOCAL=$work/local SAIKAI_STORE_FSYNC=no SAIKAI_LOG_LEVEL=debug
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 export SAIKAI_SCHEDULE_EVERY=50 SAIKAI_SCHEDULE_POLL=5ms SAIKAI_STORE_ARCHIVE=aggregate SAIKAI_FAR_WRITERS=2
 
 # without threads
