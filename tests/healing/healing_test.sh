@@ -13,6 +13,7 @@ need "$saikai"
 need "$subject"
 cd "$work"
 export SAIKAI_STORE_PREFIX=$work/store SAIKAI_STORE_LOCAL=$work/local SAIKAI_SCHEDULE_EVERY=20 SAIKAI_SCHEDULE_POLL=10ms
+export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 export SAIKAI_STORE_FSYNC=no SAIKAI_CAPTURE_TRACKER=hash SAIKAI_STORE_SCRUB=100ms SAIKAI_STORE_SCRUB_SHARE=0.5
 export SAIKAI_RESTART_MODE=always SAIKAI_SCHEDULE_STOP_GRACE=1s
 
