@@ -9,8 +9,8 @@ exe="$build/examples/heat_$mpi"
 need "$exe"
 need "$build/src/cli/saikaid"
 cd "$work"
-export SAIKAI_STORE_LOCAL="$work/local" SAIKAI_RUN_HEARTBEAT=50ms
-arguments=(64 64 64 6000)
+export SAIKAI_STORE_LOCAL="$work/local"
+arguments=(64 64 64 2500)
 mkdir calm
 (cd calm && timeout 200 "${mpiexec[@]}" -n 2 "$exe" "${arguments[@]}" >../calm.out)
 bad() {
@@ -47,10 +47,11 @@ else
     if [ "$case_name" = rank ]; then
         said=$("$at_candidate" "$(cat pid.0)" 200 $number "$target") || bad "it did not get so far"
     else
-        # so late that the launcher has heard of a candidate, so early that the program surely runs
-        said=$("$at_candidate" "$(cat pid.0)" 1 0 "$target") || bad "it did not begin"
-        sleep 0.4
-        said=$("$at_candidate" "$(cat pid.0)" 200 $number "$target") || bad "it did not get so far"
+        # once the launcher has heard of a candidate: a rank is held meanwhile, so that the job does not end before
+        said=$("$at_candidate" "$(cat pid.0)" 1 19 "$(cat pid.1)") || bad "it did not begin"
+        sleep 2 # some heartbeats
+        kill -$number $target
+        kill -CONT "$(cat pid.1)"
     fi
     read -r reached _ <<<"$said"
 fi
