@@ -1,4 +1,5 @@
 /* Limits of memory, found in made-up /proc and control groups of both versions. */
+#include "base/fork_testing.h"
 #include "base/headroom.h"
 
 #include "base/io.h"
@@ -127,7 +128,7 @@ static void test_ulimit(void **state)
     struct rlimit l;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &l), 0);
     assert_true(sk_headroom_largest_file() == (l.rlim_cur == RLIM_INFINITY ? UINT64_MAX : l.rlim_cur));
-    pid_t child = fork();
+    pid_t child = sk_testing_fork();
     if (!child) {
         l = (struct rlimit){200 * mib, 200 * mib};
         setrlimit(RLIMIT_FSIZE, &l);

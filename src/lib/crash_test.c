@@ -3,6 +3,7 @@
  * new generation, whole and with the right data; and never a generation that was complete before is gone. */
 #include "lib/session.h"
 
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/sweep.h"
@@ -164,8 +165,7 @@ static int program(struct sk_group *g, void *arg)
 /* In a process of its own; returns its exit status. */
 static int run_child(struct plan *p, long at, int with_errno)
 {
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     if (pid == 0) {
         alarm(60);
         die_at = at;

@@ -4,6 +4,7 @@
  * be archived, or a newer one; never wrong data, never an error in its place. */
 #include "lib/session.h"
 
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/sweep.h"
@@ -155,8 +156,7 @@ static int program(struct sk_group *g, void *arg)
 /* In a process of its own, which dies without more. */
 static void run(struct start *p, struct powercut_log *log)
 {
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     if (pid == 0) {
         alarm(60);
         if (log)

@@ -2,6 +2,7 @@
 #include "lib/session.h"
 
 #include "base/clock.h"
+#include "base/fork_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,7 @@ static unsigned gather(void)
 static int end_of(int (*child)(void))
 {
     int status = 0;
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     if (!pid) {
         alarm(20);
         _exit(child());

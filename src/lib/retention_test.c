@@ -2,6 +2,7 @@
  * ones are removed. */
 #define TESTING_CELLS 3000
 #include "archive/local/archive.h"
+#include "base/fork_testing.h"
 #include "archive/local/content.h"
 #include "lib/engine.h"
 #include "store/lineage_testing.h"
@@ -195,8 +196,7 @@ static int hook(const char *op, const char *path)
 static int retain_and_die(const struct prefix *p, long at)
 {
     int status = 0;
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     if (!pid) {
         alarm(20);
         die_at = at;

@@ -2,6 +2,7 @@
 #include "lib/survive_testing.h"
 
 #include "base/clock.h"
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/log.h"
 
@@ -283,8 +284,7 @@ int survive_start(struct survive_run *r)
 int survive_child(const struct survive_run *r, long at)
 {
     struct survive_run own = *r;
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     if (pid == 0) {
         alarm(60);
         survive_die_at = at;

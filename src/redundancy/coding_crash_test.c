@@ -3,6 +3,7 @@
  * ever. */
 #include "redundancy/testing.h"
 
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/sweep.h"
 
@@ -103,7 +104,7 @@ static void no_leftovers(const struct job *j)
 
 static int in_child(struct job *j, int (*work)(struct job *j), int io, long n)
 {
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     assert_true(pid >= 0);
     if (!pid) {
         alarm(30);

@@ -1,5 +1,6 @@
 /* Leases of stores and holds of node-local directories: one holder at a time, dead ones are replaced, living ones are not. */
 #include "base/clock.h"
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "store/hold.h"
 #include "store/job.h"
@@ -65,7 +66,7 @@ static pid_t holder(void)
     int p[2];
     char c;
     assert_int_equal(pipe(p), 0);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     if (!pid) {
         struct sk_lease *l;
         c = take(30, &l, NULL) ? 'n' : 'y';
@@ -146,7 +147,7 @@ static void test_lively_elsewhere(void **state)
     char path[128];
     snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
     write_lease(&o);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     for (int i = 0; !pid && i < 600; i++) {
         utimensat(AT_FDCWD, path, NULL, 0);
         sk_sleep(0.1);
@@ -198,7 +199,7 @@ static void test_races(void **state)
             write_lease(&dead);
         assert_int_equal(pipe(go) | pipe(done), 0);
         for (int i = 0; i < 8; i++)
-            if (!(pid[i] = fork())) {
+            if (!(pid[i] = sk_testing_fork())) {
                 struct sk_lease *l = NULL;
                 char c;
                 close(go[1]);

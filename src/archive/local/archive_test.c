@@ -1,4 +1,5 @@
 #include "archive/local/archive.h"
+#include "base/fork_testing.h"
 #include "reader/reader.h"
 #include "archive/local/testing.h"
 
@@ -285,7 +286,7 @@ static void a_crash_leaves_a_whole_archive(void **state)
         int status;
         assert_true(i < 1000);
         put_file(at("y.ska"), "old", 3);
-        pid_t pid = fork();
+        pid_t pid = sk_testing_fork();
         assert_true(pid >= 0);
         if (pid == 0) {
             countdown = i + 1;

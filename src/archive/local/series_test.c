@@ -1,5 +1,6 @@
 /* Archives that build on each other, made by one process. */
 #include "archive/local/archive.h"
+#include "base/fork_testing.h"
 #include "archive/local/testing.h"
 
 #include <errno.h>
@@ -222,7 +223,7 @@ static void a_crash_leaves_the_series(void **state)
         int status;
         assert_true(i < 1000);
         put_file(at("series/3.ska"), "old", 3);
-        pid_t pid = fork();
+        pid_t pid = sk_testing_fork();
         assert_true(pid >= 0);
         if (pid == 0) {
             bad_io_at("/series/", i, 0);
@@ -287,7 +288,7 @@ static uint64_t peak_of(int what, int set)
     int status;
     snprintf(number, sizeof number, "%d", set);
     snprintf(task, sizeof task, "%d", what);
-    pid_t pid = fork();
+    pid_t pid = sk_testing_fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         execl("/proc/self/exe", "series_test", task, number, base, (char *)NULL);

@@ -1,5 +1,6 @@
 /* Sets of archives that build on those of the set before, made by several ranks. */
 #include "archive/ranks/collect.h"
+#include "base/fork_testing.h"
 #include "archive/local/testing.h"
 
 #include <errno.h>
@@ -255,7 +256,7 @@ static void a_crash_leaves_a_readable_set(void **state)
     for (int i = 1, done = 0; !done; i++) {
         int status;
         struct sk_ska_set s;
-        pid_t pid = fork();
+        pid_t pid = sk_testing_fork();
         assert_true(pid >= 0);
         if (!pid) {
             bad_io_at("/crash", i, 0);

@@ -1,5 +1,6 @@
 #include "archive/ranks/collect.h"
 
+#include "base/fork_testing.h"
 #include "archive/local/testing.h"
 #include "archive/ranks/wire.h"
 
@@ -281,7 +282,7 @@ static void a_crash_leaves_a_whole_set(void **state)
     assert_int_equal(first.rc[0], 0);
     int crashes = 0;
     for (int n = 1;; n++) {
-        pid_t pid = fork();
+        pid_t pid = sk_testing_fork();
         if (!pid) {
             struct job j = {.dir = "sets4", .inputs = FILES, .o = {.writers = 2}};
             bad_io_at("/sets4", n, 0);
