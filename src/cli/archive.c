@@ -1,162 +1,29 @@
-/* saikai archive: checkpoint files into one archive, and back. */
-#include "archive/local/archive.h"
+/* saikai archive: its verbs, and the list of what is in an archive. */
 #include "archive/file/previous.h"
-#include "reader/read_hdf5.h"
 #include "archive/file/set.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/output.h"
 #include "cli/archive_inputs.h"
-#include "cli/archive_ranks.h"
 #include "cli/cli.h"
-#include "cli/mpi_group.h"
+#include "reader/read_hdf5.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The archives that a path stands for, in turn: one file, or the newest set of a directory. */
-static int part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
-                     struct saikai_error *err)
+int archive_part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
+                      struct saikai_error *err)
 {
     return set->parts ? sk_ska_set_path(set, path, k + 1, out, cap, err)
                       : sk_io_path(out, cap, err, "%s", path);
 }
 
-/* ---- extract, verify ---- */
-
-/* Damage is listed as it is found: each block with its reason, then the files that it costs. */
-static void tell_damage(void *arg, const char *file, const char *why)
-{
-    fprintf(stderr, "damaged: %s\n", file ? file : why);
-}
-
-/* A name pattern may be found in some archives of a set only. Damage of one archive does not keep
- * the others from being restored. */
-static int extract_parts(const char *path, const char *dir, const struct sk_extract_options *o,
-                         struct sk_archive_stats *sum, struct saikai_error *err)
-{
-    struct sk_ska_set set;
-    char part[4096];
-    struct saikai_error why = {0}, damage = {0};
-    int rc = sk_ska_set_find(path, &set, err), found = 0, damaged = 0;
-    *sum = (struct sk_archive_stats){0};
-    for (int k = 0; !rc && (k < set.parts || !k); k++) {
-        struct sk_archive_stats st = {0};
-        rc = part_path(&set, path, k, part, sizeof part, err);
-        if (!rc && (rc = sk_archive_extract(part, dir, o, &st, &why)))
-            *err = why;
-        found += !rc;
-        if (rc == SAIKAI_ENOENT && (o->only || o->member_count) && (found || k + 1 < set.parts))
-            rc = 0;
-        if (rc == SAIKAI_EDAMAGED) {
-            if (!damaged)
-                damage = *err;
-            damaged = rc;
-            rc = 0;
-        }
-        sum->files += st.files;
-        sum->raw_bytes += st.raw_bytes;
-        sum->seconds += st.seconds;
-    }
-    if (!rc && damaged)
-        *err = damage;
-    return rc ? rc : damaged;
-}
-
-static int extract(struct cli *cli, int argc, char **argv)
-{
-    const char *dir = NULL, *variable = NULL;
-    int64_t threads = 0;
-    int quiet = 0, verify = !strcmp(argv[0], "verify"), no_sync = 0;
-    struct sk_extract_options o = {0};
-    struct cli_list exclude = {0};
-    struct cli_progress bar;
-    const struct cli_option options[] = {
-        {'o', "output", CLI_TEXT, &dir, "DIR", NULL,
-         "restore below DIR (default: the current directory); under mpirun %r in it is the rank, "
-         "%n the "
-         "node"},
-        {0, "only", CLI_TEXT, &o.only, "GLOB", NULL,
-         "only files whose name in the archive matches"},
-        {0, "exclude", CLI_LIST, &exclude, "GLOB", NULL,
-         "leave out what is called so, with or without its directory; may be repeated"},
-        {0, "variable", CLI_TEXT, &variable, "NAME", NULL,
-         "one variable (a glob, with or without its group) of all files into one HDF5 file, given "
-         "by -o"},
-        {'m', "memory", CLI_SIZE, &o.memory_bytes, "SIZE", NULL,
-         "limit for buffers (default 1GiB)"},
-        {'j', "threads", CLI_INT, &threads, "N", NULL, "threads (default: one per processor)"},
-        {0, "no-sync", CLI_FLAG, &no_sync, NULL, NULL, "do not wait for the disk"},
-        {'q', "quiet", CLI_FLAG, &quiet, NULL, NULL, "print nothing"},
-        {0}};
-    const struct cli_spec spec = {
-        "ARCHIVE|DIR [MEMBER...]",
-        verify
-            ? "Decode everything and compare it with the stored checksums. '-' is an archive on standard input."
-            : "Restore files from an archive ('-': on standard input), or from the newest set of a directory, checked "
-              "against the "
-              "stored checksums. Under mpirun each process restores its own: those that it gave, "
-              "when there were as many. MEMBER is a file or directory of the archive, or a "
-              "pattern: only these "
-              "are restored. Damage costs the files that have bytes in the damaged "
-              "block: "
-              "they are listed, all others are restored, and the exit code is 3.",
-        1,
-        -1,
-        0,
-        options};
-    struct saikai_error err = {0};
-    struct sk_archive_stats st;
-    int code = cli_parse(cli, &spec, &argc, &argv);
-    if (code >= 0) {
-        cli_list_free(&exclude);
-        return code;
-    }
-    o.members = (const char *const *)(argv + 1);
-    o.member_count = argc - 1;
-    o.exclude = exclude.items;
-    o.exclude_count = exclude.n;
-    o.threads = (int)threads;
-    o.no_sync = no_sync;
-    if (variable && (verify || !dir))
-        return cli_usage(cli, "--variable NAME goes with extract and -o FILE");
-    if (variable)
-        return archive_extract_variable(cli, argv[0], variable, dir, &o, quiet, extract_parts);
-    dir = verify ? NULL : dir ? dir : ".";
-    char spooled[64];
-    const char *from = argv[0];
-    if (sk_output_is_dash(from)) {
-        if (sk_output_spool_stdin(spooled, &err))
-            return cli_fail(cli, &err);
-        from = spooled;
-    }
-    if (cli_mpi_started() && (o.member_count || o.exclude_count))
-        return cli_usage(cli, "under mpirun --only GLOB chooses files");
-    if (cli_mpi_started())
-        return archive_extract_ranks(cli, argv[0], dir, &o, quiet);
-    o.damaged = tell_damage;
-    cli_progress_begin(&bar, verify ? "verify" : "extract", 1);
-    if (!quiet)
-        archive_show(&o.progress, &o.progress_arg, &bar);
-    int rc = extract_parts(from, dir, &o, &st, &err);
-    cli_progress_end(&bar);
-    cli_list_free(&exclude);
-    if (rc) {
-        code = cli_fail(cli, &err);
-        return rc == SAIKAI_EDAMAGED && !verify && st.files ? CLI_PARTIAL : code;
-    }
-    if (!quiet)
-        printf("%s: %llu files %s, %.0f MB/s\n", argv[0], (unsigned long long)st.files,
-               verify ? "are good" : "restored",
-               st.seconds > 0 ? (double)st.raw_bytes / st.seconds / 1e6 : 0.0);
-    return CLI_OK;
-}
-
 /* ---- ls ---- */
 
-static void list_classes(const struct sk_ska *a)
+static void list_classes(const struct sk_ska *a, struct sk_json *j)
 {
+    if (j)
+        sk_json_array(j, "classes");
     for (size_t c = 0; c < a->class_count; c++) {
         uint64_t bytes = 0, segments = 0;
         for (size_t p = 0; p < a->part_count; p++)
@@ -164,9 +31,19 @@ static void list_classes(const struct sk_ska *a)
                 bytes += a->parts[p].size_bytes;
                 segments += a->parts[p].count;
             }
-        printf("%14llu  %8llu  %s\n", (unsigned long long)bytes, (unsigned long long)segments,
-               a->classes[c].key);
+        if (!j) {
+            printf("%14llu  %8llu  %s\n", (unsigned long long)bytes, (unsigned long long)segments,
+                   a->classes[c].key);
+            continue;
+        }
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", a->classes[c].key);
+        sk_json_uint(j, "bytes", bytes);
+        sk_json_uint(j, "pieces", segments);
+        sk_json_end(j);
     }
+    if (j)
+        sk_json_end(j);
 }
 
 /* Per file the bytes that its share of the blocks takes; NULL: no memory. */
@@ -214,7 +91,7 @@ static void list_text(const struct sk_ska *a, int classes)
 {
     double *stored = stored_bytes(a);
     if (classes)
-        list_classes(a);
+        list_classes(a, NULL);
     for (size_t i = 0; !classes && i < a->file_count; i++) {
         double bytes = (double)a->files[i].size_bytes, kept = stored ? stored[i] : 0;
         printf("%14llu %14.0f %9.2f  ", (unsigned long long)a->files[i].size_bytes, kept,
@@ -265,12 +142,14 @@ static void list_previous(struct sk_opened *o, struct sk_json *j)
         sk_json_end(j);
 }
 
-static void list_json(struct sk_opened *o, struct sk_json *j)
+static void list_json(struct sk_opened *o, int classes, struct sk_json *j)
 {
     const struct sk_ska *a = o->a;
     sk_json_object(j, NULL);
     sk_json_text(j, "archive", o->path);
     list_previous(o, j);
+    if (classes)
+        list_classes(a, j);
     double *stored = stored_bytes(a);
     sk_json_array(j, "files");
     for (size_t i = 0; i < a->file_count; i++) {
@@ -327,12 +206,12 @@ static int ls(struct cli *cli, int argc, char **argv)
     sk_json_array(&j, "archives");
     for (int k = 0; k < set.parts || !k; k++) {
         struct sk_opened *o = NULL;
-        if (part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
+        if (archive_part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
             sk_json_free(&j);
             return cli_fail(cli, &err);
         }
         if (json) {
-            list_json(o, &j);
+            list_json(o, classes, &j);
         } else {
             list_previous(o, NULL);
             list_text(o->a, classes);
@@ -353,7 +232,7 @@ int cli_archive(struct cli *cli, int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(struct cli *cli, int argc, char **argv);
-    } verbs[] = {{"create", archive_create}, {"extract", extract}, {"ls", ls}, {"verify", extract}};
+    } verbs[] = {{"create", archive_create}, {"extract", archive_extract}, {"ls", ls}, {"verify", archive_extract}};
     const struct cli_option none[] = {{0}};
     const struct cli_spec spec = {
         "create|extract|ls|verify ...",

@@ -6,8 +6,8 @@
 #include "cli/progress.h"
 
 struct cli;
-
 struct cli_list;
+struct sk_ska_set;
 
 struct archive_inputs {
     struct sk_archive_input *list;
@@ -60,7 +60,12 @@ void archive_show(void (**progress)(void *arg, uint64_t done, uint64_t all), voi
 /* Tell on stdout what an archive holds. */
 void archive_print_created(const char *out, const struct sk_archive_stats *st);
 
-/* The verb `create` of `saikai archive`; returns the exit code. */
+/* The archives that a path stands for, in turn: one file, or the newest set of a directory. */
+int archive_part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
+                      struct saikai_error *err);
+
+/* The verbs `create`, and `extract` and `verify`, of `saikai archive`; they return the exit code. */
 int archive_create(struct cli *cli, int argc, char **argv);
+int archive_extract(struct cli *cli, int argc, char **argv);
 
 #endif

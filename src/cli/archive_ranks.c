@@ -91,11 +91,11 @@ int archive_create_ranks(struct cli *cli, const char *out, char **operands, int 
 }
 
 int archive_extract_ranks(struct cli *cli, const char *path, const char *dir,
-                          const struct sk_extract_options *o, int quiet)
+                          const struct sk_extract_options *o, int say)
 {
     struct saikai_error err = {0};
     struct cli_mpi m;
-    struct sk_archive_stats st;
+    struct sk_archive_stats st = {0};
     struct sk_deliver_options d = {.extract = *o};
     char mine[PATH_MAX] = "";
     int rc = cli_mpi_start(&m, &err);
@@ -106,8 +106,17 @@ int archive_extract_ranks(struct cli *cli, const char *path, const char *dir,
     rc = sk_group_verdict(m.group, rc, &err);
     if (!rc)
         rc = sk_collect_extract(m.group, path, dir ? mine : NULL, &d, &st, &err);
-    int code = rc ? fail_once(cli, &m, &err) : CLI_OK;
-    if (!rc && !m.group->rank && !quiet)
+    int json = say == 2 && !m.group->rank && (!rc || rc == SAIKAI_EDAMAGED);
+    int code = rc ? json ? CLI_FAILED : fail_once(cli, &m, &err) : CLI_OK;
+    if (json) {
+        struct sk_json j = {0};
+        sk_json_object(&j, NULL);
+        sk_json_text(&j, "archive", path);
+        archive_extracted_json(&j, &st, rc ? err.text : NULL);
+        sk_json_end(&j);
+        code = cli_print_json(cli, &j, code);
+    }
+    if (!rc && !m.group->rank && say == 1)
         printf("%s: %llu files %s by %d ranks, %.0f MB/s\n", path, (unsigned long long)st.files,
                dir ? "restored" : "are good", m.group->size,
                st.seconds > 0 ? (double)st.raw_bytes / st.seconds / 1e6 : 0.0);
