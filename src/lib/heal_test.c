@@ -125,10 +125,10 @@ static int program(struct sk_group *g, void *arg)
     for (int64_t it = 1; it <= from; it++)
         step(expect, g->rank, it);
     CHECK(!memcmp(u, expect, CELLS * sizeof *u));
+    free(expect);
     int rc = iterate(s, r, u, from);
     sk_session_abandon(s);
     free(u);
-    free(expect);
     return rc;
 }
 
@@ -421,6 +421,21 @@ static void test_slots_that_were_cut_or_removed(void **state)
     run((struct run){.until = 0, .from = 8 * EVERY, .config = ""});
 }
 
+/* Without a prefix nothing else says whose the directory is but its generations. */
+static void test_the_name_of_the_store_is_lost(void **state)
+{
+    (void)state;
+    char base[160], root[192], path[256];
+    snprintf(base, sizeof base, "%s/local", dir);
+    for (int how = 0; how < 3; how++) {
+        int64_t before = how * EVERY, until = before + EVERY;
+        run((struct run){.until = until + 1, .from = how ? before : -1, .config = ""});
+        snprintf(path, sizeof path, "%s/job", local_testing_root(root, sizeof root, base, 0));
+        assert_true(how == 0 ? !unlink(path) : how == 1 ? !truncate(path, 20) : flip(path, 40));
+    }
+    run((struct run){.until = 0, .from = 3 * EVERY, .config = ""});
+}
+
 /* ---- what it costs ---- */
 
 static void ignore(void *arg, struct sk_gen gen, int parity, const char *why)
@@ -583,6 +598,7 @@ int main(void)
         TEST(test_a_copy_in_the_prefix_heals),
         TEST(test_parity_that_flipped_is_made_again),
         TEST(test_slots_that_were_cut_or_removed),
+        TEST(test_the_name_of_the_store_is_lost),
         TEST(test_it_takes_its_share_and_no_more),
         TEST(test_damage_anywhere),
     };

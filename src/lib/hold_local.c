@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "lib/neighbours.h"
 #include "lib/notice.h"
+#include "store/container.h"
 #include "store/private.h"
 
 #include <dirent.h>
@@ -26,6 +27,27 @@ struct known {
     int adopted;
 };
 
+/* The file `job` of this node's directory was lost or damaged: every container says the same. The newest that can be read;
+ * 0: there is none, or it was written before stores had ids. */
+static int read_store(const struct sk_session *s, struct sk_id *store)
+{
+    struct sk_gen_list l = {0};
+    int found = 0;
+    if (sk_gen_scan(s->local_root, s->g->rank ? s->g->rank : -1, &l, NULL))
+        return 0;
+    for (size_t i = 0; !found && i < l.count; i++) {
+        char path[PATH_MAX];
+        struct sk_container *c = NULL;
+        found = !sk_gen_file(s->local_root, l.gen[i], s->g->rank, path, sizeof path, NULL) &&
+                !sk_container_open(path, &c, NULL) && !sk_id_none(c->header.store);
+        if (found)
+            *store = c->header.store;
+        sk_container_close(c);
+    }
+    sk_gen_list_free(&l);
+    return found;
+}
+
 /* Without a prefix: the store is that of the newest generation, found on whichever node; what lies on others of another one
  * was left by jobs of the same name that shared no node with it. */
 static int agree_store(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)
@@ -37,7 +59,7 @@ static int agree_store(struct sk_session *s, const struct sk_start *st, struct s
         rc = sk_incarnation_scan(s, &mine.newest, err);
     if (!sk_job_load(s->local_root, &here, NULL))
         mine.store = here.store;
-    else
+    else if (!read_store(s, &mine.store))
         mine.adopted = mine.newest > 0;
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc && (rc = sk_group_allgather(s->g, &mine, all, sizeof mine)))
