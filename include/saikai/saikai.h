@@ -44,6 +44,9 @@ extern "C" {
  * that looks at what they return asks for it: saikai_init(comm, "lib.on_error=return"), or SAIKAI_LIB_ON_ERROR=return in the
  * environment. After a failed saikai_restart that was returned, no generation of an earlier start is removed. */
 #define SAIKAI_EXIT_CODE 70
+/* The same for a saikai_init that was refused since a running job has the store (SAIKAI_EBUSY): worth another try when that has
+ * ended. `saikai run` then ends at once, with this code, too. */
+#define SAIKAI_EXIT_REFUSED 75
 
 /* Begin. Collective over comm (duplicated; after MPI_Init; MPI_THREAD_SINGLE is enough). config: "section.key=value"
  * settings separated by ';' or newlines that go before environment and files, or NULL. Blocks for a few reductions and

@@ -27,6 +27,7 @@ enum sk_keeper_state {
     SK_KEEPER_STOPPED = 2,     /* all is saved as a signal asked for, and the program waits for its end */
     SK_KEEPER_ENDING = 3,      /* the program ends its use of the library */
     SK_KEEPER_FINALIZED = 4,
+    SK_KEEPER_REFUSED = 5, /* another job has the store: it would be refused again */
 };
 
 enum sk_keeper_request {

@@ -65,6 +65,18 @@ static int find_places(struct sk_session *s, struct sk_start *st, const char *pr
     return rc;
 }
 
+/* Collective, after a verdict: somebody else has the store. All ranks and the launcher are to know that it was this. */
+static int tell_refused(struct sk_session *s, int rc, int for_good, struct saikai_error *err)
+{
+    int64_t refused = rc == SAIKAI_EBUSY;
+    struct saikai_error why = *err;
+    if (!rc || sk_group_allreduce(s->g, &refused, 1, SK_OP_MAX) || !refused)
+        return rc;
+    if (s->page && for_good)
+        atomic_store(&s->page->state, SK_KEEPER_REFUSED);
+    return sk_fail(err, SAIKAI_EBUSY, "%s", why.text);
+}
+
 /* Which job this is, and which store: of the prefix, or of what the nodes know while it does not answer. Collective; one verdict.
  * err also says why the prefix is away. */
 static int find_job(struct sk_session *s, struct sk_start *st, const char *program, struct saikai_error *err)
@@ -158,7 +170,7 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     rc = sk_group_allgather(s->g, s->host, hosts, sizeof s->host);
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
-    if ((rc = find_job(s, &st, program, &why))) {
+    if ((rc = tell_refused(s, find_job(s, &st, program, &why), 1, &why))) {
         if (err)
             *err = why;
         goto out;
@@ -169,8 +181,14 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
     s->job = st.job;
-    if ((rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err)) || (rc = sk_local_take(s, &st, err)))
+    if ((rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err)))
         goto out;
+    /* after a restart it may be processes of the start before that die slowly: worth another try */
+    if ((rc = tell_refused(s, sk_local_take(s, &st, &why), !s->page || !s->page->incarnation, &why))) {
+        if (err)
+            *err = why;
+        goto out;
+    }
     if ((rc = look_until_known(s, &st, s->g->rank ? 0 : st.away, &newest, &memo, &why))) {
         if (err)
             *err = why;

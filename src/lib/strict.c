@@ -1,5 +1,6 @@
 #include "lib/strict.h"
 
+#include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The rank that speaks is to have spoken before another one ends the job. */
 static const double patience = 2;
@@ -22,14 +24,18 @@ void sk_strict_set(const struct sk_config *c, int rank)
     own_rank = rank;
 }
 
-static void end_program(void)
+static void end_program(int code)
 {
     int ready = 0, over = 0;
+    if (code == SAIKAI_EXIT_REFUSED && getenv(SK_KEEPER_FD_ENV)) {
+        fflush(NULL); /* the keeper has to tell why: an abort may end it, too */
+        _exit(code);
+    }
     MPI_Initialized(&ready);
     MPI_Finalized(&over);
     if (ready && !over)
-        MPI_Abort(MPI_COMM_WORLD, SAIKAI_EXIT_CODE);
-    exit(SAIKAI_EXIT_CODE);
+        MPI_Abort(MPI_COMM_WORLD, code);
+    exit(code);
 }
 
 int sk_strict(const char *call, int rc, const struct saikai_error *err, int collective)
@@ -49,12 +55,13 @@ int sk_strict(const char *call, int rc, const struct saikai_error *err, int coll
     }
     if (speaks) {
         sk_log_stderr(NULL, SK_LOG_ERROR, line);
-        sk_log_stderr(NULL, SK_LOG_ERROR, "the program ends here, so that it does not go on without its state (lib.on_error=return "
-                                          "gives the error to the program instead)");
+        if (rc != SAIKAI_EBUSY)
+            sk_log_stderr(NULL, SK_LOG_ERROR, "the program ends here, so that it does not go on without its state "
+                                              "(lib.on_error=return gives the error to the program instead)");
         sk_sleep(moment);
     } else {
         sk_sleep(patience);
     }
-    end_program();
+    end_program(rc == SAIKAI_EBUSY ? SAIKAI_EXIT_REFUSED : SAIKAI_EXIT_CODE);
     return rc;
 }

@@ -28,6 +28,7 @@ struct sk_supervisor {
     uint32_t incarnation;
     int restarts, barren;  /* barren: faults in a row without progress */
     int uses_library;      /* the program was seen to use it */
+    int refused;           /* another job has its store */
     struct sk_fault fault; /* why the job is being cleared */
     struct sk_past past;   /* what the starts before this one suffered */
     double started;        /* when this one began */
@@ -120,6 +121,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
         return;
     }
     s->state = RUNNING;
+    s->refused = 0;
     s->since = s->started = now;
     s->running = s->best_at = 0;
 }
@@ -151,6 +153,8 @@ static int any_started(const struct sk_supervisor *s)
 
 static int exit_code_of(const struct sk_supervisor *s)
 {
+    if (s->refused && s->fault.kind != SK_FAULT_EXIT)
+        return SK_RUN_REFUSED;
     switch (s->fault.kind) {
     case SK_FAULT_EXIT:
         return s->fault.code;
@@ -281,6 +285,8 @@ static const char *why_not(const struct sk_supervisor *s, double now)
 {
     if (s->fault.kind == SK_FAULT_NO_START)
         return "it would fail again";
+    if (s->refused)
+        return "its store belongs to a job that is running, as said above";
     if (s->fault.kind == SK_FAULT_LAUNCHER && !s->incarnation && !any_started(s))
         return "it could not be started at all";
     if (s->c.no_progress && s->barren >= s->c.no_progress)
@@ -313,6 +319,7 @@ static void remember(struct sk_supervisor *s, const struct sk_progress *p)
 static void note_progress(struct sk_supervisor *s, const struct sk_progress *p, double now)
 {
     s->uses_library |= p->state != SK_KEEPER_NONE;
+    s->refused |= p->state == SK_KEEPER_REFUSED;
     if (p->complete_iteration > s->best) {
         s->best = p->complete_iteration;
         s->best_at = now;

@@ -12,7 +12,10 @@
 #include "recovery/detector.h"
 #include "recovery/hosts.h"
 
-enum { SK_RUN_FAILED = 125 };
+enum {
+    SK_RUN_FAILED = 125,
+    SK_RUN_REFUSED = 75, /* as SAIKAI_EXIT_REFUSED */
+};
 
 struct sk_supervisor_config {
     struct sk_detector_config detector; /* n_hosts is taken from the hosts */

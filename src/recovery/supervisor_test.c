@@ -220,6 +220,26 @@ static void a_killed_rank_restarts_the_job_at_once(void **state)
     finish(w);
 }
 
+/* Another job has the store: nothing is tried again, also when the ranks die in another way than by their own exit. */
+static void a_refused_job_ends_at_once(void **state)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        struct sk_supervisor_config c = config();
+        struct world *w = begin(&c);
+        int code = -1;
+        run(w, 0.2);
+        w->at.state = SK_KEEPER_REFUSED;
+        run(w, 0.2);
+        say_exit(w, 0, killed ? SK_EXIT_SIGNAL : SK_EXIT_CODE, killed ? SIGKILL : SK_RUN_REFUSED, 0);
+        run(w, 2);
+        assert_int_equal(w->starts, 1);
+        assert_true(sk_supervisor_ended(w->s, &code));
+        assert_int_equal(code, SK_RUN_REFUSED);
+        assert_non_null(strstr(w->said, "belongs to a job that is running"));
+        finish(w);
+    }
+}
+
 static void a_start_is_told_what_went_before(void **state)
 {
     struct sk_supervisor_config c = config();
@@ -740,6 +760,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_that_ends_well_ends_with_zero),
         cmocka_unit_test(a_killed_rank_restarts_the_job_at_once),
+        cmocka_unit_test(a_refused_job_ends_at_once),
         cmocka_unit_test(a_start_is_told_what_went_before),
         cmocka_unit_test(the_next_start_is_told_how_this_one_ended),
         cmocka_unit_test(no_start_before_all_are_gone),

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Two to eight jobs in one directory: same and other arguments, together and apart, under `saikai run` and plain mpiexec, with
-# kills in each. Each must end with its own result, or be refused with the holder's name; no crash, no other job's state.
-# usage: trials.sh SAIKAI WORKER openmpi|mpich; SAIKAI_TEST_TRIALS trials (3)
+# Two to eight jobs in one directory: same and other arguments, together and apart, under `saikai run` and plain mpiexec. Every job
+# is killed once or twice: one of its ranks, or its launcher. Each must end with its own result, or be refused with the holder's
+# name; no crash, no other job's state. usage: trials.sh SAIKAI WORKER openmpi|mpich; SAIKAI_TEST_TRIALS trials (3)
 set -u
 saikai=$1 worker=$2 mpi=$3
 . "$(dirname "$0")/../common.sh"
@@ -11,61 +11,106 @@ trials=${SAIKAI_TEST_TRIALS:-3}
 RANDOM=${SAIKAI_TEST_SEED:-7}
 unset SAIKAI_STORE_PREFIX SAIKAI_JOB_NAME
 export SAIKAI_STORE_LOCAL=$work/local SAIKAI_SCHEDULE_EVERY=20 SAIKAI_STORE_FSYNC=no
-verified=0 refused=0 killed=0 jobs=0
+declare -A seen=()
+for key in jobs right refused resumed same other together apart run mpiexec run-rank run-launcher mpiexec-rank mpiexec-launcher; do
+    seen[$key]=0
+done
+# All that a refusal names: `saikai run` and mpiexec alike. The second: of the node's directory, while ranks of a killed launcher die.
+refusal='is running already in .*: host .*, process .*, user .*, since 20\|is in use by living processes'
 
 fail() {
     echo "FAILED in trial $trial: $*"
     tail -n 25 "$work"/run/*.log | cut -c1-300
     exit 1
 }
+count() {
+    local key
+    for key in "$@"; do seen[$key]=$((seen[$key] + 1)); done
+}
 
-# One job until it ends well or is refused: job NUMBER SEED LAUNCHER KILLS DELAY
+# One start. start HOW LAUNCHER-DIES-AFTER SEED, which is 0 when it does not
+start() {
+    local command=("${mpiexec[@]}" -n 2 "$worker" "$3" 220) pid child rc
+    [ "$1" = mpiexec ] || command=("$saikai" run --set run.backoff=0.1s -n 2 "$worker" "$3" 220)
+    timeout -k 5 120 "${command[@]}" </dev/null &
+    pid=$!
+    if [ "$2" != 0 ]; then
+        sleep "$2"
+        child=$(pgrep -P "$pid") && kill -KILL $child && : >"$work/run/$n.kill-$1-launcher$try"
+    fi
+    wait "$pid"
+    rc=$?
+    return $rc
+}
+
+# One job until it ends well or is refused: job NUMBER SEED HOW KILLS DELAY VICTIM
 job() {
-    local n=$1 seed=$2 how=$3 kills=$4 log=$work/run/$1.log rc try
+    local n=$1 seed=$2 how=$3 kills=$4 victim=$6 log=$work/run/$1.log rc try after
     sleep "$5"
-    for try in 1 2 3 4; do
-        [ "$try" -gt "$kills" ] || export WORKER_KILL=$((try % 2)):$((30 + 40 * try + n * 5)):$work/run/$n.kill$try
-        [ "$try" -le "$kills" ] || unset WORKER_KILL
-        if [ "$how" = run ]; then
-            timeout -k 5 120 "$saikai" run --set run.backoff=0.1s -n 2 "$worker" "$seed" 220 >>"$log" 2>&1 </dev/null
-        else
-            timeout -k 5 120 "${mpiexec[@]}" -n 2 "$worker" "$seed" 220 >>"$log" 2>&1 </dev/null
+    for try in 1 2 3 4 5; do
+        after=0
+        unset WORKER_KILL
+        if [ "$try" -le "$kills" ] && [ "$victim" = rank ]; then
+            export WORKER_KILL=$((try % 2)):$((30 + 40 * try + n * 5)):$work/run/$n.kill-$how-rank$try
+        elif [ "$try" -le "$kills" ]; then
+            after=0.$((3 + n % 6))
         fi
+        start "$how" "$after" "$seed" >>"$log" 2>&1
         rc=$?
         [ $rc -ne 0 ] || break
-        grep -q 'is running already in .*: host .*, process .*, since\|is in use by living processes' "$log" && break
+        ! grep -q "$refusal" "$log" || break
     done
     echo "$rc" >"$work/run/$n.rc"
+}
+
+judge() { # NUMBER SEED
+    local log=$work/run/$1.log
+    ! grep -q 'WRONG' "$log" || fail "job $1 has another one's state"
+    ! grep -qi 'bus error\|segmentation fault\|signal 7\b\|signal 11\b\|SIGBUS\|SIGSEGV' "$log" || fail "job $1 crashed"
+    ! grep -q 'verified' "$log" || grep -q "seed $2: verified" "$log" || fail "job $1 has another one's result"
+    ! grep -q 'resuming from' "$log" || count resumed
+    if grep -q 'verified' "$log"; then
+        count right
+    elif grep -q "$refusal" "$log"; then
+        count refused
+    else
+        fail "job $1 ended with $(cat "$work/run/$1.rc") and is neither right nor refused"
+    fi
 }
 
 for trial in $(seq "$trials"); do
     rm -rf "$work/run"
     mkdir -p "$work/run" "$work/local"
     cd "$work/run" || exit 1
-    count=$((2 + RANDOM % 7))
-    for n in $(seq $count); do
-        how=run kills=$((RANDOM % 3)) seed=$((1 + RANDOM % 4)) delay=0.$((RANDOM % 8))
+    total=$((2 + RANDOM % 7)) seeds=() hows=()
+    for n in $(seq $total); do
+        how=run seed=$((1 + RANDOM % 4)) victim=rank
         [ $((RANDOM % 2)) -eq 0 ] || how=mpiexec
-        jobs=$((jobs + 1))
-        job "$n" "$seed" "$how" "$kills" "$delay" &
-        [ $((RANDOM % 4)) -ne 0 ] || wait # the next ones come apart
+        [ $((RANDOM % 3)) -ne 0 ] || victim=launcher
+        case " ${seeds[*]-} " in *" $seed "*) count same ;; *) count other ;; esac
+        seeds+=("$seed") hows+=("$how")
+        count jobs "$how"
+        job "$n" "$seed" "$how" $((1 + RANDOM % 2)) 0.$((RANDOM % 8)) "$victim" &
+        if [ $((RANDOM % 4)) -eq 0 ]; then # the next ones come when this one and those before are done
+            wait
+            count apart
+        else
+            count together
+        fi
     done
     wait
-    for n in $(seq $count); do
-        log=$work/run/$n.log
-        killed=$((killed + $(ls "$work/run/$n".kill* 2>/dev/null | wc -l)))
-        grep -q 'WRONG' "$log" && fail "job $n has another one's state"
-        grep -qi 'bus error\|segmentation fault\|signal 7\b\|signal 11\b\|SIGBUS\|SIGSEGV' "$log" && fail "job $n crashed"
-        if grep -q 'verified' "$log"; then
-            verified=$((verified + 1))
-        elif grep -q 'is running already in .*: host .*, process .*, since\|is in use by living processes' "$log"; then
-            refused=$((refused + 1))
-        else
-            fail "job $n ended with $(cat "$work/run/$n.rc") and is neither right nor refused"
-        fi
+    for n in $(seq $total); do
+        judge "$n" "${seeds[n - 1]}"
+        for kind in rank launcher; do
+            for mark in "$work/run/$n.kill-${hows[n - 1]}-$kind"*; do [ ! -e "$mark" ] || count "${hows[n - 1]}-$kind"; done
+        done
     done
     cd "$work" || exit 1
 done
-left=$(ls "$work"/local/saikai-*/ 2>/dev/null | wc -l)
-echo "$trials trials, $jobs jobs, $killed kills: $verified ended right, $refused refused with the holder's name, 0 other states, 0 crashes"
-[ "$verified" -gt 0 ] || { echo "FAILED: nothing ended right"; exit 1; }
+echo "$trials trials: ${seen[jobs]} jobs (${seen[run]} saikai run, ${seen[mpiexec]} mpiexec; ${seen[same]} with arguments of" \
+    "another; ${seen[together]} together, ${seen[apart]} apart), killed ranks ${seen[run-rank]} and ${seen[mpiexec-rank]}," \
+    "killed launchers ${seen[run-launcher]} and ${seen[mpiexec-launcher]}: ${seen[right]} ended right (${seen[resumed]} resumed)," \
+    "${seen[refused]} refused with the holder's name, 0 other states, 0 crashes"
+for key in "${!seen[@]}"; do
+    [ "${seen[$key]}" -gt 0 ] || { echo "FAILED: the mix lacks '$key'"; exit 1; }
+done

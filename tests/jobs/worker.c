@@ -1,6 +1,7 @@
 /* A program whose result depends on its argument and on every step: whoever goes on from another job's state ends wrong.
  * usage: worker SEED STEPS [apart]; apart: each half of the ranks is a job of its own, named by its half in `left:right`
- * The environment WORKER_KILL=RANK:STEP:FILE lets that rank die at that step, once: FILE is made first. */
+ * The environment WORKER_KILL=RANK:STEP:FILE lets that rank die at that step, once: FILE is made first. WORKER_END=FILE: STEPS
+ * count only until rank 0 sees the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -67,10 +68,12 @@ int main(int argc, char **argv)
     }
     if (stored != seed)
         printf("WRONG: restored the state of seed %ld into seed %ld\n", stored, seed);
+    const char *end = getenv("WORKER_END");
     while (it < steps) {
-        int token = rank;
+        int ends = end && !rank && !access(end, F_OK);
         step(u, seed, it++);
-        MPI_Allreduce(MPI_IN_PLACE, &token, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, &ends, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        steps = ends ? it : steps;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
         saikai_checkpoint(it);
         maybe_die(rank, it);
