@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""Holds what README, CHANGELOG, docs and manual pages name against what is there: links, files, make targets, tests, commands with
+their options, configuration keys with types and defaults, variables, functions, exit codes.
+usage: words.py SOURCE BUILD SAIKAI"""
+import glob, json, os, re, subprocess, sys
+
+source, build, saikai = sys.argv[1:4]
+problems = []
+
+
+def problem(where, what):
+    problems.append(f"{os.path.relpath(where, source) if os.path.isabs(where) else where}: {what}")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd="/")
+
+
+markdown = sorted([f"{source}/README.md", f"{source}/CHANGELOG.md"] + glob.glob(f"{source}/docs/*.md"))
+pages = sorted(glob.glob(f"{source}/docs/man/*.[1-8]") + glob.glob(f"{build}/docs/man/*.[1-8]"))
+rendered = {}
+if run("sh", "-c", "command -v mandoc").returncode == 0:
+    for page in pages:
+        text = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=1000", page], capture_output=True, text=True, timeout=60,
+                              cwd=os.path.dirname(page)).stdout
+        rendered[page] = re.sub("(?s).\b", "", text)
+everything = {path: read(path) for path in markdown}
+everything.update(rendered)
+if not rendered:
+    print("mandoc was not found: the manual pages are not looked at")
+
+
+def code_of(text):
+    """What stands between backquotes or in blocks of code; in a manual page all of it."""
+    blocks = re.findall(r"(?ms)^ *```[a-z]*\n(.*?)^ *```", text) + re.findall(r"(?m)^    +(\S.*)$", text)
+    return blocks + re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", re.sub(r"(?ms)^ *```.*?^ *```", "", text))
+
+
+# ---- links between the documents, with their headings
+def anchors(path):
+    found = set()
+    for line in read(path).splitlines():
+        if line.startswith("#"):
+            words = re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower())
+            found.add(words.replace(" ", "-"))
+    return found
+
+
+for path in markdown:
+    for target in re.findall(r"\]\(([^)\s]+)\)", everything[path]):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        there = os.path.join(os.path.dirname(path), name) if name else path
+        if not os.path.exists(there):
+            problem(path, f"the link {target} leads nowhere")
+        elif anchor and anchor not in anchors(there):
+            problem(path, f"the link {target}: there is no such heading")
+
+# ---- files of the repository that are named
+tracked = subprocess.run(["git", "-C", source, "ls-files"], capture_output=True, text=True, timeout=60)
+if tracked.returncode == 0:
+    files = set(tracked.stdout.split()) | {os.path.relpath(p, source) for p in glob.glob(f"{source}/tests/words/*")}
+else:
+    files = {os.path.relpath(os.path.join(d, f), source) for d, _, names in os.walk(source) for f in names if "/build" not in d}
+folders = {os.path.dirname(f) for f in files}
+folders |= {"/".join(f.split("/")[:n]) for f in folders for n in range(1, 9)}
+rooms = ("", "src/", "src/archive/", "include/", "docs/", "tests/")
+for path in markdown:
+    for word in re.findall(r"[`(]((?:[\w.-]+/)+[\w.*-]*\.(?:c|h|sh|py|md|def|f90|cpp|hpp|txt)|(?:src|tests|docs|bench|examples|scripts|plugins)/[\w./-]*)[`)]",
+                           everything[path]):
+        word = word.rstrip("/").lstrip("./")
+        if not any(room + word in files or room + word in folders for room in rooms) and not word.startswith("include/saikai/version"):
+            if not glob.glob(os.path.join(source, word)) and word != "bench/paper_far.json":  # below the build directory
+                problem(path, f"there is no file {word}")
+
+# ---- targets of make
+makefile = read(f"{source}/Makefile")
+targets = set(re.findall(r"(?m)^([a-z-]+):", makefile))
+built = set(re.findall(r"(?m)^\.\.\. (\S+)", run("cmake", "--build", build, "--target", "help").stdout))
+for path in markdown:
+    for code in code_of(everything[path]) + re.findall(r"(?m)`make\n([a-z-]+)`", everything[path]):
+        for target in re.findall(r"(?:^|\n|[;&|] )\s*make ([a-z][a-z0-9-]*)", code.replace("make\n", "make ")):
+            if target not in targets and not (target.startswith("bench-") and target in built):
+                problem(path, f"make {target}: there is no such target")
+for target in re.findall(r"bench-[a-z-]+", makefile):
+    if target not in targets and target not in built:
+        problem("Makefile", f"make {target}: there is no such target")
+
+# ---- tests
+shown = json.loads(run("ctest", "--test-dir", build, "--show-only=json-v1").stdout)["tests"]
+tests = {t["name"] for t in shown}
+for t in shown:
+    if not any(p["name"] == "TIMEOUT" and float(p["value"]) > 0 for p in t.get("properties", [])):
+        problem("CMakeLists.txt", f"the test {t['name']} has no TIMEOUT")
+cases = set()
+for path in glob.glob(f"{source}/src/**/*_test.c", recursive=True) + glob.glob(f"{source}/bench/*_test.c"):
+    cases |= set(re.findall(r"(?m)^static void (?:test_)?(\w+)\(", read(path)))
+mains = {os.path.basename(f)[:-2] for f in files if f.endswith((".c",))}
+for path in markdown:
+    text = everything[path]
+    for word in re.findall(r"`(\w+(?:_test|_fuzz))`", text):
+        if word not in tests and word not in mains:
+            problem(path, f"there is no test {word}")
+    if not path.endswith("trust.md"):
+        continue
+    for row in re.findall(r"(?m)^\| .* \|$", text):
+        columns = row.split("|")
+        if len(columns) < 5 or set(columns[1].strip()) == {"-"} or "how it is tested" in row or columns[1].strip() == "---":
+            continue
+        for word in re.findall(r"`([\w*.…]+)`", columns[2]):
+            plain = word.rstrip("…*").removeprefix("test_")
+            if word.isupper() or "." in word or word.startswith("SAIKAI") or word in ("nobody", "mpirun", "cmdline"):
+                continue
+            if word.endswith("*") and any(t.startswith(word[:-1]) for t in tests):
+                continue
+            if word in tests or any(t.rsplit("_", 1)[0] == word for t in tests) or word in mains:
+                continue
+            if plain in cases or (word.endswith("…") and any(c.startswith(plain) for c in cases)):
+                continue
+            problem(path, f"there is no test or case {word}: {columns[1].strip()[:60]}…")
+
+# ---- commands and their options
+commands = re.findall(r"(?m)^  ([a-z]+) ", run(saikai, "help").stdout.split("Commands:")[1])
+verbs = ["create", "extract", "ls", "verify"]
+options = {}
+for name in commands + [f"archive {v}" for v in verbs]:
+    text = run(saikai, "help", *name.split()).stdout
+    options[name] = set(re.findall(r"(?m)^ +(?:-\w, )?(--[a-z][a-z0-9-]*)", text)) | set(re.findall(r"(?m)^  (-\w)\b", text))
+common = {"--config", "--set", "--help", "-h"}
+for path, text in everything.items():
+    shells = text if path in rendered else "\n".join(code_of(text))
+    for line in re.sub(r"\\\n", " ", shells).splitlines():
+        for part in re.split(r"[|;&]+ ", line):
+            m = re.search(r"(?:^|[\s(`$])saikai(-archive)? ([a-z]+)((?: .*)?)$", part)
+            if not m or (path in rendered and "$ " not in part):
+                continue
+            name, rest = ("archive", f" {m.group(2)}{m.group(3)}") if m.group(1) else (m.group(2), m.group(3))
+            if name == "help":
+                continue
+            if name not in options:
+                if path not in rendered and re.search(r"(^|\s)(--|-)\w", rest):
+                    problem(path, f"saikai {name}: there is no such command")
+                continue
+            if name == "archive" and rest.split() and rest.split()[0] in verbs:
+                name = f"archive {rest.split()[0]}"
+            if name == "run":
+                rest = re.split(r" -- | \./", rest)[0]
+            for option in re.findall(r"(?<!\S)(--[a-z][a-z0-9-]*|-[a-zA-Z])", re.sub(r"'[^']*'", "''", rest)):
+                if option not in options[name] | common and len(option) > 1:
+                    problem(path, f"saikai {name} has no option {option}")
+for page, text in rendered.items():
+    base = os.path.basename(page)
+    names = {"saikai-archive.1": [f"archive {v}" for v in verbs], "saikai-protect.1": ["protect", "rebuild"],
+             "saikai-compress.1": ["compress", "decompress"], "saikai.1": []}.get(base)
+    if names is None:
+        m = re.fullmatch(r"saikai-([a-z]+)\.1", base)
+        names = [m.group(1)] if m and m.group(1) in options and not read(page).startswith(".so") else []
+    if not names:
+        continue
+    known = set().union(*(options[n] for n in names)) | common
+    body = text.split("SEE ALSO")[0]
+    said = set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]*)", body))
+    letters = set(re.findall(r"(?m)^ +(-\w)(?:[ ,]|$)", body))
+    foreign = {"--bind-to", "--mca"}
+    for option in sorted((said | letters) - known - foreign):
+        problem(base, f"describes the option {option}, which {' and '.join(names)} do not have")
+    for option in sorted(known - common - said):
+        if option.startswith("--"):
+            problem(base, f"does not describe {option}")
+see = rendered.get(f"{build}/docs/man/saikai.1", "")
+for name in commands:
+    if see and f"saikai-{name}(1)" not in see:
+        problem("saikai.1", f"does not name the page saikai-{name}(1)")
+    if rendered and not any(os.path.basename(p) == f"saikai-{name}.1" for p in pages):
+        problem("docs/man", f"there is no page for saikai {name}")
+for page, text in rendered.items():
+    for name in re.findall(r"\b(saikai[\w.-]*)\((\d)\)", text):
+        if not any(os.path.basename(p) == f"{name[0]}.{name[1]}" for p in pages) and name[0] not in ("saikai_init", "saikai_finalize"):
+            problem(page, f"refers to {name[0]}({name[1]}), which is not there")
+
+# ---- configuration keys, with types and defaults, and variables of the environment
+keys = {k["name"]: k for k in json.loads(run(saikai, "config", "--json").stdout)}
+sections = {k.split(".")[0] for k in keys}
+for path, text in everything.items():
+    for section, key in re.findall(r"(?<![\w./$~-])(" + "|".join(sections) + r")\.([a-z][a-z_]*)(?![\w/.-]*\w)", text):
+        if f"{section}.{key}" not in keys and key not in ("nc", "lmp", "sh", "h", "c", "md", "def"):
+            problem(path, f"there is no key {section}.{key}")
+conf = f"{build}/docs/man/saikai.conf.5"
+if conf in rendered:
+    text = read(conf)
+    shown_keys, section = {}, ""
+    for m in re.finditer(r"(?m)^\.Ss \[(\w+)\]|^\.It Ic (\w+)\n(.*)\n\((.*)\)$", text):
+        if m.group(1):
+            section = m.group(1)
+        else:
+            kind, _, default = m.group(4).rpartition("; default: ")
+            shown_keys[f"{section}.{m.group(2)}"] = (kind, "" if default == "empty" else default)
+    for name in sorted(set(keys) ^ set(shown_keys)):
+        problem("saikai.conf(5)", f"{name} is in one of manual and program only")
+    for name in sorted(set(keys) & set(shown_keys)):
+        kind, default = shown_keys[name]
+        if default != keys[name]["default"]:
+            problem("saikai.conf(5)", f"{name}: default {default}, and {keys[name]['default']} in the program")
+        kind = {"whole number": "integer", "number": "real", "yes or no": "yes|no", "time, or auto": "time|auto"}.get(kind, kind)
+        if kind.removeprefix("one of: ").replace(", ", "|") != keys[name]["type"]:
+            problem("saikai.conf(5)", f"{name}: {kind}, and {keys[name]['type']} in the program")
+variables = {k["environment"] for k in keys.values() if "environment" in k}
+variables |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/src/base/config_variables.def")))
+headers = "".join(read(p) for p in glob.glob(f"{source}/include/saikai/*"))
+constants = set(re.findall(r"SAIKAI_[A-Z0-9_]+", headers)) | {f"SAIKAI_{n}" for n in re.findall(r"SAIKAI_ERROR\(\d+, (\w+)", headers)}
+constants |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/plugins/hdf5/saikai_hdf5.h")))
+scripts = "".join(read(os.path.join(source, f)) for f in files if f.startswith(("tests/", "scripts/", "bench/", "src/", "CMake", "Makefile",
+                  "cmake/")) and f.endswith((".sh", ".txt", ".c", "Makefile", ".cmake")) and not f.startswith("tests/words/"))
+for path, text in everything.items():
+    for name in set(re.findall(r"\bSAIKAI_[A-Z][A-Z0-9_]*\b", text)):
+        if name in variables or name in constants or name in ("SAIKAI_SECTION_KEY", "SAIKAI_"):
+            continue
+        if not (name.startswith("SAIKAI_TEST_") or name.startswith("SAIKAI_BENCH_") or name == "SAIKAI_DATA") or name not in scripts:
+            problem(path, f"{name} means nothing")
+
+# ---- functions
+declared = set(re.findall(r"\b(saikai_\w+)\(", re.sub(r"(?s)/\*.*?\*/|//[^\n]*", "", headers))) - {"saikai_init_checked"}
+page = f"{source}/docs/man/saikai.3"
+named = set(re.findall(r"\.F[no] (saikai_\w+)", read(page)))
+synopsis = set(re.findall(r"\.F[no] (saikai_\w+)", read(page).split(".Sh DESCRIPTION")[0]))
+for name in sorted(declared - synopsis):
+    problem("saikai(3)", f"{name} is not in the synopsis")
+for name in sorted(declared - set(re.findall(r"\.F[no] (saikai_\w+)", read(page).split(".Sh DESCRIPTION")[1]))):
+    problem("saikai(3)", f"{name} is not described")
+for name in sorted((named | synopsis) - declared):
+    problem("saikai(3)", f"{name} is declared nowhere")
+module = "".join(read(p) for p in glob.glob(f"{source}/src/*/saikai.f90"))
+of_fortran = set(re.findall(r"\bsaikai_\w+", " ".join(re.findall(r"(?m)^ *public ::((?:.*&\n)*.*)", module))))
+part = read(page).split(".Ss Fortran")[1].split(".Sh ")[0]
+without = set(re.findall(r"\.Fn (saikai_\w+)", part)) - {"saikai_error_text"}
+for name in sorted((declared - {"saikai_error_text"} - of_fortran) ^ without):
+    problem("saikai(3)", f"{name}: does Fortran have it? The module and the manual differ")
+for name in sorted(of_fortran - declared):
+    if name not in part:
+        problem("saikai(3)", f"{name} of the Fortran module is not described")
+filters = read(f"{source}/plugins/hdf5/saikai_hdf5.h")
+for path, text in everything.items():
+    for name in set(re.findall(r"\b(saikai_[a-z_]+)\b(?!\.(?:hpp|h|f90))", text)):
+        if name in declared or name.rstrip("_") in ("saikai_openmpi", "saikai_mpich", "saikai_hdf5") or name.endswith("_"):
+            continue
+        if name in filters or name in built or re.search(rf"(?i)\b{name}\b", module) or name in ("saikai_status", "saikai_type", "saikai_bound_kind"):
+            continue
+        problem(path, f"there is no {name}")
+
+# ---- exit codes: those that the programs can give, each said in every page that has a section about them
+known_codes = {0, 1, 2, 3, 70, 125, 126, 127, 128, 130, 143}
+for page, text in rendered.items():
+    m = re.search(r"(?s)EXIT STATUS\n(.*?)\n[A-Z]", text)
+    if not m:
+        if re.search(r"/saikai[^/]*\.1$", page) and not read(page).startswith(".so"):
+            problem(page, "does not tell the exit codes")
+        continue
+    for code in re.findall(r"(?<![\w.])(\d{1,3})(?![\w.]*\d)", m.group(1)):
+        if int(code) not in known_codes:
+            problem(page, f"exit code {code}?")
+
+for line in problems:
+    print(line)
+print(f"{len(problems)} found" if problems else f"{len(everything)} documents: all that they name is there")
+sys.exit(1 if problems else 0)
