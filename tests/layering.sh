@@ -3,7 +3,7 @@
 # usage: layering.sh SOURCE_DIR
 set -eu
 cd "$1"
-rooms="base format codec schedule capture store group redundancy reader archive backbone recovery lib daemon cli"
+rooms="base format codec schedule capture store group redundancy reader archive backbone recovery lib fortran daemon cli"
 bad=0
 level() {
     n=0

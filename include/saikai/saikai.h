@@ -53,6 +53,9 @@ extern "C" {
  * one small file. On failure nothing was begun, and every other function but the error texts returns SAIKAI_ESTATE.
  * SAIKAI_EMPI: the program was compiled with the headers of one MPI and runs with the library of another, or was started
  * by another MPI's mpirun. SAIKAI_ECONFIG, SAIKAI_EIO, SAIKAI_ENOSPC, SAIKAI_EAUTH: the sentence names file and remedy. */
+int saikai_init(MPI_Comm comm, const char *config);
+/* The same for a program compiled with the headers of this MPI, which is compared with the library's. In C and C++ a call of
+ * saikai_init is one of this; the function itself, as &saikai_init or for other languages, believes that they are the same. */
 #define saikai_init(comm, config) saikai_init_checked((comm), (config), SAIKAI_MPI_OF_HEADER)
 int saikai_init_checked(MPI_Comm comm, const char *config, const char *mpi_of_header);
 
@@ -102,6 +105,11 @@ int saikai_protect_global_halo(const char *name, void *data, enum saikai_type ty
                                const size_t global_dims[], const size_t offset[], const size_t low[],
                                const size_t high[]);
 
+/* As saikai_protect, for elements that do not lie side by side: neighbours in dimension d are strides_bytes[d] apart, which may
+ * be negative. global_dims and offset: as for saikai_protect_global, or both NULL for a rank's own variable. */
+int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                           const ptrdiff_t strides_bytes[], const size_t global_dims[], const size_t offset[]);
+
 /* A protected variable, array or stream has the same value on all ranks (a parameter, a counter, a table): another number
  * of ranks takes it from any of them. Local, all ranks declare the same. With the same number of ranks, each gets its own.
  * SAIKAI_EINVAL: not protected, or a block of a global array. */
@@ -115,6 +123,10 @@ int saikai_bound(const char *name, enum saikai_bound_kind kind, double value);
 /* Forget a variable; its memory may be freed afterwards. May block until a checkpoint that is being copied while the program
  * goes on has been copied: free memory after this call, never before it. SAIKAI_ENOENT: none of this name. */
 int saikai_unprotect(const char *name);
+
+/* For bindings of other languages: what they were given cannot be protected, and this sentence says why. It becomes
+ * saikai_error_text(), and ends the program unless that asked for codes, like any error of saikai_protect. Returns SAIKAI_EINVAL. */
+int saikai_refuse(const char *sentence);
 
 /* ---- back ---- */
 
@@ -179,7 +191,8 @@ struct saikai_status {
     long protected_iteration;   /* newest one that survives the loss of nodes, -1: none in this run */
     double coding_seconds;      /* that protecting it took, beside the program */
 };
-/* What this rank knows. Local. size_bytes: sizeof(struct saikai_status), so that later versions may add fields. */
+/* What this rank knows. Local. size_bytes: sizeof(struct saikai_status), so that later versions may add fields: as many bytes are
+ * filled, fields of a later version than the library's with 0. SAIKAI_EINVAL: status is NULL. */
 int saikai_get_status(struct saikai_status *status, size_t size_bytes);
 
 /* Wait until every checkpoint captured so far is complete or has failed. Collective. 0, or SAIKAI_EIO … when the newest
@@ -189,7 +202,10 @@ int saikai_wait(void);
 /* The sentence of this thread's last error, "" after none; the name and text of a code. Static or thread's storage. */
 const char *saikai_error_text(void);
 const char *saikai_error_name(int code);
+/* The version of the library that the program runs with, as text and as a number; SAIKAI_VERSION and
+ * SAIKAI_VERSION_NUMBER are those of the headers that it was compiled with. Need no saikai_init. */
 const char *saikai_version(void);
+int saikai_version_number(void);
 
 #ifdef __cplusplus
 }

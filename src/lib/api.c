@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "group/mpi.h"
-#include "lib/api.h"
 #include "lib/session.h"
 #include "lib/strict.h"
 
@@ -134,6 +133,12 @@ API int saikai_init_checked(MPI_Comm comm, const char *text, const char *mpi_of_
     return sk_strict(call, begin(g, config, config_rc), &last, 1);
 }
 
+/* A program of another language, or one that took the address: its headers are not known. */
+API int(saikai_init)(MPI_Comm comm, const char *text)
+{
+    return saikai_init_checked(comm, text, SAIKAI_MPI_OF_HEADER);
+}
+
 API int saikai_finalize(void)
 {
     sk_error_clear(&last);
@@ -216,23 +221,24 @@ API int saikai_protect_global_halo(const char *name, void *data, enum saikai_typ
     return rc ? refuse(rc) : put(name, &v);
 }
 
-int saikai_api_protect_strided(const char *name, void *data, int type, int ndims, const size_t *dims,
-                               const ptrdiff_t *strides_bytes, const size_t *global_dims, const size_t *offset)
+API int saikai_protect_strided(const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[],
+                               const ptrdiff_t strides_bytes[], const size_t global_dims[], const size_t offset[])
 {
-    struct sk_var v = {.form = SK_VAR_FIXED, .type = type, .ndims = ndims, .data = data, .strided = ndims > 0};
+    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data, .strided = ndims > 0};
+    if (ndims > 0 && (!dims || !strides_bytes))
+        return refuse(sk_fail(&last, SAIKAI_EINVAL, "variable '%.60s' has %d dimensions, but dims or strides_bytes is NULL",
+                              name ? name : "", ndims));
     int rc = global_dims ? describe_global(&v, name, dims, global_dims, offset, NULL, NULL) : 0;
-    for (int d = 0; !rc && d < ndims; d++) {
+    for (int d = 0; !rc && d < ndims && d < SAIKAI_MAX_DIMS; d++) {
         v.dims[d] = dims[d];
         v.strides[d] = strides_bytes[d];
     }
     return rc ? refuse(rc) : put(name, &v);
 }
 
-int saikai_api_failed(const char *format, const char *name)
+API int saikai_refuse(const char *sentence)
 {
-    char text[600];
-    snprintf(text, sizeof text, format, name);
-    return refuse(sk_fail(&last, SAIKAI_EINVAL, "%s", text));
+    return refuse(sk_fail(&last, SAIKAI_EINVAL, "%s", sentence ? sentence : ""));
 }
 
 API int saikai_replicated(const char *name)
@@ -423,6 +429,8 @@ API int saikai_get_status(struct saikai_status *out, size_t size_bytes)
     sk_error_clear(&last);
     if (!session)
         return not_begun();
+    if (!out)
+        return sk_fail(&last, SAIKAI_EINVAL, "saikai_get_status: status is NULL");
     const struct sk_session *s = session;
     struct saikai_status st = {
         .checkpoints = (long)s->checkpoints,
@@ -439,6 +447,8 @@ API int saikai_get_status(struct saikai_status *out, size_t size_bytes)
     struct sk_protector_status coding;
     sk_protector_status(s->protector, &coding);
     st.coding_seconds = coding.seconds;
+    /* all of what was given: a program of a later version finds zeros in what this one does not know */
+    memset(out, 0, size_bytes);
     memcpy(out, &st, size_bytes < sizeof st ? size_bytes : sizeof st);
     return 0;
 }
@@ -462,4 +472,9 @@ API const char *saikai_error_name(int code)
 API const char *saikai_version(void)
 {
     return SAIKAI_VERSION;
+}
+
+API int saikai_version_number(void)
+{
+    return SAIKAI_VERSION_NUMBER;
 }

@@ -77,6 +77,15 @@ static void write_generation(void)
     EXPECT(access(path, F_OK));
     struct saikai_status st;
     EXPECT(!saikai_get_status(&st, sizeof st) && st.complete_iteration == 10 && st.checkpoints == 1 && !st.failed);
+    struct {
+        struct saikai_status known;
+        char later[16];
+    } wide; /* of a program with newer headers than the library */
+    memset(&wide, 0x5a, sizeof wide);
+    EXPECT(saikai_get_status(NULL, sizeof st) == SAIKAI_EINVAL);
+    EXPECT(!saikai_get_status(&wide.known, sizeof wide) && wide.known.checkpoints == 1);
+    EXPECT(!wide.later[0] && !memcmp(wide.later, wide.later + 1, sizeof wide.later - 1));
+    EXPECT(saikai_version_number() == SAIKAI_VERSION_NUMBER && !strcmp(saikai_version(), SAIKAI_VERSION));
     state = 8;
     EXPECT(saikai_checkpoint_begin(20) == 1); /* this one is declared invalid by one rank: it must not count */
     EXPECT(saikai_checkpoint_end(rank != 0) == (rank ? 0 : SAIKAI_ESTATE));
@@ -135,7 +144,8 @@ int main(int argc, char **argv)
     EXPECT(saikai_checkpoint(0) == SAIKAI_ESTATE);
     const char *other = strcmp(SAIKAI_MPI_OF_HEADER, "MPICH") ? "MPICH" : "Open MPI";
     EXPECT(saikai_init_checked(MPI_COMM_WORLD, NULL, other) == SAIKAI_EMPI && strstr(saikai_error_text(), other));
-    EXPECT(saikai_init(MPI_COMM_WORLD, "schedule.every=ten") == SAIKAI_ECONFIG);
+    int (*init)(MPI_Comm comm, const char *config) = saikai_init; /* a function, too */
+    EXPECT(init(MPI_COMM_WORLD, "schedule.every=ten") == SAIKAI_ECONFIG);
     EXPECT(strstr(saikai_error_text(), "schedule.every"));
     EXPECT(!saikai_init(MPI_COMM_WORLD, "schedule.every=10; schedule.first=no"));
     if (argc > 1 && !strcmp(argv[1], "write")) {

@@ -1,10 +1,11 @@
 /* What the Fortran module (saikai.f90) calls: arrays and names come as descriptors of ISO_Fortran_binding.h (Fortran 2018). A
- * descriptor tells type, extents and strides; of a derived type it tells the size alone, never the components. */
-#include "lib/api.h"
-
+ * descriptor tells type, extents and strides; of a derived type it tells the size alone, never the components. The layout of a
+ * descriptor is the compiler's affair: this file sees installed headers alone, and is compiled for each Fortran compiler anew. */
 #include <ISO_Fortran_binding.h>
 #include <limits.h>
 #include <saikai/saikai.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
@@ -24,6 +25,14 @@ struct shape {
     ptrdiff_t strides[SAIKAI_MAX_DIMS + 1];
 };
 
+/* format has a %s for the name of a variable. */
+static int refuse(const char *format, const char *name)
+{
+    char text[600];
+    snprintf(text, sizeof text, format, name);
+    return saikai_refuse(text);
+}
+
 API int saikai_init_fortran(int comm, const char *config)
 {
     return saikai_init_checked(MPI_Comm_f2c((MPI_Fint)comm), *config ? config : NULL, "Fortran");
@@ -34,9 +43,9 @@ API int saikai_restart_int_fortran(int *iteration)
     long at = *iteration;
     int rc = saikai_restart(&at);
     if (rc > 0 && at > INT_MAX)
-        return saikai_api_failed("the restored iteration is larger than the integer that saikai_restart was given: give one of "
-                                 "64 bits",
-                                 "");
+        return refuse("the restored iteration is larger than the integer that saikai_restart was given: give one of "
+                      "64 bits",
+                      "");
     *iteration = (int)at;
     return rc;
 }
@@ -84,19 +93,19 @@ static int describe(const CFI_cdesc_t *name, const CFI_cdesc_t *d, int any_bytes
     take_name(name, s->name);
     if (!any_bytes && (d->type == CFI_type_struct || d->type == CFI_type_other || d->type == CFI_type_cptr ||
                        d->type == CFI_type_cfunptr))
-        return saikai_api_failed("variable '%s' is of a derived type: Saikai cannot see whether it has allocatable or pointer "
-                                 "components, whose content would not be saved. Protect its components, also those of a whole "
-                                 "array, as in saikai_protect('x', p%%x); or, when it has none of these, use "
-                                 "saikai_protect_bytes",
-                                 s->name);
+        return refuse("variable '%s' is of a derived type: Saikai cannot see whether it has allocatable or pointer "
+                      "components, whose content would not be saved. Protect its components, also those of a whole "
+                      "array, as in saikai_protect('x', p%%x); or, when it has none of these, use "
+                      "saikai_protect_bytes",
+                      s->name);
     if (d->rank > SAIKAI_MAX_DIMS || (d->rank == SAIKAI_MAX_DIMS && s->type == SAIKAI_U8 && d->elem_len > 1))
-        return saikai_api_failed("variable '%s' has too many dimensions: eight are possible, or seven when its elements are no "
-                                 "numbers",
-                                 s->name);
+        return refuse("variable '%s' has too many dimensions: eight are possible, or seven when its elements are no "
+                      "numbers",
+                      s->name);
     for (int i = 0; i < d->rank; i++) { /* Fortran's first index varies fastest, Saikai's last */
         const CFI_dim_t *from = &d->dim[d->rank - 1 - i];
         if (from->extent < 0)
-            return saikai_api_failed("variable '%s' is of assumed size: say how much of it there is, as in a(1:n)", s->name);
+            return refuse("variable '%s' is of assumed size: say how much of it there is, as in a(1:n)", s->name);
         s->dims[i] = (size_t)from->extent;
         s->strides[i] = from->sm;
     }
@@ -111,14 +120,16 @@ API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
 {
     struct shape s;
     int rc = describe(name, d, 0, &s);
-    return rc ? rc : saikai_api_protect_strided(s.name, d->base_addr, s.type, s.ndims, s.dims, s.strides, NULL, NULL);
+    return rc ? rc : saikai_protect_strided(s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims,
+                                            s.strides, NULL, NULL);
 }
 
 API int saikai_protect_bytes_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
 {
     struct shape s;
     int rc = describe(name, d, 1, &s);
-    return rc ? rc : saikai_api_protect_strided(s.name, d->base_addr, s.type, s.ndims, s.dims, s.strides, NULL, NULL);
+    return rc ? rc : saikai_protect_strided(s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims,
+                                            s.strides, NULL, NULL);
 }
 
 /* Numbers of integers of any kind, reversed; a negative one is larger than any memory. */
@@ -151,8 +162,9 @@ API int saikai_protect_global_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t
     if (rc)
         return rc;
     if (take_numbers(global, d->rank, s.global) || take_numbers(offset, d->rank, s.offset))
-        return saikai_api_failed("variable '%s': a global array's dimensions and the offsets are as many integers of 32 or 64 "
-                                 "bits as the block has dimensions",
-                                 s.name);
-    return saikai_api_protect_strided(s.name, d->base_addr, s.type, s.ndims, s.dims, s.strides, s.global, s.offset);
+        return refuse("variable '%s': a global array's dimensions and the offsets are as many integers of 32 or 64 "
+                      "bits as the block has dimensions",
+                      s.name);
+    return saikai_protect_strided(s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims,
+                                  s.strides, s.global, s.offset);
 }
