@@ -1,5 +1,6 @@
 #!/bin/sh
-# Removes the files that an install manifest of CMake lists, and the directories of Saikai's own that are empty then.
+# Removes the files that an install manifest of CMake lists, and the directories of Saikai's own that are empty then. DESTDIR is
+# that of the installation.
 # usage: uninstall.sh MANIFEST
 set -eu
 manifest=$1
@@ -9,6 +10,7 @@ manifest=$1
 }
 n=0
 while IFS= read -r file || [ -n "$file" ]; do
+    file=${DESTDIR-}$file
     if [ -e "$file" ] || [ -L "$file" ]; then
         rm -f -- "$file"
         n=$((n + 1))

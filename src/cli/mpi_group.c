@@ -40,11 +40,14 @@ int cli_mpi_rank(void)
 
 static void *load(const char *mpi, struct saikai_error *err)
 {
-    char exe[PATH_MAX] = "", path[PATH_MAX];
+    char exe[PATH_MAX] = "", moved[PATH_MAX] = "", path[PATH_MAX];
     if (readlink("/proc/self/exe", exe, sizeof exe - 1) > 0 && strrchr(exe, '/'))
         *strrchr(exe, '/') = 0;
-    const char *const dirs[] = {exe, SAIKAI_PLUGIN_DIR};
-    for (int i = 0; i < 2; i++) {
+    /* an installation that was moved, or made with another prefix, has it at the same place from saikai */
+    if (sk_io_path(moved, sizeof moved, NULL, "%s/%s", exe, SAIKAI_PLUGIN_FROM_BIN))
+        *moved = 0;
+    const char *const dirs[] = {exe, moved, SAIKAI_PLUGIN_DIR};
+    for (int i = 0; i < 3; i++) {
         if (sk_io_path(path, sizeof path, NULL, "%s/saikai_group_%s.so", dirs[i], mpi) ||
             access(path, R_OK))
             continue;
