@@ -161,7 +161,7 @@ static int exit_code_of(const struct sk_supervisor *s)
     case SK_FAULT_SIGNAL:
         return 128 + s->fault.code;
     case SK_FAULT_NO_START:
-        return s->fault.code == ENOENT ? 127 : 126;
+        return s->fault.code == ENOENT ? SK_RUN_NOT_FOUND : SK_RUN_NO_PROGRAM;
     case SK_FAULT_LAUNCHER: /* MPI_Abort of MPICH kills the keepers before they can report: the
                                launcher has the code */
         if (any_started(s) && WIFEXITED(s->fault.code) && WEXITSTATUS(s->fault.code))

@@ -14,6 +14,8 @@
 
 enum {
     SK_RUN_FAILED = 125,
+    SK_RUN_NO_PROGRAM = 126, /* it cannot be executed */
+    SK_RUN_NOT_FOUND = 127,
     SK_RUN_REFUSED = 75, /* as SAIKAI_EXIT_REFUSED */
 };
 

@@ -211,7 +211,7 @@ if conf in rendered:
         if kind.removeprefix("one of: ").replace(", ", "|") != keys[name]["type"]:
             problem("saikai.conf(5)", f"{name}: {kind}, and {keys[name]['type']} in the program")
 variables = {k["environment"] for k in keys.values() if "environment" in k}
-variables |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/src/base/config_variables.def")))
+variables |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/src/base/config_variables.def") + read(f"{source}/CMakeLists.txt")))
 headers = "".join(read(p) for p in glob.glob(f"{source}/include/saikai/*"))
 constants = set(re.findall(r"SAIKAI_[A-Z0-9_]+", headers)) | {f"SAIKAI_{n}" for n in re.findall(r"SAIKAI_ERROR\(\d+, (\w+)", headers)}
 constants |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/plugins/hdf5/saikai_hdf5.h")))
@@ -247,23 +247,36 @@ for name in sorted(of_fortran - declared):
 filters = read(f"{source}/plugins/hdf5/saikai_hdf5.h")
 for path, text in everything.items():
     for name in set(re.findall(r"\b(saikai_[a-z_]+)\b(?!\.(?:hpp|h|f90))", text)):
-        if name in declared or name.rstrip("_") in ("saikai_openmpi", "saikai_mpich", "saikai_hdf5") or name.endswith("_"):
+        if name in declared or name.rstrip("_") in ("saikai_openmpi", "saikai_mpich", "saikai_hdf5", "saikai_fortran") or name.endswith("_"):
             continue
         if name in filters or name in built or re.search(rf"(?i)\b{name}\b", module) or name in ("saikai_status", "saikai_type", "saikai_bound_kind"):
             continue
         problem(path, f"there is no {name}")
 
-# ---- exit codes: those that the programs can give, each said in every page that has a section about them
-known_codes = {0, 1, 2, 3, 70, 125, 126, 127, 128, 130, 143}
+# ---- exit codes: those that the sources name, and no others; those of saikai run are all in its page
+def numbers(path, pattern):
+    return {int(n) for n in re.findall(pattern, read(f"{source}/{path}"))}
+
+
+of_run = numbers("src/recovery/supervisor.h", r"SK_RUN_\w+ = (\d+)")
+of_tools = numbers("src/cli/cli.h", r"CLI_[A-Z]+ = (\d)[, ]")
+of_library = numbers("include/saikai/saikai.h", r"SAIKAI_EXIT_\w+ (\d+)")
+known_codes = of_run | of_tools | of_library | {128, 128 + 2, 128 + 15}  # and by a signal, such as INT and TERM
 for page, text in rendered.items():
     m = re.search(r"(?s)EXIT STATUS\n(.*?)\n[A-Z]", text)
     if not m:
         if re.search(r"/saikai[^/]*\.1$", page) and not read(page).startswith(".so"):
             problem(page, "does not tell the exit codes")
         continue
-    for code in re.findall(r"(?<![\w.])(\d{1,3})(?![\w.]*\d)", m.group(1)):
-        if int(code) not in known_codes:
-            problem(page, f"exit code {code}?")
+    said = {int(n) for n in re.findall(r"(?<![\w.])(\d{1,3})(?![\w.]*\d)", m.group(1))}
+    for code in sorted(said - known_codes):
+        problem(page, f"exit code {code}?")
+    needed = {0, 2} | (of_run if page.endswith(("/saikai-run.1", "/saikai.1")) else set())
+    for code in sorted(needed - said):
+        problem(page, f"does not tell the exit code {code}")
+for code in sorted(of_library):
+    if not re.search(rf"\b{code}\b", read(f"{source}/docs/man/saikai.3")):
+        problem("saikai(3)", f"does not tell the exit code {code}")
 
 for line in problems:
     print(line)
