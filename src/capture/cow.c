@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/copy.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "capture/cow_huge.h"
 #include "capture/cow_job.h"
@@ -296,7 +297,7 @@ static void *help(void *arg)
 static int start_helper(struct sk_snapshot *s)
 {
     sigset_t all, old;
-    sigfillset(&all);
+    sk_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the program's affair */
     int e = pthread_create(&s->helper, NULL, help, s);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -1,5 +1,7 @@
 #include "capture/cow_huge.h"
 
+#include "base/guard.h"
+
 #include "capture/kernel.h"
 
 #include <errno.h>
@@ -109,7 +111,7 @@ void sk_huge_after(struct sk_huge *h, struct sk_intervals v, double protect_seco
     atomic_store(&h->stop, 0);
     atomic_store(&h->done, 0);
     sigset_t all, old;
-    sigfillset(&all);
+    sk_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     h->running = !pthread_create(&h->thread, NULL, work, h);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -3,6 +3,7 @@
  * fault could wait for itself. Events (pages given back, unmapped, moved) reach it before the
  * program continues; if they hit a page whose content was not yet saved, the snapshot fails. */
 #include "base/clock.h"
+#include "base/guard.h"
 #include "capture/cow_uffd.h"
 #include "capture/kernel.h"
 
@@ -204,7 +205,7 @@ static void *handle(void *arg)
 int sk_uffd_start_handler(struct sk_uffd_job *u)
 {
     sigset_t all, old;
-    sigfillset(&all);
+    sk_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     u->handling = !pthread_create(&u->handler, NULL, handle, u);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -1,5 +1,7 @@
 #include "codec/team.h"
 
+#include "base/guard.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,7 +39,7 @@ void sk_team_run(int n, void (*f)(void *arg), void *arg)
     struct job j = {f, arg};
     sigset_t all, old;
     int made = 0;
-    sigfillset(&all);
+    sk_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     while (made < n - 1 && made < MOST_THREADS && !pthread_create(&id[made], NULL, run, &j))
         made++;

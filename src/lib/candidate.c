@@ -2,6 +2,7 @@
 #include "lib/session.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/tries.h"
@@ -166,6 +167,7 @@ static int add_file(struct pieces *l, const char *dir, const char *name, struct 
     if (rc)
         return rc;
     struct sk_piece *p = &l->p[l->count++];
+    sk_guard_add(map, (size_t)size);
     *p = (struct sk_piece){.type = SAIKAI_U8, .ndims = 1, .kind = SK_SKC_FILE, .dims = {(size_t)size},
                            .data = map, .size_bytes = (size_t)size};
     snprintf(p->name, sizeof p->name, "%s", name);
@@ -195,11 +197,22 @@ static int add_files(struct sk_session *s, struct pieces *l, struct saikai_error
     return rc;
 }
 
+/* Files that were cut while they were read. */
+static int check_files(const struct pieces *l, struct saikai_error *err)
+{
+    for (size_t i = l->mapped_from; i < l->mapped_to; i++)
+        if (sk_guard_lost(l->p[i].data))
+            return sk_fail(err, SAIKAI_EDAMAGED, "somebody cut the file '%.60s' while it was saved", l->p[i].name);
+    return 0;
+}
+
 static void free_pieces(struct pieces *l)
 {
     for (size_t i = l->mapped_from; i < l->mapped_to; i++)
-        if (l->p[i].data)
+        if (l->p[i].data) {
+            sk_guard_remove((void *)l->p[i].data);
             munmap((void *)l->p[i].data, l->p[i].size_bytes);
+        }
     free(l->p);
 }
 
@@ -241,6 +254,16 @@ static int fill(struct sk_session *s, const struct pieces *l, const struct sk_sk
     if (!rc)
         *pending = sk_saver_begin(s->saver, v, n) ? s->saver : NULL;
     free(v);
+    return rc;
+}
+
+static int fill_guarded(struct sk_session *s, const struct pieces *l, const struct sk_skc_index *x, uint8_t *map,
+                        struct sk_saver **pending, struct saikai_error *err)
+{
+    sk_guard_arm(); /* the program may have taken the signal meanwhile */
+    int rc = fill(s, l, x, map, pending, err);
+    if (!rc && (rc = check_files(l, err)) && *pending)
+        sk_saver_finish(*pending, NULL);
     return rc;
 }
 
@@ -332,7 +355,7 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
     int rc = sk_container_layout(l->p, l->count, &index, &bytes, err);
     if (!rc)
         rc = sk_engine_acquire(s->engine, is_delta ? SK_SLOT_DELTA : SK_SLOT_FULL, bytes, &slot, err);
-    if (!rc && (rc = fill(s, l, index, slot->map, &pending, err)))
+    if (!rc && (rc = fill_guarded(s, l, index, slot->map, &pending, err)))
         sk_engine_give_back(s->engine, slot);
     if (rc) {
         sk_skc_index_free(index);

@@ -63,11 +63,18 @@ static int seal_changes(struct held *h, const struct tip *tip, struct saikai_err
     return 0;
 }
 
+/* Before it is read, and after: what somebody cut meanwhile was read as zeros. */
+static int check_slot(const struct held *h, struct saikai_error *err)
+{
+    return sk_slot_is_whole(h->slot) ? 0 : sk_fail(err, SAIKAI_EDAMAGED, "somebody else cut or removed %s", h->slot->tmp_path);
+}
+
 /* The slot was as large as the one before it, or larger. */
 static int cut(struct held *h, struct saikai_error *err)
 {
-    if (!sk_slot_is_whole(h->slot)) /* to read it would be a signal */
-        return sk_fail(err, SAIKAI_EDAMAGED, "somebody else cut or removed %s", h->slot->tmp_path);
+    int rc = check_slot(h, err);
+    if (rc)
+        return rc;
     return h->slot->size_bytes > h->size_bytes ? sk_slot_resize(h->slot, h->size_bytes, err) : 0;
 }
 
@@ -119,6 +126,8 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
         rc = h->wishes ? code(e, h, coded, err)
                        : sk_container_seal(h->slot->map, h->slot->size_bytes, &h->header, h->index,
                                            h->hash_known ? &h->file_hash : NULL, err);
+    if (!rc && (rc = check_slot(h, err)) && h->wishes)
+        sk_io_unlink(coded, NULL);
     if (rc)
         return rc;
     const char *from = h->wishes ? coded : h->slot->tmp_path;

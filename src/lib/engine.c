@@ -1,6 +1,7 @@
 #include "lib/engine_parts.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "store/lineage.h"
@@ -49,7 +50,7 @@ static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
 static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg)
 {
     sigset_t all, old;
-    sigfillset(&all);
+    sk_guard_signals(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int rc = pthread_create(t, NULL, fn, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -152,6 +153,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     if (sk_scrub_start(&scrub, &e->scrub, &why)) /* a checkpoint that is not scrubbed is as good */
         sk_log(SK_LOG_WARN, "rank %d: %s", e->rank, why.text);
     sk_slot_clean(e->local_root, e->incarnation, e->rank, e->nranks);
+    sk_guard_open();
     *out = e;
     return 0;
 }
@@ -175,11 +177,13 @@ int sk_engine_free(struct sk_engine *e)
         pthread_detach(e->archiver);
         drop_all(e);
         pthread_mutex_unlock(&e->lock);
+        sk_guard_close();
         return 1;
     }
     pthread_mutex_unlock(&e->lock);
     pthread_join(e->archiver, NULL);
     sk_engine_free_parts(e);
+    sk_guard_close();
     return 0;
 }
 

@@ -63,6 +63,7 @@ struct run {
     const char *config;
     int64_t until, from; /* iterations to reach; the restart's, at least (-1: a fresh start) */
     int (*body)(struct sk_session *s, int64_t it);
+    int may_fail; /* a checkpoint here and there */
 };
 
 /* Few values change in an iteration. */
@@ -97,6 +98,7 @@ static int iterate(struct sk_session *s, const struct run *r, double *u, int64_t
     for (int64_t it = from + 1; it <= r->until; it++) {
         step(u, s->g->rank, it);
         int rc = sk_session_candidate(s, 0, it, &err);
+        CHECK(rc >= 0 || r->may_fail);
         if (rc == 1)
             sk_session_wait(s, &err);
         sk_engine_drain(s->engine);
@@ -421,6 +423,61 @@ static void test_slots_that_were_cut_or_removed(void **state)
     run((struct run){.until = 0, .from = 8 * EVERY, .config = ""});
 }
 
+/* ---- cut in the very moment ---- */
+
+static _Atomic int64_t cuts;
+static atomic_int cutting;
+
+/* Another thread cuts slots and generations of all kinds all the time, while they are written to and read. */
+static void *cut_all_the_time(void *arg)
+{
+    char path[PATH_MAX];
+    unsigned random = 5;
+    for (const char *root = arg; atomic_load(&cutting);) {
+        DIR *d = opendir(root);
+        for (struct dirent *e; d && (e = readdir(d));)
+            if (!strncmp(e->d_name, "slot-", 5) && snprintf(path, sizeof path, "%s/%s", root, e->d_name) > 0 &&
+                !truncate(path, rand_r(&random) % 100000))
+                cuts++;
+        if (d)
+            closedir(d);
+        sk_sleep(0.0005);
+    }
+    return NULL;
+}
+
+static int go_on_meanwhile(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    static pthread_t thread;
+    if (it == EVERY + 5 && s->g->rank == 0) {
+        atomic_store(&cutting, 1);
+        CHECK(!pthread_create(&thread, NULL, cut_all_the_time, s->local_root));
+    }
+    if (it == 30 * EVERY + 5 && s->g->rank == 0) {
+        print_message("%lld cuts\n", (long long)cuts);
+        CHECK(cuts > 0);
+        atomic_store(&cutting, 0);
+        CHECK(!pthread_join(thread, NULL));
+    }
+    return 0;
+}
+
+static void test_cut_while_it_is_used(void **state)
+{
+    (void)state;
+    const char *const config[] = {"capture.tracker=full", SCRUB, "capture.tracker=full; codec.chains=*=zstd"};
+    for (int i = 0; i < 3; i++) {
+        if (i) {
+            remove_dir(state);
+            make_dir(state);
+        }
+        cuts = 0;
+        run((struct run){.until = 40 * EVERY + 1, .from = -1, .config = config[i], .body = go_on_meanwhile, .may_fail = 1});
+        run((struct run){.until = 0, .from = 40 * EVERY, .config = ""});
+    }
+}
+
 /* Without a prefix nothing else says whose the directory is but its generations. */
 static void test_the_name_of_the_store_is_lost(void **state)
 {
@@ -598,6 +655,7 @@ int main(void)
         TEST(test_a_copy_in_the_prefix_heals),
         TEST(test_parity_that_flipped_is_made_again),
         TEST(test_slots_that_were_cut_or_removed),
+        TEST(test_cut_while_it_is_used),
         TEST(test_the_name_of_the_store_is_lost),
         TEST(test_it_takes_its_share_and_no_more),
         TEST(test_damage_anywhere),

@@ -1,6 +1,7 @@
 #include "lib/offpath.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "group/patient.h"
 
@@ -85,7 +86,7 @@ static void *run(void *arg)
 static int start_thread(struct sk_offpath *o, struct saikai_error *err)
 {
     sigset_t all, old;
-    sigfillset(&all); /* signals of the program stay with its own threads */
+    sk_guard_signals(&all); /* signals of the program stay with its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int rc = pthread_create(&o->thread, NULL, run, o);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

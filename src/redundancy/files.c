@@ -1,5 +1,6 @@
 #include "redundancy/files.h"
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "redundancy/prefault.h"
@@ -65,8 +66,10 @@ void sk_files_free(struct sk_files *s)
         return;
     for (int i = 0; s->file && i < s->files; i++) {
         struct file *f = &s->file[i];
-        if (f->map && !f->lent && !s->abandoned)
+        if (f->map && !f->lent && !s->abandoned) {
+            sk_guard_remove(f->map);
             munmap(f->map, f->size_bytes);
+        }
         if (f->tmp)
             sk_io_unlink(f->tmp, NULL);
         free(f->path);
@@ -120,6 +123,7 @@ static int open_file(struct sk_files *s, int i, const char *path, const struct s
         void *map = NULL;
         rc = sk_io_map(fd, path, (size_t)size, 0, &map, err);
         f->map = map;
+        sk_guard_add(map, (size_t)size);
     }
     close(fd);
     return rc;

@@ -1,5 +1,7 @@
 #include "redundancy/kept_maps.h"
 
+#include "base/guard.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -39,6 +41,7 @@ static struct kept_map take_out(struct sk_kept_maps *k, int i)
 static void let_go(struct sk_kept_maps *k, int i)
 {
     struct kept_map m = take_out(k, i);
+    sk_guard_remove(m.map);
     munmap(m.map, m.bytes);
     close(m.fd);
 }
@@ -69,7 +72,7 @@ uint8_t *sk_take_map(struct sk_kept_maps *k, int fd, uint64_t least_bytes, uint6
     for (int i = 0; i < KEPT && k->entry[i].map; i++) {
         if (k->entry[i].device != st.st_dev || k->entry[i].inode != st.st_ino)
             continue;
-        if (k->entry[i].bytes < least_bytes) {
+        if (k->entry[i].bytes < least_bytes || sk_guard_lost(k->entry[i].map)) {
             let_go(k, i);
             return NULL;
         }

@@ -1,5 +1,6 @@
 #include "redundancy/parity_file.h"
 
+#include "base/guard.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "redundancy/kept_maps.h"
@@ -104,8 +105,10 @@ void sk_parity_file_free(struct sk_parity_file *f)
         sk_io_unlink(f->tmp, NULL);
     else if (f->kept && f->map && !f->abandoned)
         sk_keep_map(f->kept, &f->fd, &f->map, f->map_bytes);
-    if (f->map && !f->abandoned)
+    if (f->map && !f->abandoned) {
+        sk_guard_remove(f->map);
         munmap(f->map, f->map_bytes);
+    }
     if (f->fd >= 0)
         close(f->fd);
     sk_hasher_free(f->hasher);
@@ -185,6 +188,7 @@ static int create(struct sk_parity_file *f, const char *recycle, struct saikai_e
     f->map_bytes = f->size_bytes;
     rc = sk_io_map(f->fd, tmp, f->size_bytes, 1, &map, err);
     f->map = map;
+    sk_guard_add(map, f->size_bytes);
     return rc;
 }
 
@@ -226,6 +230,8 @@ int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync
             *err = f->why;
         return f->code;
     }
+    if (sk_guard_lost(f->map))
+        return sk_fail(err, SAIKAI_EDAMAGED, "somebody else cut %s while it was written", f->tmp);
     f->table_hash = sk_hash64(f->table, 8 * f->blocks);
     int rc = layout(f, r, f->member, &header, err);
     if (!rc && (f->header_bytes != header_bytes || f->size_bytes != size))
@@ -301,6 +307,7 @@ int sk_parity_open(const char *path, struct sk_parity_header *h, struct sk_parit
         return rc;
     }
     f->map = map;
+    sk_guard_add(map, f->size_bytes);
     f->map_bytes = f->size_bytes;
     f->header_bytes = v.header_bytes;
     f->blocks = v.blocks;

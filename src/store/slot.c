@@ -1,5 +1,6 @@
 #include "store/slot.h"
 
+#include "base/guard.h"
 #include "base/io.h"
 
 #include <dirent.h>
@@ -42,6 +43,10 @@ static int map_slot(struct sk_slot *s, size_t n, struct saikai_error *err)
     }
     if (rc)
         return rc;
+    if (had)
+        sk_guard_change(s->map, map, n);
+    else
+        sk_guard_add(map, n);
     if (n > had)
         touch((uint8_t *)map + had, n - had);
     s->map = map;
@@ -81,6 +86,7 @@ static int shrink(struct sk_slot *s, size_t n, struct saikai_error *err)
     int rc = sk_io_truncate(s->fd, s->tmp_path, (off_t)n, err);
     if (rc)
         return rc;
+    sk_guard_change(s->map, s->map, n);
     if (keep < s->size_bytes)
         munmap(s->map + keep, s->size_bytes - keep);
     s->size_bytes = n;
@@ -112,7 +118,7 @@ int sk_slot_commit(struct sk_slot *s, const char *root, struct sk_gen g, int ran
 int sk_slot_is_whole(const struct sk_slot *s)
 {
     struct stat sb;
-    return !fstat(s->fd, &sb) && sb.st_nlink > 0 && (size_t)sb.st_size == s->size_bytes;
+    return !fstat(s->fd, &sb) && sb.st_nlink > 0 && (size_t)sb.st_size == s->size_bytes && !sk_guard_lost(s->map);
 }
 
 int sk_slot_is_named(const struct sk_slot *s, const char *path)
@@ -137,6 +143,7 @@ void sk_slot_free(struct sk_slot *s, int remove)
 {
     if (!s)
         return;
+    sk_guard_remove(s->map);
     if (s->map)
         munmap(s->map, s->size_bytes);
     if (s->fd >= 0)
