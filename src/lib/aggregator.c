@@ -20,6 +20,7 @@ struct sk_aggregator {
     struct sk_collect_options options;
     int rank, nranks;
     uint32_t incarnation;
+    struct sk_id lease;
     /* the work under way: written by the program's thread before it is submitted */
     struct sk_gen gen;
     int64_t seq, begun;
@@ -69,6 +70,8 @@ static int finish(void *arg, struct saikai_error *err)
         *err = a->hold_err;
     if (!rc)
         rc = sk_gen_dir(a->prefix, a->gen, dir, sizeof dir, err);
+    if (!rc)
+        rc = sk_lease_check(a->prefix, a->lease, 1, err);
     rc = sk_group_verdict(a->job, rc, err);
     name_of(a->rank, name);
     struct sk_archive_input in = {.path = path, .name = name};
@@ -116,6 +119,7 @@ static int set_up(struct sk_aggregator *a, const struct sk_aggregator_setup *s,
     a->rank = s->g->rank;
     a->nranks = s->g->size;
     a->incarnation = s->incarnation;
+    a->lease = s->lease;
     a->local = strdup(s->local_root);
     a->prefix = strdup(s->prefix_root);
     a->host = strdup(s->host);

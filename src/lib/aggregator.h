@@ -17,6 +17,7 @@ struct sk_aggregator_setup {
     const struct sk_config *config;
     struct sk_engine *engine; /* stays the caller's, must outlive the aggregator */
     const char *local_root, *prefix_root, *host; /* copied */
+    struct sk_id lease; /* of the prefix (store/lease.h) */
     uint32_t incarnation;
 };
 

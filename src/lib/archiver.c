@@ -16,10 +16,14 @@ static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_err
     if (!rc && access(e->prefix_root, F_OK))
         rc = sk_io_mkdirs(e->prefix_root, err);
     if (!rc)
+        rc = sk_engine_may_write(e, e->prefix_root, SK_ENGINE_LEASE_WAIT, err);
+    if (!rc)
         rc = sk_lineage_open(e->local_root, gen, e->rank, &c, err);
     if (!rc)
         rc = sk_container_copy(c, tmp, e->sync_prefix, err);
-    if (!rc && (rc = sk_gen_commit(e->prefix_root, gen, e->rank, tmp, e->sync_prefix, err)))
+    if (!rc && (rc = sk_engine_may_write(e, e->prefix_root, 0, err)) == 0)
+        rc = sk_gen_commit(e->prefix_root, gen, e->rank, tmp, e->sync_prefix, err);
+    if (rc)
         sk_io_unlink(tmp, NULL);
     sk_container_close(c);
     return rc;
@@ -88,7 +92,7 @@ static void copy_to_prefix(struct sk_engine *e)
 void *sk_engine_archiver(void *arg)
 {
     struct sk_engine *e = arg;
-    if (e->prefix_root)
+    if (e->prefix_root && !sk_engine_may_write(e, e->prefix_root, 0, NULL))
         sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
     pthread_mutex_lock(&e->lock);
     while (!e->stopping) {

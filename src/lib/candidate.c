@@ -461,9 +461,19 @@ static int refuse(struct sk_session *s, int due, uint32_t place, int64_t iterati
     return rc;
 }
 
+/* NULL: there is a place to save to. All ranks answer alike. */
+static const struct saikai_error *why_nowhere(const struct sk_session *s, struct saikai_error *why)
+{
+    if (!s->prefix_lost || sk_session_has_local(s))
+        return NULL;
+    sk_fail(why, SAIKAI_EBUSY, "another job has %s by now, and there is no node-local directory (store.local)", s->prefix_root);
+    return why;
+}
+
 int sk_session_capture(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
 {
-    return take(s, place, iteration, 0, NULL, err);
+    struct saikai_error why = {0};
+    return take(s, place, iteration, 0, why_nowhere(s, &why), err);
 }
 
 int sk_session_capture_files(struct sk_session *s, uint32_t place, int64_t iteration, int valid,
@@ -471,7 +481,8 @@ int sk_session_capture_files(struct sk_session *s, uint32_t place, int64_t itera
 {
     char dir[PATH_MAX];
     const struct saikai_error invalid = {.code = SAIKAI_ESTATE, .text = "the program says that its files are not valid"};
-    int rc = take(s, place, iteration, 1, valid ? NULL : &invalid, err);
+    struct saikai_error why = {0};
+    int rc = take(s, place, iteration, 1, valid ? why_nowhere(s, &why) : &invalid, err);
     if (!work_dir(s, dir, NULL))
         sk_io_rmtree(dir, NULL);
     return rc;

@@ -140,9 +140,10 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
             sk_log(SK_LOG_INFO, "rank %d: a delta stays one: %s", e->rank, why.text);
     }
     *own_file = folded || h->wishes;
-    if (*own_file)
+    rc = sk_engine_may_write(e, e->local_root, SK_ENGINE_LEASE_WAIT, err);
+    if (!rc && *own_file)
         rc = sk_gen_commit(e->local_root, h->gen, e->rank, folded ? whole : coded, e->sync_local, err);
-    else
+    else if (!rc)
         rc = sk_slot_commit(h->slot, e->local_root, h->gen, e->rank, e->sync_local, err);
     if (rc && folded)
         sk_io_unlink(whole, NULL);

@@ -32,13 +32,18 @@ int sk_engine_write_directly(struct sk_engine *e, int64_t seq, struct sk_gen gen
         return sk_fail(err, SAIKAI_ENOSPC, "and there is no prefix to write to (store.prefix)");
     if (bytes > sk_headroom_largest_file())
         return sk_fail(err, SAIKAI_ENOSPC, "and none may be written to the prefix (ulimit -f)");
+    int rc = sk_engine_may_write(e, e->prefix_root, SK_ENGINE_LEASE_WAIT, err);
+    if (rc)
+        return rc;
     struct held *h = calloc(1, sizeof *h);
-    int rc = h ? sk_io_path(path, sizeof path, err, "%s/slot-%04u-%06d-%d.tmp", e->prefix_root, e->incarnation, e->rank,
+    rc = h ? sk_io_path(path, sizeof path, err, "%s/slot-%04u-%06d-%d.tmp", e->prefix_root, e->incarnation, e->rank,
                             INT_MAX)
                : sk_fail(err, SAIKAI_ENOMEM, "no memory for a generation's record");
     if (!rc)
         rc = sk_container_write(path, header, p, NULL, count, e->sync_prefix, NULL, NULL, err);
-    if (!rc && (rc = sk_gen_commit(e->prefix_root, gen, e->rank, path, e->sync_prefix, err)))
+    if (!rc && !(rc = sk_engine_may_write(e, e->prefix_root, 0, err)))
+        rc = sk_gen_commit(e->prefix_root, gen, e->rank, path, e->sync_prefix, err);
+    if (rc)
         sk_io_unlink(path, NULL);
     if (rc) {
         free(h);
@@ -75,7 +80,8 @@ int sk_engine_remove_far(struct sk_engine *e)
     sk_engine_drop(e, h, 0);
     e->busy_archive = 1;
     pthread_mutex_unlock(&e->lock);
-    sk_gen_remove(e->prefix_root, gen, e->rank, NULL);
+    if (!sk_engine_may_write(e, e->prefix_root, 0, NULL))
+        sk_gen_remove(e->prefix_root, gen, e->rank, NULL);
     pthread_mutex_lock(&e->lock);
     e->busy_archive = 0;
     return 1;

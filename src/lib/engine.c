@@ -12,6 +12,13 @@
 #include <string.h>
 #include <time.h>
 
+int sk_engine_may_write(const struct sk_engine *e, const char *root, double wait_s, struct saikai_error *err)
+{
+    if (!e->leased_root || strcmp(root, e->leased_root))
+        return 0;
+    return sk_lease_check(root, e->lease, wait_s, err);
+}
+
 void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err)
 {
     e->failures++;
@@ -73,6 +80,7 @@ void sk_engine_free_parts(struct sk_engine *e)
     pthread_mutex_destroy(&e->lock);
     free(e->local_root);
     free(e->prefix_root);
+    free(e->leased_root);
     free(e);
 }
 
@@ -133,7 +141,9 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     e->prefix_root = c->prefix_root ? strdup(c->prefix_root) : NULL;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, NULL);
-    int rc = !e->local_root || (c->prefix_root && !e->prefix_root) ? SAIKAI_ENOMEM : 0;
+    e->leased_root = c->leased_root ? strdup(c->leased_root) : NULL;
+    e->lease = c->lease;
+    int rc = !e->local_root || (c->prefix_root && !e->prefix_root) || (c->leased_root && !e->leased_root) ? SAIKAI_ENOMEM : 0;
     if (!rc && start_thread(&e->committer, sk_engine_committer, e))
         rc = SAIKAI_ENOMEM;
     if (!rc && start_thread(&e->archiver, sk_engine_archiver, e)) {

@@ -14,6 +14,7 @@
 #include "lib/saver.h"
 #include "redundancy/files.h"
 #include "store/container.h"
+#include "store/lease.h"
 #include "store/slot.h"
 
 struct sk_engine;
@@ -24,6 +25,8 @@ enum sk_slot_use { SK_SLOT_FULL, SK_SLOT_DELTA, SK_SLOT_USES };
 struct sk_engine_config {
     const char *local_root;  /* where slots and generations live; may be the prefix itself */
     const char *prefix_root; /* NULL: no archive */
+    const char *leased_root; /* the one of both that another job may take over, NULL: none … */
+    struct sk_id lease;      /* … and the lease by which it is this job's (store/lease.h) */
     uint32_t incarnation;
     int rank, nranks;
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */

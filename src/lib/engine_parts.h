@@ -63,7 +63,8 @@ struct doubt {
 };
 
 struct sk_engine {
-    char *local_root, *prefix_root;
+    char *local_root, *prefix_root, *leased_root;
+    struct sk_id lease;
     struct sk_ledger *ledger;
     const struct sk_coding_policy *coding;
     uint32_t incarnation;
@@ -110,6 +111,10 @@ void sk_engine_free_parts(struct sk_engine *e);
 
 /* Every function below is called with the lock held and may let go of it for a while. */
 
+/* How long something that is written waits for the lease of a prefix that is just coming back, in seconds. */
+#define SK_ENGINE_LEASE_WAIT 1.0
+/* 0: files of root may be written and removed; else why not. No lock is needed. wait_s: for a prefix that is just coming back. */
+int sk_engine_may_write(const struct sk_engine *e, const char *root, double wait_s, struct saikai_error *err);
 /* Count and tell a failure of a thread. */
 void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err);
 /* The committed generation of this number, NULL: none. */

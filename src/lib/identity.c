@@ -359,6 +359,21 @@ static int wait_for_lease(struct sk_session *s, struct errand *e, struct saikai_
     return rc;
 }
 
+/* This process, as a lease names it. */
+static void introduce(struct sk_session *s, const char *name, struct sk_owner *self)
+{
+    sk_owner_self(name, s->page ? getenv(SK_RUN_ENV) : NULL, s->page ? s->page->incarnation : 0, self);
+    s->run = self->run;
+}
+
+int sk_identity_wait(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)
+{
+    struct sk_owner self;
+    introduce(s, st->job.name, &self);
+    self.store = st->job.store;
+    return sk_lease_take_later(st->prefix, &self, sk_config_time(s->config, "store.lease_timeout"), &st->job, &s->lease, err);
+}
+
 int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_error *err)
 {
     struct errand *e = calloc(1, sizeof *e);
@@ -366,8 +381,7 @@ int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_er
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to find the job's place in %s", st->prefix);
     int resumes = s->page && s->page->incarnation > 0;
     e->st = *st;
-    sk_owner_self(st->job.name, s->page ? getenv(SK_RUN_ENV) : NULL, s->page ? s->page->incarnation : 0, &e->self);
-    s->run = e->self.run;
+    introduce(s, st->job.name, &e->self);
     e->again = resumes && e->self.run;
     e->named = *sk_config_text(s->config, "job.name") != 0;
     e->timeout = sk_config_time(s->config, "store.lease_timeout");

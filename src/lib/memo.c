@@ -14,12 +14,16 @@
 /* A state on its way to or from the prefix, for a thread that may hang there. */
 struct errand {
     char root[PATH_MAX];
+    struct sk_id lease;
     struct sk_state state;
 };
 
 static int bring(void *arg, struct saikai_error *err)
 {
     struct errand *e = arg;
+    int rc = sk_lease_check(e->root, e->lease, 1, err);
+    if (rc && rc != SAIKAI_ENOENT) /* where there is none, nobody else's state is in danger */
+        return rc;
     return sk_state_save(e->root, &e->state, err);
 }
 
@@ -42,6 +46,7 @@ static int with_prefix(struct sk_session *s, int (*fn)(void *, struct saikai_err
     if (!e)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the state of %s", s->prefix_root);
     snprintf(e->root, sizeof e->root, "%s", s->prefix_root);
+    e->lease = s->lease_token;
     e->state = *state;
     int rc = sk_patience_call(s->patience, s->prefix_root, fn, free, e, err);
     if (rc == SAIKAI_ETIMEDOUT)
@@ -72,6 +77,8 @@ static void mark_ahead(struct sk_session *s, int ahead)
 int sk_memo_save(struct sk_session *s, struct saikai_error *err)
 {
     struct saikai_error far = {0}, near = {0};
+    if (s->prefix_lost || sk_lease_is_lost(s->lease)) /* it is another job's state by now */
+        return 0;
     if (!apart(s))
         return sk_state_save(s->local_root, &s->state, err);
     int near_rc = sk_state_save(s->local_root, &s->state, &near);

@@ -42,6 +42,7 @@ static void post(struct sk_session *s)
     v[SK_POLL_MAX_TICK_NS] = -(int64_t)(seconds_per_tick(s) * 1e9);
     v[SK_POLL_MAX_COST_NS] = -(int64_t)(sk_pace_cost(s) * 1e9);
     v[SK_POLL_MAX_ARCHIVE] = -archive;
+    v[SK_POLL_MAX_LOST] = -sk_lease_is_lost(s->lease);
     v[SK_POLL_MAX_HEAL] = -(st.damages != s->damages_told);
     s->damages_told = st.damages;
     /* measure the next span afresh */
@@ -95,7 +96,7 @@ static void consider_archiving(struct sk_session *s, int idle, int is_due)
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE),
             begun = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING);
     is_due |= heals(s, complete, begun);
-    if (!*s->prefix_root || !idle || !is_due || !every || complete <= begun || (begun && complete - begun < every))
+    if (!*s->prefix_root || s->prefix_lost || !idle || !is_due || !every || complete <= begun || (begun && complete - begun < every))
         return;
     s->archived_at = sk_now();
     sk_session_archive(s, complete);
@@ -174,6 +175,8 @@ static void take_up(struct sk_session *s)
     int64_t committed = v[SK_POLL_MIN_COMMITTED] == -v[SK_POLL_MAX_COMMITTED] ? v[SK_POLL_MIN_COMMITTED] : 0;
     int64_t archived = v[SK_POLL_MIN_ARCHIVED] == -v[SK_POLL_MAX_ARCHIVED] ? v[SK_POLL_MIN_ARCHIVED] : 0;
     sk_pace_hear(s, tick, cost, v[SK_POLL_MIN_IDLE] != 0);
+    if (v[SK_POLL_MAX_LOST])
+        sk_session_lose_prefix(s);
     sk_session_learn(s, committed, archived);
     consider_archiving(s, v[SK_POLL_MIN_IDLE] != 0, v[SK_POLL_MAX_ARCHIVE] != 0);
     double begun = sk_now();

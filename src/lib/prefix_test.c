@@ -4,6 +4,7 @@
 #include "lib/session.h"
 
 #include "base/clock.h"
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/sweep.h"
@@ -13,9 +14,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -105,6 +109,7 @@ struct run {
     int crash;           /* 1: leave without finalize, as a killed process does */
     int64_t expect_from; /* iteration restored, 0: a fresh start, negative: saikai_init or restart fail */
     void (*at)(int64_t it); /* on rank 0, before each candidate */
+    int unsaved;            /* checkpoints fail */
 };
 
 static struct sk_config *configure(const char *more)
@@ -134,6 +139,8 @@ static int compute(struct sk_session *s, double *u, int64_t from, const struct r
         if (r->at && !s->g->rank)
             r->at(it + 1);
         int rc = sk_session_candidate(s, 0, it + 1, &err);
+        if (r->unsaved)
+            continue;
         CHECK(rc >= 0);
         if (rc) { /* learn that it is complete, without waiting for the prefix */
             double since = sk_now();
@@ -323,6 +330,143 @@ static void test_stops_to_answer_between_checkpoints(void **state)
     run((struct run){.config = "restart.mode=always", .until = 70, .expect_from = 60});
 }
 
+/* ---- another job has the store ---- */
+
+static char other_lease[2048]; /* of a process that lives */
+
+static pid_t begin_other(void)
+{
+    struct sk_owner o;
+    struct sk_buf b = {0};
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = sk_testing_fork();
+    if (!pid) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        sk_owner_self("test", NULL, 0, &o);
+        int rc = write(ready[1], &o, sizeof o) == sizeof o;
+        while (rc)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &o, sizeof o), sizeof o);
+    close(ready[0]);
+    close(ready[1]);
+    struct sk_job j;
+    sk_io_hook = NULL;
+    if (!sk_job_load(prefix, &j, NULL))
+        o.store = j.store;
+    sk_io_hook = hook;
+    strcpy(o.host, "far-away");
+    assert_int_equal(sk_owner_encode(&o, &b, NULL), 0);
+    snprintf(other_lease, sizeof other_lease, "%.*s", (int)b.len, (const char *)b.data);
+    sk_buf_free(&b);
+    return pid;
+}
+
+static void end_other(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* With plain calls, as a process on another node does it. */
+static void take_over(int64_t it)
+{
+    char path[128], tmp[128];
+    if (it != 2) /* the first one */
+        return;
+    snprintf(path, sizeof path, "%s/lease", prefix);
+    snprintf(tmp, sizeof tmp, "%s/lease.new", prefix);
+    FILE *f = fopen(tmp, "w");
+    assert_true(f && fputs(other_lease, f) >= 0 && !fclose(f) && !rename(tmp, path));
+}
+
+static int generations(void)
+{
+    struct sk_gen_list l = {0};
+    sk_io_hook = NULL;
+    int rc = sk_gen_scan(prefix, -1, &l, NULL), n = (int)l.count;
+    sk_io_hook = hook;
+    sk_gen_list_free(&l);
+    return rc ? rc : n;
+}
+
+static void test_taken_over(void **state)
+{
+    (void)state;
+    struct sk_state before, after;
+    run((struct run){.until = 5, .crash = 1}); /* the store is there */
+    pid_t pid = begin_other();
+    int had = generations();
+    assert_int_equal(sk_state_load(prefix, &before, NULL), 0);
+    run((struct run){.until = 65, .at = take_over, .expect_from = 1});
+    expect_log("was taken over");
+    expect_log("by host far-away, process");
+    expect_log("the job goes on, and its checkpoints stay in");
+    expect_log("is another job's: what this one saved last (iteration 60) stays in");
+    assert_int_equal(generations(), had);
+    assert_int_equal(sk_state_load(prefix, &after, NULL), 0);
+    assert_int_equal(after.incarnation, before.incarnation + 1); /* from before it was lost */
+    assert_int_equal(after.finished, 0);
+    run((struct run){.until = 70, .expect_from = -1}); /* as long as that one runs */
+    end_other(pid);
+    run((struct run){.until = 70, .expect_from = 60});
+}
+
+static void test_taken_over_without_local(void **state)
+{
+    (void)state;
+    run((struct run){.config = "store.local=none", .until = 5, .crash = 1});
+    pid_t pid = begin_other();
+    int had = generations();
+    run((struct run){.config = "store.local=none", .until = 65, .at = take_over, .expect_from = 1, .unsaved = 1});
+    expect_log("by host far-away, process");
+    expect_log("is not saved any more");
+    expect_log("iteration 60 is not saved");
+    assert_int_equal(generations(), had);
+    end_other(pid);
+}
+
+static void is_held(int64_t it)
+{
+    struct sk_owner o;
+    comes_back(it);
+    if (it == 400)
+        assert_true(sk_lease_look(prefix, 30, &o) && o.life.pid == getpid());
+}
+
+/* A start while the prefix does not answer has no lease: it takes it as soon as it can. */
+static void test_holds_it_later(void **state)
+{
+    (void)state;
+    run((struct run){.until = 5, .crash = 1});
+    disturb(1, LONG_MAX, 0, 1e6);
+    run((struct run){.until = 401, .expect_from = 1, .at = is_held});
+    expect_log("is in use by this job from now on");
+    run((struct run){.config = "restart.mode=always; store.local=none", .until = 410, .expect_from = 400});
+}
+
+static void take_over_then_answer(int64_t it)
+{
+    take_over(it);
+    comes_back(it);
+}
+
+static void test_taken_while_it_was_away(void **state)
+{
+    (void)state;
+    run((struct run){.until = 5, .crash = 1});
+    pid_t pid = begin_other();
+    int had = generations();
+    disturb(1, LONG_MAX, 0, 1e6);
+    run((struct run){.until = 65, .expect_from = 1, .at = take_over_then_answer});
+    expect_log("is in use by now by host far-away, process");
+    expect_log("the job goes on, and its checkpoints stay in");
+    assert_int_equal(generations(), had);
+    end_other(pid);
+}
+
 /* A start that knows nothing of the job waits for the prefix, and does not begin anew what is there. */
 static void test_unknown_waits(void **state)
 {
@@ -390,7 +534,7 @@ static void test_every_operation(void **state)
     sk_sweep_report(stride);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_full, make_dir, remove_dir),
@@ -398,10 +542,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gone, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_comes_back, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_never_answers, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_taken_over, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_taken_over_without_local, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_holds_it_later, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_taken_while_it_was_away, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_stops_to_answer_between_checkpoints, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_unknown_waits, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_needs_the_prefix, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_every_operation, make_dir, remove_dir),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

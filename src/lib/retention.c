@@ -31,7 +31,8 @@ int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *e
         sk_engine_retire_far(e, h);
         return 0;
     }
-    if (h->replaced) { /* the name is another one's: nothing of this is left but a mapping */
+    if (h->replaced || /* the name is another one's: nothing of this is left but a mapping */
+        sk_engine_may_write(e, e->local_root, 0, NULL)) {
         sk_engine_drop(e, h, 0);
         return 0;
     }
@@ -229,7 +230,7 @@ void sk_engine_retain_local(struct sk_engine *e)
         if (h->stage == COMMITTED && !h->replaced && h->seq <= e->complete_seq && sk_gen_key(h->gen) > newest)
             newest = sk_gen_key(h->gen);
     e->retired_seq = e->complete_seq;
-    if (!newest)
+    if (!newest || sk_engine_may_write(e, e->local_root, 0, NULL))
         return;
     while ((h = sk_engine_unneeded(e, 1)))
         sk_engine_retire(e, h, &err);
@@ -275,7 +276,7 @@ void sk_engine_retain_prefix(struct sk_engine *e)
     pthread_mutex_unlock(&e->lock);
     if (rc) { /* nothing goes until it is known what stays */
         sk_log(SK_LOG_WARN, "rank %d: older generations stay in %s: %s", e->rank, e->prefix_root, err.text);
-    } else {
+    } else if (!sk_engine_may_write(e, e->prefix_root, 0, NULL)) {
         int64_t key = sk_gen_key(arrived.gen);
         sweep(e, e->prefix_root, key, &e->strays_prefix);
         if (e->rank == 0)

@@ -28,6 +28,8 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
     struct sk_engine_config c = {
         .local_root = s->local_root,
         .prefix_root = apart ? s->prefix_root : NULL,
+        .leased_root = *s->prefix_root ? s->prefix_root : NULL,
+        .lease = s->lease_token,
         .incarnation = s->incarnation,
         .rank = s->g->rank,
         .nranks = s->g->size,
@@ -82,6 +84,7 @@ static int start_aggregator(struct sk_session *s, struct saikai_error *err)
                                     .local_root = s->local_root,
                                     .prefix_root = s->prefix_root,
                                     .host = s->host,
+                                    .lease = s->lease_token,
                                     .incarnation = s->incarnation};
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
     return apart ? sk_aggregator_new(&a, &s->aggregator, err) : 0;
@@ -111,6 +114,21 @@ void sk_session_archive(struct sk_session *s, int64_t seq)
         sk_aggregator_begin(s->aggregator, e.gen, seq);
     else
         sk_engine_archive(s->engine, seq);
+}
+
+void sk_session_lose_prefix(struct sk_session *s)
+{
+    if (s->prefix_lost)
+        return;
+    s->prefix_lost = 1;
+    if (s->g->rank)
+        return;
+    if (sk_session_has_local(s))
+        sk_log(SK_LOG_ERROR, "the job goes on, and its checkpoints stay in %s alone; a restart is refused as long as the other "
+                             "job has the store: end one of the two", s->local_root);
+    else
+        sk_log(SK_LOG_ERROR, "the job goes on, and is not saved any more, since there is no node-local directory (store.local): "
+                             "end one of the two");
 }
 
 static void find_deadline(struct sk_session *s)
@@ -211,8 +229,10 @@ static int settle(struct sk_session *s)
     sk_engine_drain(s->engine);
     sk_engine_report(s->engine, &st);
     sk_session_archive_status(s, &archived, &idle);
-    int64_t v[4] = {st.committed_seq, -st.committed_seq, archived, -archived};
-    int rc = sk_group_allreduce(s->g, v, 4, SK_OP_MIN);
+    int64_t v[5] = {st.committed_seq, -st.committed_seq, archived, -archived, -sk_lease_is_lost(s->lease)};
+    int rc = sk_group_allreduce(s->g, v, 5, SK_OP_MIN);
+    if (!rc && v[4])
+        sk_session_lose_prefix(s);
     if (!rc)
         sk_session_learn(s, v[0] == -v[1] ? v[0] : 0, v[2] == -v[3] ? v[2] : 0);
     return rc;
@@ -259,7 +279,7 @@ static int drain_all(struct sk_session *s)
     sk_aggregator_drain(s->aggregator);
     int rc = settle(s);
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
-    if (!rc && archives_last(s) && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
+    if (!rc && archives_last(s) && !s->prefix_lost && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
         sk_session_archive(s, complete);
         sk_aggregator_drain(s->aggregator);
         rc = settle(s);
@@ -288,6 +308,12 @@ static void give_memory_back(struct sk_session *s)
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
     int is_archived = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete;
+    if (s->prefix_lost && !is_archived && apart) {
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_WARN, "the prefix %s is another job's: what this one saved last (iteration %lld) stays in %s", s->prefix_root,
+                   (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE), s->local_root);
+        return;
+    }
     if (apart && s->g->rank == 0 && archives_last(s) && !is_archived)
         sk_log(SK_LOG_WARN, "the newest generation (iteration %lld) is not in the prefix: its files stay in %s",
                (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE), s->local_root);

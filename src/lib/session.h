@@ -47,6 +47,7 @@ enum sk_poll_field {
     SK_POLL_MIN_CODED,
     SK_POLL_MAX_PROTECT, /* 1: rank 0 says that a coding is due */
     SK_POLL_MAX_INTERVAL_NS, /* rank 0: what the model of several levels finds best, 0: nothing */
+    SK_POLL_MAX_LOST, /* 1: the lease of the prefix is another job's */
     SK_POLL_MAX_HEAL, /* 1: something is damaged, a checkpoint is wanted that heals it */
     SK_POLL_FIELDS,
 };
@@ -74,7 +75,9 @@ struct sk_session {
     struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
     struct sk_state state; /* rank 0 only */
     struct sk_job job;     /* whose store it is, and its id */
-    struct sk_lease *lease; /* rank 0, with a prefix */
+    struct sk_lease *lease; /* rank 0, with a prefix … */
+    struct sk_id lease_token; /* … which all ranks know */
+    int prefix_lost; /* on all ranks: another job has the place by now, nothing is written there */
     struct sk_hold *hold;   /* of the local directory, when there is one of its own */
     uint64_t run;           /* number of the `saikai run` above, 0: none */
     char aside[600];        /* rank 0: what a fresh start is to say of other jobs' generations … */
@@ -207,6 +210,8 @@ int sk_poll_step(struct sk_session *s, struct saikai_error *err);
 void sk_poll_end(struct sk_session *s);
 /* All ranks have committed and archived these generations (0: unknown). */
 void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived);
+/* All ranks agree that the prefix is another job's by now. */
+void sk_session_lose_prefix(struct sk_session *s);
 /* A generation became protected; 0: the restored one. */
 void sk_session_learn_protected(struct sk_session *s, int64_t seq);
 

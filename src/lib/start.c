@@ -175,7 +175,10 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
             *err = why;
         goto out;
     }
-    if (s->g->rank == 0)
+    if (s->g->rank == 0 && *st.prefix && !s->lease)
+        rc = sk_identity_wait(s, &st, err);
+    s->lease_token = st.lease = sk_lease_token(s->lease);
+    if (s->g->rank == 0 && !rc)
         rc = find_rate(s, hosts, &st.rate, err);
     st.suffered = find_suffered(s);
     if ((rc = sk_group_verdict(s->g, rc, err)))
@@ -206,6 +209,8 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
         goto out;
     sk_tries_clear_marks(s);
     s->run_id = st.run_id;
+    s->lease_token = st.lease;
+    sk_lease_begun(s->lease, st.incarnation);
     s->incarnation = st.incarnation;
     s->first_incarnation = st.first_incarnation;
     s->host_rate = st.rate;

@@ -15,6 +15,7 @@ struct sk_start {
     struct sk_suffered suffered;
     uint64_t run_id;
     uint32_t incarnation, first_incarnation;
+    struct sk_id lease; /* its token; none without a prefix */
     int away;        /* the error with which the prefix cannot be asked, 0: it answers */
     int64_t stopped; /* newest start of which every rank was told to end by a signal while it restarted, 0: none */
 };
@@ -39,6 +40,8 @@ int sk_identity_name(struct sk_session *s, struct sk_start *st, const char *prog
 /* Rank 0: the job's place in the prefix and its store's id; takes the lease of the place. SAIKAI_EBUSY: another job has it;
  * SAIKAI_ETIMEDOUT: the prefix does not answer. A prefix that takes no files leaves the store unclaimed. */
 int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_error *err);
+/* Rank 0: the store is known, and nothing is held yet since the prefix is away: the lease is taken when it is back. */
+int sk_identity_wait(struct sk_session *s, const struct sk_start *st, struct saikai_error *err);
 
 /* hold_local.c. Collective, when the prefix cannot be asked: the store of st->job.name and st->prefix that the nodes know, into
  * st. SAIKAI_ENOENT: none of them does. */

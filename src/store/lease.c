@@ -6,6 +6,7 @@
 #include "base/patience.h"
 #include "store/job.h"
 #include "store/note.h"
+#include "store/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,13 +24,20 @@
 struct sk_lease {
     char dir[PATH_MAX], path[PATH_MAX];
     struct sk_owner self;
-    double period;
-    int held; /* the file is there */
+    struct sk_job job; /* to be made dir's, when that is nobody's; without a name: none is */
+    double timeout, period;
+    int held; /* the file was made */
+    char taken_by[400];
+    struct sk_id seen; /* another holder, of which only its renewing tells whether it lives … */
+    struct timespec renewed; /* … and what it was last seen to do */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     int runs, ends, ended; /* of the thread */
+    int urged; /* to look now */
     _Atomic int lost;
+    _Atomic unsigned tries; /* so often it was looked at */
+    _Atomic uint32_t begun; /* the start of the job, 0: not known */
     struct sk_lease *next; /* in `mine` */
 };
 
@@ -45,6 +53,27 @@ static int is_mine(struct sk_id token)
         found |= sk_id_same(l->self.token, token);
     pthread_mutex_unlock(&mine_lock);
     return found;
+}
+
+/* Make the thread look now, when the lease is of this process: 1 lost (and why), 0 not (and how often it has looked), -1 it is not
+ * of this process. */
+static int urge(struct sk_id token, unsigned *tries, struct saikai_error *err)
+{
+    int rc = -1;
+    pthread_mutex_lock(&mine_lock);
+    for (struct sk_lease *l = mine; l && rc < 0; l = l->next)
+        if (sk_id_same(l->self.token, token)) {
+            rc = atomic_load(&l->lost);
+            *tries = atomic_load(&l->tries);
+            if (rc)
+                sk_fail(err, SAIKAI_EBUSY, "%s", l->taken_by);
+            pthread_mutex_lock(&l->lock);
+            l->urged = 1;
+            pthread_cond_broadcast(&l->wake);
+            pthread_mutex_unlock(&l->lock);
+        }
+    pthread_mutex_unlock(&mine_lock);
+    return rc;
 }
 
 static void enlist(struct sk_lease *l, int in)
@@ -207,39 +236,122 @@ static int take(struct sk_lease *l, double timeout_s, struct saikai_error *err)
 
 /* ---- renewing ---- */
 
+/* From now on this job is not the one that may write there. */
+static void lose(struct sk_lease *l, const char *why)
+{
+    snprintf(l->taken_by, sizeof l->taken_by, "%.120s %.270s", l->dir, why);
+    atomic_store(&l->lost, 1);
+    sk_log(SK_LOG_ERROR, "%s: this job writes nothing there any more", l->taken_by);
+}
+
+static void lose_to(struct sk_lease *l, const struct sk_owner *o, const char *how)
+{
+    char who[320], why[400];
+    snprintf(why, sizeof why, "%s %s", how, sk_owner_describe(o, who, sizeof who));
+    lose(l, why);
+}
+
+/* The file is gone. Somebody may have had the store and left it; else it is made again. */
+static void make_again(struct sk_lease *l)
+{
+    struct sk_buf b = {0};
+    struct sk_state now;
+    uint32_t begun = atomic_load(&l->begun);
+    if (access(l->dir, W_OK))
+        return;
+    if (begun && !sk_state_load(l->dir, &now, NULL) && now.incarnation > begun)
+        lose(l, "was used by a later start of this job while this one was silent");
+    else if (!sk_owner_encode(&l->self, &b, NULL) && !sk_note_create(l->dir, SK_LEASE_FILE, &b, NULL))
+        l->held = 1;
+    sk_buf_free(&b);
+}
+
 /* A failure of the file system passes, or the job has other troubles; only another holder is a loss. */
 static void renew(struct sk_lease *l)
 {
     struct sk_owner now;
-    struct sk_buf b = {0};
     int rc = read_lease(l->path, &now, NULL);
-    if (!rc && !sk_id_same(now.token, l->self.token)) {
-        char who[320];
-        atomic_store(&l->lost, 1);
-        sk_log(SK_LOG_ERROR, "%s was taken over by %s: this job was silent for too long", l->dir,
-               sk_owner_describe(&now, who, sizeof who));
-    } else if (!rc) {
+    if (!rc && !sk_id_same(now.token, l->self.token))
+        lose_to(l, &now, "was taken over, since this job was silent for too long, by");
+    else if (!rc)
         utimensat(AT_FDCWD, l->path, NULL, 0); /* the file system's own time */
-    } else if (rc == SAIKAI_ENOENT && !access(l->dir, W_OK) && !sk_owner_encode(&l->self, &b, NULL)) {
-        sk_note_create(l->dir, SK_LEASE_FILE, &b, NULL);
+    else if (rc == SAIKAI_ENOENT)
+        make_again(l);
+}
+
+/* The directory is this job's, or becomes it: 0; SAIKAI_EBUSY: another store is there; else it may be possible later. */
+static int find_job_there(struct sk_lease *l)
+{
+    struct sk_job found, own = l->job;
+    struct stat sb;
+    char why[400];
+    int rc = sk_job_load(l->dir, &found, NULL);
+    if (rc == SAIKAI_ENOENT && !sk_io_mkdirs_lasting(l->dir, NULL) && !stat(l->dir, &sb)) {
+        snprintf(own.place, sizeof own.place, "%s", l->dir);
+        own.inode = (uint64_t)sb.st_ino;
+        own.unclaimed = 0;
+        rc = sk_job_claim(l->dir, &own, NULL);
+        found = own;
     }
-    sk_buf_free(&b);
+    if (rc)
+        return rc == SAIKAI_EEXIST ? SAIKAI_EIO : rc; /* somebody was faster: whose it is, the next look tells */
+    if (sk_id_same(found.store, l->self.store))
+        return 0;
+    snprintf(why, sizeof why, "is by now the store of job %s, which was begun anew while it was away", found.name);
+    lose(l, why);
+    return SAIKAI_EBUSY;
+}
+
+/* Nothing is held so far. */
+static void join(struct sk_lease *l)
+{
+    struct sk_owner o;
+    struct timespec renewed;
+    struct saikai_error why = {0};
+    if (*l->job.name && find_job_there(l))
+        return;
+    int rc = try_once(l, l->timeout, &o, &renewed, &why);
+    if (rc == SAIKAI_EEXIST && sk_id_same(l->seen, o.token) && !same_time(l->renewed, renewed))
+        rc = SAIKAI_EBUSY; /* elsewhere, and it renews it */
+    if (rc == SAIKAI_EEXIST) {
+        l->seen = o.token;
+        l->renewed = renewed;
+    }
+    l->held = !rc;
+    if (!rc)
+        sk_log(SK_LOG_INFO, "%s is in use by this job from now on", l->dir);
+    else if (rc == SAIKAI_EBUSY)
+        lose_to(l, &o, "is in use by now by");
+}
+
+static const double longest_join_s = 0.5;
+
+/* Until it is time, or somebody is in a hurry; 1: the end. */
+static int rest(struct sk_lease *l)
+{
+    struct timespec until;
+    double wait = !l->held && l->period > longest_join_s ? longest_join_s : l->period;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    double at = (double)until.tv_nsec * 1e-9 + wait;
+    until.tv_sec += (time_t)at;
+    until.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
+    while (!l->ends && !l->urged && !pthread_cond_timedwait(&l->wake, &l->lock, &until))
+        ;
+    l->urged = 0;
+    return l->ends;
 }
 
 static void *run(void *arg)
 {
     struct sk_lease *l = arg;
     pthread_mutex_lock(&l->lock);
-    while (!l->ends && !atomic_load(&l->lost)) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        double at = (double)until.tv_nsec * 1e-9 + l->period;
-        until.tv_sec += (time_t)at;
-        until.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
-        if (!pthread_cond_timedwait(&l->wake, &l->lock, &until) || l->ends)
-            continue;
+    while (!atomic_load(&l->lost) && !rest(l)) {
         pthread_mutex_unlock(&l->lock);
-        renew(l);
+        if (l->held)
+            renew(l);
+        else
+            join(l);
+        atomic_fetch_add(&l->tries, 1);
         pthread_mutex_lock(&l->lock);
     }
     l->ended = 1;
@@ -263,31 +375,39 @@ static int start_thread(struct sk_lease *l, struct saikai_error *err)
     return 0;
 }
 
-int sk_lease_take(const char *dir, const struct sk_owner *self, double timeout_s, struct sk_lease **out,
-                  struct saikai_error *err)
+static int make(const char *dir, const struct sk_owner *self, double timeout_s, struct sk_lease **out,
+                struct saikai_error *err)
 {
     struct sk_lease *l = calloc(1, sizeof *l);
     pthread_condattr_t attr;
-    struct saikai_error why = {0};
     if (!l)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a lease");
     l->self = *self;
+    l->timeout = timeout_s;
     l->period = timeout_s / 6;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&l->wake, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&l->lock, NULL);
-    int rc = sk_io_path(l->dir, sizeof l->dir, &why, "%s", dir);
-    if (!rc)
-        rc = sk_io_path(l->path, sizeof l->path, &why, "%s/" SK_LEASE_FILE, dir);
     enlist(l, 1);
+    *out = l;
+    int rc = sk_io_path(l->dir, sizeof l->dir, err, "%s", dir);
+    return rc ? rc : sk_io_path(l->path, sizeof l->path, err, "%s/" SK_LEASE_FILE, dir);
+}
+
+int sk_lease_take(const char *dir, const struct sk_owner *self, double timeout_s, struct sk_lease **out,
+                  struct saikai_error *err)
+{
+    struct sk_lease *l = NULL;
+    struct saikai_error why = {0};
+    int rc = make(dir, self, timeout_s, &l, &why);
     if (!rc)
         rc = take(l, timeout_s, &why);
     if (rc == SAIKAI_ENOSPC || rc == SAIKAI_EIO || rc == SAIKAI_ENOENT) {
-        sk_log(SK_LOG_WARN, "%s; going on without a lease of %s", why.text, dir);
+        sk_log(SK_LOG_WARN, "%s; going on without a lease of %s until it takes files", why.text, dir);
         rc = 0;
-    } else {
+    } else if (l) {
         l->held = !rc;
     }
     if (!rc)
@@ -298,6 +418,61 @@ int sk_lease_take(const char *dir, const struct sk_owner *self, double timeout_s
     }
     *out = l;
     return 0;
+}
+
+int sk_lease_take_later(const char *dir, const struct sk_owner *self, double timeout_s, const struct sk_job *job,
+                        struct sk_lease **out, struct saikai_error *err)
+{
+    struct sk_lease *l = NULL;
+    int rc = make(dir, self, timeout_s, &l, err);
+    if (!rc) {
+        l->job = *job;
+        rc = start_thread(l, err);
+    }
+    if (rc)
+        sk_lease_release(l);
+    else
+        *out = l;
+    return rc;
+}
+
+void sk_lease_begun(struct sk_lease *l, uint32_t incarnation)
+{
+    if (l)
+        atomic_store(&l->begun, incarnation);
+}
+
+struct sk_id sk_lease_token(const struct sk_lease *l)
+{
+    return l ? l->self.token : (struct sk_id){0};
+}
+
+int sk_lease_check(const char *dir, struct sk_id token, double wait_s, struct saikai_error *err)
+{
+    char path[PATH_MAX], who[320];
+    struct sk_owner now;
+    unsigned tries = 0, first = 0;
+    double end = sk_now() + wait_s;
+    int rc = sk_id_none(token) ? 0 : sk_io_path(path, sizeof path, err, "%s/" SK_LEASE_FILE, dir);
+    if (rc || sk_id_none(token))
+        return rc;
+    for (int n = 0;; n++) {
+        rc = read_lease(path, &now, NULL);
+        if (!rc && sk_id_same(now.token, token))
+            return 0;
+        if (rc == SAIKAI_EIO)
+            return sk_fail(err, rc, "cannot read %s", path);
+        int lost = urge(token, &tries, err);
+        first = n ? first : tries;
+        if (lost > 0)
+            return SAIKAI_EBUSY;
+        if (sk_now() >= end || (!lost && tries > first + 1)) /* its own process has tried since, in vain */
+            break;
+        sk_sleep(0.01);
+    }
+    return rc ? sk_fail(err, SAIKAI_ENOENT, "%s is not there: who may write in %s is not known", path, dir)
+              : sk_fail(err, SAIKAI_EBUSY, "%s is in use by %s: nothing of this job is written there", dir,
+                        sk_owner_describe(&now, who, sizeof who));
 }
 
 int sk_lease_is_lost(struct sk_lease *l)

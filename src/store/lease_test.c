@@ -5,6 +5,7 @@
 #include "store/hold.h"
 #include "store/job.h"
 #include "store/lease.h"
+#include "store/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -269,6 +270,102 @@ static void test_taken_over(void **state)
     assert_true(sk_id_same(now.token, o.token));
 }
 
+static int is_lost_soon(struct sk_lease *l)
+{
+    for (int i = 0; i < 1000 && !sk_lease_is_lost(l); i++)
+        sk_sleep(0.01);
+    return sk_lease_is_lost(l);
+}
+
+/* Whoever writes looks first: the loss is known at once, however seldom the lease is renewed, and by every process. */
+static void test_look_before_writing(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = elsewhere();
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 0, &err), 0);
+    assert_int_equal(unlink(path), 0); /* it is made again */
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), 0);
+    write_lease(&o);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "far-away"));
+    assert_int_equal(sk_lease_is_lost(l), 1);
+    assert_int_equal(sk_lease_check(dir, sk_id_random(), 0, &err), SAIKAI_EBUSY); /* as another process sees it */
+    assert_non_null(strstr(err.text, "far-away"));
+    sk_lease_release(l);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sk_lease_check(dir, sk_id_random(), 0, &err), SAIKAI_ENOENT);
+    assert_int_equal(sk_lease_check(dir, (struct sk_id){{0}}, 0, &err), 0); /* nobody was to hold it */
+}
+
+/* While this one was stopped, a later start of the job came and went. */
+static void test_come_and_gone(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_state st = {.incarnation = 3, .first_incarnation = 1};
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_begun(l, 2);
+    assert_int_equal(sk_state_save(dir, &st, NULL), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "later start"));
+    sk_lease_release(l);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static int later(struct sk_lease **l)
+{
+    struct sk_owner o = self();
+    return sk_lease_take_later(dir, &o, 30, &job, l, NULL);
+}
+
+/* A prefix that was away: taken when it is free by then, also when nobody had it before; lost when somebody else has it. */
+static void test_later(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = elsewhere();
+    struct saikai_error err = {0};
+    struct sk_job found, other = job;
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_JOB_FILE, dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), 0);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_true(sk_id_same(found.store, job.store));
+    sk_lease_release(l);
+    assert_int_equal(sk_lease_look(dir, 30, &o), 0); /* given back */
+    pid_t pid = holder();
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(is_lost_soon(l), 1);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), SAIKAI_EBUSY);
+    sk_lease_release(l);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    o = elsewhere(); /* only that it renews it tells that it lives */
+    write_lease(&o);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 0.2, &err), SAIKAI_EBUSY);
+    assert_int_equal(sk_lease_is_lost(l), 0);
+    write_lease(&o);
+    assert_int_equal(is_lost_soon(l), 1);
+    sk_lease_release(l);
+    other.store = sk_id_random(); /* begun anew meanwhile */
+    assert_int_equal(sk_job_replace(dir, &other, NULL), 0);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(is_lost_soon(l), 1);
+    sk_lease_release(l);
+}
+
 static int no_space(const char *op, const char *path)
 {
     (void)path;
@@ -343,6 +440,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_races, begin, end),
         cmocka_unit_test_setup_teardown(test_nobodys, begin, end),
         cmocka_unit_test_setup_teardown(test_taken_over, begin, end),
+        cmocka_unit_test_setup_teardown(test_look_before_writing, begin, end),
+        cmocka_unit_test_setup_teardown(test_come_and_gone, begin, end),
+        cmocka_unit_test_setup_teardown(test_later, begin, end),
         cmocka_unit_test_setup_teardown(test_read_only, begin, end),
         cmocka_unit_test_setup_teardown(test_claims, begin, end),
         cmocka_unit_test_setup_teardown(test_hold, begin, end),
