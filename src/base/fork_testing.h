@@ -21,10 +21,16 @@ static inline int sk_testing_threads(void)
     return n;
 }
 
-/* fork() when no other thread is left; a thread that does not end (a sanitizer's own) is waited for two seconds at most. */
+#ifdef __SANITIZE_THREAD__
+#define SK_TESTING_OWN_THREADS 2 /* the sanitizer has one */
+#else
+#define SK_TESTING_OWN_THREADS 1
+#endif
+
+/* fork() when no other thread is left; one that does not end is waited for two seconds at most. */
 static inline pid_t sk_testing_fork(void)
 {
-    for (int ms = 0; ms < 2000 && sk_testing_threads() > 1; ms++)
+    for (int ms = 0; ms < 2000 && sk_testing_threads() > SK_TESTING_OWN_THREADS; ms++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     fflush(NULL);
     return fork();
