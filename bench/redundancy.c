@@ -373,10 +373,10 @@ int main(int argc, char **argv)
         int m;
     } cases[] = {{"partner", 1}, {"xor", 1}, {"rs", 2}, {"rs", 3}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        for (int f = -1; f < 0 || sk_form_at(f); f++)
+        for (int f = -1; f < 0 || sk_transfer_at(f); f++)
             if (cases[c].m < b.ranks && (argc < 6 || !strcmp(argv[5], cases[c].scheme)) &&
-                (argc < 7 || !strcmp(argv[6], f < 0 ? "auto" : sk_form_at(f)->name)))
-                measure(&b, cases[c].scheme, cases[c].m, f < 0 ? "auto" : sk_form_at(f)->name,
+                (argc < 7 || !strcmp(argv[6], f < 0 ? "auto" : sk_transfer_at(f)->name)))
+                measure(&b, cases[c].scheme, cases[c].m, f < 0 ? "auto" : sk_transfer_at(f)->name,
                         &copy);
 #ifdef BENCH_MPI
     sk_group_barrier(b.group);

@@ -11,7 +11,7 @@ for name in $(grep -rhoE '(getenv\(|setenv\(|_ENV +)"SAIKAI_[A-Z_]+' src plugins
         # shellcheck disable=SC2254
         case "$name" in $known) found=1 ;; esac
     done
-    for key in $(sed -n 's/^SK_KEY(\([a-z_]*\), \([a-z_]*\),.*/SAIKAI_\1_\2/p' src/base/config_keys.def | tr a-z A-Z); do
+    for key in $(sed -n 's/^SK_KEY(\([a-z_]*\), \([a-z_]*\),.*/SAIKAI_\1_\2/p' src/*/keys.def | tr a-z A-Z); do
         [ "$name" != "$key" ] || found=1
     done
     case "$name" in SAIKAI_SHEDULE_EVERY | SAIKAI_CONFIGURATION) found=1 ;; esac # mistyped on purpose, by a test

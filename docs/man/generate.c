@@ -2,6 +2,7 @@
  * the commands, the configuration keys or the error codes in the place of a line @COMMANDS@, @KEYS@
  * or @ERRORS@. usage: generate TEMPLATE > PAGE */
 #include "base/config.h"
+#include "cli/kinds.h"
 
 #include <ctype.h>
 #include <saikai/codes.h>
@@ -40,17 +41,23 @@ static void commands(void)
 static void keys(void)
 {
     const char *section = "";
+    char words[256], help[2048];
     for (int i = 0; i < sk_config_count(); i++) {
         const struct sk_key *k = sk_config_key(i);
         if (strcmp(section, k->section))
             printf("%s.Ss [%s]\n.Bl -tag -width Ds\n", *section ? ".El\n" : "", k->section);
         section = k->section;
         printf(".It Ic %s\n", k->key);
-        put_text(k->help);
+        put_text(sk_key_help(k, help, sizeof help));
         printf("(%s", sk_key_kind_phrase(k));
-        for (const char *p = k->choices; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-            printf("%s%.*s", p == k->choices ? ": " : ", ", (int)strcspn(p, "|"), p);
-        printf("; default: %s)\n", *k->standard ? k->standard : "empty");
+        const char *between = ": ", *standard = sk_key_standard(k);
+        for (const char *p = sk_key_choices(k, words, sizeof words); *p; p += *p == '|') {
+            int n = (int)strcspn(p, "|");
+            printf("%s%.*s", between, n, p);
+            between = ", ";
+            p += n;
+        }
+        printf("; default: %s)\n", *standard ? standard : "empty");
     }
     puts(".El");
 }
@@ -71,6 +78,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: generate TEMPLATE > PAGE\n");
         return 2;
     }
+    sk_cli_kinds_tell();
     while (fgets(line, sizeof line, f)) {
         if (!strcmp(line, "@COMMANDS@\n"))
             commands();

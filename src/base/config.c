@@ -1,6 +1,7 @@
 #include "base/config.h"
 
 #include "base/io.h"
+#include "base/kind.h"
 #include "base/units.h"
 
 #include <assert.h>
@@ -13,16 +14,18 @@
 #include <string.h>
 #include <strings.h>
 
-#define KIND_OF_TEXT              SK_TEXT, NULL, 0, 0
-#define KIND_OF_PATH              SK_PATH, NULL, 0, 0
-#define KIND_OF_SIZE              SK_SIZE, NULL, 0, 0
-#define KIND_OF_TIME              SK_TIME, NULL, 0, 0
-#define KIND_OF_TIME_OR_AUTO      SK_TIME_OR_AUTO, NULL, 0, 0
-#define KIND_OF_INT               SK_INT, NULL, 0, INT_MAX
-#define KIND_OF_INT_IN(low, high) SK_INT, NULL, low, high
-#define KIND_OF_REAL              SK_REAL, NULL, 0, 0
-#define KIND_OF_BOOL              SK_BOOL, NULL, 0, 0
-#define KIND_OF_CHOICE(values)    SK_CHOICE, values, 0, 0
+#define KIND_OF_TEXT                SK_TEXT, NULL, NULL, 0, 0
+#define KIND_OF_PATH                SK_PATH, NULL, NULL, 0, 0
+#define KIND_OF_SIZE                SK_SIZE, NULL, NULL, 0, 0
+#define KIND_OF_TIME                SK_TIME, NULL, NULL, 0, 0
+#define KIND_OF_TIME_OR_AUTO        SK_TIME_OR_AUTO, NULL, NULL, 0, 0
+#define KIND_OF_INT                 SK_INT, NULL, NULL, 0, INT_MAX
+#define KIND_OF_INT_IN(low, high)   SK_INT, NULL, NULL, low, high
+#define KIND_OF_REAL                SK_REAL, NULL, NULL, 0, 0
+#define KIND_OF_BOOL                SK_BOOL, NULL, NULL, 0, 0
+#define KIND_OF_CHOICE(words)       SK_CHOICE, words, NULL, 0, 0
+#define KIND_OF_FORM_OF(of, before) SK_FORM, before, of, 0, 0
+#define KIND_OF_WORD_OF(of)         SK_TEXT, NULL, of, 0, 0
 
 static const struct sk_key keys[] = {
 #define SK_KEY(section, key, kind, standard, help) {#section, #key, KIND_OF_##kind, standard, help},
@@ -103,13 +106,12 @@ static int parse_int(const char *s, int64_t *out)
     return 0;
 }
 
-static int is_choice(const char *choices, const char *s)
+/* A kind that nobody has told in this process takes every word: whoever uses it knows its forms. Nothing is the first form, where
+ * no other word may stand for it. */
+static int is_form(const struct sk_key *k, const char *s)
 {
-    size_t n = strlen(s);
-    for (const char *p = choices; n && p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
-        if (!strncmp(p, s, n) && (p[n] == '|' || !p[n]))
-            return 1;
-    return 0;
+    const struct sk_kind *kind = sk_kind_find(k->form_of);
+    return !kind || sk_words_have(k->words, s) || sk_kind_form(kind, s) >= 0 || (!*s && !k->words);
 }
 
 /* What is wrong with a value, NULL: nothing. */
@@ -127,7 +129,7 @@ static const char *complaint(const struct sk_key *k, const char *s)
     case SK_TIME:
         return sk_parse_time(s, &d) ? "is no time: write for example 30s or 1.5h" : NULL;
     case SK_TIME_OR_AUTO:
-        return strcmp(s, "auto") && sk_parse_time(s, &d)
+        return strcmp(s, SK_AUTO) && sk_parse_time(s, &d)
                    ? "is no time: write for example 30s or 1.5h, or auto"
                    : NULL;
     case SK_INT:
@@ -141,7 +143,9 @@ static const char *complaint(const struct sk_key *k, const char *s)
     case SK_BOOL:
         return parse_bool(s, &b) ? "is neither yes nor no" : NULL;
     case SK_CHOICE:
-        return is_choice(k->choices, s) ? NULL : "is none of the choices";
+        return sk_words_have(k->words, s) ? NULL : "is none of the choices";
+    case SK_FORM:
+        return is_form(k, s) ? NULL : "is none of the choices";
     case SK_TEXT:
     case SK_PATH:
         break;
@@ -180,9 +184,10 @@ int sk_config_set(struct sk_config *c, const char *name, const char *value, enum
         return sk_fail(err, SAIKAI_ECONFIG, "%s: unknown key '%.60s'; did you mean %s?", where, name,
                        closest(name));
     const char *bad = complaint(&keys[i], value);
+    char words[256];
     if (bad)
         return sk_fail(err, SAIKAI_ECONFIG, "%s: %s: '%.60s' %s%s%s", where, name, value, bad,
-                       keys[i].choices ? ": " : "", keys[i].choices ? keys[i].choices : "");
+                       *sk_key_choices(&keys[i], words, sizeof words) ? ": " : "", words);
     struct value *v = &c->v[i];
     if (v->text && origin < v->origin)
         return 0;
@@ -326,7 +331,7 @@ int sk_config_load(struct sk_config *c, struct saikai_error *err)
 static int index_of(const char *name, enum sk_key_kind kind)
 {
     int i = find(name);
-    assert(i >= 0 && (keys[i].kind == kind || (kind == SK_TEXT && (keys[i].kind == SK_CHOICE ||
+    assert(i >= 0 && (keys[i].kind == kind || (kind == SK_TEXT && (keys[i].kind == SK_CHOICE || keys[i].kind == SK_FORM ||
                                                                    keys[i].kind == SK_PATH))));
     (void)kind;
     return i < 0 ? 0 : i;
@@ -334,7 +339,8 @@ static int index_of(const char *name, enum sk_key_kind kind)
 
 const char *sk_config_value_at(const struct sk_config *c, int i)
 {
-    return c->v[i].text ? c->v[i].text : keys[i].standard;
+    const char *text = c->v[i].text;
+    return text && (*text || keys[i].kind != SK_FORM) ? text : sk_key_standard(&keys[i]);
 }
 
 const char *sk_config_text(const struct sk_config *c, const char *name)
@@ -417,14 +423,40 @@ static const struct {
     [SK_REAL] = {"real", "number"},
     [SK_BOOL] = {"yes|no", "yes or no"},
     [SK_CHOICE] = {NULL, "one of"},
+    [SK_FORM] = {NULL, "one of"},
 };
 
-const char *sk_key_kind_word(const struct sk_key *k)
+const char *sk_key_kind_word(const struct sk_key *k, char *out, size_t cap)
 {
-    return k->kind == SK_CHOICE ? k->choices : kinds[k->kind].word;
+    const char *word = kinds[k->kind].word;
+    return word ? word : sk_key_choices(k, out, cap);
 }
 
 const char *sk_key_kind_phrase(const struct sk_key *k)
 {
     return kinds[k->kind].phrase;
+}
+
+char *sk_key_choices(const struct sk_key *k, char *out, size_t cap)
+{
+    const struct sk_kind *kind = k->kind == SK_FORM ? sk_kind_find(k->form_of) : NULL;
+    if (kind)
+        return sk_kind_words(kind, k->words, out, cap);
+    snprintf(out, cap, "%s", k->words ? k->words : "");
+    return out;
+}
+
+char *sk_key_help(const struct sk_key *k, char *out, size_t cap)
+{
+    const struct sk_kind *kind = k->form_of ? sk_kind_find(k->form_of) : NULL;
+    int n = snprintf(out, cap, "%s%s", k->help, kind ? "; " : "");
+    if (kind && n > 0 && (size_t)n < cap)
+        sk_kind_help(kind, out + n, cap - (size_t)n);
+    return out;
+}
+
+const char *sk_key_standard(const struct sk_key *k)
+{
+    const struct sk_kind *kind = k->kind == SK_FORM && !*k->standard ? sk_kind_find(k->form_of) : NULL;
+    return kind ? kind->form(0, NULL) : k->standard;
 }

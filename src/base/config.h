@@ -1,4 +1,4 @@
-/* Configuration: one declared table of keys (config_keys.def), values from six places.
+/* Configuration: one declared table of keys (config_keys.def, made of the rooms' own), values from six places.
  *
  * Precedence: command line > API > environment SAIKAI_<SECTION>_<KEY> > user file > system file > default.
  * Files are "[section]" headings with "key = value" lines, '#' and ';' begin comments. Unknown keys and values that do
@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum sk_origin {
@@ -19,12 +20,13 @@ enum sk_origin {
     SK_FROM_COMMAND_LINE,
 };
 
-enum sk_key_kind { SK_TEXT, SK_PATH, SK_SIZE, SK_TIME, SK_TIME_OR_AUTO, SK_INT, SK_REAL, SK_BOOL, SK_CHOICE };
+enum sk_key_kind { SK_TEXT, SK_PATH, SK_SIZE, SK_TIME, SK_TIME_OR_AUTO, SK_INT, SK_REAL, SK_BOOL, SK_CHOICE, SK_FORM };
 
 struct sk_key {
     const char *section, *key;
     enum sk_key_kind kind;
-    const char *choices; /* "a|b|c" for SK_CHOICE, else NULL */
+    const char *words;   /* "a|b|c" for SK_CHOICE; for SK_FORM those besides the forms' names, or NULL */
+    const char *form_of; /* kind (base/kind.h) whose forms it names or, as a text, begins with; else NULL */
     int64_t low, high;   /* of SK_INT: the values that are possible */
     const char *standard; /* default value as text */
     const char *help;
@@ -71,9 +73,14 @@ double sk_config_time_or_auto(const struct sk_config *c, const char *name);
 uint64_t sk_config_size(const struct sk_config *c, const char *name);
 int sk_config_bool(const struct sk_config *c, const char *name);
 
-/* What values a key takes: a word for programs ("text", "time|auto", the choices), a phrase for people ("time, or auto"). */
-const char *sk_key_kind_word(const struct sk_key *k);
+/* What values a key takes: a word for programs ("text", "time|auto", the choices, for which out is used), a phrase for people
+ * ("time, or auto"). */
+const char *sk_key_kind_word(const struct sk_key *k, char *out, size_t cap);
 const char *sk_key_kind_phrase(const struct sk_key *k);
+/* Its choices as "a|b|c", empty when it has none; its help with a line for each form; its default. out is returned. */
+char *sk_key_choices(const struct sk_key *k, char *out, size_t cap);
+char *sk_key_help(const struct sk_key *k, char *out, size_t cap);
+const char *sk_key_standard(const struct sk_key *k);
 
 /* The table, and where each value came from ("default", "environment SAIKAI_STORE_PREFIX", "/etc/saikai.conf:3"). */
 int sk_config_count(void);

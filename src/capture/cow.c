@@ -47,12 +47,16 @@ const struct sk_snapshot_ops *sk_snapshot_at(int i)
     return i >= 0 && i < FORMS ? forms[i] : NULL;
 }
 
+SK_KIND(sk_snapshot_kind, "snapshot", "form of snapshot", struct sk_snapshot_ops, sk_snapshot_at, description);
+
 const struct sk_snapshot_ops *sk_snapshot_find(const char *name)
 {
-    for (int i = 0; i < FORMS; i++)
-        if (!strcmp(forms[i]->name, name))
-            return forms[i];
-    return NULL;
+    return sk_snapshot_at(sk_kind_form(&sk_snapshot_kind, name));
+}
+
+int sk_snapshot_waits(const char *form)
+{
+    return form && sk_snapshot_find(form) == &sk_snapshot_copy;
 }
 
 /* ---- what the forms use ---- */
@@ -146,18 +150,19 @@ int sk_snapshot_open(const struct sk_snapshot_options *opt, struct sk_snapshot *
     s->pid = getpid();
     s->copy_rate = SK_COPY_RATE;
     s->avoid_for = AVOID_FOR;
-    const char *form = s->opt.form ? s->opt.form : "auto";
+    const char *form = s->opt.form ? s->opt.form : SK_AUTO;
+    int any = sk_is_auto(form);
     s->opt.form = NULL; /* the text was the caller's */
     int rc = 0;
     if (s->opt.pool_bytes && s->opt.pool_bytes < LEAST_POOL_BYTES)
         rc = sk_fail(err, SAIKAI_EINVAL, "a pool of %llu bytes: take at least 8 MiB",
                      (unsigned long long)s->opt.pool_bytes);
-    else if (strcmp(form, "auto") && !sk_snapshot_find(form))
-        rc = sk_fail(err, SAIKAI_EINVAL, "unknown form of snapshot '%s'", form);
+    else if (!any && !sk_snapshot_find(form))
+        rc = sk_kind_unknown(&sk_snapshot_kind, SK_AUTO, form, err);
     for (int i = 0; !rc && i < FORMS; i++) {
         struct saikai_error why = {0};
         int named = !strcmp(form, forms[i]->name);
-        if (!named && strcmp(form, "auto"))
+        if (!named && !any)
             continue;
         if (!forms[i]->probe(&why))
             s->works[s->n_works++] = forms[i];

@@ -38,9 +38,14 @@
 #define SK_CAPTURE_COW_H
 
 #include "base/error.h"
+#include "base/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+extern const struct sk_kind sk_snapshot_kind;
+/* 1: the form of this name copies all before the program goes on, so that none needs be opened. */
+int sk_snapshot_waits(const char *form);
 
 struct sk_snapshot;
 
@@ -61,7 +66,7 @@ typedef int sk_sink_fn(void *arg, uint32_t id, uint64_t offset, const void *data
                        struct saikai_error *err);
 
 struct sk_snapshot_options {
-    const char *form; /* "auto" (also NULL), "uffd", "fork", "copy"; a name forbids the others, but
+    const char *form; /* one of sk_snapshot_kind; NULL or "auto": what works; a name forbids the others, but
                        * for copying what cannot be protected */
     uint64_t pool_bytes; /* 0: as much as the pieces; else at least 8 MiB */
     int sink_is_copy; /* 1: the sink only copies to memory, so what must be copied in begin goes to

@@ -27,12 +27,16 @@ const struct sk_dirty_ops *sk_dirty_at(int i)
     return i >= 0 && i < FORMS ? forms[i] : NULL;
 }
 
+SK_KIND(sk_tracker_kind, "tracker", "tracker of changes", struct sk_dirty_ops, sk_dirty_at, description);
+
 const struct sk_dirty_ops *sk_dirty_find(const char *name)
 {
-    for (int i = 0; i < FORMS; i++)
-        if (!strcmp(forms[i]->name, name))
-            return forms[i];
-    return NULL;
+    return sk_dirty_at(sk_kind_form(&sk_tracker_kind, name));
+}
+
+int sk_dirty_saves_all(const char *form)
+{
+    return form && sk_dirty_find(form) == &sk_dirty_full;
 }
 
 static int index_of(const struct sk_dirty_ops *ops)
@@ -58,11 +62,11 @@ static int state_of(struct sk_dirty *d, const struct sk_dirty_ops *ops, void **s
 
 static int choose(struct sk_dirty *d, struct saikai_error *err)
 {
-    const char *form = d->opt.form ? d->opt.form : "auto";
-    if (strcmp(form, "auto")) {
+    const char *form = d->opt.form;
+    if (!sk_is_auto(form)) {
         d->preferred = sk_dirty_find(form);
         if (!d->preferred)
-            return sk_fail(err, SAIKAI_EINVAL, "unknown form of tracker '%s'", form);
+            return sk_kind_unknown(&sk_tracker_kind, SK_AUTO, form, err);
         d->fixed = 1;
         int rc = d->preferred->probe(err);
         if (rc)

@@ -32,13 +32,18 @@
 #define SK_CAPTURE_DIRTY_H
 
 #include "base/error.h"
+#include "base/kind.h"
 #include "capture/ranges.h"
+
+extern const struct sk_kind sk_tracker_kind;
+/* 1: the form of this name reports all as changed, so that none needs be opened. */
+int sk_dirty_saves_all(const char *form);
 
 struct sk_dirty;
 struct sk_dirty_ops;
 
 struct sk_dirty_options {
-    const char *form;   /* "auto" (also NULL), "uffd", "hash", "full" */
+    const char *form;   /* one of sk_tracker_kind; NULL or "auto": what works */
     size_t block_bytes; /* of the hash form, a power of two from 64; 0: 4096 */
     int trust_pages;    /* 1: keep uffd even though a device could write past it */
 };

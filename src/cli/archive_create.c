@@ -8,6 +8,7 @@
 #include "cli/archive_inputs.h"
 #include "cli/archive_ranks.h"
 #include "cli/cli.h"
+#include "cli/kinds.h"
 #include "cli/mpi_group.h"
 
 #include <fcntl.h>
@@ -62,7 +63,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         {'o', "output", CLI_TEXT, &a->out, "FILE", NULL,
          "the archive to write (required); an older one is replaced, a device or FIFO written to; -: standard output"},
         {'s', "scheme", CLI_CHOICE, &a->scheme, NULL,
-         "auto|agnostic|agnostic-block|aware|aware-block",
+         cli_forms(&sk_merge_kind, SK_AUTO),
          "how files are merged before compression; auto looks at samples of the data and decides"},
         {0, "writers", CLI_INT, &a->writers, "M", NULL,
          "under mpirun: M processes write an archive each (default: one on each node)"},
@@ -82,7 +83,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "variables below this size skip the first pass (default 100)"},
         {'j', "threads", CLI_INT, &a->threads, "N", NULL,
          "threads that compress (default: one per processor)"},
-        {0, "backend", CLI_CHOICE, &a->backend, NULL, "zstd|gzip", "second pass (default zstd)"},
+        {0, "backend", CLI_CHOICE, &a->backend, NULL, cli_forms(&sk_backend_kind, NULL), "second pass (default: the first of them)"},
         {0, "level", CLI_INT, &a->level, "N", NULL, "level of the second pass (default: chosen)"},
         {0, "codec-f64", CLI_TEXT, &a->f64, "NAME", NULL,
          "first pass for doubles in the aware schemes"},
@@ -251,7 +252,7 @@ static int watch(const struct args *a, struct saikai_error *err)
 
 int archive_create(struct cli *cli, int argc, char **argv)
 {
-    struct args a = {.scheme = "auto", .settle = 10, .chain = SK_CHAIN};
+    struct args a = {.scheme = SK_AUTO, .settle = 10, .chain = SK_CHAIN};
     struct saikai_error err = {0};
     int code = parse(cli, &a, &argc, &argv), rc = 0;
     if (code < 0) {

@@ -11,7 +11,9 @@
 #include "codec/bound.h"
 #include "codec/chooser.h"
 #include "codec/cut.h"
+#include "codec/haar/haar.h"
 #include "codec/stream.h"
+#include "codec/wavelet/wavelet.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,12 +33,17 @@ static int sink(void *arg, const void *data, size_t n, struct saikai_error *err)
     return rc;
 }
 
+/* 1: a chain that begins with the codec haar. */
+static int is_haar(const char *chain)
+{
+    struct sk_chain c;
+    return chain && !sk_chain_parse(chain, &c, NULL) && c.step[0] == &sk_codec_haar;
+}
+
 /* The bound as text; a lossy codec that was given none keeps none. */
 static const char *promise(const struct sk_stream_info *info, char *out, size_t cap)
 {
-    struct sk_chain c;
-    if (info->bound.kind == SK_BOUND_NONE && !sk_chain_parse(info->chain, &c, NULL) &&
-        !strcmp(c.step[0]->name, "haar"))
+    if (info->bound.kind == SK_BOUND_NONE && is_haar(info->chain))
         return "lossy without a bound";
     return sk_bound_format(out, cap, &info->bound);
 }
@@ -87,7 +94,7 @@ static int pick(const char *codec, const struct cli_array *in, const struct sk_s
                 uint64_t bandwidth, char chain[SK_CHAIN_NAME], struct saikai_error *err)
 {
     int real = sk_type_is_float(in->array.type), bounded = opt->codec.bound.kind != SK_BOUND_NONE;
-    if (codec && !strcmp(codec, "auto")) {
+    if (codec && *codec && sk_is_auto(codec)) {
         struct sk_chooser_options how = {.bandwidth = (double)bandwidth,
                                          .threads = opt->threads,
                                          .bound = real ? opt->codec.bound : (struct sk_bound){0}};
@@ -98,7 +105,7 @@ static int pick(const char *codec, const struct cli_array *in, const struct sk_s
         return rc;
     }
     if (!codec)
-        codec = bounded && real ? "wavelet" : sk_default_chain(in->array.type);
+        codec = bounded && real ? sk_codec_wavelet.name : sk_default_chain(in->array.type);
     if (strlen(codec) >= SK_CHAIN_NAME)
         return sk_fail(err, SAIKAI_EINVAL, "--codec '%s' is too long", codec);
     snprintf(chain, SK_CHAIN_NAME, "%s", codec);
@@ -194,8 +201,8 @@ int cli_compress(struct cli *cli, int argc, char **argv)
     opt.codec.level = (int)level;
     opt.codec.parameter = parameter;
     opt.threads = (int)threads;
-    if (codec && !strncmp(codec, "haar", 4) && opt.codec.bound.kind != SK_BOUND_NONE)
-        return cli_usage(cli, "--codec haar keeps no bound: leave --bound out, or use wavelet");
+    if (is_haar(codec) && opt.codec.bound.kind != SK_BOUND_NONE)
+        return cli_usage(cli, "--codec %s keeps no bound: leave --bound out, or use %s", sk_codec_haar.name, sk_codec_wavelet.name);
     struct cli_array in = {0};
     if (cli_array_read(argv[0], &hint, &in, &err))
         return cli_fail(cli, &err);

@@ -1,5 +1,6 @@
 /* saikai config: the settings, their values and where each came from. */
 #include "cli/cli.h"
+#include "cli/kinds.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static int print_json(struct cli *cli, const char *section)
     sk_json_array(&j, NULL);
     for (int i = 0; i < sk_config_count(); i++) {
         const struct sk_key *k = sk_config_key(i);
-        char name[96], env[96];
+        char name[96], env[96], words[256], help[2048];
         if (section && strcmp(section, k->section))
             continue;
         snprintf(name, sizeof name, "%s.%s", k->section, k->key);
@@ -27,10 +28,10 @@ static int print_json(struct cli *cli, const char *section)
         sk_json_text(&j, "name", name);
         sk_json_text(&j, "value", sk_config_value_at(cli->config, i));
         sk_json_text(&j, "origin", sk_config_origin_at(cli->config, i));
-        sk_json_text(&j, "default", k->standard);
-        sk_json_text(&j, "type", sk_key_kind_word(k));
+        sk_json_text(&j, "default", sk_key_standard(k));
+        sk_json_text(&j, "type", sk_key_kind_word(k, words, sizeof words));
         sk_json_text(&j, "environment", env_name(env, sizeof env, k));
-        sk_json_text(&j, "help", k->help);
+        sk_json_text(&j, "help", sk_key_help(k, help, sizeof help));
         sk_json_end(&j);
     }
     sk_json_end(&j);
@@ -42,12 +43,13 @@ static void print_keys(const char *section)
 {
     for (int i = 0; i < sk_config_count(); i++) {
         const struct sk_key *k = sk_config_key(i);
-        char env[96];
+        char env[96], words[256], help[2048];
         if (section && strcmp(section, k->section))
             continue;
-        printf("%s.%s (%s, default: %s; %s)\n", k->section, k->key, sk_key_kind_word(k),
-               *k->standard ? k->standard : "empty", env_name(env, sizeof env, k));
-        cli_wrap(stdout, 4, k->help);
+        const char *standard = sk_key_standard(k);
+        printf("%s.%s (%s, default: %s; %s)\n", k->section, k->key, sk_key_kind_word(k, words, sizeof words),
+               *standard ? standard : "empty", env_name(env, sizeof env, k));
+        cli_wrap(stdout, 4, sk_key_help(k, help, sizeof help));
     }
 }
 
@@ -69,6 +71,31 @@ static void print_values(const struct cli *cli, const char *section, int show_or
     }
 }
 
+/* Kinds and their forms: what keys and options may name. */
+static int print_forms(struct cli *cli, int json)
+{
+    struct sk_json j = {0};
+    const struct sk_kind *k;
+    sk_json_array(&j, NULL);
+    for (int i = 0; (k = sk_kind_at(i)); i++) {
+        const char *name, *about = NULL;
+        for (int f = 0; (name = k->form(f, &about)); f++, about = NULL) {
+            sk_json_object(&j, NULL);
+            sk_json_text(&j, "kind", k->name);
+            sk_json_text(&j, "form", name);
+            sk_json_text(&j, "about", about ? about : "");
+            sk_json_end(&j);
+            if (!json)
+                printf("%-10s %-18s %s\n", k->name, name, about ? about : "");
+        }
+    }
+    sk_json_end(&j);
+    if (json)
+        return cli_print_json(cli, &j, CLI_OK);
+    sk_json_free(&j);
+    return CLI_OK;
+}
+
 static int known_section(const char *section)
 {
     for (int i = 0; i < sk_config_count(); i++)
@@ -79,13 +106,15 @@ static int known_section(const char *section)
 
 int cli_config(struct cli *cli, int argc, char **argv)
 {
-    int json = 0, show_origin = 0, keys = 0;
+    int json = 0, show_origin = 0, keys = 0, forms = 0;
     const struct cli_option options[] = {
         {0, "json", CLI_FLAG, &json, NULL, NULL,
          "print JSON: value, origin, default, type and help of each key"},
         {'o', "show-origin", CLI_FLAG, &show_origin, NULL, NULL, "say where each value came from"},
         {'k', "keys", CLI_FLAG, &keys, NULL, NULL,
          "explain the keys instead of showing their values"},
+        {0, "forms", CLI_FLAG, &forms, NULL, NULL,
+         "list what has several forms (codecs, redundancy schemes, models …) and their names instead"},
         {0},
     };
     const struct cli_spec spec = {
@@ -105,6 +134,8 @@ int cli_config(struct cli *cli, int argc, char **argv)
     if (section && !known_section(section))
         return cli_usage(cli, "there is no section '%s'; 'saikai config --keys' lists all keys",
                          section);
+    if (forms)
+        return print_forms(cli, json);
     if (json)
         return print_json(cli, section);
     if (keys)

@@ -6,6 +6,7 @@
 #include "cli/atomic_file.h"
 #include "cli/global_arrays.h"
 #include "cli/progress.h"
+#include "codec/bound.h"
 #include "store/container.h"
 
 #include <hdf5.h>
@@ -170,7 +171,6 @@ static int add_place(struct exporter *e, hid_t dataset, uint64_t raw_bytes)
 static int describe(hid_t d, const struct sk_skc_var *v, const char *link)
 {
     static const char *const kinds[] = {"variable", "stream", "file"};
-    static const char *const bounds[] = {"none", "abs", "rel", "psnr"};
     int bad = put_text(d, "kind", v->kind < 3 ? kinds[v->kind] : "?");
     if (v->scope)
         bad |= put_text(d, "scope", v->scope == SK_SKC_GLOBAL ? "global" : "replicated");
@@ -181,8 +181,8 @@ static int describe(hid_t d, const struct sk_skc_var *v, const char *link)
         bad |= put_text(d, "name", v->name);
     if (*v->codec)
         bad |= put_text(d, "codec", v->codec);
-    if (v->bound_kind && v->bound_kind < 4)
-        bad |= put_text(d, "bound_kind", bounds[v->bound_kind]) || put_real(d, "bound", v->bound) ||
+    if (v->bound_kind && sk_bound_name(v->bound_kind))
+        bad |= put_text(d, "bound_kind", sk_bound_name(v->bound_kind)) || put_real(d, "bound", v->bound) ||
                put_real(d, "max_error", v->max_error);
     return bad;
 }

@@ -3,6 +3,7 @@
 
 #include "base/types.h"
 #include "base/units.h"
+#include "codec/bound.h"
 #include "store/container.h"
 
 #include <math.h>
@@ -157,11 +158,10 @@ static char *scope_text(const struct row *r, char out[200])
 
 static char *bound_text(const struct row *r, char out[32])
 {
-    static const char *const kinds[] = {"-", "abs", "rel", "psnr"};
-    unsigned k = r->v.bound_kind;
-    if (!k)
+    const char *kind = sk_bound_name(r->v.bound_kind);
+    if (!r->v.bound_kind)
         return strcpy(out, "-");
-    snprintf(out, 32, "%s %g", k < 4 ? kinds[k] : "?", r->v.bound);
+    snprintf(out, 32, "%s %g", kind ? kind : "?", r->v.bound);
     return out;
 }
 
@@ -252,7 +252,6 @@ static void print_generation(const struct cli_store *s, const struct cli_gen *g,
 
 static void vars_json(struct sk_json *j, const struct table *t)
 {
-    static const char *const kinds[] = {"none", "abs", "rel", "psnr"};
     static const char *const scopes[] = {"own", "replicated", "global"};
     sk_json_uint(j, "raw_bytes", t->raw_bytes);
     sk_json_uint(j, "stored_bytes", t->stored_bytes);
@@ -281,7 +280,8 @@ static void vars_json(struct sk_json *j, const struct table *t)
         sk_json_uint(j, "smallest_rank_bytes", r->min_bytes);
         sk_json_uint(j, "largest_rank_bytes", r->max_bytes);
         sk_json_text(j, "codec", r->codecs_differ ? NULL : r->v.codec);
-        sk_json_text(j, "bound_kind", r->v.bound_kind < 4 ? kinds[r->v.bound_kind] : "?");
+        const char *bound_kind = sk_bound_name(r->v.bound_kind);
+        sk_json_text(j, "bound_kind", bound_kind ? bound_kind : "?");
         sk_json_real(j, "bound", r->v.bound);
         sk_json_real(j, "max_error", r->max_error); /* not measured: null */
         sk_json_end(j);

@@ -1,5 +1,6 @@
 /* saikai: the tools of Saikai, one subcommand each. */
 #include "cli/cli.h"
+#include "cli/kinds.h"
 
 #include <saikai/version.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
         fputs("saikai: out of memory\n", stderr);
         return CLI_FAILED;
     }
+    sk_cli_kinds_tell();
     int rc = dispatch(&cli, argc, argv);
     sk_config_free(cli.config);
     if (fflush(stdout) || ferror(stdout)) {

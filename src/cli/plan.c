@@ -3,7 +3,9 @@
 
 #include "base/hostlist.h"
 #include "base/units.h"
+#include "cli/kinds.h"
 #include "cli/progress.h"
+#include "schedule/failures.h"
 #include "schedule/rates.h"
 
 #include <math.h>
@@ -258,7 +260,7 @@ int cli_plan(struct cli *cli, int argc, char **argv)
                       .cost = -1,
                       .latency = -1,
                       .restart = -1,
-                      .failures = "superposed",
+                      .failures = sk_failures_superposed.name,
                       .protect = {-1, -1, -1},
                       .archive = {-1, -1, -1}};
     const struct cli_option options[] = {
@@ -299,13 +301,13 @@ int cli_plan(struct cli *cli, int argc, char **argv)
          "time between two places where a checkpoint may be taken"},
         {'w', "work", CLI_TIME, &a.work, "TIME", NULL,
          "time the whole job needs without failures and checkpoints"},
-        {'m', "model", CLI_CHOICE, &a.model, NULL, "vaidya|young|daly",
+        {'m', "model", CLI_CHOICE, &a.model, NULL, cli_forms(&sk_model_kind, NULL),
          "model of the interval; default: schedule.model"},
         {'s', "simulate", CLI_FLAG, &a.simulate, NULL, NULL,
          "check the formula by simulating the job and its failures"},
         {0, "runs", CLI_INT, &a.runs, "N", NULL, "simulated runs of each interval (400)"},
         {0, "seed", CLI_INT, &a.seed, "N", NULL, "seed of the random numbers (1)"},
-        {0, "failures", CLI_CHOICE, &a.failures, NULL, "superposed|per-node",
+        {0, "failures", CLI_CHOICE, &a.failures, NULL, cli_forms(&sk_failures_kind, NULL),
          "how failures are drawn: from all nodes together, which is fast, or from each node's own "
          "clock"},
         {0, "svg", CLI_TEXT, &a.svg, "FILE", NULL, "draw the overhead against the interval"},

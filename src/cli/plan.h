@@ -37,12 +37,12 @@ struct plan {
     double *rates;  /* of each host, NULL: all have fleet.rate */
     size_t unknown; /* hosts that the database does not name */
     struct sk_costs costs;
-    const struct saikai_model_ops *model;
+    const struct sk_model_ops *model;
     double iteration, work; /* seconds; 0: not given */
     double max_interval;    /* schedule.max_interval; 0: none */
     int64_t runs;
     uint64_t seed;
-    const struct saikai_failures_ops *failures;
+    const struct sk_failures_ops *failures;
     /* found */
     double best;     /* the model's T */
     int64_t every;   /* iterations, 0: no iteration time given */

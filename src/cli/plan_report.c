@@ -96,7 +96,7 @@ static void print_models(const struct plan *p)
 {
     char a[32], b[32];
     puts("\nModel     interval      overhead");
-    const struct saikai_model_ops *m;
+    const struct sk_model_ops *m;
     for (int i = 0; (m = sk_model_at(i)); i++) {
         double t = sk_model_optimum(m, p->costs.rate, p->costs.cost);
         printf("%-9s %-13s %s\n", m->name, plan_time(a, t),
@@ -228,7 +228,7 @@ void plan_json(const struct plan *p, struct sk_json *j)
         sk_json_real(j, "without_checkpoints_seconds", plan_without_checkpoints(p));
     }
     sk_json_array(j, "models");
-    const struct saikai_model_ops *m;
+    const struct sk_model_ops *m;
     for (int i = 0; (m = sk_model_at(i)); i++) {
         double t = sk_model_optimum(m, c->rate, c->cost);
         sk_json_object(j, NULL);

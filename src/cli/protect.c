@@ -3,6 +3,8 @@
 
 #include "base/io.h"
 #include "base/units.h"
+#include "cli/kinds.h"
+#include "redundancy/domains.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -117,17 +119,16 @@ static int protect(struct cli *cli, struct protection *o, int argc, char **argv)
 
 int cli_protect(struct cli *cli, int argc, char **argv)
 {
-    struct protection o = {.parity = 1, .scheme = "rs"};
+    struct protection o = {.parity = 1, .scheme = sk_scheme_rs.name};
     const struct cli_option options[] = {
         {'g', "group", CLI_INT, &o.group, "N", NULL,
          "nodes that protect each other (default: 8, or all when fewer)"},
         {'m', "parity", CLI_INT, &o.parity, "M", NULL,
          "lost nodes of a group that are bearable, 1 to 4 (default: 1)"},
-        {'s', "scheme", CLI_CHOICE, &o.scheme, "SCHEME", "partner|xor|rs",
-         "kind of redundancy (default: rs)"},
+        {'s', "scheme", CLI_CHOICE, &o.scheme, "SCHEME", cli_forms(&sk_scheme_kind, NULL),
+         "kind of redundancy (default: the last of them)"},
         {0, "domains", CLI_TEXT, &o.domains, "RULE", NULL,
-         "what fails together: host, process, regex:EXPRESSION, file:PATH or hwloc:KIND (default: "
-         "host)"},
+         cli_forms_help(&sk_domain_kind, "what fails together: %s (default: the host)")},
         {0, "dedicated", CLI_FLAG, &o.dedicated, NULL, NULL,
          "the last M nodes of a group have no files and keep all parity"},
         CLI_PROTECT_OPTIONS(o.common),

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/mpi_group.h"
+#include "redundancy/form.h"
 #include "redundancy/protect.h"
 
 #include <limits.h>
@@ -42,7 +43,7 @@ struct cli_protect {
          CLI_CHOICE,                                                                               \
          &(o).form,                                                                                \
          "FORM",                                                                                   \
-         "auto|pipeline|fanin|broadcast|gather",                                                   \
+         cli_forms(&sk_transfer_kind, SK_AUTO),                                                    \
          "way of the blocks between nodes (default: auto)"},                                       \
     {                                                                                              \
         0, "json", CLI_FLAG, &(o).json, NULL, NULL, "print the result as JSON"                     \

@@ -2,6 +2,7 @@
 #include "cli/protect_options.h"
 
 #include "base/units.h"
+#include "cli/kinds.h"
 
 #include <stdio.h>
 #include <string.h>

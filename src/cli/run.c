@@ -9,7 +9,9 @@
 #include <string.h>
 
 #ifdef HAVE_ZMQ
+#include "cli/kinds.h"
 #include "recovery/job.h"
+#include "recovery/launcher.h"
 
 enum { RUN_FAILED = 125 };
 
@@ -64,7 +66,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
 {
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
-    const char *hosts = NULL, *launcher = "auto", *time_limit = NULL, *hang = NULL,
+    const char *hosts = NULL, *launcher = SK_AUTO, *time_limit = NULL, *hang = NULL,
                *key_file = NULL, *then = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
@@ -73,8 +75,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "the allocation)"},
         {0, "spares", CLI_INT, &spares, "K", NULL,
          "keep the last K of the hosts free to take the place of lost ones (default: 0)"},
-        {0, "launcher", CLI_CHOICE, &launcher, NULL, "auto|openmpi|mpich|srun",
-         "the MPI's own launcher; auto: srun under Slurm, else that of the MPI which the program "
+        {0, "launcher", CLI_CHOICE, &launcher, NULL, cli_forms(&sk_launcher_kind, SK_AUTO),
+         "the MPI's own launcher; auto: Slurm's under Slurm, else that of the MPI which the program "
          "is linked with"},
         {0, "time-limit", CLI_TEXT, &time_limit, "TIME", NULL,
          "length of the job's time slot: a checkpoint is made before it ends, and no restart after "

@@ -10,6 +10,14 @@ static const struct {
     const char *name;
 } kinds[] = {{SK_BOUND_ABS, "abs"}, {SK_BOUND_REL, "rel"}, {SK_BOUND_PSNR, "psnr"}};
 
+const char *sk_bound_name(int kind)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].kind == kind)
+            return kinds[i].name;
+    return kind == SK_BOUND_NONE ? "none" : NULL;
+}
+
 int sk_bound_parse(const char *text, struct sk_bound *bound, struct saikai_error *err)
 {
     if (!strcmp(text, "exact")) {

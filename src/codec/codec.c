@@ -32,12 +32,11 @@ const struct sk_codec_ops *sk_codec_at(int i)
     return i >= 0 && (size_t)i < sizeof table / sizeof *table ? table[i] : NULL;
 }
 
+SK_KIND(sk_codec_kind, "codec", "codec", struct sk_codec_ops, sk_codec_at, description);
+
 const struct sk_codec_ops *sk_codec_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (!strcmp(table[i]->name, name))
-            return table[i];
-    return NULL;
+    return sk_codec_at(sk_kind_form(&sk_codec_kind, name));
 }
 
 size_t sk_array_size_bytes(const struct sk_array *a)

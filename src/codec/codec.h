@@ -9,6 +9,7 @@
 #define SK_CODEC_CODEC_H
 
 #include "base/error.h"
+#include "base/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +66,7 @@ struct sk_codec_ops {
                   struct saikai_error *err);
 };
 
+extern const struct sk_kind sk_codec_kind;
 /* The codec of a name, NULL: none (or its library was not there at configure time). */
 const struct sk_codec_ops *sk_codec_find(const char *name);
 /* The i-th codec of the table, NULL past the end. */

@@ -4,6 +4,7 @@
 #include "base/types.h"
 #include "codec/entropy/scratch.h"
 #include "codec/frame.h"
+#include "codec/lossless/lossless.h"
 #include "codec/measure.h"
 #include "codec/team.h"
 
@@ -324,7 +325,7 @@ static int decode_piece(struct decoder *d, uint64_t i, struct scratch *scratch,
     if (!rc && sk_frame_piece_hash(h, i, data) != h->hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum does not fit; use another copy");
     if (!rc && h->mode == SK_FRAME_RAW)
-        rc = sk_codec_find("raw")->decode(&p.array, data, n, out, err);
+        rc = sk_codec_raw.decode(&p.array, data, n, out, err);
     else if (!rc)
         rc = sk_chain_decode(&d->chain, &p.array, data, n, out, err);
     if (!rc && d->parts)

@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "lib/offpath.h"
+#include "store/gen.h"
 #include "store/lineage.h"
 
 #include <limits.h>
@@ -29,11 +30,6 @@ struct sk_aggregator {
     pthread_mutex_t lock; /* of what follows */
     struct sk_aggregator_status status;
 };
-
-static void name_of(int rank, char out[32])
-{
-    snprintf(out, 32, "rank-%06d.skc", rank);
-}
 
 /* ---- the work, by the thread of the offpath ---- */
 
@@ -73,7 +69,7 @@ static int finish(void *arg, struct saikai_error *err)
     if (!rc)
         rc = sk_lease_check(a->prefix, a->lease, 1, err);
     rc = sk_group_verdict(a->job, rc, err);
-    name_of(a->rank, name);
+    sk_gen_file_name(a->rank, name);
     struct sk_archive_input in = {.path = path, .name = name};
     if (!rc)
         rc = sk_collect_create(a->job, dir, &in, 1, &a->options, NULL, NULL, err);

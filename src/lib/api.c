@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "group/mpi.h"
+#include "lib/kinds.h"
 #include "lib/session.h"
 #include "lib/strict.h"
 
@@ -60,6 +61,7 @@ static int check_mpi(const char *mpi_of_program, struct saikai_error *err)
 /* All settings that are right are taken, also when others are not: among them is what an error means. */
 static int load_config(const char *text, struct sk_config **out, struct saikai_error *err)
 {
+    sk_lib_kinds_tell();
     struct sk_config *c = *out = sk_config_new();
     if (!c)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the configuration");

@@ -49,11 +49,11 @@ int sk_changes_open(const struct sk_config *c, struct sk_changes **out, struct s
     struct sk_dirty_options o = {.form = tracker, .trust_pages = sk_config_bool(c, "capture.trust_pages")};
     if (!ch)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to look for changes");
-    ch->off = !strcmp(tracker, "full");
+    ch->off = sk_dirty_saves_all(tracker);
     ch->max_changed = sk_config_real(c, "capture.max_changed");
     ch->trust_pages = o.trust_pages;
     /* "auto" tries forms on scratch memory: only when there is something to track */
-    int rc = ch->off || !strcmp(tracker, "auto") ? 0 : sk_dirty_open(&o, &ch->dirty, err);
+    int rc = ch->off || sk_is_auto(tracker) ? 0 : sk_dirty_open(&o, &ch->dirty, err);
     if (rc) {
         sk_error_prefix(err, "capture.tracker");
         free(ch);

@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 #include "codec/bound.h"
+#include "codec/wavelet/wavelet.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -117,7 +118,7 @@ int sk_coding_wish(const struct sk_coding_policy *p, const char *name, int type,
     if (look_up(p->chains, name, text) && strcmp(text, "plain"))
         memcpy(w.chain, text, sizeof w.chain);
     else if (w.bound.kind)
-        strcpy(w.chain, "wavelet");
+        strcpy(w.chain, sk_codec_wavelet.name);
     *out = w;
     return *w.chain != 0;
 }

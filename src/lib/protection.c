@@ -22,9 +22,7 @@ static int gather_domains(struct sk_group *g, const char *rule, const char *host
     int rc = *all && *names
                  ? 0
                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for the hosts of %d ranks", g->size);
-    if (!rc && !strcmp(rule, "process"))
-        snprintf(mine, sizeof mine, "process %d", g->rank);
-    else if (!rc && (rc = sk_domain_of(rule, host, mine, err)))
+    if (!rc && (rc = sk_domain_of_rank(rule, host, g->rank, mine, err)))
         sk_error_prefix(err, "redundancy.domain");
     rc = sk_group_verdict(g, rc, err);
     if (!rc && (rc = sk_group_allgather(g, mine, *all, SK_MAX_HOST)))
@@ -57,14 +55,11 @@ static int choose(const struct sk_config *c, struct sk_protection *p, struct sai
     p->scheme = wanted;
     if (!strcmp(wanted, "none"))
         p->scheme = NULL;
-    else if (!strcmp(wanted, "auto")) {
-        int enough = p->domains >= 4;
-        p->scheme = p->domains < 2 ? NULL : enough || p->parity > 1 ? "rs" : "xor";
-        p->parity = p->parity ? p->parity : enough ? 2 : 1;
-    } else if (!p->parity) {
-        p->parity = !strcmp(wanted, "rs") ? 2 : 1;
-    }
+    else if (sk_is_auto(wanted))
+        p->scheme = p->domains < 2 ? NULL : p->domains >= 4 || p->parity > 1 ? sk_scheme_rs.name : sk_scheme_xor.name;
     const struct sk_scheme_ops *ops = p->scheme ? sk_scheme_find(p->scheme) : NULL;
+    if (ops && !p->parity)
+        p->parity = ops->usual_parity;
     if (ops && p->parity > ops->max_parity)
         return sk_fail(err, SAIKAI_ECONFIG, "redundancy.parity %d: scheme %s has 1 to %d",
                        p->parity, p->scheme, ops->max_parity);
@@ -97,7 +92,7 @@ static int group_ranks(const struct sk_config *c, const char *const *names, int 
 static void tell(const struct sk_config *c, const struct sk_protection *p, int rank,
                  const struct saikai_error *why)
 {
-    int asked = strcmp(sk_config_text(c, "redundancy.scheme"), "auto") ||
+    int asked = !sk_is_auto(sk_config_text(c, "redundancy.scheme")) ||
                 sk_config_int(c, "redundancy.parity");
     if (rank)
         return;

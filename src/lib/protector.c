@@ -195,7 +195,7 @@ static void clean_up(struct sk_protector *p)
 
 static int measure(struct sk_protector *p, struct saikai_error *err)
 {
-    if (p->costs_known || (p->coding.form && strcmp(p->coding.form, "auto")))
+    if (p->costs_known || !sk_is_auto(p->coding.form))
         return 0;
     int rc = sk_link_costs_measure(p->protection.group, &p->costs, err);
     p->costs_known = !rc;

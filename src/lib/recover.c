@@ -135,7 +135,7 @@ static int rebuild_set(struct sk_recovery *r, struct sk_parity_set set,
     }
     rc = sk_group_verdict(r->s.g, rc, err);
     if (!rc) {
-        int by_model = !r->s.form || !strcmp(r->s.form, "auto");
+        int by_model = sk_is_auto(r->s.form);
         struct sk_claim claim = {(uint32_t)r->s.g->rank, path[0], r->s.root};
         struct sk_rebuild_params p = {.generation = (uint64_t)sk_gen_key(set.gen),
                                       .holding = holding,

@@ -44,14 +44,14 @@ int sk_saver_open(const struct sk_config *c, struct sk_saver **out, struct saika
     const char *form = sk_config_text(c, "capture.snapshot");
     if (!sv)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to save without a stop");
-    sv->off = !strcmp(form, "copy");
+    sv->off = sk_snapshot_waits(form);
     sv->trust_pages = sk_config_bool(c, "capture.trust_pages");
     sv->huge_pages = sk_config_bool(c, "capture.huge_pages");
     sv->pool_bytes = sk_config_size(c, "capture.pool");
     pthread_mutex_init(&sv->lock, NULL);
     pthread_cond_init(&sv->ended, NULL);
     /* "auto" tries forms on scratch memory: only when there is something to save */
-    int rc = sv->off || !strcmp(form, "auto") ? 0 : open_snapshot(sv, form, err);
+    int rc = sv->off || sk_is_auto(form) ? 0 : open_snapshot(sv, form, err);
     if (rc) {
         sk_error_prefix(err, "capture.snapshot");
         sk_saver_close(sv);

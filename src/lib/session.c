@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/kinds.h"
 #include "lib/memo.h"
 #include "lib/start.h"
 #include "lib/tries.h"
@@ -148,6 +149,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
 {
     struct sk_session *s = calloc(1, sizeof *s);
     int rc = s ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a session");
+    sk_lib_kinds_tell();
     if (s) {
         s->g = g;
         s->config = config;

@@ -96,4 +96,4 @@ static int scan_fortran(const struct sk_view *src, struct sk_scan *scan, struct 
     return 0;
 }
 
-const struct sk_reader_ops sk_reader_fortran = {"fortran", probe, scan_fortran};
+const struct sk_reader_ops sk_reader_fortran = {"fortran", "unformatted Fortran records", probe, scan_fortran};

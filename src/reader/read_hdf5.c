@@ -469,4 +469,4 @@ static int scan_hdf5(const struct sk_view *src, struct sk_scan *scan, struct sai
                                    "%s: its structure is known to the HDF5 library only", src->path);
 }
 
-const struct sk_reader_ops sk_reader_hdf5 = {"hdf5", probe, scan_hdf5};
+const struct sk_reader_ops sk_reader_hdf5 = {"hdf5", "HDF5, and netCDF-4", probe, scan_hdf5};

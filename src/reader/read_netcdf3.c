@@ -241,4 +241,4 @@ out:
     return rc;
 }
 
-const struct sk_reader_ops sk_reader_netcdf3 = {"netcdf3", probe, scan_netcdf3};
+const struct sk_reader_ops sk_reader_netcdf3 = {"netcdf3", "netCDF classic, 64-bit offset and data", probe, scan_netcdf3};

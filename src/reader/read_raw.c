@@ -495,4 +495,4 @@ static int scan_raw(const struct sk_view *src, struct sk_scan *scan, struct saik
     return rc == SAIKAI_ENOMEM ? rc : 0;
 }
 
-const struct sk_reader_ops sk_reader_raw = {"described", probe, scan_raw};
+const struct sk_reader_ops sk_reader_raw = {"described", "files whose layout a description tells", probe, scan_raw};

@@ -92,4 +92,4 @@ static int scan_skc(const struct sk_view *src, struct sk_scan *scan, struct saik
     return rc;
 }
 
-const struct sk_reader_ops sk_reader_skc = {"skc", probe, scan_skc};
+const struct sk_reader_ops sk_reader_skc = {"skc", "containers of this library", probe, scan_skc};

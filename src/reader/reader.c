@@ -16,6 +16,8 @@ const struct sk_reader_ops *sk_reader_at(int i)
     return i >= 0 && i < (int)(sizeof readers / sizeof *readers) ? readers[i] : NULL;
 }
 
+SK_KIND(sk_reader_kind, "reader", "reader of files", struct sk_reader_ops, sk_reader_at, description);
+
 int sk_scan_add(struct sk_scan *scan, const struct sk_extent *e, const char *name)
 {
     if (scan->count == scan->cap) {

@@ -9,6 +9,7 @@
 #define SK_READER_READER_H
 
 #include "base/error.h"
+#include "base/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +55,7 @@ int sk_view_open(struct sk_view *v, const char *path, struct saikai_error *err);
 int sk_view_close(struct sk_view *v, struct saikai_error *err);
 
 struct sk_reader_ops {
-    const char *name; /* "netcdf3", "hdf5" … */
+    const char *name, *description;
     /* 1: the file looks like this form. Cheap: the first bytes. */
     int (*probe)(const struct sk_view *src);
     /* Append the file's extents to scan (any order). Input is hostile: any bytes give extents or an
@@ -63,6 +64,7 @@ struct sk_reader_ops {
     int (*scan)(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err);
 };
 
+extern const struct sk_kind sk_reader_kind;
 /* The i-th reader of the table, NULL past the end. */
 const struct sk_reader_ops *sk_reader_at(int i);
 

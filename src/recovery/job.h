@@ -9,7 +9,7 @@ struct sk_job_options {
     int n_ranks;
     const char *hosts_path; /* NULL: this host alone, or the hosts of the Slurm allocation */
     int spares;
-    const char *launcher; /* "auto", "openmpi", "mpich", "srun" */
+    const char *launcher; /* "auto" or one of sk_launcher_kind */
     char **program;       /* argv, ends with NULL */
     const char *command;  /* what the user typed; NULL: not known */
 };

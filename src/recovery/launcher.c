@@ -14,6 +14,13 @@
 static const struct sk_launcher_ops *const forms[] = {&sk_launcher_openmpi, &sk_launcher_mpich,
                                                       &sk_launcher_srun};
 
+static const struct sk_launcher_ops *form_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
+}
+
+SK_KIND(sk_launcher_kind, "launcher", "launcher", struct sk_launcher_ops, form_at, description);
+
 int sk_find_program(const char *name, char *out, size_t cap)
 {
     struct stat st;
@@ -47,16 +54,14 @@ int sk_launcher_choose(const char *name, const char *program, const struct sk_la
 {
     char path[PATH_MAX];
     *mpi = sk_find_program(program, path, sizeof path) ? SK_MPI_UNKNOWN : sk_mpi_of_program(path);
-    if (strcmp(name, "auto")) {
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-            if (!strcmp(name, forms[i]->name)) {
-                *ops = forms[i];
-                return 0;
-            }
-        return sk_fail(err, SAIKAI_EINVAL,
-                       "there is no launcher '%.60s': auto, openmpi, mpich or srun", name);
+    if (!sk_is_auto(name)) {
+        const struct sk_launcher_ops *found = form_at(sk_kind_form(&sk_launcher_kind, name));
+        if (!found)
+            return sk_kind_unknown(&sk_launcher_kind, SK_AUTO, name, err);
+        *ops = found;
+        return 0;
     }
-    if (getenv("SLURM_JOB_ID") && !sk_find_program("srun", path, sizeof path))
+    if (getenv("SLURM_JOB_ID") && !sk_find_program(sk_launcher_srun.programs[0], path, sizeof path))
         *ops = &sk_launcher_srun;
     else
         *ops = *mpi == SK_MPI_MPICH ? &sk_launcher_mpich : &sk_launcher_openmpi;

@@ -4,6 +4,7 @@
 #define SK_RECOVERY_LAUNCHER_H
 
 #include "base/error.h"
+#include "base/kind.h"
 #include "recovery/hosts.h"
 
 enum sk_mpi { SK_MPI_UNKNOWN, SK_MPI_OPENMPI, SK_MPI_MPICH };
@@ -34,12 +35,13 @@ struct sk_command {
 };
 
 struct sk_launcher_ops {
-    const char *name;
+    const char *name, *description;
     const char *rank_env;        /* variable in which it leaves the rank */
     const char *const *programs; /* names to look for in PATH, the best first, ends with NULL */
     int (*build)(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err);
 };
 
+extern const struct sk_kind sk_launcher_kind;
 extern const struct sk_launcher_ops sk_launcher_openmpi, sk_launcher_mpich, sk_launcher_srun;
 
 /* The form of this name, or for "auto" the one that suits: srun within a Slurm allocation, else

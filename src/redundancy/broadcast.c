@@ -37,7 +37,7 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
     return turn * (double)stripes + c->latency + in + add;
 }
 
-const struct sk_form_ops sk_form_broadcast = {
+const struct sk_transfer_ops sk_transfer_broadcast = {
     .name = "broadcast",
     .description = "every block goes to every sink",
     .plan = plan,

@@ -31,7 +31,7 @@ struct sk_carrier_ops {
 
 struct sk_carrier_setup {
     struct sk_group *group;
-    const struct sk_form_ops *form;
+    const struct sk_transfer_ops *form;
     const struct sk_carrier_ops *ops;
     void *arg;
     int members;

@@ -107,20 +107,61 @@ static int by_hwloc(const char *kind, const char *host, char *out, struct saikai
 #endif
 }
 
-int sk_domain_of(const char *rule, const char *host, char *out, struct saikai_error *err)
+static int by_name(const char *none, const char *host, char *out, struct saikai_error *err)
 {
-    if (!rule || !*rule || !strcmp(rule, "host"))
-        return put(out, host, strlen(host));
-    if (!strncmp(rule, "regex:", 6))
-        return by_regex(rule + 6, host, out, err);
-    if (!strncmp(rule, "file:", 5))
-        return by_file(rule + 5, host, out, err);
-    if (!strncmp(rule, "hwloc:", 6))
-        return by_hwloc(rule + 6, host, out, err);
-    return sk_fail(err, SAIKAI_ECONFIG,
-                   "failure domains by '%.60s': write host, process, regex:EXPRESSION, file:PATH "
-                   "or hwloc:KIND",
-                   rule);
+    (void)none;
+    (void)err;
+    return put(out, host, strlen(host));
+}
+
+/* The rules: those of an argument end with ':', those without a function are known to sk_domain_of_rank alone. */
+static const struct rule {
+    const char *begins, *name, *about;
+    int (*of)(const char *argument, const char *host, char *out, struct saikai_error *err);
+} rules[] = {
+    {"host", "host", "the host", by_name},
+    {"process", "process", "each process by itself, which protects against no loss of a node: for trying out", NULL},
+    {"regex:", "regex:EXPRESSION", "what the expression finds in the host's name", by_regex},
+    {"file:", "file:PATH", "lines of host pattern and domain", by_file},
+    {"hwloc:", "hwloc:KIND", "parts of a host, such as package or numanode", by_hwloc},
+};
+
+static const struct rule *rule_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof rules / sizeof *rules) ? &rules[i] : NULL;
+}
+
+SK_KIND(sk_domain_kind, "domain", "rule of failure domains", struct rule, rule_at, about);
+
+static const struct rule *rule_of(const char *text, const char **argument)
+{
+    for (int i = 0; text && *text && rule_at(i); i++) {
+        size_t n = strlen(rules[i].begins);
+        *argument = text + n;
+        if (!strncmp(text, rules[i].begins, n) && (text[n - 1] == ':' || !text[n]))
+            return &rules[i];
+    }
+    return text && *text ? NULL : &rules[0];
+}
+
+int sk_domain_of(const char *text, const char *host, char *out, struct saikai_error *err)
+{
+    const char *argument = "";
+    const struct rule *r = rule_of(text, &argument);
+    if (r && r->of)
+        return r->of(argument, host, out, err);
+    sk_kind_unknown(&sk_domain_kind, NULL, text, err);
+    return err ? err->code = SAIKAI_ECONFIG : SAIKAI_ECONFIG;
+}
+
+int sk_domain_of_rank(const char *text, const char *host, int rank, char *out, struct saikai_error *err)
+{
+    const char *argument = "";
+    const struct rule *r = rule_of(text, &argument);
+    if (!r || r->of)
+        return sk_domain_of(text, host, out, err);
+    snprintf(out, SK_MAX_HOST, "%s %d", r->name, rank);
+    return 0;
 }
 
 int sk_grouping_members(int wanted, int parity, int ranks)
@@ -243,10 +284,7 @@ int sk_grouping_split(struct sk_group *job, const char *host, const char *rule, 
         host = here;
     char *all = calloc((size_t)job->size, SK_MAX_HOST);
     int rc = 0;
-    if (rule && !strcmp(rule, "process"))
-        snprintf(mine, sizeof mine, "process %d", job->rank);
-    else
-        rc = sk_domain_of(rule, host ? host : here, mine, err);
+    rc = sk_domain_of_rank(rule, host ? host : here, job->rank, mine, err);
     if (!rc && !all)
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to form groups of %d ranks", job->size);
     rc = sk_group_verdict(job, rc, err);

@@ -6,6 +6,7 @@
 #ifndef SK_REDUNDANCY_DOMAINS_H
 #define SK_REDUNDANCY_DOMAINS_H
 
+#include "base/kind.h"
 #include "group/group.h"
 #include "redundancy/parity.h"
 
@@ -19,6 +20,9 @@
  * process runs on: parts of one large machine that can fail alone SAIKAI_ECONFIG for any other rule
  * or one that cannot be read. */
 int sk_domain_of(const char *rule, const char *host, char *out, struct saikai_error *err);
+/* The same for a rank, of which there is one rule more: with "process" every process is a domain of its own. */
+int sk_domain_of_rank(const char *rule, const char *host, int rank, char *out, struct saikai_error *err);
+extern const struct sk_kind sk_domain_kind;
 
 struct sk_grouping {
     int groups;
@@ -37,10 +41,8 @@ int sk_grouping_make(const char *const domain[], int ranks, int members, int lea
                      struct sk_grouping *out, struct saikai_error *err);
 void sk_grouping_free(struct sk_grouping *g);
 
-/* The rule "process" is known here only: every process is a domain of its own, which protects
- * against the loss of processes' directories but not of a node; for trying out on one machine.
- * Collective over the job, blocking: the group of this rank as a new sk_group (freed by the caller,
- * collectively), its number in *number. host NULL: the name of this machine; rule as above. */
+/* Collective over the job, blocking: the group of this rank as a new sk_group (freed by the caller,
+ * collectively), its number in *number. host NULL: the name of this machine; rule as for sk_domain_of_rank. */
 int sk_grouping_split(struct sk_group *job, const char *host, const char *rule, int members,
                       int least, struct sk_group **out, int *number, struct saikai_error *err);
 

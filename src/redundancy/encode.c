@@ -18,7 +18,7 @@ struct sk_encode {
     struct sk_files *data;
     struct sk_parity_file *parity;
     struct sk_carrier *carrier;
-    const struct sk_form_ops *form;
+    const struct sk_transfer_ops *form;
     int code; /* first local failure */
     struct saikai_error why;
     int abandoned;
@@ -96,7 +96,7 @@ static uint64_t key_of(const struct sk_encode_params *p)
     sk_buf_put_u64(&buf, p->generation);
     sk_buf_put_u64(&buf, p->group);
     sk_buf_put_str(&buf, c->scheme ? c->scheme : "");
-    sk_buf_put_str(&buf, c->form ? c->form : "auto");
+    sk_buf_put_str(&buf, c->form ? c->form : SK_AUTO);
     sk_buf_put_u32(&buf, (uint32_t)c->parity);
     sk_buf_put_u32(&buf, (uint32_t)c->placement);
     sk_buf_put_u32(&buf, c->block);
@@ -165,16 +165,12 @@ static int choose_form(struct sk_encode *e, struct saikai_error *err)
 {
     const struct sk_encoding *c = &e->p.coding;
     const struct sk_code *code = &e->record.code;
-    if (c->form && strcmp(c->form, "auto")) {
-        e->form = sk_form_find(c->form);
-        return e->form ? 0
-                       : sk_fail(err, SAIKAI_EINVAL,
-                                 "unknown transfer form '%.40s': auto, pipeline, fanin, broadcast "
-                                 "or gather",
-                                 c->form);
+    if (!sk_is_auto(c->form)) {
+        e->form = sk_transfer_find(c->form);
+        return e->form ? 0 : sk_kind_unknown(&sk_transfer_kind, SK_AUTO, c->form, err);
     }
     struct sk_link_costs usual = sk_link_costs_usual();
-    e->form = sk_form_choose(c->costs ? c->costs : &usual, code->data, code->parity,
+    e->form = sk_transfer_choose(c->costs ? c->costs : &usual, code->data, code->parity,
                              code->placement == SK_SPREAD, e->record.stripes, e->record.block);
     return 0;
 }

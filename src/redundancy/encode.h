@@ -17,10 +17,10 @@
 /* How to protect: equal on all ranks of the group. A zeroed struct with a scheme and parity is
  * valid. */
 struct sk_encoding {
-    const char *scheme; /* "partner", "xor", "rs" */
+    const char *scheme; /* one of sk_scheme_kind */
     int parity;         /* m: losses that the group survives */
     enum sk_placement placement;
-    const char *form; /* "pipeline", "fanin", "broadcast", "gather"; NULL or "auto": by the model */
+    const char *form; /* one of sk_transfer_kind; NULL or "auto": by the model */
     const struct sk_link_costs *costs; /* for "auto"; NULL: those of a common cluster */
     uint32_t block; /* bytes, a multiple of 64; 0: 64 to 256 KiB, less for small data */
     int window;     /* stripes received at once; 0: 4, more if small; 2 is double buffering */

@@ -61,7 +61,7 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
     return turn * (double)stripes + depth * (c->latency + in + sums);
 }
 
-const struct sk_form_ops sk_form_fanin = {
+const struct sk_transfer_ops sk_transfer_fanin = {
     .name = "fanin",
     .description = "sums meet in a binary tree",
     .plan = plan,

@@ -11,6 +11,7 @@
 #ifndef SK_REDUNDANCY_FORM_H
 #define SK_REDUNDANCY_FORM_H
 
+#include "base/kind.h"
 #include "redundancy/kernel.h"
 
 /* One block of a stripe and the member whose block it is. */
@@ -55,7 +56,7 @@ struct sk_link_costs {
     double add_rate;  /* bytes per second of source multiplied into one row */
 };
 
-struct sk_form_ops {
+struct sk_transfer_ops {
     const char *name, *description;
     /* What source number at (is_sink 0) or sink number at (is_sink 1) does. Pure. */
     void (*plan)(const struct sk_stripe *s, int is_sink, int at, struct sk_act *a);
@@ -65,14 +66,16 @@ struct sk_form_ops {
                       uint32_t block);
 };
 
-extern const struct sk_form_ops sk_form_pipeline, sk_form_fanin, sk_form_broadcast, sk_form_gather;
+extern const struct sk_transfer_ops sk_transfer_pipeline, sk_transfer_fanin, sk_transfer_broadcast, sk_transfer_gather;
 
-const struct sk_form_ops *sk_form_find(const char *name); /* NULL: none ("auto" is not a form) */
-const struct sk_form_ops *sk_form_at(int i);              /* NULL past the end */
+extern const struct sk_kind sk_transfer_kind;
+
+const struct sk_transfer_ops *sk_transfer_find(const char *name); /* NULL: none ("auto" is not a form) */
+const struct sk_transfer_ops *sk_transfer_at(int i);              /* NULL past the end */
 
 /* The form with the least modelled time; deterministic, so equal arguments choose alike on all
  * ranks. */
-const struct sk_form_ops *sk_form_choose(const struct sk_link_costs *c, int k, int m, int spread,
+const struct sk_transfer_ops *sk_transfer_choose(const struct sk_link_costs *c, int k, int m, int spread,
                                          uint64_t stripes, uint32_t block);
 
 /* Time of two things that mostly happen at once: the longer one, and a quarter of the shorter,

@@ -43,7 +43,7 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
     return turn * (double)stripes + (m > 1 ? 2 : 1) * c->latency + in + add;
 }
 
-const struct sk_form_ops sk_form_gather = {
+const struct sk_transfer_ops sk_transfer_gather = {
     .name = "gather",
     .description = "the first sink computes all rows",
     .plan = plan,

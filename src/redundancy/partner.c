@@ -25,6 +25,7 @@ const struct sk_scheme_ops sk_scheme_partner = {
     .name = "partner",
     .description = "copies on the next members of the group",
     .max_parity = SK_MAX_PARITY,
+    .usual_parity = 1,
     .columns = columns,
     .period = sk_rotated_period,
     .role = role,

@@ -41,7 +41,7 @@ static double seconds(const struct sk_link_costs *c, int k, int m, int spread, u
     return share * turn * (double)stripes + (k + m - 1) * (c->latency + link + add);
 }
 
-const struct sk_form_ops sk_form_pipeline = {
+const struct sk_transfer_ops sk_transfer_pipeline = {
     .name = "pipeline",
     .description = "sums travel from neighbour to neighbour",
     .plan = plan,

@@ -250,7 +250,7 @@ static int rebuild_generation(struct sk_group *job, const struct sk_protect_para
         .holdings = 1,
         .claim = &claim,
         .claims = v->rank != SK_RANK_UNKNOWN,
-        .form = p->coding.form && strcmp(p->coding.form, "auto") ? p->coding.form : NULL,
+        .form = sk_is_auto(p->coding.form) ? NULL : p->coding.form,
         .window = p->coding.window};
     return sk_rebuild(job, &params, &v->rebuilt, err);
 }

@@ -71,11 +71,11 @@ static void test_every_scheme_and_form(void **state)
         {"rs", 6, 2, SK_SPREAD},      {"rs", 6, 2, SK_DEDICATED},   {"rs", 6, 3, SK_SPREAD},
         {"rs", 7, 4, SK_SPREAD},      {"rs", 7, 3, SK_DEDICATED}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        for (int f = 0; sk_form_at(f); f++) {
+        for (int f = 0; sk_transfer_at(f); f++) {
             struct job j;
             job_make(&j, cases[c].scheme, cases[c].nodes, cases[c].parity, 30001);
             j.coding.placement = cases[c].placement;
-            j.coding.form = j.form = sk_form_at(f)->name;
+            j.coding.form = j.form = sk_transfer_at(f)->name;
             if (f % 2)
                 sizes_that_differ(&j);
             lose_every_combination(&j);
@@ -218,10 +218,10 @@ static void test_several_files(void **state)
 
 static void test_slices(void **state)
 {
-    for (int f = 0; sk_form_at(f); f++) {
+    for (int f = 0; sk_transfer_at(f); f++) {
         struct job j;
         job_make(&j, "rs", 5, 2, 40000);
-        j.coding.form = sk_form_at(f)->name;
+        j.coding.form = sk_transfer_at(f)->name;
         j.step = 2;
         j.coding.window = f % 2 ? 2 : 0;
         sizes_that_differ(&j);
@@ -325,11 +325,11 @@ static void test_bytes_on_links(void **state)
 /* One large member among empty ones: nothing but its own bytes travels, m times. */
 static void test_zeros_are_not_sent(void **state)
 {
-    for (int f = 0; sk_form_at(f); f++) {
+    for (int f = 0; sk_transfer_at(f); f++) {
         struct job j;
         job_make(&j, "rs", 6, 2, 0);
         j.size[3][0] = 100 * 1024 + 17;
-        j.coding.form = sk_form_at(f)->name;
+        j.coding.form = sk_transfer_at(f)->name;
         job_write(&j);
         assert_int_equal(job_encode(&j), 0);
         uint64_t total = 0;
@@ -404,13 +404,13 @@ static void test_choice_of_form(void **state)
         assert_memory_equal(&c[i], &c[0], sizeof c[0]);
     const struct sk_link_costs slow = {20e-6, 125e6, 10e9}, fast = {1e-6, 25e9, 10e9};
     /* fixed coding nodes and much data: only the pipeline loads all links alike */
-    assert_string_equal(sk_form_choose(&slow, 32, 2, 0, 8000, 65536)->name, "pipeline");
-    assert_string_equal(sk_form_choose(&fast, 8, 2, 0, 8000, 65536)->name, "pipeline");
+    assert_string_equal(sk_transfer_choose(&slow, 32, 2, 0, 8000, 65536)->name, "pipeline");
+    assert_string_equal(sk_transfer_choose(&fast, 8, 2, 0, 8000, 65536)->name, "pipeline");
     /* one stripe through many nodes with a slow start: few hops win */
     const struct sk_link_costs far = {5e-3, 1e9, 10e9};
-    assert_string_not_equal(sk_form_choose(&far, 32, 2, 0, 1, 4096)->name, "pipeline");
+    assert_string_not_equal(sk_transfer_choose(&far, 32, 2, 0, 1, 4096)->name, "pipeline");
     /* parity everywhere: the least volume wins where links are the limit */
-    assert_string_equal(sk_form_choose(&slow, 6, 2, 1, 8000, 65536)->name, "gather");
+    assert_string_equal(sk_transfer_choose(&slow, 6, 2, 1, 8000, 65536)->name, "gather");
 }
 
 int main(void)

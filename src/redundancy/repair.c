@@ -283,7 +283,7 @@ int sk_repair_new(struct sk_group *g, struct sk_survey_group *v, const char *for
                      : v->data[i].holder >= 0 ? v->data[i].holder
                                               : v->parity[i].holder;
     struct sk_carrier_setup set = {.group = g,
-                                   .form = sk_form_find(form ? form : "pipeline"),
+                                   .form = form ? sk_transfer_find(form) : &sk_transfer_pipeline,
                                    .ops = &carrier_ops,
                                    .arg = r,
                                    .members = c->members,

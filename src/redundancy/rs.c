@@ -5,6 +5,7 @@ const struct sk_scheme_ops sk_scheme_rs = {
     .name = "rs",
     .description = "Cauchy Reed-Solomon, up to four parities for the group",
     .max_parity = SK_MAX_PARITY,
+    .usual_parity = 2,
     .columns = sk_rotated_columns,
     .period = sk_rotated_period,
     .role = sk_rotated_role,

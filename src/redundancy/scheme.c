@@ -10,12 +10,11 @@ const struct sk_scheme_ops *sk_scheme_at(int i)
     return i >= 0 && i < (int)(sizeof schemes / sizeof *schemes) ? schemes[i] : NULL;
 }
 
+SK_KIND(sk_scheme_kind, "scheme", "redundancy scheme", struct sk_scheme_ops, sk_scheme_at, description);
+
 const struct sk_scheme_ops *sk_scheme_find(const char *name)
 {
-    for (int i = 0; sk_scheme_at(i); i++)
-        if (!strcmp(sk_scheme_at(i)->name, name))
-            return sk_scheme_at(i);
-    return NULL;
+    return sk_scheme_at(sk_kind_form(&sk_scheme_kind, name));
 }
 
 int sk_rotated_columns(int members, int parity, int placement)
@@ -60,8 +59,7 @@ int sk_code_init(struct sk_code *c, const char *scheme, int members, int parity,
 {
     const struct sk_scheme_ops *ops = scheme ? sk_scheme_find(scheme) : NULL;
     if (!ops)
-        return sk_fail(err, SAIKAI_EINVAL, "unknown redundancy scheme '%.40s': partner, xor or rs",
-                       scheme ? scheme : "");
+        return sk_kind_unknown(&sk_scheme_kind, NULL, scheme, err);
     if (members < 2 || members > SK_MAX_MEMBERS)
         return sk_fail(err, SAIKAI_EINVAL, "a redundancy group of %d members: 2 to %d are possible",
                        members, SK_MAX_MEMBERS);

@@ -11,6 +11,7 @@
 #ifndef SK_REDUNDANCY_SCHEME_H
 #define SK_REDUNDANCY_SCHEME_H
 
+#include "base/kind.h"
 #include "redundancy/kernel.h"
 
 enum sk_role { SK_ROLE_NONE = 0, SK_ROLE_DATA = 1, SK_ROLE_PARITY = 2 };
@@ -24,6 +25,7 @@ enum sk_placement {
 struct sk_scheme_ops {
     const char *name, *description;
     int max_parity;
+    int usual_parity; /* of one who names the scheme and no number */
     /* Data columns of a stripe for this many members and parity rows; below 1: impossible. */
     int (*columns)(int members, int parity, int placement);
     /* The period, and the role of member i in stripe t of it; *index is the column or the row. */
@@ -34,6 +36,7 @@ struct sk_scheme_ops {
 };
 
 extern const struct sk_scheme_ops sk_scheme_partner, sk_scheme_xor, sk_scheme_rs;
+extern const struct sk_kind sk_scheme_kind;
 
 /* The scheme of a name, NULL: none; the i-th of the table, NULL past its end. */
 const struct sk_scheme_ops *sk_scheme_find(const char *name);

@@ -12,6 +12,7 @@ const struct sk_scheme_ops sk_scheme_xor = {
     .name = "xor",
     .description = "one XOR parity for the group",
     .max_parity = 1,
+    .usual_parity = 1,
     .columns = sk_rotated_columns,
     .period = sk_rotated_period,
     .role = sk_rotated_role,

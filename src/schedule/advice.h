@@ -19,7 +19,7 @@ struct sk_advice {
 #define SK_ADVICE_NEVER INT64_MAX
 
 struct sk_advice_policy {
-    const struct saikai_model_ops *model;
+    const struct sk_model_ops *model;
     double rate;         /* λ of all hosts in use, failures per second */
     double threshold;    /* relative change of C or of the iteration time that makes it recompute */
     double max_interval; /* longest interval the model may choose, seconds; 0: no limit */

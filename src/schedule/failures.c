@@ -6,20 +6,19 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct saikai_failures_ops *const forms[] = {&sk_failures_superposed,
+static const struct sk_failures_ops *const forms[] = {&sk_failures_superposed,
                                                           &sk_failures_per_node};
 
-const struct saikai_failures_ops *sk_failures_at(int i)
+const struct sk_failures_ops *sk_failures_at(int i)
 {
     return i >= 0 && i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
 }
 
-const struct saikai_failures_ops *sk_failures_find(const char *name)
+SK_KIND(sk_failures_kind, "failures", "source of simulated failures", struct sk_failures_ops, sk_failures_at, description);
+
+const struct sk_failures_ops *sk_failures_find(const char *name)
 {
-    for (int i = 0; sk_failures_at(i); i++)
-        if (!strcmp(forms[i]->name, name))
-            return forms[i];
-    return NULL;
+    return sk_failures_at(sk_kind_form(&sk_failures_kind, name));
 }
 
 double sk_fleet_rate(const struct sk_fleet *f)

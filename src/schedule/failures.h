@@ -9,6 +9,7 @@
 #define SK_SCHEDULE_FAILURES_H
 
 #include "base/error.h"
+#include "base/kind.h"
 
 #include <stdint.h>
 
@@ -20,8 +21,8 @@ struct sk_fleet {
 
 double sk_fleet_rate(const struct sk_fleet *f); /* the sum */
 
-struct saikai_failures_ops {
-    const char *name;
+struct sk_failures_ops {
+    const char *name, *description;
     /* NULL: out of memory. The fleet must outlive it. */
     void *(*open)(const struct sk_fleet *fleet, uint64_t seed);
     /* Seconds from the last failure (at first: from the start) to the next, infinite when no node
@@ -30,9 +31,10 @@ struct saikai_failures_ops {
     void (*close)(void *source); /* NULL is accepted */
 };
 
-const struct saikai_failures_ops *sk_failures_at(int i); /* NULL past the last */
-const struct saikai_failures_ops *sk_failures_find(const char *name);
+extern const struct sk_kind sk_failures_kind;
+const struct sk_failures_ops *sk_failures_at(int i); /* NULL past the last */
+const struct sk_failures_ops *sk_failures_find(const char *name);
 
-extern const struct saikai_failures_ops sk_failures_per_node, sk_failures_superposed;
+extern const struct sk_failures_ops sk_failures_per_node, sk_failures_superposed;
 
 #endif

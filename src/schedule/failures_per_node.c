@@ -67,5 +67,5 @@ static double next_failure(void *source, uint64_t *node)
     return gap;
 }
 
-const struct saikai_failures_ops sk_failures_per_node = {"per-node", open_source, next_failure,
+const struct sk_failures_ops sk_failures_per_node = {"per-node", "every node has its own next failure", open_source, next_failure,
                                                          free};

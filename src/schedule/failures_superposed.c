@@ -84,5 +84,5 @@ static double next_failure(void *source, uint64_t *node)
     return gap;
 }
 
-const struct saikai_failures_ops sk_failures_superposed = {"superposed", open_source, next_failure,
+const struct sk_failures_ops sk_failures_superposed = {"superposed", "the failures of all nodes are one Poisson process", open_source, next_failure,
                                                            close_source};

@@ -88,7 +88,7 @@ static double daly(double rate, double cost)
     return fmax(0, sqrt(2 * cost * mean) * (1 + x / 3 + x * x / 9) - cost);
 }
 
-static const struct saikai_model_ops models[] = {
+static const struct sk_model_ops models[] = {
     {"vaidya", "N. Vaidya, IEEE Transactions on Computers 46(8), 1997: exact for this fault model",
      vaidya},
     {"young", "J. W. Young, Communications of the ACM 17(9), 1974: first order", young},
@@ -96,20 +96,19 @@ static const struct saikai_model_ops models[] = {
      daly},
 };
 
-const struct saikai_model_ops *sk_model_at(int i)
+const struct sk_model_ops *sk_model_at(int i)
 {
     return i >= 0 && i < (int)(sizeof models / sizeof *models) ? &models[i] : NULL;
 }
 
-const struct saikai_model_ops *sk_model_find(const char *name)
+SK_KIND(sk_model_kind, "model", "model of the checkpoint interval", struct sk_model_ops, sk_model_at, source);
+
+const struct sk_model_ops *sk_model_find(const char *name)
 {
-    for (int i = 0; sk_model_at(i); i++)
-        if (!strcmp(models[i].name, name))
-            return &models[i];
-    return NULL;
+    return sk_model_at(sk_kind_form(&sk_model_kind, name));
 }
 
-double sk_model_optimum(const struct saikai_model_ops *ops, double rate, double cost)
+double sk_model_optimum(const struct sk_model_ops *ops, double rate, double cost)
 {
     if (!(rate > 0))
         return INFINITY;

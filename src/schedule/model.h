@@ -13,6 +13,8 @@
 #ifndef SK_SCHEDULE_MODEL_H
 #define SK_SCHEDULE_MODEL_H
 
+#include "base/kind.h"
+
 struct sk_costs {
     double rate;    /* λ of the whole job, failures per second */
     double cost;    /* C */
@@ -37,7 +39,7 @@ double sk_model_failures(const struct sk_costs *c, double work);
 double sk_model_loss(const struct sk_costs *c, double work);
 
 /* A model of the best interval. */
-struct saikai_model_ops {
+struct sk_model_ops {
     const char *name;
     const char *source; /* where the formula comes from, for people */
     /* The best T in seconds for rate λ > 0 and cost C >= 0; at least 0. */
@@ -45,10 +47,11 @@ struct saikai_model_ops {
 };
 
 /* The built-in models; NULL past the last, NULL for an unknown name. */
-const struct saikai_model_ops *sk_model_at(int i);
-const struct saikai_model_ops *sk_model_find(const char *name);
+extern const struct sk_kind sk_model_kind;
+const struct sk_model_ops *sk_model_at(int i);
+const struct sk_model_ops *sk_model_find(const char *name);
 
 /* ops->optimum, with λ = 0 giving infinity and C = 0 giving 0. */
-double sk_model_optimum(const struct saikai_model_ops *ops, double rate, double cost);
+double sk_model_optimum(const struct sk_model_ops *ops, double rate, double cost);
 
 #endif

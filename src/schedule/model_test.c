@@ -131,7 +131,7 @@ static double numeric_minimum(const struct sk_costs *c, double low, double high)
 static void test_optimum_is_the_minimum_of_r(void **state)
 {
     (void)state;
-    const struct saikai_model_ops *vaidya = sk_model_find("vaidya");
+    const struct sk_model_ops *vaidya = sk_model_find("vaidya");
     for (double x = 1e-14; x < 60; x *= 3)
         for (double cost = 1e-3; cost < 1e5; cost *= 1000) {
             struct sk_costs c = sk_costs_simple(x / cost, cost);
@@ -157,7 +157,7 @@ static void test_optimum_solves_equation_12(void **state)
 static void test_limits(void **state)
 {
     (void)state;
-    const struct saikai_model_ops *vaidya = sk_model_find("vaidya"),
+    const struct sk_model_ops *vaidya = sk_model_find("vaidya"),
                                   *young = sk_model_find("young"), *daly = sk_model_find("daly");
     /* rare failures: all three agree; T = sqrt(2C/λ) (1 + O(sqrt(λC))) */
     for (double rate = 1e-300; rate < 1e-12; rate *= 1e6) {
@@ -185,7 +185,7 @@ static void test_limits(void **state)
 static void test_daly_as_published(void **state)
 {
     (void)state;
-    const struct saikai_model_ops *daly = sk_model_find("daly");
+    const struct sk_model_ops *daly = sk_model_find("daly");
     assert_float_equal(sk_model_optimum(daly, 1.0 / (24 * 60), 5), 117, 0.5);
     assert_float_equal(sk_model_optimum(daly, 1.0 / (6 * 60), 5), 57, 0.5);
     assert_float_equal(sk_model_optimum(daly, 1.0 / 15, 5), 9.1, 0.05);

@@ -25,7 +25,14 @@ struct sk_rates {
     double rest; /* of hosts that are not named */
 };
 
-static const struct saikai_rates_ops *const forms[] = {&sk_rates_sqlite, &sk_rates_text};
+static const struct sk_rates_ops *const forms[] = {&sk_rates_sqlite, &sk_rates_text};
+
+static const struct sk_rates_ops *form_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
+}
+
+SK_KIND(sk_rates_kind, "rates", "source of failure rates", struct sk_rates_ops, form_at, description);
 
 struct sk_rates *sk_rates_new(double default_rate)
 {

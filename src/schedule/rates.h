@@ -15,6 +15,7 @@
 #define SK_SCHEDULE_RATES_H
 
 #include "base/error.h"
+#include "base/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,12 +46,13 @@ size_t sk_rates_count(const struct sk_rates *r);
 int sk_rate_parse(const char *text, double *rate);
 
 /* A source of rates. */
-struct saikai_rates_ops {
-    const char *name;
+struct sk_rates_ops {
+    const char *name, *description;
     int (*recognises)(const uint8_t *head, size_t n); /* the first n <= 16 bytes of the file */
     int (*load)(const char *path, struct sk_rates *into, struct saikai_error *err);
 };
-extern const struct saikai_rates_ops sk_rates_text, sk_rates_sqlite;
+extern const struct sk_kind sk_rates_kind;
+extern const struct sk_rates_ops sk_rates_text, sk_rates_sqlite;
 
 /* For the forms: add a host (no pattern), found at `where` ("line 3", "row 7"). SAIKAI_ECONFIG: the
  * rate is negative or not finite, the name empty or too long. */

@@ -65,4 +65,4 @@ static int load(const char *path, struct sk_rates *into, struct saikai_error *er
 
 #endif
 
-const struct saikai_rates_ops sk_rates_sqlite = {"sqlite", recognises, load};
+const struct sk_rates_ops sk_rates_sqlite = {"sqlite", "a database with a table of hosts and rates", recognises, load};

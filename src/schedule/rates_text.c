@@ -173,4 +173,4 @@ static int load(const char *path, struct sk_rates *into, struct saikai_error *er
     return rc;
 }
 
-const struct saikai_rates_ops sk_rates_text = {"text", recognises, load};
+const struct sk_rates_ops sk_rates_text = {"text", "a file of host patterns and rates", recognises, load};

@@ -18,7 +18,7 @@ struct run {
 
 struct totals {
     void *source;
-    const struct saikai_failures_ops *ops;
+    const struct sk_failures_ops *ops;
     uint64_t failures;
 };
 

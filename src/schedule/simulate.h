@@ -16,7 +16,7 @@
 struct sk_simulation {
     struct sk_costs costs; /* costs.rate is not looked at: the fleet fails */
     struct sk_fleet fleet;
-    const struct saikai_failures_ops *failures; /* NULL: superposed */
+    const struct sk_failures_ops *failures; /* NULL: superposed */
     double work, interval;                      /* seconds, both > 0 */
     uint64_t seed;
     int runs;              /* >= 2 */

@@ -51,7 +51,7 @@ static void test_sources_agree(void **state)
     struct sk_fleet fleet = {.nodes = 6, .rates = rates};
     enum { n = 300000 };
     for (int k = 0; sk_failures_at(k); k++) {
-        const struct saikai_failures_ops *ops = sk_failures_at(k);
+        const struct sk_failures_ops *ops = sk_failures_at(k);
         void *s = ops->open(&fleet, 11);
         double time = 0, count[6] = {0}, total = sk_fleet_rate(&fleet);
         for (int i = 0; i < n; i++) {

@@ -53,8 +53,20 @@ int sk_gen_dir(const char *root, struct sk_gen g, char *out, size_t cap, struct 
 int sk_gen_file(const char *root, struct sk_gen g, int rank, char *out, size_t cap,
                 struct saikai_error *err)
 {
-    char name[48];
-    return sk_io_path(out, cap, err, "%s/%s/rank-%06d.skc", root, sk_gen_name(g, name), rank);
+    char name[48], file[32];
+    return sk_io_path(out, cap, err, "%s/%s/%s", root, sk_gen_name(g, name), sk_gen_file_name(rank, file));
+}
+
+char *sk_gen_file_name(int rank, char out[32])
+{
+    snprintf(out, 32, "rank-%06d.skc", rank);
+    return out;
+}
+
+int sk_gen_file_rank(const char *name)
+{
+    int rank, end = 0;
+    return sscanf(name, "rank-%9d.skc%n", &rank, &end) == 1 && end && !name[end] && rank >= 0 ? rank : -1;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -74,10 +86,8 @@ static int holds(void *arg, const char *root, struct sk_gen g)
         return 0;
     DIR *d = opendir(path);
     int found = 0;
-    for (struct dirent *e; d && !found && (e = readdir(d));) {
-        int r, end = 0;
-        found = sscanf(e->d_name, "rank-%d.skc%n", &r, &end) == 1 && end && !e->d_name[end];
-    }
+    for (struct dirent *e; d && !found && (e = readdir(d));)
+        found = sk_gen_file_rank(e->d_name) >= 0;
     if (d)
         closedir(d);
     return found;
@@ -137,8 +147,8 @@ int sk_gen_ranks(const char *root, struct sk_gen g, int **ranks, size_t *count, 
     int rc = sk_gen_dir(root, g, path, sizeof path, err), *list = malloc(cap * sizeof *list);
     DIR *d = rc || !list ? NULL : opendir(path);
     for (struct dirent *e; d && list && (e = readdir(d));) {
-        int rank, end = 0;
-        if (sscanf(e->d_name, "rank-%d.skc%n", &rank, &end) != 1 || !end || e->d_name[end] || rank < 0)
+        int rank = sk_gen_file_rank(e->d_name);
+        if (rank < 0)
             continue;
         if (n == cap) {
             int *p = realloc(list, 2 * cap * sizeof *p);

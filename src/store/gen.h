@@ -50,6 +50,9 @@ int sk_gen_ranks(const char *root, struct sk_gen g, int **ranks, size_t *count, 
 /* Path of a rank's file, of a generation's directory. */
 int sk_gen_file(const char *root, struct sk_gen g, int rank, char *out, size_t cap,
                 struct saikai_error *err);
+/* The name of a rank's file, "rank-000012.skc", and the rank of such a name, -1: another name. */
+char *sk_gen_file_name(int rank, char out[32]);
+int sk_gen_file_rank(const char *name);
 int sk_gen_dir(const char *root, struct sk_gen g, char *out, size_t cap, struct saikai_error *err);
 
 /* Give a finished temporary file (same file system) its place in the generation: atomic. With sync the file and the

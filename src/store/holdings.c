@@ -1,6 +1,7 @@
 #include "store/holdings.h"
 
 #include "base/io.h"
+#include "store/gen.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,9 +46,8 @@ static int parse(const char *name, struct sk_holding_entry *e)
 {
     int end = 0;
     e->coder = 0;
-    if (sscanf(name, "rank-%7d.skc%n", &e->rank, &end) == 1 && end && !name[end])
-        return e->rank >= 0;
-    end = 0;
+    if ((e->rank = sk_gen_file_rank(name)) >= 0)
+        return 1;
     return sscanf(name, "parity-%7d-%5u.skp%n", &e->rank, &e->coder, &end) == 2 && end &&
            !name[end] && e->rank >= 0 && e->coder > 0;
 }

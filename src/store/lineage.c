@@ -236,14 +236,14 @@ static int open_base(struct sk_lineage *chain, sk_lineage_find *find, void *arg,
     const struct link *last = &chain->link[chain->n - 1];
     const struct sk_skc_header *h = &last->c->header;
     struct sk_gen base = base_of(h), own = {h->incarnation, h->iteration, h->place};
-    char name[48];
+    char name[48], file[32];
     struct sk_container *c = NULL;
     if (!is_possible(base) || !is_possible(own) || sk_gen_key(base) >= sk_gen_key(own) || chain->n > SK_LINEAGE_MAX)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on an impossible generation", last->c->path);
     int rc = find(arg, base, (int)h->rank, &c, err);
     if (rc == SAIKAI_ENOENT)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on %s/rank-%06u.skc, which is missing", last->c->path,
-                       sk_gen_name(base, name), h->rank);
+        return sk_fail(err, SAIKAI_EDAMAGED, "%s builds on %s/%s, which is missing", last->c->path,
+                       sk_gen_name(base, name), sk_gen_file_name((int)h->rank, file));
     if (rc)
         return rc;
     if ((rc = check_base(last, c, err)) || (rc = add_link(chain, c, err)))

@@ -1,6 +1,7 @@
 #include "archive/local/content.h"
 
 #include "base/io.h"
+#include "store/gen.h"
 #include "store/lineage.h"
 
 #include <dirent.h>
@@ -45,14 +46,6 @@ static struct sk_content *new_content(const char *root)
     return c;
 }
 
-/* "rank-000012.skc"; -1: another name. */
-static int rank_of(const char *name)
-{
-    int rank, end = 0;
-    return sscanf(name, "rank-%d.skc%n", &rank, &end) == 1 && end && !name[end] && rank >= 0 ? rank
-                                                                                             : -1;
-}
-
 /* ---- what is there ---- */
 
 static int add_rank(struct sk_content *c, int rank, size_t at, struct saikai_error *err)
@@ -79,7 +72,7 @@ static int list_files(struct sk_content *c, const char *dir, struct saikai_error
     int rc = 0;
     for (struct dirent *e; !rc && d && (e = readdir(d));) {
         struct stat st;
-        int rank = rank_of(e->d_name);
+        int rank = sk_gen_file_rank(e->d_name);
         if (rank < 0 || fstatat(dirfd(d), e->d_name, &st, 0))
             continue;
         rc = add_rank(c, rank, 0, err);
@@ -217,7 +210,7 @@ int sk_content_load(const char *root, struct sk_gen g, uint64_t memory_bytes,
     if (!rc && c->set.parts)
         rc = open_archives(c, 1, err);
     for (size_t i = 0; !rc && c->inside && i < sk_inside_count(c->inside); i++) {
-        int rank = rank_of(sk_inside_name(c->inside, i));
+        int rank = sk_gen_file_rank(sk_inside_name(c->inside, i));
         rc = rank < 0 ? 0 : add_rank(c, rank, i + 1, err);
     }
     if (!rc)
@@ -281,7 +274,7 @@ int sk_content_path(struct sk_content *c, size_t i, char *out, size_t cap, struc
     size_t k = c->at[i] - 1;
     if (rc)
         return rc;
-    if (k >= sk_inside_count(c->inside) || rank_of(sk_inside_name(c->inside, k)) != c->ranks[i])
+    if (k >= sk_inside_count(c->inside) || sk_gen_file_rank(sk_inside_name(c->inside, k)) != c->ranks[i])
         return sk_fail(err, SAIKAI_ENOENT,
                        "the archives that rank %d was in were removed or replaced while they were "
                        "read",
@@ -383,7 +376,7 @@ static int holds_something(void *arg, const char *root, struct sk_gen g)
     DIR *d = opendir(dir);
     int found = 0;
     for (struct dirent *e; d && !found && (e = readdir(d));)
-        found = rank_of(e->d_name) >= 0;
+        found = sk_gen_file_rank(e->d_name) >= 0;
     if (d)
         closedir(d);
     return found || sk_ska_set_traces(dir);

@@ -210,7 +210,7 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_arc
 {
     enum { SMALL_SET = 1 << 20, MARGIN = 16 };
     struct sk_archive_stats plain = *st;
-    int gzip = sk_backend_parse("gzip"), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
+    int gzip = sk_backend_here(SK_BACKEND_GZIP), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
     if (st->raw_bytes > SMALL_SET && p->near_bytes < st->raw_bytes / 2)
         return 0;
     if (st->raw_bytes > SMALL_SET && gzip >= 0) {
@@ -234,7 +234,7 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, to, st, err);
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
-    if (!rc && twice && sk_backend_parse("zstd") >= 0)
+    if (!rc && twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0)
         rc = try_whole(p, to, st, err);
     p->near_bytes = near;
     p->dense_bytes = dense;

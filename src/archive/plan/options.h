@@ -3,18 +3,21 @@
 #define SK_ARCHIVE_PLAN_OPTIONS_H
 
 #include "archive/file/ska.h"
+#include "base/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* How files are merged; the forms of sk_merge_kind in their order. */
 enum sk_scheme {
     SK_SCHEME_AUTO = 0,
-    SK_SCHEME_AGNOSTIC,       /* files one after another */
-    SK_SCHEME_AGNOSTIC_BLOCK, /* blocks of the files in turn */
-    SK_SCHEME_AWARE,          /* similar variables one after another */
-    SK_SCHEME_AWARE_BLOCK,    /* blocks of similar variables in turn */
+    SK_SCHEME_AGNOSTIC,
+    SK_SCHEME_AGNOSTIC_BLOCK,
+    SK_SCHEME_AWARE,
+    SK_SCHEME_AWARE_BLOCK,
 };
-/* "auto", "agnostic", "agnostic-block", "aware", "aware-block"; -1: none of them. */
+extern const struct sk_kind sk_merge_kind;
+/* "auto" or a form; -1: none of them. */
 int sk_scheme_parse(const char *name);
 
 enum { SK_CHAIN = 8 };

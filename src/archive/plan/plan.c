@@ -11,14 +11,27 @@
 
 enum { OWN_BLOCK = 1 << 20 };
 
+/* In the order of enum sk_scheme. */
+static const struct merge {
+    const char *name, *about;
+} merges[] = {
+    {"agnostic", "files one after another"},
+    {"agnostic-block", "blocks of the files in turn"},
+    {"aware", "similar variables one after another"},
+    {"aware-block", "blocks of similar variables in turn"},
+};
+
+static const struct merge *merge_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof merges / sizeof *merges) ? &merges[i] : NULL;
+}
+
+SK_KIND(sk_merge_kind, "merge", "scheme of merging", struct merge, merge_at, about);
+
 int sk_scheme_parse(const char *name)
 {
-    static const char *const names[] = {"auto", "agnostic", "agnostic-block", "aware",
-                                        "aware-block"};
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(name, names[i]))
-            return i;
-    return -1;
+    int i = sk_kind_form(&sk_merge_kind, name);
+    return sk_is_auto(name) ? SK_SCHEME_AUTO : i < 0 ? -1 : i + SK_SCHEME_AGNOSTIC;
 }
 
 void sk_ska_plan_uncut(struct sk_ska_plan *p)

@@ -63,7 +63,7 @@ void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int leve
 void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
                    size_t *gzipped)
 {
-    int gzip = sk_backend_parse("gzip");
+    int gzip = sk_backend_here(SK_BACKEND_GZIP);
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = gzip, .level = 6}, usual = *best;
     /* what shrinks a lot is quick to compress: spend more on it */
     usual.level = *least * 6 < part->size_bytes ? 9 : *least * 3 < part->size_bytes * 2 ? 6 : 3;

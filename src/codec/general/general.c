@@ -20,19 +20,38 @@ void sk_packer_free(struct sk_packer *p)
     *p = (struct sk_packer){0};
 }
 
-int sk_backend_parse(const char *name)
-{
-    if (!strcmp(name, "store"))
-        return SK_BACKEND_STORE;
+static const struct backend {
+    const char *name, *about;
+    int number;
+} backends[] = {
 #ifdef HAVE_ZSTD
-    if (!strcmp(name, "zstd"))
-        return SK_BACKEND_ZSTD;
+    {"zstd", "Zstandard", SK_BACKEND_ZSTD},
 #endif
 #ifdef HAVE_ZLIB
-    if (!strcmp(name, "gzip"))
-        return SK_BACKEND_GZIP;
+    {"gzip", "Deflate", SK_BACKEND_GZIP},
 #endif
+    {"store", "as it is", SK_BACKEND_STORE},
+};
+
+static const struct backend *backend_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof backends / sizeof *backends) ? &backends[i] : NULL;
+}
+
+SK_KIND(sk_backend_kind, "backend", "general compressor", struct backend, backend_at, about);
+
+int sk_backend_here(int backend)
+{
+    for (int i = 0; backend_at(i); i++)
+        if (backends[i].number == backend)
+            return backend;
     return -1;
+}
+
+int sk_backend_parse(const char *name)
+{
+    int i = sk_kind_form(&sk_backend_kind, name);
+    return i < 0 ? -1 : backends[i].number;
 }
 
 size_t sk_pack_bound(size_t n)

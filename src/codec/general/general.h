@@ -4,6 +4,7 @@
 #define SK_CODEC_GENERAL_GENERAL_H
 
 #include "base/error.h"
+#include "base/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,8 +32,11 @@ struct sk_packer {
 };
 void sk_packer_free(struct sk_packer *p);
 
-/* "store", "zstd", "gzip" → backend, -1: none or not built in. */
+extern const struct sk_kind sk_backend_kind;
+/* enum sk_backend of a form, -1: none or not built in. */
 int sk_backend_parse(const char *name);
+/* The backend itself, -1: not built in. */
+int sk_backend_here(int backend);
 
 /* Most bytes that n bytes may become. */
 size_t sk_pack_bound(size_t n);

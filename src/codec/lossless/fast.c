@@ -403,7 +403,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 {
     size_t n = 0;
     struct fast f = {0};
-    int rc = sk_lossless_begin(a, "fast", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_fast.name, &n, err);
     if (rc)
         return rc;
     if (cap < max_encoded(a))
@@ -559,7 +559,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
 {
     size_t want = 0;
     struct fast f = {0};
-    int rc = sk_lossless_begin(a, "fast", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_fast.name, &want, err);
     if (rc)
         return rc;
     if (!n)

@@ -126,7 +126,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
     size_t bytes = 0;
-    int wide, rc = sk_lossless_begin(a, "fpc", &bytes, err);
+    int wide, rc = sk_lossless_begin(a, sk_codec_fpc.name, &bytes, err);
     int level = opt && opt->level > 0 ? opt->level : DEFAULT_LEVEL;
     if (rc)
         return rc;
@@ -151,7 +151,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n_in, void *o
                   struct saikai_error *err)
 {
     size_t bytes = 0;
-    int wide, rc = sk_lossless_begin(a, "fpc", &bytes, err);
+    int wide, rc = sk_lossless_begin(a, sk_codec_fpc.name, &bytes, err);
     if (rc)
         return rc;
     size_t n = count_of(a->type, bytes, &wide);

@@ -69,7 +69,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
     size_t n = 0, made = 0;
-    int rc = sk_lossless_begin(a, "fpzip", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_fpzip.name, &n, err);
     if (rc)
         return rc;
     uint8_t *to = malloc(worst(n));
@@ -107,7 +107,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
 {
     size_t want = 0;
     uint64_t hash;
-    int rc = sk_lossless_begin(a, "fpzip", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_fpzip.name, &want, err);
     if (rc)
         return rc;
     if (n < 8 || n > max_encoded(a))

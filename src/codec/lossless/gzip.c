@@ -105,7 +105,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 {
     size_t n = 0, size = 0;
     int level = opt && opt->level > 0 ? opt->level : 6;
-    int rc = sk_lossless_begin(a, "gzip", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_gzip.name, &n, err);
     if (rc)
         return rc;
     rc = deflate_all(in, n, level, out, cap, &size);
@@ -119,7 +119,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
     size_t want = 0;
-    int rc = sk_lossless_begin(a, "gzip", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_gzip.name, &want, err);
     if (rc)
         return rc;
     rc = inflate_all(in, n, out, want);

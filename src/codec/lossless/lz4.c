@@ -16,7 +16,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 {
     size_t n = 0;
     int level = opt ? opt->level : 0;
-    int rc = sk_lossless_begin(a, "lz4", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_lz4.name, &n, err);
     if (rc)
         return rc;
     if (n > LZ4_MAX_INPUT_SIZE)
@@ -38,7 +38,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
 {
     size_t want = 0;
     char none;
-    int rc = sk_lossless_begin(a, "lz4", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_lz4.name, &want, err);
     if (rc)
         return rc;
     if (want > LZ4_MAX_INPUT_SIZE || n > (size_t)LZ4_compressBound((int)want))

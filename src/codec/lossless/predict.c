@@ -263,7 +263,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 {
     size_t n = 0;
     struct job j = {0};
-    int rc = sk_lossless_begin(a, "predict", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_predict.name, &n, err);
     if (rc)
         return rc;
     if (cap < max_encoded(a))
@@ -365,7 +365,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
 {
     size_t want = 0;
     struct job j = {0};
-    int rc = sk_lossless_begin(a, "predict", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_predict.name, &want, err);
     if (rc)
         return rc;
     if (!n)

@@ -26,7 +26,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
     size_t n = 0;
-    int rc = sk_lossless_begin(a, "raw", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_raw.name, &n, err);
     if (rc)
         return rc;
     if (cap < n)
@@ -41,7 +41,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
     size_t want = 0;
-    int rc = sk_lossless_begin(a, "raw", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_raw.name, &want, err);
     if (rc)
         return rc;
     if (n != want)

@@ -80,7 +80,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
                   void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
 {
     size_t n = 0;
-    int rc = sk_lossless_begin(a, "shuffle", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_shuffle.name, &n, err);
     if (rc)
         return rc;
     if (cap < n)
@@ -96,7 +96,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
     size_t want = 0;
-    int rc = sk_lossless_begin(a, "shuffle", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_shuffle.name, &want, err);
     if (rc)
         return rc;
     if (n != want)

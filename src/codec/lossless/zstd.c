@@ -15,7 +15,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 {
     size_t n = 0;
     int level = opt && opt->level ? opt->level : 3;
-    int rc = sk_lossless_begin(a, "zstd", &n, err);
+    int rc = sk_lossless_begin(a, sk_codec_zstd.name, &n, err);
     if (rc)
         return rc;
     size_t r = ZSTD_compress(out, cap, in, n, level);
@@ -31,7 +31,7 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
                   struct saikai_error *err)
 {
     size_t want = 0;
-    int rc = sk_lossless_begin(a, "zstd", &want, err);
+    int rc = sk_lossless_begin(a, sk_codec_zstd.name, &want, err);
     if (rc)
         return rc;
     size_t r = ZSTD_decompress(out, want, in, n);
