@@ -15,11 +15,13 @@ static const struct {
 
 static void fill(struct saikai_error *err, int code, int sys_errno, const char *fmt, va_list ap)
 {
+    char text[sizeof err->text]; /* the sentence may have the old one in it */
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    if (sys_errno && n >= 0 && (size_t)n < sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, ": %s", strerror(sys_errno));
     err->code = code;
     err->sys_errno = sys_errno;
-    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
-    if (sys_errno && n >= 0 && (size_t)n < sizeof err->text)
-        snprintf(err->text + n, sizeof err->text - n, ": %s", strerror(sys_errno));
+    memcpy(err->text, text, strlen(text) + 1);
 }
 
 int sk_fail(struct saikai_error *err, int code, const char *fmt, ...)

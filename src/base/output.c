@@ -36,6 +36,8 @@ static int follow(struct sk_output *out, struct saikai_error *err)
 int sk_output_look(const char *path, struct sk_output *out, struct saikai_error *err)
 {
     struct stat st;
+    if (!*path)
+        return sk_fail(err, SAIKAI_EINVAL, "the name of an output is empty");
     out->is_stream = sk_output_is_dash(path);
     int rc = sk_io_path(out->path, sizeof out->path, err, "%s", path);
     if (rc || out->is_stream)

@@ -1,4 +1,5 @@
 /* saikai archive create: checkpoint files into one archive, once or as they come. */
+#include "codec/codec.h"
 #include "codec/general/general.h"
 #include "reader/reader.h"
 #include "base/io.h"
@@ -12,6 +13,7 @@
 #include "cli/mpi_group.h"
 
 #include <fcntl.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,6 +58,20 @@ struct args {
     const char *order;
     struct sk_archive_options o;
 };
+
+/* -1, or the exit code for an expression that does not compile. */
+static int check_pattern(struct cli *cli, const char *pattern)
+{
+    char why[160];
+    regex_t re;
+    int rc = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
+    if (!rc) {
+        regfree(&re);
+        return -1;
+    }
+    regerror(rc, &re, why, sizeof why);
+    return cli_usage(cli, "--same '%s' is no regular expression: %s", pattern, why);
+}
 
 static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
 {
@@ -138,6 +154,14 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         return code;
     if (!a->out)
         return cli_usage(cli, "-o FILE is missing: where to write the archive");
+    const char *const codecs[] = {a->f64, a->f32, a->other};
+    for (int i = 0; i < 3; i++)
+        if (codecs[i] && !sk_codec_find(codecs[i]))
+            return cli_usage(cli, "there is no codec '%s'", codecs[i]);
+    if (a->level > 22)
+        return cli_usage(cli, "--level goes from 1 to 22");
+    if (a->pattern && (code = check_pattern(cli, a->pattern)) >= 0)
+        return code;
     if (a->chain < 1 || a->chain > SK_SKA_MAX_DEPTH)
         return cli_usage(cli, "--chain goes from 1 to %d", SK_SKA_MAX_DEPTH);
     if (!a->watch.dir == !(*argc || a->files_from))
@@ -214,6 +238,8 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     int rc = a->files_from ? archive_inputs_listed(a->files_from, &in, err) : 0;
     if (!rc)
         rc = archive_inputs_gather(operands, count, &in, err);
+    if (!rc && !in.n && !in.entry_count)
+        rc = sk_fail(err, SAIKAI_ENOENT, "there is nothing to archive: no file was named");
     o.entries = in.entries;
     o.entry_count = in.entry_count;
     cli_progress_begin(&bar, "archive", 1);

@@ -254,6 +254,11 @@ int archive_inputs_check(struct archive_inputs *in, struct saikai_error *err)
 
 int archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err)
 {
+    struct stat st;
+    /* what a shell makes of <(...) has a writer; a FIFO of the file system may never get one */
+    int through_shell = !strncmp(list, "/dev/fd/", 8) || !strncmp(list, "/proc/", 6);
+    if (strcmp(list, "-") && !through_shell && !stat(list, &st) && S_ISFIFO(st.st_mode))
+        return sk_fail(err, SAIKAI_EINVAL, "%s is a FIFO, not a file: '-' is standard input", list);
     FILE *f = strcmp(list, "-") ? fopen(list, "r") : stdin;
     char *line = NULL;
     size_t cap = 0;

@@ -82,7 +82,7 @@ static int hint_dims(const struct cli_array_hint *hint, struct sk_array *a,
 {
     a->ndims = sk_dims_parse(hint->dims, a->dims);
     if (a->ndims < 0)
-        return sk_fail(err, SAIKAI_EINVAL,
+        return sk_fail(err, SAIKAI_ECONFIG,
                        "--dims '%s': write sizes, slowest first, at most %d, such as 84x34x34",
                        hint->dims, SAIKAI_MAX_DIMS);
     return 0;
@@ -95,7 +95,7 @@ static int raw_array(const char *path, const struct cli_array_hint *hint, struct
     struct sk_array a = {.type = hint->type};
     char text[128];
     if (!hint->type)
-        return sk_fail(err, SAIKAI_EINVAL,
+        return sk_fail(err, SAIKAI_ECONFIG,
                        "%s holds raw values: say what they are with --type (f64, f32, i32, ...)",
                        path);
     size_t ts = sk_type_size(a.type);

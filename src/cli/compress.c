@@ -106,8 +106,11 @@ static int pick(const char *codec, const struct cli_array *in, const struct sk_s
     }
     if (!codec)
         codec = bounded && real ? sk_codec_wavelet.name : sk_default_chain(in->array.type);
+    struct sk_chain known;
     if (strlen(codec) >= SK_CHAIN_NAME)
-        return sk_fail(err, SAIKAI_EINVAL, "--codec '%s' is too long", codec);
+        return sk_fail(err, SAIKAI_ECONFIG, "--codec '%s' is too long", codec);
+    if (sk_chain_parse(codec, &known, err))
+        return err->code = SAIKAI_ECONFIG;
     snprintf(chain, SK_CHAIN_NAME, "%s", codec);
     return 0;
 }

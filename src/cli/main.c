@@ -64,6 +64,8 @@ static int dispatch(struct cli *cli, int argc, char **argv)
         return CLI_OK;
     }
     if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) {
+        if (argc == 3 && !strcmp(argv[2], "help"))
+            argc = 2;
         int most = argc > 2 && !strcmp(argv[2], "archive") ? 4 : 3; /* the one command with subcommands */
         if (argc > most)
             return cli_usage(cli, "help: '%s' is one argument too many", argv[most]);

@@ -82,7 +82,7 @@ static const char *store(const struct cli_option *o, const char *s)
         return NULL;
     case CLI_TEXT:
         *(const char **)o->out = s;
-        return NULL;
+        return *s ? NULL : "is empty";
     case CLI_CHOICE:
         if (!is_choice(o->choices, s))
             return "is none of the choices";

@@ -262,12 +262,13 @@ static int finish(struct verify *v, int rc)
         sk_json_end(&v->j);
         rc = cli_print_json(v->cli, &v->j, bad ? CLI_FAILED : CLI_OK);
     } else {
-        printf("%llu file%s, %s: %s\n", (unsigned long long)v->files, v->files == 1 ? "" : "s",
-               sk_format_size(size, sizeof size, v->bytes),
-               v->damaged      ? "something is damaged; a restart takes another copy or an older "
-                                 "generation"
-               : v->incomplete ? "nothing is damaged, but files are missing"
-                               : "all good");
+        if (v->files || bad) /* nothing was read: nothing is said to be good */
+            printf("%llu file%s, %s: %s\n", (unsigned long long)v->files, v->files == 1 ? "" : "s",
+                   sk_format_size(size, sizeof size, v->bytes),
+                   v->damaged      ? "something is damaged; a restart takes another copy or an older "
+                                     "generation"
+                   : v->incomplete ? "nothing is damaged, but files are missing"
+                                   : "all good");
         if (v->retired)
             printf("%d of them were retired by the program meanwhile\n", v->retired);
         rc = bad ? CLI_FAILED : CLI_OK;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, char *out, size_t cap)
+void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, const char *program, char *out, size_t cap)
 {
     char who[300] = "the job";
     const char *host = f->host >= 0 && f->host < h->n ? h->host[f->host].name : "?";
@@ -18,7 +18,8 @@ void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, char 
         snprintf(out, cap, "%s exited with code %d", who, f->code);
         break;
     case SK_FAULT_NO_START:
-        snprintf(out, cap, "%s: the program cannot be executed: %s", who, strerror(f->code));
+        snprintf(out, cap, "%s: %.200s cannot be executed: %s", who, program ? program : "the program",
+                 strerror(f->code));
         break;
     case SK_FAULT_RANK_SILENT:
         snprintf(out, cap, "the keeper of %s has been silent for %.1f s", who, f->seconds);

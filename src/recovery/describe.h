@@ -15,6 +15,7 @@ struct sk_way_back {
 
 /* "from iteration 40 or the newest generation that is whole (…)" */
 void sk_way_back_describe(const struct sk_way_back *w, char *out, size_t cap);
-void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, char *out, size_t cap);
+/* program: what was to be executed, as it was typed; NULL: not known. */
+void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, const char *program, char *out, size_t cap);
 
 #endif

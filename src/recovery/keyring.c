@@ -47,11 +47,15 @@ static int read_users_own(struct sk_keyring *k, const char *path, uint8_t job[SK
 {
     uint8_t content[SK_KEY_FILE_MAX];
     size_t n = 0;
-    if (!realpath(path, k->path))
-        return sk_fail_errno(err, errno, "the key file %s (run.key_file) cannot be read", path);
+    if (!realpath(path, k->path)) {
+        sk_fail_errno(err, errno, "the key file %s (run.key_file) cannot be read", path);
+        return err->code = SAIKAI_ECONFIG;
+    }
     int rc = sk_key_file_read(k->path, content, &n, err);
     if (!rc)
         sk_key_job(content, n, k->nonce, job);
+    else if (rc != SAIKAI_ENOMEM)
+        rc = err->code = SAIKAI_ECONFIG;
     explicit_bzero(content, sizeof content);
     return rc;
 }

@@ -109,7 +109,7 @@ static void the_users_own_is_used_and_stays(void **state)
     chmod("mine", 0644);
     struct sk_config *c = config("run.key_file=mine");
     struct saikai_error err = {0};
-    assert_int_equal(sk_keyring_new(c, 1, 1, &link, job, &k, &err), SAIKAI_EAUTH);
+    assert_int_equal(sk_keyring_new(c, 1, 1, &link, job, &k, &err), SAIKAI_ECONFIG);
     assert_non_null(strstr(err.text, "chmod 600"));
     sk_config_free(c);
 }

@@ -73,9 +73,9 @@ int sk_launcher_find(const struct sk_launcher_ops *ops, const char *wanted, char
 {
     if (*wanted) {
         int e = sk_find_program(wanted, path, cap);
-        return e ? sk_fail_errno(err, e, "the launcher '%.200s' (run.mpirun) cannot be executed",
-                                 wanted)
-                 : 0;
+        if (e)
+            sk_fail_errno(err, e, "the launcher '%.200s' (run.mpirun) cannot be executed", wanted);
+        return e ? err->code = SAIKAI_ECONFIG : 0;
     }
     for (int i = 0; ops->programs[i]; i++)
         if (!sk_find_program(ops->programs[i], path, cap))

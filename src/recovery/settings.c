@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static uint32_t milliseconds(double s, uint32_t least)
@@ -39,6 +40,7 @@ void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, 
         .short_life_s = sk_config_time(c, "run.short_life"),
         .stop_grace_s = sk_config_time(c, "schedule.stop_grace"),
         .command = o->command,
+        .program = *sk_config_text(c, "run.then") ? NULL : o->program[0],
         .backoff_s = sk_config_time(c, "run.backoff"),
         .grace_s = sk_config_time(c, "run.grace"),
         .deadline = deadline,
@@ -88,10 +90,12 @@ int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct sai
             *slash = 0;
         snprintf(path, cap, "%s/saikaid", self);
     }
-    if (access(path, X_OK))
-        return sk_fail_errno(
-            err, errno, "%s, which has to start each rank, cannot be executed (run.keeper)", path);
-    return 0;
+    struct stat st;
+    int e = stat(path, &st) ? errno : S_ISDIR(st.st_mode) ? EISDIR : access(path, X_OK) ? errno : 0;
+    if (!e)
+        return 0;
+    sk_fail_errno(err, e, "%s, which has to start each rank, cannot be executed (run.keeper)", path);
+    return *told ? err->code = SAIKAI_ECONFIG : err->code;
 }
 
 void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap)

@@ -478,7 +478,7 @@ static void tick_running(struct sk_supervisor *s, double now)
     }
     if (s->stop_signal && s->kill_at > 0 && now < s->kill_at && any_runs(s))
         return; /* the others are still ending by themselves, in the time they have */
-    sk_fault_describe(&f, &s->hosts, text, sizeof text);
+    sk_fault_describe(&f, &s->hosts, s->c.program, text, sizeof text);
     if (!s->stop_signal)
         say(s, SK_LOG_WARN, "%s", text);
     clear(s, &f, now);

@@ -30,6 +30,7 @@ struct sk_supervisor_config {
     double stop_grace_s; /* the same where the program is to save itself first; 0: for ever */
     double deadline;  /* no restart after this time; 0: none */
     const char *command; /* what to type to go on; NULL: not known */
+    const char *program; /* what every start executes; NULL: not known, or not always the same */
 };
 
 /* The world, as the supervisor acts on it. */

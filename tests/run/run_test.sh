@@ -182,9 +182,9 @@ codes)
     expect 'no-hosts' err
     run -n 2 --config "$work/no-config" -- /bin/true && expect_rc 2
     expect 'no-config' err
-    run -n 2 --set run.mpirun="$work/no-mpirun" -- /bin/true && expect_rc 125
+    run -n 2 --set run.mpirun="$work/no-mpirun" -- /bin/true && expect_rc 2
     expect 'no-mpirun' err
-    run -n 2 --set run.keeper="$work/no-keeper" -- /bin/true && expect_rc 125
+    run -n 2 --set run.keeper="$work/no-keeper" -- /bin/true && expect_rc 2
     expect 'no-keeper' err
     run -n 2 --set run.mpirun=/bin/false -- /bin/true && expect_rc 125
     expect 'could not be started at all' err
@@ -234,7 +234,7 @@ keys) # the key of the run is in a file that is there only while the ranks start
     [ -s "$work/mine" ] || fail "the user's own key is gone"
     chmod 640 "$work/mine"
     run --key-file "$work/mine" -n 2 -- "$victim"
-    expect_rc 125
+    expect_rc 2
     expect 'can be read by others (mode 640)' err
     expect_nothing_left
     ;;

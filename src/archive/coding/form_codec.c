@@ -23,8 +23,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
     struct sk_codec_options opt = {0};
     size_t cap, n = 0;
     if (!codec)
-        return sk_fail(err, SAIKAI_ENOTSUP, "there is no codec '%s'; see `saikai config`",
-                       r->codec);
+        return sk_fail(err, SAIKAI_ENOTSUP, "there is no codec '%s'", r->codec);
     sk_part_to_native(p);
     cap = codec->max_encoded(&a);
     void *first = sk_coder_room(&c->packed, cap);
