@@ -13,8 +13,14 @@
  * Functions return 0 (or a count, where it says so) or a negative SAIKAI_E… number; saikai_error_text() then has one
  * sentence that names the file, the rank and what to do. An error of saikai_init, saikai_protect… and saikai_restart ends the
  * program, unless it asks for the code (lib.on_error=return, below); nothing else does. Collective functions are
- * called by all ranks of the communicator in the same order and give all of them the same verdict. One thread of the
- * program calls Saikai. Sizes are in elements unless a name ends in _bytes. */
+ * called by all ranks of the communicator in the same order and give all of them the same verdict. Sizes are in elements
+ * unless a name ends in _bytes.
+ *
+ * Threads. The functions below use the default handle: one thread at a time may call them, which need not always be the same one;
+ * with MPI_THREAD_FUNNELED it is the one that called MPI_Init. From any thread, at any time: saikai_error_text (of the calling
+ * thread), saikai_error_name, saikai_version, saikai_version_number, saikai_set_log. None may be called in a signal handler. The
+ * functions that a program gives (write, read, look, resize) are called by the thread that calls saikai_checkpoint… or
+ * saikai_restart, within that call. Several jobs in one process: saikai/handle.h. */
 #ifndef SAIKAI_SAIKAI_H
 #define SAIKAI_SAIKAI_H
 
@@ -120,6 +126,21 @@ int saikai_replicated(const char *name);
  * SAIKAI_EXACT takes it back. SAIKAI_EINVAL: not protected, not floating point, or value is not above 0. */
 int saikai_bound(const char *name, enum saikai_bound_kind kind, double value);
 
+/* Set an attribute of a protected variable. Local; holds from the next checkpoint on, also when the variable is protected again
+ * under its name. Nothing is kept of the texts. Attributes and their values:
+ *     bound       exact, abs:X, rel:X or psnr:X        how far a floating-point variable may be from what was saved (saikai_bound)
+ *     codec       default, plain, auto, or a chain such as fpc+zstd    how it is coded in checkpoints, in place of codec.chains
+ *     constant    yes, no     the program does not change it: checkpoints of what changed do not look at it again. Set it to no before
+ *                             it changes: changes under yes are not saved
+ *     halo        1,1:1,1     the block of an array in memory has so many elements before it in each dimension, and so many behind
+ *                             it, as in saikai_protect_global_halo: data is where these begin. For arrays in C order
+ *     replicated  yes, no     it has the same value on all ranks (saikai_replicated)
+ * An error is one of saikai_protect: it ends the program unless that asked for codes. SAIKAI_EINVAL: there is no such attribute, no
+ * such variable, or the value is none for it; nothing was changed. */
+int saikai_set(const char *name, const char *attribute, const char *value);
+/* The same for an attribute that is a list of sizes: halo, with 2 * ndims of them. */
+int saikai_set_sizes(const char *name, const char *attribute, size_t count, const size_t sizes[]);
+
 /* Forget a variable; its memory may be freed afterwards. May block until a checkpoint that is being copied while the program
  * goes on has been copied: free memory after this call, never before it. SAIKAI_ENOENT: none of this name. */
 int saikai_unprotect(const char *name);
@@ -198,6 +219,21 @@ int saikai_get_status(struct saikai_status *status, size_t size_bytes);
 /* Wait until every checkpoint captured so far is complete or has failed. Collective. 0, or SAIKAI_EIO … when the newest
  * one could not be saved by all ranks. */
 int saikai_wait(void);
+
+/* Levels of the log, from what is always wrong to what nobody needs. */
+enum saikai_log_level {
+    SAIKAI_LOG_ERROR = 0,
+    SAIKAI_LOG_WARN = 1,
+    SAIKAI_LOG_NOTICE = 2, /* the default shows it: what everybody must know although nothing is wrong */
+    SAIKAI_LOG_INFO = 3,
+    SAIKAI_LOG_DEBUG = 4,
+};
+/* Lines of the log go to write(user, level, line) in place of stderr, up to log.level and whatever log.to says; NULL: to stderr again.
+ * line has no newline and is the library's. Local, for the whole process, from any thread; may be called before saikai_init, so that
+ * nothing is missed. write is called by any thread of the library or the program, one at a time; it must not call Saikai, nor MPI, and
+ * should be quick. When saikai_set_log returns, the function before is not called any more. What ends the program (lib.on_error)
+ * is written to stderr all the same. Returns 0. */
+int saikai_set_log(void (*write)(void *user, int level, const char *line), void *user);
 
 /* The sentence of this thread's last error, "" after none; the name and text of a code. Static or thread's storage. */
 const char *saikai_error_text(void);

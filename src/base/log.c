@@ -9,6 +9,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sk_log_fn *sink;
 static void *sink_arg;
+static sk_log_fn *diverted; /* NULL: to the sink */
+static void *diverted_arg;
 static int max_level = -1;
 
 void sk_log_set(sk_log_fn *fn, void *arg, int level)
@@ -18,6 +20,29 @@ void sk_log_set(sk_log_fn *fn, void *arg, int level)
     sink_arg = arg;
     max_level = fn ? level : -1;
     pthread_mutex_unlock(&lock);
+}
+
+void sk_log_divert(sk_log_fn *fn, void *arg)
+{
+    pthread_mutex_lock(&lock);
+    diverted = fn;
+    diverted_arg = arg;
+    pthread_mutex_unlock(&lock);
+}
+
+int sk_log_is_diverted(void)
+{
+    pthread_mutex_lock(&lock);
+    int is = diverted != NULL;
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+void sk_log_nowhere(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    (void)line;
 }
 
 void sk_log_stderr(void *arg, int level, const char *line)
@@ -51,7 +76,9 @@ void sk_log(int level, const char *fmt, ...)
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
     pthread_mutex_lock(&lock);
-    if (sink && level <= max_level)
+    if (level <= max_level && diverted)
+        diverted(diverted_arg, level, line);
+    else if (level <= max_level && sink)
         sink(sink_arg, level, line);
     pthread_mutex_unlock(&lock);
 }

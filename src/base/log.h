@@ -17,6 +17,12 @@ typedef void sk_log_fn(void *arg, int level, const char *line);
 void sk_log_set(sk_log_fn *fn, void *arg, int level);
 /* A sink for sk_log_set: writes "saikai: line" to stderr in one write(2). */
 void sk_log_stderr(void *arg, int level, const char *line);
+/* A sink that drops its lines. */
+void sk_log_nowhere(void *arg, int level, const char *line);
+/* From now on lines go to fn in place of the sink, whatever that is, up to the level that was set for it; NULL: to the sink again.
+ * When it returns, the one before is not running and will not be called any more. */
+void sk_log_divert(sk_log_fn *fn, void *arg);
+int sk_log_is_diverted(void);
 /* "error", "warn", "notice", "info", "debug" → level, -1: none. */
 int sk_log_level_parse(const char *name);
 

@@ -225,7 +225,8 @@ static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
     int any = 0;
     for (size_t i = 0; w && i < l->count; i++) {
         const struct sk_var *v = i < s->vars.count ? &s->vars.v[i] : NULL;
-        any |= sk_coding_wish(s->coding, l->p[i].name, l->p[i].type, v ? v->bound : (struct sk_bound){0}, &w[i]);
+        any |= sk_coding_wish(s->coding, l->p[i].name, l->p[i].type, v ? v->bound : (struct sk_bound){0},
+                              v ? v->codec : "", &w[i]);
     }
     if (any)
         return w;

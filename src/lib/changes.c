@@ -17,6 +17,7 @@
 struct watched {
     uint32_t id;
     int tracked;
+    int constant; /* tracked by the program's word */
     const void *addr; /* where it is tracked */
     size_t size_bytes;
     struct sk_piece as; /* as it was in the newest generation captured */
@@ -111,9 +112,9 @@ static struct watched *find_or_add(struct sk_changes *ch, uint32_t id)
 
 static void let_go(struct sk_changes *ch, struct watched *w)
 {
-    if (w->tracked)
+    if (w->tracked && !w->constant)
         sk_dirty_remove(ch->dirty, w->id);
-    w->tracked = w->based = 0;
+    w->tracked = w->based = w->constant = 0;
 }
 
 static int may_track(const struct sk_var *v, const struct sk_piece *p, const struct sk_wish *wish)
@@ -144,7 +145,8 @@ static void follow(struct sk_changes *ch, const struct sk_vars *vars, const stru
             continue;
         w->seen = may_track(&vars->v[i], &p[i], wishes ? &wishes[i] : NULL);
         w->rest -= w->rest > 0;
-        if (!w->seen || w->rest || w->addr != p[i].data || w->size_bytes != p[i].size_bytes)
+        if (!w->seen || w->rest || w->addr != p[i].data || w->size_bytes != p[i].size_bytes ||
+            w->constant != (w->tracked && vars->v[i].constant))
             let_go(ch, w);
     }
     for (size_t i = 0; i < ch->n; i++)
@@ -153,9 +155,10 @@ static void follow(struct sk_changes *ch, const struct sk_vars *vars, const stru
     for (size_t i = 0; i < vars->count; i++) {
         struct watched *w = find(ch, vars->v[i].id);
         struct saikai_error why = {0};
-        if (!w || !w->seen || w->rest || w->tracked || open_tracker(ch))
+        if (!w || !w->seen || w->rest || w->tracked || (!vars->v[i].constant && open_tracker(ch)))
             continue;
-        w->tracked = !sk_dirty_add(ch->dirty, w->id, (void *)p[i].data, p[i].size_bytes, 0, &why);
+        w->constant = vars->v[i].constant;
+        w->tracked = w->constant || !sk_dirty_add(ch->dirty, w->id, (void *)p[i].data, p[i].size_bytes, 0, &why);
         w->addr = p[i].data;
         w->size_bytes = p[i].size_bytes;
         if (!w->tracked)
@@ -268,7 +271,7 @@ void sk_changes_look(struct sk_changes *ch, const struct sk_vars *vars, const st
             ch->v[i].based = 0;
     ch->breaks = breaks;
     follow(ch, vars, wishes, p);
-    if (!ch->dirty || collect(ch))
+    if (ch->dirty && collect(ch))
         return;
     count_changes(ch);
     uint64_t saved, whole = choose(ch, vars, p, count, &saved);
@@ -303,10 +306,9 @@ int sk_changes_write(struct sk_changes *ch, void *out, size_t cap, struct saikai
 void sk_changes_done(struct sk_changes *ch, const struct sk_vars *vars, const struct sk_piece *p, struct sk_gen g,
                      int saved)
 {
-    if (!ch->dirty)
-        return;
     if (!saved) {
-        sk_dirty_return(ch->dirty, &ch->ranges);
+        if (ch->dirty)
+            sk_dirty_return(ch->dirty, &ch->ranges);
         return;
     }
     ch->tip = g;

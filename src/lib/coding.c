@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,17 +106,19 @@ static int look_up(const char *list, const char *name, char value[SK_CHAIN_NAME]
     return 0;
 }
 
-int sk_coding_wish(const struct sk_coding_policy *p, const char *name, int type, struct sk_bound asked,
+int sk_coding_wish(const struct sk_coding_policy *p, const char *name, int type, struct sk_bound asked, const char *codec,
                    struct sk_wish *out)
 {
-    char text[SK_CHAIN_NAME];
+    char text[SK_CHAIN_NAME] = "";
     struct sk_wish w = {.bound = asked};
     struct saikai_error ignored;
     if (!sk_type_is_float(type))
         w.bound = (struct sk_bound){0};
     else if (!asked.kind && look_up(p->bounds, name, text))
         sk_bound_parse(text, &w.bound, &ignored); /* checked when the policy was made */
-    if (look_up(p->chains, name, text) && strcmp(text, "plain"))
+    if (*codec)
+        snprintf(text, sizeof text, "%s", codec);
+    if ((*codec || look_up(p->chains, name, text)) && strcmp(text, "plain"))
         memcpy(w.chain, text, sizeof w.chain);
     else if (w.bound.kind)
         strcpy(w.chain, sk_codec_wavelet.name);

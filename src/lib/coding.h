@@ -24,8 +24,9 @@ int sk_coding_policy_new(const struct sk_config *c, struct sk_coding_policy **ou
                          struct saikai_error *err);
 void sk_coding_policy_free(struct sk_coding_policy *p); /* NULL is accepted */
 
-/* The wish for a variable; asked is the program's own bound (kind NONE: it has none). Returns 1 when it is to be coded. */
-int sk_coding_wish(const struct sk_coding_policy *p, const char *name, int type, struct sk_bound asked,
+/* The wish for a variable; asked is the program's own bound (kind NONE: it has none), codec its chain ("": it has none). Returns 1
+ * when it is to be coded. */
+int sk_coding_wish(const struct sk_coding_policy *p, const char *name, int type, struct sk_bound asked, const char *codec,
                    struct sk_wish *out);
 
 /* Write captured pieces as a container at path, as wished. Blocks; for the committer thread. */

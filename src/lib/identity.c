@@ -382,8 +382,8 @@ int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_er
     int resumes = s->page && s->page->incarnation > 0;
     e->st = *st;
     introduce(s, st->job.name, &e->self);
-    e->again = resumes && e->self.run;
     e->named = *sk_config_text(s->config, "job.name") != 0;
+    e->again = resumes && e->self.run && !e->named; /* a name is enough, and a run may have several jobs */
     e->timeout = sk_config_time(s->config, "store.lease_timeout");
     sk_local_user(s, e->user, sizeof e->user);
     int rc = sk_patience_call(s->patience, st->prefix, go_there, drop, e, err);

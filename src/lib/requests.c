@@ -3,7 +3,10 @@
  * Signals of schedule.signals ask for a checkpoint, those of schedule.stop_signals for one and for the program's end. SIGTERM, SIGINT and SIGHUP
  * among the latter mean an end also where the program does not care (stop.c). As without Saikai, they end the process at once
  * as long as there is nothing to save, and when they come again; and under plain mpirun, where nobody else watches the clock, when
- * schedule.stop_grace is over. */
+ * schedule.stop_grace is over.
+ *
+ * Handlers and the keeper's page are the process's, jobs in it may be several: what came is counted, and each job compares that with
+ * what it has heard. */
 #include "lib/session.h"
 
 #include "base/clock.h"
@@ -26,8 +29,18 @@ enum { n_names = sizeof names / sizeof *names };
 /* The same signal may come twice by two ways, such as from a terminal and from a launcher. */
 static const int64_t echo_ns = 100000000;
 
-/* set by the handler in whichever thread the signal came, and taken by the threads of the ranks */
-static atomic_int raised[n_names], means[n_names];
+/* Counted up by the handler in whichever thread the signal came; behind the signals the bits of the keeper's page. */
+enum { PAGE_BITS = 3, SOURCES = n_names + PAGE_BITS, MOST_JOBS = 64 };
+static atomic_uint raised[SOURCES];
+static atomic_int means[n_names];
+/* The counts of which a job, told by its store's id, has heard, and those that any has. Under the lock. */
+static struct heard {
+    struct sk_id store;
+    unsigned of[SOURCES];
+} heard[MOST_JOBS];
+static int jobs;
+static unsigned answered[SOURCES];
+static atomic_int handles = 1;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler may not wait for a lock");
 static atomic_int reason;    /* the newest signal that is to end the program; 0: none came */
 static atomic_int handed_on; /* a signal that is to end the program came, and its own handler has it */
@@ -79,7 +92,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
             return;
         if (names[i].ends && !(atomic_load(&means[i]) & SK_REQUEST_END))
             atomic_store(&handed_on, 1);
-        atomic_store(&raised[i], 1);
+        atomic_fetch_add(&raised[i], 1);
         if (old[i].sa_flags & SA_SIGINFO)
             old[i].sa_sigaction(number, info, context);
         else if (old[i].sa_handler != SIG_DFL && old[i].sa_handler != SIG_IGN)
@@ -156,10 +169,15 @@ void sk_requests_remove(void)
         if (installed[i])
             sigaction(names[i].number, &old[i], NULL);
         installed[i] = 0;
-        if (atomic_exchange(&raised[i], 0) && atomic_load(&means[i]) & SK_REQUEST_END)
+        if (atomic_load(&raised[i]) != answered[i] && atomic_load(&means[i]) & SK_REQUEST_END)
             late = names[i].number; /* came after the last candidate: nobody has answered it */
         atomic_store(&means[i], 0);
     }
+    for (int i = 0; i < SOURCES; i++) {
+        atomic_store(&raised[i], 0);
+        answered[i] = 0;
+    }
+    jobs = 0;
     atomic_store(&reason, 0);
     atomic_store(&handed_on, 0);
     atomic_store(&since, 0);
@@ -167,6 +185,16 @@ void sk_requests_remove(void)
     pthread_mutex_unlock(&lock);
     if (late)
         raise(late);
+}
+
+void sk_requests_share(int number)
+{
+    atomic_store(&handles, number);
+}
+
+int sk_requests_shared(void)
+{
+    return atomic_load(&handles) > 1;
 }
 
 void sk_requests_worthy(void)
@@ -223,18 +251,53 @@ static unsigned from_clock(struct sk_session *s)
     return SK_REQUEST_CHECKPOINT;
 }
 
+/* What a job has heard. One that is new has heard what another one has answered. Under the lock. */
+static struct heard *heard_by(struct sk_id store)
+{
+    int i = 0;
+    while (i < jobs && !sk_id_same(heard[i].store, store))
+        i++;
+    if (i == jobs && jobs < MOST_JOBS) {
+        heard[i].store = store;
+        memcpy(heard[i].of, answered, sizeof answered);
+        jobs++;
+    }
+    return &heard[i < MOST_JOBS ? i : MOST_JOBS - 1];
+}
+
+void sk_requests_forget(struct sk_id store)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < jobs; i++)
+        if (sk_id_same(heard[i].store, store))
+            heard[i--] = heard[--jobs];
+    pthread_mutex_unlock(&lock);
+}
+
+/* What the keeper asks for is for all jobs of the process. */
+static void look_at_page(struct sk_keeper_page *page)
+{
+    unsigned asked = page ? sk_keeper_page_take(page) : 0;
+    if (asked >> SK_REQUEST_SIGNAL)
+        atomic_store(&reason, (int)(asked >> SK_REQUEST_SIGNAL & 0x3f));
+    for (int k = 0; k < PAGE_BITS; k++)
+        if (asked & 1u << k)
+            atomic_fetch_add(&raised[n_names + k], 1);
+}
+
 unsigned sk_requests_gather(struct sk_session *s)
 {
     unsigned r = from_clock(s);
-    for (int i = 0; i < n_names; i++)
-        if (atomic_exchange(&raised[i], 0))
-            r |= (unsigned)atomic_load(&means[i]);
-    if (s->page) {
-        unsigned asked = sk_keeper_page_take(s->page);
-        if (asked >> SK_REQUEST_SIGNAL)
-            atomic_store(&reason, (int)(asked >> SK_REQUEST_SIGNAL & 0x3f));
-        r |= asked & SK_REQUEST_BITS;
+    look_at_page(s->page);
+    pthread_mutex_lock(&lock);
+    struct heard *h = heard_by(s->job.store);
+    for (int i = 0; i < SOURCES; i++) {
+        unsigned now = atomic_load(&raised[i]);
+        if (now != h->of[i])
+            r |= i < n_names ? (unsigned)atomic_load(&means[i]) : 1u << (i - n_names);
+        h->of[i] = answered[i] = now;
     }
+    pthread_mutex_unlock(&lock);
     if (r & SK_REQUEST_END)
         r |= SK_REQUEST_STOP;
     return r & SK_REQUEST_STOP ? r | SK_REQUEST_CHECKPOINT : r;

@@ -30,6 +30,14 @@ static unsigned gather(void)
     return sk_requests_gather(&s);
 }
 
+static unsigned gather_for(uint8_t job)
+{
+    struct sk_group g = {.rank = 1, .size = 2};
+    struct sk_session s = {.g = &g};
+    memset(&s.job.store, job, sizeof s.job.store);
+    return sk_requests_gather(&s);
+}
+
 /* How a child ends that does this: its exit code, or minus the signal. */
 static int end_of(int (*child)(void))
 {
@@ -175,6 +183,27 @@ static int another_signal_only_asks(void)
     return gather() == (SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP) ? FINE : 2;
 }
 
+/* Each job of a process hears of a signal, once; one that begins later does not hear of what was answered before. */
+static int two_jobs(void)
+{
+    if (install("schedule.signals=USR2", 0))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGUSR2);
+    if (gather_for(1) != SK_REQUEST_CHECKPOINT || gather_for(2) || gather_for(1))
+        return 2;
+    raise(SIGUSR2);
+    if (gather_for(2) != SK_REQUEST_CHECKPOINT || gather_for(1) != SK_REQUEST_CHECKPOINT || gather_for(2) || gather_for(1))
+        return 3;
+    raise(SIGTERM);
+    if (gather_for(1) != ALL || gather_for(2) != ALL || gather_for(3))
+        return 4;
+    struct sk_id second;
+    memset(&second, 2, sizeof second);
+    sk_requests_forget(second); /* and begins anew */
+    return gather_for(2) ? 5 : FINE;
+}
+
 static void test_ends(void **state)
 {
     (void)state;
@@ -191,7 +220,8 @@ static void test_ends(void **state)
                  {is_ignored, FINE},
                  {has_its_own_handler, FINE},
                  {nothing_is_listed, -SIGTERM},
-                 {another_signal_only_asks, FINE}};
+                 {another_signal_only_asks, FINE},
+                 {two_jobs, FINE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int end = end_of(cases[i].child);
         if (end != cases[i].end)

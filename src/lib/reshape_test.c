@@ -1,6 +1,7 @@
 /* Sessions that go on with another number of ranks, or cut their arrays in another way: every rank
  * gets exactly its part, whoever wrote it and wherever the files are; and what cannot be is said.
  */
+#include "lib/attributes.h"
 #include "lib/reshape_testing.h"
 
 #include "archive/local/content.h"
@@ -394,7 +395,7 @@ static void test_a_halo_without_gaps(void **state)
     assert_int_equal(sk_vars_put(&l, &v, &err), 0);
     assert_int_equal(l.v[0].strided, 1);
     assert_ptr_equal(l.v[0].data, &memory[1][1]);
-    assert_int_equal(sk_vars_replicated(&l, "u", &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_attribute_set(&l, "u", "replicated", "yes", &err), SAIKAI_EINVAL);
     v.tile.offset[0] = 5;
     assert_int_equal(sk_vars_put(&l, &v, &err), SAIKAI_EINVAL);
     assert_non_null(strstr(

@@ -1,3 +1,4 @@
+#include "lib/attributes.h"
 #include "lib/local_testing.h"
 #include "lib/reshape_testing.h"
 
@@ -199,8 +200,8 @@ static int protect(struct sk_session *s, const struct reshape_run *r, struct blo
     if (!rc && r->odd == PRIVATE)
         rc = sk_vars_put(&s->vars, &own, err);
     if (!rc && r->odd != FORGOTTEN)
-        rc = sk_vars_replicated(&s->vars, "step", err);
-    return rc ? rc : sk_vars_replicated(&s->vars, "table", err);
+        rc = sk_attribute_set(&s->vars, "step", "replicated", "yes", err);
+    return rc ? rc : sk_attribute_set(&s->vars, "table", "replicated", "yes", err);
 }
 
 static int iterate(struct sk_session *s, const struct reshape_run *r, const struct block *b,

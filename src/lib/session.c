@@ -347,7 +347,7 @@ static int was_stopped(struct sk_session *s, int *stopped)
 int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
 {
     int stopped = 0;
-    if (s->page)
+    if (s->page && !sk_requests_shared())
         atomic_store(&s->page->state, SK_KEEPER_ENDING);
     int rc = drain_all(s);
     if (!rc)
@@ -364,7 +364,7 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc)
         give_memory_back(s);
-    if (s->page)
+    if (s->page && !sk_requests_shared()) /* else the launcher would take the rank for one that has ended well */
         atomic_store(&s->page->state, SK_KEEPER_FINALIZED);
     sk_session_abandon(s);
     return rc;

@@ -232,9 +232,15 @@ int sk_pace_due(struct sk_session *s, enum sk_cadence_level level);
 double sk_pace_interval(struct sk_session *s);
 
 /* requests.c: signals of the program that mean "checkpoint" and "checkpoint, then stop". Signal handlers are the
- * process's: they are installed once, by the first session. */
+ * process's: they are installed once, by the first session, and removed after the last one; each job of the process hears of every
+ * request. */
 int sk_requests_install(const struct sk_config *c, int watched, struct saikai_error *err); /* watched: by a launcher */
 void sk_requests_remove(void);
+/* The job of this store is no more, others of the process are. */
+void sk_requests_forget(struct sk_id store);
+/* So many handles are open in this process: with several, none of them may end it. */
+void sk_requests_share(int handles);
+int sk_requests_shared(void);
 /* A candidate was reached: from now on there is something to save before the program ends. */
 void sk_requests_worthy(void);
 /* The signal that asks for the program's end, SIGTERM when that is not known. */

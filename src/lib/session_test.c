@@ -544,10 +544,10 @@ static void test_nonsense_about_codecs(void **state)
     struct sk_coding_policy *p = NULL;
     struct sk_wish w;
     assert_int_equal(sk_coding_policy_new(c, &p, NULL), 0);
-    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_I32, (struct sk_bound){0}, &w), 0);
-    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_F32, (struct sk_bound){0}, &w), 1);
+    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_I32, (struct sk_bound){0}, "", &w), 0);
+    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_F32, (struct sk_bound){0}, "", &w), 1);
     assert_int_equal(w.bound.kind, SK_BOUND_REL);
-    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_F32, (struct sk_bound){SK_BOUND_ABS, 2}, &w), 1);
+    assert_int_equal(sk_coding_wish(p, "n", SAIKAI_F32, (struct sk_bound){SK_BOUND_ABS, 2}, "", &w), 1);
     assert_int_equal(w.bound.kind, SK_BOUND_ABS);
     sk_coding_policy_free(p);
     sk_config_free(c);

@@ -54,7 +54,8 @@ static void wait_for_the_end(struct sk_session *s, int number)
 int sk_stop_step(struct sk_session *s, struct saikai_error *err)
 {
     int number = sk_requests_reason();
-    int64_t v[2] = {-(int64_t)s->asked, -(int64_t)sk_requests_left_to_program(number)};
+    /* what ends the process would end the other sessions in it unsaved: the program must ask, or the grace time ends it */
+    int64_t v[2] = {-(int64_t)(s->asked || sk_requests_shared()), -(int64_t)sk_requests_left_to_program(number)};
     s->end_tick = UINT64_MAX;
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
     if (rc)

@@ -16,12 +16,9 @@ static const double patience = 2;
 /* MPICH's launcher may drop what was written just before an abort: it gets a moment to read it. */
 static const double moment = 0.3;
 
-static int ends = 1, own_rank;
-
-void sk_strict_set(const struct sk_config *c, int rank)
+struct sk_strictness sk_strictness(const struct sk_config *c, int rank)
 {
-    ends = !c || strcmp(sk_config_text(c, "lib.on_error"), "return") != 0;
-    own_rank = rank;
+    return (struct sk_strictness){.ends = !c || strcmp(sk_config_text(c, "lib.on_error"), "return") != 0, .rank = rank};
 }
 
 static void end_program(int code)
@@ -38,23 +35,25 @@ static void end_program(int code)
     exit(code);
 }
 
-int sk_strict(const char *call, int rc, const struct saikai_error *err, int collective)
+int sk_strict(struct sk_strictness own, const char *call, int rc, const struct saikai_error *err, int collective)
 {
     char line[1000];
-    int speaks = !collective || !own_rank;
+    int speaks = !collective || !own.rank;
     if (rc >= 0)
         return rc;
     if (collective)
         snprintf(line, sizeof line, "%s: %s", call, err->text);
     else
-        snprintf(line, sizeof line, "%s: rank %d: %s", call, own_rank, err->text);
-    if (!ends) {
+        snprintf(line, sizeof line, "%s: rank %d: %s", call, own.rank, err->text);
+    if (!own.ends) {
         if (speaks)
             sk_log(SK_LOG_ERROR, "%s", line);
         return rc;
     }
     if (speaks) {
         sk_log_stderr(NULL, SK_LOG_ERROR, line);
+        if (sk_log_is_diverted()) /* the program's own log is to have the reason, too */
+            sk_log(SK_LOG_ERROR, "%s", line);
         if (rc != SAIKAI_EBUSY)
             sk_log_stderr(NULL, SK_LOG_ERROR, "the program ends here, so that it does not go on without its state "
                                               "(lib.on_error=return gives the error to the program instead)");

@@ -8,10 +8,15 @@
 
 #define SK_HIDDEN __attribute__((visibility("hidden")))
 
-/* Take lib.on_error from c (NULL: its default) and remember the rank, whose number the sentences of the log name. */
-SK_HIDDEN void sk_strict_set(const struct sk_config *c, int rank);
+/* What an error of a handle means, and the rank whose number the sentences of the log name. */
+struct sk_strictness {
+    int ends, rank;
+};
+
+/* By lib.on_error of c; NULL: its default. */
+SK_HIDDEN struct sk_strictness sk_strictness(const struct sk_config *c, int rank);
 /* The call returned rc. collective: every rank hears of the error, one of them tells it. Gives rc back; does not return when
  * that is an error that ends the program. */
-SK_HIDDEN int sk_strict(const char *call, int rc, const struct saikai_error *err, int collective);
+SK_HIDDEN int sk_strict(struct sk_strictness own, const char *call, int rc, const struct saikai_error *err, int collective);
 
 #endif

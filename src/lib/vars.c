@@ -63,6 +63,22 @@ static int has_gaps(const struct sk_var *v)
     return 0;
 }
 
+/* A variable that is told anew keeps what was set of it, as far as that still means something. */
+static int keep_attributes(struct sk_var *v, const struct sk_var *old, struct saikai_error *err)
+{
+    v->bound = old->bound;
+    v->constant = old->constant;
+    int rc = 0;
+    memcpy(v->codec, old->codec, sizeof v->codec);
+    if (old->scope == SK_SKC_REPLICATED && v->scope == SK_SKC_OWN)
+        v->scope = SK_SKC_REPLICATED;
+    if (old->halo == SK_HALO_SET && !v->halo && !v->strided && v->form == SK_VAR_FIXED && v->ndims == old->ndims)
+        rc = sk_var_set_halo(v, old->low, old->high, err);
+    if (v->halo && old->halo == SK_HALO_SET)
+        v->halo = SK_HALO_SET;
+    return rc;
+}
+
 int sk_vars_put(struct sk_vars *l, const struct sk_var *given, struct saikai_error *err)
 {
     struct sk_var new = *given;
@@ -73,16 +89,11 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *given, struct saikai_err
     new.strided = new.strided && has_gaps(v);
     struct sk_var *old = sk_vars_find(l, v->name);
     if (old) {
-        struct sk_bound bound = old->bound;
-        uint32_t id = old->id;
-        int moves = old->moves || old->data != v->data;
-        int replicated = old->scope == SK_SKC_REPLICATED && v->scope == SK_SKC_OWN;
-        *old = *v;
-        old->bound = bound;
-        old->id = id;
-        old->moves = moves;
-        if (replicated)
-            old->scope = SK_SKC_REPLICATED;
+        if ((rc = keep_attributes(&new, old, err)))
+            return rc;
+        new.id = old->id;
+        new.moves = old->moves || old->data != new.data;
+        *old = new;
         return 0;
     }
     if (l->count == l->cap) {
@@ -107,18 +118,6 @@ int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err
     return 0;
 }
 
-int sk_vars_replicated(struct sk_vars *l, const char *name, struct saikai_error *err)
-{
-    struct sk_var *v = sk_vars_find(l, name);
-    if (!v)
-        return sk_fail(err, SAIKAI_EINVAL, "no variable '%.60s' is protected", name);
-    if (v->scope == SK_SKC_GLOBAL)
-        return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is a part of a global array: it is not the same on all ranks",
-                       name);
-    v->scope = SK_SKC_REPLICATED;
-    return 0;
-}
-
 int sk_var_set_halo(struct sk_var *v, const size_t *low, const size_t *high, struct saikai_error *err)
 {
     size_t width = sk_type_size(v->type), before = 0, memory;
@@ -132,6 +131,10 @@ int sk_var_set_halo(struct sk_var *v, const size_t *low, const size_t *high, str
     if (bad)
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is larger than memory can be", v->name);
     v->strided = 1;
+    v->halo = SK_HALO_GIVEN;
+    v->halo_bytes = before;
+    memcpy(v->low, low, sizeof *low * (size_t)v->ndims);
+    memcpy(v->high, high, sizeof *high * (size_t)v->ndims);
     if (v->data)
         v->data = (char *)v->data + before;
     return 0;

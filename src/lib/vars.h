@@ -31,10 +31,15 @@ struct sk_var {
     sk_stream_fn *write, *read;
     void *arg;
     struct sk_bound bound;
+    char codec[64]; /* a chain of codecs, "plain" or "auto"; "": as the configuration says */
+    int constant;   /* the program does not change it: once saved, it is not looked at */
     int scope;               /* an enum sk_skc_scope: what another number of ranks can do with it */
     struct sk_skc_tile tile; /* GLOBAL, which is FIXED: where the block lies in the global array … */
     int strided;             /* … and in memory: 1: neighbours are strides[d] bytes apart; 0: C order without gaps */
     ptrdiff_t strides[SAIKAI_MAX_DIMS];
+    enum { SK_HALO_NONE, SK_HALO_GIVEN, SK_HALO_SET } halo; /* with the address, or as an attribute, which stays */
+    size_t low[SAIKAI_MAX_DIMS], high[SAIKAI_MAX_DIMS]; /* elements before and behind it in each dimension */
+    size_t halo_bytes; /* data is so far behind the memory's beginning */
     int moves;   /* FIXED: it was put again at another address */
     uint32_t id; /* of its own, growing; kept when it is put again */
     int restored; /* 1: a restart gave it its content */
@@ -49,15 +54,13 @@ struct sk_vars {
     uint32_t next_id;
 };
 
-/* Add, or replace the one of the same name (its bound stays, and that it is replicated). */
+/* Add, or replace the one of the same name (its attributes stay: bound, codec, halo, that it is constant or replicated). */
 int sk_vars_put(struct sk_vars *l, const struct sk_var *v, struct saikai_error *err);
 struct sk_var *sk_vars_find(struct sk_vars *l, const char *name);
 int sk_vars_remove(struct sk_vars *l, const char *name, struct saikai_error *err);
 void sk_vars_free(struct sk_vars *l);
 /* Bytes of all of them now, but for streams, of which that is known only when they were written. */
 uint64_t sk_vars_bytes(const struct sk_vars *l);
-/* The variable has the same value on all ranks. SAIKAI_EINVAL: it is a tile of a global array. */
-int sk_vars_replicated(struct sk_vars *l, const char *name, struct saikai_error *err);
 /* The block of a GLOBAL variable lies in a larger block of memory with low[d] elements before and high[d] behind it in each
  * dimension; v->data is where that begins, and will be where the block does. SAIKAI_EINVAL: larger than memory can be. */
 int sk_var_set_halo(struct sk_var *v, const size_t *low, const size_t *high, struct saikai_error *err);

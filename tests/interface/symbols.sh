@@ -13,9 +13,9 @@ fail() {
     bad=1
 }
 
-# Symbols with their versions, sorted; the names of the version nodes themselves are left out.
+# Global symbols with their versions, sorted; the names of the version nodes themselves are left out.
 exported() {
-    nm -D --defined-only --with-symbol-versions "$1" | awk '$2 != "A" { print $3 }' | grep -vE '^(__bss_start|_edata|_end)$' | LC_ALL=C sort
+    nm -D --defined-only --with-symbol-versions "$1" | awk '$2 ~ /^[B-Z]$/ { print $3 }' | grep -vE '^(__bss_start|_edata|_end)$' | LC_ALL=C sort
 }
 
 for lib in $(find "$prefix" -name '*.so*' -type f); do
