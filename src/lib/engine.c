@@ -81,6 +81,7 @@ void sk_engine_free_parts(struct sk_engine *e)
     free(e->local_root);
     free(e->prefix_root);
     free(e->leased_root);
+    free(e->set);
     free(e);
 }
 
@@ -295,6 +296,20 @@ void sk_engine_hash_files(struct sk_engine *e)
 {
     pthread_mutex_lock(&e->lock);
     e->hash_files = 1;
+    pthread_mutex_unlock(&e->lock);
+}
+
+void sk_engine_protecting(struct sk_engine *e, const struct sk_parity_set *set, size_t count)
+{
+    struct sk_parity_set *copy = malloc((count + 1) * sizeof *copy);
+    if (copy && count)
+        memcpy(copy, set, count * sizeof *copy);
+    pthread_mutex_lock(&e->lock);
+    free(e->set);
+    e->set = copy;
+    e->sets = copy ? count : 0; /* without memory none is scrubbed for a while */
+    e->list_stale = 1;
+    pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
 }
 

@@ -89,6 +89,10 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq);
  * coded, or protected. SAIKAI_ENOENT when it is not (or no longer) in the local directory. Neither blocks. */
 int sk_engine_hold(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err);
 void sk_engine_release(struct sk_engine *e, struct sk_gen gen);
+/* The parity files of this rank that protect something: they are scrubbed. Told before one that no longer does is touched;
+ * copied. Does not block. */
+struct sk_parity_set;
+void sk_engine_protecting(struct sk_engine *e, const struct sk_parity_set *set, size_t count);
 /* From now on take the checksum of every slot as a whole when it is committed, while it is in the cache, for
  * sk_engine_lend. */
 void sk_engine_hash_files(struct sk_engine *e);

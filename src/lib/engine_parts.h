@@ -91,7 +91,9 @@ struct sk_engine {
     int damages; /* how often a checkpoint is wanted because something is damaged */
     struct doubt doubt;
     struct sk_scrub *scrub; /* NULL: nothing is scrubbed */
-    int list_stale;         /* the scrub's list is no longer what there is */
+    struct sk_parity_set *set; /* parity of this rank that protects something, */
+    size_t sets;               /* so many */
+    int list_stale;            /* the scrub's list is no longer what there is */
     int64_t complete_seq;  /* newest complete one, 0: the adopted one or none */
     int64_t retired_seq;   /* retention has been done up to here */
     int64_t archive_seq;   /* to be copied, 0: none */

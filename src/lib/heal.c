@@ -193,7 +193,8 @@ static void examine_all(struct sk_engine *e, struct sk_gen only)
     }
 }
 
-/* A parity file cannot be made again by one rank alone: the next generation that is protected replaces it. */
+/* A parity file cannot be made again by one rank alone: the next generation is protected soon, with all that it builds on, and
+ * what was coded before is no longer needed. */
 static void note_parity(struct sk_engine *e)
 {
     if (!e->doubt.parity.incarnation || same(e->doubt.parity, e->doubt.parity_told))
@@ -227,10 +228,23 @@ void sk_engine_suspect(struct sk_engine *e)
     pthread_mutex_unlock(&e->lock);
 }
 
+/* One that no longer protects anything loses its name, and its pages have another use. */
+static int is_protecting(const struct sk_engine *e, struct sk_gen gen)
+{
+    for (size_t i = 0; i < e->sets; i++)
+        if (same(e->set[i].gen, gen) && e->set[i].coder == e->incarnation)
+            return 1;
+    return 0;
+}
+
 void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const char *why)
 {
     struct sk_engine *e = engine;
     pthread_mutex_lock(&e->lock);
+    if (parity && !is_protecting(e, gen)) {
+        pthread_mutex_unlock(&e->lock);
+        return;
+    }
     if (parity) {
         e->doubt.parity = gen;
         snprintf(e->doubt.why, sizeof e->doubt.why, "%s", why);
@@ -247,18 +261,22 @@ void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const
 /* Without the lock: the scrub has the lowest priority of all, and whoever waits for it must not be waited for. */
 void sk_engine_list_for_scrub(struct sk_engine *e)
 {
-    size_t n = 0;
+    size_t n = 0, sets = e->sets;
     e->list_stale = 0;
     for (const struct held *h = e->all; h; h = h->next)
         n += h->stage == COMMITTED;
     struct sk_gen *gen = malloc((n + 1) * sizeof *gen);
+    struct sk_parity_set *set = malloc((sets + 1) * sizeof *set);
     n = 0;
     for (const struct held *h = e->all; gen && h; h = h->next)
         if (h->stage == COMMITTED && h->place == HERE && !h->replaced && !h->damaged)
             gen[n++] = h->gen;
+    if (set && sets)
+        memcpy(set, e->set, sets * sizeof *set);
     pthread_mutex_unlock(&e->lock);
-    if (gen)
-        sk_scrub_set(e->scrub, gen, n);
+    if (gen && set)
+        sk_scrub_set(e->scrub, gen, n, set, sets);
     free(gen);
+    free(set);
     pthread_mutex_lock(&e->lock);
 }

@@ -113,7 +113,7 @@ static int find_coded(struct sk_session *s, struct sk_keys *keys)
 int sk_session_remove_leftovers(struct sk_session *s)
 {
     struct sk_keys whole = {0};
-    if (s->from_others || !sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
+    if (s->from_others || s->unread || !sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
         return 0;
     int rc = find_whole(s, &whole);
     if (!rc && !s->from.incarnation)

@@ -129,7 +129,8 @@ static void consider_protecting(struct sk_session *s, int is_due)
     if (sk_ledger_find(s->ledger, newer ? complete : 0, &e, NULL)) /* cannot be: both are the newest of a state */
         return;
     sk_ledger_mark(s->ledger, e.seq, SK_LEDGER_CODING);
-    sk_protector_begin(s->protector, e.gen, e.seq);
+    int anew = newer && heals(s, complete, sk_ledger_newest(s->ledger, SK_LEDGER_PROTECTED));
+    sk_protector_begin(s->protector, e.gen, e.seq, anew);
 }
 
 static void hear_of_protection(struct sk_session *s, const int64_t *v)

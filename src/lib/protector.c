@@ -28,6 +28,7 @@ struct coding {
     struct sk_parity_set set;
     int64_t seq, number; /* number 0: none is under way */
     int held;            /* the engine holds our file */
+    int anew;            /* what older sets have is coded again */
     struct sk_encode *encode;
     struct sk_encode_result result;
     int64_t oldest; /* key of the oldest generation that any rank's file builds on through older
@@ -128,7 +129,7 @@ static int add_file(struct sk_protector *p, struct sk_gen gen, struct saikai_err
 static int list_files(struct sk_protector *p, struct saikai_error *err)
 {
     struct sk_gen gen = p->now.set.gen, base = {0};
-    int whole = p->sets == MOST_SETS;
+    int whole = p->now.anew || p->sets == MOST_SETS;
     int rc = add_file(p, gen, err);
     p->now.oldest = sk_gen_key(gen);
     while (!rc && !(rc = sk_lineage_base(p->root, gen, p->rank, &base, err)) && base.incarnation) {
@@ -387,10 +388,10 @@ int sk_protector_busy(const struct sk_protector *p)
     return p && p->now.number != 0;
 }
 
-void sk_protector_begin(struct sk_protector *p, struct sk_gen gen, int64_t seq)
+void sk_protector_begin(struct sk_protector *p, struct sk_gen gen, int64_t seq, int anew)
 {
     struct coding *c = &p->now;
-    *c = (struct coding){.set = {gen, p->incarnation}, .seq = seq, .number = ++p->begun};
+    *c = (struct coding){.set = {gen, p->incarnation}, .seq = seq, .number = ++p->begun, .anew = anew};
     c->rc = sk_engine_hold(p->engine, gen, &c->err);
     c->held = !c->rc;
     sk_offpath_submit(p->off, &coding_work, p);
@@ -427,6 +428,8 @@ void sk_protector_tell(struct sk_protector *p, struct sk_protector_news *out)
 static void set_aside(const struct sk_protector *p, struct sk_parity_set set)
 {
     char path[PATH_MAX], spare[PATH_MAX];
+    if (set.gen.incarnation < p->incarnation && !sk_engine_may_remove_earlier(p->engine))
+        return;
     if (sk_parity_set_path(p->root, set, p->rank, path, sizeof path, NULL) ||
         sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, NULL) || !access(spare, F_OK) ||
         sk_io_rename(path, spare, NULL))
@@ -439,20 +442,24 @@ static void set_aside(const struct sk_protector *p, struct sk_parity_set set)
 static void replace_sets(struct sk_protector *p)
 {
     struct coding *c = &p->now;
-    int kept = 0;
+    struct sk_parity_set gone[MOST_SETS];
+    int kept = 0, count = 0;
     for (int i = 0; i < p->sets; i++) {
         int64_t key = sk_gen_key(p->set[i].gen);
         if (p->set[i].coder == p->incarnation && key >= c->oldest && key < sk_gen_key(c->set.gen)) {
             p->set[kept] = p->set[i];
             p->set_held[kept++] = p->set_held[i];
         } else {
-            set_aside(p, p->set[i]);
+            gone[count++] = p->set[i];
             if (p->set_held[i])
                 sk_engine_release(p->engine, p->set[i].gen);
         }
     }
     p->sets = kept;
     append(p, c->set, c->held);
+    sk_engine_protecting(p->engine, p->set, (size_t)p->sets);
+    for (int i = 0; i < count; i++)
+        set_aside(p, gone[i]);
     p->clean = 1;
 }
 

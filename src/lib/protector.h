@@ -38,8 +38,8 @@ int sk_protector_drain(struct sk_protector *p, struct sk_gen *gen, int64_t *seq)
 
 /* Begin to protect a generation that is complete (or adopted) in the local directories. At the same
  * tick on all ranks, when sk_protector_busy is 0. seq is the caller's. A rank whose file is missing
- * makes it fail on all. */
-void sk_protector_begin(struct sk_protector *p, struct sk_gen gen, int64_t seq);
+ * makes it fail on all. anew 1: with all that it builds on, whatever older sets have: their parity is damaged on some rank. */
+void sk_protector_begin(struct sk_protector *p, struct sk_gen gen, int64_t seq, int anew);
 /* A coding was begun whose end is not known on all ranks. The same at the same tick on all ranks.
  */
 int sk_protector_busy(const struct sk_protector *p);

@@ -159,14 +159,15 @@ static int rebuild_set(struct sk_recovery *r, struct sk_parity_set set,
 }
 
 /* Key of the oldest generation that this rank's file builds on, as far as that can be seen; *closed
- * 0: something older is missing here. */
+ * 0: something older is missing here, -1: it cannot be read. */
 static int64_t oldest_base(const struct sk_recovery *r, struct sk_gen gen, int *closed)
 {
     struct sk_gen base;
     *closed = 1;
     for (int n = 0; n < SK_LINEAGE_MAX; n++) {
-        if (sk_lineage_base(r->s.root, gen, r->s.g->rank, &base, NULL)) {
-            *closed = 0;
+        int rc = sk_lineage_base(r->s.root, gen, r->s.g->rank, &base, NULL);
+        if (rc) {
+            *closed = rc == SAIKAI_EIO ? -1 : 0;
             break;
         }
         if (!base.incarnation)
@@ -194,9 +195,9 @@ static int rebuild_chain(struct sk_recovery *r, struct sk_parity_set set,
         if ((rc = agree(r, newest_here(r, v[0] - 1, sk_gen_key(set.gen) - 1, set, 0), &older)))
             return sk_fail(err, rc, "the ranks lost contact");
         if (!older.coder)
-            return v[1] ? 0
-                        : sk_fail(err, SAIKAI_ELOST, "what it builds on (iteration %lld) is lost",
-                                  (long long)sk_gen_of_key(v[0]).iteration);
+            return v[1] > 0 ? 0
+                            : sk_fail(err, v[1] ? SAIKAI_EIO : SAIKAI_ELOST, "what it builds on (iteration %lld) %s",
+                                      (long long)sk_gen_of_key(v[0]).iteration, v[1] ? "cannot be read" : "is lost");
         set = older;
     }
 }

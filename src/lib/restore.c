@@ -288,8 +288,8 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on a generation");
     int fatal = mine == SAIKAI_ECHANGED || mine == SAIKAI_ERANKS || mine == SAIKAI_ENOMEM;
-    int64_t v[4] = {mine, -fatal, (int64_t)(run_id >> 1), -(int64_t)(run_id >> 1)};
-    rc = sk_group_allreduce(s->g, v, 4, SK_OP_MIN);
+    int64_t v[5] = {mine, -fatal, (int64_t)(run_id >> 1), -(int64_t)(run_id >> 1), -(mine == SAIKAI_EIO)};
+    rc = sk_group_allreduce(s->g, v, 5, SK_OP_MIN);
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on a generation");
     if (!v[0] && v[2] == -v[3])
@@ -301,9 +301,10 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
             *err = why;
         return rc;
     }
+    s->unread |= v[4] != 0;
     if (s->g->rank == 0)
-        sk_log(SK_LOG_WARN, "generation of iteration %lld is %s: trying the next older one",
-               (long long)g.iteration, v[0] ? "damaged" : "a mixture of two runs");
+        sk_log(SK_LOG_WARN, "generation of iteration %lld %s: trying the next older one", (long long)g.iteration,
+               v[4] ? "cannot be read" : v[0] ? "is damaged" : "is a mixture of two runs");
     return 0;
 }
 
@@ -436,7 +437,10 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
         return rc;
     if (in_local)
         sk_engine_adopt(s->engine, g);
-    sk_engine_set_earlier(s->engine, SK_EARLIER_RESUMED);
+    sk_engine_set_earlier(s->engine, s->unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
+    if (s->unread && s->g->rank == 0)
+        sk_log(SK_LOG_NOTICE, "a newer generation could not be read, and may be at another time: this start removes nothing of "
+                              "earlier ones");
     adopt_sets(s, g);
     s->code_from = v[0] && !s->from_others; /* the files of other ranks are nobody's to protect */
     s->from = g;
@@ -474,6 +478,7 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
             return rc;
         if (rc) {
             *restored = 1;
+            s->unread |= sk_recovery_trouble(r, NULL) != 0;
             return adopt(s, sk_gen_of_key(key), key == whole_key, err);
         }
         tried++;

@@ -183,6 +183,7 @@ static void mark(struct sk_engine *e, int all_new, int with_holds)
         h->kept = 1;
     for (h = e->all; h; h = h->next)
         h->kept |= h->stage != COMMITTED || h->archiving || (with_holds && (h->holds || h->lent)) ||
+                   (h->gen.incarnation < e->incarnation && e->earlier == SK_EARLIER_STAY) ||
                    (!h->replaced && h->seq > e->complete_seq && (all_new || h->seq == e->committed_seq || h->seq == e->told_seq));
     for (int more = 1; more;) {
         more = 0;

@@ -5,7 +5,6 @@
 #include "base/io.h"
 #include "redundancy/parity.h"
 #include "store/container.h"
-#include "store/holdings.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -32,6 +31,8 @@ struct sk_scrub {
     int stopping;
     struct sk_gen *gen;
     size_t count;
+    struct sk_parity_set *set;
+    size_t sets;
     int64_t passes;
     uint64_t bytes;
     double cpu;
@@ -176,15 +177,14 @@ static int check_blocks(struct sk_scrub *s, int fd, const char *path, const stru
     return end;
 }
 
-static int check_parity(struct sk_scrub *s, const struct sk_holding_entry *e, uint64_t all)
+static int check_parity(struct sk_scrub *s, struct sk_parity_set set, uint64_t all)
 {
     char path[PATH_MAX];
     struct sk_parity_header h = {0};
     struct saikai_error err = {0};
     off_t size = 0;
     int end = 0;
-    if (sk_parity_set_path(s->root, (struct sk_parity_set){e->gen, e->coder}, e->rank, path, sizeof path, NULL) ||
-        access(path, F_OK))
+    if (sk_parity_set_path(s->root, set, s->c.rank, path, sizeof path, NULL))
         return 0;
     int fd = sk_io_open(path, O_RDONLY, 0, &err);
     if (fd >= 0 && !sk_io_size(fd, path, &size, &err) && !read_parity_header(fd, path, size, &h, &err))
@@ -192,19 +192,12 @@ static int check_parity(struct sk_scrub *s, const struct sk_holding_entry *e, ui
     if (fd >= 0)
         close(fd);
     sk_parity_header_free(&h);
-    /* one that has lost its name meanwhile is no longer needed, and its pages have another use */
-    if (!end && err.code && err.code != SAIKAI_ENOMEM && !access(path, F_OK))
-        s->c.suspect(s->c.arg, e->gen, 1, err.text);
+    if (!end && err.code && err.code != SAIKAI_ENOMEM)
+        s->c.suspect(s->c.arg, set.gen, 1, err.text);
     return end;
 }
 
 /* ---- all of them ---- */
-
-/* What earlier starts coded is coded anew. */
-static int is_ours(const struct sk_scrub *s, const struct sk_holding_entry *e)
-{
-    return e->rank == s->c.rank && e->coder == s->c.incarnation;
-}
 
 static uint64_t size_of(const char *path)
 {
@@ -212,53 +205,58 @@ static uint64_t size_of(const char *path)
     return stat(path, &sb) ? 0 : (uint64_t)sb.st_size;
 }
 
-static uint64_t size_of_all(struct sk_scrub *s, const struct sk_gen *gen, size_t count, const struct sk_holdings *h)
+/* What is to be read in one round; a copy. */
+struct list {
+    struct sk_gen *gen;
+    struct sk_parity_set *set;
+    size_t count, sets;
+};
+
+static uint64_t size_of_all(struct sk_scrub *s, const struct list *l)
 {
     char path[PATH_MAX];
     uint64_t all = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!sk_gen_file(s->root, gen[i], s->c.rank, path, sizeof path, NULL))
+    for (size_t i = 0; i < l->count; i++)
+        if (!sk_gen_file(s->root, l->gen[i], s->c.rank, path, sizeof path, NULL))
             all += size_of(path);
-    for (size_t i = 0; i < h->count; i++)
-        if (is_ours(s, &h->entry[i]) &&
-            !sk_parity_set_path(s->root, (struct sk_parity_set){h->entry[i].gen, h->entry[i].coder}, s->c.rank, path,
-                                sizeof path, NULL))
+    for (size_t i = 0; i < l->sets; i++)
+        if (!sk_parity_set_path(s->root, l->set[i], s->c.rank, path, sizeof path, NULL))
             all += size_of(path);
     return all;
 }
 
-static struct sk_gen *list(struct sk_scrub *s, size_t *count)
+static void copy_list(struct sk_scrub *s, struct list *l)
 {
     pthread_mutex_lock(&s->lock);
-    struct sk_gen *gen = malloc((s->count + 1) * sizeof *gen);
-    *count = gen ? s->count : 0;
-    if (gen && s->count)
-        memcpy(gen, s->gen, s->count * sizeof *gen);
+    l->gen = malloc((s->count + 1) * sizeof *l->gen);
+    l->set = malloc((s->sets + 1) * sizeof *l->set);
+    l->count = l->gen ? s->count : 0;
+    l->sets = l->set ? s->sets : 0;
+    if (l->count)
+        memcpy(l->gen, s->gen, l->count * sizeof *l->gen);
+    if (l->sets)
+        memcpy(l->set, s->set, l->sets * sizeof *l->set);
     pthread_mutex_unlock(&s->lock);
-    return gen;
 }
 
 static int pass(struct sk_scrub *s)
 {
-    struct sk_holdings h = {0};
-    size_t count;
+    struct list l;
     int end = 0;
-    struct sk_gen *gen = list(s, &count);
-    if (sk_holdings_scan(s->root, &h, NULL))
-        h.count = 0;
+    copy_list(s, &l);
     s->pass_begun = sk_now();
     s->cpu_begun = cpu_now();
     s->pass_bytes = s->done = 0;
-    uint64_t all = size_of_all(s, gen, count, &h);
-    for (size_t i = 0; !end && i < count; i++)
-        end = check_generation(s, gen[i], all);
-    for (size_t i = 0; !end && i < h.count; i++)
-        if (is_ours(s, &h.entry[i]))
-            end = check_parity(s, &h.entry[i], all);
-    sk_holdings_free(&h);
-    free(gen);
+    uint64_t all = size_of_all(s, &l);
+    for (size_t i = 0; !end && i < l.count; i++)
+        end = check_generation(s, l.gen[i], all);
+    for (size_t i = 0; !end && i < l.sets; i++)
+        if (l.set[i].coder == s->c.incarnation)
+            end = check_parity(s, l.set[i], all);
+    free(l.gen);
+    free(l.set);
     if (!end)
-        end = paced(s, 0, 0); /* what reading directories took */
+        end = paced(s, 0, 0); /* what looking at directories took */
     double rest = all || s->c.period < idle_pass ? s->c.period : idle_pass, least = rest < shortest_pass ? shortest_pass : rest;
     return end ? end : sleep_until(s, s->pass_begun + least);
 }
@@ -285,6 +283,7 @@ static void free_scrub(struct sk_scrub *s)
     sk_hasher_free(s->hasher);
     free(s->buf);
     free(s->gen);
+    free(s->set);
     free(s->root);
     free(s);
 }
@@ -337,17 +336,26 @@ void sk_scrub_free(struct sk_scrub *s)
         free_scrub(s);
 }
 
-void sk_scrub_set(struct sk_scrub *s, const struct sk_gen *gen, size_t count)
+void sk_scrub_set(struct sk_scrub *s, const struct sk_gen *gen, size_t count, const struct sk_parity_set *set, size_t sets)
 {
-    struct sk_gen *copy = s ? malloc((count + 1) * sizeof *copy) : NULL;
-    if (!copy)
+    struct sk_gen *gens = s ? malloc((count + 1) * sizeof *gens) : NULL;
+    struct sk_parity_set *copy = s ? malloc((sets + 1) * sizeof *copy) : NULL;
+    if (!gens || !copy) {
+        free(gens);
+        free(copy);
         return;
+    }
     if (count)
-        memcpy(copy, gen, count * sizeof *copy);
+        memcpy(gens, gen, count * sizeof *gens);
+    if (sets)
+        memcpy(copy, set, sets * sizeof *copy);
     pthread_mutex_lock(&s->lock);
     free(s->gen);
-    s->gen = copy;
+    free(s->set);
+    s->gen = gens;
     s->count = count;
+    s->set = copy;
+    s->sets = sets;
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -8,6 +8,7 @@
 #define SK_LIB_SCRUB_H
 
 #include "store/gen.h"
+#include "store/holdings.h"
 
 struct sk_scrub;
 
@@ -28,8 +29,9 @@ int sk_scrub_start(const struct sk_scrub_config *c, struct sk_scrub **out, struc
 void sk_scrub_stop(struct sk_scrub *s);
 /* When nobody uses it any more: after it was stopped. */
 void sk_scrub_free(struct sk_scrub *s);
-/* What there is from now on; copied. Without memory the list stays as it was. */
-void sk_scrub_set(struct sk_scrub *s, const struct sk_gen *gen, size_t count);
+/* What there is from now on, and parity files of this rank; copied. Those that earlier starts made are not looked at: what they
+ * protect is coded anew. Without memory the lists stay as they were. */
+void sk_scrub_set(struct sk_scrub *s, const struct sk_gen *gen, size_t count, const struct sk_parity_set *set, size_t sets);
 /* While on, nothing is read: something that is waited for goes on. */
 void sk_scrub_pause(struct sk_scrub *s, int on);
 /* How often all was read, and what that took of a processor's time so far. */

@@ -136,6 +136,7 @@ struct sk_session {
     int reshapable;    /* every variable is global or replicated: any number of ranks can read a generation */
     struct sk_gen from; /* generation restored, incarnation 0: none */
     int64_t from_created_ms; /* wall clock, 0: not known */
+    int unread;         /* a newer one is there, and could not be read: the same on all ranks */
     int from_others;    /* it was written by another number of ranks, or with other tiles */
     int proven;        /* the restored generation got past the first candidate */
     int code_from;     /* 1: it is in all local directories, and is to be protected on the nodes of now */

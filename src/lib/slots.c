@@ -15,13 +15,14 @@ static int is_old_copy(const struct held *h)
     return h->stage == COMMITTED && !h->slot && !h->seq && !h->base.incarnation;
 }
 
-/* How many slots there are of a use: with committed 1 also those that are generations, and what earlier starts left. */
+/* How many slots there are of a use: with committed 1 also those that are generations, and what earlier starts left, unless
+ * that is not to go. */
 static int count_slots(const struct sk_engine *e, enum sk_slot_use use, int committed)
 {
     int n = 0;
     for (const struct held *h = e->all; h; h = h->next)
         n += h->slot ? h->use == use && (committed || h->stage != COMMITTED)
-                     : committed && use == SK_SLOT_FULL && is_old_copy(h);
+                     : committed && use == SK_SLOT_FULL && is_old_copy(h) && e->earlier != SK_EARLIER_STAY;
     return n;
 }
 

@@ -1,12 +1,19 @@
 /* A job whose nodes are directories: whichever of them are lost, what was protected comes back on
  * the nodes there are then, bit for bit; and what cannot come back is told, never guessed. */
+#include "lib/local_testing.h"
 #include "lib/survive_testing.h"
 
+#include "base/io.h"
+
+#include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* Six ranks on six nodes; iterations 10 and 20 are protected, 25 is where the job dies. */
@@ -182,6 +189,92 @@ static void test_three_of_six_with_a_copy(void **state)
     survive_says("resuming from iteration 20 (copy in the prefix)");
 }
 
+/* ---- pieces that are there and cannot be read ---- */
+
+static const char *unreadable; /* a part of their paths */
+static atomic_long unreadable_times;
+
+static int read_error(const char *op, const char *path)
+{
+    int hit = unreadable && !strcmp(op, "open") && strstr(path, unreadable) && strstr(path, "/parity-");
+    return hit && atomic_fetch_sub(&unreadable_times, 1) > 0 ? EIO : 0;
+}
+
+static void make_unreadable(const char *part, long times)
+{
+    unreadable = part;
+    atomic_store(&unreadable_times, times);
+    sk_io_hook = part ? read_error : NULL;
+}
+
+/* Two nodes are lost, and what the others have is needed. */
+static void lose_two(struct survive_run *r)
+{
+    for (int k = 4; k < 6; k++) {
+        survive_lose(k);
+        r->node_of[k] = k + 2;
+    }
+}
+
+static void test_an_error_that_passes_costs_nothing(void **state)
+{
+    (void)state;
+    struct survive_run r = six("redundancy.helper=slices");
+    assert_int_equal(survive_start(&r), 0);
+    lose_two(&r);
+    make_unreadable("000000000020-0", 4);
+    again(&r, 20, 30);
+    assert_true(atomic_load(&unreadable_times) <= 0);
+    make_unreadable(NULL, 0);
+}
+
+/* Nothing older is there: an error, and not a fresh start; and all comes back when it can be read. */
+static void test_an_error_that_stays_is_no_loss(void **state)
+{
+    (void)state;
+    struct survive_run r = six("redundancy.helper=slices");
+    assert_int_equal(survive_start(&r), 0);
+    lose_two(&r);
+    make_unreadable("000000000020-0", LONG_MAX);
+    r.expect = SAIKAI_EIO;
+    r.from = -1;
+    r.until = r.protects = 0;
+    assert_int_equal(survive_start(&r), 0);
+    survive_says("pieces could not be read (input/output error)");
+    make_unreadable(NULL, 0);
+    r.expect = 0;
+    again(&r, 20, 30);
+}
+
+/* An older one is in the prefix: the start goes on from there, and what it could not read stays. */
+static void test_what_could_not_be_read_stays(void **state)
+{
+    (void)state;
+    struct survive_run r = six("store.archive_every=1; store.archive_last=yes; redundancy.helper=slices");
+    char base[96], root[200], path[PATH_MAX];
+    r.until = 20;
+    r.finalize = 1;
+    assert_int_equal(survive_start(&r), 0);
+    r.config = "redundancy.helper=slices; restart.mode=always";
+    r.finalize = 0;
+    again(&r, 20, 30);
+    lose_two(&r);
+    make_unreadable("gen-0002-000000000030-0", LONG_MAX);
+    again(&r, 20, 50);
+    survive_says("this start removes nothing of earlier ones");
+    make_unreadable(NULL, 0);
+    for (int node = 0; node < 4; node++) {
+        snprintf(base, sizeof base, "%s/node%d", survive_dir, node);
+        local_testing_root(root, sizeof root, base, 0);
+        assert_int_equal(sk_gen_file(root, (struct sk_gen){2, 30, 0}, node, path, sizeof path, NULL), 0);
+        assert_int_equal(access(path, F_OK), 0);
+        assert_int_equal(sk_parity_set_path(root, (struct sk_parity_set){{2, 30, 0}, 2}, node, path, sizeof path, NULL), 0);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    again(&r, 50, 60); /* and go when they could */
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 /* Whatever bits flip, the right data come back as long as each group has two good pieces too many;
  * and never wrong ones. */
 static void test_flipped_bits(void **state)
@@ -315,6 +408,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_three_of_six, survive_begin, survive_finish),
         cmocka_unit_test_setup_teardown(test_three_of_six_with_a_copy, survive_begin,
                                         survive_finish),
+        cmocka_unit_test_setup_teardown(test_an_error_that_passes_costs_nothing, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_an_error_that_stays_is_no_loss, survive_begin, survive_finish),
+        cmocka_unit_test_setup_teardown(test_what_could_not_be_read_stays, survive_begin, survive_finish),
         cmocka_unit_test_setup_teardown(test_flipped_bits, survive_begin, survive_finish),
         cmocka_unit_test_setup_teardown(test_protects_as_often_as_the_model_says, survive_begin,
                                         survive_finish),

@@ -269,7 +269,7 @@ static int rebuild(struct job *j, struct saikai_error *err)
     for (int i = 0; i < j->s.groups; i++) {
         int lost = sk_repair_possible(&j->s.group[i], err); /* the same on all ranks */
         if (lost)
-            return lost;
+            return lost == SAIKAI_ELOST && j->s.unread ? sk_survey_unread(err) : lost;
     }
     count(j);
     int rc = list_moves(j, err);

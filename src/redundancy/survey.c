@@ -1,5 +1,6 @@
 #include "redundancy/survey.h"
 
+#include "base/clock.h"
 #include "redundancy/exchange.h"
 
 #include <stdlib.h>
@@ -45,15 +46,46 @@ void sk_survey_free(struct sk_survey *s)
     *s = (struct sk_survey){0};
 }
 
+/* An error of the device may pass: it is tried again before the piece counts as lost. 1: again. */
+static int may_pass(int rc, int *tries, int *unread)
+{
+    static const double pause[] = {0.02, 0.1, 0.5};
+    if (rc != SAIKAI_EIO)
+        return 0;
+    if (*tries == sizeof pause / sizeof *pause) {
+        *unread = 1;
+        return 0;
+    }
+    sk_sleep(pause[(*tries)++]);
+    return 1;
+}
+
+static int open_parity(const char *path, struct found *f, int *unread)
+{
+    int rc, tries = 0;
+    do
+        rc = sk_parity_open(path, &f->header, &f->file, NULL);
+    while (may_pass(rc, &tries, unread));
+    return rc;
+}
+
+static void open_data(const char *dir, const struct sk_member *m, struct sk_files **out, int *unread)
+{
+    int rc, tries = 0;
+    do
+        rc = sk_files_open_member(dir, m, SK_FILES_MAP, out, NULL);
+    while (may_pass(rc, &tries, unread));
+}
+
 /* Open what is readable; anything else counts as lost. */
-static int look(const struct sk_rebuild_params *p, struct found **out, struct saikai_error *err)
+static int look(const struct sk_rebuild_params *p, struct found **out, int *unread, struct saikai_error *err)
 {
     struct found *f = calloc(p->holdings ? (size_t)p->holdings : 1, sizeof *f);
     if (!f)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a survey of %d holdings", p->holdings);
     for (int i = 0; i < p->holdings; i++) {
         const char *path = p->holding[i].parity_path;
-        if (!path || sk_parity_open(path, &f[i].header, &f[i].file, NULL))
+        if (!path || open_parity(path, &f[i], unread))
             continue;
         uint32_t rank = f[i].header.record.member[f[i].header.member].rank;
         if (f[i].header.record.generation != p->generation ||
@@ -214,8 +246,7 @@ static void place_holdings(const struct sk_rebuild_params *p, struct found *f, s
             f[i].file = NULL;
         }
         if (dir && !v->stream[member])
-            sk_files_open_member(dir, &v->record.member[member], SK_FILES_MAP, &v->stream[member],
-                                 NULL);
+            open_data(dir, &v->record.member[member], &v->stream[member], &s->unread);
     }
 }
 
@@ -336,7 +367,7 @@ static int survey(struct sk_group *g, const struct sk_rebuild_params *p, int tru
                   struct found **f, struct sk_survey *s, struct saikai_error *err)
 {
     struct notice *list = NULL;
-    int groups = 0, rc = look(p, f, err);
+    int groups = 0, rc = look(p, f, &s->unread, err);
     rc = share_notices(g, rc, *f, p->holdings, &list, &groups, err);
     if (!rc && !groups)
         rc = sk_fail(err, SAIKAI_ENOENT, "no parity file of generation %llu is left on any rank",
@@ -367,12 +398,34 @@ static int survey(struct sk_group *g, const struct sk_rebuild_params *p, int tru
     return share_pieces(g, rc, s, err);
 }
 
+/* What is lost for want of pieces that are there and could not be read is no loss: it may be whole next time. */
+static int share_unread(struct sk_group *g, struct sk_survey *s, int rc, struct saikai_error *err)
+{
+    int64_t unread = s->unread;
+    if (rc && rc != SAIKAI_ELOST && rc != SAIKAI_ENOENT)
+        return rc;
+    int lost = sk_group_allreduce(g, &unread, 1, SK_OP_MAX);
+    if (lost)
+        return sk_fail(err, lost, "the ranks lost contact during a survey");
+    s->unread = unread != 0;
+    return rc && s->unread ? sk_survey_unread(err) : rc;
+}
+
+int sk_survey_unread(struct saikai_error *err)
+{
+    sk_error_prefix(err, "pieces could not be read (input/output error)");
+    if (err)
+        err->code = SAIKAI_EIO;
+    return SAIKAI_EIO;
+}
+
 int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, int trust, struct sk_survey *s,
               struct saikai_error *err)
 {
     struct found *f = NULL;
     *s = (struct sk_survey){0};
     int rc = survey(g, p, trust, &f, s, err);
+    rc = share_unread(g, s, rc, err);
     found_free(f, p->holdings);
     if (rc)
         sk_survey_free(s);

@@ -30,6 +30,7 @@ struct sk_survey_group {
 struct sk_survey {
     struct sk_survey_group *group;
     int groups;
+    int unread; /* on some rank a piece is there that could not be read, again and again: it counts as lost for now */
 };
 
 /* Collective, blocking: look at the holdings, tell each other. All ranks get the same picture.
@@ -37,6 +38,8 @@ struct sk_survey {
  * is damaged counts as lost. */
 int sk_survey(struct sk_group *g, const struct sk_rebuild_params *p, int trust, struct sk_survey *s,
               struct saikai_error *err);
+/* A loss that may be none, since pieces are unread: SAIKAI_EIO, with that in front of the sentence. */
+int sk_survey_unread(struct saikai_error *err);
 void sk_survey_free(struct sk_survey *s);
 
 #endif
