@@ -42,7 +42,7 @@ struct sk_supervisor {
     int64_t best;          /* newest complete generation ever heard of, -1: none … */
     double best_at;        /* … and when that was, 0: in another start */
     int64_t restored;      /* newest generation that a start before this one went on from, -1: none did */
-    int resumed_said;
+    int resumed_said, candidate_said;
     int exit_code;
 };
 
@@ -112,7 +112,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     struct saikai_error err = {0};
     sk_detector_free(s->detector);
     s->detector = sk_detector_new(&s->c.detector, s->seat, now);
-    s->resumed_said = 0;
+    s->resumed_said = s->candidate_said = 0;
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
@@ -454,6 +454,10 @@ static void tick_running(struct sk_supervisor *s, double now)
     if (!s->resumed_said && p.restored_iteration >= 0 && s->incarnation) {
         say(s, SK_LOG_INFO, "resumed at iteration %lld", (long long)p.restored_iteration);
         s->resumed_said = 1;
+    }
+    if (!s->candidate_said && p.state == SK_KEEPER_INITIALISED && p.progress) {
+        say(s, SK_LOG_INFO, "the program reached its first candidate");
+        s->candidate_said = 1;
     }
     switch (sk_detector_check(s->detector, now, &f)) {
     case SK_JOB_RUNS:

@@ -124,7 +124,7 @@ OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 timeout 20 "$saikai" archive creat
 rm watched/b.ska
 mkdir sets/c
 ( for i in 1 2 3 4 5; do seq 1 1000 >> sets/c/growing; sleep 0.2; done ) &
-"$saikai" archive create -q --watch sets --settle 700ms --sets 2 -o watched
+"$saikai" archive create -q --watch sets --settle 3s --sets 2 -o watched
 wait
 "$saikai" archive extract -q -o later watched/c.ska
 cmp sets/c/growing later/sets/c/growing || fail "a set was archived before it was finished"

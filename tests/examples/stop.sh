@@ -37,7 +37,7 @@ if [ "$case_name" = plain ]; then
     reached=1 want='[1-9][0-9]*'
     kill -TERM "$(cat pid.1)"
 else
-    "$build/src/cli/saikai" run -n 2 -- "$exe" -p "$work/pid" "${arguments[@]}" >out 2>err &
+    "$build/src/cli/saikai" run -v -n 2 -- "$exe" -p "$work/pid" "${arguments[@]}" >out 2>err &
     run=$!
     wait_for_file pid.1
     sleep 0.1
@@ -49,7 +49,10 @@ else
     else
         # once the launcher has heard of a candidate: a rank is held meanwhile, so that the job does not end before
         said=$("$at_candidate" "$(cat pid.0)" 1 19 "$(cat pid.1)") || bad "it did not begin"
-        sleep 2 # some heartbeats
+        for ((k = 0; k < 600; k++)); do
+            grep -q 'the program reached its first candidate' err && break
+            sleep 0.1
+        done
         kill -$number $target
         kill -CONT "$(cat pid.1)"
     fi

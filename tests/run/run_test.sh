@@ -49,7 +49,7 @@ run_behind() {
     wrapper=$!
     pid=
     local i
-    for i in $(seq 100); do
+    for i in $(seq 400); do
         pid=$(pgrep -P $wrapper 2>/dev/null) && break
         sleep 0.05
     done
@@ -57,7 +57,7 @@ run_behind() {
 }
 wait_for() { # TEXT FILE
     local i
-    for i in $(seq 300); do
+    for i in $(seq 800); do
         grep -q -- "$1" "$work/$2" 2>/dev/null && return 0
         sleep 0.05
     done
@@ -68,7 +68,7 @@ expect() { grep -q -- "$1" "$work/$2" || fail "'$1' is not in $2"; }
 refuse() { ! grep -q -- "$1" "$work/$2" || fail "'$1' is in $2"; }
 expect_nothing_left() {
     local i left
-    for i in $(seq "${1:-20}"); do
+    for i in $(seq "${1:-100}"); do
         left=$(tagged)
         [ -z "$left" ] && return 0
         sleep 0.1
@@ -282,16 +282,15 @@ sigterm_ignored)
     expect_nothing_left
     ;;
 stop_limit) # a program that does not save itself in time is killed
-    run_behind -n 3 --set schedule.stop_grace=1s -- "$victim" seconds=60 complete=5
-    wait_for 'begin 0' out
-    sleep 0.7
+    run_behind -v -n 3 --set schedule.stop_grace=1s -- "$victim" seconds=60 complete=5
+    wait_for 'the program reached its first candidate' err
     kill -TERM "$pid"
     wait $wrapper
     rc=$?
     expect_rc 143
     expect 'did not save itself within 1 s' err
     expect 'to go on from iteration' err
-    expect "run --set run.backoff=0.1s -n 3 --set schedule.stop_grace=1s -- $victim seconds=60 complete=5" err
+    expect "run --set run.backoff=0.1s -v -n 3 --set schedule.stop_grace=1s -- $victim seconds=60 complete=5" err
     expect_nothing_left
     ;;
 nohup) # a terminal that goes does not matter to who said so
@@ -306,12 +305,11 @@ nohup) # a terminal that goes does not matter to who said so
     expect_nothing_left
     ;;
 sigint_twice)
-    run_behind -n 3 --set run.grace=30s --set schedule.stop_grace=30s -- "$victim" seconds=60 die=term
-    wait_for 'begin 0' out
-    sleep 0.7
+    run_behind -v -n 3 --set run.grace=30s --set schedule.stop_grace=30s -- "$victim" seconds=60 die=term
+    wait_for 'the program reached its first candidate' err
     kill -INT "$pid"
     wait_for 'a second signal ends it at once' err
-    sleep 0.3
+    sleep 0.3 # sooner it would be taken for an echo of the first
     kill -INT "$pid"
     wait $wrapper
     rc=$?
@@ -319,9 +317,8 @@ sigint_twice)
     expect_nothing_left
     ;;
 sigusr)
-    run_behind -n 3 --set schedule.stop_grace=1s -- "$victim" seconds=60
-    wait_for 'begin 0' out
-    sleep 0.7 # a heartbeat, so that it is known that the page is used
+    run_behind -v -n 3 --set schedule.stop_grace=1s -- "$victim" seconds=60
+    wait_for 'the program reached its first candidate' err # so that it is known that the page is used
     kill -USR1 "$pid"
     for r in 0 1 2; do wait_for "request $r" out; done
     kill -USR2 "$pid"
@@ -335,7 +332,7 @@ sigkill)
     wait_for 'begin 0' out
     kill -KILL "$pid"
     wait $wrapper
-    expect_nothing_left 30
+    expect_nothing_left 300
     ;;
 keeper_killed | launcher_killed)
     run_behind -n 3 -- "$victim" seconds=2
