@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap build demo check check-tsan bench bench-codec install uninstall fuzz format clean
+.PHONY: all bootstrap build demo check check-tsan bench bench-codec score install uninstall fuzz format clean
 
 all: build
 
@@ -39,6 +39,12 @@ bench: build
 
 bench-codec: build
 	@scripts/bench.sh build codec
+
+# The error-bounded codec on arrays that nobody tuned to, made anew. PEERS=DIR: a folder with sz3, qoz, sperr2d, sperr3d;
+# SCORE="part=scored quiet=1 …": more arguments (bench/score.c).
+score: build
+	@cmake --build build -j$(JOBS) --target score -- --no-print-directory -s
+	@cd build && bench/score $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
 
 # One of the other benchmarks alone, such as bench-capture, bench-redundancy, bench-run or bench-paper-safe.
 bench-%: build

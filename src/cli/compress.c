@@ -125,7 +125,7 @@ static int compress(struct cli *cli, const struct cli_array *in, const char *cod
     if (rc)
         return cli_fail(cli, &err);
     double begun = sk_now();
-    size_t piece = opt->piece_bytes ? opt->piece_bytes : sk_cut_default_bytes(&in->array);
+    size_t piece = sk_stream_piece_bytes(codec, &in->array, opt);
     struct sk_cut cut;
     cli_progress_begin(&o.progress, "compress",
                        sk_cut_init(&cut, &in->array, piece) ? 0 : 2 * cut.pieces + 1);

@@ -11,6 +11,12 @@ size_t sk_cut_default_bytes(const struct sk_array *a)
     return n < KIB * KIB ? KIB * KIB : n > 4 * KIB * KIB ? 4 * KIB * KIB : n;
 }
 
+size_t sk_cut_bounded_bytes(const struct sk_array *a)
+{
+    size_t n = sk_array_size_bytes(a) / 4;
+    return n < 16 * KIB * KIB ? 16 * KIB * KIB : n > LARGE_PIECE ? LARGE_PIECE : n;
+}
+
 int sk_cut_init(struct sk_cut *c, const struct sk_array *a, size_t piece_bytes)
 {
     size_t total = sk_array_size_bytes(a), element = sk_type_size(a->type);

@@ -22,6 +22,9 @@ struct sk_cut_piece {
 
 /* The size of pieces that suits an array. */
 size_t sk_cut_default_bytes(const struct sk_array *a);
+/* The same for codecs that keep a bound: what lies before a piece is lost to prediction, and their
+ * tables cost most where data shrink most; so only large arrays are cut. */
+size_t sk_cut_bounded_bytes(const struct sk_array *a);
 /* 0, or -1 when the array has no size. piece_bytes is an aim: fewer than 8 steps of the axis are
  * not cut apart before a piece is 32 MiB, so that prediction along the slowest dimension has
  * something to work on. */

@@ -120,7 +120,7 @@ int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64
     p->max_error = sk_rd_f64(&r);
     p->hash = sk_rd_u64(&r);
     *at += sizeof data;
-    if (p->mode > SK_FRAME_RAW)
+    if (p->mode > SK_FRAME_EXACT)
         return sk_fail(err, SAIKAI_EDAMAGED, "the header is damaged (mode %d)", p->mode);
     if (p->size > n - *at)
         return sk_fail(err, SAIKAI_EDAMAGED, "the frame is truncated");

@@ -10,7 +10,7 @@
 #define SK_FRAME_PIECE_BYTES 24
 #define SK_FRAME_HEAD_MAX    256
 
-enum { SK_FRAME_CHAIN = 0, SK_FRAME_RAW = 1 };
+enum { SK_FRAME_CHAIN = 0, SK_FRAME_RAW = 1, SK_FRAME_EXACT = 2 /* the codec "predict" */ };
 
 struct sk_frame_head {
     struct sk_array array;

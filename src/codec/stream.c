@@ -53,15 +53,24 @@ static int piece_error(struct saikai_error *err, const char *what, uint64_t i,
     return code;
 }
 
+static int decode_mode(const struct sk_chain *chain, int mode, const struct sk_array *a,
+                       const void *in, size_t n, void *out, struct saikai_error *err)
+{
+    if (mode == SK_FRAME_CHAIN)
+        return sk_chain_decode(chain, a, in, n, out, err);
+    return (mode == SK_FRAME_RAW ? &sk_codec_raw : &sk_codec_predict)->decode(a, in, n, out, err);
+}
+
 /* Decode what was just encoded, and hold it against the original. */
 static int verify_piece(struct encoder *e, const struct sk_cut_piece *p, struct slot *s,
                         struct saikai_error *err)
 {
     const uint8_t *x = e->in + p->offset;
+    int lossy = s->head.mode == SK_FRAME_CHAIN && sk_chain_lossy(&e->chain);
     void *y = malloc(p->size);
     if (!y)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to verify %zu bytes", p->size);
-    int rc = sk_chain_decode(&e->chain, &p->array, s->from, (size_t)s->head.size, y, err);
+    int rc = decode_mode(&e->chain, s->head.mode, &p->array, s->from, (size_t)s->head.size, y, err);
     int exact = !rc && !memcmp(x, y, p->size);
     double most = 0;
     if (!rc && !exact && sk_type_is_float(p->array.type))
@@ -69,12 +78,57 @@ static int verify_piece(struct encoder *e, const struct sk_cut_piece *p, struct 
     const struct sk_bound *b = &e->opt.codec.bound;
     double allowed = b->kind == SK_BOUND_ABS ? b->value : b->value * e->opt.codec.range;
     int limited = b->kind == SK_BOUND_ABS || b->kind == SK_BOUND_REL;
-    if (!rc && !exact && (!sk_chain_lossy(&e->chain) || (limited && !(most <= allowed))))
+    if (!rc && !exact && (!lossy || (limited && !(most <= allowed))))
         rc = sk_fail(err, SAIKAI_EBOUND, "chain '%s' came back with an error of %g", e->chain.name,
                      most);
     s->head.max_error = most;
     free(y);
     return rc;
+}
+
+/* Would the lossless codec perhaps make a piece smaller than `size`? Some of it tells. */
+static int may_be_smaller_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t size)
+{
+    enum { SAMPLE = 64 << 10 };
+    const struct sk_codec_ops *exact = &sk_codec_predict;
+    struct sk_cut cut;
+    if (p->size < size * 3 / 2 + 64 || sk_cut_init(&cut, &p->array, SAMPLE) || !cut.pieces)
+        return p->size <= size * 3 / 2 + 64;
+    struct sk_cut_piece part = sk_cut_piece(&cut, cut.pieces / 2);
+    size_t room = exact->max_encoded(&part.array), n = 0;
+    if (part.size > p->size / 4 && p->size > SAMPLE)
+        return 1; /* what would be looked at is as much as the whole */
+    void *out = room == (size_t)-1 ? NULL : malloc(room);
+    int rc = !out || exact->encode(&part.array, e->in + p->offset + part.offset,
+                                   &(struct sk_codec_options){0}, out, room, &n, NULL);
+    free(out);
+    return !rc && (double)n / (double)part.size < 1.3 * (double)size / (double)p->size;
+}
+
+/* Keep the piece exactly, where that takes fewer bytes than were made of it. */
+static int encode_exact(const struct encoder *e, const struct sk_cut_piece *p, struct slot *s,
+                        size_t *size, struct saikai_error *err)
+{
+    const struct sk_codec_ops *exact = &sk_codec_predict;
+    size_t room = exact->max_encoded(&p->array), n = 0;
+    if (e->opt.bare || !sk_chain_lossy(&e->chain) || e->opt.codec.bound.kind == SK_BOUND_NONE ||
+        !(exact->types >> p->array.type & 1) || room == (size_t)-1 ||
+        !may_be_smaller_exact(e, p, *size))
+        return SK_FRAME_CHAIN;
+    uint8_t *out = malloc(room);
+    if (!out)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for an encoded piece of %zu bytes", room);
+    int rc = exact->encode(&p->array, e->in + p->offset, &(struct sk_codec_options){0}, out, room,
+                           &n, err);
+    if (!rc && n < *size) {
+        free(s->data);
+        s->data = out;
+        s->cap = room;
+        *size = n;
+        return SK_FRAME_EXACT;
+    }
+    free(out);
+    return rc ? rc : SK_FRAME_CHAIN;
 }
 
 static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct saikai_error *err)
@@ -93,12 +147,12 @@ static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct sa
     int rc = sk_chain_encode(&e->chain, &p.array, e->in + p.offset, &e->opt.codec, s->data, s->cap,
                              &size, err);
     int raw = !e->opt.bare && (rc == SAIKAI_EBOUND || (!rc && size >= p.size));
-    if (rc && !raw)
+    int mode = raw ? SK_FRAME_RAW : rc ? rc : encode_exact(e, &p, s, &size, err);
+    if (mode < 0)
         return piece_error(err, e->opt.what, i, &p);
     s->from = raw ? e->in + p.offset : s->data;
-    s->head = (struct sk_frame_piece){.size = raw ? p.size : size,
-                                      .mode = raw ? SK_FRAME_RAW : SK_FRAME_CHAIN};
-    s->head.max_error = raw || !sk_chain_lossy(&e->chain) ? 0 : NAN;
+    s->head = (struct sk_frame_piece){.size = raw ? p.size : size, .mode = mode};
+    s->head.max_error = mode != SK_FRAME_CHAIN || !sk_chain_lossy(&e->chain) ? 0 : NAN;
     if (e->opt.verify && !raw) {
         rc = verify_piece(e, &p, s, err);
         if (rc)
@@ -177,8 +231,7 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
     if (!sk_chain_takes(&e->chain, a->type))
         return sk_fail(err, SAIKAI_ENOTSUP, "%s: codec '%s' takes no elements of type %s",
                        name_of(e->opt.what), e->chain.step[0]->name, sk_type_name(a->type));
-    if (!e->opt.piece_bytes)
-        e->opt.piece_bytes = sk_cut_default_bytes(a);
+    e->opt.piece_bytes = sk_stream_piece_bytes(chain, a, &e->opt);
     if (sk_cut_init(&e->cut, a, e->opt.piece_bytes))
         return sk_fail(err, SAIKAI_EINVAL, "%s: an array of type %d and %d dimensions has no size",
                        name_of(e->opt.what), a->type, a->ndims);
@@ -262,12 +315,23 @@ int sk_stream_encode_buf(const char *chain, const struct sk_array *a, const void
     return rc;
 }
 
+size_t sk_stream_piece_bytes(const char *chain, const struct sk_array *a,
+                             const struct sk_stream_options *opt)
+{
+    struct sk_chain c;
+    if (opt && opt->piece_bytes)
+        return opt->piece_bytes;
+    int bounded = opt && opt->codec.bound.kind != SK_BOUND_NONE &&
+                  !sk_chain_parse(chain, &c, NULL) && sk_chain_lossy(&c);
+    return bounded ? sk_cut_bounded_bytes(a) : sk_cut_default_bytes(a);
+}
+
 size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
                              const struct sk_stream_options *opt)
 {
     struct sk_chain c;
     struct sk_cut cut;
-    size_t aim = opt && opt->piece_bytes ? opt->piece_bytes : sk_cut_default_bytes(a);
+    size_t aim = sk_stream_piece_bytes(chain, a, opt);
     if (sk_chain_parse(chain, &c, NULL) || !sk_chain_takes(&c, a->type) ||
         sk_cut_init(&cut, a, aim))
         return (size_t)-1;
@@ -324,10 +388,8 @@ static int decode_piece(struct decoder *d, uint64_t i, struct scratch *scratch,
     }
     if (!rc && sk_frame_piece_hash(h, i, data) != h->hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum does not fit; use another copy");
-    if (!rc && h->mode == SK_FRAME_RAW)
-        rc = sk_codec_raw.decode(&p.array, data, n, out, err);
-    else if (!rc)
-        rc = sk_chain_decode(&d->chain, &p.array, data, n, out, err);
+    if (!rc)
+        rc = decode_mode(&d->chain, h->mode, &p.array, data, n, out, err);
     if (!rc && d->parts)
         d->parts->take(d->parts->arg, p.offset, out, p.size);
     return rc ? piece_error(err, d->what, i, &p) : 0;

@@ -1,10 +1,11 @@
 /* A whole variable through a chain: cut into pieces, several threads, a frame around them.
  *
  * The array is cut along its slowest dimension (when one step of that is larger than a piece: along
- * the next ones). How it is cut depends on the array alone, so the bytes are the same for any
- * number of threads. A piece that its chain does not make smaller is kept raw. Each piece carries
- * its size and an XXH3 checksum: damage names the piece and the rows it holds, and is found before
- * a decoder sees it.
+ * the next ones). How it is cut depends on the array and the kind of its chain, so the bytes are
+ * the same for any number of threads. A piece that its chain does not make smaller is kept raw; one
+ * that a chain with a bound does not make smaller than the lossless codec "predict" is kept
+ * exactly. Each piece carries its size and an XXH3 checksum: damage names the piece and the rows it
+ * holds, and is found before a decoder sees it.
  *
  * Frame, little-endian:
  * clang-format off
@@ -12,9 +13,9 @@
  *   | u8 bound kind | f64 bound value | f64 range | u16 + text chain | u64 piece size aimed at
  *   | u64 pieces | u64 XXH3 of all before
  * then each piece:
- *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw) | f64 largest error, NaN: not
- * measured | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) | data
- * clang-format on */
+ *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw, 2 predict) | f64 largest error, NaN:
+ * not measured | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) |
+ * data clang-format on */
 #ifndef SK_CODEC_STREAM_H
 #define SK_CODEC_STREAM_H
 
@@ -32,7 +33,7 @@ struct sk_stream_options {
     struct sk_codec_options
         codec;   /* bound, level, parameter; range 0: computed over the whole variable */
     int threads; /* 0: as many as processors this process may use; 1: the caller's thread alone */
-    size_t piece_bytes; /* 0: made from the array's size (1 to 4 MiB) */
+    size_t piece_bytes; /* 0: made from the array's size (1 to 4 MiB; with a bound 16 to 32 MiB) */
     int bare;   /* 1: only the coded pieces, no frame: with the chain "gzip" what gunzip reads */
     int verify; /* 1: decode each piece at once, compare, and record the largest error */
     const char *what; /* name of the variable, for messages; NULL: "array" */
@@ -48,6 +49,9 @@ struct sk_stream_info {
     double max_error; /* largest |x - x'| recorded; 0 for exact chains; NaN: not measured */
 };
 
+/* Bytes that pieces of this array aim at. */
+size_t sk_stream_piece_bytes(const char *chain, const struct sk_array *a,
+                             const struct sk_stream_options *opt);
 /* Most bytes of a frame, (size_t)-1 when the chain cannot take the array. */
 size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
                              const struct sk_stream_options *opt);
@@ -78,17 +82,18 @@ int sk_stream_info_buf(const void *in, size_t n, struct sk_stream_info *info,
  * dimension. */
 int sk_stream_decode(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
                      void *out, int threads, const char *what, struct saikai_error *err);
-/* Decode only a part of a frame. wants(arg, at, n): is one of bytes [at, at + n) of the decoded array wanted? take(arg, at,
- * data, n) gets them, in any order, from several threads at once. The rest is as for sk_stream_decode; pieces of which
- * nothing is wanted are neither read nor verified. Memory: one decoded piece for each thread. */
+/* Decode only a part of a frame. wants(arg, at, n): is one of bytes [at, at + n) of the decoded
+ * array wanted? take(arg, at, data, n) gets them, in any order, from several threads at once. The
+ * rest is as for sk_stream_decode; pieces of which nothing is wanted are neither read nor verified.
+ * Memory: one decoded piece for each thread. */
 struct sk_stream_parts {
     int (*wants)(void *arg, uint64_t at, uint64_t n);
     void (*take)(void *arg, uint64_t at, const void *data, uint64_t n);
     void *arg;
 };
-int sk_stream_decode_parts(sk_stream_source *source, void *arg, uint64_t n, const struct sk_array *a,
-                           const struct sk_stream_parts *parts, int threads, const char *what,
-                           struct saikai_error *err);
+int sk_stream_decode_parts(sk_stream_source *source, void *arg, uint64_t n,
+                           const struct sk_array *a, const struct sk_stream_parts *parts,
+                           int threads, const char *what, struct saikai_error *err);
 int sk_stream_decode_buf(const void *in, size_t n, const struct sk_array *a, void *out, int threads,
                          const char *what, struct saikai_error *err);
 

@@ -4,6 +4,7 @@
 #include "codec/samples.h"
 
 #include <stdarg.h>
+#include <math.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -216,6 +217,33 @@ static void chains_are_resolved_by_name(void **state)
     assert_int_equal(sk_chain_parse("raw+raw+raw+raw+raw", &c, &err), SAIKAI_EINVAL);
 }
 
+/* A bound so fine that losing digits does not pay: whole numbers are kept exactly. */
+static void never_larger_than_lossless(void **unused)
+{
+    struct sk_array a = {.type = SAIKAI_F32, .ndims = 2, .dims = {512, 512}};
+    size_t n = 512 * 512;
+    float *in = malloc(n * sizeof *in), *back = malloc(n * sizeof *in);
+    assert_true(in && back);
+    for (size_t i = 0; i < n; i++)
+        in[i] = floorf(128 + 60 * sinf(0.02f * (float)(i % 512)) * cosf(0.03f * (float)(i / 512))) +
+                (float)((i * 2654435761u) >> 13 & 1);
+    struct sk_stream_options exact = {.threads = 1}, bounded = {.codec.bound = {SK_BOUND_REL, 1e-6},
+                                                                .threads = 1,
+                                                                .verify = 1};
+    struct sk_buf x = {0}, y = {0};
+    struct sk_stream_info info;
+    assert_int_equal(sk_stream_encode_buf("predict", &a, in, &exact, &x, NULL, NULL), 0);
+    assert_int_equal(sk_stream_encode_buf("wavelet", &a, in, &bounded, &y, &info, NULL), 0);
+    assert_true(y.len <= x.len);
+    assert_true(info.max_error == 0);
+    assert_int_equal(sk_stream_decode_buf(y.data, y.len, &a, back, 1, NULL, NULL), 0);
+    assert_memory_equal(in, back, n * sizeof *in);
+    sk_buf_free(&x);
+    sk_buf_free(&y);
+    free(in);
+    free(back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_full_sink_ends_it),
         cmocka_unit_test(bare_gzip_is_a_gzip_file),
         cmocka_unit_test(chains_are_resolved_by_name),
+        cmocka_unit_test(never_larger_than_lossless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,9 +56,10 @@ static void place(struct lift *l, uint8_t *p, int masked)
 }
 
 int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
-              struct saikai_error *err)
+              int reach, struct saikai_error *err)
 {
     memset(l, 0, sizeof *l);
+    l->reach = reach;
     l->shape = *shape;
     l->element_size = element_size;
     size_t bytes = 64, most = 0;
@@ -143,17 +144,8 @@ unsigned lift_class_at(const struct lift_level *v, int i)
     return 0;
 }
 
-/* Where in the array of class b the neighbours of a point of class c are along axis a: near[2] and
- * far[2] when the parities differ. */
-static void along(unsigned c, int a, ptrdiff_t near[2], ptrdiff_t far[2])
-{
-    int odd = c >> a & 1;
-    near[0] = odd ? 0 : -1;
-    near[1] = odd ? 1 : 0;
-    far[0] = odd ? -1 : -2;
-    far[1] = odd ? 2 : 1;
-}
-
+/* Add the neighbours in class b of a point of class c at distance `far` (0: the nearest) along each
+ * axis where the parities differ. */
 static void add_group(const struct lift_level *v, struct lift_filter *f, unsigned c, unsigned b,
                       int far)
 {
@@ -165,12 +157,11 @@ static void add_group(const struct lift_level *v, struct lift_filter *f, unsigne
     for (int a = 0; a < LIFT_AXES; a++) {
         if (!((c ^ b) >> a & 1))
             continue;
-        ptrdiff_t close[2], remote[2];
-        along(c, a, close, remote);
-        const ptrdiff_t *o = far ? remote : close;
+        int odd = c >> a & 1;
+        ptrdiff_t before = (odd ? 0 : -1) - far, after = (odd ? 1 : 0) + far;
         for (int k = 0; k < g->n; k++) {
-            g->offset[g->n + k] = g->offset[k] + o[1] * (ptrdiff_t)step[a];
-            g->offset[k] += o[0] * (ptrdiff_t)step[a];
+            g->offset[g->n + k] = g->offset[k] + after * (ptrdiff_t)step[a];
+            g->offset[k] += before * (ptrdiff_t)step[a];
         }
         g->n *= 2;
     }
@@ -195,30 +186,33 @@ void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned
 {
     memset(f, 0, sizeof *f);
     f->axes = __builtin_popcount(c);
+    f->reach = l->reach;
     /* near and far along each odd axis: between them the interpolation proper */
-    for (int a = 0; a < LIFT_AXES; a++)
-        if (c >> a & 1)
-            add_group(v, f, c, c ^ 1u << a, 0);
-    for (int a = 0; a < LIFT_AXES; a++)
-        if (c >> a & 1)
-            add_group(v, f, c, c ^ 1u << a, 1);
+    for (int far = 0; far < f->reach; far++)
+        for (int a = 0; a < LIFT_AXES; a++)
+            if (c >> a & 1)
+                add_group(v, f, c, c ^ 1u << a, far);
     for (int apart = 2; apart <= LIFT_AXES; apart++)
         for (unsigned b = 0; b < LIFT_CLASSES; b++)
             if (!(b & ~v->active) && known(v, c, b) && __builtin_popcount(b ^ c) == apart)
                 add_group(v, f, c, b, 0);
 }
 
-static void standard_weights(const struct lift_filter *f, double *w)
+void lift_standard_weights(const struct lift_filter *f, double *w)
 {
-    int axes = f->axes;
+    static const double of_distance[][LIFT_MOST_REACH] = {
+        {1.125, -0.125},
+        {1.171875, -0.1953125, 0.0234375},
+        {1.1962890625, -0.2392578125, 0.0478515625, -0.0048828125}};
+    const double *d = of_distance[f->reach - LIFT_LEAST_REACH];
     for (int g = 0; g <= f->n; g++)
-        w[g] = g < axes ? 1.125 / axes : g < 2 * axes ? -0.125 / axes : 0;
+        w[g] = g < f->reach * f->axes ? d[g / f->axes] / f->axes : 0;
 }
 
 void lift_weights(const struct lift *l, const struct lift_filter *f, double w[LIFT_GROUPS + 1])
 {
     if (!f->fitted) {
-        standard_weights(f, w);
+        lift_standard_weights(f, w);
     } else {
         double unit = 1.0 / (double)(1 << l->weight_bits), rest = 1;
         for (int g = 1; g <= f->n; g++) {
@@ -232,19 +226,19 @@ void lift_weights(const struct lift *l, const struct lift_filter *f, double w[LI
 }
 
 void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
-              fit_gram gram, size_t points, size_t sample)
+              fit_gram gram, size_t points, double sample)
 {
     int n = f->n; /* unknowns: groups 1 .. n - 1 and the mean; column n is the right-hand side */
     double standard[LIFT_GROUPS + 1], *prior = standard + 1, x[LIFT_GROUPS + 1];
-    standard_weights(f, standard);
-    if (!sample || fit_solve(n, gram, prior, x))
+    lift_standard_weights(f, standard);
+    if (!(sample > 0) || fit_solve(n, gram, prior, x))
         return;
     double unit = 1.0 / (double)(1 << l->weight_bits);
     for (int i = 0; i < n; i++) {
         f->stored[i + 1] = (int32_t)lrint(x[i] / unit);
         x[i] = f->stored[i + 1] * unit;
     }
-    double noise = v->bound * v->bound / 3 * (double)sample;
+    double noise = v->bound * v->bound / 3 * sample;
     double gain = log2((fit_energy(n, gram, prior) + noise) / (fit_energy(n, gram, x) + noise));
     f->fitted = 0.5 * (double)points * gain > 16.0 * n;
 }

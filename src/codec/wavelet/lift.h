@@ -23,9 +23,11 @@
 enum {
     LIFT_AXES = 3,
     LIFT_LEVELS = 24,
+    LIFT_LEAST_REACH = 2,
+    LIFT_MOST_REACH = 4,
     LIFT_CLASSES = 8,
-    LIFT_GROUPS = 14,
-    LIFT_PAD = 2,
+    LIFT_GROUPS = 16,
+    LIFT_PAD = 4,
     LIFT_CHUNK = 256,
 };
 
@@ -46,7 +48,8 @@ struct lift_group {
 
 /* How one class of one level is predicted. */
 struct lift_filter {
-    int n, axes; /* groups; the first `axes` are near, the next `axes` far */
+    int n, axes,
+        reach; /* groups; the first `axes` are near, the next `axes` far, … `reach` times */
     struct lift_group group[LIFT_GROUPS];
     int32_t stored[LIFT_GROUPS + 1]; /* weights in 2^-weight_bits of all groups but the first; last:
                                         of the mean */
@@ -76,6 +79,7 @@ struct lift {
     void *memory;
     double mean;
     int weight_bits;
+    int reach;    /* neighbours on each side along an axis */
     int fit;      /* encoder: 1 fits weights */
     int thorough; /* encoder: 1 looks at more of the data when it fits */
     int is_encoder;
@@ -87,9 +91,10 @@ struct lift {
     int failed;
 };
 
-/* Lay out the levels. masked: places for a mask are made. SAIKAI_ENOMEM. */
+/* Lay out the levels. masked: places for a mask are made; reach: neighbours on each side along an
+ * axis, from LIFT_LEAST_REACH to LIFT_MOST_REACH. SAIKAI_ENOMEM. */
 int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
-              struct saikai_error *err);
+              int reach, struct saikai_error *err);
 void lift_free(struct lift *l);
 /* Bounds of the levels: `bound` at the finest, growing finer by the factor alpha per level, at most
  * by beta. Steps are the largest that keep the bound after rounding to the type, for values of
@@ -109,10 +114,13 @@ void lift_weights(const struct lift *l, const struct lift_filter *f,
 /* Groups of class c and the weights of Deslauriers and Dubuc. */
 void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
                       struct lift_filter *f);
+/* The weights of Deslauriers and Dubuc for 2 reach points, and of the mean. */
+void lift_standard_weights(const struct lift_filter *f, double *w);
 /* Fit weights to normal equations of f->n unknowns: the groups but the first, and the mean. Changes
- * the filter when that pays. points: of the class; sample: behind the equations. */
+ * the filter when that pays. points: of the class; sample: the weight of those behind the
+ * equations. */
 void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
-              fit_gram gram, size_t points, size_t sample);
+              fit_gram gram, size_t points, double sample);
 /* Bits per value of a large box, from those that the finest level (with the next one: bits[0]) and
  * the next one (bits[1]) took for so many values: all coarser ones are taken to need more and more
  * as these two do. */

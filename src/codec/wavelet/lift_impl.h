@@ -121,7 +121,8 @@ static void pad_line(T *p, size_t n, size_t room, size_t step, size_t width)
         T *a = p + k, *z = a + (n - 1) * step;
         T da = n > 1 ? (T)(a[0] - a[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
         *(a - step) = a[0] + da;
-        *(a - 2 * step) = a[0] + da + da;
+        for (size_t i = 2; i <= LIFT_PAD; i++)
+            *(a - i * step) = a[0] + da + da;
         z[step] = z[0] + dz;
         T far = z[0] + dz + dz;
         for (size_t i = n + 1; i < room + LIFT_PAD; i++)
@@ -342,66 +343,7 @@ static void run_class(struct lift *l, const struct lift_level *v, unsigned c, in
         }
 }
 
-/* ---- fitting ---- */
-
-/* Add points of one row to the normal equations; returns how many. */
-static size_t fit_row(const struct lift *l, const struct lift_level *v, unsigned c, size_t at,
-                      size_t n, int masked, fit_gram gram)
-{
-    const struct lift_filter *f = &v->filter[c];
-    double z[LIFT_GROUPS + 2][LIFT_CHUNK], first[LIFT_CHUNK];
-    size_t used = n;
-    const T *d = (const T *)v->data[c] + at;
-    sum_group((const T *)v->data[f->group[0].source] + at, f->group[0].offset, f->group[0].n, n,
-              first);
-    for (size_t i = 0; i < n; i++)
-        first[i] /= f->group[0].n;
-    for (int g = 1; g < f->n; g++) {
-        sum_group((const T *)v->data[f->group[g].source] + at, f->group[g].offset, f->group[g].n, n,
-                  z[g - 1]);
-        for (size_t i = 0; i < n; i++)
-            z[g - 1][i] = z[g - 1][i] / f->group[g].n - first[i];
-    }
-    for (size_t i = 0; i < n; i++) {
-        z[f->n - 1][i] = l->mean - first[i];
-        z[f->n][i] = (double)d[i] - first[i];
-    }
-    if (masked)
-        for (size_t i = 0; i < n; i++)
-            if (v->mask[c][at + i]) {
-                for (int g = 0; g <= f->n; g++)
-                    z[g][i] = 0;
-                used--;
-            }
-    for (int g = 0; g <= f->n; g++)
-        for (int h = 0; h <= g; h++)
-            gram[g][h] += fit_dot(z[g], z[h], n);
-    return used;
-}
-
-static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int masked)
-{
-    fit_gram gram = {{0}};
-    struct lift_filter *f = &v->filter[c];
-    size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
-    size_t rows = l->shape.nb * nz * ny, points = rows * nx, sample = 0;
-    if (points < 256)
-        return;
-    size_t want = (500 + points / 32) * (l->thorough ? 4 : 1),
-           span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
-    size_t spans = nx / span, total = rows * spans, take = want / span + 1;
-    take = take < total ? take : total;
-    for (size_t k = 0; k < take; k++) {
-        size_t s = (size_t)(((double)k + 0.5) * (double)total / (double)take);
-        size_t r = s / spans, y = r % ny, z = r / ny % nz, b = r / ny / nz;
-        size_t at = v->origin + b * v->sb + z * v->sz + y * v->sy + s % spans * span;
-        sample += fit_row(l, v, c, at, span, masked, gram);
-    }
-    for (int g = 0; g <= f->n; g++)
-        for (int h = 0; h < g; h++)
-            gram[h][g] = gram[g][h];
-    lift_fit(l, v, f, gram, points, sample);
-}
+#include "codec/wavelet/lift_fit_impl.h"
 
 /* ---- the base ---- */
 

@@ -14,15 +14,21 @@
  *   CONSTANT   the value
  *   CENTRED    length of the next; centre.h's mean, the rest: pieces of other forms
  *   PREDICTED  flags; shape; bound, exponents, mean or base; factors; fill value, mask; exact
- * values; filters; codes */
+ *              values; filters; codes
+ *   EXTENDED   as PREDICTED, with its options (u16) before the flags, and what they need: the
+ *              exponent of the scale (i16), the step of the lattice (f64) */
 enum {
     PIECE_EMPTY = 0,
     PIECE_EXACT = 1,
     PIECE_CONSTANT = 2,
     PIECE_PREDICTED = 4,
-    PIECE_CENTRED = 5
+    PIECE_CENTRED = 5,
+    PIECE_EXTENDED = 6
 };
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
+/* Options: reach beyond LIFT_LEAST_REACH; the values were multiplied by a power of two before all
+ * else; the step of a causal piece is given. */
+enum { PIECE_REACH = 3, PIECE_SCALED = 4, PIECE_STEP = 8, PIECE_OPTIONS = 15 };
 enum { PIECE_WEIGHT_BITS = 12 };
 
 /* How to predict. */
@@ -30,6 +36,7 @@ struct plan {
     int causal;
     unsigned active;
     double alpha, beta; /* lift_set_bounds */
+    int reach;          /* of lift.h */
 };
 
 struct piece {
@@ -38,6 +45,12 @@ struct piece {
     size_t n, size;
     const struct sk_codec_options *opt; /* encoder */
     double bound;
+    /* what is predicted: the values times 2^scale, within `limit` */
+    const void *source; /* encoder */
+    void *scaled;       /* encoder: `source` where it is not `in` */
+    int scale;
+    double low, high, mean, limit;
+    double step, base;   /* of a lattice that the values lie on; step 0: none was found */
     int thorough;        /* encoder: many bits are to be saved by a little time */
     int is_part;         /* of a centred piece */
     int lowest, highest; /* exponents of most values */
@@ -57,6 +70,18 @@ void piece_free(struct piece *p);
 int piece_predict(struct piece *p, struct sk_buf *out, struct saikai_error *err);
 /* Read a piece of any form into out. SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP. */
 int piece_read(struct piece *p, struct sk_rd *in, void *out, struct saikai_error *err);
+/* Encoder, plan.c: the plan that takes the fewest bytes, as far as trials tell; those left in
+ * plan[0, n), n at most PIECE_FINALISTS, are to be tried on the whole piece. */
+enum { PIECE_FINALISTS = 3 };
+struct sk_plane_writer;
+int piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan plan[PIECE_FINALISTS]);
+/* Encoder: predict in this shape with this plan; what was made is left in lift or causal. trial: as
+ * theirs. */
+int piece_transform(const struct piece *p, const struct lift_shape *shape, const struct plan *plan,
+                    int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
+                    struct sk_plane_writer *codes, struct saikai_error *err);
+/* Step and base of a causal piece. */
+double piece_step(const struct piece *p);
 /* The number after key ("alpha=") in the codec's parameter. */
 double piece_parameter(const struct piece *p, const char *key, double standard);
 

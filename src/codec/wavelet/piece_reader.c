@@ -25,8 +25,15 @@ void piece_free(struct piece *p)
     causal_free(&p->causal);
     free(p->b_offset);
     sk_scratch_give(p->mask);
+    sk_scratch_give(p->scaled);
     p->b_offset = NULL;
     p->mask = NULL;
+    p->scaled = NULL;
+}
+
+double piece_step(const struct piece *p)
+{
+    return p->step > 0 ? p->step : lift_step(p->limit, p->size, p->lowest, p->highest);
 }
 
 static int read_header(struct piece *j, unsigned flags, double *mean, struct sk_rd *in)
@@ -35,16 +42,44 @@ static int read_header(struct piece *j, unsigned flags, double *mean, struct sk_
         shape_get(&j->shape, j->n, in))
         return -1;
     j->plan.causal = (flags & PIECE_IS_CAUSAL) != 0;
-    j->bound = sk_rd_f64(in);
+    j->limit = sk_rd_f64(in);
     j->lowest = (int16_t)sk_rd_u16(in);
     j->highest = (int16_t)sk_rd_u16(in);
     *mean = sk_rd_f64(in);
     j->plan.alpha = j->plan.causal ? 1 : sk_rd_u8(in) / 32.0;
     j->plan.beta = j->plan.causal ? 1 : sk_rd_u8(in) / 8.0;
-    return in->bad || !(j->bound > 0) || !isfinite(j->bound) || !isfinite(*mean) ||
+    return in->bad || !(j->limit > 0) || !isfinite(j->limit) || !isfinite(*mean) ||
                    j->plan.alpha <= 0 || j->plan.beta <= 0 || j->lowest < -1200 || j->highest > 1200
                ? -1
                : 0;
+}
+
+static int read_options(struct piece *j, struct sk_rd *in)
+{
+    unsigned options = sk_rd_u16(in);
+    j->plan.reach = LIFT_LEAST_REACH + (int)(options & PIECE_REACH);
+    if (options & PIECE_SCALED)
+        j->scale = (int16_t)sk_rd_u16(in);
+    if (options & PIECE_STEP)
+        j->step = sk_rd_f64(in);
+    return in->bad || options > PIECE_OPTIONS || j->plan.reach > LIFT_MOST_REACH ||
+                   abs(j->scale) > 2200 || !isfinite(j->step) ||
+                   (options & PIECE_STEP && !(j->step > 0))
+               ? -1
+               : 0;
+}
+
+/* Undo the scale. */
+static void unscale(const struct piece *j, void *out)
+{
+    /* in two steps: the power may be none of the type's */
+    double first = ldexp(1, -j->scale / 2), second = ldexp(1, -j->scale - -j->scale / 2);
+    for (size_t i = 0; j->scale && i < j->n; i++) {
+        if (j->size == sizeof(float))
+            ((float *)out)[i] = (float)((double)((float *)out)[i] * first * second);
+        else
+            ((double *)out)[i] = ((double *)out)[i] * first * second;
+    }
 }
 
 static int read_mask(struct piece *j, uint64_t *fill, struct sk_rd *in, struct saikai_error *err)
@@ -78,22 +113,26 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
         if ((rc = causal_init(&j->causal, &j->lift_shape, j->size, masked, err)))
             return rc;
         j->causal.base = mean;
-        j->causal.step = lift_step(j->bound, j->size, j->lowest, j->highest);
+        j->causal.step = piece_step(j);
         return causal_decode(&j->causal, out, j->mask, head, codes, err);
     }
-    if ((rc = lift_init(&j->lift, &j->lift_shape, j->size, masked, err)))
+    if ((rc = lift_init(&j->lift, &j->lift_shape, j->size, masked, j->plan.reach, err)))
         return rc;
-    lift_set_bounds(&j->lift, j->bound, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
+    lift_set_bounds(&j->lift, j->limit, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
     j->lift.mean = mean;
     j->lift.weight_bits = PIECE_WEIGHT_BITS;
     return lift_decode(&j->lift, out, j->mask, head, codes, err);
 }
 
-static int read_predicted(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
+static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void *out,
+                          struct saikai_error *err)
 {
-    unsigned flags = sk_rd_u8(in);
     double mean;
     uint64_t fill = 0;
+    j->plan.reach = LIFT_LEAST_REACH;
+    if (extended && read_options(j, in))
+        return damaged(err, "the header");
+    unsigned flags = sk_rd_u8(in);
     if (read_header(j, flags, &mean, in))
         return damaged(err, "the header");
     int rc = shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
@@ -115,6 +154,8 @@ static int read_predicted(struct piece *j, struct sk_rd *in, void *out, struct s
     if (!rc)
         rc = sk_plane_reader_finish(codes, err);
     sk_plane_reader_free(codes);
+    if (!rc)
+        unscale(j, out);
     if (!rc && flags & PIECE_HAS_FILL && j->mask)
         put_fill(out, j->mask, j->n, j->size, fill);
     return rc ? rc : special_get_exact(&exact, out, j->n, j->size, err);
@@ -133,7 +174,7 @@ int piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_error
     }
     if (form == PIECE_EXACT && j->n)
         return exact_get(in->p, left, out, j->n, j->size, err);
-    if (form == PIECE_PREDICTED && j->n)
-        return read_predicted(j, in, out, err);
+    if ((form == PIECE_PREDICTED || form == PIECE_EXTENDED) && j->n)
+        return read_predicted(j, form == PIECE_EXTENDED, in, out, err);
     return damaged(err, "the form");
 }

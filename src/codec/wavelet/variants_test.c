@@ -33,7 +33,7 @@ static void fill(float *f, double *d)
 
 static void set_up(struct lift *l, size_t size)
 {
-    assert_int_equal(lift_init(l, &shape, size, 0, NULL), 0);
+    assert_int_equal(lift_init(l, &shape, size, 0, 3, NULL), 0);
     lift_set_bounds(l, 1e-4, 1.25, 4, 0, 1);
     l->mean = 0.25;
     l->weight_bits = 12;

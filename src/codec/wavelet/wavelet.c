@@ -46,15 +46,16 @@ static int is_constant(const struct piece *j)
     return j->n > 0 && !memcmp(j->in, (const uint8_t *)j->in + j->size, bytes - j->size);
 }
 
-/* Can the arithmetic of the transform take these values? */
+/* Can the arithmetic of the transform take these values, after scaling? */
 static int suits(const struct piece *j)
 {
     const struct special *s = &j->special;
-    double most = j->size == sizeof(float) ? 1e36 : 1e290;
-    double least = j->size == sizeof(float) ? 1e-30 : 1e-280;
+    double most = j->size == sizeof(float) ? 3.4e38 : 1.79e308;
+    double least = j->size == sizeof(float) ? 0x1p-140 : 0x1p-1060;
+    double greatest = s->n_masked == j->n ? 0 : fmax(fabs(s->low), fabs(s->high));
     if (!(j->bound > least && j->bound < most) || j->n < 32)
         return 0;
-    return s->n_masked == j->n || (s->low > -most && s->high < most);
+    return greatest + j->bound < most && j->bound > greatest * 1e-20;
 }
 
 static int decode_any(const struct sk_array *a, const void *in, size_t n, void *out, int is_part,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *parameter;
+
 static void write_seed(const char *dir, const char *name, const struct sk_array *a, double bound,
                        double (*value)(size_t i))
 {
@@ -22,7 +24,8 @@ static void write_seed(const char *dir, const char *name, const struct sk_array 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *out = fopen(path, "wb");
     struct saikai_error err = {0};
-    struct sk_codec_options opt = {.bound = {bound > 0 ? SK_BOUND_REL : SK_BOUND_NONE, bound}};
+    struct sk_codec_options opt = {.bound = {bound > 0 ? SK_BOUND_REL : SK_BOUND_NONE, bound},
+                                   .parameter = parameter};
     if (d && f && code && out) {
         for (size_t i = 0; i < n; i++)
             f[i] = (float)(d[i] = value(i));
@@ -70,6 +73,18 @@ static double climate(size_t i)
     return 100 * sin((double)(i % 100)) + 0.01 * (double)(noise(i) / 65536);
 }
 
+/* So smooth that long filters pay. */
+static double waves(size_t i)
+{
+    return sin(0.15 * (double)(i % 40)) * cos(0.2 * (double)(i / 40 % 30)) +
+           sin(0.1 * (double)(i / 1200));
+}
+
+static double tiny(size_t i)
+{
+    return 1e-33 * smooth(i);
+}
+
 static double constant(size_t i)
 {
     return (double)(i - i);
@@ -94,7 +109,11 @@ int main(int argc, char **argv)
     write_seed(argv[1], "masked3", &d3, 1e-22, masked);
     write_seed(argv[1], "nan3", &d3, 1e-3, with_nan);
     write_seed(argv[1], "centred", &d5, 1e-3, climate);
+    const struct sk_array d6 = {.type = SAIKAI_F32, .ndims = 3, .dims = {20, 30, 40}};
+    write_seed(argv[1], "scaled2", &d2, 1e-3, tiny);
     write_seed(argv[1], "constant", &d2, 1e-3, constant);
     write_seed(argv[1], "exact", &d2, 0, smooth);
+    parameter = "plan=0,reach=4";
+    write_seed(argv[1], "far3", &d6, 1e-5, waves);
     return 0;
 }

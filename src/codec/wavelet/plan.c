@@ -1,0 +1,203 @@
+/* Which plan codes a piece best. Trials on small boxes tell what is out of the question; what is
+ * not is tried on a large one, or left to be tried on all of the piece. */
+#include "codec/wavelet/piece.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PLANS = 3 };
+
+double piece_parameter(const struct piece *p, const char *key, double standard)
+{
+    const char *text = p->opt->parameter, *at = text ? strstr(text, key) : NULL;
+    return at ? strtod(at + strlen(key), NULL) : standard;
+}
+
+int piece_transform(const struct piece *j, const struct lift_shape *shape, const struct plan *plan,
+                    int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
+                    struct sk_plane_writer *codes, struct saikai_error *err)
+{
+    struct lift_shape seen = *shape;
+    int masked = j->mask != NULL, rc;
+    seen.active = plan->active;
+    if (plan->causal) {
+        if ((rc = causal_init(causal, &seen, j->size, masked, err)))
+            return rc;
+        causal->bound = j->limit;
+        causal->base = j->step > 0 ? j->base : j->low;
+        causal->step = piece_step(j);
+        causal->trial = trial;
+        causal->thorough = j->thorough;
+        return causal_encode(causal, j->source, j->mask, head, codes, err);
+    }
+    if ((rc = lift_init(lift, &seen, j->size, masked, plan->reach, err)))
+        return rc;
+    lift_set_bounds(lift, j->limit, plan->alpha, plan->beta, j->lowest, j->highest);
+    lift->mean = j->mean;
+    lift->weight_bits = PIECE_WEIGHT_BITS;
+    lift->fit = 1;
+    lift->trial = trial;
+    lift->thorough = j->thorough;
+    return lift_encode(lift, j->source, j->mask, head, codes, err);
+}
+
+/* Bits per sampled value that a plan would take. */
+static double try_plan(const struct piece *j, const struct lift_shape *sample,
+                       const struct plan *plan, struct sk_plane_writer *codes)
+{
+    double n = (double)(sample->nb * sample->n[0] * sample->n[1] * sample->n[2]);
+    struct sk_buf head = {0};
+    struct lift lift = {0};
+    struct causal causal = {0};
+    double bits = INFINITY;
+    sk_plane_writer_reset(codes);
+    if (!piece_transform(j, sample, plan, 1, &lift, &causal, &head, codes, NULL)) {
+        size_t exact = plan->causal ? causal.n_exceptions : lift.n_exceptions;
+        bits = plan->causal ? sk_plane_writer_bits(codes) / (double)causal.coded : lift.trial_bits;
+        bits +=
+            8.0 * (double)head.len / (double)j->n + 8.0 * (double)(j->size + 1) * (double)exact / n;
+    }
+    lift_free(&lift);
+    causal_free(&causal);
+    sk_buf_free(&head);
+    return bits;
+}
+
+/* A factor between bounds, within what a piece can hold: never coarser than asked for. */
+static double factor(const struct piece *j, const char *key, double standard)
+{
+    double f = piece_parameter(j, key, standard);
+    return f >= 1 ? (f < 7 ? f : 7) : 1;
+}
+
+/* The reach asked for, else the least. */
+static int reach_given(const struct piece *j)
+{
+    double r = piece_parameter(j, "reach=", LIFT_LEAST_REACH);
+    return r > LIFT_LEAST_REACH ? r < LIFT_MOST_REACH ? (int)r : LIFT_MOST_REACH : LIFT_LEAST_REACH;
+}
+
+/* Bytes of two large boxes, coded like a piece. */
+static size_t try_box(const struct piece *j, const struct plan *plan, size_t most,
+                      struct sk_plane_writer *codes)
+{
+    struct lift_shape sample;
+    struct sk_buf head = {0}, body = {0};
+    struct lift lift = {0};
+    struct causal causal = {0};
+    size_t offset[2], bytes = (size_t)-1;
+    shape_sample(&j->lift_shape, most / 2, 2, &sample, offset);
+    sk_plane_writer_reset(codes);
+    if (!piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL) &&
+        !sk_plane_writer_finish(codes, &body, NULL))
+        bytes = head.len + body.len + lift.n_exceptions * (j->size + 1);
+    lift_free(&lift);
+    causal_free(&causal);
+    sk_buf_free(&head);
+    sk_buf_free(&body);
+    return bytes;
+}
+
+/* Bytes of large boxes with this plan, whose reach is chosen, too: a longer one is to be worth its
+ * time. */
+static size_t try_reach(const struct piece *j, struct plan *plan, size_t most,
+                        struct sk_plane_writer *codes)
+{
+    size_t near = try_box(j, plan, most, codes);
+    if (plan->causal || piece_parameter(j, "reach=", -1) > 0)
+        return near;
+    struct plan other = *plan;
+    other.reach = LIFT_MOST_REACH;
+    size_t far = try_box(j, &other, most, codes);
+    if ((double)far > 0.985 * (double)near)
+        return near;
+    plan->reach = other.reach;
+    return far;
+}
+
+/* Plans that the data do not rule out; returns how many. */
+static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
+{
+    double alpha = factor(j, "alpha=", 1.25), beta = factor(j, "beta=", 4);
+    int n = 0;
+    plan[n++] = (struct plan){.active = j->shape.active,
+                              .alpha = lrint(alpha * 32) / 32.0,
+                              .beta = lrint(beta * 8) / 8.0,
+                              .reach = reach_given(j)};
+    if ((j->high - j->low) / piece_step(j) < CAUSAL_LIMIT) {
+        plan[n] = plan[0];
+        plan[n++].causal = 1;
+    }
+    if (j->shape.doubtful) {
+        plan[n] = plan[0];
+        plan[n++].active &= ~j->shape.doubtful;
+    }
+    return n;
+}
+
+/* Can plan k be left untried, when those before it took so many bits? Leaving out an axis helps
+ * interpolation only, which may be beaten already. */
+static int is_hopeless(const struct plan *plan, int k, const double *bits)
+{
+    return !plan[k].causal && k == 2 && bits[0] > 2 && bits[0] > 1.3 * bits[1];
+}
+
+/* May a plan that took so many bits in the small boxes be the best all the same? The fewer bits,
+ * the less do small boxes say. */
+static int is_close(double bits, double least)
+{
+    return least < 1 || bits <= least * (1 + 0.3 / (least * least));
+}
+
+/* Hold plans, with their bits in small boxes, against each other on large boxes, and leave the best
+ * by both; of data that shrink to nearly nothing, where only the whole tells, all. */
+static int narrow(const struct piece *j, struct plan *plan, int n, const double *bits,
+                  struct sk_plane_writer *codes)
+{
+    enum { PART = 32, FEWEST = 1 << 13, MOST = 1 << 16 };
+    const double nothing = 0.1;
+    size_t most = j->n / PART < FEWEST ? FEWEST : j->n / PART > MOST ? MOST : j->n / PART;
+    double least = INFINITY, fewest = INFINITY;
+    int best = 0;
+    if (n == 1 && plan[0].causal)
+        return 1;
+    for (int k = 0; k < n; k++) {
+        double cost = (double)try_reach(j, &plan[k], most, codes) * bits[k];
+        fewest = bits[k] < fewest ? bits[k] : fewest;
+        if (cost < least) {
+            least = cost;
+            best = k;
+        }
+    }
+    if (fewest < nothing)
+        return n;
+    plan[0] = plan[best];
+    return 1;
+}
+
+int piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+{
+    enum { BOXES = 6, FEWEST = 1728, MOST = 4096, THOROUGH = 6144 };
+    struct plan plan[MOST_PLANS];
+    struct lift_shape sample;
+    size_t b_offset[BOXES];
+    double bits[MOST_PLANS], least = INFINITY;
+    int n = make_plans(j, plan), given = (int)piece_parameter(j, "plan=", -1), left = 0;
+    out[0] = plan[given >= 0 && given < n ? given : 0];
+    if (given >= 0 || n < 2)
+        return narrow(j, out, 1, &(double){1}, codes);
+    size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
+    most = j->thorough ? THOROUGH : most;
+    shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
+    for (int k = 0; k < n; k++) {
+        bits[k] = is_hopeless(plan, k, bits) ? INFINITY : try_plan(j, &sample, &plan[k], codes);
+        least = bits[k] < least ? bits[k] : least;
+    }
+    for (int k = 0; k < n; k++)
+        if (bits[k] <= least || is_close(bits[k], least)) {
+            bits[left] = bits[k];
+            out[left++] = plan[k];
+        }
+    return narrow(j, out, left, bits, codes);
+}
