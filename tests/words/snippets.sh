@@ -98,12 +98,16 @@ if command -v mandoc >/dev/null && command -v python3 >/dev/null; then
     # its types are those of the headers: every function of the synopsis, declared once more, is no contradiction
     {
         echo '#include <saikai/saikai.h>'
+        echo '#include <saikai/handle.h>'
         echo '#undef saikai_init'
+        echo '#undef saikai_open'
         python3 - "$source/docs/man/saikai.3" <<'END'
 import re, sys
 text = open(sys.argv[1]).read().split(".Sh DESCRIPTION")[0]
 text = re.sub(r'\.Fo (\w+)\n((?:\.Fa "[^\n]*"\n)+)\.Fc', lambda m: ".Fn " + m.group(1) + " " + m.group(2).replace(".Fa ", "").replace("\n", " "), text)
 for kind, name, rest in re.findall(r'\.Ft "?([^"\n]+)"?\n\.Fn (\w+) ?(.*)', text):
+    if name.endswith("_"):
+        continue  # stands for all of this beginning
     arguments = re.findall(r'"([^"]*)"', rest) or [rest]
     print(f"{kind.strip()} {name}({', '.join(arguments)});")
 END

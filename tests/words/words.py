@@ -62,6 +62,16 @@ for path in markdown:
         elif anchor and anchor not in anchors(there):
             problem(path, f"the link {target}: there is no such heading")
 
+# ---- README leads to every document, names every command, and counts the lines of the example right
+readme = everything[f"{source}/README.md"]
+for path in markdown[:]:
+    name = os.path.relpath(path, source)
+    if name.startswith("docs/") and not name.startswith("docs/format-") and f"({name}" not in readme:
+        problem("README.md", f"does not lead to {name}")
+lines = read(f"{source}/examples/heat.c").count("/* saikai */\n")
+if f"which can then also change its number of ranks | {lines} |" not in readme:
+    problem("README.md", f"the heat solver has {lines} lines more")
+
 # ---- files of the repository that are named
 tracked = subprocess.run(["git", "-C", source, "ls-files"], capture_output=True, text=True, timeout=60)
 if tracked.returncode == 0:
@@ -98,6 +108,10 @@ tests = {t["name"] for t in shown}
 for t in shown:
     if not any(p["name"] == "TIMEOUT" and float(p["value"]) > 0 for p in t.get("properties", [])):
         problem("CMakeLists.txt", f"the test {t['name']} has no TIMEOUT")
+for path in markdown:
+    for pattern in re.findall(r"ctest [^`|]*-R '?([\w|*.]+)'?", everything[path]):
+        if not any(re.search(pattern, t) for t in tests):
+            problem(path, f"ctest -R {pattern}: there is no such test")
 cases = set()
 for path in glob.glob(f"{source}/src/**/*_test.c", recursive=True) + glob.glob(f"{source}/bench/*_test.c"):
     cases |= set(re.findall(r"(?m)^static void (?:test_)?(\w+)\(", read(path)))
@@ -128,6 +142,9 @@ for path in markdown:
 # ---- commands and their options
 commands = re.findall(r"(?m)^  ([a-z]+) ", run(saikai, "help").stdout.split("Commands:")[1])
 verbs = ["create", "extract", "ls", "verify"]
+for name in commands:
+    if not re.search(rf"(?s)## Tools.*\bsaikai [^\n]*\b{name}\b.*## Limits", readme):
+        problem("README.md", f"does not name the command {name}")
 options = {}
 for name in commands + [f"archive {v}" for v in verbs]:
     text = run(saikai, "help", *name.split()).stdout
