@@ -67,6 +67,7 @@ int saikai_h_set_sizes(struct saikai *h, const char *name, const char *attribute
 int saikai_h_unprotect(struct saikai *h, const char *name);
 int saikai_h_refuse(struct saikai *h, const char *sentence);
 int saikai_h_restart(struct saikai *h, long *iteration);
+int saikai_h_restart_from(struct saikai *h, const char *generation, long *iteration);
 int saikai_h_restored_place(struct saikai *h);
 int saikai_h_checkpoint(struct saikai *h, long iteration);
 int saikai_h_checkpoint_at(struct saikai *h, int place, long iteration);

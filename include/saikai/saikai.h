@@ -162,6 +162,17 @@ int saikai_refuse(const char *sentence);
  * protected variables are undefined. */
 int saikai_restart(long *iteration);
 
+/* In place of saikai_restart: restore this generation and no other, whatever restart.mode says and also when the last run finished.
+ * generation is its name, as saikai ls shows it ("gen-0003-000000001200-0"), or an iteration in digits, of which the newest is taken
+ * that is whole; "newest" or NULL is what saikai_restart does without the key restart.from. Collective, the same text on all ranks;
+ * returns 1 with *iteration. Generations that are newer than the one restored are passed over by later starts, as if saikai mark had
+ * marked them bad (saikai mark --good takes that back, and so does choosing one of them); they stay where they are until a generation
+ * of this start is complete and archived. Under saikai run, ask for it in the first start only: what a later start should go on from
+ * is what the one before has saved. Errors, besides those of saikai_restart: SAIKAI_ENOENT: there is no such generation;
+ * SAIKAI_EDAMAGED: it is damaged, or parts of it are missing and cannot be computed; SAIKAI_EINVAL: generation means nothing, or is not
+ * the same on all ranks; SAIKAI_ENOMEM: more than 32 generations are newer or marked. Nothing is removed or marked after an error. */
+int saikai_restart_from(const char *generation, long *iteration);
+
 /* Which candidate place the restored generation was made at; 0 also without one. */
 int saikai_restored_place(void);
 

@@ -67,7 +67,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
     const char *hosts = NULL, *launcher = SK_AUTO, *time_limit = NULL, *hang = NULL,
-               *key_file = NULL, *then = NULL;
+               *key_file = NULL, *then = NULL, *from = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -83,6 +83,9 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "it"},
         {0, "hang-timeout", CLI_TEXT, &hang, "TIME", NULL,
          "restart the job when no rank reaches another candidate for this long (default: never)"},
+        {0, "from", CLI_TEXT, &from, "GENERATION", NULL,
+         "let the first start go on from this generation (a name as 'saikai ls' shows it, or an iteration) and not from the newest; "
+         "newer ones are passed over from then on"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
          "program and arguments of the starts after the first, in one word: split at white space, quotes keep together "
          "(default: as in the first)"},
@@ -116,6 +119,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         rc = set(cli, "run.key_file", "--key-file", key_file);
     if (rc < 0)
         rc = set(cli, "run.then", "--then", then);
+    if (rc < 0)
+        rc = set(cli, "restart.from", "--from", from);
     if (rc >= 0)
         return rc;
     if (ranks < 1 || ranks > 1 << 20)

@@ -9,19 +9,29 @@
 
 /* ---- back ---- */
 
-API int saikai_h_restart(struct saikai *h, long *iteration)
+static int restart(struct saikai *h, const char *which, long *iteration)
 {
     int restored = 0;
     int64_t at = 0;
     sk_error_clear(&sk_last);
     if (!h)
         return sk_not_begun();
-    int rc = sk_session_restart(h->session, &restored, &at, &sk_last);
+    int rc = sk_session_restart_from(h->session, which, &restored, &at, &sk_last);
     if (rc)
         return sk_strict(h->strict, "saikai_restart", rc, &sk_last, 1);
     if (restored && iteration)
         *iteration = (long)at;
     return restored;
+}
+
+API int saikai_h_restart(struct saikai *h, long *iteration)
+{
+    return restart(h, NULL, iteration);
+}
+
+API int saikai_h_restart_from(struct saikai *h, const char *generation, long *iteration)
+{
+    return restart(h, generation ? generation : "newest", iteration);
 }
 
 API int saikai_h_restored_place(struct saikai *h)

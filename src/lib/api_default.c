@@ -89,6 +89,11 @@ API int saikai_restart(long *iteration)
     return saikai_h_restart(sk_default, iteration);
 }
 
+API int saikai_restart_from(const char *generation, long *iteration)
+{
+    return saikai_h_restart_from(sk_default, generation, iteration);
+}
+
 API int saikai_restored_place(void)
 {
     return saikai_h_restored_place(sk_default);

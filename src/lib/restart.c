@@ -1,4 +1,5 @@
 /* Restart, with or without a prefix that can be read. */
+#include "lib/chosen.h"
 #include "lib/start.h"
 
 #include "base/log.h"
@@ -86,8 +87,21 @@ static int restart(struct sk_session *s, int *restored, int64_t *iteration, stru
 
 int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
-    int rc = restart(s, restored, iteration, err);
-    if (!rc && (rc = sk_session_remove_leftovers(s)))
+    return sk_session_restart_from(s, NULL, restored, iteration, err);
+}
+
+int sk_session_restart_from(struct sk_session *s, const char *which, int *restored, int64_t *iteration, struct saikai_error *err)
+{
+    int again = s->page && s->page->incarnation > 0; /* a fault is no reason to go back as far once more */
+    int rc = sk_chosen_set(s, which ? which : again ? "" : sk_config_text(s->config, "restart.from"), err);
+    s->chosen.first = s->first_incarnation;
+    if (!rc && s->chosen.is_set)
+        s->first_incarnation = 1; /* also one of a run that has finished */
+    if (!rc)
+        rc = restart(s, restored, iteration, err);
+    if (s->chosen.is_set) /* nothing is removed before there is something newer */
+        s->first_incarnation = s->chosen.first;
+    else if (!rc && (rc = sk_session_remove_leftovers(s)))
         sk_fail(err, rc, "the ranks lost contact after the restart");
     return rc;
 }

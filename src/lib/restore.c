@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/chosen.h"
 #include "lib/notice.h"
 #include "lib/reach.h"
 #include "lib/memo.h"
@@ -69,6 +70,8 @@ static int list_offers(struct sk_session *s, struct offer *o, struct saikai_erro
         rc = add_archived(s, o, err);
     if (!rc)
         qsort(o->key, o->count, sizeof *o->key, newest_first);
+    if (!rc)
+        o->count = sk_chosen_filter(s, o->key, o->count);
     return rc;
 }
 
@@ -303,8 +306,9 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
     }
     s->unread |= v[4] != 0;
     if (s->g->rank == 0)
-        sk_log(SK_LOG_WARN, "generation of iteration %lld %s: trying the next older one", (long long)g.iteration,
-               v[4] ? "cannot be read" : v[0] ? "is damaged" : "is a mixture of two runs");
+        sk_log(SK_LOG_WARN, "generation of iteration %lld %s%s", (long long)g.iteration,
+               v[4] ? "cannot be read" : v[0] ? "is damaged" : "is a mixture of two runs",
+               s->chosen.is_set ? "" : ": trying the next older one");
     return 0;
 }
 
@@ -437,7 +441,8 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
         return rc;
     if (in_local)
         sk_engine_adopt(s->engine, g);
-    sk_engine_set_earlier(s->engine, s->unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
+    if (s->unread || !s->chosen.is_set) /* else what is newer stays until something of this start can take its place */
+        sk_engine_set_earlier(s->engine, s->unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
     if (s->unread && s->g->rank == 0)
         sk_log(SK_LOG_NOTICE, "a newer generation could not be read, and may be at another time: this start removes nothing of "
                               "earlier ones");
@@ -514,6 +519,56 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
     return 0;
 }
 
+/* The newest that was chosen and is whole, or can be made so. */
+static int search_chosen(struct sk_session *s, struct offer *o, struct sk_recovery *r, int *restored, struct saikai_error *err)
+{
+    struct sk_chosen_search found = {0};
+    int64_t all, seen, whole;
+    for (int64_t key, bound = INT64_MAX;; bound = key - 1) {
+        int passed = 0, rc;
+        key = newest_up_to(o, bound);
+        if (sk_group_allreduce(s->g, &key, 1, SK_OP_MAX) || agree(s, o, bound, &all, &seen))
+            return sk_fail(err, SAIKAI_EMPI, "the ranks could not agree on a generation");
+        if (!key)
+            return sk_chosen_missing(s, &found, err);
+        if (s->g->rank == 0) /* whoever chooses it takes back what was said against it */
+            sk_state_mark(&s->state, sk_gen_of_key(key), 0, NULL);
+        for (int made = 0; made < 2; made++) {
+            if ((made || all != key) && (rc = make_whole(s, o, r, key - 1, key, &whole, err)))
+                return rc;
+            if ((made || all != key) && whole != key)
+                break;
+            rc = try_generation(s, sk_gen_of_key(key), &passed, err);
+            if (rc > 0 && sk_gen_of_key(key).incarnation < s->chosen.first)
+                s->chosen.first = sk_gen_of_key(key).incarnation;
+            if (rc > 0) { /* from now on, older runs are none of ours */
+                s->first_incarnation = s->chosen.first;
+                rc = adopt(s, sk_gen_of_key(key), all != key || made, err);
+                *restored = !rc;
+                return rc;
+            }
+            if (rc)
+                return rc;
+            found.damaged++;
+        }
+        found.partial += all != key;
+    }
+}
+
+/* What is newer than the one that was chosen. */
+static int pass_over_newer(struct sk_session *s, struct saikai_error *err)
+{
+    struct offer o;
+    struct sk_chosen chosen = s->chosen;
+    s->chosen.is_set = 0;
+    int rc = sk_group_verdict(s->g, list_offers(s, &o, err), err);
+    s->chosen = chosen;
+    if (!rc)
+        rc = sk_chosen_pass_over(s, o.key, o.count, err);
+    free(o.key);
+    return rc;
+}
+
 int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
     struct offer o = {0};
@@ -533,7 +588,9 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
     if (!rc)
         rc = begin_recovery(s, &r, err);
     if (!rc)
-        rc = search(s, &o, r, &found, err);
+        rc = s->chosen.is_set ? search_chosen(s, &o, r, &found, err) : search(s, &o, r, &found, err);
+    if (!rc && s->chosen.is_set)
+        rc = pass_over_newer(s, err);
     sk_recovery_free(r);
     free(o.key);
     if (rc) {

@@ -61,6 +61,15 @@ struct sk_pace {
     int busy[SK_CADENCES];        /* when the one before was */
 };
 
+/* The generation that a restart is to go on from (chosen.h): one by name, or the newest of an iteration. */
+struct sk_chosen {
+    int is_set;
+    char text[48];
+    struct sk_gen gen; /* incarnation 0: by its iteration */
+    int64_t iteration;
+    uint32_t first; /* the session's first_incarnation without it, or that of the one restored when that is less */
+};
+
 struct sk_session {
     struct sk_group *g;
     struct sk_config *config;
@@ -134,6 +143,7 @@ struct sk_session {
     /* restart */
     int restarted;     /* saikai_restart was called */
     int reshapable;    /* every variable is global or replicated: any number of ranks can read a generation */
+    struct sk_chosen chosen;
     struct sk_gen from; /* generation restored, incarnation 0: none */
     int64_t from_created_ms; /* wall clock, 0: not known */
     int unread;         /* a newer one is there, and could not be read: the same on all ranks */
@@ -161,6 +171,8 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err);
 /* Local: free without agreement; what is not committed is lost. */
 void sk_session_abandon(struct sk_session *s);
 
+/* The same from a generation by name or iteration (chosen.h), or with an error; NULL: by restart.from. */
+int sk_session_restart_from(struct sk_session *s, const char *which, int *restored, int64_t *iteration, struct saikai_error *err);
 /* Collective: restore the newest generation that all ranks can give. *restored 1 and *iteration, or 0. */
 int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err);
 
