@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap build demo check check-tsan bench bench-codec score install uninstall fuzz format clean
+.PHONY: all bootstrap build demo check check-sweeps check-tsan bench bench-codec score install uninstall fuzz format clean
 
 all: build
 
@@ -26,9 +26,13 @@ demo: bootstrap
 	@cmake --build build -j$(JOBS) --target saikai saikaid heat_$$(scripts/default_mpi.sh build) -- --no-print-directory -s
 	@scripts/demo.sh build
 
-# All tests, once as they are used and the unit tests once more under the sanitizers.
+# All tests, once as they are used and the shorter unit tests once more under the sanitizers.
 check: build
 	@scripts/check.sh build
+
+# The longer unit tests under the sanitizers.
+check-sweeps: bootstrap
+	@scripts/check_sweeps.sh
 
 # The unit tests that start threads, under the thread sanitizer.
 check-tsan: bootstrap

@@ -35,13 +35,14 @@ function(saikai_threaded result)
   endforeach()
 endfunction()
 
-# sk_test(NAME [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
-# with a hard time limit (60 s unless told; what may take long is begun first). Exit code 77 means skipped.
+# sk_test(NAME [SWEEP] [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
+# with a hard time limit (60 s unless told; what may take long is begun first). Exit code 77 means skipped. SWEEP: it does the
+# same hundreds of times; under the sanitizers it is run by `make check-sweeps` instead of `make check`.
 function(sk_test name)
   if(NOT BUILD_TESTING OR NOT TARGET dep_CMOCKA)
     return()
   endif()
-  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS;ENV" ${ARGN})
+  cmake_parse_arguments(T "SWEEP" "TIMEOUT" "SOURCES;LIBS;ENV" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 60)
   endif()
@@ -53,6 +54,9 @@ function(sk_test name)
   saikai_unit_test(${name})
   add_test(NAME ${name} COMMAND ${name})
   set(labels unit)
+  if(T_SWEEP)
+    list(APPEND labels sweep)
+  endif()
   saikai_threaded(threaded ${name}.c ${T_SOURCES})
   if(threaded)
     list(APPEND labels threads)

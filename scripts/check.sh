@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs all tests: those of BUILD_DIR, then the unit tests once more with the address and undefined-behaviour sanitizers.
+# Runs all tests: those of BUILD_DIR, then the unit tests once more with the address and undefined-behaviour sanitizers, but for
+# the sweeps, which check_sweeps.sh runs under them.
 # What is skipped is listed with its reason. Ends with one line of totals.
 # usage: check.sh BUILD_DIR
 set -eu
@@ -20,7 +21,7 @@ cmake --preset asan -DSAIKAI_DATA="$data" >"$build/asan.log" 2>&1 &&
     cat "$build/asan.log"
     exit 1
 }
-ctest --test-dir build-asan --output-on-failure -j"$jobs" -L unit --timeout 600 >"$build/asan-unit.log" 2>&1 || {
+ctest --test-dir build-asan --output-on-failure -j"$jobs" -L unit -LE sweep --timeout 600 >"$build/asan-unit.log" 2>&1 || {
     failed=1
     cat "$build/asan-unit.log"
 }

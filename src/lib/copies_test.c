@@ -2,6 +2,7 @@
 #include "lib/session.h"
 
 #include "base/clock.h"
+#include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/log.h"
 
@@ -155,6 +156,8 @@ static int remove_dir(void **state)
     int rc;
     atomic_store(&hang, 0);
     while ((rc = sk_io_rmtree(dir, NULL)) && sk_now() - since < 60) /* what hung still makes files there, and ends */
+        sk_sleep(0.01);
+    while (sk_testing_threads() > SK_TESTING_OWN_THREADS && sk_now() - since < 60) /* and may still ask the hook */
         sk_sleep(0.01);
     sk_io_hook = NULL;
     return rc;

@@ -158,7 +158,7 @@ int sk_engine_is_spoiled(const struct sk_engine *e, const struct held *h);
 /* For the scrub; takes the lock itself. */
 void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const char *why);
 
-/* As sk_engine_may_remove_earlier. */
+/* As sk_engine_may_remove_earlier, for those who hold the lock. */
 int sk_engine_earlier_may_go(const struct sk_engine *e);
 
 /* The threads; they take the lock themselves. */

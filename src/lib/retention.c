@@ -120,13 +120,13 @@ static void tell_removed(const struct sk_engine *e, const char *root, size_t cou
                count, count == 1 ? "" : "s", root, (long long)newest.iteration, e->prefix_root ? " and archived" : "");
 }
 
-/* Files of earlier starts that are neither held nor newer than what counts. */
-static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int *with_strays)
+/* Files of earlier starts that are neither held nor newer than what counts; of what this start did not use only where that may
+ * go. */
+static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int *with_strays, int may_go)
 {
     struct sk_gen_list l;
     struct sk_gen newest = {0};
     size_t left = 0, removed = 0;
-    int may_go = sk_engine_earlier_may_go(e);
     if (sk_gen_scan(root, *with_strays ? -1 : e->rank, &l, NULL))
         return;
     for (size_t i = 0; i < l.count; i++) { /* newest first */
@@ -235,7 +235,7 @@ void sk_engine_retain_local(struct sk_engine *e)
         return;
     while ((h = sk_engine_unneeded(e, 1)))
         sk_engine_retire(e, h, &err);
-    sweep(e, e->local_root, newest, &e->strays_local);
+    sweep(e, e->local_root, newest, &e->strays_local, sk_engine_earlier_may_go(e));
     sk_engine_trim_slots(e);
 }
 
@@ -249,11 +249,10 @@ static int is_any(void *arg, const char *root, struct sk_gen g)
 
 /* Archives of older generations, which are nobody's own, and the empty directories of jobs that died early. What cannot be removed now is by the next one; a set of which a
  * part is gone does not count, so dying in between does no harm. */
-static void sweep_archives(struct sk_engine *e, int64_t below_key)
+static void sweep_archives(struct sk_engine *e, int64_t below_key, int may_go)
 {
     struct sk_gen_list l;
     char dir[PATH_MAX];
-    int may_go = sk_engine_earlier_may_go(e);
     if (sk_gen_scan_if(e->prefix_root, is_any, NULL, &l, NULL))
         return;
     for (size_t i = l.count; i-- > 0;) {
@@ -274,14 +273,15 @@ void sk_engine_retain_prefix(struct sk_engine *e)
     int rc = sk_ledger_find(e->ledger, seq, &arrived, &err);
     if (!rc)
         rc = sk_ledger_arrived(e->ledger, arrived.gen, (size_t)e->keep_prefix, &err);
+    int may_go = sk_engine_earlier_may_go(e);
     pthread_mutex_unlock(&e->lock);
     if (rc) { /* nothing goes until it is known what stays */
         sk_log(SK_LOG_WARN, "rank %d: older generations stay in %s: %s", e->rank, e->prefix_root, err.text);
     } else if (!sk_engine_may_write(e, e->prefix_root, 0, NULL)) {
         int64_t key = sk_gen_key(arrived.gen);
-        sweep(e, e->prefix_root, key, &e->strays_prefix);
+        sweep(e, e->prefix_root, key, &e->strays_prefix, may_go);
         if (e->rank == 0)
-            sweep_archives(e, key);
+            sweep_archives(e, key, may_go);
     }
     pthread_mutex_lock(&e->lock);
     e->pruned_seq = seq;
