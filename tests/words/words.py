@@ -227,6 +227,17 @@ if conf in rendered:
         kind = {"whole number": "integer", "number": "real", "yes or no": "yes|no", "time, or auto": "time|auto"}.get(kind, kind)
         if kind.removeprefix("one of: ").replace(", ", "|") != keys[name]["type"]:
             problem("saikai.conf(5)", f"{name}: {kind}, and {keys[name]['type']} in the program")
+for path in markdown:  # tables of keys with their defaults, and "(`key`, 30 s)"
+    for name, default in re.findall(r"(?m)^\| `([a-z]+\.[a-z_]+)` \| `?([^|`]+?)`? \|", everything[path]):
+        if name in keys and default != keys[name]["default"] and not (default, keys[name]["default"]) == ("0", "0s"):
+            problem(path, f"{name}: default {default}, and {keys[name]['default']} in the program")
+    for name, number, unit in re.findall(r"`([a-z]+\.[a-z_]+)`,? \(?(\d+) (s|min|h)\b", everything[path]):
+        if name in keys and keys[name]["default"] != number + unit:
+            problem(path, f"{name}: {number} {unit}, and {keys[name]['default']} in the program")
+for page, text in rendered.items():
+    for name, number, unit in re.findall(r"\b([a-z]+\.[a-z_]+)[ \n]+\((\d+) (s|min|h)\)", text):
+        if name in keys and keys[name]["default"] != number + unit:
+            problem(page, f"{name}: {number} {unit}, and {keys[name]['default']} in the program")
 variables = {k["environment"] for k in keys.values() if "environment" in k}
 variables |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/src/base/config_variables.def") + read(f"{source}/CMakeLists.txt")))
 headers = "".join(read(p) for p in glob.glob(f"{source}/include/saikai/*"))
