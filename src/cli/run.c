@@ -103,8 +103,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
                  "are started again as they were, or by --then, and find SAIKAI_START=1, 2, ... in their environment. "
                  "SIGTERM and ^C save the job first; the same command goes on from there. "
                  "Exit code: the program's own, 128+n for signal n, 126 or 127 when it cannot be "
-                 "executed, 125 when "
-                 "saikai run itself failed.",
+                 "executed, 125 when saikai run itself failed, 75 when a running job has the store, 2 when the command line or "
+                 "the configuration is wrong.",
         .min_operands = 1,
         .max_operands = -1,
         .stop_at_operand = 1,

@@ -62,8 +62,7 @@ query() { # one command by name; 1: no query
     "archive extract")
         parsed 0 "d['good'] and d['files'] > 1" archive extract -o out good.ska
         parsed 3 "not d['good'] and d['damaged_files']" archive extract -o out bad.ska ;;
-    protect | rebuild) # under mpirun: with one process, which is a domain of its own, there is nothing to protect with
-        timeout 60 "$saikai" help "$1" | grep -q -e '--json' || { echo "saikai $1 has no --json"; bad=1; } ;;
+    protect | rebuild) ;; # under mpirun, below
     *) return 1 ;;
     esac
 }
@@ -84,6 +83,40 @@ for command in $("$saikai" help | names); do
     run | export | decompress) ;; # they do something, and print what they do for people
     *) echo "$command: is it a query?"; bad=1 ;;
     esac
+done
+
+# what runs under mpirun: rank 0 alone prints
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+mkdir nodes sets
+for i in 0 1 2; do
+    mkdir nodes/$i
+    head -c 20000 /dev/urandom >nodes/$i/restart.$i
+done
+cat >on_node <<'END'
+#!/bin/sh
+cd nodes/${OMPI_COMM_WORLD_RANK:-$PMI_RANK} && exec "$@"
+END
+chmod +x on_node
+for mpi in openmpi mpich; do
+    [ -e "$(dirname "$saikai")/saikai_group_$mpi.so" ] && launcher=$(command -v mpirun.$mpi) || continue
+    under() { # EXPRESSION ARGUMENT...
+        local expression=$1 got=0
+        shift
+        timeout 60 "$launcher" -n 3 "$@" >out.json 2>err.txt </dev/null || got=$?
+        if [ $got != 0 ] || ! python3 -c "import json; d = json.load(open('out.json')); assert $expression"; then
+            echo "$mpi: $*: exit code $got, or no JSON of which $expression holds:"
+            cat out.json err.txt
+            bad=1
+        fi
+    }
+    under "d['nodes'] == 3 and d['parity'] == 1" ./on_node "$saikai" protect --domains process --json 'restart.*'
+    cp nodes/1/restart.1 lost
+    rm -r nodes/1/restart.1 nodes/1/.saikai
+    under "d['lost_data'] == 1" ./on_node "$saikai" rebuild --json
+    cmp lost nodes/1/restart.1 || bad=1
+    timeout 60 "$launcher" -n 3 "$saikai" archive create -q -o sets 'nodes/%r/restart.*' </dev/null || bad=1
+    under "d['good'] and d['files'] == 3 and d['bytes'] == 60000" "$saikai" archive verify --json sets
+    rm -r nodes/*/.saikai
 done
 
 # errors are sentences on standard error, with nothing on standard output that could be taken for an answer

@@ -307,6 +307,9 @@ for page, text in rendered.items():
     needed = {0, 2} | (of_run if page.endswith(("/saikai-run.1", "/saikai.1")) else set())
     for code in sorted(needed - said):
         problem(page, f"does not tell the exit code {code}")
+for code in sorted(of_run | {2}):
+    if not re.search(rf"\b{code}\b", run(saikai, "help", "run").stdout.split("Exit code:")[1].split("Options:")[0]):
+        problem("saikai help run", f"does not tell the exit code {code}")
 for code in sorted(of_library):
     if not re.search(rf"\b{code}\b", read(f"{source}/docs/man/saikai.3")):
         problem("saikai(3)", f"does not tell the exit code {code}")
