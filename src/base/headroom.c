@@ -150,7 +150,7 @@ static void look_at_groups(int version, struct sk_headroom *r)
 
 /* ---- all of it ---- */
 
-void sk_headroom_look(struct sk_headroom *out)
+static void look(int is_private, struct sk_headroom *out)
 {
     *out = (struct sk_headroom){.bytes = UINT64_MAX};
     uint64_t total = value_of("/proc", "meminfo", "MemTotal");
@@ -158,11 +158,19 @@ void sk_headroom_look(struct sk_headroom *out)
         limit_to(out, value_of("/proc", "meminfo", "MemAvailable"), 0, total / PART_LEFT, "available memory of this node", "");
     look_at_groups(1, out);
     look_at_groups(2, out);
-    struct rlimit as;
+    struct rlimit as, data;
     uint64_t pages = number_in("/proc/self", "statm");
+    /* pages of mapped files are not among these */
+    if (!getrlimit(RLIMIT_DATA, &data) && data.rlim_cur != RLIM_INFINITY && is_private)
+        limit_to(out, data.rlim_cur, value_of("/proc/self", "status", "VmData"), LEAST_LEFT, "data of a process (ulimit -d)", "");
     if (!getrlimit(RLIMIT_AS, &as) && as.rlim_cur != RLIM_INFINITY && pages != UINT64_MAX)
         limit_to(out, as.rlim_cur, pages * (uint64_t)sysconf(_SC_PAGESIZE), LEAST_LEFT, "address space of a process (ulimit -v)",
                  "");
+}
+
+void sk_headroom_look(struct sk_headroom *out)
+{
+    look(1, out);
 }
 
 void sk_headroom_look_for(const char *dir, struct sk_headroom *out)
@@ -173,7 +181,7 @@ void sk_headroom_look_for(const char *dir, struct sk_headroom *out)
     *out = (struct sk_headroom){.bytes = UINT64_MAX};
     int is_memory = !statfs(dir, &s) && (s.f_type == TMPFS || (int)s.f_type == RAMFS);
     if (is_memory)
-        sk_headroom_look(out);
+        look(0, out);
     if (!statvfs(dir, &v) && v.f_blocks) /* a ramfs says 0 */
         limit_to(out, (uint64_t)v.f_bavail * v.f_frsize, 0, 0, "free space of ", dir);
 }

@@ -11,7 +11,7 @@ struct sk_headroom {
 };
 
 /* For the memory of this process: what the system has available, what its control groups (version 1 or 2, every level up to
- * the root) and its address space allow. Memory of files that can be dropped counts as free; a little is left for
+ * the root), its address space and its data (ulimit -v, -d) allow. Memory of files that can be dropped counts as free; a little is left for
  * everybody else. UINT64_MAX: no limit is known. */
 void sk_headroom_look(struct sk_headroom *out);
 /* For files in directory dir, mapped or not: its free space, and where it is kept in memory (tmpfs), that, too. */

@@ -136,6 +136,12 @@ static void test_ulimit(void **state)
         setrlimit(RLIMIT_AS, &(struct rlimit){1 << 30, 1 << 30});
         sk_headroom_look(&r); /* 1000 pages are in use, they say */
         ok &= r.bytes == (1 << 30) - 1000 * (uint64_t)sysconf(_SC_PAGESIZE) - 8 * mib && strstr(r.limit, "ulimit -v");
+        put("/proc/self/status", "Name:\tx\nVmData:\t  102400 kB\n");
+        setrlimit(RLIMIT_DATA, &(struct rlimit){300 * mib, 300 * mib});
+        sk_headroom_look(&r);
+        ok &= r.bytes == (300 - 100 - 8) * mib && strstr(r.limit, "ulimit -d");
+        sk_headroom_look_for("/dev/shm", &r); /* what is mapped of files there does not count */
+        ok &= !strstr(r.limit, "ulimit -d");
         _exit(ok ? 0 : 1);
     }
     int status = -1;

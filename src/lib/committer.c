@@ -46,6 +46,20 @@ static int code(struct sk_engine *e, struct held *h, const char *path, struct sa
     return rc;
 }
 
+/* Coded, the file would be a second one beside the slot. Where there is no room for it, the slot is the file as it is. */
+static void choose_form(struct sk_engine *e, struct held *h)
+{
+    struct saikai_error why = {0};
+    if (!h->wishes || !sk_engine_room(e, h->slot->size_bytes, &why))
+        return;
+    sk_log(e->plain_told ? SK_LOG_DEBUG : SK_LOG_NOTICE,
+           "rank %d: %s: iteration %lld is saved as it is, without codecs, and so is what comes, as long as there is no room", e->rank,
+           why.text, (long long)h->gen.iteration);
+    e->plain_told = 1;
+    free(h->wishes);
+    h->wishes = NULL;
+}
+
 /* The changes were captured for whatever the tip would be. */
 static int seal_changes(struct held *h, const struct tip *tip, struct saikai_error *err)
 {
@@ -89,6 +103,20 @@ static int fold(struct sk_engine *e, const char *path, const char *to_path, stru
     return rc;
 }
 
+/* 1: the delta is to become a full generation, and there is room for it. */
+static int may_fold(struct sk_engine *e, const struct tip *tip, const struct held *h, uint64_t bytes)
+{
+    struct saikai_error why = {0};
+    if (!h->base.incarnation || tip->spoiled || !sk_delta_base_is_due(&e->limits, tip->deltas, tip->delta_bytes, bytes, tip->full_bytes))
+        return 0;
+    if (!sk_engine_room(e, tip->full_bytes, &why))
+        return 1;
+    sk_log(e->fold_told ? SK_LOG_DEBUG : SK_LOG_NOTICE,
+           "rank %d: %s: changes are not put together with what they build on, as long as there is no room", e->rank, why.text);
+    e->fold_told = 1;
+    return 0;
+}
+
 /* What the generation's file has become. */
 static int describe_tip(struct sk_engine *e, struct held *h, int folded, uint64_t bytes, struct tip *tip,
                         struct saikai_error *err)
@@ -119,6 +147,8 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
     if (!rc)
         rc = seal_changes(h, tip, err);
     if (!rc)
+        choose_form(e, h);
+    if (!rc)
         rc = tmp_path(e, 0, coded, err);
     if (!rc)
         rc = tmp_path(e, 1, whole, err);
@@ -133,7 +163,7 @@ static int commit(struct sk_engine *e, struct held *h, struct tip *tip, int *own
     const char *from = h->wishes ? coded : h->slot->tmp_path;
     uint64_t bytes = h->slot->size_bytes;
     struct saikai_error why = {0};
-    if (h->base.incarnation && !tip->spoiled && sk_delta_base_is_due(&e->limits, tip->deltas, tip->delta_bytes, bytes, tip->full_bytes)) {
+    if (may_fold(e, tip, h, bytes)) {
         folded = !fold(e, from, whole, &why);
         h->fold_failed = !folded;
         if (!folded) /* as a delta it is as good; whether something is damaged is looked at next */

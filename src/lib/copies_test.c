@@ -7,6 +7,7 @@
 #include "base/log.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -58,10 +59,27 @@ static void measure(void)
     pthread_mutex_unlock(&measure_lock);
 }
 
+/* What is killed does nothing more: every operation fails from then on, of all ranks. */
+enum when { NONE, IN_COMMIT, IN_RESTART, IN_COPY };
+static atomic_int killing;
+static atomic_long left; /* operations of this kind that still work */
+
+static int is_met(const char *op, const char *path)
+{
+    int far = !strncmp(path, prefix, strlen(prefix));
+    switch (atomic_load(&killing)) {
+    case IN_COMMIT: return !far && (!strcmp(op, "rename") || !strcmp(op, "truncate") || strstr(path, "slot-") != NULL);
+    case IN_RESTART: return !strcmp(op, "read") || !strcmp(op, "open") || !strcmp(op, "unlink");
+    case IN_COPY: return far;
+    default: return 0;
+    }
+}
+
 static int hook(const char *op, const char *path)
 {
-    (void)op;
     measure();
+    if (atomic_load(&killing) && (atomic_load(&left) <= 0 || (is_met(op, path) && atomic_fetch_sub(&left, 1) <= 1)))
+        return EIO;
     while (atomic_load(&hang) && !strncmp(path, prefix, strlen(prefix)))
         sk_sleep(0.001);
     return 0;
@@ -74,7 +92,10 @@ struct run {
     int captures;   /* until it is killed */
     int settle;     /* 1: each is learnt to be complete first */
     int at_restart; /* 1: killed right after the restart */
+    enum when kill; /* … or from some operation of this kind on nothing works any more */
+    long kill_at;
 };
+
 
 static int program(struct sk_group *g, void *arg)
 {
@@ -89,8 +110,10 @@ static int program(struct sk_group *g, void *arg)
              "store.prefix=%s; store.local=%s; schedule.poll=1ms; schedule.signals=; job.name=test; store.fsync=no; "
              "schedule.every=1; store.prefix_timeout=50ms; store.final_wait=100ms; %s", prefix, local, r->config);
     if (!u || !c || sk_config_set_all(c, text, SK_FROM_API, &err) || sk_group_dup(g, &own) ||
-        sk_session_new(own, c, "program", &s, &err))
-        return -1;
+        sk_session_new(own, c, "program", &s, &err)) {
+        free(u);
+        return r->kill ? 0 : -1;
+    }
     for (size_t i = 0; i < CELLS; i++)
         u[i] = (double)i + g->rank;
     struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
@@ -104,11 +127,14 @@ static int program(struct sk_group *g, void *arg)
             u[i] += 1;
         int done = sk_session_candidate(s, 0, ++it, &err);
         measure();
-        n += done > 0;
-        rc = done < 0 ? done : r->settle ? sk_session_wait(s, &err) : 0;
+        n += done != 0; /* of what is killed some ranks fail, and the others are not to wait for them */
+        int waited = r->settle ? sk_session_wait(s, &err) : 0;
+        rc = r->kill ? 0 : done < 0 ? done : waited;
     }
-    if (rc)
+    if (rc && !r->kill)
         fprintf(stderr, "%s\n", err.text);
+    if (r->kill)
+        rc = 0;
     sk_session_abandon(s);
     measure();
     free(u);
@@ -132,6 +158,24 @@ static void kill_often(const char *what, const char *config, double copies)
         struct run r = {.config = config, .captures = 1 + k % 5, .settle = k % 3 == 2, .at_restart = k % 7 == 5};
         assert_int_equal(sk_loop_run(N, program, &r), 0);
     }
+    expect_at_most(what, copies);
+}
+
+/* Kills at some operation of a kind, one after the other, each further than the one before. */
+static void kill_at(const char *what, enum when kind, const char *config, double copies)
+{
+    struct run good = {.config = config, .captures = 3, .settle = 1};
+    most = 0;
+    for (int k = 0; k < 5; k++) { /* an error of the device is waited for */
+        if (k % 3 == 0)
+            assert_int_equal(sk_loop_run(N, program, &good), 0);
+        struct run r = {.config = config, .captures = 4, .settle = k % 2, .kill = kind};
+        atomic_store(&left, 1 + 11 * k);
+        atomic_store(&killing, kind);
+        assert_int_equal(sk_loop_run(N, program, &r), 0);
+        atomic_store(&killing, NONE);
+    }
+    assert_int_equal(sk_loop_run(N, program, &good), 0);
     expect_at_most(what, copies);
 }
 
@@ -203,6 +247,25 @@ static void test_hanging_prefix(void **state)
     kill_often("with a prefix that hangs", "capture.tracker=full", COPIES);
 }
 
+static void test_killed_in_commits(void **state)
+{
+    (void)state;
+    kill_at("killed in commits", IN_COMMIT, "capture.tracker=full", COPIES);
+    kill_at("killed in commits of changes", IN_COMMIT, "", COPIES + 1);
+}
+
+static void test_killed_in_restarts(void **state)
+{
+    (void)state;
+    kill_at("killed in restarts", IN_RESTART, "capture.tracker=full", COPIES);
+}
+
+static void test_killed_in_copies(void **state)
+{
+    (void)state;
+    kill_at("killed in copies to the prefix", IN_COPY, "capture.tracker=full", COPIES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +275,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_coded, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_more_kept, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_hanging_prefix, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_killed_in_commits, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_killed_in_restarts, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_killed_in_copies, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

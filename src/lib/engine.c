@@ -299,6 +299,11 @@ void sk_engine_hash_files(struct sk_engine *e)
     pthread_mutex_unlock(&e->lock);
 }
 
+int sk_engine_has_room(struct sk_engine *e, uint64_t bytes, struct saikai_error *err)
+{
+    return sk_engine_room(e, bytes, err); /* what that looks at is set before the threads begin */
+}
+
 void sk_engine_protecting(struct sk_engine *e, const struct sk_parity_set *set, size_t count)
 {
     struct sk_parity_set *copy = malloc((count + 1) * sizeof *copy);

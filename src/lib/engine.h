@@ -89,6 +89,8 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq);
  * coded, or protected. SAIKAI_ENOENT when it is not (or no longer) in the local directory. Neither blocks. */
 int sk_engine_hold(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err);
 void sk_engine_release(struct sk_engine *e, struct sk_gen gen);
+/* 0 when this rank may take so many bytes more in the local directory, else SAIKAI_ENOSPC with a sentence. */
+int sk_engine_has_room(struct sk_engine *e, uint64_t bytes, struct saikai_error *err);
 /* The parity files of this rank that protect something: they are scrubbed. Told before one that no longer does is touched;
  * copied. Does not block. */
 struct sk_parity_set;

@@ -76,7 +76,7 @@ struct sk_engine {
     double final_wait; /* for the prefix when all else is done; 0: without end */
     int archiver_ended;
     double share;    /* of what the node's ranks may have in local_root together; 0: that is not looked at */
-    int direct_told; /* that there was no room for slots */
+    int plain_told, fold_told; /* that there was no room to code, or to fold */
     int orphaned; /* the engine is gone but for the archiver, which frees the rest */
     int archiver_stuck; /* nobody waits for it any more */
     int archive_trouble; /* the last copy failed, and that was said */
@@ -119,6 +119,8 @@ void sk_engine_free_parts(struct sk_engine *e);
 int sk_engine_may_write(const struct sk_engine *e, const char *root, double wait_s, struct saikai_error *err);
 /* Count and tell a failure of a thread. */
 void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err);
+/* Without the lock: 0 when so many bytes more are to be had in the local directory, and what working on them takes. */
+int sk_engine_room(const struct sk_engine *e, uint64_t bytes, struct saikai_error *err);
 /* The committed generation of this number, NULL: none. */
 struct held *sk_engine_find(struct sk_engine *e, int64_t seq);
 /* The oldest one that waits for the committer. */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Sets that are kept at most; a longer chain of generations is coded whole again. And files of one
@@ -55,6 +56,7 @@ struct sk_protector {
     struct sk_parity_set set[MOST_SETS]; /* protected, oldest first */
     int set_held[MOST_SETS];
     int sets;
+    int room_told; /* the last coding failed since there was no room */
     int clean; /* 1: what is older than the sets is to be removed before the next coding */
     struct coding now;
     int64_t begun; /* codings */
@@ -194,6 +196,20 @@ static void clean_up(struct sk_protector *p)
     sk_kept_maps_trim(p->kept);
 }
 
+/* Parity takes about as much of each member as the code says, unless a file that is no longer needed gives its pages. */
+static int check_room(const struct sk_protector *p, const char *spare, struct saikai_error *err)
+{
+    uint64_t data = 0, had = 0;
+    struct stat sb;
+    for (int i = 0; i < p->now.files; i++)
+        data += stat(p->now.path[i], &sb) ? 0 : (uint64_t)sb.st_size;
+    if (!stat(spare, &sb))
+        had = (uint64_t)sb.st_blocks * 512;
+    int columns = p->protection.group->size - p->protection.parity;
+    uint64_t parity = data / (uint64_t)(columns > 0 ? columns : 1) * (uint64_t)p->protection.parity;
+    return parity <= had ? 0 : sk_engine_has_room(p->engine, parity - had, err);
+}
+
 static int measure(struct sk_protector *p, struct saikai_error *err)
 {
     if (p->costs_known || !sk_is_auto(p->coding.form))
@@ -218,6 +234,8 @@ static int begin(void *arg, struct saikai_error *err)
         rc = sk_parity_set_path(p->root, c->set, p->rank, parity, sizeof parity, err);
     if (!rc)
         rc = sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, err);
+    if (!rc)
+        rc = check_room(p, spare, err);
     /* whoever has nothing to give tells it to all before they begin */
     rc = sk_group_verdict(p->job, rc, err);
     if (!rc)
@@ -477,8 +495,10 @@ static void note_failure(struct sk_protector *p)
     sk_error_prefix(&c->err, "generation %s is not protected (the one before stays so)",
                     sk_gen_name(c->set.gen, name));
     p->status.last_error = c->err;
+    int again = c->err.code == SAIKAI_ENOSPC && p->room_told;
+    p->room_told = c->err.code == SAIKAI_ENOSPC;
     if (c->err.code != SAIKAI_EPEER || !p->rank)
-        sk_log(SK_LOG_WARN, "rank %d: %s", p->rank, c->err.text);
+        sk_log(again ? SK_LOG_INFO : SK_LOG_WARN, "rank %d: %s", p->rank, c->err.text);
 }
 
 int sk_protector_hear(struct sk_protector *p, const struct sk_protector_news *least,

@@ -95,9 +95,11 @@ struct run {
     int fails;              /* captures are expected to fail */
 };
 
+static int few; /* values change */
+
 static void step(double *u, int rank, int64_t it)
 {
-    for (size_t i = 0; i < SIDE * SIDE; i++)
+    for (size_t i = 0; i < (few ? 5 : SIDE * SIDE); i++)
         u[i] += (double)(it * 3 + rank) + (double)i * 1e-3;
 }
 
@@ -241,6 +243,36 @@ static void test_nowhere(void **state)
     expect_log("there is no prefix to write to (store.prefix)", 1);
 }
 
+/* A coded file beside the slot, a full one beside the delta, parity: what there is no room for is done without, and said. */
+static void test_room_to_work(void **state)
+{
+    (void)state;
+    NEED_MEMORY();
+    leave(2L * BYTES + 4L * MIB);
+    run((struct run){.config = "codec.chains=*=zstd", .until = 3});
+    expect_log("is saved as it is, without codecs", 1);
+    run((struct run){.config = "codec.chains=*=zstd", .until = 4, .expect_from = 3});
+    leave(200L * MIB);
+    run((struct run){.config = "codec.chains=*=zstd", .until = 6, .expect_from = 4});
+    expect_log("without codecs", 0);
+    few = 1;
+    leave(8L * BYTES);
+    run((struct run){.config = "capture.tracker=hash; capture.max_deltas=2; restart.mode=never", .until = 12});
+    expect_log("changes are not put together", 1);
+    run((struct run){.config = "capture.tracker=hash; capture.max_deltas=2", .until = 13, .expect_from = 12});
+    few = 0;
+}
+
+static void test_room_for_parity(void **state)
+{
+    (void)state;
+    NEED_MEMORY();
+    leave(6L * BYTES);
+    run((struct run){.config = "redundancy.domain=process; redundancy.scheme=xor", .until = 20});
+    expect_log("is not protected (the one before stays so): no room", 1);
+    run((struct run){.config = "redundancy.scheme=none", .until = 21, .expect_from = 20});
+}
+
 /* One rank takes its part, and not the others'. */
 static void test_shares(void **state)
 {
@@ -271,6 +303,7 @@ static void test_shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_no_room_at_all), TEST(test_room_for_all), TEST(test_one_slot),
-                                       TEST(test_comes_and_goes), TEST(test_nowhere),      TEST(test_shares)};
+                                       TEST(test_comes_and_goes), TEST(test_nowhere),      TEST(test_shares),
+                                       TEST(test_room_to_work),   TEST(test_room_for_parity)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,15 @@ static int take_room(struct sk_engine *e, int number, size_t size_bytes, struct 
     return rc;
 }
 
+int sk_engine_room(const struct sk_engine *e, uint64_t bytes, struct saikai_error *err)
+{
+    static const uint64_t to_work = 16 << 20; /* buffers of codecs and copies */
+    int lock, rc = sk_room_enter(e->local_root, e->rank, e->share, bytes + to_work, &lock, err);
+    if (!rc)
+        sk_room_leave(lock); /* nobody takes more than its share: it is still there when it is taken */
+    return rc;
+}
+
 static int new_slot(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct saikai_error *err)
 {
     struct held *h = calloc(1, sizeof *h);

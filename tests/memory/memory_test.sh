@@ -71,6 +71,26 @@ if make_group; then
     SAIKAI_RESTART_MODE=always SAIKAI_LOG_LEVEL=info SAIKAI_SCHEDULE_EVERY=4 in_group timeout 200 "$heat" $cells 16 >again.out 2>&1 ||
         fail "the restart fails" again.out
     grep -q "resuming from iteration 12" again.out || fail "it does not go on from the last checkpoint" again.out
+    # 251 MB of which half is saved, where 450 MB are allowed: room for one copy and not for two; killed, and started again
+    rm -rf "$disk/store" "$shm"/saikai-*
+    remove_group || fail "the control group stays busy"
+    mkdir "$group"
+    echo $((450 << 20)) >"$group/$limit"
+    SAIKAI_SCHEDULE_EVERY=2 in_group timeout 200 "$heat" 253 253 253 100000 >large.out 2>&1 &
+    run=$!
+    for _ in $(seq 600); do
+        "$build/src/cli/saikai" ls "$disk/store" 2>/dev/null | grep -q '^gen-0001-000000000008-0 ' && break
+        kill -0 $run 2>/dev/null || fail "251 MB in 450 MB: it was killed" large.out
+        sleep 0.1
+    done
+    for p in $(cat "$group/cgroup.procs"); do kill -9 "$p" 2>/dev/null || true; done
+    wait $run 2>/dev/null || true
+    run=
+    grep -q "is not saved" large.out && fail "251 MB in 450 MB: a checkpoint was not saved" large.out
+    SAIKAI_LOG_LEVEL=info SAIKAI_SCHEDULE_EVERY=2 in_group timeout 200 "$heat" 253 253 253 16 >large2.out 2>&1 ||
+        fail "251 MB in 450 MB: the restart fails" large2.out
+    grep -Eq "resuming from iteration ([8-9]|1[0-9]) " large2.out || fail "it does not go on from the last checkpoint" large2.out
+    echo "251 MB of 450 MB: peak $(($(cat "$group/$peak") >> 20)) MiB, $(grep -o 'resuming from iteration [0-9]*' large2.out)"
 else
     echo "no control group for memory can be made here: that part is left out"
 fi
