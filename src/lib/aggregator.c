@@ -128,6 +128,7 @@ static int set_up(struct sk_aggregator *a, const struct sk_aggregator_setup *s,
     o->host = a->host;
     o->archive.memory_bytes = sk_config_size(c, "far.memory");
     o->archive.threads = (int)sk_config_int(c, "codec.threads");
+    o->archive.store = s->store;
     o->archive.no_sync = !sk_config_bool(c, "store.fsync");
     if (o->writers && o->group)
         return sk_fail(err, SAIKAI_ECONFIG,
@@ -267,9 +268,11 @@ static int owner(void *arg, const struct sk_ska_file *f, size_t index, size_t fi
 }
 
 int sk_archived_restore(struct sk_group *g, const char *prefix_root, struct sk_gen gen,
-                        const char *to_root, int mine, int all, uint64_t memory_bytes,
+                        const char *to_root, int mine, int all, const struct sk_job *of, uint64_t memory_bytes,
                         struct saikai_error *err)
 {
+    struct sk_id stores[1 + SK_JOB_FORMER] = {of->store};
+    memcpy(stores + 1, of->former, sizeof of->former);
     char from[PATH_MAX], to[PATH_MAX];
     uint8_t want = mine != 0, *wants = calloc((size_t)g->size, 1);
     int rc = wants ? sk_gen_dir(prefix_root, gen, from, sizeof from, err)
@@ -284,6 +287,8 @@ int sk_archived_restore(struct sk_group *g, const char *prefix_root, struct sk_g
     o.extract.threads = 1;
     o.extract.no_sync = 1;
     o.extract.memory_bytes = memory_bytes;
+    o.extract.stores = stores;
+    o.extract.store_count = 1 + of->former_count;
     if (!rc)
         rc = sk_collect_extract(g, from, to, &o, NULL, err);
     if (!all && w.files && w.files != (size_t)g->size)

@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "lib/engine.h"
 #include "store/gen.h"
+#include "store/job.h"
 
 struct sk_aggregator;
 
@@ -17,6 +18,7 @@ struct sk_aggregator_setup {
     const struct sk_config *config;
     struct sk_engine *engine; /* stays the caller's, must outlive the aggregator */
     const char *local_root, *prefix_root, *host; /* copied */
+    struct sk_id store; /* that archives say they are of */
     struct sk_id lease; /* of the prefix (store/lease.h) */
     uint32_t incarnation;
 };
@@ -53,10 +55,11 @@ int sk_archived_ranks(const char *prefix_root, struct sk_gen gen, int *ranks,
                       struct saikai_error *err);
 /* Collective, blocking: give the files of an archived generation back below to_root (its directory
  * there is made), to each rank its own if it asks for it; with all, those of all ranks of then,
- * whoever restores them. One verdict. SAIKAI_ERANKS: without all, another number of ranks wrote it.
+ * whoever restores them. An archive of another store than `of`, or those that it was copied from, is
+ * SAIKAI_EDAMAGED. One verdict. SAIKAI_ERANKS: without all, another number of ranks wrote it.
  */
 int sk_archived_restore(struct sk_group *g, const char *prefix_root, struct sk_gen gen,
-                        const char *to_root, int mine, int all, uint64_t memory_bytes,
+                        const char *to_root, int mine, int all, const struct sk_job *of, uint64_t memory_bytes,
                         struct saikai_error *err);
 
 #endif

@@ -51,6 +51,7 @@ struct sk_protector {
     int costs_known;
     char *root, *host;
     uint32_t incarnation;
+    struct sk_id store;
     int rank, sync;
     int *leader;                         /* of each rank: the lowest one on its node */
     struct sk_parity_set set[MOST_SETS]; /* protected, oldest first */
@@ -244,6 +245,7 @@ static int begin(void *arg, struct saikai_error *err)
         return rc;
     struct sk_encode_params e = {.coding = p->coding,
                                  .generation = (uint64_t)sk_gen_key(c->set.gen),
+                                 .store = p->store,
                                  .group = (uint64_t)p->protection.number,
                                  .rank = (uint32_t)p->rank,
                                  .host = p->host,
@@ -347,6 +349,7 @@ int sk_protector_new(const struct sk_protector_setup *s, struct sk_protector **o
         p->engine = s->engine;
         p->rank = s->g->rank;
         p->incarnation = s->incarnation;
+        p->store = s->store;
         p->sync = s->sync;
         p->clean = 1;
         p->root = strdup(s->root);

@@ -16,6 +16,7 @@ struct sk_protector_setup {
     const struct sk_config *config;
     struct sk_engine *engine; /* stays the caller's, must outlive the protector */
     const char *root, *host;  /* local directory; copied */
+    struct sk_id store;
     uint32_t incarnation;
     int sync; /* wait for the disk */
 };

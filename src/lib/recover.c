@@ -138,6 +138,7 @@ static int rebuild_set(struct sk_recovery *r, struct sk_parity_set set,
         int by_model = sk_is_auto(r->s.form);
         struct sk_claim claim = {(uint32_t)r->s.g->rank, path[0], r->s.root};
         struct sk_rebuild_params p = {.generation = (uint64_t)sk_gen_key(set.gen),
+                                      .store = r->s.store,
                                       .holding = holding,
                                       .holdings = (int)n,
                                       .claim = &claim,

@@ -5,6 +5,7 @@
 #ifndef SK_LIB_RECOVER_H
 #define SK_LIB_RECOVER_H
 
+#include "base/id.h"
 #include "group/group.h"
 #include "store/holdings.h"
 
@@ -13,6 +14,7 @@ struct sk_recovery;
 struct sk_recovery_setup {
     struct sk_group *g;
     const char *root, *host;    /* local directory of this rank; kept, not copied */
+    struct sk_id store;         /* that parity must be of */
     uint32_t first_incarnation; /* older generations belong to another run */
     const char *form;           /* as redundancy.form */
     int sync;

@@ -255,7 +255,7 @@ static int read_archived(struct sk_session *s, struct sk_gen g, int *mine, uint6
         return rc;
     /* other numbers of ranks and other tiles read all files from the prefix, each rank what it needs */
     const char *to = s->reshapable || !sk_session_has_local(s) ? s->prefix_root : s->local_root;
-    int back = sk_archived_restore(s->g, s->prefix_root, g, to, lacks, s->reshapable,
+    int back = sk_archived_restore(s->g, s->prefix_root, g, to, lacks, s->reshapable, &s->job,
                                    sk_config_size(s->config, "far.memory"), &why);
     if (lacks && back && (*mine == SAIKAI_ENOENT || back == SAIKAI_ERANKS)) {
         *mine = back;
@@ -343,6 +343,7 @@ static int begin_recovery(struct sk_session *s, struct sk_recovery **r, struct s
     struct sk_recovery_setup setup = {.g = s->g,
                                       .root = s->local_root,
                                       .host = s->host,
+                                      .store = s->job.store,
                                       .first_incarnation = s->first_incarnation,
                                       .form = sk_config_text(s->config, "redundancy.form")};
     return s->g->size > 1 && sk_session_has_local(s) ? sk_recovery_new(&setup, r, err) : 0;

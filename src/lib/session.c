@@ -70,6 +70,7 @@ static int start_protector(struct sk_session *s, struct saikai_error *err)
         .engine = s->engine,
         .root = s->local_root,
         .host = s->host,
+        .store = s->job.store,
         .incarnation = s->incarnation,
         .sync = !apart && sk_config_bool(s->config, "store.fsync"),
     };
@@ -85,6 +86,7 @@ static int start_aggregator(struct sk_session *s, struct saikai_error *err)
                                     .local_root = s->local_root,
                                     .prefix_root = s->prefix_root,
                                     .host = s->host,
+                                    .store = s->job.store,
                                     .lease = s->lease_token,
                                     .incarnation = s->incarnation};
     int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);

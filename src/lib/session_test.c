@@ -2,6 +2,7 @@
 #include "lib/local_testing.h"
 #include "lib/session.h"
 
+#include "archive/file/ska.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -701,12 +702,28 @@ static int in_prefix(int incarnation, int64_t it, const char *name)
     return !access(path, F_OK);
 }
 
+/* The archives of generation 30 say which store they are of. */
+static void check_whose(void)
+{
+    char path[256], root[96];
+    struct sk_ska a = {0};
+    struct sk_job j;
+    snprintf(root, sizeof root, "%s/prefix", dir);
+    snprintf(path, sizeof path, "%s/gen-0001-000000000030-0/set-000001.2-of-2.ska", root);
+    assert_int_equal(sk_job_load(root, &j, NULL), 0);
+    assert_int_equal(sk_archive_open(path, &a, NULL), 0);
+    assert_false(sk_id_none(a.store));
+    assert_true(sk_id_same(a.store, j.store));
+    sk_ska_free(&a);
+}
+
 static void test_archives_alone_bring_back(void **state)
 {
     (void)state;
     run(N, (struct run){.config = aggregated, .until = 35, .crash = 1, .settle = 1});
     assert_true(in_prefix(1, 30, "set-000001.1-of-2.ska") && in_prefix(1, 30, "set-000001.2-of-2.ska"));
     assert_false(in_prefix(1, 30, "rank-000000.skc"));
+    check_whose();
     assert_true(in_prefix(1, 20, "set-000001.1-of-2.ska")); /* store.keep_prefix */
     assert_false(in_prefix(1, 10, "set-000001.1-of-2.ska"));
     lose_local();

@@ -5,6 +5,8 @@
 #include "base/fork_testing.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "redundancy/parity_file.h"
+#include "store/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -331,6 +333,20 @@ void survive_says(const char *text)
         fail_msg("'%s' is not in the log:\n%s", text, survive_log);
 }
 
+/* Parity, as long as nothing is wrong with it, says which store it is of. */
+static void check_whose(const char *root, const char *path)
+{
+    struct sk_parity_header h = {0};
+    struct sk_parity_file *f = NULL;
+    struct sk_job j;
+    if (sk_parity_open(path, &h, &f, NULL))
+        return;
+    assert_int_equal(sk_job_load(root, &j, NULL), 0);
+    assert_true(!sk_id_none(h.store) && sk_id_same(h.store, j.store));
+    sk_parity_header_free(&h);
+    sk_parity_file_free(f);
+}
+
 int survive_flip(int node, int rank, int parity, long at)
 {
     char root[200], path[PATH_MAX];
@@ -349,6 +365,8 @@ int survive_flip(int node, int rank, int parity, long at)
                                sizeof path, NULL);
         else
             sk_gen_file(root, e->gen, rank, path, sizeof path, NULL);
+        if (parity)
+            check_whose(root, path);
         int fd = open(path, O_RDWR);
         assert_true(fd >= 0 && !fstat(fd, &st));
         uint8_t byte;

@@ -3,6 +3,7 @@
 #include "redundancy/testing.h"
 
 #include "base/io.h"
+#include "base/log.h"
 #include "redundancy/parity_file.h"
 
 #include <setjmp.h>
@@ -118,6 +119,77 @@ static void test_cut_and_long_files(void **state)
     job_remove(&j);
 }
 
+static struct sk_id id_of(uint8_t first)
+{
+    return (struct sk_id){{first, 7, 7}};
+}
+
+static struct sk_id store_in(const char *path)
+{
+    struct sk_parity_header h = {0};
+    struct sk_parity_file *f = NULL;
+    assert_int_equal(sk_parity_open(path, &h, &f, NULL), 0);
+    struct sk_id id = h.store;
+    sk_parity_header_free(&h);
+    sk_parity_file_free(f);
+    return id;
+}
+
+static char last_line[600];
+
+static void take_line(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    if (strstr(line, "is not used"))
+        snprintf(last_line, sizeof last_line, "%s", line);
+}
+
+/* A parity file says whose it is; one of another store counts as lost, and is made anew. */
+static void test_parity_of_another_store(void **state)
+{
+    struct job j;
+    char path[400], mine[SK_ID_TEXT], other[SK_ID_TEXT];
+    start(&j, "rs", 5, 2);
+    j.store = id_of(1);
+    assert_int_equal(job_encode(&j), 0);
+    job_parity_path(&j, 1, path);
+    assert_true(sk_id_same(store_in(path), id_of(1)));
+    job_lose_data(&j, 0);
+    j.store = id_of(2);
+    sk_log_set(take_line, NULL, SK_LOG_WARN);
+    assert_int_equal(job_rebuild(&j), SAIKAI_ENOENT);
+    sk_log_set(sk_log_stderr, NULL, SK_LOG_WARN);
+    assert_non_null(strstr(last_line, sk_id_print(id_of(1), mine)));
+    assert_non_null(strstr(last_line, sk_id_print(id_of(2), other)));
+    j.store = id_of(1);
+    job_lose_parity(&j, 2); /* what is made again says it, too */
+    assert_int_equal(job_rebuild(&j), 0);
+    assert_true(job_claims_intact(&j));
+    job_parity_path(&j, 2, path);
+    assert_true(sk_id_same(store_in(path), id_of(1)));
+    job_remove(&j);
+}
+
+/* Files that each version wrote: tests/golden/skp. */
+static void test_versions(void **state)
+{
+    static const char *const names[] = {"v1-xor", "v1-rs", "v2-xor"};
+    for (int i = 0; i < 3; i++) {
+        char path[600];
+        struct sk_parity_header h = {0};
+        struct sk_parity_file *f = NULL;
+        snprintf(path, sizeof path, "%s/%s.skp", SAIKAI_GOLDEN_SKP, names[i]);
+        assert_int_equal(sk_parity_open(path, &h, &f, NULL), 0);
+        assert_int_equal(h.record.code.members, i == 1 ? 6 : 4);
+        assert_int_equal(h.record.generation, i == 1 ? 3 : 2);
+        assert_string_equal(h.record.member[0].part[0].name, "part.skc");
+        assert_true(i < 2 ? sk_id_none(h.store) : sk_id_same(h.store, id_of(0x5a)));
+        sk_parity_header_free(&h);
+        sk_parity_file_free(f);
+    }
+}
+
 /* Parity of another generation, or of another member, under the right name. */
 static void test_wrong_parity_file(void **state)
 {
@@ -181,6 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flips_in_parity),   cmocka_unit_test(test_flips_in_data),
         cmocka_unit_test(test_one_flip_too_many), cmocka_unit_test(test_cut_and_long_files),
+        cmocka_unit_test(test_parity_of_another_store),
+        cmocka_unit_test(test_versions),
         cmocka_unit_test(test_wrong_parity_file), cmocka_unit_test(test_random_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,6 +304,7 @@ int sk_encode_finish(struct sk_encode *e, struct sk_encode_result *result, struc
     rc = exchange_hashes(e, err);
     if (rc)
         return rc;
+    sk_parity_of_store(e->parity, e->p.store);
     rc = sk_parity_seal(e->parity, &e->record, !e->p.no_sync, err);
     rc = sk_group_verdict(e->g, rc, err);
     if (rc)

@@ -29,6 +29,7 @@ struct sk_encoding {
 struct sk_encode_params {
     struct sk_encoding coding;
     uint64_t generation, group; /* equal on all ranks; group numbers the groups of a job */
+    struct sk_id store;         /* that the files are of; all zero: of none */
     uint32_t rank;              /* of the job */
     const char *host;           /* for messages; NULL: unknown */
     int files;

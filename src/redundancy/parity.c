@@ -8,7 +8,7 @@
 
 static const char magic[8] = {'S', 'K', 'P', 'A', 'R', 'I', 'T', 'Y'};
 
-enum { PREFIX = 48, PAGE = 4096 };
+enum { PREFIX_1 = 48, PREFIX = PREFIX_1 + SK_ID_BYTES, PAGE = 4096 };
 
 int sk_part_name_ok(const char *name)
 {
@@ -212,6 +212,7 @@ int sk_parity_encode(struct sk_parity_header *h, struct sk_buf *out, struct saik
     sk_buf_put_u32(out, (uint32_t)record.len);
     sk_buf_put_u64(out, h->blocks);
     sk_buf_put_u64(out, h->table_hash);
+    sk_buf_put(out, h->store.b, sizeof h->store.b);
     sk_buf_put(out, record.data, record.len);
     size_t zeros = h->header_bytes - PREFIX - record.len;
     void *pad = sk_buf_extend(out, zeros);
@@ -226,20 +227,20 @@ int sk_parity_encode(struct sk_parity_header *h, struct sk_buf *out, struct saik
 }
 
 /* The fixed part: 0, or why the file cannot be read. */
-static int check_prefix(struct sk_rd *in, uint32_t *header_bytes, uint64_t *hash,
+static int check_prefix(struct sk_rd *in, uint32_t *version, uint32_t *header_bytes, uint64_t *hash,
                         struct saikai_error *err)
 {
     const void *m = sk_rd_bytes(in, sizeof magic);
     if (!m || memcmp(m, magic, sizeof magic))
         return sk_fail(err, SAIKAI_EFORMAT, "not a parity file");
-    uint32_t version = sk_rd_u32(in);
+    *version = sk_rd_u32(in);
     *header_bytes = sk_rd_u32(in);
     *hash = sk_rd_u64(in);
     if (in->bad)
         return sk_fail(err, SAIKAI_EDAMAGED, "the header is truncated");
-    if (version != SK_PARITY_VERSION)
+    if (*version < 1 || *version > SK_PARITY_VERSION)
         return sk_fail(err, SAIKAI_EFORMAT,
-                       "parity file of version %u; this library reads version %d", version,
+                       "parity file of version %u; this library reads versions 1 to %d", *version,
                        SK_PARITY_VERSION);
     if (*header_bytes < PAGE || *header_bytes % PAGE ||
         *header_bytes > round_up(PREFIX + SK_MAX_RECORD))
@@ -251,9 +252,10 @@ int sk_parity_decode(const void *data, size_t n, uint64_t file_bytes, struct sk_
                      size_t *need, struct saikai_error *err)
 {
     struct sk_rd in = sk_rd_init(data, n);
-    uint32_t header_bytes = 0;
+    uint32_t version = 0, header_bytes = 0;
+    struct sk_id store = {{0}};
     uint64_t hash = 0;
-    int rc = check_prefix(&in, &header_bytes, &hash, err);
+    int rc = check_prefix(&in, &version, &header_bytes, &hash, err);
     if (rc)
         return rc;
     if (need)
@@ -264,7 +266,10 @@ int sk_parity_decode(const void *data, size_t n, uint64_t file_bytes, struct sk_
         return sk_fail(err, SAIKAI_EDAMAGED, "the header is damaged");
     uint32_t member = sk_rd_u32(&in), record_bytes = sk_rd_u32(&in);
     uint64_t blocks = sk_rd_u64(&in), table_hash = sk_rd_u64(&in);
-    if (in.bad || record_bytes > header_bytes - PREFIX)
+    const void *id = version > 1 ? sk_rd_bytes(&in, sizeof store.b) : NULL;
+    if (id)
+        memcpy(store.b, id, sizeof store.b);
+    if (in.bad || record_bytes > header_bytes - (version > 1 ? PREFIX : PREFIX_1))
         return sk_fail(err, SAIKAI_EDAMAGED, "the header is damaged");
     struct sk_record record = {0};
     rc = sk_record_decode(in.p, record_bytes, &record, err);
@@ -281,6 +286,7 @@ int sk_parity_decode(const void *data, size_t n, uint64_t file_bytes, struct sk_
     }
     *h = (struct sk_parity_header){.record = record,
                                    .member = (int)member,
+                                   .store = store,
                                    .header_bytes = header_bytes,
                                    .blocks = blocks,
                                    .table_hash = table_hash,

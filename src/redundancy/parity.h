@@ -3,14 +3,15 @@
  * All numbers little-endian; strings are u16 length and bytes. XXH3 is XXH3_64bits.
  *
  *   offset 0        u8[8]  "SKPARITY"
- *          8        u32    version, 1
+ *          8        u32    version, 2
  *          12       u32    header_bytes: where the blocks begin, a multiple of 4096
  *          16       u64    XXH3 of bytes 24 … header_bytes
  *          24       u32    member: whose file this is, its place in the group
  *          28       u32    bytes of the record
  *          32       u64    blocks: parity blocks in this file
  *          40       u64    XXH3 of the table
- *          48              record, then zeros up to header_bytes
+ *          48       u8[16] id of the store that the files are of, all zero: of none (version 1: it is missing)
+ *          64              record (version 1: at 48), then zeros up to header_bytes
  *   header_bytes           blocks × block bytes, in the order of the stripes
  *   then                   table: u64 XXH3 of each block, in their order
  *
@@ -27,9 +28,10 @@
 #define SK_REDUNDANCY_PARITY_H
 
 #include "base/buf.h"
+#include "base/id.h"
 #include "redundancy/scheme.h"
 
-#define SK_PARITY_VERSION 1
+#define SK_PARITY_VERSION 2
 #define SK_MAX_HOST       64
 /* Largest record that is written or believed. */
 #define SK_MAX_RECORD (64u << 20)
@@ -60,6 +62,7 @@ struct sk_record {
 struct sk_parity_header {
     struct sk_record record;
     int member;
+    struct sk_id store; /* none in version 1, and of files that are in no store */
     uint32_t header_bytes;
     uint64_t blocks, table_hash;
     uint64_t record_hash; /* XXH3 of the encoded record: equal for files that belong together */
@@ -83,7 +86,7 @@ void sk_member_encode(const struct sk_member *m, struct sk_buf *out);
 int sk_member_decode(struct sk_rd *in, struct sk_member *m);
 void sk_member_free(struct sk_member *m);
 
-/* header_bytes, blocks and record_hash are computed; member, table_hash and the record are the
+/* header_bytes, blocks and record_hash are computed; member, store, table_hash and the record are the
  * caller's. */
 int sk_parity_encode(struct sk_parity_header *h, struct sk_buf *out, struct saikai_error *err);
 /* As sk_record_decode. data[n] is the beginning of a file of file_bytes bytes: a file with a good

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 struct sk_parity_file {
+    struct sk_id store;
     char *path, *tmp; /* tmp: being created */
     int fd, member, abandoned;
     struct sk_kept_maps *kept; /* takes the mapping at the end, NULL: nobody */
@@ -137,7 +138,7 @@ static struct sk_parity_file *file_new(const char *path, struct saikai_error *er
 static int layout(struct sk_parity_file *f, const struct sk_record *r, int member,
                   struct sk_buf *header, struct saikai_error *err)
 {
-    struct sk_parity_header h = {.record = *r, .member = member, .table_hash = f->table_hash};
+    struct sk_parity_header h = {.record = *r, .member = member, .store = f->store, .table_hash = f->table_hash};
     int rc = sk_parity_encode(&h, header, err);
     if (rc)
         return rc;
@@ -217,6 +218,11 @@ int sk_parity_create(const char *path, const char *recycle, struct sk_kept_maps 
     }
     *out = f;
     return 0;
+}
+
+void sk_parity_of_store(struct sk_parity_file *f, struct sk_id store)
+{
+    f->store = store;
 }
 
 int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync,

@@ -37,6 +37,8 @@ const uint8_t *sk_parity_read(struct sk_parity_file *f, uint64_t number, uint8_t
 void sk_parity_stored(struct sk_parity_file *f, uint64_t number, const uint8_t *data);
 /* The next n bytes of all blocks from front to back, however they are cut. */
 void sk_parity_append(struct sk_parity_file *f, const uint8_t *data, size_t n);
+/* Before it is sealed: the store that its files are of; else it is of none. */
+void sk_parity_of_store(struct sk_parity_file *f, struct sk_id store);
 /* Write table and header for this record (now with all checksums) and sync when told. The record
  * must have the same length and numbers as at creation. */
 int sk_parity_seal(struct sk_parity_file *f, const struct sk_record *r, int sync,

@@ -39,6 +39,8 @@ static int write_one(const char *dir, int number, const char *scheme, int member
     snprintf(path, sizeof path, "%s/file%d", dir, number);
     if (!rc)
         rc = sk_parity_create(path, NULL, NULL, &r, 0, &f, &err);
+    if (!rc && number % 2)
+        sk_parity_of_store(f, (struct sk_id){{0x5a, 7, 7}});
     if (!rc)
         rc = sk_parity_seal(f, &r, 0, &err);
     if (!rc)

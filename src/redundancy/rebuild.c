@@ -211,6 +211,8 @@ static int check_made(struct job *j, struct saikai_error *err)
             if (is_made_here(j, v, m, 0))
                 rc = sk_files_check(v->stream[m], &v->record.member[m], err);
             if (!rc && is_made_here(j, v, m, 1))
+                sk_parity_of_store(v->file[m], j->p->store);
+            if (!rc && is_made_here(j, v, m, 1))
                 rc = sk_parity_seal(v->file[m], &v->record, !j->p->no_sync, err);
         }
         j->result.rebuilt_bytes += sk_repair_written(j->repair[i]);

@@ -29,6 +29,7 @@ struct sk_claim {
 
 struct sk_rebuild_params {
     uint64_t generation;
+    struct sk_id store; /* parity of another one is not used, which is said; all zero: any is */
     const struct sk_holding *holding;
     int holdings;
     const struct sk_claim *claim;

@@ -1,6 +1,7 @@
 #include "redundancy/survey.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "redundancy/exchange.h"
 
 #include <stdlib.h>
@@ -77,6 +78,17 @@ static void open_data(const char *dir, const struct sk_member *m, struct sk_file
     while (may_pass(rc, &tries, unread));
 }
 
+/* Parity of version 1, or of files without a store, says nothing: the containers that it gives back say whose they are. */
+static int is_of_store(const struct sk_rebuild_params *p, const struct found *f, const char *path)
+{
+    char theirs[SK_ID_TEXT], ours[SK_ID_TEXT];
+    if (sk_id_none(p->store) || sk_id_none(f->header.store) || sk_id_same(p->store, f->header.store))
+        return 1;
+    sk_log(SK_LOG_WARN, "%s is of the store %s, not of %s: it is not used", path, sk_id_print(f->header.store, theirs),
+           sk_id_print(p->store, ours));
+    return 0;
+}
+
 /* Open what is readable; anything else counts as lost. */
 static int look(const struct sk_rebuild_params *p, struct found **out, int *unread, struct saikai_error *err)
 {
@@ -88,7 +100,7 @@ static int look(const struct sk_rebuild_params *p, struct found **out, int *unre
         if (!path || open_parity(path, &f[i], unread))
             continue;
         uint32_t rank = f[i].header.record.member[f[i].header.member].rank;
-        if (f[i].header.record.generation != p->generation ||
+        if (f[i].header.record.generation != p->generation || !is_of_store(p, &f[i], path) ||
             (p->holding[i].rank != SK_RANK_UNKNOWN && p->holding[i].rank != rank)) {
             sk_parity_file_free(f[i].file);
             f[i].file = NULL;

@@ -316,6 +316,7 @@ static int encode_rank(struct sk_group *plain, void *arg)
     int has_data = j->coding.placement != SK_DEDICATED || g->rank < g->size - j->coding.parity;
     struct sk_encode_params p = {.coding = j->coding,
                                  .generation = j->generation,
+                                 .store = j->store,
                                  .rank = (uint32_t)g->rank,
                                  .host = host[g->rank % 3],
                                  .files = has_data ? j->files : 0,
@@ -388,6 +389,7 @@ static int rebuild_rank(struct sk_group *plain, void *arg)
             holding.rank = (uint32_t)r;
     }
     struct sk_rebuild_params p = {.generation = j->generation,
+                                  .store = j->store,
                                   .holding = &holding,
                                   .holdings = 1,
                                   .claim = claim,

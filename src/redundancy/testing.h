@@ -15,6 +15,7 @@ struct job {
     uint64_t size[MAX_NODES][MAX_FILES];
     struct sk_encoding coding;
     uint64_t generation;
+    struct sk_id store;
     enum sk_files_mode mode;
     /* a rebuild: how many processes there are, the node on which process i runs, and the process
      * that claims rank r (-1: none); it gets the files of a rank that was elsewhere in a directory

@@ -13,12 +13,13 @@
 
 static const uint8_t magic[8] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n'};
 static const uint8_t end_magic_1[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'};
-static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '2', '\n'};
+static const uint8_t end_magic_2[8] = {'S', 'K', 'A', 'e', 'n', 'd', '2', '\n'};
+static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '3', '\n'};
 
-void sk_ska_put_header(struct sk_buf *out)
+void sk_ska_put_header(struct sk_buf *out, int version)
 {
     sk_buf_put(out, magic, sizeof magic);
-    sk_buf_put_u32(out, SK_SKA_VERSION);
+    sk_buf_put_u32(out, (uint32_t)version);
     sk_buf_put_u32(out, 0);
 }
 
@@ -84,7 +85,7 @@ static struct trailer parse_trailer(const uint8_t t[SK_SKA_TRAILER_BYTES])
     x.backend = (int)(x.raw >> 56);
     x.raw &= ((uint64_t)1 << 56) - 1;
     if (sk_hash64(t, 32) == sk_rd_u64(&r))
-        x.version = !memcmp(t + 40, end_magic, 8) ? 2 : !memcmp(t + 40, end_magic_1, 8) ? 1 : 0;
+        x.version = !memcmp(t + 40, end_magic, 8) ? 3 : !memcmp(t + 40, end_magic_2, 8) ? 2 : !memcmp(t + 40, end_magic_1, 8);
     return x;
 }
 
@@ -110,7 +111,7 @@ static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t
     return rc;
 }
 
-/* The last whole trailer of the second version that ends before `end`; its offset, or 0. */
+/* The last whole trailer of a version with two of them that ends before `end`; its offset, or 0. */
 static uint64_t find_trailer(int fd, const char *path, uint64_t end, struct trailer *out)
 {
     enum { PIECE = 1 << 20 };
@@ -124,11 +125,11 @@ static uint64_t find_trailer(int fd, const char *path, uint64_t end, struct trai
         if (sk_io_pread(fd, path, buf, n, (off_t)from, NULL))
             break;
         for (size_t i = n; i-- > SK_SKA_TRAILER_BYTES - 8 && !found;) {
-            if (i + 8 > n || memcmp(buf + i, end_magic, 8))
+            if (i + 8 > n || (memcmp(buf + i, end_magic, 8) && memcmp(buf + i, end_magic_2, 8)))
                 continue;
             size_t start = i - (SK_SKA_TRAILER_BYTES - 8);
             struct trailer t = parse_trailer(buf + start);
-            if (t.version == 2 && t.at <= from + start && t.stored == from + start - t.at) {
+            if (t.version >= 2 && t.at <= from + start && t.stored == from + start - t.at) {
                 *out = t;
                 found = from + start;
             }
@@ -152,7 +153,7 @@ static int read_twice(int fd, const char *path, uint64_t size, struct trailer t,
     uint64_t end = size - SK_SKA_TRAILER_BYTES, first = 0;
     int rc = SAIKAI_EDAMAGED, damage = 0;
     sk_fail(err, SAIKAI_EDAMAGED, "its trailer is damaged");
-    if (t.version == 2) {
+    if (t.version >= 2) {
         uint64_t second = t.at + t.stored + SK_SKA_TRAILER_BYTES;
         if (limits(&t, second, end) && t.stored == end - second)
             rc = read_copy(fd, path, &t, second, a, err);
@@ -206,12 +207,12 @@ int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error 
         return rc;
     struct sk_rd r = sk_rd_init(head + 8, 8);
     uint32_t version = sk_rd_u32(&r);
-    int named = !memcmp(head, magic, sizeof magic), known = version >= 1 && version <= 2;
+    int named = !memcmp(head, magic, sizeof magic), known = version >= 1 && version <= SK_SKA_VERSION;
     if (size < SK_SKA_HEADER_BYTES + SK_SKA_TRAILER_BYTES)
         return named ? sk_fail(err, SAIKAI_EDAMAGED, "%s: it is cut short", path)
                      : sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
     /* a damaged header is made good by what stands at the end */
-    rc = read_index(fd, path, (uint64_t)size, named && version == 1 ? 1 : 2, a, err);
+    rc = read_index(fd, path, (uint64_t)size, named && version == 1 ? 1 : SK_SKA_VERSION, a, err);
     if (rc && !named)
         return sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
     if (rc && !known)
@@ -236,6 +237,18 @@ int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err
 }
 
 /* ---- checking ---- */
+
+int sk_ska_check_store(const struct sk_ska *a, const char *path, const struct sk_id *stores, int count,
+                       struct saikai_error *err)
+{
+    char theirs[SK_ID_TEXT], ours[SK_ID_TEXT];
+    int ok = !count || sk_id_none(a->store);
+    for (int i = 0; i < count; i++)
+        ok |= sk_id_same(a->store, stores[i]);
+    return ok ? 0
+              : sk_fail(err, SAIKAI_EDAMAGED, "%s is of the store %s, not of %s: it is not used", path,
+                        sk_id_print(a->store, theirs), sk_id_print(stores[0], ours));
+}
 
 /* Whether the n bytes at both places are the same ones. */
 static int same_bytes(int fd, const char *path, uint64_t x, uint64_t y, uint64_t n, int *same,
@@ -267,10 +280,11 @@ int sk_ska_check_ends(int fd, const char *path, const struct sk_ska *a, struct s
     if (!rc)
         rc = sk_io_pread(fd, path, bytes, sizeof bytes, (off_t)end, err);
     struct trailer t = rc ? (struct trailer){0} : parse_trailer(bytes);
-    if (rc || (!a->damage && t.version != 2)) /* the first version has one of each */
+    if (rc || (!a->damage && t.version < 2)) /* the first version has one of each */
         return rc;
-    sk_ska_put_header(&head);
     rc = sk_io_pread(fd, path, read, sizeof read, 0, err);
+    /* where the last trailer is damaged, the header says the version, and the damage is told anyway */
+    sk_ska_put_header(&head, t.version >= 2 ? t.version : read[8]);
     if (!rc && sk_buf_ok(&head))
         same = !memcmp(read, head.data, sizeof read);
     sk_buf_free(&head);

@@ -220,6 +220,7 @@ void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
         sk_buf_put_u32(out, a->entries[i].mode);
         sk_buf_put_u64(out, (uint64_t)a->entries[i].mtime_ns);
     }
+    sk_buf_put(out, a->store.b, sizeof a->store.b);
 }
 
 /* ---- reading ---- */
@@ -399,7 +400,11 @@ static int parse_rest(struct sk_rd *r, int version, struct sk_ska *a)
     if (version == 1)
         return sk_rd_left(r) ? parse_previous(r, a) : 0;
     int builds = sk_rd_u8(r), rc = builds ? parse_previous(r, a) : 0;
-    return rc ? rc : builds > 1 ? SAIKAI_EDAMAGED : parse_entries(r, a);
+    rc = rc ? rc : builds > 1 ? SAIKAI_EDAMAGED : parse_entries(r, a);
+    const void *id = rc || version == 2 ? NULL : sk_rd_bytes(r, sizeof a->store.b);
+    if (id)
+        memcpy(a->store.b, id, sizeof a->store.b);
+    return rc;
 }
 
 struct span {

@@ -10,6 +10,7 @@
 #include "codec/residual/stencil.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/id.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +69,7 @@ struct sk_ska {
     /* the archive that this one builds on: its name in the same directory (NULL: none), the hash of
      * its index, and how many there are in a row */
     char *previous;
+    struct sk_id store; /* that the files are of, all zero: of none, or an archive of version 1 or 2 */
     uint64_t previous_hash;
     uint32_t depth;
     uint64_t hash; /* of the stored index; set by sk_ska_read */
@@ -96,7 +98,7 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 2 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 3 };
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
 #define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
 #define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)
@@ -107,7 +109,7 @@ enum { SK_SKA_MAX_NAME = 4096 }; /* bytes of a file's name and its end */
 /* 1: a name that may be created below a directory: relative, no empty, "." or ".." component. */
 int sk_ska_safe_name(const char *name);
 
-void sk_ska_put_header(struct sk_buf *out);
+void sk_ska_put_header(struct sk_buf *out, int version);
 /* Index and trailer, both twice, to be written at index_offset. 0, SAIKAI_ENOMEM. */
 int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
                      struct saikai_error *err);
@@ -117,6 +119,9 @@ int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_
 int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err);
 /* The same by its path; to be freed with sk_ska_free. Fails as well as opening it does. */
 int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err);
+/* SAIKAI_EDAMAGED, with both ids: the archive is of a store, and that is none of these (count 0: any may be). */
+int sk_ska_check_store(const struct sk_ska *a, const char *path, const struct sk_id *stores, int count,
+                       struct saikai_error *err);
 /* Look at both copies of what is there twice: SAIKAI_EDAMAGED when one of them is wrong, although
  * the archive can be read; SAIKAI_EIO. */
 int sk_ska_check_ends(int fd, const char *path, const struct sk_ska *a, struct saikai_error *err);

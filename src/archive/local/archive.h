@@ -37,6 +37,9 @@ struct sk_extract_options {
     int member_count, exclude_count;
     int threads, no_sync;
     uint64_t memory_bytes; /* as above */
+    /* an archive of another store than these is SAIKAI_EDAMAGED, and not used; none given: any is */
+    const struct sk_id *stores;
+    int store_count;
     /* NULL: everything. Else only segments of classes for which it says 1 are restored, and what is
      * of others stays a hole in the files. */
     int (*wants_class)(void *arg, const struct sk_ska_class *c);

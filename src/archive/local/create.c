@@ -314,7 +314,8 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     q->depth = p->threads + 1 + p->feed->loaders;
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
-    sk_ska_put_header(&head);
+    sk_ska_put_header(&head, SK_SKA_VERSION);
+    p->a.store = p->opt.store;
     int rc = p->a.previous ? sk_archive_delta_new(p, p->comparing, &q->delta, err) : 0;
     if (!rc)
         rc = put(fd, name, head.data, head.len, err);

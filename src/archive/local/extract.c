@@ -324,6 +324,8 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
         return j.fd;
     size_t ahead = 0;
     int rc = sk_ska_read(j.fd, path, &j.a, err);
+    if (!rc)
+        rc = sk_ska_check_store(&j.a, path, o->stores, o->store_count, err);
     sk_opened_init(&j.opened, j.fd, path, &j.a);
     if (!rc)
         rc = choose_files(&j, o, err);

@@ -52,6 +52,7 @@ struct sk_archive_options {
     /* NULL, or told how many of how many bytes have been worked on; from one thread at a time */
     void (*progress)(void *arg, uint64_t done, uint64_t all);
     void *progress_arg;
+    struct sk_id store; /* that the files are of, all zero: of none */
     int chain; /* how many archives may build on each other in a row, 0: SK_CHAIN; at most 32 */
 };
 

@@ -333,14 +333,57 @@ static void extract(struct back *b, int ranks)
     assert_int_equal(sk_loop_run(ranks, extract_rank, b), 0);
 }
 
-static struct sk_ska_set make_set(const char *dir, int writers, uint64_t unit)
+static struct sk_ska_set make_set_of(const char *dir, int writers, uint64_t unit, struct sk_id store)
 {
     struct job j = {.dir = dir, .inputs = FILES, .o = {.writers = writers}};
+    j.o.archive.store = store;
     j.o.archive.unit_bytes = unit;
     j.o.archive.no_sync = 1;
     create(&j);
     assert_int_equal(j.rc[0], 0);
     return j.set;
+}
+
+static struct sk_ska_set make_set(const char *dir, int writers, uint64_t unit)
+{
+    return make_set_of(dir, writers, unit, (struct sk_id){{0}});
+}
+
+/* Archives say whose they are; those of another store are not used, by ranks or alone. */
+static void test_of_a_store(void **state)
+{
+    struct sk_id stores[2] = {{{1, 2}}, {{3, 4}}};
+    struct back b = {.from = "of-store"};
+    char path[PATH_MAX], mine[SK_ID_TEXT], other[SK_ID_TEXT];
+    struct saikai_error err = {0};
+    struct sk_ska a = {0};
+    make_inputs();
+    struct sk_ska_set set = make_set_of("of-store", 2, 0, stores[1]);
+    assert_int_equal(sk_ska_set_path(&set, at("of-store"), 2, path, sizeof path, NULL), 0);
+    assert_int_equal(sk_archive_open(path, &a, NULL), 0);
+    assert_true(sk_id_same(a.store, stores[1]));
+    sk_ska_free(&a);
+    b.o.extract = (struct sk_extract_options){.no_sync = 1, .stores = stores, .store_count = 1};
+    extract(&b, 3);
+    for (int r = 0; r < 3; r++) {
+        assert_true(b.rc[r] == SAIKAI_EDAMAGED || b.rc[r] == SAIKAI_EPEER);
+        assert_non_null(strstr(b.err[r].text, sk_id_print(stores[0], mine)));
+        assert_non_null(strstr(b.err[r].text, sk_id_print(stores[1], other)));
+    }
+    assert_int_equal(sk_archive_extract(path, at("back"), &b.o.extract, NULL, &err), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, sk_id_print(stores[1], other)));
+    b.o.extract.store_count = 2; /* such as the one it was copied from */
+    extract(&b, 3);
+    assert_int_equal(b.rc[0], 0);
+    b.o.extract.store_count = 0;
+    extract(&b, 3);
+    assert_int_equal(b.rc[0], 0);
+    make_set("of-none", 1, 0); /* an older version, or made by hand */
+    b.from = "of-none";
+    b.o.extract.store_count = 1;
+    extract(&b, 2);
+    assert_int_equal(b.rc[0], 0);
+    drop_inputs();
 }
 
 static void each_rank_gets_its_files(void **state)
@@ -464,6 +507,7 @@ static void lists_and_requests_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_of_a_store),
         cmocka_unit_test(arranges),
         cmocka_unit_test(knows_whole_sets),
         cmocka_unit_test(many_ranks_few_writers),

@@ -159,7 +159,7 @@ static int set_buffers(struct sk_delivery *d, const struct sk_extract_options *o
 }
 
 /* Each index is read by one rank and told to the others. */
-static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
+static int open_part(struct sk_delivery *d, int k, const struct sk_extract_options *o, struct saikai_error *err)
 {
     struct sk_delivery_part *p = &d->parts[k];
     struct sk_buf raw = {0};
@@ -167,7 +167,8 @@ static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
     p->fd = sk_io_open(p->path, O_RDONLY, 0, err);
     if (p->fd < 0)
         rc = p->fd;
-    else if (reads && !(rc = sk_ska_read(p->fd, p->path, &p->a, err)))
+    else if (reads && !(rc = sk_ska_read(p->fd, p->path, &p->a, err)) &&
+             !(rc = sk_ska_check_store(&p->a, p->path, o->stores, o->store_count, err)))
         sk_ska_put_raw_index(&raw, &p->a);
     if (!rc && !sk_buf_ok(&raw))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the index of %s", p->path);
@@ -186,7 +187,7 @@ static int open_part(struct sk_delivery *d, int k, struct saikai_error *err)
 }
 
 /* Rank 0 looks which archives there are. */
-static int open_parts(struct sk_delivery *d, const char *path, struct saikai_error *err)
+static int open_parts(struct sk_delivery *d, const char *path, const struct sk_extract_options *o, struct saikai_error *err)
 {
     struct sk_ska_set set = {0};
     int rc = d->g->rank ? 0 : sk_ska_set_find(path, &set, err);
@@ -208,7 +209,7 @@ static int open_parts(struct sk_delivery *d, const char *path, struct saikai_err
     }
     rc = sk_group_verdict(d->g, rc, err);
     for (int k = 0; k < n && !rc; k++)
-        rc = open_part(d, k, err);
+        rc = open_part(d, k, o, err);
     return rc;
 }
 
@@ -303,7 +304,7 @@ int sk_collect_extract(struct sk_group *g, const char *path, const char *dir,
     d->g = g;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->moved, NULL);
-    rc = open_parts(d, path, err);
+    rc = open_parts(d, path, &o->extract, err);
     if (!rc)
         rc = prepare(d, dir, o, err);
     if (!rc)
