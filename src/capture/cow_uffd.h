@@ -34,6 +34,8 @@ struct sk_uffd_job {
     atomic_int broken;
 };
 
+/* Read n bytes of own memory, which may have gone: -1. */
+int sk_uffd_read_memory(uint8_t *to, uintptr_t from, size_t n);
 /* Copy aside what is pending in b, which lies in one chunk, and add its size to *counter. The lock
  * is held, but not while memory is copied. -1: the pool is full, else the number of bytes. */
 int64_t sk_uffd_set_aside(struct sk_uffd_job *u, size_t i, struct sk_interval b, uint64_t *counter);

@@ -38,13 +38,3 @@ const struct sk_codec_ops *sk_codec_find(const char *name)
 {
     return sk_codec_at(sk_kind_form(&sk_codec_kind, name));
 }
-
-size_t sk_array_size_bytes(const struct sk_array *a)
-{
-    size_t n, size = sk_type_size(a->type);
-    if (a->ndims == 0 && a->type == SAIKAI_U8)
-        return a->dims[0];
-    if (sk_dims_count(a->ndims, a->dims, &n) || (size && n > (size_t)-2 / size))
-        return (size_t)-1;
-    return n * size;
-}

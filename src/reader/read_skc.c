@@ -44,7 +44,7 @@ static int scan_file(const struct sk_view *src, const struct sk_skc_var *v, uint
     struct sk_view file = sk_view_part(src, path, offset, v->raw_bytes);
     if (probe(&file)) /* a container in a container is not looked into */
         return 0;
-    int rc = sk_scan_source(&file, &inner, &why);
+    int rc = scan->scan_inner(&file, &inner, &why);
     for (size_t i = 0; i < inner.count && !rc; i++) {
         struct sk_extent e = inner.extents[i];
         e.offset += offset;

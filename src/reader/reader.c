@@ -18,34 +18,6 @@ const struct sk_reader_ops *sk_reader_at(int i)
 
 SK_KIND(sk_reader_kind, "reader", "reader of files", struct sk_reader_ops, sk_reader_at, description);
 
-int sk_scan_add(struct sk_scan *scan, const struct sk_extent *e, const char *name)
-{
-    if (scan->count == scan->cap) {
-        size_t cap = scan->cap ? 2 * scan->cap : 32;
-        struct sk_extent *more = realloc(scan->extents, cap * sizeof *more);
-        if (!more)
-            return SAIKAI_ENOMEM;
-        scan->extents = more;
-        scan->cap = cap;
-    }
-    char *copy = strdup(name ? name : e->name ? e->name : "");
-    if (!copy)
-        return SAIKAI_ENOMEM;
-    scan->extents[scan->count] = *e;
-    scan->extents[scan->count++].name = copy;
-    return 0;
-}
-
-void sk_scan_free(struct sk_scan *scan)
-{
-    if (!scan)
-        return;
-    for (size_t i = 0; i < scan->count; i++)
-        free(scan->extents[i].name);
-    free(scan->extents);
-    *scan = (struct sk_scan){0};
-}
-
 static int by_offset(const void *a, const void *b)
 {
     const struct sk_extent *x = a, *y = b;
@@ -86,7 +58,7 @@ static void keep_sound(struct sk_scan *scan, uint64_t size)
 int sk_scan_source(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *why)
 {
     sk_error_clear(why);
-    *scan = (struct sk_scan){0};
+    *scan = (struct sk_scan){.scan_inner = sk_scan_source};
     for (int i = 0; sk_reader_at(i); i++) {
         const struct sk_reader_ops *r = sk_reader_at(i);
         if (!r->probe(src))

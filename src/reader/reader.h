@@ -25,10 +25,13 @@ struct sk_extent {
 };
 
 /* What a scan found. Zeroed is empty. */
+struct sk_view;
 struct sk_scan {
     const char *form; /* name of the reader, NULL: none knew the file */
     struct sk_extent *extents;
     size_t count, cap;
+    /* for readers of files that hold files: sk_scan_source */
+    int (*scan_inner)(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *why);
 };
 
 /* The file a reader looks at. It may be cut short by another process while it is looked at, so that

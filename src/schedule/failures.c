@@ -20,16 +20,3 @@ const struct sk_failures_ops *sk_failures_find(const char *name)
 {
     return sk_failures_at(sk_kind_form(&sk_failures_kind, name));
 }
-
-double sk_fleet_rate(const struct sk_fleet *f)
-{
-    if (!f->rates)
-        return (double)f->nodes * f->rate;
-    double sum = 0, carry = 0; /* a million small terms: compensated */
-    for (uint64_t i = 0; i < f->nodes; i++) {
-        double y = f->rates[i] - carry, t = sum + y;
-        carry = (t - sum) - y;
-        sum = t;
-    }
-    return sum;
-}

@@ -7,9 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static const struct sk_form_ops *const forms[SK_FORMS] = {
-    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records};
-
 void sk_coder_free(struct sk_coder *c)
 {
     if (!c)
@@ -70,15 +67,20 @@ static size_t swap_size(int type)
     return type == SAIKAI_C64 || type == SAIKAI_C128 ? n / 2 : n;
 }
 
-static int foreign(const struct sk_part *p)
+int sk_part_foreign(const struct sk_part *p)
 {
     return p->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
+void sk_part_swap(struct sk_part *p)
+{
+    sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
+}
+
 void sk_part_to_native(struct sk_part *p)
 {
-    if (!p->native && foreign(p))
-        sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
+    if (!p->native && sk_part_foreign(p))
+        sk_part_swap(p);
     p->native = 1;
 }
 
@@ -116,129 +118,4 @@ void sk_stream_after(struct sk_coder *c, const void *before, size_t n)
 {
     c->packer.before = before;
     c->packer.before_bytes = n;
-}
-
-/* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
- * stays: it is undone by the form that stores it, never here. */
-static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                        struct sk_buf *out, struct saikai_error *err)
-{
-    struct sk_part *p = &parts[i];
-    int swapped = p->native && foreign(p);
-    if (swapped)
-        sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
-    sk_buf_put_u64(out, 0);
-    sk_buf_put_u8(out, SK_FORM_BYTES);
-    int rc = sk_form_bytes.encode(c, parts, i, r, out, err);
-    if (swapped)
-        sk_swap_elements(p->raw, p->size_bytes, swap_size(p->type));
-    return rc;
-}
-
-/* Whether a general compressor might leave less of a part than `have`: it is asked about a piece
- * from the middle. */
-static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have)
-{
-    enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
-    size_t n = p->size_bytes / SHARE, stored;
-    n = n < LEAST ? LEAST : n > MOST ? MOST : n;
-    if (p->size_bytes < 2 * LEAST)
-        return 0;
-    void *to = sk_coder_room(&c->packed, sk_pack_bound(n));
-    int backend = SK_BACKEND_ZSTD;
-    if (!to || sk_pack(&c->packer, &backend, 1, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
-                       &stored, NULL))
-        return 0;
-    /* more is found in all of it than in a piece */
-    return (double)stored / (double)n < 1.1 * (double)have / (double)p->size_bytes;
-}
-
-/* Values that repeat are not what predictions are for: where the bytes through zstd are fewer, they
- * take the place of what stands at `start`. */
-static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                     size_t start, struct sk_buf *out, struct saikai_error *err)
-{
-    struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
-    size_t end = out->len;
-    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS) ||
-        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start))
-        return 0;
-    int rc = encode_bytes(c, parts, i, &plain, out, err);
-    if (rc || !sk_buf_ok(out))
-        return rc;
-    size_t n = out->len - end;
-    if (n < end - start)
-        memmove(out->data + start, out->data + end, n);
-    out->len = n < end - start ? start + n : end;
-    return 0;
-}
-
-static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                       struct sk_buf *out, struct saikai_error *err)
-{
-    static const struct sk_recipe stored = {.form = SK_FORM_BYTES};
-    size_t start = out->len;
-    sk_buf_put_u64(out, 0);
-    sk_buf_put_u8(out, (uint8_t)r->form);
-    int rc = forms[r->form]->encode(c, parts, i, r, out, err);
-    if (!rc && out->len - start > parts[i].size_bytes + 64 && memcmp(r, &stored, sizeof stored)) {
-        out->len = start;
-        rc = encode_bytes(c, parts, i, &stored, out, err);
-    }
-    if (!rc)
-        rc = try_bytes(c, parts, i, r, start, out, err);
-    if (rc || !sk_buf_ok(out))
-        return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
-    uint64_t n = out->len - start - 8;
-    for (int k = 0; k < 8; k++)
-        out->data[start + (size_t)k] = (uint8_t)(n >> 8 * k);
-    return 0;
-}
-
-int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
-                    const struct sk_recipe *recipes, struct sk_buf *out, struct saikai_error *err)
-{
-    int rc = 0;
-    for (int i = 0; i < count && !rc; i++)
-        rc = encode_part(c, parts, i, &recipes[i], out, err);
-    return rc;
-}
-
-/* Until the first k of the block's n bytes are there, and what decoders look at behind them. */
-static int await(const struct sk_coder *c, size_t k, size_t n, struct saikai_error *err)
-{
-    if (!c->arriving)
-        return 0;
-    return c->arriving->wait(c->arriving->arg,
-                             k < n && n - k > SK_BITS_SLACK ? k + SK_BITS_SLACK : n, err);
-}
-
-int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
-                    int count, struct saikai_error *err)
-{
-    struct sk_rd in = sk_rd_init(stored, n);
-    int rc = 0;
-    for (int i = 0; i < count && !rc; i++) {
-        if ((rc = await(c, n - sk_rd_left(&in) + 8, n, err)))
-            return rc;
-        uint64_t bytes = sk_rd_u64(&in), left = sk_rd_left(&in);
-        if ((rc = await(c, n - left + (bytes < left ? bytes : left), n, err)))
-            return rc;
-        const uint8_t *p = bytes <= left ? sk_rd_bytes(&in, bytes) : NULL;
-        struct sk_rd part = sk_rd_init(p, p ? bytes : 0);
-        int form = sk_rd_u8(&part);
-        if (!p || part.bad || form >= SK_FORMS)
-            return sk_fail(err, SAIKAI_EDAMAGED, "a block's parts do not fit into it");
-        rc = forms[form]->decode(c, parts, i, &part, err);
-        if (!rc && (part.bad || sk_rd_left(&part)))
-            rc = sk_fail(err, SAIKAI_EDAMAGED, "a part has the wrong length");
-    }
-    if (!rc && sk_rd_left(&in))
-        rc = sk_fail(err, SAIKAI_EDAMAGED, "a block has bytes left over");
-    for (int i = 0; i < count && !rc; i++)
-        if (parts[i].native && foreign(&parts[i])) {
-            sk_swap_elements(parts[i].raw, parts[i].size_bytes, swap_size(parts[i].type));
-            parts[i].native = 0;
-        }
-    return rc;
 }

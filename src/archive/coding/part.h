@@ -89,6 +89,10 @@ int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
 int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
                     int count, struct saikai_error *err);
 
+/* 1: the elements of the file are in the other byte order than those of this machine. */
+int sk_part_foreign(const struct sk_part *p);
+/* Turn the bytes of each element, or of each half of a complex one, around. */
+void sk_part_swap(struct sk_part *p);
 /* Byte swap in place of n bytes of elements of `size` bytes. */
 void sk_swap_elements(void *data, size_t n, size_t size);
 /* Bring a part to native order (nothing to do for little-endian data on a little-endian machine).

@@ -21,7 +21,7 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
 int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
                       struct saikai_error *err);
 
-/* create.c: read, compress and write what is cut; fd -1: it is only counted. *stored: bytes of the
+/* pipeline.c: read, compress and write what is cut; fd -1: it is only counted. *stored: bytes of the
  * whole archive. */
 int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *stored,
                     struct saikai_error *err);
