@@ -1,3 +1,5 @@
+/* Draws stacked bars as SVG: a frame with an axis of round steps, then one bar beside the other
+ * with its parts on top of each other. */
 #include "bars.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Calls zfp and c-blosc as benches need them: one array in, its code out, and back. */
 #include "codec_peers.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* Plays the coding of a cluster stripe by stripe for each form: a node or a link does one thing
+ * after the other, and what takes longest decides. */
 #include "coding_model.h"
 
 #include <stdlib.h>

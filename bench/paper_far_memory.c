@@ -1,3 +1,5 @@
+/* Takes the variables out of a checkpoint file, each into memory of its own, as the program had
+ * them that wrote it. */
 #include "paper_far_memory.h"
 
 #include "reader/reader.h"

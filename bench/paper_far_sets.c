@@ -1,3 +1,5 @@
+/* Finds the files of a checkpoint set and which rank wrote each of them, and names the places where
+ * results go. */
 #include "paper_far_sets.h"
 
 #include <dirent.h>

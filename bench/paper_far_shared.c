@@ -1,3 +1,5 @@
+/* A server of limited bandwidth between a program and the files below one directory: the calls that
+ * open, read and write there wait for their turn. */
 #include "paper_far_shared.h"
 
 #include "base/clock.h"

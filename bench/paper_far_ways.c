@@ -1,3 +1,5 @@
+/* Moves a checkpoint set to the shared directory and back in one configuration, each rank as a
+ * thread, and takes the time. */
 #include "paper_far_ways.h"
 
 #include "archive/local/archive.h"

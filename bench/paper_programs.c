@@ -1,3 +1,4 @@
+/* The matrix product and the LU sweep: setting up their memory, and one step of each. */
 #include "paper_programs.h"
 
 #include <sys/mman.h>

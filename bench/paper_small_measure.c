@@ -1,3 +1,5 @@
+/* Measures what the paper shows: size and error of a field after each quantiser, and how far a run
+ * that was restarted from a lossy checkpoint strays from the one that went on. */
 #include "paper_small.h"
 
 #include "shallow_water.h"

@@ -1,3 +1,4 @@
+/* Draws the measured figures as SVG files, with the axes that the paper has. */
 #include "paper_small.h"
 
 #include "base/io.h"

@@ -1,3 +1,4 @@
+/* One step of the shallow-water equations, and the state it begins with. */
 #include "shallow_water.h"
 
 #include <math.h>

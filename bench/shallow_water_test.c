@@ -1,3 +1,5 @@
+/* The simulation keeps its mass and stays finite, its disturbance grows, and a copied state goes on
+ * with the same bits. */
 #include "shallow_water.h"
 
 #include <math.h>

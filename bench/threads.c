@@ -1,3 +1,5 @@
+/* Messages between threads: a send and its receive meet at the receiving rank, whoever comes second
+ * copies, and a link of limited speed may delay it. */
 #include "threads.h"
 
 #include "base/clock.h"

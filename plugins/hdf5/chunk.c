@@ -1,3 +1,5 @@
+/* Writes and reads one chunk with its header. What a codec refuses or does not make smaller is kept
+ * raw. */
 #include "chunk.h"
 
 #include "base/buf.h"

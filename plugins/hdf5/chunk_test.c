@@ -1,3 +1,5 @@
+/* Chunks come back through their frame and name their codec, damage at any byte is noticed, and
+ * padding does not count for relative bounds. */
 #include "chunk.h"
 #include "valid.h"
 

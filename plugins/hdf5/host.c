@@ -1,3 +1,5 @@
+/* Looks HDF5's functions up in the process: among the global symbols, else in the HDF5 library that
+ * is loaded. */
 #include "host.h"
 
 #include <dlfcn.h>

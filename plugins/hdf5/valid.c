@@ -1,3 +1,5 @@
+/* Shrinks a chunk from its far ends as long as a slab holds nothing but the padding, and takes the
+ * range of the values that are left. */
 #include "valid.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* Messages between keepers and the hub: both directions, wrong and stolen keys, forged clients and
+ * hubs, old starts, and connections that are replaced. */
 #include "backbone/events.h"
 
 #include "backbone/guests.h"

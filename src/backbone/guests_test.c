@@ -1,3 +1,4 @@
+/* Each key is good for one rank of one start, and old starts are forgotten in time. */
 #include "backbone/guests.h"
 
 #include <setjmp.h>

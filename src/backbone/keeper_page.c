@@ -1,3 +1,5 @@
+/* Makes the page as a sealed memory file, and maps the one whose descriptor the environment names
+ * after a look at what it is. */
 #include "backbone/keeper_page.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Keeper and rank see the same page, what is no such page is left alone, and one of another version
+ * is an error. */
 #include "backbone/keeper_page.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* Key files are readable for their owner alone, foreign files are refused, those of dead runs are
+ * swept, and all keys differ. */
 #include "backbone/keys.h"
 
 #include <setjmp.h>

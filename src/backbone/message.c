@@ -1,3 +1,5 @@
+/* Encodes and decodes the messages, kind by kind, and the settings of a link as plain text that
+ * launchers pass on as it is. */
 #include "backbone/message.h"
 
 #include <inttypes.h>

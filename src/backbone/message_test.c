@@ -1,3 +1,5 @@
+/* Messages of every kind come back as they were. Cut, longer and impossible ones are refused, and
+ * link settings survive as text. */
 #include "backbone/message.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* The basics: errors, buffers, element types, hashes, and file operations that fail at every
+ * step. */
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Intersections of boxes, the parts that a set of boxes leaves open, and copying row by row between
+ * an array and memory with gaps. */
 #include "base/box.h"
 
 #include <stdio.h>

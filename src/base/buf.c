@@ -1,3 +1,4 @@
+/* The buffer's growth, and the little-endian writers and readers. */
 #include "base/buf.h"
 
 #include <stdarg.h>

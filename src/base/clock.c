@@ -1,3 +1,4 @@
+/* The system's clocks in seconds and milliseconds, and sleeping through interruptions. */
 #include "base/clock.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Parses values, files and the environment into the table of keys, keeps where each value came
+ * from, and says what a mistyped key may have meant. */
 #include "base/config.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* Configuration: defaults, which place wins, errors that name their line, kinds of keys, mistyped
+ * variables, and units. */
 #include "base/config.h"
 #include "base/units.h"
 

@@ -1,3 +1,5 @@
+/* Copies lines of several pages in turn, with stores that go past the caches where the processor
+ * has them. */
 #include "base/copy.h"
 
 #include <string.h>

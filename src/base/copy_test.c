@@ -1,3 +1,5 @@
+/* Copies past the caches, of all lengths and places, give the same bytes as plain ones and write
+ * nothing beside them. */
 #include "base/copy.h"
 
 #include <setjmp.h>

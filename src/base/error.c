@@ -1,3 +1,5 @@
+/* Fills errors, maps errno to codes, and holds the one table of codes with their names and
+ * sentences. */
 #include "base/error.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* A table of guarded mappings and a SIGBUS handler that puts empty pages in place of lost ones.
+ * Signals that are not ours go on to the handler that was there before. */
 #include "base/guard.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* XXH3 through the xxHash library, in whichever of its forms this build has. */
 #include "base/hash.h"
 
 /* The dispatching form of the library takes the widest vectors the machine has; where it is missing, the inlined one

@@ -1,3 +1,4 @@
+/* Expands the brackets of a host list, name by name, and reads lists from files. */
 #include "base/hostlist.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* Host lists are expanded in all their forms and read from files. A refused one leaves the list as
+ * it was. */
 #include "base/hostlist.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* Draws identifiers from the kernel's random numbers, and prints and parses them as hexadecimal
+ * digits. */
 #include "base/id.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* The system's file calls with short reads and writes, interruptions, permissions and the test hook
+ * dealt with in one place. */
 #include "base/io.h"
 
 #include "base/modes.h"

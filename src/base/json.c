@@ -1,3 +1,4 @@
+/* Writes JSON value by value, with its escapes, its numbers and its indentation. */
 #include "base/json.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The JSON writer: nested documents, escapes and bad UTF-8, numbers that read back the same, and
+ * misuse as an error. */
 #include "base/json.h"
 
 #include <math.h>

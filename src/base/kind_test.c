@@ -1,3 +1,5 @@
+/* Kinds and their forms: what is said of them, finding a form by name, and configuration keys that
+ * name one. */
 #include "base/kind.h"
 
 #include "base/config.h"

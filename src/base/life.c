@@ -1,3 +1,4 @@
+/* Knows a process by its id, its start time and the system it runs on, all read from /proc. */
 #include "base/life.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Where lines go, the level up to which they do, and the plain sink that writes to stderr. */
 #include "base/log.h"
 
 #include <pthread.h>

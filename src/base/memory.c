@@ -1,3 +1,4 @@
+/* Asks the kernel whether a range of memory can be read, without touching it. */
 #include "base/memory.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Lays out and draws charts: where values lie on each kind of axis, which ticks an axis gets, and
+ * what is drawn on it. */
 #include "base/svg.h"
 
 #include "base/output.h"

@@ -1,3 +1,5 @@
+/* Charts are well-formed XML, things are where their values say, and empty or bad ranges do no
+ * harm. */
 #include "base/svg.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The table of element types, and dimensions as text and as a product that does not overflow. */
 #include "base/types.h"
 
 #include <errno.h>

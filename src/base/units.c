@@ -1,3 +1,4 @@
+/* Parses and prints sizes and times with their units. */
 #include "base/units.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* The course of a snapshot, whatever its form: preparing the pieces, choosing a form, the helper
+ * thread, and learning from what it cost. */
 #include "capture/cow.h"
 
 #include "base/clock.h"

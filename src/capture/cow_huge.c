@@ -1,3 +1,5 @@
+/* A thread that asks the kernel to collapse small pages to huge ones between two snapshots, where
+ * this is possible and worth it. */
 #include "capture/cow_huge.h"
 
 #include "base/guard.h"

@@ -1,3 +1,5 @@
+/* A state for each page and a count of the pending ones for each chunk: finding the next run to
+ * save, claiming it, and finishing it or giving it back. */
 #include "capture/cow_pages.h"
 
 #include "capture/kernel.h"

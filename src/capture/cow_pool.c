@@ -1,3 +1,5 @@
+/* The pool of a snapshot: pages copied aside, in a ring, taken out in the order in which they
+ * came. */
 #include "capture/cow_job.h"
 
 struct sk_aside *sk_pool_reserve(struct sk_pool *p, uintptr_t addr, size_t n)

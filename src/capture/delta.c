@@ -1,3 +1,5 @@
+/* Writes and checks deltas, tightens ranges to what really differs, and applies chains of deltas to
+ * their base or folds them to one. */
 #include "capture/delta.h"
 
 #include "base/buf.h"

@@ -1,3 +1,5 @@
+/* A base and its chain of deltas give the memory back at every length. Wrong chains, flipped bits
+ * and bad input are refused, and tightened ranges leave out nothing. */
 #include "base/io.h"
 #include "capture/delta.h"
 #include "capture/dirty.h"

@@ -1,3 +1,5 @@
+/* The tracker whatever its form: which form each region gets, moving to hashes where pages do not
+ * show every write, and beginning anew after a fork. */
 #include "capture/dirty.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* The difference of two files by their names: opens them as sources, writes the result under a
+ * temporary name, and renames it when it is complete. */
 #include "base/io.h"
 #include "capture/filediff_format.h"
 

@@ -1,3 +1,5 @@
+/* Puts the new file together from the old one and a difference, checking every operation and all
+ * three checksums. */
 #include "capture/filediff_format.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Finds what of the new file is in the old one, and writes the operations. filediff.h says how
+ * matches are found. */
 #include "capture/filediff_format.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Differences of edited, equal, tiny and real files give the new file back. Damage is noticed, and
+ * failing input or output leaves nothing half done. */
 #include "base/io.h"
 #include "capture/filediff.h"
 

@@ -1,3 +1,5 @@
+/* The calls of userfaultfd, what /proc/self/maps says of an address range, and signs that a device
+ * or another process writes here. */
 #include "capture/kernel.h"
 
 #include <dirent.h>

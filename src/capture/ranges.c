@@ -1,3 +1,4 @@
+/* Collects ranges, sorts and joins them, and counts their bytes. */
 #include "capture/ranges.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Walks files, directories and lists, gives each entry its name in the archive, and refuses names
+ * that cannot stand beside each other. */
 #include "cli/archive_inputs.h"
 
 #include "base/io.h"

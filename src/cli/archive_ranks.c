@@ -1,3 +1,5 @@
+/* Creates and extracts archives with all ranks that the launcher started. Patterns in the operands
+ * let each rank name its own files. */
 #include "cli/archive_ranks.h"
 
 #include "cli/archive_inputs.h"

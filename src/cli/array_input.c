@@ -1,3 +1,5 @@
+/* Recognises what a file is and reads an array of it: raw bytes by the caller's hints, a variable
+ * of HDF5 or netCDF, or a compressed frame. */
 #include "cli/array_input.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* Errors and usage errors with their exit codes, wrapped text, and the word that was probably
+ * meant. */
 #include "cli/cli.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* Options of all kinds are parsed, usage errors name the argument, help shows everything, and near
+ * misses are guessed. */
 #include "cli/cli.h"
 
 #include <setjmp.h>

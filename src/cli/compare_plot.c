@@ -1,3 +1,5 @@
+/* A histogram of the differences, and a slice of both arrays and their difference in colours, as
+ * SVG files. */
 #include "cli/compare_plot.h"
 
 #include "base/io.h"

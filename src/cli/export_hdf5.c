@@ -1,3 +1,5 @@
+/* A generation as an HDF5 file: all datasets are made first, then their bytes are put in place
+ * through a mapping. Without HDF5 it only says so. */
 #include "cli/export.h"
 
 #ifdef HAVE_HDF5

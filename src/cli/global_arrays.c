@@ -1,3 +1,5 @@
+/* Gathers the tiles of each global array from the ranks' containers, checks that they leave no gap,
+ * and copies a tile to its place. */
 #include "cli/global_arrays.h"
 
 #include "base/types.h"

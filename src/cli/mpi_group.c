@@ -1,3 +1,5 @@
+/* Tells from the environment which MPI's launcher started this process, and loads the plug-in that
+ * speaks through that MPI. */
 #include "cli/mpi_group.h"
 
 #include "base/io.h"

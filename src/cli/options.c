@@ -1,3 +1,5 @@
+/* Parses the arguments of a subcommand by its description, and prints its help from the same
+ * description. */
 #include "cli/cli.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Draws the bar on stderr ten times a second at most, with the time that is left. */
 #include "cli/progress.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Turns the common options of protect and rebuild into parameters, and lets rank 0 alone tell an
+ * error. */
 #include "cli/protect_options.h"
 
 #include "base/io.h"

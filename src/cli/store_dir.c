@@ -1,3 +1,5 @@
+/* Finds the store that an operand or the configuration means, loads its generations and its state,
+ * and describes them for people and as JSON. */
 #include "cli/store_dir.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Parses and prints error bounds, and knows the name of each kind. */
 #include "codec/bound.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Bounds of every kind are parsed and printed back, and bad ones refused. */
 #include "codec/bound.h"
 
 #include <setjmp.h>

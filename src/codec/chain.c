@@ -1,3 +1,4 @@
+/* Parses the names of a chain, and runs its codecs one after the other in both directions. */
 #include "codec/chain.h"
 
 #include "base/buf.h"

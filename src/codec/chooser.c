@@ -1,3 +1,5 @@
+/* Encodes a sample with each candidate that could win, and takes the chain whose time to compress
+ * and write is shortest. */
 #include "codec/chooser.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* The chooser takes the smallest result for a slow disk, no work for an endless one, raw for random
+ * bits, and only what it was allowed to. */
 #include "codec/chooser.h"
 
 #include "base/types.h"

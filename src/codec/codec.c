@@ -1,3 +1,4 @@
+/* The table of all codecs in this build, and finding one by name. */
 #include "codec/codec.h"
 
 #include "base/types.h"

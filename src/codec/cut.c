@@ -1,3 +1,4 @@
+/* Chooses how many rows make a piece, and says where piece i lies in the array. */
 #include "codec/cut.h"
 
 #include "base/types.h"

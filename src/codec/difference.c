@@ -1,3 +1,5 @@
+/* Compares two arrays block by block in double precision: range, largest and mean errors, and how
+ * many values differ in any bit or are lost. */
 #include "codec/difference.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* Errors are those of their formulas, also for extremes and for every type. A lost NaN is within no
+ * bound, and bounds include their limit. */
 #include "codec/difference.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Encodes the headers of a frame and of its pieces, and reads them with every field checked. */
 #include "codec/frame.h"
 
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Extremes of an array and largest differences of two, in loops that become vectors, by several
+ * threads where there is much. */
 #include "codec/measure.h"
 
 #include "codec/team.h"

@@ -1,3 +1,4 @@
+/* Fills arrays with each kind of data: smooth, noisy, masked, packed and others. */
 #include "codec/samples.h"
 
 #include "base/types.h"

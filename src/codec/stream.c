@@ -1,3 +1,5 @@
+/* Encodes pieces by several threads and hands them on in order. Decodes a frame, or a part of it,
+ * after looking at every header. */
 #include "codec/stream.h"
 
 #include "base/hash.h"

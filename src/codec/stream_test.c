@@ -1,3 +1,5 @@
+/* Streams of every codec bring every bit back for any number of threads, damage names its piece, a
+ * sink that fails ends it, and a bound never makes more bytes than no bound. */
 #include "codec/stream.h"
 
 #include "base/types.h"

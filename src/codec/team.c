@@ -1,3 +1,4 @@
+/* Starts the threads with the program's signals blocked, and works along in the calling one. */
 #include "codec/team.h"
 
 #include "base/guard.h"

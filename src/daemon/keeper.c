@@ -1,3 +1,5 @@
+/* The keeper's loop: starts the program, waits for its end, for signals and for messages, and ends
+ * as the program did. */
 #include "daemon/keeper.h"
 
 #include "backbone/events.h"

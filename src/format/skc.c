@@ -1,3 +1,5 @@
+/* Encodes and decodes header, index and trailer. An index is checked until nothing in it can
+ * mislead a reader. */
 #include "format/skc.h"
 
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Header, index and trailer of a container come back, and what does not hold together is refused,
+ * one field after the other. */
 #include "format/skc.h"
 
 #include "base/hash.h"

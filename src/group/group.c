@@ -1,3 +1,5 @@
+/* What every group can do by means of its own functions: one verdict for all ranks, and waiting for
+ * some of several requests. */
 #include "group/group.h"
 
 #include "base/clock.h"

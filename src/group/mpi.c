@@ -1,3 +1,4 @@
+/* The group's functions by those of MPI, on a communicator that nobody else uses. */
 #include "group/mpi.h"
 
 #include <limits.h>

@@ -1,3 +1,5 @@
+/* Makes blocking calls of another group's non-blocking ones, with short sleeps between two
+ * looks. */
 #include "group/patient.h"
 
 #include "base/clock.h"

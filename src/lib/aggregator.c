@@ -1,3 +1,4 @@
+/* Puts a generation's whole containers into archives, and reads such a generation at a restart. */
 #include "lib/aggregator.h"
 
 #include "archive/ranks/collect.h"

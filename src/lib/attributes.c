@@ -1,3 +1,4 @@
+/* The table of attributes, each with the function that checks and sets it. */
 #include "lib/attributes.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* Keeps means, in which old values fade, of what checkpoints and levels cost and how long ticks
+ * take. Plans anew when one of them has moved. */
 #include "lib/cadence.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Follows the variables with a tracker, decides for each checkpoint which are saved as changes, and
+ * writes the delta. */
 #include "lib/changes.h"
 
 #include "base/copy.h"

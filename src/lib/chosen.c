@@ -1,3 +1,5 @@
+/* Parses the choice, has all ranks agree on it, and says what is passed over for it or why it
+ * cannot be had. */
 #include "lib/chosen.h"
 
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Looks a variable's name up in the patterns of the configuration, and fixes its chain and its
+ * bound. */
 #include "lib/coding.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* The engine's interface to the session: starting and ending its threads, handing generations over,
+ * and saying how far they got. */
 #include "lib/engine_parts.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* A list of the generations by number, with a lock. What nobody can ask for any more makes room for
+ * what comes. */
 #include "lib/ledger.h"
 
 #include <pthread.h>

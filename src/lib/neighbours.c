@@ -1,3 +1,5 @@
+/* Ranks that see the same directory on the same host are on one node. The lowest of them leads
+ * it. */
 #include "lib/neighbours.h"
 
 #include "base/hash.h"

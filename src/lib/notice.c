@@ -1,3 +1,4 @@
+/* The sentences of a start: resumed or fresh, from where, and what of other stores was removed. */
 #include "lib/notice.h"
 
 #include "base/clock.h"

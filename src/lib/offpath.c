@@ -1,3 +1,5 @@
+/* The queue of works, the thread that does them, and the same in slices where there is no such
+ * thread. */
 #include "lib/offpath.h"
 
 #include "base/clock.h"

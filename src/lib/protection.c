@@ -1,3 +1,5 @@
+/* Reads the wanted scheme, gathers the failure domains, groups the ranks, and takes less parity
+ * where there are too few domains. */
 #include "lib/protection.h"
 
 #include "base/log.h"

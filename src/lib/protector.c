@@ -1,3 +1,5 @@
+/* The course of a coding, from the list of its files to the set that replaces older ones, and what
+ * is removed then. */
 #include "lib/protector.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Looks at the newest generation that could not be used, on every node and in the prefix, and lets
+ * rank 0 tell why. */
 #include "lib/reach.h"
 
 #include "archive/local/content.h"

@@ -1,3 +1,5 @@
+/* Looks for the newest protected set that the ranks have together, makes it and the sets below it
+ * whole, and tries an older one when that fails. */
 #include "lib/recover.h"
 
 #include "base/clock.h"

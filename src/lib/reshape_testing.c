@@ -1,3 +1,5 @@
+/* The program: runs with any number of ranks, checks every element after a restart, and damages or
+ * removes files in between. */
 #include "lib/attributes.h"
 #include "lib/local_testing.h"
 #include "lib/reshape_testing.h"

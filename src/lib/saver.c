@@ -1,3 +1,4 @@
+/* Begins and ends snapshots, and copies plainly where one is not possible or does not pay. */
 #include "lib/saver.h"
 
 #include "base/copy.h"

@@ -1,3 +1,5 @@
+/* The thread: reads generations and parity files block by block at a bounded pace, and tells what
+ * has a wrong checksum. */
 #include "lib/scrub.h"
 
 #include "base/clock.h"

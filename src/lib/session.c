@@ -1,3 +1,5 @@
+/* Begin and end of a session: starting its parts in order, waiting for what is under way, and what
+ * is archived or removed at the end. */
 #include "lib/session.h"
 
 #include "base/clock.h"

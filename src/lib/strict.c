@@ -1,3 +1,5 @@
+/* Says the sentence of an error and ends the program, or gives the code back where the program
+ * asked for that. */
 #include "lib/strict.h"
 
 #include "backbone/keeper_page.h"

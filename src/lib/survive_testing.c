@@ -1,3 +1,5 @@
+/* The program and its nodes: every file operation and message is counted and can be the last, and
+ * nodes are lost on demand. */
 #include "lib/local_testing.h"
 #include "lib/survive_testing.h"
 

@@ -1,3 +1,5 @@
+/* The list of variables: checks each as it is protected, makes pieces of them for a checkpoint, and
+ * puts saved bytes back. */
 #include "lib/vars.h"
 
 #include "base/memory.h"

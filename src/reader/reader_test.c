@@ -1,3 +1,5 @@
+/* Readers find the variables of described formats, Fortran records, HDF5 files and containers, and
+ * damaged files do no harm. */
 #include "reader/read_hdf5.h"
 #include "reader/reader.h"
 #include "base/io.h"

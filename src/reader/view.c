@@ -1,3 +1,5 @@
+/* A file as memory for readers. Its pieces are read, not mapped, when they are first looked at: of
+ * a file that is cut meanwhile this makes an error instead of a signal. */
 #include "reader/reader.h"
 
 #include "base/io.h"

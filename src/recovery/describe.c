@@ -1,3 +1,4 @@
+/* Composes the sentences about a fault and about the way back to the last generation. */
 #include "recovery/describe.h"
 
 #include <stdio.h>

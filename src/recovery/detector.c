@@ -1,3 +1,4 @@
+/* Keeps what was heard of each rank and host, and draws the verdict from it and from the time. */
 #include "recovery/detector.h"
 
 #include "backbone/keeper_page.h"

@@ -1,3 +1,5 @@
+/* Verdicts on made-up reports and a made-up clock: ends, silence, hangs, late starts, and what must
+ * not be taken for a fault. */
 #include "recovery/detector.h"
 
 #include "backbone/keeper_page.h"

@@ -1,3 +1,5 @@
+/* Kills a process group and then, generation by generation, the orphans that come to this process
+ * as its children. */
 #include "recovery/family.h"
 
 #include "base/clock.h"

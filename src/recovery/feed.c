@@ -1,3 +1,5 @@
+/* Opens a file anew for each start, or keeps what came through a pipe and passes it on without ever
+ * blocking. */
 #include "recovery/feed.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Each start reads its standard input from the beginning, from a pipe as from a file, and none is
+ * an empty one. */
 #include "recovery/feed.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* Parses hosts files, seats the ranks, and puts a spare, or else the least loaded hosts, in the
+ * place of a lost one. */
 #include "recovery/hosts.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* Hosts files are read with errors that name the line, ranks sit in blocks, and spares or the other
+ * hosts take over. */
 #include "recovery/hosts.h"
 
 #include <setjmp.h>

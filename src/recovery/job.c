@@ -1,3 +1,5 @@
+/* The loop of `saikai run`: prepares hub, keys and hosts, and carries events to the supervisor and
+ * its wishes to launcher and keepers. */
 #include "recovery/job.h"
 
 #include "backbone/events.h"

@@ -1,3 +1,5 @@
+/* The secret of a run: left in a file that all hosts see, kept in memory on one host, the user's
+ * own, or brought by the remote shell. */
 #include "recovery/keyring.h"
 
 #include <setjmp.h>

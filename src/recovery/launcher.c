@@ -1,3 +1,5 @@
+/* The table of launchers, choosing one for a program, finding its executable, and having it
+ * build the command of a start. */
 #include "recovery/launcher.h"
 
 #include <errno.h>

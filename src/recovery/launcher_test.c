@@ -1,3 +1,5 @@
+/* Commands of every launcher, the MPI that a program is linked with, and which launcher is chosen
+ * for it. */
 #include "recovery/launcher.h"
 
 #include <setjmp.h>

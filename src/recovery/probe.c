@@ -1,3 +1,5 @@
+/* Resolves the hosts once, then connects to all of them at the same time and waits for their
+ * answers. */
 #include "recovery/probe.h"
 
 #include "base/clock.h"

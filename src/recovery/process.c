@@ -1,3 +1,5 @@
+/* Starts launchers in process groups of their own, signals those that were given up until they are
+ * gone, and collects their ends. */
 #include "recovery/process.h"
 
 #include <errno.h>

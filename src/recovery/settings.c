@@ -1,3 +1,5 @@
+/* Reads times and limits for supervisor and keepers, the job's deadline, the keeper's path, and the
+ * hosts of file or allocation. */
 #include "recovery/settings.h"
 
 #include "base/clock.h"

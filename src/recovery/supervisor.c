@@ -1,3 +1,5 @@
+/* The states of a job and what leads from one to the next: starting, clearing after a fault,
+ * waiting, stopping, and giving up. */
 #include "recovery/supervisor.h"
 
 #include "backbone/keeper_page.h"

@@ -1,3 +1,5 @@
+/* Advances the stripes of a window: enters each when there is memory, posts its messages, computes
+ * when they have come, and never waits in a circle. */
 #include "redundancy/carrier.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Measures latency and bandwidth by messages around a ring, and how fast a core adds blocks. */
 #include "redundancy/cost.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* The rules that make a domain of a host's name, and dealing ranks of different domains to
+ * groups. */
 #include "redundancy/domains.h"
 
 #include "base/io.h"

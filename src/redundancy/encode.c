@@ -1,3 +1,5 @@
+/* Prepares a coding from the sizes that all members tell, runs the carrier over its stripes, and
+ * names the parity file when all ranks succeeded. */
 #include "redundancy/encode.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Gathers the lengths and then the strings themselves, each padded to the longest. */
 #include "redundancy/exchange.h"
 
 #include <stdlib.h>

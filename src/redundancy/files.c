@@ -1,3 +1,5 @@
+/* Finds the file that holds an offset, reads and writes it mapped or not, hashes bytes as they come
+ * by, and gives written files their names when all are complete. */
 #include "redundancy/files.h"
 
 #include "base/guard.h"

@@ -1,3 +1,4 @@
+/* The table of transfer forms, and the choice of the fastest by their own estimates. */
 #include "redundancy/form.h"
 
 #include <string.h>

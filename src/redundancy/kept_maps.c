@@ -1,3 +1,5 @@
+/* Mappings of the last parity files, each found again by its inode, so that a recycled file is not
+ * mapped anew. */
 #include "redundancy/kept_maps.h"
 
 #include "base/guard.h"

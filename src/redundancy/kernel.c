@@ -1,3 +1,5 @@
+/* Multiplication and inverses in the field, Cauchy and decode matrices, and products of rows and
+ * blocks with ISA-L or without. */
 #include "redundancy/kernel.h"
 
 #include <string.h>

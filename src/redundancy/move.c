@@ -1,3 +1,5 @@
+/* Advances all moves at the same time, each piece by piece as its messages come. Moves between the
+ * same two ranks go one after the other. */
 #include "redundancy/move.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Encodes and decodes records and headers of parity files, with everything checked that a rebuild
+ * relies on. */
 #include "redundancy/parity.h"
 
 #include "base/hash.h"

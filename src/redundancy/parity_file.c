@@ -1,3 +1,5 @@
+/* Lays out, seals, opens and checks parity files. A recycled one is filled through a mapping, since
+ * its pages are there, a fresh one block by block. */
 #include "redundancy/parity_file.h"
 
 #include "base/guard.h"

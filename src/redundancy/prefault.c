@@ -1,3 +1,4 @@
+/* Asks the kernel for the next pages of a mapping, some megabytes at a time. */
 #include "redundancy/prefault.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,5 @@
+/* Chooses names and generations for files of other programs, encodes them, and rebuilds the newest
+ * generation that the nodes have together. */
 #include "redundancy/protect.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* The course of a rebuild: survey, files for what is missing, moves and repairs, checks, and names
+ * for all of it at the end. */
 #include "redundancy/rebuild.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Chooses for each stripe what to compute from, solves for the coefficients, and feeds the carrier
+ * with blocks. */
 #include "redundancy/repair.h"
 
 #include <stdio.h>

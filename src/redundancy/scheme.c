@@ -1,3 +1,5 @@
+/* The table of schemes, and the layout of one period of stripes: which blocks of which member
+ * belong to which stripe. */
 #include "redundancy/scheme.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Opens what is here, agrees with the others on one record for each group, and places everybody's
+ * pieces and claims in it. */
 #include "redundancy/survey.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Makes the job's files, encodes, loses and rebuilds them with one thread per rank, and makes
+ * operations fail on demand. */
 #include "redundancy/testing.h"
 
 #include "base/hash.h"

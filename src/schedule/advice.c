@@ -1,3 +1,5 @@
+/* Turns the model's interval into whole iterations within the user's limits, and follows measured
+ * costs when they have moved far enough. */
 #include "schedule/advice.h"
 
 #include <math.h>

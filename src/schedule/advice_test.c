@@ -1,3 +1,5 @@
+/* Advice is the best whole number within all limits, changes only past its threshold, and lets
+ * ranks that hear of it late meet again. */
 #include "schedule/advice.h"
 
 #include <math.h>

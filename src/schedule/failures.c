@@ -1,3 +1,4 @@
+/* The table of failure sources, and finding one by name. */
 #include "schedule/failures.h"
 
 #include "schedule/random.h"

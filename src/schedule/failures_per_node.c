@@ -1,3 +1,4 @@
+/* Failures with each node's next one in a heap. */
 #include "schedule/failures.h"
 #include "schedule/random.h"
 

@@ -1,3 +1,5 @@
+/* Failures as one Poisson process, with the node drawn by Walker's alias method (ACM TOMS 3(3),
+ * 1977). */
 #include "schedule/failures.h"
 #include "schedule/random.h"
 

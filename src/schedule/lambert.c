@@ -1,3 +1,4 @@
+/* The series near the branch point, and Halley's iteration away from it. */
 #include "schedule/lambert.h"
 
 #include <math.h>

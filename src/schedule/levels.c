@@ -1,3 +1,5 @@
+/* Composes the time of a pattern from its blocks, level by level, and searches the intervals and
+ * whole steps with the least overhead. */
 #include "schedule/levels.h"
 
 #include <math.h>

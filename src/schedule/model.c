@@ -1,3 +1,5 @@
+/* The time of one interval with its failures, and three formulas for the best one: those of Vaidya,
+ * Young and Daly. */
 #include "schedule/model.h"
 
 #include "schedule/lambert.h"

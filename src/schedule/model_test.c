@@ -1,3 +1,5 @@
+/* Lambert's W and the models against the printed equations, a numeric minimum, published figures
+ * and their limits. */
 #include "schedule/lambert.h"
 #include "schedule/model.h"
 

@@ -1,3 +1,4 @@
+/* The generator, and uniform, bounded and exponential numbers made of it. */
 #include "schedule/random.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Collects the rates of hosts, finds a host by its full or its short name, and sums the rates of
+ * a job's hosts. */
 #include "schedule/rates.h"
 
 #include "base/hostlist.h"

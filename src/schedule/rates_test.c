@@ -1,3 +1,5 @@
+/* Rates in all units, text files with errors that name the line, SQLite databases, and sums that
+ * count each host once. */
 #include "schedule/rates.h"
 
 #include "base/units.h"

@@ -1,3 +1,5 @@
+/* Plays a job from failure to failure, repeats that, and gives mean and confidence of the
+ * overhead. */
 #include "schedule/simulate.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Plays a job whose checkpoints reach their levels one after the other, and what a failure of each
+ * level leaves of them. */
 #include "schedule/simulate_levels.h"
 
 #include "schedule/failures.h"

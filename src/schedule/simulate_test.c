@@ -1,3 +1,5 @@
+/* The random numbers are the published ones, both failure sources agree, and what is played
+ * confirms the formulas. */
 #include "schedule/random.h"
 #include "schedule/simulate.h"
 

@@ -1,3 +1,5 @@
+/* The rate from what was believed and what was suffered taken together, and the longest interval
+ * after starts that died early. */
 #include "schedule/suffered.h"
 
 #include <math.h>

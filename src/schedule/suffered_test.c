@@ -1,3 +1,5 @@
+/* The expected rate learns from faults, and a job that dies early again and again saves itself
+ * before that. */
 #include "schedule/suffered.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* Lays out, seals, opens, reads, verifies and copies containers. Every chunk is compared with its
+ * checksum unless a frame's own cover it. */
 #include "store/container.h"
 
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Names and paths of generations, listing a directory's, and committing and removing a rank's
+ * file. */
 #include "store/gen.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* Takes, shares and leaves the lock of a directory, also while somebody else removes and makes it
+ * anew. */
 #include "store/hold.h"
 
 #include "base/clock.h"

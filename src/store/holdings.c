@@ -1,3 +1,5 @@
+/* Reads names in a local directory back to generations and parity sets, lists them newest first,
+ * and removes them. */
 #include "store/holdings.h"
 
 #include "base/io.h"

@@ -1,3 +1,4 @@
+/* Encodes and decodes the file `job`, and claims a directory by making it. */
 #include "store/job.h"
 
 #include "base/io.h"

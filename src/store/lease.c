@@ -1,3 +1,5 @@
+/* Taking a lease from nobody or from a dead holder, the thread that renews it, and noticing that it
+ * was lost. */
 #include "store/lease.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Measures each store's directory on a node, and judges from its lock and its prefix whether
+ * anybody still wants it. */
 #include "store/leftovers.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Opens a file with all that it builds on, checks that they fit, and puts variables together from
+ * base and changes. */
 #include "store/lineage.h"
 
 #include "base/io.h"

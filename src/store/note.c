@@ -1,3 +1,5 @@
+/* Writes notes line by line, checks and parses them, and creates one so that of several writers one
+ * succeeds. */
 #include "store/note.h"
 
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* What identifies a holder (its process, and the run above it), as text and as a note, and whether
+ * it lives as far as can be told from here. */
 #include "store/owner.h"
 
 #include "base/clock.h"

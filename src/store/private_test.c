@@ -1,3 +1,5 @@
+/* Directories and files of a user stay private in a shared place: names taken by others, umask,
+ * modes, what vanished, and syncing. */
 #include "store/private.h"
 
 #include "base/io.h"

@@ -1,3 +1,4 @@
+/* Makes slots with their pages, resizes them, and turns them into generations' files and back. */
 #include "store/slot.h"
 
 #include "base/guard.h"

@@ -1,3 +1,5 @@
+/* Parses and prints the state file, and decides which generations a restart refuses after failed
+ * attempts. */
 #include "store/state.h"
 
 #include "base/buf.h"

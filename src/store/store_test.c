@@ -1,3 +1,5 @@
+/* Generations, containers plain and coded, slots and the state file: round trips, and every flipped
+ * bit and cut is noticed. */
 #include "store/container.h"
 #include "store/gen.h"
 #include "store/slot.h"

@@ -1,3 +1,5 @@
+/* What the forms of a part use: buffers that grow, bytes in this machine's order, and streams
+ * through a general compressor. */
 #include "archive/coding/part.h"
 
 #include "codec/residual/residual.h"

@@ -1,3 +1,5 @@
+/* Evaluates relations between variables point by point, learns the weights of column relations, and
+ * writes and reads relations as bytes. */
 #include "archive/coding/relation.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Computes the contexts of a field's symbols, groups them, and codes and decodes the symbols with
+ * one table per group. */
 #include "archive/coding/symbols.h"
 
 #include "codec/entropy/mix.h"

@@ -1,3 +1,5 @@
+/* Decodes blocks and those that they build on, from the oldest archive up, in the memory of two
+ * blocks. */
 #include "archive/coding/unpack.h"
 
 #include "codec/residual/residual.h"

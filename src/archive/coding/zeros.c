@@ -1,3 +1,5 @@
+/* Finds the zeros of a field, and keeps of their bitmap only where it differs from what the place
+ * before or another field lets expect. */
 #include "archive/coding/zeros.h"
 
 #include "codec/residual/residual.h"

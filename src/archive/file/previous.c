@@ -1,3 +1,5 @@
+/* Opens the archives that one builds on, and matches the blocks of a new archive with those of the
+ * previous one. */
 #include "archive/file/previous.h"
 
 #include "base/io.h"

@@ -1,3 +1,4 @@
+/* Finds, names and removes sets of archives in a directory. What a newer set builds on stays. */
 #include "archive/file/set.h"
 
 #include "archive/file/ska.h"

@@ -1,3 +1,5 @@
+/* Writes restored files under temporary names, leaves holes where they are zero, and gives all
+ * files, directories and links their names at the end. */
 #include "archive/file/sink.h"
 
 #include "base/hash.h"

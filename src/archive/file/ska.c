@@ -1,3 +1,5 @@
+/* The index of an archive: building it up, and its bytes. What is read is checked before anything
+ * relies on it: names, numbers, and that segments tile the files. */
 #include "archive/file/ska.h"
 
 #include "base/types.h"

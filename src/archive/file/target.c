@@ -1,3 +1,5 @@
+/* Opens a temporary file beside the archive's place, renames it when it is complete, and removes
+ * those that dead processes left. */
 #include "archive/file/target.h"
 
 #include "base/io.h"

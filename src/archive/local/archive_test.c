@@ -1,3 +1,5 @@
+/* Archives made by one process: every scheme gives every file back, and damage, failed writes,
+ * crashes and files that change meanwhile never give wrong ones. */
 #include "archive/local/archive.h"
 #include "base/fork_testing.h"
 #include "reader/reader.h"

@@ -1,3 +1,5 @@
+/* Finds the containers of a generation among files and in the archives of its set, and opens each
+ * of them alike. */
 #include "archive/local/content.h"
 
 #include "base/io.h"

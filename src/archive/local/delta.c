@@ -1,3 +1,5 @@
+/* Encodes a block after the one of the previous archive that it resembles. Seats bound how much
+ * memory these comparisons take at a time. */
 #include "archive/local/delta.h"
 #include "archive/local/create.h"
 

@@ -1,3 +1,5 @@
+/* Maps ranges of a file to blocks, decodes these and keeps the ones used last while there is
+ * room. */
 #include "archive/local/inside.h"
 
 #include "archive/file/ska.h"

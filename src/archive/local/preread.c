@@ -1,3 +1,5 @@
+/* Threads that read blocks ahead into a few slots, each in pieces, so that a decoder may begin when
+ * the first bytes of its block are there. */
 #include "archive/local/preread.h"
 
 #include "codec/residual/residual.h"

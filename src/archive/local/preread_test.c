@@ -1,3 +1,5 @@
+/* Short blocks are read last, every block comes once and whole, all takers hear of a failure, and
+ * some may leave before the end. */
 #include "archive/local/preread.h"
 
 #include "archive/local/archive.h"

@@ -1,3 +1,5 @@
+/* Makes the key of a variable from its name, type and class. Numbers in the group's name, or what
+ * the user's pattern matches, do not count. */
 #include "archive/plan/key.h"
 
 #include "base/types.h"

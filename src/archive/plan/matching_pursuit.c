@@ -1,3 +1,5 @@
+/* Takes the feature that explains most of what is left, keeps it orthogonal to those before, and
+ * solves for the weights at the end. */
 #include "archive/plan/matching_pursuit.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Builds the candidates for a field (stencils, ratios, sums, quotients, columns) and prices each by
+ * encoding the samples with it. */
 #include "archive/plan/predictors.h"
 
 #include "codec/residual/residual.h"

@@ -1,3 +1,5 @@
+/* Chooses from the priced predictors of all fields: one for each, and the order of the fields that
+ * takes the fewest bits. */
 #include "archive/plan/select.h"
 
 #include "archive/plan/predictors.h"

@@ -1,3 +1,5 @@
+/* Archives made and restored by many ranks: who writes what, shared files, sets that are whole
+ * after every failure and crash, and the messages in between. */
 #include "archive/ranks/collect.h"
 
 #include "base/fork_testing.h"

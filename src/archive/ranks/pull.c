@@ -1,3 +1,5 @@
+/* The aggregator's messenger: threads that fetch queue what they want, one thread speaks with the
+ * members, and pieces are merged where they belong as they come. */
 #include "archive/ranks/pull.h"
 
 #include "archive/ranks/messages.h"

@@ -1,3 +1,5 @@
+/* Lists of files and requests for bytes as messages. What is decoded is checked against what can
+ * be. */
 #include "archive/ranks/wire.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* Tables from counts, and coding and decoding with four interleaved states. The decoder refills all
+ * of them at once while the end is far. */
 #include "codec/entropy/mix.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* The variant for any processor, and the choice of the fastest one here. */
 #define NAME(x) x##_plain
 #include "codec/entropy/plane_kernel_impl.h"
 

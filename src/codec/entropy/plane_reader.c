@@ -1,3 +1,5 @@
+/* Reads what plane_writer.c modelled and plane_tables.c coded: tables first, then tokens block by
+ * block, lane by lane. */
 #include "codec/entropy/plane_impl.h"
 #include "codec/entropy/scratch.h"
 

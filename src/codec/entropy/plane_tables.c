@@ -1,3 +1,5 @@
+/* The second half of writing planes: contexts that save nothing alone are joined, then tables and
+ * symbols are coded. The step is Duda's (rans.h). */
 #include "codec/entropy/plane_writer.h"
 #include "codec/entropy/scratch.h"
 

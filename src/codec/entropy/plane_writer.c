@@ -1,3 +1,5 @@
+/* The first half of writing planes: values become tokens in their contexts, which are counted, and
+ * raw bits. */
 #include "codec/entropy/plane_writer.h"
 
 #include "codec/entropy/scratch.h"

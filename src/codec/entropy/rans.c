@@ -1,3 +1,5 @@
+/* Bits in and out, and the models of rANS: frequencies from counts, their cost, their coding, and
+ * the tables made of them. */
 #include "codec/entropy/rans.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Blocks that a thread keeps for its next piece: the best one that fits is taken, and the memory
+ * goes back when the thread ends. */
 #include "codec/entropy/scratch.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* The table of tokens, filled when it is first asked for. */
 #include "codec/entropy/token.h"
 
 #include <pthread.h>

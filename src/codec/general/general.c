@@ -1,3 +1,5 @@
+/* Calls zstd and gzip with levels that suit blocks of archives, and runs the delta and shuffle
+ * filters in both directions. */
 #include "codec/general/general.h"
 
 #include <stdlib.h>

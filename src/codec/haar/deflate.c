@@ -1,3 +1,4 @@
+/* One gzip stream in and out by each of the libraries. Without any it refuses. */
 #include "codec/haar/deflate.h"
 
 #if HAVE_DEFLATE

@@ -1,3 +1,5 @@
+/* Encodes a piece by transform, quantiser and layout of the body, and decodes one with every count
+ * checked. */
 #include "codec/haar/haar.h"
 
 #include "base/types.h"

@@ -1,3 +1,5 @@
+/* The Haar codec: its transform and both quantisers as published, all shapes and parameters, values
+ * that are not finite, extremes, and damaged pieces. */
 #include "codec/haar/haar.h"
 
 #include "base/io.h"

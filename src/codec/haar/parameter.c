@@ -1,3 +1,4 @@
+/* Parses the parameters, each within its limits. */
 #include "codec/haar/parameter.h"
 
 #include <errno.h>

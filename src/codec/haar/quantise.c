@@ -1,3 +1,5 @@
+/* Sorts the values of the high band into equal bins, each of which stands for their mean. The spike
+ * quantiser first narrows the range to the crowded bins. */
 #include "codec/haar/quantise.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+/* Averages and half-differences along each axis in turn, forwards and backwards, with each band in
+ * a place of its own. */
 #include "codec/haar/transform.h"
 
 #include <float.h>

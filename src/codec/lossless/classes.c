@@ -1,3 +1,5 @@
+/* Computes contexts, builds a table for each group of them, and codes and decodes four runs side by
+ * side. */
 #include "codec/lossless/classes.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Classes come back, and neighbours that tell something save bits. */
 #include "codec/lossless/classes.h"
 
 #include "codec/samples.h"

@@ -1,3 +1,5 @@
+/* Compiles fast_kernel.inc for each word size and instruction set, and chooses the best that this
+ * processor has. */
 #include "codec/lossless/fast_kernel.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* Compiles kernel.inc for each element type and instruction set, and chooses the best that this
+ * processor has. */
 #include "codec/lossless/kernel.h"
 
 #include <math.h>

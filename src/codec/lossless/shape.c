@@ -1,3 +1,5 @@
+/* Brings an array's dimensions to the axes that prediction knows, and multiplies the operators out
+ * to terms. */
 #include "codec/lossless/shape.h"
 
 static void set_strides(struct sk_shape *s)

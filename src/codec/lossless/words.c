@@ -1,3 +1,5 @@
+/* Counts an array's words, transposes complex ones so that their parts are apart, and copies what
+ * is not aligned. */
 #include "codec/lossless/words.h"
 
 #include "base/types.h"

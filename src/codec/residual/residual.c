@@ -1,3 +1,5 @@
+/* What residuals cost: the bits that their symbols leave open, and an estimate with the symbols'
+ * entropy. */
 #include "codec/residual/residual.h"
 
 #include <math.h>

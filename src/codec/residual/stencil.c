@@ -1,3 +1,5 @@
+/* Predicts and restores row by row: what needs no value of the row itself is done first, for the
+ * whole row at once. */
 #include "codec/residual/stencil.h"
 
 #include "codec/residual/residual.h"

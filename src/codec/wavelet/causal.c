@@ -1,3 +1,5 @@
+/* Sets up the lattice and its rows, and takes the variant of causal_impl.h that suits the
+ * processor. */
 #define NAME(x) x##_plain
 #include "codec/entropy/scratch.h"
 #include "codec/wavelet/causal_impl.h"

@@ -1,3 +1,5 @@
+/* Tells from some places whether a mean pays, computes the means, and takes them from the values or
+ * adds them again. */
 #include "codec/wavelet/centre.h"
 
 #include "base/types.h"

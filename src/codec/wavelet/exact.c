@@ -1,3 +1,4 @@
+/* Stores an array byte plane by byte plane through zstd, or plainly where that is no smaller. */
 #include "codec/wavelet/exact.h"
 
 #include <stdlib.h>

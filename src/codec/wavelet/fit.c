@@ -1,3 +1,5 @@
+/* Solves the normal equations, held near weights that are given, and says what error a solution
+ * leaves. */
 #include "codec/wavelet/fit.h"
 
 #include <math.h>

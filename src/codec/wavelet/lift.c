@@ -1,3 +1,5 @@
+/* The levels of a box, the classes of their points, and the filters that predict them: what does
+ * not depend on the element type. */
 #include "codec/wavelet/lift.h"
 
 #include "codec/entropy/scratch.h"

@@ -1,3 +1,5 @@
+/* Reads a predicted piece: its header and options, its mask, the values by whichever prediction
+ * made it, and last the exact ones. */
 #include "codec/wavelet/piece.h"
 
 #include "codec/entropy/scratch.h"

@@ -1,3 +1,5 @@
+/* Makes a predicted piece: takes out what is not a number of the field, scales, tries the plans
+ * that may be best, and appends the shortest. */
 #include "codec/wavelet/piece.h"
 
 #include "codec/entropy/scratch.h"

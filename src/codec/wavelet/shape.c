@@ -1,3 +1,5 @@
+/* Measures on a sample along which dimensions neighbours predict each other, and finds grids that
+ * were flattened to one dimension. */
 #include "codec/wavelet/shape.h"
 
 #include "base/types.h"

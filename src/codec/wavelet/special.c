@@ -1,3 +1,4 @@
+/* Finds fill values and what is not finite, and codes the mask and the exact values. */
 #include "codec/wavelet/special.h"
 
 #include "codec/entropy/scratch.h"

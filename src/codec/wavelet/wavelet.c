@@ -1,3 +1,5 @@
+/* The codec's two functions: bounds become absolute ones, pieces get the form that suits their
+ * values, and a bound on the mean error is checked by decoding. */
 #include "codec/wavelet/wavelet.h"
 
 #include "base/types.h"

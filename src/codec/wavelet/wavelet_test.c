@@ -1,3 +1,5 @@
+/* The bound holds for each value of random arrays of every kind, without a bound all is exact,
+ * masks and scales cost little, and damage is refused. */
 #include "codec/wavelet/wavelet.h"
 
 #include "base/types.h"
