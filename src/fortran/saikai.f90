@@ -3,7 +3,7 @@
 ! are of 32 or 64 bits. Give what is protected the attribute target: its address is kept.
 !
 !     use saikai
-!     rc = saikai_init(MPI_COMM_WORLD)              ! or MPI_COMM_WORLD%mpi_val with mpi_f08
+!     rc = saikai_init(MPI_COMM_WORLD)              ! of mpi or of mpi_f08
 !     rc = saikai_protect("u", u)
 !     rc = saikai_restart(first)
 !     do it = first + 1, last
@@ -19,14 +19,76 @@ module saikai
   include 'saikai_codes.inc'
 
   integer(c_int), parameter, public :: SAIKAI_EXACT = 0, SAIKAI_ABS = 1, SAIKAI_REL = 2, SAIKAI_PSNR = 3
+  ! The types of saikai.h, for saikai_protect_resizable.
+  integer(c_int), parameter, public :: SAIKAI_U8 = 1, SAIKAI_I8 = 2, SAIKAI_I16 = 3, SAIKAI_U16 = 4, SAIKAI_I32 = 5, &
+    SAIKAI_U32 = 6, SAIKAI_I64 = 7, SAIKAI_U64 = 8, SAIKAI_F32 = 9, SAIKAI_F64 = 10, SAIKAI_C64 = 11, SAIKAI_C128 = 12
+  integer(c_int), parameter, public :: SAIKAI_LOG_ERROR = 0, SAIKAI_LOG_WARN = 1, SAIKAI_LOG_NOTICE = 2, SAIKAI_LOG_INFO = 3, &
+    SAIKAI_LOG_DEBUG = 4
+
+  ! Arrays that move: a is allocated, and allocated anew with another length, as the program likes; each checkpoint saves what it
+  ! is then, and a restart gives it the length that was saved. The variable itself has the attribute target and stays where it is.
+  type, public :: saikai_real32_array
+    real(c_float), allocatable :: a(:)
+  end type
+  type, public :: saikai_real64_array
+    real(c_double), allocatable :: a(:)
+  end type
+  type, public :: saikai_int32_array
+    integer(c_int32_t), allocatable :: a(:)
+  end type
+  type, public :: saikai_int64_array
+    integer(c_int64_t), allocatable :: a(:)
+  end type
+
+  ! As struct saikai_status of saikai.h.
+  type, bind(c), public :: saikai_status
+    integer(c_long) :: checkpoints, failed, complete_iteration, archived_iteration, advice_every
+    real(c_double) :: cost_seconds, blocked_seconds, failure_rate
+    integer(c_long_long) :: bytes
+    integer(c_long) :: protected_iteration
+    real(c_double) :: coding_seconds
+  end type
+
+  abstract interface
+    ! What a program serialises itself: writes to, or reads from, a unit that is open for unformatted stream access (write (unit) x).
+    ! rc is 0 and stays so for success. A module procedure or an external one.
+    subroutine saikai_stream(unit, rc)
+      integer, intent(in) :: unit
+      integer, intent(inout) :: rc
+    end subroutine
+    ! One line of the log; must call neither Saikai nor MPI.
+    subroutine saikai_log(level, line)
+      integer, intent(in) :: level
+      character(*), intent(in) :: line
+    end subroutine
+  end interface
+  public :: saikai_stream, saikai_log
+
+  ! What a protected stream is, for C; kept for a name that is protected again.
+  type stream_of
+    character(:), allocatable :: name
+    procedure(saikai_stream), pointer, nopass :: write => null(), read => null()
+    type(stream_of), pointer :: next => null()
+  end type
+  type(stream_of), pointer :: streams => null()
+  procedure(saikai_log), pointer :: hears => null()
+
+  public :: saikai_protect_array, saikai_protect_resizable, saikai_protect_stream, saikai_set, saikai_set_sizes, saikai_set_log, &
+    saikai_restart_from, saikai_get_status, saikai_version, saikai_version_number, saikai_error_name
   public :: saikai_bound
   public :: saikai_init, saikai_finalize, saikai_protect, saikai_protect_bytes, saikai_protect_global, &
     saikai_replicated, saikai_unprotect, saikai_restart, saikai_restored_place
   public :: saikai_checkpoint, saikai_checkpoint_at, saikai_checkpoint_now, saikai_should_stop, saikai_wait
   public :: saikai_checkpoint_begin, saikai_checkpoint_end, saikai_file_path, saikai_restored_file, saikai_error
 
-  interface saikai_init
-    module procedure init_int, init_long
+  interface saikai_protect_array
+    module procedure protect_real32, protect_real64, protect_int32, protect_int64
+  end interface
+  interface saikai_set_sizes
+    module procedure sizes_int, sizes_long
+  end interface
+  interface saikai_restart_from
+    module procedure restart_from_int, restart_from_long
   end interface
   interface saikai_bound
     module procedure bound_int, bound_long
@@ -50,6 +112,13 @@ module saikai
   ! What is protected goes to C directly: no compiler makes a copy of it on the way, and a constant or an expression, which
   ! could not be restored, is an error when the program is compiled.
   interface
+    ! comm: an integer of mpi or mpif.h, or type(MPI_Comm) of mpi_f08.
+    function saikai_init(comm, config) bind(c, name='saikai_init_fortran') result(rc)
+      import
+      type(*), intent(in) :: comm(..)
+      character(*, kind=c_char), intent(in), optional :: config
+      integer(c_int) :: rc
+    end function
     ! A variable of any intrinsic type, an array, a pointer's target, or a section with any strides, also of components:
     !     rc = saikai_protect("x", particles%x)
     ! A variable of a derived type is refused: nobody can see whether it has allocatable or pointer components.
@@ -80,11 +149,79 @@ module saikai
   end interface
 
   interface
-    function c_init(comm, config) bind(c, name='saikai_init_fortran') result(rc)
+    function c_resizable(name, look, resize, arg, width, type) bind(c, name='saikai_protect_resizable') result(rc)
       import
-      integer(c_int), value :: comm
-      character(kind=c_char), intent(in) :: config(*)
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_funptr), value :: look, resize
+      type(c_ptr), value :: arg
+      integer(c_size_t), value :: width
+      integer(c_int), value :: type
       integer(c_int) :: rc
+    end function
+    function c_stream(name, write, read, arg) bind(c, name='saikai_protect_stream') result(rc)
+      import
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_funptr), value :: write, read
+      type(c_ptr), value :: arg
+      integer(c_int) :: rc
+    end function
+    ! A file in memory for a unit, whose path is given back; from a stream of C's (in), or to it when it is closed (out).
+    function c_memory_open(file, in, path, n) bind(c, name='saikai_memory_open_fortran') result(fd)
+      import
+      type(c_ptr), value :: file
+      integer(c_int), value :: in
+      character(kind=c_char), intent(out) :: path(*)
+      integer(c_int), value :: n
+      integer(c_int) :: fd
+    end function
+    function c_memory_close(file, fd, out) bind(c, name='saikai_memory_close_fortran') result(rc)
+      import
+      type(c_ptr), value :: file
+      integer(c_int), value :: fd, out
+      integer(c_int) :: rc
+    end function
+    function c_set(name, attribute, value) bind(c, name='saikai_set') result(rc)
+      import
+      character(kind=c_char), intent(in) :: name(*), attribute(*), value(*)
+      integer(c_int) :: rc
+    end function
+    function c_set_sizes(name, attribute, count, sizes) bind(c, name='saikai_set_sizes') result(rc)
+      import
+      character(kind=c_char), intent(in) :: name(*), attribute(*)
+      integer(c_size_t), value :: count
+      integer(c_size_t), intent(in) :: sizes(*)
+      integer(c_int) :: rc
+    end function
+    function c_set_log(write, user) bind(c, name='saikai_set_log') result(rc)
+      import
+      type(c_funptr), value :: write
+      type(c_ptr), value :: user
+      integer(c_int) :: rc
+    end function
+    function c_restart_from(generation, iteration) bind(c, name='saikai_restart_from') result(rc)
+      import
+      character(kind=c_char), intent(in) :: generation(*)
+      integer(c_long), intent(inout) :: iteration
+      integer(c_int) :: rc
+    end function
+    function c_status(status, n) bind(c, name='saikai_get_status') result(rc)
+      import
+      type(saikai_status), intent(out) :: status
+      integer(c_size_t), value :: n
+      integer(c_int) :: rc
+    end function
+    function c_version() bind(c, name='saikai_version') result(text)
+      import
+      type(c_ptr) :: text
+    end function
+    function c_error_name(code) bind(c, name='saikai_error_name') result(text)
+      import
+      integer(c_int), value :: code
+      type(c_ptr) :: text
+    end function
+    function saikai_version_number() bind(c, name='saikai_version_number') result(number)
+      import
+      integer(c_int) :: number
     end function
     function c_replicated(name) bind(c, name='saikai_replicated') result(rc)
       import
@@ -192,22 +329,306 @@ contains
     c(len_trim(text) + 1) = c_null_char
   end function
 
-  function init_int(comm, config) result(rc)
-    integer(c_int), intent(in) :: comm
-    character(*), intent(in), optional :: config
+  ! What C gives as text.
+  function f_text(p) result(text)
+    type(c_ptr), intent(in) :: p
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: c(:)
+    integer :: i, n
+    n = int(c_strlen(p))
+    call c_f_pointer(p, c, [n])
+    allocate (character(n) :: text)
+    do i = 1, n
+      text(i:i) = c(i)
+    end do
+  end function
+
+  function protect_real32(name, array) result(rc)
+    character(*), intent(in) :: name
+    type(saikai_real32_array), intent(inout), target :: array
     integer(c_int) :: rc
-    if (present(config)) then
-      rc = c_init(comm, c_text(config))
+    rc = c_resizable(c_text(name), c_funloc(look_real32), c_funloc(resize_real32), c_loc(array), 1_c_size_t, SAIKAI_F32)
+  end function
+
+  function look_real32(arg, at, count) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    type(c_ptr), intent(out) :: at
+    integer(c_size_t), intent(out) :: count
+    integer(c_int) :: rc
+    type(saikai_real32_array), pointer :: x
+    call c_f_pointer(arg, x)
+    rc = 0
+    at = c_null_ptr
+    count = 0
+    if (allocated(x%a)) count = size(x%a, kind=c_size_t)
+    if (count > 0) at = c_loc(x%a)
+  end function
+
+  function resize_real32(arg, count, at) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    integer(c_size_t), value :: count
+    type(c_ptr), intent(out) :: at
+    integer(c_int) :: rc
+    type(saikai_real32_array), pointer :: x
+    call c_f_pointer(arg, x)
+    at = c_null_ptr
+    if (allocated(x%a)) deallocate (x%a)
+    allocate (x%a(count), stat=rc)
+    if (rc == 0 .and. count > 0) at = c_loc(x%a)
+  end function
+
+  function protect_real64(name, array) result(rc)
+    character(*), intent(in) :: name
+    type(saikai_real64_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = c_resizable(c_text(name), c_funloc(look_real64), c_funloc(resize_real64), c_loc(array), 1_c_size_t, SAIKAI_F64)
+  end function
+
+  function look_real64(arg, at, count) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    type(c_ptr), intent(out) :: at
+    integer(c_size_t), intent(out) :: count
+    integer(c_int) :: rc
+    type(saikai_real64_array), pointer :: x
+    call c_f_pointer(arg, x)
+    rc = 0
+    at = c_null_ptr
+    count = 0
+    if (allocated(x%a)) count = size(x%a, kind=c_size_t)
+    if (count > 0) at = c_loc(x%a)
+  end function
+
+  function resize_real64(arg, count, at) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    integer(c_size_t), value :: count
+    type(c_ptr), intent(out) :: at
+    integer(c_int) :: rc
+    type(saikai_real64_array), pointer :: x
+    call c_f_pointer(arg, x)
+    at = c_null_ptr
+    if (allocated(x%a)) deallocate (x%a)
+    allocate (x%a(count), stat=rc)
+    if (rc == 0 .and. count > 0) at = c_loc(x%a)
+  end function
+
+  function protect_int32(name, array) result(rc)
+    character(*), intent(in) :: name
+    type(saikai_int32_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = c_resizable(c_text(name), c_funloc(look_int32), c_funloc(resize_int32), c_loc(array), 1_c_size_t, SAIKAI_I32)
+  end function
+
+  function look_int32(arg, at, count) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    type(c_ptr), intent(out) :: at
+    integer(c_size_t), intent(out) :: count
+    integer(c_int) :: rc
+    type(saikai_int32_array), pointer :: x
+    call c_f_pointer(arg, x)
+    rc = 0
+    at = c_null_ptr
+    count = 0
+    if (allocated(x%a)) count = size(x%a, kind=c_size_t)
+    if (count > 0) at = c_loc(x%a)
+  end function
+
+  function resize_int32(arg, count, at) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    integer(c_size_t), value :: count
+    type(c_ptr), intent(out) :: at
+    integer(c_int) :: rc
+    type(saikai_int32_array), pointer :: x
+    call c_f_pointer(arg, x)
+    at = c_null_ptr
+    if (allocated(x%a)) deallocate (x%a)
+    allocate (x%a(count), stat=rc)
+    if (rc == 0 .and. count > 0) at = c_loc(x%a)
+  end function
+
+  function protect_int64(name, array) result(rc)
+    character(*), intent(in) :: name
+    type(saikai_int64_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = c_resizable(c_text(name), c_funloc(look_int64), c_funloc(resize_int64), c_loc(array), 1_c_size_t, SAIKAI_I64)
+  end function
+
+  function look_int64(arg, at, count) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    type(c_ptr), intent(out) :: at
+    integer(c_size_t), intent(out) :: count
+    integer(c_int) :: rc
+    type(saikai_int64_array), pointer :: x
+    call c_f_pointer(arg, x)
+    rc = 0
+    at = c_null_ptr
+    count = 0
+    if (allocated(x%a)) count = size(x%a, kind=c_size_t)
+    if (count > 0) at = c_loc(x%a)
+  end function
+
+  function resize_int64(arg, count, at) bind(c, name='') result(rc)
+    type(c_ptr), value :: arg
+    integer(c_size_t), value :: count
+    type(c_ptr), intent(out) :: at
+    integer(c_int) :: rc
+    type(saikai_int64_array), pointer :: x
+    call c_f_pointer(arg, x)
+    at = c_null_ptr
+    if (allocated(x%a)) deallocate (x%a)
+    allocate (x%a(count), stat=rc)
+    if (rc == 0 .and. count > 0) at = c_loc(x%a)
+  end function
+
+  ! Any other array that moves, as in C: look and resize are c_funloc of procedures with bind(c), which saikai.h describes.
+  function saikai_protect_resizable(name, look, resize, arg, width, type) result(rc)
+    character(*), intent(in) :: name
+    type(c_funptr), intent(in) :: look, resize
+    type(c_ptr), intent(in) :: arg
+    integer(c_int), intent(in) :: width, type
+    integer(c_int) :: rc
+    rc = c_resizable(c_text(name), look, resize, arg, int(max(width, 0_c_int), c_size_t), type)
+  end function
+
+  function saikai_protect_stream(name, write, read) result(rc)
+    character(*), intent(in) :: name
+    procedure(saikai_stream) :: write, read
+    integer(c_int) :: rc
+    type(stream_of), pointer :: s
+    s => streams
+    do while (associated(s))
+      if (s%name == trim(name)) exit
+      s => s%next
+    end do
+    if (.not. associated(s)) then
+      allocate (s)
+      s%name = trim(name)
+      s%next => streams
+      streams => s
+    end if
+    s%write => write
+    s%read => read
+    rc = c_stream(c_text(name), c_funloc(write_stream), c_funloc(read_stream), c_loc(s))
+  end function
+
+  function write_stream(file, arg) bind(c, name='') result(rc)
+    type(c_ptr), value :: file, arg
+    integer(c_int) :: rc
+    rc = with_unit(file, arg, .false.)
+  end function
+
+  function read_stream(file, arg) bind(c, name='') result(rc)
+    type(c_ptr), value :: file, arg
+    integer(c_int) :: rc
+    rc = with_unit(file, arg, .true.)
+  end function
+
+  function with_unit(file, arg, reads) result(rc)
+    type(c_ptr), intent(in) :: file, arg
+    logical, intent(in) :: reads
+    integer(c_int) :: rc, fd
+    type(stream_of), pointer :: s
+    character(64) :: path
+    character(kind=c_char) :: c(64)
+    integer :: unit, said, failed
+    call c_f_pointer(arg, s)
+    fd = c_memory_open(file, merge(1_c_int, 0_c_int, reads), c, int(size(c), c_int))
+    rc = fd
+    if (fd < 0) return
+    call take_path(c, path)
+    said = 0
+    open (newunit=unit, file=trim(path), access='stream', form='unformatted', status='old', action='readwrite', iostat=failed)
+    if (failed == 0) then
+      if (reads) then
+        call s%read(unit, said)
+      else
+        call s%write(unit, said)
+      end if
+      close (unit, iostat=failed)
+    end if
+    rc = c_memory_close(file, fd, merge(1_c_int, 0_c_int, .not. reads))
+    if (rc == 0 .and. failed /= 0) rc = 1
+    if (rc == 0) rc = int(said, c_int)
+  end function
+
+  function saikai_set(name, attribute, value) result(rc)
+    character(*), intent(in) :: name, attribute, value
+    integer(c_int) :: rc
+    rc = c_set(c_text(name), c_text(attribute), c_text(value))
+  end function
+
+  ! A halo is in the order of Fortran's indices here, too: before in each dimension, and then behind.
+  function sizes_long(name, attribute, sizes) result(rc)
+    character(*), intent(in) :: name, attribute
+    integer(c_long), intent(in) :: sizes(:)
+    integer(c_int) :: rc
+    integer(c_size_t) :: c(size(sizes))
+    integer :: half
+    half = size(sizes)/2
+    c = int(sizes, c_size_t)
+    if (attribute == 'halo' .and. 2*half == size(sizes)) c = int([sizes(half:1:-1), sizes(2*half:half + 1:-1)], c_size_t)
+    rc = c_set_sizes(c_text(name), c_text(attribute), size(c, kind=c_size_t), c)
+  end function
+
+  function sizes_int(name, attribute, sizes) result(rc)
+    character(*), intent(in) :: name, attribute
+    integer(c_int), intent(in) :: sizes(:)
+    integer(c_int) :: rc
+    rc = sizes_long(name, attribute, int(sizes, c_long))
+  end function
+
+  ! Without an argument lines go to stderr again.
+  function saikai_set_log(write) result(rc)
+    procedure(saikai_log), optional :: write
+    integer(c_int) :: rc
+    rc = c_set_log(c_null_funptr, c_null_ptr)
+    hears => null()
+    if (.not. present(write)) return
+    hears => write
+    rc = c_set_log(c_funloc(hear), c_null_ptr)
+  end function
+
+  subroutine hear(user, level, line) bind(c, name='')
+    type(c_ptr), value :: user, line
+    integer(c_int), value :: level
+    if (associated(hears) .and. .not. c_associated(user)) call hears(int(level), f_text(line))
+  end subroutine
+
+  function restart_from_long(generation, iteration) result(rc)
+    character(*), intent(in) :: generation
+    integer(c_long), intent(inout) :: iteration
+    integer(c_int) :: rc
+    rc = c_restart_from(c_text(generation), iteration)
+  end function
+
+  function restart_from_int(generation, iteration) result(rc)
+    character(*), intent(in) :: generation
+    integer(c_int), intent(inout) :: iteration
+    integer(c_int) :: rc
+    integer(c_long) :: at
+    at = iteration
+    rc = c_restart_from(c_text(generation), at)
+    if (at > huge(iteration)) then
+      rc = SAIKAI_EINVAL
     else
-      rc = c_init(comm, [c_null_char])
+      iteration = int(at, c_int)
     end if
   end function
 
-  function init_long(comm, config) result(rc)
-    integer(c_long), intent(in) :: comm
-    character(*), intent(in), optional :: config
+  function saikai_get_status(status) result(rc)
+    type(saikai_status), intent(out) :: status
     integer(c_int) :: rc
-    rc = init_int(int(comm, c_int), config)
+    rc = c_status(status, c_sizeof(status))
+  end function
+
+  function saikai_version() result(text)
+    character(:), allocatable :: text
+    text = f_text(c_version())
+  end function
+
+  function saikai_error_name(code) result(text)
+    integer(c_int), intent(in) :: code
+    character(:), allocatable :: text
+    text = f_text(c_error_name(code))
   end function
 
   function saikai_replicated(name) result(rc)
@@ -340,15 +761,6 @@ contains
   ! The sentence of the last error.
   function saikai_error() result(text)
     character(:), allocatable :: text
-    character(kind=c_char), pointer :: c(:)
-    type(c_ptr) :: p
-    integer :: i, n
-    p = c_error()
-    n = int(c_strlen(p))
-    call c_f_pointer(p, c, [n])
-    allocate (character(n) :: text)
-    do i = 1, n
-      text(i:i) = c(i)
-    end do
+    text = f_text(c_error())
   end function
 end module saikai

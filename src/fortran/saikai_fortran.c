@@ -1,16 +1,24 @@
 /* What the Fortran module (saikai.f90) calls: arrays and names come as descriptors of ISO_Fortran_binding.h (Fortran 2018). A
  * descriptor tells type, extents and strides; of a derived type it tells the size alone, never the components. The layout of a
  * descriptor is the compiler's affair: this file sees installed headers alone, and is compiled for each Fortran compiler anew. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
 #include <ISO_Fortran_binding.h>
 #include <limits.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
-API int saikai_init_fortran(int comm, const char *config);
+API int saikai_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config);
+API int saikai_memory_open_fortran(FILE *file, int in, char *path, int n);
+API int saikai_memory_close_fortran(FILE *file, int fd, int out);
 API int saikai_restart_int_fortran(int *iteration);
 API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d);
 API int saikai_protect_bytes_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d);
@@ -33,9 +41,55 @@ static int refuse(const char *format, const char *name)
     return saikai_refuse(text);
 }
 
-API int saikai_init_fortran(int comm, const char *config)
+/* An integer, or the one that type(MPI_Comm) consists of. */
+API int saikai_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config)
 {
-    return saikai_init_checked(MPI_Comm_f2c((MPI_Fint)comm), *config ? config : NULL, "Fortran");
+    int64_t wide;
+    int32_t narrow = 0;
+    int is_mpi_comm = (comm->type == CFI_type_struct || comm->type == CFI_type_other) && comm->elem_len == sizeof narrow;
+    if (comm->rank || (!is_mpi_comm && comm->type != CFI_type_int32_t && comm->type != CFI_type_int64_t))
+        return refuse("saikai_init: what it was given is no communicator%s", "");
+    if (comm->elem_len == sizeof wide) {
+        memcpy(&wide, comm->base_addr, sizeof wide);
+        narrow = (int32_t)wide;
+    } else {
+        memcpy(&narrow, comm->base_addr, sizeof narrow);
+    }
+    size_t n = config ? config->elem_len : 0;
+    char *text = malloc(n + 1);
+    if (!text)
+        return SAIKAI_ENOMEM;
+    if (n)
+        memcpy(text, config->base_addr, n);
+    text[n] = 0;
+    int rc = saikai_init_checked(MPI_Comm_f2c((MPI_Fint)narrow), *text ? text : NULL, "Fortran");
+    free(text);
+    return rc;
+}
+
+/* A unit cannot be a FILE of C's: it is a file in memory, opened by its path. */
+API int saikai_memory_open_fortran(FILE *file, int in, char *path, int n)
+{
+    char buffer[1 << 16];
+    int fd = memfd_create("saikai-stream", MFD_CLOEXEC);
+    for (size_t k; fd >= 0 && in && (k = fread(buffer, 1, sizeof buffer, file)) > 0;)
+        if (write(fd, buffer, k) != (ssize_t)k) {
+            close(fd);
+            fd = -1;
+        }
+    if (fd >= 0)
+        snprintf(path, (size_t)n, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+API int saikai_memory_close_fortran(FILE *file, int fd, int out)
+{
+    char buffer[1 << 16];
+    int failed = out && lseek(fd, 0, SEEK_SET) != 0;
+    for (ssize_t k; out && !failed && (k = read(fd, buffer, sizeof buffer)) != 0;)
+        failed = k < 0 || fwrite(buffer, 1, (size_t)k, file) != (size_t)k;
+    close(fd);
+    return failed;
 }
 
 API int saikai_restart_int_fortran(int *iteration)
