@@ -60,6 +60,15 @@ static int is_real(double v)
     return isfinite(v) && v != (double)1e20f && v != 1e20 && v != -9999;
 }
 
+/* Peers lose values that are not finite, or fail: they do not take part then. */
+static int all_finite(const struct sk_array *a, const void *x)
+{
+    for (size_t i = 0, n = count_of(a); i < n; i++)
+        if (!isfinite(value(a, x, i)))
+            return 0;
+    return 1;
+}
+
 static double range_of(const struct sk_array *a, const void *x)
 {
     double low = INFINITY, high = -INFINITY;
@@ -255,6 +264,7 @@ static int score_one(const struct settings *s, const struct unseen *u, struct me
     if (!x)
         return 1;
     double range = range_of(&u->a, x);
+    int finite = all_finite(&u->a, x);
     for (int k = 0; k < N_BOUNDS; k++) {
         double gain[N_PEERS + 1] = {0}, best = 0;
         const char *who = "";
@@ -263,7 +273,7 @@ static int score_one(const struct settings *s, const struct unseen *u, struct me
         struct ours o = run_ours(s, &u->a, x, bounds[k] * range);
         failures += o.broken;
         for (int p = 0; p < N_PEERS; p++) {
-            double r = ratio_of_peer(s, peers[p], u, x, k, bounds[k] * range);
+            double r = finite ? ratio_of_peer(s, peers[p], u, x, k, bounds[k] * range) : 0;
             gain[p + 1] = r > 0 ? o.ratio / r : 0;
             who = r > best ? peers[p] : who;
             best = r > best ? r : best;

@@ -3,6 +3,7 @@
 #include "codec/measure.h"
 
 #include "codec/team.h"
+#include "codec/wavelet/fill.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -127,7 +128,10 @@ double sk_measure_range(int type, const void *data, size_t n_bytes, int threads)
     const size_t worth = 8 << 20; /* bytes that a thread takes longer for than to be made */
     struct scan s = {type, data, n_bytes, 0, INFINITY, -INFINITY, PTHREAD_MUTEX_INITIALIZER};
     sk_team_run(sk_team_size(threads, n_bytes / worth), scan_some, &s);
-    return s.high >= s.low ? s.high - s.low : 0;
+    if (!(s.high >= s.low))
+        return 0;
+    size_t size = type == SAIKAI_F32 || type == SAIKAI_C64 ? sizeof(float) : sizeof(double);
+    return fill_range(data, n_bytes / size, size, s.low, s.high);
 }
 
 double sk_measure_error(int type, const void *x, const void *y, size_t n_bytes)

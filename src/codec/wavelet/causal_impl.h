@@ -271,10 +271,13 @@ static size_t sampled_row(const struct causal *c, size_t k, size_t take)
     return reach(c, z, y) < most_reach(c) ? (size_t)-1 : place(c, b, z, y);
 }
 
-static void fit_row(const struct causal *c, const struct taps *t, size_t at, size_t n,
-                    fit_gram gram)
+typedef double fit_columns[CAUSAL_TAPS + 1][SPAN];
+
+/* Points of a row as regressors, differences to the first tap, the target last; and in square[]
+ * what the weights x leave of it. */
+static void fit_misses(const struct causal *c, const struct taps *t, size_t at, size_t n,
+                       const double *x, fit_columns z, double *square)
 {
-    double z[CAUSAL_TAPS + 1][SPAN];
     const int32_t *d = c->n + at, *first = d + t->offset[0];
     for (int k = 1; k < t->n; k++) {
         const int32_t *p = d + t->offset[k];
@@ -282,15 +285,84 @@ static void fit_row(const struct causal *c, const struct taps *t, size_t at, siz
             z[k - 1][i] = (double)(p[i] - first[i]);
     }
     for (size_t i = 0; i < n; i++)
-        z[t->n - 1][i] = (double)(d[i] - first[i]);
-    if (c->masked)
+        z[t->n - 1][i] = square[i] = (double)(d[i] - first[i]);
+    for (int k = 1; k < t->n; k++)
+        for (size_t i = 0; x[k - 1] != 0 && i < n; i++)
+            square[i] -= x[k - 1] * z[k - 1][i];
+    for (size_t i = 0; i < n; i++)
+        square[i] *= square[i];
+}
+
+/* A point counts the less, the farther the weights x miss it: see lift_fit_impl.h. */
+static void fit_row(const struct causal *c, const struct taps *t, size_t at, size_t n,
+                    const double *x, double usual, fit_gram gram)
+{
+    fit_columns z;
+    double weight[SPAN];
+    fit_misses(c, t, at, n, x, z, weight);
+    for (size_t i = 0; i < n; i++)
+        weight[i] = c->masked && c->mask[at + i] ? 0 : sqrt(usual / (usual + weight[i]));
+    for (int k = 0; k < t->n; k++)
         for (size_t i = 0; i < n; i++)
-            if (c->mask[at + i])
-                for (int k = 0; k < t->n; k++)
-                    z[k][i] = 0;
+            z[k][i] *= weight[i];
     for (int k = 0; k < t->n; k++)
         for (int h = 0; h <= k; h++)
             gram[k][h] = gram[h][k] += fit_dot(z[k], z[h], n);
+}
+
+/* The usual square of a miss: a geometric mean, which spikes do not change much. */
+static double fit_usual(const struct causal *c, const struct taps *t, size_t take, const double *x)
+{
+    enum { FEW = 12, STEP = 3 };
+    fit_columns z;
+    double square[SPAN], logs = 0, used = 0;
+    size_t few = take < FEW ? take : FEW, n = c->shape.n[2] < SPAN ? c->shape.n[2] : SPAN;
+    for (size_t k = 0; k < few; k++) {
+        size_t at = sampled_row(c, k, few);
+        if (at == (size_t)-1)
+            continue;
+        fit_misses(c, t, at, n, x, z, square);
+        for (size_t i = 0; i < n; i += STEP)
+            if (!(c->masked && c->mask[at + i])) {
+                logs += log(square[i] + 0.25);
+                used++;
+            }
+    }
+    return used > 0 ? exp(logs / used) : 1;
+}
+
+/* Lorenzo's weights for the taps of t but the first. */
+static void prior_of(const struct causal *c, const struct taps *t, double *x)
+{
+    struct taps l;
+    lorenzo(c, most_reach(c), &l);
+    for (int k = 1; k < t->n; k++) {
+        x[k - 1] = 0;
+        for (int i = 0; i < l.n; i++)
+            if (l.offset[i] == t->offset[k])
+                x[k - 1] = l.weight[i];
+    }
+}
+
+/* Fit the weights x to `want` points of `take` rows; 0 when there are some. */
+static int fit(const struct causal *c, const struct taps *t, size_t take, size_t want, double *x)
+{
+    const double width = 8, prior[CAUSAL_TAPS] = {0};
+    size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
+    prior_of(c, t, x);
+    for (int pass = 0; pass < 2; pass++) {
+        fit_gram gram = {{0}};
+        size_t some = pass || take < 2 ? take : take / 2;
+        double usual = width * fit_usual(c, t, take, x);
+        for (size_t k = 0; k < some; k++) {
+            size_t at = sampled_row(c, k, some);
+            for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN)
+                fit_row(c, t, at + i, nx - i < SPAN ? nx - i : SPAN, x, usual, gram);
+        }
+        if (fit_solve(t->n - 1, gram, prior, x))
+            return -1;
+    }
+    return 0;
 }
 
 /* Bits that a sample of rows would take. */
@@ -312,20 +384,14 @@ static double cost(struct causal *c, const struct taps *t, size_t take)
 static void choose(struct causal *c)
 {
     struct taps t;
-    fit_gram gram = {{0}};
     size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
     size_t want = (2000 + rows * nx / 128) * (c->thorough ? 4 : 1), take = want / nx + 1;
     take = take < rows ? take : rows;
-    double prior[CAUSAL_TAPS] = {0}, x[CAUSAL_TAPS];
+    double x[CAUSAL_TAPS];
     fitted(c, &t);
-    for (size_t k = 0; k < take; k++) {
-        size_t at = sampled_row(c, k, take);
-        for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN)
-            fit_row(c, &t, at + i, nx - i < SPAN ? nx - i : SPAN, gram);
-    }
     int kinds[CAUSAL_KINDS] = {CAUSAL_LORENZO1, CAUSAL_LORENZO2, CAUSAL_LORENZO3, CAUSAL_FITTED};
     double size = 1;
-    int fits = !fit_solve(t.n - 1, gram, prior, x);
+    int fits = !fit(c, &t, take, want, x);
     for (int k = 1; fits && k < t.n; k++) {
         c->stored[k] = (int32_t)lrint(x[k - 1] * (1 << WEIGHT_BITS));
         size += 2 * fabs(x[k - 1]);

@@ -10,12 +10,12 @@
 
 enum { SMALLEST_SPLIT = 5 };
 
-static void lay_out(struct lift_level *v, size_t nb)
+static void lay_out(struct lift_level *v, size_t nb, int reach)
 {
     for (int a = 0; a < LIFT_AXES; a++) {
         int on = v->active >> a & 1;
         v->h[a] = on ? (v->n[a] + 1) / 2 : v->n[a];
-        v->pad[a] = on || a == 2 ? LIFT_PAD : 0;
+        v->pad[a] = on || a == 2 ? (size_t)reach : 0;
     }
     v->sy = v->h[2] + 2 * v->pad[2];
     v->sz = (v->h[1] + 2 * v->pad[1]) * v->sy;
@@ -72,7 +72,7 @@ int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_siz
             v->scale[a] = i ? v[-1].scale[a] << (v[-1].active >> a & 1) : 1;
         }
         v->active = i + 1 < LIFT_LEVELS ? splittable(v, shape->active) : 0;
-        lay_out(v, shape->nb);
+        lay_out(v, shape->nb, reach);
         size_t arrays = (size_t)1 << __builtin_popcount(v->active);
         bytes += arrays * (rounded(v->count * element_size) + 128 +
                            (1 + (size_t) !!masked) * (rounded(v->count) + 128));

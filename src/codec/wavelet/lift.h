@@ -27,7 +27,6 @@ enum {
     LIFT_MOST_REACH = 4,
     LIFT_CLASSES = 8,
     LIFT_GROUPS = 16,
-    LIFT_PAD = 4,
     LIFT_CHUNK = 256,
 };
 

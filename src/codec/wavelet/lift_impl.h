@@ -113,19 +113,19 @@ static size_t half_row(const struct lift_level *v, size_t b, size_t z, size_t y,
 DEFINE_SPLIT(T, data)
 DEFINE_SPLIT(uint8_t, bytes)
 
-/* Continue n points linearly over the padding on both sides; `step` between them, `width` of them
- * side by side. */
-static void pad_line(T *p, size_t n, size_t room, size_t step, size_t width)
+/* Continue n points linearly over the padding on both sides, which is `room` wide beyond the most
+ * points that a class has; `step` between them, `width` of them side by side. */
+static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step, size_t width)
 {
     for (size_t k = 0; k < width; k++) {
         T *a = p + k, *z = a + (n - 1) * step;
         T da = n > 1 ? (T)(a[0] - a[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
         *(a - step) = a[0] + da;
-        for (size_t i = 2; i <= LIFT_PAD; i++)
+        for (size_t i = 2; i <= room; i++)
             *(a - i * step) = a[0] + da + da;
         z[step] = z[0] + dz;
         T far = z[0] + dz + dz;
-        for (size_t i = n + 1; i < room + LIFT_PAD; i++)
+        for (size_t i = n + 1; i < most + room; i++)
             a[i * step] = far;
     }
 }
@@ -134,18 +134,18 @@ static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
 {
     T *d = v->data[c];
     size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
+    size_t room = (size_t)l->reach;
     for (size_t b = 0; b < l->shape.nb; b++) {
         T *box = d + b * v->sb + v->origin;
         if (v->active & 4)
             for (size_t z = 0; z < nz; z++)
                 for (size_t y = 0; y < ny; y++)
-                    pad_line(box + z * v->sz + y * v->sy, nx, v->h[2], 1, 1);
+                    pad_line(box + z * v->sz + y * v->sy, nx, v->h[2], room, 1, 1);
         if (v->active & 2)
             for (size_t z = 0; z < nz; z++)
-                pad_line(box + z * v->sz - LIFT_PAD, ny, v->h[1], v->sy, v->sy);
+                pad_line(box + z * v->sz - room, ny, v->h[1], room, v->sy, v->sy);
         if (v->active & 1)
-            pad_line(box - (v->pad[1] ? LIFT_PAD * v->sy : 0) - LIFT_PAD, nz, v->h[0], v->sz,
-                     v->sz);
+            pad_line(box - (v->pad[1] ? room * v->sy : 0) - room, nz, v->h[0], room, v->sz, v->sz);
     }
 }
 

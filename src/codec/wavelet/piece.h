@@ -53,6 +53,7 @@ struct piece {
     double step, base;   /* of a lattice that the values lie on; step 0: none was found */
     int thorough;        /* encoder: many bits are to be saved by a little time */
     int is_part;         /* of a centred piece */
+    int keep_plan;       /* encoder: `plan` is chosen already */
     int lowest, highest; /* exponents of most values */
     struct special special;
     struct shape shape;

@@ -146,7 +146,10 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
     struct plan plan[PIECE_FINALISTS];
     struct sk_buf best = {0}, next = {0};
     struct sk_plane_writer *codes = sk_plane_writer_new(j->n);
-    int rc = codes ? 0 : out_of_memory(err), n = codes ? piece_choose(j, codes, plan) : 0;
+    int rc = codes ? 0 : out_of_memory(err), n = 1, best_plan = 0;
+    plan[0] = j->plan;
+    if (!rc && !j->keep_plan)
+        n = piece_choose(j, codes, plan);
     for (int k = 0; !rc && k < n; k++) {
         j->plan = plan[k];
         next.len = 0;
@@ -155,8 +158,10 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
             struct sk_buf swap = best;
             best = next;
             next = swap;
+            best_plan = k;
         }
     }
+    j->plan = plan[best_plan];
     sk_buf_put(out, best.data, best.len);
     sk_plane_writer_free(codes);
     sk_buf_free(&best);

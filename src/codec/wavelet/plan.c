@@ -78,39 +78,41 @@ static int reach_given(const struct piece *j)
     return r > LIFT_LEAST_REACH ? r < LIFT_MOST_REACH ? (int)r : LIFT_MOST_REACH : LIFT_LEAST_REACH;
 }
 
-/* Bytes of two large boxes, coded like a piece. */
-static size_t try_box(const struct piece *j, const struct plan *plan, size_t most,
+/* Bytes that two large boxes take, as a part of the piece. */
+static double try_box(const struct piece *j, const struct plan *plan, size_t most,
                       struct sk_plane_writer *codes)
 {
     struct lift_shape sample;
-    struct sk_buf head = {0}, body = {0};
+    struct sk_buf head = {0};
     struct lift lift = {0};
     struct causal causal = {0};
-    size_t offset[2], bytes = (size_t)-1;
+    double bytes = INFINITY;
+    size_t offset[2];
     shape_sample(&j->lift_shape, most / 2, 2, &sample, offset);
     sk_plane_writer_reset(codes);
-    if (!piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL) &&
-        !sk_plane_writer_finish(codes, &body, NULL))
-        bytes = head.len + body.len + lift.n_exceptions * (j->size + 1);
+    if (!piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL)) {
+        double n = (double)(sample.n[0] * sample.n[1] * sample.n[2] * sample.nb);
+        bytes = sk_plane_writer_bits(codes) / 8 + (double)head.len * n / (double)j->n +
+                (double)((lift.n_exceptions + causal.n_exceptions) * (j->size + 1));
+    }
     lift_free(&lift);
     causal_free(&causal);
     sk_buf_free(&head);
-    sk_buf_free(&body);
     return bytes;
 }
 
 /* Bytes of large boxes with this plan, whose reach is chosen, too: a longer one is to be worth its
  * time. */
-static size_t try_reach(const struct piece *j, struct plan *plan, size_t most,
+static double try_reach(const struct piece *j, struct plan *plan, size_t most,
                         struct sk_plane_writer *codes)
 {
-    size_t near = try_box(j, plan, most, codes);
+    double near = try_box(j, plan, most, codes);
     if (plan->causal || piece_parameter(j, "reach=", -1) > 0)
         return near;
     struct plan other = *plan;
     other.reach = LIFT_MOST_REACH;
-    size_t far = try_box(j, &other, most, codes);
-    if ((double)far > 0.985 * (double)near)
+    double far = try_box(j, &other, most, codes);
+    if (far > 0.985 * near)
         return near;
     plan->reach = other.reach;
     return far;
@@ -147,24 +149,26 @@ static int is_hopeless(const struct plan *plan, int k, const double *bits)
  * the less do small boxes say. */
 static int is_close(double bits, double least)
 {
-    return least < 1 || bits <= least * (1 + 0.3 / (least * least));
+    return least < 1 || bits <= least * (1.02 + 0.3 / (least * least));
 }
 
-/* Hold plans, with their bits in small boxes, against each other on large boxes, and leave the best
- * by both; of data that shrink to nearly nothing, where only the whole tells, all. */
+/* Hold plans, with their bits in small boxes, against each other on large boxes, and leave the
+ * best: by both, the large ones first, or by these alone where there are few bits; of data that
+ * shrink to nearly nothing, where only the whole tells, all. */
 static int narrow(const struct piece *j, struct plan *plan, int n, const double *bits,
                   struct sk_plane_writer *codes)
 {
     enum { PART = 32, FEWEST = 1 << 13, MOST = 1 << 16 };
-    const double nothing = 0.1;
+    const double few = 1, nothing = 0.35;
     size_t most = j->n / PART < FEWEST ? FEWEST : j->n / PART > MOST ? MOST : j->n / PART;
     double least = INFINITY, fewest = INFINITY;
     int best = 0;
     if (n == 1 && plan[0].causal)
         return 1;
-    for (int k = 0; k < n; k++) {
-        double cost = (double)try_reach(j, &plan[k], most, codes) * bits[k];
+    for (int k = 0; k < n; k++)
         fewest = bits[k] < fewest ? bits[k] : fewest;
+    for (int k = 0; k < n; k++) {
+        double cost = try_reach(j, &plan[k], most, codes) * (fewest < few ? 1 : sqrt(bits[k]));
         if (cost < least) {
             least = cost;
             best = k;

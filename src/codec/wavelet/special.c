@@ -2,12 +2,13 @@
 #include "codec/wavelet/special.h"
 
 #include "codec/entropy/scratch.h"
+#include "codec/wavelet/fill.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 1024, SLOTS = 4096, PAIRS = 8192 };
+enum { SAMPLE = 1024, SLOTS = 4096, PAIRS = 8192, MASK_PAD = 2 };
 
 static uint64_t bits_at(const void *in, size_t i, size_t size)
 {
@@ -215,9 +216,16 @@ void special_find(struct special *s, const void *in, size_t n, size_t size,
 {
     memset(s, 0, sizeof *s);
     scan(s, in, n, size);
-    if (!commonest(in, n, size, &s->fill) ||
-        !stands_out(in, n, size, s->fill, bound_of(arg, s->max - s->min)))
+    double low = s->min, high = s->max, fill;
+    if (fill_find(in, n, size, &low, &high, &fill)) {
+        float f = (float)fill;
+        s->fill = 0;
+        memcpy(&s->fill, size == sizeof f ? (void *)&f : (void *)&fill, size);
+        s->far_fill = 1;
+    } else if (!commonest(in, n, size, &s->fill) ||
+               !stands_out(in, n, size, s->fill, bound_of(arg, s->max - s->min))) {
         return;
+    }
     s->has_fill = 1;
     scan(s, in, n, size);
 }
@@ -237,10 +245,10 @@ static void mask_plane(const struct lift_shape *shape, struct sk_plane *p)
     p->nz = shape->n[0];
     p->ny = shape->n[1];
     p->width = shape->n[2];
-    p->sy = p->width + 2 * LIFT_PAD;
+    p->sy = p->width + 2 * MASK_PAD;
     p->sz = p->sy * p->ny;
     p->sb = p->sz * p->nz;
-    p->origin = LIFT_PAD;
+    p->origin = MASK_PAD;
     /* powers of two: each combination of neighbours is a context of its own */
     p->weights = (struct sk_plane_weights){.left = 1, .up = 2, .back = 4, .up_right = 8};
 }

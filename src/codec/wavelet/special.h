@@ -13,6 +13,7 @@
 struct special {
     uint64_t fill;          /* bits of the fill value */
     int has_fill;           /* some values are it, and are masked */
+    int far_fill;           /* it lies far outside of all others, and of their range */
     size_t n_masked;        /* fill values and all values that are not finite */
     size_t n_filled;        /* fill values */
     double min, max;        /* of all finite values, the fill value included */

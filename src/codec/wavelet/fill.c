@@ -1,0 +1,80 @@
+#include "codec/wavelet/fill.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SAMPLE = 1024, FEWEST = 16 };
+static const double far_out = 50; /* times the spread of most values */
+static const double gap = 0.9;    /* of the way from them to the fill value nothing is to lie */
+
+static double value_at(const void *in, size_t i, size_t size)
+{
+    return size == sizeof(float) ? (double)((const float *)in)[i] : ((const double *)in)[i];
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where most values lie, by a sample without the extremes; -1: too few are left. */
+static int spread(const void *in, size_t n, size_t size, double low, double high, double most[2])
+{
+    double v[SAMPLE];
+    size_t count = 0, take = n < SAMPLE ? n : SAMPLE;
+    for (size_t k = 0; k < take; k++) {
+        double x = value_at(in, (size_t)(((double)k + 0.5) * (double)n / (double)take), size);
+        if (x > low && x < high)
+            v[count++] = x;
+    }
+    if (count < FEWEST)
+        return -1;
+    qsort(v, count, sizeof *v, by_value);
+    most[0] = v[count / 20];
+    most[1] = v[count - 1 - count / 20];
+    return 0;
+}
+
+/* The next value inwards from an extreme, and whether that is there more than once. */
+static double next_inwards(const void *in, size_t n, size_t size, double extreme, int down,
+                           size_t *times)
+{
+    double next = down ? -INFINITY : INFINITY;
+    *times = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = value_at(in, i, size);
+        *times += x == extreme;
+        if (down ? x < extreme && x > next && x >= -1.7e308
+                 : x > extreme && x < next && x <= 1.7e308)
+            next = x;
+    }
+    return next;
+}
+
+int fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill)
+{
+    double most[2];
+    if (!(*low < *high) || spread(in, n, size, *low, *high, most))
+        return 0;
+    double width = most[1] - most[0];
+    int down = *high - most[1] >= most[0] - *low;
+    double extreme = down ? *high : *low, from = down ? most[1] : most[0];
+    if (!(fabs(extreme - from) > far_out * width) || extreme == 0)
+        return 0;
+    size_t times;
+    double next = next_inwards(in, n, size, extreme, down, &times);
+    if (times < 2 || !isfinite(next) || !(fabs(extreme - next) > gap * fabs(extreme - from)))
+        return 0;
+    *fill = extreme;
+    *(down ? high : low) = next;
+    return 1;
+}
+
+double fill_range(const void *in, size_t n, size_t size, double low, double high)
+{
+    double fill;
+    for (int k = 0; k < 2 && fill_find(in, n, size, &low, &high, &fill); k++)
+        continue;
+    return high - low;
+}
