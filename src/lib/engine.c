@@ -140,6 +140,7 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     e->sync_prefix = c->sync_prefix;
     e->limits = c->limits;
     e->final_wait = c->final_wait;
+    e->finished_from = c->finished_from;
     e->local_root = strdup(c->local_root);
     e->prefix_root = c->prefix_root ? strdup(c->prefix_root) : NULL;
     pthread_mutex_init(&e->lock, NULL);

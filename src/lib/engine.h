@@ -33,6 +33,8 @@ struct sk_engine_config {
     int sync_local, sync_prefix; /* wait for the disk */
     struct sk_ledger *ledger; /* the generations that are submitted are in it; stays the caller's, must outlive the engine */
     double final_wait; /* seconds without progress in the prefix after which nobody waits for it any more; 0: never */
+    uint32_t finished_from; /* the run before came to its end, and this was its first start: that what it left goes is nothing to be
+                             * told; 0: it did not */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
     double scrub_period, scrub_share; /* of the scrub (lib/scrub.h); 0: there is none */
     struct sk_delta_limits limits; /* a delta beyond them is made a full generation when it is committed */

@@ -105,6 +105,7 @@ struct sk_engine {
     int failures;
     struct saikai_error last_error;
     enum sk_earlier earlier;
+    uint32_t finished_from;
     int any_archived; /* all ranks have a generation of this start in the prefix */
 };
 

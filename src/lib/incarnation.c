@@ -53,6 +53,7 @@ int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newe
     if (fresh)
         snprintf(s->fresh_why, sizeof s->fresh_why, "%s",
                  strcmp(mode, "never") ? "the last run finished (restart.mode=always goes on from it)" : "restart.mode=never");
+    s->finished_from = !s->state.finished ? 0 : s->state.first_incarnation ? s->state.first_incarnation : 1;
     s->state.incarnation = (uint32_t)newest + 1;
     s->state.finished = 0;
     if (fresh || !s->state.first_incarnation)

@@ -312,6 +312,20 @@ static void test_without_a_prefix(void **state)
     expect_said("2 generations of earlier starts, which this one did not use, removed from", 1);
 }
 
+/* A run that came to its end is done with: the next one begins anew, and has nothing surprising to tell, with a prefix or without. */
+static void test_a_finished_run_goes_in_silence(void **state)
+{
+    static const char *const configs[] = {"store.prefix=none; capture.tracker=full", NULL};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        run((struct start){.body = until_20, .config = configs[i], .ends = 1});
+        for (int again = 0; again < 2; again++) {
+            run((struct start){.body = until_20, .config = configs[i], .ends = 1});
+            expect_said("removed", 0);
+        }
+    }
+}
+
 static void test_a_failed_restart_costs_nothing(void **state)
 {
     (void)state;
@@ -334,6 +348,7 @@ int main(void)
         TEST(test_part_of_a_section_given_back),
         TEST(test_unused_ones_stay_until_own_ones_are_archived),
         TEST(test_without_a_prefix),
+        TEST(test_a_finished_run_goes_in_silence),
         TEST(test_a_failed_restart_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

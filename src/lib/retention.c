@@ -111,6 +111,12 @@ int sk_engine_earlier_may_go(const struct sk_engine *e)
     return e->earlier == SK_EARLIER_RESUMED;
 }
 
+/* A run that came to its end needs it no more. */
+static int is_of_finished(const struct sk_engine *e, struct sk_gen g)
+{
+    return e->finished_from && g.incarnation >= e->finished_from;
+}
+
 /* What nobody has used is not thrown away in silence. */
 static void tell_removed(const struct sk_engine *e, const char *root, size_t count, struct sk_gen newest)
 {
@@ -135,10 +141,9 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
         int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) ||
                    (root == e->prefix_root && is_base(e, root, &l, l.gen[i], e->rank));
         if (!keep) {
+            int told = earlier && !is_of_finished(e, l.gen[i]);
             newest = removed ? newest : l.gen[i];
-            removed += earlier && !sk_gen_remove(root, l.gen[i], e->rank, NULL);
-            if (!earlier)
-                sk_gen_remove(root, l.gen[i], e->rank, NULL);
+            removed += !sk_gen_remove(root, l.gen[i], e->rank, NULL) && told;
         }
         if (*with_strays && l.gen[i].incarnation < e->incarnation)
             left += strays(e, root, &l, l.gen[i], !keep) && (keep || root == e->local_root);

@@ -43,6 +43,7 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .scrub_period = sk_session_has_local(s) ? sk_config_time(s->config, "store.scrub") : 0,
         .scrub_share = sk_config_real(s->config, "store.scrub_share"),
         .final_wait = sk_config_time(s->config, "store.final_wait"),
+        .finished_from = s->finished_from,
         .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),
                    .max_ratio = sk_config_real(s->config, "capture.max_ratio")},
     };

@@ -90,6 +90,7 @@ struct sk_session {
     struct sk_hold *hold;   /* of the local directory, when there is one of its own */
     uint64_t run;           /* number of the `saikai run` above, 0: none */
     char aside[600];        /* rank 0: what a fresh start is to say of other jobs' generations … */
+    uint32_t finished_from; /* the first start of the run before, when that came to its end; else 0 */
     char fresh_why[160];    /* … and why it is one, "": there is nothing to go on from */
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
     struct sk_patience *patience; /* for what may hang in the prefix */

@@ -169,18 +169,32 @@ static void note_ended(struct job *j, double now)
         sk_supervisor_launcher_ended(j->supervisor, incarnation, status, now);
 }
 
+/* How long the launcher may be stopped before that is said, and how often it is looked at. */
+static const double stopped_s = 10, look_s = 1;
+
+static void look_at_launcher(struct job *j, double now)
+{
+    uint32_t incarnation = sk_supervisor_incarnation(j->supervisor);
+    pid_t pid = sk_process_stopped(j->launchers, incarnation, stopped_s, now);
+    if (pid)
+        sk_log(SK_LOG_WARN, "the MPI launcher (process %d) has been stopped for %g s by a signal: waiting until it goes on "
+                            "('kill -CONT %d' lets it, '^C' here ends the job)", (int)pid, stopped_s, (int)pid);
+}
+
 static void turn(struct job *j, double until)
 {
     struct sk_wait waits[1 + SK_FEED_WAITS] = {{.fd = j->signals}};
     struct sk_message m;
     double now = sk_now();
     sk_feed_waits(j->feed, waits + 1);
+    until = fmin(until, now + look_s);
     sk_hub_wait(j->hub, waits, 1 + SK_FEED_WAITS, until > now ? until - now : 0);
     now = sk_now();
     while (sk_hub_receive(j->hub, &m))
         sk_supervisor_heard(j->supervisor, &m, now);
     take_signals(j, now);
     note_ended(j, now);
+    look_at_launcher(j, now);
     sk_process_tick(j->launchers, now);
     if (j->hosts)
         sk_keyring_tick(j->keyring, j->hub, j->hosts, j->seat, j->o->n_ranks, now, &j->old_mask);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,6 +18,8 @@ struct process {
     pid_t pid;
     uint32_t incarnation;
     double term_at, kill_at; /* INFINITY: not planned, or done */
+    double looked_at, stopped_at; /* stopped_at 0: it runs */
+    int told;                     /* that it is stopped */
 };
 
 struct sk_processes {
@@ -118,7 +121,7 @@ int sk_process_start(struct sk_processes *p, uint32_t incarnation, const struct 
         return sk_fail_errno(err, failed, "cannot start %s", c->argv[0]);
     }
     setpgid(pid, pid);
-    p->at[p->n++] = (struct process){pid, incarnation, INFINITY, INFINITY};
+    p->at[p->n++] = (struct process){.pid = pid, .incarnation = incarnation, .term_at = INFINITY, .kill_at = INFINITY};
     return 0;
 }
 
@@ -163,6 +166,39 @@ double sk_process_next(const struct sk_processes *p)
     for (int i = 0; i < p->n; i++)
         next = fmin(next, fmin(p->at[i].term_at, p->at[i].kill_at));
     return next;
+}
+
+/* By the letter behind the name, which may hold anything but ends with the last bracket. */
+static int is_stopped(pid_t pid)
+{
+    char path[48], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' && end[2] == 'T';
+}
+
+pid_t sk_process_stopped(struct sk_processes *p, uint32_t incarnation, double seconds, double now)
+{
+    for (int i = 0; i < p->n; i++) {
+        struct process *q = &p->at[i];
+        if (q->incarnation != incarnation || now - q->looked_at < 1)
+            continue;
+        q->looked_at = now;
+        if (!is_stopped(q->pid))
+            q->stopped_at = q->told = 0;
+        else if (!(q->stopped_at > 0))
+            q->stopped_at = now;
+        else if (!q->told && now - q->stopped_at >= seconds) {
+            q->told = 1;
+            return q->pid;
+        }
+    }
+    return 0;
 }
 
 int sk_process_count(const struct sk_processes *p)

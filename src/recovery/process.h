@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sk_processes;
 
@@ -25,6 +26,9 @@ int sk_process_ended(struct sk_processes *p, uint32_t *incarnation, int *wait_st
 /* Send what is due. */
 void sk_process_tick(struct sk_processes *p, double now);
 double sk_process_next(const struct sk_processes *p); /* INFINITY: nothing is due */
+/* The process of this start when it has been stopped (SIGSTOP, ^Z) for so many seconds, told once for each time; else 0. Looks
+ * once in a second at most. */
+pid_t sk_process_stopped(struct sk_processes *p, uint32_t incarnation, double seconds, double now);
 int sk_process_count(const struct sk_processes *p);
 
 #endif
