@@ -18,6 +18,8 @@ extern int (*sk_io_hook)(const char *op, const char *path);
 
 /* Operations begun by this process so far: while it stands still, nothing moves. */
 unsigned long sk_io_count(void);
+/* What this thread does from now on does not count there: it goes on for ever, and is no progress. */
+void sk_io_do_not_count(void);
 
 /* open(2) with O_CLOEXEC; a descriptor >= 0, or a negative code. What is created has the permissions of
  * base/modes.h, when such were set. What is no regular file (with O_DIRECTORY: no directory) is refused with

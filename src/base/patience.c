@@ -120,15 +120,15 @@ int sk_patience_call(struct sk_patience *p, const char *what, int (*fn)(void *ar
 {
     if (p->seconds <= 0)
         return fn(arg, err);
-    struct call *c = sk_patience_hangs(p) ? NULL : calloc(1, sizeof *c);
-    int hangs = sk_patience_hangs(p);
-    if (!c) {
+    if (sk_patience_hangs(p)) {
         drop(arg);
-        return hangs ? sk_fail(err, SAIKAI_ETIMEDOUT, "%s still does not answer", what)
-                     : sk_fail(err, SAIKAI_ENOMEM, "no memory to wait for %s", what);
+        return sk_fail(err, SAIKAI_ETIMEDOUT, "%s still does not answer", what);
     }
+    struct call *c = calloc(1, sizeof *c);
+    if (!c)
+        return fn(arg, err);
     *c = (struct call){.p = p, .fn = fn, .drop = drop, .arg = arg};
-    if (start(c)) { /* without a thread it is waited for, however long it takes */
+    if (start(c)) { /* without a thread, as without memory, it is waited for, however long it takes */
         free(c);
         return fn(arg, err);
     }

@@ -5,6 +5,7 @@
 #include "base/guard.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/patient_io.h"
 #include "lib/tries.h"
 #include "store/lineage.h"
 
@@ -330,8 +331,11 @@ static int capture_directly(struct sk_session *s, struct sk_gen g, struct pieces
         l->p[i].changes_only = 0;
         bytes += l->p[i].size_bytes;
     }
-    if (!rc)
+    if (!rc) {
+        sk_patient_io(s->patience, s->prefix_root);
         rc = sk_engine_write_directly(s->engine, sk_ledger_count(s->ledger), g, &h, l->p, l->count, bytes, &why);
+        sk_patient_io(NULL, NULL);
+    }
     if (rc) {
         char here[sizeof why.text];
         snprintf(here, sizeof here, "%s", err->text);

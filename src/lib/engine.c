@@ -6,6 +6,7 @@
 #include "base/guard.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/patience.h"
 #include "store/lineage.h"
 
 #include <limits.h>
@@ -84,6 +85,7 @@ void sk_engine_free_parts(struct sk_engine *e)
     free(e->prefix_root);
     free(e->leased_root);
     free(e->set);
+    sk_patience_free(e->patience);
     free(e);
 }
 
@@ -148,6 +150,8 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     e->leased_root = c->leased_root ? strdup(c->leased_root) : NULL;
     e->lease = c->lease;
     int rc = !e->local_root || (c->prefix_root && !e->prefix_root) || (c->leased_root && !e->leased_root) ? SAIKAI_ENOMEM : 0;
+    if (!rc)
+        rc = sk_patience_new(c->prefix_timeout, &e->patience, NULL);
     if (!rc && start_thread(&e->committer, sk_engine_committer, e))
         rc = SAIKAI_ENOMEM;
     if (!rc && start_thread(&e->archiver, sk_engine_archiver, e)) {

@@ -32,6 +32,7 @@ struct sk_engine_config {
     int keep_local, keep_prefix; /* complete generations that stay, at least 1 */
     int sync_local, sync_prefix; /* wait for the disk */
     struct sk_ledger *ledger; /* the generations that are submitted are in it; stays the caller's, must outlive the engine */
+    double prefix_timeout; /* seconds that healing waits for the prefix; 0: as long as it takes */
     double final_wait; /* seconds without progress in the prefix after which nobody waits for it any more; 0: never */
     uint32_t finished_from; /* the run before came to its end, and this was its first start: that what it left goes is nothing to be
                              * told; 0: it did not */

@@ -73,6 +73,7 @@ struct sk_engine {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int stopping, busy_commit, busy_archive;
+    struct sk_patience *patience; /* the committer's, with the prefix */
     double final_wait; /* for the prefix when all else is done; 0: without end */
     int archiver_ended;
     double share;    /* of what the node's ranks may have in local_root together; 0: that is not looked at */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/patient_io.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -98,10 +99,12 @@ static const char *heal(struct sk_engine *e, const struct patient *p)
     if (p->h->slot && !sk_slot_is_named(p->h->slot, p->path) &&
         !sk_io_path(from, sizeof from, NULL, "/proc/self/fd/%d", p->h->slot->fd) && write_anew(e, p, from))
         return "from memory";
-    if (e->prefix_root && !p->h->base.incarnation &&
-        !sk_gen_file(e->prefix_root, p->h->gen, e->rank, from, sizeof from, NULL) && write_anew(e, p, from))
-        return "from the copy in the prefix";
-    return NULL;
+    if (!e->prefix_root || p->h->base.incarnation || sk_gen_file(e->prefix_root, p->h->gen, e->rank, from, sizeof from, NULL))
+        return NULL;
+    sk_patient_io(e->patience, e->prefix_root); /* the program may wait for the committer: a prefix that hangs heals nothing */
+    int good = write_anew(e, p, from);
+    sk_patient_io(NULL, NULL);
+    return good ? "from the copy in the prefix" : NULL;
 }
 
 /* ---- with the lock ---- */

@@ -355,6 +355,56 @@ static void test_a_copy_in_the_prefix_heals(void **state)
     expect_log("(node-local copy)");
 }
 
+/* The prefix answers no more: the file is not healed from there, and nothing waits for it. */
+static atomic_int hanging;
+static char hangs_in[128];
+
+static int hang(const char *op, const char *path)
+{
+    (void)op;
+    while (atomic_load(&hanging) && !strncmp(path, hangs_in, strlen(hangs_in)))
+        sk_sleep(0.002);
+    return 0;
+}
+
+static int flip_while_it_hangs(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    char path[256];
+    if (it != EVERY + 5)
+        return 0;
+    double begun = sk_now();
+    while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < 1) {
+        sk_engine_drain(s->engine);
+        CHECK(!sk_session_due(s, 1, it, &err));
+        CHECK(sk_now() - begun < LONGEST_WAIT);
+        sk_sleep(0.001);
+    }
+    CHECK(!sk_group_barrier(s->g));
+    atomic_store(&hanging, 1);
+    path_of(path, EVERY, 1);
+    if (s->g->rank == 1)
+        CHECK(flip(path, 3000));
+    CHECK(!wait_until(s, it, "the next checkpoint is made soon and in full"));
+    return 0;
+}
+
+static void test_a_prefix_that_hangs_heals_nothing(void **state)
+{
+    (void)state;
+    char config[256];
+    snprintf(hangs_in, sizeof hangs_in, "%s/prefix", dir);
+    snprintf(config, sizeof config, SCRUB "store.prefix=%s; store.prefix_timeout=50ms; store.final_wait=100ms", hangs_in);
+    sk_io_hook = hang;
+    run((struct run){.until = 3 * EVERY + 1, .from = -1, .config = config, .body = flip_while_it_hangs});
+    atomic_store(&hanging, 0);
+    run((struct run){.until = 0, .from = 3 * EVERY, .config = config});
+    double begun = sk_now();
+    while (sk_io_rmtree(hangs_in, NULL) && sk_now() - begun < LONGEST_WAIT) /* what hung ends there */
+        sk_sleep(0.01);
+    sk_io_hook = NULL;
+}
+
 static int remove_it;
 
 static int wait_until_protected(struct sk_session *s, int64_t it, int64_t seq)
@@ -668,6 +718,7 @@ int main(void)
         TEST(test_a_file_that_was_cut_is_replaced),
         TEST(test_a_file_that_was_removed_is_written_anew),
         TEST(test_a_copy_in_the_prefix_heals),
+        TEST(test_a_prefix_that_hangs_heals_nothing),
         TEST(test_parity_that_flipped_or_went_is_made_again),
         TEST(test_slots_that_were_cut_or_removed),
         TEST(test_cut_while_it_is_used),

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/patient_io.h"
 #include "lib/chosen.h"
 #include "lib/notice.h"
 #include "lib/reach.h"
@@ -14,6 +15,7 @@
 #include "lib/tries.h"
 #include "store/lineage.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,28 +190,63 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
     return rc;
 }
 
-/* The file's content into the variables. An error of the device may pass: it is tried again before it counts. */
+/* 1: root is a prefix, which may hang: from here on this is waited for with patience; to be ended with NULL. */
+static int begin_patience(struct sk_session *s, const char *root)
+{
+    int far = *s->prefix_root && !strcmp(root, s->prefix_root);
+    if (far)
+        sk_patient_io(s->patience, s->prefix_root);
+    return far;
+}
+
+static int is_in(struct sk_session *s, const char *root, const char *path)
+{
+    if (!begin_patience(s, root))
+        return !access(path, F_OK);
+    int fd = sk_io_open(path, O_RDONLY, 0, NULL);
+    sk_patient_io(NULL, NULL);
+    if (fd >= 0)
+        close(fd);
+    return fd != SAIKAI_ENOENT; /* what else is wrong with it, reading tells */
+}
+
+static int read_once(struct sk_session *s, const char *path, const char *root, struct sk_gen g, uint64_t *run_id,
+                     struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    begin_patience(s, root);
+    int rc = sk_lineage_open_file(path, root, &c, err);
+    if (!rc) {
+        rc = read_container(s, c, g, err);
+        *run_id = c->header.run_id;
+        s->from_created_ms = c->header.created_ms;
+    }
+    sk_container_close(c);
+    sk_patient_io(NULL, NULL);
+    return rc;
+}
+
+/* The file's content into the variables. An error of the device may pass: it is tried again before it counts. So may the
+ * silence of a prefix: it is waited for, but not for ever, since an older generation may be whole on the nodes. */
 static int read_file(struct sk_session *s, const char *path, const char *root, struct sk_gen g, uint64_t *run_id,
                      struct saikai_error *err)
 {
+    enum { WAITS = 3 };
     static const double pause[] = {0.02, 0.1, 0.5};
-    for (size_t tries = 0;; tries++) {
-        struct sk_container *c = NULL;
+    for (size_t tries = 0, waits = 0;;) {
         struct saikai_error why = {0};
-        int rc = sk_lineage_open_file(path, root, &c, &why);
-        if (!rc) {
-            rc = read_container(s, c, g, &why);
-            *run_id = c->header.run_id;
-            s->from_created_ms = c->header.created_ms;
-        }
-        sk_container_close(c);
-        if (rc != SAIKAI_EIO || tries == sizeof pause / sizeof *pause) {
+        int rc = read_once(s, path, root, g, run_id, &why);
+        if (rc == SAIKAI_ETIMEDOUT && waits++ < WAITS) {
+            sk_log(SK_LOG_WARN, "rank %d: %s; its part of the generation is there alone: waiting", s->g->rank, why.text);
+            sk_patience_wait(s->patience, sk_config_time(s->config, "store.final_wait"));
+        } else if (rc == SAIKAI_EIO && tries < sizeof pause / sizeof *pause) {
+            sk_log(SK_LOG_WARN, "rank %d: %s; trying again in %g s", s->g->rank, why.text, pause[tries]);
+            sk_sleep(pause[tries++]);
+        } else {
             if (rc < 0)
                 *err = why;
             return rc;
         }
-        sk_log(SK_LOG_WARN, "rank %d: %s; trying again in %g s", s->g->rank, why.text, pause[tries]);
-        sk_sleep(pause[tries]);
     }
 }
 
@@ -221,8 +258,7 @@ static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_
     for (int i = 0; i < 1 + apart && i < 2; i++) {
         char path[PATH_MAX];
         struct saikai_error why = {0};
-        if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, &why) ||
-            access(path, F_OK))
+        if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, &why) || !is_in(s, roots[i], path))
             continue;
         int r = read_file(s, path, roots[i], g, run_id, &why);
         if (r >= 0)
@@ -291,7 +327,7 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on a generation");
     int fatal = mine == SAIKAI_ECHANGED || mine == SAIKAI_ERANKS || mine == SAIKAI_ENOMEM;
-    int64_t v[5] = {mine, -fatal, (int64_t)(run_id >> 1), -(int64_t)(run_id >> 1), -(mine == SAIKAI_EIO)};
+    int64_t v[5] = {mine, -fatal, (int64_t)(run_id >> 1), -(int64_t)(run_id >> 1), -(mine == SAIKAI_EIO || mine == SAIKAI_ETIMEDOUT)};
     rc = sk_group_allreduce(s->g, v, 5, SK_OP_MIN);
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on a generation");

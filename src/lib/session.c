@@ -42,6 +42,7 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .sync_prefix = sk_config_bool(s->config, "store.fsync"),
         .scrub_period = sk_session_has_local(s) ? sk_config_time(s->config, "store.scrub") : 0,
         .scrub_share = sk_config_real(s->config, "store.scrub_share"),
+        .prefix_timeout = sk_config_time(s->config, "store.prefix_timeout"),
         .final_wait = sk_config_time(s->config, "store.final_wait"),
         .finished_from = s->finished_from,
         .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/patience.h"
 #include "lib/memo.h"
 
 #include <dirent.h>
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -163,20 +165,45 @@ void sk_tries_judge(struct sk_session *s, int64_t marked)
            end == SK_LAST_END_BY_ITSELF ? "died by itself" : "ended before a candidate, nobody knows why");
 }
 
-/* What this rank's files of g are like: a number that changes when one does. */
-static int64_t look_of(const struct sk_session *s, struct sk_gen g)
+/* What this rank's files of g are like: a number that changes when one does. For a thread that may hang in the prefix. */
+struct looking {
+    char root[2][PATH_MAX];
+    struct sk_gen gen;
+    int rank;
+    uint64_t sum;
+};
+
+static int look_at_files(void *arg, struct saikai_error *err)
 {
-    const char *roots[2] = {s->local_root, s->prefix_root};
-    uint64_t sum = 0;
+    struct looking *l = arg;
+    (void)err;
     for (int i = 0; i < 2; i++) {
         char path[PATH_MAX];
         struct stat sb;
-        if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, NULL) || stat(path, &sb))
+        if (!*l->root[i] || sk_gen_file(l->root[i], l->gen, l->rank, path, sizeof path, NULL) || stat(path, &sb))
             continue;
-        int64_t what[5] = {i, s->g->rank, sb.st_size, sb.st_mtim.tv_sec, sb.st_mtim.tv_nsec};
-        sum += sk_hash64(what, sizeof what) & 0xffffffffff; /* many ranks can be added up */
+        int64_t what[5] = {i, l->rank, sb.st_size, sb.st_mtim.tv_sec, sb.st_mtim.tv_nsec};
+        l->sum += sk_hash64(what, sizeof what) & 0xffffffffff; /* many ranks can be added up */
     }
-    return (int64_t)sum;
+    return 0;
+}
+
+/* 0: nobody knows. */
+static int64_t look_of(const struct sk_session *s, struct sk_gen g)
+{
+    struct looking *l = calloc(1, sizeof *l);
+    if (!l)
+        return 0;
+    snprintf(l->root[0], sizeof l->root[0], "%s", s->local_root);
+    snprintf(l->root[1], sizeof l->root[1], "%s", s->prefix_root);
+    l->gen = g;
+    l->rank = s->g->rank;
+    int rc = *s->prefix_root ? sk_patience_call(s->patience, s->prefix_root, look_at_files, free, l, NULL) : look_at_files(l, NULL);
+    if (rc == SAIKAI_ETIMEDOUT)
+        return 0;
+    int64_t sum = (int64_t)l->sum;
+    free(l);
+    return sum;
 }
 
 static void tell_refused(const struct sk_session *s, struct sk_gen g)
