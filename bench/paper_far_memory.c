@@ -33,7 +33,7 @@ static int part_of(const struct far_vars *vars, const char *name)
     return n;
 }
 
-static const char *add(struct far_vars *vars, const struct sk_extent *e, const uint8_t *data)
+static const char *add(struct far_vars *vars, const struct sk_memory_extent *e, const uint8_t *data)
 {
     const char *slash = strrchr(e->name, '/'), *name = slash ? slash + 1 : e->name;
     struct far_var v = {.type = e->type, .ndims = e->ndims, .bytes = e->length};
@@ -67,7 +67,7 @@ const char *far_vars_add(struct far_vars *vars, const char *path, const void *da
         wrong = "cannot be read again";
     size_t from = 0, left = 0; /* of the file, and bytes of `rest` */
     for (size_t i = 0; !wrong && i < scan.count; i++) {
-        const struct sk_extent *e = &scan.extents[i];
+        const struct sk_memory_extent *e = &scan.extents[i];
         if (e->length < LEAST)
             continue;
         wrong = add(vars, e, (const uint8_t *)data + e->offset);
@@ -79,7 +79,7 @@ const char *far_vars_add(struct far_vars *vars, const char *path, const void *da
         memcpy(rest + left, (const uint8_t *)data + from, bytes - from);
         left += bytes - from;
     }
-    struct sk_extent e = {.length = left, .type = SAIKAI_U8, .ndims = 1, .dims = {left}, .name = "rest"};
+    struct sk_memory_extent e = {.length = left, .type = SAIKAI_U8, .ndims = 1, .dims = {left}, .name = "rest"};
     if (!wrong && left)
         wrong = add(vars, &e, rest);
     sk_scan_free(&scan);

@@ -3,7 +3,6 @@
 #include "base/io.h"
 
 #include "base/modes.h"
-#include "base/patient_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +15,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+_Thread_local const struct sk_io_way *sk_io_way;
+
+/* 1: this thread does what it does with this path in another way. */
+static int redirected(const char *path)
+{
+    return sk_io_way && sk_io_way->applies(path);
+}
 
 int (*sk_io_hook)(const char *op, const char *path);
 
@@ -62,8 +69,8 @@ static int not_a_file(const char *path, mode_t mode, struct saikai_error *err)
 /* A FIFO would wait for its other side, and a terminal would become ours. */
 int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_open(path, flags, mode, err);
+    if (redirected(path))
+        return sk_io_way->open(path, flags, mode, err);
     struct stat st;
     int e = hooked("open", path);
     if (e)
@@ -111,23 +118,23 @@ static int write_all(int fd, const char *path, const void *data, size_t n, off_t
 
 int sk_io_write(int fd, const char *path, const void *data, size_t n, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_write(fd, path, data, n, -1, err);
+    if (redirected(path))
+        return sk_io_way->write(fd, path, data, n, -1, err);
     return write_all(fd, path, data, n, 0, 0, err);
 }
 
 int sk_io_pwrite(int fd, const char *path, const void *data, size_t n, off_t at,
                  struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_write(fd, path, data, n, at, err);
+    if (redirected(path))
+        return sk_io_way->write(fd, path, data, n, at, err);
     return write_all(fd, path, data, n, at, 1, err);
 }
 
 int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_read(fd, path, data, n, at, err);
+    if (redirected(path))
+        return sk_io_way->read(fd, path, data, n, at, err);
     int e = hooked("read", path);
     if (e)
         return sk_fail_errno(err, e, "cannot read %s", path);
@@ -150,8 +157,8 @@ int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct
 
 int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_fsync(fd, path, err);
+    if (redirected(path))
+        return sk_io_way->fsync(fd, path, err);
     int e = hooked("fsync", path);
     if (!e && fsync(fd))
         e = errno;
@@ -195,8 +202,8 @@ DIR *sk_io_opendir(const char *path)
 
 int sk_io_rename(const char *from, const char *to, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(to))
-        return sk_patient_io_rename(from, to, err);
+    if (redirected(to))
+        return sk_io_way->rename(from, to, err);
     int e = hooked("rename", to);
     if (!e && rename(from, to))
         e = errno;
@@ -221,8 +228,8 @@ int sk_io_symlink(const char *target, const char *path, struct saikai_error *err
 
 int sk_io_unlink(const char *path, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_unlink(path, err);
+    if (redirected(path))
+        return sk_io_way->unlink(path, err);
     int e = hooked("unlink", path);
     if (!e && unlink(path) && errno != ENOENT)
         e = errno;
@@ -291,8 +298,8 @@ static int make_directories(const char *path, int lasting, struct saikai_error *
 
 int sk_io_mkdirs(const char *path, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_mkdirs(path, err);
+    if (redirected(path))
+        return sk_io_way->mkdirs(path, err);
     return make_directories(path, 0, err);
 }
 
@@ -311,8 +318,8 @@ int sk_io_mkdir(const char *path, int mode, struct saikai_error *err)
 
 int sk_io_rmdir(const char *path, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_rmdir(path, err);
+    if (redirected(path))
+        return sk_io_way->rmdir(path, err);
     int e = hooked("unlink", path);
     if (!e && rmdir(path) && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
         e = errno;
@@ -385,8 +392,8 @@ int sk_io_truncate(int fd, const char *path, off_t size, struct saikai_error *er
 
 int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err)
 {
-    if (sk_patient_io_applies(path))
-        return sk_patient_io_size(fd, path, size, err);
+    if (redirected(path))
+        return sk_io_way->size(fd, path, size, err);
     struct stat st;
     if (fstat(fd, &st))
         return sk_fail_errno(err, errno, "cannot stat %s", path);

@@ -73,4 +73,19 @@ int sk_io_replace(const char *path, const void *data, size_t n, struct saikai_er
 int sk_io_path(char *out, size_t cap, struct saikai_error *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* How a thread does these operations where applies(path) says so, in place of doing them itself (patient_io.h); NULL: nowhere. */
+struct sk_io_way {
+    int (*applies)(const char *path);
+    int (*open)(const char *path, int flags, int mode, struct saikai_error *err);
+    int (*write)(int fd, const char *path, const void *data, size_t n, off_t at, struct saikai_error *err); /* at -1: on */
+    int (*read)(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err);
+    int (*fsync)(int fd, const char *path, struct saikai_error *err);
+    int (*size)(int fd, const char *path, off_t *size, struct saikai_error *err);
+    int (*rename)(const char *from, const char *to, struct saikai_error *err);
+    int (*unlink)(const char *path, struct saikai_error *err);
+    int (*mkdirs)(const char *path, struct saikai_error *err);
+    int (*rmdir)(const char *path, struct saikai_error *err);
+};
+extern _Thread_local const struct sk_io_way *sk_io_way;
+
 #endif

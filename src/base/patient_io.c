@@ -1,3 +1,4 @@
+/* Operations of io.h that are done by threads of their own, with copies of all that they touch, so that their caller can give up. */
 #include "base/patient_io.h"
 
 #include "base/io.h"
@@ -14,13 +15,7 @@ static _Thread_local struct {
     const char *root;
 } patient;
 
-void sk_patient_io(struct sk_patience *p, const char *root)
-{
-    patient.p = p;
-    patient.root = root;
-}
-
-int sk_patient_io_applies(const char *path)
+static int applies(const char *path)
 {
     size_t n = patient.p ? strlen(patient.root) : 0;
     return n && !strncmp(path, patient.root, n) && (path[n] == '/' || !path[n]);
@@ -111,7 +106,7 @@ static int finish(struct errand *e, int rc)
     return rc;
 }
 
-int sk_patient_io_open(const char *path, int flags, int mode, struct saikai_error *err)
+static int patient_open(const char *path, int flags, int mode, struct saikai_error *err)
 {
     struct errand *e;
     int rc = make(OPEN, path, -1, 0, &e, err);
@@ -127,7 +122,7 @@ int sk_patient_io_open(const char *path, int flags, int mode, struct saikai_erro
     return finish(e, rc);
 }
 
-int sk_patient_io_write(int fd, const char *path, const void *data, size_t n, off_t at, struct saikai_error *err)
+static int patient_write(int fd, const char *path, const void *data, size_t n, off_t at, struct saikai_error *err)
 {
     enum { PART = 4 << 20 };
     int rc = 0;
@@ -144,7 +139,7 @@ int sk_patient_io_write(int fd, const char *path, const void *data, size_t n, of
     return rc;
 }
 
-int sk_patient_io_read(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err)
+static int patient_read(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err)
 {
     enum { PART = 4 << 20 };
     int rc = 0;
@@ -162,7 +157,7 @@ int sk_patient_io_read(int fd, const char *path, void *data, size_t n, off_t at,
     return rc;
 }
 
-int sk_patient_io_fsync(int fd, const char *path, struct saikai_error *err)
+static int patient_fsync(int fd, const char *path, struct saikai_error *err)
 {
     struct errand *e;
     int rc = make(FSYNC, path, fd, 0, &e, err);
@@ -172,7 +167,7 @@ int sk_patient_io_fsync(int fd, const char *path, struct saikai_error *err)
     return finish(e, rc);
 }
 
-int sk_patient_io_size(int fd, const char *path, off_t *size, struct saikai_error *err)
+static int patient_size(int fd, const char *path, off_t *size, struct saikai_error *err)
 {
     struct errand *e;
     int rc = make(SIZE, path, fd, 0, &e, err);
@@ -195,22 +190,31 @@ static int on_path(enum kind kind, const char *from, const char *path, struct sa
     return finish(e, rc);
 }
 
-int sk_patient_io_rename(const char *from, const char *to, struct saikai_error *err)
+static int patient_rename(const char *from, const char *to, struct saikai_error *err)
 {
     return on_path(RENAME, from, to, err);
 }
 
-int sk_patient_io_unlink(const char *path, struct saikai_error *err)
+static int patient_unlink(const char *path, struct saikai_error *err)
 {
     return on_path(UNLINK, NULL, path, err);
 }
 
-int sk_patient_io_mkdirs(const char *path, struct saikai_error *err)
+static int patient_mkdirs(const char *path, struct saikai_error *err)
 {
     return on_path(MKDIRS, NULL, path, err);
 }
 
-int sk_patient_io_rmdir(const char *path, struct saikai_error *err)
+static int patient_rmdir(const char *path, struct saikai_error *err)
 {
     return on_path(RMDIR, NULL, path, err);
+}
+
+void sk_patient_io(struct sk_patience *p, const char *root)
+{
+    static const struct sk_io_way way = {applies,       patient_open,   patient_write,  patient_read,   patient_fsync,
+                                         patient_size,  patient_rename, patient_unlink, patient_mkdirs, patient_rmdir};
+    patient.p = p;
+    patient.root = root;
+    sk_io_way = p ? &way : NULL;
 }

@@ -29,7 +29,7 @@ struct sk_snapshot {
     int n_works;
     int avoid[FORMS]; /* leave works[i] out of that many snapshots */
     int avoid_for;    /* twice what avoid gets the next time */
-    int hurry;        /* see struct sk_job */
+    int hurry;        /* see struct sk_snapshot_job */
     double copy_rate; /* bytes per second, the best seen */
     pid_t pid;
     struct sk_pool pool;
@@ -37,7 +37,7 @@ struct sk_snapshot {
     /* the one under way */
     int active, threaded;
     const struct sk_snapshot_ops *ops;
-    struct sk_job job;
+    struct sk_snapshot_job job;
     pthread_t helper;
     atomic_int done;
     int rc;
@@ -106,7 +106,7 @@ int sk_snapshot_open(const struct sk_snapshot_options *opt, struct sk_snapshot *
 
 /* ---- preparing a job ---- */
 
-static void free_job(struct sk_job *job)
+static void free_job(struct sk_snapshot_job *job)
 {
     free(job->pieces);
     free(job->reach);
@@ -121,11 +121,11 @@ static void free_job(struct sk_job *job)
 
 static int by_address(const void *pa, const void *pb)
 {
-    const struct sk_extent *a = pa, *b = pb;
+    const struct sk_memory_extent *a = pa, *b = pb;
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static void unite(struct sk_job *job)
+static void unite(struct sk_snapshot_job *job)
 {
     struct sk_intervals *all = &job->all;
     for (size_t i = 0; i < job->n; i++) {
@@ -143,10 +143,10 @@ static void unite(struct sk_job *job)
         job->stats.bytes += all->v[i].to - all->v[i].from;
 }
 
-static int prepare(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
+static int prepare(struct sk_snapshot *s, const struct sk_memory_extent *v, size_t n, sk_sink_fn *sink,
                    void *arg, struct saikai_error *err)
 {
-    struct sk_job *job = &s->job;
+    struct sk_snapshot_job *job = &s->job;
     memset(job, 0, sizeof *job);
     job->n = n;
     job->sink = sink;
@@ -234,7 +234,7 @@ static int start_helper(struct sk_snapshot *s)
 }
 
 /* The last resort, with no memory and no thread: the sink is called for everything right now. */
-static int save_directly(struct sk_job *job, struct saikai_error *err)
+static int save_directly(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     job->sink_is_copy = 1;
     return sk_snapshot_copy.begin(job, err);
@@ -243,7 +243,7 @@ static int save_directly(struct sk_job *job, struct saikai_error *err)
 static int begin_with(struct sk_snapshot *s, const struct sk_snapshot_ops *ops,
                       struct saikai_error *err)
 {
-    struct sk_job *job = &s->job;
+    struct sk_snapshot_job *job = &s->job;
     sk_pool_clear(job->pool);
     job->stats.copied_bytes = 0;
     job->protect_seconds = 0;
@@ -308,7 +308,7 @@ static void forget_after_fork(struct sk_snapshot *s)
     free_pool(&s->pool);
 }
 
-int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
+int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_memory_extent *v, size_t n, sk_sink_fn *sink,
                       void *arg, struct saikai_error *err)
 {
     forget_after_fork(s);

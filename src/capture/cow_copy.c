@@ -6,7 +6,7 @@ static int probe(struct saikai_error *err)
     return 0;
 }
 
-static int begin(struct sk_job *job, struct saikai_error *err)
+static int begin(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < job->all.n; i++)
@@ -14,7 +14,7 @@ static int begin(struct sk_job *job, struct saikai_error *err)
     return rc;
 }
 
-static int drain(struct sk_job *job, struct saikai_error *err)
+static int drain(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     int rc = 0;
     while (!rc && !atomic_load(&job->stop) && sk_pool_first(job->pool))
@@ -22,7 +22,7 @@ static int drain(struct sk_job *job, struct saikai_error *err)
     return rc;
 }
 
-static void end(struct sk_job *job)
+static void end(struct sk_snapshot_job *job)
 {
 }
 

@@ -49,7 +49,7 @@ static void close_others(void)
 }
 
 /* Only system calls from here: other threads may have held any lock. */
-static void be_the_child(const struct sk_job *job, int fd)
+static void be_the_child(const struct sk_snapshot_job *job, int fd)
 {
     char mapped = 1, c;
     dup2(fd, 0);
@@ -74,7 +74,7 @@ static void end_child(struct child *c)
         ;
 }
 
-static int start_child(struct sk_job *job, struct child *c, struct saikai_error *err)
+static int start_child(struct sk_snapshot_job *job, struct child *c, struct saikai_error *err)
 {
     int fd[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
@@ -106,7 +106,7 @@ static int start_child(struct sk_job *job, struct child *c, struct saikai_error 
     return sk_fail(err, SAIKAI_ENOTSUP, "memory to be saved is not inherited by children");
 }
 
-static int begin(struct sk_job *job, struct saikai_error *err)
+static int begin(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     int rc = sk_job_split(job, err);
     struct child *c = rc ? NULL : malloc(sizeof *c);
@@ -125,7 +125,7 @@ static int begin(struct sk_job *job, struct saikai_error *err)
 /* The program writes much: each page costs it a fault and a copy as long as the child lives. Take
  * the rest from the child at once, so that it can go; [at, …) of interval i is the first that is
  * left. 0: the pool has no room, or reading failed: go on as before. */
-static int take_all(struct sk_job *job, const struct child *c, size_t i, uintptr_t at)
+static int take_all(struct sk_snapshot_job *job, const struct child *c, size_t i, uintptr_t at)
 {
     uint64_t left = 0;
     for (size_t k = i; k < job->later.n; k++)
@@ -147,7 +147,7 @@ static int take_all(struct sk_job *job, const struct child *c, size_t i, uintptr
     return 1;
 }
 
-static int drain_pool(struct sk_job *job, struct saikai_error *err)
+static int drain_pool(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     int rc = 0;
     while (!rc && !atomic_load(&job->stop) && sk_pool_first(job->pool))
@@ -155,7 +155,7 @@ static int drain_pool(struct sk_job *job, struct saikai_error *err)
     return rc;
 }
 
-static int drain(struct sk_job *job, struct saikai_error *err)
+static int drain(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     struct child *c = job->own;
     uint64_t most = (uint64_t)((double)job->stats.bytes / SK_COPY_RATE / FAULT_SECONDS);
@@ -186,7 +186,7 @@ static int drain(struct sk_job *job, struct saikai_error *err)
     return rc;
 }
 
-static void end(struct sk_job *job)
+static void end(struct sk_snapshot_job *job)
 {
     struct child *c = job->own;
     if (c->pid > 0) {
@@ -202,7 +202,7 @@ static int probe(struct saikai_error *err)
 {
     static uint8_t seen;
     uint8_t back = 0;
-    struct sk_job job = {.page = sk_page_size()};
+    struct sk_snapshot_job job = {.page = sk_page_size()};
     struct child c;
     seen = 42;
     int rc = start_child(&job, &c, err);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t n,
+int sk_job_emit(struct sk_snapshot_job *job, uintptr_t addr, const uint8_t *data, size_t n,
                 struct saikai_error *err)
 {
     /* the first piece that it, or one before it, reaches past addr: nothing before can overlap */
@@ -20,7 +20,7 @@ int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t 
     }
     int rc = 0;
     for (size_t i = first; !rc && i < job->n; i++) {
-        const struct sk_extent *p = &job->pieces[i];
+        const struct sk_memory_extent *p = &job->pieces[i];
         uintptr_t lo = (uintptr_t)p->addr, hi = lo + p->size_bytes;
         if (lo >= addr + n)
             break;
@@ -32,7 +32,7 @@ int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t 
     return rc;
 }
 
-int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err)
+int sk_job_copy_now(struct sk_snapshot_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err)
 {
     job->stats.copied_bytes += to - from;
     if (job->sink_is_copy) /* in one piece, as a plain copy would be made */
@@ -50,7 +50,7 @@ int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct sai
     return 0;
 }
 
-int sk_job_emit_first(struct sk_job *job, struct saikai_error *err)
+int sk_job_emit_first(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     const struct sk_aside *a = sk_pool_first(job->pool);
     int rc = sk_job_emit(job, a->addr, job->pool->mem + a->at, a->n, err);
@@ -58,7 +58,7 @@ int sk_job_emit_first(struct sk_job *job, struct saikai_error *err)
     return rc;
 }
 
-int sk_job_split(struct sk_job *job, struct saikai_error *err)
+int sk_job_split(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     job->later.v = calloc(job->all.n + 1, sizeof *job->later.v);
     job->later.n = 0;

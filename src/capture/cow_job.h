@@ -48,8 +48,8 @@ struct sk_aside *sk_pool_first(struct sk_pool *p);
 void sk_pool_drop_first(struct sk_pool *p);
 void sk_pool_clear(struct sk_pool *p);
 
-struct sk_job {
-    struct sk_extent *pieces; /* by address */
+struct sk_snapshot_job {
+    struct sk_memory_extent *pieces; /* by address */
     uintptr_t *reach;        /* largest end of the pieces up to each */
     size_t n;
     struct sk_intervals all;   /* disjoint, ascending: the bytes of the pieces */
@@ -75,11 +75,11 @@ struct sk_snapshot_ops {
     /* 0 when the form works on this machine; tried on scratch memory. */
     int (*probe)(struct saikai_error *err);
     /* Make the content safe: afterwards the program may write. On failure nothing is protected. */
-    int (*begin)(struct sk_job *job, struct saikai_error *err);
+    int (*begin)(struct sk_snapshot_job *job, struct saikai_error *err);
     /* In the helper thread: hand everything to the sink, until done or job->stop. */
-    int (*drain)(struct sk_job *job, struct saikai_error *err);
+    int (*drain)(struct sk_snapshot_job *job, struct saikai_error *err);
     /* Lift what is left and free. After a successful begin, once. */
-    void (*end)(struct sk_job *job);
+    void (*end)(struct sk_snapshot_job *job);
 };
 
 extern const struct sk_snapshot_ops sk_snapshot_uffd, sk_snapshot_fork, sk_snapshot_copy;
@@ -87,14 +87,14 @@ const struct sk_snapshot_ops *sk_snapshot_at(int i); /* NULL past the end */
 const struct sk_snapshot_ops *sk_snapshot_find(const char *name);
 
 /* Hand bytes that were at addr to the sink, once for each piece that has them. */
-int sk_job_emit(struct sk_job *job, uintptr_t addr, const uint8_t *data, size_t n,
+int sk_job_emit(struct sk_snapshot_job *job, uintptr_t addr, const uint8_t *data, size_t n,
                 struct saikai_error *err);
 /* Copy [from, to) now: to the pool, or directly to the sink where that is as good. SAIKAI_ENOMEM:
  * the pool is full. */
-int sk_job_copy_now(struct sk_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err);
+int sk_job_copy_now(struct sk_snapshot_job *job, uintptr_t from, uintptr_t to, struct saikai_error *err);
 /* Hand on and drop the oldest copy of the pool. */
-int sk_job_emit_first(struct sk_job *job, struct saikai_error *err);
+int sk_job_emit_first(struct sk_snapshot_job *job, struct saikai_error *err);
 /* Fill job->later with the whole private pages of the pieces and copy the rest now. */
-int sk_job_split(struct sk_job *job, struct saikai_error *err);
+int sk_job_split(struct sk_snapshot_job *job, struct saikai_error *err);
 
 #endif

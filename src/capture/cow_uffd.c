@@ -75,7 +75,7 @@ static int protect_all(struct sk_uffd_job *u, struct saikai_error *err)
              : 0;
 }
 
-static int begin(struct sk_job *job, struct saikai_error *err)
+static int begin(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     struct sk_uffd_job *u = calloc(1, sizeof *u);
     if (!u)
@@ -112,7 +112,7 @@ static int begin(struct sk_job *job, struct saikai_error *err)
     return 0;
 }
 
-static void end(struct sk_job *job)
+static void end(struct sk_snapshot_job *job)
 {
     struct sk_uffd_job *u = job->own;
     /* copies of whole chunks do not show how much is written: look again after some snapshots */
@@ -128,7 +128,7 @@ static void end(struct sk_job *job)
 
 static int emit_oldest(struct sk_uffd_job *u, struct saikai_error *err)
 {
-    struct sk_job *job = u->job;
+    struct sk_snapshot_job *job = u->job;
     pthread_mutex_lock(&u->lock);
     const struct sk_aside *a = sk_pool_first(job->pool);
     while (!a->filled)
@@ -166,7 +166,7 @@ static void lift_done(struct sk_uffd_job *u, size_t i, struct sk_interval b)
 static int save_chunk(struct sk_uffd_job *u, size_t i, struct sk_interval b,
                       struct saikai_error *err)
 {
-    struct sk_job *job = u->job;
+    struct sk_snapshot_job *job = u->job;
     struct sk_interval run[SK_CHUNK_RUNS];
     pthread_mutex_lock(&u->lock);
     size_t n = sk_pages_claim(&u->pages, i, b, run);
@@ -206,7 +206,7 @@ enum next { CHUNK, AHEAD, ASIDE, NOTHING };
 
 static enum next choose(struct sk_uffd_job *u, size_t *i, struct sk_interval *b)
 {
-    struct sk_job *job = u->job;
+    struct sk_snapshot_job *job = u->job;
     enum next what = NOTHING;
     pthread_mutex_lock(&u->lock);
     /* who sets aside all that there is may fill the pool; else there is to be room for writers */
@@ -229,7 +229,7 @@ static enum next choose(struct sk_uffd_job *u, size_t *i, struct sk_interval *b)
     return what;
 }
 
-static int drain(struct sk_job *job, struct saikai_error *err)
+static int drain(struct sk_snapshot_job *job, struct saikai_error *err)
 {
     struct sk_uffd_job *u = job->own;
     int rc = 0;

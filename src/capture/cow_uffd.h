@@ -8,7 +8,7 @@
 #define SK_UFFD_WANTED 64
 
 struct sk_uffd_job {
-    struct sk_job *job;
+    struct sk_snapshot_job *job;
     int fd, wake;
     int handling; /* the thread that serves faults runs */
     pthread_t handler;

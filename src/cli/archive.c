@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int archive_part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
-                      struct saikai_error *err)
-{
-    return set->parts ? sk_ska_set_path(set, path, k + 1, out, cap, err)
-                      : sk_io_path(out, cap, err, "%s", path);
-}
-
 /* ---- ls ---- */
 
 static void list_classes(const struct sk_ska *a, struct sk_json *j)
@@ -206,7 +199,7 @@ static int ls(struct cli *cli, int argc, char **argv)
     sk_json_array(&j, "archives");
     for (int k = 0; k < set.parts || !k; k++) {
         struct sk_opened *o = NULL;
-        if (archive_part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
+        if (cli_archive_part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
             sk_json_free(&j);
             return cli_fail(cli, &err);
         }
@@ -232,7 +225,7 @@ int cli_archive(struct cli *cli, int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(struct cli *cli, int argc, char **argv);
-    } verbs[] = {{"create", archive_create}, {"extract", archive_extract}, {"ls", ls}, {"verify", archive_extract}};
+    } verbs[] = {{"create", cli_archive_create}, {"extract", cli_archive_extract}, {"ls", ls}, {"verify", cli_archive_extract}};
     const struct cli_option none[] = {{0}};
     const struct cli_spec spec = {
         "create|extract|ls|verify ...",

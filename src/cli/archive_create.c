@@ -18,17 +18,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-void archive_print_created(const char *out, const struct sk_archive_stats *st)
-{
-    char raw[32], stored[32];
-    fprintf(sk_output_is_dash(out) ? stderr : stdout, "%s: %llu files, %llu variables, %s in %s, ratio %.3f, %.0f MB/s\n", out,
-           (unsigned long long)st->files, (unsigned long long)st->variables,
-           sk_format_size(raw, sizeof raw, st->raw_bytes),
-           sk_format_size(stored, sizeof stored, st->stored_bytes),
-           st->stored_bytes ? (double)st->raw_bytes / (double)st->stored_bytes : 0.0,
-           st->seconds > 0 ? (double)st->raw_bytes / st->seconds / 1e6 : 0.0);
-}
-
 static int describe_all(const struct cli_list *files, struct saikai_error *err)
 {
     for (int i = 0; i < files->n; i++) {
@@ -50,7 +39,7 @@ struct args {
     int64_t threads, level, sets, chain;
     double settle;
     int no_sync, quiet, verbose;
-    struct archive_watch watch;
+    struct cli_archive_watch watch;
     struct cli_list descriptions, exclude;
     const char *files_from;
     int follow;
@@ -191,20 +180,6 @@ static void complete(struct args *a)
     a->watch.exclude = &a->exclude;
 }
 
-static void show(void *arg, uint64_t done, uint64_t all)
-{
-    struct cli_progress *bar = arg;
-    bar->total = all;
-    cli_progress_update(bar, done);
-}
-
-void archive_show(void (**progress)(void *arg, uint64_t done, uint64_t all), void **arg,
-                  struct cli_progress *bar)
-{
-    *progress = show;
-    *arg = bar;
-}
-
 /* To a stream by way of a temporary file; a link's file in its place. */
 static int create(const char *to, const struct archive_inputs *in, const struct sk_archive_options *o,
                   struct sk_archive_stats *st, struct saikai_error *err)
@@ -235,22 +210,22 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     struct sk_archive_options o = a->o;
     struct sk_archive_stats st;
     struct cli_progress bar;
-    int rc = a->files_from ? archive_inputs_listed(a->files_from, &in, err) : 0;
+    int rc = a->files_from ? cli_archive_inputs_listed(a->files_from, &in, err) : 0;
     if (!rc)
-        rc = archive_inputs_gather(operands, count, &in, err);
+        rc = cli_archive_inputs_gather(operands, count, &in, err);
     if (!rc && !in.n && !in.entry_count)
         rc = sk_fail(err, SAIKAI_ENOENT, "there is nothing to archive: no file was named");
     o.entries = in.entries;
     o.entry_count = in.entry_count;
     cli_progress_begin(&bar, "archive", 1);
     if (!a->quiet)
-        archive_show(&o.progress, &o.progress_arg, &bar);
+        cli_archive_show(&o.progress, &o.progress_arg, &bar);
     if (!rc)
         rc = create(a->out, &in, &o, &st, err);
     cli_progress_end(&bar);
-    archive_inputs_free(&in);
+    cli_archive_inputs_free(&in);
     if (!rc && !a->quiet)
-        archive_print_created(a->out, &st);
+        cli_archive_print_created(a->out, &st);
     if (!rc && a->verbose)
         fprintf(sk_output_is_dash(a->out) ? stderr : stdout, "  listing %.0f ms, sampling %.0f ms, in all %.0f ms\n", st.scan_seconds * 1e3,
                st.sample_seconds * 1e3, st.seconds * 1e3);
@@ -267,16 +242,16 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
     o.writers = (int)a->writers;
     o.group = (int)a->group;
     o.order = a->order && !strcmp(a->order, "node") ? SK_ORDER_NODE : SK_ORDER_RANK;
-    return archive_create_ranks(cli, a->out, operands, count, &o, a->quiet);
+    return cli_archive_create_ranks(cli, a->out, operands, count, &o, a->quiet);
 }
 
 /* One process is enough to watch: the first one does it, the others are done. */
 static int watch(const struct args *a, struct saikai_error *err)
 {
-    return cli_mpi_rank() ? 0 : archive_watch(&a->watch, &a->o, err);
+    return cli_mpi_rank() ? 0 : cli_archive_watch(&a->watch, &a->o, err);
 }
 
-int archive_create(struct cli *cli, int argc, char **argv)
+int cli_archive_create(struct cli *cli, int argc, char **argv)
 {
     struct args a = {.scheme = SK_AUTO, .settle = 10, .chain = SK_CHAIN};
     struct saikai_error err = {0};
@@ -288,7 +263,7 @@ int archive_create(struct cli *cli, int argc, char **argv)
         rc = describe_all(&a.descriptions, &err);
         int ranks = !a.watch.dir && (a.writers || a.group || a.order || cli_mpi_started());
         if (!rc && a.o.previous && (a.watch.dir || ranks))
-            rc = archive_same_dir(a.o.previous, a.out, &err);
+            rc = cli_archive_same_dir(a.o.previous, a.out, &err);
         if (!rc && ranks) {
             code = create_ranks(cli, &a, argc, argv);
             cli_list_free(&a.descriptions);

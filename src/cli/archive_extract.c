@@ -60,7 +60,7 @@ static int extract_parts(const char *path, const char *dir, const struct sk_extr
     *sum = (struct sk_archive_stats){0};
     for (int k = 0; !rc && (k < set.parts || !k); k++) {
         struct sk_archive_stats st = {0};
-        rc = archive_part_path(&set, path, k, part, sizeof part, err);
+        rc = cli_archive_part_path(&set, path, k, part, sizeof part, err);
         if (!rc && (rc = sk_archive_extract(part, dir, o, &st, &why)))
             *err = why;
         found += !rc;
@@ -135,16 +135,6 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
     return -1;
 }
 
-void archive_extracted_json(struct sk_json *j, const struct sk_archive_stats *st,
-                            const char *problem)
-{
-    sk_json_uint(j, "files", st->files);
-    sk_json_uint(j, "bytes", st->raw_bytes);
-    sk_json_real(j, "seconds", st->seconds);
-    sk_json_bool(j, "good", !problem);
-    sk_json_text(j, "problem", problem);
-}
-
 /* What happened, as a document of its own or as lines; the exit code. */
 static int report(struct cli *cli, struct args *a, const char *archive,
                   const struct sk_archive_stats *st, int rc, const struct saikai_error *err)
@@ -158,7 +148,7 @@ static int report(struct cli *cli, struct args *a, const char *archive,
         for (int i = 0; i < a->lost.n; i++)
             sk_json_text(&a->j, NULL, a->lost.items[i]);
         sk_json_end(&a->j);
-        archive_extracted_json(&a->j, st, rc ? err->text : NULL);
+        cli_archive_extracted_json(&a->j, st, rc ? err->text : NULL);
         sk_json_end(&a->j);
         if (a->forgot)
             fprintf(stderr, "saikai %s: no memory for the names of all damaged files\n",
@@ -189,7 +179,7 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
         from = spooled;
     }
     if (cli_mpi_started())
-        return archive_extract_ranks(cli, archive, dir, &a->o, a->json ? 2 : !a->quiet);
+        return cli_archive_extract_ranks(cli, archive, dir, &a->o, a->json ? 2 : !a->quiet);
     a->o.damaged = tell_damage;
     a->o.arg = a;
     if (a->json) {
@@ -199,18 +189,18 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
     }
     cli_progress_begin(&bar, a->verify ? "verify" : "extract", 1);
     if (!a->quiet)
-        archive_show(&a->o.progress, &a->o.progress_arg, &bar);
+        cli_archive_show(&a->o.progress, &a->o.progress_arg, &bar);
     int rc = extract_parts(from, dir, &a->o, &st, &err);
     cli_progress_end(&bar);
     return report(cli, a, archive, &st, rc, &err);
 }
 
-int archive_extract(struct cli *cli, int argc, char **argv)
+int cli_archive_extract(struct cli *cli, int argc, char **argv)
 {
     struct args a = {.verify = !strcmp(argv[0], "verify")};
     int code = parse(cli, &a, &argc, &argv);
     if (code < 0)
-        code = a.variable ? archive_extract_variable(cli, argv[0], a.variable, a.dir, &a.o, a.quiet,
+        code = a.variable ? cli_archive_extract_variable(cli, argv[0], a.variable, a.dir, &a.o, a.quiet,
                                                      extract_parts)
                           : extract(cli, &a, argv[0]);
     sk_json_free(&a.j);

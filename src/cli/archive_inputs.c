@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void archive_inputs_free(struct archive_inputs *in)
+void cli_archive_inputs_free(struct archive_inputs *in)
 {
     for (size_t i = 0; i < in->n; i++) {
         free((char *)(uintptr_t)in->list[i].path);
@@ -234,7 +234,7 @@ static int check_names(const struct archive_inputs *in, struct saikai_error *err
     return rc;
 }
 
-int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
+int cli_archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                           struct saikai_error *err)
 {
     int rc = 0;
@@ -244,17 +244,17 @@ int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
             operands[i][--n] = 0;
         rc = add_tree(in, operands[i], 0, err);
     }
-    return rc ? rc : archive_inputs_check(in, err);
+    return rc ? rc : cli_archive_inputs_check(in, err);
 }
 
-int archive_inputs_check(struct archive_inputs *in, struct saikai_error *err)
+int cli_archive_inputs_check(struct archive_inputs *in, struct saikai_error *err)
 {
     if (in->n)
         qsort(in->list, in->n, sizeof *in->list, by_name);
     return check_names(in, err);
 }
 
-int archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err)
+int cli_archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err)
 {
     struct stat st;
     /* what a shell makes of <(...) has a writer; a FIFO of the file system may never get one */
@@ -281,7 +281,7 @@ int archive_inputs_listed(const char *list, struct archive_inputs *in, struct sa
     return rc;
 }
 
-int archive_same_dir(const char *previous, const char *out, struct saikai_error *err)
+int cli_archive_same_dir(const char *previous, const char *out, struct saikai_error *err)
 {
     struct stat a, b;
     int there = !stat(previous, &a), same = !strcmp(previous, out);

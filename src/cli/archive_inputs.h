@@ -25,47 +25,47 @@ struct archive_inputs {
 
 /* The files named, and all below the directories named (trailing slashes are cut off in place),
  * sorted by their names in the archive. The list is to be freed after a failure as well. */
-int archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
+int cli_archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                           struct saikai_error *err);
 /* The same for names that stand in a file one on each line, "-": standard input. */
-int archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err);
-/* Sort them; mistakes in their names. Part of archive_inputs_gather, and to be called after
- * archive_inputs_listed. */
-int archive_inputs_check(struct archive_inputs *in, struct saikai_error *err);
-void archive_inputs_free(struct archive_inputs *in);
+int cli_archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err);
+/* Sort them; mistakes in their names. Part of cli_archive_inputs_gather, and to be called after
+ * cli_archive_inputs_listed. */
+int cli_archive_inputs_check(struct archive_inputs *in, struct saikai_error *err);
+void cli_archive_inputs_free(struct archive_inputs *in);
 
 /* What --previous names where archives are numbered by us: the directory of the output. Fails with
  * SAIKAI_EINVAL. */
-int archive_same_dir(const char *previous, const char *out, struct saikai_error *err);
+int cli_archive_same_dir(const char *previous, const char *out, struct saikai_error *err);
 
 /* Archive each finished set, a directory directly below dir, to out/NAME.ska, until `count` sets
  * are done (0: until a signal ends it). A set is finished when nothing in it has changed for
  * settle_s seconds. A set whose archive is newer than the set is skipped. With previous each builds
  * on the newest archive there, if that can be read; a set that is archived again gets a new name,
  * NAME~2.ska and so on, then, and whenever others build on its archive. Blocks. */
-struct archive_watch {
+struct cli_archive_watch {
     const char *dir, *out;
     double settle_s;
     long count;
     int quiet, previous, follow;
     const struct cli_list *exclude;
 };
-int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
+int cli_archive_watch(const struct cli_archive_watch *w, const struct sk_archive_options *o,
                   struct saikai_error *err);
 
 /* Let a bar show how far the work is. */
-void archive_show(void (**progress)(void *arg, uint64_t done, uint64_t all), void **arg,
+void cli_archive_show(void (**progress)(void *arg, uint64_t done, uint64_t all), void **arg,
                   struct cli_progress *bar);
 
 /* Tell on stdout what an archive holds. */
-void archive_print_created(const char *out, const struct sk_archive_stats *st);
+void cli_archive_print_created(const char *out, const struct sk_archive_stats *st);
 
 /* The archives that a path stands for, in turn: one file, or the newest set of a directory. */
-int archive_part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
+int cli_archive_part_path(const struct sk_ska_set *set, const char *path, int k, char *out, size_t cap,
                       struct saikai_error *err);
 
 /* The verbs `create`, and `extract` and `verify`, of `saikai archive`; they return the exit code. */
-int archive_create(struct cli *cli, int argc, char **argv);
-int archive_extract(struct cli *cli, int argc, char **argv);
+int cli_archive_create(struct cli *cli, int argc, char **argv);
+int cli_archive_extract(struct cli *cli, int argc, char **argv);
 
 #endif

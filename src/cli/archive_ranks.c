@@ -55,12 +55,12 @@ static int gather(char **operands, int count, int rank, struct archive_inputs *i
         flags = GLOB_APPEND;
     }
     if (!rc && g.gl_pathc)
-        in->follow = 1, rc = archive_inputs_gather(g.gl_pathv, (int)g.gl_pathc, in, err);
+        in->follow = 1, rc = cli_archive_inputs_gather(g.gl_pathv, (int)g.gl_pathc, in, err);
     globfree(&g);
     return rc;
 }
 
-int archive_create_ranks(struct cli *cli, const char *out, char **operands, int count,
+int cli_archive_create_ranks(struct cli *cli, const char *out, char **operands, int count,
                          const struct sk_collect_options *o, int quiet)
 {
     struct saikai_error err = {0};
@@ -80,19 +80,19 @@ int archive_create_ranks(struct cli *cli, const char *out, char **operands, int 
         rc = sk_fail(&err, SAIKAI_ENOENT, "no rank found a file to archive");
     if (!rc)
         rc = sk_collect_create(m.group, out, in.list, in.n, o, &st, &set, &err);
-    archive_inputs_free(&in);
+    cli_archive_inputs_free(&in);
     int code = rc ? fail_once(cli, &m, &err) : CLI_OK;
     if (!rc && !m.group->rank && !quiet) {
         char name[64];
         snprintf(name, sizeof name, "set %llu of %d archive%s", (unsigned long long)set.number,
                  set.parts, set.parts == 1 ? "" : "s");
-        archive_print_created(name, &st);
+        cli_archive_print_created(name, &st);
     }
     cli_mpi_stop(&m);
     return code;
 }
 
-int archive_extract_ranks(struct cli *cli, const char *path, const char *dir,
+int cli_archive_extract_ranks(struct cli *cli, const char *path, const char *dir,
                           const struct sk_extract_options *o, int say)
 {
     struct saikai_error err = {0};
@@ -114,7 +114,7 @@ int archive_extract_ranks(struct cli *cli, const char *path, const char *dir,
         struct sk_json j = {0};
         sk_json_object(&j, NULL);
         sk_json_text(&j, "archive", path);
-        archive_extracted_json(&j, &st, rc ? err.text : NULL);
+        cli_archive_extracted_json(&j, &st, rc ? err.text : NULL);
         sk_json_end(&j);
         code = cli_print_json(cli, &j, code);
     }

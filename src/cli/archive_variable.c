@@ -307,7 +307,7 @@ static int write_variable(const char *dir, const char *variable, const char *out
     struct archive_inputs in = {0};
     struct cli_atomic_file f = {0};
     char *operand = strdup(dir);
-    int rc = operand ? archive_inputs_gather(&operand, 1, &in, err)
+    int rc = operand ? cli_archive_inputs_gather(&operand, 1, &in, err)
                      : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     if (!rc)
         rc = cli_atomic_begin(&f, out, err);
@@ -326,11 +326,11 @@ static int write_variable(const char *dir, const char *variable, const char *out
     *found = g.count + g.read;
     free(g.copies);
     free(operand);
-    archive_inputs_free(&in);
+    cli_archive_inputs_free(&in);
     return rc;
 }
 
-int archive_extract_variable(struct cli *cli, const char *path, const char *variable,
+int cli_archive_extract_variable(struct cli *cli, const char *path, const char *variable,
                              const char *out, const struct sk_extract_options *opt, int quiet,
                              int (*extract)(const char *path, const char *dir,
                                             const struct sk_extract_options *o,
@@ -357,7 +357,7 @@ int archive_extract_variable(struct cli *cli, const char *path, const char *vari
     return CLI_OK;
 }
 #else
-int archive_extract_variable(struct cli *cli, const char *path, const char *variable,
+int cli_archive_extract_variable(struct cli *cli, const char *path, const char *variable,
                              const char *out, const struct sk_extract_options *opt, int quiet,
                              int (*extract)(const char *path, const char *dir,
                                             const struct sk_extract_options *o,

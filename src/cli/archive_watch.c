@@ -56,7 +56,7 @@ static double last_change(const char *path, int depth, long *files)
 }
 
 struct watching {
-    struct archive_watch w;
+    struct cli_archive_watch w;
     const struct sk_archive_options *o;
     char last[4096]; /* the archive made last, "": none */
 };
@@ -121,12 +121,12 @@ static int archive_set(struct watching *g, char *path, const char *taken, const 
     struct archive_inputs in = {.follow = g->w.follow, .exclude = g->w.exclude};
     struct sk_archive_stats stats;
     const char *out = *taken && !g->w.previous ? taken : next;
-    int rc = archive_inputs_gather(&path, 1, &in, err);
+    int rc = cli_archive_inputs_gather(&path, 1, &in, err);
     if (!rc)
         rc = create_one(g, out, &in, &stats, err);
     if (rc == SAIKAI_EEXIST && out != next) /* others build on it */
         rc = create_one(g, out = next, &in, &stats, err);
-    archive_inputs_free(&in);
+    cli_archive_inputs_free(&in);
     if (rc == SAIKAI_ECHANGED || rc == SAIKAI_ENOENT) {
         sk_log(SK_LOG_INFO, "%s; it is looked at again later", err->text);
         return 0; /* it was not finished after all */
@@ -135,7 +135,7 @@ static int archive_set(struct watching *g, char *path, const char *taken, const 
         return rc;
     memcpy(g->last, out, sizeof g->last);
     if (!g->w.quiet)
-        archive_print_created(out, &stats);
+        cli_archive_print_created(out, &stats);
     fflush(stdout);
     return 1;
 }
@@ -182,7 +182,7 @@ static int visit_all(struct watching *g, struct saikai_error *err)
     return rc < 0 ? rc : done;
 }
 
-int archive_watch(const struct archive_watch *w, const struct sk_archive_options *o,
+int cli_archive_watch(const struct cli_archive_watch *w, const struct sk_archive_options *o,
                   struct saikai_error *err)
 {
     struct sigaction act = {.sa_handler = on_signal}, old_int, old_term;

@@ -18,29 +18,6 @@
 
 enum magic { RAW, HDF5, NETCDF, FRAME };
 
-void cli_array_free(struct cli_array *a)
-{
-    if (!a)
-        return;
-    if (a->mapped)
-        munmap(a->data, a->mapped);
-    else
-        free(a->data);
-    *a = (struct cli_array){0};
-}
-
-int cli_array_alloc(const char *path, struct cli_array *out, struct saikai_error *err)
-{
-    size_t n = sk_array_size_bytes(&out->array);
-    void *p = n == (size_t)-1 ? NULL : malloc(n ? n : 1);
-    if (!p)
-        return sk_fail(err, SAIKAI_ENOMEM, "%s: no memory for an array of %zu bytes", path, n);
-    out->data = p;
-    out->size_bytes = out->file_bytes = n;
-    out->mapped = 0;
-    return 0;
-}
-
 static void dims_text(char *out, size_t cap, const struct sk_array *a)
 {
     size_t n = 0;

@@ -149,12 +149,6 @@ static int progress(void *arg, int done)
     return 0;
 }
 
-double plan_without_checkpoints(const struct plan *p)
-{
-    struct sk_costs c = {p->costs.rate, 0, 0, 0};
-    return sk_model_interval(&c, p->work);
-}
-
 static int simulate_at(struct plan *p, double interval, double work, uint64_t seed,
                        struct sk_simulation_result *out, struct saikai_error *err)
 {
@@ -183,7 +177,7 @@ static int simulate_at(struct plan *p, double interval, double work, uint64_t se
     return rc;
 }
 
-int plan_simulate(struct plan *p, struct saikai_error *err)
+int cli_plan_simulate(struct plan *p, struct saikai_error *err)
 {
     int rc = 0;
     for (int i = 0; i < PLAN_POINTS && !rc; i++) {
@@ -198,7 +192,7 @@ int plan_simulate(struct plan *p, struct saikai_error *err)
     if (!rc && p->work > 0)
         rc = simulate_at(p, p->interval, p->work, p->seed + 100, &p->job, err);
     if (!rc && p->levels.n)
-        rc = plan_levels_simulate(p, err);
+        rc = cli_plan_levels_simulate(p, err);
     p->simulated = !rc;
     return rc;
 }
@@ -210,16 +204,16 @@ static int report(struct cli *cli, struct plan *p, const struct asked *a)
         return cli_usage(cli, "--simulate: no node ever fails, so there is nothing to simulate");
     if (a->svg && !isfinite(p->best))
         return cli_usage(cli, "--svg: no node ever fails, so the curve has no minimum to draw");
-    if (a->simulate && plan_simulate(p, &err))
+    if (a->simulate && cli_plan_simulate(p, &err))
         return cli_fail(cli, &err);
-    if (a->svg && plan_draw(p, a->svg, &err))
+    if (a->svg && cli_plan_draw(p, a->svg, &err))
         return cli_fail(cli, &err);
     if (!a->json) {
-        plan_print(p);
+        cli_plan_print(p);
         return CLI_OK;
     }
     struct sk_json j = {0};
-    plan_json(p, &j);
+    cli_plan_json(p, &j);
     return cli_print_json(cli, &j, CLI_OK);
 }
 
@@ -242,7 +236,7 @@ static int make_plan(struct cli *cli, const struct asked *a)
     if (rc >= 0)
         goto out;
     choose_interval(&p);
-    if (plan_levels_find(&p, &a->protect, &a->archive, cli)) {
+    if (cli_plan_levels_find(&p, &a->protect, &a->archive, cli)) {
         rc = CLI_USAGE;
         goto out;
     }

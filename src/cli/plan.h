@@ -54,24 +54,24 @@ struct plan {
 };
 
 /* Fill sim[] (and job when work is given). Progress is shown on a terminal. */
-int plan_simulate(struct plan *p, struct saikai_error *err);
+int cli_plan_simulate(struct plan *p, struct saikai_error *err);
 /* Expected time for `work` without any checkpoint: from the start after each failure. */
-double plan_without_checkpoints(const struct plan *p);
+double cli_plan_without_checkpoints(const struct plan *p);
 
 /* plan_levels.c: several levels. Fill p->levels from what is asked; 1: bad input, reported. */
-int plan_levels_find(struct plan *p, const struct plan_level_costs *protect,
+int cli_plan_levels_find(struct plan *p, const struct plan_level_costs *protect,
                      const struct plan_level_costs *archive, const struct cli *cli);
-int plan_levels_simulate(struct plan *p, struct saikai_error *err);
-void plan_levels_print(const struct plan *p);
-void plan_levels_json(const struct plan *p, struct sk_json *j);
+int cli_plan_levels_simulate(struct plan *p, struct saikai_error *err);
+void cli_plan_levels_print(const struct plan *p);
+void cli_plan_levels_json(const struct plan *p, struct sk_json *j);
 
 /* A time for people, "for ever" when it is infinite. */
-const char *plan_time(char out[32], double seconds);
+const char *cli_plan_time(char out[32], double seconds);
 /* "2.71 %", wide ratios as "40 times". */
-const char *plan_ratio(char out[32], double r);
+const char *cli_plan_ratio(char out[32], double r);
 
-void plan_print(const struct plan *p);
-void plan_json(const struct plan *p, struct sk_json *j);
-int plan_draw(const struct plan *p, const char *path, struct saikai_error *err);
+void cli_plan_print(const struct plan *p);
+void cli_plan_json(const struct plan *p, struct sk_json *j);
+int cli_plan_draw(const struct plan *p, const char *path, struct saikai_error *err);
 
 #endif

@@ -31,7 +31,7 @@ static void add(struct plan_levels *l, const char *name, double rate,
         (struct sk_level){rate, c->cost, latency, c->restart >= 0 ? c->restart : latency};
 }
 
-int plan_levels_find(struct plan *p, const struct plan_level_costs *protect,
+int cli_plan_levels_find(struct plan *p, const struct plan_level_costs *protect,
                      const struct plan_level_costs *archive, const struct cli *cli)
 {
     struct plan_levels *l = &p->levels;
@@ -85,7 +85,7 @@ static int used(const struct plan_levels *l)
     return n;
 }
 
-int plan_levels_simulate(struct plan *p, struct saikai_error *err)
+int cli_plan_levels_simulate(struct plan *p, struct saikai_error *err)
 {
     struct plan_levels *l = &p->levels;
     int n = used(l);
@@ -119,18 +119,18 @@ static void print_level(const struct plan_levels *l, int k)
     char a[32], b[32], c[32], d[32];
     const struct sk_level *x = &l->level[k];
     printf("%-10s %-15s %-10s %-12s ", l->name[k],
-           x->rate > 0 ? plan_time(a, 1 / x->rate) : "never", plan_time(b, x->cost_seconds),
-           plan_time(c, x->latency_seconds));
+           x->rate > 0 ? cli_plan_time(a, 1 / x->rate) : "never", cli_plan_time(b, x->cost_seconds),
+           cli_plan_time(c, x->latency_seconds));
     if (!l->best.every[k])
         puts("none is needed");
     else if (!k)
-        printf("every %s\n", plan_time(d, l->best.interval_seconds));
+        printf("every %s\n", cli_plan_time(d, l->best.interval_seconds));
     else
         printf("1 in %lld, every %s\n", (long long)l->best.every[k],
-               plan_time(d, l->best.interval_seconds * (double)l->best.every[k]));
+               cli_plan_time(d, l->best.interval_seconds * (double)l->best.every[k]));
 }
 
-void plan_levels_print(const struct plan *p)
+void cli_plan_levels_print(const struct plan *p)
 {
     const struct plan_levels *l = &p->levels;
     char a[32], b[32];
@@ -138,7 +138,7 @@ void plan_levels_print(const struct plan *p)
     for (int k = 0; k < l->n; k++)
         print_level(l, k);
     printf("                        overhead %s, %.4g %% of the time is computing\n",
-           plan_ratio(a, l->best.overhead), 100 * l->best.efficiency);
+           cli_plan_ratio(a, l->best.overhead), 100 * l->best.efficiency);
     printf("                        %g of the failures leave all nodes as they are, %g take too "
            "many at once\n",
            l->local_share, l->beyond_share);
@@ -147,11 +147,11 @@ void plan_levels_print(const struct plan *p)
                l->members, l->tolerated);
     if (l->simulated)
         printf("                        simulated: overhead %s ± %.2g\n",
-               plan_ratio(b, l->sim.overhead),
+               cli_plan_ratio(b, l->sim.overhead),
                2 * l->sim.overhead_error * (l->sim.overhead < 10 ? 100 : 1));
 }
 
-void plan_levels_json(const struct plan *p, struct sk_json *j)
+void cli_plan_levels_json(const struct plan *p, struct sk_json *j)
 {
     const struct plan_levels *l = &p->levels;
     sk_json_object(j, "levels");

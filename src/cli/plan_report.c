@@ -9,21 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *plan_time(char out[32], double seconds)
-{
-    if (!isfinite(seconds) || seconds > 1e12)
-        return isfinite(seconds) ? "30 000 years and more" : "for ever";
-    return sk_format_time(out, 32, seconds);
-}
-
-const char *plan_ratio(char out[32], double r)
-{
-    if (!isfinite(r))
-        return "without end";
-    snprintf(out, 32, r < 10 ? "%.4g %%" : "%.4g times", r < 10 ? 100 * r : r);
-    return out;
-}
-
 static const char *show_count(char out[40], uint64_t n)
 {
     char digits[24];
@@ -43,32 +28,32 @@ static void print_asked(const struct plan *p)
     const struct sk_costs *c = &p->costs;
     printf("Nodes                   %s", show_count(n, p->fleet.nodes));
     if (!p->fleet.rates && p->fleet.rate > 0)
-        printf(", each failing once in %s", plan_time(a, 1 / p->fleet.rate));
+        printf(", each failing once in %s", cli_plan_time(a, 1 / p->fleet.rate));
     if (c->rate > 0)
         printf("\nThe job fails           once in %s (%.3g failures per second)\n",
-               plan_time(b, 1 / c->rate), c->rate);
+               cli_plan_time(b, 1 / c->rate), c->rate);
     else
         puts("\nThe job fails           never: no rate is above 0");
     if (p->unknown)
         printf("                        %zu of the hosts are not in the rates: they count as "
                "--mtbf says\n",
                p->unknown);
-    printf("A checkpoint            costs %s", plan_time(a, c->cost));
+    printf("A checkpoint            costs %s", cli_plan_time(a, c->cost));
     if (c->latency > c->cost)
-        printf(", counts after %s", plan_time(b, c->latency));
-    printf(", a restart %s\n", plan_time(a, c->restart));
+        printf(", counts after %s", cli_plan_time(b, c->latency));
+    printf(", a restart %s\n", cli_plan_time(a, c->restart));
 }
 
 static void print_interval(const struct plan *p)
 {
     char a[32], b[32];
-    printf("\nBest interval           %s (%s)\n", plan_time(a, p->best), p->model->name);
+    printf("\nBest interval           %s (%s)\n", cli_plan_time(a, p->best), p->model->name);
     if (p->max_interval > 0 && p->best > p->max_interval)
         printf("                        shortened to %s by schedule.max_interval\n",
-               plan_time(b, p->max_interval));
+               cli_plan_time(b, p->max_interval));
     if (p->every)
         printf("                        every %lld iterations of %s, that is %s\n",
-               (long long)p->every, plan_time(a, p->iteration), plan_time(b, p->interval));
+               (long long)p->every, cli_plan_time(a, p->iteration), cli_plan_time(b, p->interval));
 }
 
 static void print_costs(const struct plan *p)
@@ -80,16 +65,16 @@ static void print_costs(const struct plan *p)
         return;
     }
     printf("Overhead                %s: checkpoints %s, failures %s\n",
-           plan_ratio(a, sk_model_overhead(k, p->interval)), plan_ratio(b, k->cost / p->interval),
-           plan_ratio(c, sk_model_failure_overhead(k, p->interval)));
-    printf("A failure loses         %s on average\n", plan_time(a, sk_model_loss(k, p->interval)));
+           cli_plan_ratio(a, sk_model_overhead(k, p->interval)), cli_plan_ratio(b, k->cost / p->interval),
+           cli_plan_ratio(c, sk_model_failure_overhead(k, p->interval)));
+    printf("A failure loses         %s on average\n", cli_plan_time(a, sk_model_loss(k, p->interval)));
     if (p->work <= 0)
         return;
     double wall = sk_simulate_expected(k, p->work, p->interval);
-    printf("%-23s takes %s with %.3g failures, which cost %s\n", "The work", plan_time(a, wall),
-           k->rate * wall, plan_time(b, k->rate * wall * sk_model_loss(k, p->interval)));
+    printf("%-23s takes %s with %.3g failures, which cost %s\n", "The work", cli_plan_time(a, wall),
+           k->rate * wall, cli_plan_time(b, k->rate * wall * sk_model_loss(k, p->interval)));
     printf("                        of %s; without checkpoints it would take %s\n",
-           plan_time(a, p->work), plan_time(b, plan_without_checkpoints(p)));
+           cli_plan_time(a, p->work), cli_plan_time(b, cli_plan_without_checkpoints(p)));
 }
 
 static void print_models(const struct plan *p)
@@ -99,8 +84,8 @@ static void print_models(const struct plan *p)
     const struct sk_model_ops *m;
     for (int i = 0; (m = sk_model_at(i)); i++) {
         double t = sk_model_optimum(m, p->costs.rate, p->costs.cost);
-        printf("%-9s %-13s %s\n", m->name, plan_time(a, t),
-               plan_ratio(b, sk_model_overhead(&p->costs, t)));
+        printf("%-9s %-13s %s\n", m->name, cli_plan_time(a, t),
+               cli_plan_ratio(b, sk_model_overhead(&p->costs, t)));
     }
 }
 
@@ -138,11 +123,11 @@ static void print_simulation(const struct plan *p)
         points++;
         good += agrees(p, i);
         char range[64];
-        snprintf(range, sizeof range, "%s ± %.2g", plan_ratio(b, s->overhead),
+        snprintf(range, sizeof range, "%s ± %.2g", cli_plan_ratio(b, s->overhead),
                  (s->overhead_high - s->overhead) * (s->overhead < 10 ? 100 : 1));
-        printf("%-13s %-12s %-32s %s%s%s\n", plan_time(a, p->at[i]),
-               plan_ratio(c, sk_model_overhead(&p->costs, p->at[i])), range,
-               plan_time((char[32]){0}, s->loss), agrees(p, i) ? "" : "   DIFFERS",
+        printf("%-13s %-12s %-32s %s%s%s\n", cli_plan_time(a, p->at[i]),
+               cli_plan_ratio(c, sk_model_overhead(&p->costs, p->at[i])), range,
+               cli_plan_time((char[32]){0}, s->loss), agrees(p, i) ? "" : "   DIFFERS",
                i == low ? "   lowest" : "");
     }
     if (!points)
@@ -152,17 +137,17 @@ static void print_simulation(const struct plan *p)
                good == points ? "Confirmed" : "NOT confirmed", good, points);
     if (p->work > 0)
         printf("The work takes %s (mean), 9 of 10 runs between %s and %s\n",
-               plan_time(a, p->job.wall), plan_time(b, p->job.wall_05),
-               plan_time(c, p->job.wall_95));
+               cli_plan_time(a, p->job.wall), cli_plan_time(b, p->job.wall_05),
+               cli_plan_time(c, p->job.wall_95));
 }
 
-void plan_print(const struct plan *p)
+void cli_plan_print(const struct plan *p)
 {
     print_asked(p);
     print_interval(p);
     print_costs(p);
     if (p->levels.n)
-        plan_levels_print(p);
+        cli_plan_levels_print(p);
     if (isfinite(p->best))
         print_models(p);
     if (p->simulated)
@@ -203,7 +188,7 @@ static void json_simulation(const struct plan *p, struct sk_json *j)
     sk_json_end(j);
 }
 
-void plan_json(const struct plan *p, struct sk_json *j)
+void cli_plan_json(const struct plan *p, struct sk_json *j)
 {
     const struct sk_costs *c = &p->costs;
     sk_json_object(j, NULL);
@@ -225,7 +210,7 @@ void plan_json(const struct plan *p, struct sk_json *j)
     if (p->work > 0 && isfinite(p->interval)) {
         sk_json_real(j, "work_seconds", p->work);
         sk_json_real(j, "expected_wall_seconds", sk_simulate_expected(c, p->work, p->interval));
-        sk_json_real(j, "without_checkpoints_seconds", plan_without_checkpoints(p));
+        sk_json_real(j, "without_checkpoints_seconds", cli_plan_without_checkpoints(p));
     }
     sk_json_array(j, "models");
     const struct sk_model_ops *m;
@@ -240,13 +225,13 @@ void plan_json(const struct plan *p, struct sk_json *j)
     }
     sk_json_end(j);
     if (p->levels.n)
-        plan_levels_json(p, j);
+        cli_plan_levels_json(p, j);
     if (p->simulated)
         json_simulation(p, j);
     sk_json_end(j);
 }
 
-int plan_draw(const struct plan *p, const char *path, struct saikai_error *err)
+int cli_plan_draw(const struct plan *p, const char *path, struct saikai_error *err)
 {
     enum { n = 240 };
     const struct sk_costs *c = &p->costs;
@@ -278,11 +263,11 @@ int plan_draw(const struct plan *p, const char *path, struct saikai_error *err)
          high},
     };
     char mark[96], subtitle[160], a[32], b[32], d[32], count[40];
-    snprintf(mark, sizeof mark, "%s: %s", plan_time(a, p->best), plan_ratio(b, best));
+    snprintf(mark, sizeof mark, "%s: %s", cli_plan_time(a, p->best), cli_plan_ratio(b, best));
     snprintf(subtitle, sizeof subtitle,
              "%s nodes, the job fails once in %s, a checkpoint costs %s, a restart %s",
-             show_count(count, p->fleet.nodes), plan_time(a, 1 / c->rate), plan_time(b, c->cost),
-             plan_time(d, c->restart));
+             show_count(count, p->fleet.nodes), cli_plan_time(a, 1 / c->rate), cli_plan_time(b, c->cost),
+             cli_plan_time(d, c->restart));
     const struct sk_mark minimum = {p->best, 100 * best, mark, "#1f5fa8"};
     const struct sk_chart chart = {
         .width = 860,

@@ -131,7 +131,7 @@ double sk_measure_range(int type, const void *data, size_t n_bytes, int threads)
     if (!(s.high >= s.low))
         return 0;
     size_t size = type == SAIKAI_F32 || type == SAIKAI_C64 ? sizeof(float) : sizeof(double);
-    return fill_range(data, n_bytes / size, size, s.low, s.high);
+    return sk_fill_range(data, n_bytes / size, size, s.low, s.high);
 }
 
 double sk_measure_error(int type, const void *x, const void *y, size_t n_bytes)

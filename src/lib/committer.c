@@ -273,7 +273,8 @@ void *sk_engine_committer(void *arg)
         else if (e->list_stale)
             sk_engine_list_for_scrub(e);
         else if (e->retired_seq < e->complete_seq) {
-            sk_engine_retain_local(e);
+            if (sk_engine_retain_local(e))
+                sk_engine_trim_slots(e);
             pthread_cond_broadcast(&e->changed);
         } else if (e->prepare)
             sk_engine_prepare_slots(e);

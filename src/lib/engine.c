@@ -15,37 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-int sk_engine_may_write(const struct sk_engine *e, const char *root, double wait_s, struct saikai_error *err)
-{
-    if (!e->leased_root || strcmp(root, e->leased_root))
-        return 0;
-    return sk_lease_check(root, e->lease, wait_s, err);
-}
-
-void sk_engine_fail(struct sk_engine *e, const struct saikai_error *err)
-{
-    e->failures++;
-    e->last_error = *err;
-    sk_log(1, "rank %d: %s", e->rank, err->text);
-}
-
-struct held *sk_engine_find(struct sk_engine *e, int64_t seq)
-{
-    for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && h->seq == seq)
-            return h;
-    return NULL;
-}
-
-struct held *sk_engine_next(struct sk_engine *e)
-{
-    struct held *best = NULL;
-    for (struct held *h = e->all; h; h = h->next)
-        if (h->stage == SUBMITTED && (!best || h->seq < best->seq))
-            best = h;
-    return best;
-}
-
 static struct held *find_gen(struct sk_engine *e, struct sk_gen gen)
 {
     for (struct held *h = e->all; h; h = h->next)
@@ -65,28 +34,6 @@ static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg)
     int rc = pthread_create(t, NULL, fn, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return rc;
-}
-
-static void drop_all(struct sk_engine *e)
-{
-    while (e->all)
-        sk_engine_drop(e, e->all, e->all->stage != COMMITTED);
-}
-
-void sk_engine_free_parts(struct sk_engine *e)
-{
-    drop_all(e);
-    sk_scrub_free(e->scrub);
-    if (e->orphaned)
-        sk_ledger_free(e->ledger);
-    pthread_cond_destroy(&e->changed);
-    pthread_mutex_destroy(&e->lock);
-    free(e->local_root);
-    free(e->prefix_root);
-    free(e->leased_root);
-    free(e->set);
-    sk_patience_free(e->patience);
-    free(e);
 }
 
 /* Is there work that somebody should wait for? */
@@ -193,7 +140,7 @@ int sk_engine_free(struct sk_engine *e)
     e->orphaned = left;
     if (left) { /* it frees the rest when the prefix answers */
         pthread_detach(e->archiver);
-        drop_all(e);
+        sk_engine_drop_all(e);
         pthread_mutex_unlock(&e->lock);
         sk_guard_close();
         return 1;

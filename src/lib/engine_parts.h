@@ -111,6 +111,7 @@ struct sk_engine {
 };
 
 /* Both threads have ended. Without the lock. */
+void sk_engine_drop_all(struct sk_engine *e);
 void sk_engine_free_parts(struct sk_engine *e);
 
 /* Every function below is called with the lock held and may let go of it for a while. */
@@ -147,7 +148,7 @@ int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *e
 struct held *sk_engine_unneeded(struct sk_engine *e, int all_new);
 /* Slots that only somebody's hold keeps from being free: so many more than usual may be in use. */
 int sk_engine_held_back(struct sk_engine *e);
-void sk_engine_retain_local(struct sk_engine *e);
+int sk_engine_retain_local(struct sk_engine *e);
 void sk_engine_retain_prefix(struct sk_engine *e);
 
 /* heal.c. The committer: look at what is suspected, and heal what is damaged. */

@@ -104,15 +104,6 @@ static int agree(struct sk_session *s, const struct offer *o, int64_t bound, int
     }
 }
 
-int sk_session_check_store(const struct sk_session *s, const struct sk_skc_header *h, const char *path,
-                           struct saikai_error *err)
-{
-    if (sk_job_accepts(&s->job, h->store))
-        return 0;
-    return sk_fail(err, SAIKAI_EDAMAGED, "%s %s, not of job %s", path,
-                   sk_id_none(h->store) ? "does not say of which store it is" : "is of another store", s->job.name);
-}
-
 /* A rank's own file is of another number of ranks or of other tiles: sk_reshape_read is to read the generation. */
 enum { OTHER_TILES = 1 };
 

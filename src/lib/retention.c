@@ -9,20 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
-{
-    struct held **at = &e->all;
-    while (*at != h)
-        at = &(*at)->next;
-    *at = h->next;
-    if (h->slot && h->lent) /* transfers that never ended may still read it */
-        h->slot->map = NULL;
-    sk_slot_free(h->slot, remove_file);
-    sk_skc_index_free(h->index);
-    free(h->wishes);
-    free(h);
-}
-
 /* Give a committed generation's file up; its slot becomes free. */
 int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err)
 {
@@ -102,13 +88,6 @@ static size_t strays(struct sk_engine *e, const char *root, const struct sk_gen_
     }
     free(ranks);
     return found;
-}
-
-int sk_engine_earlier_may_go(const struct sk_engine *e)
-{
-    if (e->earlier == SK_EARLIER_UNUSED)
-        return e->prefix_root ? e->any_archived : e->complete_seq > 0;
-    return e->earlier == SK_EARLIER_RESUMED;
 }
 
 /* A run that came to its end needs it no more. */
@@ -227,7 +206,7 @@ struct held *sk_engine_unneeded(struct sk_engine *e, int all_new)
     return best;
 }
 
-void sk_engine_retain_local(struct sk_engine *e)
+int sk_engine_retain_local(struct sk_engine *e)
 {
     struct saikai_error err = {0};
     struct held *h;
@@ -237,11 +216,11 @@ void sk_engine_retain_local(struct sk_engine *e)
             newest = sk_gen_key(h->gen);
     e->retired_seq = e->complete_seq;
     if (!newest || sk_engine_may_write(e, e->local_root, 0, NULL))
-        return;
+        return 0;
     while ((h = sk_engine_unneeded(e, 1)))
         sk_engine_retire(e, h, &err);
     sweep(e, e->local_root, newest, &e->strays_local, sk_engine_earlier_may_go(e));
-    sk_engine_trim_slots(e);
+    return 1;
 }
 
 static int is_any(void *arg, const char *root, struct sk_gen g)

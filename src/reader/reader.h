@@ -40,7 +40,7 @@ struct sk_view {
     const char *path;
     const uint8_t *data; /* all of it, when it is in memory already; else NULL */
     uint64_t size;
-    struct sk_pages *pages; /* view.c: what has been read of it */
+    struct sk_view_pages *pages; /* view.c: what has been read of it */
     uint64_t start;         /* where it begins in the pages: not 0 for a file within a file */
 };
 /* n bytes at an offset; NULL when they are not in the file or cannot be read. They stay until the

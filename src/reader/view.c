@@ -13,7 +13,7 @@
 /* Room for the whole file, of which pieces are filled when they are first asked for. */
 enum { PIECE = 16 << 10 };
 
-struct sk_pages {
+struct sk_view_pages {
     int fd, rc;
     uint64_t size;
     uint8_t *room, *have; /* have: a byte per piece */
@@ -23,7 +23,7 @@ struct sk_pages {
 /* Fill a piece; 0, or what was wrong the first time. */
 static int fill(const struct sk_view *v, uint64_t piece)
 {
-    struct sk_pages *p = v->pages;
+    struct sk_view_pages *p = v->pages;
     uint64_t at = piece * PIECE, n = p->size - at < PIECE ? p->size - at : PIECE;
     if (!p->rc)
         p->rc = sk_io_pread(p->fd, v->path, p->room + at, n, (off_t)at, &p->err);
@@ -72,7 +72,7 @@ int sk_view_open(struct sk_view *v, const char *path, struct saikai_error *err)
         return rc;
     }
     v->size = (uint64_t)size;
-    struct sk_pages *p = calloc(1, sizeof *p);
+    struct sk_view_pages *p = calloc(1, sizeof *p);
     void *room = mmap(NULL, (size_t)size + 1, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     uint8_t *have = calloc(v->size / PIECE + 1, 1);
@@ -94,7 +94,7 @@ int sk_view_open(struct sk_view *v, const char *path, struct saikai_error *err)
 
 int sk_view_close(struct sk_view *v, struct saikai_error *err)
 {
-    struct sk_pages *p = v->pages;
+    struct sk_view_pages *p = v->pages;
     if (!p)
         return 0;
     int rc = p->rc;

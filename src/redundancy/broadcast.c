@@ -10,14 +10,14 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
         *a = (struct sk_act){
             .keep = at, .first = at, .rows = 1, .len = sk_stripe_len(s, s->sources)};
         for (int i = 0; i < s->sources; i++)
-            a->in[a->ins++] = (struct sk_message){.load = SK_LOAD_BLOCK,
+            a->in[a->ins++] = (struct sk_transfer_message){.load = SK_LOAD_BLOCK,
                                                   .peer = s->source[i].member,
                                                   .source = i,
                                                   .len = s->source[i].len};
         return;
     }
     for (int r = 0; r < s->sinks; r++)
-        a->out[a->outs++] = (struct sk_message){.load = SK_LOAD_BLOCK,
+        a->out[a->outs++] = (struct sk_transfer_message){.load = SK_LOAD_BLOCK,
                                                 .peer = s->sink[r].member,
                                                 .source = at,
                                                 .len = s->source[at].len};

@@ -179,7 +179,7 @@ static int tag_of(uint64_t t, int from, int to)
     return (int)(t % APART) * PAIRS + from * SK_MAX_MEMBERS + to;
 }
 
-static size_t bytes_of(const struct sk_message *m)
+static size_t bytes_of(const struct sk_transfer_message *m)
 {
     return m->load == SK_LOAD_BLOCK ? m->len : (size_t)m->rows * m->len;
 }
@@ -228,7 +228,7 @@ static int find_end(const struct sk_stripe *s, int member, int *is_sink, int *at
 static int receive(struct sk_carrier *e, struct cell *c, uint64_t t, int member)
 {
     for (int i = 0; i < c->act.ins; i++) {
-        const struct sk_message *m = &c->act.in[i];
+        const struct sk_transfer_message *m = &c->act.in[i];
         int rc = sk_group_irecv(e->set.group, c->in[i], bytes_of(m), e->rank_of[m->peer],
                                 tag_of(t, m->peer, member), &c->recv[i]);
         if (rc)
@@ -240,7 +240,7 @@ static int receive(struct sk_carrier *e, struct cell *c, uint64_t t, int member)
 static int send_out(struct sk_carrier *e, struct cell *c, uint64_t t, int member)
 {
     for (int i = 0; i < c->act.outs; i++) {
-        const struct sk_message *m = &c->act.out[i];
+        const struct sk_transfer_message *m = &c->act.out[i];
         const uint8_t *from = m->load == SK_LOAD_BLOCK ? c->own : c->row[m->first - c->act.first];
         int rc = sk_group_isend(e->set.group, from, bytes_of(m), e->rank_of[m->peer],
                                 tag_of(t, member, m->peer), &c->send[i]);

@@ -23,22 +23,22 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
     if (is_sink) {
         a->keep = a->first = at;
         a->rows = 1;
-        a->in[a->ins++] = (struct sk_message){
+        a->in[a->ins++] = (struct sk_transfer_message){
             .load = SK_LOAD_SUMS, .peer = s->source[0].member, .first = at, .rows = 1, .len = len};
         return;
     }
     for (int child = 2 * at + 1; child <= 2 * at + 2 && child < s->sources; child++)
-        a->in[a->ins++] = (struct sk_message){.load = SK_LOAD_SUMS,
+        a->in[a->ins++] = (struct sk_transfer_message){.load = SK_LOAD_SUMS,
                                               .peer = s->source[child].member,
                                               .rows = s->sinks,
                                               .len = subtree_len(s, child)};
     if (at)
-        a->out[a->outs++] = (struct sk_message){.load = SK_LOAD_SUMS,
+        a->out[a->outs++] = (struct sk_transfer_message){.load = SK_LOAD_SUMS,
                                                 .peer = s->source[(at - 1) / 2].member,
                                                 .rows = s->sinks,
                                                 .len = len};
     for (int r = 0; !at && r < s->sinks; r++)
-        a->out[a->outs++] = (struct sk_message){
+        a->out[a->outs++] = (struct sk_transfer_message){
             .load = SK_LOAD_SUMS, .peer = s->sink[r].member, .first = r, .rows = 1, .len = len};
 }
 

@@ -145,8 +145,8 @@ static int describe(struct sk_files *s, const char *const name[], struct sk_memb
                 err, SAIKAI_EINVAL,
                 "'%.80s' cannot be protected: its name must be a relative path without '..'",
                 shown);
-        struct sk_part *p = &m->part[i];
-        *p = (struct sk_part){strdup(shown), f->size_bytes, 0, f->mode};
+        struct sk_parity_part *p = &m->part[i];
+        *p = (struct sk_parity_part){strdup(shown), f->size_bytes, 0, f->mode};
         if (!p->name)
             return sk_fail(err, SAIKAI_ENOMEM, "no memory for a file name");
         m->parts++;
@@ -207,7 +207,7 @@ int sk_files_open_member(const char *dir, const struct sk_member *m, enum sk_fil
     return 0;
 }
 
-static int create_file(struct sk_files *s, int i, const char *dir, const struct sk_part *p,
+static int create_file(struct sk_files *s, int i, const char *dir, const struct sk_parity_part *p,
                        struct saikai_error *err)
 {
     struct file *f = &s->file[i];

@@ -32,7 +32,7 @@ enum sk_load {
                       other */
 };
 
-struct sk_message {
+struct sk_transfer_message {
     enum sk_load load;
     int peer;        /* member */
     int source;      /* SK_LOAD_BLOCK: which source it is */
@@ -43,7 +43,7 @@ struct sk_message {
 /* What one end of a stripe does: take all of in, add, send all of out, keep a row. */
 struct sk_act {
     int ins, outs;
-    struct sk_message in[SK_MAX_DATA], out[SK_MAX_PARITY];
+    struct sk_transfer_message in[SK_MAX_DATA], out[SK_MAX_PARITY];
     int keep;        /* row that is stored here, -1: none */
     int first, rows; /* sums that this end has to form */
     uint32_t len;    /* their length */

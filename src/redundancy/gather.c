@@ -9,7 +9,7 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
     uint32_t len = sk_stripe_len(s, s->sources);
     *a = (struct sk_act){.keep = -1};
     if (!is_sink) {
-        a->out[a->outs++] = (struct sk_message){.load = SK_LOAD_BLOCK,
+        a->out[a->outs++] = (struct sk_transfer_message){.load = SK_LOAD_BLOCK,
                                                 .peer = s->sink[0].member,
                                                 .source = at,
                                                 .len = s->source[at].len};
@@ -17,17 +17,17 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
     }
     *a = (struct sk_act){.keep = at, .first = at, .rows = at ? 1 : s->sinks, .len = len};
     if (at) {
-        a->in[a->ins++] = (struct sk_message){
+        a->in[a->ins++] = (struct sk_transfer_message){
             .load = SK_LOAD_SUMS, .peer = s->sink[0].member, .first = at, .rows = 1, .len = len};
         return;
     }
     for (int i = 0; i < s->sources; i++)
-        a->in[a->ins++] = (struct sk_message){.load = SK_LOAD_BLOCK,
+        a->in[a->ins++] = (struct sk_transfer_message){.load = SK_LOAD_BLOCK,
                                               .peer = s->source[i].member,
                                               .source = i,
                                               .len = s->source[i].len};
     for (int r = 1; r < s->sinks; r++)
-        a->out[a->outs++] = (struct sk_message){
+        a->out[a->outs++] = (struct sk_transfer_message){
             .load = SK_LOAD_SUMS, .peer = s->sink[r].member, .first = r, .rows = 1, .len = len};
 }
 

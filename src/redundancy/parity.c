@@ -107,7 +107,7 @@ int sk_member_decode(struct sk_rd *in, struct sk_member *m)
     int rc = 0;
     while (!rc && v.parts < parts) {
         char name[PATH_MAX];
-        struct sk_part *p = &v.part[v.parts];
+        struct sk_parity_part *p = &v.part[v.parts];
         sk_rd_str(in, name, sizeof name);
         p->size_bytes = sk_rd_u64(in);
         p->hash = sk_rd_u64(in);

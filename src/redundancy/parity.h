@@ -37,7 +37,7 @@
 #define SK_MAX_RECORD (64u << 20)
 #define SK_MAX_BLOCK  (4u << 20)
 
-struct sk_part {
+struct sk_parity_part {
     char *name; /* relative, below the directory of the member's files */
     uint64_t size_bytes, hash;
     uint32_t mode;
@@ -48,7 +48,7 @@ struct sk_member {
     char host[SK_MAX_HOST];
     uint64_t size_bytes; /* of all parts */
     uint32_t parts;
-    struct sk_part *part;
+    struct sk_parity_part *part;
 };
 
 struct sk_record {

@@ -15,7 +15,7 @@ static int write_one(const char *dir, int number, const char *scheme, int member
     struct saikai_error err = {0};
     struct sk_record r = {
         .generation = (uint64_t)number + 1, .group = (uint64_t)number, .block = 64};
-    struct sk_part part[3] = {
+    struct sk_parity_part part[3] = {
         {(char *)"part.skc", 100, 1, 0644}, {(char *)"a/b", 0, 2, 0600}, {(char *)"c", 7, 3, 0}};
     int rc = sk_code_init(&r.code, scheme, members, m, placement, &err);
     for (int i = 0; !rc && i < members; i++) {

@@ -12,7 +12,7 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
         a->rows = s->sinks - at;
     }
     if (is_sink || at > 0)
-        a->in[a->ins++] = (struct sk_message){
+        a->in[a->ins++] = (struct sk_transfer_message){
             .load = SK_LOAD_SUMS,
             .peer = is_sink ? (at ? s->sink[at - 1].member : s->source[s->sources - 1].member)
                             : s->source[at - 1].member,
@@ -22,7 +22,7 @@ static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *
     int next = at + 1 - (is_sink ? 0 : s->sources); /* sink that follows, negative: a source does */
     if (next < s->sinks)
         a->out[a->outs++] =
-            (struct sk_message){.load = SK_LOAD_SUMS,
+            (struct sk_transfer_message){.load = SK_LOAD_SUMS,
                                 .peer = next < 0 ? s->source[at + 1].member : s->sink[next].member,
                                 .first = next < 0 ? 0 : next,
                                 .rows = next < 0 ? s->sinks : s->sinks - next,

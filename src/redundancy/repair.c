@@ -99,7 +99,7 @@ static const struct recipe *recipe_of(struct sk_repair *r, uint64_t t, const str
 /* This rank answers for the piece, and nobody looked at its bytes before. */
 static int to_check(const struct sk_repair *r, int member, int is_parity)
 {
-    const struct sk_piece *p = is_parity ? r->v->parity : r->v->data;
+    const struct sk_parity_piece *p = is_parity ? r->v->parity : r->v->data;
     return r->v->trusted && p[member].holder == r->rank;
 }
 

@@ -7,14 +7,14 @@
 #include "redundancy/files.h"
 
 /* A piece of a member: its data or its parity. */
-struct sk_piece {
+struct sk_parity_piece {
     int holder; /* lowest rank that has it whole, the claimer before all others; -1: lost */
 };
 
 struct sk_survey_group {
     uint64_t group, record_hash;
     struct sk_record record;
-    struct sk_piece data[SK_MAX_MEMBERS], parity[SK_MAX_MEMBERS];
+    struct sk_parity_piece data[SK_MAX_MEMBERS], parity[SK_MAX_MEMBERS];
     int claimer[SK_MAX_MEMBERS]; /* rank, -1: nobody wants it */
     /* on this rank, NULL: not here */
     struct sk_files *stream[SK_MAX_MEMBERS];

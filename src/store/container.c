@@ -208,7 +208,8 @@ void sk_container_close(struct sk_container *c)
 {
     if (!c)
         return;
-    sk_lineage_free(c->lineage);
+    if (c->whole)
+        c->whole->free(c->lineage);
     if (c->from.close)
         c->from.close(c->from.arg);
     if (c->fd >= 0)
@@ -314,7 +315,9 @@ int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *
                       struct saikai_error *err)
 {
     if (!strcmp(v->codec, SK_LINEAGE_CODEC))
-        return sk_lineage_read(c, v, out, err);
+        return c->whole ? c->whole->read(c, v, out, err)
+                        : sk_fail(err, SAIKAI_EINVAL, "%s holds only the changes of variable '%.60s': open its generation", c->path,
+                                  v->name);
     return *v->codec ? read_coded(c, v, out, err) : read_plain(c, v, out, err);
 }
 
@@ -375,7 +378,7 @@ int sk_container_verify(struct sk_container *c, struct saikai_error *err)
 {
     struct pass p = {.to_fd = -1};
     int rc = pass_chunks(c, &p, 0, c->index->chunk_count, err);
-    return rc ? rc : sk_lineage_verify(c, NULL, NULL, err);
+    return rc || !c->whole ? rc : c->whole->verify(c, err);
 }
 
 int sk_container_verify_var(struct sk_container *c, const struct sk_skc_var *v,
@@ -404,8 +407,8 @@ static int copy_frame(struct sk_container *c, int fd, const char *to_path, struc
 
 int sk_container_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err)
 {
-    if (c->lineage)
-        return sk_lineage_copy(c, to_path, sync, err);
+    if (c->whole)
+        return c->whole->copy(c, to_path, sync, err);
     int fd = sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err);
     if (fd < 0)
         return fd;

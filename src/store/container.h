@@ -59,6 +59,17 @@ struct sk_container_source {
     uint64_t size_bytes;
 };
 
+struct sk_lineage;
+struct sk_container;
+
+/* How a container that builds on others is used as one (lineage.c). */
+struct sk_container_whole {
+    int (*read)(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err);
+    int (*verify)(struct sk_container *c, struct saikai_error *err);
+    int (*copy)(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err);
+    void (*free)(struct sk_lineage *l);
+};
+
 struct sk_container {
     int fd;                          /* -1 when it is no file */
     struct sk_container_source from; /* read NULL: the file */
@@ -66,6 +77,7 @@ struct sk_container {
     struct sk_skc_header header;
     struct sk_skc_trailer trailer;
     struct sk_skc_index *index;
+    const struct sk_container_whole *whole; /* when it builds on others; else NULL, as is lineage */
     struct sk_lineage *lineage; /* what it builds on, when opened by sk_lineage_open (store/lineage.h); NULL: nothing */
 };
 

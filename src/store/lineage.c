@@ -47,7 +47,7 @@ const struct sk_skc_var *sk_lineage_changes(const struct sk_skc_index *x)
     return last && last->kind == SK_SKC_CHANGES && !strcmp(last->name, SK_LINEAGE_VAR) ? last : NULL;
 }
 
-void sk_lineage_free(struct sk_lineage *chain)
+static void free_lineage(struct sk_lineage *chain)
 {
     if (!chain)
         return;
@@ -254,34 +254,6 @@ static int open_base(struct sk_lineage *chain, sk_lineage_find *find, void *arg,
     return rc;
 }
 
-int sk_lineage_complete(struct sk_container *c, sk_lineage_find *find, void *arg, struct sk_container **out,
-                        struct saikai_error *err)
-{
-    if (!c->header.base_incarnation && !sk_lineage_changes(c->index)) {
-        *out = c;
-        return 0;
-    }
-    struct sk_lineage *chain = calloc(1, sizeof *chain);
-    int rc = 0;
-    if (chain)
-        chain->hasher = sk_hasher_new();
-    if (!chain || !chain->hasher)
-        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", c->path);
-    if (!rc)
-        rc = add_link(chain, c, err);
-    while (!rc && chain->link[chain->n - 1].var)
-        rc = open_base(chain, find, arg, err);
-    if (rc) {
-        sk_lineage_free(chain);
-        sk_container_close(c);
-        return rc;
-    }
-    c->lineage = chain;
-    c->index->var_count--; /* the changes are not a variable of the program */
-    *out = c;
-    return 0;
-}
-
 int sk_lineage_open_file(const char *path, const char *root, struct sk_container **out, struct saikai_error *err)
 {
     struct sk_container *c = NULL;
@@ -424,12 +396,9 @@ static int read_part(struct sk_lineage *chain, const struct trace *t, uint64_t l
     return rc;
 }
 
-int sk_lineage_read(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err)
+static int read_whole(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err)
 {
     struct trace t;
-    if (!c->lineage)
-        return sk_fail(err, SAIKAI_EINVAL, "%s holds only the changes of variable '%.60s': open its generation", c->path,
-                       v->name);
     int rc = follow(c->lineage, v, &t, err);
     if (rc)
         return rc;
@@ -608,7 +577,7 @@ static int copy_end(struct copy *k, struct saikai_error *err)
     return rc;
 }
 
-int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err)
+static int copy_whole(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err)
 {
     struct copy k = {.from = c, .path = to_path};
     k.fd = sk_io_open(to_path, O_RDWR | O_CREAT | O_TRUNC, 0666, err);
@@ -638,4 +607,40 @@ int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struc
     if (rc)
         sk_io_unlink(to_path, NULL);
     return rc;
+}
+
+static int verify_whole(struct sk_container *c, struct saikai_error *err)
+{
+    return sk_lineage_verify(c, NULL, NULL, err);
+}
+
+static const struct sk_container_whole whole = {read_whole, verify_whole, copy_whole, free_lineage};
+
+int sk_lineage_complete(struct sk_container *c, sk_lineage_find *find, void *arg, struct sk_container **out,
+                        struct saikai_error *err)
+{
+    if (!c->header.base_incarnation && !sk_lineage_changes(c->index)) {
+        *out = c;
+        return 0;
+    }
+    struct sk_lineage *chain = calloc(1, sizeof *chain);
+    int rc = 0;
+    if (chain)
+        chain->hasher = sk_hasher_new();
+    if (!chain || !chain->hasher)
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to open %s", c->path);
+    if (!rc)
+        rc = add_link(chain, c, err);
+    while (!rc && chain->link[chain->n - 1].var)
+        rc = open_base(chain, find, arg, err);
+    if (rc) {
+        free_lineage(chain);
+        sk_container_close(c);
+        return rc;
+    }
+    c->lineage = chain;
+    c->whole = &whole;
+    c->index->var_count--; /* the changes are not a variable of the program */
+    *out = c;
+    return 0;
 }

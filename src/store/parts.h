@@ -15,13 +15,9 @@ int sk_container_pread(const struct sk_container *c, uint64_t at, void *to, size
 int sk_container_read_chunk(struct sk_container *c, uint64_t i, uint8_t *to, struct sk_hasher *hasher,
                             struct saikai_error *err);
 
-/* lineage.c: what container.c does for a container that builds on others. */
-int sk_lineage_read(struct sk_container *c, const struct sk_skc_var *v, void *out, struct saikai_error *err);
-/* Only the parts that are wanted of a variable of which the file holds changes (parts: see sk_stream_decode_parts). */
+/* lineage.c: only the parts that are wanted of a variable of which the file holds changes (parts: see sk_stream_decode_parts). */
 int sk_lineage_read_parts(struct sk_container *c, const struct sk_skc_var *v, const struct sk_stream_parts *parts,
                           struct saikai_error *err);
-int sk_lineage_copy(struct sk_container *c, const char *to_path, int sync, struct saikai_error *err);
-void sk_lineage_free(struct sk_lineage *l); /* NULL is accepted */
 
 /* The frame of a coded variable, as sk_stream_decode asks for it. */
 struct sk_container_frame {

@@ -43,7 +43,7 @@ static inline int case_read(struct sk_rd *in, struct block_case *b)
         p->segments = b->segments[i];
         p->count = (size_t)boxes;
         for (int k = 0; k < boxes; k++) {
-            struct sk_box *x = &b->segments[i][k].box;
+            struct sk_stencil_box *x = &b->segments[i][k].box;
             x->nz = sk_rd_u8(in) % 16 + 1u;
             x->ny = sk_rd_u8(in) % 16 + 1u;
             x->nx = sk_rd_u8(in) + 1u;

@@ -113,7 +113,7 @@ static int put_symbols(const uint8_t *symbols, const uint32_t *counts, size_t n,
     return sk_mix_put(&model, symbols, ctx, group_of, n, out);
 }
 
-static int encode_column(struct sk_coder *c, const double *column, struct sk_box b, double *scratch,
+static int encode_column(struct sk_coder *c, const double *column, struct sk_stencil_box b, double *scratch,
                          struct sk_buf *out, struct saikai_error *err)
 {
     static const int tried[] = {SK_STENCIL_NONE, SK_STENCIL_X};
@@ -153,7 +153,7 @@ static int encode_column(struct sk_coder *c, const double *column, struct sk_box
     return rc ? sk_fail(err, rc, "no memory to encode %zu records", b.nx) : 0;
 }
 
-static int make_room(struct sk_coder *c, size_t rows, struct sk_box b)
+static int make_room(struct sk_coder *c, size_t rows, struct sk_stencil_box b)
 {
     return sk_coder_room(&c->symbols, rows) && sk_coder_room(&c->contexts, rows) &&
                    sk_coder_room(&c->tables, SK_MIX_ONE * sizeof(uint32_t)) &&
@@ -169,7 +169,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
 {
     struct sk_part *p = &parts[i];
     size_t fields = fields_of(p), rows = fields ? p->size_bytes / 8 / fields : 0;
-    struct sk_box b = {1, 1, rows};
+    struct sk_stencil_box b = {1, 1, rows};
     if (!fields)
         return sk_fail(err, SAIKAI_EINTERNAL, "records of different lengths in one part");
     if (make_room(c, rows, b))
@@ -198,7 +198,7 @@ static int get_symbols(struct sk_coder *c, struct sk_rd *in, size_t n)
                : 0;
 }
 
-static int decode_column(struct sk_coder *c, double *column, struct sk_box b, struct sk_rd *in,
+static int decode_column(struct sk_coder *c, double *column, struct sk_stencil_box b, struct sk_rd *in,
                          struct saikai_error *err)
 {
     uint16_t tops[SK_SYMBOLS] = {0};
@@ -231,7 +231,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
 {
     struct sk_part *p = &parts[i];
     size_t fields = fields_of(p), rows = fields ? p->size_bytes / 8 / fields : 0;
-    struct sk_box b = {1, 1, rows};
+    struct sk_stencil_box b = {1, 1, rows};
     if (!fields)
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of records is damaged");
     if (make_room(c, rows, b))

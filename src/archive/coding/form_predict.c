@@ -23,7 +23,7 @@ static int make_room(struct sk_coder *c, const struct sk_part *p, const struct s
 {
     size_t count = 0, scratch = 0, sums = 0;
     for (size_t s = 0; s < p->count; s++) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         size_t n = sk_box_count(b), w = sk_predict_scratch(b), l = sk_columns_scratch(b);
         count = n > count ? n : count;
         scratch = w > scratch ? w : scratch;
@@ -45,12 +45,12 @@ static int make_room(struct sk_coder *c, const struct sk_part *p, const struct s
 enum { TEACHERS = 2 };
 
 static void encode_columns(const struct sk_part *p, const struct sk_recipe *r,
-                           const struct sk_field *fields, size_t at, struct sk_box b,
+                           const struct sk_field *fields, size_t at, struct sk_stencil_box b,
                            const struct room *m, uint8_t *symbols, uint8_t **bits)
 {
     int width = width_of(p);
     size_t plane = b.ny * b.nx;
-    struct sk_box one = {1, b.ny, b.nx};
+    struct sk_stencil_box one = {1, b.ny, b.nx};
     memset(m->sums, 0, sk_columns_scratch(b));
     for (size_t z = 0; z < b.nz; z++, at += plane, symbols += plane) {
         const uint8_t *x = p->raw + at * (size_t)(width / 8);
@@ -64,12 +64,12 @@ static void encode_columns(const struct sk_part *p, const struct sk_recipe *r,
 }
 
 static void decode_columns(struct sk_part *p, const struct sk_recipe *r,
-                           const struct sk_field *fields, size_t at, struct sk_box b,
+                           const struct sk_field *fields, size_t at, struct sk_stencil_box b,
                            const struct room *m, const uint8_t *symbols, const uint8_t **bits)
 {
     int width = width_of(p);
     size_t plane = b.ny * b.nx;
-    struct sk_box one = {1, b.ny, b.nx};
+    struct sk_stencil_box one = {1, b.ny, b.nx};
     memset(m->sums, 0, sk_columns_scratch(b));
     for (size_t z = 0; z < b.nz; z++, at += plane, symbols += plane) {
         uint8_t *x = p->raw + at * (size_t)(width / 8);
@@ -112,7 +112,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
     set_fields(parts, i, &r->relation, fields);
     size_t at = 0;
     for (size_t s = 0; s < p->count; s++) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         size_t k = sk_box_count(b);
         if (rel == SK_RELATION_COLUMNS) {
             encode_columns(p, r, fields, at, b, &m, symbols + at, &bits);
@@ -141,7 +141,7 @@ static int check_bits(const struct sk_part *p, const struct sk_recipe *r, const 
 {
     uint64_t need = 0;
     for (size_t s = 0; s < p->count; s++) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         size_t runs = r->relation.kind == SK_RELATION_COLUMNS ? b.nz : 1,
                n = sk_box_count(b) / runs;
         for (size_t k = 0; k < runs; k++, symbols += n) {
@@ -196,7 +196,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     set_fields(parts, i, &r.relation, fields);
     size_t at = 0;
     for (size_t s = 0; s < p->count; s++) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         size_t k = sk_box_count(b);
         if (rel == SK_RELATION_COLUMNS) {
             decode_columns(p, &r, fields, at, b, &m, symbols + at, &bits);

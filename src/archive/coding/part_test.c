@@ -49,7 +49,7 @@ static double value(enum content c, size_t i)
  * twice part 0. */
 static void fill(struct block_case *b, int type, int big, int round)
 {
-    static const struct sk_box boxes[][2] = {{{3, 4, 9}, {2, 4, 9}},
+    static const struct sk_stencil_box boxes[][2] = {{{3, 4, 9}, {2, 4, 9}},
                                              {{1, 1, 200}, {1, 1, 1}},
                                              {{1, 12, 5}, {4, 1, 3}},
                                              {{7, 3, 1}, {16, 16, 20}}};
@@ -189,7 +189,7 @@ static void records_and_fields_are_undone(void **state_)
         memcpy(file + at + 4 + n, &n, 4);
         at += n + 8;
     }
-    b.segments[0][0].box = (struct sk_box){1, 1, 4000};
+    b.segments[0][0].box = (struct sk_stencil_box){1, 1, 4000};
     b.parts[0] = (struct sk_part){
         .type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = 4000};
     b.parts[0].raw = malloc(4000);
@@ -211,7 +211,7 @@ static void the_encoding_does_not_drift(void **state_)
     memset(&b, 0, sizeof b);
     b.count = 3;
     for (int i = 0; i < 3; i++) {
-        b.segments[i][0].box = (struct sk_box){4, 5, 6};
+        b.segments[i][0].box = (struct sk_stencil_box){4, 5, 6};
         b.parts[i] = (struct sk_part){
             .type = SAIKAI_F64, .segments = b.segments[i], .count = 1, .size_bytes = 960};
         b.parts[i].raw = malloc(960);

@@ -73,7 +73,7 @@ void sk_relation_eval(const struct sk_relation *r, const struct sk_field *fields
 
 /* ---- columns ---- */
 
-size_t sk_columns_scratch(struct sk_box b)
+size_t sk_columns_scratch(struct sk_stencil_box b)
 {
     return 5 * b.ny * b.nx * sizeof(double);
 }

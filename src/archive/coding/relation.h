@@ -43,7 +43,7 @@ void sk_relation_eval(const struct sk_relation *r, const struct sk_field *fields
                       size_t n, double *P);
 
 /* Column relations: running sums of least squares, five arrays of one plane. */
-size_t sk_columns_scratch(struct sk_box b);
+size_t sk_columns_scratch(struct sk_stencil_box b);
 /* P of plane z (from the sums of the planes before it). */
 void sk_columns_eval(const struct sk_relation *r, const struct sk_field *fields, size_t at,
                      size_t plane, const double *sums, double *P);

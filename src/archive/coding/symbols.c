@@ -50,7 +50,7 @@ WIDE static void row_contexts(const uint8_t *back, const uint8_t *up, size_t nx,
 }
 
 /* The rows around row (z, y) of a box whose symbols start at s. */
-static void contexts_at(const uint8_t *s, struct sk_box b, size_t z, size_t y, uint8_t *ctx)
+static void contexts_at(const uint8_t *s, struct sk_stencil_box b, size_t z, size_t y, uint8_t *ctx)
 {
     const uint8_t *row = s + (z * b.ny + y) * b.nx;
     row_contexts(y ? row - b.nx : NULL, z ? row - b.ny * b.nx : NULL, b.nx, ctx);
@@ -88,7 +88,7 @@ static void all_contexts(const struct sk_part *p, const uint8_t *symbols, uint8_
                          joint_counts counts)
 {
     for (size_t s = 0; s < p->count; s++) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         for (size_t z = 0; z < b.nz; z++)
             for (size_t y = 0; y < b.ny; y++) {
                 size_t at = (z * b.ny + y) * b.nx;
@@ -249,7 +249,7 @@ int sk_symbols_get(struct sk_coder *c, struct sk_part *parts, int i, struct sk_r
     const uint32_t(*tables)[SK_MIX_ONE] = (const void *)c->tables.data;
     rc = sk_mix_start(&m, in);
     for (size_t s = 0, at = 0; s < parts[i].count && !rc; s++) {
-        struct sk_box b = parts[i].segments[s].box;
+        struct sk_stencil_box b = parts[i].segments[s].box;
         const uint8_t *start = symbols + at;
         for (size_t y = 0; y < b.nz * b.ny && !rc; y++, at += b.nx) {
             contexts_at(start, b, y / b.ny, y % b.ny, ctx);

@@ -29,7 +29,7 @@ static inline int is_zero(const struct sk_field *f, size_t i)
 }
 
 /* How far back the expected bit stands: a plane, else a row, else the value before. */
-static size_t reach_of(struct sk_box b)
+static size_t reach_of(struct sk_stencil_box b)
 {
     return b.nz > 1 ? b.ny * b.nx : b.ny > 1 ? b.nx : 1;
 }
@@ -45,7 +45,7 @@ static void to_changes(const struct sk_part *p, const struct sk_field *source, u
         return;
     }
     for (size_t s = p->count, end = n; s-- > 0;) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         size_t count = sk_box_count(b), first = end - count, reach = reach_of(b);
         for (size_t i = end; i-- > first;)
             if (i - first >= reach)
@@ -62,7 +62,7 @@ size_t sk_zeros_restore(const struct sk_part *p, const struct sk_field *source, 
         for (size_t i = 0; i < n; i++)
             flip(bits, i, is_zero(source, i));
     for (size_t s = 0, first = 0; s < p->count && !source; s++) {
-        struct sk_box b = p->segments[s].box;
+        struct sk_stencil_box b = p->segments[s].box;
         size_t count = sk_box_count(b), reach = reach_of(b);
         for (size_t i = first + reach; i < first + count; i++)
             flip(bits, i, get(bits, i - reach));

@@ -44,7 +44,7 @@ struct sk_ska_class {
 struct sk_ska_segment {
     uint32_t file;
     uint64_t offset;
-    struct sk_box box; /* in elements of the class's type */
+    struct sk_stencil_box box; /* in elements of the class's type */
     uint64_t hash;     /* XXH3 of its bytes */
 };
 

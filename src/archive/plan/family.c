@@ -33,7 +33,7 @@ static int cmp(uint64_t a, uint64_t b)
 
 struct item {
     const struct sk_extent *e;
-    struct sk_box box;
+    struct sk_stencil_box box;
     size_t group, nth; /* length of the group's name; number among equals */
 };
 

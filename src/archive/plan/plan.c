@@ -200,7 +200,7 @@ static int new_part(struct sk_ska_plan *p, uint32_t class_index, const struct sk
 
 struct slab {
     const struct sk_bundle *b;
-    struct sk_box box;
+    struct sk_stencil_box box;
     uint64_t skip; /* elements before it */
 };
 

@@ -23,7 +23,7 @@ struct sk_family {
 /* One member of a family: the fields of one group of one file. */
 struct sk_bundle {
     uint32_t file, family;
-    struct sk_box box;
+    struct sk_stencil_box box;
     size_t first; /* in plan.offsets: one offset per field */
 };
 

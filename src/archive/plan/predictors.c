@@ -18,7 +18,7 @@ static double value_of(const struct sk_sample_set *s, int box, int field, size_t
 
 /* ---- pricing ---- */
 
-static void count_symbols(const uint8_t *symbols, struct sk_box b, size_t first_plane, uint32_t *h)
+static void count_symbols(const uint8_t *symbols, struct sk_stencil_box b, size_t first_plane, uint32_t *h)
 {
     size_t z0 = b.nz > first_plane ? first_plane : 0, y0 = b.ny > 1, x0 = b.ny == 1 && b.nx > 1;
     for (size_t z = z0; z < b.nz; z++)
@@ -36,7 +36,7 @@ static void fields_of(const struct sk_search *f, int box, struct sk_field *field
 static void encode_columns(struct sk_search *f, const struct sk_field_predictor *w, int box,
                            const struct sk_field *fields)
 {
-    struct sk_box b = f->s->box[box], one = {1, b.ny, b.nx};
+    struct sk_stencil_box b = f->s->box[box], one = {1, b.ny, b.nx};
     size_t plane = b.ny * b.nx;
     memset(f->sums, 0, sk_columns_scratch(b));
     for (size_t z = 0, at = 0; z < b.nz; z++, at += plane) {
@@ -58,7 +58,7 @@ static double price(struct sk_search *f, const struct sk_field_predictor *w)
     double n = 0;
     for (int i = 0; i < f->s->boxes; i++) {
         struct sk_field fields[SK_SAMPLE_FIELDS];
-        struct sk_box b = f->s->box[i];
+        struct sk_stencil_box b = f->s->box[i];
         uint8_t *bits = f->bits;
         fields_of(f, i, fields);
         if (w->relation.kind == SK_RELATION_COLUMNS) {
@@ -108,7 +108,7 @@ static const int with_relation[] = {SK_STENCIL_NONE, SK_STENCIL_X, SK_STENCIL_XY
 static void add_normal(const struct sk_search *f, int box, int field,
                        double a[SK_NEIGHBOURS][SK_NEIGHBOURS], double b[SK_NEIGHBOURS])
 {
-    struct sk_box n = f->s->box[box];
+    struct sk_stencil_box n = f->s->box[box];
     size_t row = n.nx, plane = n.ny * n.nx;
     for (size_t z = 1; z < n.nz; z++)
         for (size_t y = 1; y < n.ny; y++)
@@ -330,7 +330,7 @@ static void try_quotients(struct sk_search *f, int field)
  */
 static double column_error(const struct sk_search *f, int x, int a, int b)
 {
-    struct sk_box box = f->s->box[0];
+    struct sk_stencil_box box = f->s->box[0];
     size_t plane = box.ny * box.nx, step = plane / 24 ? plane / 24 : 1;
     double wrong = 0, all = 0;
     for (size_t i = 0; i < plane; i += step) {
@@ -375,7 +375,7 @@ static int make_room(struct sk_search *f)
 {
     size_t count = 1, scratch = 1, sums = 1;
     for (int i = 0; i < f->s->boxes; i++) {
-        struct sk_box b = f->s->box[i];
+        struct sk_stencil_box b = f->s->box[i];
         size_t n = sk_box_count(b), w = sk_predict_scratch(b), l = sk_columns_scratch(b);
         count = n > count ? n : count;
         scratch = w > scratch ? w : scratch;

@@ -26,9 +26,9 @@ static const double NEAR = 1.6, CLEARLY = 0.75;
 
 /* A sub-box of about `most` values: a few planes of a few whole rows, `place` quarters of the way
  * into the box. Few fields are looked at more closely than many. */
-static struct sk_box sub_box(struct sk_box b, size_t most, size_t place, struct sk_box *at)
+static struct sk_stencil_box sub_box(struct sk_stencil_box b, size_t most, size_t place, struct sk_stencil_box *at)
 {
-    struct sk_box s;
+    struct sk_stencil_box s;
     s.nz = b.nz < SAMPLE_PLANES ? b.nz : SAMPLE_PLANES;
     if (sk_box_count(b) <= most)
         s.nz = b.nz;
@@ -37,7 +37,7 @@ static struct sk_box sub_box(struct sk_box b, size_t most, size_t place, struct 
     if (b.ny > 1 && s.nx > most / 4)
         s.nx = b.nx < most / 4 ? b.nx : most / 4;
     s.ny = most / s.nx < b.ny ? most / s.nx : b.ny;
-    *at = (struct sk_box){(b.nz - s.nz) * place / 4, (b.ny - s.ny) * place / 4,
+    *at = (struct sk_stencil_box){(b.nz - s.nz) * place / 4, (b.ny - s.ny) * place / 4,
                           (b.nx - s.nx) * place / 4};
     return s;
 }
@@ -49,8 +49,8 @@ static size_t values_of(size_t fields)
 }
 
 /* The rows of a sub-box, appended to the ranges; those that follow each other are one. */
-static size_t sub_box_ranges(uint32_t file, uint64_t offset, struct sk_box b, struct sk_box s,
-                             struct sk_box at, size_t width, uint8_t *to, struct sk_ska_range *out)
+static size_t sub_box_ranges(uint32_t file, uint64_t offset, struct sk_stencil_box b, struct sk_stencil_box s,
+                             struct sk_stencil_box at, size_t width, uint8_t *to, struct sk_ska_range *out)
 {
     size_t n = 0, rows = s.nx == b.nx ? s.ny : 1, bytes = rows * s.nx * width;
     for (size_t z = 0; z < s.nz; z++)
@@ -67,7 +67,7 @@ static int sample_bundle(struct sk_ska_plan *p, const struct sk_family *f,
                          struct saikai_error *err)
 {
     const struct sk_ska_class *c = &p->a.classes[f->classes[0]];
-    struct sk_box at, sub = sub_box(b->box, values_of(f->fields), place, &at);
+    struct sk_stencil_box at, sub = sub_box(b->box, values_of(f->fields), place, &at);
     size_t width = sk_type_size(c->type), n = sk_box_count(sub) * width, ranges = 0;
     struct sk_ska_range *r = malloc((size_t)s->fields * sub.nz * sub.ny * sizeof *r);
     int rc = r ? 0 : SAIKAI_ENOMEM;

@@ -16,7 +16,7 @@ enum { SK_SAMPLE_FIELDS = 32, SK_SAMPLE_BOXES = 6 };
 /* Sub-boxes of some members: native values, box by box, field by field. */
 struct sk_sample_set {
     int fields, boxes, width;
-    struct sk_box box[SK_SAMPLE_BOXES];
+    struct sk_stencil_box box[SK_SAMPLE_BOXES];
     uint8_t *values[SK_SAMPLE_BOXES][SK_SAMPLE_FIELDS];
 };
 

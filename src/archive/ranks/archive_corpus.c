@@ -97,8 +97,8 @@ static void index_of(int files)
         sk_ska_add_part(&a, (uint32_t)k);
         for (int i = 0; i < files; i++)
             sk_ska_add_segment(&a, &(struct sk_ska_segment){(uint32_t)i, k ? 0 : 10,
-                                                            k ? (struct sk_box){1, 1, 10}
-                                                              : (struct sk_box){1, 2, 3},
+                                                            k ? (struct sk_stencil_box){1, 1, 10}
+                                                              : (struct sk_stencil_box){1, 2, 3},
                                                             7});
         sk_ska_close_part(&a);
     }
@@ -137,8 +137,8 @@ static void block(const char *name, int type, int fields, const struct sk_recipe
     struct sk_coder c = {0};
     struct sk_buf head = {0}, out = {0};
     for (int i = 0; i < 2; i++) {
-        b.segments[i][0].box = (struct sk_box){3, 4, 7};
-        b.segments[i][1].box = (struct sk_box){1, 2, 7};
+        b.segments[i][0].box = (struct sk_stencil_box){3, 4, 7};
+        b.segments[i][1].box = (struct sk_stencil_box){1, 2, 7};
         b.parts[i] =
             (struct sk_part){.type = type, .fields = fields, .segments = b.segments[i], .count = 2};
         b.parts[i].size_bytes = 98 * sk_type_size(type);

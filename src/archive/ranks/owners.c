@@ -9,7 +9,7 @@
 
 static int by_owner(const void *x, const void *y)
 {
-    const struct sk_owner *a = x, *b = y;
+    const struct sk_file_owner *a = x, *b = y;
     int c = strcmp(a->name, b->name);
     return c ? c : a->rank - b->rank;
 }
@@ -27,18 +27,18 @@ static void put_claims(struct sk_buf *out, const struct sk_feed_local *f)
     }
 }
 
-int sk_owners_read(const void *data, size_t n, int rank, struct sk_owner **list, size_t *count)
+int sk_owners_read(const void *data, size_t n, int rank, struct sk_file_owner **list, size_t *count)
 {
     struct sk_rd r = sk_rd_init(data, n);
     uint32_t k = sk_rd_u32(&r);
     if (r.bad || k > n)
         return SAIKAI_EDAMAGED;
-    struct sk_owner *more = realloc(*list, (*count + k + 1) * sizeof *more);
+    struct sk_file_owner *more = realloc(*list, (*count + k + 1) * sizeof *more);
     if (!more)
         return SAIKAI_ENOMEM;
     *list = more;
     for (uint32_t i = 0; i < k; i++) {
-        struct sk_owner c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
+        struct sk_file_owner c = {.size = sk_rd_u64(&r), .rank = rank, .index = i};
         c.inode = sk_rd_u64(&r);
         c.mtime_ns = (int64_t)sk_rd_u64(&r);
         c.name = (const char *)r.p;
@@ -53,7 +53,7 @@ int sk_owners_read(const void *data, size_t n, int rank, struct sk_owner **list,
 
 /* keep[rank][index] = 1 for the one rank that gives a file: of those who have it, the one with the
  * fewest bytes so far. */
-static int settle(struct sk_owner *l, size_t n, uint8_t **keep, uint64_t *bytes,
+static int settle(struct sk_file_owner *l, size_t n, uint8_t **keep, uint64_t *bytes,
                   struct saikai_error *err)
 {
     if (n)
@@ -85,7 +85,7 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
     size_t *length = calloc(ranks, sizeof *length);
     uint8_t **keep = calloc(ranks, sizeof *keep);
     uint64_t *bytes = calloc(ranks, sizeof *bytes);
-    struct sk_owner *l = NULL;
+    struct sk_file_owner *l = NULL;
     int rc = data && length && keep && bytes ? 0 : SAIKAI_ENOMEM, group = 0;
     for (int r = 1; r < g->size && !group; r++) {
         void *d = NULL;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* What a rank has, as it tells rank 0. */
-struct sk_owner {
+struct sk_file_owner {
     const char *name;
     uint64_t size, inode;
     int64_t mtime_ns;
@@ -17,7 +17,7 @@ struct sk_owner {
 };
 /* Append a rank's message to an array to be freed; names stay in data. Hostile input. Fails with
  * SAIKAI_EDAMAGED, SAIKAI_ENOMEM. */
-int sk_owners_read(const void *data, size_t n, int rank, struct sk_owner **list, size_t *count);
+int sk_owners_read(const void *data, size_t n, int rank, struct sk_file_owner **list, size_t *count);
 
 /* Collective, blocking: keep[i] of every rank says whether it gives its file i. A file that several
  * ranks name and that is the same one (inode, size and time) is given by the one of them with the

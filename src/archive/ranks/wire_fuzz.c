@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     size_t count = 0;
     if (data[0] == 'c') {
-        struct sk_owner *c = NULL;
+        struct sk_file_owner *c = NULL;
         if (!sk_owners_read(data + 1, n - 1, 0, &c, &count))
             for (size_t i = 0; i < count; i++)
                 if (c[i].name + strlen(c[i].name) >= (const char *)data + n)

@@ -35,7 +35,7 @@ static int damaged(struct saikai_error *err)
 
 /* Tables of one set; model_of[context - first]. Contexts past the last keep the last table, or the
  * certain zero. */
-static int read_set(struct sk_plane_reader *r, struct sk_bits_in *in, unsigned contexts,
+static int read_set(struct sk_plane_reader *r, struct sk_rans_bits_in *in, unsigned contexts,
                     uint8_t *model_of)
 {
     unsigned n = sk_bits_get(in, 6), next = 0;
@@ -61,7 +61,7 @@ static int read_set(struct sk_plane_reader *r, struct sk_bits_in *in, unsigned c
     return in->bad ? -1 : 0;
 }
 
-static int read_tables(struct sk_plane_reader *r, struct sk_bits_in *in)
+static int read_tables(struct sk_plane_reader *r, struct sk_rans_bits_in *in)
 {
     /* Model 0 is the certain zero of masked places: decoding it changes nothing. */
     for (uint32_t k = 0; k < SK_RANS_ONE; k++)
@@ -90,7 +90,7 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
         free(r);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
     }
-    struct sk_bits_in bits = {.p = in, .size_bits = n * 8};
+    struct sk_rans_bits_in bits = {.p = in, .size_bits = n * 8};
     if (n >= (size_t)-1 / 8 || read_tables(r, &bits))
         goto bad;
     size_t head = (bits.at + 7) / 8;

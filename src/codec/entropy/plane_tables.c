@@ -29,7 +29,7 @@ static double entropy_cost(const uint32_t *counts)
 
 double sk_plane_writer_bits(struct sk_plane_writer *w)
 {
-    plane_gather_counts(w);
+    sk_plane_gather_counts(w);
     enum { TOGETHER = 4 };
     double bits = (double)w->raw.len * 8;
     for (unsigned k = 0; k < CTX_MASKED; k += TOGETHER) {
@@ -103,7 +103,7 @@ static int empty(const uint32_t *counts)
 /* Tables of contexts [first, last): how many, then for each the last context it serves and the
  * table. */
 static int write_set(struct sk_plane_writer *w, struct models *m, unsigned first, unsigned last,
-                     int most, struct sk_bits_out *out)
+                     int most, struct sk_rans_bits_out *out)
 {
     struct cluster *c = malloc((last - first) * sizeof *c);
     if (!c)
@@ -216,9 +216,9 @@ static void code(struct coder *c, const struct sk_plane_writer *w)
 
 static int write_tables(struct sk_plane_writer *w, struct models *m, struct sk_buf *out)
 {
-    struct sk_bits_out bits = {.out = out};
+    struct sk_rans_bits_out bits = {.out = out};
     m->n = 0;
-    plane_gather_counts(w);
+    sk_plane_gather_counts(w);
     for (unsigned s = 0; s < SK_PLANE_SETS; s++)
         if (write_set(w, m, s * FINE, (s + 1) * FINE, 20, &bits))
             return -1;

@@ -235,7 +235,7 @@ void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const i
     }
 }
 
-void plane_gather_counts(struct sk_plane_writer *w)
+void sk_plane_gather_counts(struct sk_plane_writer *w)
 {
     for (unsigned s = 0; s <= SK_PLANE_SETS; s++) {
         uint32_t *sum = w->counts[0] + s * FINE * SK_TOKENS;

@@ -31,7 +31,7 @@ struct sk_plane_writer {
 };
 
 /* Add all counters up in the first. */
-void plane_gather_counts(struct sk_plane_writer *w);
+void sk_plane_gather_counts(struct sk_plane_writer *w);
 static inline uint32_t *plane_counts_of(struct sk_plane_writer *w, unsigned context)
 {
     return w->counts[0] + context * SK_TOKENS;

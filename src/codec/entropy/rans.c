@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-void sk_bits_put(struct sk_bits_out *b, uint64_t value, unsigned n)
+void sk_bits_put(struct sk_rans_bits_out *b, uint64_t value, unsigned n)
 {
     b->acc |= value << b->n;
     b->n += n;
@@ -15,7 +15,7 @@ void sk_bits_put(struct sk_bits_out *b, uint64_t value, unsigned n)
     }
 }
 
-void sk_bits_flush(struct sk_bits_out *b)
+void sk_bits_flush(struct sk_rans_bits_out *b)
 {
     if (b->n)
         sk_buf_put_u8(b->out, (uint8_t)b->acc);
@@ -23,7 +23,7 @@ void sk_bits_flush(struct sk_bits_out *b)
     b->n = 0;
 }
 
-uint32_t sk_bits_get(struct sk_bits_in *b, unsigned n)
+uint32_t sk_bits_get(struct sk_rans_bits_in *b, unsigned n)
 {
     uint64_t v = 0;
     if (n > b->size_bits - b->at) {
@@ -45,14 +45,14 @@ static unsigned length_of(unsigned f)
 }
 
 /* A number as its distance from a guess: unary of the zigzag. */
-static void put_near(struct sk_bits_out *out, int value, int guess)
+static void put_near(struct sk_rans_bits_out *out, int value, int guess)
 {
     int d = value - guess;
     unsigned z = d > 0 ? 2u * (unsigned)d - 1 : 2u * (unsigned)-d;
     sk_bits_put(out, (uint64_t)1 << z, z + 1);
 }
 
-static int get_near(struct sk_bits_in *in, int guess)
+static int get_near(struct sk_rans_bits_in *in, int guess)
 {
     unsigned z = 0;
     while (z < 30 && !in->bad && !sk_bits_get(in, 1))
@@ -111,7 +111,7 @@ static unsigned precision_of(uint64_t n)
 }
 
 void sk_rans_model_write(struct sk_rans_model *m, const uint32_t counts[SK_TOKENS],
-                         struct sk_bits_out *out)
+                         struct sk_rans_bits_out *out)
 {
     uint64_t n = 0;
     int last = -1;
@@ -143,7 +143,7 @@ void sk_rans_model_write(struct sk_rans_model *m, const uint32_t counts[SK_TOKEN
     settle(m, w);
 }
 
-int sk_rans_model_read(struct sk_rans_model *m, struct sk_bits_in *in)
+int sk_rans_model_read(struct sk_rans_model *m, struct sk_rans_bits_in *in)
 {
     uint32_t w[SK_TOKENS] = {0};
     unsigned n = sk_bits_get(in, 8);

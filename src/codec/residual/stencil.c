@@ -16,9 +16,9 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
-struct sk_box sk_box_of(int ndims, const size_t dims[])
+struct sk_stencil_box sk_box_of(int ndims, const size_t dims[])
 {
-    struct sk_box b = {1, 1, 1};
+    struct sk_stencil_box b = {1, 1, 1};
     size_t kept[SAIKAI_MAX_DIMS];
     int n = 0;
     for (int i = 0; i < ndims && i < SAIKAI_MAX_DIMS; i++)
@@ -40,11 +40,11 @@ size_t sk_predict_max_bits(size_t n, int width)
 
 /* Two planes of ratios, with a column of zeros before each row and a row of zeros before each
  * plane; three rows. */
-static size_t stride_of(struct sk_box b)
+static size_t stride_of(struct sk_stencil_box b)
 {
     return b.nx + 1;
 }
-size_t sk_predict_scratch(struct sk_box b)
+size_t sk_predict_scratch(struct sk_stencil_box b)
 {
     return (2 * (b.ny + 1) * stride_of(b) + 4 * stride_of(b)) * sizeof(double);
 }
@@ -57,7 +57,7 @@ struct work {
     double left; /* weight of the value before, for FITTED */
 };
 
-static struct work set_up(struct sk_box b, double *scratch)
+static struct work set_up(struct sk_stencil_box b, double *scratch)
 {
     struct work w;
     size_t plane = (b.ny + 1) * stride_of(b);
@@ -298,7 +298,7 @@ INLINE void swap_planes(struct work *w)
     w->before = t;
 }
 
-INLINE void encode_box(const void *x, int width, struct sk_box b, int related, const double *P,
+INLINE void encode_box(const void *x, int width, struct sk_stencil_box b, int related, const double *P,
                        int stencil, const double *weights, uint8_t *symbols, struct sk_open_out *o,
                        double *scratch)
 {
@@ -315,7 +315,7 @@ INLINE void encode_box(const void *x, int width, struct sk_box b, int related, c
         }
 }
 
-INLINE void decode_box(void *x, int width, struct sk_box b, int related, const double *P,
+INLINE void decode_box(void *x, int width, struct sk_stencil_box b, int related, const double *P,
                        int stencil, const double *weights, const uint8_t *symbols,
                        struct sk_open_in *in, double *scratch)
 {
@@ -353,7 +353,7 @@ INLINE void decode_box(void *x, int width, struct sk_box b, int related, const d
     }
 
 #define ENCODE(name, width, relation)                                                              \
-    WIDE static void name(const void *x, struct sk_box b, const double *P, int stencil,            \
+    WIDE static void name(const void *x, struct sk_stencil_box b, const double *P, int stencil,            \
                           const double *weights, uint8_t *symbols, struct sk_open_out *o,          \
                           double *scratch)                                                         \
     {                                                                                              \
@@ -369,7 +369,7 @@ ENCODE(encode_n64, 64, N)
 ENCODE(encode_n32, 32, N)
 
 #define DECODE(name, width, relation)                                                              \
-    WIDE static void name(void *x, struct sk_box b, const double *P, int stencil,                  \
+    WIDE static void name(void *x, struct sk_stencil_box b, const double *P, int stencil,                  \
                           const double *weights, const uint8_t *symbols, struct sk_open_in *in,    \
                           double *scratch)                                                         \
     {                                                                                              \
@@ -384,7 +384,7 @@ DECODE(decode_p32, 32, P)
 DECODE(decode_n64, 64, N)
 DECODE(decode_n32, 32, N)
 
-void sk_predict_encode(const void *x, int width, struct sk_box b, const double *P, int stencil,
+void sk_predict_encode(const void *x, int width, struct sk_stencil_box b, const double *P, int stencil,
                        const double *weights, uint8_t *symbols, uint8_t **bits, double *scratch)
 {
     struct sk_open_out o = {*bits, 0, 0};
@@ -395,7 +395,7 @@ void sk_predict_encode(const void *x, int width, struct sk_box b, const double *
     *bits = sk_open_end(&o);
 }
 
-void sk_predict_decode(void *x, int width, struct sk_box b, const double *P, int stencil,
+void sk_predict_decode(void *x, int width, struct sk_stencil_box b, const double *P, int stencil,
                        const double *weights, const uint8_t *symbols, const uint8_t **bits,
                        double *scratch)
 {

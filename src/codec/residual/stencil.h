@@ -34,14 +34,14 @@ enum sk_stencil {
 enum { SK_NEIGHBOURS = 7 };
 
 /* A block of values as nz planes of ny rows of nx; size: elements. */
-struct sk_box {
+struct sk_stencil_box {
     size_t nz, ny, nx;
 };
 
 /* The box of an array: trailing dimensions of length 1 are dropped, leading ones beyond three are
  * merged. */
-struct sk_box sk_box_of(int ndims, const size_t dims[]);
-static inline size_t sk_box_count(struct sk_box b)
+struct sk_stencil_box sk_box_of(int ndims, const size_t dims[]);
+static inline size_t sk_box_count(struct sk_stencil_box b)
 {
     return b.nz * b.ny * b.nx;
 }
@@ -49,16 +49,16 @@ static inline size_t sk_box_count(struct sk_box b)
 /* Most bytes that the open bits of n values of `width` bits take, slack included. */
 size_t sk_predict_max_bits(size_t n, int width);
 /* Bytes of scratch memory for one call on this box. */
-size_t sk_predict_scratch(struct sk_box b);
+size_t sk_predict_scratch(struct sk_stencil_box b);
 
 /* Encode the box at x (native doubles, or floats for width 32): one symbol per value, and the open
  * bits at *bits, which is advanced (whole bytes; sk_predict_max_bits of room). P: predictions by a
  * relation, or NULL. Local, no allocation. */
-void sk_predict_encode(const void *x, int width, struct sk_box b, const double *P, int stencil,
+void sk_predict_encode(const void *x, int width, struct sk_stencil_box b, const double *P, int stencil,
                        const double *weights, uint8_t *symbols, uint8_t **bits, double *scratch);
 /* Undo. The symbols have been checked (sk_residual_open_bits) against the length of the bits, and
  * SK_BITS_SLACK bytes behind the bits are readable. *bits is advanced. */
-void sk_predict_decode(void *x, int width, struct sk_box b, const double *P, int stencil,
+void sk_predict_decode(void *x, int width, struct sk_stencil_box b, const double *P, int stencil,
                        const double *weights, const uint8_t *symbols, const uint8_t **bits,
                        double *scratch);
 

@@ -4,7 +4,7 @@
 #include "codec/entropy/scratch.h"
 #include "codec/wavelet/causal_impl.h"
 
-int causal_init(struct causal *c, const struct lift_shape *shape, size_t element_size, int masked,
+int sk_causal_init(struct causal *c, const struct lift_shape *shape, size_t element_size, int masked,
                 struct saikai_error *err)
 {
     memset(c, 0, sizeof *c);
@@ -23,11 +23,11 @@ int causal_init(struct causal *c, const struct lift_shape *shape, size_t element
     c->mask = masked ? sk_scratch_take_zeros(c->count + 64) : NULL;
     if (c->n && c->q && c->level && (c->mask || !masked))
         return 0;
-    causal_free(c);
+    sk_causal_free(c);
     return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
 }
 
-void causal_free(struct causal *c)
+void sk_causal_free(struct causal *c)
 {
     sk_scratch_give(c->n);
     sk_scratch_give(c->q);
@@ -47,18 +47,18 @@ static int has_avx2(void)
 }
 
 #ifndef SK_AVX2
-#define causal_encode_avx2 causal_encode_plain
-#define causal_decode_avx2 causal_decode_plain
+#define sk_causal_encode_avx2 sk_causal_encode_plain
+#define sk_causal_decode_avx2 sk_causal_decode_plain
 #endif
 
-int causal_encode(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
+int sk_causal_encode(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
                   struct sk_plane_writer *codes, struct saikai_error *err)
 {
-    return (has_avx2() ? causal_encode_avx2 : causal_encode_plain)(c, in, mask, head, codes, err);
+    return (has_avx2() ? sk_causal_encode_avx2 : sk_causal_encode_plain)(c, in, mask, head, codes, err);
 }
 
-int causal_decode(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
+int sk_causal_decode(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
                   struct sk_plane_reader *codes, struct saikai_error *err)
 {
-    return (has_avx2() ? causal_decode_avx2 : causal_decode_plain)(c, out, mask, head, codes, err);
+    return (has_avx2() ? sk_causal_decode_avx2 : sk_causal_decode_plain)(c, out, mask, head, codes, err);
 }

@@ -50,22 +50,22 @@ struct causal {
 };
 
 /* SAIKAI_ENOMEM. */
-int causal_init(struct causal *c, const struct lift_shape *shape, size_t element_size, int masked,
+int sk_causal_init(struct causal *c, const struct lift_shape *shape, size_t element_size, int masked,
                 struct saikai_error *err);
-void causal_free(struct causal *c);
+void sk_causal_free(struct causal *c);
 /* Set base, step and bound before. Weights go to head, codes to codes; exceptions are left in c.
  * Values must be within CAUSAL_LIMIT steps of the base, those masked excepted. */
-int causal_encode(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
+int sk_causal_encode(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
                   struct sk_plane_writer *codes, struct saikai_error *err);
-int causal_decode(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
+int sk_causal_decode(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
                   struct sk_plane_reader *codes, struct saikai_error *err);
 
 /* The same for one instruction set; all give the same bits. */
 #define CAUSAL_VARIANT(SUFFIX)                                                                     \
-    int causal_encode_##SUFFIX(struct causal *c, const void *in, const uint8_t *mask,              \
+    int sk_causal_encode_##SUFFIX(struct causal *c, const void *in, const uint8_t *mask,              \
                                struct sk_buf *head, struct sk_plane_writer *codes,                 \
                                struct saikai_error *err);                                          \
-    int causal_decode_##SUFFIX(struct causal *c, void *out, const uint8_t *mask,                   \
+    int sk_causal_decode_##SUFFIX(struct causal *c, void *out, const uint8_t *mask,                   \
                                struct sk_rd *head, struct sk_plane_reader *codes,                  \
                                struct saikai_error *err);
 CAUSAL_VARIANT(plain)

@@ -359,7 +359,7 @@ static int fit(const struct causal *c, const struct taps *t, size_t take, size_t
             for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN)
                 fit_row(c, t, at + i, nx - i < SPAN ? nx - i : SPAN, x, usual, gram);
         }
-        if (fit_solve(t->n - 1, gram, prior, x))
+        if (sk_fit_solve(t->n - 1, gram, prior, x))
             return -1;
     }
     return 0;
@@ -449,7 +449,7 @@ static void leave_edges(struct sk_plane *p)
     }
 }
 
-int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
+int NAME(sk_causal_encode)(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
                         struct sk_plane_writer *codes, struct saikai_error *err)
 {
     struct taps set[CAUSAL_KINDS];
@@ -481,7 +481,7 @@ int NAME(causal_encode)(struct causal *c, const void *in, const uint8_t *mask, s
     return c->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
 }
 
-int NAME(causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
+int NAME(sk_causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
                         struct sk_plane_reader *codes, struct saikai_error *err)
 {
     struct taps set[CAUSAL_KINDS];

@@ -61,7 +61,7 @@ static struct look look_at(const struct sk_array *a, const void *in, double boun
     return l;
 }
 
-double centre_bound(const struct sk_array *a, const void *in, const struct special *special,
+double sk_centre_bound(const struct sk_array *a, const void *in, const struct special *special,
                     double bound)
 {
     const double distinct = 8;
@@ -77,7 +77,7 @@ double centre_bound(const struct sk_array *a, const void *in, const struct speci
     return l.between > distinct * l.within && l.from_mean < l.from_neighbours ? left : 0;
 }
 
-struct sk_array centre_array(const struct sk_array *a)
+struct sk_array sk_centre_array(const struct sk_array *a)
 {
     struct sk_array m = {.type = a->type, .ndims = a->ndims - 1};
     for (int i = 1; i < a->ndims; i++)
@@ -115,7 +115,7 @@ enum { BLOCK = 512 };
 DEFINE_CENTRE(float)
 DEFINE_CENTRE(double)
 
-void centre_mean(const struct sk_array *a, const void *in, void *mean)
+void sk_centre_mean(const struct sk_array *a, const void *in, void *mean)
 {
     if (a->type == SAIKAI_F32)
         mean_float(a->dims[0], places_of(a), in, mean);
@@ -123,7 +123,7 @@ void centre_mean(const struct sk_array *a, const void *in, void *mean)
         mean_double(a->dims[0], places_of(a), in, mean);
 }
 
-void centre_subtract(const struct sk_array *a, const void *in, const void *mean, void *out)
+void sk_centre_subtract(const struct sk_array *a, const void *in, const void *mean, void *out)
 {
     if (a->type == SAIKAI_F32)
         subtract_float(a->dims[0], places_of(a), in, mean, out);
@@ -131,7 +131,7 @@ void centre_subtract(const struct sk_array *a, const void *in, const void *mean,
         subtract_double(a->dims[0], places_of(a), in, mean, out);
 }
 
-void centre_add(const struct sk_array *a, const void *mean, void *x)
+void sk_centre_add(const struct sk_array *a, const void *mean, void *x)
 {
     if (a->type == SAIKAI_F32)
         add_float(a->dims[0], places_of(a), mean, x);

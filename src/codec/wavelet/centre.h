@@ -14,15 +14,15 @@
 
 /* Is the mean likely to pay? Looks at a sample. The bound that is left for the rest, 0: it is not.
  */
-double centre_bound(const struct sk_array *a, const void *in, const struct special *special,
+double sk_centre_bound(const struct sk_array *a, const void *in, const struct special *special,
                     double bound);
 /* The array of the means. */
-struct sk_array centre_array(const struct sk_array *a);
+struct sk_array sk_centre_array(const struct sk_array *a);
 /* mean[]: as many values as one step of the slowest dimension has. */
-void centre_mean(const struct sk_array *a, const void *in, void *mean);
+void sk_centre_mean(const struct sk_array *a, const void *in, void *mean);
 /* out[i] = in[i] - its mean. */
-void centre_subtract(const struct sk_array *a, const void *in, const void *mean, void *out);
+void sk_centre_subtract(const struct sk_array *a, const void *in, const void *mean, void *out);
 /* x[i] += its mean. */
-void centre_add(const struct sk_array *a, const void *mean, void *x);
+void sk_centre_add(const struct sk_array *a, const void *mean, void *x);
 
 #endif

@@ -30,7 +30,7 @@ static int put_zstd(struct sk_buf *out, const uint8_t *in, size_t n, size_t size
 }
 #endif
 
-int exact_put(struct sk_buf *out, const void *in, size_t n, size_t size, struct saikai_error *err)
+int sk_exact_put(struct sk_buf *out, const void *in, size_t n, size_t size, struct saikai_error *err)
 {
 #ifdef HAVE_ZSTD
     if (put_zstd(out, in, n, size))
@@ -60,7 +60,7 @@ static int get_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t n, s
 #endif
 }
 
-int exact_get(const void *in, size_t in_size, void *out, size_t n, size_t size,
+int sk_exact_get(const void *in, size_t in_size, void *out, size_t n, size_t size,
               struct saikai_error *err)
 {
     const uint8_t *p = in;

@@ -1,3 +1,4 @@
+/* Fill values: the number that stands where there is no data, and the range of the rest. */
 #include "codec/wavelet/fill.h"
 
 #include <math.h>
@@ -52,7 +53,7 @@ static double next_inwards(const void *in, size_t n, size_t size, double extreme
     return next;
 }
 
-int fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill)
+int sk_fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill)
 {
     double most[2];
     if (!(*low < *high) || spread(in, n, size, *low, *high, most))
@@ -71,10 +72,10 @@ int fill_find(const void *in, size_t n, size_t size, double *low, double *high, 
     return 1;
 }
 
-double fill_range(const void *in, size_t n, size_t size, double low, double high)
+double sk_fill_range(const void *in, size_t n, size_t size, double low, double high)
 {
     double fill;
-    for (int k = 0; k < 2 && fill_find(in, n, size, &low, &high, &fill); k++)
+    for (int k = 0; k < 2 && sk_fill_find(in, n, size, &low, &high, &fill); k++)
         continue;
     return high - low;
 }

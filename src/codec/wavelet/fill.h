@@ -8,8 +8,8 @@
 
 /* Of n values of 4 or 8 bytes whose finite ones lie in [*low, *high]: is the largest or the
  * smallest a fill value? Then *low and *high are those of the others, and *fill is it. */
-int fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill);
+int sk_fill_find(const void *in, size_t n, size_t size, double *low, double *high, double *fill);
 /* max - min of the finite values, up to two fill values left out. */
-double fill_range(const void *in, size_t n, size_t size, double low, double high);
+double sk_fill_range(const void *in, size_t n, size_t size, double low, double high);
 
 #endif

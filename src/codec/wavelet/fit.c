@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-int fit_solve(int n, fit_gram gram, const double *prior, double *x)
+int sk_fit_solve(int n, fit_gram gram, const double *prior, double *x)
 {
     double c[FIT_MOST][FIT_MOST], ridge = 0;
     for (int i = 0; i < n; i++)
@@ -36,7 +36,7 @@ int fit_solve(int n, fit_gram gram, const double *prior, double *x)
     return 0;
 }
 
-double fit_energy(int n, fit_gram gram, const double *x)
+double sk_fit_energy(int n, fit_gram gram, const double *x)
 {
     double s = gram[n][n];
     for (int i = 0; i < n; i++) {

@@ -11,9 +11,9 @@ enum { FIT_MOST = 16 };
 typedef double fit_gram[FIT_MOST + 1][FIT_MOST + 1];
 
 /* Weights x[0, n) that minimise the residual, drawn slightly to prior[]; -1 when there are none. */
-int fit_solve(int n, fit_gram gram, const double *prior, double *x);
+int sk_fit_solve(int n, fit_gram gram, const double *prior, double *x);
 /* Energy of the residual with weights x. */
-double fit_energy(int n, fit_gram gram, const double *x);
+double sk_fit_energy(int n, fit_gram gram, const double *x);
 
 /* Sum of a[i] b[i]. Here, so that it is compiled for the instruction set of its user. */
 static inline double fit_dot(const double *a, const double *b, size_t n)

@@ -57,7 +57,7 @@ static void place(struct lift *l, uint8_t *p, int masked)
     }
 }
 
-int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
+int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
               int reach, struct saikai_error *err)
 {
     memset(l, 0, sizeof *l);
@@ -84,18 +84,18 @@ int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_siz
     l->memory = sk_scratch_take_zeros(bytes);
     l->q = sk_scratch_take_zeros((most + LIFT_CHUNK) * sizeof *l->q);
     if (!l->memory || !l->q) {
-        lift_free(l);
+        sk_lift_free(l);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
     }
     place(l, l->memory, masked);
     for (int i = 0; i < l->n_levels; i++)
         for (unsigned c = 1; c < LIFT_CLASSES; c++)
             if (!(c & ~l->level[i].active))
-                lift_filter_init(l, &l->level[i], c, &l->level[i].filter[c]);
+                sk_lift_filter_init(l, &l->level[i], c, &l->level[i].filter[c]);
     return 0;
 }
 
-void lift_free(struct lift *l)
+void sk_lift_free(struct lift *l)
 {
     sk_scratch_give(l->memory);
     sk_scratch_give(l->q);
@@ -105,7 +105,7 @@ void lift_free(struct lift *l)
     l->exception = NULL;
 }
 
-double lift_step(double bound, size_t element_size, int lowest, int highest)
+double sk_lift_step(double bound, size_t element_size, int lowest, int highest)
 {
     double half = bound;
     int digits = element_size == sizeof(float) ? 24 : 53;
@@ -118,26 +118,26 @@ double lift_step(double bound, size_t element_size, int lowest, int highest)
     return 2 * half;
 }
 
-void lift_set_bounds(struct lift *l, double bound, double alpha, double beta, int lowest,
+void sk_lift_set_bounds(struct lift *l, double bound, double alpha, double beta, int lowest,
                      int highest)
 {
     double f = 1;
     for (int i = 0; i < l->n_levels; i++) {
         struct lift_level *v = &l->level[i];
         v->bound = bound / f;
-        v->step = lift_step(v->bound, l->element_size, lowest, highest);
+        v->step = sk_lift_step(v->bound, l->element_size, lowest, highest);
         f = f * alpha < beta ? f * alpha : beta;
     }
 }
 
-size_t lift_points(const struct lift_level *v, unsigned c, int a)
+size_t sk_lift_points(const struct lift_level *v, unsigned c, int a)
 {
     if (!(v->active >> a & 1))
         return v->n[a];
     return c >> a & 1 ? v->n[a] / 2 : (v->n[a] + 1) / 2;
 }
 
-unsigned lift_class_at(const struct lift_level *v, int i)
+unsigned sk_lift_class_at(const struct lift_level *v, int i)
 {
     static const unsigned order[] = {1, 2, 4, 3, 5, 6, 7};
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
@@ -174,16 +174,16 @@ static int known(const struct lift_level *v, unsigned c, unsigned b)
 {
     if (!b)
         return 1;
-    for (int i = 0; lift_class_at(v, i); i++) {
-        if (lift_class_at(v, i) == b)
+    for (int i = 0; sk_lift_class_at(v, i); i++) {
+        if (sk_lift_class_at(v, i) == b)
             return 1;
-        if (lift_class_at(v, i) == c)
+        if (sk_lift_class_at(v, i) == c)
             return 0;
     }
     return 0;
 }
 
-void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
+void sk_lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
                       struct lift_filter *f)
 {
     memset(f, 0, sizeof *f);
@@ -200,7 +200,7 @@ void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned
                 add_group(v, f, c, b, 0);
 }
 
-void lift_standard_weights(const struct lift_filter *f, double *w)
+void sk_lift_standard_weights(const struct lift_filter *f, double *w)
 {
     static const double of_distance[][LIFT_MOST_REACH] = {
         {1.125, -0.125},
@@ -211,10 +211,10 @@ void lift_standard_weights(const struct lift_filter *f, double *w)
         w[g] = g < f->reach * f->axes ? d[g / f->axes] / f->axes : 0;
 }
 
-void lift_weights(const struct lift *l, const struct lift_filter *f, double w[LIFT_GROUPS + 1])
+void sk_lift_weights(const struct lift *l, const struct lift_filter *f, double w[LIFT_GROUPS + 1])
 {
     if (!f->fitted) {
-        lift_standard_weights(f, w);
+        sk_lift_standard_weights(f, w);
     } else {
         double unit = 1.0 / (double)(1 << l->weight_bits), rest = 1;
         for (int g = 1; g <= f->n; g++) {
@@ -227,13 +227,13 @@ void lift_weights(const struct lift *l, const struct lift_filter *f, double w[LI
         w[g] /= f->group[g].n;
 }
 
-void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
+void sk_lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
               fit_gram gram, size_t points, double sample)
 {
     int n = f->n; /* unknowns: groups 1 .. n - 1 and the mean; column n is the right-hand side */
     double standard[LIFT_GROUPS + 1], *prior = standard + 1, x[LIFT_GROUPS + 1];
-    lift_standard_weights(f, standard);
-    if (!(sample > 0) || fit_solve(n, gram, prior, x))
+    sk_lift_standard_weights(f, standard);
+    if (!(sample > 0) || sk_fit_solve(n, gram, prior, x))
         return;
     double unit = 1.0 / (double)(1 << l->weight_bits);
     for (int i = 0; i < n; i++) {
@@ -241,11 +241,11 @@ void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filt
         x[i] = f->stored[i + 1] * unit;
     }
     double noise = v->bound * v->bound / 3 * sample;
-    double gain = log2((fit_energy(n, gram, prior) + noise) / (fit_energy(n, gram, x) + noise));
+    double gain = log2((sk_fit_energy(n, gram, prior) + noise) / (sk_fit_energy(n, gram, x) + noise));
     f->fitted = 0.5 * (double)points * gain > 16.0 * n;
 }
 
-double lift_trial_bits(const struct lift_level *finest, const double bits[2], const size_t coded[2])
+double sk_lift_trial_bits(const struct lift_level *finest, const double bits[2], const size_t coded[2])
 {
     double share = 1.0 / (1 << __builtin_popcount(finest->active)); /* of the even points */
     double b0 = (bits[0] - bits[1]) / (double)(coded[0] + 1);
@@ -255,12 +255,12 @@ double lift_trial_bits(const struct lift_level *finest, const double bits[2], co
            share * share * (b1 + growth / (1 - share));
 }
 
-void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p)
+void sk_lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p)
 {
     memset(p, 0, sizeof *p);
-    p->nz = lift_points(v, c, 0);
-    p->ny = lift_points(v, c, 1);
-    p->width = lift_points(v, c, 2);
+    p->nz = sk_lift_points(v, c, 0);
+    p->ny = sk_lift_points(v, c, 1);
+    p->width = sk_lift_points(v, c, 2);
     p->nb = v->count / v->sb;
     p->origin = v->origin;
     p->sb = v->sb;
@@ -286,7 +286,7 @@ void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, str
     }
 }
 
-size_t lift_element(const struct lift *l, const struct lift_level *v, unsigned c, size_t index)
+size_t sk_lift_element(const struct lift *l, const struct lift_level *v, unsigned c, size_t index)
 {
     size_t b = index / v->sb, i[LIFT_AXES];
     i[0] = index % v->sb / v->sz;
@@ -295,7 +295,7 @@ size_t lift_element(const struct lift *l, const struct lift_level *v, unsigned c
     size_t at = l->shape.b_offset[b];
     for (int a = 0; a < LIFT_AXES; a++) {
         i[a] -= v->pad[a]; /* padding wraps to a huge number */
-        if (i[a] >= lift_points(v, c, a))
+        if (i[a] >= sk_lift_points(v, c, a))
             return (size_t)-1;
         size_t k = v->active >> a & 1 ? 2 * i[a] + (c >> a & 1) : i[a];
         at += k * v->scale[a] * l->shape.stride[a];
@@ -303,9 +303,9 @@ size_t lift_element(const struct lift *l, const struct lift_level *v, unsigned c
     return at;
 }
 
-void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index)
+void sk_lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index)
 {
-    size_t e = lift_element(l, v, c, index);
+    size_t e = sk_lift_element(l, v, c, index);
     if (e == (size_t)-1)
         return;
     if (l->n_exceptions == l->cap_exceptions) {
@@ -319,39 +319,4 @@ void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size
         l->cap_exceptions = cap;
     }
     l->exception[l->n_exceptions++] = e;
-}
-
-/* ---- variants for the processor at hand; all give the same bits ---- */
-
-static int has_avx2(void)
-{
-#ifdef SK_AVX2
-    return __builtin_cpu_supports("avx2");
-#else
-    return 0;
-#endif
-}
-
-#ifndef SK_AVX2
-#define lift_encode_f32_avx2 lift_encode_f32
-#define lift_encode_f64_avx2 lift_encode_f64
-#define lift_decode_f32_avx2 lift_decode_f32
-#define lift_decode_f64_avx2 lift_decode_f64
-#endif
-
-int lift_encode(struct lift *l, const void *in, const uint8_t *mask, struct sk_buf *head,
-                struct sk_plane_writer *codes, struct saikai_error *err)
-{
-    if (l->element_size == sizeof(float))
-        return (has_avx2() ? lift_encode_f32_avx2 : lift_encode_f32)(l, in, mask, head, codes, err);
-    return (has_avx2() ? lift_encode_f64_avx2 : lift_encode_f64)(l, in, mask, head, codes, err);
-}
-
-int lift_decode(struct lift *l, void *out, const uint8_t *mask, struct sk_rd *head,
-                struct sk_plane_reader *codes, struct saikai_error *err)
-{
-    if (l->element_size == sizeof(float))
-        return (has_avx2() ? lift_decode_f32_avx2 : lift_decode_f32)(l, out, mask, head, codes,
-                                                                     err);
-    return (has_avx2() ? lift_decode_f64_avx2 : lift_decode_f64)(l, out, mask, head, codes, err);
 }

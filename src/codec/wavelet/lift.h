@@ -92,60 +92,60 @@ struct lift {
 
 /* Lay out the levels. masked: places for a mask are made; reach: neighbours on each side along an
  * axis, from LIFT_LEAST_REACH to LIFT_MOST_REACH. SAIKAI_ENOMEM. */
-int lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
+int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
               int reach, struct saikai_error *err);
-void lift_free(struct lift *l);
+void sk_lift_free(struct lift *l);
 /* Bounds of the levels: `bound` at the finest, growing finer by the factor alpha per level, at most
  * by beta. Steps are the largest that keep the bound after rounding to the type, for values of
  * exponents [lowest, highest] (as of frexp): between two numbers of one type that are at most
  * `bound` apart lies a whole number of units in the last place. */
-void lift_set_bounds(struct lift *l, double bound, double alpha, double beta, int lowest,
+void sk_lift_set_bounds(struct lift *l, double bound, double alpha, double beta, int lowest,
                      int highest);
-double lift_step(double bound, size_t element_size, int lowest, int highest);
+double sk_lift_step(double bound, size_t element_size, int lowest, int highest);
 /* Points of class c along axis a. */
-size_t lift_points(const struct lift_level *v, unsigned c, int a);
+size_t sk_lift_points(const struct lift_level *v, unsigned c, int a);
 /* Classes in the order in which they are coded: the i-th, 0 past the last. */
-unsigned lift_class_at(const struct lift_level *v, int i);
+unsigned sk_lift_class_at(const struct lift_level *v, int i);
 /* Weights of all groups (the first filled in so that all add up to one with the mean's), divided by
  * the group's size. */
-void lift_weights(const struct lift *l, const struct lift_filter *f,
+void sk_lift_weights(const struct lift *l, const struct lift_filter *f,
                   double weight[LIFT_GROUPS + 1]);
 /* Groups of class c and the weights of Deslauriers and Dubuc. */
-void lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
+void sk_lift_filter_init(const struct lift *l, const struct lift_level *v, unsigned c,
                       struct lift_filter *f);
 /* The weights of Deslauriers and Dubuc for 2 reach points, and of the mean. */
-void lift_standard_weights(const struct lift_filter *f, double *w);
+void sk_lift_standard_weights(const struct lift_filter *f, double *w);
 /* Fit weights to normal equations of f->n unknowns: the groups but the first, and the mean. Changes
  * the filter when that pays. points: of the class; sample: the weight of those behind the
  * equations. */
-void lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
+void sk_lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
               fit_gram gram, size_t points, double sample);
 /* Bits per value of a large box, from those that the finest level (with the next one: bits[0]) and
  * the next one (bits[1]) took for so many values: all coarser ones are taken to need more and more
  * as these two do. */
-double lift_trial_bits(const struct lift_level *finest, const double bits[2],
+double sk_lift_trial_bits(const struct lift_level *finest, const double bits[2],
                        const size_t coded[2]);
 /* The geometry of class c for the entropy coder. */
-void lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p);
-void lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index);
+void sk_lift_plane(const struct lift_level *v, unsigned c, int set, int masked, struct sk_plane *p);
+void sk_lift_exception(struct lift *l, const struct lift_level *v, unsigned c, size_t index);
 /* Element of the array of the point at `index` of class c, (size_t)-1 when it is padding. */
-size_t lift_element(const struct lift *l, const struct lift_level *v, unsigned c, size_t index);
+size_t sk_lift_element(const struct lift *l, const struct lift_level *v, unsigned c, size_t index);
 
 /* Encode the array (it is not changed; elements where mask is not 0 are free) into out: filters
  * into `head`, codes into `codes`. l is set up with bounds, mean, weight_bits. Exceptions are left
  * in l. SAIKAI_ENOMEM. */
-int lift_encode(struct lift *l, const void *in, const uint8_t *mask, struct sk_buf *head,
+int sk_lift_encode(struct lift *l, const void *in, const uint8_t *mask, struct sk_buf *head,
                 struct sk_plane_writer *codes, struct saikai_error *err);
 /* The reverse. SAIKAI_EDAMAGED. */
-int lift_decode(struct lift *l, void *out, const uint8_t *mask, struct sk_rd *head,
+int sk_lift_decode(struct lift *l, void *out, const uint8_t *mask, struct sk_rd *head,
                 struct sk_plane_reader *codes, struct saikai_error *err);
 
 /* The same for one element type and instruction set. */
 #define LIFT_VARIANT(T, SUFFIX)                                                                    \
-    int lift_encode_##SUFFIX(struct lift *l, const T *in, const uint8_t *mask,                     \
+    int sk_lift_encode_##SUFFIX(struct lift *l, const T *in, const uint8_t *mask,                     \
                              struct sk_buf *head, struct sk_plane_writer *codes,                   \
                              struct saikai_error *err);                                            \
-    int lift_decode_##SUFFIX(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,      \
+    int sk_lift_decode_##SUFFIX(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,      \
                              struct sk_plane_reader *codes, struct saikai_error *err);
 LIFT_VARIANT(float, f32)
 LIFT_VARIANT(double, f64)

@@ -75,8 +75,8 @@ static double fit_row(const struct lift *l, const struct lift_level *v, unsigned
 static size_t fit_place(const struct lift_level *v, unsigned c, size_t nb, size_t span, size_t k,
                         size_t take)
 {
-    size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1),
-           spans = lift_points(v, c, 2) / span;
+    size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1),
+           spans = sk_lift_points(v, c, 2) / span;
     size_t total = nb * nz * ny * spans;
     size_t s = (size_t)(((double)k + 0.5) * (double)total / (double)take);
     size_t r = s / spans, y = r % ny, z = r / ny % nz, b = r / ny / nz;
@@ -127,19 +127,19 @@ static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int mask
     fit_gram gram;
     struct lift_filter *f = &v->filter[c];
     double w[LIFT_GROUPS + 2], first[LIFT_GROUPS + 1];
-    size_t nx = lift_points(v, c, 2);
-    size_t rows = l->shape.nb * lift_points(v, c, 0) * lift_points(v, c, 1), points = rows * nx;
+    size_t nx = sk_lift_points(v, c, 2);
+    size_t rows = l->shape.nb * sk_lift_points(v, c, 0) * sk_lift_points(v, c, 1), points = rows * nx;
     if (points < 256)
         return;
     size_t want = (500 + points / 32) * (l->thorough ? 4 : 1),
            span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
     size_t total = rows * (nx / span), take = want / span + 1;
     take = take < total ? take : total;
-    lift_standard_weights(f, first);
+    sk_lift_standard_weights(f, first);
     memcpy(w, first, sizeof first);
     fit_sums(l, v, c, span, take < 2 ? take : take / 2, masked, w, gram);
-    if (fit_solve(f->n, gram, first + 1, w + 1))
+    if (sk_fit_solve(f->n, gram, first + 1, w + 1))
         return;
     double sample = fit_sums(l, v, c, span, take, masked, w, gram);
-    lift_fit(l, v, f, gram, points, sample);
+    sk_lift_fit(l, v, f, gram, points, sample);
 }

@@ -133,7 +133,7 @@ static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step, size
 static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
 {
     T *d = v->data[c];
-    size_t nz = lift_points(v, c, 0), ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
+    size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1), nx = sk_lift_points(v, c, 2);
     size_t room = (size_t)l->reach;
     for (size_t b = 0; b < l->shape.nb; b++) {
         T *box = d + b * v->sb + v->origin;
@@ -300,7 +300,7 @@ static void mend(struct lift *l, const struct lift_level *v, unsigned c, size_t 
         l->q[at + i] = (int32_t)r;
         d[i] = (T)(p[i] + r * v->step);
         if (!(masked && v->mask[c][at + i]) && !(fabs(x - (double)d[i]) <= v->bound))
-            lift_exception(l, v, c, at + i);
+            sk_lift_exception(l, v, c, at + i);
     }
 }
 
@@ -327,11 +327,11 @@ static void decode_span(struct lift *l, const struct lift_level *v, unsigned c, 
 static void run_class(struct lift *l, const struct lift_level *v, unsigned c, int masked)
 {
     double w[LIFT_GROUPS + 1];
-    lift_weights(l, &v->filter[c], w);
+    sk_lift_weights(l, &v->filter[c], w);
     double constant = w[v->filter[c].n] * l->mean;
-    size_t ny = lift_points(v, c, 1), nx = lift_points(v, c, 2);
+    size_t ny = sk_lift_points(v, c, 1), nx = sk_lift_points(v, c, 2);
     for (size_t b = 0; b < l->shape.nb; b++)
-        for (size_t z = 0; z < lift_points(v, c, 0); z++) {
+        for (size_t z = 0; z < sk_lift_points(v, c, 0); z++) {
             size_t at = v->origin + b * v->sb + z * v->sz, end = at + (ny - 1) * v->sy + nx;
             for (; at < end; at += LIFT_CHUNK) {
                 size_t n = end - at < LIFT_CHUNK ? end - at : LIFT_CHUNK;
@@ -419,7 +419,7 @@ static size_t put_class(struct lift *l, struct lift_level *v, unsigned c, int se
     const size_t step[LIFT_AXES] = {v->sz, v->sy, 1};
     if (l->trial && (!v->active || v > &l->level[1]))
         return 0;
-    lift_plane(v, c, set, masked, &p);
+    sk_lift_plane(v, c, set, masked, &p);
     for (int a = 0; l->trial && a < LIFT_AXES; a++)
         if (v->active >> a & 1 && *n[a] > 3) {
             p.origin += step[a];
@@ -429,7 +429,7 @@ static size_t put_class(struct lift *l, struct lift_level *v, unsigned c, int se
     return p.nb * p.nz * p.ny * p.width;
 }
 
-int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct sk_buf *head,
+int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct sk_buf *head,
                       struct sk_plane_writer *codes, struct saikai_error *err)
 {
     size_t nb = l->shape.nb;
@@ -453,7 +453,7 @@ int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct s
             pad(l, v, 0);
         }
         unsigned c;
-        for (int k = 0; (c = lift_class_at(v, k)); k++) {
+        for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
             if (l->fit)
                 fit_class(l, v, c, masked);
             put_filter(&v->filter[c], head);
@@ -470,11 +470,11 @@ int NAME(lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struct s
         }
     }
     if (l->trial)
-        l->trial_bits = lift_trial_bits(&l->level[0], bits, coded);
+        l->trial_bits = sk_lift_trial_bits(&l->level[0], bits, coded);
     return l->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
 }
 
-int NAME(lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,
+int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_rd *head,
                       struct sk_plane_reader *codes, struct saikai_error *err)
 {
     size_t nb = l->shape.nb;
@@ -489,7 +489,7 @@ int NAME(lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_rd 
     for (int i = l->n_levels - 1; i >= 0; i--) {
         struct lift_level *v = &l->level[i];
         if (!v->active) {
-            lift_plane(v, 0, 2, masked, &p);
+            sk_lift_plane(v, 0, 2, masked, &p);
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[0], err)))
                 return rc;
             run_base(l, v, masked);
@@ -497,10 +497,10 @@ int NAME(lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_rd 
             pad(l, v, 0);
         }
         unsigned c;
-        for (int k = 0; (c = lift_class_at(v, k)); k++) {
+        for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
             if (get_filter(&v->filter[c], head))
                 return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
-            lift_plane(v, c, set_of(i), masked, &p);
+            sk_lift_plane(v, c, set_of(i), masked, &p);
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))
                 return rc;
             run_class(l, v, c, masked);

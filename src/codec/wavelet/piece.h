@@ -35,7 +35,7 @@ enum { PIECE_WEIGHT_BITS = 12 };
 struct plan {
     int causal;
     unsigned active;
-    double alpha, beta; /* lift_set_bounds */
+    double alpha, beta; /* sk_lift_set_bounds */
     int reach;          /* of lift.h */
 };
 
@@ -65,25 +65,25 @@ struct piece {
     struct causal causal;
 };
 
-void piece_free(struct piece *p);
+void sk_piece_free(struct piece *p);
 
 /* Append the form PREDICTED to out; bound, special and shape are set. SAIKAI_ENOMEM. */
-int piece_predict(struct piece *p, struct sk_buf *out, struct saikai_error *err);
+int sk_piece_predict(struct piece *p, struct sk_buf *out, struct saikai_error *err);
 /* Read a piece of any form into out. SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP. */
-int piece_read(struct piece *p, struct sk_rd *in, void *out, struct saikai_error *err);
+int sk_piece_read(struct piece *p, struct sk_rd *in, void *out, struct saikai_error *err);
 /* Encoder, plan.c: the plan that takes the fewest bytes, as far as trials tell; those left in
  * plan[0, n), n at most PIECE_FINALISTS, are to be tried on the whole piece. */
 enum { PIECE_FINALISTS = 3 };
 struct sk_plane_writer;
-int piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan plan[PIECE_FINALISTS]);
+int sk_piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan plan[PIECE_FINALISTS]);
 /* Encoder: predict in this shape with this plan; what was made is left in lift or causal. trial: as
  * theirs. */
-int piece_transform(const struct piece *p, const struct lift_shape *shape, const struct plan *plan,
+int sk_piece_transform(const struct piece *p, const struct lift_shape *shape, const struct plan *plan,
                     int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
                     struct sk_plane_writer *codes, struct saikai_error *err);
 /* Step and base of a causal piece. */
-double piece_step(const struct piece *p);
+double sk_piece_step(const struct piece *p);
 /* The number after key ("alpha=") in the codec's parameter. */
-double piece_parameter(const struct piece *p, const char *key, double standard);
+double sk_piece_parameter(const struct piece *p, const char *key, double standard);
 
 #endif

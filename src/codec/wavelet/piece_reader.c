@@ -21,10 +21,10 @@ static void put_fill(void *out, const uint8_t *mask, size_t n, size_t size, uint
             memcpy((uint8_t *)out + i * size, &fill, size);
 }
 
-void piece_free(struct piece *p)
+void sk_piece_free(struct piece *p)
 {
-    lift_free(&p->lift);
-    causal_free(&p->causal);
+    sk_lift_free(&p->lift);
+    sk_causal_free(&p->causal);
     free(p->b_offset);
     sk_scratch_give(p->mask);
     sk_scratch_give(p->scaled);
@@ -33,15 +33,15 @@ void piece_free(struct piece *p)
     p->scaled = NULL;
 }
 
-double piece_step(const struct piece *p)
+double sk_piece_step(const struct piece *p)
 {
-    return p->step > 0 ? p->step : lift_step(p->limit, p->size, p->lowest, p->highest);
+    return p->step > 0 ? p->step : sk_lift_step(p->limit, p->size, p->lowest, p->highest);
 }
 
 static int read_header(struct piece *j, unsigned flags, double *mean, struct sk_rd *in)
 {
     if (flags > (PIECE_HAS_MASK | PIECE_HAS_FILL | PIECE_IS_CAUSAL) ||
-        shape_get(&j->shape, j->n, in))
+        sk_shape_get(&j->shape, j->n, in))
         return -1;
     j->plan.causal = (flags & PIECE_IS_CAUSAL) != 0;
     j->limit = sk_rd_f64(in);
@@ -87,22 +87,22 @@ static void unscale(const struct piece *j, void *out)
 static int read_mask(struct piece *j, uint64_t *fill, struct sk_rd *in, struct saikai_error *err)
 {
     *fill = sk_rd_u64(in);
-    size_t m = special_get_number(in);
+    size_t m = sk_special_get_number(in);
     const void *p = sk_rd_bytes(in, m);
     if (!p)
         return damaged(err, "the mask");
     j->mask = sk_scratch_take(j->n);
     if (!j->mask)
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
-    return special_get_mask(&j->lift_shape, p, m, j->mask, err);
+    return sk_special_get_mask(&j->lift_shape, p, m, j->mask, err);
 }
 
 /* Pass over exact values, which are put in place last. */
 static void skip_exact(const struct piece *j, struct sk_rd *in)
 {
-    uint64_t n = special_get_number(in);
+    uint64_t n = sk_special_get_number(in);
     for (uint64_t i = 0; i < n && !in->bad; i++) {
-        special_get_number(in);
+        sk_special_get_number(in);
         sk_rd_bytes(in, j->size);
     }
 }
@@ -112,18 +112,18 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
 {
     int masked = j->mask != NULL, rc;
     if (j->plan.causal) {
-        if ((rc = causal_init(&j->causal, &j->lift_shape, j->size, masked, err)))
+        if ((rc = sk_causal_init(&j->causal, &j->lift_shape, j->size, masked, err)))
             return rc;
         j->causal.base = mean;
-        j->causal.step = piece_step(j);
-        return causal_decode(&j->causal, out, j->mask, head, codes, err);
+        j->causal.step = sk_piece_step(j);
+        return sk_causal_decode(&j->causal, out, j->mask, head, codes, err);
     }
-    if ((rc = lift_init(&j->lift, &j->lift_shape, j->size, masked, j->plan.reach, err)))
+    if ((rc = sk_lift_init(&j->lift, &j->lift_shape, j->size, masked, j->plan.reach, err)))
         return rc;
-    lift_set_bounds(&j->lift, j->limit, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
+    sk_lift_set_bounds(&j->lift, j->limit, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
     j->lift.mean = mean;
     j->lift.weight_bits = PIECE_WEIGHT_BITS;
-    return lift_decode(&j->lift, out, j->mask, head, codes, err);
+    return sk_lift_decode(&j->lift, out, j->mask, head, codes, err);
 }
 
 static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void *out,
@@ -137,14 +137,14 @@ static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void 
     unsigned flags = sk_rd_u8(in);
     if (read_header(j, flags, &mean, in))
         return damaged(err, "the header");
-    int rc = shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
+    int rc = sk_shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
     if (!rc && flags & PIECE_HAS_MASK)
         rc = read_mask(j, &fill, in, err);
     if (rc)
         return rc;
     struct sk_rd exact = *in;
     skip_exact(j, in);
-    size_t head_size = special_get_number(in);
+    size_t head_size = sk_special_get_number(in);
     const void *p = sk_rd_bytes(in, head_size);
     if (!p)
         return damaged(err, "the header");
@@ -160,10 +160,10 @@ static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void 
         unscale(j, out);
     if (!rc && flags & PIECE_HAS_FILL && j->mask)
         put_fill(out, j->mask, j->n, j->size, fill);
-    return rc ? rc : special_get_exact(&exact, out, j->n, j->size, err);
+    return rc ? rc : sk_special_get_exact(&exact, out, j->n, j->size, err);
 }
 
-int piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
+int sk_piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_error *err)
 {
     unsigned form = sk_rd_u8(in);
     size_t left = sk_rd_left(in);
@@ -175,7 +175,7 @@ int piece_read(struct piece *j, struct sk_rd *in, void *out, struct saikai_error
         return 0;
     }
     if (form == PIECE_EXACT && j->n)
-        return exact_get(in->p, left, out, j->n, j->size, err);
+        return sk_exact_get(in->p, left, out, j->n, j->size, err);
     if ((form == PIECE_PREDICTED || form == PIECE_EXTENDED) && j->n)
         return read_predicted(j, form == PIECE_EXTENDED, in, out, err);
     return damaged(err, "the form");

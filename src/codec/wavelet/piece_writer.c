@@ -71,7 +71,7 @@ static int put_exact(const struct piece *j, struct sk_buf *out)
         if (is_stranger(j, i))
             list[n++] = i;
     qsort(list, all, sizeof *list, by_place);
-    special_put_exact(out, list, all, j->in, j->size);
+    sk_special_put_exact(out, list, all, j->in, j->size);
     free(list);
     return 0;
 }
@@ -98,7 +98,7 @@ static void put_header(struct piece *j, struct sk_buf *out)
         sk_buf_put_f64(out, j->step);
     sk_buf_put_u8(out, (uint8_t)flags);
     j->shape.active = j->plan.active;
-    shape_put(&j->shape, out);
+    sk_shape_put(&j->shape, out);
     sk_buf_put_f64(out, j->limit);
     sk_buf_put_u16(out, (uint16_t)j->lowest);
     sk_buf_put_u16(out, (uint16_t)j->highest);
@@ -116,25 +116,25 @@ static int make(struct piece *j, const struct sk_buf *mask, struct sk_plane_writ
     struct sk_buf head = {0};
     sk_plane_writer_reset(codes);
     int rc =
-        piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
+        sk_piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
     if (!rc) {
         put_header(j, out);
         if (j->mask) {
             sk_buf_put_u64(out, j->special.fill);
-            special_put_number(out, mask->len);
+            sk_special_put_number(out, mask->len);
             sk_buf_put(out, mask->data, mask->len);
         }
         if (put_exact(j, out))
             rc = out_of_memory(err);
-        special_put_number(out, head.len);
+        sk_special_put_number(out, head.len);
         sk_buf_put(out, head.data, head.len);
     }
     if (!rc)
         rc = sk_plane_writer_finish(codes, out, err);
     if (!rc && !sk_buf_ok(out))
         rc = out_of_memory(err);
-    lift_free(&j->lift);
-    causal_free(&j->causal);
+    sk_lift_free(&j->lift);
+    sk_causal_free(&j->causal);
     sk_buf_free(&head);
     return rc;
 }
@@ -149,7 +149,7 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
     int rc = codes ? 0 : out_of_memory(err), n = 1, best_plan = 0;
     plan[0] = j->plan;
     if (!rc && !j->keep_plan)
-        n = piece_choose(j, codes, plan);
+        n = sk_piece_choose(j, codes, plan);
     for (int k = 0; !rc && k < n; k++) {
         j->plan = plan[k];
         next.len = 0;
@@ -206,18 +206,18 @@ static int set_scale(struct piece *j, struct saikai_error *err)
     return 0;
 }
 
-int piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
+int sk_piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_buf mask = {0};
-    int rc = shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
+    int rc = sk_shape_make(&j->shape, &j->lift_shape, &j->b_offset, err);
     if (rc)
         return rc;
     if (j->special.n_masked) {
         j->mask = sk_scratch_take(j->n);
         if (!j->mask)
             return out_of_memory(err);
-        special_mask(&j->special, j->in, j->n, j->size, j->mask);
-        rc = special_put_mask(&j->lift_shape, j->mask, &mask, err);
+        sk_special_mask(&j->special, j->in, j->n, j->size, j->mask);
+        rc = sk_special_put_mask(&j->lift_shape, j->mask, &mask, err);
     }
     if (!rc)
         rc = set_scale(j, err);

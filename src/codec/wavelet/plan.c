@@ -8,13 +8,13 @@
 
 enum { MOST_PLANS = 3 };
 
-double piece_parameter(const struct piece *p, const char *key, double standard)
+double sk_piece_parameter(const struct piece *p, const char *key, double standard)
 {
     const char *text = p->opt->parameter, *at = text ? strstr(text, key) : NULL;
     return at ? strtod(at + strlen(key), NULL) : standard;
 }
 
-int piece_transform(const struct piece *j, const struct lift_shape *shape, const struct plan *plan,
+int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, const struct plan *plan,
                     int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
                     struct sk_plane_writer *codes, struct saikai_error *err)
 {
@@ -22,24 +22,24 @@ int piece_transform(const struct piece *j, const struct lift_shape *shape, const
     int masked = j->mask != NULL, rc;
     seen.active = plan->active;
     if (plan->causal) {
-        if ((rc = causal_init(causal, &seen, j->size, masked, err)))
+        if ((rc = sk_causal_init(causal, &seen, j->size, masked, err)))
             return rc;
         causal->bound = j->limit;
         causal->base = j->step > 0 ? j->base : j->low;
-        causal->step = piece_step(j);
+        causal->step = sk_piece_step(j);
         causal->trial = trial;
         causal->thorough = j->thorough;
-        return causal_encode(causal, j->source, j->mask, head, codes, err);
+        return sk_causal_encode(causal, j->source, j->mask, head, codes, err);
     }
-    if ((rc = lift_init(lift, &seen, j->size, masked, plan->reach, err)))
+    if ((rc = sk_lift_init(lift, &seen, j->size, masked, plan->reach, err)))
         return rc;
-    lift_set_bounds(lift, j->limit, plan->alpha, plan->beta, j->lowest, j->highest);
+    sk_lift_set_bounds(lift, j->limit, plan->alpha, plan->beta, j->lowest, j->highest);
     lift->mean = j->mean;
     lift->weight_bits = PIECE_WEIGHT_BITS;
     lift->fit = 1;
     lift->trial = trial;
     lift->thorough = j->thorough;
-    return lift_encode(lift, j->source, j->mask, head, codes, err);
+    return sk_lift_encode(lift, j->source, j->mask, head, codes, err);
 }
 
 /* Bits per sampled value that a plan would take. */
@@ -52,14 +52,14 @@ static double try_plan(const struct piece *j, const struct lift_shape *sample,
     struct causal causal = {0};
     double bits = INFINITY;
     sk_plane_writer_reset(codes);
-    if (!piece_transform(j, sample, plan, 1, &lift, &causal, &head, codes, NULL)) {
+    if (!sk_piece_transform(j, sample, plan, 1, &lift, &causal, &head, codes, NULL)) {
         size_t exact = plan->causal ? causal.n_exceptions : lift.n_exceptions;
         bits = plan->causal ? sk_plane_writer_bits(codes) / (double)causal.coded : lift.trial_bits;
         bits +=
             8.0 * (double)head.len / (double)j->n + 8.0 * (double)(j->size + 1) * (double)exact / n;
     }
-    lift_free(&lift);
-    causal_free(&causal);
+    sk_lift_free(&lift);
+    sk_causal_free(&causal);
     sk_buf_free(&head);
     return bits;
 }
@@ -67,14 +67,14 @@ static double try_plan(const struct piece *j, const struct lift_shape *sample,
 /* A factor between bounds, within what a piece can hold: never coarser than asked for. */
 static double factor(const struct piece *j, const char *key, double standard)
 {
-    double f = piece_parameter(j, key, standard);
+    double f = sk_piece_parameter(j, key, standard);
     return f >= 1 ? (f < 7 ? f : 7) : 1;
 }
 
 /* The reach asked for, else the least. */
 static int reach_given(const struct piece *j)
 {
-    double r = piece_parameter(j, "reach=", LIFT_LEAST_REACH);
+    double r = sk_piece_parameter(j, "reach=", LIFT_LEAST_REACH);
     return r > LIFT_LEAST_REACH ? r < LIFT_MOST_REACH ? (int)r : LIFT_MOST_REACH : LIFT_LEAST_REACH;
 }
 
@@ -88,15 +88,15 @@ static double try_box(const struct piece *j, const struct plan *plan, size_t mos
     struct causal causal = {0};
     double bytes = INFINITY;
     size_t offset[2];
-    shape_sample(&j->lift_shape, most / 2, 2, &sample, offset);
+    sk_shape_sample(&j->lift_shape, most / 2, 2, &sample, offset);
     sk_plane_writer_reset(codes);
-    if (!piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL)) {
+    if (!sk_piece_transform(j, &sample, plan, 0, &lift, &causal, &head, codes, NULL)) {
         double n = (double)(sample.n[0] * sample.n[1] * sample.n[2] * sample.nb);
         bytes = sk_plane_writer_bits(codes) / 8 + (double)head.len * n / (double)j->n +
                 (double)((lift.n_exceptions + causal.n_exceptions) * (j->size + 1));
     }
-    lift_free(&lift);
-    causal_free(&causal);
+    sk_lift_free(&lift);
+    sk_causal_free(&causal);
     sk_buf_free(&head);
     return bytes;
 }
@@ -107,7 +107,7 @@ static double try_reach(const struct piece *j, struct plan *plan, size_t most,
                         struct sk_plane_writer *codes)
 {
     double near = try_box(j, plan, most, codes);
-    if (plan->causal || piece_parameter(j, "reach=", -1) > 0)
+    if (plan->causal || sk_piece_parameter(j, "reach=", -1) > 0)
         return near;
     struct plan other = *plan;
     other.reach = LIFT_MOST_REACH;
@@ -127,7 +127,7 @@ static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
                               .alpha = lrint(alpha * 32) / 32.0,
                               .beta = lrint(beta * 8) / 8.0,
                               .reach = reach_given(j)};
-    if ((j->high - j->low) / piece_step(j) < CAUSAL_LIMIT) {
+    if ((j->high - j->low) / sk_piece_step(j) < CAUSAL_LIMIT) {
         plan[n] = plan[0];
         plan[n++].causal = 1;
     }
@@ -180,20 +180,20 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
     return 1;
 }
 
-int piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
     enum { BOXES = 6, FEWEST = 1728, MOST = 4096, THOROUGH = 6144 };
     struct plan plan[MOST_PLANS];
     struct lift_shape sample;
     size_t b_offset[BOXES];
     double bits[MOST_PLANS], least = INFINITY;
-    int n = make_plans(j, plan), given = (int)piece_parameter(j, "plan=", -1), left = 0;
+    int n = make_plans(j, plan), given = (int)sk_piece_parameter(j, "plan=", -1), left = 0;
     out[0] = plan[given >= 0 && given < n ? given : 0];
     if (given >= 0 || n < 2)
         return narrow(j, out, 1, &(double){1}, codes);
     size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
     most = j->thorough ? THOROUGH : most;
-    shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
+    sk_shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
     for (int k = 0; k < n; k++) {
         bits[k] = is_hopeless(plan, k, bits) ? INFINITY : try_plan(j, &sample, &plan[k], codes);
         least = bits[k] < least ? bits[k] : least;

@@ -177,7 +177,7 @@ static void choose_axes(struct shape *s, const struct probe *p, const char *text
     }
 }
 
-void shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
+void sk_shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
                   size_t *b_offset)
 {
     *out = *whole;
@@ -216,7 +216,7 @@ static int fold_given(const char *text, size_t n, size_t dims[SAIKAI_MAX_DIMS])
     return m > 0 && !sk_dims_count(m, dims, &product) && product == n ? m : 0;
 }
 
-void shape_choose(struct shape *s, const struct sk_array *a, const void *in,
+void sk_shape_choose(struct shape *s, const struct sk_array *a, const void *in,
                   const struct special *special, double bound, const char *text)
 {
     size_t dims[SAIKAI_MAX_DIMS], count = 1;
@@ -238,16 +238,16 @@ void shape_choose(struct shape *s, const struct sk_array *a, const void *in,
     choose_axes(s, &p, text);
 }
 
-void shape_put(const struct shape *s, struct sk_buf *out)
+void sk_shape_put(const struct shape *s, struct sk_buf *out)
 {
     sk_buf_put_u8(out, (uint8_t)(s->n_dims | s->active << 4));
     for (int i = 0; i < s->n_dims; i++)
-        special_put_number(out, s->dims[i]);
+        sk_special_put_number(out, s->dims[i]);
     sk_buf_put_u16(out,
                    (uint16_t)((s->axis[0] + 1) | (s->axis[1] + 1) << 4 | (s->axis[2] + 1) << 8));
 }
 
-int shape_get(struct shape *s, size_t n, struct sk_rd *in)
+int sk_shape_get(struct shape *s, size_t n, struct sk_rd *in)
 {
     memset(s, 0, sizeof *s);
     unsigned head = sk_rd_u8(in);
@@ -257,7 +257,7 @@ int shape_get(struct shape *s, size_t n, struct sk_rd *in)
     if (s->n_dims < 1 || s->n_dims > SHAPE_DIMS || s->active > 7)
         return -1;
     for (int i = 0; i < s->n_dims; i++) {
-        s->dims[i] = special_get_number(in);
+        s->dims[i] = sk_special_get_number(in);
         if (!s->dims[i] || __builtin_mul_overflow(product, s->dims[i], &product))
             return -1;
     }
@@ -272,7 +272,7 @@ int shape_get(struct shape *s, size_t n, struct sk_rd *in)
     return in->bad || product != n || axes >> 12 ? -1 : 0;
 }
 
-int shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offset,
+int sk_shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offset,
                struct saikai_error *err)
 {
     size_t stride[SHAPE_DIMS], others[SHAPE_DIMS], k = 1;

@@ -22,18 +22,18 @@ struct shape {
 
 /* Choose for this array and absolute bound, by looking at a sample of the values (masked ones left
  * out). text: the codec's parameter or NULL. */
-void shape_choose(struct shape *s, const struct sk_array *a, const void *in,
+void sk_shape_choose(struct shape *s, const struct sk_array *a, const void *in,
                   const struct special *special, double bound, const char *text);
-void shape_put(const struct shape *s, struct sk_buf *out);
+void sk_shape_put(const struct shape *s, struct sk_buf *out);
 /* -1 when it does not describe an array of n elements. */
-int shape_get(struct shape *s, size_t n, struct sk_rd *in);
+int sk_shape_get(struct shape *s, size_t n, struct sk_rd *in);
 /* Make the geometry; b_offset is allocated and owned by the caller. SAIKAI_ENOMEM. */
-int shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offset,
+int sk_shape_make(const struct shape *s, struct lift_shape *out, size_t **b_offset,
                struct saikai_error *err);
 
 /* A few boxes of at most about `most` points each, out of the whole. b_offset[boxes] is the
  * caller's. */
-void shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
+void sk_shape_sample(const struct lift_shape *whole, size_t most, int boxes, struct lift_shape *out,
                   size_t *b_offset);
 
 #endif

@@ -211,13 +211,13 @@ static void scan(struct special *s, const void *in, size_t n, size_t size)
     s->mean = mean_of_sample(s, in, n, size);
 }
 
-void special_find(struct special *s, const void *in, size_t n, size_t size,
+void sk_special_find(struct special *s, const void *in, size_t n, size_t size,
                   double (*bound_of)(const void *arg, double range), const void *arg)
 {
     memset(s, 0, sizeof *s);
     scan(s, in, n, size);
     double low = s->min, high = s->max, fill;
-    if (fill_find(in, n, size, &low, &high, &fill)) {
+    if (sk_fill_find(in, n, size, &low, &high, &fill)) {
         float f = (float)fill;
         s->fill = 0;
         memcpy(&s->fill, size == sizeof f ? (void *)&f : (void *)&fill, size);
@@ -230,7 +230,7 @@ void special_find(struct special *s, const void *in, size_t n, size_t size,
     scan(s, in, n, size);
 }
 
-void special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask)
+void sk_special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask)
 {
     FOR_PROCESSOR(mask)(in, n, size, s->has_fill, s->fill, mask);
 }
@@ -265,7 +265,7 @@ static size_t shape_row(const struct lift_shape *shape, size_t r)
            y * shape->stride[1];
 }
 
-int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
+int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
                      struct saikai_error *err)
 {
     struct sk_plane p;
@@ -290,7 +290,7 @@ int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct
     return rc;
 }
 
-int special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
+int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
                      struct saikai_error *err)
 {
     struct sk_plane p;
@@ -317,14 +317,14 @@ int special_get_mask(const struct lift_shape *shape, const void *in, size_t size
 
 /* ---- exact values ---- */
 
-void special_put_number(struct sk_buf *out, uint64_t v)
+void sk_special_put_number(struct sk_buf *out, uint64_t v)
 {
     for (; v >= 128; v >>= 7)
         sk_buf_put_u8(out, (uint8_t)(v | 128));
     sk_buf_put_u8(out, (uint8_t)v);
 }
 
-uint64_t special_get_number(struct sk_rd *in)
+uint64_t sk_special_get_number(struct sk_rd *in)
 {
     uint64_t v = 0;
     for (unsigned k = 0; k < 64; k += 7) {
@@ -337,22 +337,22 @@ uint64_t special_get_number(struct sk_rd *in)
     return 0;
 }
 
-void special_put_exact(struct sk_buf *out, const size_t *element, size_t count, const void *in,
+void sk_special_put_exact(struct sk_buf *out, const size_t *element, size_t count, const void *in,
                        size_t size)
 {
-    special_put_number(out, count);
+    sk_special_put_number(out, count);
     for (size_t i = 0, last = 0; i < count; i++) {
-        special_put_number(out, element[i] - last);
+        sk_special_put_number(out, element[i] - last);
         sk_buf_put(out, (const uint8_t *)in + element[i] * size, size);
         last = element[i];
     }
 }
 
-int special_get_exact(struct sk_rd *in, void *out, size_t n, size_t size, struct saikai_error *err)
+int sk_special_get_exact(struct sk_rd *in, void *out, size_t n, size_t size, struct saikai_error *err)
 {
-    uint64_t count = special_get_number(in), at = 0;
+    uint64_t count = sk_special_get_number(in), at = 0;
     for (uint64_t i = 0; i < count && !in->bad; i++) {
-        uint64_t d = special_get_number(in);
+        uint64_t d = sk_special_get_number(in);
         const void *bits = sk_rd_bytes(in, size);
         if (!bits || d >= n - at)
             return sk_fail(err, SAIKAI_EDAMAGED, "the exact values of a wavelet piece are damaged");

@@ -22,24 +22,24 @@ struct special {
 
 /* Look through n values of size 4 or 8. bound_of: called with (arg, max - min) for the absolute
  * bound, which decides whether a fill value is worth a mask. */
-void special_find(struct special *s, const void *in, size_t n, size_t size,
+void sk_special_find(struct special *s, const void *in, size_t n, size_t size,
                   double (*bound_of)(const void *arg, double range), const void *arg);
 /* mask[i] = 1 where the value is masked. */
-void special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask);
+void sk_special_mask(const struct special *s, const void *in, size_t n, size_t size, uint8_t *mask);
 
 /* Write or read a mask seen in this shape. SAIKAI_ENOMEM, SAIKAI_EDAMAGED. */
-int special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
+int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
                      struct saikai_error *err);
-int special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
+int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
                      struct saikai_error *err);
 
 /* Exact values at sorted elements: distances and bits. Reading checks that they are inside and
  * ascend. */
-void special_put_exact(struct sk_buf *out, const size_t *element, size_t count, const void *in,
+void sk_special_put_exact(struct sk_buf *out, const size_t *element, size_t count, const void *in,
                        size_t size);
-int special_get_exact(struct sk_rd *in, void *out, size_t n, size_t size, struct saikai_error *err);
+int sk_special_get_exact(struct sk_rd *in, void *out, size_t n, size_t size, struct saikai_error *err);
 
-void special_put_number(struct sk_buf *out, uint64_t v);
-uint64_t special_get_number(struct sk_rd *in);
+void sk_special_put_number(struct sk_buf *out, uint64_t v);
+uint64_t sk_special_get_number(struct sk_rd *in);
 
 #endif

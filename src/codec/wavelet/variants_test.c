@@ -33,8 +33,8 @@ static void fill(float *f, double *d)
 
 static void set_up(struct lift *l, size_t size)
 {
-    assert_int_equal(lift_init(l, &shape, size, 0, 3, NULL), 0);
-    lift_set_bounds(l, 1e-4, 1.25, 4, 0, 1);
+    assert_int_equal(sk_lift_init(l, &shape, size, 0, 3, NULL), 0);
+    sk_lift_set_bounds(l, 1e-4, 1.25, 4, 0, 1);
     l->mean = 0.25;
     l->weight_bits = 12;
     l->fit = 1;
@@ -86,12 +86,12 @@ static void need_avx2(void)
             struct lift l;                                                                         \
             struct sk_plane_writer *codes = sk_plane_writer_new(N);                                \
             set_up(&l, sizeof(T));                                                                 \
-            assert_int_equal((i ? lift_encode_##SUFFIX##_avx2                                      \
-                                : lift_encode_##SUFFIX)(&l, in, NULL, &w[i].head, codes, NULL),    \
+            assert_int_equal((i ? sk_lift_encode_##SUFFIX##_avx2                                      \
+                                : sk_lift_encode_##SUFFIX)(&l, in, NULL, &w[i].head, codes, NULL),    \
                              0);                                                                   \
             assert_int_equal(l.n_exceptions, 0);                                                   \
             finish(codes, &w[i]);                                                                  \
-            lift_free(&l);                                                                         \
+            sk_lift_free(&l);                                                                         \
         }                                                                                          \
         compare(w);                                                                                \
         for (int i = 0; i < 2; i++) {                                                              \
@@ -101,11 +101,11 @@ static void need_avx2(void)
             set_up(&l, sizeof(T));                                                                 \
             assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL),   \
                              0);                                                                   \
-            assert_int_equal((i ? lift_decode_##SUFFIX##_avx2                                      \
-                                : lift_decode_##SUFFIX)(&l, out[i], NULL, &head, codes, NULL),     \
+            assert_int_equal((i ? sk_lift_decode_##SUFFIX##_avx2                                      \
+                                : sk_lift_decode_##SUFFIX)(&l, out[i], NULL, &head, codes, NULL),     \
                              0);                                                                   \
             sk_plane_reader_free(codes);                                                           \
-            lift_free(&l);                                                                         \
+            sk_lift_free(&l);                                                                         \
         }                                                                                          \
         assert_memory_equal(out[0], out[1], sizeof out[0]);                                        \
         for (size_t k = 0; k < N; k++)                                                             \
@@ -117,7 +117,7 @@ DEFINE_LIFT_TEST(double, f64)
 
 static void set_up_causal(struct causal *c, double bound)
 {
-    assert_int_equal(causal_init(c, &shape, sizeof(double), 0, NULL), 0);
+    assert_int_equal(sk_causal_init(c, &shape, sizeof(double), 0, NULL), 0);
     c->bound = bound;
     c->step = 2 * bound;
     c->base = -1;
@@ -135,11 +135,11 @@ static void check_causal(double bound, int narrow)
         struct sk_plane_writer *codes = sk_plane_writer_new(N);
         set_up_causal(&c, bound);
         assert_int_equal(
-            (i ? causal_encode_avx2 : causal_encode_plain)(&c, d, NULL, &w[i].head, codes, NULL),
+            (i ? sk_causal_encode_avx2 : sk_causal_encode_plain)(&c, d, NULL, &w[i].head, codes, NULL),
             0);
         finish(codes, &w[i]);
         assert_int_equal(c.bits < 17, narrow);
-        causal_free(&c);
+        sk_causal_free(&c);
     }
     compare(w);
     for (int i = 0; i < 2; i++) {
@@ -149,10 +149,10 @@ static void check_causal(double bound, int narrow)
         set_up_causal(&c, bound);
         assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL), 0);
         assert_int_equal(
-            (i ? causal_decode_avx2 : causal_decode_plain)(&c, out[i], NULL, &head, codes, NULL),
+            (i ? sk_causal_decode_avx2 : sk_causal_decode_plain)(&c, out[i], NULL, &head, codes, NULL),
             0);
         sk_plane_reader_free(codes);
-        causal_free(&c);
+        sk_causal_free(&c);
     }
     assert_memory_equal(out[0], out[1], sizeof out[0]);
     for (size_t k = 0; k < N; k++)

@@ -66,8 +66,8 @@ static int decode_any(const struct sk_array *a, const void *in, size_t n, void *
 static int decode_centred(const struct sk_array *a, struct sk_rd *in, void *out,
                           struct saikai_error *err)
 {
-    struct sk_array means = centre_array(a);
-    size_t bytes = size_of(&means), n = special_get_number(in);
+    struct sk_array means = sk_centre_array(a);
+    size_t bytes = size_of(&means), n = sk_special_get_number(in);
     const void *p = sk_rd_bytes(in, n);
     if (!p)
         return sk_fail(err, SAIKAI_EDAMAGED, "the mean of a wavelet piece is damaged");
@@ -78,7 +78,7 @@ static int decode_centred(const struct sk_array *a, struct sk_rd *in, void *out,
     if (!rc)
         rc = decode_any(a, in->p, sk_rd_left(in), out, 1, err);
     if (!rc)
-        centre_add(a, mean, out);
+        sk_centre_add(a, mean, out);
     sk_scratch_give(mean);
     return rc;
 }
@@ -96,8 +96,8 @@ static int decode_any(const struct sk_array *a, const void *in, size_t n, void *
         sk_rd_u8(&rd);
         return decode_centred(a, &rd, out, err);
     }
-    int rc = piece_read(&j, &rd, out, err);
-    piece_free(&j);
+    int rc = sk_piece_read(&j, &rd, out, err);
+    sk_piece_free(&j);
     return rc;
 }
 
@@ -160,7 +160,7 @@ static int encode_psnr(struct piece *j, struct sk_buf *out, struct saikai_error 
     int rc = 0;
     for (int tries = 0; !rc && tries < MOST_TRIES; tries++) {
         next.len = 0;
-        rc = piece_predict(j, &next, err);
+        rc = sk_piece_predict(j, &next, err);
         double got = rc ? -1 : error_of(j, &next), tried = j->bound;
         int enough = got >= 0 && got <= wanted;
         if (enough && got > most) {
@@ -173,7 +173,7 @@ static int encode_psnr(struct piece *j, struct sk_buf *out, struct saikai_error 
             good = tried > good ? tried : good;
         else
             bad = bad == 0 || tried < bad ? tried : bad;
-        piece_free(j);
+        sk_piece_free(j);
         j->keep_plan = 1; /* another plan's error is another one */
         if ((enough && got >= close * wanted) || tried > j->special.high - j->special.low)
             break;
@@ -186,7 +186,7 @@ static int encode_psnr(struct piece *j, struct sk_buf *out, struct saikai_error 
 static int encode_bounded(struct piece *j, struct sk_buf *out, struct saikai_error *err)
 {
     return j->opt->bound.kind == SK_BOUND_PSNR ? encode_psnr(j, out, err)
-                                               : piece_predict(j, out, err);
+                                               : sk_piece_predict(j, out, err);
 }
 
 static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err);
@@ -201,7 +201,7 @@ static int encode_part(const struct piece *whole, const struct sk_array *a, cons
     int rc = encode_job(&j, out, err);
     if (!rc && !sk_buf_ok(out))
         rc = sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
-    piece_free(&j);
+    sk_piece_free(&j);
     return rc;
 }
 
@@ -209,21 +209,21 @@ static int encode_part(const struct piece *whole, const struct sk_array *a, cons
 static int encode_centred(const struct piece *j, double bound, struct sk_buf *out,
                           struct saikai_error *err)
 {
-    struct sk_array means = centre_array(j->a);
+    struct sk_array means = sk_centre_array(j->a);
     struct sk_buf part = {0};
     void *mean = sk_scratch_take(size_of(&means)), *rest = sk_scratch_take(j->n * j->size);
     int rc = mean && rest ? 0 : sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
     if (!rc) {
-        centre_mean(j->a, j->in, mean);
+        sk_centre_mean(j->a, j->in, mean);
         rc = encode_part(j, &means, mean, CENTRE_MEAN_BOUND * bound, &part, err);
     }
     if (!rc)
         rc = decode_any(&means, part.data, part.len, mean, 1, err);
     if (!rc) {
         sk_buf_put_u8(out, PIECE_CENTRED);
-        special_put_number(out, part.len);
+        sk_special_put_number(out, part.len);
         sk_buf_put(out, part.data, part.len);
-        centre_subtract(j->a, j->in, mean, rest);
+        sk_centre_subtract(j->a, j->in, mean, rest);
         part.len = 0;
         rc = encode_part(j, j->a, rest, bound, &part, err);
         sk_buf_put(out, part.data, part.len);
@@ -237,10 +237,10 @@ static int encode_centred(const struct piece *j, double bound, struct sk_buf *ou
 /* The bound of a centred piece's rest, 0: not to be centred. */
 static double bound_centred(const struct piece *j)
 {
-    double asked = piece_parameter(j, "centre=", -1);
+    double asked = sk_piece_parameter(j, "centre=", -1);
     if (j->is_part || asked == 0 || j->opt->bound.kind == SK_BOUND_PSNR)
         return 0;
-    return centre_bound(j->a, j->in, &j->special, j->bound);
+    return sk_centre_bound(j->a, j->in, &j->special, j->bound);
 }
 
 static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err)
@@ -255,7 +255,7 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
         return 0;
     }
     if (j->opt->bound.kind != SK_BOUND_NONE) {
-        special_find(&j->special, j->in, j->n, j->size, bound_of, j->opt);
+        sk_special_find(&j->special, j->in, j->n, j->size, bound_of, j->opt);
         const struct special *s = &j->special;
         j->bound = bound_of(j->opt, s->far_fill ? s->high - s->low : s->max - s->min);
         double rest = suits(j) ? bound_centred(j) : 0;
@@ -264,7 +264,7 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
             if (rc || out->len < j->n * j->size * 3 / 4)
                 return rc;
         } else if (suits(j)) {
-            shape_choose(&j->shape, j->a, j->in, &j->special, j->bound, j->opt->parameter);
+            sk_shape_choose(&j->shape, j->a, j->in, &j->special, j->bound, j->opt->parameter);
             int rc = encode_bounded(j, out, err);
             if (rc || (out->len && out->len < j->n * j->size * 3 / 4))
                 return rc;
@@ -272,7 +272,7 @@ static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *
     }
     struct sk_buf other = {0};
     sk_buf_put_u8(&other, PIECE_EXACT);
-    int rc = exact_put(&other, j->in, j->n, j->size, err);
+    int rc = sk_exact_put(&other, j->in, j->n, j->size, err);
     if (!rc && (!out->len || other.len < out->len)) {
         struct sk_buf swap = *out;
         *out = other;
@@ -307,7 +307,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
         *out_size_bytes = b.len;
     }
     sk_buf_free(&b);
-    piece_free(&j);
+    sk_piece_free(&j);
     return rc;
 }
 
