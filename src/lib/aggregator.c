@@ -174,16 +174,29 @@ int sk_aggregator_new(const struct sk_aggregator_setup *s, struct sk_aggregator 
     return 0;
 }
 
-void sk_aggregator_free(struct sk_aggregator *a)
+static void free_parts(struct sk_aggregator *a)
 {
-    if (!a)
-        return;
-    sk_offpath_free(a->off); /* the thread ends first */
     pthread_mutex_destroy(&a->lock);
     free(a->local);
     free(a->prefix);
     free(a->host);
     free(a);
+}
+
+void sk_aggregator_free(struct sk_aggregator *a)
+{
+    if (!a)
+        return;
+    sk_offpath_free(a->off); /* the thread ends first */
+    free_parts(a);
+}
+
+int sk_aggregator_give_up(struct sk_aggregator *a)
+{
+    if (sk_offpath_give_up(a->off))
+        return 1;
+    free_parts(a);
+    return 0;
 }
 
 void sk_aggregator_begin(struct sk_aggregator *a, struct sk_gen gen, int64_t seq)
@@ -204,10 +217,9 @@ void sk_aggregator_report(struct sk_aggregator *a, struct sk_aggregator_status *
     out->idle = ended >= a->begun;
 }
 
-void sk_aggregator_drain(struct sk_aggregator *a)
+int sk_aggregator_drain(struct sk_aggregator *a, double quiet_s)
 {
-    if (a)
-        sk_offpath_drain(a->off);
+    return a ? sk_offpath_drain_for(a->off, quiet_s) : 0;
 }
 
 /* ---- restart ---- */

@@ -29,6 +29,8 @@ int sk_aggregator_new(const struct sk_aggregator_setup *s, struct sk_aggregator 
                       struct saikai_error *err);
 /* Local; what is under way is given up. NULL is accepted, here and below. */
 void sk_aggregator_free(struct sk_aggregator *a);
+/* The same, when what is under way hangs on some rank. 1: on this one; it goes on alone, and the engine must stay. */
+int sk_aggregator_give_up(struct sk_aggregator *a);
 
 /* Begin to archive a generation that is complete in the local directories; at the same tick on all
  * ranks, when nothing is under way on any of them. Does not block. */
@@ -40,8 +42,8 @@ struct sk_aggregator_status {
     struct saikai_error last_error;
 };
 void sk_aggregator_report(struct sk_aggregator *a, struct sk_aggregator_status *out);
-/* Collective, blocking: until what is under way has ended. */
-void sk_aggregator_drain(struct sk_aggregator *a);
+/* Collective, blocking: until what is under way has ended, or (-1) nothing has moved for quiet_s seconds (0: however long). */
+int sk_aggregator_drain(struct sk_aggregator *a, double quiet_s);
 
 /* ---- restart; without an aggregator, too ---- */
 

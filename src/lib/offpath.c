@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "group/patient.h"
 
@@ -11,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct item {
     const struct sk_offwork_ops *ops;
@@ -24,6 +26,8 @@ struct sk_offpath {
     struct sk_group *g;
     atomic_int stop;
     int threaded;
+    int given_up; /* the thread may hang */
+    int left;     /* it does, and goes on alone */
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
@@ -129,6 +133,21 @@ out:
     return rc;
 }
 
+/* 1: it does not end. What waits for other ranks does at once. */
+static int leave_thread(struct sk_offpath *o)
+{
+    enum { SECONDS = 2 };
+    struct timespec until;
+    if (!o->given_up)
+        return pthread_join(o->thread, NULL) != 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += SECONDS;
+    if (!pthread_timedjoin_np(o->thread, NULL, &until))
+        return 0;
+    pthread_detach(o->thread);
+    return 1;
+}
+
 void sk_offpath_stop(struct sk_offpath *o)
 {
     if (!o || atomic_load(&o->stop))
@@ -137,13 +156,22 @@ void sk_offpath_stop(struct sk_offpath *o)
     atomic_store(&o->stop, 1);
     pthread_cond_broadcast(&o->changed);
     pthread_mutex_unlock(&o->lock);
-    if (o->threaded)
-        pthread_join(o->thread, NULL);
+    if (o->threaded && leave_thread(o)) {
+        o->left = 1;
+        return;
+    }
     for (struct item *w = o->now ? o->now : take(o); w; w = take(o)) {
         w->rc = sk_fail(&w->err, SAIKAI_EPEER, "%s was given up", w->ops->name);
         end(w);
     }
     o->now = NULL;
+}
+
+static void free_parts(struct sk_offpath *o)
+{
+    pthread_cond_destroy(&o->changed);
+    pthread_mutex_destroy(&o->lock);
+    free(o);
 }
 
 void sk_offpath_free(struct sk_offpath *o)
@@ -152,9 +180,20 @@ void sk_offpath_free(struct sk_offpath *o)
         return;
     sk_offpath_stop(o);
     sk_group_free(o->g);
-    pthread_cond_destroy(&o->changed);
-    pthread_mutex_destroy(&o->lock);
-    free(o);
+    free_parts(o);
+}
+
+/* The group stays: to free it, all ranks would have to, and one may hang. */
+int sk_offpath_give_up(struct sk_offpath *o)
+{
+    if (!o)
+        return 0;
+    o->given_up = 1;
+    sk_offpath_stop(o);
+    int left = o->left;
+    if (!left)
+        free_parts(o);
+    return left;
 }
 
 struct sk_group *sk_offpath_group(struct sk_offpath *o)
@@ -250,14 +289,43 @@ int64_t sk_offpath_ended(struct sk_offpath *o)
 
 void sk_offpath_drain(struct sk_offpath *o)
 {
+    sk_offpath_drain_for(o, 0);
+}
+
+/* With the lock: until the thread has ended its works; -1: nothing moves. */
+static int wait_for_thread(struct sk_offpath *o, double quiet_s)
+{
+    unsigned long seen = sk_io_count();
+    double since = sk_now();
+    while (o->ended < o->submitted) {
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_nsec += 50000000;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&o->changed, &o->lock, &t);
+        if (sk_io_count() != seen) {
+            seen = sk_io_count();
+            since = sk_now();
+        } else if (quiet_s > 0 && sk_now() - since > quiet_s) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int sk_offpath_drain_for(struct sk_offpath *o, double quiet_s)
+{
     if (!o)
-        return;
+        return 0;
     pthread_mutex_lock(&o->lock);
-    while (o->threaded && o->ended < o->submitted)
-        pthread_cond_wait(&o->changed, &o->lock);
+    int hangs = o->threaded && wait_for_thread(o, quiet_s);
     pthread_mutex_unlock(&o->lock);
+    if (hangs)
+        return -1;
     while (o->now) {
         finish_now(o);
         begin_next(o);
     }
+    return 0;
 }

@@ -334,6 +334,19 @@ static void test_stops_to_answer_between_checkpoints(void **state)
     run((struct run){.config = "restart.mode=always", .until = 70, .expect_from = 60});
 }
 
+/* The same while archives of all ranks are made there: the end does not wait for them, and the next start has what is in memory. */
+static void test_silent_while_it_is_archived(void **state)
+{
+    (void)state;
+    double begun = sk_now();
+    run((struct run){.config = "store.archive=aggregate", .until = 60, .at = hang_now});
+    expect_log("what is being archived there is given up");
+    expect_log("is not in the prefix: its files stay in");
+    assert_true(sk_now() - begun < 60);
+    heal();
+    run((struct run){.config = "store.archive=aggregate; restart.mode=always", .until = 70, .expect_from = 60});
+}
+
 /* ---- another job has the store ---- */
 
 static char other_lease[2048]; /* of a process that lives */
@@ -609,6 +622,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_holds_it_later, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_taken_while_it_was_away, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_stops_to_answer_between_checkpoints, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_silent_while_it_is_archived, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_unknown_waits, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_needs_the_prefix, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_waits_where_it_must, make_dir, remove_dir),

@@ -159,7 +159,7 @@ void sk_session_abandon(struct sk_session *s)
     sk_tries_disarm(s);
     sk_aggregator_free(s->aggregator);
     sk_protector_free(s->protector);
-    s->ledger_left |= sk_engine_free(s->engine);
+    s->ledger_left |= s->engine_left || sk_engine_free(s->engine);
     if (!s->ledger_left)
         sk_ledger_free(s->ledger);
     sk_coding_policy_free(s->coding);
@@ -211,8 +211,10 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err)
 
 static void remove_local(struct sk_session *s)
 {
-    s->ledger_left |= sk_engine_free(s->engine); /* its slots go with it */
-    s->engine = NULL;
+    if (!s->engine_left) {
+        s->ledger_left |= sk_engine_free(s->engine); /* its slots go with it */
+        s->engine = NULL;
+    }
     sk_holdings_remove_rank(s->local_root, s->g->rank, s->g->size);
     if (!s->state_behind)
         sk_memo_remove_local(s);
@@ -226,6 +228,19 @@ static int archives_last(const struct sk_session *s)
     return s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
 }
 
+/* 1, on all ranks: one of them gets no answer from the prefix any more, and nothing more is archived. */
+static int drain_aggregator(struct sk_session *s)
+{
+    int64_t v = sk_aggregator_drain(s->aggregator, sk_config_time(s->config, "store.final_wait"));
+    if (!s->aggregator || sk_group_allreduce(s->g, &v, 1, SK_OP_MIN) || !v)
+        return 0;
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_WARN, "the prefix %s does not answer: what is being archived there is given up", s->prefix_root);
+    s->engine_left = sk_aggregator_give_up(s->aggregator);
+    s->aggregator = NULL;
+    return 1;
+}
+
 static int drain_all(struct sk_session *s)
 {
     struct sk_gen coded;
@@ -233,12 +248,11 @@ static int drain_all(struct sk_session *s)
     sk_poll_end(s);
     if (sk_protector_drain(s->protector, &coded, &seq))
         sk_session_learn_protected(s, seq);
-    sk_aggregator_drain(s->aggregator);
-    int rc = settle(s);
+    int hangs = drain_aggregator(s), rc = settle(s);
     int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
-    if (!rc && archives_last(s) && !s->prefix_lost && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
+    if (!rc && !hangs && archives_last(s) && !s->prefix_lost && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
         sk_session_archive(s, complete);
-        sk_aggregator_drain(s->aggregator);
+        drain_aggregator(s);
         rc = settle(s);
     }
     sk_engine_drain(s->engine);

@@ -96,6 +96,7 @@ struct sk_session {
     struct sk_patience *patience; /* for what may hang in the prefix */
     int prefix_away;  /* on all ranks: it could not be read at the start, or at the restart */
     int ledger_left;  /* to a thread of the engine that hangs in the prefix */
+    int engine_left; /* an archive that hangs in the prefix still uses the engine */
     int node_ranks;   /* ranks on this node */
     int state_behind; /* rank 0: the state in the prefix is not the newest */
     char host[256];
