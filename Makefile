@@ -30,9 +30,9 @@ demo: bootstrap
 check: build
 	@scripts/check.sh build
 
-# The longer unit tests under the sanitizers.
-check-sweeps: bootstrap
-	@scripts/check_sweeps.sh
+# The unit tests that do the same hundreds of times: at each operation, and under the sanitizers.
+check-sweeps: build
+	@scripts/check_sweeps.sh build
 
 # The unit tests that start threads, under the thread sanitizer.
 check-tsan: bootstrap
