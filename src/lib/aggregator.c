@@ -193,7 +193,7 @@ void sk_aggregator_free(struct sk_aggregator *a)
 
 int sk_aggregator_give_up(struct sk_aggregator *a)
 {
-    if (sk_offpath_give_up(a->off))
+    if (sk_offpath_give_up(a->off, a))
         return 1;
     free_parts(a);
     return 0;

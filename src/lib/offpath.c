@@ -167,33 +167,45 @@ void sk_offpath_stop(struct sk_offpath *o)
     o->now = NULL;
 }
 
-static void free_parts(struct sk_offpath *o)
-{
-    pthread_cond_destroy(&o->changed);
-    pthread_mutex_destroy(&o->lock);
-    free(o);
-}
-
 void sk_offpath_free(struct sk_offpath *o)
 {
     if (!o)
         return;
     sk_offpath_stop(o);
     sk_group_free(o->g);
-    free_parts(o);
+    pthread_cond_destroy(&o->changed);
+    pthread_mutex_destroy(&o->lock);
+    free(o);
+}
+
+/* What a thread that hangs may still use stays as long as the process does. */
+static struct left {
+    struct left *next;
+    struct sk_offpath *o;
+    void *user;
+} *all_left;
+
+static void keep(struct sk_offpath *o, void *user)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct left *l = calloc(1, sizeof *l);
+    pthread_mutex_lock(&lock);
+    if (l) {
+        *l = (struct left){all_left, o, user};
+        all_left = l;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 /* The group stays: to free it, all ranks would have to, and one may hang. */
-int sk_offpath_give_up(struct sk_offpath *o)
+int sk_offpath_give_up(struct sk_offpath *o, void *user)
 {
     if (!o)
         return 0;
     o->given_up = 1;
     sk_offpath_stop(o);
-    int left = o->left;
-    if (!left)
-        free_parts(o);
-    return left;
+    keep(o, o->left ? user : NULL);
+    return o->left;
 }
 
 struct sk_group *sk_offpath_group(struct sk_offpath *o)

@@ -36,6 +36,7 @@ struct sk_lease {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     int runs, ends, ended; /* of the thread */
+    int left;              /* the thread frees it */
     int urged; /* to look now */
     _Atomic int lost;
     _Atomic unsigned tries; /* so often it was looked at */
@@ -343,6 +344,14 @@ static int rest(struct sk_lease *l)
     return l->ends;
 }
 
+static void destroy(void *lease)
+{
+    struct sk_lease *l = lease;
+    pthread_mutex_destroy(&l->lock);
+    pthread_cond_destroy(&l->wake);
+    free(l);
+}
+
 static void *run(void *arg)
 {
     struct sk_lease *l = arg;
@@ -357,8 +366,11 @@ static void *run(void *arg)
         pthread_mutex_lock(&l->lock);
     }
     l->ended = 1;
+    int left = l->left;
     pthread_cond_broadcast(&l->wake);
     pthread_mutex_unlock(&l->lock);
+    if (left)
+        destroy(l);
     return NULL;
 }
 
@@ -497,16 +509,9 @@ static int stop_thread(struct sk_lease *l)
     while (!l->ended && !pthread_cond_timedwait(&l->wake, &l->lock, &until))
         ;
     int ended = l->ended;
+    l->left = !ended;
     pthread_mutex_unlock(&l->lock);
     return ended ? 0 : -1;
-}
-
-static void destroy(void *lease)
-{
-    struct sk_lease *l = lease;
-    pthread_mutex_destroy(&l->lock);
-    pthread_cond_destroy(&l->wake);
-    free(l);
 }
 
 static int give_back(void *lease, struct saikai_error *err)
