@@ -11,7 +11,7 @@
  * do the same in turn are all met. */
 static inline long sk_sweep_stride(long usual, long slow)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     (void)usual;
     return slow;
 #else
