@@ -123,6 +123,17 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
     return 0;
 }
 
+void sk_engine_leave(struct sk_engine *e)
+{
+    sk_scrub_stop(e->scrub);
+    pthread_mutex_lock(&e->lock);
+    e->stopping = 1;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+    pthread_join(e->committer, NULL);
+    pthread_detach(e->archiver);
+}
+
 int sk_engine_free(struct sk_engine *e)
 {
     if (!e)

@@ -56,6 +56,8 @@ int sk_engine_new(const struct sk_engine_config *c, struct sk_engine **out, stru
 /* Stop at once: what is being committed is finished, copies to the prefix are given up. A prefix that does not answer is
  * left to a thread that ends when it does: then 1, and the ledger is that thread's. NULL is accepted. */
 int sk_engine_free(struct sk_engine *e);
+/* End its threads, but keep what somebody still uses who hangs. */
+void sk_engine_leave(struct sk_engine *e);
 
 /* Have slots of these sizes ready soon: for a full generation, for a delta; 0: none is wanted. Does not block. */
 void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes);

@@ -37,13 +37,17 @@ static char dir[64], prefix[80], last_log[8192];
         }                                                                                          \
     } while (0)
 
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void log_line(void *arg, int level, const char *line)
 {
     (void)arg;
     if (level > SK_LOG_INFO)
         return;
+    pthread_mutex_lock(&log_lock);
     size_t n = strlen(last_log);
     snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
+    pthread_mutex_unlock(&log_lock);
 }
 
 /* ---- faults of the prefix ---- */
@@ -54,6 +58,7 @@ static struct {
     atomic_int error;    /* they fail so; 0: they hang … */
     double seconds;      /* … for so long after the first of them, or … */
     atomic_int released; /* … until the test says */
+    atomic_int off;      /* nothing is counted */
     pthread_mutex_t lock;
     double until;
 } fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -67,7 +72,7 @@ static int changes_something(const char *op, const char *path)
 
 static int hook(const char *op, const char *path)
 {
-    if (strncmp(path, prefix, strlen(prefix)))
+    if (atomic_load(&fault.off) || strncmp(path, prefix, strlen(prefix)))
         return 0;
     long n = atomic_fetch_add(&fault.count, 1) + 1;
     int error = atomic_load(&fault.error);
@@ -199,7 +204,9 @@ static int program(struct sk_group *g, void *arg)
 
 static void run(struct run r)
 {
+    pthread_mutex_lock(&log_lock); /* what was left behind by the run before may say something */
     last_log[0] = 0;
+    pthread_mutex_unlock(&log_lock);
     int rc = sk_loop_run(N, program, &r);
     if (rc)
         fail_msg("run ended with %d (line %d); the log:\n%s", rc, -1000 - rc, last_log);
@@ -207,7 +214,10 @@ static void run(struct run r)
 
 static void expect_log(const char *text)
 {
-    if (!strstr(last_log, text))
+    pthread_mutex_lock(&log_lock);
+    int found = strstr(last_log, text) != NULL;
+    pthread_mutex_unlock(&log_lock);
+    if (!found)
         fail_msg("the log does not say '%s':\n%s", text, last_log);
 }
 
@@ -220,7 +230,6 @@ static int make_dir(void **state)
         return -1;
     snprintf(prefix, sizeof prefix, "%s/prefix", dir);
     heal();
-    sk_io_hook = hook;
     return 0;
 }
 
@@ -370,10 +379,10 @@ static pid_t begin_other(void)
     close(ready[0]);
     close(ready[1]);
     struct sk_job j;
-    sk_io_hook = NULL;
+    atomic_store(&fault.off, 1);
     if (!sk_job_load(prefix, &j, NULL))
         o.store = j.store;
-    sk_io_hook = hook;
+    atomic_store(&fault.off, 0);
     strcpy(o.host, "far-away");
     assert_int_equal(sk_owner_encode(&o, &b, NULL), 0);
     snprintf(other_lease, sizeof other_lease, "%.*s", (int)b.len, (const char *)b.data);
@@ -402,9 +411,9 @@ static void take_over(int64_t it)
 static int generations(void)
 {
     struct sk_gen_list l = {0};
-    sk_io_hook = NULL;
+    atomic_store(&fault.off, 1);
     int rc = sk_gen_scan(prefix, -1, &l, NULL), n = (int)l.count;
-    sk_io_hook = hook;
+    atomic_store(&fault.off, 0);
     sk_gen_list_free(&l);
     return rc ? rc : n;
 }
@@ -611,6 +620,7 @@ static void test_every_operation(void **state)
 
 int main(int argc, char **argv)
 {
+    sk_io_hook = hook; /* for good: threads that hang outlive their test */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_full, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_read_only, make_dir, remove_dir),

@@ -159,6 +159,8 @@ void sk_session_abandon(struct sk_session *s)
     sk_tries_disarm(s);
     sk_aggregator_free(s->aggregator);
     sk_protector_free(s->protector);
+    if (s->engine_left)
+        sk_engine_leave(s->engine);
     s->ledger_left |= s->engine_left || sk_engine_free(s->engine);
     if (!s->ledger_left)
         sk_ledger_free(s->ledger);
