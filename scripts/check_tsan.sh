@@ -7,7 +7,7 @@
 # usage: check_tsan.sh
 set -eu
 jobs=$(nproc)
-left_out='crash|survive|copies|series|never_worse|powercut|cow|^store_test|^redundancy_test|lossless'
+left_out='crash|retention|survive|copies|series|never_worse|powercut|cow|^store_test|^redundancy_test|lossless'
 mkdir -p build-tsan
 log=build-tsan/tests.log
 cmake --preset tsan >build-tsan/build.log 2>&1 &&

@@ -72,7 +72,10 @@ static int changes_something(const char *op, const char *path)
 
 static int hook(const char *op, const char *path)
 {
-    if (atomic_load(&fault.off) || strncmp(path, prefix, strlen(prefix)))
+    pthread_mutex_lock(&fault.lock);
+    int elsewhere = strncmp(path, prefix, strlen(prefix)) != 0;
+    pthread_mutex_unlock(&fault.lock);
+    if (atomic_load(&fault.off) || elsewhere)
         return 0;
     long n = atomic_fetch_add(&fault.count, 1) + 1;
     int error = atomic_load(&fault.error);
@@ -96,8 +99,10 @@ static void disturb(long first, long last, int error, double seconds)
     atomic_store(&fault.count, 0);
     atomic_store(&fault.released, 0);
     atomic_store(&fault.error, error);
+    pthread_mutex_lock(&fault.lock);
     fault.seconds = seconds;
     fault.until = 0;
+    pthread_mutex_unlock(&fault.lock);
     atomic_store(&fault.last, last);
     atomic_store(&fault.first, first);
 }
@@ -228,7 +233,9 @@ static int make_dir(void **state)
     sk_log_set(log_line, NULL, SK_LOG_INFO);
     if (!mkdtemp(dir))
         return -1;
+    pthread_mutex_lock(&fault.lock);
     snprintf(prefix, sizeof prefix, "%s/prefix", dir);
+    pthread_mutex_unlock(&fault.lock);
     heal();
     return 0;
 }
