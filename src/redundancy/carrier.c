@@ -2,6 +2,7 @@
  * when they have come, and never waits in a circle. */
 #include "redundancy/carrier.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ struct pool {
 };
 
 struct sk_carrier {
+    struct sk_carrier *next_left; /* of those that failed */
     struct sk_carrier_setup set;
     int rank_of[SK_MAX_MEMBERS], local[SK_MAX_MEMBERS], locals;
     uint64_t base, next; /* stripes under way: [base, next) */
@@ -141,17 +143,31 @@ int sk_carrier_new(const struct sk_carrier_setup *setup, struct sk_carrier **out
     return 0;
 }
 
+/* What transfers that never ended may still write to stays as long as the process does. */
+static void leave(struct sk_carrier *e)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct sk_carrier *all_left;
+    pthread_mutex_lock(&lock);
+    e->next_left = all_left;
+    all_left = e;
+    pthread_mutex_unlock(&lock);
+}
+
 void sk_carrier_free(struct sk_carrier *e)
 {
     if (!e)
         return;
-    for (int i = 0; e->pool && !e->failed && i < e->locals; i++)
+    if (e->failed) {
+        leave(e);
+        return;
+    }
+    for (int i = 0; e->pool && i < e->locals; i++)
         for (int w = 0; w < SK_WINDOW_MAX; w++)
             free(e->pool[i].memory[w]);
     for (int w = 0; w < AHEAD; w++) {
         for (int i = 0; e->slot[w].cell && i < e->locals; i++)
-            if (!e->failed)
-                free(e->slot[w].cell[i].scratch);
+            free(e->slot[w].cell[i].scratch);
         free(e->slot[w].cell);
     }
     free(e->pool);
