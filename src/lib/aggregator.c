@@ -217,9 +217,15 @@ void sk_aggregator_report(struct sk_aggregator *a, struct sk_aggregator_status *
     out->idle = ended >= a->begun;
 }
 
-int sk_aggregator_drain(struct sk_aggregator *a, double quiet_s)
+void sk_aggregator_drain(struct sk_aggregator *a)
 {
-    return a ? sk_offpath_drain_for(a->off, quiet_s) : 0;
+    if (a)
+        sk_offpath_drain(a->off);
+}
+
+int sk_aggregator_wait(struct sk_aggregator *a, double seconds)
+{
+    return sk_offpath_wait(a->off, seconds);
 }
 
 /* ---- restart ---- */

@@ -42,8 +42,10 @@ struct sk_aggregator_status {
     struct saikai_error last_error;
 };
 void sk_aggregator_report(struct sk_aggregator *a, struct sk_aggregator_status *out);
-/* Collective, blocking: until what is under way has ended, or (-1) nothing has moved for quiet_s seconds (0: however long). */
-int sk_aggregator_drain(struct sk_aggregator *a, double quiet_s);
+/* Collective, blocking: until what is under way has ended. */
+void sk_aggregator_drain(struct sk_aggregator *a);
+/* Local: for so long at most; 1: it has ended here. */
+int sk_aggregator_wait(struct sk_aggregator *a, double seconds);
 
 /* ---- restart; without an aggregator, too ---- */
 

@@ -92,7 +92,7 @@ static int settle(struct sk_session *s, int64_t it, struct saikai_error *err)
     for (int i = 0; !rc && apart && i < 1000 &&
                                               sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE); i++) {
         sk_engine_drain(s->engine);
-        sk_aggregator_drain(s->aggregator, 0);
+        sk_aggregator_drain(s->aggregator);
         rc = sk_session_due(s, 1, it, err);
     }
     sk_engine_drain(s->engine);

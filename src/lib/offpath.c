@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "group/patient.h"
 
@@ -301,43 +300,25 @@ int64_t sk_offpath_ended(struct sk_offpath *o)
 
 void sk_offpath_drain(struct sk_offpath *o)
 {
-    sk_offpath_drain_for(o, 0);
+    while (o && !sk_offpath_wait(o, 3600))
+        ;
 }
 
-/* With the lock: until the thread has ended its works; -1: nothing moves. */
-static int wait_for_thread(struct sk_offpath *o, double quiet_s)
+int sk_offpath_wait(struct sk_offpath *o, double seconds)
 {
-    unsigned long seen = sk_io_count();
-    double since = sk_now();
-    while (o->ended < o->submitted) {
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        t.tv_nsec += 50000000;
-        t.tv_sec += t.tv_nsec / 1000000000;
-        t.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&o->changed, &o->lock, &t);
-        if (sk_io_count() != seen) {
-            seen = sk_io_count();
-            since = sk_now();
-        } else if (quiet_s > 0 && sk_now() - since > quiet_s) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int sk_offpath_drain_for(struct sk_offpath *o, double quiet_s)
-{
-    if (!o)
-        return 0;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    double at = (double)until.tv_nsec * 1e-9 + seconds;
+    until.tv_sec += (time_t)at;
+    until.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
     pthread_mutex_lock(&o->lock);
-    int hangs = o->threaded && wait_for_thread(o, quiet_s);
+    while (o->threaded && o->ended < o->submitted && !pthread_cond_timedwait(&o->changed, &o->lock, &until))
+        ;
+    int ended = !o->threaded || o->ended >= o->submitted;
     pthread_mutex_unlock(&o->lock);
-    if (hangs)
-        return -1;
     while (o->now) {
         finish_now(o);
         begin_next(o);
     }
-    return 0;
+    return ended;
 }

@@ -47,14 +47,13 @@ void sk_offpath_stop(struct sk_offpath *o);
 /* Local: give up. What waits for other ranks stops waiting and ends with SAIKAI_EPEER; works not
  * begun end so, too. For an orderly end, drain before (and over MPI, always). NULL is accepted. */
 void sk_offpath_free(struct sk_offpath *o);
-/* The same after a drain that was given up on any rank. 1: a work hangs here, and goes on alone with all that it uses, which is
+/* The same when a work hangs on some rank. 1: a work hangs here, and goes on alone with all that it uses, which is
  * `user` and must stay. */
 int sk_offpath_give_up(struct sk_offpath *o, void *user);
 /* Collective, blocking: until all works have ended here. */
 void sk_offpath_drain(struct sk_offpath *o);
-/* The same for works that may hang in a file system: given up (-1) when this process has read and written nothing for so long (0:
- * never); sk_offpath_give_up comes next, on all ranks. Works in slices are waited for whatever they take. */
-int sk_offpath_drain_for(struct sk_offpath *o, double quiet_s);
+/* Local: for so long at most; 1: all works have ended here. Works in slices are waited for whatever they take, collectively. */
+int sk_offpath_wait(struct sk_offpath *o, double seconds);
 
 /* The group that works use, and split theirs from: by the session before the first work, then by
  * works alone. */

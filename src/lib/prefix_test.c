@@ -59,6 +59,7 @@ static struct {
     double seconds;      /* … for so long after the first of them, or … */
     atomic_int released; /* … until the test says */
     atomic_int off;      /* nothing is counted */
+    atomic_int slow_ms;  /* each operation takes so long */
     pthread_mutex_t lock;
     double until;
 } fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -77,6 +78,7 @@ static int hook(const char *op, const char *path)
     pthread_mutex_unlock(&fault.lock);
     if (atomic_load(&fault.off) || elsewhere)
         return 0;
+    sk_sleep(atomic_load(&fault.slow_ms) * 1e-3);
     long n = atomic_fetch_add(&fault.count, 1) + 1;
     int error = atomic_load(&fault.error);
     if (n < atomic_load(&fault.first) || n > atomic_load(&fault.last))
@@ -363,6 +365,25 @@ static void test_silent_while_it_is_archived(void **state)
     run((struct run){.config = "store.archive=aggregate; restart.mode=always", .until = 70, .expect_from = 60});
 }
 
+static void slow_now(int64_t it)
+{
+    if (it == 59)
+        atomic_store(&fault.slow_ms, 30);
+}
+
+/* What takes longer than store.final_wait, but moves, is waited for. */
+static void test_slow_while_it_is_archived(void **state)
+{
+    (void)state;
+    run((struct run){.config = "store.archive=aggregate; store.prefix_timeout=20s", .until = 60, .at = slow_now});
+    atomic_store(&fault.slow_ms, 0);
+    pthread_mutex_lock(&log_lock);
+    int given_up = strstr(last_log, "given up") != NULL;
+    pthread_mutex_unlock(&log_lock);
+    assert_false(given_up);
+    run((struct run){.config = "store.archive=aggregate; restart.mode=always; store.local=none", .until = 61, .expect_from = 60});
+}
+
 /* ---- another job has the store ---- */
 
 static char other_lease[2048]; /* of a process that lives */
@@ -640,6 +661,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_taken_while_it_was_away, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_stops_to_answer_between_checkpoints, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_silent_while_it_is_archived, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_slow_while_it_is_archived, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_unknown_waits, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_needs_the_prefix, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_waits_where_it_must, make_dir, remove_dir),

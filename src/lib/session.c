@@ -230,11 +230,29 @@ static int archives_last(const struct sk_session *s)
     return s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
 }
 
-/* 1, on all ranks: one of them gets no answer from the prefix any more, and nothing more is archived. */
+/* Until what is being archived has ended on all ranks: 0; -1: on none of them has anything moved for store.final_wait. A rank
+ * that reads and writes nothing may only wait for one that does. */
+static int wait_for_archives(struct sk_session *s)
+{
+    double since = sk_now(), most = sk_config_time(s->config, "store.final_wait");
+    unsigned long seen = sk_io_count();
+    for (;;) {
+        int64_t ended = sk_aggregator_wait(s->aggregator, 0.05);
+        int64_t moved = sk_io_count() != seen, v[3] = {ended, -moved, -(most > 0 && sk_now() - since > most)};
+        seen = sk_io_count();
+        if (sk_group_allreduce(s->g, v, 3, SK_OP_MIN) || v[0])
+            return 0;
+        if (v[1])
+            since = sk_now();
+        else if (v[2])
+            return -1;
+    }
+}
+
+/* 1, on all ranks: the prefix does not answer any more, and nothing more is archived. */
 static int drain_aggregator(struct sk_session *s)
 {
-    int64_t v = sk_aggregator_drain(s->aggregator, sk_config_time(s->config, "store.final_wait"));
-    if (!s->aggregator || sk_group_allreduce(s->g, &v, 1, SK_OP_MIN) || !v)
+    if (!s->aggregator || !wait_for_archives(s))
         return 0;
     if (s->g->rank == 0)
         sk_log(SK_LOG_WARN, "the prefix %s does not answer: what is being archived there is given up", s->prefix_root);

@@ -773,7 +773,7 @@ static int settle_local(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     (void)it;
     CHECK(!sk_session_wait(s, &err));
-    sk_aggregator_drain(s->aggregator, 0);
+    sk_aggregator_drain(s->aggregator);
     return 0;
 }
 
@@ -801,7 +801,7 @@ static int damage_twenty(struct sk_session *s, int64_t it)
         damage(local_root(), 1, 20, 1);
     while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE))
         CHECK(sk_session_due(s, 1, it, &err) == 0);
-    sk_aggregator_drain(s->aggregator, 0);
+    sk_aggregator_drain(s->aggregator);
     return 0;
 }
 
