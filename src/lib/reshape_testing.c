@@ -252,6 +252,8 @@ static int program(struct sk_group *g, void *arg)
         if (restored)
             CHECK(o.step == from && o.length == 5 && ((int32_t *)o.table)[3] == from);
         result = iterate(s, r, &b, &o, from);
+        if (!result) /* rank 0 gives the lease back, and the others may still be removing what is old */
+            result = sk_group_barrier(g);
     }
     free(b.data);
     if (r->finish && !result)
