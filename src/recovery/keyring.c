@@ -2,6 +2,7 @@
 #include "recovery/keyring.h"
 
 #include "base/log.h"
+#include "base/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@ extern char **environ;
 /* Of a host that is this silent after a start nobody knows whether it sees the file. */
 static const double bring_after_s = 5, next_round_s = 2;
 /* AT_ONCE: remote shells of one round; on many hosts the launcher itself takes longer than this. */
-enum { DIRS_MAX = 5, WORDS_MAX = 32, AT_ONCE = 32 };
+enum { PLACES_MAX = 5, WORDS_MAX = 32, AT_ONCE = 32 };
 
 struct sk_keyring {
     uint8_t secret[SK_KEY_BYTES], nonce[SK_NONCE_BYTES];
@@ -29,6 +30,7 @@ struct sk_keyring {
     int waits;       /* for ranks of this start to be heard */
     double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
     char *brought;   /* by host: in this start; NULL: to none */
+    struct sk_patience *patience; /* with the places of files: the launcher goes on though one of them hangs */
 };
 
 static void choose_agent(const struct sk_config *c, char *out, size_t cap)
@@ -70,7 +72,9 @@ int sk_keyring_new(const struct sk_config *c, int far, int may_bring, struct sk_
     *k = (struct sk_keyring){.users_own = *own != 0, .far = far, .may_bring = far && may_bring};
     choose_agent(c, k->agent, sizeof k->agent);
     snprintf(k->prefix, sizeof k->prefix, "%s", sk_config_text(c, "store.prefix"));
-    int rc = sk_key_draw(k->nonce, sizeof k->nonce, err);
+    int rc = sk_patience_new(sk_config_time(c, "store.prefix_timeout"), &k->patience, err);
+    if (!rc)
+        rc = sk_key_draw(k->nonce, sizeof k->nonce, err);
     memcpy(link->nonce, k->nonce, sizeof k->nonce);
     if (!rc && k->users_own) {
         rc = read_users_own(k, own, job, err);
@@ -85,12 +89,20 @@ int sk_keyring_new(const struct sk_config *c, int far, int may_bring, struct sk_
     return rc;
 }
 
+static int unlink_file(void *path, struct saikai_error *err)
+{
+    (void)err;
+    unlink(path);
+    return 0;
+}
+
 static void take_away(struct sk_keyring *k)
 {
-    if (!k->users_own && *k->path) {
-        unlink(k->path);
+    char *path = !k->users_own && *k->path ? strdup(k->path) : NULL;
+    if (path && sk_patience_call(k->patience, path, unlink_file, free, path, NULL) != SAIKAI_ETIMEDOUT)
+        free(path);
+    if (!k->users_own)
         *k->path = 0;
-    }
     k->waits = 0;
 }
 
@@ -98,7 +110,9 @@ void sk_keyring_free(struct sk_keyring *k)
 {
     if (!k)
         return;
-    take_away(k);
+    if (k->patience)
+        take_away(k);
+    sk_patience_free(k->patience);
     free(k->brought);
     explicit_bzero(k, sizeof *k);
     free(k);
@@ -124,52 +138,107 @@ static int nearest(const char *path, char out[PATH_MAX])
     return 0;
 }
 
-/* Where the file may go, the best place first. */
-static int places(const struct sk_keyring *k, char dir[DIRS_MAX][PATH_MAX])
+/* A place for the file, and the file in it; for a thread that may hang there. */
+struct attempt {
+    char where[PATH_MAX], path[PATH_MAX]; /* path: empty as long as there is none */
+    int or_above; /* the nearest directory above will do */
+    uint8_t secret[SK_KEY_BYTES], nonce[SK_NONCE_BYTES];
+    uint32_t incarnation;
+};
+
+static void forget(struct attempt *a)
+{
+    explicit_bzero(a, sizeof *a);
+    free(a);
+}
+
+/* Nobody waits for it any more. */
+static void drop(void *arg)
+{
+    struct attempt *a = arg;
+    if (*a->path)
+        unlink(a->path);
+    forget(a);
+}
+
+static int attempt(void *arg, struct saikai_error *err)
+{
+    struct attempt *a = arg;
+    char dir[PATH_MAX];
+    if (a->or_above ? nearest(a->where, dir) != 0 : !realpath(a->where, dir))
+        return sk_fail(err, SAIKAI_ENOENT, "there is no %s", a->where);
+    int rc = sk_key_file_write(dir, a->nonce, a->incarnation, a->secret, a->path, err);
+    if (rc)
+        *a->path = 0;
+    return rc;
+}
+
+/* Where the file may go, the best place first; *prefix: which of them is one, -1: none. */
+static int places(const struct sk_keyring *k, const char *where[PLACES_MAX], int *prefix)
 {
     const char *home = getenv("HOME");
     int n = 0;
+    *prefix = -1;
     if (!k->far) { /* in memory: nothing of it ever reaches a disk */
-        strcpy(dir[n++], "/dev/shm");
-        strcpy(dir[n++], "/tmp");
+        where[n++] = "/dev/shm";
+        where[n++] = "/tmp";
     }
-    n += !nearest(k->prefix, dir[n]);
-    n += realpath(".", dir[n]) != NULL;
-    n += home && realpath(home, dir[n]);
+    if (strcmp(k->prefix, "none")) {
+        *prefix = n;
+        where[n++] = k->prefix;
+    }
+    where[n++] = ".";
+    if (home)
+        where[n++] = home;
     return n;
+}
+
+/* Fills k->path. */
+static int leave_at(struct sk_keyring *k, const char *where, int or_above, size_t cap, struct saikai_error *err)
+{
+    struct attempt *a = calloc(1, sizeof *a);
+    if (!a)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to leave the key of this run");
+    snprintf(a->where, sizeof a->where, "%s", where);
+    memcpy(a->secret, k->secret, sizeof a->secret);
+    memcpy(a->nonce, k->nonce, sizeof a->nonce);
+    a->incarnation = k->incarnation;
+    a->or_above = or_above;
+    int rc = sk_patience_call(k->patience, where, attempt, drop, a, err);
+    if (rc == SAIKAI_ETIMEDOUT)
+        return rc;
+    if (!rc && strlen(a->path) >= cap) {
+        unlink(a->path);
+        rc = sk_fail(err, SAIKAI_EINVAL, "%.80s… is too long a name", where);
+    }
+    if (!rc)
+        snprintf(k->path, sizeof k->path, "%s", a->path);
+    forget(a);
+    return rc;
 }
 
 int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
                      struct sk_link_settings *link, struct saikai_error *err)
 {
-    char(*dir)[PATH_MAX] = k->users_own ? NULL : malloc(sizeof *dir * DIRS_MAX);
+    const char *where[PLACES_MAX];
     struct saikai_error first = {0}, why;
-    int n = 0, rc = 0;
+    int prefix, n = k->users_own ? 0 : places(k, where, &prefix), rc = k->users_own ? 0 : -1;
     take_away(k);
-    if (!k->users_own) {
-        n = dir ? places(k, dir) : 0;
-        rc = -1;
-    }
+    k->incarnation = incarnation;
     for (int i = 0; rc && i < n; i++) {
         why = (struct saikai_error){0};
-        rc = sk_key_file_write(dir[i], k->nonce, incarnation, k->secret, k->path, &why);
-        if (!rc && strlen(k->path) >= sizeof link->key_file) {
-            take_away(k);
-            rc = sk_fail(&why, SAIKAI_EINVAL, "%.80s… is too long a name", dir[i]);
-        }
-        if (rc && !first.code)
+        rc = leave_at(k, where[i], i == prefix, sizeof link->key_file, &why);
+        if (rc && rc != SAIKAI_ENOENT && !first.code)
             first = why;
     }
-    free(dir);
     if (rc || strlen(k->path) >= sizeof link->key_file) {
         *k->path = k->users_own ? *k->path : 0;
         return sk_fail(err, SAIKAI_EAUTH,
                        "there is no place to leave the key of this run for its ranks (%.300s): make "
                        "the working directory writable, or use --key-file",
-                       first.code ? first.text : "the name of the key file is too long");
+                       first.code ? first.text : "no directory for it is there");
     }
     snprintf(link->key_file, sizeof link->key_file, "%s", k->path);
-    k->incarnation = incarnation;
     k->bring_at = k->may_bring && !k->users_own ? now + bring_after_s : INFINITY;
     k->waits = 1;
     free(k->brought);
