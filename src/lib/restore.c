@@ -635,7 +635,7 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
 int sk_session_restored_file(struct sk_session *s, const char *name, char *out, size_t cap,
                              struct saikai_error *err)
 {
-    if (!*s->restored_files || strchr(name, '/'))
+    if (!*s->restored_files || !*name || *name == '.' || strchr(name, '/')) /* as sk_session_file_path */
         return sk_fail(err, SAIKAI_ENOENT, "no file '%.60s' was restored", name);
     int rc = sk_io_path(out, cap, err, "%s/%s", s->restored_files, name);
     if (!rc && access(out, R_OK))
