@@ -5,7 +5,7 @@
 set -eu
 build=$1
 jobs=$(nproc)
-SAIKAI_TEST_SWEEP=all timeout 2400 ctest --test-dir "$build" -R 'crash_test|powercut_test' -j"$jobs" --timeout 1800 \
+SAIKAI_TEST_SWEEP=all timeout 4800 ctest --test-dir "$build" -R 'crash_test|powercut_test' -j"$jobs" --timeout 1800 \
     --output-on-failure >"$build/sweeps.log" 2>&1 || {
     cat "$build/sweeps.log"
     exit 1
@@ -17,7 +17,7 @@ cmake --preset asan >build-asan/build.log 2>&1 &&
     cat build-asan/build.log
     exit 1
 }
-timeout 2400 ctest --test-dir build-asan -L sweep -j"$jobs" --timeout 1200 --output-on-failure >build-asan/sweeps.log 2>&1 || {
+timeout 4800 ctest --test-dir build-asan -L sweep -j"$jobs" --timeout 1200 --output-on-failure >build-asan/sweeps.log 2>&1 || {
     cat build-asan/sweeps.log
     exit 1
 }

@@ -130,7 +130,7 @@ static int end_of_child(void (*before)(void))
     int status;
     pid_t pid = fork();
     if (!pid) {
-        alarm(20);
+        alarm(100);
         signal(SIGBUS, SIG_DFL); /* the test's own is to be none */
         sk_guard_open();
         if (before)

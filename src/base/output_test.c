@@ -52,7 +52,7 @@ static int end(void **state)
 static void check(const char *name, int flags, const char *what)
 {
     struct saikai_error err = {0};
-    alarm(20); /* hangs are what this is about */
+    alarm(100); /* hangs are what this is about */
     assert_int_equal(sk_io_open(at(name), flags, 0600, &err), SAIKAI_EINVAL);
     alarm(0);
     if (!strstr(err.text, what) || !strstr(err.text, at(name)))
@@ -131,7 +131,7 @@ static void test_a_fifo_is_written_to(void **state)
         _exit(strcmp(got, "through") != 0);
     }
     int status = -1;
-    alarm(30);
+    alarm(100);
     assert_int_equal(sk_output_write(at("fifo"), "through", 7, &err), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     alarm(0);

@@ -167,7 +167,7 @@ static int run_child(struct plan *p, long at, int with_errno)
 {
     pid_t pid = sk_testing_fork();
     if (pid == 0) {
-        alarm(60);
+        alarm(300);
         die_at = at;
         error_instead = with_errno;
         if (at >= 0)

@@ -102,17 +102,17 @@ static void run(struct start t)
         fail_msg("run ended with %d (line %d)", rc, -1000 - rc);
 }
 
-/* Candidates with these numbers; what is due is complete afterwards, and archived when that is wanted. */
+/* Candidates with these numbers; what is due is complete afterwards, and each archived when that is wanted. */
 static int go(struct sk_session *s, int64_t first, int64_t last, int archived)
 {
     struct saikai_error err = {0};
     for (int64_t it = first; it <= last; it++) {
         int rc = sk_session_candidate(s, 0, it, &err);
         CHECK(rc >= 0 && (!rc || !sk_session_wait(s, &err)));
-    }
-    while (archived && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
-        sk_engine_drain(s->engine);
-        CHECK(sk_session_due(s, 0, last, &err) == 0);
+        while (archived && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
+            sk_engine_drain(s->engine);
+            CHECK(sk_session_due(s, 0, it, &err) == 0);
+        }
     }
     sk_engine_drain(s->engine);
     return 0;

@@ -158,7 +158,7 @@ static void run(struct start *p, struct powercut_log *log)
 {
     pid_t pid = sk_testing_fork();
     if (pid == 0) {
-        alarm(60);
+        alarm(300);
         if (log)
             powercut_record_begin(log, dir);
         sk_loop_run(RANKS, program, p);

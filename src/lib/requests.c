@@ -27,7 +27,7 @@ static const struct {
 enum { n_names = sizeof names / sizeof *names };
 
 /* The same signal may come twice by two ways, such as from a terminal and from a launcher. */
-static const int64_t echo_ns = 100000000;
+static const int64_t echo_ns = 250000000;
 
 /* Counted up by the handler in whichever thread the signal came; behind the signals the bits of the keeper's page. */
 enum { PAGE_BITS = 3, SOURCES = n_names + PAGE_BITS, MOST_JOBS = 64 };

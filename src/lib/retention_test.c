@@ -198,7 +198,7 @@ static int retain_and_die(const struct prefix *p, long at)
     int status = 0;
     pid_t pid = sk_testing_fork();
     if (!pid) {
-        alarm(20);
+        alarm(120);
         die_at = at;
         sk_io_hook = hook;
         retain(p);

@@ -459,7 +459,7 @@ static void test_every_iteration_without_a_pause(void **state)
     char path[128];
     snprintf(path, sizeof path, "%s/%s", dir, local_root());
     assert_int_equal(sk_gen_scan(path, -1, &l, NULL), 0);
-    assert_true(l.count >= 1 && l.count <= 5);
+    assert_true(l.count >= 1 && l.count <= 40); /* of 400: how many, the slowest rank and the copy to the prefix decide */
     r.until = r.expect_from = l.gen[0].iteration; /* the ranks finish what they captured before they leave */
     sk_gen_list_free(&l);
     run(N, r);
@@ -558,6 +558,7 @@ static int raise_request(struct sk_session *s, int64_t it)
 {
     if (it == 33 && s->g->rank == 1) /* only one rank is told */
         raise(SIGUSR2);
+    sk_sleep(0.0005); /* the ranks exchange something every few iterations */
     return 0;
 }
 
@@ -839,8 +840,15 @@ static int several_are_archived(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
     CHECK(!slowly(s, it));
-    CHECK(it < 590 || (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) > 1 &&
-                       sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) > 1));
+    double begun = sk_now();
+    /* where a copy takes long, the model wants the next one late: learnt at the same candidate on all ranks */
+    while (it >= 590 && (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) <= 1 || sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) <= 1)) {
+        int due = sk_session_due(s, 1, it, &err);
+        CHECK(due >= 0);
+        if (due)
+            CHECK(!sk_session_capture(s, 1, it, &err));
+        CHECK(!slowly(s, 1) && sk_now() - begun < 60);
+    }
     CHECK(it < 590 || s->advice.policy.planned > 0); /* it has chosen the interval, too, and told every rank */
     return 0;
 }

@@ -107,7 +107,7 @@ static int in_child(struct job *j, int (*work)(struct job *j), int io, long n)
     pid_t pid = sk_testing_fork();
     assert_true(pid >= 0);
     if (!pid) {
-        alarm(30);
+        alarm(150);
         job_break(io, n, 0);
         _exit(work(j) ? 1 : 0);
     }

@@ -14,7 +14,7 @@ ranks() { # N VERB ARG...; a launcher that hangs under load gets another chance
     local n=$1 rc
     shift
     for try in 1 2 3; do
-        (cd "$work/in" && timeout 60 "${mpiexec[@]}" -n "$n" "$(dirname "$saikai")/saikai-archive" "$@") \
+        (cd "$work/in" && timeout 240 "${mpiexec[@]}" -n "$n" "$(dirname "$saikai")/saikai-archive" "$@") \
             > "$work/out" 2> "$work/err"
         rc=$?
         [ $rc = 124 ] || return $rc

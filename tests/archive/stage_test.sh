@@ -23,7 +23,7 @@ export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is on
 export SAIKAI_SCHEDULE_EVERY=50 SAIKAI_SCHEDULE_POLL=5ms SAIKAI_STORE_ARCHIVE=aggregate SAIKAI_FAR_WRITERS=2
 
 # without threads
-timeout 100 "${mpiexec[@]}" -n 2 "$heat" $grid 100 > "$work/out" 2> "$work/err" || fail "failed without threads"
+timeout 300 "${mpiexec[@]}" -n 2 "$heat" $grid 100 > "$work/out" 2> "$work/err" || fail "failed without threads"
 grep -q 'needs MPI_THREAD_MULTIPLE' "$work/err" || fail "does not say that it needs threads"
 ls "$work"/store/gen-*/rank-000001.skc > /dev/null || fail "no file of each rank without threads"
 rm -rf "$work/store" "$work/local"
@@ -33,9 +33,9 @@ threads
 for ranks in 3 3 4; do
     before=$(ls -d "$work"/store/gen-* 2> /dev/null | tail -n 1)
     : > "$work/err"
-    timeout --foreground -k 2 100 "${mpiexec[@]}" -n $ranks "$heat" -p "$work/pid" $grid 1000000 > "$work/out" 2> "$work/err" &
+    timeout --foreground -k 2 300 "${mpiexec[@]}" -n $ranks "$heat" -p "$work/pid" $grid 1000000 > "$work/out" 2> "$work/err" &
     run=$!
-    for i in $(seq 600); do
+    for i in $(seq 2400); do
         [ "$(grep -c 'is archived' "$work/err")" -ge 3 ] && break
         kill -0 $run 2> /dev/null || fail "the program ended"
         sleep 0.1
@@ -72,19 +72,19 @@ expect "^$whole: good, 4 of 4 ranks" verify --gen newest
 
 # to the end: to twice as far as it has come, and the same without faults
 steps=$((reached + 100))
-SAIKAI_LOG_LEVEL=info timeout 200 "${mpiexec[@]}" -n 2 "$heat" $grid $steps > "$work/out" 2> "$work/err" || fail "the last run failed"
+SAIKAI_LOG_LEVEL=info timeout 600 "${mpiexec[@]}" -n 2 "$heat" $grid $steps > "$work/out" 2> "$work/err" || fail "the last run failed"
 grep -q "resuming from iteration $reached" "$work/err" || fail "the last run does not resume from $reached"
 grep -q "generation $begun of iteration .* is out of reach.*; going back to iteration $reached" "$work/err" ||
     fail "what is out of reach is not said"
 [ ! -e "$work/store/$half" ] && [ ! -e "$work/store/$begun" ] || fail "what dead jobs left is still there"
 cp "$work/out" "$work/last.out"
 expect ': all good' verify
-SAIKAI_STORE_PREFIX=$work/calm2 SAIKAI_STORE_ARCHIVE=files SAIKAI_SCHEDULE_EVERY=0 timeout 200 "${mpiexec[@]}" -n 3 \
+SAIKAI_STORE_PREFIX=$work/calm2 SAIKAI_STORE_ARCHIVE=files SAIKAI_SCHEDULE_EVERY=0 timeout 600 "${mpiexec[@]}" -n 3 \
     "$heat" $grid $steps > "$work/calm.out" 2> "$work/err" || fail "the undisturbed run failed"
 [ -n "$(sum_of "$work/last.out")" ] && [ "$(sum_of "$work/last.out")" = "$(sum_of "$work/calm.out")" ] || fail "another result than without faults"
 
 # back to files: what is in archives goes under the same rule
-SAIKAI_STORE_ARCHIVE=files SAIKAI_RESTART_MODE=always timeout 200 "${mpiexec[@]}" -n 3 "$heat" $grid $((steps + 200)) > "$work/out" 2> "$work/err" ||
+SAIKAI_STORE_ARCHIVE=files SAIKAI_RESTART_MODE=always timeout 600 "${mpiexec[@]}" -n 3 "$heat" $grid $((steps + 200)) > "$work/out" 2> "$work/err" ||
     fail "the run with files failed"
 grep -q "resuming from iteration $steps" "$work/err" || fail "the run with files does not resume"
 ls "$work"/store/gen-*/set-* > /dev/null 2>&1 && fail "archives are left beside files"

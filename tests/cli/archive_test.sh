@@ -118,7 +118,7 @@ wait "$watcher" || true
 [ -f endless/out/2.ska ] || fail "the watcher stops after what it finds first"
 # under mpirun one process watches
 mkdir shared
-OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 timeout 20 "$saikai" archive create -q --watch sets -o shared || fail "a second watcher does not leave it to the first"
+OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 timeout 100 "$saikai" archive create -q --watch sets -o shared || fail "a second watcher does not leave it to the first"
 [ -z "$(ls shared)" ] || fail "a second watcher archives what the first one does"
 # a set that is still written waits; one that is done is not done again
 rm watched/b.ska

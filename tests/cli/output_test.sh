@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export TMPDIR=$work XDG_CONFIG_HOME=$work
 fail() { echo "FAILED: $*" >&2; exit 1; }
-tool() { timeout 60 "$saikai" "$@"; }
+tool() { timeout 240 "$saikai" "$@"; }
 refused() { # PATTERN COMMAND...: fails, and says why
     local pattern=$1 rc=0
     shift
@@ -58,7 +58,7 @@ for command in "${outputs[@]}"; do
     tool $command link >/dev/null || fail "$command through a link"
     [ -L link ] || fail "$command replaced a link"
     [ "$(stat -c %s target)" = "$(stat -c %s plain)" ] || fail "$command did not write the link's file"
-    timeout 60 cat fifo >got &
+    timeout 240 cat fifo >got &
     reader=$!
     # shellcheck disable=SC2086
     tool $command fifo >/dev/null || fail "$command to a FIFO"

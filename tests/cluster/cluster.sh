@@ -64,7 +64,7 @@ _node_up() {
         mount --bind "$2/local" /local
         exec "$4"' bash "n$i" "$d" "$keep" "$CLUSTER_INIT" </dev/null >"$d/console" 2>&1 &
     local outer=$! tries
-    for tries in $(seq 250); do
+    for tries in $(seq 3000); do
         p=$(cat /proc/$outer/task/$outer/children 2>/dev/null)
         p=${p%% *}
         [ -n "$p" ] && [ "$(cat "/proc/$p/comm" 2>/dev/null)" = node_init ] && break

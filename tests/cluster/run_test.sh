@@ -18,8 +18,8 @@ fail() {
 }
 expect() { grep -q -- "$1" "$2" || fail "'$1' is not in $(basename "$2")"; }
 wait_for() { # TEXT FILE SECONDS
-    local i
-    for i in $(seq $(($3 * 50))); do
+    local until=$((SECONDS + $3))
+    while [ $SECONDS -lt $until ]; do
         grep -q -- "$1" "$2" && return 0
         sleep 0.02
     done
@@ -35,7 +35,7 @@ start() { # ARGUMENTS…
     [ "$mpi" = openmpi ] || extra="-launcher ssh -launcher-exec $here/rsh"
     : >"$out"
     : >"$err"
-    timeout --foreground -k 2 100 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" --set run.mpirun_args="$extra" \
+    timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" --set run.mpirun_args="$extra" \
         --set run.finish_timeout=3s "$@" </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
     pid=$!
 }
@@ -45,7 +45,7 @@ start_slurm() { # ARGUMENTS…
     export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
     : >"$out"
     : >"$err"
-    timeout --foreground -k 2 100 salloc -Q -k -N 4 -n 4 "$saikai" run -v --set run.finish_timeout=3s "$@" \
+    timeout --foreground -k 2 300 salloc -Q -k -N 4 -n 4 "$saikai" run -v --set run.finish_timeout=3s "$@" \
         </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
     pid=$!
 }
@@ -66,7 +66,7 @@ no_more_than() { # VALUE LIMIT WHAT
 nothing_left_on() {
     local n i
     for n in "$@"; do
-        for i in $(seq 150); do
+        for i in $(seq 600); do
             node_run "$n" pgrep -f 'saikaid rank' >/dev/null || break
             sleep 0.1
         done
@@ -79,37 +79,37 @@ case $case_name in
 power) # silence: noticed soon (4.3 s on a quiet machine; the limits leave room for a busy one), and the spare takes the place
     printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
     start -n 3 --spares 1 -- "$victim" seconds=30 later=1 complete=50
-    wait_for 'begin 0' "$out" 30
+    wait_for 'begin 0' "$out" 100
     sleep 1
     t=$(now)
     node_power n2
-    wait_for 'restart 1' "$err" 15
+    wait_for 'restart 1' "$err" 60
     finish 0
     expect 'host n2 has been silent' "$err"
     expect 'n4 takes the place of n2' "$err"
     expect '^end 1 3$' "$out"
-    no_more_than "$(delay "$t" 'has been silent')" 10 "power loss noticed after"
-    no_more_than "$(delay "$t" 'restart 1')" 12 "started again after"
+    no_more_than "$(delay "$t" 'has been silent')" 25 "power loss noticed after"
+    no_more_than "$(delay "$t" 'restart 1')" 30 "started again after"
     nothing_left_on n1 n3 n4
     ;;
 kill) # connections are reset: the launcher may notice first
     printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
     start -n 3 --spares 1 -- "$victim" seconds=30 later=1 complete=50
-    wait_for 'begin 0' "$out" 30
+    wait_for 'begin 0' "$out" 100
     sleep 1
     t=$(now)
     node_kill n3
-    wait_for 'restart 1' "$err" 15
+    wait_for 'restart 1' "$err" 60
     finish 0
     expect 'n4 takes the place of n3' "$err"
     expect '^end [12] 3$' "$out"
-    no_more_than "$(delay "$t" 'restart 1')" 12 "started again after"
+    no_more_than "$(delay "$t" 'restart 1')" 30 "started again after"
     nothing_left_on n1 n2 n4
     ;;
-outage) # a link that is back within 3 s is not fenced
+outage) # a link that is back soon is not fenced (after 3 s, which a busy machine makes longer)
     printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
-    start -n 3 --spares 1 -- "$victim" seconds=14 complete=50
-    wait_for 'begin 0' "$out" 30
+    start -n 3 --spares 1 --set run.node_timeout=10s -- "$victim" seconds=14 complete=50
+    wait_for 'begin 0' "$out" 100
     sleep 1
     node_cut n2
     sleep 3
@@ -122,10 +122,10 @@ outage) # a link that is back within 3 s is not fenced
 fenced) # a host that was cut off for long is replaced, and what still runs on it is ended when it is back
     printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
     start -n 3 --spares 1 -- "$victim" seconds=30 later=12 complete=50
-    wait_for 'begin 0' "$out" 30
+    wait_for 'begin 0' "$out" 100
     sleep 1
     node_cut n2
-    wait_for 'begin 1' "$out" 20
+    wait_for 'begin 1' "$out" 100
     node_mend n2
     nothing_left_on n2
     finish 0
@@ -136,7 +136,7 @@ fenced) # a host that was cut off for long is replaced, and what still runs on i
 no_spare) # without a spare the remaining hosts take the ranks
     printf 'n1 slots=2\nn2 slots=2\n' >"$CLUSTER_DIR/hosts"
     start -n 4 -- "$victim" seconds=30 later=1 complete=50
-    wait_for 'begin 0' "$out" 30
+    wait_for 'begin 0' "$out" 100
     sleep 1
     node_power n2
     finish 0
@@ -147,20 +147,20 @@ no_spare) # without a spare the remaining hosts take the ranks
 sigkill) # saikai run dies: nothing may outlive it, on no node
     printf 'n1\nn2\nn3\n' >"$CLUSTER_DIR/hosts"
     start -n 3 -- "$victim" seconds=60
-    wait_for 'begin 0' "$out" 30
+    wait_for 'begin 0' "$out" 100
     kill -KILL "$(pgrep -x -P $pid saikai)"
     nothing_left_on n1 n2 n3
     ;;
 slurm) # a rank is killed, then a node loses its power: srun is the launcher, the allocation's last host the spare
     slurm_up 4
     start_slurm -n 3 --spares 1 --set schedule.stop_grace=1s -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
-    wait_for 'begin 1' "$out" 40
+    wait_for 'begin 1' "$out" 100
     expect 'start 1: 3 ranks of .* by .*/srun' "$err"
     expect 'was killed by signal 9' "$err"
     sleep 1
     node_power n2
-    wait_for 'n4 takes the place of n2' "$err" 15
-    wait_for 'begin 2' "$out" 40
+    wait_for 'n4 takes the place of n2' "$err" 60
+    wait_for 'begin 2' "$out" 100
     kill -TERM "$(pgrep -x saikai)"
     finish 143
     nothing_left_on n1 n3 n4

@@ -20,14 +20,6 @@ fail() {
 }
 expect() { grep -q -- "$1" "$2" || fail "'$1' is not in $(basename "$2")"; }
 refuse() { ! grep -q -- "$1" "$2" || fail "'$1' is in $(basename "$2")"; }
-wait_for() { # TEXT FILE SECONDS
-    local i
-    for i in $(seq $(($3 * 50))); do
-        grep -q -- "$1" "$2" && return 0
-        sleep 0.02
-    done
-    fail "'$1' did not appear in $(basename "$2") within $3 s"
-}
 # Run behind our back on n1, n2, n3: $pid. (MPICH at times hangs in its own finalize, here as in the other tests.)
 start() { # ARGUMENTS…
     export OMPI_MCA_plm_rsh_agent=$CLUSTER_DIR/spy OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
@@ -37,7 +29,7 @@ start() { # ARGUMENTS…
     [ "$mpi" = openmpi ] || extra="-launcher ssh -launcher-exec $CLUSTER_DIR/spy"
     : >"$out"
     : >"$err"
-    timeout --foreground -k 2 100 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 3 \
+    timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" -n 3 \
         --set run.mpirun_args="$extra" --set run.finish_timeout=3s "$@" </dev/null >"$out" 2>"$err" &
     pid=$!
 }
@@ -78,12 +70,13 @@ case $case_name in
 sniffed)
     "$wiretap" record "$tap" &
     tapper=$!
-    for i in $(seq 250); do [ -e "$tap/ready" ] && break; sleep 0.02; done
+    for i in $(seq 3000); do [ -e "$tap/ready" ] && break; sleep 0.02; done
     export SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store
     touch "$CLUSTER_DIR/busy"
     start -- "$victim" while="$CLUSTER_DIR/busy" complete=50
     # whatever a process of the job shows of itself, from the first on
-    for i in $(seq 300); do
+    until=$((SECONDS + 100))
+    while [ $SECONDS -lt $until ]; do
         cat /proc/[0-9]*/environ >>"$seen/environ" 2>/dev/null
         cat /proc/[0-9]*/cmdline >>"$seen/cmdline" 2>/dev/null
         grep -q 'begin 0' "$out" && break
@@ -104,15 +97,19 @@ sniffed)
     node_run n2 $as_nobody "$wiretap" forge null "$endpoint" 3
     node_run n2 $as_nobody "$wiretap" forge curve "$endpoint" 3
     port=${endpoint##*:}
-    for f in "$tap"/10.77.0.2.*-10.77.0.254."$port"; do # what the keeper of n2 said, from the first byte on
-        [ "$(stat -c %s "$f")" -gt 500 ] && cp "$f" "$CLUSTER_DIR/replayed"
+    until=$((SECONDS + 60)) # what the keeper of n2 said, from the first byte on
+    while [ ! -s "$CLUSTER_DIR/replayed" ] && [ $SECONDS -lt $until ]; do
+        for f in "$tap"/10.77.0.2.*-10.77.0.254."$port"; do
+            [ -e "$f" ] && [ "$(stat -c %s "$f")" -gt 500 ] && cp "$f" "$CLUSTER_DIR/replayed"
+        done
     done
     [ -s "$CLUSTER_DIR/replayed" ] || fail "nothing was recorded to be replayed"
     chmod 644 "$CLUSTER_DIR/replayed"
     told=$(grep -c 'was refused' "$err")
     sleep 10.1 # refusals are told once in ten seconds
     node_run n2 $as_nobody "$wiretap" replay 10.77.0.254 "$port" "$CLUSTER_DIR/replayed"
-    sleep 0.2
+    until=$((SECONDS + 60))
+    while [ "$(grep -c 'was refused' "$err")" -le "$told" ] && [ $SECONDS -lt $until ]; do sleep 0.2; done
     [ "$(grep -c 'was refused' "$err")" -gt "$told" ] || fail "nobody tells of the replay"
     # and not at another address of the launcher's host
     "$wiretap" replay 127.0.0.1 "$port" "$CLUSTER_DIR/replayed" && fail "the hub listens at 127.0.0.1, too"
@@ -158,10 +155,10 @@ unshared) # what is in own/ on the head is there only
     refuse 'is brought there' "$err"
     expect '^end 0 3$' "$out"
     node_run n3 chmod 644 "$CLUSTER_DIR/own/mine" # not one that others can read
-    start --key-file mine --set run.retries=0 --set run.start_timeout=12s -- "$victim" seconds=30
+    start --key-file mine --set run.retries=0 --set run.start_timeout=60s -- "$victim" seconds=30
     finish bad
     expect "the key file $CLUSTER_DIR/own/mine can be read by others (mode 644)" "$err"
-    start --set run.agent=false --set run.orphan_timeout=7s --set run.retries=0 --set run.start_timeout=12s -- "$victim" seconds=30 # not at all
+    start --set run.agent=false --set run.orphan_timeout=7s --set run.retries=0 --set run.start_timeout=60s -- "$victim" seconds=30 # not at all
     finish bad
     expect 'the key of this run is not on host n' "$err"
     expect 'saikai run --key-file' "$err"

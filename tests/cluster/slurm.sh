@@ -39,7 +39,7 @@ END
     export SLURM_CONF=$s/slurm.conf
     slurmctld -i 2>/dev/null || slurmctld
     for i in $(seq "$1"); do node_run "n$i" env SLURM_CONF="$SLURM_CONF" slurmd; done
-    for i in $(seq 150); do
+    for i in $(seq 600); do
         [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = "$1" ] && return 0
         sleep 0.1
     done

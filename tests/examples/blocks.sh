@@ -8,7 +8,7 @@ export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local" SAIKAI
 export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
 at=0
 for ranks in 4 3 1 6 2; do
-    timeout 60 "${mpiexec[@]}" -n "$ranks" "$program" >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
+    timeout 240 "${mpiexec[@]}" -n "$ranks" "$program" >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
     cat "$work/out"
     [ $at = 0 ] || grep -q "resumed from $at: 0 wrong" "$work/out"
     at=$((at + 5))

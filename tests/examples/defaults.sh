@@ -13,7 +13,7 @@ need "$build/src/cli/saikaid" # without ZeroMQ there is no saikai run
 cd "$work"
 export SAIKAI_STORE_LOCAL="$work/local"
 mkdir calm
-(cd calm && timeout 200 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >../calm.out)
+(cd calm && timeout 600 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >../calm.out)
 grep -q verified calm.out || { cat calm.out; exit 1; }
 
 bad() {
@@ -24,7 +24,7 @@ bad() {
 # The process of a rank, once it is another one than before.
 process_of() { # RANK BEFORE
     local i pid
-    for i in $(seq 3000); do
+    for i in $(seq 12000); do
         pid=$(cat "pid.$1" 2>/dev/null || true)
         [ -n "$pid" ] && [ "$pid" != "$2" ] && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$exe")" ] &&
             { echo "$pid"; return; }

@@ -15,7 +15,7 @@ need "$build/src/cli/saikaid" # without ZeroMQ there is no saikai run
 cd "$work"
 export SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no SAIKAI_STORE_LOCAL="$work/local"
 begun=$(date +%s%N)
-SAIKAI_STORE_PREFIX="$work/calm" timeout 200 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
+SAIKAI_STORE_PREFIX="$work/calm" timeout 600 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
 calm_ms=$((($(date +%s%N) - begun) / 1000000))
 grep -q verified calm.out || { cat calm.out; exit 1; }
 

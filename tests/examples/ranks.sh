@@ -33,7 +33,7 @@ last_step() { # the newest iteration of which there is a generation anywhere: a 
     find "$work/store" "$work/local" -type d -name 'gen-*' | sed 's/.*gen-[0-9]*-0*\([0-9]\{1,\}\)-.*/\1/' | sort -n | tail -n 1
 }
 wait_for_generation() { # newer than those of incarnation $1
-    for _ in $(seq 1200); do
+    for _ in $(seq 4800); do
         kill -0 "$run" 2>/dev/null || fail "ended before it was stopped"
         newest
         [ "$newest_incarnation" -gt "$1" ] && return
@@ -68,7 +68,7 @@ for ranks in 4 3 8 4; do
     fi
     before=$ranks
 done
-SAIKAI_STORE_PREFIX="$work/calm" SAIKAI_SCHEDULE_EVERY=100000 timeout 200 "${mpiexec[@]}" -n 2 "$exe" "$@" "$steps" >calm.out
+SAIKAI_STORE_PREFIX="$work/calm" SAIKAI_SCHEDULE_EVERY=100000 timeout 600 "${mpiexec[@]}" -n 2 "$exe" "$@" "$steps" >calm.out
 grep -q verified calm.out || { cat calm.out; exit 1; }
 grep -E 'verified|WRONG' out | sort -u >said || true
 [ $rc = 0 ] && cmp -s calm.out said || fail "exit code $rc, expected: $(cat calm.out)"

@@ -12,7 +12,7 @@ cd "$work"
 export SAIKAI_STORE_LOCAL="$work/local"
 arguments=(64 64 64 2500)
 mkdir calm
-(cd calm && timeout 200 "${mpiexec[@]}" -n 2 "$exe" "${arguments[@]}" >../calm.out)
+(cd calm && timeout 600 "${mpiexec[@]}" -n 2 "$exe" "${arguments[@]}" >../calm.out)
 bad() {
     echo "$case_name, $mpi: $*"
     tail -n 40 err out
@@ -20,7 +20,7 @@ bad() {
 }
 wait_for_file() {
     local i
-    for i in $(seq 3000); do
+    for i in $(seq 12000); do
         compgen -G "$1" >/dev/null && return 0
         sleep 0.02
     done
@@ -76,11 +76,11 @@ done
 export SAIKAI_LOG_LEVEL=info
 if [ "$case_name" = plain ]; then
     rm -f pid.*
-    timeout 200 "${mpiexec[@]}" -n 2 "$exe" -p "$work/pid" "${arguments[@]}" >out 2>err || bad "the second start: $?"
+    timeout 600 "${mpiexec[@]}" -n 2 "$exe" -p "$work/pid" "${arguments[@]}" >out 2>err || bad "the second start: $?"
 else
     expect 'all is saved'
     command=$(grep -A1 'to go on from iteration' err | tail -n 1 | sed 's/^saikai: //')
-    eval "timeout 200 $command" >out 2>err || bad "the second start: $?"
+    eval "timeout 600 $command" >out 2>err || bad "the second start: $?"
 fi
 expect "resuming from iteration $saved "
 cmp -s calm.out <(grep verified out | sort -u) || bad "expected $(cat calm.out)"

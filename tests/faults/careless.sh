@@ -27,8 +27,8 @@ launch() {
     wanted=$1 got=0
     shift
     case $mpi in
-    openmpi) timeout 60 "$(command -v mpiexec.openmpi || command -v mpiexec)" --oversubscribe -n 2 "$careless" "$@" >out 2>&1 || got=$? ;;
-    *) timeout 60 "$(command -v mpiexec.mpich || command -v mpiexec)" -n 2 "$careless" "$@" >out 2>&1 || got=$? ;;
+    openmpi) timeout 240 "$(command -v mpiexec.openmpi || command -v mpiexec)" --oversubscribe -n 2 "$careless" "$@" >out 2>&1 || got=$? ;;
+    *) timeout 240 "$(command -v mpiexec.mpich || command -v mpiexec)" -n 2 "$careless" "$@" >out 2>&1 || got=$? ;;
     esac
     [ $got = "$wanted" ] || fail "exit code $got, not $wanted"
 }

@@ -19,8 +19,8 @@ launch() {
     n=$1
     shift
     case $mpi in
-    openmpi) timeout 60 "$(command -v mpiexec.openmpi || command -v mpiexec)" --oversubscribe -n "$n" "$@" ;;
-    *) timeout 60 "$(command -v mpiexec.mpich || command -v mpiexec)" -n "$n" "$@" ;;
+    openmpi) timeout 240 "$(command -v mpiexec.openmpi || command -v mpiexec)" --oversubscribe -n "$n" "$@" ;;
+    *) timeout 240 "$(command -v mpiexec.mpich || command -v mpiexec)" -n "$n" "$@" ;;
     esac
 }
 failures=0
@@ -79,7 +79,7 @@ rm -rf local store
 other=openmpi
 [ $mpi = openmpi ] && other=mpich
 if command -v mpiexec.$other >/dev/null; then
-    timeout 60 mpiexec.$other -n 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
+    timeout 240 mpiexec.$other -n 2 "$heat" 16 16 16 5 >out 2>&1 && failures=$((failures + 1))
     expect "wrong launcher" "another MPI's launcher" out
 fi
 

@@ -12,7 +12,7 @@ heat="$build/examples/heat_$mpi" probe="$build/tests/faults/probe_$mpi"
 need "$heat"
 need "$probe"
 cd "$work" || exit 1
-launch() { timeout 100 "${mpiexec[@]}" -n 2 "$@"; }
+launch() { timeout 300 "${mpiexec[@]}" -n 2 "$@"; }
 fail() {
     echo "FAILED: $*"
     head -n 40 out
@@ -81,11 +81,11 @@ squatted)
 vanished) # the whole place, while the job runs: saving goes on in a new one, as private as the old one was
     umask 022
     export SAIKAI_STORE_PREFIX=none SAIKAI_SCHEDULE_INTERVAL=200ms
-    timeout 100 "${mpiexec[@]}" -n 2 "$heat" 40 40 40 1000000 >out 2>&1 &
+    timeout 300 "${mpiexec[@]}" -n 2 "$heat" 40 40 40 1000000 >out 2>&1 &
     run=$!
     appears() {
         local i
-        for i in $(seq 600); do
+        for i in $(seq 2400); do
             [ "$(find local/*/*/gen-* -name 'rank-00000[01].skc' 2>/dev/null | wc -l)" -ge 2 ] && return 0
             kill -0 $run 2>/dev/null || break
             sleep 0.05

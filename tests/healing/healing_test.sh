@@ -37,9 +37,9 @@ launch() { # PROGRAM AND ARGUMENTS, behind our back
     : >out
     : >err
     if [ "$what" = stopped_mpiexec ]; then
-        timeout 120 "${mpiexec[@]}" -n 2 "$@" >out 2>err &
+        timeout 400 "${mpiexec[@]}" -n 2 "$@" >out 2>err &
     else
-        timeout 120 "$saikai" run -n 2 --launcher "$mpi" --set run.backoff=0.1s --set run.grace=2s -- "$@" >out 2>err &
+        timeout 400 "$saikai" run -n 2 --launcher "$mpi" --set run.backoff=0.1s --set run.grace=2s -- "$@" >out 2>err &
     fi
     run=$!
 }
@@ -128,7 +128,7 @@ stopped() {
         back=$(sed -n 's/^resumed //p' out)
         [ "$back" -ge $((killed - 60)) ] || fail "it goes back from $killed to $back"
         kill -"$signal" "$(started)" || true
-        for _ in $(seq 600); do
+        for _ in $(seq 2400); do
             [ "$(ranks)" ] || break
             sleep 0.05
         done

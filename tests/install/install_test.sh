@@ -20,16 +20,16 @@ for mpi in openmpi mpich; do
     [ -e "$libdir/saikai-$mpi.pc" ] || continue
     cc=$(command -v mpicc.$mpi || command -v mpicc)
     $cc -Wall -Werror -I"$source/examples" "$source/examples/cg.c" -o cg_$mpi $(flags --cflags --libs saikai-$mpi) -lm
-    SAIKAI_STORE_PREFIX="$work/store" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./cg_$mpi 16 20 | tee out
+    SAIKAI_STORE_PREFIX="$work/store" timeout 240 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./cg_$mpi 16 20 | tee out
     grep -q verified out
     if fc=$(command -v mpifort.$mpi) && [ -e "$(flags --variable=fmoddir saikai-$mpi-fortran 2>/dev/null)/saikai.mod" ]; then
         $fc "$source/examples/heat_fortran.f90" -o hf_$mpi $(flags --cflags --libs saikai-$mpi-fortran)
-        SAIKAI_STORE_PREFIX="$work/store2" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./hf_$mpi 16 20 | tee out
+        SAIKAI_STORE_PREFIX="$work/store2" timeout 240 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./hf_$mpi 16 20 | tee out
         grep -q verified out
     fi
     if cxx=$(command -v mpicxx.$mpi); then
         $cxx -std=c++11 "$source/examples/walkers.cpp" -o walkers_$mpi $(flags --cflags --libs saikai-$mpi)
-        SAIKAI_STORE_PREFIX="$work/store3" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./walkers_$mpi 200 50 | tee out
+        SAIKAI_STORE_PREFIX="$work/store3" timeout 240 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 ./walkers_$mpi 200 50 | tee out
         grep -q verified out
     fi
     tried=$((tried + 1))
@@ -80,7 +80,7 @@ for mpi in openmpi mpich; do
         exit 1
     }
     for program in cg walkers ${more:+heat own_module}; do
-        SAIKAI_STORE_PREFIX="$work/store" timeout 60 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 languages/$mpi/$program 16 20 | tee out
+        SAIKAI_STORE_PREFIX="$work/store" timeout 240 $(command -v mpiexec.$mpi || command -v mpiexec) -n 1 languages/$mpi/$program 16 20 | tee out
         grep -q verified out
         rm -rf store
     done

@@ -16,7 +16,7 @@ gone=$(LC_ALL=C comm -23 then now)
 runs() { # PROGRAM NAME
     export SAIKAI_STORE_PREFIX="$work/$2" SAIKAI_STORE_LOCAL="$work/$2-local" SAIKAI_JOB_NAME=test
     for start in begin resume; do
-        LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 50 "${mpiexec[@]}" -n 2 "$1" $start >out 2>&1 &&
+        LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout 200 "${mpiexec[@]}" -n 2 "$1" $start >out 2>&1 &&
             grep -q '^begun\|^resumed' out || { echo "$2, $start:"; cat out; exit 1; }
     done
 }

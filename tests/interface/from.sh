@@ -11,7 +11,7 @@ export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local" SAIKAI
 
 ranks=2
 start() {
-    timeout 60 "${mpiexec[@]}" -n $ranks "$program" "$@" >out 2>err || { echo "$*:"; cat out err; exit 1; }
+    timeout 240 "${mpiexec[@]}" -n $ranks "$program" "$@" >out 2>err || { echo "$*:"; cat out err; exit 1; }
 }
 says() {
     grep -q -- "$1" err || { echo "not said: $1"; cat err; exit 1; }
@@ -54,5 +54,5 @@ start go 10 -5 && says 'is not whole'
 # the launcher's option is for its first start: after the fault the job goes on from its newest
 rm -rf store local
 start make 40
-timeout 100 "$saikai" run --launcher "$mpi" -n 2 --from 20 -- "$program" fall 20 26 >out 2>err && grep -q '^fine$' out || { cat out err; exit 1; }
+timeout 300 "$saikai" run --launcher "$mpi" -n 2 --from 20 -- "$program" fall 20 26 >out 2>err && grep -q '^fine$' out || { cat out err; exit 1; }
 says 'restart 1'

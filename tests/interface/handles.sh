@@ -10,7 +10,7 @@ export SAIKAI_STORE_LOCAL="$work/local"
 
 try() { # what the program does, twice
     for start in begin resume; do
-        SAIKAI_STORE_PREFIX="$work/$1" timeout 50 "${mpiexec[@]}" -n "$2" "$program" "$1" $start >out 2>err && grep -q '^fine$' out ||
+        SAIKAI_STORE_PREFIX="$work/$1" timeout 200 "${mpiexec[@]}" -n "$2" "$program" "$1" $start >out 2>err && grep -q '^fine$' out ||
             { echo "$1, $start:"; cat out err; exit 1; }
         # the program's own function has heard the lines of these jobs
         ! grep -E 'job (upper|lower|a|b):' err || { echo "$1, $start: these lines went to stderr"; exit 1; }
@@ -23,6 +23,6 @@ for job in halves/lower halves/upper pair/a pair/b; do
     grep -qs "name ${job#*/}\$" "$work/${job%/*}/job" "$work/${job%/*}/jobs/${job#*/}/job" || { find "$work" -name job; echo "there is no store of $job"; exit 1; }
 done
 # under the launcher, a rank has ended when its last handle is closed
-SAIKAI_STORE_PREFIX="$work/run" timeout 100 "$saikai" run --launcher "$mpi" -n 2 -- "$program" pair begin >out 2>err && grep -q '^fine$' out ||
+SAIKAI_STORE_PREFIX="$work/run" timeout 300 "$saikai" run --launcher "$mpi" -n 2 -- "$program" pair begin >out 2>err && grep -q '^fine$' out ||
     { cat out err; exit 1; }
 ! grep -q 'restart 1' err || { cat err; exit 1; }

@@ -22,14 +22,14 @@ fail() {
 }
 
 if [ "$how" = run ]; then
-    FORMS_DIE=$candidates FORMS_FAULTS=$faults timeout -k 5 200 "$saikai" run -n 2 "$forms" "$form" $steps >>"$log" 2>&1 </dev/null ||
+    FORMS_DIE=$candidates FORMS_FAULTS=$faults timeout -k 5 600 "$saikai" run -n 2 "$forms" "$form" $steps >>"$log" 2>&1 </dev/null ||
         fail "saikai run ended with $?"
 else
     for start in $(seq $((faults + 1))); do
         ranks=2
         [ "$how" = plain ] || ranks=$((1 + start % 3))
         [ "$start" -le "$faults" ] && export FORMS_DIE=$candidates || unset FORMS_DIE
-        timeout -k 5 100 "${mpiexec[@]}" -n $ranks "$forms" "$form" $steps >>"$log" 2>&1 </dev/null
+        timeout -k 5 300 "${mpiexec[@]}" -n $ranks "$forms" "$form" $steps >>"$log" 2>&1 </dev/null
         rc=$?
         [ "$start" -gt "$faults" ] || [ $rc -ne 0 ] || fail "start $start did not die"
     done

@@ -20,7 +20,7 @@ fail() {
 go() { # EXPECTED-EXIT ARGUMENT...
     local want=$1
     shift
-    timeout -k 5 90 "${mpiexec[@]}" -n 2 "$worker" "$@" >"$log" 2>&1 </dev/null
+    timeout -k 5 300 "${mpiexec[@]}" -n 2 "$worker" "$@" >"$log" 2>&1 </dev/null
     local rc=$?
     if [ "$want" = 0 ]; then [ $rc -eq 0 ] || fail "worker $* ended with $rc"; else [ $rc -ne 0 ] || fail "worker $* should fail"; fi
     ! grep -q WRONG "$log" || fail "worker $* has another job's state"
@@ -85,7 +85,7 @@ says 'resuming from iteration .*copy in the prefix'
 
 # two halves of one MPI_COMM_WORLD: refused, or each with a name
 cd "$work" && mkdir halves && cd halves || exit 1
-timeout -k 5 90 "${mpiexec[@]}" -n 2 "$worker" 6 60 apart >"$log" 2>&1 </dev/null && fail "two halves are one job"
+timeout -k 5 300 "${mpiexec[@]}" -n 2 "$worker" 6 60 apart >"$log" 2>&1 </dev/null && fail "two halves are one job"
 says 'is running already in .*: host .*, process .*, user .*, since 20.*job.name'
 go 0 6 60 named
 [ -d saikai-store/jobs ] || fail "the second half has no place of its own"

@@ -22,7 +22,7 @@ launch() { # run|plain
     [ "$1" = plain ] || command=("$saikai" run -n 2 "$worker" 1 1000000)
 }
 until_true() { # what must come within a minute
-    for _ in $(seq 600); do
+    for _ in $(seq 2400); do
         eval "$1" && return
         sleep 0.1
     done
@@ -37,7 +37,7 @@ for held in plain run; do
     until_true '[ -e saikai-store/lease ]'
     for how in run plain; do
         launch "$how"
-        timeout -k 5 120 "${command[@]}" >"$log" 2>&1 </dev/null
+        timeout -k 5 400 "${command[@]}" >"$log" 2>&1 </dev/null
         rc=$?
         grep -q 'job worker.* is running already in .*: host .*, process [0-9]*\( of saikai run [0-9]*\)\?, user .*, since 20[0-9-]* [0-9:]*' "$log" ||
             fail "$how beside $held is not told who has the store"

@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 until_true() { # what must come within a minute
-    for _ in $(seq 600); do
+    for _ in $(seq 2400); do
         eval "$1" && return
         kill -0 "$run" 2>/dev/null || fail "it ended"
         sleep 0.1

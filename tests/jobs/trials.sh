@@ -32,7 +32,7 @@ count() {
 start() {
     local command=("${mpiexec[@]}" -n 2 "$worker" "$3" 220) pid child rc
     [ "$1" = mpiexec ] || command=("$saikai" run --set run.backoff=0.1s -n 2 "$worker" "$3" 220)
-    timeout -k 5 120 "${command[@]}" </dev/null &
+    timeout -k 5 400 "${command[@]}" </dev/null &
     pid=$!
     if [ "$2" != 0 ]; then
         sleep "$2"

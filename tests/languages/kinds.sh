@@ -8,9 +8,9 @@ need "$program"
 cd "$work"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local"
 export SAIKAI_JOB_NAME=test # its arguments change from start to start: it is one job all the same
-timeout 60 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 || { cat out; exit 1; }
+timeout 240 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 || { cat out; exit 1; }
 grep -q 'began at *0: 0 wrong' out || { cat out; exit 1; }
-timeout 60 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 || { cat out; exit 1; }
+timeout 240 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 || { cat out; exit 1; }
 grep -q 'resumed from 1: 0 wrong' out || { cat out; exit 1; }
 
 # compiles STATEMENT: 0 when it does

@@ -8,7 +8,7 @@ need "$program"
 cd "$work"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local" SAIKAI_JOB_NAME=test
 for expected in 'began at *0: 0 wrong' 'resumed from 5: 0 wrong' 'resumed from 5: 0 wrong'; do
-    timeout 60 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 && grep -q "$expected" out || { cat out; exit 1; }
+    timeout 240 "${mpiexec[@]}" -n 1 "$program" >out 2>&1 && grep -q "$expected" out || { cat out; exit 1; }
     ! grep 'saikai: job' out || { echo "the program has a log of its own"; exit 1; }
     case $expected in resumed*) export CHOOSE=1 ;; esac
 done

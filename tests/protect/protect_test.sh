@@ -8,7 +8,7 @@ export saikai
 export work
 
 on_all() { # COMMAND ARG...
-    timeout 60 "${mpiexec[@]}" -n 5 sh -c \
+    timeout 240 "${mpiexec[@]}" -n 5 sh -c \
         'command=$1; shift; exec "$saikai" "$command" --dir "$work/node${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"' \
         sh "$@" > "$work/out" 2> "$work/err"
 }

@@ -20,7 +20,7 @@ tagged() { # the processes of this test, but this shell and its helpers
 }
 steps=2000
 job() {
-    timeout --foreground -k 2 90 "$build/src/cli/saikai" run -n 2 --set run.backoff=0.1s --set schedule.every=10 --set schedule.first=no \
+    timeout --foreground -k 2 250 "$build/src/cli/saikai" run -n 2 --set run.backoff=0.1s --set schedule.every=10 --set schedule.first=no \
         --set store.local="$work/local" -- "$build/examples/heat_$mpi" 48 48 48 $steps >out 2>err
 }
 rm -rf saikai-store local
@@ -32,7 +32,7 @@ job &
 waits=$!
 run=$waits
 reached() { # PATTERN of a generation: waits for one
-    for i in $(seq 6000); do
+    for i in $(seq 15000); do
         compgen -G "local/*/*/gen-0001-$1" >/dev/null && return 0
         kill -0 $waits 2>/dev/null || return 0
         sleep 0.01
@@ -46,7 +46,7 @@ kill -STOP "${keeper:-none}" 2>/dev/null || echo "it had finished before"
 wait $waits || fail "exit code $? with a keeper stopped"
 run=
 [ "$(grep -o 'checksum [0-9a-f]*' out | sort -u)" = "$wanted" ] || fail "another result with a keeper stopped"
-for i in $(seq 50); do
+for i in $(seq 300); do
     [ -z "$(tagged)" ] && break
     sleep 0.1
 done

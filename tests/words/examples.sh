@@ -47,7 +47,7 @@ for page in "$@"; do
         *--global*) mine="${mine/variable u/variable step} tiles" ;;
         esac
         got=0
-        timeout 100 bash -c "$mine" >out 2>err </dev/null || got=$?
+        timeout 300 bash -c "$mine" >out 2>err </dev/null || got=$?
         tried=$((tried + 1))
         if [ $got != 0 ]; then
             echo "$(basename "$page"): $line"

@@ -26,7 +26,7 @@ before=$(everything)
 refused() {
     local code=$1 pattern=$2 got=0
     shift 2
-    timeout 30 "$saikai" "$@" >said.out 2>said.err </dev/null || got=$?
+    timeout 150 "$saikai" "$@" >said.out 2>said.err </dev/null || got=$?
     if [ $got != "$code" ] || ! grep -q -e "$pattern" said.err; then
         echo "saikai $*: exit code $got (expected $code), no '$pattern' in:"
         head -c 1000 said.err
@@ -51,7 +51,7 @@ refused 2 'how many nodes' plan
 for command in ls info verify rm export; do refused 1 'there is no store saikai-store (store.prefix)' $command; done
 refused 1 'start it with mpirun' rebuild
 got=0
-timeout 30 "$saikai" >said.out 2>said.err || got=$?
+timeout 150 "$saikai" >said.out 2>said.err || got=$?
 [ $got = 2 ] && grep -q Usage said.err || { echo "saikai alone: exit code $got"; bad=1; }
 rm -f said.out said.err
 refused 2 "unknown command 'lss'; did you mean 'ls'" lss
@@ -113,7 +113,7 @@ refused 1 '/dev/full: No space left' compress "${f64[@]}" field.f64 /dev/full
 refused 1 '/dev/full: No space left' archive create text -o /dev/full
 for command in "config" "config --json" "ls store" "ls --json store" "plan -n 3 -c 10" "archive ls a.ska" "help" "--version"; do
     # shellcheck disable=SC2086
-    timeout 30 "$saikai" $command >/dev/full 2>said.err </dev/null
+    timeout 150 "$saikai" $command >/dev/full 2>said.err </dev/null
     [ $? = 1 ] && grep -q 'No space left' said.err || { echo "saikai $command >/dev/full: not told"; bad=1; }
     rm -f said.err
 done

@@ -26,7 +26,7 @@ f64=(--type f64 --dims 12x20x31)
 parsed() {
     local code=$1 expression=$2 got=0
     shift 2
-    timeout 60 "$saikai" "$@" --json >out.json 2>err.txt </dev/null || got=$?
+    timeout 240 "$saikai" "$@" --json >out.json 2>err.txt </dev/null || got=$?
     if [ $got != "$code" ] || ! python3 - "$expression" <<'END'
 import json, sys
 d = json.load(open("out.json"))
@@ -102,7 +102,7 @@ for mpi in openmpi mpich; do
     under() { # EXPRESSION ARGUMENT...
         local expression=$1 got=0
         shift
-        timeout 60 "$launcher" -n 3 "$@" >out.json 2>err.txt </dev/null || got=$?
+        timeout 240 "$launcher" -n 3 "$@" >out.json 2>err.txt </dev/null || got=$?
         if [ $got != 0 ] || ! python3 -c "import json; d = json.load(open('out.json')); assert $expression"; then
             echo "$mpi: $*: exit code $got, or no JSON of which $expression holds:"
             cat out.json err.txt
@@ -114,7 +114,7 @@ for mpi in openmpi mpich; do
     rm -r nodes/1/restart.1 nodes/1/.saikai
     under "d['lost_data'] == 1" ./on_node "$saikai" rebuild --json
     cmp lost nodes/1/restart.1 || bad=1
-    timeout 60 "$launcher" -n 3 "$saikai" archive create -q -o sets 'nodes/%r/restart.*' </dev/null || bad=1
+    timeout 240 "$launcher" -n 3 "$saikai" archive create -q -o sets 'nodes/%r/restart.*' </dev/null || bad=1
     under "d['good'] and d['files'] == 3 and d['bytes'] == 60000" "$saikai" archive verify --json sets
     rm -r nodes/*/.saikai
 done
@@ -123,7 +123,7 @@ done
 for failing in "ls nowhere" "info nowhere" "verify nowhere" "archive ls nowhere" "archive verify nowhere" "compare nowhere no"; do
     got=0
     # shellcheck disable=SC2086
-    timeout 60 "$saikai" $failing --json >out.json 2>err.txt </dev/null || got=$?
+    timeout 240 "$saikai" $failing --json >out.json 2>err.txt </dev/null || got=$?
     if [ $got != 1 ] || [ -s out.json ] || ! grep -q nowhere err.txt; then
         echo "saikai $failing --json: exit code $got, and:"
         cat out.json err.txt

@@ -57,13 +57,13 @@ eval "$compile -Wall -Werror" || fail "README: $compile"
 starts=$(block "$source/README.md" sh 2 | sed 's/ *#.*//')
 [ "$(echo "$starts" | wc -l)" = 2 ] || fail "README: how many ways to start it?"
 while read -r start; do
-    timeout 60 $start </dev/null >out 2>&1 || { cat out; fail "README: $start"; }
+    timeout 240 $start </dev/null >out 2>&1 || { cat out; fail "README: $start"; }
     cat out
     rm -rf saikai-store local/*
 done <<<"$starts"
 # a saikai plan that is shown works, and draws what it says
 plan=$(block "$source/README.md" sh 3)
-timeout 120 $plan >out || fail "README: $plan"
+timeout 400 $plan >out || fail "README: $plan"
 [ -s overhead.svg ] || fail "README: no overhead.svg"
 
 # ---- README: every other call in the text is one that compiles
@@ -92,7 +92,7 @@ if command -v mandoc >/dev/null && command -v python3 >/dev/null; then
         cp manual.c solver.c
         eval "$compile -Wall -Werror" || fail "saikai(3): $compile"
         start=$(sed -n 's/^ *\$ \(saikai run .*\)/\1/p' example.txt | sed 's/-n 64/-n 2/')
-        timeout 60 $start </dev/null >out 2>&1 || { cat out; fail "saikai(3): $start"; }
+        timeout 240 $start </dev/null >out 2>&1 || { cat out; fail "saikai(3): $start"; }
         rm -rf saikai-store local/*
     fi
     # its types are those of the headers: every function of the synopsis, declared once more, is no contradiction
@@ -126,7 +126,7 @@ fi
 } >header.c
 grep -q saikai_protect header.c || fail "saikai.h begins with no example any more"
 mpicc -Wall -Werror -o header header.c $(pkg-config --cflags --libs saikai) || fail "saikai.h: the opening comment"
-timeout 60 mpirun -n 2 ./header </dev/null || fail "saikai.h: the example does not run"
+timeout 240 mpirun -n 2 ./header </dev/null || fail "saikai.h: the example does not run"
 rm -rf saikai-store local/*
 if [ -e bin/mpicxx ]; then
     {
@@ -137,7 +137,7 @@ if [ -e bin/mpicxx ]; then
     } >header.cpp
     grep -q saikai::protect header.cpp || fail "saikai.hpp begins with no example any more"
     bin/mpicxx -std=c++11 -Wall -Werror -o headerpp header.cpp $(pkg-config --cflags --libs saikai) || fail "saikai.hpp: the opening comment"
-    timeout 60 mpirun -n 2 ./headerpp </dev/null || fail "saikai.hpp: the example does not run"
+    timeout 240 mpirun -n 2 ./headerpp </dev/null || fail "saikai.hpp: the example does not run"
     rm -rf saikai-store local/*
 fi
 
@@ -154,7 +154,7 @@ if [ "$plugin" ] && command -v h5repack >/dev/null; then
     lines=$(sed -n 's/^ *\(h5repack .*in\.h5 out\.h5\).*/\1/p' "$source/docs/hdf5-filter.md" | sed 's/ T:UD/ group\/T:UD/')
     [ "$(echo "$lines" | wc -l)" = 3 ] || fail "hdf5-filter.md: how many examples?"
     while read -r line; do
-        timeout 60 $line </dev/null || fail "hdf5-filter.md: $line"
+        timeout 240 $line </dev/null || fail "hdf5-filter.md: $line"
         h5dump -pH out.h5 | grep -q 397 || fail "hdf5-filter.md: no filter after $line"
         rm out.h5
     done <<<"$lines"
