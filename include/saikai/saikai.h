@@ -25,6 +25,7 @@
 #define SAIKAI_SAIKAI_H
 
 #include <saikai/codes.h>
+#include <saikai/status.h>
 #include <saikai/version.h>
 
 #include <mpi.h>
@@ -210,19 +211,6 @@ int saikai_restored_file(const char *name, char *path, size_t size_bytes);
 
 /* ---- questions ---- */
 
-struct saikai_status {
-    long checkpoints;           /* captured by this rank */
-    long failed;                /* of these, not saved by this rank */
-    long complete_iteration;    /* newest generation that all ranks have, -1: none in this run */
-    long archived_iteration;    /* newest one in the prefix, -1: none in this run */
-    long advice_every;          /* candidates between two checkpoints by the model, 0: none yet */
-    double cost_seconds;        /* the program was held up by the last checkpoint */
-    double blocked_seconds;     /* … by all of them */
-    double failure_rate;        /* of all hosts in use, or of the program where that is higher, per second */
-    unsigned long long bytes;   /* of the last checkpoint of this rank */
-    long protected_iteration;   /* newest one that survives the loss of nodes, -1: none in this run */
-    double coding_seconds;      /* that protecting it took, beside the program */
-};
 /* What this rank knows. Local. size_bytes: sizeof(struct saikai_status), so that later versions may add fields: as many bytes are
  * filled, fields of a later version than the library's with 0. SAIKAI_EINVAL: status is NULL. */
 int saikai_get_status(struct saikai_status *status, size_t size_bytes);

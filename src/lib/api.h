@@ -23,14 +23,7 @@ SK_HIDDEN int sk_not_begun(void);
 /* Nearly all candidates: nothing is due. */
 static inline int sk_api_passes(struct saikai *h, int64_t iteration)
 {
-    struct sk_session *s = h->session;
-    if (!__builtin_expect(sk_session_idle(s, iteration), 1))
-        return 0;
-    s->tick++;
-    s->last_iteration = iteration;
-    if (s->page)
-        sk_keeper_page_progress(s->page, iteration);
-    return 1;
+    return sk_session_passes(h->session, iteration);
 }
 
 #endif

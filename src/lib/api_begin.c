@@ -165,7 +165,7 @@ API int saikai_close(struct saikai *h)
         return sk_not_begun();
     if (h == sk_default)
         sk_default = NULL;
-    struct sk_id store = h->session->job.store;
+    struct sk_id store = sk_session_store(h->session);
     int rc = sk_session_finalize(h->session, &sk_last);
     sk_requests_share(--open_handles);
     if (open_handles)

@@ -32,7 +32,7 @@ static int put(struct saikai *h, const char *name, struct sk_var *v)
     if (!h)
         return sk_not_begun();
     int rc = set_name(v, name);
-    return refuse(h, rc ? rc : sk_vars_put(&h->session->vars, v, &sk_last));
+    return refuse(h, rc ? rc : sk_vars_put(sk_session_vars(h->session), v, &sk_last));
 }
 
 API int saikai_h_protect(struct saikai *h, const char *name, void *data, enum saikai_type type, int ndims, const size_t dims[])
@@ -142,7 +142,7 @@ API int saikai_h_bound(struct saikai *h, const char *name, enum saikai_bound_kin
         return sk_fail(&sk_last, SAIKAI_EINVAL, "variable '%.60s': bound kind %d with value %g cannot be", name ? name : "", (int)kind,
                        value);
     char text[64];
-    return sk_attribute_set(&h->session->vars, name, "bound", sk_bound_format(text, sizeof text, &bound), &sk_last);
+    return sk_attribute_set(sk_session_vars(h->session), name, "bound", sk_bound_format(text, sizeof text, &bound), &sk_last);
 }
 
 API int saikai_h_set(struct saikai *h, const char *name, const char *attribute, const char *value)
@@ -150,7 +150,7 @@ API int saikai_h_set(struct saikai *h, const char *name, const char *attribute, 
     sk_error_clear(&sk_last);
     if (!h)
         return sk_not_begun();
-    return sk_strict(h->strict, "saikai_set", sk_attribute_set(&h->session->vars, name, attribute, value, &sk_last), &sk_last, 0);
+    return sk_strict(h->strict, "saikai_set", sk_attribute_set(sk_session_vars(h->session), name, attribute, value, &sk_last), &sk_last, 0);
 }
 
 API int saikai_h_set_sizes(struct saikai *h, const char *name, const char *attribute, size_t count, const size_t sizes[])
@@ -158,7 +158,7 @@ API int saikai_h_set_sizes(struct saikai *h, const char *name, const char *attri
     sk_error_clear(&sk_last);
     if (!h)
         return sk_not_begun();
-    return sk_strict(h->strict, "saikai_set", sk_attribute_set_sizes(&h->session->vars, name, attribute, count, sizes, &sk_last),
+    return sk_strict(h->strict, "saikai_set", sk_attribute_set_sizes(sk_session_vars(h->session), name, attribute, count, sizes, &sk_last),
                      &sk_last, 0);
 }
 
@@ -172,6 +172,5 @@ API int saikai_h_unprotect(struct saikai *h, const char *name)
     sk_error_clear(&sk_last);
     if (!h)
         return sk_not_begun();
-    sk_saver_wait(h->session->saver); /* afterwards the memory may be freed */
-    return sk_vars_remove(&h->session->vars, name ? name : "", &sk_last);
+    return sk_session_unprotect(h->session, name ? name : "", &sk_last);
 }

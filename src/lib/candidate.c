@@ -21,36 +21,31 @@
 /* The restored state computed its way to a candidate: this generation is good. */
 static void prove(struct sk_session *s)
 {
-    if (s->proven || !s->from.incarnation)
+    if (s->resume.proven || !s->resume.from.incarnation)
         return;
-    s->proven = 1;
-    sk_tries_end(s, s->from, 1);
+    s->resume.proven = 1;
+    sk_tries_end(s, s->resume.from, 1);
 }
 
 static void plan_next(struct sk_session *s)
 {
-    uint64_t t = s->due_tick;
-    if (s->poll_post_tick < t)
-        t = s->poll_post_tick;
-    if (s->poll_take_tick < t)
-        t = s->poll_take_tick;
-    if (s->end_tick < t)
-        t = s->end_tick;
-    if (sk_protector_wants_slices(s->protector))
-        t = s->tick + 1;
-    s->next_tick = t;
-    s->next_iteration = s->every ? s->due_iteration : INT64_MAX;
+    uint64_t t = sk_agreement_next(&s->agreement);
+    if (s->ending.end_tick < t)
+        t = s->ending.end_tick;
+    if (sk_protector_wants_slices(s->levels.protector))
+        t = s->clock.tick + 1;
+    sk_clock_plan(&s->clock, t);
 }
 
 /* A piece of the coding, where no thread does it. */
 static void code_slice(struct sk_session *s)
 {
     double begun = sk_now();
-    sk_protector_slice(s->protector);
+    sk_protector_slice(s->levels.protector);
     double spent = sk_now() - begun;
-    s->blocked_seconds += spent;
-    s->tick_paused += spent;
-    s->pace.slices += spent;
+    s->capture.blocked_seconds += spent;
+    sk_measured_pause(&s->measured, spent);
+    s->measured.pace.slices += spent;
 }
 
 static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
@@ -60,7 +55,7 @@ static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, s
                        (long long)SK_GEN_MAX_ITERATION);
     if (place > SK_GEN_MAX_PLACE)
         return sk_fail(err, SAIKAI_EINVAL, "place %u; 0 to %d are possible", place, SK_GEN_MAX_PLACE);
-    if (s->in_files)
+    if (s->capture.in_files)
         return sk_fail(err, SAIKAI_ESTATE, "saikai_checkpoint_end is missing before this candidate");
     return 0;
 }
@@ -72,29 +67,24 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
     int rc = check_call(s, place, iteration, err);
     if (rc)
         return rc;
-    if (s->halted)
+    if (s->ending.halted)
         return sk_fail(err, SAIKAI_ESTATE, "the program is at its end, as a signal asked for");
-    s->tick++;
+    s->clock.tick++;
     prove(s);
     sk_requests_worthy();
-    rc = s->tick == s->end_tick ? sk_stop_step(s, err) : 0;
+    rc = s->clock.tick == s->ending.end_tick ? sk_stop_step(s, err) : 0;
     if (!rc)
         rc = sk_poll_step(s, err);
     if (rc)
         return rc;
-    if (sk_protector_wants_slices(s->protector))
+    if (sk_protector_wants_slices(s->levels.protector))
         code_slice(s);
-    int due = s->now_tick == s->tick || s->tick >= s->due_tick;
-    if (s->tick == 1 && !s->from.incarnation && sk_config_bool(s->config, "schedule.first"))
+    int due = sk_clock_is_due(&s->clock);
+    if (s->clock.tick == 1 && !s->resume.from.incarnation && sk_config_bool(s->config, "schedule.first"))
         due = 1;
-    if (iteration < s->last_iteration)
+    if (iteration < s->clock.last_iteration)
         return refuse(s, due, place, iteration, err);
-    if (s->every) {
-        int64_t k = s->every;
-        due |= iteration != s->last_iteration && iteration % k == 0 && iteration > 0;
-        s->due_iteration = iteration - iteration % k + k;
-    }
-    s->last_iteration = iteration;
+    due |= sk_clock_reach(&s->clock, iteration);
     plan_next(s);
     return due;
 }
@@ -112,14 +102,14 @@ int sk_session_candidate(struct sk_session *s, uint32_t place, int64_t iteration
 
 static int work_dir(struct sk_session *s, char *out, struct saikai_error *err)
 {
-    return sk_io_path(out, PATH_MAX, err, "%s/work-%04u-%06d", s->local_root, s->incarnation, s->g->rank);
+    return sk_io_path(out, PATH_MAX, err, "%s/work-%04u-%06d", s->place.local_root, s->who.incarnation, s->g->rank);
 }
 
 int sk_session_file_path(struct sk_session *s, const char *name, char *out, size_t cap,
                          struct saikai_error *err)
 {
     char dir[PATH_MAX];
-    if (!s->in_files)
+    if (!s->capture.in_files)
         return sk_fail(err, SAIKAI_ESTATE, "files belong between saikai_checkpoint_begin and saikai_checkpoint_end");
     if (!*name || strchr(name, '/') || *name == '.' || strlen(name) > SAIKAI_MAX_NAME)
         return sk_fail(err, SAIKAI_EINVAL, "'%.60s' is no plain file name", name);
@@ -226,7 +216,7 @@ static struct sk_wish *make_wishes(struct sk_session *s, const struct pieces *l)
     int any = 0;
     for (size_t i = 0; w && i < l->count; i++) {
         const struct sk_var *v = i < s->vars.count ? &s->vars.v[i] : NULL;
-        any |= sk_coding_wish(s->coding, l->p[i].name, l->p[i].type, v ? v->bound : (struct sk_bound){0},
+        any |= sk_coding_wish(s->capture.coding, l->p[i].name, l->p[i].type, v ? v->bound : (struct sk_bound){0},
                               v ? v->codec : "", &w[i]);
     }
     if (any)
@@ -247,14 +237,14 @@ static int fill(struct sk_session *s, const struct pieces *l, const struct sk_sk
         uint8_t *to = p->size_bytes && !p->changes_only ? map + x->chunks[x->vars[i].first_chunk].offset : NULL;
         int stays = i < s->vars.count && s->vars.v[i].form == SK_VAR_FIXED && !s->vars.v[i].moves;
         if (to && p->kind == SK_SKC_CHANGES)
-            rc = sk_changes_write(s->changes, to, p->size_bytes, err);
+            rc = sk_changes_write(s->capture.changes, to, p->size_bytes, err);
         else if (to && p->strides)
             sk_container_gather(p, to);
         else if (to)
             v[n++] = (struct sk_saving){p->data, to, p->size_bytes, stays};
     }
     if (!rc)
-        *pending = sk_saver_begin(s->saver, v, n) ? s->saver : NULL;
+        *pending = sk_saver_begin(s->capture.saver, v, n) ? s->capture.saver : NULL;
     free(v);
     return rc;
 }
@@ -275,8 +265,8 @@ static int find_changes(struct sk_session *s, struct pieces *l, const struct sk_
 {
     struct sk_piece extra;
     struct sk_engine_status st;
-    sk_engine_status(s->engine, &st);
-    sk_changes_look(s->changes, &s->vars, wishes, st.breaks, g, l->p, l->count, &extra, base);
+    sk_engine_status(s->levels.engine, &st);
+    sk_changes_look(s->capture.changes, &s->vars, wishes, st.breaks, g, l->p, l->count, &extra, base);
     int rc = base->incarnation ? reserve(l, SK_LINEAGE_VAR, err) : 0;
     if (!rc && base->incarnation)
         l->p[l->count++] = extra;
@@ -286,11 +276,11 @@ static int find_changes(struct sk_session *s, struct pieces *l, const struct sk_
 /* Room for the next delta: as much as the last ones took, and more while they grow. */
 static uint64_t room_for_delta(struct sk_session *s, uint64_t bytes)
 {
-    if (bytes > s->delta_room)
-        s->delta_room = bytes + bytes / 16;
+    if (bytes > s->capture.delta_room)
+        s->capture.delta_room = bytes + bytes / 16;
     else
-        s->delta_room -= (s->delta_room - bytes + 3) / 4;
-    return s->delta_room;
+        s->capture.delta_room -= (s->capture.delta_room - bytes + 3) / 4;
+    return s->capture.delta_room;
 }
 
 /* Slots like the ones just used for the next time. */
@@ -302,18 +292,18 @@ static void expect_next(struct sk_session *s, const struct pieces *l, uint64_t b
     if (is_coded) /* gives its slot back */
         return;
     if (is_delta)
-        sk_engine_expect(s->engine, bytes > full / 4 ? full + full / 8 : 0, room_for_delta(s, bytes));
+        sk_engine_expect(s->levels.engine, bytes > full / 4 ? full + full / 8 : 0, room_for_delta(s, bytes));
     else
-        sk_engine_expect(s->engine, bytes, 0);
+        sk_engine_expect(s->levels.engine, bytes, 0);
 }
 
 static struct sk_skc_header header_of(struct sk_session *s, struct sk_gen g, struct sk_gen base)
 {
     return (struct sk_skc_header){
-        .run_id = s->run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
+        .run_id = s->who.run_id, .iteration = g.iteration, .place = g.place, .incarnation = g.incarnation,
         .rank = (uint32_t)s->g->rank, .nranks = (uint32_t)s->g->size, .created_ms = sk_wall_ms(),
         .base_iteration = base.iteration, .base_place = base.place, .base_incarnation = base.incarnation,
-        .store = s->job.store,
+        .store = s->who.job.store,
     };
 }
 
@@ -323,7 +313,7 @@ static int capture_directly(struct sk_session *s, struct sk_gen g, struct pieces
     struct sk_skc_header h = header_of(s, g, (struct sk_gen){0});
     struct saikai_error why = {0};
     uint64_t bytes = 0;
-    int told = sk_patience_hangs(s->patience);
+    int told = sk_patience_hangs(s->place.patience);
     int rc = told ? sk_fail(&why, SAIKAI_ETIMEDOUT, "and the prefix does not answer") : 0;
     if (l->count && l->p[l->count - 1].kind == SK_SKC_CHANGES)
         l->count--;
@@ -332,8 +322,8 @@ static int capture_directly(struct sk_session *s, struct sk_gen g, struct pieces
         bytes += l->p[i].size_bytes;
     }
     if (!rc) {
-        sk_patient_io(s->patience, s->prefix_root);
-        rc = sk_engine_write_directly(s->engine, sk_ledger_count(s->ledger), g, &h, l->p, l->count, bytes, &why);
+        sk_patient_io(s->place.patience, s->place.prefix_root);
+        rc = sk_engine_write_directly(s->levels.engine, sk_ledger_count(s->levels.ledger), g, &h, l->p, l->count, bytes, &why);
         sk_patient_io(NULL, NULL);
     }
     if (rc) {
@@ -341,11 +331,11 @@ static int capture_directly(struct sk_session *s, struct sk_gen g, struct pieces
         snprintf(here, sizeof here, "%s", err->text);
         return sk_fail(err, rc, "%.250s, %.250s", here, why.text);
     }
-    if (!s->direct_told)
+    if (!s->capture.direct_told)
         sk_log(SK_LOG_NOTICE, "rank %d: %s: iteration %lld was written to the prefix while the program waited, and so is what "
                               "comes, as long as there is no room", s->g->rank, err->text, (long long)g.iteration);
-    s->direct_told = 1;
-    s->bytes_last = bytes;
+    s->capture.direct_told = 1;
+    s->capture.bytes_last = bytes;
     return 0;
 }
 
@@ -359,9 +349,9 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
     int is_delta = base.incarnation != 0;
     int rc = sk_container_layout(l->p, l->count, &index, &bytes, err);
     if (!rc)
-        rc = sk_engine_acquire(s->engine, is_delta ? SK_SLOT_DELTA : SK_SLOT_FULL, bytes, &slot, err);
+        rc = sk_engine_acquire(s->levels.engine, is_delta ? SK_SLOT_DELTA : SK_SLOT_FULL, bytes, &slot, err);
     if (!rc && (rc = fill_guarded(s, l, index, slot->map, &pending, err)))
-        sk_engine_give_back(s->engine, slot);
+        sk_engine_give_back(s->levels.engine, slot);
     if (rc) {
         sk_skc_index_free(index);
         free(wishes);
@@ -369,9 +359,9 @@ static int capture_pieces(struct sk_session *s, struct sk_gen g, struct pieces *
     }
     struct sk_skc_header h = header_of(s, g, base);
     int is_coded = wishes != NULL;
-    sk_engine_submit(s->engine, slot, sk_ledger_count(s->ledger), g, &h, index, wishes, pending);
+    sk_engine_submit(s->levels.engine, slot, sk_ledger_count(s->levels.ledger), g, &h, index, wishes, pending);
     expect_next(s, l, bytes, is_delta, is_coded);
-    s->bytes_last = bytes;
+    s->capture.bytes_last = bytes;
     return 0;
 }
 
@@ -403,7 +393,7 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
             *err = why;
     }
     if (looked)
-        sk_changes_done(s->changes, &s->vars, l.p, g, !rc && !directly);
+        sk_changes_done(s->capture.changes, &s->vars, l.p, g, !rc && !directly);
     sk_vars_release(&s->vars);
     free_pieces(&l);
     return rc;
@@ -413,34 +403,32 @@ static int capture(struct sk_session *s, struct sk_gen g, int with_files, struct
 static int take(struct sk_session *s, uint32_t place, int64_t iteration, int with_files, const struct saikai_error *why,
                 struct saikai_error *err)
 {
-    double begun = with_files ? s->files_begun : sk_now();
-    struct sk_gen g = {s->incarnation, iteration, place};
+    double begun = with_files ? s->capture.files_begun : sk_now();
+    struct sk_gen g = {s->who.incarnation, iteration, place};
     int64_t seq;
-    int rc = sk_ledger_add(s->ledger, g, begun, &seq, err);
+    int rc = sk_ledger_add(s->levels.ledger, g, begun, &seq, err);
     if (!rc && why)
         rc = sk_fail(err, why->code, "%s", why->text);
     if (!rc)
         rc = capture(s, g, with_files, err);
     if (rc)
-        sk_ledger_mark(s->ledger, seq, SK_LEDGER_LOST);
+        sk_ledger_mark(s->levels.ledger, seq, SK_LEDGER_LOST);
     double spent = sk_now() - begun;
-    s->checkpoints++;
-    s->blocked_seconds += spent;
-    s->tick_paused += spent;
-    s->last_checkpoint_at = begun;
-    s->last_checkpoint_tick = s->tick;
-    if (s->due_tick != UINT64_MAX) {
-        int64_t next = sk_advice_next(s->advice.now, (int64_t)s->tick + 1);
-        s->due_tick = next == SK_ADVICE_NEVER ? UINT64_MAX : (uint64_t)next;
-    }
+    s->capture.checkpoints++;
+    s->capture.blocked_seconds += spent;
+    sk_measured_pause(&s->measured, spent);
+    s->measured.last_checkpoint_at = begun;
+    s->clock.last_checkpoint_tick = s->clock.tick;
+    if (s->clock.due_tick != UINT64_MAX)
+        sk_clock_set_due(&s->clock, sk_advice_next(s->measured.advice.now, (int64_t)s->clock.tick + 1));
     plan_next(s);
     if (rc) {
-        s->failed++;
+        s->capture.failed++;
         sk_error_prefix(err, "rank %d: iteration %lld is not saved (the generation before stays)", s->g->rank,
                         (long long)iteration);
         sk_log(SK_LOG_WARN, "%s", err ? err->text : "a checkpoint is not saved");
     } else {
-        s->cost_seconds = spent;
+        s->measured.cost_seconds = spent;
     }
     return rc;
 }
@@ -450,17 +438,17 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
 static int refuse(struct sk_session *s, int due, uint32_t place, int64_t iteration, struct saikai_error *err)
 {
     struct saikai_error why = {0}, failure = {0};
-    int restored = s->from.incarnation && s->last_iteration == s->from.iteration;
+    int restored = s->resume.from.incarnation && s->clock.last_iteration == s->resume.from.iteration;
     int rc = sk_fail(&why, SAIKAI_EINVAL, "iteration %lld at a candidate after %s%lld: the number must not become less, else an "
                                           "older generation would be taken for the newest",
-                     (long long)iteration, restored ? "the restored iteration " : "iteration ", (long long)s->last_iteration);
+                     (long long)iteration, restored ? "the restored iteration " : "iteration ", (long long)s->clock.last_iteration);
     if (due)
         take(s, place, iteration, 0, &why, &failure);
     else
         plan_next(s);
-    if (!s->told_less)
+    if (!s->clock.told_less)
         sk_log(SK_LOG_ERROR, "rank %d: %s; nothing is saved at such candidates", s->g->rank, why.text);
-    s->told_less = 1;
+    s->clock.told_less = 1;
     if (err)
         *err = why;
     return rc;
@@ -469,9 +457,9 @@ static int refuse(struct sk_session *s, int due, uint32_t place, int64_t iterati
 /* NULL: there is a place to save to. All ranks answer alike. */
 static const struct saikai_error *why_nowhere(const struct sk_session *s, struct saikai_error *why)
 {
-    if (!s->prefix_lost || sk_session_has_local(s))
+    if (!s->place.prefix_lost || sk_session_has_local(s))
         return NULL;
-    sk_fail(why, SAIKAI_EBUSY, "another job has %s by now, and there is no node-local directory (store.local)", s->prefix_root);
+    sk_fail(why, SAIKAI_EBUSY, "another job has %s by now, and there is no node-local directory (store.local)", s->place.prefix_root);
     return why;
 }
 

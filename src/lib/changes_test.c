@@ -214,8 +214,8 @@ static int hook(const char *op, const char *path)
 static void look(struct run *r, struct sk_session *s, int64_t it)
 {
     struct sk_container *c = NULL;
-    struct sk_gen g = {s->incarnation, it, 0};
-    if (sk_lineage_open(s->local_root, g, s->g->rank, &c, NULL))
+    struct sk_gen g = {s->who.incarnation, it, 0};
+    if (sk_lineage_open(s->place.local_root, g, s->g->rank, &c, NULL))
         return;
     int n = (int)sk_lineage_length(c);
     r->deltas += n > 0;
@@ -434,7 +434,7 @@ static int unmap(struct sk_group *g, void *arg)
         sk_session_wait(s, &err);
     }
     /* once it has failed, copies are made: then all is well */
-    CHECK(sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) >= 3);
+    CHECK(sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) >= 3);
     sk_session_abandon(s);
     return 0;
 }

@@ -19,7 +19,7 @@ struct sk_chosen_search {
 };
 /* None was given back: which error that is. */
 int sk_chosen_missing(const struct sk_session *s, const struct sk_chosen_search *found, struct saikai_error *err);
-/* Collective, after s->from was restored: newer[count], keys of generations of this rank, growing less, are passed over by later
+/* Collective, after s->resume.from was restored: newer[count], keys of generations of this rank, growing less, are passed over by later
  * starts, as if they were marked bad. Nothing is removed for it. */
 int sk_chosen_pass_over(struct sk_session *s, const int64_t *newer, size_t count, struct saikai_error *err);
 

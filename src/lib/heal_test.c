@@ -101,7 +101,7 @@ static int iterate(struct sk_session *s, const struct run *r, double *u, int64_t
         CHECK(rc >= 0 || r->may_fail);
         if (rc == 1)
             sk_session_wait(s, &err);
-        sk_engine_drain(s->engine);
+        sk_engine_drain(s->levels.engine);
         CHECK(!r->body || !(rc = r->body(s, it)));
     }
     return 0;
@@ -179,8 +179,8 @@ static int is_full(struct sk_session *s)
 {
     struct sk_gen base = {0};
     struct sk_ledger_entry e;
-    return !sk_ledger_find(s->ledger, sk_ledger_count(s->ledger), &e, NULL) &&
-           !sk_lineage_base(s->local_root, e.gen, s->g->rank, &base, NULL) && !base.incarnation;
+    return !sk_ledger_find(s->levels.ledger, sk_ledger_count(s->levels.ledger), &e, NULL) &&
+           !sk_lineage_base(s->place.local_root, e.gen, s->g->rank, &base, NULL) && !base.incarnation;
 }
 
 /* ---- without a scrub: found when the lineage is folded ---- */
@@ -240,7 +240,7 @@ static int wait_for_capture(struct sk_session *s, int64_t it, int64_t seq)
 {
     struct saikai_error err = {0};
     double begun = sk_now();
-    while (sk_ledger_count(s->ledger) == seq) {
+    while (sk_ledger_count(s->levels.ledger) == seq) {
         int due = sk_session_due(s, 2, it, &err);
         CHECK(due >= 0);
         CHECK(sk_now() - begun < LONGEST_WAIT);
@@ -249,7 +249,7 @@ static int wait_for_capture(struct sk_session *s, int64_t it, int64_t seq)
         sk_sleep(0.001);
     }
     CHECK(!sk_session_wait(s, &err));
-    CHECK(sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) == sk_ledger_count(s->ledger));
+    CHECK(sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) == sk_ledger_count(s->levels.ledger));
     return 0;
 }
 
@@ -260,7 +260,7 @@ static int damage_and_wait_for_a_full_one(struct sk_session *s, int64_t it)
     if (it != 2 * EVERY + 5)
         return 0;
     CHECK(!sk_group_barrier(s->g));
-    int64_t seq = sk_ledger_count(s->ledger);
+    int64_t seq = sk_ledger_count(s->levels.ledger);
     path_of(path, EVERY, 1);
     if (s->g->rank == 1)
         CHECK(flip(path, 1000));
@@ -284,7 +284,7 @@ static int cut_and_wait(struct sk_session *s, int64_t it)
     if (it != 2 * EVERY + 5)
         return 0;
     CHECK(!sk_group_barrier(s->g));
-    int64_t seq = sk_ledger_count(s->ledger);
+    int64_t seq = sk_ledger_count(s->levels.ledger);
     path_of(path, EVERY, 0);
     if (s->g->rank == 0)
         CHECK(!truncate(path, 5000));
@@ -329,8 +329,8 @@ static int flip_and_wait_for_the_prefix(struct sk_session *s, int64_t it)
     if (it != EVERY + 5)
         return 0;
     double begun = sk_now();
-    while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < 1) { /* at the same candidate on all ranks */
-        sk_engine_drain(s->engine);
+    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < 1) { /* at the same candidate on all ranks */
+        sk_engine_drain(s->levels.engine);
         CHECK(!sk_session_due(s, 1, it, &err));
         CHECK(sk_now() - begun < LONGEST_WAIT);
         sk_sleep(0.001);
@@ -340,7 +340,7 @@ static int flip_and_wait_for_the_prefix(struct sk_session *s, int64_t it)
     if (s->g->rank == 1)
         CHECK(flip(path, 3000));
     CHECK(!wait_until(s, it, "it is written anew from the copy in the prefix"));
-    CHECK(sk_ledger_count(s->ledger) == 1); /* no other was needed */
+    CHECK(sk_ledger_count(s->levels.ledger) == 1); /* no other was needed */
     return 0;
 }
 
@@ -374,8 +374,8 @@ static int flip_while_it_hangs(struct sk_session *s, int64_t it)
     if (it != EVERY + 5)
         return 0;
     double begun = sk_now();
-    while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < 1) {
-        sk_engine_drain(s->engine);
+    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < 1) {
+        sk_engine_drain(s->levels.engine);
         CHECK(!sk_session_due(s, 1, it, &err));
         CHECK(sk_now() - begun < LONGEST_WAIT);
         sk_sleep(0.001);
@@ -411,7 +411,7 @@ static int wait_until_protected(struct sk_session *s, int64_t it, int64_t seq)
 {
     struct saikai_error err = {0};
     double begun = sk_now();
-    while (sk_ledger_newest(s->ledger, SK_LEDGER_PROTECTED) < seq) { /* learnt at the same candidate by all ranks */
+    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_PROTECTED) < seq) { /* learnt at the same candidate by all ranks */
         CHECK(!sk_session_due(s, 3, it, &err));
         CHECK(sk_now() - begun < LONGEST_WAIT);
         sk_sleep(0.001);
@@ -431,13 +431,13 @@ static int spoil_parity(struct sk_session *s, int64_t it)
         return 0;
     CHECK(!wait_until_protected(s, it, 2));
     CHECK(!sk_group_barrier(s->g));
-    CHECK(!sk_ledger_find(s->ledger, 1, &e, &err));
-    CHECK(!sk_parity_set_path(s->local_root, (struct sk_parity_set){e.gen, s->incarnation}, s->g->rank, path, sizeof path, &err));
+    CHECK(!sk_ledger_find(s->levels.ledger, 1, &e, &err));
+    CHECK(!sk_parity_set_path(s->place.local_root, (struct sk_parity_set){e.gen, s->who.incarnation}, s->g->rank, path, sizeof path, &err));
     CHECK(!access(path, F_OK) && !is_full(s));
     if (s->g->rank == 1)
         CHECK(remove_it ? !unlink(path) : flip(path, 4096 + 100));
     CHECK(!wait_until(s, it, "and protected anew"));
-    if (sk_ledger_count(s->ledger) == 2)
+    if (sk_ledger_count(s->levels.ledger) == 2)
         CHECK(!wait_for_capture(s, it, 2));
     CHECK(!wait_until_protected(s, it, 3));
     CHECK(!is_full(s) && access(path, F_OK)); /* nothing depends on it any more */
@@ -465,12 +465,12 @@ static int break_slots(struct sk_session *s, int64_t it)
     int n = 0;
     if (it % EVERY != 5 || s->g->rank)
         return 0;
-    DIR *d = opendir(s->local_root);
+    DIR *d = opendir(s->place.local_root);
     for (struct dirent *e; d && (e = readdir(d));) {
         char path[PATH_MAX];
         if (strncmp(e->d_name, "slot-", 5) || strncmp(e->d_name + 10, "000000", 6))
             continue;
-        CHECK(!sk_io_path(path, sizeof path, &err, "%s/%s", s->local_root, e->d_name));
+        CHECK(!sk_io_path(path, sizeof path, &err, "%s/%s", s->place.local_root, e->d_name));
         CHECK(it % (2 * EVERY) == 5 ? !truncate(path, 10) : !unlink(path));
         n++;
     }
@@ -516,7 +516,7 @@ static int go_on_meanwhile(struct sk_session *s, int64_t it)
     static pthread_t thread;
     if (it == EVERY + 5 && s->g->rank == 0) {
         atomic_store(&cutting, 1);
-        CHECK(!pthread_create(&thread, NULL, cut_all_the_time, s->local_root));
+        CHECK(!pthread_create(&thread, NULL, cut_all_the_time, s->place.local_root));
     }
     if (it == 30 * EVERY + 5 && s->g->rank == 0) {
         print_message("%lld cuts\n", (long long)cuts);
@@ -668,12 +668,12 @@ static int damage_anything(struct sk_session *s, int64_t it)
         return 0;
     CHECK(!sk_group_barrier(s->g));
     if (s->g->rank == 0)
-        damage_something(s->local_root);
+        damage_something(s->place.local_root);
     CHECK(!sk_group_barrier(s->g));
     for (int64_t passes = 0, begun = -1; begun < 0 || passes < begun + 2;) { /* two whole ones, on all ranks */
         uint64_t bytes;
         double cpu;
-        sk_scrub_figures(s->engine->scrub, &passes, &bytes, &cpu);
+        sk_scrub_figures(s->levels.engine->scrub, &passes, &bytes, &cpu);
         begun = begun < 0 ? passes : begun;
         int64_t v[2] = {passes, begun};
         CHECK(!sk_group_allreduce(s->g, v, 1, SK_OP_MIN));

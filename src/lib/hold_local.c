@@ -33,12 +33,12 @@ static int read_store(const struct sk_session *s, struct sk_id *store)
 {
     struct sk_gen_list l = {0};
     int found = 0;
-    if (sk_gen_scan(s->local_root, s->g->rank ? s->g->rank : -1, &l, NULL))
+    if (sk_gen_scan(s->place.local_root, s->g->rank ? s->g->rank : -1, &l, NULL))
         return 0;
     for (size_t i = 0; !found && i < l.count; i++) {
         char path[PATH_MAX];
         struct sk_container *c = NULL;
-        found = !sk_gen_file(s->local_root, l.gen[i], s->g->rank, path, sizeof path, NULL) &&
+        found = !sk_gen_file(s->place.local_root, l.gen[i], s->g->rank, path, sizeof path, NULL) &&
                 !sk_container_open(path, &c, NULL) && !sk_id_none(c->header.store);
         if (found)
             *store = c->header.store;
@@ -57,7 +57,7 @@ static int agree_store(struct sk_session *s, const struct sk_start *st, struct s
     int rc = sk_group_verdict(s->g, all ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for what the ranks know"), err);
     if (!rc)
         rc = sk_incarnation_scan(s, &mine.newest, err);
-    if (!sk_job_load(s->local_root, &here, NULL))
+    if (!sk_job_load(s->place.local_root, &here, NULL))
         mine.store = here.store;
     else if (!read_store(s, &mine.store))
         mine.adopted = mine.newest > 0;
@@ -70,8 +70,8 @@ static int agree_store(struct sk_session *s, const struct sk_start *st, struct s
             best = all[r];
     }
     if (!rc) {
-        s->job.adopted = best.adopted;
-        s->job.store = sk_id_none(best.store) ? st->job.store : best.store;
+        s->who.job.adopted = best.adopted;
+        s->who.job.store = sk_id_none(best.store) ? st->job.store : best.store;
     }
     free(all);
     return rc;
@@ -161,10 +161,10 @@ int sk_local_find(struct sk_session *s, struct sk_start *st, struct saikai_error
 static int mark(struct sk_session *s, struct saikai_error *err)
 {
     struct sk_job here;
-    if (!sk_job_load(s->local_root, &here, NULL) && sk_id_same(here.store, s->job.store) &&
-        !strcmp(here.place, s->job.place) && here.unclaimed == s->job.unclaimed)
+    if (!sk_job_load(s->place.local_root, &here, NULL) && sk_id_same(here.store, s->who.job.store) &&
+        !strcmp(here.place, s->who.job.place) && here.unclaimed == s->who.job.unclaimed)
         return 0;
-    return sk_job_replace(s->local_root, &s->job, err);
+    return sk_job_replace(s->place.local_root, &s->who.job, err);
 }
 
 int sk_local_take(struct sk_session *s, struct sk_start *st, struct saikai_error *err)
@@ -172,16 +172,16 @@ int sk_local_take(struct sk_session *s, struct sk_start *st, struct saikai_error
     int *leader = NULL, rc = 0;
     if (!sk_session_has_local(s))
         return 0;
-    if ((rc = sk_neighbours(s->g, s->host, s->local_root, &leader, err)))
+    if ((rc = sk_neighbours(s->g, s->place.host, s->place.local_root, &leader, err)))
         return rc;
     int first = leader[s->g->rank] == s->g->rank;
     free(leader);
     if (first)
-        rc = sk_hold_first(s->local_root, dying_s, &s->hold, err);
+        rc = sk_hold_first(s->place.local_root, dying_s, &s->place.hold, err);
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc)
-        rc = sk_group_verdict(s->g, first ? 0 : sk_hold_join(s->local_root, &s->hold, err), err);
-    if (!rc && !*s->prefix_root)
+        rc = sk_group_verdict(s->g, first ? 0 : sk_hold_join(s->place.local_root, &s->place.hold, err), err);
+    if (!rc && !*s->place.prefix_root)
         rc = agree_store(s, st, err);
     rc = rc ? rc : sk_group_verdict(s->g, first ? mark(s, err) : 0, err);
     if (!rc && first)
@@ -192,6 +192,6 @@ int sk_local_take(struct sk_session *s, struct sk_start *st, struct saikai_error
 void sk_local_release(struct sk_session *s, int remove)
 {
     static const char *const last[] = {SK_JOB_FILE, NULL};
-    sk_hold_release(s->hold, remove ? last : NULL);
-    s->hold = NULL;
+    sk_hold_release(s->place.hold, remove ? last : NULL);
+    s->place.hold = NULL;
 }

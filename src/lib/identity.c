@@ -363,7 +363,7 @@ static int wait_for_lease(struct sk_session *s, struct errand *e, struct saikai_
 static void introduce(struct sk_session *s, const char *name, struct sk_owner *self)
 {
     sk_owner_self(name, s->page ? getenv(SK_RUN_ENV) : NULL, s->page ? s->page->incarnation : 0, self);
-    s->run = self->run;
+    s->who.run = self->run;
 }
 
 int sk_identity_wait(struct sk_session *s, const struct sk_start *st, struct saikai_error *err)
@@ -371,7 +371,7 @@ int sk_identity_wait(struct sk_session *s, const struct sk_start *st, struct sai
     struct sk_owner self;
     introduce(s, st->job.name, &self);
     self.store = st->job.store;
-    return sk_lease_take_later(st->prefix, &self, sk_config_time(s->config, "store.lease_timeout"), &st->job, &s->lease, err);
+    return sk_lease_take_later(st->prefix, &self, sk_config_time(s->config, "store.lease_timeout"), &st->job, &s->place.lease, err);
 }
 
 int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_error *err)
@@ -386,7 +386,7 @@ int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_er
     e->again = resumes && e->self.run && !e->named; /* a name is enough, and a run may have several jobs */
     e->timeout = sk_config_time(s->config, "store.lease_timeout");
     sk_local_user(s, e->user, sizeof e->user);
-    int rc = sk_patience_call(s->patience, st->prefix, go_there, drop, e, err);
+    int rc = sk_patience_call(s->place.patience, st->prefix, go_there, drop, e, err);
     if (rc == SAIKAI_ETIMEDOUT)
         return rc;
     if (!rc && !e->st.job.unclaimed) {
@@ -400,8 +400,8 @@ int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_er
         rc = sk_io_path(e->st.prefix, sizeof e->st.prefix, err, "%s", e->place);
     if (!rc) {
         *st = e->st;
-        s->lease = e->lease;
-        snprintf(s->aside, sizeof s->aside, "%s", e->aside);
+        s->place.lease = e->lease;
+        snprintf(s->who.aside, sizeof s->who.aside, "%s", e->aside);
         free(e);
     } else {
         drop(e);

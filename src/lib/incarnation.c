@@ -21,7 +21,7 @@ int sk_incarnation_scan(struct sk_session *s, int64_t *newest, struct saikai_err
     struct sk_gen_list l = {0};
     *newest = 0;
     /* rank 0 also looks at files of ranks that there are no more */
-    int rc = sk_gen_scan(s->local_root, s->g->rank ? s->g->rank : -1, &l, err);
+    int rc = sk_gen_scan(s->place.local_root, s->g->rank ? s->g->rank : -1, &l, err);
     if (!rc && l.count)
         *newest = l.gen[0].incarnation;
     sk_gen_list_free(&l);
@@ -35,32 +35,32 @@ enum { UNKNOWN_STARTS = 8 };
 int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newest,
                              struct saikai_error *err)
 {
-    const char *mode = sk_config_text(s->config, "restart.mode"), *root = sk_session_state_root(s);
-    if (!sk_id_none(s->state.store) && !sk_job_accepts(&s->job, s->state.store))
-        memset(&s->state, 0, sizeof s->state); /* it was left by another store in a node's own directory */
-    s->state.store = s->job.store;
-    s->state.run = s->run;
+    const char *mode = sk_config_text(s->config, "restart.mode"), *root = sk_place_state_root(&s->place);
+    if (!sk_id_none(s->who.state.store) && !sk_job_accepts(&s->who.job, s->who.state.store))
+        memset(&s->who.state, 0, sizeof s->who.state); /* it was left by another store in a node's own directory */
+    s->who.state.store = s->who.job.store;
+    s->who.state.run = s->who.run;
     sk_tries_judge(s, st->stopped);
-    if (newest < s->state.incarnation)
-        newest = s->state.incarnation;
-    if (s->prefix_away) /* it may have been started on other nodes since */
+    if (newest < s->who.state.incarnation)
+        newest = s->who.state.incarnation;
+    if (s->place.prefix_away) /* it may have been started on other nodes since */
         newest += UNKNOWN_STARTS;
     if (newest >= SK_GEN_MAX_INCARNATION)
         return sk_fail(err, SAIKAI_ESTATE, "%s was started %lld times: move it away to begin anew", root,
                        (long long)newest);
     int resumes = s->page && s->page->incarnation > 0; /* the launcher restarts what it started */
-    int fresh = !resumes && (!strcmp(mode, "never") || (s->state.finished && strcmp(mode, "always")));
+    int fresh = !resumes && (!strcmp(mode, "never") || (s->who.state.finished && strcmp(mode, "always")));
     if (fresh)
-        snprintf(s->fresh_why, sizeof s->fresh_why, "%s",
+        snprintf(s->who.fresh_why, sizeof s->who.fresh_why, "%s",
                  strcmp(mode, "never") ? "the last run finished (restart.mode=always goes on from it)" : "restart.mode=never");
-    s->finished_from = !s->state.finished ? 0 : s->state.first_incarnation ? s->state.first_incarnation : 1;
-    s->state.incarnation = (uint32_t)newest + 1;
-    s->state.finished = 0;
-    if (fresh || !s->state.first_incarnation)
-        s->state.first_incarnation = fresh ? s->state.incarnation : 1;
-    st->incarnation = s->state.incarnation;
-    st->first_incarnation = s->state.first_incarnation;
+    s->who.finished_from = !s->who.state.finished ? 0 : s->who.state.first_incarnation ? s->who.state.first_incarnation : 1;
+    s->who.state.incarnation = (uint32_t)newest + 1;
+    s->who.state.finished = 0;
+    if (fresh || !s->who.state.first_incarnation)
+        s->who.state.first_incarnation = fresh ? s->who.state.incarnation : 1;
+    st->incarnation = s->who.state.incarnation;
+    st->first_incarnation = s->who.state.first_incarnation;
     if (getrandom(&st->run_id, sizeof st->run_id, 0) != sizeof st->run_id)
-        st->run_id = sk_hash64(&s->state, sizeof s->state) ^ (uint64_t)sk_wall_ms();
+        st->run_id = sk_hash64(&s->who.state, sizeof s->who.state) ^ (uint64_t)sk_wall_ms();
     return sk_memo_save(s, err);
 }

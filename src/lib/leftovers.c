@@ -45,12 +45,12 @@ static int64_t newest_up_to(const struct sk_gen_list l[2], int64_t bound)
 static int find_whole(struct sk_session *s, struct sk_keys *whole)
 {
     struct sk_gen_list l[2] = {{0}};
-    int64_t bound = INT64_MAX, least = s->from.incarnation ? sk_gen_key(s->from) : 0;
+    int64_t bound = INT64_MAX, least = s->resume.from.incarnation ? sk_gen_key(s->resume.from) : 0;
     int64_t older = 0, keep = sk_config_int(s->config, "store.keep_local");
     int rc = 0;
-    sk_gen_scan(s->local_root, s->g->rank, &l[0], NULL);
-    if (*s->prefix_root && !s->prefix_away)
-        sk_gen_scan(s->prefix_root, s->g->rank, &l[1], NULL);
+    sk_gen_scan(s->place.local_root, s->g->rank, &l[0], NULL);
+    if (*s->place.prefix_root && !s->place.prefix_away)
+        sk_gen_scan(s->place.prefix_root, s->g->rank, &l[1], NULL);
     while (!rc && bound > 0 && older < keep && whole->count < SK_KEYS_MAX) {
         int64_t mine = newest_up_to(l, bound), v[2] = {mine, -mine};
         if ((rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN)))
@@ -81,7 +81,7 @@ static void keep_chain(const struct sk_session *s, struct sk_keys *keys, struct 
     struct sk_gen base = {0};
     for (int n = 0; g.incarnation && n < SK_LINEAGE_MAX; n++, g = base) {
         keep(keys, sk_gen_key(g));
-        if (sk_lineage_base(s->local_root, g, s->g->rank, &base, NULL))
+        if (sk_lineage_base(s->place.local_root, g, s->g->rank, &base, NULL))
             break;
     }
 }
@@ -93,12 +93,12 @@ static int find_coded(struct sk_session *s, struct sk_keys *keys)
     struct sk_holdings h = {0};
     int64_t most = sk_config_int(s->config, "store.keep_local"), bound = INT64_MAX;
     int rc = 0;
-    sk_holdings_scan(s->local_root, &h, NULL);
+    sk_holdings_scan(s->place.local_root, &h, NULL);
     for (int64_t k = 0; !rc && bound > 0 && k < most; k++) {
         int64_t newest = 0;
         for (size_t i = 0; i < h.count; i++) {
             int64_t key = sk_gen_key(h.entry[i].gen);
-            if (h.entry[i].coder && h.entry[i].gen.incarnation >= s->first_incarnation && key <= bound && key > newest)
+            if (h.entry[i].coder && h.entry[i].gen.incarnation >= s->who.first_incarnation && key <= bound && key > newest)
                 newest = key;
         }
         rc = sk_group_allreduce(s->g, &newest, 1, SK_OP_MAX);
@@ -113,19 +113,19 @@ static int find_coded(struct sk_session *s, struct sk_keys *keys)
 int sk_session_remove_leftovers(struct sk_session *s)
 {
     struct sk_keys whole = {0};
-    if (s->from_others || s->unread || !sk_session_has_local(s) || !strcmp(s->local_root, s->prefix_root))
+    if (s->resume.from_others || s->resume.unread || !sk_session_has_local(s) || !strcmp(s->place.local_root, s->place.prefix_root))
         return 0;
     int rc = find_whole(s, &whole);
-    if (!rc && !s->from.incarnation)
+    if (!rc && !s->resume.from.incarnation)
         rc = find_coded(s, &whole);
     char path[PATH_MAX];
-    for (int k = 0; !rc && s->from.incarnation && k < whole.count; k++) { /* older ones stay as those of this start do */
+    for (int k = 0; !rc && s->resume.from.incarnation && k < whole.count; k++) { /* older ones stay as those of this start do */
         struct sk_gen g = sk_gen_of_key(whole.key[k]);
-        if (whole.key[k] < sk_gen_key(s->from) && !sk_gen_file(s->local_root, g, s->g->rank, path, sizeof path, NULL) &&
+        if (whole.key[k] < sk_gen_key(s->resume.from) && !sk_gen_file(s->place.local_root, g, s->g->rank, path, sizeof path, NULL) &&
             !access(path, F_OK))
-            sk_engine_adopt(s->engine, g);
+            sk_engine_adopt(s->levels.engine, g);
     }
     if (!rc)
-        sk_engine_remove_leftovers(s->engine, s->first_incarnation, &whole);
+        sk_engine_remove_leftovers(s->levels.engine, s->who.first_incarnation, &whole);
     return rc;
 }

@@ -36,7 +36,7 @@ static int fetch(void *arg, struct saikai_error *err)
 /* 1: there are two places for it. */
 static int apart(const struct sk_session *s)
 {
-    return *s->prefix_root && strcmp(s->prefix_root, s->local_root) != 0;
+    return sk_place_is_apart(&s->place);
 }
 
 static int with_prefix(struct sk_session *s, int (*fn)(void *, struct saikai_error *), struct sk_state *state,
@@ -44,11 +44,11 @@ static int with_prefix(struct sk_session *s, int (*fn)(void *, struct saikai_err
 {
     struct errand *e = calloc(1, sizeof *e);
     if (!e)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the state of %s", s->prefix_root);
-    snprintf(e->root, sizeof e->root, "%s", s->prefix_root);
-    e->lease = s->lease_token;
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the state of %s", s->place.prefix_root);
+    snprintf(e->root, sizeof e->root, "%s", s->place.prefix_root);
+    e->lease = s->place.lease_token;
     e->state = *state;
-    int rc = sk_patience_call(s->patience, s->prefix_root, fn, free, e, err);
+    int rc = sk_patience_call(s->place.patience, s->place.prefix_root, fn, free, e, err);
     if (rc == SAIKAI_ETIMEDOUT)
         return rc;
     *state = e->state;
@@ -59,7 +59,7 @@ static int with_prefix(struct sk_session *s, int (*fn)(void *, struct saikai_err
 /* The mark of a state that the prefix does not have. */
 static int mark_path(const struct sk_session *s, char out[PATH_MAX])
 {
-    return sk_io_path(out, PATH_MAX, NULL, "%s/state.ahead", s->local_root);
+    return sk_io_path(out, PATH_MAX, NULL, "%s/state.ahead", s->place.local_root);
 }
 
 static void mark_ahead(struct sk_session *s, int ahead)
@@ -77,23 +77,23 @@ static void mark_ahead(struct sk_session *s, int ahead)
 int sk_memo_save(struct sk_session *s, struct saikai_error *err)
 {
     struct saikai_error far = {0}, near = {0};
-    if (s->prefix_lost || sk_lease_is_lost(s->lease)) /* it is another job's state by now */
+    if (s->place.prefix_lost || sk_lease_is_lost(s->place.lease)) /* it is another job's state by now */
         return 0;
     if (!apart(s))
-        return sk_state_save(s->local_root, &s->state, err);
-    int near_rc = sk_state_save(s->local_root, &s->state, &near);
-    int rc = with_prefix(s, bring, &s->state, &far);
+        return sk_state_save(s->place.local_root, &s->who.state, err);
+    int near_rc = sk_state_save(s->place.local_root, &s->who.state, &near);
+    int rc = with_prefix(s, bring, &s->who.state, &far);
     if (rc && !near_rc) {
         mark_ahead(s, 1);
-        if (!s->state_behind)
+        if (!s->who.state_behind)
             sk_log(SK_LOG_WARN, "%s; going on with what is in %s, until the prefix takes files again", far.text,
-                   s->local_root);
-        s->state_behind = 1;
+                   s->place.local_root);
+        s->who.state_behind = 1;
         return 0;
     }
     if (rc)
         return sk_fail(err, rc, "%s, and %s", far.text, near.text);
-    s->state_behind = 0;
+    s->who.state_behind = 0;
     mark_ahead(s, 0);
     return 0;
 }
@@ -101,14 +101,14 @@ int sk_memo_save(struct sk_session *s, struct saikai_error *err)
 int sk_memo_read(struct sk_session *s, struct sk_state *now)
 {
     memset(now, 0, sizeof *now);
-    return apart(s) ? with_prefix(s, fetch, now, NULL) : sk_state_load(s->local_root, now, NULL);
+    return apart(s) ? with_prefix(s, fetch, now, NULL) : sk_state_load(s->place.local_root, now, NULL);
 }
 
 void sk_memo_catch_up(struct sk_session *s)
 {
     struct saikai_error err;
-    if (s->g->rank == 0 && s->state_behind && !sk_memo_save(s, &err) && !s->state_behind)
-        sk_log(SK_LOG_NOTICE, "the prefix %s is back", s->prefix_root);
+    if (s->g->rank == 0 && s->who.state_behind && !sk_memo_save(s, &err) && !s->who.state_behind)
+        sk_log(SK_LOG_NOTICE, "the prefix %s is back", s->place.prefix_root);
 }
 
 /* This node's copy; *ahead: the prefix does not have it. */
@@ -118,7 +118,7 @@ static void look_here(struct sk_session *s, struct sk_state *state, int *ahead)
     struct saikai_error why = {0};
     *ahead = 0;
     memset(state, 0, sizeof *state);
-    if (sk_state_load(s->local_root, state, &why)) {
+    if (sk_state_load(s->place.local_root, state, &why)) {
         sk_log(SK_LOG_INFO, "rank %d: %s", s->g->rank, why.text);
         memset(state, 0, sizeof *state);
     }
@@ -156,7 +156,7 @@ static int choose(struct sk_session *s, const struct sk_state *local, int ahead,
 static int find_alone(struct sk_session *s, struct sk_memo *out, struct saikai_error *err)
 {
     struct saikai_error why = {0};
-    int rc = s->g->rank ? 0 : sk_state_load(s->local_root, &out->state, &why);
+    int rc = s->g->rank ? 0 : sk_state_load(s->place.local_root, &out->state, &why);
     if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT) {
         sk_log(SK_LOG_WARN, "%s; going on from the generations that are there", why.text);
         memset(&out->state, 0, sizeof out->state);
@@ -200,19 +200,19 @@ int sk_memo_find(struct sk_session *s, int *away, struct sk_memo *out, struct sa
 
 int sk_memo_share(struct sk_session *s, const char *hosts)
 {
-    struct sk_state copy = s->state;
-    int behind = s->state_behind, first = 1;
+    struct sk_state copy = s->who.state;
+    int behind = s->who.state_behind, first = 1;
     if (!apart(s))
         return 0;
     int rc = sk_group_bcast(s->g, &copy, sizeof copy, 0);
     if (!rc)
         rc = sk_group_bcast(s->g, &behind, sizeof behind, 0);
     for (int i = 0; i < s->g->rank; i++)
-        first &= strcmp(hosts + (size_t)i * sizeof s->host, s->host) != 0;
+        first &= strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host) != 0;
     struct saikai_error why;
     if (rc || !first || s->g->rank == 0)
         return rc;
-    if (sk_state_save(s->local_root, &copy, &why)) /* one copy less: no harm is done */
+    if (sk_state_save(s->place.local_root, &copy, &why)) /* one copy less: no harm is done */
         sk_log(SK_LOG_INFO, "rank %d: %s", s->g->rank, why.text);
     else
         mark_ahead(s, behind);
@@ -223,6 +223,6 @@ void sk_memo_remove_local(struct sk_session *s)
 {
     char path[PATH_MAX];
     mark_ahead(s, 0);
-    if (!sk_io_path(path, sizeof path, NULL, "%s/state", s->local_root))
+    if (!sk_io_path(path, sizeof path, NULL, "%s/state", s->place.local_root))
         sk_io_unlink(path, NULL);
 }

@@ -12,14 +12,14 @@ struct sk_memo {
     int known;             /* on all ranks: 1: there is a state, and it is to be believed */
 };
 
-/* Rank 0: save s->state. An error only when there is no place that takes it. */
+/* Rank 0: save s->who.state. An error only when there is no place that takes it. */
 int sk_memo_save(struct sk_session *s, struct saikai_error *err);
 /* Rank 0: what is in the prefix (without one, here) now: the tools may have changed it. */
 int sk_memo_read(struct sk_session *s, struct sk_state *now);
 /* Every rank: look for the newest state. Collective; one verdict. *away: the error with which the prefix cannot be read, on all
  * ranks; it is asked only while that is 0, and may become one. */
 int sk_memo_find(struct sk_session *s, int *away, struct sk_memo *out, struct saikai_error *err);
-/* Collective, after the start was counted: a copy of rank 0's state on every node. hosts: s->host of all ranks. */
+/* Collective, after the start was counted: a copy of rank 0's state on every node. hosts: s->place.host of all ranks. */
 int sk_memo_share(struct sk_session *s, const char *hosts);
 /* Rank 0: the prefix takes files again. */
 void sk_memo_catch_up(struct sk_session *s);

@@ -109,12 +109,12 @@ static int go(struct sk_session *s, int64_t first, int64_t last, int archived)
     for (int64_t it = first; it <= last; it++) {
         int rc = sk_session_candidate(s, 0, it, &err);
         CHECK(rc >= 0 && (!rc || !sk_session_wait(s, &err)));
-        while (archived && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
-            sk_engine_drain(s->engine);
+        while (archived && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE)) {
+            sk_engine_drain(s->levels.engine);
             CHECK(sk_session_due(s, 0, it, &err) == 0);
         }
     }
-    sk_engine_drain(s->engine);
+    sk_engine_drain(s->levels.engine);
     return 0;
 }
 
@@ -164,7 +164,7 @@ static int falls(struct sk_session *s, double *u)
     CHECK(sk_session_candidate(s, 0, 20, &err) == SAIKAI_EINVAL); /* it would be due */
     CHECK(sk_session_candidate(s, 3, 25, &err) == 0);             /* another place of the same iteration is right */
     CHECK(!go(s, 26, 35, 0));
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE) == 30);
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 30);
     return 0;
 }
 
@@ -176,7 +176,7 @@ static int falls_below_the_restored(struct sk_session *s, double *u)
     CHECK(strstr(err.text, "iteration 29 ") && strstr(err.text, "restored iteration 30"));
     CHECK(sk_session_candidate(s, 0, 30, &err) == 0); /* whoever computes it again */
     CHECK(!go(s, 31, 45, 0));
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE) == 40);
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 40);
     return 0;
 }
 
@@ -194,12 +194,12 @@ static int one_falls(struct sk_session *s, double *u)
     struct saikai_error err = {0};
     (void)u;
     CHECK(!go(s, 1, 15, 0));
-    s->now_tick = s->tick + 1; /* a checkpoint was asked for */
+    s->clock.now_tick = s->clock.tick + 1; /* a checkpoint was asked for */
     int rc = sk_session_candidate(s, 0, s->g->rank ? 12 : 16, &err);
     CHECK(rc == (s->g->rank ? SAIKAI_EINVAL : 1));
     CHECK(sk_session_wait(s, &err) < 0);
     CHECK(!go(s, 17, 25, 0));
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE) == 20);
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 20);
     return 0;
 }
 
@@ -222,7 +222,7 @@ static int gives_back(struct sk_session *s, double *u)
     double *again = map(CELLS);
     CHECK(!protect(s, again, CELLS, &err));
     CHECK(!go(s, 21, 35, 0));
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE) == 30);
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 30);
     return 0;
 }
 

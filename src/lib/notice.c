@@ -13,13 +13,13 @@
 void sk_notice_resumed(const struct sk_session *s, const char *form, int in_local)
 {
     char age[48] = "", span[32];
-    double seconds = (double)(sk_wall_ms() - s->from_created_ms) / 1000;
+    double seconds = (double)(sk_wall_ms() - s->resume.from_created_ms) / 1000;
     if (s->g->rank)
         return;
-    if (s->from_created_ms && seconds >= 0)
+    if (s->resume.from_created_ms && seconds >= 0)
         snprintf(age, sizeof age, ", saved %s ago", sk_format_time(span, sizeof span, seconds < 1 ? 1 : (double)(int64_t)seconds));
-    sk_log(SK_LOG_NOTICE, "job %s: resuming from iteration %lld (%s)%s, in %s", s->job.name, (long long)s->from.iteration, form, age,
-           in_local ? s->local_root : s->prefix_root);
+    sk_log(SK_LOG_NOTICE, "job %s: resuming from iteration %lld (%s)%s, in %s", s->who.job.name, (long long)s->resume.from.iteration, form, age,
+           in_local ? s->place.local_root : s->place.prefix_root);
 }
 
 void sk_notice_fresh(const struct sk_session *s, int64_t passed_over)
@@ -30,16 +30,16 @@ void sk_notice_fresh(const struct sk_session *s, int64_t passed_over)
     if (passed_over >= 0)
         snprintf(over, sizeof over, "; there are generations (newest: iteration %lld), but none of which every rank has its part",
                  (long long)passed_over);
-    sk_log(passed_over >= 0 ? SK_LOG_WARN : SK_LOG_NOTICE, "job %s: starting fresh in %s: %s%s%s", s->job.name,
-           *s->prefix_root ? s->prefix_root : s->local_root, *s->fresh_why ? s->fresh_why : "nothing to resume from", over,
-           s->aside);
+    sk_log(passed_over >= 0 ? SK_LOG_WARN : SK_LOG_NOTICE, "job %s: starting fresh in %s: %s%s%s", s->who.job.name,
+           *s->place.prefix_root ? s->place.prefix_root : s->place.local_root, *s->who.fresh_why ? s->who.fresh_why : "nothing to resume from", over,
+           s->who.aside);
 }
 
 void sk_notice_leftovers(const struct sk_session *s)
 {
     char user[PATH_MAX], size[32];
     struct sk_leftovers l;
-    snprintf(user, sizeof user, "%s", s->local_root);
+    snprintf(user, sizeof user, "%s", s->place.local_root);
     char *slash = strrchr(user, '/');
     if (!slash || (*slash = 0, sk_leftovers_scan(user, slash + 1, &l, NULL)))
         return;
@@ -51,7 +51,7 @@ void sk_notice_leftovers(const struct sk_session *s)
         const struct sk_leftover *d = &l.dir[i];
         int removed = drop[i] && !sk_leftover_remove(d, NULL);
         int here = d->state == SK_LEFTOVER_GONE &&
-                   (!strcmp(d->job.place, s->prefix_root) || !strcmp(d->job.name, s->job.name));
+                   (!strcmp(d->job.place, s->place.prefix_root) || !strcmp(d->job.name, s->who.job.name));
         if (s->g->rank || (!removed && !here))
             continue;
         sk_log(SK_LOG_NOTICE, "%s (%s) belongs to a store that is no more in %s: %s", d->path,

@@ -4,7 +4,7 @@
 
 #include "lib/session.h"
 
-/* It goes on from s->from. form: "protected copy", "node-local copy" …; in the node-local directory or in the prefix. */
+/* It goes on from s->resume.from. form: "protected copy", "node-local copy" …; in the node-local directory or in the prefix. */
 void sk_notice_resumed(const struct sk_session *s, const char *form, int in_local);
 /* It begins anew. passed_over: iteration of the newest generation that is there but cannot be used, -1: none. */
 void sk_notice_fresh(const struct sk_session *s, int64_t passed_over);

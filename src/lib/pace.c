@@ -15,52 +15,52 @@ static const double supposed_speed = 1e9, supposed_least = 1e-3;
 
 double sk_pace_cost(const struct sk_session *s)
 {
-    if (s->cost_seconds > 0)
-        return s->cost_seconds;
+    if (s->measured.cost_seconds > 0)
+        return s->measured.cost_seconds;
     uint64_t bytes = sk_vars_bytes(&s->vars);
-    if (bytes < s->restored_bytes)
-        bytes = s->restored_bytes;
+    if (bytes < s->resume.restored_bytes)
+        bytes = s->resume.restored_bytes;
     return supposed_least + (double)bytes / supposed_speed;
 }
 
 void sk_pace_start(struct sk_session *s)
 {
     struct sk_protector_status p;
-    sk_protector_status(s->protector, &p);
+    sk_protector_status(s->levels.protector, &p);
     /* what the program does to itself leaves the memory of all nodes as it is */
-    double rate = s->advice.policy.rate, of_hosts = rate > 0 ? s->host_rate / rate : 1;
+    double rate = s->measured.advice.policy.rate, of_hosts = rate > 0 ? s->measured.host_rate / rate : 1;
     struct sk_cadence_setup setup = {
         .rate = rate,
         .local_share = 1 - of_hosts * (1 - sk_config_real(s->config, "failure.local_share")),
         .beyond_share = of_hosts * sk_config_real(s->config, "failure.beyond_share"),
         .threshold = sk_config_real(s->config, "schedule.threshold"),
-        .has = {s->protector != NULL, *s->prefix_root && sk_session_has_local(s)},
+        .has = {s->levels.protector != NULL, *s->place.prefix_root && sk_session_has_local(s)},
         .members = p.members,
         .tolerated = p.tolerated,
         .groups = p.groups,
     };
-    sk_cadence_init(&s->pace.cadence, &setup);
+    sk_cadence_init(&s->measured.pace.cadence, &setup);
 }
 
 void sk_pace_complete(struct sk_session *s, int64_t seq)
 {
     struct sk_ledger_entry e, before;
     int64_t back = seq - 1 < 8 ? seq - 1 : 8;
-    if (s->g->rank || sk_ledger_find(s->ledger, seq, &e, NULL))
+    if (s->g->rank || sk_ledger_find(s->levels.ledger, seq, &e, NULL))
         return;
-    while (back > 0 && sk_ledger_find(s->ledger, seq - back, &before, NULL))
+    while (back > 0 && sk_ledger_find(s->levels.ledger, seq - back, &before, NULL))
         back--;
-    double interval = back ? (e.captured_at - before.captured_at) / (double)back - s->pace.cost : 0;
-    sk_cadence_checkpoint(&s->pace.cadence, interval, s->pace.cost, sk_now() - e.captured_at);
+    double interval = back ? (e.captured_at - before.captured_at) / (double)back - s->measured.pace.cost : 0;
+    sk_cadence_checkpoint(&s->measured.pace.cadence, interval, s->measured.pace.cost, sk_now() - e.captured_at);
 }
 
 void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq)
 {
-    struct sk_pace *p = &s->pace;
+    struct sk_pace *p = &s->measured.pace;
     struct sk_ledger_entry e;
-    if (s->g->rank || !seq || sk_ledger_find(s->ledger, seq, &e, NULL))
+    if (s->g->rank || !seq || sk_ledger_find(s->levels.ledger, seq, &e, NULL))
         return;
-    double now = sk_now(), begun = level == SK_CADENCE_PROTECT ? s->protected_at : s->archived_at;
+    double now = sk_now(), begun = level == SK_CADENCE_PROTECT ? s->measured.pace.begun[SK_CADENCE_PROTECT] : s->measured.pace.begun[SK_CADENCE_ARCHIVE];
     double held = level == SK_CADENCE_PROTECT ? p->slices - p->slices_before : 0;
     sk_cadence_done(&p->cadence, level, now - e.captured_at, now - begun, held);
     if (level == SK_CADENCE_PROTECT)
@@ -71,7 +71,7 @@ void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq
  * begun is begun just before an exchange starts, so what was idle then was idle all the time. */
 void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle)
 {
-    struct sk_pace *p = &s->pace;
+    struct sk_pace *p = &s->measured.pace;
     int now[SK_CADENCES] = {p->coding, !archive_idle}, sure = 1;
     p->cost = cost;
     for (int k = 0; k < SK_CADENCES; k++)
@@ -84,7 +84,7 @@ void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_id
 
 double sk_pace_interval(struct sk_session *s)
 {
-    struct sk_cadence *c = &s->pace.cadence;
+    struct sk_cadence *c = &s->measured.pace.cadence;
     for (int k = 0; k < SK_CADENCES; k++)
         if (s->g->rank || (c->setup.has[k] && sk_config_time_or_auto(s->config, key_of[k]) != SK_CONFIG_AUTO))
             return 0;
@@ -93,17 +93,17 @@ double sk_pace_interval(struct sk_session *s)
 
 int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)
 {
-    int64_t last = sk_ledger_newest(s->ledger, level == SK_CADENCE_PROTECT ? SK_LEDGER_CODING : SK_LEDGER_ARCHIVING);
-    double begun = level == SK_CADENCE_PROTECT ? s->protected_at : s->archived_at;
+    int64_t last = sk_ledger_newest(s->levels.ledger, level == SK_CADENCE_PROTECT ? SK_LEDGER_CODING : SK_LEDGER_ARCHIVING);
+    double begun = level == SK_CADENCE_PROTECT ? s->measured.pace.begun[SK_CADENCE_PROTECT] : s->measured.pace.begun[SK_CADENCE_ARCHIVE];
     double interval = sk_config_time_or_auto(s->config, key_of[level]);
     if (s->g->rank)
         return 0;
     if (interval != SK_CONFIG_AUTO)
         return begun <= 0 || sk_now() - begun >= interval;
-    int64_t before = s->pace.cadence.every[level],
-            every = sk_cadence_every(&s->pace.cadence, level);
+    int64_t before = s->measured.pace.cadence.every[level],
+            every = sk_cadence_every(&s->measured.pace.cadence, level);
     if (every != before)
         sk_log(SK_LOG_INFO, "%s: every %lld checkpoints; one costs %.3g s", key_of[level],
-               (long long)every, sk_cadence_cost(&s->pace.cadence, level));
-    return !last || (every && sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) - last >= every);
+               (long long)every, sk_cadence_cost(&s->measured.pace.cadence, level));
+    return !last || (every && sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) - last >= every);
 }

@@ -87,7 +87,7 @@ int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saik
         return rc;
     }
     v->sync = sk_config_bool(s->config, "store.fsync");
-    rc = sk_patience_call(s->patience, given, visit, free, v, err);
+    rc = sk_patience_call(s->place.patience, given, visit, free, v, err);
     if (rc) {
         if (rc != SAIKAI_ETIMEDOUT && err->sys_errno == ENOTDIR) { /* that is no trouble which passes */
             free(v);
@@ -133,10 +133,10 @@ int sk_places_scan_prefix(struct sk_session *s, int64_t *newest, struct saikai_e
 {
     struct scan *c = calloc(1, sizeof *c);
     if (!c)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", s->prefix_root);
-    snprintf(c->root, sizeof c->root, "%s", s->prefix_root);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", s->place.prefix_root);
+    snprintf(c->root, sizeof c->root, "%s", s->place.prefix_root);
     c->rank = s->g->rank ? s->g->rank : -1; /* rank 0 also looks at files of ranks that there are no more */
-    int rc = sk_patience_call(s->patience, s->prefix_root, scan, free, c, err);
+    int rc = sk_patience_call(s->place.patience, s->place.prefix_root, scan, free, c, err);
     if (rc == SAIKAI_ETIMEDOUT)
         return rc;
     if (!rc && c->newest > *newest)
@@ -165,12 +165,12 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
     int rc = set_modes(s, err);
     if (rc)
         return rc;
-    snprintf(s->prefix_root, sizeof s->prefix_root, "%s", st->prefix);
+    snprintf(s->place.prefix_root, sizeof s->place.prefix_root, "%s", st->prefix);
     if (sk_path_is_none(given)) {
         if (!*st->prefix)
             return sk_fail(err, SAIKAI_ECONFIG,
                            "store.local and store.prefix are both 'none': there is nowhere to save to");
-        snprintf(s->local_root, sizeof s->local_root, "%s", st->prefix);
+        snprintf(s->place.local_root, sizeof s->place.local_root, "%s", st->prefix);
         return 0;
     }
     rc = sk_io_mkdirs(given, err);
@@ -180,8 +180,8 @@ int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct
         return sk_fail_errno(err, errno, "cannot resolve %s (store.local)", given);
     rc = sk_private_dir(real, 1, user, sizeof user, err);
     if (!rc)
-        rc = sk_io_path(s->local_root, sizeof s->local_root, err, "%s/%s", user, st->local);
+        rc = sk_io_path(s->place.local_root, sizeof s->place.local_root, err, "%s/%s", user, st->local);
     if (!rc && *st->old_local)
-        rc = adopt_old(user, st->old_local, s->local_root, err);
-    return rc ? rc : sk_io_mkdirs(s->local_root, err);
+        rc = adopt_old(user, st->old_local, s->place.local_root, err);
+    return rc ? rc : sk_io_mkdirs(s->place.local_root, err);
 }

@@ -75,8 +75,8 @@ static int program(struct sk_group *g, void *arg)
         sk_session_candidate(s, 0, it, &err);
         CHECK(!sk_session_wait(s, &err));
         /* at the same candidate on all ranks */
-        while (p->settle && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
-            sk_engine_drain(s->engine);
+        while (p->settle && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE)) {
+            sk_engine_drain(s->levels.engine);
             CHECK(!sk_session_due(s, 1, it, &err));
         }
         CHECK(!p->wander || !to(g, it % 20 ? "start" : "elsewhere"));

@@ -130,7 +130,7 @@ static int settle(struct sk_group *g, struct sk_session *s, int64_t it)
     CHECK(!sk_session_wait(s, &err));
     for (int i = 0; i < 12; i++) {
         sk_sleep(0.001);
-        sk_engine_drain(s->engine);
+        sk_engine_drain(s->levels.engine);
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     }
     return 0;
@@ -143,13 +143,13 @@ static int settle_until(struct sk_group *g, struct sk_session *s, int64_t it,
     struct saikai_error err = {0};
     double end = sk_now() + 20;
     int64_t now = 0;
-    while (sk_ledger_newest(s->ledger, state) < seq && now < end) {
+    while (sk_ledger_newest(s->levels.ledger, state) < seq && now < end) {
         now = (int64_t)sk_now();
         CHECK(!sk_group_allreduce(g, &now, 1, SK_OP_MAX)); /* all give up together */
-        sk_engine_drain(s->engine);
+        sk_engine_drain(s->levels.engine);
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     }
-    CHECK(sk_ledger_newest(s->ledger, state) >= seq);
+    CHECK(sk_ledger_newest(s->levels.ledger, state) >= seq);
     return 0;
 }
 
@@ -169,9 +169,9 @@ static int rounds(struct sk_group *g, struct sk_session *s, const struct start *
             CHECK(!settle_until(g, s, first + r * EVERY, SK_LEDGER_ARCHIVED, archived = r));
         if (expect == 'p' || expect == 'b')
             CHECK(!settle_until(g, s, first + r * EVERY, SK_LEDGER_PROTECTED, protected = r));
-        CHECK(sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) == r);
-        CHECK(sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == archived);
-        CHECK(sk_ledger_newest(s->ledger, SK_LEDGER_PROTECTED) == protected);
+        CHECK(sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) == r);
+        CHECK(sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) == archived);
+        CHECK(sk_ledger_newest(s->levels.ledger, SK_LEDGER_PROTECTED) == protected);
     }
     return 0;
 }
@@ -234,14 +234,14 @@ static int is_protected_at_once(struct sk_group *g, struct sk_session *s, const 
     struct saikai_error err = {0};
     double now = 0, end = sk_now() + 20;
     int64_t late = 0;
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) == -1);
-    while (sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) < 0 && !late) {
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) == -1);
+    while (sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) < 0 && !late) {
         now = sk_now();
         late = now > end;
         CHECK(!sk_group_allreduce(g, &late, 1, SK_OP_MAX));
         CHECK(sk_session_due(s, 1, how->resumes_from, &err) == 0);
     }
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) == how->resumes_from);
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) == how->resumes_from);
     return 0;
 }
 
@@ -288,7 +288,7 @@ static int asked_by_the_keeper(struct sk_group *g, struct sk_session *s, const s
         atomic_store(&page->requests, SK_REQUEST_CHECKPOINT);
     CHECK(!sk_group_barrier(g));
     int64_t at = saved_at(g, s, MOST, 1, &err);
-    CHECK(at > MOST && !s->stop_agreed);
+    CHECK(at > MOST && !s->ending.stop_agreed);
     CHECK(saved_at(g, s, at, 0, &err) == 0); /* once */
     at += MOST;
     CHECK(!sk_session_wait(s, &err));
@@ -297,7 +297,7 @@ static int asked_by_the_keeper(struct sk_group *g, struct sk_session *s, const s
         atomic_store(&page->requests, SK_REQUEST_STOP);
     CHECK(!sk_group_barrier(g));
     at = saved_at(g, s, at, 1, &err);
-    CHECK(at > 0 && s->stop_agreed);
+    CHECK(at > 0 && s->ending.stop_agreed);
     return 0;
 }
 
@@ -343,7 +343,7 @@ static int saves_once(struct sk_group *g, struct sk_session *s, const struct sta
     struct saikai_error err = {0};
     (void)how;
     int64_t at = saved_at(g, s, 0, 1, &err);
-    CHECK(at > 0 && saved_at(g, s, at, 0, &err) == 0 && !s->stop_agreed);
+    CHECK(at > 0 && saved_at(g, s, at, 0, &err) == 0 && !s->ending.stop_agreed);
     return 0;
 }
 

@@ -69,16 +69,16 @@ struct start {
 /* Until the newest checkpoint is where it shall be in the end; 1: it is said to be there. */
 static int settle(struct sk_session *s, int64_t it, struct saikai_error *err)
 {
-    int rc = sk_session_wait(s, err), apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    int rc = sk_session_wait(s, err), apart = sk_place_is_apart(&s->place);
     for (int i = 0; !rc && apart && i < 1000 &&
-                    sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE); i++) {
-        sk_engine_drain(s->engine);
-        sk_aggregator_drain(s->aggregator);
+                    sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE); i++) {
+        sk_engine_drain(s->levels.engine);
+        sk_aggregator_drain(s->levels.aggregator);
         rc = sk_session_due(s, 1, it, err);
     }
-    sk_engine_drain(s->engine);
-    return !rc && (!apart || sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) ==
-                              sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE));
+    sk_engine_drain(s->levels.engine);
+    return !rc && (!apart || sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) ==
+                              sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE));
 }
 
 static struct sk_config *configure(void)

@@ -165,9 +165,9 @@ static int compute(struct sk_session *s, double *u, int64_t from, const struct r
             double since = sk_now();
             struct sk_engine_status st;
             do
-                sk_engine_status(s->engine, &st);
-            while (st.committed_seq < sk_ledger_count(s->ledger) && sk_now() - since < 20);
-            CHECK(st.committed_seq == sk_ledger_count(s->ledger));
+                sk_engine_status(s->levels.engine, &st);
+            while (st.committed_seq < sk_ledger_count(s->levels.ledger) && sk_now() - since < 20);
+            CHECK(st.committed_seq == sk_ledger_count(s->levels.ledger));
         }
     }
     return 0;

@@ -37,7 +37,7 @@ static int64_t newest_in(const struct sk_session *s, const char *root, int64_t m
     if (!*root || sk_content_scan(root, &l, NULL))
         return 0;
     for (size_t i = 0; !key && i < l.count; i++)
-        if (l.gen[i].incarnation >= s->first_incarnation && sk_gen_key(l.gen[i]) <= most)
+        if (l.gen[i].incarnation >= s->who.first_incarnation && sk_gen_key(l.gen[i]) <= most)
             key = sk_gen_key(l.gen[i]);
     sk_gen_list_free(&l);
     return key;
@@ -59,7 +59,7 @@ static int sees(const void *arg, int rank)
 
 static void look(const struct sk_session *s, struct sk_gen g, struct sight *x)
 {
-    const char *roots[2] = {s->local_root, s->g->rank ? "" : s->prefix_root};
+    const char *roots[2] = {s->place.local_root, s->g->rank ? "" : s->place.prefix_root};
     for (int i = 0; i < 2; i++)
         if (*roots[i] && (i == 0 || strcmp(roots[0], roots[1]) != 0))
             sk_content_load(roots[i], g, 0, &x->c[i], NULL);
@@ -99,9 +99,9 @@ static void tell(const struct sk_session *s, struct sk_gen g, const struct sight
 int sk_reach_tell(struct sk_session *s, int64_t taken, int64_t most, int64_t *newest,
                   struct saikai_error *err)
 {
-    int64_t key = newest_in(s, s->local_root, most), ranks = 0, missing = 0, first = 0;
+    int64_t key = newest_in(s, s->place.local_root, most), ranks = 0, missing = 0, first = 0;
     if (s->g->rank == 0) {
-        int64_t far = newest_in(s, s->prefix_root, most);
+        int64_t far = newest_in(s, s->place.prefix_root, most);
         key = far > key ? far : key;
     }
     int rc = sk_group_allreduce(s->g, &key, 1, SK_OP_MAX);

@@ -237,16 +237,16 @@ void sk_requests_die(int number)
 
 static unsigned from_clock(struct sk_session *s)
 {
-    if (s->g->rank || s->deadline_done || s->deadline <= 0)
+    if (s->g->rank || s->measured.deadline_done || s->measured.deadline <= 0)
         return 0;
-    double poll = sk_config_time(s->config, "schedule.poll"), left = s->deadline - sk_now();
-    double tick = s->tick > s->tick_mark_count
-                      ? (sk_now() - s->tick_mark) / (double)(s->tick - s->tick_mark_count) : 0;
+    double poll = sk_config_time(s->config, "schedule.poll"), left = s->measured.deadline - sk_now();
+    double tick = s->clock.tick > s->measured.mark_tick
+                      ? (sk_now() - s->measured.mark) / (double)(s->clock.tick - s->measured.mark_tick) : 0;
     /* the answer is taken up one poll, or one long iteration, later */
     if (!sk_deadline_due(left - 2 * poll, sk_config_time(s->config, "schedule.time_margin"), sk_pace_cost(s),
                          2 * tick))
         return 0;
-    s->deadline_done = 1;
+    s->measured.deadline_done = 1;
     sk_log(SK_LOG_INFO, "the time slot ends in %.0f s: last checkpoint", left);
     return SK_REQUEST_CHECKPOINT;
 }
@@ -290,7 +290,7 @@ unsigned sk_requests_gather(struct sk_session *s)
     unsigned r = from_clock(s);
     look_at_page(s->page);
     pthread_mutex_lock(&lock);
-    struct heard *h = heard_by(s->job.store);
+    struct heard *h = heard_by(s->who.job.store);
     for (int i = 0; i < SOURCES; i++) {
         unsigned now = atomic_load(&raised[i]);
         if (now != h->of[i])

@@ -34,7 +34,7 @@ static unsigned gather_for(uint8_t job)
 {
     struct sk_group g = {.rank = 1, .size = 2};
     struct sk_session s = {.g = &g};
-    memset(&s.job.store, job, sizeof s.job.store);
+    memset(&s.who.job.store, job, sizeof s.who.job.store);
     return sk_requests_gather(&s);
 }
 

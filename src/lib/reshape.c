@@ -114,7 +114,7 @@ int sk_reshape_begin(struct sk_session *s, struct saikai_error *err)
     for (size_t i = 0; !rc && i < s->vars.count; i++)
         if (v[i]->scope == SK_SKC_GLOBAL)
             rc = warn_of_gap(s, v[i], err);
-    s->reshapable = (int)all[1];
+    s->resume.reshapable = (int)all[1];
 out:
     free(v);
     return rc;
@@ -145,10 +145,10 @@ struct reading {
 static int open_part(const struct reading *r, int which, int rank, struct sk_container **out,
                      struct saikai_error *err)
 {
-    const char *root = which ? r->s->prefix_root : r->s->local_root;
+    const char *root = which ? r->s->place.prefix_root : r->s->place.local_root;
     char path[PATH_MAX];
     struct sk_container *c = NULL;
-    if (!*root || (which && !strcmp(root, r->s->local_root)))
+    if (!*root || (which && !strcmp(root, r->s->place.local_root)))
         return SAIKAI_ENOENT;
     int rc = sk_gen_file(root, r->gen, rank, path, sizeof path, err);
     if (!rc && access(path, F_OK))
@@ -204,7 +204,7 @@ static int with_part(struct reading *r, int rank,
     if (rc == SAIKAI_ENOENT) {
         char name[48];
         sk_fail(err, rc, "the file of rank %d of %s is neither in %s nor in a prefix", rank,
-                sk_gen_name(r->gen, name), r->s->local_root);
+                sk_gen_name(r->gen, name), r->s->place.local_root);
         sk_log(SK_LOG_WARN, "rank %d: %s", r->s->g->rank, err ? err->text : "");
     }
     return rc;

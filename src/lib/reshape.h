@@ -7,7 +7,7 @@
 
 #include "lib/session.h"
 
-/* Compare what the ranks declare, and set s->reshapable. Rank 0 warns when the tiles of an array
+/* Compare what the ranks declare, and set s->resume.reshapable. Rank 0 warns when the tiles of an array
  * leave a gap: this number of ranks goes on, another one will not be able to. SAIKAI_EINVAL: the
  * ranks declare different things (only looked at when one of them declares anything at all). */
 int sk_reshape_begin(struct sk_session *s, struct saikai_error *err);

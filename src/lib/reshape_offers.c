@@ -107,7 +107,7 @@ static int look_through(struct sk_session *s, const char *root, struct presences
     struct sk_gen_list list = {0};
     int rc = sk_gen_scan(root, -1, &list, err);
     for (size_t i = 0; !rc && i < list.count; i++)
-        if (list.gen[i].incarnation >= s->first_incarnation)
+        if (list.gen[i].incarnation >= s->who.first_incarnation)
             rc = look_at(root, list.gen[i], l, err);
     sk_gen_list_free(&list);
     return rc;
@@ -142,9 +142,9 @@ static int decode(const void *data, size_t n, struct presences *l)
 static int share_prefix(struct sk_session *s, struct presences *l, struct saikai_error *err)
 {
     struct sk_buf b = {0};
-    int rc = s->g->rank ? 0 : look_through(s, s->prefix_root, l, err);
+    int rc = s->g->rank ? 0 : look_through(s, s->place.prefix_root, l, err);
     if (!rc && !s->g->rank && encode(l, &b))
-        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s", s->prefix_root);
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s", s->place.prefix_root);
     int64_t n = (int64_t)b.len;
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc)
@@ -152,7 +152,7 @@ static int share_prefix(struct sk_session *s, struct presences *l, struct saikai
     if (!rc) {
         if (s->g->rank && n && !sk_buf_extend(&b, (size_t)n))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s",
-                         s->prefix_root);
+                         s->place.prefix_root);
         rc = sk_group_verdict(s->g, rc, err);
     }
     if (!rc && n)
@@ -165,9 +165,9 @@ static int share_prefix(struct sk_session *s, struct presences *l, struct saikai
 
 static int collect(struct sk_session *s, struct presences *l, struct saikai_error *err)
 {
-    int rc = *s->prefix_root ? share_prefix(s, l, err) : 0;
-    if (!rc && strcmp(s->local_root, s->prefix_root) != 0)
-        rc = look_through(s, s->local_root, l, err);
+    int rc = *s->place.prefix_root ? share_prefix(s, l, err) : 0;
+    if (!rc && strcmp(s->place.local_root, s->place.prefix_root) != 0)
+        rc = look_through(s, s->place.local_root, l, err);
     return sk_group_verdict(s->g, rc, err);
 }
 

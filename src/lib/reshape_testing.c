@@ -134,12 +134,12 @@ static int settle(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
     CHECK(!sk_session_wait(s, &err));
-    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    while (apart && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
-        sk_engine_drain(s->engine);
+    int apart = sk_place_is_apart(&s->place);
+    while (apart && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE)) {
+        sk_engine_drain(s->levels.engine);
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     }
-    sk_engine_drain(s->engine);
+    sk_engine_drain(s->levels.engine);
     return 0;
 }
 
@@ -151,10 +151,10 @@ static int write_file(struct sk_session *s, int64_t it)
     CHECK(due >= 0);
     if (!due)
         return 0;
-    s->in_files = 1;
+    s->capture.in_files = 1;
     CHECK(!sk_session_file_path(s, "table.dat", path, sizeof path, &err));
     CHECK(!sk_io_replace(path, "x", 1, &err));
-    s->in_files = 0;
+    s->capture.in_files = 0;
     CHECK(!sk_session_capture_files(s, 0, it, 1, &err));
     return settle(s, it);
 }

@@ -12,7 +12,7 @@ static int look_at_prefix(struct sk_session *s, struct saikai_error *err)
 {
     int64_t newest = 0;
     int rc = sk_group_verdict(s->g, sk_places_scan_prefix(s, &newest, err), err);
-    s->prefix_away = rc != 0;
+    s->place.prefix_away = rc != 0;
     return rc;
 }
 
@@ -21,7 +21,7 @@ static int alike_here(struct sk_session *s)
 {
     struct sk_gen_list l = {0};
     int64_t v[2] = {0, 0};
-    if (!sk_gen_scan(s->local_root, s->g->rank, &l, NULL) && l.count)
+    if (!sk_gen_scan(s->place.local_root, s->g->rank, &l, NULL) && l.count)
         v[0] = sk_gen_key(l.gen[0]);
     sk_gen_list_free(&l);
     v[1] = -v[0];
@@ -31,11 +31,11 @@ static int alike_here(struct sk_session *s)
 /* Only from what is on the nodes. */
 static int restart_here(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
-    char prefix[sizeof s->prefix_root];
-    snprintf(prefix, sizeof prefix, "%s", s->prefix_root);
-    *s->prefix_root = 0;
+    char prefix[sizeof s->place.prefix_root];
+    snprintf(prefix, sizeof prefix, "%s", s->place.prefix_root);
+    *s->place.prefix_root = 0;
     int rc = sk_restore_newest(s, restored, iteration, err);
-    snprintf(s->prefix_root, sizeof s->prefix_root, "%s", prefix);
+    snprintf(s->place.prefix_root, sizeof s->place.prefix_root, "%s", prefix);
     return rc;
 }
 
@@ -46,14 +46,14 @@ static int wait_for_prefix(struct sk_session *s, struct saikai_error *err)
     int64_t hangs = 1;
     int rc = SAIKAI_ETIMEDOUT;
     while (rc && hangs) {
-        hangs = rc == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->patience);
+        hangs = rc == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->place.patience);
         int lost = sk_group_allreduce(s->g, &hangs, 1, SK_OP_MAX);
         if (lost)
             return sk_fail(err, lost, "the ranks lost contact");
         if (s->g->rank == 0)
             sk_log(SK_LOG_WARN, "no generation is whole in the local directories: %s the prefix %s",
-                   hangs ? "waiting for" : "looking again for", s->prefix_root);
-        sk_patience_wait(s->patience, 0);
+                   hangs ? "waiting for" : "looking again for", s->place.prefix_root);
+        sk_patience_wait(s->place.patience, 0);
         rc = look_at_prefix(s, &why);
     }
     return rc ? sk_fail(err, rc, "%s, and no generation is whole in the local directories: start again when the prefix "
@@ -64,10 +64,10 @@ static int wait_for_prefix(struct sk_session *s, struct saikai_error *err)
 static int restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
     struct saikai_error why = {0};
-    int may_miss = *s->prefix_root && strcmp(s->prefix_root, s->local_root) != 0 && !s->restarted && !s->tick;
+    int may_miss = sk_place_is_apart(&s->place) && !s->resume.called && !s->clock.tick;
     int away = may_miss ? look_at_prefix(s, &why) : 0;
     if (away && !alike_here(s)) { /* a part of the newest may be in the prefix alone */
-        sk_patience_wait(s->patience, sk_config_time(s->config, "store.final_wait"));
+        sk_patience_wait(s->place.patience, sk_config_time(s->config, "store.final_wait"));
         away = look_at_prefix(s, &why);
     }
     if (!away)
@@ -75,11 +75,11 @@ static int restart(struct sk_session *s, int *restored, int64_t *iteration, stru
     if (s->g->rank == 0)
         sk_log(SK_LOG_WARN, "%s: only what is in the local directories is looked at", why.text);
     int rc = restart_here(s, restored, iteration, err);
-    int begun_here = s->incarnation == s->first_incarnation; /* there can be nothing to resume from */
+    int begun_here = s->who.incarnation == s->who.first_incarnation; /* there can be nothing to resume from */
     if ((!rc && (*restored || begun_here)) || rc == SAIKAI_ECHANGED || rc == SAIKAI_ERANKS || rc == SAIKAI_ENOMEM ||
         rc == SAIKAI_EPEER)
         return rc;
-    s->restarted = 0;
+    s->resume.called = 0;
     if ((rc = wait_for_prefix(s, err)))
         return rc;
     return sk_restore_newest(s, restored, iteration, err);
@@ -94,13 +94,13 @@ int sk_session_restart_from(struct sk_session *s, const char *which, int *restor
 {
     int again = s->page && s->page->incarnation > 0; /* a fault is no reason to go back as far once more */
     int rc = sk_chosen_set(s, which ? which : again ? "" : sk_config_text(s->config, "restart.from"), err);
-    s->chosen.first = s->first_incarnation;
-    if (!rc && s->chosen.is_set)
-        s->first_incarnation = 1; /* also one of a run that has finished */
+    s->resume.chosen.first = s->who.first_incarnation;
+    if (!rc && s->resume.chosen.is_set)
+        s->who.first_incarnation = 1; /* also one of a run that has finished */
     if (!rc)
         rc = restart(s, restored, iteration, err);
-    if (s->chosen.is_set) /* nothing is removed before there is something newer */
-        s->first_incarnation = s->chosen.first;
+    if (s->resume.chosen.is_set) /* nothing is removed before there is something newer */
+        s->who.first_incarnation = s->resume.chosen.first;
     else if (!rc && (rc = sk_session_remove_leftovers(s)))
         sk_fail(err, rc, "the ranks lost contact after the restart");
     return rc;

@@ -41,7 +41,7 @@ static int add_offers(const struct sk_session *s, struct sk_gen_list *l, struct 
     if (p)
         o->key = p;
     for (size_t k = 0; !rc && k < l->count; k++)
-        if (l->gen[k].incarnation >= s->first_incarnation)
+        if (l->gen[k].incarnation >= s->who.first_incarnation)
             o->key[o->count++] = sk_gen_key(l->gen[k]);
     sk_gen_list_free(l);
     return rc;
@@ -51,24 +51,24 @@ static int add_offers(const struct sk_session *s, struct sk_gen_list *l, struct 
 static int add_archived(struct sk_session *s, struct offer *o, struct saikai_error *err)
 {
     struct sk_gen_list l = {0};
-    int rc = sk_archived_list(s->prefix_root, &l, err);
+    int rc = sk_archived_list(s->place.prefix_root, &l, err);
     return rc ? rc : add_offers(s, &l, o, err);
 }
 
 static int list_offers(struct sk_session *s, struct offer *o, struct saikai_error *err)
 {
-    const char *roots[2] = {s->local_root, s->prefix_root};
+    const char *roots[2] = {s->place.local_root, s->place.prefix_root};
     int rc = 0;
     *o = (struct offer){0};
-    if (s->reshapable)
+    if (s->resume.reshapable)
         rc = sk_reshape_offers(s, &o->key, &o->count, err);
-    for (int i = 0; !rc && !s->reshapable && i < 2; i++) {
+    for (int i = 0; !rc && !s->resume.reshapable && i < 2; i++) {
         struct sk_gen_list l = {0};
         rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank, &l, err) : 0;
         if (!rc)
             rc = add_offers(s, &l, o, err);
     }
-    if (!rc && *s->prefix_root)
+    if (!rc && *s->place.prefix_root)
         rc = add_archived(s, o, err);
     if (!rc)
         qsort(o->key, o->count, sizeof *o->key, newest_first);
@@ -115,7 +115,7 @@ static int check_identity(struct sk_session *s, const struct sk_container *c, st
     if (foreign)
         return foreign;
     const char *own = sk_reshape_obstacle(&s->vars);
-    if ((int)h->nranks != s->g->size && s->reshapable)
+    if ((int)h->nranks != s->g->size && s->resume.reshapable)
         return OTHER_TILES;
     if ((int)h->nranks != s->g->size)
         return sk_fail(err, SAIKAI_ERANKS,
@@ -138,11 +138,11 @@ static int unpack_files(struct sk_session *s, struct sk_container *c, struct sai
         char path[PATH_MAX];
         if (v->kind != SK_SKC_FILE)
             continue;
-        if (!*s->restored_files)
-            rc = sk_io_path(s->restored_files, sizeof s->restored_files, err, "%s/restored-%04u-%06d", s->local_root,
-                            s->incarnation, s->g->rank);
+        if (!*s->resume.restored_files)
+            rc = sk_io_path(s->resume.restored_files, sizeof s->resume.restored_files, err, "%s/restored-%04u-%06d", s->place.local_root,
+                            s->who.incarnation, s->g->rank);
         if (!rc)
-            rc = sk_io_mkdirs(s->restored_files, err);
+            rc = sk_io_mkdirs(s->resume.restored_files, err);
         void *data = rc ? NULL : malloc(v->raw_bytes ? v->raw_bytes : 1);
         if (!rc && !data)
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for file '%.60s' of %s", v->name, c->path);
@@ -151,7 +151,7 @@ static int unpack_files(struct sk_session *s, struct sk_container *c, struct sai
         if (!rc && strchr(v->name, '/'))
             rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: '%.60s' is no file name", c->path, v->name);
         if (!rc)
-            rc = sk_io_path(path, sizeof path, err, "%s/%s", s->restored_files, v->name);
+            rc = sk_io_path(path, sizeof path, err, "%s/%s", s->resume.restored_files, v->name);
         if (!rc)
             rc = sk_io_replace(path, data, v->raw_bytes, err);
         free(data);
@@ -163,7 +163,7 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
                           struct saikai_error *err)
 {
     int rc = check_identity(s, c, g, err);
-    for (size_t i = 0; !rc && s->reshapable && i < s->vars.count; i++) {
+    for (size_t i = 0; !rc && s->resume.reshapable && i < s->vars.count; i++) {
         const struct sk_skc_var *v = sk_skc_find(c->index, s->vars.v[i].name);
         rc = v && !sk_var_same_tile(&s->vars.v[i], v) ? OTHER_TILES : 0;
     }
@@ -171,9 +171,9 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
         rc = sk_var_restore(&s->vars.v[i], c, err);
     if (!rc)
         rc = unpack_files(s, c, err);
-    s->restored_bytes = 0;
+    s->resume.restored_bytes = 0;
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
-        s->restored_bytes += c->index->vars[i].raw_bytes;
+        s->resume.restored_bytes += c->index->vars[i].raw_bytes;
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
         if (c->index->vars[i].kind != SK_SKC_FILE && !sk_vars_find(&s->vars, c->index->vars[i].name))
             sk_log(SK_LOG_WARN, "rank %d: %s has a variable '%s' that this program does not protect",
@@ -184,9 +184,9 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
 /* 1: root is a prefix, which may hang: from here on this is waited for with patience; to be ended with NULL. */
 static int begin_patience(struct sk_session *s, const char *root)
 {
-    int far = *s->prefix_root && !strcmp(root, s->prefix_root);
+    int far = *s->place.prefix_root && !strcmp(root, s->place.prefix_root);
     if (far)
-        sk_patient_io(s->patience, s->prefix_root);
+        sk_patient_io(s->place.patience, s->place.prefix_root);
     return far;
 }
 
@@ -210,7 +210,7 @@ static int read_once(struct sk_session *s, const char *path, const char *root, s
     if (!rc) {
         rc = read_container(s, c, g, err);
         *run_id = c->header.run_id;
-        s->from_created_ms = c->header.created_ms;
+        s->resume.from_created_ms = c->header.created_ms;
     }
     sk_container_close(c);
     sk_patient_io(NULL, NULL);
@@ -229,7 +229,7 @@ static int read_file(struct sk_session *s, const char *path, const char *root, s
         int rc = read_once(s, path, root, g, run_id, &why);
         if (rc == SAIKAI_ETIMEDOUT && waits++ < WAITS) {
             sk_log(SK_LOG_WARN, "rank %d: %s; its part of the generation is there alone: waiting", s->g->rank, why.text);
-            sk_patience_wait(s->patience, sk_config_time(s->config, "store.final_wait"));
+            sk_patience_wait(s->place.patience, sk_config_time(s->config, "store.final_wait"));
         } else if (rc == SAIKAI_EIO && tries < sizeof pause / sizeof *pause) {
             sk_log(SK_LOG_WARN, "rank %d: %s; trying again in %g s", s->g->rank, why.text, pause[tries]);
             sk_sleep(pause[tries++]);
@@ -244,8 +244,8 @@ static int read_file(struct sk_session *s, const char *path, const char *root, s
 /* This rank's part of g: the local copy, or the one in the prefix. 0, OTHER_TILES or an error. */
 static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_id, struct saikai_error *err)
 {
-    const char *roots[2] = {s->local_root, s->prefix_root};
-    int rc = SAIKAI_ENOENT, apart = strcmp(s->local_root, s->prefix_root) != 0;
+    const char *roots[2] = {s->place.local_root, s->place.prefix_root};
+    int rc = SAIKAI_ENOENT, apart = strcmp(s->place.local_root, s->place.prefix_root) != 0;
     for (int i = 0; i < 1 + apart && i < 2; i++) {
         char path[PATH_MAX];
         struct saikai_error why = {0};
@@ -274,15 +274,15 @@ static int read_archived(struct sk_session *s, struct sk_gen g, int *mine, uint6
                 (*mine < 0 && *mine != SAIKAI_ECHANGED && *mine != SAIKAI_ERANKS && *mine != SAIKAI_ENOMEM);
     struct saikai_error why = {0};
     int ranks = 0;
-    if (*s->prefix_root && s->g->rank == 0 && sk_archived(s->prefix_root, g))
-        sk_archived_ranks(s->prefix_root, g, &ranks, &why);
+    if (*s->place.prefix_root && s->g->rank == 0 && sk_archived(s->place.prefix_root, g))
+        sk_archived_ranks(s->place.prefix_root, g, &ranks, &why);
     int64_t v[2] = {lacks, ranks};
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MAX);
     if (rc || !v[0] || !v[1])
         return rc;
     /* other numbers of ranks and other tiles read all files from the prefix, each rank what it needs */
-    const char *to = s->reshapable || !sk_session_has_local(s) ? s->prefix_root : s->local_root;
-    int back = sk_archived_restore(s->g, s->prefix_root, g, to, lacks, s->reshapable, &s->job,
+    const char *to = s->resume.reshapable || !sk_session_has_local(s) ? s->place.prefix_root : s->place.local_root;
+    int back = sk_archived_restore(s->g, s->place.prefix_root, g, to, lacks, s->resume.reshapable, &s->who.job,
                                    sk_config_size(s->config, "far.memory"), &why);
     if (lacks && back && (*mine == SAIKAI_ENOENT || back == SAIKAI_ERANKS)) {
         *mine = back;
@@ -312,7 +312,7 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
     int64_t other = mine == OTHER_TILES;
     if (!rc)
         rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
-    s->from_others = other != 0;
+    s->resume.from_others = other != 0;
     if (!rc && other)
         mine = sk_reshape_read(s, g, &run_id, &why);
     if (rc)
@@ -331,11 +331,11 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
             *err = why;
         return rc;
     }
-    s->unread |= v[4] != 0;
+    s->resume.unread |= v[4] != 0;
     if (s->g->rank == 0)
         sk_log(SK_LOG_WARN, "generation of iteration %lld %s%s", (long long)g.iteration,
                v[4] ? "cannot be read" : v[0] ? "is damaged" : "is a mixture of two runs",
-               s->chosen.is_set ? "" : ": trying the next older one");
+               s->resume.chosen.is_set ? "" : ": trying the next older one");
     return 0;
 }
 
@@ -343,14 +343,14 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
 static int check_rank_count(struct sk_session *s, const struct offer *o, struct saikai_error *err)
 {
     int rc = 0;
-    if (s->reshapable)
+    if (s->resume.reshapable)
         return 0;
     if (s->g->rank == 0 && o->count) {
         struct sk_container *c = NULL;
         char path[PATH_MAX];
         struct sk_gen g = sk_gen_of_key(o->key[0]);
         for (int i = 0; i < 2 && !c; i++) {
-            const char *root = i ? s->prefix_root : s->local_root;
+            const char *root = i ? s->place.prefix_root : s->place.local_root;
             if (*root && !sk_gen_file(root, g, 0, path, sizeof path, NULL))
                 sk_container_open(path, &c, NULL);
         }
@@ -368,10 +368,10 @@ static int check_rank_count(struct sk_session *s, const struct offer *o, struct 
 static int begin_recovery(struct sk_session *s, struct sk_recovery **r, struct saikai_error *err)
 {
     struct sk_recovery_setup setup = {.g = s->g,
-                                      .root = s->local_root,
-                                      .host = s->host,
-                                      .store = s->job.store,
-                                      .first_incarnation = s->first_incarnation,
+                                      .root = s->place.local_root,
+                                      .host = s->place.host,
+                                      .store = s->who.job.store,
+                                      .first_incarnation = s->who.first_incarnation,
                                       .form = sk_config_text(s->config, "redundancy.form")};
     return s->g->size > 1 && sk_session_has_local(s) ? sk_recovery_new(&setup, r, err) : 0;
 }
@@ -395,7 +395,7 @@ static int make_whole(struct sk_session *s, struct offer *o, struct sk_recovery 
     free(o->key);
     *o = rc ? (struct offer){0} : now;
     int64_t newest, seen; /* whole, but on several nodes: another number of ranks cannot read it */
-    if (!rc && s->reshapable && !(rc = agree(s, o, *key, &newest, &seen)) && newest != *key)
+    if (!rc && s->resume.reshapable && !(rc = agree(s, o, *key, &newest, &seen)) && newest != *key)
         *key = 0;
     return rc;
 }
@@ -410,16 +410,16 @@ static int is_here(const char *root, struct sk_gen g, int rank)
 static void adopt_sets(struct sk_session *s, struct sk_gen g)
 {
     struct sk_holdings h;
-    if (!s->protector || sk_holdings_scan(s->local_root, &h, NULL))
+    if (!s->levels.protector || sk_holdings_scan(s->place.local_root, &h, NULL))
         return;
     for (size_t i = h.count; i-- > 0;) {
         const struct sk_holding_entry *e = &h.entry[i];
         int64_t key = sk_gen_key(e->gen);
-        if (e->rank != s->g->rank || !e->coder || key > sk_gen_key(g) || e->gen.incarnation < s->first_incarnation)
+        if (e->rank != s->g->rank || !e->coder || key > sk_gen_key(g) || e->gen.incarnation < s->who.first_incarnation)
             continue;
-        if (key != sk_gen_key(g) && is_here(s->local_root, e->gen, s->g->rank))
-            sk_engine_adopt(s->engine, e->gen);
-        sk_protector_adopt(s->protector, (struct sk_parity_set){e->gen, e->coder});
+        if (key != sk_gen_key(g) && is_here(s->place.local_root, e->gen, s->g->rank))
+            sk_engine_adopt(s->levels.engine, e->gen);
+        sk_protector_adopt(s->levels.protector, (struct sk_parity_set){e->gen, e->coder});
     }
     sk_holdings_free(&h);
 }
@@ -430,11 +430,11 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
 {
     struct sk_gen_list l = {0};
     int64_t count = 0, most = sk_config_int(s->config, "store.keep_prefix");
-    if (s->g->rank == 0 && *s->prefix_root && !sk_content_scan(s->prefix_root, &l, NULL))
+    if (s->g->rank == 0 && *s->place.prefix_root && !sk_content_scan(s->place.prefix_root, &l, NULL))
         for (size_t i = 0; i < l.count && count < most; i++) {
             struct sk_content *c = NULL;
-            if (l.gen[i].incarnation >= s->first_incarnation && sk_gen_key(l.gen[i]) <= sk_gen_key(g) &&
-                !sk_content_load(s->prefix_root, l.gen[i], 0, &c, NULL) && c->complete)
+            if (l.gen[i].incarnation >= s->who.first_incarnation && sk_gen_key(l.gen[i]) <= sk_gen_key(g) &&
+                !sk_content_load(s->place.prefix_root, l.gen[i], 0, &c, NULL) && c->complete)
                 l.gen[count++] = l.gen[i];
             sk_content_free(c);
         }
@@ -448,11 +448,11 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
     if (!rc)
         rc = sk_group_bcast(s->g, gen, (size_t)count * sizeof *gen, 0);
     if (!rc)
-        rc = sk_group_verdict(s->g, sk_ledger_adopt(s->ledger, gen, (size_t)count, err), err);
-    if (!rc && !strcmp(s->prefix_root, s->local_root)) /* the engine has them in its own directory */
+        rc = sk_group_verdict(s->g, sk_ledger_adopt(s->levels.ledger, gen, (size_t)count, err), err);
+    if (!rc && !strcmp(s->place.prefix_root, s->place.local_root)) /* the engine has them in its own directory */
         for (int64_t i = 0; i < count; i++)
-            if (is_here(s->local_root, gen[i], s->g->rank))
-                sk_engine_adopt(s->engine, gen[i]);
+            if (is_here(s->place.local_root, gen[i], s->g->rank))
+                sk_engine_adopt(s->levels.engine, gen[i]);
     free(gen);
     sk_gen_list_free(&l);
     return rc;
@@ -460,7 +460,7 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
 
 static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct saikai_error *err)
 {
-    int in_local = is_here(s->local_root, g, s->g->rank);
+    int in_local = is_here(s->place.local_root, g, s->g->rank);
     int64_t v[2] = {in_local, -in_local};
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
     if (rc)
@@ -468,17 +468,17 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     if ((rc = adopt_prefix(s, g, err)))
         return rc;
     if (in_local)
-        sk_engine_adopt(s->engine, g);
-    if (s->unread || !s->chosen.is_set) /* else what is newer stays until something of this start can take its place */
-        sk_engine_set_earlier(s->engine, s->unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
-    if (s->unread && s->g->rank == 0)
+        sk_engine_adopt(s->levels.engine, g);
+    if (s->resume.unread || !s->resume.chosen.is_set) /* else what is newer stays until something of this start can take its place */
+        sk_engine_set_earlier(s->levels.engine, s->resume.unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
+    if (s->resume.unread && s->g->rank == 0)
         sk_log(SK_LOG_NOTICE, "a newer generation could not be read, and may be at another time: this start removes nothing of "
                               "earlier ones");
     adopt_sets(s, g);
-    s->code_from = v[0] && !s->from_others; /* the files of other ranks are nobody's to protect */
-    s->from = g;
-    sk_ledger_restored(s->ledger, g);
-    s->last_iteration = g.iteration;
+    s->resume.code_from = v[0] && !s->resume.from_others; /* the files of other ranks are nobody's to protect */
+    s->resume.from = g;
+    sk_ledger_restored(s->levels.ledger, g);
+    s->clock.last_iteration = g.iteration;
     if (s->page)
         atomic_store(&s->page->restored_iteration, g.iteration);
     sk_notice_resumed(s,
@@ -511,7 +511,7 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
             return rc;
         if (rc) {
             *restored = 1;
-            s->unread |= sk_recovery_trouble(r, NULL) != 0;
+            s->resume.unread |= sk_recovery_trouble(r, NULL) != 0;
             return adopt(s, sk_gen_of_key(key), key == whole_key, err);
         }
         tried++;
@@ -523,21 +523,21 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
             continue;
         bound = whole_key = whole;
         if (s->g->rank == 0)
-            sk_state_untry(&s->state, sk_gen_of_key(whole));
+            sk_state_untry(&s->who.state, sk_gen_of_key(whole));
     }
     if (passed)
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "none of the %d complete generations in %s can be used, %d of them because starts died after reading "
                        "them (restart.tries) or because they are marked bad: 'saikai ls %s' shows them, 'saikai mark --good "
                        "GENERATION %s' lets one be tried again; to begin afresh set restart.mode=never",
-                       tried, sk_session_state_root(s), passed, sk_session_state_root(s), sk_session_state_root(s));
+                       tried, sk_place_state_root(&s->place), passed, sk_place_state_root(&s->place), sk_place_state_root(&s->place));
     if (tried)
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "none of the %d complete generations in %s can be used; to begin afresh set "
                        "restart.mode=never",
-                       tried, *s->prefix_root ? s->prefix_root : s->local_root);
+                       tried, *s->place.prefix_root ? s->place.prefix_root : s->place.local_root);
     int rc = sk_recovery_trouble(r, err);
-    if (!rc && s->reshapable)
+    if (!rc && s->resume.reshapable)
         rc = sk_reshape_unreachable(s, err);
     if (!rc)
         rc = sk_reach_tell(s, 0, INT64_MAX, &seen, err);
@@ -560,17 +560,17 @@ static int search_chosen(struct sk_session *s, struct offer *o, struct sk_recove
         if (!key)
             return sk_chosen_missing(s, &found, err);
         if (s->g->rank == 0) /* whoever chooses it takes back what was said against it */
-            sk_state_mark(&s->state, sk_gen_of_key(key), 0, NULL);
+            sk_state_mark(&s->who.state, sk_gen_of_key(key), 0, NULL);
         for (int made = 0; made < 2; made++) {
             if ((made || all != key) && (rc = make_whole(s, o, r, key - 1, key, &whole, err)))
                 return rc;
             if ((made || all != key) && whole != key)
                 break;
             rc = try_generation(s, sk_gen_of_key(key), &passed, err);
-            if (rc > 0 && sk_gen_of_key(key).incarnation < s->chosen.first)
-                s->chosen.first = sk_gen_of_key(key).incarnation;
+            if (rc > 0 && sk_gen_of_key(key).incarnation < s->resume.chosen.first)
+                s->resume.chosen.first = sk_gen_of_key(key).incarnation;
             if (rc > 0) { /* from now on, older runs are none of ours */
-                s->first_incarnation = s->chosen.first;
+                s->who.first_incarnation = s->resume.chosen.first;
                 rc = adopt(s, sk_gen_of_key(key), all != key || made, err);
                 *restored = !rc;
                 return rc;
@@ -587,10 +587,10 @@ static int search_chosen(struct sk_session *s, struct offer *o, struct sk_recove
 static int pass_over_newer(struct sk_session *s, struct saikai_error *err)
 {
     struct offer o;
-    struct sk_chosen chosen = s->chosen;
-    s->chosen.is_set = 0;
+    struct sk_chosen chosen = s->resume.chosen;
+    s->resume.chosen.is_set = 0;
     int rc = sk_group_verdict(s->g, list_offers(s, &o, err), err);
-    s->chosen = chosen;
+    s->resume.chosen = chosen;
     if (!rc)
         rc = sk_chosen_pass_over(s, o.key, o.count, err);
     free(o.key);
@@ -600,7 +600,7 @@ static int pass_over_newer(struct sk_session *s, struct saikai_error *err)
 int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err)
 {
     struct offer o = {0};
-    int rc = s->restarted || s->tick ? sk_fail(err, SAIKAI_ESTATE,
+    int rc = s->resume.called || s->clock.tick ? sk_fail(err, SAIKAI_ESTATE,
                                                "saikai_restart must be called once, before the first candidate")
                                      : 0;
     rc = sk_group_verdict(s->g, rc, err);
@@ -616,18 +616,18 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
     if (!rc)
         rc = begin_recovery(s, &r, err);
     if (!rc)
-        rc = s->chosen.is_set ? search_chosen(s, &o, r, &found, err) : search(s, &o, r, &found, err);
-    if (!rc && s->chosen.is_set)
+        rc = s->resume.chosen.is_set ? search_chosen(s, &o, r, &found, err) : search(s, &o, r, &found, err);
+    if (!rc && s->resume.chosen.is_set)
         rc = pass_over_newer(s, err);
     sk_recovery_free(r);
     free(o.key);
     if (rc) {
-        sk_engine_set_earlier(s->engine, SK_EARLIER_STAY); /* whatever the program does now */
+        sk_engine_set_earlier(s->levels.engine, SK_EARLIER_STAY); /* whatever the program does now */
         return rc;
     }
-    s->restarted = 1;
+    s->resume.called = 1;
     if (found)
-        *iteration = s->from.iteration;
+        *iteration = s->resume.from.iteration;
     *restored = found;
     return 0;
 }
@@ -635,9 +635,9 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
 int sk_session_restored_file(struct sk_session *s, const char *name, char *out, size_t cap,
                              struct saikai_error *err)
 {
-    if (!*s->restored_files || !*name || *name == '.' || strchr(name, '/')) /* as sk_session_file_path */
+    if (!*s->resume.restored_files || !*name || *name == '.' || strchr(name, '/')) /* as sk_session_file_path */
         return sk_fail(err, SAIKAI_ENOENT, "no file '%.60s' was restored", name);
-    int rc = sk_io_path(out, cap, err, "%s/%s", s->restored_files, name);
+    int rc = sk_io_path(out, cap, err, "%s/%s", s->resume.restored_files, name);
     if (!rc && access(out, R_OK))
         rc = sk_fail(err, SAIKAI_ENOENT, "no file '%.60s' was restored", name);
     return rc;

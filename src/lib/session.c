@@ -17,13 +17,13 @@
 
 static int start_engine(struct sk_session *s, struct saikai_error *err)
 {
-    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    int apart = sk_place_is_apart(&s->place);
     struct sk_engine_config c = {
-        .local_root = s->local_root,
-        .prefix_root = apart ? s->prefix_root : NULL,
-        .leased_root = *s->prefix_root ? s->prefix_root : NULL,
-        .lease = s->lease_token,
-        .incarnation = s->incarnation,
+        .local_root = s->place.local_root,
+        .prefix_root = apart ? s->place.prefix_root : NULL,
+        .leased_root = *s->place.prefix_root ? s->place.prefix_root : NULL,
+        .lease = s->place.lease_token,
+        .incarnation = s->who.incarnation,
         .rank = s->g->rank,
         .nranks = s->g->size,
         .keep_local = (int)sk_config_int(s->config, apart ? "store.keep_local" : "store.keep_prefix"),
@@ -34,57 +34,57 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
         .scrub_share = sk_config_real(s->config, "store.scrub_share"),
         .prefix_timeout = sk_config_time(s->config, "store.prefix_timeout"),
         .final_wait = sk_config_time(s->config, "store.final_wait"),
-        .finished_from = s->finished_from,
+        .finished_from = s->who.finished_from,
         .limits = {.max_deltas = (unsigned)sk_config_int(s->config, "capture.max_deltas"),
                    .max_ratio = sk_config_real(s->config, "capture.max_ratio")},
     };
     size_t most = (size_t)(c.keep_local > c.keep_prefix ? c.keep_local : c.keep_prefix);
-    int rc = sk_ledger_new(most, &s->ledger, err);
-    c.ledger = s->ledger;
+    int rc = sk_ledger_new(most, &s->levels.ledger, err);
+    c.ledger = s->levels.ledger;
     if (!rc)
-        rc = sk_coding_policy_new(s->config, &s->coding, err);
-    c.coding = s->coding;
+        rc = sk_coding_policy_new(s->config, &s->capture.coding, err);
+    c.coding = s->capture.coding;
     if (!rc)
-        rc = sk_changes_open(s->config, &s->changes, err);
+        rc = sk_changes_open(s->config, &s->capture.changes, err);
     if (!rc)
-        rc = sk_saver_open(s->config, &s->saver, err);
+        rc = sk_saver_open(s->config, &s->capture.saver, err);
     if (!rc)
-        rc = sk_engine_new(&c, &s->engine, err);
+        rc = sk_engine_new(&c, &s->levels.engine, err);
     if (!rc && sk_session_has_local(s))
-        sk_engine_set_share(s->engine, 1.0 / (s->node_ranks > 0 ? s->node_ranks : 1));
+        sk_engine_set_share(s->levels.engine, 1.0 / (s->place.node_ranks > 0 ? s->place.node_ranks : 1));
     return rc;
 }
 
 static int start_protector(struct sk_session *s, struct saikai_error *err)
 {
-    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
+    int apart = sk_place_is_apart(&s->place);
     struct sk_protector_setup p = {
         .g = s->g,
         .config = s->config,
-        .engine = s->engine,
-        .root = s->local_root,
-        .host = s->host,
-        .store = s->job.store,
-        .incarnation = s->incarnation,
+        .engine = s->levels.engine,
+        .root = s->place.local_root,
+        .host = s->place.host,
+        .store = s->who.job.store,
+        .incarnation = s->who.incarnation,
         .sync = !apart && sk_config_bool(s->config, "store.fsync"),
     };
     /* without a local directory all is on the shared file system already */
-    return sk_session_has_local(s) ? sk_protector_new(&p, &s->protector, err) : 0;
+    return sk_session_has_local(s) ? sk_protector_new(&p, &s->levels.protector, err) : 0;
 }
 
 static int start_aggregator(struct sk_session *s, struct saikai_error *err)
 {
     struct sk_aggregator_setup a = {.g = s->g,
                                     .config = s->config,
-                                    .engine = s->engine,
-                                    .local_root = s->local_root,
-                                    .prefix_root = s->prefix_root,
-                                    .host = s->host,
-                                    .store = s->job.store,
-                                    .lease = s->lease_token,
-                                    .incarnation = s->incarnation};
-    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    return apart ? sk_aggregator_new(&a, &s->aggregator, err) : 0;
+                                    .engine = s->levels.engine,
+                                    .local_root = s->place.local_root,
+                                    .prefix_root = s->place.prefix_root,
+                                    .host = s->place.host,
+                                    .store = s->who.job.store,
+                                    .lease = s->place.lease_token,
+                                    .incarnation = s->who.incarnation};
+    int apart = sk_place_is_apart(&s->place);
+    return apart ? sk_aggregator_new(&a, &s->levels.aggregator, err) : 0;
 }
 
 static void find_deadline(struct sk_session *s)
@@ -92,11 +92,11 @@ static void find_deadline(struct sk_session *s)
     double limit = sk_config_time(s->config, "schedule.time_limit");
     const char *slurm = getenv("SLURM_JOB_END_TIME"); /* seconds since 1970 */
     if (s->page && s->page->deadline_ms)
-        s->deadline = (double)s->page->deadline_ms / 1e3;
+        s->measured.deadline = (double)s->page->deadline_ms / 1e3;
     else if (limit > 0)
-        s->deadline = s->started_at + limit;
+        s->measured.deadline = s->measured.started_at + limit;
     else if (slurm && atoll(slurm) > 0)
-        s->deadline = s->started_at + (double)atoll(slurm) - (double)sk_wall_ms() / 1e3;
+        s->measured.deadline = s->measured.started_at + (double)atoll(slurm) - (double)sk_wall_ms() / 1e3;
 }
 
 int sk_session_new(struct sk_group *g, struct sk_config *config, const char *program,
@@ -108,18 +108,13 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (s) {
         s->g = g;
         s->config = config;
-        s->started_at = s->last_checkpoint_at = s->tick_mark = sk_now();
-        s->archived_at = s->started_at;
-        s->due_tick = s->now_tick = s->end_tick = UINT64_MAX;
-        s->due_iteration = INT64_MAX;
-        s->last_iteration = s->heals_from = -1;
-        s->next_iteration = INT64_MIN; /* the first candidate always looks */
-        s->poll_span = 1;
-        s->poll_post_tick = 1;
-        s->poll_take_tick = UINT64_MAX;
-        s->every = (int)sk_config_int(config, "schedule.every");
-        gethostname(s->host, sizeof s->host - 1);
-        rc = sk_patience_new(sk_config_time(config, "store.prefix_timeout"), &s->patience, err);
+        sk_measured_start(&s->measured);
+        sk_clock_start(&s->clock, (int)sk_config_int(config, "schedule.every"));
+        sk_agreement_start(&s->agreement);
+        s->ending.end_tick = UINT64_MAX;
+        s->levels.heals_from = -1;
+        gethostname(s->place.host, sizeof s->place.host - 1);
+        rc = sk_patience_new(sk_config_time(config, "store.prefix_timeout"), &s->place.patience, err);
     }
     if (!rc) {
         rc = sk_keeper_page_attach(&s->page, err);
@@ -157,23 +152,23 @@ void sk_session_abandon(struct sk_session *s)
     if (!s)
         return;
     sk_tries_disarm(s);
-    sk_aggregator_free(s->aggregator);
-    sk_protector_free(s->protector);
-    if (s->engine_left)
-        sk_engine_leave(s->engine);
-    s->ledger_left |= s->engine_left || sk_engine_free(s->engine);
-    if (!s->ledger_left)
-        sk_ledger_free(s->ledger);
-    sk_coding_policy_free(s->coding);
-    sk_changes_close(s->changes);
-    sk_saver_close(s->saver);
+    sk_aggregator_free(s->levels.aggregator);
+    sk_protector_free(s->levels.protector);
+    if (s->levels.engine_left)
+        sk_engine_leave(s->levels.engine);
+    s->levels.ledger_left |= s->levels.engine_left || sk_engine_free(s->levels.engine);
+    if (!s->levels.ledger_left)
+        sk_ledger_free(s->levels.ledger);
+    sk_coding_policy_free(s->capture.coding);
+    sk_changes_close(s->capture.changes);
+    sk_saver_close(s->capture.saver);
     sk_vars_free(&s->vars);
     sk_keeper_page_unmap(s->page);
-    if (*s->restored_files)
-        sk_io_rmtree(s->restored_files, NULL);
+    if (*s->resume.restored_files)
+        sk_io_rmtree(s->resume.restored_files, NULL);
     sk_local_release(s, 0);
-    sk_lease_release(s->lease);
-    sk_patience_free(s->patience);
+    sk_lease_release(s->place.lease);
+    sk_patience_free(s->place.patience);
     sk_group_free(s->g);
     sk_config_free(s->config);
     free(s);
@@ -185,10 +180,10 @@ static int settle(struct sk_session *s)
     struct sk_engine_status st;
     int64_t archived;
     int idle;
-    sk_engine_drain(s->engine);
-    sk_engine_report(s->engine, &st);
+    sk_engine_drain(s->levels.engine);
+    sk_engine_report(s->levels.engine, &st);
     sk_session_archive_status(s, &archived, &idle);
-    int64_t v[5] = {st.committed_seq, -st.committed_seq, archived, -archived, -sk_lease_is_lost(s->lease)};
+    int64_t v[5] = {st.committed_seq, -st.committed_seq, archived, -archived, -sk_lease_is_lost(s->place.lease)};
     int rc = sk_group_allreduce(s->g, v, 5, SK_OP_MIN);
     if (!rc && v[4])
         sk_session_lose_prefix(s);
@@ -203,9 +198,9 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err)
     int rc = settle(s);
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on what is complete");
-    sk_engine_status(s->engine, &st);
-    int64_t seq = sk_ledger_count(s->ledger);
-    if (sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) < seq && st.committed_seq < seq)
+    sk_engine_status(s->levels.engine, &st);
+    int64_t seq = sk_ledger_count(s->levels.ledger);
+    if (sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) < seq && st.committed_seq < seq)
         rc = sk_fail(err, st.failures ? st.last_error.code : SAIKAI_EIO, "%s",
                      st.failures ? st.last_error.text : "the newest checkpoint was not captured");
     return sk_group_verdict(s->g, rc, err);
@@ -213,12 +208,12 @@ int sk_session_wait(struct sk_session *s, struct saikai_error *err)
 
 static void remove_local(struct sk_session *s)
 {
-    if (!s->engine_left) {
-        s->ledger_left |= sk_engine_free(s->engine); /* its slots go with it */
-        s->engine = NULL;
+    if (!s->levels.engine_left) {
+        s->levels.ledger_left |= sk_engine_free(s->levels.engine); /* its slots go with it */
+        s->levels.engine = NULL;
     }
-    sk_holdings_remove_rank(s->local_root, s->g->rank, s->g->size);
-    if (!s->state_behind)
+    sk_holdings_remove_rank(s->place.local_root, s->g->rank, s->g->size);
+    if (!s->who.state_behind)
         sk_memo_remove_local(s);
     sk_local_release(s, 1); /* the last rank of the node removes the directory */
 }
@@ -227,7 +222,7 @@ static void remove_local(struct sk_session *s)
  * memory is given back. */
 static int archives_last(const struct sk_session *s)
 {
-    return s->stop_agreed || sk_config_bool(s->config, "store.archive_last");
+    return s->ending.stop_agreed || sk_config_bool(s->config, "store.archive_last");
 }
 
 /* Until what is being archived has ended on all ranks: 0; -1: on none of them has anything moved for store.final_wait. A rank
@@ -237,7 +232,7 @@ static int wait_for_archives(struct sk_session *s)
     double since = sk_now(), most = sk_config_time(s->config, "store.final_wait");
     unsigned long seen = sk_io_count();
     for (;;) {
-        int64_t ended = sk_aggregator_wait(s->aggregator, 0.05);
+        int64_t ended = sk_aggregator_wait(s->levels.aggregator, 0.05);
         int64_t moved = sk_io_count() != seen, v[3] = {ended, -moved, -(most > 0 && sk_now() - since > most)};
         seen = sk_io_count();
         if (sk_group_allreduce(s->g, v, 3, SK_OP_MIN) || v[0])
@@ -252,12 +247,12 @@ static int wait_for_archives(struct sk_session *s)
 /* 1, on all ranks: the prefix does not answer any more, and nothing more is archived. */
 static int drain_aggregator(struct sk_session *s)
 {
-    if (!s->aggregator || !wait_for_archives(s))
+    if (!s->levels.aggregator || !wait_for_archives(s))
         return 0;
     if (s->g->rank == 0)
-        sk_log(SK_LOG_WARN, "the prefix %s does not answer: what is being archived there is given up", s->prefix_root);
-    s->engine_left = sk_aggregator_give_up(s->aggregator);
-    s->aggregator = NULL;
+        sk_log(SK_LOG_WARN, "the prefix %s does not answer: what is being archived there is given up", s->place.prefix_root);
+    s->levels.engine_left = sk_aggregator_give_up(s->levels.aggregator);
+    s->levels.aggregator = NULL;
     return 1;
 }
 
@@ -266,16 +261,16 @@ static int drain_all(struct sk_session *s)
     struct sk_gen coded;
     int64_t seq;
     sk_poll_end(s);
-    if (sk_protector_drain(s->protector, &coded, &seq))
+    if (sk_protector_drain(s->levels.protector, &coded, &seq))
         sk_session_learn_protected(s, seq);
     int hangs = drain_aggregator(s), rc = settle(s);
-    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
-    if (!rc && !hangs && archives_last(s) && !s->prefix_lost && complete > sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED)) {
+    int64_t complete = sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE);
+    if (!rc && !hangs && archives_last(s) && !s->place.prefix_lost && complete > sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED)) {
         sk_session_archive(s, complete);
         drain_aggregator(s);
         rc = settle(s);
     }
-    sk_engine_drain(s->engine);
+    sk_engine_drain(s->levels.engine);
     return rc;
 }
 
@@ -284,10 +279,10 @@ static int keeps_earlier(struct sk_session *s)
 {
     struct sk_gen_list l = {0};
     int found = 0;
-    if (sk_engine_may_remove_earlier(s->engine) || sk_gen_scan(s->local_root, -1, &l, NULL))
+    if (sk_engine_may_remove_earlier(s->levels.engine) || sk_gen_scan(s->place.local_root, -1, &l, NULL))
         return 0;
     for (size_t i = 0; i < l.count; i++)
-        found |= l.gen[i].incarnation < s->incarnation;
+        found |= l.gen[i].incarnation < s->who.incarnation;
     sk_gen_list_free(&l);
     return found;
 }
@@ -296,19 +291,19 @@ static int keeps_earlier(struct sk_session *s)
  * from what it was restored from, which may be there alone. */
 static void give_memory_back(struct sk_session *s)
 {
-    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
-    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    int is_archived = sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete;
-    if (s->prefix_lost && !is_archived && apart) {
+    int64_t complete = sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE);
+    int apart = sk_place_is_apart(&s->place);
+    int is_archived = sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) == complete;
+    if (s->place.prefix_lost && !is_archived && apart) {
         if (s->g->rank == 0)
-            sk_log(SK_LOG_WARN, "the prefix %s is another job's: what this one saved last (iteration %lld) stays in %s", s->prefix_root,
-                   (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE), s->local_root);
+            sk_log(SK_LOG_WARN, "the prefix %s is another job's: what this one saved last (iteration %lld) stays in %s", s->place.prefix_root,
+                   (long long)sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE), s->place.local_root);
         return;
     }
     if (apart && s->g->rank == 0 && archives_last(s) && !is_archived)
         sk_log(SK_LOG_WARN, "the newest generation (iteration %lld) is not in the prefix: its files stay in %s",
-               (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE), s->local_root);
-    if (apart && (!archives_last(s) || is_archived) && (complete || !s->stop_agreed) && !keeps_earlier(s))
+               (long long)sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE), s->place.local_root);
+    if (apart && (!archives_last(s) || is_archived) && (complete || !s->ending.stop_agreed) && !keeps_earlier(s))
         remove_local(s);
 }
 
@@ -326,8 +321,8 @@ int sk_session_wind_up(struct sk_session *s, struct saikai_error *err)
 /* The program did not come to its end by itself: it was told to stop, or a handler of its own made it. */
 static int was_stopped(struct sk_session *s, int *stopped)
 {
-    int own = sk_requests_handed_on() || (s->stop_agreed && sk_requests_left_to_program(sk_requests_reason()));
-    int64_t v = -(int64_t)(s->told || own);
+    int own = sk_requests_handed_on() || (s->ending.stop_agreed && sk_requests_left_to_program(sk_requests_reason()));
+    int64_t v = -(int64_t)(s->ending.told || own);
     int rc = sk_group_allreduce(s->g, &v, 1, SK_OP_MIN);
     *stopped = v != 0;
     return rc;
@@ -343,13 +338,13 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
         rc = was_stopped(s, &stopped);
     if (!rc && s->g->rank == 0 && !stopped) {
         sk_tries_refresh(s);
-        s->state.finished = 1;
+        s->who.state.finished = 1;
         rc = sk_memo_save(s, err);
     } else if (rc) {
         sk_fail(err, rc, "the ranks could not agree at the end");
     }
-    if (!s->proven && s->from.incarnation)
-        sk_tries_end(s, s->from, 0);
+    if (!s->resume.proven && s->resume.from.incarnation)
+        sk_tries_end(s, s->resume.from, 0);
     rc = sk_group_verdict(s->g, rc, err);
     if (!rc)
         give_memory_back(s);

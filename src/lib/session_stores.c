@@ -14,11 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *sk_session_state_root(const struct sk_session *s)
-{
-    return *s->prefix_root ? s->prefix_root : s->local_root;
-}
-
 int sk_session_has_local(const struct sk_session *s)
 {
     return !sk_path_is_none(sk_config_text(s->config, "store.local"));
@@ -28,38 +23,38 @@ void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int 
 {
     struct sk_engine_status e;
     struct sk_aggregator_status a;
-    sk_engine_report(s->engine, &e);
-    if (s->aggregator)
-        sk_aggregator_report(s->aggregator, &a);
-    *archived_seq = s->aggregator ? a.archived_seq : e.archived_seq;
-    *idle = s->aggregator ? a.idle : e.archive_idle;
+    sk_engine_report(s->levels.engine, &e);
+    if (s->levels.aggregator)
+        sk_aggregator_report(s->levels.aggregator, &a);
+    *archived_seq = s->levels.aggregator ? a.archived_seq : e.archived_seq;
+    *idle = s->levels.aggregator ? a.idle : e.archive_idle;
 }
 
 void sk_session_archive(struct sk_session *s, int64_t seq)
 {
     struct sk_ledger_entry e;
     struct saikai_error err = {0};
-    if (sk_ledger_find(s->ledger, seq, &e, &err)) {
+    if (sk_ledger_find(s->levels.ledger, seq, &e, &err)) {
         sk_log(SK_LOG_ERROR, "rank %d: nothing is archived: %s", s->g->rank, err.text);
         return;
     }
-    sk_ledger_mark(s->ledger, seq, SK_LEDGER_ARCHIVING);
-    if (s->aggregator)
-        sk_aggregator_begin(s->aggregator, e.gen, seq);
+    sk_ledger_mark(s->levels.ledger, seq, SK_LEDGER_ARCHIVING);
+    if (s->levels.aggregator)
+        sk_aggregator_begin(s->levels.aggregator, e.gen, seq);
     else
-        sk_engine_archive(s->engine, seq);
+        sk_engine_archive(s->levels.engine, seq);
 }
 
 void sk_session_lose_prefix(struct sk_session *s)
 {
-    if (s->prefix_lost)
+    if (s->place.prefix_lost)
         return;
-    s->prefix_lost = 1;
+    s->place.prefix_lost = 1;
     if (s->g->rank)
         return;
     if (sk_session_has_local(s))
         sk_log(SK_LOG_ERROR, "the job goes on, and its checkpoints stay in %s alone; a restart is refused as long as the other "
-                             "job has the store: end one of the two", s->local_root);
+                             "job has the store: end one of the two", s->place.local_root);
     else
         sk_log(SK_LOG_ERROR, "the job goes on, and is not saved any more, since there is no node-local directory (store.local): "
                              "end one of the two");
@@ -68,8 +63,8 @@ void sk_session_lose_prefix(struct sk_session *s)
 int sk_session_check_store(const struct sk_session *s, const struct sk_skc_header *h, const char *path,
                            struct saikai_error *err)
 {
-    if (sk_job_accepts(&s->job, h->store))
+    if (sk_job_accepts(&s->who.job, h->store))
         return 0;
     return sk_fail(err, SAIKAI_EDAMAGED, "%s %s, not of job %s", path,
-                   sk_id_none(h->store) ? "does not say of which store it is" : "is of another store", s->job.name);
+                   sk_id_none(h->store) ? "does not say of which store it is" : "is of another store", s->who.job.name);
 }

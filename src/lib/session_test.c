@@ -84,12 +84,12 @@ static int wait_for_archive(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     CHECK(!sk_session_wait(s, &err));
     /* exchanges at further candidates start the copy and learn of its end: at the same candidate on all ranks */
-    int apart = *s->prefix_root && strcmp(s->prefix_root, s->local_root);
-    while (apart && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE)) {
-        sk_engine_drain(s->engine);
+    int apart = sk_place_is_apart(&s->place);
+    while (apart && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE)) {
+        sk_engine_drain(s->levels.engine);
         CHECK(sk_session_due(s, 1, it, &err) == 0);
     }
-    sk_engine_drain(s->engine);
+    sk_engine_drain(s->levels.engine);
     return 0;
 }
 
@@ -135,7 +135,7 @@ static int program(struct sk_group *g, void *arg)
         for (int64_t it = from; it < r->until; it++) {
             step(u, n, g->rank, it);
             rc = sk_session_candidate(s, 0, it + 1, &err);
-            if (r->halts && s->halted)
+            if (r->halts && s->ending.halted)
                 break;
             CHECK(rc >= 0);
             if (rc && r->settle)
@@ -437,8 +437,8 @@ static int the_first_stays_the_archived_one(struct sk_session *s, int64_t it)
     CHECK(!sk_session_wait(s, &err));
     if (it == 1)
         CHECK(!wait_for_archive(s, it));
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_ARCHIVED) == 1);
-    CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE) == (it < 10 ? 1 : it - it % 10));
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_ARCHIVED) == 1);
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == (it < 10 ? 1 : it - it % 10));
     return 0;
 }
 
@@ -567,7 +567,7 @@ static int stop_is_agreed(struct sk_session *s, int64_t it)
     if (it == 33 && s->g->rank == 1)
         raise(SIGUSR2);
     sk_sleep(0.0005);
-    if (it == 400 && !s->stop_agreed)
+    if (it == 400 && !s->ending.stop_agreed)
         return -1;
     return 0;
 }
@@ -603,7 +603,7 @@ static int note_saved(struct sk_session *s, int64_t it)
 {
     (void)it;
     struct sk_ledger_entry e;
-    if (!sk_ledger_find(s->ledger, sk_ledger_count(s->ledger), &e, NULL))
+    if (!sk_ledger_find(s->levels.ledger, sk_ledger_count(s->levels.ledger), &e, NULL))
         atomic_store(&last_saved, (int)e.gen.iteration);
     return 0;
 }
@@ -618,7 +618,7 @@ static int terminated(struct sk_session *s, int64_t it)
 
 static int terminated_but_asks(struct sk_session *s, int64_t it)
 {
-    s->asked = 1;
+    s->ending.asked = 1;
     return terminated(s, it) && it < 2000;
 }
 
@@ -774,7 +774,7 @@ static int settle_local(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     (void)it;
     CHECK(!sk_session_wait(s, &err));
-    sk_aggregator_drain(s->aggregator);
+    sk_aggregator_drain(s->levels.aggregator);
     return 0;
 }
 
@@ -800,9 +800,9 @@ static int damage_twenty(struct sk_session *s, int64_t it)
     CHECK(!sk_session_wait(s, &err));
     if (it == 20 && s->g->rank == 1)
         damage(local_root(), 1, 20, 1);
-    while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) < sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE))
+    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVING) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE))
         CHECK(sk_session_due(s, 1, it, &err) == 0);
-    sk_aggregator_drain(s->aggregator);
+    sk_aggregator_drain(s->levels.aggregator);
     return 0;
 }
 
@@ -831,8 +831,8 @@ static int only_the_first_is_archived(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
     CHECK(!slowly(s, it));
-    CHECK(it < 90 || (sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) >= 8 &&
-                      sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) == 1));
+    CHECK(it < 90 || (sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) >= 8 &&
+                      sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVING) == 1));
     return 0;
 }
 
@@ -842,14 +842,14 @@ static int several_are_archived(struct sk_session *s, int64_t it)
     CHECK(!slowly(s, it));
     double begun = sk_now();
     /* where a copy takes long, the model wants the next one late: learnt at the same candidate on all ranks */
-    while (it >= 590 && (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVING) <= 1 || sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) <= 1)) {
+    while (it >= 590 && (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVING) <= 1 || sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) <= 1)) {
         int due = sk_session_due(s, 1, it, &err);
         CHECK(due >= 0);
         if (due)
             CHECK(!sk_session_capture(s, 1, it, &err));
         CHECK(!slowly(s, 1) && sk_now() - begun < 60);
     }
-    CHECK(it < 590 || s->advice.policy.planned > 0); /* it has chosen the interval, too, and told every rank */
+    CHECK(it < 590 || s->measured.advice.policy.planned > 0); /* it has chosen the interval, too, and told every rank */
     return 0;
 }
 
@@ -872,7 +872,7 @@ static int a_millisecond(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     (void)it;
     sk_sleep(0.001);
-    return sk_ledger_count(s->ledger) > sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE) ? sk_session_wait(s, &err) : 0;
+    return sk_ledger_count(s->levels.ledger) > sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) ? sk_session_wait(s, &err) : 0;
 }
 
 /* After the resume, too, checkpoints go on: each start gets further than the one before. */
@@ -911,7 +911,7 @@ static void test_a_fixed_interval_goes_on_after_a_restart(void **state)
 static int nothing_before_the_third(struct sk_session *s, int64_t it)
 {
     (void)it;
-    return s->tick <= 2 && s->checkpoints ? -1 : a_millisecond(s, it);
+    return s->clock.tick <= 2 && s->capture.checkpoints ? -1 : a_millisecond(s, it);
 }
 
 /* A state from which the program dies at once must not take the place of the one before. */

@@ -20,7 +20,7 @@ static int find_rate(struct sk_session *s, const char *hosts, double *rate, stru
     int rc = names ? sk_rates_open(path, mtbf > 0 ? 1 / mtbf : 0, &rates, err)
                    : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %zu hosts", n);
     for (size_t i = 0; !rc && i < n; i++)
-        names[i] = hosts + i * sizeof s->host;
+        names[i] = hosts + i * sizeof s->place.host;
     if (!rc)
         rc = sk_rates_sum(rates, names, n, rate, &unknown, err);
     if (!rc && *path && unknown)
@@ -42,7 +42,7 @@ static struct sk_suffered find_suffered(const struct sk_session *s)
 /* The rate that checkpoints are made for: of hosts, or of the program, which dies more often than they do. */
 static double find_total_rate(const struct sk_session *s)
 {
-    return fmax(s->host_rate, sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->suffered));
+    return fmax(s->measured.host_rate, sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->measured.suffered));
 }
 
 /* Rank 0 finds the prefix. Away is what does not answer, and what cannot be made because its disk is full or read-only:
@@ -95,7 +95,7 @@ static int find_job(struct sk_session *s, struct sk_start *st, const char *progr
         }
         if (s->g->rank == 0) {
             sk_log(SK_LOG_WARN, "%s; nothing is known of this job without it: waiting", why.text);
-            sk_patience_wait(s->patience, 0);
+            sk_patience_wait(s->place.patience, 0);
         }
     }
 }
@@ -108,13 +108,13 @@ static int look_around(struct sk_session *s, int trouble, int64_t *newest, int *
     int rc = sk_group_verdict(s->g, sk_incarnation_scan(s, newest, err), err);
     if (rc)
         return rc;
-    if (!trouble && *s->prefix_root)
+    if (!trouble && *s->place.prefix_root)
         trouble = sk_places_scan_prefix(s, newest, &why);
     *away = sk_group_verdict(s->g, trouble, &why);
     if (*away && err)
         *err = why;
     rc = sk_memo_find(s, away, memo, err);
-    s->prefix_away = *away != 0;
+    s->place.prefix_away = *away != 0;
     return rc;
 }
 
@@ -127,20 +127,20 @@ static int look_until_known(struct sk_session *s, struct sk_start *st, int troub
         int away = 0, rc = look_around(s, trouble, newest, &away, memo, err);
         if (rc || !away)
             return rc;
-        int64_t hangs = away == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->patience);
+        int64_t hangs = away == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->place.patience);
         if ((rc = sk_group_allreduce(s->g, &hangs, 1, SK_OP_MAX)))
             return rc;
         if (memo->known && sk_session_has_local(s)) {
             if (s->g->rank == 0)
                 sk_log(SK_LOG_WARN, "%s; going on with what is in %s (newer generations may be in the prefix)",
-                       err->text, s->local_root);
+                       err->text, s->place.local_root);
             return 0;
         }
         if (!hangs)
             return away;
         if (s->g->rank == 0)
             sk_log(SK_LOG_WARN, "%s; nothing is known of this job without it: waiting", err->text);
-        sk_patience_wait(s->patience, 0);
+        sk_patience_wait(s->place.patience, 0);
         trouble = s->g->rank ? 0 : sk_places_find_prefix(s, st, err);
     }
 }
@@ -154,7 +154,7 @@ static void set_advice(struct sk_session *s)
         .max_interval = sk_config_time(s->config, "schedule.max_interval"),
         .interval = sk_config_time(s->config, "schedule.interval"),
     };
-    sk_advice_init(&s->advice, &policy);
+    sk_advice_init(&s->measured.advice, &policy);
 }
 
 int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
@@ -163,11 +163,11 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     struct sk_memo memo = {0};
     struct saikai_error why = {0};
     int64_t newest = 0;
-    char *hosts = malloc((size_t)s->g->size * sizeof s->host);
+    char *hosts = malloc((size_t)s->g->size * sizeof s->place.host);
     int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
-    rc = sk_group_allgather(s->g, s->host, hosts, sizeof s->host);
+    rc = sk_group_allgather(s->g, s->place.host, hosts, sizeof s->place.host);
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
     if ((rc = tell_refused(s, find_job(s, &st, program, &why), 1, &why))) {
@@ -175,15 +175,15 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
             *err = why;
         goto out;
     }
-    if (s->g->rank == 0 && *st.prefix && !s->lease)
+    if (s->g->rank == 0 && *st.prefix && !s->place.lease)
         rc = sk_identity_wait(s, &st, err);
-    s->lease_token = st.lease = sk_lease_token(s->lease);
+    s->place.lease_token = st.lease = sk_lease_token(s->place.lease);
     if (s->g->rank == 0 && !rc)
         rc = find_rate(s, hosts, &st.rate, err);
     st.suffered = find_suffered(s);
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
-    s->job = st.job;
+    s->who.job = st.job;
     if ((rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err)))
         goto out;
     /* after a restart it may be processes of the start before that die slowly: worth another try */
@@ -201,22 +201,22 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     if ((rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX)))
         goto out;
     st.stopped = -found[1];
-    s->state = memo.state;
+    s->who.state = memo.state;
     if (s->g->rank == 0)
         rc = sk_incarnation_begin(s, &st, found[0], err);
     if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)) ||
         (rc = sk_memo_share(s, hosts)))
         goto out;
     sk_tries_clear_marks(s);
-    s->run_id = st.run_id;
-    s->lease_token = st.lease;
-    sk_lease_begun(s->lease, st.incarnation);
-    s->incarnation = st.incarnation;
-    s->first_incarnation = st.first_incarnation;
-    s->host_rate = st.rate;
+    s->who.run_id = st.run_id;
+    s->place.lease_token = st.lease;
+    sk_lease_begun(s->place.lease, st.incarnation);
+    s->who.incarnation = st.incarnation;
+    s->who.first_incarnation = st.first_incarnation;
+    s->measured.host_rate = st.rate;
     for (int i = 0; i < s->g->size; i++)
-        s->node_ranks += !strcmp(hosts + (size_t)i * sizeof s->host, s->host);
-    s->suffered = st.suffered;
+        s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
+    s->measured.suffered = st.suffered;
     set_advice(s);
 out:
     free(hosts);

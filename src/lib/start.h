@@ -28,7 +28,7 @@ int sk_path_is_none(const char *path);
 /* Rank 0: the prefix as an absolute path into st->prefix, made if need be; "" when there is none. After an error, too, when
  * the path alone says it: the prefix is away. */
 int sk_places_find_prefix(struct sk_session *s, struct sk_start *st, struct saikai_error *err);
-/* Every rank: its local directory into s->local_root, made if need be, and the prefix into s->prefix_root. */
+/* Every rank: its local directory into s->place.local_root, made if need be, and the prefix into s->place.prefix_root. */
 int sk_places_make_local(struct sk_session *s, const struct sk_start *st, struct saikai_error *err);
 
 /* Every rank: *newest grows to the highest incarnation of which it finds a file in the prefix, waiting no longer than
@@ -58,7 +58,7 @@ void sk_local_release(struct sk_session *s, int remove);
 
 /* incarnation.c. Every rank: the highest incarnation of which it finds a file on its node into *newest. */
 int sk_incarnation_scan(struct sk_session *s, int64_t *newest, struct saikai_error *err);
-/* Rank 0: begin a new incarnation, above newest, in s->state and where it is kept. */
+/* Rank 0: begin a new incarnation, above newest, in s->who.state and where it is kept. */
 int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newest, struct saikai_error *err);
 
 #endif

@@ -19,16 +19,16 @@ static const double patience_s = 60;
 
 static void say_saved(const struct sk_session *s, int number)
 {
-    int64_t complete = sk_ledger_newest(s->ledger, SK_LEDGER_COMPLETE);
+    int64_t complete = sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE);
     const char *name = sigabbrev_np(number);
     if (s->g->rank)
         return;
-    if (complete < sk_ledger_count(s->ledger))
+    if (complete < sk_ledger_count(s->levels.ledger))
         sk_log(SK_LOG_WARN, "SIG%s: the last checkpoint could not be saved by all ranks; the one before stays", name);
     else
         sk_log(SK_LOG_NOTICE, "SIG%s: iteration %lld is saved%s, and the program ends; started again, it goes on from there",
-               name, (long long)sk_ledger_iteration(s->ledger, SK_LEDGER_COMPLETE),
-               *s->prefix_root && sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) == complete
+               name, (long long)sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE),
+               *s->place.prefix_root && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) == complete
                    ? " in the prefix" : " in the memory of this node only");
 }
 
@@ -55,8 +55,8 @@ int sk_stop_step(struct sk_session *s, struct saikai_error *err)
 {
     int number = sk_requests_reason();
     /* what ends the process would end the other sessions in it unsaved: the program must ask, or the grace time ends it */
-    int64_t v[2] = {-(int64_t)(s->asked || sk_requests_shared()), -(int64_t)sk_requests_left_to_program(number)};
-    s->end_tick = UINT64_MAX;
+    int64_t v[2] = {-(int64_t)(s->ending.asked || sk_requests_shared()), -(int64_t)sk_requests_left_to_program(number)};
+    s->ending.end_tick = UINT64_MAX;
     int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN);
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on how to stop");
@@ -68,7 +68,7 @@ int sk_stop_step(struct sk_session *s, struct saikai_error *err)
             raise(number);
         return rc;
     }
-    s->halted = 1;
+    s->ending.halted = 1;
     rc = sk_session_wind_up(s, err);
     if (rc)
         sk_log(SK_LOG_WARN, "rank %d: %s", s->g->rank, err ? err->text : "the end could not be prepared");

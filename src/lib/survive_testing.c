@@ -195,11 +195,11 @@ static int wait_for_protection(struct sk_session *s, int64_t it, int may_fail)
     struct sk_group *g = s->g;
     CHECK(!sk_session_wait(s, &err) || may_fail);
     double begun = sk_now();
-    for (int i = 0; (may_fail ? i < 300 : sk_now() - begun < 100) && sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) < it; i++) {
+    for (int i = 0; (may_fail ? i < 300 : sk_now() - begun < 100) && sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) < it; i++) {
         CHECK(sk_session_due(s, 1, it, &err) == 0);
         sk_sleep(50e-6); /* a thread may be at work */
     }
-    CHECK(may_fail || sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) >= it);
+    CHECK(may_fail || sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) >= it);
     return 0;
 }
 
@@ -207,13 +207,13 @@ static int go(struct sk_session *s, const struct survive_run *r, int64_t from, d
 {
     struct saikai_error err = {0};
     struct sk_group *g = s->g;
-    if (from && r->until == from && s->protector) /* made whole again while the program runs */
+    if (from && r->until == from && s->levels.protector) /* made whole again while the program runs */
         CHECK(!wait_for_protection(s, from, r->may_fail));
     for (int64_t it = from + 1; it <= r->until; it++) {
         values(r, u, g->rank, it);
         int rc = sk_session_candidate(s, 0, it, &err);
         CHECK(rc >= 0 || r->may_fail);
-        int waits = s->protector && !(r->unprotected && it >= r->unprotected);
+        int waits = s->levels.protector && !(r->unprotected && it >= r->unprotected);
         if (it % 10 == 0 && !waits)
             CHECK(!sk_session_wait(s, &err) || r->may_fail);
         else if (it % 10 == 0)
@@ -224,7 +224,7 @@ static int go(struct sk_session *s, const struct survive_run *r, int64_t from, d
         }
     }
     if (r->protects)
-        CHECK(sk_ledger_iteration(s->ledger, SK_LEDGER_PROTECTED) == r->protects);
+        CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_PROTECTED) == r->protects);
     return 0;
 }
 

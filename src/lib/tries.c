@@ -92,7 +92,7 @@ void sk_tries_arm(struct sk_session *s)
         else if (at < MOST_ARMED && !atomic_load(&marks[i].armed))
             at = i;
     if (at >= 0 && at < MOST_ARMED &&
-        !sk_io_path(marks[at].path, sizeof marks[at].path, NULL, "%s/stopped-%04u-%06d", s->local_root, s->incarnation,
+        !sk_io_path(marks[at].path, sizeof marks[at].path, NULL, "%s/stopped-%04u-%06d", s->place.local_root, s->who.incarnation,
                     s->g->rank)) {
         marks[at].owner = s;
         if (s->page && strlen(marks[at].path) < sizeof s->page->stop_mark)
@@ -121,7 +121,7 @@ void sk_tries_disarm(struct sk_session *s)
 /* The newest mark of this rank; remove 1: all of them go. */
 static int64_t look(const struct sk_session *s, int remove)
 {
-    DIR *d = opendir(s->local_root);
+    DIR *d = opendir(s->place.local_root);
     int64_t newest = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
         unsigned start;
@@ -130,7 +130,7 @@ static int64_t look(const struct sk_session *s, int remove)
             continue;
         newest = start > newest ? start : newest;
         char path[PATH_MAX];
-        if (remove && !sk_io_path(path, sizeof path, NULL, "%s/%s", s->local_root, e->d_name))
+        if (remove && !sk_io_path(path, sizeof path, NULL, "%s/%s", s->place.local_root, e->d_name))
             sk_io_unlink(path, NULL);
     }
     if (d)
@@ -152,14 +152,14 @@ void sk_tries_clear_marks(const struct sk_session *s)
 
 void sk_tries_judge(struct sk_session *s, int64_t marked)
 {
-    struct sk_tried t = s->state.trying;
-    uint32_t start = s->state.trying_start;
+    struct sk_tried t = s->who.state.trying;
+    uint32_t start = s->who.state.trying_start;
     uint32_t end = s->page ? s->page->last_end : SK_LAST_END_UNKNOWN;
-    s->state.trying = (struct sk_tried){0};
-    s->state.trying_start = 0;
+    s->who.state.trying = (struct sk_tried){0};
+    s->who.state.trying_start = 0;
     if (!t.gen.incarnation || end == SK_LAST_END_FROM_OUTSIDE || (end == SK_LAST_END_UNKNOWN && marked == start))
         return;
-    sk_state_count(&s->state, t.gen, t.files, end == SK_LAST_END_BY_ITSELF);
+    sk_state_count(&s->who.state, t.gen, t.files, end == SK_LAST_END_BY_ITSELF);
     sk_log(SK_LOG_INFO, "the start before this one read the generation of iteration %lld and %s",
            (long long)t.gen.iteration,
            end == SK_LAST_END_BY_ITSELF ? "died by itself" : "ended before a candidate, nobody knows why");
@@ -194,11 +194,11 @@ static int64_t look_of(const struct sk_session *s, struct sk_gen g)
     struct looking *l = calloc(1, sizeof *l);
     if (!l)
         return 0;
-    snprintf(l->root[0], sizeof l->root[0], "%s", s->local_root);
-    snprintf(l->root[1], sizeof l->root[1], "%s", s->prefix_root);
+    snprintf(l->root[0], sizeof l->root[0], "%s", s->place.local_root);
+    snprintf(l->root[1], sizeof l->root[1], "%s", s->place.prefix_root);
     l->gen = g;
     l->rank = s->g->rank;
-    int rc = *s->prefix_root ? sk_patience_call(s->patience, s->prefix_root, look_at_files, free, l, NULL) : look_at_files(l, NULL);
+    int rc = *s->place.prefix_root ? sk_patience_call(s->place.patience, s->place.prefix_root, look_at_files, free, l, NULL) : look_at_files(l, NULL);
     if (rc == SAIKAI_ETIMEDOUT)
         return 0;
     int64_t sum = (int64_t)l->sum;
@@ -208,20 +208,20 @@ static int64_t look_of(const struct sk_session *s, struct sk_gen g)
 
 static void tell_refused(const struct sk_session *s, struct sk_gen g)
 {
-    const struct sk_tried *t = sk_state_tried(&s->state, g);
+    const struct sk_tried *t = sk_state_tried(&s->who.state, g);
     char name[48];
     sk_gen_name(g, name);
     if (t->bad)
         sk_log(SK_LOG_WARN,
                "generation %s of iteration %lld is marked bad and passed over; 'saikai mark --good %s %s' lets it be used",
-               name, (long long)g.iteration, name, sk_session_state_root(s));
+               name, (long long)g.iteration, name, sk_place_state_root(&s->place));
     else
         sk_log(SK_LOG_WARN,
                "generation %s of iteration %lld is passed over: %d starts died after reading it%s (restart.tries is %lld); "
                "'saikai mark --good %s %s' lets it be tried again",
                name, (long long)g.iteration, t->deaths + t->unexplained,
                t->unexplained ? ", some of them nobody knows why (these count half)" : "",
-               (long long)sk_config_int(s->config, "restart.tries"), name, sk_session_state_root(s));
+               (long long)sk_config_int(s->config, "restart.tries"), name, sk_place_state_root(&s->place));
 }
 
 int sk_tries_may(struct sk_session *s, struct sk_gen g, int *allowed, struct saikai_error *err)
@@ -231,12 +231,12 @@ int sk_tries_may(struct sk_session *s, struct sk_gen g, int *allowed, struct sai
     if (rc)
         return sk_fail(err, rc, "the ranks could not agree on a generation");
     uint64_t files = (uint64_t)v[0];
-    if (s->g->rank == 0 && sk_state_refuses(&s->state, g, files, (int)sk_config_int(s->config, "restart.tries"))) {
+    if (s->g->rank == 0 && sk_state_refuses(&s->who.state, g, files, (int)sk_config_int(s->config, "restart.tries"))) {
         tell_refused(s, g);
         v[1] = 0;
     } else if (s->g->rank == 0) {
-        s->state.trying = (struct sk_tried){.gen = g, .files = files};
-        s->state.trying_start = s->state.incarnation;
+        s->who.state.trying = (struct sk_tried){.gen = g, .files = files};
+        s->who.state.trying_start = s->who.state.incarnation;
         rc = sk_memo_save(s, err);
     }
     rc = sk_group_verdict(s->g, rc, err);
@@ -251,23 +251,23 @@ int sk_tries_may(struct sk_session *s, struct sk_gen g, int *allowed, struct sai
 void sk_tries_refresh(struct sk_session *s)
 {
     struct sk_state now;
-    if (s->g->rank || sk_memo_read(s, &now) || now.incarnation != s->state.incarnation)
+    if (s->g->rank || sk_memo_read(s, &now) || now.incarnation != s->who.state.incarnation)
         return;
-    memcpy(s->state.tried, now.tried, sizeof s->state.tried);
-    s->state.tried_count = now.tried_count;
+    memcpy(s->who.state.tried, now.tried, sizeof s->who.state.tried);
+    s->who.state.tried_count = now.tried_count;
 }
 
 void sk_tries_end(struct sk_session *s, struct sk_gen g, int good)
 {
     struct saikai_error err = {0};
     sk_tries_disarm(s);
-    if (s->g->rank || (!s->state.trying.gen.incarnation && !(good && sk_state_tried(&s->state, g))))
+    if (s->g->rank || (!s->who.state.trying.gen.incarnation && !(good && sk_state_tried(&s->who.state, g))))
         return;
     sk_tries_refresh(s);
-    s->state.trying = (struct sk_tried){0};
-    s->state.trying_start = 0;
+    s->who.state.trying = (struct sk_tried){0};
+    s->who.state.trying_start = 0;
     if (good)
-        sk_state_untry(&s->state, g);
+        sk_state_untry(&s->who.state, g);
     if (sk_memo_save(s, &err))
         sk_log(SK_LOG_WARN, "%s", err.text);
 }

@@ -1,0 +1,22 @@
+/* How a rank's variables become a generation, and what that came to so far. */
+#ifndef SK_LIB_SESSION_CAPTURE_H
+#define SK_LIB_SESSION_CAPTURE_H
+
+#include "lib/changes.h"
+#include "lib/coding.h"
+#include "lib/saver.h"
+
+struct sk_capture {
+    struct sk_coding_policy *coding;
+    struct sk_changes *changes;
+    struct sk_saver *saver;
+    uint64_t delta_room; /* of the slot for the next delta */
+    int in_files;        /* between checkpoint_begin and _end */
+    double files_begun;  /* when the program began to write its files */
+    int direct_told;     /* that checkpoints go to the prefix, for lack of room */
+    int64_t checkpoints, failed;
+    uint64_t bytes_last;
+    double blocked_seconds;
+};
+
+#endif

@@ -1,0 +1,20 @@
+/* Where a session's generations are: what keeps them in each place, and the ledger of all. */
+#ifndef SK_LIB_SESSION_LEVELS_H
+#define SK_LIB_SESSION_LEVELS_H
+
+#include "lib/aggregator.h"
+#include "lib/engine.h"
+#include "lib/ledger.h"
+#include "lib/protector.h"
+
+struct sk_levels {
+    struct sk_ledger *ledger; /* all generations of this run */
+    struct sk_engine *engine;
+    struct sk_protector *protector;   /* NULL: nothing is protected */
+    struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
+    int ledger_left;                  /* to a thread of the engine that hangs in the prefix */
+    int engine_left;                  /* an archive that hangs in the prefix still uses the engine */
+    int64_t heals_from; /* a generation newer than this one is to be protected and archived without waiting; -1: none */
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* What a rank measures for the schedule, and what the ranks agreed on. Seconds of sk_now(). */
+#ifndef SK_LIB_SESSION_MEASURED_H
+#define SK_LIB_SESSION_MEASURED_H
+
+#include "lib/cadence.h"
+#include "schedule/advice.h"
+#include "schedule/suffered.h"
+
+/* What is measured for the cadence of the levels (pace.c). */
+struct sk_pace {
+    struct sk_cadence cadence;
+    double cost;                  /* as agreed */
+    double slices, slices_before; /* time this rank spent in slices of codings; of those before the last */
+    int coding;                   /* when the exchange under way was started */
+    int busy[SK_CADENCES];        /* when the one before was */
+    double begun[SK_CADENCES];    /* when a generation was last on its way to the level; 0: none was protected */
+};
+
+struct sk_measured {
+    double started_at, last_checkpoint_at;
+    double mark, paused;           /* when measuring of ticks began; time spent in checkpoints since */
+    uint64_t mark_tick;            /* the tick then */
+    double cost_seconds;           /* the last checkpoint held the program up for so long, 0: none yet */
+    double host_rate;              /* failures per second of the hosts in use */
+    double deadline;               /* at the end of the time slot, 0: none known */
+    int deadline_done;             /* a checkpoint was asked for because of it */
+    struct sk_advice_state advice; /* counted in ticks */
+    struct sk_suffered suffered;   /* by this job before this start, as far as the launcher told */
+    struct sk_pace pace;
+};
+
+void sk_measured_start(struct sk_measured *m);
+/* Seconds of the program's own in a tick since the mark; 0: not known. */
+double sk_measured_tick(const struct sk_measured *m, uint64_t tick);
+/* From now on afresh. */
+void sk_measured_mark(struct sk_measured *m, uint64_t tick);
+/* So long the program was held up. */
+void sk_measured_pause(struct sk_measured *m, double seconds);
+
+#endif
