@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap build demo check check-sweeps check-tsan bench bench-codec score install uninstall fuzz format clean
+.PHONY: all bootstrap build demo check check-sweeps check-tsan mutate bench bench-codec score install uninstall fuzz format clean
 
 all: build
 
@@ -37,6 +37,14 @@ check-sweeps: build
 # The unit tests that start threads, under the thread sanitizer.
 check-tsan: bootstrap
 	@scripts/check_tsan.sh
+
+# Whether the unit tests notice small mistakes in a room's code: mutants of its files, at random, in a copy of the sources.
+# COUNT (25), SEED, FILES='retention.c'; MUTATE='--json FILE --again FILE --without REGEX …': more arguments.
+ROOM ?= lib
+COUNT ?= 25
+mutate: bootstrap
+	@nice -n 5 python3 scripts/mutation/mutate.py --room $(ROOM) --count $(COUNT) --jobs $(JOBS) \
+		$(if $(SEED),--seed $(SEED)) $(if $(FILES),--files '$(FILES)') $(MUTATE)
 
 bench: build
 	@scripts/bench.sh build
