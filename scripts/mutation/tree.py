@@ -145,8 +145,9 @@ class Tree:
             c[c.index("-o") + 1] = new
             c[c.index("-c") + 1] = source
             c = [w for w in c if w != "-g"] # it would tell mutants apart that are the same program
-            at = 2 if os.path.basename(c[0]) == "ccache" else 1
-            c[at:at] = ["-w", "-iquote", os.path.dirname(os.path.join(self.tree, name))]
+            if os.path.basename(c[0]) == "ccache": # it may give what was made elsewhere, and a mutant is compiled once
+                del c[0]
+            c[1:1] = ["-w", "-iquote", os.path.dirname(os.path.join(self.tree, name))]
             if subprocess.run(c + list(flags), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
                 return None
             replaced[old] = new
@@ -257,7 +258,7 @@ class Tree:
         program = os.path.join(self.cov, test.name)
         # only objects that the test has anyway
         traced = self.link(test, {}, program, ["-Wl,-t,-t"]).stdout
-        has = set(re.findall(r"libsk_(\w+)\.a\)([\w.-]+\.o)", traced))
+        has = set(re.findall(r"libsk_(\w+)\.a[()]+([\w.-]+\.o)", traced))
         direct = {os.path.normpath(os.path.join(test.folder, w)) for w in test.link if w.endswith(".o")}
         objects = {a: b for a, b in self.counting.items() if a in direct or
                    (self.is_of_room(a) and (re.search(r"/sk_(\w+)\.dir/", a).group(1), os.path.basename(a)) in has)}
@@ -284,8 +285,9 @@ class Tree:
         for line in told.splitlines():
             if not line.startswith("{"):
                 continue
-            for f in json.loads(line)["files"]:
-                name = os.path.relpath(os.path.normpath(os.path.join(self.cov, f["file"])), self.tree)
+            told = json.loads(line)
+            for f in told["files"]:
+                name = os.path.relpath(os.path.normpath(os.path.join(told["current_working_directory"], f["file"])), self.tree)
                 if name in self.entries:
                     into = lines.setdefault(name, {})
                     for x in f["lines"]:
