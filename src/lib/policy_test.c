@@ -1,6 +1,7 @@
 /* What a session decides by itself, over several ranks: which generations go to the prefix and are
  * protected, and when somebody outside asks for a checkpoint, or a time slot ends. All ranks must
  * decide the same at the same candidate. */
+#include "lib/local_testing.h"
 #include "lib/session.h"
 
 #include "base/clock.h"
@@ -15,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { N = 3, CELLS = 600, EVERY = 10, ROUNDS = 5, MOST = 100 };
+enum { N = 3, CELLS = 600, EVERY = 10, MOST_ROUNDS = 4, MOST = 100 };
 
 static char dir[64], last_log[16384];
 
@@ -228,6 +229,62 @@ static void test_what_is_protected(void **state)
     }
 }
 
+/* Which iterations of 10, 20 … have a file of this rank in the node-local directory, as letters. */
+static void stays_here(int rank, int incarnation, char out[MOST_ROUNDS + 1])
+{
+    char base[128], root[256], path[512];
+    snprintf(base, sizeof base, "%s/local", dir);
+    local_testing_root(root, sizeof root, base, 0);
+    for (int r = 0; r < MOST_ROUNDS; r++) {
+        snprintf(path, sizeof path, "%s/gen-%04d-%012d-0/rank-%06d.skc", root, incarnation,
+                 (r + 1) * EVERY, rank);
+        out[r] = access(path, F_OK) ? '-' : 'l';
+    }
+    out[MOST_ROUNDS] = 0;
+}
+
+/* MOST_ROUNDS rounds; then how->expect is what stays of them on the node. */
+static int stays(struct sk_group *g, struct sk_session *s, const struct start *how)
+{
+    struct saikai_error err = {0};
+    struct start quiet = *how;
+    char now[MOST_ROUNDS + 1];
+    quiet.expect = "----";
+    if (strstr(how->config, "scheme=xor"))
+        quiet.expect = "p---";
+    CHECK(!rounds(g, s, &quiet));
+    stays_here(g->rank, 1, now);
+    if (strcmp(now, how->expect)) {
+        fprintf(stderr, "rank %d: %s in place of %s\n", g->rank, now, how->expect);
+        CHECK(!"what stays");
+    }
+    return 0;
+}
+
+static void test_what_stays_on_the_node(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *stays;
+    } cases[] = {
+        {"", "---l"},
+        {"store.keep_local=2", "--ll"},
+        {"store.keep_local=3", "-lll"},
+        {"store.prefix=none; store.keep_prefix=2", "--ll"}, /* one place: it is all there is */
+        {"store.keep_local=9", "llll"},
+        {"store.keep_local=1; redundancy.scheme=xor; redundancy.interval=1h",
+         "l--l"}, /* and what is protected */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[256];
+        snprintf(config, sizeof config,
+                 "schedule.every=10; redundancy.domain=process; store.archive_every=0; %s",
+                 cases[i].config);
+        anew();
+        run(N, (struct start){.config = config, .body = stays, .expect = cases[i].stays});
+    }
+}
+
 /* The restored generation is protected anew for the nodes of now, before any newer one is there. */
 static int is_protected_at_once(struct sk_group *g, struct sk_session *s, const struct start *how)
 {
@@ -250,7 +307,7 @@ static void test_the_restored_one_is_protected(void **state)
     (void)state;
     static const char config[] = "schedule.every=10; redundancy.domain=process; "
                                  "redundancy.scheme=xor; redundancy.interval=1h";
-    run(N, (struct start){.config = config, .body = rounds, .expect = "b-", .abandoned = 1});
+    run(N, (struct start){.config = config, .body = rounds, .expect = "ba", .abandoned = 1});
     run(N, (struct start){
                .config = config, .body = is_protected_at_once, .abandoned = 1, .resumes_from = 20});
 }
@@ -436,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_archived, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_protected, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_stays_on_the_node, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_restored_one_is_protected, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_keeper_asks, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_time_slot_ends, make_dir, remove_dir),
