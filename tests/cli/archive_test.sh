@@ -106,7 +106,7 @@ seq 1 100 > endless/in/1/file
 "$saikai" archive create -q --watch endless/in --settle 100ms -o endless/out & watcher=$!
 await() { # FILE
     i=0
-    while [ ! -f "$1" ] && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.1; done
+    while [ ! -f "$1" ] && [ $i -lt 2000 ]; do i=$((i + 1)); sleep 0.1; done
 }
 await endless/out/1.ska
 mkdir endless/in/2
@@ -124,7 +124,7 @@ OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 timeout 100 "$saikai" archive crea
 rm watched/b.ska
 mkdir sets/c
 ( for i in 1 2 3 4 5; do seq 1 1000 >> sets/c/growing; sleep 0.2; done ) &
-"$saikai" archive create -q --watch sets --settle 3s --sets 2 -o watched
+"$saikai" archive create -q --watch sets --settle 6s --sets 2 -o watched
 wait
 "$saikai" archive extract -q -o later watched/c.ska
 cmp sets/c/growing later/sets/c/growing || fail "a set was archived before it was finished"
