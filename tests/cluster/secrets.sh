@@ -155,10 +155,10 @@ unshared) # what is in own/ on the head is there only
     refuse 'is brought there' "$err"
     expect '^end 0 3$' "$out"
     node_run n3 chmod 644 "$CLUSTER_DIR/own/mine" # not one that others can read
-    start --key-file mine --set run.retries=0 --set run.start_timeout=60s -- "$victim" seconds=30
+    start --key-file mine --set run.retries=0 --set run.start_timeout=30s -- "$victim" seconds=30
     finish bad
     expect "the key file $CLUSTER_DIR/own/mine can be read by others (mode 644)" "$err"
-    start --set run.agent=false --set run.orphan_timeout=7s --set run.retries=0 --set run.start_timeout=60s -- "$victim" seconds=30 # not at all
+    start --set run.agent=false --set run.orphan_timeout=7s --set run.retries=0 --set run.start_timeout=30s -- "$victim" seconds=30 # not at all
     finish bad
     expect 'the key of this run is not on host n' "$err"
     expect 'saikai run --key-file' "$err"

@@ -4,7 +4,7 @@
  *
  * usage: at_candidate PID N SIGNAL TARGET      PID: of the rank; TARGET: who gets the signal (the rank's own PID, or another)
  * Prints "ITERATION RESTORED": of its newest candidate when it was gone, or when the signal was sent to another, and of the
- * generation that it had resumed from (-1: none). Exit code 1: it was not reached within 60 s, or the process is gone. */
+ * generation that it had resumed from (-1: none). Exit code 1: it was not reached within 300 s, or the process is gone. */
 #include "backbone/keeper_page.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     pid_t rank = atoi(argv[1]), target = atoi(argv[4]);
     if (!p)
         return 1;
-    for (int i = 0; i < 60000 && !kill(rank, 0); i++) {
+    for (int i = 0; i < 300000 && !kill(rank, 0); i++) {
         unsigned long long at = atomic_load(&p->progress);
         int waits = atoi(argv[3]) == SIGKILL && !atomic_load(&p->complete_count) && at < 20 * n;
         if (at >= n && !waits) {

@@ -40,7 +40,7 @@ once() { [ "$(grep -c -- "$1" "$log")" -eq 1 ] || fail "it does not say '$1' onc
 dies 150 1 200
 once 'starting fresh in .*/saikai-store: nothing to resume from'
 go 0 1 200
-once 'resuming from iteration 1[24]0 (.*copy.*), saved .* ago, in '
+once 'resuming from iteration [1-9][0-9]*0 (.*copy.*), saved .* ago, in '
 go 0 1 200
 once 'starting fresh in .*: the last run finished'
 
@@ -50,7 +50,7 @@ go 0 2 300
 once "generations\? of '.*worker.* 2 200' (newest: iteration [0-9]*) \(is\|are\) in .*: to go on from there set job.name=worker"
 name=$(sed -n 's/.*to go on from there set job.name=\([^ ]*\).*/\1/p' "$log")
 SAIKAI_JOB_NAME=$name go 0 2 250
-says 'resuming from iteration 1[24]0'
+says 'resuming from iteration [1-9][0-9]*0'
 
 # the directory is removed: nothing comes back from memory
 dies 150 3 200
@@ -77,7 +77,7 @@ go 0 5 200
 says 'starting fresh'
 cd ../b && cp -a ../b ../c || exit 1
 go 0 5 200
-says 'resuming from iteration 1[24]0 (node-local copy)'
+says 'resuming from iteration [1-9][0-9]*0 (node-local copy)'
 cd ../c || exit 1
 go 0 5 200
 says 'is a copy of .*/a/saikai-store'
@@ -97,7 +97,7 @@ dies 150 7 200
 go 0 8 200
 says 'starting fresh'
 go 0 7 200
-says 'resuming from iteration 1[24]0'
+says 'resuming from iteration [1-9][0-9]*0'
 unset SAIKAI_STORE_PREFIX
 
 # what dies right after each capture piles nothing up
