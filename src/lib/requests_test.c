@@ -72,7 +72,7 @@ static int after_a_candidate(void)
     raise(SIGINT);
     raise(SIGTERM); /* the same wish, by another way */
     sigprocmask(SIG_UNBLOCK, &both, NULL);
-    if (gather() != ALL || gather() || sk_requests_reason() != SIGINT)
+    if (gather() != ALL || gather() || (sk_requests_reason() != SIGINT && sk_requests_reason() != SIGTERM)) /* the later one */
         return 2;
     return FINE;
 }

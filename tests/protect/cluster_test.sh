@@ -26,7 +26,7 @@ on_hosts() { # COMMAND…
     local list try rc
     list=$(IFS=,; echo "${hosts[*]}")
     for try in 1 2 3; do # mpiexec itself hangs now and then while its daemons find each other
-        timeout -k 2 25 mpiexec.openmpi --host "$list" -n ${#hosts[@]} "$saikai" "$@" >"$out" 2>&1 </dev/null
+        timeout -k 2 120 mpiexec.openmpi --host "$list" -n ${#hosts[@]} "$saikai" "$@" >"$out" 2>&1 </dev/null
         rc=$?
         [ $rc = 124 ] || return $rc
         echo "try $try of '$1' hung"
