@@ -7,12 +7,16 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap build demo check check-sweeps check-tsan mutate bench bench-codec score install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests build demo check check-sweeps check-tsan mutate bench bench-codec score install uninstall fuzz format clean
 
 all: build
 
 bootstrap:
 	@scripts/bootstrap.sh
+
+# What only some tests use, too.
+bootstrap-tests: bootstrap
+	@scripts/bootstrap.sh tests
 
 build: bootstrap
 	@cmake --preset dev $(CMAKE_FLAGS) > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
@@ -27,7 +31,7 @@ demo: bootstrap
 	@scripts/demo.sh build
 
 # All tests, once as they are used and the shorter unit tests once more under the sanitizers.
-check: build
+check: build bootstrap-tests
 	@scripts/check.sh build
 
 # The unit tests that do the same hundreds of times: at each operation, and under the sanitizers.
