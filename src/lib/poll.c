@@ -5,6 +5,9 @@
 #include "base/log.h"
 #include "lib/memo.h"
 
+/* What rank 0 says of the copies to the prefix (SK_POLL_MAX_ARCHIVE). */
+enum { ARCHIVE_DUE = 1, ARCHIVE_LAST = 2 /* the time slot ends: the checkpoint that is asked for now goes there in any case */ };
+
 /* What this rank has to say. */
 static void say(struct sk_session *s)
 {
@@ -13,8 +16,11 @@ static void say(struct sk_session *s)
     int64_t archived;
     int idle;
     sk_session_archive_status(s, &archived, &idle);
+    int slot_ended = s->measured.deadline_done;
     unsigned requests = sk_requests_gather(s);
-    int archive = sk_pace_due(s, SK_CADENCE_ARCHIVE);
+    int archive = sk_pace_due(s, SK_CADENCE_ARCHIVE) ? ARCHIVE_DUE : 0;
+    if (s->measured.deadline_done && !slot_ended) /* known to rank 0 */
+        archive |= ARCHIVE_LAST;
     struct sk_protector_news news;
     sk_protector_tell(s->levels.protector, &news);
     int protect = sk_pace_due(s, SK_CADENCE_PROTECT);
@@ -75,6 +81,14 @@ static int heals(const struct sk_session *s, int64_t complete, int64_t brought)
     return s->levels.heals_from >= 0 && complete > s->levels.heals_from && brought <= s->levels.heals_from;
 }
 
+/* 1: the newest complete generation is the one that was asked for at the end of the time slot. The nodes' memory goes with the slot:
+ * what the next one is to go on from has to be in the prefix, however seldom copies are made. */
+static int is_last(const struct sk_session *s, int64_t complete, int64_t begun)
+{
+    return s->levels.last_from >= 0 && complete > s->levels.last_from && begun <= s->levels.last_from &&
+           (sk_config_int(s->config, "store.archive_every") || sk_config_bool(s->config, "store.archive_last"));
+}
+
 /* All ranks decide alike: the arguments are results of the reduction. */
 static void consider_archiving(struct sk_session *s, int idle, int is_due)
 {
@@ -82,7 +96,9 @@ static void consider_archiving(struct sk_session *s, int idle, int is_due)
     int64_t complete = sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE),
             begun = sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVING);
     is_due |= heals(s, complete, begun);
-    if (!*s->place.prefix_root || s->place.prefix_lost || !idle || !is_due || !every || complete <= begun || (begun && complete - begun < every))
+    if (!*s->place.prefix_root || s->place.prefix_lost || !idle || complete <= begun)
+        return;
+    if (!is_last(s, complete, begun) && (!is_due || !every || (begun && complete - begun < every)))
         return;
     s->measured.pace.begun[SK_CADENCE_ARCHIVE] = sk_now();
     sk_session_archive(s, complete);
@@ -154,7 +170,9 @@ static void take_up(struct sk_session *s)
     if (v[SK_POLL_MAX_LOST])
         sk_session_lose_prefix(s);
     sk_session_learn(s, committed, archived);
-    consider_archiving(s, v[SK_POLL_MIN_IDLE] != 0, v[SK_POLL_MAX_ARCHIVE] != 0);
+    if (-v[SK_POLL_MAX_ARCHIVE] & ARCHIVE_LAST)
+        s->levels.last_from = sk_ledger_count(s->levels.ledger);
+    consider_archiving(s, v[SK_POLL_MIN_IDLE] != 0, (-v[SK_POLL_MAX_ARCHIVE] & ARCHIVE_DUE) != 0);
     double begun = sk_now();
     hear_of_protection(s, v);
     sk_measured_pause(&s->measured, sk_now() - begun);

@@ -247,7 +247,8 @@ static unsigned from_clock(struct sk_session *s)
                          2 * tick))
         return 0;
     s->measured.deadline_done = 1;
-    sk_log(SK_LOG_INFO, "the time slot ends in %.0f s: last checkpoint", left);
+    sk_log(SK_LOG_NOTICE, "job %s: its time slot ends in %.0f s: the last checkpoint is made now (schedule.time_margin)",
+           s->who.job.name, left);
     return SK_REQUEST_CHECKPOINT;
 }
 

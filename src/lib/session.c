@@ -91,12 +91,14 @@ static void find_deadline(struct sk_session *s)
 {
     double limit = sk_config_time(s->config, "schedule.time_limit");
     const char *slurm = getenv("SLURM_JOB_END_TIME"); /* seconds since 1970 */
+    char *end;
+    long long at = slurm ? strtoll(slurm, &end, 10) : 0;
     if (s->page && s->page->deadline_ms)
         s->measured.deadline = (double)s->page->deadline_ms / 1e3;
     else if (limit > 0)
         s->measured.deadline = s->measured.started_at + limit;
-    else if (slurm && atoll(slurm) > 0)
-        s->measured.deadline = s->measured.started_at + (double)atoll(slurm) - (double)sk_wall_ms() / 1e3;
+    else if (at > 0 && !*end)
+        s->measured.deadline = s->measured.started_at + (double)at - (double)sk_wall_ms() / 1e3;
 }
 
 int sk_session_new(struct sk_group *g, struct sk_config *config, const char *program,
@@ -112,7 +114,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
         sk_clock_start(&s->clock, (int)sk_config_int(config, "schedule.every"));
         sk_agreement_start(&s->agreement);
         s->ending.end_tick = UINT64_MAX;
-        s->levels.heals_from = -1;
+        s->levels.heals_from = s->levels.last_from = -1;
         gethostname(s->place.host, sizeof s->place.host - 1);
         rc = sk_patience_new(sk_config_time(config, "store.prefix_timeout"), &s->place.patience, err);
     }

@@ -264,7 +264,7 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     if (rc)
         return rc;
     uint8_t job[SK_KEY_BYTES];
-    rc = sk_keyring_new(j->config, j->has_hosts, j->form != &sk_launcher_srun, &j->link, job,
+    rc = sk_keyring_new(j->config, j->has_hosts, !j->form->hosts, &j->link, job,
                         &j->keyring, err);
     if (!rc) /* this address alone: whoever reaches another one of this host has no business here */
         rc = sk_hub_open(address, sk_config_time(j->config, "run.node_timeout"), job, &j->hub, err);
@@ -283,7 +283,7 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     if (!rc)
         sk_find_yield(j->config, j->keeper, j->yield, sizeof j->yield);
     if (!rc)
-        rc = sk_job_hosts(j->o, j->form == &sk_launcher_srun, h, &j->has_hosts, err);
+        rc = sk_job_hosts(j->o, j->form, h, &j->has_hosts, err);
     if (rc)
         return rc;
     *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);

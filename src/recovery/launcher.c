@@ -2,6 +2,8 @@
  * build the command of a start. */
 #include "recovery/launcher.h"
 
+#include "recovery/slurm.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -63,7 +65,7 @@ int sk_launcher_choose(const char *name, const char *program, const struct sk_la
         *ops = found;
         return 0;
     }
-    if (getenv("SLURM_JOB_ID") && !sk_find_program(sk_launcher_srun.programs[0], path, sizeof path))
+    if (sk_slurm_present() && !sk_find_program(sk_launcher_srun.programs[0], path, sizeof path))
         *ops = &sk_launcher_srun;
     else
         *ops = *mpi == SK_MPI_MPICH ? &sk_launcher_mpich : &sk_launcher_openmpi;

@@ -39,6 +39,9 @@ struct sk_launcher_ops {
     const char *rank_env;        /* variable in which it leaves the rank */
     const char *const *programs; /* names to look for in PATH, the best first, ends with NULL */
     int (*build)(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err);
+    /* Where ranks start by its own means alone: add the hosts that it may use; remote shells are nothing to it. NULL: it has to be
+     * told the hosts, and reaches them by remote shells. */
+    int (*hosts)(struct sk_hosts *h, struct saikai_error *err);
 };
 
 extern const struct sk_kind sk_launcher_kind;

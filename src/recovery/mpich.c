@@ -55,4 +55,5 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
 
 static const char *const programs[] = {"mpiexec.mpich", "mpiexec.hydra", "mpirun.mpich", "mpiexec",
                                        NULL};
-const struct sk_launcher_ops sk_launcher_mpich = {"mpich", "mpiexec of MPICH (Hydra)", "PMI_RANK", programs, build};
+const struct sk_launcher_ops sk_launcher_mpich = {"mpich", "mpiexec of MPICH (Hydra)", "PMI_RANK", programs, build,
+                                                    NULL};

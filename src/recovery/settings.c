@@ -3,7 +3,7 @@
 #include "recovery/settings.h"
 
 #include "base/clock.h"
-#include "recovery/launcher.h"
+#include "recovery/slurm.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -52,15 +52,8 @@ void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, 
 double sk_job_deadline(const struct sk_config *c)
 {
     double limit = sk_config_time(c, "schedule.time_limit");
-    const char *slurm = getenv("SLURM_JOB_END_TIME");
-    char *end;
-    if (limit > 0)
-        return sk_now() + limit;
-    long long at = slurm ? strtoll(slurm, &end, 10) : 0;
-    if (at <= 0 || *end)
-        return 0;
-    double left = (double)at - (double)sk_wall_ms() / 1000;
-    return sk_now() + (left > 1 ? left : 1);
+    double left = limit > 0 ? limit : sk_slurm_time_left();
+    return left > 0 ? sk_now() + left : 0;
 }
 
 int sk_export_settings(const struct sk_config *c, struct saikai_error *err)
@@ -114,25 +107,7 @@ void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, si
     *path = 0;
 }
 
-static int allocated_hosts(struct sk_hosts *h, struct saikai_error *err)
-{
-    char line[256];
-    int rc = 0;
-    FILE *f = popen("scontrol show hostnames", "re"); /* expands SLURM_JOB_NODELIST */
-    while (f && !rc && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\n")] = 0;
-        if (*line)
-            rc = sk_hosts_add(h, line, 0, err);
-    }
-    if (f)
-        pclose(f);
-    if (!rc && !h->n)
-        rc = sk_fail(err, SAIKAI_ENOENT,
-                     "`scontrol show hostnames` names no host of this allocation: use --hosts");
-    return rc;
-}
-
-int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, int *told,
+int sk_job_hosts(const struct sk_job_options *o, const struct sk_launcher_ops *form, struct sk_hosts *h, int *told,
                  struct saikai_error *err)
 {
     char name[256] = "localhost";
@@ -143,8 +118,8 @@ int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, 
             rc = err->code = SAIKAI_ECONFIG;
         return rc;
     }
-    if (slurm)
-        return allocated_hosts(h, err);
+    if (form->hosts)
+        return form->hosts(h, err);
     *told = 0;
     if (o->spares)
         return sk_fail(err, SAIKAI_ECONFIG,

@@ -3,12 +3,13 @@
 #define SK_RECOVERY_SETTINGS_H
 
 #include "recovery/job.h"
+#include "recovery/launcher.h"
 #include "recovery/supervisor.h"
 
 /* The settings of the supervisor, and of the keepers' links. */
 void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline,
                      struct sk_supervisor_config *s, struct sk_link_settings *link);
-/* When the job's time slot ends (schedule.time_limit from now on, else SLURM_JOB_END_TIME) on the
+/* When the job's time slot ends (schedule.time_limit from now on, else that of Slurm's allocation) on the
  * clock of sk_now; 0: no limit is known. */
 double sk_job_deadline(const struct sk_config *c);
 /* Put what the command line set into the environment, where the ranks find it. */
@@ -18,9 +19,8 @@ int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct sai
 /* libsaikai-yield.so, where it is installed or built: beside the keeper or in its library
  * directory. *path is empty when it is not found or run.yield says no. */
 void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap);
-/* The hosts: the hosts file, else within Slurm those of the allocation, else this host (*told 0).
- */
-int sk_job_hosts(const struct sk_job_options *o, int slurm, struct sk_hosts *h, int *told,
+/* The hosts: the hosts file, else those that the launcher knows of, else this host (*told 0). */
+int sk_job_hosts(const struct sk_job_options *o, const struct sk_launcher_ops *form, struct sk_hosts *h, int *told,
                  struct saikai_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include "recovery/launcher.h"
 
 #include "base/buf.h"
+#include "recovery/slurm.h"
 
 #include <string.h>
 
@@ -32,4 +33,5 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
 }
 
 static const char *const programs[] = {"srun", NULL};
-const struct sk_launcher_ops sk_launcher_srun = {"srun", "Slurm's own", "SLURM_PROCID", programs, build};
+const struct sk_launcher_ops sk_launcher_srun = {"srun", "Slurm's own", "SLURM_PROCID", programs, build,
+                                                   sk_slurm_hosts};

@@ -39,13 +39,14 @@ start() { # ARGUMENTS…
         --set run.finish_timeout=3s "$@" </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
     pid=$!
 }
-# The same within an allocation of Slurm on all nodes.
+# The same within an allocation of Slurm on all nodes; salloc is told $limit, too.
+limit=
 start_slurm() { # ARGUMENTS…
     export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
     export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
     : >"$out"
     : >"$err"
-    timeout --foreground -k 2 300 salloc -Q -k -N 4 -n 4 "$saikai" run -v --set run.finish_timeout=3s "$@" \
+    timeout --foreground -k 2 300 salloc -Q -k $limit -N 4 -n 4 "$saikai" run -v --set run.finish_timeout=3s "$@" \
         </dev/null >"$out" 2> >(while read -r l; do echo "$(now) $l"; done >"$err") &
     pid=$!
 }
@@ -164,6 +165,28 @@ slurm) # a rank is killed, then a node loses its power: srun is the launcher, th
     kill -TERM "$(pgrep -x saikai)"
     finish 143
     nothing_left_on n1 n3 n4
+    ;;
+slurm_limit) # an allocation that ends: what is saved before that is where the next one goes on
+    # (with default settings a minute's allocation is about to end as soon as it begins; Slurm itself is told to be patient)
+    slurm_up 4
+    export SAIKAI_LOG_LEVEL=debug SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store WORKER_END=$CLUSTER_DIR/shared/end
+    limit="-t 1"
+    start_slurm -n 3 -- "$victim" 1 1000000
+    wait_for 'its time slot ends in' "$err" 60
+    # not the one of the first candidate
+    wait_for 'generation of iteration \([2-9]\|[0-9][0-9][0-9]*\) is archived' "$err" 60
+    last=$(sed -n 's/.*generation of iteration \([0-9]*\) is archived.*/\1/p' "$err" | tail -n 1)
+    scancel -u root # as at the limit: SIGTERM, later SIGKILL
+    wait $pid
+    nothing_left_on n1 n2 n3 n4
+    ! grep -q verified "$out" || fail "the job ended in its first allocation"
+    touch "$WORKER_END"
+    start_slurm -n 3 -- "$victim" 1 1000000
+    finish 0
+    from=$(sed -n 's/.*: resuming from iteration \([0-9]*\) .*/\1/p' "$err")
+    [ -n "$from" ] && [ "$from" -ge "$last" ] || fail "the second allocation went on from iteration '$from', not from $last"
+    expect verified "$out"
+    nothing_left_on n1 n2 n3 n4
     ;;
 *)
     echo "there is no case '$case_name'"

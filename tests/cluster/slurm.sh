@@ -32,6 +32,7 @@ SlurmdTimeout=600
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
+OverTimeLimit=10
 MpiParams=ports=20000-20100
 NodeName=n[1-$1] NodeAddr=10.77.0.[1-$1] CPUs=4 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES

@@ -14,6 +14,7 @@ struct sk_levels {
     struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
     int ledger_left;                  /* to a thread of the engine that hangs in the prefix */
     int engine_left;                  /* an archive that hangs in the prefix still uses the engine */
+    int64_t last_from;  /* the next generation after this one is the time slot's last and goes to the prefix in any case; -1: none */
     int64_t heals_from; /* a generation newer than this one is to be protected and archived without waiting; -1: none */
 };
 
