@@ -7,6 +7,7 @@
 #include "schedule/failures.h"
 
 #ifdef HAVE_ZMQ
+#include "recovery/detector.h"
 #include "recovery/launcher.h"
 #endif
 
@@ -19,7 +20,7 @@ void sk_cli_kinds_tell(void)
     static const struct sk_kind *const list[] = {
         &sk_reader_kind, &sk_merge_kind, &sk_failures_kind,
 #ifdef HAVE_ZMQ
-        &sk_launcher_kind,
+        &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind,
 #endif
         NULL,
     };

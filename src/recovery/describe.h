@@ -1,9 +1,9 @@
-/* A fault in words: "rank 2 on n3 was killed by signal 9 (Killed)". */
+/* What a restart goes on from, in words. */
 #ifndef SK_RECOVERY_DESCRIBE_H
 #define SK_RECOVERY_DESCRIBE_H
 
-#include "recovery/detector.h"
-#include "recovery/hosts.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* Where a start goes on from. */
 struct sk_way_back {
@@ -15,7 +15,5 @@ struct sk_way_back {
 
 /* "from iteration 40 or the newest generation that is whole (…)" */
 void sk_way_back_describe(const struct sk_way_back *w, char *out, size_t cap);
-/* program: what was to be executed, as it was typed; NULL: not known. */
-void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, const char *program, char *out, size_t cap);
 
 #endif

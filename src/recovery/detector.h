@@ -1,33 +1,14 @@
 /* Has the job a fault? Pure: it is told what was heard and what time it is, and gives a verdict.
  *
- * Forms of evidence: a keeper's report that its program ended (at once), silence of keepers (a node
- * is lost when all of its keepers have missed every heartbeat for the node timeout), a progress
- * counter that stands still (hang), and the end of the MPI's launcher while ranks are still owed. A
- * launcher's exit code is never evidence of success. */
+ * What it looks for is a table (detector.c); the faults that it finds are another one (fault.h): a keeper's report that its
+ * program ended (at once), silence of keepers (a node is lost when all of its keepers have missed every heartbeat for the node
+ * timeout), a progress counter that stands still (hang), and the end of the MPI's launcher while ranks are still owed. A launcher's
+ * exit code is never evidence of success. */
 #ifndef SK_RECOVERY_DETECTOR_H
 #define SK_RECOVERY_DETECTOR_H
 
 #include "backbone/message.h"
-
-enum sk_fault_kind {
-    SK_FAULT_NONE = 0,
-    SK_FAULT_SIGNAL,      /* rank was killed by signal code */
-    SK_FAULT_EXIT,        /* rank exited with code, which is not 0 */
-    SK_FAULT_NO_START,    /* rank's program could not be executed: errno code */
-    SK_FAULT_RANK_SILENT, /* rank's keeper is silent, other keepers of its host are not */
-    SK_FAULT_NODE_LOST,   /* all keepers of host are silent */
-    SK_FAULT_HANG,        /* no rank has reached another candidate for seconds */
-    SK_FAULT_SETUP,       /* no rank has reached a first candidate for seconds since the start */
-    SK_FAULT_LATE,        /* rank has not said hello for seconds since the start */
-    SK_FAULT_LAUNCHER,    /* the MPI's launcher ended (wait status code) and left ranks owed */
-};
-
-struct sk_fault {
-    enum sk_fault_kind kind;
-    int rank, host; /* -1: does not apply */
-    int code;
-    double seconds; /* silence, standstill, or time since the start */
-};
+#include "recovery/fault.h"
 
 struct sk_detector_config {
     int n_ranks, n_hosts;
@@ -42,6 +23,8 @@ struct sk_detector_config {
 enum sk_job { SK_JOB_RUNS, SK_JOB_DONE, SK_JOB_STUCK_AT_END, SK_JOB_FAULT };
 
 struct sk_detector;
+
+extern const struct sk_kind sk_detector_kind;
 
 /* For one start of the job at time now. seat[rank] is the host of each rank (copied). NULL: out of
  * memory. */

@@ -155,23 +155,9 @@ static int any_started(const struct sk_supervisor *s)
 
 static int exit_code_of(const struct sk_supervisor *s)
 {
-    if (s->refused && s->fault.kind != SK_FAULT_EXIT)
+    if (s->refused && !sk_fault_means(&s->fault, SK_FAULT_PROGRAMS_CODE))
         return SK_RUN_REFUSED;
-    switch (s->fault.kind) {
-    case SK_FAULT_EXIT:
-        return s->fault.code;
-    case SK_FAULT_SIGNAL:
-        return 128 + s->fault.code;
-    case SK_FAULT_NO_START:
-        return s->fault.code == ENOENT ? SK_RUN_NOT_FOUND : SK_RUN_NO_PROGRAM;
-    case SK_FAULT_LAUNCHER: /* MPI_Abort of MPICH kills the keepers before they can report: the
-                               launcher has the code */
-        if (any_started(s) && WIFEXITED(s->fault.code) && WEXITSTATUS(s->fault.code))
-            return WEXITSTATUS(s->fault.code);
-        return SK_RUN_FAILED;
-    default:
-        return SK_RUN_FAILED;
-    }
+    return sk_fault_exit_code(&s->fault, any_started(s));
 }
 
 static void clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
@@ -187,14 +173,13 @@ static void clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
 static int is_owed(const struct sk_supervisor *s, int rank, double now)
 {
     int runs = sk_detector_rank_runs(s->detector, rank);
-    int lost = s->fault.kind == SK_FAULT_NODE_LOST && s->seat[rank] == s->fault.host;
+    int lost = sk_fault_means(&s->fault, SK_FAULT_ENDS_HOST) && s->seat[rank] == s->fault.host;
     if (!runs || lost || sk_detector_rank_silent(s->detector, rank, now) ||
         sk_detector_rank_went_along(s->detector, rank, now))
         return 0;
     if (runs < 0) /* never heard: its launcher is being ended; should it come after all, it will be
                      told to leave */
-        return s->fault.kind != SK_FAULT_LAUNCHER && s->fault.kind != SK_FAULT_LATE &&
-               now - s->since < late_start_s;
+        return !sk_fault_means(&s->fault, SK_FAULT_NOBODY_COMES) && now - s->since < late_start_s;
     return 1;
 }
 
@@ -232,8 +217,7 @@ static int is_lost(const struct sk_supervisor *s, int host, double now)
         return 0;
     if (s->probed && s->answered[host] && !s->answers[host])
         return 1;
-    if (s->fault.host == host &&
-        (s->fault.kind == SK_FAULT_NODE_LOST || s->fault.kind == SK_FAULT_LATE))
+    if (s->fault.host == host && sk_fault_means(&s->fault, SK_FAULT_TAKES_HOST))
         return 1;
     return ranks && silent == ranks;
 }
@@ -285,12 +269,11 @@ static double backoff(const struct sk_supervisor *s)
 /* Why there is no other restart; NULL: there is one. */
 static const char *why_not(const struct sk_supervisor *s, double now)
 {
-    if (s->fault.kind == SK_FAULT_NO_START)
-        return "it would fail again";
+    const char *hopeless = sk_fault_hopeless(&s->fault, s->incarnation || any_started(s));
+    if (hopeless)
+        return hopeless;
     if (s->refused)
         return "its store belongs to a job that is running, as said above";
-    if (s->fault.kind == SK_FAULT_LAUNCHER && !s->incarnation && !any_started(s))
-        return "it could not be started at all";
     if (s->c.no_progress && s->barren >= s->c.no_progress)
         return s->uses_library ? "the fault repeats without a newer generation (run.no_progress)"
                                : "it dies right after its start again and again (run.no_progress, run.short_life)";
@@ -350,7 +333,7 @@ static void say_how_to_go_on(struct sk_supervisor *s)
 static void end_by_signal(struct sk_supervisor *s)
 {
     say_how_to_go_on(s);
-    end(s, s->fault.kind == SK_FAULT_EXIT ? s->fault.code : 128 + s->stop_signal);
+    end(s, sk_fault_means(&s->fault, SK_FAULT_PROGRAMS_CODE) ? s->fault.code : 128 + s->stop_signal);
 }
 
 static void say_restart(struct sk_supervisor *s, const struct sk_progress *p, double wait)
@@ -430,7 +413,7 @@ static int any_runs(const struct sk_supervisor *s)
 /* The program runs, but somebody wants it to end. */
 static void tick_stopping(struct sk_supervisor *s, double now)
 {
-    struct sk_fault f = {SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0};
+    struct sk_fault f = {&sk_fault_signal, -1, -1, s->stop_signal, 0};
     if (sk_detector_all_stopped(s->detector)) {
         if (!s->stop_signal) /* it came to the ranks by another way */
             s->stop_signal = f.code = SIGTERM;
@@ -599,7 +582,7 @@ void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, i
     int library = s->state == RUNNING && p.state == SK_KEEPER_INITIALISED;
     if (ends && s->stop_signal) {
         if (s->state == RUNNING && now - s->stop_at > echo_s)
-            clear(s, &(struct sk_fault){SK_FAULT_SIGNAL, -1, -1, s->stop_signal, 0}, now);
+            clear(s, &(struct sk_fault){&sk_fault_signal, -1, -1, s->stop_signal, 0}, now);
     } else if (ends) {
         s->saves = stop && library && p.progress;
         begin_to_stop(s, number, now);
@@ -629,20 +612,5 @@ int sk_supervisor_last_end(const struct sk_supervisor *s)
 {
     if (!s || !s->incarnation)
         return SK_LAST_END_UNKNOWN;
-    switch (s->fault.kind) {
-    case SK_FAULT_SIGNAL:
-        if (s->fault.code == SIGKILL) /* out of memory, or somebody's hand */
-            return SK_LAST_END_UNKNOWN;
-        return s->fault.code == SIGTERM || s->fault.code == SIGINT || s->fault.code == SIGHUP ||
-                       s->fault.code == SIGQUIT || s->fault.code == SIGXCPU
-                   ? SK_LAST_END_FROM_OUTSIDE
-                   : SK_LAST_END_BY_ITSELF;
-    case SK_FAULT_EXIT:
-    case SK_FAULT_HANG:
-        return SK_LAST_END_BY_ITSELF;
-    case SK_FAULT_LAUNCHER: /* the program called MPI_Abort, or somebody ended the launcher */
-        return SK_LAST_END_UNKNOWN;
-    default:
-        return SK_LAST_END_FROM_OUTSIDE;
-    }
+    return sk_fault_last_end(&s->fault);
 }

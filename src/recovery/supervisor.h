@@ -12,13 +12,6 @@
 #include "recovery/detector.h"
 #include "recovery/hosts.h"
 
-enum {
-    SK_RUN_FAILED = 125,
-    SK_RUN_NO_PROGRAM = 126, /* it cannot be executed */
-    SK_RUN_NOT_FOUND = 127,
-    SK_RUN_REFUSED = 75, /* as SAIKAI_EXIT_REFUSED */
-};
-
 struct sk_supervisor_config {
     struct sk_detector_config detector; /* n_hosts is taken from the hosts */
     int retries;                        /* most restarts */
