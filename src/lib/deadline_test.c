@@ -183,24 +183,6 @@ static void it_is_made_even_when_the_slot_is_over(void **state)
     assert_true(run(NULL, ENOUGH, 0).saved > 0);
 }
 
-static void a_slot_that_lasts_asks_for_nothing(void **state)
-{
-    (void)state;
-    slot_ends_in(3600);
-    assert_int_equal(run(NULL, QUIET, 0).saved, -1);
-    assert_int_equal(said, 0);
-    assert_true(run("schedule.time_margin=2h", ENOUGH, 0).saved > 0);
-}
-
-static void the_setting_goes_before_slurm(void **state)
-{
-    (void)state;
-    slot_ends_in(40);
-    assert_int_equal(run("schedule.time_limit=10h", QUIET, 0).saved, -1);
-    slot_ends_in(36000);
-    assert_true(run("schedule.time_limit=30s", ENOUGH, 0).saved > 0);
-}
-
 static void what_is_no_time_is_no_limit(void **state)
 {
     static const char *const words[] = {"", "0", "-1", "soon", "12 o'clock"};
@@ -217,8 +199,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_checkpoint_is_made_before_slurm_ends_the_job, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(it_goes_to_the_prefix_however_seldom_copies_are_made, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(it_is_made_even_when_the_slot_is_over, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(a_slot_that_lasts_asks_for_nothing, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(the_setting_goes_before_slurm, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_is_no_time_is_no_limit, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,7 +291,7 @@ def numbers(path, pattern):
     return {int(n) for n in re.findall(pattern, read(f"{source}/{path}"))}
 
 
-of_run = numbers("src/recovery/supervisor.h", r"SK_RUN_\w+ = (\d+)")
+of_run = numbers("src/recovery/fault.h", r"SK_RUN_\w+ = (\d+)")
 of_tools = numbers("src/cli/cli.h", r"CLI_[A-Z]+ = (\d)[, ]")
 of_library = numbers("include/saikai/saikai.h", r"SAIKAI_EXIT_\w+ (\d+)")
 known_codes = of_run | of_tools | of_library | {128, 128 + 2, 128 + 15}  # and by a signal, such as INT and TERM
