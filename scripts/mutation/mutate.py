@@ -82,7 +82,7 @@ class Trial:
             program = os.path.join(self.work, "program")
             if self.tree.link(t, made, program).returncode:
                 return "broken"
-            code, _ = self.tree.execute(t, program, 10 + 4 * t.seconds)
+            code, _ = self.tree.execute(t, program, 10 + 3 * t.seconds)
             if code not in (0, 77):
                 return t.name + (" (hangs)" if code is None else ""), i + 1
         return None, len(who)

@@ -1,4 +1,5 @@
 """A tree of our own to break: a copy of the sources and its build, and which unit test comes to which line."""
+import atexit
 import concurrent.futures
 import gzip
 import hashlib
@@ -65,7 +66,6 @@ class Tree:
         self.source, self.rooms, self.without, self.jobs, self.say = source, rooms, without, jobs, say
         self.is_own = build is None
         self.tree, self.build = (os.path.join(work, "tree"), os.path.join(work, "tree", "build")) if self.is_own else (source, build)
-        self.scratch = os.path.join(work, "scratch")
         self.cov = os.path.join(work, "counting")
         self.cache = os.path.join(work, "lines-%s.json.gz" % "-".join(rooms))
         self.tests, self.entries = [], {}
@@ -75,8 +75,9 @@ class Tree:
             self.copy()
             must(["cmake", "--preset", "dev"], cwd=self.tree) # as `make build` does: ccache has most of it
         self.read_commands()
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        os.makedirs(os.path.join(self.scratch, "tmp"))
+        self.scratch = tempfile.mkdtemp(prefix="scratch-", dir=work)
+        atexit.register(shutil.rmtree, self.scratch, True)
+        os.mkdir(os.path.join(self.scratch, "tmp"))
         self.box = boxed(os.path.join(self.scratch, "tmp"), self.tree)
 
     def copy(self):

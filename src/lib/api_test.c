@@ -1,5 +1,5 @@
-/* The public functions as a program calls them: what each returns, what its error says, and what
- * comes back. */
+/* The public functions as a program calls them: what each returns, what its error says, and how the
+ * calls belong together. */
 #include "lib/api_testing.h"
 
 #include "backbone/keeper_page.h"
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,68 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static char dir[64], last_log[8192];
-static int most_level;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s: '%s'\n%s", __LINE__, #x, saikai_error_text(), last_log); \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
-
-/* The call fails with this code, and its sentence has these words. */
-#define FAILS(call, code, words) CHECK((call) == (code) && strstr(saikai_error_text(), words))
-
-static void log_line(void *user, int level, const char *line)
-{
-    size_t n = strlen(last_log);
-    (void)user;
-    most_level = level > most_level ? level : most_level;
-    snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
-}
-
-static const char *settings(const char *more)
-{
-    static char text[1024];
-    snprintf(text, sizeof text,
-             "store.prefix=%s/prefix; store.local=%s/local; schedule.poll=1ms; schedule.signals=; "
-             "job.name=test; store.fsync=no; "
-             "schedule.every=3; schedule.first=no; lib.on_error=return; %s",
-             dir, dir, more);
-    return text;
-}
-
-static int run(int (*body)(void))
-{
-    last_log[0] = 0;
-    most_level = 0;
-    saikai_set_log(log_line, NULL);
-    return api_testing_run(body);
-}
-
-static void runs(int (*body)(void))
-{
-    int rc = run(body);
-    if (rc)
-        fail_msg("ended with %d (line %d)", rc, -1000 - rc);
-}
-
-static int make_dir(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/saikai-api-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    api_testing_mpi = (struct api_testing_mpi){NULL, 1, 0, 1};
-    return sk_io_rmtree(dir, NULL);
-}
 
 /* ---- begin and end ---- */
 
@@ -123,18 +62,6 @@ static int nothing_begun(void)
     return 0;
 }
 
-/* The handle is NULL, and none is the default one. */
-static int refused(const char *more, const char *mpi, int code, const char *words)
-{
-    struct saikai *h = (struct saikai *)&dir;
-    FAILS(saikai_open_checked(MPI_COMM_WORLD, settings(more), &h, mpi), code, words);
-    CHECK(!h);
-    FAILS(saikai_init_checked(MPI_COMM_WORLD, settings(more), mpi), code, words);
-    CHECK(!saikai_default());
-    CHECK(strstr(last_log, "saikai_open: ") && strstr(last_log, "saikai_init: "));
-    return 0;
-}
-
 static int mistakes_at_the_begin(void)
 {
     int is_open = !strcmp(SAIKAI_MPI_OF_HEADER, "Open MPI");
@@ -146,52 +73,70 @@ static int mistakes_at_the_begin(void)
     unsetenv("PMI_SIZE");
     unsetenv("OMPI_COMM_WORLD_SIZE");
     FAILS(saikai_open(MPI_COMM_WORLD, NULL, NULL), SAIKAI_EINVAL, "handle");
-    if (refused("", other, SAIKAI_EMPI,
-                is_open ? "link with -lsaikai_mpich" : "link with -lsaikai_openmpi"))
+    if (api_testing_refused("schedule.model=nothing", own, SAIKAI_ECONFIG,
+                            "schedule.model")) /* before anything was begun */
+        return -1;
+    if (api_testing_refused("", other, SAIKAI_EMPI,
+                            is_open ? "link with -lsaikai_mpich" : "link with -lsaikai_openmpi"))
         return -1;
     api_testing_mpi.library = its_library;
-    if (refused("", own, SAIKAI_EMPI, its_library))
+    if (api_testing_refused("", own, SAIKAI_EMPI, its_library))
         return -1;
     api_testing_mpi.library = NULL;
     api_testing_mpi.ready = 0;
-    if (refused("", own, SAIKAI_ESTATE, "MPI_Init"))
+    if (api_testing_refused("", own, SAIKAI_ESTATE, "MPI_Init"))
         return -1;
     api_testing_mpi.ready = 1;
     setenv(its_launcher, "4", 1);
-    if (refused("", own, SAIKAI_EMPI, its_launcher))
+    if (api_testing_refused("", own, SAIKAI_EMPI, its_launcher))
         return -1;
     setenv(own_launcher, "1", 1); /* one launcher within the other */
     struct saikai *h;
-    CHECK(!saikai_open(MPI_COMM_WORLD, settings(""), &h) && !saikai_close(h));
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h) && !saikai_close(h));
     unsetenv(own_launcher);
     api_testing_mpi.ranks = 4; /* that launcher is right */
-    CHECK(!saikai_open(MPI_COMM_WORLD, settings(""), &h) && !saikai_close(h));
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h) && !saikai_close(h));
     api_testing_mpi.ranks = 1;
     setenv(its_launcher, "1", 1);
-    CHECK(!saikai_open(MPI_COMM_WORLD, settings(""), &h) && !saikai_close(h));
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h) && !saikai_close(h));
     unsetenv(its_launcher);
-    return refused("schedule.poll=soon", own, SAIKAI_ECONFIG, "schedule.poll");
+    return api_testing_refused("schedule.poll=soon", own, SAIKAI_ECONFIG, "schedule.poll");
+}
+
+static int signals_that_cannot_be(void)
+{
+    char text[400] = "schedule.signals=";
+    for (int i = 0; i < 40; i++)
+        strcat(text, "USR1,");
+    if (api_testing_refused("schedule.signals=USR1,KILL", SAIKAI_MPI_OF_HEADER, SAIKAI_ECONFIG,
+                            "schedule.signals: 'KILL' is no signal"))
+        return -1;
+    if (api_testing_refused("schedule.stop_signals=12", SAIKAI_MPI_OF_HEADER, SAIKAI_ECONFIG,
+                            "schedule.stop_signals: '12' is no signal"))
+        return -1;
+    return api_testing_refused(text, SAIKAI_MPI_OF_HEADER, SAIKAI_ECONFIG, "the list is too long");
 }
 
 static void test_nothing_begun(void **state)
 {
     (void)state;
-    runs(nothing_begun);
-    runs(mistakes_at_the_begin);
-    runs(nothing_begun);
+    api_testing_runs(nothing_begun);
+    api_testing_runs(mistakes_at_the_begin);
+    api_testing_runs(signals_that_cannot_be);
+    api_testing_runs(nothing_begun);
 }
 
 static int called_twice(void)
 {
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")));
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")));
     struct saikai *h = saikai_default();
     CHECK(h);
-    FAILS(saikai_init(MPI_COMM_WORLD, settings("")), SAIKAI_ESTATE, "called before");
+    FAILS(saikai_init(MPI_COMM_WORLD, api_testing_settings("")), SAIKAI_ESTATE, "called before");
     CHECK(saikai_default() == h);
     CHECK(!saikai_finalize() && !saikai_default());
     FAILS(saikai_finalize(), SAIKAI_ESTATE, "saikai_init was not called");
-    CHECK(!(saikai_init)(MPI_COMM_WORLD, settings("")) && !saikai_close(saikai_default()) &&
-          !saikai_default());
+    CHECK(!(saikai_init)(MPI_COMM_WORLD, api_testing_settings("")) &&
+          !saikai_close(saikai_default()) && !saikai_default());
     return 0;
 }
 
@@ -199,15 +144,17 @@ static int two_handles(void)
 {
     struct saikai *a, *b, *again;
     double x = 1, y = 2;
-    CHECK(!(saikai_open)(MPI_COMM_WORLD, settings("log.level=warn"), &a));
-    CHECK(most_level <= 1); /* notices are not shown … */
-    CHECK(!saikai_open(MPI_COMM_WORLD, settings("job.name=other; log.level=notice"), &b) &&
+    CHECK(!(saikai_open)(MPI_COMM_WORLD, api_testing_settings("log.level=warn"), &a));
+    CHECK(api_testing_most_level <= 1); /* notices are not shown … */
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings("job.name=other; log.level=notice"),
+                       &b) &&
           a != b && !saikai_default());
-    FAILS(saikai_open(MPI_COMM_WORLD, settings(""), &again), SAIKAI_EBUSY, "job test");
+    FAILS(saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &again), SAIKAI_EBUSY, "job test");
     CHECK(!saikai_h_protect(a, "x", &x, SAIKAI_F64, 0, NULL) &&
           !saikai_h_protect(b, "x", &y, SAIKAI_F64, 0, NULL));
     CHECK(!saikai_h_restart(a, NULL) && !saikai_h_restart(b, NULL));
-    CHECK(most_level == 2 && strstr(last_log, "job other")); /* … until one wants them */
+    CHECK(api_testing_most_level == 2 &&
+          strstr(api_testing_log, "job other")); /* … until one wants them */
     CHECK(saikai_h_checkpoint_now(b, 5) == 1 && saikai_h_checkpoint_now(a, 1) == 1);
     y = 3;
     CHECK(!saikai_close(a)); /* the other one goes on */
@@ -222,8 +169,8 @@ static int two_handles(void)
 static void test_handles(void **state)
 {
     (void)state;
-    runs(called_twice);
-    runs(two_handles);
+    api_testing_runs(called_twice);
+    api_testing_runs(two_handles);
 }
 
 /* ---- an error ends the program ---- */
@@ -231,7 +178,7 @@ static void test_handles(void **state)
 static int with_bad_variable(void)
 {
     double x = 0;
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("lib.on_error=abort")));
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("lib.on_error=abort")));
     saikai_protect("x", &x, (enum saikai_type)99, 0, NULL);
     return 1;
 }
@@ -253,8 +200,8 @@ static int after_mpi(void)
 static int with_a_store_in_use(void)
 {
     struct saikai *h;
-    CHECK(!saikai_open(MPI_COMM_WORLD, settings(""), &h));
-    saikai_init(MPI_COMM_WORLD, settings("lib.on_error=abort"));
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h));
+    saikai_init(MPI_COMM_WORLD, api_testing_settings("lib.on_error=abort"));
     return 1;
 }
 
@@ -274,7 +221,7 @@ static int end_of(int (*body)(void), char *out, size_t cap)
         alarm(30);
         dup2(fd[1], 2);
         close(fd[0]);
-        run(body);
+        api_testing_runs(body);
         _exit(1);
     }
     close(fd[1]);
@@ -307,199 +254,13 @@ static void test_errors_end_the_program(void **state)
     ends(with_a_keeper_and_a_store_in_use, SAIKAI_EXIT_REFUSED, "saikai_init: ", 0);
 }
 
-/* ---- what survives ---- */
-
-enum { NX = 4, NY = 5, NZ = 3 };
-
-static struct {
-    double scalar, field[NX][NY], tile[NX][NY], framed[NX + 3][NY + 1], *moving, wide[2][2 * NY];
-    float positions[6];
-    size_t moving_count, places;
-    int streamed, kept_same;
-} now, saved;
-
-static int look(void *arg, void **data, size_t *count)
-{
-    (void)arg;
-    *data = now.positions;
-    *count = now.places;
-    return 0;
-}
-
-static int resize(void *arg, size_t count, void **data)
-{
-    (void)arg;
-    now.places = count;
-    *data = now.positions;
-    return count > 2;
-}
-
-static int write_stream(FILE *f, void *arg)
-{
-    return fprintf(f, "%d", *(int *)arg) < 0;
-}
-
-static int read_stream(FILE *f, void *arg)
-{
-    return fscanf(f, "%d", (int *)arg) != 1;
-}
-
-static void fill(int from)
-{
-    double *d = &now.field[0][0], *t = &now.tile[0][0], *f = &now.framed[0][0],
-           *w = &now.wide[0][0];
-    now.scalar = from;
-    for (int i = 0; i < NX * NY; i++)
-        d[i] = t[i] = w[i] = from + i;
-    for (int i = 0; i < (NX + 3) * (NY + 1); i++)
-        f[i] = from - i;
-    for (size_t i = 0; i < now.moving_count; i++)
-        now.moving[i] = from * (double)i;
-    for (int i = 0; i < 6; i++)
-        now.positions[i] = (float)(from * i);
-    now.streamed = from + 1;
-    now.kept_same = from + 2;
-}
-
-static int protect_all(void)
-{
-    const size_t dims[] = {NX, NY}, offset[] = {0, 0}, low[] = {1, 0}, high[] = {2, 1},
-                 half[] = {2, NY};
-    const ptrdiff_t strides[] = {(ptrdiff_t)(2 * NY * sizeof(double)),
-                                 2 * (ptrdiff_t)sizeof(double)};
-    CHECK(!saikai_protect("scalar", &now.scalar, SAIKAI_F64, 0, NULL));
-    CHECK(!saikai_protect("field", now.field, SAIKAI_F64, 2, dims));
-    CHECK(!saikai_protect_global("tile", now.tile, SAIKAI_F64, 2, dims, dims, offset));
-    CHECK(!saikai_protect_global_halo("framed", now.framed, SAIKAI_F64, 2, dims, dims, offset, low,
-                                      high));
-    CHECK(!saikai_protect_strided("wide", now.wide, SAIKAI_F64, 2, half, strides, NULL, NULL));
-    CHECK(!saikai_protect_array("moving", (void **)&now.moving, &now.moving_count, 1, SAIKAI_F64));
-    CHECK(!saikai_protect_resizable("positions", look, resize, NULL, 3, SAIKAI_F32));
-    CHECK(!saikai_protect_stream("streamed", write_stream, read_stream, &now.streamed));
-    CHECK(!saikai_protect("same", &now.kept_same, SAIKAI_I32, 0, NULL) &&
-          !saikai_replicated("same"));
-    return 0;
-}
-
-static int save_all(void)
-{
-    now.moving_count = 7;
-    now.places = 2;
-    now.moving = malloc(7 * sizeof *now.moving);
-    CHECK(now.moving);
-    fill(10);
-    saved = now;
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("restart.mode=always")) && !protect_all());
-    CHECK(saikai_restart(NULL) == 0 && saikai_checkpoint_at(3, 1) == 0 &&
-          saikai_checkpoint_at(5, 3) == 1);
-    CHECK(!saikai_finalize());
-    free(now.moving);
-    return 0;
-}
-
-static int bring_all_back(void)
-{
-    long it = -1;
-    now.moving_count = 1;
-    now.places = 1;
-    now.moving = malloc(sizeof *now.moving);
-    fill(99);
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("restart.mode=always")) && !protect_all());
-    CHECK(saikai_restart(&it) == 1 && it == 3 && saikai_restored_place() == 5);
-    CHECK(now.scalar == saved.scalar && now.streamed == saved.streamed &&
-          now.kept_same == saved.kept_same);
-    CHECK(!memcmp(now.field, saved.field, sizeof now.field) &&
-          !memcmp(now.tile, saved.tile, sizeof now.tile));
-    for (int i = 0; i < NX + 3; i++)
-        for (int j = 0; j < NY + 1; j++) {
-            int ghost = i < 1 || i >= NX + 1 || j >= NY;
-            CHECK(now.framed[i][j] == (ghost ? 99 - (i * (NY + 1) + j) : saved.framed[i][j]));
-        }
-    for (int i = 0; i < 2 * NY; i++)
-        CHECK(now.wide[0][i] == (i % 2 ? 99 + i : saved.wide[0][i]) &&
-              now.wide[1][i] == (i % 2 ? 99 + 2 * NY + i : saved.wide[1][i]));
-    CHECK(now.moving_count == 7 && now.moving[6] == 60 && now.places == 2 &&
-          !memcmp(now.positions, saved.positions, sizeof now.positions));
-    FAILS(saikai_restart(&it), SAIKAI_ESTATE, "");
-    CHECK(!saikai_unprotect("scalar"));
-    FAILS(saikai_unprotect("scalar"), SAIKAI_ENOENT, "scalar");
-    CHECK(!saikai_finalize());
-    free(now.moving);
-    return 0;
-}
-
-static void test_everything_comes_back(void **state)
-{
-    (void)state;
-    runs(save_all);
-    runs(bring_all_back);
-}
-
-static int mistakes_with_variables(void)
-{
-    double x[4] = {0};
-    void *p = x;
-    size_t n = 4, two[] = {2, 2}, zero[] = {0, 0}, beyond[] = {1, 0},
-           dims9[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-    char name[SAIKAI_MAX_NAME + 2];
-    const ptrdiff_t strides[] = {16, 8};
-    memset(name, 'n', sizeof name);
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")));
-    name[SAIKAI_MAX_NAME + 1] = 0;
-    FAILS(saikai_protect(name, x, SAIKAI_F64, 1, &n), SAIKAI_EINVAL, "255 bytes");
-    CHECK(strstr(last_log, "saikai_protect: rank 0: the name"));
-    name[SAIKAI_MAX_NAME] = 0;
-    CHECK(!saikai_protect(name, x, SAIKAI_F64, 1, &n) && !saikai_unprotect(name));
-    FAILS(saikai_protect(NULL, x, SAIKAI_F64, 1, &n), SAIKAI_EINVAL, "name");
-    FAILS(saikai_protect("x", x, SAIKAI_F64, 1, NULL), SAIKAI_EINVAL, "dims is NULL");
-    FAILS(saikai_protect("x", x, SAIKAI_F64, 9, dims9), SAIKAI_EINVAL, "'x'");
-    CHECK(!saikai_protect("x", x, SAIKAI_F64, 8, dims9));
-    FAILS(saikai_protect_global("x", x, SAIKAI_F64, 0, two, two, zero), SAIKAI_EINVAL,
-          "1 to 8 dimensions");
-    FAILS(saikai_protect_global("x", x, SAIKAI_F64, 9, dims9, dims9, dims9), SAIKAI_EINVAL,
-          "1 to 8 dimensions");
-    FAILS(saikai_protect_global("x", x, SAIKAI_F64, 2, NULL, two, zero), SAIKAI_EINVAL, "all told");
-    FAILS(saikai_protect_global("x", x, SAIKAI_F64, 2, two, NULL, zero), SAIKAI_EINVAL, "all told");
-    FAILS(saikai_protect_global("x", x, SAIKAI_F64, 2, two, two, NULL), SAIKAI_EINVAL, "all told");
-    FAILS(saikai_protect_global("x", x, SAIKAI_F64, 2, two, two, beyond), SAIKAI_EINVAL, "'x'");
-    FAILS(saikai_protect_global_halo("x", x, SAIKAI_F64, 2, two, two, zero, NULL, zero),
-          SAIKAI_EINVAL, "halo");
-    FAILS(saikai_protect_global_halo("x", x, SAIKAI_F64, 2, two, two, zero, zero, NULL),
-          SAIKAI_EINVAL, "halo");
-    FAILS(saikai_protect_strided("x", x, SAIKAI_F64, 2, two, NULL, NULL, NULL), SAIKAI_EINVAL,
-          "strides_bytes is NULL");
-    FAILS(saikai_protect_strided("x", x, SAIKAI_F64, 2, NULL, strides, NULL, NULL), SAIKAI_EINVAL,
-          "dims or strides");
-    FAILS(saikai_protect_strided("x", x, SAIKAI_F64, 2, two, strides, two, beyond), SAIKAI_EINVAL,
-          "'x'");
-    FAILS(saikai_protect_array("x", &p, &n, 0, SAIKAI_F64), SAIKAI_EINVAL, "width");
-    FAILS(saikai_protect_resizable("x", look, resize, NULL, 0, SAIKAI_F64), SAIKAI_EINVAL, "width");
-    FAILS(saikai_bound("x", SAIKAI_ABS, 0), SAIKAI_EINVAL, "bound");
-    FAILS(saikai_bound("x", (enum saikai_bound_kind)(SAIKAI_PSNR + 1), 1), SAIKAI_EINVAL, "bound");
-    FAILS(saikai_bound("x", SAIKAI_ABS, 1.0 / (n - 4)), SAIKAI_EINVAL, "bound");
-    FAILS(saikai_bound("y", SAIKAI_ABS, 1), SAIKAI_EINVAL, "y");
-    CHECK(!saikai_bound("x", SAIKAI_PSNR, 60) && !saikai_bound("x", SAIKAI_EXACT, 0));
-    FAILS(saikai_set("x", "colour", "red"), SAIKAI_EINVAL, "colour");
-    FAILS(saikai_set_sizes("x", "halo", 3, dims9), SAIKAI_EINVAL, "halo");
-    CHECK(strstr(last_log, "saikai_set: rank 0"));
-    FAILS(saikai_unprotect(NULL), SAIKAI_ENOENT, "");
-    CHECK(saikai_refuse(NULL) == SAIKAI_EINVAL);
-    return saikai_finalize();
-}
-
-static void test_mistakes_with_variables(void **state)
-{
-    (void)state;
-    runs(mistakes_with_variables);
-}
-
 /* ---- candidates ---- */
 
 static int candidates(void)
 {
     struct saikai_status st, part;
     double x[100] = {0};
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")) &&
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) &&
           !saikai_protect("x", x, SAIKAI_F64, 1, (size_t[]){100}));
     CHECK(!saikai_get_status(&st, sizeof st) && !st.checkpoints && !st.failed &&
           st.complete_iteration == -1 && st.archived_iteration == -1 &&
@@ -538,7 +299,7 @@ static int begun_anew(void)
 {
     long it = 5;
     double x[100] = {0};
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")) &&
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) &&
           !saikai_protect("x", x, SAIKAI_F64, 1, (size_t[]){100}));
     CHECK(saikai_restart(&it) == 0 && it == 5); /* the run before came to its end */
     return saikai_finalize();
@@ -548,18 +309,19 @@ static int chosen(void)
 {
     long it = 0;
     double x[100] = {0};
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")) &&
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) &&
           !saikai_protect("x", x, SAIKAI_F64, 1, (size_t[]){100}));
     FAILS(saikai_restart_from("17", &it), SAIKAI_ENOENT, "17");
-    CHECK(strstr(last_log, "saikai_restart: "));
+    CHECK(strstr(api_testing_log, "saikai_restart: "));
     return saikai_finalize();
 }
 
 static int stopped(void)
 {
     double x[100] = {0};
-    CHECK(
-        !saikai_init(MPI_COMM_WORLD, settings("schedule.stop_signals=USR2; schedule.every=1000")));
+    CHECK(!saikai_init(
+        MPI_COMM_WORLD,
+        api_testing_settings("schedule.stop_signals=TERM sigusr2; schedule.every=1000")));
     CHECK(!saikai_protect("x", x, SAIKAI_F64, 1, (size_t[]){100}) && !saikai_restart(NULL));
     long it = 0, saves = 0;
     while (!saikai_should_stop() && it < 5000) {
@@ -580,7 +342,7 @@ static int goes_on(void)
 {
     long it = 0;
     double x[100] = {0};
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")) &&
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) &&
           !saikai_protect("x", x, SAIKAI_F64, 1, (size_t[]){100}));
     CHECK(saikai_restart_from(NULL, &it) == 1 && it >= 5 && x[7] == (double)it && x[0] == 0);
     FAILS(saikai_checkpoint(it - 1), SAIKAI_EINVAL, "restored iteration");
@@ -590,11 +352,11 @@ static int goes_on(void)
 static void test_candidates(void **state)
 {
     (void)state;
-    runs(candidates);
-    runs(begun_anew);
-    runs(chosen);
-    runs(stopped);
-    runs(goes_on);
+    api_testing_runs(candidates);
+    api_testing_runs(begun_anew);
+    api_testing_runs(chosen);
+    api_testing_runs(stopped);
+    api_testing_runs(goes_on);
 }
 
 /* ---- files of the program ---- */
@@ -611,7 +373,7 @@ static int files(void)
 {
     char path[PATH_MAX];
     struct saikai_status st;
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("")) && !saikai_restart(NULL));
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) && !saikai_restart(NULL));
     FAILS(saikai_file_path("one", path, sizeof path), SAIKAI_ESTATE, "between");
     FAILS(saikai_checkpoint_end(1), SAIKAI_ESTATE, "saikai_checkpoint_begin");
     CHECK(saikai_checkpoint_begin(1) == 0);
@@ -637,7 +399,7 @@ static int files_back(void)
 {
     char path[PATH_MAX], text[16] = "";
     long it = 0;
-    CHECK(!saikai_init(MPI_COMM_WORLD, settings("restart.mode=always")) &&
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("restart.mode=always")) &&
           saikai_restart(&it) == 1 && it == 3);
     CHECK(!saikai_restored_file("two", path, sizeof path));
     FILE *f = fopen(path, "r");
@@ -654,20 +416,21 @@ static int files_back(void)
 static void test_files(void **state)
 {
     (void)state;
-    runs(files);
-    runs(files_back);
+    api_testing_runs(files);
+    api_testing_runs(files_back);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_nothing_begun, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_handles, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_errors_end_the_program, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_everything_comes_back, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_mistakes_with_variables, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_candidates, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_files, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_nothing_begun, api_testing_make_dir,
+                                        api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(test_handles, api_testing_make_dir, api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(test_errors_end_the_program, api_testing_make_dir,
+                                        api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(test_candidates, api_testing_make_dir,
+                                        api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(test_files, api_testing_make_dir, api_testing_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
