@@ -72,8 +72,8 @@ static int go_on(struct sk_group *g, struct sk_session *s, const double *u, cons
         if (!rc)
             continue;
         CHECK(!sk_session_wait(s, &err));
-        while (sk_ledger_newest(s->ledger, SK_LEDGER_ARCHIVED) < sk_ledger_count(s->ledger)) {
-            sk_engine_drain(s->engine);
+        while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_count(s->levels.ledger)) {
+            sk_engine_drain(s->levels.engine);
             CHECK(sk_session_due(s, 1, it, &err) == 0);
         }
     }
