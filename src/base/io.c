@@ -384,6 +384,8 @@ int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err
 
 int sk_io_truncate(int fd, const char *path, off_t size, struct saikai_error *err)
 {
+    if (redirected(path))
+        return sk_io_way->truncate(fd, path, size, err);
     int e = hooked("truncate", path);
     if (!e && ftruncate(fd, size))
         e = errno;

@@ -81,6 +81,7 @@ struct sk_io_way {
     int (*read)(int fd, const char *path, void *data, size_t n, off_t at, struct saikai_error *err);
     int (*fsync)(int fd, const char *path, struct saikai_error *err);
     int (*size)(int fd, const char *path, off_t *size, struct saikai_error *err);
+    int (*truncate)(int fd, const char *path, off_t size, struct saikai_error *err);
     int (*rename)(const char *from, const char *to, struct saikai_error *err);
     int (*unlink)(const char *path, struct saikai_error *err);
     int (*mkdirs)(const char *path, struct saikai_error *err);

@@ -10,10 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static _Thread_local struct {
-    struct sk_patience *p;
-    const char *root;
-} patient;
+static _Thread_local struct sk_patient patient;
 
 static int applies(const char *path)
 {
@@ -22,7 +19,7 @@ static int applies(const char *path)
 }
 
 /* One operation, with all that it touches: it may go on when nobody waits for it any more. */
-enum kind { OPEN, WRITE, READ, FSYNC, SIZE, RENAME, UNLINK, MKDIRS, RMDIR };
+enum kind { OPEN, WRITE, READ, FSYNC, SIZE, TRUNCATE, RENAME, UNLINK, MKDIRS, RMDIR };
 
 struct errand {
     enum kind kind;
@@ -53,6 +50,7 @@ static int run(void *arg, struct saikai_error *err)
     case READ: return sk_io_pread(e->fd, e->path, e->data, e->n, e->at, err);
     case FSYNC: return sk_io_fsync(e->fd, e->path, err);
     case SIZE: return sk_io_size(e->fd, e->path, &e->at, err);
+    case TRUNCATE: return sk_io_truncate(e->fd, e->path, e->at, err);
     case RENAME: return sk_io_rename(e->from, e->path, err);
     case UNLINK: return sk_io_unlink(e->path, err);
     case MKDIRS: return sk_io_mkdirs(e->path, err);
@@ -178,6 +176,17 @@ static int patient_size(int fd, const char *path, off_t *size, struct saikai_err
     return finish(e, rc);
 }
 
+static int patient_truncate(int fd, const char *path, off_t size, struct saikai_error *err)
+{
+    struct errand *e;
+    int rc = make(TRUNCATE, path, fd, 0, &e, err);
+    if (rc)
+        return rc;
+    e->at = size;
+    rc = call(&e, err);
+    return finish(e, rc);
+}
+
 static int on_path(enum kind kind, const char *from, const char *path, struct saikai_error *err)
 {
     struct errand *e;
@@ -212,9 +221,20 @@ static int patient_rmdir(const char *path, struct saikai_error *err)
 
 void sk_patient_io(struct sk_patience *p, const char *root)
 {
-    static const struct sk_io_way way = {applies,       patient_open,   patient_write,  patient_read,   patient_fsync,
-                                         patient_size,  patient_rename, patient_unlink, patient_mkdirs, patient_rmdir};
+    static const struct sk_io_way way = {applies,          patient_open,   patient_write,  patient_read,   patient_fsync, patient_size,
+                                         patient_truncate, patient_rename, patient_unlink, patient_mkdirs, patient_rmdir};
     patient.p = p;
     patient.root = root;
     sk_io_way = p ? &way : NULL;
+}
+
+struct sk_patient sk_patient_now(void)
+{
+    return patient;
+}
+
+int sk_patient_call(const char *path, int (*fn)(void *arg, struct saikai_error *err), void (*give_up)(void *arg), void *arg,
+                    struct saikai_error *err)
+{
+    return applies(path) ? sk_patience_call(patient.p, path, fn, give_up, arg, err) : fn(arg, err);
 }

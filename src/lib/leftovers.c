@@ -1,7 +1,7 @@
 /* What earlier starts left in the local directory and nobody needs: known when the ranks have agreed on what to go on from. It
  * goes before anything new takes memory, so that no sequence of kills makes it more than one start's. */
 #include "lib/engine_parts.h"
-#include "lib/session.h"
+#include "lib/far.h"
 
 #include "store/holdings.h"
 #include "store/lineage.h"
@@ -41,16 +41,17 @@ static int64_t newest_up_to(const struct sk_gen_list l[2], int64_t bound)
 }
 
 /* Collective: what was passed over although every rank has it, newest first, stays as well: it may have been a file system's
- * fault. Of what is older, as many as are kept. */
-static int find_whole(struct sk_session *s, struct sk_keys *whole)
+ * fault. Of what is older, as many as are kept. *away: nobody knows what is in the prefix. */
+static int find_whole(struct sk_session *s, struct sk_keys *whole, int *away)
 {
     struct sk_gen_list l[2] = {{0}};
     int64_t bound = INT64_MAX, least = s->resume.from.incarnation ? sk_gen_key(s->resume.from) : 0;
-    int64_t older = 0, keep = sk_config_int(s->config, "store.keep_local");
-    int rc = 0;
+    int64_t older = 0, keep = sk_config_int(s->config, "store.keep_local"), silent = 0;
     sk_gen_scan(s->place.local_root, s->g->rank, &l[0], NULL);
     if (*s->place.prefix_root && !s->place.prefix_away)
-        sk_gen_scan(s->place.prefix_root, s->g->rank, &l[1], NULL);
+        silent = sk_far_scan(s, s->g->rank, &l[1], NULL) == SAIKAI_ETIMEDOUT;
+    int rc = sk_group_allreduce(s->g, &silent, 1, SK_OP_MAX);
+    *away = silent != 0;
     while (!rc && bound > 0 && older < keep && whole->count < SK_KEYS_MAX) {
         int64_t mine = newest_up_to(l, bound), v[2] = {mine, -mine};
         if ((rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN)))
@@ -115,7 +116,9 @@ int sk_session_remove_leftovers(struct sk_session *s)
     struct sk_keys whole = {0};
     if (s->resume.from_others || s->resume.unread || !sk_session_has_local(s) || !strcmp(s->place.local_root, s->place.prefix_root))
         return 0;
-    int rc = find_whole(s, &whole);
+    int away, rc = find_whole(s, &whole, &away);
+    if (!rc && away) /* at the next start */
+        return 0;
     if (!rc && !s->resume.from.incarnation)
         rc = find_coded(s, &whole);
     char path[PATH_MAX];

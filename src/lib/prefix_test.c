@@ -60,6 +60,7 @@ static struct {
     atomic_int released; /* … until the test says */
     atomic_int off;      /* nothing is counted */
     atomic_int slow_ms;  /* each operation takes so long */
+    atomic_int archives; /* only archives are disturbed */
     pthread_mutex_t lock;
     double until;
 } fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -77,6 +78,8 @@ static int hook(const char *op, const char *path)
     int elsewhere = strncmp(path, prefix, strlen(prefix)) != 0;
     pthread_mutex_unlock(&fault.lock);
     if (atomic_load(&fault.off) || elsewhere)
+        return 0;
+    if (atomic_load(&fault.archives) && !strstr(path, ".ska"))
         return 0;
     sk_sleep(atomic_load(&fault.slow_ms) * 1e-3);
     long n = atomic_fetch_add(&fault.count, 1) + 1;
@@ -126,6 +129,7 @@ struct run {
     int may_fail;           /* checkpoints */
     int unsaved;            /* checkpoints fail */
     int hangs;              /* it will hang after a while */
+    int may_not_restart;    /* it goes on from there or fails with a sentence, which is then logged */
 };
 
 /* Short times only where the prefix hangs: what works, or fails at once, is slow on a busy machine and is not to be taken for that. */
@@ -192,7 +196,8 @@ static int program(struct sk_group *g, void *arg)
     int restored = 0;
     int64_t from = 0;
     rc = sk_session_restart(s, &restored, &from, &err);
-    if (rc && r->expect_from < 0) {
+    if (rc && (r->expect_from < 0 || r->may_not_restart)) {
+        log_line(NULL, SK_LOG_ERROR, err.text);
         sk_session_abandon(s);
         return 0;
     }
@@ -222,12 +227,17 @@ static void run(struct run r)
         fail_msg("run ended with %d (line %d); the log:\n%s", rc, -1000 - rc, last_log);
 }
 
-static void expect_log(const char *text)
+static int logged(const char *text)
 {
     pthread_mutex_lock(&log_lock);
     int found = strstr(last_log, text) != NULL;
     pthread_mutex_unlock(&log_lock);
-    if (!found)
+    return found;
+}
+
+static void expect_log(const char *text)
+{
+    if (!logged(text))
         fail_msg("the log does not say '%s':\n%s", text, last_log);
 }
 
@@ -393,11 +403,73 @@ static void test_slow_while_it_is_archived(void **state)
     (void)state;
     run((struct run){.config = "store.archive=aggregate; store.final_wait=1500ms", .until = 60, .at = slow_now});
     atomic_store(&fault.slow_ms, 0);
-    pthread_mutex_lock(&log_lock);
-    int given_up = strstr(last_log, "given up") != NULL;
-    pthread_mutex_unlock(&log_lock);
-    assert_false(given_up);
+    assert_false(logged("given up"));
     run((struct run){.config = "store.archive=aggregate; restart.mode=always; store.local=none", .until = 61, .expect_from = 60});
+}
+
+/* Nothing is on the nodes, and the prefix falls silent for good at any moment of reading its archives: an error, and the next start
+ * that can read them goes on from them. What is silent for a while is waited for. */
+static void test_silent_while_archives_are_read(void **state)
+{
+    (void)state;
+    static const char config[] = "store.archive=aggregate; restart.mode=always; restart.tries=1000"; /* their marks stay in the prefix */
+    char local[96];
+    int moments = 0;
+    run((struct run){.config = config, .until = 30});
+    snprintf(local, sizeof local, "%s/local", dir);
+    atomic_store(&fault.archives, 1);
+    for (long k = 1;; k += 3) {
+        assert_int_equal(sk_io_rmtree(local, NULL), 0);
+        disturb(k, LONG_MAX, 0, 1e6);
+        double begun = sk_now();
+        run((struct run){.config = config, .until = 30, .crash = 1, .expect_from = 30, .may_not_restart = 1});
+        assert_true(sk_now() - begun < 60);
+        int reached = atomic_load(&fault.count) >= k;
+        heal();
+        if (!reached)
+            break;
+        if (logged("resuming from")) /* that was read, and what is only looked at is not waited for */
+            continue;
+        moments++;
+        expect_log("is in archives there alone: waiting");
+        expect_log("complete generations in");
+        expect_log("cannot be read now");
+    }
+    assert_true(moments > 3);
+    assert_int_equal(sk_io_rmtree(local, NULL), 0);
+    disturb(2, LONG_MAX, 0, 0.3);
+    run((struct run){.config = "store.archive=aggregate; restart.mode=always; restart.tries=1000; store.final_wait=20s",
+                     .until = 40,
+                     .expect_from = 30});
+    atomic_store(&fault.archives, 0);
+}
+
+static void wait_for_archives(int64_t it)
+{
+    double since = sk_now();
+    while (it > 30 && !sk_archived(prefix, (struct sk_gen){1, 30, 0}) && sk_now() - since < 1)
+        sk_sleep(0.01);
+}
+
+/* The same where an older one is whole on the nodes. */
+static void test_silent_archives_of_a_newer_one(void **state)
+{
+    (void)state;
+    static const char config[] = "store.archive=aggregate; restart.mode=always; store.keep_local=2";
+    char path[256], base[96], root[192];
+    run((struct run){.config = config, .until = 39, .crash = 1, .at = wait_for_archives});
+    snprintf(base, sizeof base, "%s/local", dir);
+    for (int r = 0; r < N; r++) {
+        snprintf(path, sizeof path, "%s/gen-0001-000000000030-0/rank-%06d.skc", local_testing_root(root, sizeof root, base, 0), r);
+        assert_int_equal(unlink(path), 0);
+    }
+    atomic_store(&fault.archives, 1);
+    disturb(1, LONG_MAX, 0, 1e6);
+    run((struct run){.config = config, .until = 25, .crash = 1, .expect_from = 20});
+    expect_log("this start removes nothing of earlier ones");
+    heal();
+    atomic_store(&fault.archives, 0);
+    run((struct run){.config = config, .until = 40, .expect_from = 30});
 }
 
 /* ---- another job has the store ---- */
@@ -682,6 +754,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_stops_to_answer_between_checkpoints, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_silent_while_it_is_archived, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_slow_while_it_is_archived, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_silent_while_archives_are_read, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_silent_archives_of_a_newer_one, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_unknown_waits, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_needs_the_prefix, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_waits_where_it_must, make_dir, remove_dir),

@@ -2,8 +2,8 @@
  * rank 0 tell why. */
 #include "lib/reach.h"
 
-#include "archive/local/content.h"
 #include "base/log.h"
+#include "lib/far.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +29,19 @@ int sk_reach_missing(struct sk_session *s, int64_t ranks, int (*has)(const void 
     return rc;
 }
 
-/* The newest up to `most` of which there is anything below root. */
-static int64_t newest_in(const struct sk_session *s, const char *root, int64_t most)
+/* The newest up to `most` of which there is anything on this node, or in the prefix. SILENT: it does not answer. */
+#define SILENT INT64_MAX
+static int64_t newest_in(struct sk_session *s, int far, int64_t most)
 {
     struct sk_gen_list l = {0};
     int64_t key = 0;
-    if (!*root || sk_content_scan(root, &l, NULL))
-        return 0;
+    int rc = SAIKAI_ENOENT;
+    if (far && *s->place.prefix_root)
+        rc = sk_far_content_scan(s, &l, NULL);
+    else if (!far)
+        rc = sk_content_scan(s->place.local_root, &l, NULL);
+    if (rc)
+        return rc == SAIKAI_ETIMEDOUT ? SILENT : 0;
     for (size_t i = 0; !key && i < l.count; i++)
         if (l.gen[i].incarnation >= s->who.first_incarnation && sk_gen_key(l.gen[i]) <= most)
             key = sk_gen_key(l.gen[i]);
@@ -57,12 +63,11 @@ static int sees(const void *arg, int rank)
     return 0;
 }
 
-static void look(const struct sk_session *s, struct sk_gen g, struct sight *x)
+static void look(struct sk_session *s, struct sk_gen g, struct sight *x)
 {
-    const char *roots[2] = {s->place.local_root, s->g->rank ? "" : s->place.prefix_root};
-    for (int i = 0; i < 2; i++)
-        if (*roots[i] && (i == 0 || strcmp(roots[0], roots[1]) != 0))
-            sk_content_load(roots[i], g, 0, &x->c[i], NULL);
+    sk_content_load(s->place.local_root, g, 0, &x->c[0], NULL);
+    if (!s->g->rank && *s->place.prefix_root && strcmp(s->place.local_root, s->place.prefix_root) != 0)
+        sk_far_content(s, g, &x->c[1], NULL);
 }
 
 /* By rank 0. */
@@ -99,15 +104,16 @@ static void tell(const struct sk_session *s, struct sk_gen g, const struct sight
 int sk_reach_tell(struct sk_session *s, int64_t taken, int64_t most, int64_t *newest,
                   struct saikai_error *err)
 {
-    int64_t key = newest_in(s, s->place.local_root, most), ranks = 0, missing = 0, first = 0;
-    if (s->g->rank == 0) {
-        int64_t far = newest_in(s, s->place.prefix_root, most);
-        key = far > key ? far : key;
-    }
+    int64_t key = newest_in(s, 0, most), far = s->g->rank ? 0 : newest_in(s, 1, most), ranks = 0, missing = 0, first = 0;
+    if (far == SILENT && taken) /* there is something to go on from, and nothing to be said of what may be newer */
+        far = 0;
+    key = far > key ? far : key;
     int rc = sk_group_allreduce(s->g, &key, 1, SK_OP_MAX);
     *newest = key > taken ? key : 0;
     if (rc)
         return sk_fail(err, rc, "the ranks lost contact");
+    if (key == SILENT)
+        return sk_fail(err, SAIKAI_ETIMEDOUT, "%s does not answer: nobody knows what is in it", s->place.prefix_root);
     if (!*newest)
         return 0;
     struct sk_gen g = sk_gen_of_key(key);

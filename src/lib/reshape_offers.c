@@ -2,7 +2,10 @@
 #include "lib/reach.h"
 #include "lib/reshape.h"
 
+#include "base/patience.h"
+
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,13 +104,13 @@ static int look_at(const char *root, struct sk_gen g, struct presences *l, struc
     return p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s", root);
 }
 
-static int look_through(struct sk_session *s, const char *root, struct presences *l,
+static int look_through(uint32_t first_incarnation, const char *root, struct presences *l,
                         struct saikai_error *err)
 {
     struct sk_gen_list list = {0};
     int rc = sk_gen_scan(root, -1, &list, err);
     for (size_t i = 0; !rc && i < list.count; i++)
-        if (list.gen[i].incarnation >= s->who.first_incarnation)
+        if (list.gen[i].incarnation >= first_incarnation)
             rc = look_at(root, list.gen[i], l, err);
     sk_gen_list_free(&list);
     return rc;
@@ -138,11 +141,48 @@ static int decode(const void *data, size_t n, struct presences *l)
     return 0;
 }
 
+/* A look through the prefix, for a thread that may hang there. */
+struct far {
+    char root[PATH_MAX];
+    uint32_t first_incarnation;
+    struct presences found;
+};
+
+static void drop(void *arg)
+{
+    struct far *f = arg;
+    free_presences(&f->found);
+    free(f);
+}
+
+static int look_far(void *arg, struct saikai_error *err)
+{
+    struct far *f = arg;
+    return look_through(f->first_incarnation, f->root, &f->found, err);
+}
+
+static int look_through_prefix(struct sk_session *s, struct presences *l, struct saikai_error *err)
+{
+    struct far *f = calloc(1, sizeof *f);
+    if (!f)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s", s->place.prefix_root);
+    snprintf(f->root, sizeof f->root, "%s", s->place.prefix_root);
+    f->first_incarnation = s->who.first_incarnation;
+    int alone = !strcmp(s->place.prefix_root, s->place.local_root); /* then there is nothing else to go on with */
+    int rc = alone ? look_far(f, err) : sk_patience_call(s->place.patience, s->place.prefix_root, look_far, drop, f, err);
+    if (rc == SAIKAI_ETIMEDOUT && !alone)
+        return rc;
+    *l = f->found;
+    f->found = (struct presences){0};
+    drop(f);
+    return rc;
+}
+
 /* What rank 0 finds in the prefix, on all ranks. */
 static int share_prefix(struct sk_session *s, struct presences *l, struct saikai_error *err)
 {
     struct sk_buf b = {0};
-    int rc = s->g->rank ? 0 : look_through(s, s->place.prefix_root, l, err);
+    int rc = s->g->rank ? 0 : look_through_prefix(s, l, err);
     if (!rc && !s->g->rank && encode(l, &b))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s", s->place.prefix_root);
     int64_t n = (int64_t)b.len;
@@ -167,7 +207,7 @@ static int collect(struct sk_session *s, struct presences *l, struct saikai_erro
 {
     int rc = *s->place.prefix_root ? share_prefix(s, l, err) : 0;
     if (!rc && strcmp(s->place.local_root, s->place.prefix_root) != 0)
-        rc = look_through(s, s->place.local_root, l, err);
+        rc = look_through(s->who.first_incarnation, s->place.local_root, l, err);
     return sk_group_verdict(s->g, rc, err);
 }
 

@@ -70,8 +70,15 @@ static int restart(struct sk_session *s, int *restored, int64_t *iteration, stru
         sk_patience_wait(s->place.patience, sk_config_time(s->config, "store.final_wait"));
         away = look_at_prefix(s, &why);
     }
-    if (!away)
-        return sk_restore_newest(s, restored, iteration, err);
+    if (!away) {
+        int rc = sk_restore_newest(s, restored, iteration, &why);
+        int64_t silent = rc == SAIKAI_ETIMEDOUT; /* since just now */
+        if (rc && err)
+            *err = why;
+        if (!rc || !may_miss || sk_group_allreduce(s->g, &silent, 1, SK_OP_MAX) || !silent)
+            return rc;
+        s->place.prefix_away = 1;
+    }
     if (s->g->rank == 0)
         sk_log(SK_LOG_WARN, "%s: only what is in the local directories is looked at", why.text);
     int rc = restart_here(s, restored, iteration, err);

@@ -6,6 +6,8 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/patient_io.h"
+#include "lib/own_part.h"
+#include "lib/far.h"
 #include "lib/chosen.h"
 #include "lib/notice.h"
 #include "lib/reach.h"
@@ -51,7 +53,7 @@ static int add_offers(const struct sk_session *s, struct sk_gen_list *l, struct 
 static int add_archived(struct sk_session *s, struct offer *o, struct saikai_error *err)
 {
     struct sk_gen_list l = {0};
-    int rc = sk_archived_list(s->place.prefix_root, &l, err);
+    int rc = sk_far_archived(s, &l, err);
     return rc ? rc : add_offers(s, &l, o, err);
 }
 
@@ -64,7 +66,8 @@ static int list_offers(struct sk_session *s, struct offer *o, struct saikai_erro
         rc = sk_reshape_offers(s, &o->key, &o->count, err);
     for (int i = 0; !rc && !s->resume.reshapable && i < 2; i++) {
         struct sk_gen_list l = {0};
-        rc = *roots[i] ? sk_gen_scan(roots[i], s->g->rank, &l, err) : 0;
+        if (*roots[i])
+            rc = i ? sk_far_scan(s, s->g->rank, &l, err) : sk_gen_scan(roots[i], s->g->rank, &l, err);
         if (!rc)
             rc = add_offers(s, &l, o, err);
     }
@@ -104,198 +107,6 @@ static int agree(struct sk_session *s, const struct offer *o, int64_t bound, int
     }
 }
 
-/* A rank's own file is of another number of ranks or of other tiles: sk_reshape_read is to read the generation. */
-enum { OTHER_TILES = 1 };
-
-static int check_identity(struct sk_session *s, const struct sk_container *c, struct sk_gen g,
-                          struct saikai_error *err)
-{
-    const struct sk_skc_header *h = &c->header;
-    int foreign = sk_session_check_store(s, h, c->path, err);
-    if (foreign)
-        return foreign;
-    const char *own = sk_reshape_obstacle(&s->vars);
-    if ((int)h->nranks != s->g->size && s->resume.reshapable)
-        return OTHER_TILES;
-    if ((int)h->nranks != s->g->size)
-        return sk_fail(err, SAIKAI_ERANKS,
-                       "%s was written by %u ranks, this job has %d: start it with %u, or afresh with "
-                       "restart.mode=never%s%.60s%s",
-                       c->path, h->nranks, s->g->size, h->nranks, own ? " ('" : "", own ? own : "",
-                       own ? "' is neither declared global nor replicated)" : "");
-    if ((int)h->rank != s->g->rank || h->iteration != g.iteration || h->place != g.place ||
-        h->incarnation != g.incarnation)
-        return sk_fail(err, SAIKAI_EDAMAGED, "%s holds another generation or another rank's part", c->path);
-    return 0;
-}
-
-/* Files of the program that were saved with the generation go to a directory of their own. */
-static int unpack_files(struct sk_session *s, struct sk_container *c, struct saikai_error *err)
-{
-    int rc = 0;
-    for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
-        const struct sk_skc_var *v = &c->index->vars[i];
-        char path[PATH_MAX];
-        if (v->kind != SK_SKC_FILE)
-            continue;
-        if (!*s->resume.restored_files)
-            rc = sk_io_path(s->resume.restored_files, sizeof s->resume.restored_files, err, "%s/restored-%04u-%06d", s->place.local_root,
-                            s->who.incarnation, s->g->rank);
-        if (!rc)
-            rc = sk_io_mkdirs(s->resume.restored_files, err);
-        void *data = rc ? NULL : malloc(v->raw_bytes ? v->raw_bytes : 1);
-        if (!rc && !data)
-            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for file '%.60s' of %s", v->name, c->path);
-        if (!rc)
-            rc = sk_container_read(c, v, data, err);
-        if (!rc && strchr(v->name, '/'))
-            rc = sk_fail(err, SAIKAI_EDAMAGED, "%s: '%.60s' is no file name", c->path, v->name);
-        if (!rc)
-            rc = sk_io_path(path, sizeof path, err, "%s/%s", s->resume.restored_files, v->name);
-        if (!rc)
-            rc = sk_io_replace(path, data, v->raw_bytes, err);
-        free(data);
-    }
-    return rc;
-}
-
-static int read_container(struct sk_session *s, struct sk_container *c, struct sk_gen g,
-                          struct saikai_error *err)
-{
-    int rc = check_identity(s, c, g, err);
-    for (size_t i = 0; !rc && s->resume.reshapable && i < s->vars.count; i++) {
-        const struct sk_skc_var *v = sk_skc_find(c->index, s->vars.v[i].name);
-        rc = v && !sk_var_same_tile(&s->vars.v[i], v) ? OTHER_TILES : 0;
-    }
-    for (size_t i = 0; !rc && i < s->vars.count; i++)
-        rc = sk_var_restore(&s->vars.v[i], c, err);
-    if (!rc)
-        rc = unpack_files(s, c, err);
-    s->resume.restored_bytes = 0;
-    for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
-        s->resume.restored_bytes += c->index->vars[i].raw_bytes;
-    for (uint32_t i = 0; !rc && i < c->index->var_count; i++)
-        if (c->index->vars[i].kind != SK_SKC_FILE && !sk_vars_find(&s->vars, c->index->vars[i].name))
-            sk_log(SK_LOG_WARN, "rank %d: %s has a variable '%s' that this program does not protect",
-                   s->g->rank, c->path, c->index->vars[i].name);
-    return rc;
-}
-
-/* 1: root is a prefix, which may hang: from here on this is waited for with patience; to be ended with NULL. */
-static int begin_patience(struct sk_session *s, const char *root)
-{
-    int far = *s->place.prefix_root && !strcmp(root, s->place.prefix_root);
-    if (far)
-        sk_patient_io(s->place.patience, s->place.prefix_root);
-    return far;
-}
-
-static int is_in(struct sk_session *s, const char *root, const char *path)
-{
-    if (!begin_patience(s, root))
-        return !access(path, F_OK);
-    int fd = sk_io_open(path, O_RDONLY, 0, NULL);
-    sk_patient_io(NULL, NULL);
-    if (fd >= 0)
-        close(fd);
-    return fd != SAIKAI_ENOENT; /* what else is wrong with it, reading tells */
-}
-
-static int read_once(struct sk_session *s, const char *path, const char *root, struct sk_gen g, uint64_t *run_id,
-                     struct saikai_error *err)
-{
-    struct sk_container *c = NULL;
-    begin_patience(s, root);
-    int rc = sk_lineage_open_file(path, root, &c, err);
-    if (!rc) {
-        rc = read_container(s, c, g, err);
-        *run_id = c->header.run_id;
-        s->resume.from_created_ms = c->header.created_ms;
-    }
-    sk_container_close(c);
-    sk_patient_io(NULL, NULL);
-    return rc;
-}
-
-/* The file's content into the variables. An error of the device may pass: it is tried again before it counts. So may the
- * silence of a prefix: it is waited for, but not for ever, since an older generation may be whole on the nodes. */
-static int read_file(struct sk_session *s, const char *path, const char *root, struct sk_gen g, uint64_t *run_id,
-                     struct saikai_error *err)
-{
-    enum { WAITS = 3 };
-    static const double pause[] = {0.02, 0.1, 0.5};
-    for (size_t tries = 0, waits = 0;;) {
-        struct saikai_error why = {0};
-        int rc = read_once(s, path, root, g, run_id, &why);
-        if (rc == SAIKAI_ETIMEDOUT && waits++ < WAITS) {
-            sk_log(SK_LOG_WARN, "rank %d: %s; its part of the generation is there alone: waiting", s->g->rank, why.text);
-            sk_patience_wait(s->place.patience, sk_config_time(s->config, "store.final_wait"));
-        } else if (rc == SAIKAI_EIO && tries < sizeof pause / sizeof *pause) {
-            sk_log(SK_LOG_WARN, "rank %d: %s; trying again in %g s", s->g->rank, why.text, pause[tries]);
-            sk_sleep(pause[tries++]);
-        } else {
-            if (rc < 0)
-                *err = why;
-            return rc;
-        }
-    }
-}
-
-/* This rank's part of g: the local copy, or the one in the prefix. 0, OTHER_TILES or an error. */
-static int read_generation(struct sk_session *s, struct sk_gen g, uint64_t *run_id, struct saikai_error *err)
-{
-    const char *roots[2] = {s->place.local_root, s->place.prefix_root};
-    int rc = SAIKAI_ENOENT, apart = strcmp(s->place.local_root, s->place.prefix_root) != 0;
-    for (int i = 0; i < 1 + apart && i < 2; i++) {
-        char path[PATH_MAX];
-        struct saikai_error why = {0};
-        if (!*roots[i] || sk_gen_file(roots[i], g, s->g->rank, path, sizeof path, &why) || !is_in(s, roots[i], path))
-            continue;
-        int r = read_file(s, path, roots[i], g, run_id, &why);
-        if (r >= 0)
-            return r;
-        if (err)
-            *err = why;
-        rc = r;
-        if (r == SAIKAI_ECHANGED || r == SAIKAI_ERANKS)
-            break; /* another copy says the same */
-        sk_log(SK_LOG_WARN, "rank %d: %s%s", s->g->rank, why.text,
-               i == 0 && apart ? "; trying the copy in the prefix" : "");
-    }
-    return rc;
-}
-
-/* Ranks whose part cannot be read get it from the archives, if there are any: collective, every rank
- * with its own *mine, which becomes what reading says then. Fails on the group only. */
-static int read_archived(struct sk_session *s, struct sk_gen g, int *mine, uint64_t *run_id,
-                         struct saikai_error *err)
-{
-    int lacks = *mine == OTHER_TILES ||
-                (*mine < 0 && *mine != SAIKAI_ECHANGED && *mine != SAIKAI_ERANKS && *mine != SAIKAI_ENOMEM);
-    struct saikai_error why = {0};
-    int ranks = 0;
-    if (*s->place.prefix_root && s->g->rank == 0 && sk_archived(s->place.prefix_root, g))
-        sk_archived_ranks(s->place.prefix_root, g, &ranks, &why);
-    int64_t v[2] = {lacks, ranks};
-    int rc = sk_group_allreduce(s->g, v, 2, SK_OP_MAX);
-    if (rc || !v[0] || !v[1])
-        return rc;
-    /* other numbers of ranks and other tiles read all files from the prefix, each rank what it needs */
-    const char *to = s->resume.reshapable || !sk_session_has_local(s) ? s->place.prefix_root : s->place.local_root;
-    int back = sk_archived_restore(s->g, s->place.prefix_root, g, to, lacks, s->resume.reshapable, &s->who.job,
-                                   sk_config_size(s->config, "far.memory"), &why);
-    if (lacks && back && (*mine == SAIKAI_ENOENT || back == SAIKAI_ERANKS)) {
-        *mine = back;
-        if (err)
-            *err = why;
-    }
-    if (back && s->g->rank == 0)
-        sk_log(SK_LOG_WARN, "%s", why.text);
-    if (lacks && !back)
-        *mine = read_generation(s, g, run_id, err);
-    return 0;
-}
-
 /* 1: restored; 0: not usable, try an older one (*passed counts those that were not even read); negative: give up. */
 static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, struct saikai_error *err)
 {
@@ -307,9 +118,9 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
         *passed += !rc;
         return rc;
     }
-    int mine = read_generation(s, g, &run_id, &why);
-    rc = read_archived(s, g, &mine, &run_id, &why);
-    int64_t other = mine == OTHER_TILES;
+    int mine = sk_own_part_read(s, g, &run_id, &why);
+    rc = sk_own_part_read_archived(s, g, &mine, &run_id, &why);
+    int64_t other = mine == SK_OTHER_TILES;
     if (!rc)
         rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
     s->resume.from_others = other != 0;
@@ -339,6 +150,15 @@ static int try_generation(struct sk_session *s, struct sk_gen g, int *passed, st
     return 0;
 }
 
+/* What cannot be read now is found again, and handled, when it is restored. */
+static void look_into(struct sk_session *s, const char *root, const char *path, struct sk_container **c)
+{
+    if (strcmp(root, s->place.local_root) != 0)
+        sk_patient_io(s->place.patience, s->place.prefix_root);
+    sk_container_open(path, c, NULL);
+    sk_patient_io(NULL, NULL);
+}
+
 /* A job with more ranks than wrote the generations finds nothing on some of them: say that, not "incomplete". */
 static int check_rank_count(struct sk_session *s, const struct offer *o, struct saikai_error *err)
 {
@@ -352,10 +172,10 @@ static int check_rank_count(struct sk_session *s, const struct offer *o, struct 
         for (int i = 0; i < 2 && !c; i++) {
             const char *root = i ? s->place.prefix_root : s->place.local_root;
             if (*root && !sk_gen_file(root, g, 0, path, sizeof path, NULL))
-                sk_container_open(path, &c, NULL);
+                look_into(s, root, path, &c);
         }
         if (c)
-            rc = check_identity(s, c, g, err);
+            rc = sk_own_part_check(s, c, g, err);
         if (rc == SAIKAI_EDAMAGED)
             rc = 0; /* found again, and handled, when it is read */
         sk_container_close(c);
@@ -430,15 +250,23 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
 {
     struct sk_gen_list l = {0};
     int64_t count = 0, most = sk_config_int(s->config, "store.keep_prefix");
-    if (s->g->rank == 0 && *s->place.prefix_root && !sk_content_scan(s->place.prefix_root, &l, NULL))
-        for (size_t i = 0; i < l.count && count < most; i++) {
-            struct sk_content *c = NULL;
-            if (l.gen[i].incarnation >= s->who.first_incarnation && sk_gen_key(l.gen[i]) <= sk_gen_key(g) &&
-                !sk_content_load(s->place.prefix_root, l.gen[i], 0, &c, NULL) && c->complete)
-                l.gen[count++] = l.gen[i];
-            sk_content_free(c);
-        }
+    int away = s->g->rank == 0 && *s->place.prefix_root && sk_far_content_scan(s, &l, NULL) == SAIKAI_ETIMEDOUT;
+    for (size_t i = 0; i < l.count && count < most && !away; i++) {
+        struct sk_content *c = NULL;
+        if (l.gen[i].incarnation < s->who.first_incarnation || sk_gen_key(l.gen[i]) > sk_gen_key(g))
+            continue;
+        away = sk_far_content(s, l.gen[i], &c, NULL) == SAIKAI_ETIMEDOUT;
+        if (c && c->complete)
+            l.gen[count++] = l.gen[i];
+        sk_content_free(c);
+    }
+    if (away)
+        count = -1;
     int rc = sk_group_bcast(s->g, &count, sizeof count, 0);
+    if (count < 0) { /* nobody knows what is there: none of it goes */
+        s->resume.unread = 1;
+        count = 0;
+    }
     struct sk_gen *gen = rc ? NULL : calloc((size_t)count + 1, sizeof *gen);
     if (!rc)
         rc = sk_group_verdict(s->g, gen ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %lld generations", (long long)count),
@@ -472,7 +300,7 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     if (s->resume.unread || !s->resume.chosen.is_set) /* else what is newer stays until something of this start can take its place */
         sk_engine_set_earlier(s->levels.engine, s->resume.unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
     if (s->resume.unread && s->g->rank == 0)
-        sk_log(SK_LOG_NOTICE, "a newer generation could not be read, and may be at another time: this start removes nothing of "
+        sk_log(SK_LOG_NOTICE, "not all that there is could be read, and it may be at another time: this start removes nothing of "
                               "earlier ones");
     adopt_sets(s, g);
     s->resume.code_from = v[0] && !s->resume.from_others; /* the files of other ranks are nobody's to protect */
@@ -531,6 +359,11 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
                        "them (restart.tries) or because they are marked bad: 'saikai ls %s' shows them, 'saikai mark --good "
                        "GENERATION %s' lets one be tried again; to begin afresh set restart.mode=never",
                        tried, sk_place_state_root(&s->place), passed, sk_place_state_root(&s->place), sk_place_state_root(&s->place));
+    if (tried && s->resume.unread)
+        return sk_fail(err, SAIKAI_EIO,
+                       "none of the %d complete generations in %s can be used; one or more of them cannot be read now: start again when "
+                       "they can be, or afresh with restart.mode=never",
+                       tried, *s->place.prefix_root ? s->place.prefix_root : s->place.local_root);
     if (tried)
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "none of the %d complete generations in %s can be used; to begin afresh set "

@@ -186,11 +186,35 @@ static int open_part(struct sk_delivery *d, int k, const struct sk_extract_optio
     return sk_group_verdict(d->g, rc, err);
 }
 
+/* A look which archives there are, for a thread that may hang there. */
+struct finding {
+    char path[4096];
+    struct sk_ska_set set;
+};
+
+static int look(void *arg, struct saikai_error *err)
+{
+    struct finding *f = arg;
+    return sk_ska_set_find(f->path, &f->set, err);
+}
+
+static int find_set(const char *path, struct sk_ska_set *set, struct saikai_error *err)
+{
+    struct finding *f = calloc(1, sizeof *f);
+    int rc = f ? sk_io_path(f->path, sizeof f->path, err, "%s", path) : sk_fail(err, SAIKAI_ENOMEM, "no memory to look at %s", path);
+    if (!rc && (rc = sk_patient_call(path, look, free, f, err)) == SAIKAI_ETIMEDOUT)
+        return rc;
+    if (!rc)
+        *set = f->set;
+    free(f);
+    return rc;
+}
+
 /* Rank 0 looks which archives there are. */
 static int open_parts(struct sk_delivery *d, const char *path, const struct sk_extract_options *o, struct saikai_error *err)
 {
     struct sk_ska_set set = {0};
-    int rc = d->g->rank ? 0 : sk_ska_set_find(path, &set, err);
+    int rc = d->g->rank ? 0 : find_set(path, &set, err);
     rc = sk_group_verdict(d->g, rc, err);
     if (!rc && (rc = sk_group_bcast(d->g, &set, sizeof set, 0)))
         sk_fail(err, rc, "the ranks lost touch");
@@ -302,6 +326,7 @@ int sk_collect_extract(struct sk_group *g, const char *path, const char *dir,
         return rc;
     }
     d->g = g;
+    d->patient = sk_patient_now();
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->moved, NULL);
     rc = open_parts(d, path, &o->extract, err);

@@ -5,6 +5,7 @@
 #include "archive/local/archive.h"
 #include "archive/file/sink.h"
 #include "archive/coding/unpack.h"
+#include "base/patient_io.h"
 #include "group/group.h"
 
 #include <pthread.h>
@@ -83,6 +84,7 @@ struct sk_delivery {
     struct sk_delivery_sending send[SK_DELIVER_SENDS];
     size_t at, item, within; /* of the sender: block, item, bytes of it that are sent */
     int sent_all;
+    struct sk_patient patient; /* the caller's, with the archives: its threads have no more */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     int stop;      /* the group failed: threads end */

@@ -103,6 +103,7 @@ static void *decoder(void *arg)
 {
     struct sk_delivery *d = arg;
     struct decoding w = {.out = {-1, 0}};
+    sk_patient_io(d->patient.p, d->patient.root);
     pthread_mutex_lock(&d->lock);
     while (!d->stop && !d->decode_rc && d->taken < d->mine_count) {
         size_t turn = d->taken++;
@@ -332,6 +333,7 @@ static void *writer(void *arg)
     struct sk_delivery *d = arg;
     struct sk_sink_file out = {-1, 0};
     struct sk_delivery_part *last = NULL;
+    sk_patient_io(d->patient.p, d->patient.root);
     pthread_mutex_lock(&d->lock);
     while (!d->stop && !received_all(d)) {
         int rank = 0;
