@@ -613,6 +613,47 @@ static void test_taken_while_it_was_away(void **state)
     end_other(pid);
 }
 
+/* By rank 0, at candidates after iteration 30: gives the ranks time to agree on its copy, and the copy time to arrive. */
+static void wait_for_archive(int64_t it)
+{
+    char path[N][256];
+    double since = sk_now();
+    for (int r = 0; r < N; r++)
+        snprintf(path[r], sizeof path[r], "%s/gen-0001-000000000030-0/rank-%06d.skc", prefix, r);
+    while (it > 30 && (access(path[0], F_OK) || access(path[1], F_OK)) && sk_now() - since < 1)
+        sk_sleep(0.01);
+}
+
+/* What a start that lost its store names all the same, in the instant after its look: a generation of its own, its state. Neither
+ * takes the place of anything of the new owner's. */
+static void test_what_comes_late(void **state)
+{
+    (void)state;
+    struct sk_state late, now;
+    char path[N][256];
+    void *data[N];
+    size_t n[N];
+    run((struct run){.config = "schedule.every=30", .until = 59, .crash = 1, .at = wait_for_archive});
+    assert_int_equal(sk_state_load(prefix, &late, NULL), 0);
+    for (int r = 0; r < N; r++) {
+        snprintf(path[r], sizeof path[r], "%s/gen-0001-000000000030-0/rank-%06d.skc", prefix, r);
+        assert_int_equal(sk_io_slurp(path[r], 1 << 20, &data[r], &n[r], NULL), 0);
+    }
+    run((struct run){.until = 75, .expect_from = 30});
+    assert_int_equal(sk_state_save(prefix, &late, NULL), 0);
+    for (int r = 0; r < N; r++) {
+        char *slash = strrchr(path[r], '/');
+        *slash = 0;
+        assert_int_equal(sk_io_mkdirs(path[r], NULL), 0);
+        *slash = '/';
+        assert_int_equal(sk_io_replace(path[r], data[r], n[r], NULL), 0);
+        free(data[r]);
+    }
+    run((struct run){.config = "restart.mode=always", .until = 80, .crash = 1, .expect_from = 70});
+    assert_int_equal(sk_state_load(prefix, &now, NULL), 0);
+    assert_int_equal(now.incarnation, 3); /* a number that no start had, though the state did not tell */
+}
+
 /* A start that knows nothing of the job waits for the prefix, and does not begin anew what is there. */
 static void test_unknown_waits(void **state)
 {
@@ -626,17 +667,6 @@ static void test_unknown_waits(void **state)
     assert_int_equal(sk_io_rmtree(local, NULL), 0);
     disturb(1, LONG_MAX, EIO, 0);
     run((struct run){.config = "restart.mode=always", .until = 40, .expect_from = -1});
-}
-
-/* By rank 0, at candidates after iteration 30: gives the ranks time to agree on its copy, and the copy time to arrive. */
-static void wait_for_archive(int64_t it)
-{
-    char path[N][256];
-    double since = sk_now();
-    for (int r = 0; r < N; r++)
-        snprintf(path[r], sizeof path[r], "%s/gen-0001-000000000030-0/rank-%06d.skc", prefix, r);
-    while (it > 30 && (access(path[0], F_OK) || access(path[1], F_OK)) && sk_now() - since < 1)
-        sk_sleep(0.01);
 }
 
 /* Nothing whole on the nodes: the generation in the prefix is waited for. */
@@ -756,6 +786,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_slow_while_it_is_archived, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_silent_while_archives_are_read, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_silent_archives_of_a_newer_one, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_comes_late, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_unknown_waits, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_needs_the_prefix, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_restart_waits_where_it_must, make_dir, remove_dir),

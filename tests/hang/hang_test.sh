@@ -167,9 +167,43 @@ end_silent() { # for longer than the end waits
     ends_right
     [ "$(resumed)" = 160 ] || fail "it goes on from '$(resumed)', not from its end"
 }
+# Archives of all ranks, where one rank is slow to write its own.
+archives() {
+    export WORKER_THREADS=1 SAIKAI_STORE_ARCHIVE=aggregate SAIKAI_FAR_WRITERS=2 HANG_RANK=1 HANG_SLOW_IN=.ska
+}
+is_archived() { # as a whole set, of both writers
+    local set
+    for set in store/gen-*-"$(printf %012d "$1")"-0/set-*.1-of-2.ska; do
+        [ -e "$set" ] && [ -e "${set/.1-of-2/.2-of-2}" ] && return 0
+    done
+    return 1
+}
+archives_slow() { # is waited for, as long as it moves
+    archives
+    HANG_SLOW=200 launch "$how" 160
+    wait_for "it ends" ended
+    ends_right
+    is_archived 160 || fail "the last generation is not in the prefix"
+    "$saikai" verify store >>log 2>&1 || fail "what is there is not whole"
+}
+archives_stuck() { # for longer than the end waits
+    archives
+    export SAIKAI_STORE_FINAL_WAIT=2s
+    HANG_SLOW=600000 launch "$how" 160
+    wait_for "it ends all the same" ended
+    ends_right
+    says '(iteration 160) is not in the prefix: its files stay in' || fail "it does not say that the last generation is not there"
+    [ "$(here)" = 160 ] || fail "the last generation is not in memory"
+    ! is_archived 160 || fail "half an archive counts as one"
+    touch end
+    SAIKAI_RESTART_MODE=always launch "$how" 1000000
+    ends_right
+    [ "$(resumed)" = 160 ] || fail "it goes on from '$(resumed)', not from its end"
+}
 
 cases=("$@")
-[ $# -gt 0 ] || cases=(start_first checkpoint archiving retention restart_after_kill restart_elsewhere end end_silent)
+[ $# -gt 0 ] || cases=(start_first checkpoint archiving retention restart_after_kill restart_elsewhere end end_silent
+    archives_slow archives_stuck)
 pids=()
 for case in "${cases[@]}"; do
     (
@@ -179,7 +213,7 @@ for case in "${cases[@]}"; do
         export HANG_BELOW=$PWD/store HANG_FLAG=$PWD/hangs HANG_SECONDS=0
         began=$SECONDS
         $case
-        echo "$case: right, after $((SECONDS - began)) s, of which it hung for $seconds"
+        echo "$case: right, after $((SECONDS - began)) s (where it hangs, for $seconds s or more)"
     ) >"$work/$case.said" 2>&1 &
     pids+=($!)
 done

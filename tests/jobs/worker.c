@@ -1,7 +1,7 @@
 /* A program whose result depends on its argument and on every step: whoever goes on from another job's state ends wrong.
  * usage: worker SEED STEPS [apart]; apart: each half of the ranks is a job of its own, named by its half in `left:right`
  * The environment WORKER_KILL=RANK:STEP:FILE lets that rank die at that step, once: FILE is made first. WORKER_END=FILE: STEPS
- * count only until rank 0 sees the file. */
+ * count only until rank 0 sees the file. WORKER_THREADS: it begins MPI with MPI_THREAD_MULTIPLE. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -54,7 +54,10 @@ int main(int argc, char **argv)
 {
     static double u[N], expect[N];
     int rank, size;
-    MPI_Init(&argc, &argv);
+    if (getenv("WORKER_THREADS"))
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &(int){0});
+    else
+        MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     long seed = argc > 1 ? atol(argv[1]) : 1, steps = argc > 2 ? atol(argv[2]) : 100, it = 0, stored = seed;
