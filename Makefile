@@ -79,8 +79,9 @@ uninstall:
 fuzz: bootstrap
 	@scripts/fuzz.sh
 
+# The lines that were changed since the last commit.
 format:
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git clang-format --extensions c,h HEAD || true
 
 clean:
 	rm -rf build build-asan build-tsan build-release build-fuzz
