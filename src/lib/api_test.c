@@ -312,7 +312,7 @@ static int chosen(void)
     CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) &&
           !saikai_protect("x", x, SAIKAI_F64, 1, (size_t[]){100}));
     FAILS(saikai_restart_from("17", &it), SAIKAI_ENOENT, "17");
-    CHECK(strstr(api_testing_log, "saikai_restart: "));
+    CHECK(strstr(api_testing_log, "saikai_restart: generation iteration 17"));
     return saikai_finalize();
 }
 
