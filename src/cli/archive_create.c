@@ -36,6 +36,7 @@ static int describe_all(const struct cli_list *files, struct saikai_error *err)
 /* What the command line says. */
 struct args {
     const char *out, *scheme, *backend, *pattern, *f64, *f32, *other;
+    const char *level_text;
     int64_t threads, level, sets, chain;
     double settle;
     int no_sync, quiet, verbose;
@@ -47,6 +48,16 @@ struct args {
     const char *order;
     struct sk_archive_options o;
 };
+
+static int parse_level(const char *text, int64_t *level)
+{
+    char *end;
+    long n = strcmp(text, "best") ? strtol(text, &end, 10) : SK_PACK_LEVELS;
+    if (strcmp(text, "best") && (end == text || *end || n < 1 || n > SK_PACK_LEVELS))
+        return -1;
+    *level = n;
+    return 0;
+}
 
 /* -1, or the exit code for an expression that does not compile. */
 static int check_pattern(struct cli *cli, const char *pattern)
@@ -89,7 +100,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         {'j', "threads", CLI_INT, &a->threads, "N", NULL,
          "threads that compress (default: one per processor)"},
         {0, "backend", CLI_CHOICE, &a->backend, NULL, cli_forms(&sk_backend_kind, NULL), "second pass (default: the first of them)"},
-        {0, "level", CLI_INT, &a->level, "N", NULL, "level of the second pass (default: chosen)"},
+        {0, "level", CLI_TEXT, &a->level_text, "N|best", NULL, "level of the second pass, 1 to 22; best: the fewest bytes, slowly (default: chosen)"},
         {0, "codec-f64", CLI_TEXT, &a->f64, "NAME", NULL,
          "first pass for doubles in the aware schemes"},
         {0, "codec-f32", CLI_TEXT, &a->f32, "NAME", NULL,
@@ -147,8 +158,8 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
     for (int i = 0; i < 3; i++)
         if (codecs[i] && !sk_codec_find(codecs[i]))
             return cli_usage(cli, "there is no codec '%s'", codecs[i]);
-    if (a->level > 22)
-        return cli_usage(cli, "--level goes from 1 to 22");
+    if (a->level_text && parse_level(a->level_text, &a->level))
+        return cli_usage(cli, "--level goes from 1 to %d, or is 'best'", SK_PACK_LEVELS);
     if (a->pattern && (code = check_pattern(cli, a->pattern)) >= 0)
         return code;
     if (a->chain < 1 || a->chain > SK_SKA_MAX_DEPTH)

@@ -21,6 +21,7 @@ struct sk_extent {
     int ndims;
     size_t dims[SAIKAI_MAX_DIMS]; /* dims[0] varies slowest */
     int fields;                   /* 1: the last dimension numbers unlike fields of a record */
+    int repeat;                   /* set by who plans archives: its bytes are elsewhere, too */
     char *name;                   /* "Group/Variable"; owned by the scan */
 };
 

@@ -246,7 +246,7 @@ printf 'tree/a\ntree/nothing\n' | "$saikai" archive create -q -T - -o listed.ska
 
 # archives of all versions are read: golden/state of each version as it was written by each
 golden_state() { i=0; while [ $i -lt 3000 ]; do echo "$i $((i * i % 977)) $1"; i=$((i + 1)); done; }
-for version in 1 2 3; do
+for version in 1 2 3 4; do
     for set in 1 2; do
         "$saikai" archive verify -q "$golden/v$version-$set.ska" || fail "a golden archive of version $version"
         "$saikai" archive extract -q -o gold "$golden/v$version-$set.ska"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
-    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records};
+    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take};
 
 /* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
  * stays: it is undone by the form that stores it, never here. */
@@ -27,8 +27,8 @@ static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const 
 }
 
 /* Whether a general compressor might leave less of a part than `have`: it is asked about a piece
- * from the middle. */
-static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have)
+ * from the middle. hope: how much more it may find in all of it than in a piece. */
+static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have, double hope)
 {
     enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
     size_t n = p->size_bytes / SHARE, stored;
@@ -40,8 +40,22 @@ static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have)
     if (!to || sk_pack(&c->packer, &backend, 1, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
                        &stored, NULL))
         return 0;
-    /* more is found in all of it than in a piece */
-    return (double)stored / (double)n < 1.1 * (double)have / (double)p->size_bytes;
+    return (double)stored / (double)n < hope * (double)have / (double)p->size_bytes;
+}
+
+/* Part i as bytes by recipe r in place of what stands at `start`, where they are fewer. */
+static int encode_instead(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                          size_t start, struct sk_buf *out, struct saikai_error *err)
+{
+    size_t end = out->len;
+    int rc = encode_bytes(c, parts, i, r, out, err);
+    if (rc || !sk_buf_ok(out))
+        return rc;
+    size_t n = out->len - end;
+    if (n < end - start)
+        memmove(out->data + start, out->data + end, n);
+    out->len = n < end - start ? start + n : end;
+    return 0;
 }
 
 /* Values that repeat are not what predictions are for: where the bytes through zstd are fewer, they
@@ -52,16 +66,21 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
     if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS) ||
-        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start))
+        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start, 1.1))
         return 0;
-    int rc = encode_bytes(c, parts, i, &plain, out, err);
-    if (rc || !sk_buf_ok(out))
-        return rc;
-    size_t n = out->len - end;
-    if (n < end - start)
-        memmove(out->data + start, out->data + end, n);
-    out->len = n < end - start ? start + n : end;
-    return 0;
+    return encode_instead(c, parts, i, &plain, start, out, err);
+}
+
+/* Where nothing is to be left undone: the strongest compressor over the bytes as they are. */
+static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                      size_t start, struct sk_buf *out, struct saikai_error *err)
+{
+    struct sk_recipe strong = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_LZMA, .level = r->level};
+    int plain = r->form == SK_FORM_BYTES && !r->filter;
+    if ((r->level & ~SK_PACK_LONG) < SK_PACK_BEST || plain || sk_part_previous(c, i) || !sk_buf_ok(out) ||
+        r->form == SK_FORM_CODEC || r->form == SK_FORM_TAKE || sk_backend_here(SK_BACKEND_LZMA) < 0 || !may_repeat(c, &parts[i], out->len - start, 1.6))
+        return 0;
+    return encode_instead(c, parts, i, &strong, start, out, err);
 }
 
 static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
@@ -72,12 +91,14 @@ static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const s
     sk_buf_put_u64(out, 0);
     sk_buf_put_u8(out, (uint8_t)r->form);
     int rc = forms[r->form]->encode(c, parts, i, r, out, err);
-    if (!rc && out->len - start > parts[i].size_bytes + 64 && memcmp(r, &stored, sizeof stored)) {
+    if (!rc && out->len - start > parts[i].size_bytes + 64 && r->form != SK_FORM_TAKE && memcmp(r, &stored, sizeof stored)) {
         out->len = start;
         rc = encode_bytes(c, parts, i, &stored, out, err);
     }
     if (!rc)
         rc = try_bytes(c, parts, i, r, start, out, err);
+    if (!rc)
+        rc = try_strong(c, parts, i, r, start, out, err);
     if (rc || !sk_buf_ok(out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     uint64_t n = out->len - start - 8;

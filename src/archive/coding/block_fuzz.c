@@ -27,6 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             memcpy(stored, in.p, left);
         for (int again = 0; stored && again < 2; again++) {
             coder.previous = again ? some_previous() : NULL;
+            coder.below = again ? some_previous()[0] : NULL;
+            coder.below_count = again;
             sk_block_decode(&coder, stored, left, b.parts, b.count, NULL);
         }
         free(stored);

@@ -19,7 +19,14 @@ enum sk_form {
     SK_FORM_FIELDS = 2,
     SK_FORM_CODEC = 3,
     SK_FORM_RECORDS = 4,
+    SK_FORM_TAKE = 5,
     SK_FORMS
+};
+
+/* For SK_FORM_TAKE: bytes [at, at + bytes) of a part of the block that the block takes from. */
+struct sk_take {
+    uint32_t part;
+    uint64_t at, bytes;
 };
 
 struct sk_recipe {
@@ -31,6 +38,8 @@ struct sk_recipe {
     double weights[SK_NEIGHBOURS]; /* predict: of SK_STENCIL_FITTED */
     struct sk_relation relation;
     char codec[32]; /* codec: name of the first pass */
+    const struct sk_take *takes; /* take: what the part is put together of */
+    size_t take_count;
 };
 
 /* One part in memory: its segments' bytes one after another. */
@@ -60,6 +69,9 @@ struct sk_coder {
     /* NULL, or per part of the block that is coded next: the part of a previous archive that it
      * resembles (NULL: none); the same for encoding and decoding */
     const struct sk_part *const *previous;
+    /* all parts of the block that the one that is decoded next takes from */
+    const struct sk_part *below;
+    int below_count;
     struct sk_buf previous_bytes;
     struct sk_buf symbols, bits, P, scratch, sums, packed, zeros, contexts, tables;
 };
@@ -75,7 +87,7 @@ struct sk_form_ops {
                   struct saikai_error *err);
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
-    sk_form_records;
+    sk_form_records, sk_form_take;
 
 /* Encode a block: appends to out. recipes[i] belongs to parts[i]. The parts' bytes may come back in
  * native order. A part that its recipe would not shrink is stored. Local. Fails with SAIKAI_ENOMEM.

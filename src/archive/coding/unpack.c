@@ -148,17 +148,21 @@ static int unpack_one(struct sk_unpacker *w, const struct place *p, const struct
     if (rc)
         return rc;
     w->coder.previous = below ? (const struct sk_part *const *)w->alike : NULL;
+    w->coder.below = below ? below->u->parts : NULL;
+    w->coder.below_count = below ? (int)below->o->a->blocks[below->block].count : 0;
     rc = decode(w, p, ready, err);
     w->coder.previous = NULL;
+    w->coder.below = NULL;
+    w->coder.below_count = 0;
     return rc;
 }
 
 /* ---- with those that it builds on ---- */
 
-enum { MOST_PLACES = SK_SKA_MAX_DEPTH + 1 };
+enum { MOST_PLACES = 2 * (SK_SKA_MAX_DEPTH + 1) };
 
 /* The block and those below it, the oldest last; their number, or a code. Depths fall from archive
- * to archive, so that there are at most MOST_PLACES. */
+ * to archive, and in each at most one block takes from another, so that there are at most MOST_PLACES. */
 static int trace(struct sk_opened *o, size_t i, struct place *list, struct saikai_error *err)
 {
     int n = 0;
@@ -242,7 +246,8 @@ int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *need,
     }
     /* bytes in the order of a filter: of the block, and of what is below it */
     uint64_t largest = most[0] > most[1] ? most[0] : most[1];
-    *need = (struct sk_unpack_need){stored + most[1] + (n > 1 ? 2 : 1) * largest, most[0]};
+    uint64_t window = largest < SK_PACK_STRONG_WINDOW ? largest : SK_PACK_STRONG_WINDOW;
+    *need = (struct sk_unpack_need){stored + most[1] + (n > 1 ? 2 : 1) * largest + window, most[0]};
     return 0;
 }
 

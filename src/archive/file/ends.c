@@ -14,7 +14,18 @@
 static const uint8_t magic[8] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n'};
 static const uint8_t end_magic_1[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'};
 static const uint8_t end_magic_2[8] = {'S', 'K', 'A', 'e', 'n', 'd', '2', '\n'};
-static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '3', '\n'};
+static const uint8_t end_magic_3[8] = {'S', 'K', 'A', 'e', 'n', 'd', '3', '\n'};
+static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '4', '\n'};
+
+/* By the last bytes of a trailer; 0: it is none. */
+static int version_of(const uint8_t end[8])
+{
+    const uint8_t *const all[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic};
+    for (int v = SK_SKA_VERSION; v > 0; v--)
+        if (!memcmp(end, all[v - 1], 8))
+            return v;
+    return 0;
+}
 
 void sk_ska_put_header(struct sk_buf *out, int version)
 {
@@ -85,7 +96,7 @@ static struct trailer parse_trailer(const uint8_t t[SK_SKA_TRAILER_BYTES])
     x.backend = (int)(x.raw >> 56);
     x.raw &= ((uint64_t)1 << 56) - 1;
     if (sk_hash64(t, 32) == sk_rd_u64(&r))
-        x.version = !memcmp(t + 40, end_magic, 8) ? 3 : !memcmp(t + 40, end_magic_2, 8) ? 2 : !memcmp(t + 40, end_magic_1, 8);
+        x.version = version_of(t + 40);
     return x;
 }
 
@@ -125,7 +136,7 @@ static uint64_t find_trailer(int fd, const char *path, uint64_t end, struct trai
         if (sk_io_pread(fd, path, buf, n, (off_t)from, NULL))
             break;
         for (size_t i = n; i-- > SK_SKA_TRAILER_BYTES - 8 && !found;) {
-            if (i + 8 > n || (memcmp(buf + i, end_magic, 8) && memcmp(buf + i, end_magic_2, 8)))
+            if (i + 8 > n || version_of(buf + i) < 2)
                 continue;
             size_t start = i - (SK_SKA_TRAILER_BYTES - 8);
             struct trailer t = parse_trailer(buf + start);

@@ -105,6 +105,11 @@ int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, 
                     struct saikai_error *err)
 {
     *previous = NULL;
+    if (o->a->blocks[i].own) {
+        *previous = o;
+        *k = o->a->blocks[i].own - 1;
+        return 0;
+    }
     *k = o->a->blocks[i].previous;
     if (!*k)
         return 0;
@@ -171,8 +176,7 @@ int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous)
     for (size_t i = 0; i < a->block_count && !rc; i++) {
         int64_t c = key_class(a, i);
         uint64_t n = a->blocks[i].size_bytes;
-        a->blocks[i].previous = 0;
-        if (c < 0)
+        if (c < 0 || a->blocks[i].previous || a->blocks[i].own) /* some take from others already */
             continue;
         if (total[c] >= all / LEAST_SHARE)
             a->blocks[i].previous = block_at(previous, a->classes[c].key, before[c] + n / 2);

@@ -30,7 +30,8 @@ void sk_opened_free(struct sk_opened *o);
  * (another one has its name, or it builds on none), SAIKAI_EIO, SAIKAI_ENOMEM. */
 int sk_opened_previous(struct sk_opened *o, struct sk_opened **previous, struct saikai_error *err);
 
-/* What block i comes after: the archive and the number of a block there; *previous NULL: nothing.
+/* What block i comes after or takes from: the archive, which may be the same one, and the number of a
+ * block there; *previous NULL: nothing.
  * Fails as sk_opened_previous. */
 int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, size_t *k,
                     struct saikai_error *err);

@@ -187,6 +187,16 @@ static void put_previous(struct sk_buf *out, const struct sk_ska *a)
         put_int(out, a->blocks[i].previous);
 }
 
+static void put_own(struct sk_buf *out, const struct sk_ska *a)
+{
+    int any = 0;
+    for (size_t i = 0; i < a->block_count; i++)
+        any |= a->blocks[i].own != 0;
+    sk_buf_put_u8(out, (uint8_t)any);
+    for (size_t i = 0; i < a->block_count && any; i++)
+        put_int(out, a->blocks[i].own);
+}
+
 void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
 {
     put_int(out, a->file_count);
@@ -223,6 +233,7 @@ void sk_ska_put_raw_index(struct sk_buf *out, const struct sk_ska *a)
         sk_buf_put_u64(out, (uint64_t)a->entries[i].mtime_ns);
     }
     sk_buf_put(out, a->store.b, sizeof a->store.b);
+    put_own(out, a);
 }
 
 /* ---- reading ---- */
@@ -396,6 +407,24 @@ static int parse_entries(struct sk_rd *r, struct sk_ska *a)
     return r->bad ? SAIKAI_EDAMAGED : 0;
 }
 
+/* Blocks that take from others of this archive: from such that take from none. */
+static int parse_own(struct sk_rd *r, struct sk_ska *a)
+{
+    int any = sk_rd_u8(r);
+    if (any > 1)
+        return SAIKAI_EDAMAGED;
+    for (size_t i = 0; i < a->block_count && any; i++) {
+        uint64_t k = get_int(r);
+        if (r->bad || k > a->block_count || (k && a->blocks[i].previous))
+            return SAIKAI_EDAMAGED;
+        a->blocks[i].own = (uint32_t)k;
+    }
+    for (size_t i = 0; i < a->block_count && any; i++)
+        if (a->blocks[i].own && a->blocks[a->blocks[i].own - 1].own)
+            return SAIKAI_EDAMAGED;
+    return 0;
+}
+
 /* What follows the blocks. */
 static int parse_rest(struct sk_rd *r, int version, struct sk_ska *a)
 {
@@ -406,7 +435,7 @@ static int parse_rest(struct sk_rd *r, int version, struct sk_ska *a)
     const void *id = rc || version == 2 ? NULL : sk_rd_bytes(r, sizeof a->store.b);
     if (id)
         memcpy(a->store.b, id, sizeof a->store.b);
-    return rc;
+    return rc || version < 4 ? rc : parse_own(r, a);
 }
 
 struct span {

@@ -57,6 +57,7 @@ struct sk_ska_block {
     uint32_t first, count;                           /* parts */
     uint64_t offset, stored_bytes, size_bytes, hash; /* hash of the stored bytes */
     uint32_t previous; /* number + 1 of the block of the previous archive it builds on, 0: none */
+    uint32_t own;      /* the same of a block of this archive, which has none itself; not both */
 };
 
 struct sk_ska {
@@ -98,7 +99,7 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 3 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 4 };
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
 #define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
 #define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)

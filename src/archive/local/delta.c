@@ -96,7 +96,7 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
                        struct saikai_error *err)
 {
-    enum { LEVEL = 9 };
+    enum { LEVEL = 9, STRONG = 19 };
     struct sk_recipe *more = realloc(s->recipes, (n + 1) * sizeof *more);
     if (!more)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
@@ -105,7 +105,7 @@ static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
     for (size_t i = 0; i < n; i++)
         if (more[i].backend != SK_BACKEND_ZSTD) {
             more[i].backend = SK_BACKEND_ZSTD;
-            more[i].level = LEVEL;
+            more[i].level = more[i].level >= SK_PACK_BEST ? STRONG : LEVEL;
         }
     return 0;
 }
@@ -133,6 +133,42 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part
     } else {
         b->previous = 0;
     }
+    leave_seat(g, s);
+    return rc;
+}
+
+static int same_bytes(const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *below)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < r->take_count; k++) {
+        const struct sk_take *t = &r->takes[k];
+        if (memcmp(p->raw + at, below[t->part].raw + t->at, t->bytes))
+            return 0;
+        at += t->bytes;
+    }
+    return 1;
+}
+
+int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *parts, struct sk_buf *out,
+                          struct saikai_error *err)
+{
+    struct sk_ska_plan *p = g->p;
+    struct sk_ska_block *b = &p->a.blocks[i];
+    struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD};
+    const struct sk_recipe *r = &p->recipes[b->first];
+    const struct sk_part *const *alike;
+    struct seat *s = take_seat(g);
+    int same = 1, rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &alike, err);
+    if (rc)
+        sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)", p->previous->path);
+    for (uint32_t k = 0; k < b->count && !rc; k++)
+        same = same && same_bytes(&parts[k], &r[k], s->unpacker.below.parts);
+    if (!rc && same)
+        rc = sk_block_encode(&s->coder, parts, (int)b->count, r, out, err);
+    for (uint32_t k = 0; k < b->count && !rc && !same; k++)
+        rc = sk_block_encode(&s->coder, parts + k, 1, &plain, out, err);
+    if (!same)
+        b->previous = 0;
     leave_seat(g, s);
     return rc;
 }

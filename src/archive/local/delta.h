@@ -23,4 +23,9 @@ void sk_archive_delta_free(struct sk_archive_delta *g);
 int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
                             struct sk_buf *alone, struct saikai_error *err);
 
+/* Encode block i, whose parts are all put together of a block of the previous archive; as bytes, alone, when
+ * that one has others than its hashes said. Fails as sk_unpack_block. */
+int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *parts, struct sk_buf *out,
+                          struct saikai_error *err);
+
 #endif

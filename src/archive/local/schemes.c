@@ -24,7 +24,7 @@ static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uin
     if (o->scheme != SK_SCHEME_AUTO)
         unit = 32 << 20; /* the paper's schemes know no blocks: as near to one stream as the memory
                             allows */
-    if (o->level & SK_PACK_LONG)
+    if (o->level & SK_PACK_LONG || (o->level & ~SK_PACK_LONG) >= SK_PACK_BEST)
         unit = SK_SKA_MAX_BLOCK / 2;
     if (o->unit_bytes)
         unit = o->unit_bytes;
@@ -58,19 +58,25 @@ void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options 
  * its blocks; where there is not enough for that, this archive stands alone. */
 static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_error *err)
 {
-    struct sk_unpack_need most = {0}, need;
-    *fits = p->opt.memory_bytes / (uint64_t)(4 * p->threads + 6);
+    struct sk_unpack_need all = {0}, most = {0}, need;
+    /* the strongest compressor takes eleven times what it looks back at */
+    *fits = p->opt.memory_bytes / (uint64_t)((sk_ska_plan_strong(p) ? 16 : 4) * p->threads + 6);
     for (size_t i = 0; p->previous && i < p->previous->a->block_count; i++) {
-        if (!sk_previous_usable(p->previous->a, i))
-            continue;
         int rc = sk_unpack_need(p->previous, i, &need, err);
         if (rc)
             return rc;
+        all.work_bytes = need.work_bytes > all.work_bytes ? need.work_bytes : all.work_bytes;
+        all.raw_bytes = need.raw_bytes > all.raw_bytes ? need.raw_bytes : all.raw_bytes;
+        if (!sk_previous_usable(p->previous->a, i))
+            continue;
         most.work_bytes = need.work_bytes > most.work_bytes ? need.work_bytes : most.work_bytes;
         most.raw_bytes = need.raw_bytes > most.raw_bytes ? need.raw_bytes : most.raw_bytes;
     }
-    if (!p->previous ||
-        (p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &most, fits)))
+    p->seat = all;
+    if (!p->previous || (p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &all, fits)))
+        return 0;
+    p->seat = most;
+    if ((p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &most, fits)))
         return 0;
     sk_log(
         SK_LOG_WARN,
@@ -234,6 +240,9 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, to, st, err);
     /* what the samples of `auto` said */
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
+    /* what is nearly all in the archive before is nowhere shorter */
+    if (!rc && p->a.previous && st->stored_bytes < st->raw_bytes / 64)
+        return 0;
     if (!rc && twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0)
         rc = try_whole(p, to, st, err);
     p->near_bytes = near;

@@ -77,8 +77,8 @@ static int by_nth(const void *x, const void *y)
     return c ? c : strcmp(a->e->name, b->e->name);
 }
 
-static int class_of(struct sk_ska_plan *p, const struct sk_key_rule *rule,
-                    const struct sk_extent *e)
+int sk_ska_plan_class(struct sk_ska_plan *p, const struct sk_key_rule *rule,
+                      const struct sk_extent *e)
 {
     char key[768];
     sk_key_make(rule, e->name, e->type, e->length > sk_type_size(e->type), key, sizeof key);
@@ -108,7 +108,7 @@ static int add_bundle(struct sk_ska_plan *p, const struct sk_key_rule *rule, uin
     uint32_t classes[MAX_FIELDS];
     struct sk_bundle b = {.file = file, .box = items[0].box, .first = p->offset_count};
     for (size_t i = 0; i < n; i++) {
-        int c = class_of(p, rule, items[i].e);
+        int c = sk_ska_plan_class(p, rule, items[i].e);
         if (c < 0)
             return c;
         classes[i] = (uint32_t)c;
@@ -141,7 +141,7 @@ static int bundle_file(struct sk_ska_plan *p, const struct sk_key_rule *rule, ui
         return SAIKAI_ENOMEM;
     for (size_t i = 0; i < scan->count; i++) {
         const struct sk_extent *e = &scan->extents[i];
-        if (e->length >= smallest)
+        if (e->length >= smallest && !e->repeat)
             items[n++] = (struct item){e, sk_box_of(e->ndims, e->dims), group_of(e->name), 0};
     }
     if (n)

@@ -1,5 +1,6 @@
 /* Planning: scan the files, cut everything into blocks. */
 #include "archive/plan/plan.h"
+#include "archive/plan/repeats.h"
 
 #include "base/clock.h"
 #include "base/io.h"
@@ -41,6 +42,8 @@ void sk_ska_plan_uncut(struct sk_ska_plan *p)
         free(p->families[i].recipes);
         free(p->families[i].order);
     }
+    free(p->takes);
+    p->takes = NULL;
     free(p->recipes);
     p->recipes = NULL; /* its length is that of the parts, whose room starts anew */
     p->family_count = p->bundle_count = p->offset_count = 0;
@@ -75,47 +78,6 @@ static void *grown(void *items, size_t count, size_t *cap, size_t size)
     return more;
 }
 /* ---- scanning ---- */
-
-int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, int look,
-                  struct sk_listed *out, struct saikai_error *err)
-{
-    struct saikai_error why = {0};
-    struct sk_listed l = {.size_bytes = (uint64_t)seen->st_size, .mode = seen->st_mode & 07777};
-    uint64_t size = l.size_bytes;
-    int rc = 0;
-    l.mtime_ns = (int64_t)seen->st_mtim.tv_sec * 1000000000 + seen->st_mtim.tv_nsec;
-    if (look && in->data) {
-        struct sk_view src = {.path = in->name, .data = in->data, .size = in->bytes};
-        rc = sk_scan_source(&src, &l.scan, &why);
-        if (rc)
-            return sk_fail(err, rc, "%s: no memory to list its variables", in->name);
-    } else if (look) {
-        rc = sk_scan_file(in->path, &l.scan, &size, &why, err);
-        if (rc)
-            return rc;
-    }
-    if (size != l.size_bytes) {
-        sk_scan_free(&l.scan);
-        return sk_fail(err, SAIKAI_ECHANGED,
-                       "%s changes while it is read: archive it when it is finished", in->path);
-    }
-    if (why.code)
-        sk_log(SK_LOG_INFO, "%s; archived without its structure", why.text);
-    l.name = strdup(in->name);
-    if (!l.name) {
-        sk_scan_free(&l.scan);
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
-    }
-    *out = l;
-    return 0;
-}
-
-void sk_listed_free(struct sk_listed *l)
-{
-    free(l->name);
-    sk_scan_free(&l->scan);
-    *l = (struct sk_listed){0};
-}
 
 int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err)
 {
@@ -171,6 +133,11 @@ static int cmp(uint64_t a, uint64_t b)
 
 /* ---- cutting ---- */
 
+int sk_ska_plan_strong(const struct sk_ska_plan *p)
+{
+    return (p->opt.level & ~SK_PACK_LONG) >= SK_PACK_BEST && sk_backend_here(SK_BACKEND_LZMA) >= 0;
+}
+
 /* What the user asks for goes before what samples say: the general compressor of every part, and
  * its level. */
 static struct sk_recipe as_asked(const struct sk_ska_plan *p, struct sk_recipe r)
@@ -181,6 +148,8 @@ static struct sk_recipe as_asked(const struct sk_ska_plan *p, struct sk_recipe r
     }
     if (p->opt.level && r.backend != SK_BACKEND_STORE)
         r.level = r.backend == SK_BACKEND_GZIP && p->opt.level > 9 ? 9 : p->opt.level;
+    if (sk_ska_plan_strong(p) && r.backend == SK_BACKEND_ZSTD && (r.form == SK_FORM_BYTES || r.form == SK_FORM_RECORDS))
+        r.backend = SK_BACKEND_LZMA;
     return r;
 }
 
@@ -369,6 +338,17 @@ static int by_taken(const void *x, const void *y)
     return cmp(((const struct taken *)x)->offset, ((const struct taken *)y)->offset);
 }
 
+/* Repeats of the file, from number *at of the list on, appended to the spans. */
+static size_t add_repeats(const struct sk_ska_plan *p, uint32_t file, size_t *at, struct taken *spans)
+{
+    size_t n = 0;
+    for (; p->repeats && *at < p->repeats->count && p->repeats->list[*at].file == file; ++*at) {
+        const struct sk_repeat *x = &p->repeats->list[*at];
+        spans[n++] = (struct taken){x->offset, x->offset + x->bytes};
+    }
+    return n;
+}
+
 /* What no bundle of the file covers. spans: working memory. */
 static int file_gaps(struct sk_ska_plan *p, uint32_t file, const struct taken *spans, size_t n,
                      struct pieces *out)
@@ -402,15 +382,15 @@ static int by_file(const void *x, const void *y)
 static int skeletons(struct sk_ska_plan *p, struct pieces *out)
 {
     struct sk_bundle **sorted = malloc((p->bundle_count + 1) * sizeof *sorted);
-    struct taken *spans = malloc((p->offset_count + 1) * sizeof *spans);
+    struct taken *spans = malloc((p->offset_count + (p->repeats ? p->repeats->count : 0) + 1) * sizeof *spans);
     int rc = sorted && spans ? 0 : SAIKAI_ENOMEM;
     for (size_t i = 0; i < p->bundle_count && !rc; i++)
         sorted[i] = &p->bundles[i];
     if (!rc && p->bundle_count)
         qsort(sorted, p->bundle_count, sizeof *sorted, by_file);
-    size_t at = 0;
+    size_t at = 0, repeat = 0;
     for (uint32_t f = 0; f < p->a.file_count && !rc; f++) {
-        size_t n = 0;
+        size_t n = add_repeats(p, f, &repeat, spans);
         for (; at < p->bundle_count && sorted[at]->file == f; at++) {
             const struct sk_family *fam = &p->families[sorted[at]->family];
             for (size_t i = 0; i < fam->fields; i++) {
@@ -485,7 +465,8 @@ static int cut_auto(struct sk_ska_plan *p, struct saikai_error *err)
         if (!rc)
             rc = cut_family(p, &p->families[i]);
     }
-    return rc ? rc : cut_skeletons(p, err);
+    rc = rc ? rc : cut_skeletons(p, err);
+    return rc || !p->repeats ? rc : sk_takes_cut(p, p->repeats, err);
 }
 
 /* ---- the paper's schemes ---- */
@@ -581,9 +562,15 @@ int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err)
     if (p->opt.scheme == SK_SCHEME_AGNOSTIC || p->opt.scheme == SK_SCHEME_AGNOSTIC_BLOCK) {
         rc = cut_agnostic(p);
     } else {
-        rc = sk_ska_plan_families(p, err);
+        struct sk_repeats repeats = {0};
+        rc = p->opt.scheme == SK_SCHEME_AUTO && !p->opt.quick ? sk_repeats_find(p, &repeats, err) : 0;
+        p->repeats = &repeats;
+        if (!rc)
+            rc = sk_ska_plan_families(p, err);
         if (!rc)
             rc = p->opt.scheme == SK_SCHEME_AUTO ? cut_auto(p, err) : cut_aware(p, err);
+        p->repeats = NULL;
+        sk_repeats_free(&repeats);
     }
     return rc ? sk_fail(err, rc, "%s",
                         err && err->code == rc ? err->text : "no memory for the plan")

@@ -6,7 +6,7 @@
 #include "archive/file/previous.h"
 #include "archive/plan/feed.h"
 #include "archive/plan/key.h"
-#include "archive/coding/part.h"
+#include "archive/coding/unpack.h"
 #include "reader/reader.h"
 
 /* A family: variables that stand together in a group and have one shape (all fields of a grid), in
@@ -27,6 +27,8 @@ struct sk_bundle {
     size_t first; /* in plan.offsets: one offset per field */
 };
 
+struct sk_repeats;
+
 struct sk_ska_plan {
     struct sk_ska a; /* files, classes, and after sk_ska_plan_cut the segments, parts and blocks */
     struct sk_scan *scans;
@@ -40,6 +42,9 @@ struct sk_ska_plan {
     struct sk_archive_options opt;
     struct sk_opened *previous; /* the archive that it is to build on, NULL: none */
     int comparing;              /* blocks that are compared with previous ones at a time */
+    struct sk_unpack_need seat; /* larger blocks of the previous archive are not built on */
+    struct sk_take *takes;      /* takes.c: of all parts that are put together of other blocks */
+    struct sk_repeats *repeats; /* bytes that other blocks have; only while it is cut */
     uint64_t unit_bytes,
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;
@@ -73,6 +78,8 @@ int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_er
 /* Append all files of a local feed. */
 int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
                      struct saikai_error *err);
+/* family.c: the class of a variable, added when it is new; or SAIKAI_ENOMEM. */
+int sk_ska_plan_class(struct sk_ska_plan *p, const struct sk_key_rule *rule, const struct sk_extent *e);
 /* family.c: group their variables. Part of sk_ska_plan_cut. */
 int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
@@ -80,6 +87,9 @@ int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
 /* Back to the listed files, to be cut again. */
 void sk_ska_plan_uncut(struct sk_ska_plan *p);
 void sk_ska_plan_free(struct sk_ska_plan *p);
+
+/* 1: as few bytes as can be, whatever it takes (level SK_PACK_BEST and above). */
+int sk_ska_plan_strong(const struct sk_ska_plan *p);
 
 /* sample.c: choose the recipes and the order of a family's fields, and of a class of bytes, from
  * samples. */

@@ -2,6 +2,8 @@
  * filters in both directions. */
 #include "codec/general/general.h"
 
+#include "codec/general/strong.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef HAVE_ZSTD
@@ -31,6 +33,9 @@ static const struct backend {
 #endif
 #ifdef HAVE_ZLIB
     {"gzip", "Deflate", SK_BACKEND_GZIP},
+#endif
+#ifdef HAVE_LZMA
+    {"lzma", "LZMA, as xz has it", SK_BACKEND_LZMA},
 #endif
     {"store", "as it is", SK_BACKEND_STORE},
 };
@@ -126,6 +131,8 @@ int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t
         got = pack_zstd(p, level, in, n, out, cap);
     else if (*backend == SK_BACKEND_GZIP && n)
         got = pack_gzip(level & ~SK_PACK_LONG, in, n, out, cap);
+    else if (*backend == SK_BACKEND_LZMA && n)
+        got = sk_strong_pack(level & ~SK_PACK_LONG, in, n, out, cap);
     if (*backend == SK_BACKEND_ZSTD && p->before_bytes)
         *backend = SK_BACKEND_ZSTD_AFTER;
     p->before_bytes = 0;
@@ -178,6 +185,8 @@ int sk_unpack(struct sk_packer *p, int backend, const void *in, size_t n, void *
         rc = unpack_zstd(p, in, n, out, n_out);
     } else if (backend == SK_BACKEND_GZIP) {
         rc = unpack_gzip(in, n, out, n_out);
+    } else if (backend == SK_BACKEND_LZMA) {
+        rc = sk_strong_unpack(in, n, out, n_out);
     }
     p->before_bytes = 0;
     return rc ? sk_fail(err, rc, "a compressed stream of %zu bytes does not unpack to %zu", n,

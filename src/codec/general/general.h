@@ -14,12 +14,18 @@ enum sk_backend {
     SK_BACKEND_STORE = 0,
     SK_BACKEND_ZSTD = 1,
     SK_BACKEND_GZIP = 2,
-    SK_BACKEND_ZSTD_AFTER = 3,
-    /* zstd, with bytes that both sides know before it */ SK_BACKENDS
+    SK_BACKEND_ZSTD_AFTER = 3, /* zstd, with bytes that both sides know before it */
+    SK_BACKEND_LZMA = 4,
+    SK_BACKENDS
 };
 
 /* In a level of zstd: repeats are looked for at any distance, which takes some more memory. */
 enum { SK_PACK_LONG = 256 };
+
+/* Levels of zstd end here. From SK_PACK_BEST on, what takes the fewest bytes is looked for. */
+enum { SK_PACK_LEVELS = 22, SK_PACK_BEST = 20 };
+/* How far back lzma looks: what undoing it needs beside the result, at most. */
+#define SK_PACK_STRONG_WINDOW ((uint64_t)64 << 20)
 
 /* Bytes of the tables that compress what comes after other bytes, at most. */
 #define SK_PACK_TABLES ((uint64_t)16 << 20)
