@@ -4,6 +4,7 @@
 #include "archive/ranks/collect.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "lib/route.h"
 #include "lib/offpath.h"
 #include "store/gen.h"
 #include "store/lineage.h"
@@ -29,7 +30,7 @@ struct sk_aggregator {
     int held;
     struct saikai_error hold_err;
     pthread_mutex_t lock; /* of what follows */
-    struct sk_aggregator_status status;
+    int64_t archived_seq;
 };
 
 /* ---- the work, by the thread of the offpath ---- */
@@ -87,19 +88,15 @@ static void end(void *arg, int rc, const struct saikai_error *err)
         sk_engine_release(a->engine, a->gen);
     if (!rc)
         sk_engine_note_archived(a->engine, a->seq);
-    pthread_mutex_lock(&a->lock);
     if (rc) {
-        a->status.failures++;
         if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_ENOENT)
             sk_engine_suspect(a->engine);
-        a->status.last_error = *err;
-        sk_error_prefix(&a->status.last_error, "generation %s is not archived",
-                        sk_gen_name(a->gen, name));
         if (rc != SAIKAI_EPEER || !a->rank)
-            sk_log(SK_LOG_WARN, "rank %d: %s", a->rank, a->status.last_error.text);
-    } else {
-        a->status.archived_seq = a->seq;
+            sk_log(SK_LOG_WARN, "rank %d: generation %s is not archived: %s", a->rank, sk_gen_name(a->gen, name), err->text);
+        return;
     }
+    pthread_mutex_lock(&a->lock);
+    a->archived_seq = a->seq;
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -108,7 +105,7 @@ static const struct sk_offwork_ops work = {"the archiving of a checkpoint", NULL
 
 /* ---- by the program's thread ---- */
 
-static int set_up(struct sk_aggregator *a, const struct sk_aggregator_setup *s,
+static int set_up(struct sk_aggregator *a, const struct sk_route_setup *s,
                   struct saikai_error *err)
 {
     const struct sk_config *c = s->config;
@@ -139,13 +136,12 @@ static int set_up(struct sk_aggregator *a, const struct sk_aggregator_setup *s,
     return 0;
 }
 
-int sk_aggregator_new(const struct sk_aggregator_setup *s, struct sk_aggregator **out,
-                      struct saikai_error *err)
+static void close_aggregator(void *f);
+
+static int open_aggregator(const struct sk_route_setup *s, void **out, struct saikai_error *err)
 {
     int64_t threads = s->g->threads;
     *out = NULL;
-    if (strcmp(sk_config_text(s->config, "store.archive"), "aggregate"))
-        return 0;
     int rc = sk_group_allreduce(s->g, &threads, 1, SK_OP_MIN);
     if (rc)
         return sk_fail(err, rc, "the ranks lost contact");
@@ -166,7 +162,7 @@ int sk_aggregator_new(const struct sk_aggregator_setup *s, struct sk_aggregator 
     if (!rc)
         rc = sk_offpath_new(s->g, 0, &a->off, err);
     if (rc) {
-        sk_aggregator_free(a);
+        close_aggregator(a);
         return rc;
     }
     a->job = sk_offpath_group(a->off);
@@ -183,24 +179,27 @@ static void free_parts(struct sk_aggregator *a)
     free(a);
 }
 
-void sk_aggregator_free(struct sk_aggregator *a)
+static void close_aggregator(void *f)
 {
+    struct sk_aggregator *a = f;
     if (!a)
         return;
     sk_offpath_free(a->off); /* the thread ends first */
     free_parts(a);
 }
 
-int sk_aggregator_give_up(struct sk_aggregator *a)
+static int give_up(void *f)
 {
+    struct sk_aggregator *a = f;
     if (sk_offpath_give_up(a->off, a))
         return 1;
     free_parts(a);
     return 0;
 }
 
-void sk_aggregator_begin(struct sk_aggregator *a, struct sk_gen gen, int64_t seq)
+static void begin(void *f, struct sk_gen gen, int64_t seq)
 {
+    struct sk_aggregator *a = f;
     a->gen = gen;
     a->seq = seq;
     a->hold_err = (struct saikai_error){0};
@@ -208,25 +207,32 @@ void sk_aggregator_begin(struct sk_aggregator *a, struct sk_gen gen, int64_t seq
     a->begun = sk_offpath_submit(a->off, &work, a);
 }
 
-void sk_aggregator_report(struct sk_aggregator *a, struct sk_aggregator_status *out)
+static void report(void *f, int64_t *seq, int *idle)
 {
+    struct sk_aggregator *a = f;
     int64_t ended = sk_offpath_ended(a->off); /* before the result is read */
     pthread_mutex_lock(&a->lock);
-    *out = a->status;
+    *seq = a->archived_seq;
     pthread_mutex_unlock(&a->lock);
-    out->idle = ended >= a->begun;
+    *idle = ended >= a->begun;
 }
 
-void sk_aggregator_drain(struct sk_aggregator *a)
+static int wait_a_while(void *f, double seconds)
 {
-    if (a)
-        sk_offpath_drain(a->off);
-}
-
-int sk_aggregator_wait(struct sk_aggregator *a, double seconds)
-{
+    struct sk_aggregator *a = f;
     return sk_offpath_wait(a->off, seconds);
 }
+
+const struct sk_route_form sk_route_aggregate = {
+    .name = "aggregate",
+    .about = "few ranks write archives of all ranks' variables, merged and compressed (needs MPI_THREAD_MULTIPLE, else files)",
+    .open = open_aggregator,
+    .free = close_aggregator,
+    .give_up = give_up,
+    .begin = begin,
+    .report = report,
+    .wait = wait_a_while,
+};
 
 /* ---- restart ---- */
 

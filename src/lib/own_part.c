@@ -1,10 +1,10 @@
 /* Reading a rank's own part of a generation. */
 #include "lib/own_part.h"
-
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/patient_io.h"
+#include "lib/aggregator.h"
 #include "lib/far.h"
 #include "lib/reshape.h"
 #include "store/lineage.h"

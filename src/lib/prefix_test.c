@@ -1,5 +1,6 @@
 /* A prefix that is full, read-only, gone or does not answer, at every phase of a job: the job ends right, and goes on from
  * what was whole. Ranks are threads; faults come from the I/O layer's hook, for paths in the prefix alone. */
+#include "lib/aggregator.h"
 #include "lib/local_testing.h"
 #include "lib/session.h"
 

@@ -1,5 +1,6 @@
 /* Restart: which generation all ranks can give, and reading it. */
 #include "lib/session.h"
+#include "lib/aggregator.h"
 
 #include "archive/local/content.h"
 #include "base/clock.h"

@@ -72,19 +72,19 @@ static int start_protector(struct sk_session *s, struct saikai_error *err)
     return sk_session_has_local(s) ? sk_protector_new(&p, &s->levels.protector, err) : 0;
 }
 
-static int start_aggregator(struct sk_session *s, struct saikai_error *err)
+static int start_route(struct sk_session *s, struct saikai_error *err)
 {
-    struct sk_aggregator_setup a = {.g = s->g,
-                                    .config = s->config,
-                                    .engine = s->levels.engine,
-                                    .local_root = s->place.local_root,
-                                    .prefix_root = s->place.prefix_root,
-                                    .host = s->place.host,
-                                    .store = s->who.job.store,
-                                    .lease = s->place.lease_token,
-                                    .incarnation = s->who.incarnation};
+    struct sk_route_setup a = {.g = s->g,
+                             .config = s->config,
+                             .engine = s->levels.engine,
+                             .local_root = s->place.local_root,
+                             .prefix_root = s->place.prefix_root,
+                             .host = s->place.host,
+                             .store = s->who.job.store,
+                             .lease = s->place.lease_token,
+                             .incarnation = s->who.incarnation};
     int apart = sk_place_is_apart(&s->place);
-    return apart ? sk_aggregator_new(&a, &s->levels.aggregator, err) : 0;
+    return apart ? sk_route_open(&a, &s->levels.route, err) : 0;
 }
 
 static void find_deadline(struct sk_session *s)
@@ -129,7 +129,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (!rc)
         rc = start_protector(s, err);
     if (!rc)
-        rc = start_aggregator(s, err);
+        rc = start_route(s, err);
     if (!rc)
         rc = sk_group_verdict(g, sk_requests_install(config, s->page != NULL, err), err);
     if (rc) {
@@ -154,7 +154,7 @@ void sk_session_abandon(struct sk_session *s)
     if (!s)
         return;
     sk_tries_disarm(s);
-    sk_aggregator_free(s->levels.aggregator);
+    sk_route_close(&s->levels.route);
     sk_protector_free(s->levels.protector);
     if (s->levels.engine_left)
         sk_engine_leave(s->levels.engine);
@@ -234,7 +234,7 @@ static int wait_for_archives(struct sk_session *s)
     double since = sk_now(), most = sk_config_time(s->config, "store.final_wait");
     unsigned long seen = sk_io_count();
     for (;;) {
-        int64_t ended = sk_aggregator_wait(s->levels.aggregator, 0.05);
+        int64_t ended = sk_route_wait(&s->levels.route, 0.05);
         int64_t moved = sk_io_count() != seen, v[3] = {ended, -moved, -(most > 0 && sk_now() - since > most)};
         seen = sk_io_count();
         if (sk_group_allreduce(s->g, v, 3, SK_OP_MIN) || v[0])
@@ -247,14 +247,13 @@ static int wait_for_archives(struct sk_session *s)
 }
 
 /* 1, on all ranks: the prefix does not answer any more, and nothing more is archived. */
-static int drain_aggregator(struct sk_session *s)
+static int drain_route(struct sk_session *s)
 {
-    if (!s->levels.aggregator || !wait_for_archives(s))
+    if (!s->levels.route.form || !wait_for_archives(s))
         return 0;
     if (s->g->rank == 0)
         sk_log(SK_LOG_WARN, "the prefix %s does not answer: what is being archived there is given up", s->place.prefix_root);
-    s->levels.engine_left = sk_aggregator_give_up(s->levels.aggregator);
-    s->levels.aggregator = NULL;
+    s->levels.engine_left = sk_route_give_up(&s->levels.route);
     return 1;
 }
 
@@ -265,11 +264,11 @@ static int drain_all(struct sk_session *s)
     sk_poll_end(s);
     if (sk_protector_drain(s->levels.protector, &coded, &seq))
         sk_session_learn_protected(s, seq);
-    int hangs = drain_aggregator(s), rc = settle(s);
+    int hangs = drain_route(s), rc = settle(s);
     int64_t complete = sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE);
     if (!rc && !hangs && archives_last(s) && !s->place.prefix_lost && complete > sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED)) {
         sk_session_archive(s, complete);
-        drain_aggregator(s);
+        drain_route(s);
         rc = settle(s);
     }
     sk_engine_drain(s->levels.engine);

@@ -21,13 +21,7 @@ int sk_session_has_local(const struct sk_session *s)
 
 void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle)
 {
-    struct sk_engine_status e;
-    struct sk_aggregator_status a;
-    sk_engine_report(s->levels.engine, &e);
-    if (s->levels.aggregator)
-        sk_aggregator_report(s->levels.aggregator, &a);
-    *archived_seq = s->levels.aggregator ? a.archived_seq : e.archived_seq;
-    *idle = s->levels.aggregator ? a.idle : e.archive_idle;
+    sk_route_report(&s->levels.route, archived_seq, idle);
 }
 
 void sk_session_archive(struct sk_session *s, int64_t seq)
@@ -39,10 +33,7 @@ void sk_session_archive(struct sk_session *s, int64_t seq)
         return;
     }
     sk_ledger_mark(s->levels.ledger, seq, SK_LEDGER_ARCHIVING);
-    if (s->levels.aggregator)
-        sk_aggregator_begin(s->levels.aggregator, e.gen, seq);
-    else
-        sk_engine_archive(s->levels.engine, seq);
+    sk_route_begin(&s->levels.route, e.gen, seq);
 }
 
 void sk_session_lose_prefix(struct sk_session *s)

@@ -774,7 +774,8 @@ static int settle_local(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     (void)it;
     CHECK(!sk_session_wait(s, &err));
-    sk_aggregator_drain(s->levels.aggregator);
+    while (!sk_route_wait(&s->levels.route, 1))
+        ;
     return 0;
 }
 
@@ -802,7 +803,8 @@ static int damage_twenty(struct sk_session *s, int64_t it)
         damage(local_root(), 1, 20, 1);
     while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVING) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE))
         CHECK(sk_session_due(s, 1, it, &err) == 0);
-    sk_aggregator_drain(s->levels.aggregator);
+    while (!sk_route_wait(&s->levels.route, 1))
+        ;
     return 0;
 }
 

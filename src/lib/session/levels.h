@@ -2,8 +2,8 @@
 #ifndef SK_LIB_SESSION_LEVELS_H
 #define SK_LIB_SESSION_LEVELS_H
 
-#include "lib/aggregator.h"
 #include "lib/engine.h"
+#include "lib/route.h"
 #include "lib/ledger.h"
 #include "lib/protector.h"
 
@@ -11,7 +11,7 @@ struct sk_levels {
     struct sk_ledger *ledger; /* all generations of this run */
     struct sk_engine *engine;
     struct sk_protector *protector;   /* NULL: nothing is protected */
-    struct sk_aggregator *aggregator; /* NULL: each rank copies its file to the prefix */
+    struct sk_route route;                /* the prefix, where it is another place than the local directory */
     int ledger_left;                  /* to a thread of the engine that hangs in the prefix */
     int engine_left;                  /* an archive that hangs in the prefix still uses the engine */
     int64_t last_from;  /* the next generation after this one is the time slot's last and goes to the prefix in any case; -1: none */
