@@ -217,9 +217,9 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_arc
     enum { SMALL_SET = 1 << 20, MARGIN = 16 };
     struct sk_archive_stats plain = *st;
     int gzip = sk_backend_here(SK_BACKEND_GZIP), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
-    if (st->raw_bytes > SMALL_SET && p->near_bytes < st->raw_bytes / 2)
+    if (st->raw_bytes > SMALL_SET && gzip < 0 && p->near_bytes < st->raw_bytes / 2)
         return 0;
-    if (st->raw_bytes > SMALL_SET && gzip >= 0) {
+    if (st->raw_bytes > SMALL_SET && gzip >= 0) { /* samples of single classes may err together: look at the files themselves */
         uint64_t about = estimate_gzip(p, st->raw_bytes);
         if (about < UINT64_MAX && about - about / MARGIN > st->stored_bytes)
             return 0;
