@@ -159,7 +159,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
         if (codecs[i] && !sk_codec_find(codecs[i]))
             return cli_usage(cli, "there is no codec '%s'", codecs[i]);
     if (a->level_text && parse_level(a->level_text, &a->level))
-        return cli_usage(cli, "--level goes from 1 to %d, or is 'best'", SK_PACK_LEVELS);
+        return cli_usage(cli, "--level: '%s' is no level: they go from 1 to %d, or 'best'", a->level_text, SK_PACK_LEVELS);
     if (a->pattern && (code = check_pattern(cli, a->pattern)) >= 0)
         return code;
     if (a->chain < 1 || a->chain > SK_SKA_MAX_DEPTH)

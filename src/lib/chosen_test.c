@@ -103,6 +103,8 @@ static int program(struct sk_group *g, void *arg)
         CHECK(!rc && restored == (how->from > 0) && from == how->from);
         rc = go_on(g, s, u, how, from);
     }
+    if (!rc)
+        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
     if (rc || !how->finishes)
         sk_session_abandon(s);
     else

@@ -228,7 +228,7 @@ void sk_engine_archived(struct sk_engine *e, int64_t seq)
     pthread_mutex_lock(&e->lock);
     if (seq > e->pruned_request)
         e->pruned_request = seq;
-    if (!e->any_archived && e->earlier == SK_EARLIER_UNUSED)
+    if (!e->any_archived && (e->earlier == SK_EARLIER_UNUSED || e->spare_before))
         e->retired_seq = -1; /* what earlier starts left may go now */
     e->any_archived = 1;
     pthread_cond_broadcast(&e->changed);
@@ -349,10 +349,17 @@ void sk_engine_set_earlier(struct sk_engine *e, enum sk_earlier earlier)
     pthread_mutex_unlock(&e->lock);
 }
 
+void sk_engine_spare(struct sk_engine *e, uint32_t before)
+{
+    pthread_mutex_lock(&e->lock);
+    e->spare_before = before;
+    pthread_mutex_unlock(&e->lock);
+}
+
 int sk_engine_may_remove_earlier(struct sk_engine *e)
 {
     pthread_mutex_lock(&e->lock);
-    int may = sk_engine_earlier_may_go(e);
+    int may = sk_engine_earlier_may_go(e) && !sk_engine_spares(e, (struct sk_gen){0});
     pthread_mutex_unlock(&e->lock);
     return may;
 }

@@ -113,6 +113,9 @@ void sk_engine_take_back(struct sk_engine *e, const struct sk_source *lent);
  * it does not need goes. SK_EARLIER_STAY: none is removed. */
 enum sk_earlier { SK_EARLIER_UNUSED, SK_EARLIER_RESUMED, SK_EARLIER_STAY };
 void sk_engine_set_earlier(struct sk_engine *e, enum sk_earlier earlier);
+/* SK_EARLIER_RESUMED, but generations of starts before this one, which the one resumed from could not read, stay until one of
+ * this start is complete and archived. */
+void sk_engine_spare(struct sk_engine *e, uint32_t before);
 /* 1: a generation of an earlier start may go when nothing needs it. */
 int sk_engine_may_remove_earlier(struct sk_engine *e);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */

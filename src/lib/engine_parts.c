@@ -81,9 +81,20 @@ void sk_engine_drop(struct sk_engine *e, struct held *h, int remove_file)
     free(h);
 }
 
+/* Something of this start is where copies last. */
+static int has_own(const struct sk_engine *e)
+{
+    return e->prefix_root ? e->any_archived : e->complete_seq > 0;
+}
+
+int sk_engine_spares(const struct sk_engine *e, struct sk_gen g)
+{
+    return g.incarnation < e->spare_before && !has_own(e);
+}
+
 int sk_engine_earlier_may_go(const struct sk_engine *e)
 {
     if (e->earlier == SK_EARLIER_UNUSED)
-        return e->prefix_root ? e->any_archived : e->complete_seq > 0;
+        return has_own(e);
     return e->earlier == SK_EARLIER_RESUMED;
 }

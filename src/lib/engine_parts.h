@@ -106,7 +106,7 @@ struct sk_engine {
     int failures;
     struct saikai_error last_error;
     enum sk_earlier earlier;
-    uint32_t finished_from;
+    uint32_t finished_from, spare_before;
     int any_archived; /* all ranks have a generation of this start in the prefix */
 };
 
@@ -163,7 +163,9 @@ int sk_engine_is_spoiled(const struct sk_engine *e, const struct held *h);
 /* For the scrub; takes the lock itself. */
 void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const char *why);
 
-/* As sk_engine_may_remove_earlier, for those who hold the lock. */
+/* 1: it could not be read when it was wanted, and nothing of this start can take its place yet. */
+int sk_engine_spares(const struct sk_engine *e, struct sk_gen g);
+/* As sk_engine_may_remove_earlier, for those who hold the lock, and without a look at what is spared. */
 int sk_engine_earlier_may_go(const struct sk_engine *e);
 
 /* The threads; they take the lock themselves. */

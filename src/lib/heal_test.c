@@ -129,6 +129,8 @@ static int program(struct sk_group *g, void *arg)
     CHECK(!memcmp(u, expect, CELLS * sizeof *u));
     free(expect);
     int rc = iterate(s, r, u, from);
+    if (!rc)
+        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
     sk_session_abandon(s);
     free(u);
     return rc;

@@ -60,6 +60,7 @@ int sk_incarnation_begin(struct sk_session *s, struct sk_start *st, int64_t newe
         s->who.state.first_incarnation = fresh ? s->who.state.incarnation : 1;
     st->incarnation = s->who.state.incarnation;
     st->first_incarnation = s->who.state.first_incarnation;
+    st->unread_before = s->who.state.unread_before;
     if (getrandom(&st->run_id, sizeof st->run_id, 0) != sizeof st->run_id)
         st->run_id = sk_hash64(&s->who.state, sizeof s->who.state) ^ (uint64_t)sk_wall_ms();
     return sk_memo_save(s, err);

@@ -16,7 +16,7 @@ void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation,
     pthread_mutex_lock(&e->lock);
     if (!sk_gen_scan(e->local_root, e->rank, &l, NULL)) {
         for (size_t i = 0; i < l.count; i++) { /* newest first: what builds on others goes before them */
-            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->incarnation;
+            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->incarnation || sk_engine_spares(e, l.gen[i]);
             for (int k = 0; k < spare->count && !held; k++)
                 held = spare->key[k] == sk_gen_key(l.gen[i]);
             for (const struct held *h = e->all; h && !held; h = h->next)

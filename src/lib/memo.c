@@ -111,6 +111,26 @@ void sk_memo_catch_up(struct sk_session *s)
         sk_log(SK_LOG_NOTICE, "the prefix %s is back", s->place.prefix_root);
 }
 
+void sk_memo_unread(struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    if (s->g->rank || s->who.state.unread_before)
+        return;
+    s->who.state.unread_before = s->who.incarnation;
+    if (sk_memo_save(s, &err))
+        sk_log(SK_LOG_WARN, "%s: the next start may not know that earlier generations could not be read", err.text);
+}
+
+void sk_memo_is_safe(struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    if (s->g->rank || !s->who.state.unread_before)
+        return;
+    s->who.state.unread_before = 0;
+    if (sk_memo_save(s, &err)) /* the next start keeps more than it must */
+        sk_log(SK_LOG_WARN, "%s", err.text);
+}
+
 /* This node's copy; *ahead: the prefix does not have it. */
 static void look_here(struct sk_session *s, struct sk_state *state, int *ahead)
 {

@@ -6,6 +6,10 @@
 
 #include "lib/session.h"
 
+/* Rank 0: a restart failed, and the program may go on without: what could not be read stays for now, also at later starts. */
+void sk_memo_unread(struct sk_session *s);
+/* Rank 0: something of this start is where copies last: that is over. */
+void sk_memo_is_safe(struct sk_session *s);
 /* What the ranks find at a start. */
 struct sk_memo {
     struct sk_state state; /* on rank 0 */

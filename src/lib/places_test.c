@@ -81,6 +81,7 @@ static int program(struct sk_group *g, void *arg)
         }
         CHECK(!p->wander || !to(g, it % 20 ? "start" : "elsewhere"));
     }
+    sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
     sk_session_abandon(s);
     return 0;
 }

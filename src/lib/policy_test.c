@@ -74,6 +74,8 @@ static int program(struct sk_group *g, void *arg)
     CHECK(!sk_session_restart(s, &restored, &from, &err));
     CHECK(restored == (how->resumes_from > 0) && from == how->resumes_from);
     int rc = how->body ? how->body(g, s, how) : 0;
+    if (!rc)
+        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
     if (rc || how->abandoned)
         sk_session_abandon(s);
     else

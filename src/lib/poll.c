@@ -56,6 +56,8 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
         sk_ledger_mark(s->levels.ledger, committed, SK_LEDGER_COMPLETE);
         sk_pace_complete(s, committed);
         sk_engine_complete(s->levels.engine, committed);
+        if (!sk_place_is_apart(&s->place))
+            sk_memo_is_safe(s);
         if (s->page)
             sk_keeper_page_complete(s->page, e.gen.iteration);
         if (s->g->rank == 0)
@@ -66,6 +68,7 @@ void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived)
         sk_ledger_mark(s->levels.ledger, archived, SK_LEDGER_ARCHIVED);
         sk_pace_done(s, SK_CADENCE_ARCHIVE, archived);
         sk_engine_archived(s->levels.engine, archived);
+        sk_memo_is_safe(s);
         sk_memo_catch_up(s);
         if (s->g->rank == 0)
             sk_log(SK_LOG_DEBUG, "generation of iteration %lld is archived", (long long)e.gen.iteration);

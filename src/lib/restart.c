@@ -1,5 +1,6 @@
 /* Restart, with or without a prefix that can be read. */
 #include "lib/chosen.h"
+#include "lib/memo.h"
 #include "lib/start.h"
 
 #include "base/log.h"
@@ -101,11 +102,14 @@ int sk_session_restart_from(struct sk_session *s, const char *which, int *restor
 {
     int again = s->page && s->page->incarnation > 0; /* a fault is no reason to go back as far once more */
     int rc = sk_chosen_set(s, which ? which : again ? "" : sk_config_text(s->config, "restart.from"), err);
+    int was_called = s->resume.called;
     s->resume.chosen.first = s->who.first_incarnation;
     if (!rc && s->resume.chosen.is_set)
         s->who.first_incarnation = 1; /* also one of a run that has finished */
     if (!rc)
         rc = restart(s, restored, iteration, err);
+    if (rc && !was_called && !s->clock.tick)
+        sk_memo_unread(s);
     if (s->resume.chosen.is_set) /* nothing is removed before there is something newer */
         s->who.first_incarnation = s->resume.chosen.first;
     else if (!rc && (rc = sk_session_remove_leftovers(s)))

@@ -303,6 +303,8 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     if (s->resume.unread && s->g->rank == 0)
         sk_log(SK_LOG_NOTICE, "not all that there is could be read, and it may be at another time: this start removes nothing of "
                               "earlier ones");
+    if (s->who.unread_before && g.incarnation >= s->who.unread_before)
+        sk_engine_spare(s->levels.engine, s->who.unread_before);
     adopt_sets(s, g);
     s->resume.code_from = v[0] && !s->resume.from_others; /* the files of other ranks are nobody's to protect */
     s->resume.from = g;

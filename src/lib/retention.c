@@ -99,7 +99,7 @@ static int is_of_finished(const struct sk_engine *e, struct sk_gen g)
 /* What nobody has used is not thrown away in silence. */
 static void tell_removed(const struct sk_engine *e, const char *root, size_t count, struct sk_gen newest)
 {
-    if (count && !e->rank && e->earlier == SK_EARLIER_UNUSED)
+    if (count && !e->rank && (e->earlier == SK_EARLIER_UNUSED || e->spare_before))
         sk_log(SK_LOG_NOTICE, "%zu generation%s of earlier starts, which this one did not use, removed from %s (the newest: iteration "
                               "%lld): a newer one of its own is complete%s",
                count, count == 1 ? "" : "s", root, (long long)newest.iteration, e->prefix_root ? " and archived" : "");
@@ -117,7 +117,7 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
     for (size_t i = 0; i < l.count; i++) { /* newest first */
         int64_t key = sk_gen_key(l.gen[i]);
         int earlier = l.gen[i].incarnation < e->incarnation;
-        int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) ||
+        int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) || sk_engine_spares(e, l.gen[i]) ||
                    (root == e->prefix_root && is_base(e, root, &l, l.gen[i], e->rank));
         if (!keep) {
             int told = earlier && !is_of_finished(e, l.gen[i]);
@@ -167,7 +167,7 @@ static void mark(struct sk_engine *e, int all_new, int with_holds)
         h->kept = 1;
     for (h = e->all; h; h = h->next)
         h->kept |= h->stage != COMMITTED || h->archiving || (with_holds && (h->holds || h->lent)) ||
-                   (h->gen.incarnation < e->incarnation && e->earlier == SK_EARLIER_STAY) ||
+                   (h->gen.incarnation < e->incarnation && (e->earlier == SK_EARLIER_STAY || sk_engine_spares(e, h->gen))) ||
                    (!h->replaced && h->seq > e->complete_seq && (all_new || h->seq == e->committed_seq || h->seq == e->told_seq));
     for (int more = 1; more;) {
         more = 0;

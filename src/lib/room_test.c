@@ -160,6 +160,8 @@ static int program(struct sk_group *g, void *arg)
     CHECK(!from || block[g->rank][102 + 1] == (double)(from - 1 + 103));
     CHECK(!from || block[g->rank][102 * 100 + 100] == (double)(from - 1 + 102 * 100 + 100));
     int rc = compute(s, u, block[g->rank], from, r);
+    if (!rc)
+        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
     sk_session_abandon(s);
     return rc;
 }

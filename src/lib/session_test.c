@@ -147,6 +147,7 @@ static int program(struct sk_group *g, void *arg)
     free(u);
     free(expect);
     if (r->crash || r->expect < 0) {
+        sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
         sk_session_abandon(s);
         return 0;
     }

@@ -213,6 +213,7 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     sk_lease_begun(s->place.lease, st.incarnation);
     s->who.incarnation = st.incarnation;
     s->who.first_incarnation = st.first_incarnation;
+    s->who.unread_before = st.unread_before;
     s->measured.host_rate = st.rate;
     for (int i = 0; i < s->g->size; i++)
         s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);

@@ -14,7 +14,7 @@ struct sk_start {
     double rate; /* of the hosts in use */
     struct sk_suffered suffered;
     uint64_t run_id;
-    uint32_t incarnation, first_incarnation;
+    uint32_t incarnation, first_incarnation, unread_before;
     struct sk_id lease; /* its token; none without a prefix */
     int away;        /* the error with which the prefix cannot be asked, 0: it answers */
     int64_t stopped; /* newest start of which every rank was told to end by a signal while it restarted, 0: none */

@@ -66,6 +66,10 @@ static int decode_line(const char *line, int version, struct sk_state *s)
         s->first_incarnation = u;
         return 0;
     }
+    if (version > 3 && sscanf(line, "unread_before %5u%n", &u, &n) == 1 && !line[n] && u <= SK_GEN_MAX_INCARNATION) {
+        s->unread_before = u;
+        return 0;
+    }
     if (sscanf(line, "finished %1u%n", &u, &n) == 1 && !line[n]) {
         s->finished = u != 0;
         return 0;
@@ -91,7 +95,10 @@ int sk_state_decode(const char *text, size_t n, struct sk_state *out, struct sai
         memcpy(line, text + at, len);
         line[len] = 0;
         if (line_number == 0) {
-            version = !strcmp(line, "saikai-state 1") ? 1 : !strcmp(line, "saikai-state 3") ? 3 : 0;
+            version = !strcmp(line, "saikai-state 1")   ? 1
+                      : !strcmp(line, "saikai-state 3") ? 3
+                      : !strcmp(line, "saikai-state 4") ? 4
+                                                        : 0;
             if (!version)
                 return sk_fail(err, SAIKAI_EFORMAT, "not a state file that this Saikai reads");
         } else if (sscanf(line, "check %16llx", &hash) == 1) {
@@ -145,8 +152,11 @@ int sk_state_save(const char *root, const struct sk_state *s, struct saikai_erro
         return rc;
     struct sk_buf b = {0};
     char id[SK_ID_TEXT];
-    sk_buf_printf(&b, "saikai-state 3\nincarnation %u\nfirst_incarnation %u\nfinished %d\nrun %016" PRIx64 "\n",
-                  s->incarnation, s->first_incarnation, s->finished, s->run);
+    /* what an older Saikai can do with it, it may */
+    sk_buf_printf(&b, "saikai-state %d\nincarnation %u\nfirst_incarnation %u\nfinished %d\nrun %016" PRIx64 "\n",
+                  s->unread_before ? 4 : 3, s->incarnation, s->first_incarnation, s->finished, s->run);
+    if (s->unread_before)
+        sk_buf_printf(&b, "unread_before %u\n", s->unread_before);
     if (!sk_id_none(s->store))
         sk_buf_printf(&b, "store %s\n", sk_id_print(s->store, id));
     for (int i = 0; i < s->tried_count; i++) {

@@ -21,6 +21,9 @@ struct sk_tried {
 struct sk_state {
     uint32_t incarnation;       /* of the newest start; 0: never started */
     uint32_t first_incarnation; /* generations of earlier starts belong to another run and are not offered */
+    /* This start could not read the generations of those before it and went on without them: they stay until one of it or of a
+     * later start is archived. 0: there is none. */
+    uint32_t unread_before;
     int finished;               /* 1: the run ended by saikai_finalize */
     struct sk_id store;         /* of which store; none in a file that does not say */
     uint64_t run;               /* number of the `saikai run` that started it last, 0: none */

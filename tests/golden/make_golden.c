@@ -400,11 +400,24 @@ static void make_stores(uint8_t *out)
     keep("bad-store.state", text, (size_t)m, "EDAMAGED line 2");
 }
 
+/* ---- version 4 of the state: what a start could not read ---- */
+
+static void make_unread(void)
+{
+    char text[512];
+    for (int version = 3; version < 5; version++) {
+        int m = snprintf(text, sizeof text, "saikai-state %d\nincarnation 7\nfirst_incarnation 3\nunread_before 5\n", version);
+        m += snprintf(text + m, sizeof text - (size_t)m, "check %016llx\n", (unsigned long long)sk_hash64(text, (size_t)m));
+        keep(version == 3 ? "bad-unread-of-version-3.state" : "good-unread.state", text, (size_t)m,
+             version == 3 ? "EDAMAGED line 4" : "good");
+    }
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t out[MOST];
     char path[4096];
-    if (argc != 3 || (strcmp(argv[1], "1") && strcmp(argv[1], "3") && strcmp(argv[1], "5")))
+    if (argc != 3 || (strcmp(argv[1], "1") && strcmp(argv[1], "3") && strcmp(argv[1], "5") && strcmp(argv[1], "6")))
         return 2;
     root = argv[2];
     snprintf(path, sizeof path, "%s/EXPECTED", root);
@@ -415,6 +428,8 @@ int main(int argc, char **argv)
         make_version_1(out);
     } else if (!strcmp(argv[1], "5")) {
         make_stores(out);
+    } else if (!strcmp(argv[1], "6")) {
+        make_unread();
     } else {
         keep("good-tiles.skc", out, make_tiles(out), "good");
         make_bad_tiles(out);

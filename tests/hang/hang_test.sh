@@ -11,7 +11,7 @@ need "$saikai"
 unset SAIKAI_STORE_PREFIX SAIKAI_JOB_NAME WORKER_KILL HANG_AT HANG_RANK
 seconds=${SAIKAI_TEST_HANG:-6}
 [ -n "${SAIKAI_TEST_HANG:-}" ] || export SAIKAI_STORE_PREFIX_TIMEOUT=1s SAIKAI_STORE_FINAL_WAIT=12s
-limit=$((seconds * 2 + 60)) # of each start, and of each wait
+limit=$((seconds * 4 + 240)) # of each start, and of each wait: a restart may wait for store.final_wait, too
 export SAIKAI_SCHEDULE_EVERY=20
 
 # ---- what the cases are made of; each has a directory and a shell of its own ----

@@ -131,7 +131,7 @@ for n in -1 abc 1e400 "" nan; do
     refused 2 "$shown" compress "${f64[@]}" --piece "$n" field.f64 out
     refused 2 "'$n'" compress -t f64 -d "$n" field.f64 out
     refused 2 "'\(abs:\)\?$n'" compress "${f64[@]}" -b "abs:$n" field.f64 out
-    refused 2 "$shown" archive create --level "$n" -o out text
+    refused 2 "$shown\|'$n' is empty" archive create --level "$n" -o out text
     refused 2 "$shown" archive extract -m "$n" -o out a.ska
     refused 2 "$shown" run -n "$n" true
     refused 2 "$shown\|'$n' is empty" run --time-limit "$n" true

@@ -115,6 +115,8 @@ for path in markdown:
 cases = set()
 for path in glob.glob(f"{source}/src/**/*_test.c", recursive=True) + glob.glob(f"{source}/bench/*_test.c"):
     cases |= set(re.findall(r"(?m)^static void (?:test_)?(\w+)\(", read(path)))
+for path in glob.glob(f"{source}/tests/**/*.sh", recursive=True):  # cases of a script
+    cases |= set(re.findall(r"(?m)^(\w+)\(\) ?\{", read(path)))
 mains = {os.path.basename(f)[:-2] for f in files if f.endswith((".c",))}
 for path in markdown:
     text = everything[path]

@@ -12,6 +12,7 @@ struct sk_identity {
     uint64_t run;                             /* number of the `saikai run` above, 0: none */
     uint64_t run_id;
     uint32_t incarnation, first_incarnation;
+    uint32_t unread_before; /* generations of starts before this one could not be read, and wait for better times; 0: none */
     uint32_t finished_from; /* the first start of the run before, when that came to its end; else 0 */
     char aside[600];        /* rank 0: what a fresh start is to say of other jobs' generations … */
     char fresh_why[160];    /* … and why it is one, "": there is nothing to go on from */
