@@ -68,7 +68,7 @@ void sk_session_status(const struct sk_session *s, struct saikai_status *out, si
         .checkpoints = (long)s->capture.checkpoints,
         .failed = (long)s->capture.failed,
         .complete_iteration = (long)sk_ledger_iteration(l, SK_LEDGER_COMPLETE),
-        .archived_iteration = (long)sk_ledger_iteration(l, SK_LEDGER_ARCHIVED),
+        .archived_iteration = (long)sk_ledger_iteration(l, sk_session_in_prefix(s)),
         .advice_every = s->clock.every ? s->clock.every : (long)s->measured.advice.now.every,
         .cost_seconds = s->measured.cost_seconds,
         .blocked_seconds = s->capture.blocked_seconds,

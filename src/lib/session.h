@@ -106,6 +106,8 @@ int sk_session_check_store(const struct sk_session *s, const struct sk_skc_heade
                            struct saikai_error *err);
 /* What this rank knows to be in the prefix, and whether nothing is on its way there. */
 void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle);
+/* What the ledger calls a generation that is in the prefix: where there is no other place, one that is complete is there. */
+enum sk_ledger_state sk_session_in_prefix(const struct sk_session *s);
 /* Bring a complete generation to the prefix; all ranks at the same tick. Does not block. */
 void sk_session_archive(struct sk_session *s, int64_t seq);
 /* Collective: wait for what is being written, bring the newest generation to the prefix, and give the node's memory back. */

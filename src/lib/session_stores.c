@@ -24,6 +24,11 @@ void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int 
     sk_route_report(&s->levels.route, archived_seq, idle);
 }
 
+enum sk_ledger_state sk_session_in_prefix(const struct sk_session *s)
+{
+    return *s->place.prefix_root && !sk_place_is_apart(&s->place) ? SK_LEDGER_COMPLETE : SK_LEDGER_ARCHIVED;
+}
+
 void sk_session_archive(struct sk_session *s, int64_t seq)
 {
     struct sk_ledger_entry e;

@@ -466,13 +466,33 @@ static void test_every_iteration_without_a_pause(void **state)
     run(N, r);
 }
 
+/* What is saved in the prefix alone is there at once; what is saved without one never is. */
+static int status_is(struct sk_session *s, int64_t complete, int64_t archived)
+{
+    struct saikai_error err = {0};
+    struct saikai_status st;
+    sk_session_status(s, &st, sizeof st);
+    CHECK(st.complete_iteration == complete && st.archived_iteration == archived);
+    return 0;
+}
+
+static int all_in_prefix(struct sk_session *s, int64_t it)
+{
+    return it < 10 ? 0 : status_is(s, it - it % 10, it - it % 10);
+}
+
+static int none_in_prefix(struct sk_session *s, int64_t it)
+{
+    return it < 10 ? 0 : status_is(s, it - it % 10, -1);
+}
+
 static void test_prefix_only_and_local_only(void **state)
 {
     (void)state;
-    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "store.local=none"});
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "store.local=none", .body = all_in_prefix});
     assert_int_equal(count_generations("prefix"), 2);
     run(N, (struct run){.until = 35, .config = "store.local=none", .expect = 1, .expect_from = 30});
-    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "store.prefix=none"});
+    run(N, (struct run){.until = 35, .crash = 1, .settle = 1, .config = "store.prefix=none", .body = none_in_prefix});
     run(N, (struct run){.until = 35, .crash = 1, .config = "store.prefix=none", .expect = 1, .expect_from = 30});
 }
 

@@ -28,7 +28,7 @@ static void say_saved(const struct sk_session *s, int number)
     else
         sk_log(SK_LOG_NOTICE, "SIG%s: iteration %lld is saved%s, and the program ends; started again, it goes on from there",
                name, (long long)sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE),
-               *s->place.prefix_root && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) == complete
+               *s->place.prefix_root && sk_ledger_newest(s->levels.ledger, sk_session_in_prefix(s)) == complete
                    ? " in the prefix" : " in the memory of this node only");
 }
 
