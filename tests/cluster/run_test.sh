@@ -154,7 +154,7 @@ sigkill) # saikai run dies: nothing may outlive it, on no node
     ;;
 slurm) # a rank is killed, then a node loses its power: srun is the launcher, the allocation's last host the spare
     slurm_up 4
-    start_slurm -n 3 --spares 1 --set schedule.stop_grace=1s -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
+    start_slurm -n 3 --spares 1 --set run.node_timeout=10s --set schedule.stop_grace=1s -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
     wait_for 'begin 1' "$out" 100
     expect 'start 1: 3 ranks of .* by .*/srun' "$err"
     expect 'was killed by signal 9' "$err"
@@ -171,7 +171,7 @@ slurm_limit) # an allocation that ends: what is saved before that is where the n
     slurm_up 4
     export SAIKAI_LOG_LEVEL=debug SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store WORKER_END=$CLUSTER_DIR/shared/end
     limit="-t 1"
-    start_slurm -n 3 -- "$victim" 1 1000000
+    start_slurm -n 3 --set run.node_timeout=15s -- "$victim" 1 1000000
     wait_for 'its time slot ends in' "$err" 60
     # not the one of the first candidate
     wait_for 'generation of iteration \([2-9]\|[0-9][0-9][0-9]*\) is archived' "$err" 60
@@ -181,7 +181,7 @@ slurm_limit) # an allocation that ends: what is saved before that is where the n
     nothing_left_on n1 n2 n3 n4
     ! grep -q verified "$out" || fail "the job ended in its first allocation"
     touch "$WORKER_END"
-    start_slurm -n 3 -- "$victim" 1 1000000
+    start_slurm -n 3 --set run.node_timeout=15s -- "$victim" 1 1000000
     finish 0
     from=$(sed -n 's/.*: resuming from iteration \([0-9]*\) .*/\1/p' "$err")
     [ -n "$from" ] && [ "$from" -ge "$last" ] || fail "the second allocation went on from iteration '$from', not from $last"
