@@ -204,7 +204,7 @@ archives_stuck() { # for longer than the end waits
 cases=("$@")
 [ $# -gt 0 ] || cases=(start_first checkpoint archiving retention restart_after_kill restart_elsewhere end end_silent
     archives_slow archives_stuck)
-pids=()
+pids=() at_once=5
 for case in "${cases[@]}"; do
     (
         mkdir "$work/$case"
@@ -216,6 +216,7 @@ for case in "${cases[@]}"; do
         echo "$case: right, after $((SECONDS - began)) s (where it hangs, for $seconds s or more)"
     ) >"$work/$case.said" 2>&1 &
     pids+=($!)
+    [ ${#pids[@]} -lt $at_once ] || wait "${pids[${#pids[@]} - at_once]}" || true # they mostly wait, but not only
 done
 failed=0
 for i in "${!cases[@]}"; do
