@@ -99,7 +99,7 @@ static int is_of_finished(const struct sk_engine *e, struct sk_gen g)
 /* What nobody has used is not thrown away in silence. */
 static void tell_removed(const struct sk_engine *e, const char *root, size_t count, struct sk_gen newest)
 {
-    if (count && !e->rank && (e->earlier == SK_EARLIER_UNUSED || e->spare_before))
+    if (count && !e->rank)
         sk_log(SK_LOG_NOTICE, "%zu generation%s of earlier starts, which this one did not use, removed from %s (the newest: iteration "
                               "%lld): a newer one of its own is complete%s",
                count, count == 1 ? "" : "s", root, (long long)newest.iteration, e->prefix_root ? " and archived" : "");
@@ -120,7 +120,8 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
         int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) || sk_engine_spares(e, l.gen[i]) ||
                    (root == e->prefix_root && is_base(e, root, &l, l.gen[i], e->rank));
         if (!keep) {
-            int told = earlier && !is_of_finished(e, l.gen[i]);
+            int unused = e->earlier == SK_EARLIER_UNUSED || l.gen[i].incarnation < e->spare_before;
+            int told = earlier && unused && !is_of_finished(e, l.gen[i]);
             newest = removed ? newest : l.gen[i];
             removed += !sk_gen_remove(root, l.gen[i], e->rank, NULL) && told;
         }
