@@ -79,10 +79,10 @@ static int mistakes_at_the_begin(void)
     if (api_testing_refused("", other, SAIKAI_EMPI,
                             is_open ? "link with -lsaikai_mpich" : "link with -lsaikai_openmpi"))
         return -1;
-    api_testing_mpi.library = its_library;
+    api_testing_mpi.its_version = its_library;
     if (api_testing_refused("", own, SAIKAI_EMPI, its_library))
         return -1;
-    api_testing_mpi.library = NULL;
+    api_testing_mpi.its_version = NULL;
     api_testing_mpi.ready = 0;
     if (api_testing_refused("", own, SAIKAI_ESTATE, "MPI_Init"))
         return -1;

@@ -25,7 +25,7 @@ int sk_group_mpi(const void *comm, struct sk_group **out, struct saikai_error *e
 int MPI_Get_library_version(char *version, int *length)
 {
     const char *own = strcmp(SAIKAI_MPI_OF_HEADER, "Open MPI") ? "MPICH Version: 4" : "Open MPI v4";
-    strcpy(version, api_testing_mpi.library ? api_testing_mpi.library : own);
+    strcpy(version, api_testing_mpi.its_version ? api_testing_mpi.its_version : own);
     *length = (int)strlen(version);
     return MPI_SUCCESS;
 }

@@ -11,7 +11,7 @@
 
 /* What the stand-in for MPI answers. */
 struct api_testing_mpi {
-    const char *library; /* MPI_Get_library_version; NULL: the one of the headers */
+    const char *its_version; /* MPI_Get_library_version; NULL: the one of the headers */
     int ready, over, ranks;
 };
 extern struct api_testing_mpi api_testing_mpi;

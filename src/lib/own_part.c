@@ -1,5 +1,6 @@
 /* Reading a rank's own part of a generation. */
 #include "lib/own_part.h"
+
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
