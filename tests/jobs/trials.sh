@@ -115,6 +115,10 @@ echo "$trials trials: ${seen[jobs]} jobs (${seen[run]} saikai run, ${seen[mpiexe
     "another; ${seen[together]} together, ${seen[apart]} apart), killed ranks ${seen[run-rank]} and ${seen[mpiexec-rank]}," \
     "killed launchers ${seen[run-launcher]} and ${seen[mpiexec-launcher]}: ${seen[right]} ended right (${seen[resumed]} resumed)," \
     "${seen[refused]} refused with the holder's name, 0 other states, 0 crashes"
-for key in "${!seen[@]}"; do
+# What the numbers drawn decide must be there in every run of it, what time decides in a long one: whether two jobs meet, and
+# whether a launcher still lives when its time has come. A few trials in a row may well miss that; tests of their own show each.
+wanted="jobs right same other together apart run mpiexec"
+[ "$trials" -lt 20 ] || wanted=${!seen[*]}
+for key in $wanted; do
     [ "${seen[$key]}" -gt 0 ] || { echo "FAILED: the mix lacks '$key'"; exit 1; }
 done
