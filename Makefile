@@ -32,6 +32,7 @@ demo: bootstrap
 
 # All tests, once as they are used and the shorter unit tests once more under the sanitizers.
 check: build bootstrap-tests
+	@cmake --build build -j$(JOBS) --target benches -- --no-print-directory -s
 	@scripts/check.sh build
 
 # The unit tests that do the same hundreds of times: at each operation, and under the sanitizers.
@@ -57,7 +58,7 @@ bench-codec: build
 	@scripts/bench.sh build codec
 
 # The error-bounded codec on arrays that nobody tuned to, made anew. PEERS=DIR: a folder with sz3, qoz, sperr2d, sperr3d;
-# SCORE="part=scored quiet=1 …": more arguments (bench/score.c).
+# SCORE="part=scored quiet=1 …": more arguments (bench/codec/score.c).
 score: build
 	@cmake --build build -j$(JOBS) --target score -- --no-print-directory -s
 	@cd build && bench/score $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)

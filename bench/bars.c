@@ -3,7 +3,7 @@
 #include "bars.h"
 
 #include "base/buf.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
  * [ROUNDS], e.g. bench_capture 1GiB 5 */
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/units.h"
-#include "capture/cow_job.h"
+#include "base/text/json.h"
+#include "base/config/units.h"
+#include "capture/cow/cow_job.h"
 #include "capture/delta.h"
 #include "capture/dirty.h"
 #include "capture/kernel.h"
@@ -317,7 +317,7 @@ static void snapshots(const char *form, const char *pages, int sink_is_copy, uin
         fprintf(stderr, "bench_capture: %s\n", err.text);
         return;
     }
-    struct sk_memory_extent piece = {p, size, 0, 0};
+    struct sk_extent piece = {p, size, 0, 0};
     struct target to = {out};
     const char *how = sink_is_copy ? " to its place" : "";
     for (size_t m = 0; m < sizeof works / sizeof *works; m++) {

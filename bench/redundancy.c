@@ -17,10 +17,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/io.h"
-#include "redundancy/encode.h"
-#include "redundancy/parity_file.h"
-#include "redundancy/rebuild.h"
+#include "base/file/io.h"
+#include "redundancy/set/encode.h"
+#include "redundancy/set/parity_file.h"
+#include "redundancy/set/rebuild.h"
 
 #ifdef BENCH_MPI
 #include "group/mpi.h"
@@ -47,7 +47,7 @@ struct bench {
     uint64_t sent[MAX_RANKS], most_on_link;
     const char *used;
     int lent;
-    struct sk_diff_source source[MAX_RANKS];
+    struct sk_source source[MAX_RANKS];
     struct sk_kept_maps *kept[MAX_RANKS];
     struct sk_group *group; /* of processes; NULL: ranks are threads */
 };
@@ -129,7 +129,7 @@ static void lend(struct bench *b)
         if (fd < 0 || sk_io_map(fd, data, b->bytes, 1, &map, &err))
             die(&err);
         close(fd);
-        b->source[r] = (struct sk_diff_source){map, b->bytes, sk_hash64(map, b->bytes), 1};
+        b->source[r] = (struct sk_source){map, b->bytes, sk_hash64(map, b->bytes), 1};
         b->kept[r] = sk_kept_maps_new();
     }
     b->lent = 1;

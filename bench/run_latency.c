@@ -4,7 +4,7 @@
  * [ROUNDS] As the MPI's launcher of `saikai run` this program also stands in between, and notes
  * when it was executed. */
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -13,12 +13,12 @@ import collections, json, pathlib, re, sys
 
 # words that are the name of a form and something else, too: where they are something else
 other = {
-    "file": ["src/reader/read_raw.c", "src/cli/verify.c", "src/cli/export_hdf5.c", "src/cli/info.c"],  # a file, a statement
-    "host": ["src/store/owner.c", "src/redundancy/keys.def"],  # a field; the usual rule, which the field's table names
-    "process": ["src/store/owner.c"],  # a field
+    "file": ["src/reader/read_raw.c", "src/cli/store/verify.c", "src/cli/store/export_hdf5.c", "src/cli/store/info.c"],  # a file, a statement
+    "host": ["src/store/owner/owner.c", "src/redundancy/keys.def"],  # a field; the usual rule, which the field's table names
+    "process": ["src/store/owner/owner.c"],  # a field
     "store": ["src/cli/", "src/store/"],  # a store
-    "text": ["src/reader/read_raw.c", "src/cli/verify.c", "src/base/config.c"],  # a type
-    "hdf5": ["src/cli/export.c"],  # an option
+    "text": ["src/reader/read_raw.c", "src/cli/store/verify.c", "src/base/config/config.c"],  # a type
+    "hdf5": ["src/cli/store/export.c"],  # an option
     "openmpi": ["src/cli/mpi_group.c", "src/lib/"],  # an MPI, not its launcher
     "mpich": ["src/cli/mpi_group.c", "src/lib/"],
     "gzip": ["src/codec/haar/parameter.c"],  # a parameter of haar

@@ -7,7 +7,7 @@ cd "$1"
 bad=0
 for name in $(grep -rhoE '(getenv\(|setenv\(|_ENV +)"SAIKAI_[A-Z_]+' src plugins --include='*.[ch]' | sed 's/.*"//' | sort -u); do
     found=
-    for known in $(sed -n 's/^SK_VARIABLE("\([^"]*\)".*/\1/p' src/base/config_variables.def); do
+    for known in $(sed -n 's/^SK_VARIABLE("\([^"]*\)".*/\1/p' src/base/config/config_variables.def); do
         # shellcheck disable=SC2254
         case "$name" in $known) found=1 ;; esac
     done

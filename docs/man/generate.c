@@ -1,7 +1,7 @@
 /* Completes a manual page from the tables that the programs are made of: copies a template and puts
  * the commands, the configuration keys or the error codes in the place of a line @COMMANDS@, @KEYS@
  * or @ERRORS@. usage: generate TEMPLATE > PAGE */
-#include "base/config.h"
+#include "base/config/config.h"
 #include "cli/kinds.h"
 
 #include <ctype.h>

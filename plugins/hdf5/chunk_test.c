@@ -3,7 +3,7 @@
 #include "chunk.h"
 #include "valid.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/types.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "valid.h"
 
 #include "base/types.h"
-#include "codec/difference.h"
+#include "codec/quality/difference.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The keys of a run: how they are made of the one secret, and the file that holds it. */
 #include "backbone/keys.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <dirent.h>
 #include <errno.h>

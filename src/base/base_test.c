@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/types.h"
 
 #include <errno.h>

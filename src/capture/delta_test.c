@@ -1,6 +1,6 @@
 /* A base and its chain of deltas give the memory back at every length. Wrong chains, flipped bits
  * and bad input are refused, and tightened ranges leave out nothing. */
-#include "base/io.h"
+#include "base/file/io.h"
 #include "capture/delta.h"
 #include "capture/dirty.h"
 

@@ -32,7 +32,7 @@
 #define SK_CAPTURE_DIRTY_H
 
 #include "base/error.h"
-#include "base/kind.h"
+#include "base/config/kind.h"
 #include "capture/ranges.h"
 
 extern const struct sk_kind sk_tracker_kind;

@@ -2,7 +2,7 @@
  * userfaultfd, read and re-armed by PAGEMAP_SCAN (Linux 6.7). */
 #include "capture/dirty.h"
 
-#include "base/headroom.h"
+#include "base/host/headroom.h"
 #include "capture/kernel.h"
 
 #include <errno.h>

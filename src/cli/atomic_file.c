@@ -1,7 +1,7 @@
 /* The temporary file of an output, and what becomes of it. */
 #include "cli/atomic_file.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <unistd.h>

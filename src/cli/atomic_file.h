@@ -1,9 +1,9 @@
 /* A file that appears under its name only when it is complete. What is there and no file, such as a device or a FIFO, and
- * standard output ("-") get it as a stream when it is complete (base/output.h). */
+ * standard output ("-") get it as a stream when it is complete (base/text/output.h). */
 #ifndef SK_CLI_ATOMIC_FILE_H
 #define SK_CLI_ATOMIC_FILE_H
 
-#include "base/output.h"
+#include "base/text/output.h"
 
 #include <stddef.h>
 

@@ -6,9 +6,9 @@
 #ifndef SK_CLI_CLI_H
 #define SK_CLI_CLI_H
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 enum cli_exit {
     CLI_OK = 0,

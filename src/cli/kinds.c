@@ -2,13 +2,13 @@
 #include "cli/kinds.h"
 
 #include "archive/plan/options.h"
-#include "lib/kinds.h"
+#include "lib/levels/kinds.h"
 #include "reader/reader.h"
-#include "schedule/failures.h"
+#include "schedule/failure/failures.h"
 
 #ifdef HAVE_ZMQ
-#include "recovery/detector.h"
-#include "recovery/launcher.h"
+#include "recovery/fault/detector.h"
+#include "recovery/launch/launcher.h"
 #endif
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #ifndef SK_CLI_KINDS_H
 #define SK_CLI_KINDS_H
 
-#include "base/kind.h"
+#include "base/config/kind.h"
 
-/* Tell them (base/kind.h); again has no effect. */
+/* Tell them (base/config/kind.h); again has no effect. */
 void sk_cli_kinds_tell(void);
 
 /* For tables of options: what may be written for a kind (as sk_kind_words), and a help text whose %s is "a, b or c" of its forms.

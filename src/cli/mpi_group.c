@@ -2,7 +2,7 @@
  * speaks through that MPI. */
 #include "cli/mpi_group.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "group/mpi.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
  * description. */
 #include "cli/cli.h"
 
-#include "base/units.h"
+#include "base/config/units.h"
 
 #include <errno.h>
 #include <math.h>

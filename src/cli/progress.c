@@ -2,7 +2,7 @@
 #include "cli/progress.h"
 
 #include "base/clock.h"
-#include "base/units.h"
+#include "base/config/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* saikai protect: parity on other nodes for node-local files of any program. */
 #include "cli/protect_options.h"
 
-#include "base/io.h"
-#include "base/units.h"
+#include "base/file/io.h"
+#include "base/config/units.h"
 #include "cli/kinds.h"
 #include "redundancy/domains.h"
 

@@ -2,7 +2,7 @@
  * error. */
 #include "cli/protect_options.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <string.h>
 

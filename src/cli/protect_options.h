@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/mpi_group.h"
-#include "redundancy/form.h"
+#include "redundancy/code/form.h"
 #include "redundancy/protect.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* saikai rebuild: the files of lost nodes, from what saikai protect left on the others. */
 #include "cli/protect_options.h"
 
-#include "base/units.h"
+#include "base/config/units.h"
 #include "cli/kinds.h"
 
 #include <stdio.h>

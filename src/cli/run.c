@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/log.h"
-#include "base/units.h"
+#include "base/config/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #ifdef HAVE_ZMQ
 #include "cli/kinds.h"
 #include "recovery/job.h"
-#include "recovery/launcher.h"
+#include "recovery/launch/launcher.h"
 
 enum { RUN_FAILED = 125 };
 

@@ -9,7 +9,7 @@
 #define SK_CODEC_CODEC_H
 
 #include "base/error.h"
-#include "base/kind.h"
+#include "base/config/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include "codec/entropy/scratch.h"
 #include "codec/frame.h"
 #include "codec/lossless/lossless.h"
-#include "codec/measure.h"
+#include "codec/quality/measure.h"
 #include "codec/team.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Starts the threads with the program's signals blocked, and works along in the calling one. */
 #include "codec/team.h"
 
-#include "base/guard.h"
+#include "base/host/guard.h"
 
 #include <pthread.h>
 #include <sched.h>

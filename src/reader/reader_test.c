@@ -2,8 +2,8 @@
  * damaged files do no harm. */
 #include "reader/read_hdf5.h"
 #include "reader/reader.h"
-#include "base/io.h"
-#include "store/container.h"
+#include "base/file/io.h"
+#include "store/form/container.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * a file that is cut meanwhile this makes an error instead of a signal. */
 #include "reader/reader.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * place of a lost one. */
 #include "recovery/hosts.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -11,12 +11,12 @@
 #include "recovery/family.h"
 #include "recovery/feed.h"
 #include "recovery/keyring.h"
-#include "recovery/launcher.h"
-#include "recovery/probe.h"
-#include "recovery/process.h"
+#include "recovery/launch/launcher.h"
+#include "recovery/launch/probe.h"
+#include "recovery/launch/process.h"
 #include "recovery/settings.h"
 #include "recovery/supervisor.h"
-#include "store/owner.h"
+#include "store/owner/owner.h"
 
 #include <errno.h>
 #include <limits.h>

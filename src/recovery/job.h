@@ -3,7 +3,7 @@
 #ifndef SK_RECOVERY_JOB_H
 #define SK_RECOVERY_JOB_H
 
-#include "base/config.h"
+#include "base/config/config.h"
 
 struct sk_job_options {
     int n_ranks;

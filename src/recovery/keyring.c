@@ -2,7 +2,7 @@
 #include "recovery/keyring.h"
 
 #include "base/log.h"
-#include "base/patience.h"
+#include "base/file/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #define SK_RECOVERY_KEYRING_H
 
 #include "backbone/events.h"
-#include "base/config.h"
+#include "base/config/config.h"
 #include "recovery/hosts.h"
 
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "recovery/settings.h"
 
 #include "base/clock.h"
-#include "recovery/slurm.h"
+#include "recovery/launch/slurm.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define SK_RECOVERY_SETTINGS_H
 
 #include "recovery/job.h"
-#include "recovery/launcher.h"
+#include "recovery/launch/launcher.h"
 #include "recovery/supervisor.h"
 
 /* The settings of the supervisor, and of the keepers' links. */

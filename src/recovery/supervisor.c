@@ -4,7 +4,7 @@
 
 #include "backbone/keeper_page.h"
 #include "base/log.h"
-#include "recovery/describe.h"
+#include "recovery/fault/describe.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #ifndef SK_RECOVERY_SUPERVISOR_H
 #define SK_RECOVERY_SUPERVISOR_H
 
-#include "recovery/detector.h"
+#include "recovery/fault/detector.h"
 #include "recovery/hosts.h"
 
 struct sk_supervisor_config {

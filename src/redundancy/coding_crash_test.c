@@ -3,8 +3,8 @@
  * ever. */
 #include "redundancy/testing.h"
 
-#include "base/fork_testing.h"
-#include "base/io.h"
+#include "base/host/fork_testing.h"
+#include "base/file/io.h"
 #include "base/sweep.h"
 
 #include <setjmp.h>

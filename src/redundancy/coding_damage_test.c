@@ -2,9 +2,9 @@
  * replaced by old ones. */
 #include "redundancy/testing.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/log.h"
-#include "redundancy/parity_file.h"
+#include "redundancy/set/parity_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * by the rebuild. */
 #include "redundancy/testing.h"
 
-#include "redundancy/parity_file.h"
+#include "redundancy/set/parity_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

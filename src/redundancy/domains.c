@@ -2,7 +2,7 @@
  * groups. */
 #include "redundancy/domains.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fnmatch.h>
 #include <regex.h>

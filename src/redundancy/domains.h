@@ -6,9 +6,9 @@
 #ifndef SK_REDUNDANCY_DOMAINS_H
 #define SK_REDUNDANCY_DOMAINS_H
 
-#include "base/kind.h"
+#include "base/config/kind.h"
 #include "group/group.h"
-#include "redundancy/parity.h"
+#include "redundancy/set/parity.h"
 
 /* The domain of a host by a rule, into out[SK_MAX_HOST]. Local. Rules:
  *   "host" or ""        the host name itself

@@ -2,11 +2,11 @@
  * generation that the nodes have together. */
 #include "redundancy/protect.h"
 
-#include "base/io.h"
-#include "redundancy/cost.h"
+#include "base/file/io.h"
+#include "redundancy/code/cost.h"
 #include "redundancy/domains.h"
-#include "redundancy/exchange.h"
-#include "redundancy/parity_file.h"
+#include "redundancy/transfer/exchange.h"
+#include "redundancy/set/parity_file.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
 #ifndef SK_REDUNDANCY_PROTECT_H
 #define SK_REDUNDANCY_PROTECT_H
 
-#include "redundancy/encode.h"
-#include "redundancy/rebuild.h"
+#include "redundancy/set/encode.h"
+#include "redundancy/set/rebuild.h"
 
 struct sk_protect_params {
     struct sk_encoding coding; /* protect only; without costs and form they are measured */

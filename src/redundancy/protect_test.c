@@ -3,7 +3,7 @@
 #include "redundancy/protect.h"
 
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
 #include "redundancy/testing.h"
 
 #include "base/hash.h"
-#include "base/io.h"
-#include "redundancy/cost.h"
+#include "base/file/io.h"
+#include "redundancy/code/cost.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

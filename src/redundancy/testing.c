@@ -3,8 +3,8 @@
 #include "redundancy/testing.h"
 
 #include "base/hash.h"
-#include "base/io.h"
-#include "redundancy/parity_file.h"
+#include "base/file/io.h"
+#include "redundancy/set/parity_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #ifndef SK_REDUNDANCY_TESTING_H
 #define SK_REDUNDANCY_TESTING_H
 
-#include "redundancy/encode.h"
-#include "redundancy/rebuild.h"
+#include "redundancy/set/encode.h"
+#include "redundancy/set/rebuild.h"
 
 enum { MAX_NODES = 40, MAX_FILES = 4 };
 

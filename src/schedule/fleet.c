@@ -1,5 +1,5 @@
 /* The nodes of a simulation. */
-#include "schedule/failures.h"
+#include "schedule/failure/failures.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
 #ifndef SK_SCHEDULE_MODEL_H
 #define SK_SCHEDULE_MODEL_H
 
-#include "base/kind.h"
+#include "base/config/kind.h"
 
 struct sk_costs {
     double rate;    /* λ of the whole job, failures per second */

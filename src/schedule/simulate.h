@@ -8,7 +8,7 @@
 #ifndef SK_SCHEDULE_SIMULATE_H
 #define SK_SCHEDULE_SIMULATE_H
 
-#include "schedule/failures.h"
+#include "schedule/failure/failures.h"
 #include "schedule/model.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * level leaves of them. */
 #include "schedule/simulate_levels.h"
 
-#include "schedule/failures.h"
+#include "schedule/failure/failures.h"
 
 #include <math.h>
 

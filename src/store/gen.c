@@ -2,7 +2,7 @@
  * file. */
 #include "store/gen.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <dirent.h>
 #include <errno.h>

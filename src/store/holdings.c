@@ -2,7 +2,7 @@
  * and removes them. */
 #include "store/holdings.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "store/gen.h"
 
 #include <dirent.h>

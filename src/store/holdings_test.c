@@ -1,7 +1,7 @@
 /* Listing a local directory: what is ours, in which order, and removing it. */
 #include "store/holdings.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -1,12 +1,12 @@
 /* What dead jobs left in a user's node-local directory: one directory for each store, with its generations in memory.
  *
- * A directory is in use while a process of its job lives (store/hold.h). Else it is wanted as long as its job may go on from
+ * A directory is in use while a process of its job lives (store/owner/hold.h). Else it is wanted as long as its job may go on from
  * it: the store in the prefix is there and did not finish. */
 #ifndef SK_STORE_LEFTOVERS_H
 #define SK_STORE_LEFTOVERS_H
 
 #include "base/error.h"
-#include "store/job.h"
+#include "store/owner/job.h"
 
 #include <limits.h>
 #include <stddef.h>

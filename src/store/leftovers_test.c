@@ -2,8 +2,8 @@
 #include "store/leftovers.h"
 
 #include "base/clock.h"
-#include "base/io.h"
-#include "store/hold.h"
+#include "base/file/io.h"
+#include "store/owner/hold.h"
 #include "store/state.h"
 
 #include <fcntl.h>

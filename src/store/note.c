@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/id.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* Makes slots with their pages, resizes them, and turns them into generations' files and back. */
 #include "store/slot.h"
 
-#include "base/guard.h"
-#include "base/io.h"
+#include "base/host/guard.h"
+#include "base/file/io.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <inttypes.h>
 #include <limits.h>

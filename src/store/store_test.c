@@ -1,11 +1,11 @@
 /* Generations, containers plain and coded, slots and the state file: round trips, and every flipped
  * bit and cut is noticed. */
-#include "store/container.h"
+#include "store/form/container.h"
 #include "store/gen.h"
 #include "store/slot.h"
 #include "store/state.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

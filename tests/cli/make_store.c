@@ -10,7 +10,7 @@
  * path) is called. */
 #include "base/clock.h"
 #include "base/hash.h"
-#include "store/container.h"
+#include "store/form/container.h"
 #include "store/state.h"
 
 #include <stdio.h>

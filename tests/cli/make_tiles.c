@@ -8,7 +8,7 @@
  *
  * Element (j, i) of t[GY][GX] is 100 j + i, element k of z is (k, -k). */
 #include "base/clock.h"
-#include "store/container.h"
+#include "store/form/container.h"
 #include "store/state.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define SK_TESTS_GOLDEN_H
 
 #include "base/types.h"
-#include "store/container.h"
+#include "store/form/container.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * make_golden wrote just now */
 #include "golden.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "store/state.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "golden.h"
 
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 #include "store/state.h"
 
 #include <stdlib.h>

@@ -241,7 +241,7 @@ for page, text in rendered.items():
         if name in keys and keys[name]["default"] != number + unit:
             problem(page, f"{name}: {number} {unit}, and {keys[name]['default']} in the program")
 variables = {k["environment"] for k in keys.values() if "environment" in k}
-variables |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/src/base/config_variables.def") + read(f"{source}/CMakeLists.txt")))
+variables |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/src/base/config/config_variables.def") + read(f"{source}/CMakeLists.txt")))
 headers = "".join(read(p) for p in glob.glob(f"{source}/include/saikai/*"))
 constants = set(re.findall(r"SAIKAI_[A-Z0-9_]+", headers)) | {f"SAIKAI_{n}" for n in re.findall(r"SAIKAI_ERROR\(\d+, (\w+)", headers)}
 constants |= set(re.findall(r"SAIKAI_[A-Z0-9_]+", read(f"{source}/plugins/hdf5/saikai_hdf5.h")))
@@ -293,7 +293,7 @@ def numbers(path, pattern):
     return {int(n) for n in re.findall(pattern, read(f"{source}/{path}"))}
 
 
-of_run = numbers("src/recovery/fault.h", r"SK_RUN_\w+ = (\d+)")
+of_run = numbers("src/recovery/fault/fault.h", r"SK_RUN_\w+ = (\d+)")
 of_tools = numbers("src/cli/cli.h", r"CLI_[A-Z]+ = (\d)[, ]")
 of_library = numbers("include/saikai/saikai.h", r"SAIKAI_EXIT_\w+ (\d+)")
 known_codes = of_run | of_tools | of_library | {128, 128 + 2, 128 + 15}  # and by a signal, such as INT and TERM

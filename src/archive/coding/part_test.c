@@ -3,7 +3,7 @@
 #include "archive/coding/block_case.h"
 #include "archive/file/ska.h"
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 
 #include "codec/residual/residual.h"
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * previous one. */
 #include "archive/file/previous.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "archive/file/ska.h"
 #include "archive/file/target.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "archive/file/sink.h"
 
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * those that dead processes left. */
 #include "archive/file/target.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/log.h"
 
 #include <dirent.h>

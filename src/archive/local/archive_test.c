@@ -1,7 +1,7 @@
 /* Archives made by one process: every scheme gives every file back, and damage, failed writes,
  * crashes and files that change meanwhile never give wrong ones. */
 #include "archive/local/archive.h"
-#include "base/fork_testing.h"
+#include "base/host/fork_testing.h"
 #include "reader/reader.h"
 #include "archive/local/testing.h"
 

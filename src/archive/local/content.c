@@ -2,9 +2,9 @@
  * of them alike. */
 #include "archive/local/content.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "store/gen.h"
-#include "store/lineage.h"
+#include "store/form/lineage.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 
 #include "archive/local/inside.h"
 #include "archive/file/set.h"
-#include "store/container.h"
+#include "store/form/container.h"
 #include "store/gen.h"
 
 enum sk_content_form {

@@ -4,7 +4,7 @@
 
 #include "archive/file/ska.h"
 #include "archive/coding/unpack.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "archive/local/inside.h"
 
 #include "archive/local/archive.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <pthread.h>

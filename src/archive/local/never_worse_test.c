@@ -2,7 +2,7 @@
 #include "archive/local/archive.h"
 #include "codec/general/general.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

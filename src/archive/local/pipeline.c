@@ -11,7 +11,7 @@
 #include "archive/coding/unpack.h"
 
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/log.h"
 
 #include <errno.h>

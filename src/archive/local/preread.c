@@ -3,7 +3,7 @@
 #include "archive/local/preread.h"
 
 #include "codec/residual/residual.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <pthread.h>
 #include <stdlib.h>

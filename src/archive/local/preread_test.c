@@ -4,7 +4,7 @@
 
 #include "archive/local/archive.h"
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <pthread.h>

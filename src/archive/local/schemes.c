@@ -3,7 +3,7 @@
 #include "archive/local/create.h"
 #include "archive/local/delta.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/log.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Archives that build on each other, made by one process. */
 #include "archive/local/archive.h"
-#include "base/fork_testing.h"
+#include "base/host/fork_testing.h"
 #include "archive/local/testing.h"
 
 #include <errno.h>

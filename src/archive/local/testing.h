@@ -4,7 +4,7 @@
 #define SK_ARCHIVE_LOCAL_TESTING_H
 
 #include "base/buf.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <dirent.h>
 #include <setjmp.h>

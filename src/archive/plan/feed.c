@@ -1,7 +1,7 @@
 /* The feed of files and memory of this process. */
 #include "archive/plan/feed.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define SK_ARCHIVE_PLAN_OPTIONS_H
 
 #include "archive/file/ska.h"
-#include "base/kind.h"
+#include "base/config/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>

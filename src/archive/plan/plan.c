@@ -3,7 +3,7 @@
 #include "archive/plan/repeats.h"
 
 #include "base/clock.h"
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/log.h"
 #include "base/types.h"
 

@@ -3,7 +3,7 @@
 #include "archive/local/archive.h"
 #include "archive/coding/block_case.h"
 #include "archive/ranks/wire.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <hdf5.h>
 #include <stdio.h>

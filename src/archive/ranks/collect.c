@@ -10,7 +10,7 @@
 #include "archive/ranks/wire.h"
 
 #include "base/clock.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -55,7 +55,7 @@ struct sk_deliver_options {
  * rank its own, below its dir (NULL: check only). Each block is read and decoded by one rank, which
  * gives every rank what is its own; all ranks must see the archives. Blocks; starts threads; only
  * the calling thread speaks over the group. One verdict; after a failure files may be missing, and
- * none is half there. Archives where the caller has patience (base/patient_io.h) are waited for no longer than that. Fails as sk_archive_extract, and with SAIKAI_EPEER, SAIKAI_EMPI. stats: of
+ * none is half there. Archives where the caller has patience (base/file/patient_io.h) are waited for no longer than that. Fails as sk_archive_extract, and with SAIKAI_EPEER, SAIKAI_EMPI. stats: of
  * all ranks; may be NULL. */
 int sk_collect_extract(struct sk_group *g, const char *path, const char *dir,
                        const struct sk_deliver_options *o, struct sk_archive_stats *stats,

@@ -1,6 +1,6 @@
 /* Sets of archives that build on those of the set before, made by several ranks. */
 #include "archive/ranks/collect.h"
-#include "base/fork_testing.h"
+#include "base/host/fork_testing.h"
 #include "archive/local/testing.h"
 
 #include <errno.h>

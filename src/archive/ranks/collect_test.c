@@ -2,7 +2,7 @@
  * after every failure and crash, and the messages in between. */
 #include "archive/ranks/collect.h"
 
-#include "base/fork_testing.h"
+#include "base/host/fork_testing.h"
 #include "archive/local/testing.h"
 #include "archive/ranks/wire.h"
 

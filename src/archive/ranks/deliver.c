@@ -6,7 +6,7 @@
 #include "archive/ranks/messages.h"
 
 #include "base/clock.h"
-#include "base/io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>

@@ -5,7 +5,7 @@
 #include "archive/local/archive.h"
 #include "archive/file/sink.h"
 #include "archive/coding/unpack.h"
-#include "base/patient_io.h"
+#include "base/file/patient_io.h"
 #include "group/group.h"
 
 #include <pthread.h>

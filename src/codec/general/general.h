@@ -4,7 +4,7 @@
 #define SK_CODEC_GENERAL_GENERAL_H
 
 #include "base/error.h"
-#include "base/kind.h"
+#include "base/config/kind.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * that are not finite, extremes, and damaged pieces. */
 #include "codec/haar/haar.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/types.h"
 #include "codec/haar/parameter.h"
 #include "codec/haar/transform.h"

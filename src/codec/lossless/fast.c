@@ -14,8 +14,8 @@
  * fill value, only the other values are coded, as one row. */
 #include "codec/lossless/fast_kernel.h"
 #include "codec/lossless/lossless.h"
-#include "codec/lossless/predict.h"
-#include "codec/lossless/words.h"
+#include "codec/lossless/predict/predict.h"
+#include "codec/lossless/predict/words.h"
 
 #include <math.h>
 #include <stdlib.h>

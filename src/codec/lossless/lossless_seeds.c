@@ -3,7 +3,7 @@
 #include "codec/samples.h"
 #include "codec/stream.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/types.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* What the lossless codecs promise beyond bringing every bit back (stream_test): the same bytes on
  * every processor and in every floating-point mode, bounds of size, what they are good at. */
 #include "codec/lossless/fast_kernel.h"
-#include "codec/lossless/kernel.h"
+#include "codec/lossless/predict/kernel.h"
 #include "codec/lossless/lossless.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/types.h"
 #include "codec/chain.h"
 #include "codec/samples.h"

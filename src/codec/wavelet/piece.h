@@ -3,8 +3,8 @@
 #define SK_CODEC_WAVELET_PIECE_H
 
 #include "codec/codec.h"
-#include "codec/wavelet/causal.h"
-#include "codec/wavelet/lift.h"
+#include "codec/wavelet/kernel/causal.h"
+#include "codec/wavelet/kernel/lift.h"
 #include "codec/wavelet/shape.h"
 #include "codec/wavelet/special.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "codec/codec.h"
-#include "codec/wavelet/lift.h"
+#include "codec/wavelet/kernel/lift.h"
 #include "codec/wavelet/special.h"
 
 enum { SHAPE_DIMS = 12 };

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "codec/wavelet/lift.h"
+#include "codec/wavelet/kernel/lift.h"
 
 #include <stddef.h>
 #include <stdint.h>

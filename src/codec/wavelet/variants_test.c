@@ -1,6 +1,6 @@
 /* Variants for different instruction sets write and read the same bits. */
-#include "codec/wavelet/causal.h"
-#include "codec/wavelet/lift.h"
+#include "codec/wavelet/kernel/causal.h"
+#include "codec/wavelet/kernel/lift.h"
 
 #include <math.h>
 #include <setjmp.h>

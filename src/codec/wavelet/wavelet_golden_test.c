@@ -2,7 +2,7 @@
  * come back within their bounds for ever. */
 #include "codec/wavelet/wavelet.h"
 
-#include "base/io.h"
+#include "base/file/io.h"
 #include "base/types.h"
 
 #include <math.h>

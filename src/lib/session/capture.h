@@ -2,9 +2,9 @@
 #ifndef SK_LIB_SESSION_CAPTURE_H
 #define SK_LIB_SESSION_CAPTURE_H
 
-#include "lib/changes.h"
-#include "lib/coding.h"
-#include "lib/saver.h"
+#include "lib/data/changes.h"
+#include "lib/data/coding.h"
+#include "lib/data/saver.h"
 
 struct sk_capture {
     struct sk_coding_policy *coding;

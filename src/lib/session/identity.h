@@ -2,7 +2,7 @@
 #ifndef SK_LIB_SESSION_IDENTITY_H
 #define SK_LIB_SESSION_IDENTITY_H
 
-#include "store/job.h"
+#include "store/owner/job.h"
 #include "store/state.h"
 
 struct sk_identity {

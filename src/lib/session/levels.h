@@ -2,10 +2,10 @@
 #ifndef SK_LIB_SESSION_LEVELS_H
 #define SK_LIB_SESSION_LEVELS_H
 
-#include "lib/engine.h"
-#include "lib/route.h"
-#include "lib/ledger.h"
-#include "lib/protector.h"
+#include "lib/engine/engine.h"
+#include "lib/levels/route.h"
+#include "lib/engine/ledger.h"
+#include "lib/levels/protector.h"
 
 struct sk_levels {
     struct sk_ledger *ledger; /* all generations of this run */

@@ -2,9 +2,9 @@
 #ifndef SK_LIB_SESSION_MEASURED_H
 #define SK_LIB_SESSION_MEASURED_H
 
-#include "lib/cadence.h"
+#include "lib/levels/cadence.h"
 #include "schedule/advice.h"
-#include "schedule/suffered.h"
+#include "schedule/failure/suffered.h"
 
 /* What is measured for the cadence of the levels (pace.c). */
 struct sk_pace {

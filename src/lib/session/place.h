@@ -2,9 +2,9 @@
 #ifndef SK_LIB_SESSION_PLACE_H
 #define SK_LIB_SESSION_PLACE_H
 
-#include "base/patience.h"
-#include "store/hold.h"
-#include "store/lease.h"
+#include "base/file/patience.h"
+#include "store/owner/hold.h"
+#include "store/owner/lease.h"
 
 #include <limits.h>
 

@@ -1,0 +1,36 @@
+# The figures of the mcrEngine paper of 2012 (docs/paper-far.md): compression, end to end at a shared
+# file system of limited bandwidth, and what a program waits for there. `make bench-paper-far` runs
+# all of it, one after the other; each program has options for parts.
+list(TRANSFORM saikai_api PREPEND ${PROJECT_SOURCE_DIR}/src/lib/ OUTPUT_VARIABLE api)
+set(wrapped -Wl,--wrap=open -Wl,--wrap=read -Wl,--wrap=write -Wl,--wrap=pread -Wl,--wrap=pwrite)
+add_executable(paper_far EXCLUDE_FROM_ALL far/paper_far.c far/paper_far_sets.c bars.c)
+target_link_libraries(paper_far PRIVATE sk_archive sk_reader_hdf5 m)
+add_executable(paper_far_end EXCLUDE_FROM_ALL far/paper_far_end.c far/paper_far_ways.c far/paper_far_sets.c
+               far/paper_far_shared.c)
+target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5)
+target_link_options(paper_far_end PRIVATE ${wrapped})
+set(far_results ${CMAKE_CURRENT_BINARY_DIR}/paper_far.json)
+set(far_figures ${PROJECT_SOURCE_DIR}/docs/figures)
+set(far_steps
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${far_results}
+  COMMAND paper_far --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints
+  COMMAND paper_far_end --svg ${far_figures} --json ${far_results} ${SAIKAI_DATA}/checkpoints)
+set(far_programs paper_far paper_far_end)
+foreach(mpi ${SAIKAI_MPIS})
+  # the library's own files in the program, so that its system calls pass the bucket, too
+  set(program paper_far_program_${mpi})
+  add_executable(${program} EXCLUDE_FROM_ALL far/paper_far_program.c far/paper_far_memory.c far/paper_far_sets.c far/paper_far_shared.c
+                 ${api} ${PROJECT_SOURCE_DIR}/src/group/mpi.c)
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  target_link_libraries(${program} PRIVATE sk_lib mpi_${mpi} m)
+  target_link_options(${program} PRIVATE ${wrapped})
+  if(mpi STREQUAL openmpi) # the default MPI's figures are the ones in the document
+    find_program(far_mpiexec NAMES mpiexec.openmpi mpiexec)
+    list(APPEND far_steps COMMAND ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1
+      OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ${far_mpiexec} --oversubscribe -n 2 $<TARGET_FILE:${program}>
+      --bandwidths 20,100,400 --json ${far_results} ${SAIKAI_DATA}/checkpoints)
+    list(APPEND far_programs ${program})
+  endif()
+endforeach()
+add_custom_target(bench-paper-far ${far_steps} DEPENDS ${far_programs} USES_TERMINAL)

@@ -1,0 +1,371 @@
+/* End to end by the clock, Figs. 10 to 13 of mcrEngine (Islam et al., SC'12, section VII):
+ * checkpoint files on node-local memory go to a shared file system of limited bandwidth and come
+ * back, in the configurations of paper_far_ways.h. */
+#include "reader/read_hdf5.h"
+#include "base/text/svg.h"
+#include "paper_far_ways.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BANDWIDTHS = 5, MOST_RUNS = 25, CORES = 2, GROWTH = 4 };
+static const double bandwidths[BANDWIDTHS] = {20, 50, 100, 200, 400}; /* MB/s */
+static const char *const phases[2] = {"checkpoint", "restart"};
+
+static struct {
+    const char *root, *svg, *set, *part, *way;
+    FILE *json;
+    int phase, runs, done, steps;
+    struct far_places at;
+} o = {.phase = -1, .runs = 3};
+
+static struct far_files files;
+
+static int wants(const char *part, int phase)
+{
+    return (!o.part || !strcmp(o.part, part)) && (o.phase < 0 || o.phase == phase);
+}
+
+/* Everything is compared with the first. */
+static int is_asked(int w)
+{
+    return w == FAR_NONE || !o.way || !strncmp(far_ways[w].name, o.way, strlen(o.way));
+}
+
+/* Where a terminal watches. */
+static void progress(const char *set, int phase, const char *way, double mb_per_s)
+{
+    o.done++;
+    if (isatty(2))
+        fprintf(stderr, "\r\033[K%d of %d: %s, %s, %s, %.0f MB/s", o.done, o.steps, set,
+                phases[phase], way, mb_per_s);
+}
+
+static void progress_ends(void)
+{
+    if (isatty(2))
+        fputs("\r\033[K", stderr);
+}
+
+/* Medians of some runs. */
+static struct far_cost measure(const struct far_way *w, int ranks, int phase, double mb_per_s,
+                               double open_ms)
+{
+    struct far_cost c = {0};
+    double wall[MOST_RUNS], cpu[MOST_RUNS];
+    for (int k = 0; k < o.runs; k++) {
+        struct far_cost made;
+        /* a restart reads what the first run has made */
+        if ((!phase || !k) &&
+            (far_clear(&o.at) || (phase && far_move(&files, w, ranks, 0, 0, 0, &o.at, &made))))
+            exit(1);
+        if (far_move(&files, w, ranks, phase, mb_per_s, open_ms, &o.at, &c))
+            exit(1);
+        wall[k] = c.wall;
+        cpu[k] = c.cpu;
+    }
+    c.wall = far_median(wall, o.runs);
+    c.cpu = far_median(cpu, o.runs);
+    return c;
+}
+
+static void note(const char *bench, const struct far_set *s, int phase, const struct far_way *w,
+                 int ranks, double mb_per_s, double open_ms, const struct far_cost *c)
+{
+    if (!o.json)
+        return;
+    fprintf(o.json,
+            "{\"bench\": \"%s\", \"set\": \"%s\", \"phase\": \"%s\", \"configuration\": \"%s\", "
+            "\"ranks\": %d, \"mb_per_s\": %g, \"open_ms\": %g, \"runs\": %d, \"seconds\": %.6f, "
+            "\"cpu_seconds\": %.6f, \"bytes\": %.0f, \"files_opened\": %.0f}\n",
+            bench, s->name, phases[phase], w->name, ranks, mb_per_s, open_ms, o.runs, c->wall,
+            c->cpu, c->bytes, c->opened);
+    fflush(o.json);
+}
+
+/* ---- Figs. 10, 12 and 13 ---- */
+
+typedef struct far_cost table[FAR_WAYS][BANDWIDTHS];
+
+static double transfer(const struct far_cost *c, int b)
+{
+    return c->bytes / bandwidths[b] / 1e6;
+}
+
+/* The clock over what bytes and processor time come to when nothing overlaps, or when all that can
+ * does: least and largest of the bandwidths. */
+static void against_model(const struct far_cost *c, int overlapped)
+{
+    double low = 1e9, high = 0;
+    for (int b = 0; b < BANDWIDTHS; b++) {
+        double t = transfer(&c[b], b), p = c[b].cpu / CORES,
+               model = !overlapped ? t + p
+                       : t > p     ? t
+                                   : p,
+               x = c[b].wall / model;
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+    printf(" %.2f … %.2f |", low, high);
+}
+
+static void print_table(table t)
+{
+    printf("| configuration | MB moved | files | CPU s |");
+    for (int b = 0; b < BANDWIDTHS; b++)
+        printf(" %.0f MB/s |", bandwidths[b]);
+    puts(" ÷ sum | ÷ larger |\n|---|---|---|---|---|---|---|---|---|---|---|");
+    for (int w = 0; w < FAR_WAYS; w++) {
+        const struct far_cost *c = t[w];
+        if (!is_asked(w))
+            continue;
+        printf("| %s | %.2f | %.0f | %.2f |", far_ways[w].name, c[0].bytes / 1e6, c[0].opened,
+               c[BANDWIDTHS - 1].cpu);
+        for (int b = 0; b < BANDWIDTHS; b++) {
+            double base = t[FAR_NONE][b].wall;
+            printf(" %.3f s = %.3f + %.3f", c[b].wall, transfer(&c[b], b),
+                   c[b].wall - transfer(&c[b], b));
+            if (w == FAR_NONE)
+                printf(" |");
+            else
+                printf(" (%+.1f %%) |", (c[b].wall - base) / base * 100);
+        }
+        against_model(c, 0);
+        against_model(c, 1);
+        puts("");
+    }
+    if (is_asked(FAR_AUTO))
+        printf("\nBytes alone allow `auto` %+.1f %% at most.\n\n",
+               (t[FAR_AUTO][0].bytes / t[FAR_NONE][0].bytes - 1) * 100);
+}
+
+static void write_chart(struct sk_chart *c, const char *path)
+{
+    struct saikai_error err = {0};
+    if (sk_chart_write(c, path, &err))
+        fprintf(stderr, "%s\n", err.text);
+}
+
+/* Seconds against bandwidth, all configurations: of the whole (Figs. 12, 13), or of the transfer
+ * alone (Fig. 10). */
+static void draw(const struct far_set *s, int phase, table t)
+{
+    struct sk_series series[FAR_WAYS];
+    double y[FAR_WAYS][BANDWIDTHS], top = 0, low = 1e9;
+    char path[512], title[128];
+    for (int w = 0; w < FAR_WAYS; w++) {
+        for (int b = 0; b < BANDWIDTHS; b++) {
+            y[w][b] = t[w][b].wall;
+            top = y[w][b] > top ? y[w][b] : top;
+            low = y[w][b] < low ? y[w][b] : low;
+        }
+        series[w] = (struct sk_series){SK_SERIES_LINE,
+                                       far_ways[w].name,
+                                       far_ways[w].colour,
+                                       BANDWIDTHS,
+                                       bandwidths,
+                                       y[w],
+                                       NULL,
+                                       NULL};
+    }
+    snprintf(title, sizeof title, "%s: %s, by the clock", s->name, phases[phase]);
+    struct sk_chart c = {.width = 560,
+                         .height = 360,
+                         .title = title,
+                         .series = series,
+                         .n_series = FAR_WAYS,
+                         .legend = 1};
+    c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
+                           "bandwidth of the shared file system, MB/s", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LOG, low / 1.2, top * 2, "seconds", NULL};
+    far_figure(path, sizeof path, o.svg, phase ? "fig13" : "fig12", s);
+    write_chart(&c, path);
+}
+
+/* Fig. 10: seconds of transfer alone, by the way it was compressed; shared by reads and writes. */
+static void draw_transfer(const struct far_set *s, table t)
+{
+    static const int shown[] = {FAR_NONE_TOGETHER, FAR_AGNOSTIC, FAR_AWARE, FAR_AUTO};
+    enum { SHOWN = sizeof shown / sizeof *shown };
+    struct sk_series series[SHOWN];
+    double y[SHOWN][BANDWIDTHS];
+    char path[512], title[128];
+    for (int i = 0; i < SHOWN; i++) {
+        const struct far_way *w = &far_ways[shown[i]];
+        for (int b = 0; b < BANDWIDTHS; b++)
+            y[i][b] = transfer(&t[shown[i]][b], b);
+        series[i] = (struct sk_series){SK_SERIES_LINE, w->name, w->colour, BANDWIDTHS,
+                                       bandwidths,     y[i],    NULL,      NULL};
+    }
+    snprintf(title, sizeof title, "%s: transfer alone", s->name);
+    struct sk_chart c = {
+        .width = 560, .height = 340, .title = title, .series = series, .n_series = SHOWN};
+    c.legend = 1;
+    c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
+                           "bandwidth of the shared file system, MB/s", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LOG, y[SHOWN - 1][BANDWIDTHS - 1] / 1.2, y[0][0] * 2, "seconds",
+                           NULL};
+    far_figure(path, sizeof path, o.svg, "fig10", s);
+    write_chart(&c, path);
+}
+
+static int chosen(const struct far_set *s)
+{
+    return s->figure7 && far_is_called(s, o.set);
+}
+
+static void end_to_end(void)
+{
+    table t;
+    for (int s = 0; s < FAR_SETS; s++)
+        for (int phase = 0; phase < 2; phase++) {
+            const struct far_set *set = &far_sets[s];
+            if (!wants("clock", phase) || !chosen(set) || !far_load(o.root, set, &files) ||
+                files.ranks > FAR_RANKS)
+                continue;
+            for (int w = 0; w < FAR_WAYS; w++)
+                for (int b = 0; b < BANDWIDTHS && is_asked(w); b++) {
+                    progress(set->name, phase, far_ways[w].name, bandwidths[b]);
+                    t[w][b] = measure(&far_ways[w], files.ranks, phase, bandwidths[b], 0);
+                    note("end", set, phase, &far_ways[w], files.ranks, bandwidths[b], 0, &t[w][b]);
+                }
+            progress_ends();
+            printf("### %s, %s\n\n", set->name, phases[phase]);
+            print_table(t);
+            fflush(stdout);
+            if (o.svg && !o.way)
+                draw(set, phase, t);
+            if (o.svg && !o.way && !phase)
+                draw_transfer(set, t);
+        }
+}
+
+/* ---- Fig. 11 ---- */
+
+static void draw_growth(int phase, double y[FAR_WAYS][GROWTH])
+{
+    static const double x[GROWTH] = {2, 4, 8, 16};
+    struct sk_series series[FAR_WAYS];
+    double top = 0;
+    char path[512], title[128];
+    for (int w = 0; w < FAR_WAYS; w++) {
+        series[w] = (struct sk_series){
+            SK_SERIES_LINE, far_ways[w].name, far_ways[w].colour, GROWTH, x, y[w], NULL, NULL};
+        for (int i = 0; i < GROWTH; i++)
+            top = y[w][i] > top ? y[w][i] : top;
+    }
+    snprintf(title, sizeof title, "%s: %s as ranks are added", far_sets[0].name, phases[phase]);
+    struct sk_chart c = {
+        .width = 560, .height = 360, .title = title, .series = series, .n_series = FAR_WAYS};
+    c.x = (struct sk_axis){SK_AXIS_LOG, 2, 16, "ranks", NULL};
+    c.y = (struct sk_axis){SK_AXIS_LINEAR, 0, top * 1.1, "seconds", NULL};
+    snprintf(path, sizeof path, "%s/paper-far-fig11-%s.svg", o.svg, phases[phase]);
+    write_chart(&c, path);
+}
+
+/* As the number of ranks grows, at a server that also needs time for each file. */
+static void ranks_grow(double mb_per_s, double open_ms)
+{
+    double y[FAR_WAYS][GROWTH];
+    if (!chosen(&far_sets[0]) || !far_load(o.root, &far_sets[0], &files))
+        return;
+    for (int phase = 0; phase < 2; phase++) {
+        if (!wants("writers", phase))
+            continue;
+        printf("### %s, %s, %.0f MB/s and %.0f ms per file\n\n| configuration | 2 ranks | 4 | 8 | "
+               "16 |\n|---|---|---|---|---|\n",
+               far_sets[0].name, phases[phase], mb_per_s, open_ms);
+        for (int w = 0; w < FAR_WAYS; w++) {
+            if (!is_asked(w))
+                continue;
+            printf("| %s |", far_ways[w].name);
+            for (int i = 0; i < GROWTH; i++) {
+                progress(far_sets[0].name, phase, far_ways[w].name, mb_per_s);
+                struct far_cost c = measure(&far_ways[w], 2 << i, phase, mb_per_s, open_ms);
+                progress_ends();
+                note("writers", &far_sets[0], phase, &far_ways[w], 2 << i, mb_per_s, open_ms, &c);
+                y[w][i] = c.wall;
+                printf(" %.3f s |", c.wall);
+            }
+            puts("");
+            fflush(stdout);
+        }
+        puts("");
+        if (o.svg && !o.way)
+            draw_growth(phase, y);
+    }
+}
+
+static int count_steps(void)
+{
+    int n = 0, ways = 0;
+    for (int w = 0; w < FAR_WAYS; w++)
+        ways += is_asked(w);
+    for (int s = 0; s < FAR_SETS; s++)
+        for (int phase = 0; phase < 2; phase++)
+            n += (chosen(&far_sets[s]) && wants("clock", phase)) * ways * BANDWIDTHS;
+    for (int phase = 0; phase < 2; phase++)
+        n += (chosen(&far_sets[0]) && wants("writers", phase)) * ways * GROWTH;
+    return n;
+}
+
+static int usage(void)
+{
+    fputs("usage: paper_far_end [--part clock|writers] [--set NAME] [--phase checkpoint|restart] "
+          "[--way NAME]\n"
+          "                     [--runs N] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
+          "Sets and ways are named by how their names begin; lines are added to FILE.\n",
+          stderr);
+    return 2;
+}
+
+static int read_options(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"part", 1, NULL, 'p'}, {"set", 1, NULL, 's'}, {"phase", 1, NULL, 'f'},
+        {"runs", 1, NULL, 'n'}, {"svg", 1, NULL, 'v'}, {"json", 1, NULL, 'j'},
+        {"way", 1, NULL, 'w'},  {NULL, 0, NULL, 0},
+    };
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c == 'p')
+            o.part = optarg;
+        else if (c == 's')
+            o.set = optarg;
+        else if (c == 'f')
+            o.phase = !strcmp(optarg, phases[1]);
+        else if (c == 'n')
+            o.runs = atoi(optarg);
+        else if (c == 'w')
+            o.way = optarg;
+        else if (c == 'v')
+            o.svg = optarg;
+        else if (c != 'j' || !(o.json = fopen(optarg, "a")))
+            return -1;
+    }
+    o.root = argv[optind];
+    return optind + 1 == argc && o.runs >= 1 && o.runs <= MOST_RUNS ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    sk_hdf5_asked = sk_hdf5_ask_library;
+    if (read_options(argc, argv))
+        return usage();
+    far_places(&o.at);
+    o.steps = count_steps();
+    if (!o.part || !strcmp(o.part, "clock")) {
+        puts("## End to end by the clock (Figs. 10, 12 and 13)\n");
+        end_to_end();
+    }
+    if (!o.part || !strcmp(o.part, "writers")) {
+        puts("## As ranks are added (Fig. 11)\n");
+        ranks_grow(100, 5);
+    }
+    far_remove(&o.at);
+    if (o.json)
+        fclose(o.json);
+    return 0;
+}

@@ -1,0 +1,247 @@
+/* saikai archive: its verbs, and the list of what is in an archive. */
+#include "archive/file/previous.h"
+#include "archive/file/set.h"
+#include "base/file/io.h"
+#include "base/text/json.h"
+#include "cli/archive/archive_inputs.h"
+#include "cli/cli.h"
+#include "reader/read_hdf5.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ls ---- */
+
+static void list_classes(const struct sk_ska *a, struct sk_json *j)
+{
+    if (j)
+        sk_json_array(j, "classes");
+    for (size_t c = 0; c < a->class_count; c++) {
+        uint64_t bytes = 0, segments = 0;
+        for (size_t p = 0; p < a->part_count; p++)
+            if (a->parts[p].class == c) {
+                bytes += a->parts[p].size_bytes;
+                segments += a->parts[p].count;
+            }
+        if (!j) {
+            printf("%14llu  %8llu  %s\n", (unsigned long long)bytes, (unsigned long long)segments,
+                   a->classes[c].key);
+            continue;
+        }
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", a->classes[c].key);
+        sk_json_uint(j, "bytes", bytes);
+        sk_json_uint(j, "pieces", segments);
+        sk_json_end(j);
+    }
+    if (j)
+        sk_json_end(j);
+}
+
+/* Per file the bytes that its share of the blocks takes; NULL: no memory. */
+static double *stored_bytes(const struct sk_ska *a)
+{
+    double *stored = calloc(a->file_count + 1, sizeof *stored);
+    for (size_t i = 0; stored && i < a->block_count; i++) {
+        const struct sk_ska_block *b = &a->blocks[i];
+        double share = b->size_bytes ? (double)b->stored_bytes / (double)b->size_bytes : 0;
+        for (uint32_t k = 0; k < b->count; k++) {
+            const struct sk_ska_part *p = &a->parts[b->first + k];
+            for (uint32_t s = 0; s < p->count; s++) {
+                const struct sk_ska_segment *seg = &a->segments[p->first + s];
+                stored[seg->file] += share * (double)sk_ska_segment_bytes(a, p, seg);
+            }
+        }
+    }
+    return stored;
+}
+
+/* A name: control characters and backslashes as \\ooo. */
+static void print_name(const char *name)
+{
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        if (*p < ' ' || *p == 127 || *p == '\\')
+            printf("\\%03o", *p);
+        else
+            putchar(*p);
+}
+
+/* 1: nothing of the archive lies in this directory. */
+static int is_empty(const struct sk_ska *a, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < a->file_count; i++)
+        if (!strncmp(a->files[i].name, name, n) && a->files[i].name[n] == '/')
+            return 0;
+    for (size_t i = 0; i < a->entry_count; i++)
+        if (!strncmp(a->entries[i].name, name, n) && a->entries[i].name[n] == '/')
+            return 0;
+    return 1;
+}
+
+static void list_text(const struct sk_ska *a, int classes)
+{
+    double *stored = stored_bytes(a);
+    if (classes)
+        list_classes(a, NULL);
+    for (size_t i = 0; !classes && i < a->file_count; i++) {
+        double bytes = (double)a->files[i].size_bytes, kept = stored ? stored[i] : 0;
+        printf("%14llu %14.0f %9.2f  ", (unsigned long long)a->files[i].size_bytes, kept,
+               kept > 0 ? bytes / kept : 1);
+        print_name(a->files[i].name);
+        putchar('\n');
+    }
+    for (size_t i = 0; !classes && i < a->entry_count; i++) {
+        const struct sk_ska_entry *e = &a->entries[i];
+        if (e->kind == SK_ENTRY_DIRECTORY && !is_empty(a, e->name))
+            continue;
+        printf("%14s %14s %9s  ", "-", "-", "-");
+        print_name(e->name);
+        printf(e->kind == SK_ENTRY_DIRECTORY ? "/" : e->kind == SK_ENTRY_SYMLINK ? " -> " : " = ");
+        print_name(e->target);
+        putchar('\n');
+    }
+    free(stored);
+}
+
+/* The archives that one builds on, the next one first: told as lines, or in JSON. An earlier one
+ * that is missing or another one is told, too, and ends the list. */
+static void list_previous(struct sk_opened *o, struct sk_json *j)
+{
+    if (j)
+        sk_json_array(j, "builds_on");
+    while (o->a->previous) {
+        struct saikai_error why = {0};
+        struct sk_opened *below = NULL;
+        int missing = sk_opened_previous(o, &below, &why);
+        if (j) {
+            sk_json_object(j, NULL);
+            sk_json_text(j, "archive", o->a->previous);
+            sk_json_bool(j, "there", !missing);
+            if (missing)
+                sk_json_text(j, "problem", why.text);
+            sk_json_end(j);
+        } else if (missing) {
+            printf("# %s\n", why.text);
+        } else {
+            printf("# %s builds on %s\n", o->path, below->path);
+        }
+        if (missing)
+            break;
+        o = below;
+    }
+    if (j)
+        sk_json_end(j);
+}
+
+static void list_json(struct sk_opened *o, int classes, struct sk_json *j)
+{
+    const struct sk_ska *a = o->a;
+    sk_json_object(j, NULL);
+    sk_json_text(j, "archive", o->path);
+    list_previous(o, j);
+    if (classes)
+        list_classes(a, j);
+    double *stored = stored_bytes(a);
+    sk_json_array(j, "files");
+    for (size_t i = 0; i < a->file_count; i++) {
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", a->files[i].name);
+        sk_json_uint(j, "bytes", a->files[i].size_bytes);
+        sk_json_uint(j, "stored", stored ? (uint64_t)(stored[i] + 0.5) : 0);
+        if (a->files[i].origin)
+            sk_json_uint(j, "rank", a->files[i].origin - 1);
+        sk_json_end(j);
+    }
+    sk_json_end(j);
+    free(stored);
+    static const char *const kinds[] = {"", "directory", "symlink", "hard link"};
+    sk_json_array(j, "others");
+    for (size_t i = 0; i < a->entry_count; i++) {
+        sk_json_object(j, NULL);
+        sk_json_text(j, "name", a->entries[i].name);
+        sk_json_text(j, "kind", kinds[a->entries[i].kind]);
+        if (*a->entries[i].target)
+            sk_json_text(j, "target", a->entries[i].target);
+        sk_json_end(j);
+    }
+    sk_json_end(j);
+    sk_json_end(j);
+}
+
+static int ls(struct cli *cli, int argc, char **argv)
+{
+    int classes = 0, json = 0;
+    const struct cli_option options[] = {
+        {'c', "classes", CLI_FLAG, &classes, NULL, NULL,
+         "list the classes of variables (bytes, pieces, name) instead of the files"},
+        {0, "json", CLI_FLAG, &json, NULL, NULL, "print JSON"},
+        {0}};
+    const struct cli_spec spec = {
+        "ARCHIVE|DIR",
+        "List what is in an archive, or in the newest set of a directory, "
+        "and the archives that it builds on.",
+        1,
+        1,
+        0,
+        options};
+    struct saikai_error err = {0};
+    struct sk_ska_set set;
+    struct sk_json j = {0};
+    char part[4096];
+    int code = cli_parse(cli, &spec, &argc, &argv);
+    if (code >= 0)
+        return code;
+    if (sk_ska_set_find(argv[0], &set, &err))
+        return cli_fail(cli, &err);
+    sk_json_object(&j, NULL);
+    sk_json_array(&j, "archives");
+    for (int k = 0; k < set.parts || !k; k++) {
+        struct sk_opened *o = NULL;
+        if (cli_archive_part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
+            sk_json_free(&j);
+            return cli_fail(cli, &err);
+        }
+        if (json) {
+            list_json(o, classes, &j);
+        } else {
+            list_previous(o, NULL);
+            list_text(o->a, classes);
+        }
+        sk_opened_free(o);
+    }
+    sk_json_end(&j);
+    sk_json_end(&j);
+    if (json)
+        return cli_print_json(cli, &j, CLI_OK);
+    sk_json_free(&j);
+    return CLI_OK;
+}
+
+int cli_archive(struct cli *cli, int argc, char **argv)
+{
+    sk_hdf5_asked = sk_hdf5_ask_library;
+    static const struct {
+        const char *name;
+        int (*run)(struct cli *cli, int argc, char **argv);
+    } verbs[] = {{"create", cli_archive_create}, {"extract", cli_archive_extract}, {"ls", ls}, {"verify", cli_archive_extract}};
+    const struct cli_option none[] = {{0}};
+    const struct cli_spec spec = {
+        "create|extract|ls|verify ...",
+        "Put checkpoint files into an archive (create), restore them (extract), list them "
+        "(ls), check them (verify). `saikai archive VERB --help` tells more.",
+        1,
+        -1,
+        1,
+        none};
+    for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)
+        if (!strcmp(argv[1], verbs[i].name)) {
+            char name[32];
+            snprintf(name, sizeof name, "archive %s", verbs[i].name);
+            cli->command = name;
+            return verbs[i].run(cli, argc - 1, argv + 1);
+        }
+    int code = cli_parse(cli, &spec, &argc, &argv);
+    return code >= 0 ? code : cli_usage(cli, "'%s' is not create, extract, ls or verify", argv[0]);
+}

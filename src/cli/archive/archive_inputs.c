@@ -1,0 +1,295 @@
+/* Walks files, directories and lists, gives each entry its name in the archive, and refuses names
+ * that cannot stand beside each other. */
+#include "cli/archive/archive_inputs.h"
+
+#include "base/file/io.h"
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cli_archive_inputs_free(struct archive_inputs *in)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        free((char *)(uintptr_t)in->list[i].path);
+        free((char *)(uintptr_t)in->list[i].name);
+    }
+    free(in->list);
+    for (size_t i = 0; i < in->entry_count; i++) {
+        free(in->entries[i].name);
+        free(in->entries[i].target);
+    }
+    free(in->entries);
+    free(in->inodes);
+}
+
+/* A file that has several names, and the first of them that was seen: its number in the list. */
+struct archive_inode {
+    dev_t dev;
+    ino_t ino;
+    size_t input;
+};
+
+/* The name in the archive: the path as given without what leads nowhere: empty parts, "." and ".."
+ * with the part before it. To be freed. */
+static char *archive_name(const char *path)
+{
+    char *name = malloc(strlen(path) + 1);
+    size_t n = 0;
+    for (size_t k; name && *path; path += k) {
+        k = strcspn(path, "/");
+        if (!k) {
+            k = 1;
+        } else if (k == 2 && !strncmp(path, "..", 2)) {
+            while (n && name[--n] != '/')
+                ;
+        } else if (k > 1 || *path != '.') {
+            if (n)
+                name[n++] = '/';
+            memcpy(name + n, path, k);
+            n += k;
+        }
+    }
+    if (name)
+        name[n] = 0;
+    return name;
+}
+
+static int add_input(struct archive_inputs *in, const char *path, struct saikai_error *err)
+{
+    if (in->n == in->cap) {
+        size_t cap = in->cap ? 2 * in->cap : 64;
+        struct sk_archive_input *more = realloc(in->list, cap * sizeof *more);
+        if (!more)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+        in->list = more;
+        in->cap = cap;
+    }
+    char *p = strdup(path), *name = archive_name(path);
+    if (!p || !name) {
+        free(p);
+        free(name);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    }
+    in->list[in->n++] = (struct sk_archive_input){.path = p, .name = name};
+    return 0;
+}
+
+static int no_memory(struct saikai_error *err)
+{
+    return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+}
+
+/* Room for one more of `size` bytes; NULL: no memory. */
+static void *grown(void *list, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return list;
+    size_t more = *cap ? 2 * *cap : 64;
+    void *p = realloc(list, more * size);
+    if (p)
+        *cap = more;
+    return p;
+}
+
+static int add_entry(struct archive_inputs *in, const char *path, const struct stat *st, int kind,
+                     const char *target, struct saikai_error *err)
+{
+    void *more = grown(in->entries, in->entry_count, &in->entry_cap, sizeof *in->entries);
+    if (!more)
+        return no_memory(err);
+    in->entries = more;
+    char *name = archive_name(path), *to = strdup(target);
+    if (!name || !to || !*name) { /* "." itself has no name */
+        int rc = name && to ? 0 : no_memory(err);
+        free(name);
+        free(to);
+        return rc;
+    }
+    in->entries[in->entry_count++] = (struct sk_ska_entry){
+        .name = name,
+        .target = to,
+        .kind = kind,
+        .mode = st->st_mode & 07777,
+        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+    return 0;
+}
+
+static int add_symlink(struct archive_inputs *in, const char *path, const struct stat *st,
+                       struct saikai_error *err)
+{
+    char target[SK_SKA_MAX_NAME];
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0)
+        return sk_fail_errno(err, errno, "cannot read the link %s", path);
+    target[n] = 0;
+    return add_entry(in, path, st, SK_ENTRY_SYMLINK, target, err);
+}
+
+/* A file, or one more name of a file that is in the list. */
+static int add_file(struct archive_inputs *in, const char *path, const struct stat *st,
+                    struct saikai_error *err)
+{
+    if (in->follow || st->st_nlink < 2 || !S_ISREG(st->st_mode))
+        return add_input(in, path, err);
+    for (size_t i = 0; i < in->inode_count; i++)
+        if (in->inodes[i].ino == st->st_ino && in->inodes[i].dev == st->st_dev)
+            return add_entry(in, path, st, SK_ENTRY_HARD_LINK, in->list[in->inodes[i].input].name,
+                             err);
+    void *more = grown(in->inodes, in->inode_count, &in->inode_cap, sizeof *in->inodes);
+    if (!more)
+        return no_memory(err);
+    in->inodes = more;
+    in->inodes[in->inode_count++] = (struct archive_inode){st->st_dev, st->st_ino, in->n};
+    return add_input(in, path, err);
+}
+
+static int is_excluded(const struct archive_inputs *in, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    for (int i = 0; in->exclude && i < in->exclude->n; i++)
+        if (!fnmatch(in->exclude->items[i], path, 0) ||
+            !fnmatch(in->exclude->items[i], slash ? slash + 1 : path, 0))
+            return 1;
+    return 0;
+}
+
+/* What is named is followed when it is a link; links below it are links. */
+static int add_tree(struct archive_inputs *in, const char *path, int depth,
+                    struct saikai_error *err)
+{
+    struct stat st;
+    struct dirent **names = NULL;
+    if (depth && is_excluded(in, path))
+        return 0;
+    if (in->follow || !depth ? stat(path, &st) : lstat(path, &st))
+        return sk_fail_errno(err, errno, "cannot read %s", path);
+    if (S_ISLNK(st.st_mode))
+        return add_symlink(in, path, &st, err);
+    if (!S_ISDIR(st.st_mode))
+        return add_file(in, path, &st, err);
+    if (depth > 64)
+        return sk_fail(err, SAIKAI_EINVAL, "%s is nested too deeply", path);
+    if (!in->follow) {
+        int failed = add_entry(in, path, &st, SK_ENTRY_DIRECTORY, "", err);
+        if (failed)
+            return failed;
+    }
+    int n = scandir(path, &names, NULL, alphasort), rc = 0;
+    if (n < 0)
+        return sk_fail_errno(err, errno, "cannot list %s", path);
+    for (int i = 0; i < n; i++) {
+        char sub[4096];
+        const char *d = names[i]->d_name;
+        if (!rc && strcmp(d, ".") && strcmp(d, "..") &&
+            !(rc = sk_io_path(sub, sizeof sub, err, "%s/%s", path, d)))
+            rc = add_tree(in, sub, depth + 1, err);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct sk_archive_input *)a)->name,
+                  ((const struct sk_archive_input *)b)->name);
+}
+
+static int by_key(const void *name, const void *b)
+{
+    return strcmp(name, ((const struct sk_archive_input *)b)->name);
+}
+
+/* Sorted: two files of one name, or one whose name is another's directory, could not be restored
+ * beside each other. */
+static int check_names(const struct archive_inputs *in, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < in->n && !rc; i++) {
+        const char *name = in->list[i].name;
+        if (i && !strcmp(in->list[i - 1].name, name))
+            return sk_fail(err, SAIKAI_EINVAL, "%s and %s would have the same name in the archive",
+                           in->list[i - 1].path, in->list[i].path);
+        char *dir = strdup(name), *slash;
+        if (!dir)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+        while (!rc && (slash = strrchr(dir, '/'))) {
+            *slash = 0;
+            const struct sk_archive_input *file =
+                bsearch(dir, in->list, in->n, sizeof *in->list, by_key);
+            if (file)
+                rc = sk_fail(err, SAIKAI_EINVAL,
+                             "%s would be both a file (%s) and a directory (of %s) in the archive",
+                             dir, file->path, in->list[i].path);
+        }
+        free(dir);
+    }
+    return rc;
+}
+
+int cli_archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
+                          struct saikai_error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < count && !rc; i++) {
+        size_t n = strlen(operands[i]);
+        while (n > 1 && operands[i][n - 1] == '/')
+            operands[i][--n] = 0;
+        rc = add_tree(in, operands[i], 0, err);
+    }
+    return rc ? rc : cli_archive_inputs_check(in, err);
+}
+
+int cli_archive_inputs_check(struct archive_inputs *in, struct saikai_error *err)
+{
+    if (in->n)
+        qsort(in->list, in->n, sizeof *in->list, by_name);
+    return check_names(in, err);
+}
+
+int cli_archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err)
+{
+    struct stat st;
+    /* what a shell makes of <(...) has a writer; a FIFO of the file system may never get one */
+    int through_shell = !strncmp(list, "/dev/fd/", 8) || !strncmp(list, "/proc/", 6);
+    if (strcmp(list, "-") && !through_shell && !stat(list, &st) && S_ISFIFO(st.st_mode))
+        return sk_fail(err, SAIKAI_EINVAL, "%s is a FIFO, not a file: '-' is standard input", list);
+    FILE *f = strcmp(list, "-") ? fopen(list, "r") : stdin;
+    char *line = NULL;
+    size_t cap = 0;
+    int rc = 0;
+    if (!f)
+        return sk_fail_errno(err, errno, "cannot read %s", list);
+    for (ssize_t n; !rc && (n = getline(&line, &cap, f)) > 0;) {
+        while (n > 0 && (line[n - 1] == '\n' || (n > 1 && line[n - 1] == '/')))
+            line[--n] = 0;
+        if (n > 0)
+            rc = add_tree(in, line, 0, err);
+    }
+    if (!rc && ferror(f))
+        rc = sk_fail_errno(err, errno, "cannot read %s", list);
+    free(line);
+    if (f != stdin)
+        fclose(f);
+    return rc;
+}
+
+int cli_archive_same_dir(const char *previous, const char *out, struct saikai_error *err)
+{
+    struct stat a, b;
+    int there = !stat(previous, &a), same = !strcmp(previous, out);
+    if (there && !stat(out, &b))
+        same = S_ISDIR(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return same ? 0
+                : sk_fail(err, SAIKAI_EINVAL,
+                          "--previous %s: under mpirun and with --watch archives build on the "
+                          "newest ones in the directory given by -o: give that one",
+                          previous);
+}

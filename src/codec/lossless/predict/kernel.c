@@ -1,0 +1,117 @@
+/* Compiles kernel.inc for each element type and instruction set, and chooses the best that this
+ * processor has. */
+#include "codec/lossless/predict/kernel.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 256 /* values that stay in the first-level cache while several terms are added */
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b)  JOIN2(a, b)
+#define NAME(x)     JOIN(x, SUFFIX)
+
+#define TARGET
+#define T      float
+#define W      uint32_t
+#define I      int32_t
+#define SUFFIX _f32_base
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#define T      double
+#define W      uint64_t
+#define I      int64_t
+#define SUFFIX _f64_base
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#undef TARGET
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2,bmi,bmi2,lzcnt")))
+#define T      float
+#define W      uint32_t
+#define I      int32_t
+#define SUFFIX _f32_avx2
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#define T      double
+#define W      uint64_t
+#define I      int64_t
+#define SUFFIX _f64_avx2
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#undef TARGET
+
+#ifdef __clang__
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,bmi,bmi2,lzcnt")))
+#else
+#define TARGET                                                                                     \
+    __attribute__((target(                                                                         \
+        "avx512f,avx512dq,avx512bw,avx512vl,avx512cd,bmi,bmi2,lzcnt,prefer-vector-width=512")))
+#endif
+#define T      float
+#define W      uint32_t
+#define I      int32_t
+#define SUFFIX _f32_avx512
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#define T      double
+#define W      uint64_t
+#define I      int64_t
+#define SUFFIX _f64_avx512
+#include "codec/lossless/predict/kernel.inc"
+#undef SUFFIX
+#undef T
+#undef W
+#undef I
+#undef TARGET
+#endif
+
+const struct sk_kernel *sk_kernel_at(size_t word, int level)
+{
+    if (level == 0)
+        return word == 4 ? &table_f32_base : &table_f64_base;
+#if defined(__x86_64__)
+    if (level == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+        return word == 4 ? &table_f32_avx2 : &table_f64_avx2;
+    if (level == 2 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+        return word == 4 ? &table_f32_avx512 : &table_f64_avx512;
+#endif
+    return NULL;
+}
+
+static const struct sk_kernel *best[2];
+
+static void find_best(void)
+{
+    const char *most = getenv("SAIKAI_SIMD");
+    int level = most && !strcmp(most, "base") ? 0 : most && !strcmp(most, "avx2") ? 1 : 2;
+    for (int wide = 0; wide < 2; wide++)
+        for (int l = level; l >= 0 && !best[wide]; l--)
+            best[wide] = sk_kernel_at(wide ? 8 : 4, l);
+}
+
+const struct sk_kernel *sk_kernel_of(size_t word)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_best);
+    return best[word == 8];
+}

@@ -1,0 +1,52 @@
+/* The inner loops of the predicting codec, one table of them for each instruction set and element
+ * type.
+ *
+ * Every table gives the same bits: the loops are plain C with a fixed order of operations, compiled
+ * without contraction into fused operations. Callers must run with the default rounding and without
+ * flushing of denormals (fpu.h). */
+#ifndef SK_CODEC_LOSSLESS_KERNEL_H
+#define SK_CODEC_LOSSLESS_KERNEL_H
+
+#include "codec/lossless/bits.h"
+#include "codec/lossless/predict/shape.h"
+
+/* How values and predictions become whole numbers. step 0: the order of the floating-point numbers
+ * themselves, their low `shift` bits (zero in every value) dropped. Else values lie on a grid: ref
+ * + k * step (inverse is 1 / step), or with decimal k / inverse (ref is 0).
+ * loose: values may be up to two steps of their type off the grid, as k * step + ref is when others
+ * rounded it; the number is then 4 k + 1 plus these steps. */
+struct sk_scale {
+    unsigned shift;
+    int decimal, loose, power; /* power: step is a power of two */
+    double ref, step, inverse;
+};
+
+/* The prediction of x[i] is v[i] + c[1] v[i-1] + … - c[1] x[i-1] - c[2] x[i-2] - …, where v[-3 …
+ * n-1] is what the rows before say (sk_terms) and c[1 … degree] the operator along the row. */
+struct sk_kernel {
+    void (*sum_terms)(const void *x, size_t n, const struct sk_terms *t, double *v);
+    /* Residuals of n values, in unsigned words of the element's size (signed differences, wrapped).
+     */
+    void (*residual)(const void *x, const double *v, size_t n, int degree, const double c[4],
+                     const struct sk_scale *s, void *r);
+    /* The inverse: n values from their classes and the plain bits below. skip may be NULL; where it
+     * is 1, x takes the value before it and no bits are read. tame: no prediction can be NaN. */
+    void (*restore)(void *x, const double *v, size_t n, int degree, const double c[4],
+                    const struct sk_scale *s, struct sk_bits_in *bits, const uint8_t *class,
+                    const uint8_t *skip, int tame);
+    /* Bitwise or of n words, and the largest of them without its sign bit. */
+    void (*survey)(const void *x, size_t n, uint64_t *bits, uint64_t *most);
+    /* 1 when every one of n values is on the scale's grid. */
+    int (*on_grid)(const void *x, size_t n, const struct sk_scale *s);
+    /* classes of residuals: 0 for 0, 1 for ±1, else 2 * length - 2 + the bit below the leading one
+     */
+    void (*classes)(const void *r, size_t n, uint8_t *out);
+};
+
+/* The fastest table this processor can use; word is 4 or 8. SAIKAI_SIMD=base or avx2 in the
+ * environment asks for less. */
+const struct sk_kernel *sk_kernel_of(size_t word);
+/* A given one: 0 base, 1 AVX2, 2 AVX-512; NULL when this processor or build cannot. */
+const struct sk_kernel *sk_kernel_at(size_t word, int level);
+
+#endif

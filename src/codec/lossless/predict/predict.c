@@ -1,0 +1,398 @@
+/* Codec "predict": the default for floating point.
+ *
+ * Bytes: u8 mode | for RAW the array's bytes; for LZ and SHUFFLED_LZ a zstd frame; else u8 shift |
+ * u64 row length of a split axis (0: none) | u8 orders[SK_AXES] | u8 flags (1 masked, 2 tame) |
+ * (u64 fill | mask) | body. Complex arrays, and arrays whose last dimension has 2 to 7 values, are
+ * coded one component after the other. */
+#include "codec/lossless/lossless.h"
+
+#include "base/types.h"
+#include "codec/lossless/fpu.h"
+#include "codec/lossless/predict/predict.h"
+#include "codec/lossless/predict/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+enum { RAW = 0, PREDICTED = 1, DIRECT = 2, LZ = 3, SHUFFLED_LZ = 4 };
+
+enum { MASKED = 1, TAME = 2 };
+
+#define WELL_PREDICTED 0.1 /* share of bits left */
+#define HARDLY_VARIES  12  /* times smaller */
+
+static void plan_init(struct sk_plan *p, const struct sk_words *l)
+{
+    *p = (struct sk_plan){.word = l->word, .kernel = sk_kernel_of(l->word)};
+    sk_shape_init(&p->shape, &l->array);
+}
+
+#ifdef HAVE_ZSTD
+/* How often a word of a stretch was seen before, other than in the place before it. */
+static double repeated(const struct sk_words *l, const uint8_t *x)
+{
+    enum { SLOTS = 1 << 12, PROBES = 8192 };
+    uint64_t slot[SLOTS];
+    size_t n = l->words < PROBES ? l->words : PROBES, hits = 0, moved = 0;
+    uint64_t before = 0;
+    memset(slot, 0, sizeof slot);
+    x += (l->words - n) / 2 * l->word;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v = 0;
+        memcpy(&v, x + i * l->word, l->word);
+        size_t h = (size_t)(v * 0x9e3779b97f4a7c15u >> 52);
+        moved += v != before;
+        hits += v != before && slot[h] == v;
+        slot[h] = before = v;
+    }
+    return moved > n / 16 ? (double)hits / (double)moved : 0;
+}
+
+/* Bits per value that zstd makes of a stretch of the values. */
+static double lz_cost(const struct sk_words *l, const uint8_t *x, int shuffled)
+{
+    size_t n = l->words < 16384 ? l->words : 16384, bytes = n * l->word,
+           cap = ZSTD_compressBound(bytes);
+    uint8_t *tmp = malloc(bytes + cap);
+    double bits = INFINITY;
+    if (!tmp)
+        return bits;
+    x += (l->words - n) / 2 * l->word;
+    if (shuffled)
+        sk_shuffle(x, tmp, n, l->word);
+    size_t made = ZSTD_compress(tmp + bytes, cap, shuffled ? tmp : x, bytes, 3);
+    if (!ZSTD_isError(made))
+        bits = 8.0 * (double)made / (double)n;
+    free(tmp);
+    return bits;
+}
+
+static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, int level,
+                        uint8_t *out, size_t cap)
+{
+    size_t bytes = l->words * l->word, made = cap + 1;
+    uint8_t *tmp = shuffled ? malloc(bytes) : NULL;
+    if (tmp)
+        sk_shuffle(x, tmp, l->words, l->word);
+    if (tmp || !shuffled)
+        made = ZSTD_compress(out, cap, tmp ? tmp : x, bytes, level);
+    free(tmp);
+    return ZSTD_isError(made) ? cap + 1 : made;
+}
+
+static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
+{
+    size_t bytes = l->words * l->word;
+    uint8_t *tmp = shuffled ? malloc(bytes) : NULL;
+    int rc = -1;
+    if ((tmp || !shuffled) && ZSTD_decompress(tmp ? (void *)tmp : out, bytes, in, n) == bytes)
+        rc = 0;
+    if (!rc && tmp)
+        sk_unshuffle(tmp, out, l->words, l->word);
+    free(tmp);
+    return rc;
+}
+#else
+static double repeated(const struct sk_words *l, const uint8_t *x)
+{
+    return 0;
+}
+static double lz_cost(const struct sk_words *l, const uint8_t *x, int shuffled)
+{
+    return INFINITY;
+}
+static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, int level,
+                        uint8_t *out, size_t cap)
+{
+    return cap + 1;
+}
+static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
+{
+    return -1;
+}
+#endif
+
+/* The way of coding, its plan, and the values as the plan sees them (x itself, or y without its
+ * mask). */
+struct job {
+    struct sk_words l;
+    struct sk_plan plan;
+    int mode;
+    const void *x; /* components apart */
+    uint8_t *apart, *y, *skip;
+    uint64_t fill;
+};
+
+/* Weights add up to less than 2^12, and double holds any sum of floats. */
+static void set_tame(struct job *j, uint64_t most)
+{
+    j->plan.tame = most < (j->l.word == 4 ? (uint64_t)0x7f800000 : (uint64_t)(0x7ff - 16) << 52);
+}
+
+static int prepare(struct job *j, const void *in)
+{
+    struct sk_words *l = &j->l;
+    j->x = in;
+    if (l->components > 1) {
+        j->apart = malloc(l->words * l->word);
+        if (!j->apart)
+            return -1;
+        sk_words_transpose(in, j->apart, l->words / l->components, l->components, l->word);
+        j->x = j->apart;
+    }
+    plan_init(&j->plan, l);
+    uint64_t all, most;
+    j->plan.kernel->survey(j->x, l->words, &all, &most);
+    j->plan.shift = all ? (unsigned)__builtin_ctzll(all) : 0;
+    set_tame(j, most);
+    sk_plan_search(&j->plan, j->x);
+    /* where a fill value stands in the way of prediction, it is taken out */
+    if (j->plan.cost < WELL_PREDICTED * 8 * (double)l->word ||
+        !sk_mask_find(j->x, l->words, l->word, &j->fill))
+        return 0;
+    j->skip = malloc(l->words);
+    j->y = malloc(l->words * l->word);
+    if (!j->skip || !j->y)
+        return -1;
+    sk_mask_apply(j->x, l->words, l->word, j->fill, j->skip, j->y);
+    j->plan.kernel->survey(j->y, l->words, &all, &most);
+    set_tame(j, most);
+    sk_shape_init(&j->plan.shape, &l->array);
+    sk_plan_search(&j->plan, j->y);
+    return 0;
+}
+
+static void decide(struct job *j)
+{
+    sk_affine_find(&j->plan, j->y ? j->y : j->x);
+    double best = j->plan.cost;
+    j->mode = PREDICTED;
+    if (!j->y && best > 4.0 * (double)j->l.word) {
+        double direct = sk_direct_cost(&j->plan, j->x);
+        if (direct < best)
+            j->mode = DIRECT, best = direct;
+    }
+    if (repeated(&j->l, j->x) > 0.2) {
+        double plain = lz_cost(&j->l, j->x, 0), shuffled = lz_cost(&j->l, j->x, 1);
+        double lz = plain < shuffled ? plain : shuffled;
+        if (lz < 0.97 * best)
+            j->mode = plain < shuffled ? LZ : SHUFFLED_LZ;
+    }
+}
+
+static void put_head(const struct job *j, struct sk_buf *b)
+{
+    sk_buf_put_u8(b, (uint8_t)j->mode);
+    sk_buf_put_u8(b, (uint8_t)j->plan.shift);
+    sk_buf_put_u64(b, j->plan.split);
+    sk_buf_put(b, j->plan.orders.half, SK_AXES);
+    sk_buf_put_u8(b, (uint8_t)((j->skip ? MASKED : 0) | (j->plan.tame ? TAME : 0)));
+    if (j->skip) {
+        sk_buf_put_u64(b, j->fill);
+        sk_mask_put(b, &j->plan.shape, j->skip);
+    }
+}
+
+static size_t max_encoded(const struct sk_array *a)
+{
+    size_t n = sk_array_size_bytes(a);
+    return n > SIZE_MAX / 4 ? (size_t)-1 : n + 1;
+}
+
+/* What prediction makes very small is constant for the most part, and its changes may repeat: zstd
+ * is quick there and sometimes smaller by far. */
+static int try_lz(const struct job *j, uint8_t *out, size_t *made)
+{
+    size_t bytes = j->l.words * j->l.word;
+    if (*made > bytes / HARDLY_VARIES)
+        return 0;
+    uint8_t *tmp = malloc(*made);
+    if (!tmp)
+        return -1;
+    /* the slower level where the quick one says that it is worth it */
+    for (int level = 3; level <= 9; level += 6) {
+        size_t cap = *made - 1, n = lz_encode(&j->l, j->x, 0, level, tmp, cap);
+        if (n >= cap)
+            break;
+        out[0] = LZ;
+        memcpy(out + 1, tmp, n);
+        *made = n + 1;
+    }
+    free(tmp);
+    return 0;
+}
+
+static int encode_words(struct job *j, const void *in, int level, uint8_t *out, size_t cap,
+                        size_t *made)
+{
+    struct sk_buf b = {0};
+    size_t bytes = j->l.words * j->l.word;
+    if (prepare(j, in))
+        return -1;
+    decide(j);
+    *made = cap + 1;
+    if (j->mode == LZ || j->mode == SHUFFLED_LZ) {
+        out[0] = (uint8_t)j->mode;
+        *made = 1 + lz_encode(&j->l, j->x, j->mode == SHUFFLED_LZ, level, out + 1, cap - 1);
+    } else {
+        put_head(j, &b);
+        const void *seen = j->y ? j->y : j->x;
+        int rc = j->mode == DIRECT ? sk_direct_encode(&j->plan, seen, &b)
+                                   : sk_body_encode(&j->plan, seen, j->skip, &b);
+        if (!rc && b.len <= bytes) {
+            memcpy(out, b.data, b.len);
+            *made = b.len;
+        }
+        sk_buf_free(&b);
+        if (rc || try_lz(j, out, made))
+            return -1;
+    }
+    if (*made > bytes) {
+        out[0] = RAW;
+        memcpy(out + 1, in, bytes);
+        *made = bytes + 1;
+    }
+    return 0;
+}
+
+static int encode(const struct sk_array *a, const void *in, const struct sk_codec_options *opt,
+                  void *out, size_t cap, size_t *out_size_bytes, struct saikai_error *err)
+{
+    size_t n = 0;
+    struct job j = {0};
+    int rc = sk_lossless_begin(a, sk_codec_predict.name, &n, err);
+    if (rc)
+        return rc;
+    if (cap < max_encoded(a))
+        return sk_fail(err, SAIKAI_ENOSPC, "codec predict: needs room for %zu bytes, not %zu",
+                       max_encoded(a), cap);
+    sk_words_of(a, n, &j.l);
+    if (j.l.words > SK_MOST_WORDS)
+        return sk_fail(err, SAIKAI_ENOTSUP,
+                       "codec predict: a piece of %zu bytes is too large; use smaller pieces", n);
+    if (!n) {
+        *(uint8_t *)out = RAW;
+        *out_size_bytes = 1;
+        return 0;
+    }
+    void *copy = NULL;
+    const void *x = sk_words_aligned(in, n, j.l.word, &copy);
+    sk_fpu_state fpu = sk_fpu_enter();
+    rc = x ? encode_words(&j, x, opt && opt->level ? opt->level : 3, out, cap, out_size_bytes) : -1;
+    sk_fpu_leave(fpu);
+    free(copy);
+    free(j.apart);
+    free(j.y);
+    free(j.skip);
+    return rc ? sk_fail(err, SAIKAI_ENOMEM, "codec predict: no memory for %zu bytes", n) : 0;
+}
+
+/* The plan of a piece as its head tells it. */
+static int get_head(struct job *j, struct sk_rd *r)
+{
+    j->plan.shift = sk_rd_u8(r);
+    uint64_t split = sk_rd_u64(r);
+    const uint8_t *orders = sk_rd_bytes(r, SK_AXES);
+    int flags = sk_rd_u8(r);
+    if (r->bad || j->plan.shift >= 8 * j->l.word || flags > (MASKED | TAME))
+        return -1;
+    memcpy(j->plan.orders.half, orders, SK_AXES);
+    for (int k = 0; k < SK_AXES; k++)
+        if (orders[k] > SK_MAX_HALVES)
+            return -1;
+    if (split && (split > j->l.words || sk_shape_split(&j->plan.shape, (size_t)split)))
+        return -1;
+    j->plan.tame = (flags & TAME) != 0;
+    if (!(flags & MASKED))
+        return 0;
+    j->fill = sk_rd_u64(r);
+    j->skip = malloc(j->l.words);
+    return j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : -1;
+}
+
+static void put_fill(const struct job *j, void *x)
+{
+    for (size_t i = 0; i < j->l.words; i++) {
+        if (!j->skip[i])
+            continue;
+        if (j->l.word == 4)
+            ((uint32_t *)x)[i] = (uint32_t)j->fill;
+        else
+            ((uint64_t *)x)[i] = j->fill;
+    }
+}
+
+static int decode_words(struct job *j, const uint8_t *in, size_t n, uint8_t *out)
+{
+    size_t bytes = j->l.words * j->l.word;
+    uint8_t *x = out;
+    int rc = -1;
+    if (in[0] == RAW && n == bytes + 1) {
+        if (bytes)
+            memcpy(out, in + 1, bytes);
+        return 0;
+    }
+    if (!bytes || in[0] == RAW || in[0] > SHUFFLED_LZ)
+        return -1;
+    if (j->l.components > 1) {
+        x = j->apart = malloc(bytes);
+        if (!x)
+            return -1;
+    }
+    plan_init(&j->plan, &j->l);
+    if (in[0] == LZ || in[0] == SHUFFLED_LZ) {
+        rc = lz_decode(&j->l, in + 1, n - 1, in[0] == SHUFFLED_LZ, x);
+    } else {
+        struct sk_rd r = sk_rd_init(in + 1, n - 1);
+        if (get_head(j, &r) || (in[0] == DIRECT && j->skip))
+            return -1;
+        rc = in[0] == DIRECT ? sk_direct_decode(&j->plan, &r, x)
+                             : sk_body_decode(&j->plan, &r, j->skip, x);
+        rc = rc || r.p != r.end ? -1 : 0;
+        if (!rc && j->skip)
+            put_fill(j, x);
+    }
+    if (!rc && x != out)
+        sk_words_transpose(x, out, j->l.components, j->l.words / j->l.components, j->l.word);
+    return rc;
+}
+
+static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
+                  struct saikai_error *err)
+{
+    size_t want = 0;
+    struct job j = {0};
+    int rc = sk_lossless_begin(a, sk_codec_predict.name, &want, err);
+    if (rc)
+        return rc;
+    if (!n)
+        return sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece is empty");
+    sk_words_of(a, want, &j.l);
+    void *copy = NULL;
+    void *x = (void *)(uintptr_t)sk_words_aligned(out, want, j.l.word, &copy);
+    sk_fpu_state fpu = sk_fpu_enter();
+    rc = x ? decode_words(&j, in, n, x) : -1;
+    sk_fpu_leave(fpu);
+    if (copy && !rc)
+        memcpy(out, copy, want);
+    free(copy);
+    free(j.apart);
+    free(j.skip);
+    return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece does not give %zu bytes",
+                        want)
+              : 0;
+}
+
+const struct sk_codec_ops sk_codec_predict = {
+    .abi = SK_CODEC_ABI,
+    .name = "predict",
+    .description =
+        "prediction in up to 4 dimensions and entropy coding; the default for floating point",
+    .types = SK_TYPES_FLOAT,
+    .max_encoded = max_encoded,
+    .encode = encode,
+    .decode = decode,
+};

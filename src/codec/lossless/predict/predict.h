@@ -1,0 +1,102 @@
+/* Inside the codec "predict": what its files share.
+ *
+ * Prediction of each value from those before it (shape.h), its residual as a class and plain bits
+ * below (kernel.h), the classes coded in context (classes.h), the bits as they are. */
+#ifndef SK_CODEC_LOSSLESS_PREDICT_H
+#define SK_CODEC_LOSSLESS_PREDICT_H
+
+#include "codec/lossless/bits.h"
+#include "codec/lossless/predict/classes.h"
+#include "codec/lossless/predict/kernel.h"
+
+#define SK_CHUNK_VALUES 2048
+
+/* A part of an array that is predicted at once: whole rows (from 0, to n[0]), or a part of one row.
+ */
+struct sk_chunk {
+    size_t first;       /* of its first value */
+    size_t rows;        /* 1 for a part of a row */
+    size_t from, to;    /* within a row */
+    size_t at[SK_AXES]; /* index of its first row on the outer axes */
+    size_t next_row;
+};
+
+/* Start: {0}; returns 0 when there are no more. The same for encoder and decoder. */
+int sk_chunk_next(struct sk_chunk *c, const struct sk_shape *s);
+static inline size_t sk_chunk_values(const struct sk_chunk *c)
+{
+    return c->rows * (c->to - c->from);
+}
+
+/* How a piece is coded. */
+struct sk_plan {
+    struct sk_shape shape;
+    struct sk_orders orders;
+    size_t split; /* row length the fastest axis was split into, 0: not */
+    unsigned shift;
+    int tame; /* values so small that no prediction overflows, and none that is not finite */
+    size_t word;
+    const struct sk_kernel *kernel;
+    double cost;            /* bits per value, estimated */
+    struct sk_scale affine; /* a grid that all values may lie on; step 0: none known */
+};
+
+/* Chunks one after the other: what stays the same from row to row is made once. */
+struct sk_predictor {
+    const struct sk_plan *plan;
+    struct sk_terms terms;
+    int near[SK_AXES]; /* what terms are for; -1: none yet */
+    int degree[4];     /* along the row: for its first three values, and the others */
+    double c[4][4];
+};
+
+void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan);
+/* Residuals of a chunk: r gets words. x is the whole array. */
+void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const void *x,
+                      const struct sk_scale *scale, void *r);
+/* The inverse: values of the chunk from their classes and plain bits. skip and class are of the
+ * whole array; skip may be NULL. */
+void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
+                      const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
+                      const uint8_t *skip);
+
+/* Choose orders (and a split) by trying them on a sample. plan->shape, word, kernel and shift are
+ * set. */
+void sk_plan_search(struct sk_plan *p, const void *x);
+
+/* The scale of a chunk's values when they lie on a decimal or binary grid; step 0 in *scale: they
+ * do not. */
+void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_scale *scale);
+/* One byte of kind and what it needs; before is the scale of the chunk before (NULL: none), when
+ * reading it is in *scale. Reading checks what it reads. */
+void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk_scale *before);
+int sk_grid_get(struct sk_rd *r, struct sk_scale *scale);
+/* The grid offset + k * step of packed values (netCDF), from a sample, into p->affine. */
+void sk_affine_find(struct sk_plan *p, const void *x);
+
+/* A value that fills a part of the array (land, outside a body): 1 and its bits in *fill, 0: there
+ * is none. */
+int sk_mask_find(const void *x, size_t n, size_t word, uint64_t *fill);
+/* skip[i] = x[i] is fill; y: x with each filled value replaced by the one before it. */
+void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y);
+/* skip as above; the other values without gaps into y; returns how many. And the inverse, into x.
+ */
+size_t sk_mask_pack(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y);
+void sk_mask_unpack(const void *y, size_t n, size_t word, uint64_t fill, const uint8_t *skip,
+                    void *x);
+/* The mask as bytes: changes against the row or plane before, as lengths of runs. Reading: 0, or -1
+ * damaged. */
+void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip);
+int sk_mask_get(struct sk_rd *r, const struct sk_shape *s, uint8_t *skip);
+
+/* Bodies, appended to out or read from in. 0, -1: no memory (encoding) or damaged (decoding). skip
+ * may be NULL; x of a skipped value is the one before it. */
+int sk_body_encode(const struct sk_plan *p, const void *x, const uint8_t *skip, struct sk_buf *out);
+int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *skip, void *x);
+
+/* Exponents as classes, mantissas as bits: for noise that no neighbour tells anything about. */
+double sk_direct_cost(const struct sk_plan *p, const void *x);
+int sk_direct_encode(const struct sk_plan *p, const void *x, struct sk_buf *out);
+int sk_direct_decode(const struct sk_plan *p, struct sk_rd *in, void *x);
+
+#endif

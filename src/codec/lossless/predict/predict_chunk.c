@@ -1,0 +1,119 @@
+/* Chunks of an array through the kernels. */
+#include "codec/lossless/predict/predict.h"
+
+#define EDGE 3 /* most values at a row's start that have fewer than all values before them */
+
+int sk_chunk_next(struct sk_chunk *c, const struct sk_shape *s)
+{
+    size_t nx = s->n[0], rows = sk_shape_rows(s);
+    if (c->rows == 1 && c->to < nx) { /* within a row */
+        c->first += c->to - c->from;
+        c->from = c->to;
+        c->to = nx - c->from < SK_CHUNK_VALUES ? nx : c->from + SK_CHUNK_VALUES;
+        return 1;
+    }
+    if (c->next_row >= rows)
+        return 0;
+    size_t row = c->next_row, rest = row;
+    for (int k = 1; k < SK_AXES; k++) {
+        c->at[k] = rest % s->n[k];
+        rest /= s->n[k];
+    }
+    c->first = row * nx;
+    c->from = 0;
+    c->to = nx < SK_CHUNK_VALUES ? nx : SK_CHUNK_VALUES;
+    c->rows = 1;
+    /* rows of one plane that all have enough rows before them go together */
+    if (nx <= SK_CHUNK_VALUES / 2 && c->at[1] >= EDGE) {
+        size_t most = SK_CHUNK_VALUES / nx, left = s->n[1] - c->at[1];
+        c->rows = left < most ? left : most;
+    }
+    c->next_row = row + c->rows;
+    return 1;
+}
+
+static const void *at(const struct sk_plan *p, const void *x, size_t i)
+{
+    return (const uint8_t *)x + i * p->word;
+}
+
+void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan)
+{
+    unsigned halves = plan->orders.half[0];
+    p->plan = plan;
+    p->near[0] = -1;
+    for (unsigned i = 0; i <= EDGE; i++)
+        p->degree[i] = sk_operator(halves > 2 * i ? 2 * i : halves, p->c[i]);
+}
+
+/* Terms depend on how near a row is to the edges of the outer axes, up to the highest order. */
+static void set_terms(struct sk_predictor *p, const struct sk_chunk *c)
+{
+    int same = p->near[0] == 0;
+    for (int k = 1; k < SK_AXES; k++) {
+        int near = c->at[k] < EDGE ? (int)c->at[k] : EDGE;
+        same &= near == p->near[k];
+        p->near[k] = near;
+    }
+    p->near[0] = 0;
+    if (!same)
+        sk_terms_init(&p->terms, &p->plan->shape, &p->plan->orders, c->at);
+}
+
+/* v[-3 … ] of a chunk or a row of it into store; returns v. */
+static double *sums(const struct sk_predictor *p, const struct sk_chunk *c, const void *x,
+                    size_t first, size_t n, double *store)
+{
+    size_t back = c->from < EDGE ? c->from : EDGE;
+    for (int i = 0; i < EDGE; i++)
+        store[i] = 0;
+    p->plan->kernel->sum_terms(at(p->plan, x, first - back), n + back, &p->terms,
+                               store + EDGE - back);
+    return store + EDGE;
+}
+
+void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const void *x,
+                      const struct sk_scale *scale, void *r)
+{
+    double store[EDGE + SK_CHUNK_VALUES];
+    const struct sk_plan *plan = p->plan;
+    size_t n = sk_chunk_values(c), nx = c->to - c->from;
+    set_terms(p, c);
+    double *v = sums(p, c, x, c->first, n, store);
+    size_t skip = c->from ? 0 : n < EDGE ? n : EDGE;
+    if (n > skip)
+        plan->kernel->residual(at(plan, x, c->first + skip), v + skip, n - skip, p->degree[EDGE],
+                               p->c[EDGE], scale, (uint8_t *)r + skip * plan->word);
+    for (size_t row = 0; !c->from && row < c->rows; row++)
+        for (size_t i = 0; i < EDGE && i < nx; i++) {
+            size_t k = row * nx + i;
+            plan->kernel->residual(at(plan, x, c->first + k), v + k, 1, p->degree[i], p->c[i],
+                                   scale, (uint8_t *)r + k * plan->word);
+        }
+}
+
+void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
+                      const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
+                      const uint8_t *skip)
+{
+    double store[EDGE + SK_CHUNK_VALUES];
+    const struct sk_plan *plan = p->plan;
+    size_t nx = c->to - c->from;
+    set_terms(p, c);
+    for (size_t row = 0; row < c->rows; row++) {
+        size_t first = c->first + row * nx, i = 0;
+        uint8_t *to = (uint8_t *)x + first * plan->word;
+        const uint8_t *s = skip ? skip + first : NULL;
+        double *v = sums(p, c, x, first, nx, store);
+        if (s && s[0] && first == 0) { /* nothing is before it */
+            memset(to, 0, plan->word);
+            i = 1;
+        }
+        for (; !c->from && i < EDGE && i < nx; i++)
+            plan->kernel->restore(to + i * plan->word, v + i, 1, p->degree[i], p->c[i], scale, bits,
+                                  class + first + i, s ? s + i : NULL, plan->tame);
+        if (i < nx)
+            plan->kernel->restore(to + i * plan->word, v + i, nx - i, p->degree[EDGE], p->c[EDGE],
+                                  scale, bits, class + first + i, s ? s + i : NULL, plan->tame);
+    }
+}

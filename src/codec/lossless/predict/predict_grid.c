@@ -1,0 +1,242 @@
+/* Values on a grid: whole numbers, decimal fractions, and what packing by a power of two and an
+ * offset leaves (GRIB). */
+#include "codec/lossless/predict/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PROBES 24
+#define SAMPLE 512
+
+enum { NONE = 0, BINARY = 1, DECIMAL = 2, AFFINE = 3, LOOSE = 4, SAME = 5 };
+
+static double value_at(const struct sk_plan *p, const void *x, size_t i)
+{
+    return p->word == 4 ? (double)((const float *)x)[i] : ((const double *)x)[i];
+}
+
+/* Distance of a value of this magnitude to the next that the array can have. */
+static double spacing(const struct sk_plan *p, double x)
+{
+    int e;
+    frexp(x, &e);
+    return ldexp(1, e - (p->word == 4 ? 24 : 53) + (int)p->shift);
+}
+
+static int decimal_fits(const struct sk_plan *p, const double *v, int n, double ten)
+{
+    for (int i = 0; i < n; i++) {
+        double k = rint(v[i] * ten), back = k / ten;
+        if (!(fabs(k) < (p->word == 4 ? 0x1p29 : 0x1p50)) ||
+            (p->word == 4 ? (double)(float)back : back) != v[i])
+            return 0;
+    }
+    return 1;
+}
+
+/* The largest power of two that divides every difference to the first value. */
+static double binary_step(const double *v, int n)
+{
+    int lowest = 10000;
+    for (int i = 1; i < n; i++) {
+        double d = v[i] - v[0];
+        uint64_t b;
+        if (d == 0)
+            continue;
+        memcpy(&b, &d, sizeof b);
+        int e = (int)(b >> 52 & 0x7ff);
+        uint64_t m = (b & (((uint64_t)1 << 52) - 1)) | (uint64_t)(e != 0) << 52;
+        if (e == 0x7ff || !m)
+            return 0;
+        int at = (e ? e : 1) - 1075 + __builtin_ctzll(m);
+        lowest = at < lowest ? at : lowest;
+    }
+    return lowest == 10000 ? 0 : ldexp(1, lowest);
+}
+
+/* The grid that a few values of a chunk lie on by themselves; step 0: none. */
+static struct sk_scale own_grid(const struct sk_plan *p, const double *v, int n, double ulp)
+{
+    double ten = 1, step;
+    for (int d = 0; d < 5 && 1 / ten >= 4 * ulp; d++, ten *= 10)
+        if (decimal_fits(p, v, n, ten))
+            return (struct sk_scale){
+                .shift = p->shift, .decimal = 1, .step = 1 / ten, .inverse = ten};
+    step = binary_step(v, n);
+    if (step >= 4 * ulp && isfinite(step) && isfinite(1 / step))
+        return (struct sk_scale){
+            .shift = p->shift, .power = 1, .ref = v[0], .step = step, .inverse = 1 / step};
+    return (struct sk_scale){.shift = p->shift};
+}
+
+void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_scale *scale)
+{
+    double v[PROBES], most = 0;
+    int m = n < PROBES ? (int)n : PROBES, varied = 0;
+    *scale = (struct sk_scale){.shift = p->shift};
+    for (int i = 0; i < m; i++) {
+        v[i] = value_at(p, x, n * (size_t)i / (size_t)m);
+        if (!isfinite(v[i]))
+            return;
+        most = fabs(v[i]) > most ? fabs(v[i]) : most;
+        varied |= v[i] != v[0];
+    }
+    if (!varied || m < PROBES)
+        return;
+    struct sk_scale own = own_grid(p, v, m, spacing(p, most)), affine = p->affine;
+    affine.shift = p->shift;
+    /* the coarser one; that of the whole array need not hold here */
+    for (; affine.step > 1.5 * own.step && affine.loose < 2; affine.loose++)
+        if (p->kernel->on_grid(x, n, &affine)) {
+            *scale = affine;
+            return;
+        }
+    if (own.step != 0 && p->kernel->on_grid(x, n, &own))
+        *scale = own;
+}
+
+static int same(const struct sk_scale *a, const struct sk_scale *b)
+{
+    return b && a->step == b->step && a->ref == b->ref && a->loose == b->loose &&
+           a->decimal == b->decimal;
+}
+
+void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk_scale *before)
+{
+    int e;
+    if (scale->step == 0) {
+        sk_buf_put_u8(b, NONE);
+    } else if (same(scale, before)) {
+        sk_buf_put_u8(b, SAME);
+    } else if (scale->decimal) {
+        sk_buf_put_u8(b, DECIMAL);
+        sk_buf_put_u8(b, (uint8_t)lrint(log10(scale->inverse)));
+    } else if (scale->power) {
+        frexp(scale->step, &e);
+        sk_buf_put_u8(b, BINARY);
+        sk_buf_put_f64(b, scale->ref);
+        sk_buf_put_u16(b, (uint16_t)(e + 2000));
+    } else {
+        sk_buf_put_u8(b, scale->loose ? LOOSE : AFFINE);
+        sk_buf_put_f64(b, scale->ref);
+        sk_buf_put_f64(b, scale->step);
+    }
+}
+
+static int usable(const struct sk_scale *s)
+{
+    return s->step > 0 && isfinite(s->step) && isfinite(s->inverse) && isfinite(s->ref);
+}
+
+int sk_grid_get(struct sk_rd *r, struct sk_scale *scale)
+{
+    unsigned shift = scale->shift;
+    int kind = sk_rd_u8(r);
+    if (kind == SAME)
+        return r->bad || scale->step == 0 ? -1 : 0;
+    *scale = (struct sk_scale){.shift = shift};
+    if (kind == DECIMAL) {
+        int d = sk_rd_u8(r);
+        scale->decimal = 1;
+        scale->inverse = 1;
+        if (d > 9)
+            return -1;
+        while (d--)
+            scale->inverse *= 10;
+        scale->step = 1 / scale->inverse;
+    } else if (kind == BINARY) {
+        scale->ref = sk_rd_f64(r);
+        int e = sk_rd_u16(r);
+        if (e > 4000)
+            return -1;
+        scale->power = 1;
+        scale->step = ldexp(1, e - 2001);
+        scale->inverse = 1 / scale->step;
+    } else if (kind == AFFINE || kind == LOOSE) {
+        scale->ref = sk_rd_f64(r);
+        scale->step = sk_rd_f64(r);
+        scale->inverse = 1 / scale->step;
+        scale->loose = kind == LOOSE;
+    } else {
+        return r->bad || kind != NONE ? -1 : 0;
+    }
+    return r->bad || !usable(scale) ? -1 : 0;
+}
+
+/* ---- grids of any step ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorted different values of a sample; returns how many, 0 when one is not finite. */
+static int sorted_sample(const struct sk_plan *p, const void *x, double v[SAMPLE])
+{
+    size_t n = p->shape.total, m = n < SAMPLE ? n : SAMPLE;
+    int different = 0;
+    for (size_t i = 0; i < m; i++) {
+        v[i] = value_at(p, x, (size_t)((double)n * (double)i / (double)m));
+        if (!isfinite(v[i]))
+            return 0;
+    }
+    qsort(v, m, sizeof *v, by_value);
+    for (size_t i = 0; i < m; i++)
+        if (!i || v[i] != v[different - 1])
+            v[different++] = v[i];
+    return different;
+}
+
+/* The largest step that divides all distances of neighbours in the sample, each known to within
+ * `error`: Euclid's algorithm with a tolerance. 0: none above `least`. */
+static double common_step(const double *v, int n, double error, double least)
+{
+    double g = INFINITY;
+    for (int i = 1; i < n; i++)
+        if (v[i] - v[i - 1] > 2 * error && v[i] - v[i - 1] < g)
+            g = v[i] - v[i - 1];
+    for (int i = 1, tries = 0; i < n && tries < 20; i++) {
+        double d = v[i] - v[i - 1], k = rint(d / g), rest = fabs(d - k * g);
+        if (rest <= error * (k + 2))
+            continue;
+        g = rest;
+        i = 0;
+        tries++;
+        if (!(g >= least))
+            return 0;
+    }
+    /* the same over the whole range is the step with the least error */
+    double steps = 0;
+    for (int i = 1; i < n; i++)
+        steps += rint((v[i] - v[i - 1]) / g);
+    return g >= least && isfinite(g) && steps > 0 ? (v[n - 1] - v[0]) / steps : 0;
+}
+
+void sk_affine_find(struct sk_plan *p, const void *x)
+{
+    double v[SAMPLE], off = 0;
+    int n = p->shape.total >= SAMPLE ? sorted_sample(p, x, v) : 0;
+    p->affine = (struct sk_scale){0};
+    if (n < 16)
+        return;
+    double most = fmax(fabs(v[0]), fabs(v[n - 1])), ulp = spacing(p, most);
+    double step = common_step(v, n, ulp, 32 * ulp);
+    if (!(step > 0) || !(most / step < 0x1p26))
+        return;
+    struct sk_scale s = {.ref = v[0], .step = step};
+    /* no offset, when the values are multiples themselves; else the mean of what is left */
+    double last = rint(v[n - 1] / step);
+    if (last != 0 && fabs(v[0] - rint(v[0] / step) * step) < 8 * ulp &&
+        fabs(v[n - 1] - last * step) < 8 * ulp) {
+        s.ref = 0;
+        s.step = fabs(v[n - 1]) > fabs(v[0]) ? v[n - 1] / last : v[0] / rint(v[0] / step);
+    } else {
+        for (int i = 0; i < n; i++)
+            off += v[i] - v[0] - rint((v[i] - v[0]) / step) * step;
+        s.ref += off / n;
+    }
+    s.inverse = 1 / s.step;
+    if (usable(&s))
+        p->affine = s;
+}

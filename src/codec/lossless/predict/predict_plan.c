@@ -1,0 +1,182 @@
+/* The choice of predictors, on a sample. */
+#include "codec/lossless/predict/predict.h"
+
+#include <math.h>
+
+#define SAMPLES    16
+#define MANY       256 /* of an array that hardly varies: what does is easily missed */
+#define MAX_SPLITS 12
+#define LEAST_ROW  16 /* shorter rows have too many edges */
+
+struct sample {
+    struct sk_chunk chunk[MANY];
+    int n;
+};
+
+/* Chunks spread over the array; few ones away from the edges where there is a choice. Values of all
+ * of them: at most `most`. */
+static void take_sample(struct sample *s, const struct sk_shape *shape, int chunks, size_t most)
+{
+    size_t nx = shape->n[0], rows = sk_shape_rows(shape), each = most / (size_t)chunks;
+    s->n = 0;
+    for (int i = 0; i < chunks; i++) {
+        struct sk_chunk c = {0};
+        size_t row = (size_t)((double)rows * (i + 0.5) / chunks), rest = row;
+        row = row < rows ? row : rows - 1;
+        rest = row;
+        for (int k = 1; k < SK_AXES; k++) {
+            c.at[k] = rest % shape->n[k];
+            if (chunks < MANY && c.at[k] < 3 && shape->n[k] > 3) { /* move inside */
+                row += (3 - c.at[k]) * (shape->stride[k] / nx);
+                c.at[k] = 3;
+            }
+            rest /= shape->n[k];
+        }
+        c.rows = 1;
+        if (nx > each) {
+            c.from = (size_t)((double)(nx - each) * (i + 1) / (chunks + 1));
+            c.to = c.from + each;
+        } else {
+            c.to = nx;
+            c.rows = each / nx;
+            c.rows = c.rows > shape->n[1] - c.at[1] ? shape->n[1] - c.at[1] : c.rows;
+            c.rows = c.at[1] < 3 ? 1 : c.rows;
+        }
+        c.first = row * nx + c.from;
+        s->chunk[s->n++] = c;
+    }
+}
+
+/* Bits per value of the sample: plain bits, and the entropy of the classes. */
+static double cost(const struct sk_plan *p, const struct sample *s, const void *x)
+{
+    uint64_t r[SK_CHUNK_VALUES];
+    uint8_t class[SK_CHUNK_VALUES];
+    uint32_t h[SK_CLASSES] = {0};
+    struct sk_scale scale = {.shift = p->shift};
+    struct sk_predictor predictor;
+    double bits = 0, n = 0;
+    sk_predictor_init(&predictor, p);
+    for (int i = 0; i < s->n; i++) {
+        size_t m = sk_chunk_values(&s->chunk[i]);
+        sk_predict_chunk(&predictor, &s->chunk[i], x, &scale, r);
+        p->kernel->classes(r, m, class);
+        for (size_t k = 0; k < m; k++)
+            h[class[k]]++;
+        n += (double)m;
+    }
+    for (int c = 0; c < SK_CLASSES; c++)
+        if (h[c])
+            bits += h[c] * ((c + (c == 1)) / 2 + log2(n / h[c]));
+    return bits / n;
+}
+
+/* Better orders by steps of `step` halves on one axis at a time, until none helps. */
+static void climb(struct sk_plan *p, const struct sample *s, const void *x, int step)
+{
+    for (int better = 1, rounds = 0; better && rounds < 4; rounds++) {
+        better = 0;
+        for (int k = 0; k < p->shape.axes; k++)
+            for (int way = step; way >= -step; way -= 2 * step) {
+                int old = p->orders.half[k], now = old + way;
+                if (now < 0 || now > SK_MAX_HALVES)
+                    continue;
+                p->orders.half[k] = (uint8_t)now;
+                double c = cost(p, s, x);
+                if (c < p->cost - 0.005) {
+                    p->cost = c;
+                    better = 1;
+                    break;
+                }
+                p->orders.half[k] = (uint8_t)old;
+            }
+    }
+}
+
+/* The best of the plain orders 0 and 1 on the first axes. */
+static void start(struct sk_plan *p, const struct sample *s, const void *x)
+{
+    p->orders = (struct sk_orders){{0}};
+    p->cost = cost(p, s, x);
+    struct sk_orders best = p->orders, now = p->orders;
+    for (int k = 0; k < p->shape.axes; k++) {
+        now.half[k] = 2;
+        p->orders = now;
+        double c = cost(p, s, x);
+        if (c < p->cost)
+            p->cost = c, best = now;
+    }
+    p->orders = best;
+}
+
+static size_t sample_size(const struct sk_shape *s)
+{
+    size_t n = s->total / 32;
+    return n < 1024 ? 1024 : n > 8192 ? 8192 : n;
+}
+
+static void search(struct sk_plan *p, const void *x)
+{
+    struct sample s;
+    take_sample(&s, &p->shape, SAMPLES, sample_size(&p->shape));
+    start(p, &s, x);
+    if (p->cost < (double)p->word && p->shape.total > 16 * 1024) {
+        /* what little varies decides, and a climb would follow the sample's accidents */
+        take_sample(&s, &p->shape, MANY, p->shape.total / 4 < 131072 ? p->shape.total / 4 : 131072);
+        start(p, &s, x);
+        return;
+    }
+    climb(p, &s, x, 2);
+    climb(p, &s, x, 1);
+}
+
+/* Divisors of nx that could be the length of a row that the program did not tell. */
+static int divisors(size_t nx, size_t d[MAX_SPLITS])
+{
+    int n = 0;
+    for (size_t k = LEAST_ROW; k <= nx / LEAST_ROW && k <= 65536 && n < MAX_SPLITS; k++)
+        if (nx % k == 0)
+            d[n++] = k;
+    return n;
+}
+
+/* Rows within rows: fields of a square region are often kept as one dimension. */
+static void try_splits(struct sk_plan *p, const void *x)
+{
+    size_t d[MAX_SPLITS], nx = p->shape.n[0];
+    int n = nx >= 64 ? divisors(nx, d) : 0;
+    struct sk_plan best = *p;
+    struct sample plain;
+    if (!n || p->shape.axes == SK_AXES)
+        return;
+    take_sample(&plain, &p->shape, SAMPLES, sample_size(&p->shape));
+    start(&best, &plain, x);
+    for (int i = 0; i < n; i++) {
+        struct sk_plan now = *p;
+        struct sample s;
+        sk_shape_split(&now.shape, d[i]);
+        now.split = d[i];
+        take_sample(&s, &now.shape, SAMPLES, sample_size(&now.shape));
+        start(&now, &s, x);
+        if (now.cost < best.cost - 0.2)
+            best = now;
+    }
+    if (best.split) {
+        double whole = p->cost;
+        search(&best, x);
+        if (best.cost < whole)
+            *p = best;
+    }
+}
+
+void sk_plan_search(struct sk_plan *p, const void *x)
+{
+    p->split = 0;
+    if (p->shape.total < 64) {
+        p->orders = (struct sk_orders){{2}};
+        p->cost = 8.0 * (double)p->word;
+        return;
+    }
+    search(p, x);
+    try_splits(p, x);
+}

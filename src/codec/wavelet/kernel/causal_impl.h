@@ -1,0 +1,514 @@
+/* The part of causal.h that is compiled once for each instruction set, with NAME(x). */
+
+#include "codec/wavelet/kernel/causal.h"
+#include "codec/wavelet/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAD = CAUSAL_PAD, SPAN = 256, WEIGHT_BITS = 12 };
+#define MAGIC 6755399441055744.0         /* 1.5 2^52: adding it rounds to an integer */
+#define UP    (1.0 / (2 << WEIGHT_BITS)) /* added to a sum before: no halves are left, they go up */
+
+#include "codec/wavelet/kernel/causal_lattice.h"
+#include "codec/wavelet/kernel/causal_taps.h"
+
+/* ---- residuals and back ---- */
+
+/* Contributions of all taps from `first` on, at n points; a few too many, which the room behind the
+ * arrays allows. */
+static void sum_taps(const struct causal *c, const struct taps *t, int first, size_t at, size_t n,
+                     double *sum)
+{
+    const int32_t *base = c->n + at;
+    for (size_t i = 0; i < n; i += 8) {
+        four s0 = {0, 0, 0, 0}, s1 = s0;
+        for (int k = first; k < t->n; k++) {
+            const int32_t *p = base + i + t->offset[k];
+            four_q q0, q1;
+            memcpy(&q0, p, sizeof q0);
+            memcpy(&q1, p + 4, sizeof q1);
+            s0 += t->weight[k] * __builtin_convertvector(q0, four);
+            s1 += t->weight[k] * __builtin_convertvector(q1, four);
+        }
+        memcpy(sum + i, &s0, sizeof s0);
+        memcpy(sum + i + 4, &s1, sizeof s1);
+    }
+}
+
+typedef uint32_t eight_u __attribute__((vector_size(32)));
+typedef int32_t eight_q __attribute__((vector_size(32)));
+
+/* The same in 32 bits, from the first half unit on; overflow, which only damaged data cause, wraps
+ * round. */
+static void sum_narrow(const struct causal *c, const struct taps *t, int first, size_t at, size_t n,
+                       int32_t *sum)
+{
+    const int32_t *base = c->n + at;
+    const uint32_t half = 1u << (WEIGHT_BITS - 1);
+    for (size_t i = 0; i < n; i += 8) {
+        eight_u s = {half, half, half, half, half, half, half, half}, p;
+        for (int k = first; k < t->n; k++) {
+            memcpy(&p, base + i + t->offset[k], sizeof p);
+            s += (uint32_t)t->scaled[k] * p;
+        }
+        memcpy(sum + i, &s, sizeof s);
+    }
+}
+
+/* The predictor that a row uses: the chosen one where its neighbours exist, Lorenzo's of fewer
+ * dimensions elsewhere. */
+static const struct taps *taps_of(const struct taps set[CAUSAL_KINDS], int kind, int most,
+                                  int within)
+{
+    if (kind == CAUSAL_FITTED)
+        return within >= most ? &set[CAUSAL_FITTED]
+                              : &set[within < 2 ? CAUSAL_LORENZO1 : CAUSAL_LORENZO2];
+    return &set[kind < within ? kind : within];
+}
+
+static int most_reach(const struct causal *c)
+{
+    return c->shape.n[0] > 1 ? 3 : c->shape.n[1] > 1 ? 2 : 1;
+}
+
+static void drop_masked(struct causal *c, size_t at)
+{
+    for (size_t x = 0; x < c->shape.n[2]; x++)
+        c->q[at + x] = c->mask[at + x] ? 0 : c->q[at + x];
+}
+
+static void residuals_narrow(struct causal *c, const struct taps *t, size_t at)
+{
+    const int32_t *base = c->n + at;
+    const uint32_t half = 1u << (WEIGHT_BITS - 1);
+    for (size_t i = 0; i < c->shape.n[2]; i += 8) {
+        eight_u s = {half, half, half, half, half, half, half, half}, p;
+        for (int k = 0; k < t->n; k++) {
+            memcpy(&p, base + i + t->offset[k], sizeof p);
+            s += (uint32_t)t->scaled[k] * p;
+        }
+        memcpy(&p, base + i, sizeof p);
+        p -= (eight_u)((eight_q)s >> WEIGHT_BITS);
+        memcpy(c->q + at + i, &p, sizeof p);
+    }
+    if (c->masked)
+        drop_masked(c, at);
+}
+
+static void residuals(struct causal *c, const struct taps *t, size_t at)
+{
+    if (t->narrow) {
+        residuals_narrow(c, t, at);
+        return;
+    }
+    for (size_t x = 0; x < c->shape.n[2]; x += SPAN) {
+        size_t n = c->shape.n[2] - x < SPAN ? c->shape.n[2] - x : SPAN;
+        double row[SPAN];
+        sum_taps(c, t, t->n_row, at + x, n, row);
+        for (int k = t->n_row; k-- > 0;) {
+            const int32_t *p = c->n + at + x + t->offset[k];
+            double w = t->weight[k];
+            for (size_t i = 0; i < n; i++)
+                row[i] += w * (double)p[i];
+        }
+        for (size_t i = 0; i < n; i++)
+            c->q[at + x + i] = c->n[at + x + i] - (int32_t)(((row[i] + UP) + MAGIC) - MAGIC);
+    }
+    if (c->masked)
+        drop_masked(c, at);
+}
+
+/* A lattice number of damaged data may be anything. */
+static inline int32_t within(double v)
+{
+    v = v < 1e9 ? v : 1e9;
+    return (int32_t)(v > -1e9 ? v : -1e9);
+}
+
+/* m points of a row from their residuals: the taps of the row itself last, the nearest at the very
+ * end, since each point waits for the one before. `last` holds the points before, nearest first. */
+static inline __attribute__((always_inline)) void rebuild_span(const double *weight, int n_row,
+                                                               const double *rest, const int32_t *q,
+                                                               size_t m, double *last, int32_t *n)
+{
+    double w[8], before[8];
+    for (int k = 0; k < n_row; k++) {
+        w[k] = weight[k];
+        before[k] = last[k];
+    }
+    for (size_t i = 0; i < m; i++) {
+        double p = rest[i] + UP, rounding = (double)q[i] - MAGIC;
+        for (int k = n_row; k-- > 0;)
+            p += w[k] * before[k];
+        double v = (p + MAGIC) + rounding; /* exact: whole numbers below 2^53 */
+        for (int k = n_row - 1; k > 0; k--)
+            before[k] = before[k - 1];
+        before[0] = v;
+        n[i] = within(v);
+    }
+    for (int k = 0; k < n_row; k++)
+        last[k] = before[k];
+}
+
+/* The same where some points are masked and hold what came before. */
+static void rebuild_masked(const struct taps *t, const double *rest, const int32_t *q,
+                           const uint8_t *mask, size_t m, int first, double held, double *last,
+                           int32_t *n)
+{
+    for (size_t i = 0; i < m; i++) {
+        double p = rest[i] + UP;
+        for (int k = t->n_row; k-- > 0;)
+            p += t->weight[k] * last[k];
+        double v = (p + MAGIC) + ((double)q[i] - MAGIC);
+        if (mask[i])
+            v = first && !i ? held : last[0];
+        for (int k = t->n_row - 1; k > 0; k--)
+            last[k] = last[k - 1];
+        last[0] = v;
+        n[i] = within(v);
+    }
+}
+
+/* Both in 32 bits: n_row taps, of which only the nearest is waited for. */
+static inline __attribute__((always_inline)) void narrow_span(const int32_t *scaled, int n_row,
+                                                              const int32_t *rest, const int32_t *q,
+                                                              size_t m, uint32_t *last, int32_t *n)
+{
+    uint32_t before[8];
+    for (int k = 0; k < n_row; k++)
+        before[k] = last[k];
+    for (size_t i = 0; i < m; i++) {
+        uint32_t p = (uint32_t)rest[i], v;
+        for (int k = n_row; k-- > 1;)
+            p += (uint32_t)scaled[k] * before[k];
+        p += (uint32_t)scaled[0] * before[0];
+        v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
+        for (int k = n_row - 1; k > 0; k--)
+            before[k] = before[k - 1];
+        before[0] = v;
+        n[i] = (int32_t)v;
+    }
+    for (int k = 0; k < n_row; k++)
+        last[k] = before[k];
+}
+
+static void narrow_masked(const struct taps *t, const int32_t *rest, const int32_t *q,
+                          const uint8_t *mask, size_t m, const int32_t *held, uint32_t *last,
+                          int32_t *n)
+{
+    for (size_t i = 0; i < m; i++) {
+        uint32_t p = (uint32_t)rest[i];
+        for (int k = t->n_row; k-- > 0;)
+            p += (uint32_t)t->scaled[k] * last[k];
+        uint32_t v = (uint32_t)((int32_t)p >> WEIGHT_BITS) + (uint32_t)q[i];
+        if (mask[i])
+            v = held && !i ? (uint32_t)*held : last[0];
+        for (int k = t->n_row - 1; k > 0; k--)
+            last[k] = last[k - 1];
+        last[0] = v;
+        n[i] = (int32_t)v;
+    }
+}
+
+static void rebuild_narrow(struct causal *c, const struct taps *t, size_t at, size_t nx, int above)
+{
+    uint32_t last[8] = {0};
+    int32_t rest[SPAN], *n = c->n + at, held = above ? n[-(ptrdiff_t)c->sy] : 0;
+    for (int k = 0; k < t->n_row; k++)
+        last[k] = (uint32_t) * (n - k - 1);
+    for (size_t x = 0; x < nx; x += SPAN) {
+        size_t m = nx - x < SPAN ? nx - x : SPAN;
+        const int32_t *q = c->q + at + x;
+        sum_narrow(c, t, t->n_row, at + x, m, rest);
+        if (c->masked)
+            narrow_masked(t, rest, q, c->mask + at + x, m, x ? NULL : &held, last, n + x);
+        else if (t->n_row == 1)
+            narrow_span(t->scaled, 1, rest, q, m, last, n + x);
+        else if (t->n_row == 2)
+            narrow_span(t->scaled, 2, rest, q, m, last, n + x);
+        else
+            narrow_span(t->scaled, 8, rest, q, m, last, n + x);
+    }
+}
+
+static void rebuild(struct causal *c, const struct taps *t, size_t at, size_t nx, int above)
+{
+    if (t->narrow) {
+        rebuild_narrow(c, t, at, nx, above);
+        return;
+    }
+    double last[8] = {0}, rest[SPAN];
+    int32_t *n = c->n + at;
+    for (int k = 0; k < t->n_row; k++)
+        last[k] = (double)*(n - k - 1);
+    for (size_t x = 0; x < nx; x += SPAN) {
+        size_t m = nx - x < SPAN ? nx - x : SPAN;
+        const int32_t *q = c->q + at + x;
+        sum_taps(c, t, t->n_row, at + x, m, rest);
+        if (c->masked)
+            rebuild_masked(t, rest, q, c->mask + at + x, m, x == 0,
+                           above ? (double)*(n - c->sy) : 0, last, n + x);
+        else if (t->n_row == 1)
+            rebuild_span(t->weight, 1, rest, q, m, last, n + x);
+        else if (t->n_row == 2)
+            rebuild_span(t->weight, 2, rest, q, m, last, n + x);
+        else
+            rebuild_span(t->weight, 8, rest, q, m, last, n + x);
+    }
+}
+
+/* ---- choosing ---- */
+
+/* Every so many rows, those that reach as far as any. */
+static size_t sampled_row(const struct causal *c, size_t k, size_t take)
+{
+    size_t rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
+    size_t r = (size_t)(((double)k + 0.5) * (double)rows / (double)take);
+    size_t y = r % c->shape.n[1], z = r / c->shape.n[1] % c->shape.n[0];
+    size_t b = r / c->shape.n[1] / c->shape.n[0];
+    return reach(c, z, y) < most_reach(c) ? (size_t)-1 : place(c, b, z, y);
+}
+
+typedef double fit_columns[CAUSAL_TAPS + 1][SPAN];
+
+/* Points of a row as regressors, differences to the first tap, the target last; and in square[]
+ * what the weights x leave of it. */
+static void fit_misses(const struct causal *c, const struct taps *t, size_t at, size_t n,
+                       const double *x, fit_columns z, double *square)
+{
+    const int32_t *d = c->n + at, *first = d + t->offset[0];
+    for (int k = 1; k < t->n; k++) {
+        const int32_t *p = d + t->offset[k];
+        for (size_t i = 0; i < n; i++)
+            z[k - 1][i] = (double)(p[i] - first[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        z[t->n - 1][i] = square[i] = (double)(d[i] - first[i]);
+    for (int k = 1; k < t->n; k++)
+        for (size_t i = 0; x[k - 1] != 0 && i < n; i++)
+            square[i] -= x[k - 1] * z[k - 1][i];
+    for (size_t i = 0; i < n; i++)
+        square[i] *= square[i];
+}
+
+/* A point counts the less, the farther the weights x miss it: see lift_fit_impl.h. */
+static void fit_row(const struct causal *c, const struct taps *t, size_t at, size_t n,
+                    const double *x, double usual, fit_gram gram)
+{
+    fit_columns z;
+    double weight[SPAN];
+    fit_misses(c, t, at, n, x, z, weight);
+    for (size_t i = 0; i < n; i++)
+        weight[i] = c->masked && c->mask[at + i] ? 0 : sqrt(usual / (usual + weight[i]));
+    for (int k = 0; k < t->n; k++)
+        for (size_t i = 0; i < n; i++)
+            z[k][i] *= weight[i];
+    for (int k = 0; k < t->n; k++)
+        for (int h = 0; h <= k; h++)
+            gram[k][h] = gram[h][k] += fit_dot(z[k], z[h], n);
+}
+
+/* The usual square of a miss: a geometric mean, which spikes do not change much. */
+static double fit_usual(const struct causal *c, const struct taps *t, size_t take, const double *x)
+{
+    enum { FEW = 12, STEP = 3 };
+    fit_columns z;
+    double square[SPAN], logs = 0, used = 0;
+    size_t few = take < FEW ? take : FEW, n = c->shape.n[2] < SPAN ? c->shape.n[2] : SPAN;
+    for (size_t k = 0; k < few; k++) {
+        size_t at = sampled_row(c, k, few);
+        if (at == (size_t)-1)
+            continue;
+        fit_misses(c, t, at, n, x, z, square);
+        for (size_t i = 0; i < n; i += STEP)
+            if (!(c->masked && c->mask[at + i])) {
+                logs += log(square[i] + 0.25);
+                used++;
+            }
+    }
+    return used > 0 ? exp(logs / used) : 1;
+}
+
+/* Lorenzo's weights for the taps of t but the first. */
+static void prior_of(const struct causal *c, const struct taps *t, double *x)
+{
+    struct taps l;
+    lorenzo(c, most_reach(c), &l);
+    for (int k = 1; k < t->n; k++) {
+        x[k - 1] = 0;
+        for (int i = 0; i < l.n; i++)
+            if (l.offset[i] == t->offset[k])
+                x[k - 1] = l.weight[i];
+    }
+}
+
+/* Fit the weights x to `want` points of `take` rows; 0 when there are some. */
+static int fit(const struct causal *c, const struct taps *t, size_t take, size_t want, double *x)
+{
+    const double width = 8, prior[CAUSAL_TAPS] = {0};
+    size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
+    prior_of(c, t, x);
+    for (int pass = 0; pass < 2; pass++) {
+        fit_gram gram = {{0}};
+        size_t some = pass || take < 2 ? take : take / 2;
+        double usual = width * fit_usual(c, t, take, x);
+        for (size_t k = 0; k < some; k++) {
+            size_t at = sampled_row(c, k, some);
+            for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN)
+                fit_row(c, t, at + i, nx - i < SPAN ? nx - i : SPAN, x, usual, gram);
+        }
+        if (sk_fit_solve(t->n - 1, gram, prior, x))
+            return -1;
+    }
+    return 0;
+}
+
+/* Bits that a sample of rows would take. */
+static double cost(struct causal *c, const struct taps *t, size_t take)
+{
+    double bits = 0;
+    size_t n = c->shape.n[2];
+    for (size_t k = 0; k < take; k++) {
+        size_t at = sampled_row(c, k, take);
+        if (at == (size_t)-1)
+            continue;
+        residuals(c, t, at);
+        for (size_t i = 0; i < n; i++)
+            bits += sk_level_of(c->q[at + i]);
+    }
+    return bits;
+}
+
+static void choose(struct causal *c)
+{
+    struct taps t;
+    size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
+    size_t want = (2000 + rows * nx / 128) * (c->thorough ? 4 : 1), take = want / nx + 1;
+    take = take < rows ? take : rows;
+    double x[CAUSAL_TAPS];
+    fitted(c, &t);
+    int kinds[CAUSAL_KINDS] = {CAUSAL_LORENZO1, CAUSAL_LORENZO2, CAUSAL_LORENZO3, CAUSAL_FITTED};
+    double size = 1;
+    int fits = !fit(c, &t, take, want, x);
+    for (int k = 1; fits && k < t.n; k++) {
+        c->stored[k] = (int32_t)lrint(x[k - 1] * (1 << WEIGHT_BITS));
+        size += 2 * fabs(x[k - 1]);
+    }
+    if (!fits || size > 12) /* residuals must stay tokens */
+        kinds[3] = CAUSAL_LORENZO1;
+    double least = INFINITY;
+    for (int k = 0; k < CAUSAL_KINDS; k++) {
+        if (kinds[k] != CAUSAL_FITTED && kinds[k] > most_reach(c))
+            continue;
+        predictor(c, kinds[k], &t);
+        double bits = cost(c, &t, take);
+        if (bits < least) {
+            least = bits;
+            c->kind = kinds[k];
+        }
+    }
+}
+
+/* ---- both ways ---- */
+
+static void plane_of(const struct causal *c, struct sk_plane *p)
+{
+    memset(p, 0, sizeof *p);
+    p->nb = c->shape.nb;
+    p->nz = c->shape.n[0];
+    p->ny = c->shape.n[1];
+    p->width = c->shape.n[2];
+    p->origin = c->origin;
+    p->sb = c->sb;
+    p->sz = c->sz;
+    p->sy = c->sy;
+    p->mask = c->mask;
+    p->weights = (struct sk_plane_weights){4, 2, 3, 1, 2, 4};
+    if (p->ny == 1 && p->nz == 1)
+        p->weights = (struct sk_plane_weights){.left = 6, .left2 = 5};
+    else if (p->nz == 1)
+        p->weights = (struct sk_plane_weights){5, 2, 5, 1, 3, 0};
+}
+
+/* Without the points whose neighbours lie outside the box. */
+static void leave_edges(struct sk_plane *p)
+{
+    if (p->width < 5)
+        return;
+    p->origin += 2;
+    p->width -= 2;
+    if (p->ny > 3) {
+        p->origin += 2 * p->sy;
+        p->ny -= 2;
+    }
+    if (p->nz > 2) {
+        p->origin += p->sz;
+        p->nz--;
+    }
+}
+
+int NAME(sk_causal_encode)(struct causal *c, const void *in, const uint8_t *mask, struct sk_buf *head,
+                        struct sk_plane_writer *codes, struct saikai_error *err)
+{
+    struct taps set[CAUSAL_KINDS];
+    struct sk_plane p;
+    get_mask(c, mask);
+    to_lattice(c, in);
+    EACH_ROW(c)
+    {
+        pad_left(c, place(c, b, z, y), y > 0);
+        pad_right(c, place(c, b, z, y));
+        pad_rows(c, b, z, y);
+    }
+    c->bits = bits_of_lattice(c);
+    choose(c);
+    for (int k = 0; k < CAUSAL_KINDS; k++)
+        predictor(c, k, &set[k]);
+    EACH_ROW(c)
+    {
+        residuals(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), place(c, b, z, y));
+    }
+    sk_buf_put_u8(head, (uint8_t)(c->kind | c->bits << 2));
+    for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
+        sk_buf_put_u32(head, (uint32_t)c->stored[k]);
+    plane_of(c, &p);
+    if (c->trial)
+        leave_edges(&p);
+    c->coded = p.nb * p.nz * p.ny * p.width;
+    sk_plane_write(codes, &p, c->q, c->level);
+    return c->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
+}
+
+int NAME(sk_causal_decode)(struct causal *c, void *out, const uint8_t *mask, struct sk_rd *head,
+                        struct sk_plane_reader *codes, struct saikai_error *err)
+{
+    struct taps set[CAUSAL_KINDS];
+    struct sk_plane p;
+    get_mask(c, mask);
+    unsigned first = sk_rd_u8(head);
+    c->kind = (int)(first & 3);
+    c->bits = (int)(first >> 2);
+    fitted(c, &set[0]);
+    for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
+        c->stored[k] = (int32_t)sk_rd_u32(head);
+    if (head->bad || c->bits > 31)
+        return sk_fail(err, SAIKAI_EDAMAGED, "the predictor of a wavelet piece is damaged");
+    for (int k = 0; k < CAUSAL_KINDS; k++)
+        predictor(c, k, &set[k]);
+    plane_of(c, &p);
+    int rc = sk_plane_read(codes, &p, c->q, c->level, err);
+    if (rc)
+        return rc;
+    EACH_ROW(c)
+    {
+        size_t at = place(c, b, z, y);
+        pad_left(c, at, y > 0);
+        rebuild(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), at, c->shape.n[2], y > 0);
+        pad_right(c, at);
+        pad_rows(c, b, z, y);
+        from_lattice(c, at, out, element(c, b, z, y));
+    }
+    return 0;
+}

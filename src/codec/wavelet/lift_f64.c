@@ -1,4 +1,0 @@
-/* lift_impl.h for double, on any processor. */
-#define T       double
-#define NAME(x) x##_f64
-#include "codec/wavelet/lift_impl.h"

@@ -1,0 +1,187 @@
+/* Work beside the program, by a thread and in slices: order, agreement, failure, giving up. */
+#include "lib/levels/offpath.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { N = 4, WORKS = 5, STEPS = 3 };
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                                        \
+            return -1000 - __LINE__;                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* What the test's program and its works share on one rank. */
+struct rank {
+    struct sk_group *g; /* of works */
+    int begun, ended, failures;
+    char order[64];
+};
+
+struct work {
+    struct rank *r;
+    int number, steps, fails; /* fails: 1 in begin, 2 in finish, on rank 2 */
+    int64_t sum;
+};
+
+static int work_begin(void *arg, struct saikai_error *err)
+{
+    struct work *w = arg;
+    w->r->begun++;
+    w->sum = w->number + w->r->g->rank;
+    int rc = w->fails == 1 && w->r->g->rank == 2 ? sk_fail(err, SAIKAI_EIO, "no disk") : 0;
+    return sk_group_verdict(w->r->g, rc, err);
+}
+
+static int work_step(void *arg, int *done, struct saikai_error *err)
+{
+    struct work *w = arg;
+    (void)err;
+    *done = ++w->steps == STEPS;
+    return 0;
+}
+
+static int work_finish(void *arg, struct saikai_error *err)
+{
+    struct work *w = arg;
+    int rc = sk_group_allreduce(w->r->g, &w->sum, 1, SK_OP_SUM);
+    if (!rc && w->sum != N * w->number + N * (N - 1) / 2)
+        rc = sk_fail(err, SAIKAI_EINTERNAL, "sum %lld", (long long)w->sum);
+    if (!rc && w->fails == 2 && w->r->g->rank == 2)
+        rc = sk_fail(err, SAIKAI_EIO, "no disk");
+    return sk_group_verdict(w->r->g, rc, err);
+}
+
+static void work_end(void *arg, int rc, const struct saikai_error *err)
+{
+    struct work *w = arg;
+    size_t n = strlen(w->r->order);
+    snprintf(w->r->order + n, sizeof w->r->order - n, "%d%s ", w->number, rc ? "!" : "");
+    w->r->failures += rc && strstr(err->text, "no disk");
+    w->r->ended++;
+    free(w);
+}
+
+static const struct sk_offwork_ops sums = {"a sum", work_begin, work_step, work_finish, work_end};
+static const struct sk_offwork_ops sums_at_once = {"a sum", NULL, NULL, work_finish, work_end};
+
+static const struct sk_offwork_ops sums_without_begin = {"a sum", NULL, work_step, work_finish,
+                                                         work_end};
+
+static void submit(struct sk_offpath *o, struct rank *r, int number, int fails)
+{
+    struct work *w = malloc(sizeof *w);
+    *w = (struct work){r, number, 0, fails, number + r->g->rank};
+    int64_t given = sk_offpath_submit(o, number == 3 ? &sums_at_once : &sums, w);
+    assert_int_equal(given, number);
+}
+
+/* A program of many candidates; the ranks agree at every fifth, as they do by the session's poll.
+ */
+static int program(struct sk_group *g, void *arg)
+{
+    int slices = *(int *)arg, submitted = 0, known = 0;
+    struct sk_offpath *o;
+    struct saikai_error err = {0};
+    struct rank r = {0};
+    CHECK(!sk_offpath_new(g, slices, &o, &err));
+    r.g = sk_offpath_group(o);
+    for (int tick = 0; tick < 4000 && known < WORKS; tick++) {
+        if (sk_offpath_wants_slices(o))
+            sk_offpath_slice(o, 0);
+        if (tick % 5 == 4) {
+            int64_t v[2] = {sk_offpath_ready(o), sk_offpath_ended(o)};
+            CHECK(!sk_group_allreduce(g, v, 2, SK_OP_MIN));
+            sk_offpath_agree(o, v[0]);
+            CHECK(v[1] >= known);
+            known = (int)v[1];
+        }
+        if (tick % 4 == 0 && submitted < WORKS) {
+            submitted++;
+            submit(o, &r, submitted, submitted == 2 ? 1 : submitted == 4 ? 2 : 0);
+        }
+        if (!slices)
+            sk_sleep(1e-4);
+    }
+    CHECK(known == WORKS && r.ended == WORKS && r.begun == WORKS - 1);
+    CHECK(!strcmp(r.order, "1 2! 3 4! 5 ") && r.failures == 2);
+    /* what is under way at the end is waited for */
+    submit(o, &r, 6, 0);
+    submit(o, &r, 7, 0);
+    sk_offpath_drain(o);
+    CHECK(!strcmp(r.order, "1 2! 3 4! 5 6 7 ") && sk_offpath_ended(o) == 7);
+    CHECK(!sk_offpath_wants_slices(o));
+    sk_offpath_free(o);
+    return 0;
+}
+
+static void test_by_thread(void **state)
+{
+    (void)state;
+    int slices = 0;
+    assert_int_equal(sk_loop_run(N, program, &slices), 0);
+}
+
+static void test_in_slices(void **state)
+{
+    (void)state;
+    int slices = 1;
+    assert_int_equal(sk_loop_run(N, program, &slices), 0);
+}
+
+/* Rank 0 leaves without having submitted: the others wait for it, and can be ended all the same. */
+static int leaver(struct sk_group *g, void *arg)
+{
+    struct sk_offpath *o;
+    struct rank r = {0};
+    int slices = *(int *)arg;
+    CHECK(!sk_offpath_new(g, slices, &o, NULL));
+    r.g = sk_offpath_group(o);
+    for (int i = 1; g->rank && i < 3; i++) {
+        struct work *w = malloc(sizeof *w);
+        *w = (struct work){&r, i, 0, 0, 0};
+        sk_offpath_submit(o, &sums_without_begin, w);
+        sk_offpath_slice(o, 0.001);
+    }
+    sk_sleep(0.01);
+    sk_offpath_free(o);
+    CHECK(!strcmp(r.order, g->rank ? "1! 2! " : ""));
+    return 0;
+}
+
+static void test_given_up(void **state)
+{
+    (void)state;
+    for (int slices = 0; slices < 2; slices++)
+        assert_int_equal(sk_loop_run(N, leaver, &slices), 0);
+}
+
+static void test_nothing(void **state)
+{
+    (void)state;
+    sk_offpath_free(NULL);
+    sk_offpath_drain(NULL);
+    sk_offpath_agree(NULL, 1);
+    assert_false(sk_offpath_wants_slices(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_thread),
+        cmocka_unit_test(test_in_slices),
+        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

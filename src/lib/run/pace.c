@@ -1,0 +1,109 @@
+/* The session's side of the cadence: what it measures, and whether the next generation is to be
+ * protected or archived. Rank 0 keeps it; the others hear of its decisions through the poll. */
+#include "lib/session/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <math.h>
+
+static const char *const key_of[SK_CADENCES] = {"redundancy.interval", "store.archive_interval"};
+
+/* Bytes per second, and seconds, that a checkpoint of which nothing is known is supposed to take: less than memory allows, so
+ * that the first one comes rather late than too early. */
+static const double supposed_speed = 1e9, supposed_least = 1e-3;
+
+double sk_pace_cost(const struct sk_session *s)
+{
+    if (s->measured.cost_seconds > 0)
+        return s->measured.cost_seconds;
+    uint64_t bytes = sk_vars_bytes(&s->vars);
+    if (bytes < s->resume.restored_bytes)
+        bytes = s->resume.restored_bytes;
+    return supposed_least + (double)bytes / supposed_speed;
+}
+
+void sk_pace_start(struct sk_session *s)
+{
+    struct sk_protector_status p;
+    sk_protector_status(s->levels.protector, &p);
+    /* what the program does to itself leaves the memory of all nodes as it is */
+    double rate = s->measured.advice.policy.rate, of_hosts = rate > 0 ? s->measured.host_rate / rate : 1;
+    struct sk_cadence_setup setup = {
+        .rate = rate,
+        .local_share = 1 - of_hosts * (1 - sk_config_real(s->config, "failure.local_share")),
+        .beyond_share = of_hosts * sk_config_real(s->config, "failure.beyond_share"),
+        .threshold = sk_config_real(s->config, "schedule.threshold"),
+        .has = {s->levels.protector != NULL, *s->place.prefix_root && sk_session_has_local(s)},
+        .members = p.members,
+        .tolerated = p.tolerated,
+        .groups = p.groups,
+    };
+    sk_cadence_init(&s->measured.pace.cadence, &setup);
+}
+
+void sk_pace_complete(struct sk_session *s, int64_t seq)
+{
+    struct sk_ledger_entry e, before;
+    int64_t back = seq - 1 < 8 ? seq - 1 : 8;
+    if (s->g->rank || sk_ledger_find(s->levels.ledger, seq, &e, NULL))
+        return;
+    while (back > 0 && sk_ledger_find(s->levels.ledger, seq - back, &before, NULL))
+        back--;
+    double interval = back ? (e.captured_at - before.captured_at) / (double)back - s->measured.pace.cost : 0;
+    sk_cadence_checkpoint(&s->measured.pace.cadence, interval, s->measured.pace.cost, sk_now() - e.captured_at);
+}
+
+void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq)
+{
+    struct sk_pace *p = &s->measured.pace;
+    struct sk_ledger_entry e;
+    if (s->g->rank || !seq || sk_ledger_find(s->levels.ledger, seq, &e, NULL))
+        return;
+    double now = sk_now(), begun = level == SK_CADENCE_PROTECT ? s->measured.pace.begun[SK_CADENCE_PROTECT] : s->measured.pace.begun[SK_CADENCE_ARCHIVE];
+    double held = level == SK_CADENCE_PROTECT ? p->slices - p->slices_before : 0;
+    sk_cadence_done(&p->cadence, level, now - e.captured_at, now - begun, held);
+    if (level == SK_CADENCE_PROTECT)
+        p->slices_before = p->slices;
+}
+
+/* The candidates' time was measured from the exchange before the last one to the last one; what is
+ * begun is begun just before an exchange starts, so what was idle then was idle all the time. */
+void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle)
+{
+    struct sk_pace *p = &s->measured.pace;
+    int now[SK_CADENCES] = {p->coding, !archive_idle}, sure = 1;
+    p->cost = cost;
+    for (int k = 0; k < SK_CADENCES; k++)
+        sure &= !p->busy[k] || now[k];
+    if (sure && !s->g->rank)
+        sk_cadence_ticks(&p->cadence, tick, p->busy);
+    for (int k = 0; k < SK_CADENCES; k++)
+        p->busy[k] = now[k];
+}
+
+double sk_pace_interval(struct sk_session *s)
+{
+    struct sk_cadence *c = &s->measured.pace.cadence;
+    for (int k = 0; k < SK_CADENCES; k++)
+        if (s->g->rank || (c->setup.has[k] && sk_config_time_or_auto(s->config, key_of[k]) != SK_CONFIG_AUTO))
+            return 0;
+    return fmin(sk_cadence_interval(c), 1e9);
+}
+
+int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)
+{
+    int64_t last = sk_ledger_newest(s->levels.ledger, level == SK_CADENCE_PROTECT ? SK_LEDGER_CODING : SK_LEDGER_ARCHIVING);
+    double begun = level == SK_CADENCE_PROTECT ? s->measured.pace.begun[SK_CADENCE_PROTECT] : s->measured.pace.begun[SK_CADENCE_ARCHIVE];
+    double interval = sk_config_time_or_auto(s->config, key_of[level]);
+    if (s->g->rank)
+        return 0;
+    if (interval != SK_CONFIG_AUTO)
+        return begun <= 0 || sk_now() - begun >= interval;
+    int64_t before = s->measured.pace.cadence.every[level],
+            every = sk_cadence_every(&s->measured.pace.cadence, level);
+    if (every != before)
+        sk_log(SK_LOG_INFO, "%s: every %lld checkpoints; one costs %.3g s", key_of[level],
+               (long long)every, sk_cadence_cost(&s->measured.pace.cadence, level));
+    return !last || (every && sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) - last >= every);
+}

@@ -1,0 +1,245 @@
+/* Signals in processes of their own: which end the process at once, which ask for a checkpoint first, and which are others' affair. */
+#include "lib/session/session.h"
+
+#include "base/clock.h"
+#include "base/host/fork_testing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ALL = SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP | SK_REQUEST_END, FINE = 42 };
+
+static int install(const char *settings, int watched)
+{
+    struct sk_config *c = sk_config_new();
+    int rc = !c || sk_config_set_all(c, settings, SK_FROM_API, NULL) || sk_requests_install(c, watched, NULL);
+    sk_config_free(c);
+    return rc;
+}
+
+static unsigned gather(void)
+{
+    struct sk_group g = {.rank = 1, .size = 2};
+    struct sk_session s = {.g = &g};
+    return sk_requests_gather(&s);
+}
+
+static unsigned gather_for(uint8_t job)
+{
+    struct sk_group g = {.rank = 1, .size = 2};
+    struct sk_session s = {.g = &g};
+    memset(&s.who.job.store, job, sizeof s.who.job.store);
+    return sk_requests_gather(&s);
+}
+
+/* How a child ends that does this: its exit code, or minus the signal. */
+static int end_of(int (*child)(void))
+{
+    int status = 0;
+    pid_t pid = sk_testing_fork();
+    if (!pid) {
+        alarm(120);
+        _exit(child());
+    }
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int before_the_first_candidate(void)
+{
+    if (install("", 0))
+        return 1;
+    raise(SIGTERM);
+    return 2;
+}
+
+static int after_a_candidate(void)
+{
+    if (install("", 0))
+        return 1;
+    sk_requests_worthy();
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(SIG_BLOCK, &both, NULL); /* they are delivered at one moment, however busy the machine is */
+    raise(SIGINT);
+    raise(SIGTERM); /* the same wish, by another way */
+    sigprocmask(SIG_UNBLOCK, &both, NULL);
+    if (gather() != ALL || gather() || (sk_requests_reason() != SIGINT && sk_requests_reason() != SIGTERM)) /* the later one */
+        return 2;
+    return FINE;
+}
+
+static int a_second_time(void)
+{
+    int rc = after_a_candidate();
+    if (rc != FINE)
+        return rc;
+    sk_sleep(0.4);
+    raise(SIGINT);
+    return 3;
+}
+
+static int nobody_listens(void)
+{
+    if (install("schedule.stop_grace=300ms", 0))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGHUP);
+    double end = sk_now() + 60;
+    while (sk_now() < end)
+        sk_sleep(0.05);
+    return 2;
+}
+
+static int nobody_listens_but_a_launcher_watches(void)
+{
+    if (install("schedule.stop_grace=100ms", 1))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGTERM);
+    double end = sk_now() + 0.6;
+    while (sk_now() < end)
+        sk_sleep(0.05);
+    return FINE;
+}
+
+static int came_after_the_last_candidate(void)
+{
+    if (install("", 0))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGTERM);
+    sk_requests_remove();
+    return 2;
+}
+
+static int was_answered(void)
+{
+    if (install("", 0))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGTERM);
+    if (gather() != ALL)
+        return 2;
+    sk_requests_remove();
+    return FINE;
+}
+
+static int is_ignored(void)
+{
+    signal(SIGHUP, SIG_IGN);
+    if (install("", 0))
+        return 1;
+    raise(SIGHUP); /* not even before the first candidate */
+    sk_requests_worthy();
+    raise(SIGHUP);
+    return gather() ? 2 : FINE;
+}
+
+static volatile sig_atomic_t times;
+static void count(int n)
+{
+    times += n == SIGTERM;
+}
+
+static int has_its_own_handler(void)
+{
+    signal(SIGTERM, count);
+    if (install("", 0))
+        return 1;
+    raise(SIGTERM);
+    sk_requests_worthy();
+    raise(SIGTERM);
+    sk_sleep(0.4);
+    raise(SIGTERM);
+    if (times != 3 || gather() != (SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP) || !sk_requests_left_to_program(SIGTERM) ||
+        sk_requests_left_to_program(SIGINT) || !sk_requests_handed_on())
+        return 2;
+    sk_requests_remove();
+    raise(SIGTERM);
+    return times == 4 && !sk_requests_handed_on() ? FINE : 3;
+}
+
+static int nothing_is_listed(void)
+{
+    if (install("schedule.stop_signals=", 0))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGTERM);
+    return 2;
+}
+
+static int another_signal_only_asks(void)
+{
+    if (install("schedule.stop_signals=USR2", 0))
+        return 1;
+    sk_requests_worthy();
+    for (int i = 0; i < 2; i++) {
+        raise(SIGUSR2);
+        sk_sleep(0.4);
+    }
+    return gather() == (SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP) ? FINE : 2;
+}
+
+/* Each job of a process hears of a signal, once; one that begins later does not hear of what was answered before. */
+static int two_jobs(void)
+{
+    if (install("schedule.signals=USR2", 0))
+        return 1;
+    sk_requests_worthy();
+    raise(SIGUSR2);
+    if (gather_for(1) != SK_REQUEST_CHECKPOINT || gather_for(2) || gather_for(1))
+        return 2;
+    raise(SIGUSR2);
+    if (gather_for(2) != SK_REQUEST_CHECKPOINT || gather_for(1) != SK_REQUEST_CHECKPOINT || gather_for(2) || gather_for(1))
+        return 3;
+    raise(SIGTERM);
+    if (gather_for(1) != ALL || gather_for(2) != ALL || gather_for(3))
+        return 4;
+    struct sk_id second;
+    memset(&second, 2, sizeof second);
+    sk_requests_forget(second); /* and begins anew */
+    return gather_for(2) ? 5 : FINE;
+}
+
+static void test_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        int (*child)(void);
+        int end;
+    } cases[] = {{before_the_first_candidate, -SIGTERM},
+                 {after_a_candidate, FINE},
+                 {a_second_time, -SIGINT},
+                 {nobody_listens, -SIGTERM},
+                 {nobody_listens_but_a_launcher_watches, FINE},
+                 {came_after_the_last_candidate, -SIGTERM},
+                 {was_answered, FINE},
+                 {is_ignored, FINE},
+                 {has_its_own_handler, FINE},
+                 {nothing_is_listed, -SIGTERM},
+                 {another_signal_only_asks, FINE},
+                 {two_jobs, FINE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int end = end_of(cases[i].child);
+        if (end != cases[i].end)
+            fail_msg("case %zu ended with %d in place of %d", i, end, cases[i].end);
+    }
+}
+
+int main(void)
+{
+    /* a background job of a shell ignores ^C: these children are to begin as others do */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* The start of a session: what the ranks must agree on before anything is opened. */
+#include "lib/start/start.h"
+
+#include "base/log.h"
+#include "lib/start/memo.h"
+#include "lib/start/tries.h"
+#include "schedule/failure/rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sum of the failure rates of the hosts in use. */
+static int find_rate(struct sk_session *s, const char *hosts, double *rate, struct saikai_error *err)
+{
+    struct sk_rates *rates = NULL;
+    size_t unknown = 0, n = (size_t)s->g->size;
+    double mtbf = sk_config_time(s->config, "failure.mtbf");
+    const char *path = sk_config_text(s->config, "failure.rates"), **names = calloc(n, sizeof *names);
+    int rc = names ? sk_rates_open(path, mtbf > 0 ? 1 / mtbf : 0, &rates, err)
+                   : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %zu hosts", n);
+    for (size_t i = 0; !rc && i < n; i++)
+        names[i] = hosts + i * sizeof s->place.host;
+    if (!rc)
+        rc = sk_rates_sum(rates, names, n, rate, &unknown, err);
+    if (!rc && *path && unknown)
+        sk_log(SK_LOG_INFO, "%s does not name %zu of the hosts: failure.mtbf holds for them", path, unknown);
+    sk_rates_free(rates);
+    free(names);
+    return rc;
+}
+
+/* What the launcher knows of the starts before this one. */
+static struct sk_suffered find_suffered(const struct sk_session *s)
+{
+    const struct sk_keeper_page *p = s->page;
+    if (!p)
+        return (struct sk_suffered){0};
+    return (struct sk_suffered){p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX)};
+}
+
+/* The rate that checkpoints are made for: of hosts, or of the program, which dies more often than they do. */
+static double find_total_rate(const struct sk_session *s)
+{
+    return fmax(s->measured.host_rate, sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->measured.suffered));
+}
+
+/* Rank 0 finds the prefix. Away is what does not answer, and what cannot be made because its disk is full or read-only:
+ * the job may go on without. All else is an error, unless it is known here. */
+static int find_places(struct sk_session *s, struct sk_start *st, const char *program, struct saikai_error *err)
+{
+    struct saikai_error why = {0};
+    st->away = sk_places_find_prefix(s, st, err);
+    if (st->away && !*st->prefix)
+        return st->away;
+    int rc = sk_identity_name(s, st, program, &why);
+    if (!rc && *st->prefix && !st->away)
+        rc = sk_identity_find(s, st, &why);
+    if (rc == SAIKAI_ETIMEDOUT || rc == SAIKAI_EIO) {
+        st->away = rc;
+        rc = 0;
+    }
+    if ((rc || why.code) && err)
+        *err = why;
+    return rc;
+}
+
+/* Collective, after a verdict: somebody else has the store. All ranks and the launcher are to know that it was this. */
+static int tell_refused(struct sk_session *s, int rc, int for_good, struct saikai_error *err)
+{
+    int64_t refused = rc == SAIKAI_EBUSY;
+    struct saikai_error why = *err;
+    if (!rc || sk_group_allreduce(s->g, &refused, 1, SK_OP_MAX) || !refused)
+        return rc;
+    if (s->page && for_good)
+        atomic_store(&s->page->state, SK_KEEPER_REFUSED);
+    return sk_fail(err, SAIKAI_EBUSY, "%s", why.text);
+}
+
+/* Which job this is, and which store: of the prefix, or of what the nodes know while it does not answer. Collective; one verdict.
+ * err also says why the prefix is away. */
+static int find_job(struct sk_session *s, struct sk_start *st, const char *program, struct saikai_error *err)
+{
+    for (;;) {
+        struct saikai_error why = {0};
+        int rc = s->g->rank ? 0 : find_places(s, st, program, &why);
+        if ((rc = sk_group_verdict(s->g, rc, &why)) == 0 && (rc = sk_group_bcast(s->g, st, sizeof *st, 0)))
+            sk_fail(&why, rc, "the ranks lost contact");
+        if (!rc && st->away && (rc = sk_local_find(s, st, &why)) == SAIKAI_ENOENT)
+            rc = st->away == SAIKAI_ETIMEDOUT ? SAIKAI_ENOENT : sk_group_verdict(s->g, s->g->rank ? 0 : st->away, &why);
+        if (rc != SAIKAI_ENOENT) {
+            if (err)
+                *err = why;
+            return rc;
+        }
+        if (s->g->rank == 0) {
+            sk_log(SK_LOG_WARN, "%s; nothing is known of this job without it: waiting", why.text);
+            sk_patience_wait(s->place.patience, 0);
+        }
+    }
+}
+
+/* What the ranks see of earlier starts. Collective; one verdict. *away: the error with which a rank could not read the prefix. */
+static int look_around(struct sk_session *s, int trouble, int64_t *newest, int *away, struct sk_memo *memo,
+                       struct saikai_error *err)
+{
+    struct saikai_error why = err ? *err : (struct saikai_error){0};
+    int rc = sk_group_verdict(s->g, sk_incarnation_scan(s, newest, err), err);
+    if (rc)
+        return rc;
+    if (!trouble && *s->place.prefix_root)
+        trouble = sk_places_scan_prefix(s, newest, &why);
+    *away = sk_group_verdict(s->g, trouble, &why);
+    if (*away && err)
+        *err = why;
+    rc = sk_memo_find(s, away, memo, err);
+    s->place.prefix_away = *away != 0;
+    return rc;
+}
+
+/* The same until the prefix can be read, or need not be: where nothing is known of the job, what it holds must be seen
+ * before anything is begun. */
+static int look_until_known(struct sk_session *s, struct sk_start *st, int trouble, int64_t *newest, struct sk_memo *memo,
+                            struct saikai_error *err)
+{
+    for (;;) {
+        int away = 0, rc = look_around(s, trouble, newest, &away, memo, err);
+        if (rc || !away)
+            return rc;
+        int64_t hangs = away == SAIKAI_ETIMEDOUT || sk_patience_hangs(s->place.patience);
+        if ((rc = sk_group_allreduce(s->g, &hangs, 1, SK_OP_MAX)))
+            return rc;
+        if (memo->known && sk_session_has_local(s)) {
+            if (s->g->rank == 0)
+                sk_log(SK_LOG_WARN, "%s; going on with what is in %s (newer generations may be in the prefix)",
+                       err->text, s->place.local_root);
+            return 0;
+        }
+        if (!hangs)
+            return away;
+        if (s->g->rank == 0)
+            sk_log(SK_LOG_WARN, "%s; nothing is known of this job without it: waiting", err->text);
+        sk_patience_wait(s->place.patience, 0);
+        trouble = s->g->rank ? 0 : sk_places_find_prefix(s, st, err);
+    }
+}
+
+static void set_advice(struct sk_session *s)
+{
+    struct sk_advice_policy policy = {
+        .model = sk_model_find(sk_config_text(s->config, "schedule.model")),
+        .rate = find_total_rate(s),
+        .threshold = sk_config_real(s->config, "schedule.threshold"),
+        .max_interval = sk_config_time(s->config, "schedule.max_interval"),
+        .interval = sk_config_time(s->config, "schedule.interval"),
+    };
+    sk_advice_init(&s->measured.advice, &policy);
+}
+
+int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
+{
+    struct sk_start st = {0};
+    struct sk_memo memo = {0};
+    struct saikai_error why = {0};
+    int64_t newest = 0;
+    char *hosts = malloc((size_t)s->g->size * sizeof s->place.host);
+    int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        goto out;
+    rc = sk_group_allgather(s->g, s->place.host, hosts, sizeof s->place.host);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        goto out;
+    if ((rc = tell_refused(s, find_job(s, &st, program, &why), 1, &why))) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    if (s->g->rank == 0 && *st.prefix && !s->place.lease)
+        rc = sk_identity_wait(s, &st, err);
+    s->place.lease_token = st.lease = sk_lease_token(s->place.lease);
+    if (s->g->rank == 0 && !rc)
+        rc = find_rate(s, hosts, &st.rate, err);
+    st.suffered = find_suffered(s);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        goto out;
+    s->who.job = st.job;
+    if ((rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err)))
+        goto out;
+    /* after a restart it may be processes of the start before that die slowly: worth another try */
+    if ((rc = tell_refused(s, sk_local_take(s, &st, &why), !s->page || !s->page->incarnation, &why))) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    if ((rc = look_until_known(s, &st, s->g->rank ? 0 : st.away, &newest, &memo, &why))) {
+        if (err)
+            *err = why;
+        goto out;
+    }
+    int64_t found[2] = {newest, -sk_tries_marked(s)};
+    if ((rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX)))
+        goto out;
+    st.stopped = -found[1];
+    s->who.state = memo.state;
+    if (s->g->rank == 0)
+        rc = sk_incarnation_begin(s, &st, found[0], err);
+    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)) ||
+        (rc = sk_memo_share(s, hosts)))
+        goto out;
+    sk_tries_clear_marks(s);
+    s->who.run_id = st.run_id;
+    s->place.lease_token = st.lease;
+    sk_lease_begun(s->place.lease, st.incarnation);
+    s->who.incarnation = st.incarnation;
+    s->who.first_incarnation = st.first_incarnation;
+    s->who.unread_before = st.unread_before;
+    s->measured.host_rate = st.rate;
+    for (int i = 0; i < s->g->size; i++)
+        s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
+    s->measured.suffered = st.suffered;
+    set_advice(s);
+out:
+    free(hosts);
+    return rc;
+}

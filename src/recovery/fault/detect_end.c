@@ -1,0 +1,79 @@
+/* What is found at the end of programs and of the MPI's launcher. */
+#include "recovery/fault/watch.h"
+
+#include <math.h>
+#include <signal.h>
+
+/* A launcher that ended and a report that is still on its way can overtake each other by this much. */
+static const double late_report_s = 0.3;
+
+static double never(const struct sk_detector *d)
+{
+    (void)d;
+    return INFINITY;
+}
+
+static enum sk_job check_reports(const struct sk_detector *d, double now, struct sk_fault *f)
+{
+    (void)now;
+    if (!d->first.kind)
+        return SK_JOB_RUNS;
+    *f = d->first;
+    return SK_JOB_FAULT;
+}
+
+const struct sk_detector_ops sk_detect_reports = {
+    "reports", "a keeper tells how its rank's program ended", check_reports, never,
+};
+
+static int gone(const struct sk_detector *d)
+{
+    int n = 0;
+    for (int r = 0; r < d->c.n_ranks; r++)
+        n += d->rank[r].state == SK_WATCHED_GONE;
+    return n;
+}
+
+/* All are gone and nobody is to blame: success only if each ended well. */
+static enum sk_job check_end(const struct sk_detector *d, double now, struct sk_fault *f)
+{
+    (void)now;
+    if (gone(d) < d->c.n_ranks)
+        return SK_JOB_RUNS;
+    for (int r = 0; r < d->c.n_ranks; r++)
+        if (!d->rank[r].clean) {
+            *f = (struct sk_fault){&sk_fault_signal, r, d->rank[r].host, SIGKILL, 0};
+            return SK_JOB_FAULT;
+        }
+    return SK_JOB_DONE;
+}
+
+const struct sk_detector_ops sk_detect_end = {"all-ended", "the programs of all ranks have ended", check_end, never};
+
+static enum sk_job check_launcher(const struct sk_detector *d, double now, struct sk_fault *f)
+{
+    if (!d->launcher_ended || now - d->launcher_ended_at <= late_report_s)
+        return SK_JOB_RUNS;
+    *f = (struct sk_fault){&sk_fault_launcher, -1, -1, d->launcher_status, now - d->started};
+    return SK_JOB_FAULT;
+}
+
+static double next_launcher(const struct sk_detector *d)
+{
+    return d->launcher_ended ? d->launcher_ended_at + late_report_s : INFINITY;
+}
+
+const struct sk_detector_ops sk_detect_launcher = {
+    "launcher-ended", "the MPI's launcher has ended and ranks are still owed", check_launcher, next_launcher,
+};
+
+static enum sk_job check_finish(const struct sk_detector *d, double now, struct sk_fault *f)
+{
+    (void)f;
+    int over = d->finished > 0 && d->c.finish_timeout_s > 0 && now - d->finished > d->c.finish_timeout_s;
+    return over ? SK_JOB_STUCK_AT_END : SK_JOB_RUNS;
+}
+
+const struct sk_detector_ops sk_detect_finish = {
+    "finish", "all have ended their use of Saikai and stay (run.finish_timeout)", check_finish, NULL,
+};

@@ -1,0 +1,53 @@
+/* Draws the verdict on a job: the table of what is looked for, in this order. */
+#include "recovery/fault/watch.h"
+
+#include <math.h>
+
+/* What explains more stands before what follows from it: a report before the launcher that ended of it, and an end before silence. */
+static const struct sk_detector_ops *const forms[] = {
+    &sk_detect_reports, &sk_detect_end, &sk_detect_launcher, &sk_detect_finish, &sk_detect_silence, &sk_detect_start,
+    &sk_detect_standstill,
+};
+
+static const struct sk_detector_ops *form_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
+}
+
+SK_KIND(sk_detector_kind, "detector", "detector of faults", struct sk_detector_ops, form_at, description);
+
+/* A check that comes later than this was delayed by ourselves. */
+static const double own_gap_s = 1.0;
+
+/* Time in which this process itself was stopped or starved proves nothing about others. */
+static void forgive_own_gap(struct sk_detector *d, double now)
+{
+    double before = d->last_check, gap = now - before;
+    d->last_check = now;
+    if (gap < own_gap_s)
+        return;
+    for (int r = 0; r < d->c.n_ranks; r++)
+        if (d->rank[r].heard <= before)
+            d->rank[r].heard += gap;
+    if (d->moved <= before)
+        d->moved += gap;
+    d->started += gap;
+}
+
+enum sk_job sk_detector_check(struct sk_detector *d, double now, struct sk_fault *f)
+{
+    enum sk_job job = SK_JOB_RUNS;
+    forgive_own_gap(d, now);
+    for (int i = 0; job == SK_JOB_RUNS && form_at(i); i++)
+        job = form_at(i)->check(d, now, f);
+    return job;
+}
+
+double sk_detector_next(const struct sk_detector *d, double now)
+{
+    double next = now + own_gap_s / 2; /* often enough to notice a gap of our own */
+    for (int i = 0; form_at(i); i++)
+        if (form_at(i)->next)
+            next = fmin(next, form_at(i)->next(d));
+    return fmax(next + 0.001, now + 0.001);
+}

@@ -1,0 +1,381 @@
+/* Verdicts on made-up reports and a made-up clock: ends, silence, hangs, late starts, and what must
+ * not be taken for a fault. */
+#include "recovery/fault/detector.h"
+
+#include "backbone/keeper_page.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <string.h>
+
+enum { N = 4 };
+static const int seat[N] = {0, 0, 1, 1};
+static const struct sk_detector_config config = {
+    .n_ranks = N, .n_hosts = 2, .heartbeat_s = 0.5, .node_timeout_s = 4, .start_timeout_s = 60};
+
+static struct sk_detector *begin(const struct sk_detector_config *c)
+{
+    struct sk_detector *d = sk_detector_new(c, seat, 100);
+    assert_non_null(d);
+    for (uint32_t r = 0; r < N; r++)
+        sk_detector_heard(d, &(struct sk_message){.kind = SK_MSG_HELLO, .rank = r}, 100);
+    return d;
+}
+
+static void beat(struct sk_detector *d, uint32_t rank, uint64_t progress, double now)
+{
+    struct sk_message m = {.kind = SK_MSG_BEAT, .rank = rank};
+    m.at = (struct sk_progress){.progress = progress,
+                                .state = SK_KEEPER_INITIALISED,
+                                .complete_iteration = -1,
+                                .restored_iteration = -1};
+    sk_detector_heard(d, &m, now);
+}
+
+static void ended(struct sk_detector *d, uint32_t rank, enum sk_exit_how how, uint32_t code,
+                  uint32_t ordered, double now)
+{
+    struct sk_message m = {
+        .kind = SK_MSG_EXIT, .rank = rank, .how = how, .code = code, .ordered = ordered};
+    m.at.complete_iteration = m.at.restored_iteration = -1;
+    sk_detector_heard(d, &m, now);
+}
+
+/* Let time pass in steps of 0.25 s in which the ranks of mask beat; the time of the verdict, or
+ * end. */
+static double pass(struct sk_detector *d, double from, double to, unsigned mask, uint64_t progress,
+                   enum sk_job *job, struct sk_fault *f)
+{
+    for (double t = from; t < to; t += 0.25) {
+        for (uint32_t r = 0; r < N; r++)
+            if (mask & 1u << r)
+                beat(d, r, progress, t);
+        *job = sk_detector_check(d, t, f);
+        if (*job != SK_JOB_RUNS)
+            return t;
+    }
+    return to;
+}
+
+static void all_zero_exits_are_success_whatever_the_launcher_says(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    for (uint32_t r = 0; r < N; r++) {
+        assert_int_equal(sk_detector_check(d, 100.1, &f), SK_JOB_RUNS);
+        ended(d, r, SK_EXIT_CODE, 0, 0, 100.1);
+    }
+    sk_detector_launcher_ended(d, 137 << 8, 100.2);
+    assert_int_equal(sk_detector_check(d, 101, &f), SK_JOB_DONE);
+    sk_detector_free(d);
+}
+
+static void a_killed_rank_is_a_fault_at_once(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 2, SK_EXIT_SIGNAL, SIGKILL, 0, 100.1);
+    ended(d, 3, SK_EXIT_CODE, 15, 0, 100.1); /* its neighbour noticed through MPI */
+    assert_int_equal(sk_detector_check(d, 100.1, &f), SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_signal);
+    assert_int_equal(f.rank, 2);
+    assert_int_equal(f.host, 1);
+    assert_int_equal(f.code, SIGKILL);
+    sk_detector_free(d);
+}
+
+static void the_launchers_sigterm_is_not_blamed(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 0, SK_EXIT_SIGNAL, SIGTERM, 0, 100.1);
+    ended(d, 3, SK_EXIT_CODE, 7, 0, 100.15);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_FAULT);
+    assert_int_equal(f.rank, 3);
+    assert_ptr_equal(f.kind, &sk_fault_exit);
+    assert_int_equal(f.code, 7);
+    sk_detector_free(d);
+}
+
+static void what_died_by_order_is_no_fault(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 1, SK_EXIT_SIGNAL, SIGKILL, 1, 100.1);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_RUNS);
+    sk_detector_free(d);
+}
+
+static void ranks_that_all_died_by_order_are_no_success(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    for (uint32_t r = 0; r < N; r++)
+        ended(d, r, SK_EXIT_SIGNAL, SIGKILL, 1, 100.1);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_FAULT);
+    sk_detector_free(d);
+}
+
+static void a_silent_host_is_lost_after_the_node_timeout(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    enum sk_job job;
+    pass(d, 100, 110, 0xf, 0, &job, &f);
+    assert_int_equal(job, SK_JOB_RUNS);
+    double t = pass(d, 110, 120, 0x3, 0, &job, &f); /* host 1 heard last at 109.75 */
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_lost_node);
+    assert_int_equal(f.host, 1);
+    assert_true(t - 109.75 > 4 && t - 109.75 <= 5);
+    assert_true(sk_detector_rank_silent(d, 2, t));
+    assert_false(sk_detector_rank_silent(d, 0, t));
+    sk_detector_free(d);
+}
+
+static void three_seconds_of_silence_are_forgiven(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    enum sk_job job;
+    pass(d, 100, 110, 0xf, 0, &job, &f);
+    pass(d, 110, 113.75, 0x3, 0, &job, &f); /* with half a second to connect again */
+    assert_int_equal(job, SK_JOB_RUNS);
+    pass(d, 113.75, 120, 0xf, 0, &job, &f);
+    assert_int_equal(job, SK_JOB_RUNS);
+    sk_detector_free(d);
+}
+
+static void one_silent_keeper_is_not_a_lost_host(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    enum sk_job job;
+    pass(d, 100, 120, 0x7, 0, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_silent_rank);
+    assert_int_equal(f.rank, 3);
+    sk_detector_free(d);
+}
+
+static void our_own_absence_is_nobodys_silence(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    enum sk_job job;
+    pass(d, 100, 105, 0xf, 0, &job, &f);
+    assert_int_equal(sk_detector_check(d, 125, &f), SK_JOB_RUNS); /* we were stopped for 20 s */
+    double t = pass(d, 125.25, 140, 0x3, 0, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT); /* host 1 is silent in its own right */
+    assert_true(t > 128);
+    sk_detector_free(d);
+}
+
+static void a_standstill_is_a_hang_when_asked_for(void **state)
+{
+    struct sk_detector_config c = config;
+    struct sk_fault f;
+    enum sk_job job;
+    struct sk_detector *d = begin(&c);
+    pass(d, 100, 200, 0xf, 5, &job, &f);
+    assert_int_equal(job, SK_JOB_RUNS); /* off */
+    sk_detector_free(d);
+    c.hang_timeout_s = 10;
+    d = begin(&c);
+    pass(d, 100, 109, 0xf, 5, &job, &f);
+    pass(d, 109, 118, 0xf, 6, &job, &f);
+    assert_int_equal(job, SK_JOB_RUNS);
+    double t = pass(d, 118, 130, 0xf, 6, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_hang);
+    assert_true(t > 119 && t <= 119.5);
+    sk_detector_free(d);
+}
+
+static void a_program_without_the_library_cannot_hang(void **state)
+{
+    struct sk_detector_config c = config;
+    c.hang_timeout_s = 1;
+    struct sk_detector *d = begin(&c);
+    struct sk_fault f;
+    for (double t = 100; t < 110; t += 0.5) {
+        for (uint32_t r = 0; r < N; r++)
+            sk_detector_heard(d, &(struct sk_message){.kind = SK_MSG_BEAT, .rank = r}, t);
+        assert_int_equal(sk_detector_check(d, t, &f), SK_JOB_RUNS);
+    }
+    sk_detector_free(d);
+}
+
+/* What a rank's keeper says while time passes; the verdict's time, or `to`. */
+static double stay(struct sk_detector *d, double from, double to, uint64_t progress, uint32_t keeper_state, enum sk_job *job,
+                   struct sk_fault *f)
+{
+    for (double t = from; t < to; t += 0.25) {
+        for (uint32_t r = 0; r < N; r++)
+            sk_detector_heard(d,
+                              &(struct sk_message){.kind = SK_MSG_BEAT,
+                                                   .rank = r,
+                                                   .at = {.progress = progress, .state = keeper_state}},
+                              t);
+        *job = sk_detector_check(d, t, f);
+        if (*job != SK_JOB_RUNS)
+            return t;
+    }
+    return to;
+}
+
+static void only_what_is_between_candidates_can_hang(void **state)
+{
+    struct sk_detector_config c = config;
+    struct sk_fault f;
+    enum sk_job job;
+    c.hang_timeout_s = 1;
+    struct sk_detector *d = begin(&c);
+    stay(d, 100, 200, 0, SK_KEEPER_INITIALISED, &job, &f); /* a long set-up */
+    assert_int_equal(job, SK_JOB_RUNS);
+    stay(d, 200, 200.5, 1, SK_KEEPER_INITIALISED, &job, &f);
+    stay(d, 200.5, 201, 2, SK_KEEPER_INITIALISED, &job, &f);
+    stay(d, 201, 300, 2, SK_KEEPER_ENDING, &job, &f); /* the last copy to a slow disk */
+    assert_int_equal(job, SK_JOB_RUNS);
+    stay(d, 300, 400, 2, SK_KEEPER_FINALIZED, &job, &f); /* the program's output */
+    assert_int_equal(job, SK_JOB_RUNS);
+    assert_true(sk_detector_next(d, 400) > 400.1); /* and nobody is woken for nothing */
+    sk_detector_free(d);
+    d = begin(&c);
+    stay(d, 100, 150, 0, SK_KEEPER_INITIALISED, &job, &f);
+    double t = stay(d, 150, 160, 1, SK_KEEPER_INITIALISED, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_hang);
+    assert_true(t > 151 && t <= 151.5);
+    sk_detector_free(d);
+}
+
+static void a_set_up_has_a_limit_of_its_own(void **state)
+{
+    struct sk_detector_config c = config;
+    struct sk_fault f;
+    enum sk_job job;
+    c.setup_timeout_s = 10;
+    struct sk_detector *d = begin(&c);
+    double t = stay(d, 100, 150, 0, SK_KEEPER_NONE, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_long_setup);
+    assert_true(t > 110 && t <= 110.5);
+    sk_detector_free(d);
+    d = begin(&c);
+    stay(d, 100, 109, 0, SK_KEEPER_INITIALISED, &job, &f);
+    stay(d, 109, 200, 1, SK_KEEPER_INITIALISED, &job, &f);
+    assert_int_equal(job, SK_JOB_RUNS);
+    sk_detector_free(d);
+}
+
+static void a_job_has_stopped_when_all_ranks_have(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_message m = {.kind = SK_MSG_BEAT, .at.state = SK_KEEPER_STOPPED};
+    for (uint32_t r = 0; r < N; r++) {
+        assert_false(sk_detector_all_stopped(d));
+        m.rank = r;
+        sk_detector_heard(d, &m, 100);
+    }
+    assert_true(sk_detector_all_stopped(d));
+    sk_detector_free(d);
+}
+
+static void a_rank_that_never_comes_is_noticed(void **state)
+{
+    struct sk_detector *d = sk_detector_new(&config, seat, 100);
+    struct sk_fault f;
+    enum sk_job job;
+    for (uint32_t r = 0; r < 3; r++)
+        sk_detector_heard(d, &(struct sk_message){.kind = SK_MSG_HELLO, .rank = r}, 100);
+    double t = pass(d, 100, 200, 0x7, 0, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_late_start);
+    assert_int_equal(f.rank, 3);
+    assert_true(t > 160 && t < 161);
+    assert_int_equal(sk_detector_rank_runs(d, 3), -1);
+    sk_detector_free(d);
+}
+
+static void a_launcher_that_leaves_ranks_owed_is_a_fault(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    sk_detector_check(d, 100.5, &f);
+    sk_detector_launcher_ended(d, 0, 100.5);
+    assert_int_equal(sk_detector_check(d, 100.6, &f),
+                     SK_JOB_RUNS); /* reports may be on their way */
+    assert_false(sk_detector_rank_went_along(d, 0, 100.6));
+    assert_int_equal(sk_detector_check(d, 101.2, &f), SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_launcher);
+    assert_true(sk_detector_rank_went_along(d, 0, 101.2));
+    beat(d, 0, 0, 101.2); /* it did not: it answers */
+    assert_false(sk_detector_rank_went_along(d, 0, 101.3));
+    sk_detector_free(d);
+}
+
+static void ranks_that_stay_after_their_work_are_noticed_when_asked_for(void **state)
+{
+    struct sk_detector_config c = config;
+    c.finish_timeout_s = 5;
+    struct sk_detector *d = begin(&c);
+    struct sk_fault f;
+    enum sk_job job = SK_JOB_RUNS;
+    ended(d, 0, SK_EXIT_CODE, 0, 0, 101);
+    double t;
+    for (t = 101; t < 120 && job == SK_JOB_RUNS; t += 0.5) {
+        for (uint32_t r = 1; r < N; r++) {
+            struct sk_message m = {.kind = SK_MSG_BEAT, .rank = r, .at.state = SK_KEEPER_FINALIZED};
+            sk_detector_heard(d, &m, t);
+        }
+        job = sk_detector_check(d, t, &f);
+    }
+    assert_int_equal(job, SK_JOB_STUCK_AT_END);
+    assert_true(t > 106 && t < 108);
+    sk_detector_free(d);
+}
+
+static void progress_is_the_farthest_of_all_ranks(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_message m = {.kind = SK_MSG_BEAT, .rank = 1};
+    assert_true(sk_detector_progress(d).complete_iteration == -1);
+    m.at = (struct sk_progress){
+        .complete_iteration = 40, .complete_count = 2, .restored_iteration = 20};
+    sk_detector_heard(d, &m, 100);
+    beat(d, 2, 9, 100);
+    struct sk_progress p = sk_detector_progress(d);
+    assert_true(p.complete_iteration == 40 && p.complete_count == 2 && p.restored_iteration == 20 &&
+                p.progress == 9);
+    assert_int_equal(p.state, SK_KEEPER_INITIALISED);
+    sk_detector_free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_zero_exits_are_success_whatever_the_launcher_says),
+        cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
+        cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
+        cmocka_unit_test(what_died_by_order_is_no_fault),
+        cmocka_unit_test(ranks_that_all_died_by_order_are_no_success),
+        cmocka_unit_test(a_silent_host_is_lost_after_the_node_timeout),
+        cmocka_unit_test(three_seconds_of_silence_are_forgiven),
+        cmocka_unit_test(one_silent_keeper_is_not_a_lost_host),
+        cmocka_unit_test(our_own_absence_is_nobodys_silence),
+        cmocka_unit_test(a_standstill_is_a_hang_when_asked_for),
+        cmocka_unit_test(a_program_without_the_library_cannot_hang),
+        cmocka_unit_test(only_what_is_between_candidates_can_hang),
+        cmocka_unit_test(a_set_up_has_a_limit_of_its_own),
+        cmocka_unit_test(a_job_has_stopped_when_all_ranks_have),
+        cmocka_unit_test(a_rank_that_never_comes_is_noticed),
+        cmocka_unit_test(a_launcher_that_leaves_ranks_owed_is_a_fault),
+        cmocka_unit_test(ranks_that_stay_after_their_work_are_noticed_when_asked_for),
+        cmocka_unit_test(progress_is_the_farthest_of_all_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

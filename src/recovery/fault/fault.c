@@ -1,0 +1,217 @@
+/* The kinds of faults and their table. */
+#include "recovery/fault/fault.h"
+
+#include "backbone/keeper_page.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* ---- a rank's program ended ---- */
+
+static void describe_signal(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s was killed by signal %d (%s)", w->who, f->code, strsignal(f->code));
+}
+
+static int code_of_signal(const struct sk_fault *f, int started)
+{
+    (void)started;
+    return 128 + f->code;
+}
+
+static int end_by_signal(const struct sk_fault *f)
+{
+    static const int from_outside[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU};
+    if (f->code == SIGKILL) /* out of memory, or somebody's hand */
+        return SK_LAST_END_UNKNOWN;
+    for (size_t i = 0; i < sizeof from_outside / sizeof *from_outside; i++)
+        if (f->code == from_outside[i])
+            return SK_LAST_END_FROM_OUTSIDE;
+    return SK_LAST_END_BY_ITSELF;
+}
+
+const struct sk_fault_ops sk_fault_signal = {
+    "signal", "a rank was killed by a signal", 0, describe_signal, code_of_signal, end_by_signal, NULL,
+};
+
+static void describe_exit(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s exited with code %d", w->who, f->code);
+}
+
+static int code_of_exit(const struct sk_fault *f, int started)
+{
+    (void)started;
+    return f->code;
+}
+
+static int by_itself(const struct sk_fault *f)
+{
+    (void)f;
+    return SK_LAST_END_BY_ITSELF;
+}
+
+const struct sk_fault_ops sk_fault_exit = {
+    "exit-code", "a rank's program ended with a code that is not 0", SK_FAULT_PROGRAMS_CODE, describe_exit, code_of_exit,
+    by_itself,   NULL,
+};
+
+static void describe_no_start(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s: %.200s cannot be executed: %s", w->who, w->program, strerror(f->code));
+}
+
+static int code_of_no_start(const struct sk_fault *f, int started)
+{
+    (void)started;
+    return f->code == ENOENT ? SK_RUN_NOT_FOUND : SK_RUN_NO_PROGRAM;
+}
+
+static const char *always_hopeless(const struct sk_fault *f, int ever)
+{
+    (void)f;
+    (void)ever;
+    return "it would fail again";
+}
+
+const struct sk_fault_ops sk_fault_no_start = {
+    "no-start", "a rank's program cannot be executed", 0, describe_no_start, code_of_no_start, NULL, always_hopeless,
+};
+
+/* ---- silence ---- */
+
+static void describe_silent_rank(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "the keeper of %s has been silent for %.1f s", w->who, f->seconds);
+}
+
+const struct sk_fault_ops sk_fault_silent_rank = {
+    "silent-rank", "a rank's keeper is silent, others of its host are not", 0, describe_silent_rank, NULL, NULL, NULL,
+};
+
+static void describe_lost_node(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "host %s has been silent for %.1f s and counts as lost", w->host, f->seconds);
+}
+
+const struct sk_fault_ops sk_fault_lost_node = {
+    "lost-node", "all keepers of a host are silent (run.node_timeout)", SK_FAULT_TAKES_HOST | SK_FAULT_ENDS_HOST,
+    describe_lost_node, NULL, NULL, NULL,
+};
+
+/* ---- nothing moves ---- */
+
+static void describe_hang(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    (void)w;
+    snprintf(out, cap, "no rank has reached another candidate for %.1f s: the job hangs (run.hang_timeout)", f->seconds);
+}
+
+const struct sk_fault_ops sk_fault_hang = {
+    "hang", "no rank reaches another candidate (run.hang_timeout)", 0, describe_hang, NULL, by_itself, NULL,
+};
+
+static void describe_long_setup(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    (void)w;
+    snprintf(out, cap, "no rank has reached a first candidate within %.1f s of the start (run.setup_timeout)", f->seconds);
+}
+
+const struct sk_fault_ops sk_fault_long_setup = {
+    "long-setup", "no rank reaches a first candidate (run.setup_timeout)", 0, describe_long_setup, NULL, NULL, NULL,
+};
+
+static void describe_late_start(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s was not heard within %.1f s of the start (run.start_timeout)", w->who, f->seconds);
+}
+
+const struct sk_fault_ops sk_fault_late_start = {
+    "late-start", "a rank is not heard after the start (run.start_timeout)", SK_FAULT_TAKES_HOST | SK_FAULT_NOBODY_COMES,
+    describe_late_start, NULL, NULL, NULL,
+};
+
+/* ---- the MPI's launcher ---- */
+
+static void describe_launcher(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    (void)w;
+    if (WIFSIGNALED(f->code))
+        snprintf(out, cap, "the MPI launcher was killed by signal %d", WTERMSIG(f->code));
+    else
+        snprintf(out, cap, "the MPI launcher ended with code %d before the ranks did", WEXITSTATUS(f->code));
+}
+
+/* MPI_Abort of MPICH kills the keepers before they can report: the launcher has the code. */
+static int code_of_launcher(const struct sk_fault *f, int started)
+{
+    return started && WIFEXITED(f->code) && WEXITSTATUS(f->code) ? WEXITSTATUS(f->code) : SK_RUN_FAILED;
+}
+
+/* The program called MPI_Abort, or somebody ended the launcher. */
+static int unknown(const struct sk_fault *f)
+{
+    (void)f;
+    return SK_LAST_END_UNKNOWN;
+}
+
+static const char *hopeless_at_first(const struct sk_fault *f, int ever)
+{
+    (void)f;
+    return ever ? NULL : "it could not be started at all";
+}
+
+const struct sk_fault_ops sk_fault_launcher = {
+    "launcher-end", "the MPI's launcher ends and leaves ranks behind", SK_FAULT_NOBODY_COMES, describe_launcher,
+    code_of_launcher, unknown, hopeless_at_first,
+};
+
+/* ---- all of them ---- */
+
+static const struct sk_fault_ops *const forms[] = {
+    &sk_fault_signal, &sk_fault_exit, &sk_fault_no_start, &sk_fault_silent_rank, &sk_fault_lost_node,
+    &sk_fault_hang, &sk_fault_long_setup, &sk_fault_late_start, &sk_fault_launcher,
+};
+
+static const struct sk_fault_ops *form_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof forms / sizeof *forms) ? forms[i] : NULL;
+}
+
+SK_KIND(sk_fault_kind, "fault", "kind of fault", struct sk_fault_ops, form_at, description);
+
+void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, const char *program, char *out, size_t cap)
+{
+    char who[300] = "the job";
+    struct sk_fault_words w = {who, f->host >= 0 && f->host < h->n ? h->host[f->host].name : "?",
+                               program ? program : "the program"};
+    if (f->rank >= 0)
+        snprintf(who, sizeof who, "rank %d on %s", f->rank, w.host);
+    if (f->kind)
+        f->kind->describe(f, &w, out, cap);
+    else
+        snprintf(out, cap, "no fault");
+}
+
+int sk_fault_exit_code(const struct sk_fault *f, int started)
+{
+    return f->kind && f->kind->exit_code ? f->kind->exit_code(f, started) : SK_RUN_FAILED;
+}
+
+int sk_fault_last_end(const struct sk_fault *f)
+{
+    return f->kind && f->kind->last_end ? f->kind->last_end(f) : SK_LAST_END_FROM_OUTSIDE;
+}
+
+const char *sk_fault_hopeless(const struct sk_fault *f, int ever)
+{
+    return f->kind && f->kind->hopeless ? f->kind->hopeless(f, ever) : NULL;
+}
+
+int sk_fault_means(const struct sk_fault *f, unsigned bits)
+{
+    return f->kind && (f->kind->means & bits) == bits;
+}

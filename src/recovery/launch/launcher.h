@@ -1,0 +1,84 @@
+/* The MPI's own launchers: one table of functions, one file per form (openmpi.c, mpich.c, srun.c).
+ */
+#ifndef SK_RECOVERY_LAUNCHER_H
+#define SK_RECOVERY_LAUNCHER_H
+
+#include "base/error.h"
+#include "base/config/kind.h"
+#include "recovery/hosts.h"
+
+enum sk_mpi { SK_MPI_UNKNOWN, SK_MPI_OPENMPI, SK_MPI_MPICH };
+
+/* What is to be started. */
+struct sk_launch {
+    int n_ranks;
+    char *const *program;         /* argv of the application, ends with NULL */
+    const char *keeper;           /* path of saikaid, the same on all hosts */
+    const char *launcher;         /* path of mpirun, mpiexec or srun */
+    const struct sk_hosts *hosts; /* NULL: this host alone, nothing was said about hosts */
+    const int *seat;              /* host of each rank, when there are hosts */
+    const char
+        *extra; /* more arguments for the launcher, as a shell would split them (run.mpirun_args) */
+    enum sk_mpi mpi; /* of the program */
+    const char
+        *yield; /* libsaikai-yield.so, to be preloaded where ranks share cores; NULL: never */
+};
+
+/* A command line that grows, and what its environment needs. */
+struct sk_command {
+    char **argv; /* ends with NULL */
+    int n;
+    char **env; /* "NAME=VALUE" to set, ends with NULL */
+    int n_env;
+    int hosts_fd; /* memory file with the list of hosts, inherited by the launcher; -1: none */
+    int failed;   /* memory ran out */
+};
+
+struct sk_launcher_ops {
+    const char *name, *description;
+    const char *rank_env;        /* variable in which it leaves the rank */
+    const char *const *programs; /* names to look for in PATH, the best first, ends with NULL */
+    int (*build)(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err);
+    /* Where ranks start by its own means alone: add the hosts that it may use; remote shells are nothing to it. NULL: it has to be
+     * told the hosts, and reaches them by remote shells. */
+    int (*hosts)(struct sk_hosts *h, struct saikai_error *err);
+};
+
+extern const struct sk_kind sk_launcher_kind;
+extern const struct sk_launcher_ops sk_launcher_openmpi, sk_launcher_mpich, sk_launcher_srun;
+
+/* The form of this name, or for "auto" the one that suits: srun within a Slurm allocation, else
+ * that of the MPI which the program is linked with, else Open MPI. *mpi tells which MPI was found
+ * in the program. */
+int sk_launcher_choose(const char *name, const char *program, const struct sk_launcher_ops **ops,
+                       enum sk_mpi *mpi, struct saikai_error *err);
+/* The launcher's executable: `wanted` (a path or a name in PATH) or, when that is empty, the first
+ * of the form's that is found. path[cap] is filled. */
+int sk_launcher_find(const struct sk_launcher_ops *ops, const char *wanted, char *path, size_t cap,
+                     struct saikai_error *err);
+
+/* Start from a struct sk_command with hosts_fd -1, all else zero. */
+int sk_command_build(const struct sk_launcher_ops *ops, const struct sk_launch *l,
+                     struct sk_command *c, struct saikai_error *err);
+void sk_command_free(struct sk_command *c);
+void sk_command_add(struct sk_command *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void sk_command_set(struct sk_command *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Text split into arguments: white space separates, single and double quotes keep together. what: where it comes from, for
+ * the sentence that says that a quote is not closed. */
+int sk_command_split(struct sk_command *c, const char *what, const char *text,
+                     struct saikai_error *err);
+/* Text as a file that the launcher can open by *path = "/proc/self/fd/N"; valid as long as the
+ * command. */
+int sk_command_hosts(struct sk_command *c, const char *text, char path[32],
+                     struct saikai_error *err);
+
+/* A name in PATH, or a path as it is, that can be executed: 0 and out filled, else the errno
+ * (ENOENT, EACCES). */
+int sk_find_program(const char *name, char *out, size_t cap);
+/* The MPI that an ELF file is linked with; SK_MPI_UNKNOWN also for scripts and what cannot be read.
+ */
+enum sk_mpi sk_mpi_of_program(const char *path);
+
+#endif

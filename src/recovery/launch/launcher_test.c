@@ -1,0 +1,248 @@
+/* Commands of every launcher, the MPI that a program is linked with, and which launcher is chosen
+ * for it. */
+#include "recovery/launch/launcher.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *program[] = {"./app", "-n", "two words", NULL};
+static struct sk_host two[] = {{.name = "n1"}, {.name = "n2"}};
+static const struct sk_hosts hosts = {two, 2};
+
+static struct sk_launch launch(void)
+{
+    return (struct sk_launch){.n_ranks = 3,
+                              .program = program,
+                              .keeper = "/opt/saikaid",
+                              .launcher = "/usr/bin/x",
+                              .extra = ""};
+}
+
+static int has(const struct sk_command *c, const char *word)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!strcmp(c->argv[i], word))
+            return i;
+    return -1;
+}
+
+static struct sk_command build(const struct sk_launcher_ops *ops, const struct sk_launch *l)
+{
+    struct sk_command c = {.hosts_fd = -1};
+    struct saikai_error err = {0};
+    if (sk_command_build(ops, l, &c, &err))
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static void every_form_ends_in_the_keeper_and_the_program(void **state)
+{
+    const struct sk_launcher_ops *forms[] = {&sk_launcher_openmpi, &sk_launcher_mpich,
+                                             &sk_launcher_srun};
+    static const char *const tail[] = {"/opt/saikaid", "rank", "--", "./app", "-n", "two words"};
+    for (int i = 0; i < 3; i++) {
+        struct sk_launch l = launch();
+        struct sk_command c = build(forms[i], &l);
+        assert_string_equal(c.argv[0], "/usr/bin/x");
+        assert_string_equal(c.argv[1], "-n");
+        assert_string_equal(c.argv[2], "3");
+        for (int k = 0; k < 6; k++)
+            assert_string_equal(c.argv[c.n - 6 + k], tail[k]);
+        assert_null(c.argv[c.n]);
+        sk_command_free(&c);
+    }
+}
+
+static void read_hosts(const struct sk_command *c, char *text, size_t cap)
+{
+    ssize_t n = pread(c->hosts_fd, text, cap - 1, 0);
+    assert_true(n > 0);
+    text[n] = 0;
+}
+
+static void hosts_are_listed_as_each_form_wants_them(void **state)
+{
+    char text[256];
+    static const int seat[3] = {1, 1, 0};
+    struct sk_launch l = launch();
+    l.hosts = &hosts;
+    l.seat = seat;
+    struct sk_command c = build(&sk_launcher_openmpi, &l);
+    read_hosts(&c, text, sizeof text);
+    assert_string_equal(text, "n2\nn2\nn1\n");
+    assert_true(has(&c, "seq") > 0);
+    sk_command_free(&c);
+    c = build(&sk_launcher_mpich, &l);
+    read_hosts(&c, text, sizeof text);
+    assert_string_equal(text, "n2:2\nn1:1\n");
+    sk_command_free(&c);
+    c = build(&sk_launcher_srun, &l);
+    read_hosts(&c, text, sizeof text);
+    assert_string_equal(text, "n2\nn2\nn1\n");
+    assert_true(has(&c, "--distribution=arbitrary") > 0);
+    assert_int_equal(strncmp(c.env[0], "SLURM_HOSTFILE=/proc/self/fd/", 29), 0);
+    sk_command_free(&c);
+}
+
+static void settings_are_exported_by_name_alone(void **state)
+{
+    struct sk_launch l = launch();
+    struct sk_command c = {.hosts_fd = -1};
+    struct saikai_error err = {0};
+    setenv("SAIKAI_STORE_PREFIX", "/secret/place", 1);
+    sk_command_set(&c, "SAIKAI_KEEPER_LINK=secret");
+    assert_int_equal(sk_command_build(&sk_launcher_openmpi, &l, &c, &err), 0);
+    assert_true(has(&c, "SAIKAI_STORE_PREFIX") > 0);
+    assert_true(has(&c, "SAIKAI_KEEPER_LINK") > 0);
+    for (int i = 0; i < c.n; i++)
+        assert_null(strstr(c.argv[i], "secret"));
+    sk_command_free(&c);
+    unsetenv("SAIKAI_STORE_PREFIX");
+}
+
+static void more_arguments_are_split_as_a_shell_would(void **state)
+{
+    struct sk_launch l = launch();
+    l.extra = "  --bind-to core --mca 'a b' \"\" x\"y z\"w ";
+    struct sk_command c = build(&sk_launcher_mpich, &l);
+    static const char *const want[] = {"--bind-to", "core", "--mca", "a b", "", "xy zw"};
+    for (int k = 0; k < 6; k++)
+        assert_string_equal(c.argv[3 + k], want[k]);
+    assert_string_equal(c.argv[9], "/opt/saikaid");
+    sk_command_free(&c);
+    l.extra = "--mca 'open";
+    struct saikai_error err = {0};
+    c = (struct sk_command){.hosts_fd = -1};
+    assert_int_equal(sk_command_build(&sk_launcher_mpich, &l, &c, &err), SAIKAI_ECONFIG);
+    sk_command_free(&c);
+}
+
+static void ranks_that_share_cores_yield(void **state)
+{
+    struct sk_launch l = launch();
+    l.yield = "/opt/libsaikai-yield.so";
+    l.n_ranks = 1;
+    unsetenv("LD_PRELOAD");
+    struct sk_command c = build(&sk_launcher_mpich, &l);
+    assert_int_equal(c.n_env, 0);
+    sk_command_free(&c);
+    l.n_ranks = 100000;
+    setenv("LD_PRELOAD", "", 1);
+    c = build(&sk_launcher_mpich, &l);
+    assert_string_equal(c.env[0], "LD_PRELOAD=/opt/libsaikai-yield.so");
+    sk_command_free(&c);
+    unsetenv("LD_PRELOAD");
+}
+
+/* A minimal ELF file with one needed library. */
+static size_t make_elf(uint8_t *out, const char *needed)
+{
+    Elf64_Ehdr h = {.e_phoff = 64, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2};
+    memcpy(h.e_ident, ELFMAG, SELFMAG);
+    h.e_ident[EI_CLASS] = ELFCLASS64;
+    Elf64_Phdr p[2] = {{.p_type = PT_LOAD, .p_vaddr = 0x400000, .p_filesz = 512},
+                       {.p_type = PT_DYNAMIC, .p_offset = 256, .p_filesz = 3 * sizeof(Elf64_Dyn)}};
+    Elf64_Dyn d[3] = {{.d_tag = DT_NEEDED, .d_un.d_val = 1},
+                      {.d_tag = DT_STRTAB, .d_un.d_ptr = 0x400000 + 384},
+                      {0}};
+    memset(out, 0, 512);
+    memcpy(out, &h, sizeof h);
+    memcpy(out + 64, p, sizeof p);
+    memcpy(out + 256, d, sizeof d);
+    strcpy((char *)out + 385, needed);
+    return 512;
+}
+
+static enum sk_mpi mpi_of(const void *data, size_t n)
+{
+    char path[] = "/tmp/saikai-launcher-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, data, n) == (ssize_t)n);
+    close(fd);
+    enum sk_mpi mpi = sk_mpi_of_program(path);
+    unlink(path);
+    return mpi;
+}
+
+static void the_mpi_of_a_program_is_seen(void **state)
+{
+    static const struct {
+        const char *needed;
+        enum sk_mpi mpi;
+    } cases[] = {
+        {"libmpi.so.40", SK_MPI_OPENMPI},     {"libmpich.so.12", SK_MPI_MPICH},
+        {"libmpi.so.12", SK_MPI_MPICH},       {"libmpi_mpifh.so.40", SK_MPI_OPENMPI},
+        {"libmpichfort.so.12", SK_MPI_MPICH}, {"libsaikai_mpich.so.0", SK_MPI_MPICH},
+        {"libc.so.6", SK_MPI_UNKNOWN},
+    };
+    uint8_t elf[512];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(mpi_of(elf, make_elf(elf, cases[i].needed)), cases[i].mpi);
+    assert_int_equal(mpi_of("#!/bin/sh\n", 10), SK_MPI_UNKNOWN);
+    assert_int_equal(sk_mpi_of_program("/no/such/program"), SK_MPI_UNKNOWN);
+}
+
+static void damaged_programs_do_no_harm(void **state)
+{
+    uint8_t elf[512], bad[512];
+    size_t n = make_elf(elf, "libmpi.so.40");
+    for (size_t cut = 1; cut < n; cut += 13)
+        mpi_of(elf, cut);
+    for (size_t at = 0; at < n; at++)
+        for (int v = 0; v < 2; v++) {
+            memcpy(bad, elf, n);
+            for (size_t k = at; k < at + 8 && k < n; k++)
+                bad[k] = v ? 0xff : 0x80;
+            enum sk_mpi mpi = mpi_of(bad, n);
+            assert_true(mpi == SK_MPI_UNKNOWN || mpi == SK_MPI_OPENMPI || mpi == SK_MPI_MPICH);
+        }
+}
+
+static void programs_are_looked_for_in_the_path(void **state)
+{
+    char out[4096];
+    setenv("PATH", "/nowhere:/usr/bin:/bin", 1);
+    assert_int_equal(sk_find_program("env", out, sizeof out), 0);
+    assert_string_equal(out, "/usr/bin/env");
+    assert_int_equal(sk_find_program("/usr/bin/env", out, sizeof out), 0);
+    assert_int_equal(sk_find_program("no-such-program", out, sizeof out), ENOENT);
+    assert_int_equal(sk_find_program("/tmp", out, sizeof out), EACCES);
+}
+
+static void a_launcher_is_chosen(void **state)
+{
+    const struct sk_launcher_ops *ops;
+    enum sk_mpi mpi;
+    struct saikai_error err = {0};
+    unsetenv("SLURM_JOB_ID");
+    assert_int_equal(sk_launcher_choose("auto", "/no/such", &ops, &mpi, &err), 0);
+    assert_ptr_equal(ops, &sk_launcher_openmpi);
+    assert_int_equal(sk_launcher_choose("mpich", "/no/such", &ops, &mpi, &err), 0);
+    assert_ptr_equal(ops, &sk_launcher_mpich);
+    assert_int_equal(sk_launcher_choose("lsf", "/no/such", &ops, &mpi, &err), SAIKAI_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_ends_in_the_keeper_and_the_program),
+        cmocka_unit_test(hosts_are_listed_as_each_form_wants_them),
+        cmocka_unit_test(settings_are_exported_by_name_alone),
+        cmocka_unit_test(more_arguments_are_split_as_a_shell_would),
+        cmocka_unit_test(ranks_that_share_cores_yield),
+        cmocka_unit_test(the_mpi_of_a_program_is_seen),
+        cmocka_unit_test(damaged_programs_do_no_harm),
+        cmocka_unit_test(programs_are_looked_for_in_the_path),
+        cmocka_unit_test(a_launcher_is_chosen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+/* Open MPI's mpirun. */
+#include "recovery/launch/launcher.h"
+
+#include "base/buf.h"
+
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Every variable of ours has to be named, or only this host's ranks would see it. */
+static void export_environment(struct sk_command *c)
+{
+    for (char **e = environ; *e; e++)
+        if (!strncmp(*e, "SAIKAI_", 7)) {
+            sk_command_add(c, "-x");
+            sk_command_add(c, "%.*s", (int)strcspn(*e, "="), *e);
+        }
+    for (int i = 0; i < c->n_env; i++)
+        if (!strncmp(c->env[i], "SAIKAI_", 7)) {
+            sk_command_add(c, "-x");
+            sk_command_add(c, "%.*s", (int)strcspn(c->env[i], "="), c->env[i]);
+        }
+}
+
+/* mpirun knows this host by its name alone. */
+static const char *known_name(const char *name, const char *self)
+{
+    return !strcmp(name, "localhost") || !strncmp(name, "127.", 4) || !strcmp(name, "::1") ? self
+                                                                                           : name;
+}
+
+static int place(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
+{
+    struct sk_buf text = {0};
+    char path[32], self[256] = "localhost";
+    gethostname(self, sizeof self - 1);
+    for (int r = 0; r < l->n_ranks; r++) /* the sequential mapper: line n is where rank n goes */
+        sk_buf_printf(&text, "%s\n", known_name(l->hosts->host[l->seat[r]].name, self));
+    sk_buf_put_u8(&text, 0);
+    int rc = sk_buf_ok(&text) ? sk_command_hosts(c, (char *)text.data, path, err)
+                              : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of hosts");
+    sk_buf_free(&text);
+    if (rc)
+        return rc;
+    sk_command_add(c, "--hostfile");
+    sk_command_add(c, "%s", path);
+    sk_command_add(c, "--map-by");
+    sk_command_add(c, "seq");
+    return 0;
+}
+
+static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
+{
+    if (!geteuid()) {
+        sk_command_set(c, "OMPI_ALLOW_RUN_AS_ROOT=1");
+        sk_command_set(c, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+    }
+    export_environment(c);
+    if (l->hosts)
+        return place(l, c, err);
+    if (l->n_ranks > sysconf(_SC_NPROCESSORS_ONLN))
+        sk_command_add(c, "--oversubscribe");
+    return 0;
+}
+
+static const char *const programs[] = {"mpirun.openmpi", "mpirun", "mpiexec", NULL};
+const struct sk_launcher_ops sk_launcher_openmpi = {"openmpi", "mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", programs,
+                                                    build, NULL};

@@ -1,0 +1,242 @@
+/* Rates in all units, text files with errors that name the line, SQLite databases, and sums that
+ * count each host once. */
+#include "schedule/failure/rates.h"
+
+#include "base/config/units.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+#endif
+
+#define YEAR 31557600.0
+
+static char path[64];
+
+static int make_file(void **state)
+{
+    (void)state;
+    strcpy(path, "/tmp/saikai-rates-XXXXXX");
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void write_file(const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void test_rate_parse(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double rate;
+    } good[] = {
+        {"mtbf=5y", 1 / (5 * YEAR)},
+        {"mtbf = 12 h", 1 / 43200.0},
+        {"MTBF 100 days", 1 / 8640000.0},
+        {"1/5y", 1 / (5 * YEAR)},
+        {"3/y", 3 / YEAR},
+        {"0.2 per year", 0.2 / YEAR},
+        {"1e-3 per hour", 1e-3 / 3600},
+        {"2/week", 2 / 604800.0},
+        {"2500 FIT", 2500 / 3.6e12},
+        {"6.3e-9", 6.3e-9},
+        {"0", 0},
+        {" 1e-6 ", 1e-6},
+        {"4 / 2 years", 2 / YEAR},
+    };
+    static const char *const bad[] = {"",      "-1",   "often",    "1/",        "1/0s",   "mtbf=0",
+                                      "mtbf=", "nan",  "inf",      "1e999",     "1 x",    "1 per",
+                                      "per y", "1//y", "mtbf=-3y", "1/5parsec", "1 FITS", "1/5y 3"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double rate = -1;
+        if (sk_rate_parse(good[i].text, &rate) || fabs(rate - good[i].rate) > 1e-14 * good[i].rate)
+            fail_msg("'%s' gives %g, not %g", good[i].text, rate, good[i].rate);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double rate = 42;
+        if (!sk_rate_parse(bad[i], &rate))
+            fail_msg("'%s' was taken as %g", bad[i], rate);
+        assert_true(rate == 42);
+    }
+}
+
+static void test_text_file(void **state)
+{
+    (void)state;
+    write_file("# our machine\n\nn1 mtbf=1y # old\nn[02-04].site  2/y\r\nfat 3e-6\n");
+    struct sk_rates *r = NULL;
+    struct saikai_error err = {0};
+    assert_int_equal(sk_rates_open(path, 7e-9, &r, &err), 0);
+    assert_int_equal(sk_rates_count(r), 5);
+    int known;
+    assert_float_equal(sk_rates_of(r, "n1", &known), 1 / YEAR, 1e-20);
+    assert_true(known);
+    assert_float_equal(sk_rates_of(r, "N1.other.site", &known), 1 / YEAR,
+                       1e-20);                                          /* entry is short */
+    assert_float_equal(sk_rates_of(r, "n03", &known), 2 / YEAR, 1e-20); /* host is short */
+    assert_true(known);
+    assert_float_equal(sk_rates_of(r, "n03.elsewhere", &known), 7e-9, 1e-20); /* another domain */
+    assert_false(known);
+    assert_float_equal(sk_rates_of(r, "n3", &known), 7e-9, 1e-20);
+    assert_false(known);
+    sk_rates_free(r);
+    write_file("* mtbf=10y\na 0\nx.one 1\nx.two 2\n");
+    assert_int_equal(sk_rates_open(path, 7e-9, &r, &err), 0);
+    assert_float_equal(sk_rates_of(r, "b", &known), 0.1 / YEAR, 1e-20);
+    assert_false(known);
+    assert_true(sk_rates_of(r, "a", &known) == 0 && known);
+    assert_float_equal(sk_rates_of(r, "x", &known), 0.1 / YEAR, 1e-20); /* which of the two? */
+    assert_false(known);
+    sk_rates_free(r);
+}
+
+static void test_errors_name_the_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"n1 mtbf=5y\nn2\n", ":2: 'n2' has no rate"},
+        {"n1 often\n", ":1: 'often' is no failure rate: write mtbf=5y"},
+        {"\n\nn[1-2 3\n", ":3: host list 'n[1-2'"},
+        {"n1 1\n\nN1 2\n", ":3: host 'N1' has a rate already (line 1)"},
+        {"n1 -5\n", ":1: '-5' is no failure rate"},
+        {"n[1-99999999] 1\n", ":1: host list"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_rates *r = NULL;
+        struct saikai_error err = {0};
+        write_file(cases[i].text);
+        assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
+        assert_int_equal(err.code, SAIKAI_ECONFIG);
+        assert_null(r);
+        if (!strstr(err.text, cases[i].says) || !strstr(err.text, path))
+            fail_msg("'%s' says '%s'", cases[i].text, err.text);
+    }
+    struct sk_rates *r = NULL;
+    struct saikai_error err = {0};
+    assert_int_equal(sk_rates_open("/nowhere/rates", 1, &r, &err), SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "/nowhere/rates"));
+}
+
+static void test_sum_counts_each_host_once(void **state)
+{
+    (void)state;
+    write_file("a 1e-6\nb 1e-13\nc 3e-6\n");
+    struct sk_rates *r = NULL;
+    assert_int_equal(sk_rates_open(path, 5e-7, &r, NULL), 0);
+    static const char *const one[] = {"a", "c", "b", "a", "z", "A", "z"}, *const two[] = {"b", "z",
+                                                                                          "c", "a"};
+    double first, second;
+    size_t unknown;
+    assert_int_equal(sk_rates_sum(r, one, 7, &first, &unknown, NULL), 0);
+    assert_int_equal(unknown, 1);
+    assert_float_equal(first, 1e-6 + 1e-13 + 3e-6 + 5e-7, 1e-18);
+    assert_int_equal(sk_rates_sum(r, two, 4, &second, NULL, NULL), 0);
+    assert_memory_equal(&first, &second, sizeof first); /* to the last bit */
+    assert_int_equal(sk_rates_sum(r, NULL, 0, &first, NULL, NULL), 0);
+    assert_true(first == 0);
+    sk_rates_free(r);
+}
+
+static void test_no_database(void **state)
+{
+    (void)state;
+    struct sk_rates *r = NULL;
+    int known;
+    assert_int_equal(sk_rates_open("", 3e-8, &r, NULL), 0);
+    assert_true(sk_rates_of(r, "any", &known) == 3e-8 && !known);
+    sk_rates_free(r);
+}
+
+#ifdef HAVE_SQLITE
+static void make_database(const char *sql)
+{
+    sqlite3 *db;
+    unlink(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+#endif
+
+static void test_sqlite(void **state)
+{
+    (void)state;
+#ifndef HAVE_SQLITE
+    write_file("SQLite format 3");
+    FILE *f = fopen(path, "a");
+    fputc(0, f);
+    fclose(f);
+    struct sk_rates *r = NULL;
+    assert_int_equal(sk_rates_open(path, 1, &r, NULL), SAIKAI_ENOTSUP);
+#else
+    struct sk_rates *r = NULL;
+    struct saikai_error err = {0};
+    make_database("CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('n1', 2e-7), "
+                  "('n2', 0), "
+                  "('*', 1e-9);");
+    assert_int_equal(sk_rates_open(path, 1, &r, &err), 0);
+    assert_true(sk_rates_of(r, "n1", NULL) == 2e-7);
+    assert_true(sk_rates_of(r, "n2", NULL) == 0);
+    assert_true(sk_rates_of(r, "other", NULL) == 1e-9);
+    sk_rates_free(r);
+    static const struct {
+        const char *sql, *says;
+    } cases[] = {
+        {"CREATE TABLE rate(host TEXT, rate REAL);",
+         "a table rates(host TEXT, rate REAL) is expected"},
+        {"CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('a', 1), ('b', "
+         "'often');",
+         "row 2: host 'b': the rate is no number"},
+        {"CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('a', -1);",
+         "host 'a'"},
+        {"CREATE TABLE rates(host BLOB, rate REAL); INSERT INTO rates VALUES(NULL, 1);",
+         "the host is no text"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_database(cases[i].sql);
+        r = NULL;
+        assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
+        assert_null(r);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("'%s' says '%s'", cases[i].sql, err.text);
+    }
+    make_database("CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('a', 1);");
+    assert_int_equal(truncate(path, 5000), 0);
+    assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, path));
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rate_parse),
+        cmocka_unit_test(test_text_file),
+        cmocka_unit_test(test_errors_name_the_line),
+        cmocka_unit_test(test_sum_counts_each_host_once),
+        cmocka_unit_test(test_no_database),
+        cmocka_unit_test(test_sqlite),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

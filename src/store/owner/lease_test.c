@@ -1,0 +1,453 @@
+/* Leases of stores and holds of node-local directories: one holder at a time, dead ones are replaced, living ones are not. */
+#include "base/clock.h"
+#include "base/host/fork_testing.h"
+#include "base/file/io.h"
+#include "store/owner/hold.h"
+#include "store/owner/job.h"
+#include "store/owner/lease.h"
+#include "store/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[64];
+static struct sk_job job = {.name = "job"};
+
+static int begin(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-lease-XXXXXX");
+    job.store = sk_id_random();
+    return mkdtemp(dir) && !sk_job_claim(dir, &job, NULL) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static struct sk_owner self(void)
+{
+    struct sk_owner o;
+    sk_owner_self("job", NULL, 0, &o);
+    o.store = job.store;
+    return o;
+}
+
+static int take(double timeout_s, struct sk_lease **l, struct saikai_error *err)
+{
+    struct sk_owner o = self();
+    return sk_lease_take(dir, &o, timeout_s, l, err);
+}
+
+static void write_lease(const struct sk_owner *o)
+{
+    struct sk_buf b = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    assert_int_equal(sk_owner_encode(o, &b, NULL), 0);
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    sk_buf_free(&b);
+}
+
+/* A process of its own that takes the lease, says so, and lives until it is killed. */
+static pid_t holder(void)
+{
+    int p[2];
+    char c;
+    assert_int_equal(pipe(p), 0);
+    pid_t pid = sk_testing_fork();
+    if (!pid) {
+        struct sk_lease *l;
+        c = take(30, &l, NULL) ? 'n' : 'y';
+        if (write(p[1], &c, 1) == 1)
+            pause();
+        _exit(0);
+    }
+    close(p[1]);
+    assert_int_equal(read(p[0], &c, 1), 1);
+    assert_int_equal(c, 'y');
+    close(p[0]);
+    return pid;
+}
+
+static void test_one_holder(void **state)
+{
+    (void)state;
+    struct sk_lease *l, *other;
+    struct saikai_error err = {0};
+    struct sk_owner o;
+    pid_t pid = holder();
+    char text[32];
+    assert_int_equal(take(30, &l, &err), SAIKAI_EBUSY);
+    snprintf(text, sizeof text, "process %d", (int)pid);
+    assert_non_null(strstr(err.text, text)); /* names the owner, since when, and what to do */
+    assert_non_null(strstr(err.text, "since 20"));
+    assert_non_null(strstr(err.text, "job.name"));
+    assert_int_equal(sk_lease_look(dir, 30, &o), 1);
+    kill(pid, SIGKILL);
+    double before = sk_now();
+    while (sk_life_goes_on(&o.life) > 0)
+        sk_sleep(0.001);
+    assert_int_equal(take(30, &l, &err), 0); /* at once, while it is not even waited for */
+    assert_true(sk_now() - before < 20);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(take(30, &other, &err), SAIKAI_EBUSY); /* nor twice by one process */
+    sk_lease_release(l);
+    assert_int_equal(sk_lease_look(dir, 30, &o), 0);
+    assert_int_equal(take(30, &l, &err), 0);
+    sk_lease_release(l);
+}
+
+static struct sk_owner elsewhere(void)
+{
+    struct sk_owner o = self();
+    strcpy(o.host, "far-away");
+    strcpy(o.life.place, "11111111-2222-3333-4444-555555555555/4026531836");
+    return o;
+}
+
+/* A holder on another host counts as dead when it is silent for the timeout, by the clock of the file system. */
+static void test_silent_elsewhere(void **state)
+{
+    (void)state;
+    struct sk_owner o = elsewhere();
+    struct sk_lease *l;
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    write_lease(&o);
+    assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){{1000, 0}, {1000, 0}}, 0), 0);
+    assert_int_equal(take(3600, &l, &err), 0); /* old: at once */
+    sk_lease_release(l);
+    o = elsewhere();
+    write_lease(&o);
+    double before = sk_now();
+    assert_int_equal(take(0.5, &l, &err), 0); /* fresh: after the timeout */
+    assert_true(sk_now() - before > 0.4);
+    sk_lease_release(l);
+}
+
+static void test_lively_elsewhere(void **state)
+{
+    (void)state;
+    struct sk_owner o = elsewhere();
+    struct sk_lease *l;
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    write_lease(&o);
+    pid_t pid = sk_testing_fork();
+    for (int i = 0; !pid && i < 600; i++) {
+        utimensat(AT_FDCWD, path, NULL, 0);
+        sk_sleep(0.1);
+    }
+    if (!pid)
+        _exit(0);
+    assert_int_equal(take(10, &l, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "far-away"));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* `saikai run` vouches for the ends of its own earlier starts; between two of them nobody else gets in. */
+static void test_under_a_launcher(void **state)
+{
+    (void)state;
+    char above[SK_LIFE_TEXT + 24];
+    struct sk_owner before, after, other;
+    struct saikai_error err = {0};
+    struct sk_lease *l;
+    sk_owner_above(42, above);
+    sk_owner_self("job", above, 0, &before);
+    before.store = job.store;
+    assert_int_equal(before.run, 42);
+    strcpy(before.life.place, "elsewhere/1");
+    write_lease(&before);
+    sk_owner_self("job", above, 1, &after);
+    after.store = job.store;
+    assert_int_equal(sk_lease_take(dir, &after, 3600, &l, &err), 0);
+    sk_lease_release(l);
+    before.life = self().life;
+    before.life.pid = 0x3fffff; /* nobody */
+    write_lease(&before);
+    other = self();
+    assert_int_equal(sk_lease_take(dir, &other, 3600, &l, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "about to be started again"));
+}
+
+/* Eight come at once, in rounds: one gets it, seven are refused; also when all find a dead holder's. */
+static void test_races(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        pid_t pid[8];
+        int won = 0, status, go[2], done[2];
+        struct sk_owner dead = self();
+        dead.life.started++;
+        if (round % 2)
+            write_lease(&dead);
+        assert_int_equal(pipe(go) | pipe(done), 0);
+        for (int i = 0; i < 8; i++)
+            if (!(pid[i] = sk_testing_fork())) {
+                struct sk_lease *l = NULL;
+                char c;
+                close(go[1]);
+                close(done[1]);
+                if (read(go[0], &c, 1) < 0)
+                    _exit(9);
+                int rc = take(30, &l, NULL);
+                if (rc != SAIKAI_EBUSY && rc)
+                    _exit(8);
+                if (!rc && read(done[0], &c, 1) < 0) /* nobody leaves before all have tried */
+                    _exit(9);
+                sk_lease_release(l);
+                _exit(!rc);
+            }
+        close(go[1]);
+        int left = 8;
+        for (int n = 0; n < 7; n++, left--) { /* the refused ones end by themselves */
+            assert_true(wait(&status) > 0);
+            assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+            won += WEXITSTATUS(status);
+        }
+        close(done[1]);
+        assert_true(wait(&status) > 0);
+        won += WEXITSTATUS(status);
+        assert_int_equal(won, 1);
+        assert_int_equal(left, 1);
+        close(go[0]);
+        close(done[0]);
+    }
+}
+
+/* What was copied with a directory, is damaged, or was left by a session that is no more, holds nothing. */
+static void test_nobodys(void **state)
+{
+    (void)state;
+    struct sk_owner o = self();
+    struct sk_lease *l;
+    char path[128];
+    o.store = sk_id_random();
+    write_lease(&o);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_release(l);
+    o = self();
+    write_lease(&o);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_release(l);
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    assert_int_equal(sk_io_replace(path, "saikai-lease 1\nno", 17, NULL), 0);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_release(l);
+}
+
+static void test_taken_over(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = elsewhere();
+    assert_int_equal(take(0.06, &l, NULL), 0);
+    assert_int_equal(sk_lease_is_lost(l), 0);
+    write_lease(&o);
+    for (int i = 0; i < 1000 && !sk_lease_is_lost(l); i++)
+        sk_sleep(0.01);
+    assert_int_equal(sk_lease_is_lost(l), 1);
+    sk_lease_release(l);
+    struct sk_owner now;
+    assert_int_equal(sk_lease_look(dir, 3600, &now), 1); /* it stays the other one's */
+    assert_true(sk_id_same(now.token, o.token));
+}
+
+static int is_lost_soon(struct sk_lease *l)
+{
+    for (int i = 0; i < 1000 && !sk_lease_is_lost(l); i++)
+        sk_sleep(0.01);
+    return sk_lease_is_lost(l);
+}
+
+/* Whoever writes looks first: the loss is known at once, however seldom the lease is renewed, and by every process. */
+static void test_look_before_writing(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = elsewhere();
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 0, &err), 0);
+    assert_int_equal(unlink(path), 0); /* it is made again */
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), 0);
+    write_lease(&o);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "far-away"));
+    assert_int_equal(sk_lease_is_lost(l), 1);
+    assert_int_equal(sk_lease_check(dir, sk_id_random(), 0, &err), SAIKAI_EBUSY); /* as another process sees it */
+    assert_non_null(strstr(err.text, "far-away"));
+    sk_lease_release(l);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sk_lease_check(dir, sk_id_random(), 0, &err), SAIKAI_ENOENT);
+    assert_int_equal(sk_lease_check(dir, (struct sk_id){{0}}, 0, &err), 0); /* nobody was to hold it */
+}
+
+/* While this one was stopped, a later start of the job came and went. */
+static void test_come_and_gone(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_state st = {.incarnation = 3, .first_incarnation = 1};
+    struct saikai_error err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    sk_lease_begun(l, 2);
+    assert_int_equal(sk_state_save(dir, &st, NULL), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "later start"));
+    sk_lease_release(l);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static int later(struct sk_lease **l)
+{
+    struct sk_owner o = self();
+    return sk_lease_take_later(dir, &o, 30, &job, l, NULL);
+}
+
+/* A prefix that was away: taken when it is free by then, also when nobody had it before; lost when somebody else has it. */
+static void test_later(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = elsewhere();
+    struct saikai_error err = {0};
+    struct sk_job found, other = job;
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_JOB_FILE, dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), 0);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_true(sk_id_same(found.store, job.store));
+    sk_lease_release(l);
+    assert_int_equal(sk_lease_look(dir, 30, &o), 0); /* given back */
+    pid_t pid = holder();
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(is_lost_soon(l), 1);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, &err), SAIKAI_EBUSY);
+    sk_lease_release(l);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    o = elsewhere(); /* only that it renews it tells that it lives */
+    write_lease(&o);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 0.2, &err), SAIKAI_EBUSY);
+    assert_int_equal(sk_lease_is_lost(l), 0);
+    write_lease(&o);
+    assert_int_equal(is_lost_soon(l), 1);
+    sk_lease_release(l);
+    other.store = sk_id_random(); /* begun anew meanwhile */
+    assert_int_equal(sk_job_replace(dir, &other, NULL), 0);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(is_lost_soon(l), 1);
+    sk_lease_release(l);
+}
+
+static int no_space(const char *op, const char *path)
+{
+    (void)path;
+    return !strcmp(op, "open") || !strcmp(op, "write") ? EROFS : 0;
+}
+
+/* Where nothing can be written, nobody is kept from reading. */
+static void test_read_only(void **state)
+{
+    (void)state;
+    struct sk_lease *l = NULL;
+    sk_io_hook = no_space;
+    int rc = take(30, &l, NULL);
+    sk_io_hook = NULL;
+    assert_int_equal(rc, 0);
+    sk_lease_release(l);
+}
+
+static void test_claims(void **state)
+{
+    (void)state;
+    struct sk_job found, other = job;
+    strcpy(other.name, "other");
+    assert_int_equal(sk_job_claim(dir, &other, NULL), SAIKAI_EEXIST);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_string_equal(found.name, "job");
+    assert_true(sk_id_same(found.store, job.store));
+    assert_false(sk_job_accepts(&found, (struct sk_id){{0}}));
+    assert_false(sk_job_accepts(&found, sk_id_random()));
+    found.former[found.former_count++] = other.store = sk_id_random();
+    found.adopted = 1;
+    assert_int_equal(sk_job_replace(dir, &found, NULL), 0);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_true(sk_job_accepts(&found, other.store) && sk_job_accepts(&found, (struct sk_id){{0}}));
+    assert_false(sk_job_name_ok("") || sk_job_name_ok("a/b") || sk_job_name_ok(".x") || sk_job_name_ok("a b"));
+}
+
+/* Several hold a directory together, whoever comes anew gets it when all have gone, and the last one removes it. */
+static void test_hold(void **state)
+{
+    (void)state;
+    char path[128];
+    static const char *const none[] = {NULL};
+    struct sk_hold *a, *b, *c;
+    snprintf(path, sizeof path, "%s/node", dir);
+    assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
+    assert_int_equal(sk_hold_join(path, &b, NULL), 0);
+    assert_int_equal(sk_hold_first(path, 0, &c, NULL), SAIKAI_EBUSY);
+    assert_int_equal(sk_hold_alone(path, &c, NULL), SAIKAI_EBUSY);
+    sk_hold_release(a, NULL);
+    assert_int_equal(sk_hold_first(path, 0.05, &c, NULL), SAIKAI_EBUSY); /* one of them lives yet */
+    sk_hold_release(b, NULL);
+    assert_int_equal(sk_hold_alone(path, &c, NULL), 0);
+    assert_int_equal(sk_hold_first(path, 0, &a, NULL), SAIKAI_EBUSY);
+    sk_hold_release(c, none);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
+    assert_int_equal(sk_hold_join(path, &b, NULL), 0);
+    sk_hold_release(a, none);
+    assert_int_equal(access(path, F_OK), 0);
+    sk_hold_release(b, none);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_one_holder, begin, end),
+        cmocka_unit_test_setup_teardown(test_silent_elsewhere, begin, end),
+        cmocka_unit_test_setup_teardown(test_lively_elsewhere, begin, end),
+        cmocka_unit_test_setup_teardown(test_under_a_launcher, begin, end),
+        cmocka_unit_test_setup_teardown(test_races, begin, end),
+        cmocka_unit_test_setup_teardown(test_nobodys, begin, end),
+        cmocka_unit_test_setup_teardown(test_taken_over, begin, end),
+        cmocka_unit_test_setup_teardown(test_look_before_writing, begin, end),
+        cmocka_unit_test_setup_teardown(test_come_and_gone, begin, end),
+        cmocka_unit_test_setup_teardown(test_later, begin, end),
+        cmocka_unit_test_setup_teardown(test_read_only, begin, end),
+        cmocka_unit_test_setup_teardown(test_claims, begin, end),
+        cmocka_unit_test_setup_teardown(test_hold, begin, end),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
