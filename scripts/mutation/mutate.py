@@ -152,7 +152,7 @@ def main():
     t.make()
     t.look()
     names = sorted(n for n in t.entries if not n.endswith(NOT_CODE) and "testing" not in n and "powercut" not in n)
-    files = [File(t.tree, n) for n in names if fnmatch.fnmatch(os.path.basename(n), args.files) or fnmatch.fnmatch(n, args.files)]
+    files = [File(t.tree, n) for n in names if any(fnmatch.fnmatch(x, args.files) for x in (os.path.basename(n), n, n.split("/", 2)[-1]))]
     clear()
     print("room %s, seed %d: %d lines of %d files, %d unit tests" % (args.room, seed, sum(len(f.at) for f in files), len(files),
                                                                      len(t.tests)), flush=True)

@@ -1,11 +1,9 @@
 /* Damage in the local directory while the program runs: it is noticed, said and healed, and a restart goes back at most one
  * interval. Ranks are threads; what they save are mostly deltas. */
-#include "lib/whole/local_testing.h"
-#include "lib/session/session.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
-#include "base/log.h"
 #include "lib/engine/engine_parts.h"
 #include "store/form/lineage.h"
 
@@ -24,40 +22,10 @@
 
 enum { N = 2, CELLS = 40000, EVERY = 10, LONGEST_WAIT = 100 };
 
-static char dir[64], logged[65536];
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                          \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
-
-static void log_line(void *arg, int level, const char *line)
-{
-    (void)arg;
-    pthread_mutex_lock(&log_lock);
-    size_t n = strlen(logged);
-    if (level <= SK_LOG_INFO)
-        snprintf(logged + n, sizeof logged - n, "%s\n", line);
-    pthread_mutex_unlock(&log_lock);
-}
-
-static int is_logged(const char *text)
-{
-    pthread_mutex_lock(&log_lock);
-    int found = strstr(logged, text) != NULL;
-    pthread_mutex_unlock(&log_lock);
-    return found;
-}
-
-static void expect_log(const char *text)
-{
-    if (!is_logged(text))
-        fail_msg("the log does not say '%s':\n%s", text, logged);
-}
+/* EVERY iterations. */
+#define SETTINGS                                                                                                                 \
+    "store.prefix=none; schedule.every=10; schedule.first=no; capture.tracker=hash; capture.max_deltas=4; store.scrub=0; "        \
+    "restart.tries=1000; "
 
 struct run {
     const char *config;
@@ -77,19 +45,6 @@ static void start_values(double *u, int rank)
 {
     for (int i = 0; i < CELLS; i++)
         u[i] = rank + i * 0.5;
-}
-
-static struct sk_config *configure(const char *more)
-{
-    struct sk_config *c = sk_config_new();
-    char text[768];
-    snprintf(text, sizeof text,
-             "store.prefix=none; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; store.fsync=no; "
-             "schedule.every=%d; schedule.first=no; capture.tracker=hash; capture.max_deltas=4; store.scrub=0; "
-             "restart.tries=1000; %s",
-             dir, EVERY, more);
-    assert_int_equal(sk_config_set_all(c, text, SK_FROM_API, NULL), 0);
-    return c;
 }
 
 static int iterate(struct sk_session *s, const struct run *r, double *u, int64_t from)
@@ -113,56 +68,43 @@ static int program(struct sk_group *g, void *arg)
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
     double *u = malloc(CELLS * sizeof *u), *expect = malloc(CELLS * sizeof *u);
-    struct sk_group *own;
     int restored = 0;
     int64_t from = 0;
-    CHECK(u && expect && !sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, configure(r->config), "program", &s, &err));
+    CHECK(u && expect && !world_session(g, world_config(SETTINGS "%s", r->config), &s, &err));
     start_values(u, g->rank);
     start_values(expect, g->rank);
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
-    CHECK(!sk_vars_put(&s->vars, &v, &err));
+    CHECK(!world_protect(s, u, CELLS, &err));
     CHECK(!sk_session_restart(s, &restored, &from, &err));
     CHECK(restored == (r->from >= 0) && from >= (r->from < 0 ? 0 : r->from));
     for (int64_t it = 1; it <= from; it++)
         step(expect, g->rank, it);
     CHECK(!memcmp(u, expect, CELLS * sizeof *u));
     free(expect);
-    int rc = iterate(s, r, u, from);
-    if (!rc)
-        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
-    sk_session_abandon(s);
+    int rc = world_leave(s, iterate(s, r, u, from), 0);
     free(u);
     return rc;
 }
 
 static void run(struct run r)
 {
-    int rc = sk_loop_run(N, program, &r);
-    if (rc)
-        fail_msg("run ended with %d (line %d)\n%s", rc, -1000 - rc, logged);
+    world_start(N, program, &r);
 }
 
 static int make_dir(void **state)
 {
     (void)state;
-    strcpy(dir, "/dev/shm/saikai-heal-XXXXXX");
-    logged[0] = 0;
-    sk_log_set(log_line, NULL, SK_LOG_DEBUG);
-    return mkdtemp(dir) ? 0 : -1;
+    return world_begin("/dev/shm/saikai-heal-XXXXXX", SK_LOG_INFO);
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
-    return sk_io_rmtree(dir, NULL);
+    return world_end();
 }
 
 static void path_of(char path[256], int64_t it, int rank)
 {
-    char base[160], root[192];
-    snprintf(base, sizeof base, "%s/local", dir);
-    snprintf(path, 256, "%s/gen-0001-%012lld-0/rank-%06d.skc", local_testing_root(root, sizeof root, base, 0), (long long)it, rank);
+    world_path(path, world_local(), 1, it, rank);
 }
 
 static int flip(const char *path, off_t at)
@@ -206,9 +148,9 @@ static void test_a_base_that_cannot_be_folded_is_replaced(void **state)
     (void)state;
     full_at = 0;
     run((struct run){.until = 30 * EVERY + 3, .from = -1, .config = "", .body = flip_the_base});
-    expect_log("rank 1: generation gen-0001-000000000010-0 is damaged in memory: ");
-    expect_log("rank-000001.skc: chunk 0 (variable 'u'");
-    expect_log("the next checkpoint is made soon and in full");
+    world_expect("rank 1: generation gen-0001-000000000010-0 is damaged in memory: ", 1);
+    world_expect("rank-000001.skc: chunk 0 (variable 'u'", 1);
+    world_expect("the next checkpoint is made soon and in full", 1);
     assert_true(full_at > 0 && full_at <= 8 * EVERY);
     run((struct run){.until = 0, .from = 30 * EVERY, .config = ""});
 }
@@ -223,7 +165,7 @@ static int wait_until(struct sk_session *s, int64_t it, const char *text)
     struct saikai_error err = {0};
     double begun = sk_now();
     for (int64_t seen = 0; !seen;) {
-        seen = is_logged(text);
+        seen = world_says(text);
         CHECK(!sk_group_allreduce(s->g, &seen, 1, SK_OP_MIN));
         CHECK(sk_now() - begun < LONGEST_WAIT);
         int due = sk_session_due(s, 1, it, &err);
@@ -350,11 +292,11 @@ static void test_a_copy_in_the_prefix_heals(void **state)
 {
     (void)state;
     char prefix[128];
-    snprintf(prefix, sizeof prefix, SCRUB "store.prefix=%s/prefix", dir);
+    snprintf(prefix, sizeof prefix, SCRUB "store.prefix=%s/prefix", world.dir);
     run((struct run){.until = 5 * EVERY + 6, .from = -1, .config = prefix, .body = flip_and_wait_for_the_prefix});
-    snprintf(prefix, sizeof prefix, "store.prefix=%s/prefix", dir);
+    snprintf(prefix, sizeof prefix, "store.prefix=%s/prefix", world.dir);
     run((struct run){.until = 0, .from = 5 * EVERY, .config = prefix});
-    expect_log("(node-local copy)");
+    world_expect("(node-local copy)", 1);
 }
 
 /* The prefix answers no more: the file is not healed from there, and nothing waits for it. */
@@ -395,7 +337,7 @@ static void test_a_prefix_that_hangs_heals_nothing(void **state)
 {
     (void)state;
     char config[256];
-    snprintf(hangs_in, sizeof hangs_in, "%s/prefix", dir);
+    snprintf(hangs_in, sizeof hangs_in, "%s/prefix", world.dir);
     snprintf(config, sizeof config, SCRUB "store.prefix=%s; store.prefix_timeout=50ms; store.final_wait=100ms", hangs_in);
     sk_io_hook = hang;
     run((struct run){.until = 3 * EVERY + 1, .from = -1, .config = config, .body = flip_while_it_hangs});
@@ -451,12 +393,12 @@ static void test_parity_that_flipped_or_went_is_made_again(void **state)
     struct run r = {.until = 2 * EVERY + 6, .from = -1, .body = spoil_parity,
                     .config = SCRUB "redundancy.domain=process; redundancy.scheme=xor; redundancy.interval=1ms"};
     run(r);
-    expect_log("parity-000001-0001.skp: parity block 0 is damaged");
+    world_expect("parity-000001-0001.skp: parity block 0 is damaged", 1);
     remove_dir(state);
     make_dir(state);
     remove_it = 1;
     run(r);
-    expect_log("parity-000001-0001.skp");
+    world_expect("parity-000001-0001.skp", 1);
     remove_it = 0;
 }
 
@@ -548,12 +490,11 @@ static void test_cut_while_it_is_used(void **state)
 static void test_the_name_of_the_store_is_lost(void **state)
 {
     (void)state;
-    char base[160], root[192], path[256];
-    snprintf(base, sizeof base, "%s/local", dir);
+    char path[256];
     for (int how = 0; how < 3; how++) {
         int64_t before = how * EVERY, until = before + EVERY;
         run((struct run){.until = until + 1, .from = how ? before : -1, .config = ""});
-        snprintf(path, sizeof path, "%s/job", local_testing_root(root, sizeof root, base, 0));
+        snprintf(path, sizeof path, "%s/%s/job", world.dir, world_local());
         assert_true(how == 0 ? !unlink(path) : how == 1 ? !truncate(path, 20) : flip(path, 40));
     }
     run((struct run){.until = 0, .from = 3 * EVERY, .config = ""});
@@ -593,13 +534,13 @@ static void test_it_takes_its_share_and_no_more(void **state)
     size_t mib = text ? (size_t)atol(text) : 64;
     struct sk_gen g = {1, 1, 0};
     char found[256] = "";
-    struct sk_scrub_config c = {.root = dir, .incarnation = 1, .period = text ? 120 : 0.01, .share = 0.01,
+    struct sk_scrub_config c = {.root = world.dir, .incarnation = 1, .period = text ? 120 : 0.01, .share = 0.01,
                                 .suspect = ignore, .arg = found};
     struct sk_scrub *s = NULL;
     int64_t passes = 0;
     uint64_t bytes = 0;
     double cpu = 0, begun = sk_now();
-    write_generation(dir, g, mib << 20);
+    write_generation(world.dir, g, mib << 20);
     assert_int_equal(sk_scrub_start(&c, &s, NULL), 0);
     sk_scrub_set(s, &g, 1, NULL, 0);
     /* a busy machine gives nothing for a while to whoever takes only what is left */

@@ -1,9 +1,8 @@
 /* Checkpoints where node-local memory does not take them: by made-up limits of a control group. The local directory is in
  * memory (/dev/shm); what does not fit is in the prefix, on each rank by itself, and every generation counts. */
-#include "lib/session/session.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/file/io.h"
-#include "base/log.h"
 #include "base/host/headroom.h"
 #include "lib/engine/room.h"
 
@@ -19,28 +18,12 @@
 
 enum { N = 2, SIDE = 600, BYTES = SIDE * SIDE * 8, MIB = 1 << 20 };
 
-static char dir[64], local[64], last_log[8192];
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                          \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
-
-static void log_line(void *arg, int level, const char *line)
-{
-    (void)arg;
-    size_t n = strlen(last_log);
-    if (level <= SK_LOG_NOTICE)
-        snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
-}
+static char local[64];
 
 static void put(const char *name, const char *text)
 {
     char path[256], parent[256];
-    snprintf(path, sizeof path, "%s%s", dir, name);
+    snprintf(path, sizeof path, "%s%s", world.dir, name);
     snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(path, '/') - path), path);
     assert_int_equal(sk_io_mkdirs(parent, NULL), 0);
     FILE *f = fopen(path, "w");
@@ -62,15 +45,14 @@ static int make(void **state)
     (void)state;
     static char root[80];
     struct statfs s;
-    strcpy(dir, "/tmp/saikai-room-XXXXXX");
     strcpy(local, "/dev/shm/saikai-room-XXXXXX");
-    last_log[0] = 0;
-    sk_log_set(log_line, NULL, SK_LOG_NOTICE);
-    if (!mkdtemp(dir) || statfs("/dev/shm", &s) || s.f_type != 0x01021994 || !mkdtemp(local)) {
+    if (world_begin("/tmp/saikai-room-XXXXXX", SK_LOG_NOTICE))
+        return -1;
+    if (statfs("/dev/shm", &s) || s.f_type != 0x01021994 || !mkdtemp(local)) {
         *local = 0;
         return 0;
     }
-    snprintf(root, sizeof root, "%s/root", dir);
+    snprintf(root, sizeof root, "%s/root", world.dir);
     put("/root/proc/self/cgroup", "0::/\n");
     put("/root/proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     put("/root/sys/fs/cgroup/memory.current", "104857600\n");
@@ -83,7 +65,7 @@ static int clear(void **state)
     (void)state;
     sk_headroom_look_below("");
     sk_log_set(NULL, NULL, 0);
-    return (*local ? sk_io_rmtree(local, NULL) : 0) | sk_io_rmtree(dir, NULL);
+    return (*local ? sk_io_rmtree(local, NULL) : 0) | world_end();
 }
 
 /* ---- the program ---- */
@@ -137,16 +119,10 @@ static int program(struct sk_group *g, void *arg)
     const struct run *r = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own;
-    char text[512];
     static double all[N][SIDE * SIDE], right[N][SIDE * SIDE], block[N][102 * 102];
     double *u = all[g->rank];
-    struct sk_config *c = sk_config_new();
-    snprintf(text, sizeof text,
-             "store.prefix=%s/prefix; store.local=%s; schedule.poll=1ms; schedule.signals=; job.name=test; store.fsync=no; "
-             "schedule.every=1; %s", dir, local, r->config ? r->config : "");
-    CHECK(c && !sk_config_set_all(c, text, SK_FROM_API, &err) && !sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, c, "program", &s, &err));
+    struct sk_config *c = world_config("store.local=%s; schedule.every=1; %s", local, r->config ? r->config : "");
+    CHECK(!world_session(g, c, &s, &err));
     for (int i = 0; i < SIDE * SIDE; i++)
         right[g->rank][i] = u[i] = i;
     CHECK(!protect(s, u, block[g->rank], &err));
@@ -159,25 +135,12 @@ static int program(struct sk_group *g, void *arg)
     CHECK(!memcmp(u, right[g->rank], BYTES));
     CHECK(!from || block[g->rank][102 + 1] == (double)(from - 1 + 103));
     CHECK(!from || block[g->rank][102 * 100 + 100] == (double)(from - 1 + 102 * 100 + 100));
-    int rc = compute(s, u, block[g->rank], from, r);
-    if (!rc)
-        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
-    sk_session_abandon(s);
-    return rc;
+    return world_leave(s, compute(s, u, block[g->rank], from, r), 0);
 }
 
 static void run(struct run r)
 {
-    last_log[0] = 0;
-    int rc = sk_loop_run(N, program, &r);
-    if (rc)
-        fail_msg("run ended with %d (line %d); the log:\n%s", rc, -1000 - rc, last_log);
-}
-
-static void expect_log(const char *text, int is_there)
-{
-    if (!strstr(last_log, text) != !is_there)
-        fail_msg("the log %s '%s':\n%s", is_there ? "does not say" : "says", text, last_log);
+    world_start(N, program, &r);
 }
 
 #define NEED_MEMORY()                                                                              \
@@ -192,8 +155,8 @@ static void test_no_room_at_all(void **state)
     NEED_MEMORY();
     leave(0);
     run((struct run){.until = 3});
-    expect_log("memory.max of control group", 1);
-    expect_log("was written to the prefix while the program waited", 1);
+    world_expect("memory.max of control group", 1);
+    world_expect("was written to the prefix while the program waited", 1);
     run((struct run){.until = 7, .expect_from = 3});
     run((struct run){.config = "store.archive_every=0", .until = 12, .expect_from = 7});
     run((struct run){.until = 13, .expect_from = 12});
@@ -205,7 +168,7 @@ static void test_room_for_all(void **state)
     NEED_MEMORY();
     leave(100L * MIB);
     run((struct run){.until = 4});
-    expect_log("no room", 0);
+    world_expect("no room", 0);
 }
 
 /* Room for one slot of each: one generation here, one there, in turns; all of them can be resumed from. */
@@ -242,7 +205,7 @@ static void test_nowhere(void **state)
     NEED_MEMORY();
     leave(0);
     run((struct run){.config = "store.prefix=none", .until = 2, .fails = 1});
-    expect_log("there is no prefix to write to (store.prefix)", 1);
+    world_expect("there is no prefix to write to (store.prefix)", 1);
 }
 
 /* A coded file beside the slot, a full one beside the delta, parity: what there is no room for is done without, and said. */
@@ -252,15 +215,15 @@ static void test_room_to_work(void **state)
     NEED_MEMORY();
     leave(2L * BYTES + 4L * MIB);
     run((struct run){.config = "codec.chains=*=zstd", .until = 3});
-    expect_log("is saved as it is, without codecs", 1);
+    world_expect("is saved as it is, without codecs", 1);
     run((struct run){.config = "codec.chains=*=zstd", .until = 4, .expect_from = 3});
     leave(200L * MIB);
     run((struct run){.config = "codec.chains=*=zstd", .until = 6, .expect_from = 4});
-    expect_log("without codecs", 0);
+    world_expect("without codecs", 0);
     few = 1;
     leave(8L * BYTES);
     run((struct run){.config = "capture.tracker=hash; capture.max_deltas=2; restart.mode=never", .until = 12});
-    expect_log("changes are not put together", 1);
+    world_expect("changes are not put together", 1);
     run((struct run){.config = "capture.tracker=hash; capture.max_deltas=2", .until = 13, .expect_from = 12});
     few = 0;
 }
@@ -271,7 +234,7 @@ static void test_room_for_parity(void **state)
     NEED_MEMORY();
     leave(6L * BYTES);
     run((struct run){.config = "redundancy.domain=process; redundancy.scheme=xor", .until = 20});
-    expect_log("is not protected (the one before stays so): no room", 1);
+    world_expect("is not protected (the one before stays so): no room", 1);
     run((struct run){.config = "redundancy.scheme=none", .until = 21, .expect_from = 20});
 }
 

@@ -1,13 +1,11 @@
 /* The program: runs with any number of ranks, checks every element after a restart, and damages or
  * removes files in between. */
 #include "lib/data/attributes.h"
-#include "lib/whole/local_testing.h"
 #include "lib/restart/reshape_testing.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/file/io.h"
-#include "base/log.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,34 +15,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-char reshape_dir[64], reshape_log[4096];
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                          \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
-
-static void log_line(void *arg, int level, const char *line)
-{
-    (void)arg;
-    (void)level;
-    size_t n = strlen(reshape_log);
-    snprintf(reshape_log + n, sizeof reshape_log - n, "%s\n", line);
-}
-
 static struct sk_config *configure(const struct reshape_run *r, int rank)
 {
-    struct sk_config *c = sk_config_new();
-    char text[512];
-    snprintf(
-        text, sizeof text,
-        "store.prefix=%s/prefix; store.local=%s/local%d; schedule.poll=1ms; schedule.signals=; "
-        "job.name=test; store.fsync=no; schedule.every=10; schedule.first=no; %s",
-        reshape_dir, reshape_dir, r->nodes ? rank % r->nodes : 0, r->config ? r->config : "");
-    return sk_config_set_all(c, text, SK_FROM_API, NULL) ? NULL : c;
+    return world_config("store.local=%s/local%d; schedule.every=10; schedule.first=no; %s", world.dir, r->nodes ? rank % r->nodes : 0,
+                        r->config ? r->config : "");
 }
 
 static double value(uint64_t place, int64_t it)
@@ -130,19 +104,6 @@ static int is_wrong(double *x, int64_t place, const void *arg)
     return fabs(*x - more - value((uint64_t)place, s->it)) > s->run->tolerance;
 }
 
-static int settle(struct sk_session *s, int64_t it)
-{
-    struct saikai_error err = {0};
-    CHECK(!sk_session_wait(s, &err));
-    int apart = sk_place_is_apart(&s->place);
-    while (apart && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE)) {
-        sk_engine_drain(s->levels.engine);
-        CHECK(sk_session_due(s, 1, it, &err) == 0);
-    }
-    sk_engine_drain(s->levels.engine);
-    return 0;
-}
-
 static int write_file(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
@@ -156,7 +117,7 @@ static int write_file(struct sk_session *s, int64_t it)
     CHECK(!sk_io_replace(path, "x", 1, &err));
     s->capture.in_files = 0;
     CHECK(!sk_session_capture_files(s, 0, it, 1, &err));
-    return settle(s, it);
+    return world_settle(s, it);
 }
 
 /* What a rank protects, besides the array. */
@@ -218,7 +179,7 @@ static int iterate(struct sk_session *s, const struct reshape_run *r, const stru
         int rc = r->odd == WITH_FILES ? write_file(s, it) : sk_session_candidate(s, 0, it, &err);
         CHECK(rc >= 0);
         if (rc)
-            CHECK(!settle(s, it));
+            CHECK(!world_settle(s, it));
     }
     return 0;
 }
@@ -228,13 +189,12 @@ static int program(struct sk_group *g, void *arg)
     const struct reshape_run *r = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own;
     struct block b;
     struct others o = {.length = 4 + (size_t)(r->until > 0), .table = calloc(5, 4)};
     int restored = 0, result = 0;
     int64_t from = 0;
-    CHECK(!make_block(r, g->rank, &b) && !sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, configure(r, g->rank), "program", &s, &err));
+    CHECK(!make_block(r, g->rank, &b));
+    CHECK(!world_session(g, configure(r, g->rank), &s, &err));
     for_all(r, &b, fill, &(struct state){0, g->rank, r});
     CHECK(!protect(s, r, &b, &o, &err));
     int rc = sk_session_restart(s, &restored, &from, &err);
@@ -266,67 +226,37 @@ static int program(struct sk_group *g, void *arg)
 
 void reshape_start(struct reshape_run r)
 {
-    reshape_log[0] = 0;
     int ranks = r.cut.ranks;
     if (!ranks) {
         ranks = 1;
         for (int d = 0; d < r.cut.ndims; d++)
             ranks *= r.cut.grid[d];
     }
-    int rc = sk_loop_run(ranks, program, &r);
-    if (rc)
-        fail_msg("run ended with %d (line %d):\n%s", rc, -1000 - rc, reshape_log);
+    world_start(ranks, program, &r);
 }
 
 int reshape_begin_dir(void **state)
 {
     (void)state;
-    strcpy(reshape_dir, "/tmp/saikai-reshape-XXXXXX");
-    sk_log_set(log_line, NULL, SK_LOG_DEBUG);
-    return mkdtemp(reshape_dir) ? 0 : -1;
+    return world_begin("/tmp/saikai-reshape-XXXXXX", SK_LOG_DEBUG);
 }
 
 int reshape_remove_dir(void **state)
 {
     (void)state;
-    return sk_io_rmtree(reshape_dir, NULL);
+    return world_end();
 }
 
-const char *reshape_local_root(void)
+const char *reshape_local(void)
 {
-    static char local[128];
-    char base[128];
-    snprintf(base, sizeof base, "%s/local0", reshape_dir);
-    return local_testing_root(local, sizeof local, base, strlen(reshape_dir) + 1);
-}
-
-void reshape_path_of(char path[256], const char *root, int incarnation, int64_t it, int rank)
-{
-    snprintf(path, 256, "%s/%s/gen-%04d-%012lld-0/rank-%06d.skc", reshape_dir, root, incarnation,
-             (long long)it, rank);
-}
-
-void reshape_damage(const char *root, int incarnation, int64_t it, int rank)
-{
-    char path[256];
-    reshape_path_of(path, root, incarnation, it, rank);
-    int fd = open(path, O_RDWR);
-    assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, "damage", 6, 200), 6);
-    close(fd);
+    return world_local_of("local0");
 }
 
 void reshape_remove_copies(int incarnation, int64_t it, int rank)
 {
     char path[256];
-    reshape_path_of(path, reshape_local_root(), incarnation, it, rank);
+    world_path(path, reshape_local(), incarnation, it, rank);
     unlink(path);
-    reshape_path_of(path, "prefix", incarnation, it, rank);
+    world_path(path, "prefix", incarnation, it, rank);
     unlink(path);
-}
-
-void reshape_says(const char *text)
-{
-    if (!strstr(reshape_log, text))
-        fail_msg("the log does not say '%s':\n%s", text, reshape_log);
 }

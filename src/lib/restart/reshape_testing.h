@@ -42,22 +42,14 @@ struct reshape_run {
     int finish; /* 1: finalize; 0: leave as a killed program does */
 };
 
-extern char reshape_dir[64];
-extern char reshape_log[4096]; /* of the last start */
-
 /* setup and teardown: a new directory; its end. */
 int reshape_begin_dir(void **state);
 int reshape_remove_dir(void **state);
 /* One start of the program; the test fails when anything is not as r says. */
 void reshape_start(struct reshape_run r);
-/* The log of the last start says so. */
-void reshape_says(const char *text);
-
-/* Node-local directory of the first node, below reshape_dir; a rank's file below one of the two. */
-const char *reshape_local_root(void);
-void reshape_path_of(char path[256], const char *root, int incarnation, int64_t it, int rank);
-/* Overwrite some bytes of one file; remove both copies of one. */
-void reshape_damage(const char *root, int incarnation, int64_t it, int rank);
+/* Node-local directory of the first node. */
+const char *reshape_local(void);
+/* Both copies of one are gone. */
 void reshape_remove_copies(int incarnation, int64_t it, int rank);
 
 #endif

@@ -1,30 +1,17 @@
 /* The end of a time slot: a checkpoint is made in time, once, it is said, and the next start goes on from it. */
-#include "lib/session/session.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/clock.h"
-#include "base/file/io.h"
-#include "base/log.h"
+
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 enum { N = 3, CELLS = 1000 };
-
-static char dir[64];
-static atomic_int said;
-
-static void log_line(void *arg, int level, const char *line)
-{
-    (void)arg;
-    if (level <= SK_LOG_NOTICE && strstr(line, "its time slot ends in"))
-        atomic_fetch_add(&said, 1);
-}
 
 /* One start: candidates until a checkpoint was made and `more` after it, or `most` of them. */
 struct start {
@@ -36,36 +23,20 @@ struct start {
     int64_t from; /* out: iteration that was restored, -1: none */
 };
 
-#define CHECK(x)                                                                                                                    \
-    do {                                                                                                                            \
-        if (!(x)) {                                                                                                                 \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                                                           \
-            return -1000 - __LINE__;                                                                                                \
-        }                                                                                                                           \
-    } while (0)
-
 static int program(struct sk_group *g, void *arg)
 {
     struct start *r = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own;
-    char text[512];
     double u[CELLS];
     int restored = 0, made = 0;
     int64_t it = 0, saved = -1;
-    struct sk_config *c = sk_config_new();
     /* no interval ever is due by itself: what is saved here is saved for the end of the time slot */
-    snprintf(text, sizeof text,
-             "store.prefix=%s/prefix; store.local=%s/local; job.name=slot; schedule.interval=1000h; schedule.first=no; "
-             "schedule.poll=1ms; %s", dir,
-             dir, r->config ? r->config : "");
-    CHECK(c && !sk_config_set_all(c, text, SK_FROM_API, &err) && !sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, c, "program", &s, &err));
+    struct sk_config *c = world_config("schedule.interval=1000h; schedule.first=no; %s", r->config ? r->config : "");
+    CHECK(!world_session(g, c, &s, &err));
     for (int i = 0; i < CELLS; i++)
         u[i] = g->rank + i;
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
-    CHECK(!sk_vars_put(&s->vars, &v, &err));
+    CHECK(!world_protect(s, u, CELLS, &err));
     CHECK(!sk_session_restart(s, &restored, &it, &err));
     CHECK(u[CELLS - 1] == g->rank + CELLS - 1 + (double)it);
     int64_t from = restored ? it : -1;
@@ -99,11 +70,17 @@ static int program(struct sk_group *g, void *arg)
 
 static struct start run_start(struct start r)
 {
-    said = 0;
-    int rc = sk_loop_run(N, program, &r);
-    if (rc)
-        fail_msg("run ended with %d (line %d)", rc, -1000 - rc);
+    world_start(N, program, &r);
     return r;
+}
+
+/* One rank says it, once. */
+static int times_said(void)
+{
+    int n = 0;
+    for (const char *at = world.said; (at = strstr(at, "its time slot ends in")); at++)
+        n++;
+    return n;
 }
 
 static struct start run(const char *config, int most, int more)
@@ -121,17 +98,15 @@ static void slot_ends_in(long seconds)
 static int make_dir(void **state)
 {
     (void)state;
-    strcpy(dir, "/tmp/saikai-deadline-XXXXXX");
     unsetenv("SLURM_JOB_END_TIME");
-    sk_log_set(log_line, NULL, SK_LOG_NOTICE);
-    return mkdtemp(dir) ? 0 : -1;
+    return world_begin("/tmp/saikai-deadline-XXXXXX", SK_LOG_NOTICE);
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
     unsetenv("SLURM_JOB_END_TIME");
-    return sk_io_rmtree(dir, NULL);
+    return world_end();
 }
 
 /* ENOUGH: candidates until the exchange has told all ranks, on the slowest machine; QUIET: in which nothing is to happen. */
@@ -145,23 +120,20 @@ static void a_checkpoint_is_made_before_slurm_ends_the_job(void **state)
     assert_int_equal(r.from, -1);
     assert_true(r.saved > 0);
     assert_int_equal(r.checkpoints, 1);
-    assert_int_equal(said, 1);
+    assert_int_equal(times_said(), 1);
     /* the next allocation */
     slot_ends_in(40);
     struct start next = run(NULL, ENOUGH, 0);
     assert_int_equal(next.from, r.saved);
     assert_true(next.saved > r.saved);
-    assert_int_equal(said, 1);
+    assert_int_equal(times_said(), 1);
 }
 
 /* The nodes of the next allocation are others. */
 static void it_goes_to_the_prefix_however_seldom_copies_are_made(void **state)
 {
     static const char *const settings[] = {"store.archive_every=100", "store.archive_interval=1000h", "store.archive_every=0"};
-    char local[128], prefix[128];
     (void)state;
-    snprintf(local, sizeof local, "%s/local", dir);
-    snprintf(prefix, sizeof prefix, "%s/prefix", dir);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         char text[128];
         /* the first copy is made at once: the second checkpoint is the one that counts */
@@ -169,10 +141,10 @@ static void it_goes_to_the_prefix_however_seldom_copies_are_made(void **state)
         slot_ends_in(40);
         struct start r = run_start((struct start){.config = text, .most = ENOUGH, .want = 2});
         assert_int_equal(r.checkpoints, 2);
-        assert_int_equal(sk_io_rmtree(local, NULL), 0);
+        world_lose("local");
         assert_int_equal(run(NULL, 1, 0).from, r.saved);
-        assert_int_equal(sk_io_rmtree(local, NULL), 0);
-        assert_int_equal(sk_io_rmtree(prefix, NULL), 0);
+        world_lose("local");
+        world_lose("prefix");
     }
 }
 

@@ -1,5 +1,5 @@
 /* Directories that are named relative to where the program was when it began, and a program that goes elsewhere. */
-#include "lib/session/session.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/file/io.h"
 
@@ -14,8 +14,6 @@
 
 enum { RANKS = 2, CELLS = 1000 };
 
-static char dir[64];
-
 struct start {
     int wander; /* to another directory after the start, and again after each checkpoint */
     int64_t until, restored;
@@ -23,18 +21,10 @@ struct start {
     char refused[512]; /* what the start said when it did not begin */
 };
 
-#define CHECK(x)                                                                                                       \
-    do {                                                                                                               \
-        if (!(x)) {                                                                                                    \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                                              \
-            return -1000 - __LINE__;                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
 static int to(struct sk_group *g, const char *where)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", dir, where);
+    snprintf(path, sizeof path, "%s/%s", world.dir, where);
     int rc = sk_group_barrier(g);
     if (!rc && g->rank == 0)
         rc = chdir(path);
@@ -46,24 +36,19 @@ static int program(struct sk_group *g, void *arg)
     struct start *p = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own = NULL;
-    struct sk_config *c = sk_config_new();
+    struct sk_config *c = world_config("store.prefix=store; store.local=node; job.name=wanderer; schedule.every=10; schedule.first=no");
     double u[CELLS] = {0};
     int restored = 0;
     int64_t from = 0;
     CHECK(!to(g, "start"));
-    CHECK(!sk_group_dup(g, &own));
-    CHECK(!sk_config_set_all(c, "store.prefix=store; store.local=node; job.name=wanderer; schedule.poll=1ms; schedule.signals=; "
-                             "schedule.every=10; schedule.first=no; store.fsync=no", SK_FROM_API, &err));
-    int rc = sk_session_new(own, c, "program", &s, &err);
+    int rc = world_session(g, c, &s, &err);
     if (rc) {
         if (g->rank == 0)
             snprintf(p->refused, sizeof p->refused, "%s", err.text);
         return 0;
     }
     CHECK(!p->wander || !to(g, "elsewhere"));
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
-    CHECK(!sk_vars_put(&s->vars, &v, &err));
+    CHECK(!world_protect(s, u, CELLS, &err));
     CHECK(!sk_session_restart(s, &restored, &from, &err));
     if (g->rank == 0)
         p->restored = from;
@@ -73,24 +58,17 @@ static int program(struct sk_group *g, void *arg)
         for (int i = 0; i < CELLS; i++)
             u[i] = (double)it;
         sk_session_candidate(s, 0, it, &err);
-        CHECK(!sk_session_wait(s, &err));
-        /* at the same candidate on all ranks */
-        while (p->settle && sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE)) {
-            sk_engine_drain(s->levels.engine);
-            CHECK(!sk_session_due(s, 1, it, &err));
-        }
+        CHECK(p->settle ? !world_settle(s, it) : !sk_session_wait(s, &err));
         CHECK(!p->wander || !to(g, it % 20 ? "start" : "elsewhere"));
     }
-    sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
-    sk_session_abandon(s);
-    return 0;
+    return world_leave(s, 0, 0);
 }
 
 static int is_there(const char *path)
 {
     char whole[128];
     struct stat st;
-    snprintf(whole, sizeof whole, "%s/%s", dir, path);
+    snprintf(whole, sizeof whole, "%s/%s", world.dir, path);
     return !stat(whole, &st);
 }
 
@@ -107,7 +85,7 @@ static void test_a_program_that_changes_directory(void **state)
         assert_false(is_there("elsewhere/node") || is_there("elsewhere/store"));
         char path[128];
         for (int i = 0; i < 2; i++) {
-            snprintf(path, sizeof path, "%s/start/%s", dir, i ? "node" : "store");
+            snprintf(path, sizeof path, "%s/start/%s", world.dir, i ? "node" : "store");
             assert_int_equal(sk_io_rmtree(path, NULL), 0);
         }
     }
@@ -116,7 +94,7 @@ static void test_a_program_that_changes_directory(void **state)
 static void shell(const char *command)
 {
     char whole[512];
-    snprintf(whole, sizeof whole, "cd %s/start && %s", dir, command);
+    snprintf(whole, sizeof whole, "cd %s/start && %s", world.dir, command);
     assert_int_equal(system(whole), 0);
 }
 
@@ -162,16 +140,15 @@ int main(void)
         cmocka_unit_test(test_no_file_in_place_of_a_file),
     };
     char path[128];
-    strcpy(dir, "/tmp/saikai-places-XXXXXX");
-    if (!mkdtemp(dir))
+    if (world_begin("/tmp/saikai-places-XXXXXX", SK_LOG_WARN))
         return 1;
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, i ? "start" : "elsewhere");
+        snprintf(path, sizeof path, "%s/%s", world.dir, i ? "start" : "elsewhere");
         if (mkdir(path, 0700))
             return 1;
     }
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    if (chdir("/") || sk_io_rmtree(dir, NULL))
+    if (chdir("/") || world_end())
         return 1;
     return rc;
 }

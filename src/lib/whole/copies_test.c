@@ -1,5 +1,5 @@
 /* How much a job holds in the local directory, at any time and after any sequence of kills: never more than documented. */
-#include "lib/session/session.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/clock.h"
 #include "base/host/fork_testing.h"
@@ -26,7 +26,7 @@ enum { N = 2, CELLS = 64 << 10, BYTES = CELLS * 8, STARTS = 14 };
 /* What README says: keep_local and three more; usually one less at any one time. */
 enum { COPIES = 1 + 3 };
 
-static char dir[64], local[96], prefix[96];
+static char local[96], prefix[96];
 
 /* ---- measuring: at every operation of the I/O layer, when nothing else runs in it ---- */
 
@@ -96,28 +96,20 @@ struct run {
     long kill_at;
 };
 
-
 static int program(struct sk_group *g, void *arg)
 {
     const struct run *r = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own;
-    char text[512];
     double *u = malloc(BYTES);
-    struct sk_config *c = sk_config_new();
-    snprintf(text, sizeof text,
-             "store.prefix=%s; store.local=%s; schedule.poll=1ms; schedule.signals=; job.name=test; store.fsync=no; "
-             "schedule.every=1; store.prefix_timeout=50ms; store.final_wait=100ms; %s", prefix, local, r->config);
-    if (!u || !c || sk_config_set_all(c, text, SK_FROM_API, &err) || sk_group_dup(g, &own) ||
-        sk_session_new(own, c, "program", &s, &err)) {
+    struct sk_config *c = world_config("schedule.every=1; store.prefix_timeout=50ms; store.final_wait=100ms; %s", r->config);
+    if (!u || world_session(g, c, &s, &err)) {
         free(u);
         return r->kill ? 0 : -1;
     }
     for (size_t i = 0; i < CELLS; i++)
         u[i] = (double)i + g->rank;
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
-    int restored, rc = sk_vars_put(&s->vars, &v, &err);
+    int restored, rc = world_protect(s, u, CELLS, &err);
     int64_t it = 0;
     if (!rc)
         rc = sk_session_restart(s, &restored, &it, &err);
@@ -182,12 +174,10 @@ static void kill_at(const char *what, enum when kind, const char *config, double
 static int make_dir(void **state)
 {
     (void)state;
-    strcpy(dir, "/tmp/saikai-copies-XXXXXX");
-    sk_log_set(NULL, NULL, 0);
-    if (!mkdtemp(dir))
+    if (world_begin("/tmp/saikai-copies-XXXXXX", SK_LOG_WARN))
         return -1;
-    snprintf(prefix, sizeof prefix, "%s/prefix", dir);
-    snprintf(local, sizeof local, "%s/local", dir);
+    snprintf(prefix, sizeof prefix, "%s/prefix", world.dir);
+    snprintf(local, sizeof local, "%s/local", world.dir);
     atomic_store(&hang, 0);
     sk_io_hook = hook;
     return 0;
@@ -199,7 +189,7 @@ static int remove_dir(void **state)
     double since = sk_now();
     int rc;
     atomic_store(&hang, 0);
-    while ((rc = sk_io_rmtree(dir, NULL)) && sk_now() - since < 60) /* what hung still makes files there, and ends */
+    while ((rc = world_end()) && sk_now() - since < 60) /* what hung still makes files there, and ends */
         sk_sleep(0.01);
     while (sk_testing_threads() > SK_TESTING_OWN_THREADS && sk_now() - since < 60) /* and may still ask the hook */
         sk_sleep(0.01);

@@ -1,9 +1,5 @@
 /* What programs do wrong, and what becomes of the generations that a start could not or did not use. */
-#include "lib/whole/local_testing.h"
-#include "lib/session/session.h"
-
-#include "base/file/io.h"
-#include "base/log.h"
+#include "lib/whole/session_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,15 +14,7 @@
 
 enum { N = 2, CELLS = 40000 };
 
-static char dir[64], said[4096];
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #x, err.text);                          \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
+#define SETTINGS "redundancy.scheme=none; schedule.first=no; schedule.every=10; "
 
 struct start {
     const char *config;
@@ -35,26 +23,6 @@ struct start {
     size_t cells;
     int ends; /* 1: with finalize; 0: as a killed process does */
 };
-
-static void note(void *arg, int level, const char *line)
-{
-    (void)arg;
-    (void)level;
-    size_t n = strlen(said);
-    snprintf(said + n, sizeof said - n, "%s\n", line);
-}
-
-static struct sk_config *configure(const char *more)
-{
-    struct sk_config *c = sk_config_new();
-    char text[768];
-    snprintf(text, sizeof text,
-             "store.prefix=%s/prefix; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; store.fsync=no; "
-             "redundancy.scheme=none; schedule.first=no; schedule.every=10; %s",
-             dir, dir, more ? more : "");
-    assert_int_equal(sk_config_set_all(c, text, SK_FROM_API, NULL), 0);
-    return c;
-}
 
 /* Far from where the system puts what is mapped anywhere: nothing else comes there when it is given back. */
 static double *map(size_t cells)
@@ -66,42 +34,26 @@ static double *map(size_t cells)
     return p;
 }
 
-static int protect(struct sk_session *s, double *u, size_t cells, struct saikai_error *err)
-{
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {cells}, .data = u};
-    return sk_vars_put(&s->vars, &v, err);
-}
-
 static int program(struct sk_group *g, void *arg)
 {
     const struct start *t = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own;
     size_t cells = t->cells ? t->cells : CELLS;
     double *u = map(cells);
     int restored = 0;
     int64_t from = 0;
-    CHECK(!sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, configure(t->config), "program", &s, &err));
-    CHECK(!protect(s, u, cells, &err));
+    CHECK(!world_session(g, world_config(SETTINGS "%s", t->config ? t->config : ""), &s, &err));
+    CHECK(!world_protect(s, u, cells, &err));
     int rc = sk_session_restart(s, &restored, &from, &err);
     CHECK((rc ? rc : restored) == t->restarts);
     rc = t->body(s, u);
-    if (!rc && t->ends)
-        return sk_session_finalize(s, &err);
-    if (!rc)
-        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
-    sk_session_abandon(s);
-    return rc;
+    return world_leave(s, rc, t->ends);
 }
 
 static void run(struct start t)
 {
-    said[0] = 0;
-    int rc = sk_loop_run(N, program, &t);
-    if (rc)
-        fail_msg("run ended with %d (line %d)", rc, -1000 - rc);
+    world_start(N, program, &t);
 }
 
 /* Candidates with these numbers; what is due is complete afterwards, and each archived when that is wanted. */
@@ -123,35 +75,19 @@ static int go(struct sk_session *s, int64_t first, int64_t last, int archived)
 static int make_dir(void **state)
 {
     (void)state;
-    strcpy(dir, "/tmp/saikai-mistakes-XXXXXX");
-    sk_log_set(note, NULL, SK_LOG_DEBUG);
-    return mkdtemp(dir) ? 0 : -1;
+    return world_begin("/tmp/saikai-mistakes-XXXXXX", SK_LOG_DEBUG);
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
-    return sk_io_rmtree(dir, NULL);
+    return world_end();
 }
 
 /* Is the generation of this name in the local directory, or in the prefix? */
 static int is_there(int local, int incarnation, int64_t it)
 {
-    char path[512], root[256];
-    char base[160];
-    snprintf(base, sizeof base, local ? "%s/local" : "%s/prefix", dir);
-    if (local)
-        local_testing_root(root, sizeof root, base, 0);
-    else
-        snprintf(root, sizeof root, "%s", base);
-    snprintf(path, sizeof path, "%s/gen-%04d-%012lld-0/rank-000000.skc", root, incarnation, (long long)it);
-    return !access(path, F_OK);
-}
-
-static void expect_said(const char *text, int wanted)
-{
-    if ((strstr(said, text) != NULL) != wanted)
-        fail_msg("the log %s '%s':\n%s", wanted ? "does not say" : "says", text, said);
+    return world_has(local ? world_local() : "prefix", incarnation, it, 0);
 }
 
 /* ---- numbers of iterations ---- */
@@ -186,7 +122,7 @@ static void test_iterations_must_not_fall(void **state)
 {
     (void)state;
     run((struct start){.body = falls});
-    expect_said("iteration 7 at a candidate after iteration 25", 1);
+    world_expect("iteration 7 at a candidate after iteration 25", 1);
     run((struct start){.body = falls_below_the_restored, .restarts = 1});
 }
 
@@ -222,7 +158,7 @@ static int gives_back(struct sk_session *s, double *u)
     CHECK(sk_session_candidate(s, 0, 20, &err) == SAIKAI_EINVAL);
     CHECK(strstr(err.text, "variable 'u'") && strstr(err.text, "given back"));
     double *again = map(CELLS);
-    CHECK(!protect(s, again, CELLS, &err));
+    CHECK(!world_protect(s, again, CELLS, &err));
     CHECK(!go(s, 21, 35, 0));
     CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 30);
     return 0;
@@ -236,7 +172,7 @@ static void test_memory_given_back(void **state)
         char config[256];
         snprintf(config, sizeof config, "restart.mode=never; %s", forms[i] ? forms[i] : "");
         run((struct start){.body = gives_back, .config = config});
-        expect_said("rank 1: iteration 20 is not saved", 1);
+        world_expect("rank 1: iteration 20 is not saved", 1);
     }
 }
 
@@ -307,18 +243,18 @@ static void test_unused_ones_stay_until_own_ones_are_archived(void **state)
     /* several complete ones of its own, none archived */
     run((struct start){.body = until_20, .config = "restart.mode=never; store.archive_every=0"});
     assert_true(is_there(1, 2, 20) && is_there(1, 1, 30) && is_there(0, 1, 30) && is_there(0, 1, 20));
-    expect_said("removed", 0);
+    world_expect("removed", 0);
     /* it ends without any checkpoint */
     run((struct start){.body = nothing, .config = "restart.mode=never", .ends = 1});
     assert_true(is_there(1, 1, 30) && is_there(0, 1, 30));
-    expect_said("removed", 0);
+    world_expect("removed", 0);
     run((struct start){.body = until_30, .config = "restart.mode=never"});
     assert_true(is_there(1, 4, 30) && is_there(0, 4, 30) && !is_there(1, 1, 30) && !is_there(0, 1, 30) && !is_there(1, 2, 20));
-    expect_said("generations of earlier starts, which this one did not use, removed from", 1);
+    world_expect("generations of earlier starts, which this one did not use, removed from", 1);
     /* what is resumed from goes when it is no longer needed, as ever */
     run((struct start){.body = falls_below_the_restored, .restarts = 1});
     assert_true(is_there(1, 5, 40) && !is_there(1, 4, 30));
-    expect_said("removed", 0);
+    world_expect("removed", 0);
 }
 
 static void test_without_a_prefix(void **state)
@@ -329,7 +265,7 @@ static void test_without_a_prefix(void **state)
     assert_true(is_there(1, 1, 20));
     run((struct start){.body = until_20, .config = "store.prefix=none; capture.tracker=full; restart.mode=never"});
     assert_true(is_there(1, 3, 20) && !is_there(1, 1, 20));
-    expect_said("2 generations of earlier starts, which this one did not use, removed from", 1);
+    world_expect("2 generations of earlier starts, which this one did not use, removed from", 1);
 }
 
 /* A run that came to its end is done with: the next one begins anew, and has nothing surprising to tell, with a prefix or without. */
@@ -341,7 +277,7 @@ static void test_a_finished_run_goes_in_silence(void **state)
         run((struct start){.body = until_20, .config = configs[i], .ends = 1});
         for (int again = 0; again < 2; again++) {
             run((struct start){.body = until_20, .config = configs[i], .ends = 1});
-            expect_said("removed", 0);
+            world_expect("removed", 0);
         }
     }
 }
@@ -354,7 +290,7 @@ static void test_a_failed_restart_costs_nothing(void **state)
     /* another size of the variable: the program goes on in spite of the error */
     run((struct start){.body = until_30, .cells = CELLS + 1, .restarts = SAIKAI_ECHANGED, .ends = 1});
     assert_true(is_there(1, 1, 30) && is_there(0, 1, 30) && is_there(0, 1, 20) == before);
-    expect_said("removed", 0);
+    world_expect("removed", 0);
 }
 
 /* Another size of the variable for one start: the program goes on in spite of the error, dies, and is started again as it was.
@@ -369,12 +305,12 @@ static void test_what_could_not_be_read_stays_over_starts(void **state)
     for (int more = 0; more < 2; more++) { /* goes on from the second start's, and dies again */
         run((struct start){.body = more ? from_40 : from_20, .config = nothing_archived, .cells = CELLS + 1, .restarts = 1});
         assert_true(is_there(1, 1, 20));
-        expect_said("removed", 0);
+        world_expect("removed", 0);
     }
     assert_true(is_there(1, 4, 60) && !is_there(1, 2, 20)); /* what was read goes as ever */
     run((struct start){.body = from_60, .config = "restart.mode=always", .cells = CELLS + 1, .restarts = 1});
     assert_true(is_there(1, 5, 80) && is_there(0, 5, 80) && !is_there(1, 1, 20));
-    expect_said("generations of earlier starts, which this one did not use, removed from", 1);
+    world_expect("generations of earlier starts, which this one did not use, removed from", 1);
     run((struct start){.body = nothing, .config = "restart.mode=always", .cells = CELLS + 1, .restarts = 1});
 }
 

@@ -1,12 +1,9 @@
 /* What a session decides by itself, over several ranks: which generations go to the prefix and are
  * protected, and when somebody outside asks for a checkpoint, or a time slot ends. All ranks must
  * decide the same at the same candidate. */
-#include "lib/whole/local_testing.h"
-#include "lib/session/session.h"
+#include "lib/whole/session_testing.h"
 
 #include "base/clock.h"
-#include "base/file/io.h"
-#include "base/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,36 +15,7 @@
 
 enum { N = 3, CELLS = 600, EVERY = 10, MOST_ROUNDS = 4, MOST = 100 };
 
-static char dir[64], last_log[16384];
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d, rank %d: %s: %s\n", __LINE__, g->rank, #x, err.text);        \
-            return -1000 - __LINE__;                                                               \
-        }                                                                                          \
-    } while (0)
-
-static void log_line(void *arg, int level, const char *line)
-{
-    (void)arg;
-    (void)level;
-    size_t n = strlen(last_log);
-    snprintf(last_log + n, sizeof last_log - n, "%s\n", line);
-}
-
-static struct sk_config *configure(const char *more)
-{
-    struct sk_config *c = sk_config_new();
-    char text[1024];
-    snprintf(text, sizeof text,
-             "store.prefix=%s/prefix; store.local=%s/local; schedule.poll=1ms; schedule.signals=; "
-             "job.name=test; store.fsync=no; store.keep_prefix=100; schedule.first=no; "
-             "redundancy.scheme=none; %s",
-             dir, dir, more);
-    assert_int_equal(sk_config_set_all(c, text, SK_FROM_API, NULL), 0);
-    return c;
-}
+#define SETTINGS "store.keep_prefix=100; schedule.first=no; redundancy.scheme=none; "
 
 /* One start of a program with one variable; body(s, …) is its loop. */
 struct start {
@@ -63,65 +31,41 @@ static int program(struct sk_group *g, void *arg)
     const struct start *how = arg;
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
-    struct sk_group *own;
     double *u = calloc(CELLS, sizeof *u);
     int restored = 0;
     int64_t from = 0;
-    CHECK(u && !sk_group_dup(g, &own));
-    CHECK(!sk_session_new(own, configure(how->config), "program", &s, &err));
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS}, .data = u};
-    CHECK(!sk_vars_put(&s->vars, &v, &err));
+    CHECK(u && !world_session(g, world_config(SETTINGS "%s", how->config), &s, &err) && !world_protect(s, u, CELLS, &err));
     CHECK(!sk_session_restart(s, &restored, &from, &err));
     CHECK(restored == (how->resumes_from > 0) && from == how->resumes_from);
     int rc = how->body ? how->body(g, s, how) : 0;
-    if (!rc)
-        rc = sk_group_barrier(g); /* rank 0 gives the lease back, and the others may still be removing what is old */
-    if (rc || how->abandoned)
-        sk_session_abandon(s);
-    else
-        rc = sk_session_finalize(s, &err);
+    rc = world_leave(s, rc, !how->abandoned);
     free(u);
     return rc;
 }
 
 static void run(int ranks, struct start how)
 {
-    last_log[0] = 0;
-    int rc = sk_loop_run(ranks, program, &how);
-    if (rc)
-        fail_msg("'%s' ended with %d (line %d):\n%s", how.config, rc, -1000 - rc, last_log);
+    world_start(ranks, program, &how);
 }
 
 static int make_dir(void **state)
 {
     (void)state;
-    strcpy(dir, "/tmp/saikai-policy-XXXXXX");
-    sk_log_set(log_line, NULL, SK_LOG_DEBUG);
-    return mkdtemp(dir) ? 0 : -1;
+    return world_begin("/tmp/saikai-policy-XXXXXX", SK_LOG_DEBUG);
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
-    return sk_io_rmtree(dir, NULL);
-}
-
-static void anew(void)
-{
-    remove_dir(NULL);
-    assert_int_equal(sk_io_mkdirs(dir, NULL), 0);
+    return world_end();
 }
 
 static int is_in_prefix(int incarnation, int64_t it)
 {
-    char path[256];
-    for (int rank = 0; rank < N; rank++) {
-        snprintf(path, sizeof path, "%s/prefix/gen-%04d-%012lld-0/rank-%06d.skc", dir, incarnation,
-                 (long long)it, rank);
-        if (access(path, F_OK))
-            return 0;
-    }
-    return 1;
+    int there = 1;
+    for (int rank = 0; rank < N; rank++)
+        there &= world_has("prefix", incarnation, it, rank);
+    return there;
 }
 
 /* ---- which generations are brought where ---- */
@@ -200,7 +144,7 @@ static void test_what_is_archived(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char config[256];
         snprintf(config, sizeof config, "schedule.every=10; %s", cases[i].config);
-        anew();
+        world_anew();
         run(N, (struct start){.config = config, .body = rounds, .expect = cases[i].rounds});
         for (int r = 0; cases[i].kept[r]; r++)
             if (is_in_prefix(1, (r + 1) * EVERY) != (cases[i].kept[r] == 'a'))
@@ -226,7 +170,7 @@ static void test_what_is_protected(void **state)
         snprintf(config, sizeof config,
                  "schedule.every=10; redundancy.domain=process; store.archive_every=0; %s",
                  cases[i].config);
-        anew();
+        world_anew();
         run(N, (struct start){.config = config, .body = rounds, .expect = cases[i].rounds});
     }
 }
@@ -234,14 +178,8 @@ static void test_what_is_protected(void **state)
 /* Which iterations of 10, 20 … have a file of this rank in the node-local directory, as letters. */
 static void stays_here(int rank, int incarnation, char out[MOST_ROUNDS + 1])
 {
-    char base[128], root[256], path[512];
-    snprintf(base, sizeof base, "%s/local", dir);
-    local_testing_root(root, sizeof root, base, 0);
-    for (int r = 0; r < MOST_ROUNDS; r++) {
-        snprintf(path, sizeof path, "%s/gen-%04d-%012d-0/rank-%06d.skc", root, incarnation,
-                 (r + 1) * EVERY, rank);
-        out[r] = access(path, F_OK) ? '-' : 'l';
-    }
+    for (int r = 0; r < MOST_ROUNDS; r++)
+        out[r] = world_has(world_local(), incarnation, (r + 1) * EVERY, rank) ? 'l' : '-';
     out[MOST_ROUNDS] = 0;
 }
 
@@ -282,7 +220,7 @@ static void test_what_stays_on_the_node(void **state)
         snprintf(config, sizeof config,
                  "schedule.every=10; redundancy.domain=process; store.archive_every=0; %s",
                  cases[i].config);
-        anew();
+        world_anew();
         run(N, (struct start){.config = config, .body = stays, .expect = cases[i].stays});
     }
 }
@@ -377,7 +315,7 @@ static void with_page(int64_t deadline_ms, struct start how)
 {
     char number[16];
     int fd;
-    anew();
+    world_anew();
     assert_int_equal(sk_keeper_page_make(0, 0, &fd, &page, NULL), 0);
     page->deadline_ms = deadline_ms;
     snprintf(number, sizeof number, "%d", fd);
@@ -457,37 +395,31 @@ static void test_a_time_slot_ends(void **state)
 
 /* ---- what is said at the start ---- */
 
-static void expect_log(const char *text, int is_there)
-{
-    if (!strstr(last_log, text) != !is_there)
-        fail_msg("the log does%s say '%s':\n%s", is_there ? " not" : "", text, last_log);
-}
-
 static void test_what_a_start_says(void **state)
 {
     (void)state;
     char in_prefix[128];
     snprintf(in_prefix, sizeof in_prefix, "starting fresh in %s/prefix: nothing to resume from",
-             dir);
+             world.dir);
     run(N, (struct start){
                .config = "schedule.every=10", .body = rounds, .expect = "aa", .abandoned = 1});
-    expect_log(in_prefix, 1);
-    expect_log("resuming", 0);
-    assert_ptr_equal(strstr(strstr(last_log, "starting fresh") + 1, "starting fresh"),
+    world_expect(in_prefix, 1);
+    world_expect("resuming", 0);
+    assert_ptr_equal(strstr(strstr(world.said, "starting fresh") + 1, "starting fresh"),
                      NULL); /* one rank says it */
     run(N, (struct start){
                .config = "schedule.every=10", .body = rounds, .expect = "a", .resumes_from = 20});
-    expect_log("job test: resuming from iteration 20 (", 1);
-    expect_log("), saved ", 1);
-    expect_log(" ago, in ", 1);
-    expect_log("starting fresh", 0);
-    assert_ptr_equal(strstr(strstr(last_log, "resuming") + 1, "resuming"), NULL);
+    world_expect("job test: resuming from iteration 20 (", 1);
+    world_expect("), saved ", 1);
+    world_expect(" ago, in ", 1);
+    world_expect("starting fresh", 0);
+    assert_ptr_equal(strstr(strstr(world.said, "resuming") + 1, "resuming"), NULL);
     run(N, (struct start){.config = "schedule.every=10"}); /* that one came to its end */
-    expect_log("starting fresh", 1);
-    expect_log("nothing to resume from", 0);
+    world_expect("starting fresh", 1);
+    world_expect("nothing to resume from", 0);
     run(N, (struct start){.config = "restart.mode=never; store.prefix=none"});
-    expect_log("starting fresh in", 1);
-    expect_log("/prefix", 0);
+    world_expect("starting fresh in", 1);
+    world_expect("/prefix", 0);
 }
 
 int main(void)
