@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "lib/start/memo.h"
 
+#include <math.h>
+
 /* What rank 0 says of the copies to the prefix (SK_POLL_MAX_ARCHIVE). */
 enum { ARCHIVE_DUE = 1, ARCHIVE_LAST = 2 /* the time slot ends: the checkpoint that is asked for now goes there in any case */ };
 
@@ -39,6 +41,7 @@ static void say(struct sk_session *s)
     v[SK_POLL_MAX_REQUEST] = -(int64_t)requests;
     v[SK_POLL_MAX_TICK_NS] = -(int64_t)(sk_measured_tick(&s->measured, s->clock.tick) * 1e9);
     v[SK_POLL_MAX_COST_NS] = -(int64_t)(sk_pace_cost(s) * 1e9);
+    v[SK_POLL_MAX_LATENCY_NS] = s->g->rank ? 0 : -(int64_t)(fmin(s->measured.pace.cadence.latency, 1e6) * 1e9);
     v[SK_POLL_MAX_ARCHIVE] = -archive;
     v[SK_POLL_MAX_LOST] = -sk_lease_is_lost(s->place.lease);
     v[SK_POLL_MAX_HEAL] = -(st.damages != s->agreement.damages_told);
@@ -149,18 +152,23 @@ static void hear_of_protection(struct sk_session *s, const int64_t *v)
 }
 
 /* All ranks advise themselves alike: the time of a tick and the cost of a checkpoint are those of the slowest rank. */
-static void take_advice(struct sk_session *s, double tick, double cost)
+static void take_advice(struct sk_session *s, double tick, double cost, double latency)
 {
+    const struct sk_suffered_costs costs = {cost, latency, tick};
     if (s->clock.every || !(tick > 0))
         return;
-    sk_advice_set_most(&s->measured.advice, sk_suffered_most(&s->measured.suffered, (int64_t)s->clock.tick, cost, tick));
+    sk_advice_set_most(&s->measured.advice, sk_suffered_most(&s->measured.suffered, (int64_t)s->clock.tick, &costs));
     if (!sk_advice_update(&s->measured.advice, cost, tick, (int64_t)s->clock.last_checkpoint_tick, (int64_t)s->clock.tick + 1))
         return;
     sk_clock_set_due(&s->clock, sk_advice_next(s->measured.advice.now, (int64_t)s->clock.tick + 1));
     int passing = s->measured.advice.now.every == s->measured.advice.policy.most; /* it grows with the length of this start */
+    double interval = (double)s->measured.advice.now.every * tick;
+    struct sk_costs c = sk_costs_simple(s->measured.advice.policy.rate, cost);
     if (s->g->rank == 0)
-        sk_log(passing ? SK_LOG_DEBUG : SK_LOG_INFO, "checkpoint every %lld candidates (%.3g s), cost %.3g s",
-               (long long)s->measured.advice.now.every, (double)s->measured.advice.now.every * tick, cost);
+        sk_log(passing ? SK_LOG_DEBUG : SK_LOG_INFO,
+               "checkpoint every %lld candidates (%.3g s), cost %.3g s: takes %.2g %% of the time, faults are expected to take %.2g %%",
+               (long long)s->measured.advice.now.every, interval, cost, 100 * cost / interval,
+               100 * sk_model_failure_overhead(&c, interval));
 }
 
 static void take_up(struct sk_session *s)
@@ -189,7 +197,7 @@ static void take_up(struct sk_session *s)
     if (request & SK_REQUEST_END)
         s->ending.end_tick = s->clock.tick + 1;
     sk_advice_set_planned(&s->measured.advice, (double)-v[SK_POLL_MAX_INTERVAL_NS] * 1e-9);
-    take_advice(s, tick, cost);
+    take_advice(s, tick, cost, (double)-v[SK_POLL_MAX_LATENCY_NS] * 1e-9);
     sk_agreement_plan(&s->agreement, s->clock.tick, tick, sk_config_time(s->config, "schedule.poll"));
 }
 

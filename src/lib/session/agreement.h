@@ -17,6 +17,7 @@ enum sk_poll_field {
     SK_POLL_MAX_REQUEST,    /* SK_REQUEST_… bits: 0, 1 checkpoint, 3 checkpoint and stop */
     SK_POLL_MAX_TICK_NS,    /* measured time of a tick, without checkpoints */
     SK_POLL_MAX_COST_NS,    /* measured time a checkpoint held the program up */
+    SK_POLL_MAX_LATENCY_NS, /* rank 0: how long it takes until a checkpoint counts, 0: not known */
     SK_POLL_MAX_ARCHIVE,    /* 1: rank 0 says that a copy to the prefix is due */
     SK_POLL_MIN_CODE_READY, /* the protector's news */
     SK_POLL_MIN_CODE_ENDED,

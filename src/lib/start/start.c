@@ -39,10 +39,10 @@ static struct sk_suffered find_suffered(const struct sk_session *s)
     return (struct sk_suffered){p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX)};
 }
 
-/* The rate that checkpoints are made for: of hosts, or of the program, which dies more often than they do. */
+/* The rate that checkpoints are made for: of the hosts, and of the program, which dies more often than they do. */
 static double find_total_rate(const struct sk_session *s)
 {
-    return fmax(s->measured.host_rate, sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->measured.suffered));
+    return s->measured.host_rate + sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->measured.suffered);
 }
 
 /* Rank 0 finds the prefix. Away is what does not answer, and what cannot be made because its disk is full or read-only:

@@ -21,52 +21,92 @@ static void the_rate_begins_as_believed_and_learns(void **state)
     assert_true(fabs(sk_suffered_rate(0, &s) * 1000 - 1) < 1e-12);
 }
 
-static void half_of_this_start_is_lost_at_most(void **state)
+static int64_t most(const struct sk_suffered *s, int64_t candidates, double cost, double latency, double iteration_time)
+{
+    struct sk_suffered_costs c = {cost, latency, iteration_time};
+    return sk_suffered_most(s, candidates, &c);
+}
+
+static void a_young_job_is_saved_often(void **state)
 {
     (void)state;
     struct sk_suffered none = {0};
-    assert_int_equal(sk_suffered_most(&none, 1000, 1e-6, 1), 500);
-    assert_int_equal(sk_suffered_most(&none, 1, 1e-6, 1), 1);
+    /* sqrt(2 · 10 ms · 180 s) = 1.9 s */
+    assert_int_equal(most(&none, 180000, 0.01, 0, 1e-3), 1897);
+    assert_int_equal(most(&none, 1000, 1e-6, 0, 1), 1);
+    assert_int_equal(most(&none, 1, 1e-6, 0, 1), 1);
     /* a checkpoint that costs an iteration is made every hundred of them while the start is young */
-    assert_int_equal(sk_suffered_most(&none, 1, 0.1, 0.1), 100);
-    assert_int_equal(sk_suffered_most(&none, 199, 0.1, 0.1), 100);
-    assert_int_equal(sk_suffered_most(&none, 300, 0.1, 0.1), 150);
-    assert_int_equal(sk_suffered_most(&none, INT64_MAX, 1, 0), INT64_MAX / 8);
+    assert_int_equal(most(&none, 1, 0.1, 0, 0.1), 100);
+    assert_int_equal(most(&none, 199, 0.1, 0, 0.1), 100);
+    assert_int_equal(most(&none, 20000, 0.1, 0, 0.1), 200); /* sqrt(2 · 20000) */
+    /* and work beside the program is a tenth of the time */
+    assert_int_equal(most(&none, 199, 0.1, 2, 0.1), 200);
+    assert_int_equal(most(&none, INT64_MAX, 1, 0, 0), INT64_MAX / 8);
+    /* it has been running well for longer than anybody remembers: only half of this start counts */
+    struct sk_suffered old = {.seconds = 1e12};
+    assert_int_equal(most(&old, 180000, 0.01, 0, 1e-3), 90000);
 }
 
 static void a_job_that_dies_early_is_saved_before_that(void **state)
 {
     (void)state;
-    struct sk_suffered s = {.faults = 1, .seconds = 5, .last_candidates = 20};
-    assert_int_equal(sk_suffered_most(&s, 1, 0.1, 0.1), 10); /* although it costs more than one would like */
-    assert_int_equal(sk_suffered_most(&s, 60, 0.1, 0.1), 30); /* it lives longer by now */
-    assert_int_equal(sk_suffered_most(&s, 1, 0.001, 0.1), 1);
+    struct sk_suffered s = {.faults = 1, .seconds = 5000, .last_candidates = 20};
+    assert_int_equal(most(&s, 1, 0.1, 0, 0.1), 10); /* although it costs more than one would like */
+    assert_int_equal(most(&s, 60, 0.1, 0, 0.1), 30); /* it lives longer by now */
+    assert_int_equal(most(&s, 1, 0.001, 0, 0.1), 1);
     s.last_candidates = 1;
-    assert_int_equal(sk_suffered_most(&s, 1, 100, 1e-3), 1);
+    assert_int_equal(most(&s, 1, 100, 0, 1e-3), 1);
+    /* thirty faults in ten minutes: sqrt(2 · 1 s · 600 s / 31), although that is more than a modest share */
+    struct sk_suffered often = {.faults = 30, .seconds = 600};
+    assert_int_equal(most(&often, 1, 1, 0, 1e-3), 6221);
+    assert_int_equal(most(&often, 1000000000, 1, 0, 1e-3), 254076); /* it has been well for eleven days since */
 }
 
-/* Whenever a start dies, at most half of it is lost, or a hundred times the cost of a checkpoint. */
+/* A start that dies at any time after the third minute has lost little, for any checkpoint of up to 0.3 s; and what is spent on
+ * them before is a modest share. */
+static void a_newcomer_loses_little(void **state)
+{
+    (void)state;
+    const double tick = 0.01;
+    for (double cost = 1e-4; cost < 0.31; cost *= 1.7) {
+        struct sk_suffered none = {0};
+        int64_t last = 0, n = 0;
+        for (int64_t i = 1; i <= 18000; i++) {
+            if (i - last >= most(&none, i, cost, 0.15, tick)) {
+                last = i;
+                n++;
+            }
+            assert_true((double)(i - last) * tick <= 30.01);
+        }
+        assert_true((double)n * cost <= 1.01 * SK_MODEST_SHARE * 180);
+    }
+}
+
+/* All checkpoints together cost about the interval that they have come to. */
 static void checkpoints_come_at_growing_distances(void **state)
 {
     (void)state;
     struct sk_suffered none = {0};
     int64_t last = 0, n = 0;
-    for (int64_t i = 1; i < 1000000; i++) {
-        if (i - last >= sk_suffered_most(&none, i, 0.01, 0.1)) {
+    for (int64_t i = 1; i < 10000000; i++) {
+        int64_t m = most(&none, i, 0.01, 0, 0.1);
+        if (i - last >= m) {
             last = i;
             n++;
         }
         assert_true(i - last <= 10 || 2 * (i - last) <= i + 1);
     }
-    assert_true(n < 30); /* which costs next to nothing */
+    assert_true((double)n * 0.01 < 1.1 * sqrt(2 * 0.01 * 1e6));
+    assert_true(n > 10000); /* 141 s apart at the end */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rate_begins_as_believed_and_learns),
-        cmocka_unit_test(half_of_this_start_is_lost_at_most),
+        cmocka_unit_test(a_young_job_is_saved_often),
         cmocka_unit_test(a_job_that_dies_early_is_saved_before_that),
+        cmocka_unit_test(a_newcomer_loses_little),
         cmocka_unit_test(checkpoints_come_at_growing_distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
