@@ -82,6 +82,19 @@ static int dispatch(struct cli *cli, int argc, char **argv)
     return run(cli, word, argc - 1, argv + 1);
 }
 
+/* Help and the choices of options know the components that files and environment name. What is wrong with them is said when a command
+ * reads its configuration. */
+static void load_components(void)
+{
+    struct sk_config *c = sk_config_new();
+    if (!c)
+        return;
+    sk_config_expect_components(c);
+    sk_config_load(c, NULL);
+    sk_config_settle(c, NULL);
+    sk_config_free(c);
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli = {.config = sk_config_new()};
@@ -90,6 +103,8 @@ int main(int argc, char **argv)
         return CLI_FAILED;
     }
     sk_cli_kinds_tell();
+    sk_config_expect_components(cli.config);
+    load_components();
     int rc = dispatch(&cli, argc, argv);
     sk_config_free(cli.config);
     if (fflush(stdout) || ferror(stdout)) {

@@ -261,7 +261,13 @@ int cli_parse(struct cli *cli, const struct cli_spec *spec, int *argc, char ***a
         return cli_usage(cli, "%s is missing", spec->operands);
     if (spec->max_operands >= 0 && p.operands > spec->max_operands)
         return cli_usage(cli, "'%s' is one argument too many", p.argv[spec->max_operands]);
-    if (sk_config_load(cli->config, &err)) {
+    int config_rc = sk_config_load(cli->config, &err);
+    struct saikai_error late = {0};
+    if (sk_config_settle(cli->config, &late) && !config_rc) {
+        config_rc = late.code;
+        err = late;
+    }
+    if (config_rc) {
         cli_fail(cli, &err);
         return CLI_USAGE; /* also when a file that was asked for cannot be read */
     }

@@ -42,8 +42,9 @@ static int parse_step(struct sk_chain *c, const char *step, const char *text,
     const struct sk_codec_ops *ops = sk_codec_find(name);
     if (!ops) {
         list_codecs(known, sizeof known);
-        return sk_fail(err, SAIKAI_EINVAL, "chain '%s': no codec is named '%s'; there are %s", text,
-                       name, known);
+        return sk_fail(err, SAIKAI_EINVAL,
+                       "chain '%s': no codec is named '%s'; there are %s, and what components bring (components.load)", text, name,
+                       known);
     }
     c->step[c->n] = ops;
     c->level[c->n++] = (int)level;

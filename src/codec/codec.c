@@ -2,10 +2,12 @@
 #include "codec/codec.h"
 
 #include "base/types.h"
+#include "codec/added.h"
 #include "codec/haar/haar.h"
 #include "codec/lossless/lossless.h"
 #include "codec/wavelet/wavelet.h"
 
+#include <saikai/component.h>
 #include <string.h>
 
 /* The one table of codecs. Order is what `saikai config` shows; names are in files and never change
@@ -30,10 +32,12 @@ static const struct sk_codec_ops *const table[] = {
 
 const struct sk_codec_ops *sk_codec_at(int i)
 {
-    return i >= 0 && (size_t)i < sizeof table / sizeof *table ? table[i] : NULL;
+    int built_in = sizeof table / sizeof *table;
+    return i < built_in ? i >= 0 ? table[i] : NULL : sk_codec_added_at(i - built_in);
 }
 
-SK_KIND(sk_codec_kind, "codec", "codec", struct sk_codec_ops, sk_codec_at, description);
+SK_OPEN_KIND(sk_codec_kind, "codec", "codec", struct sk_codec_ops, sk_codec_at, description, SAIKAI_KIND_CODEC,
+             struct saikai_codec_ops, sk_codec_add);
 
 const struct sk_codec_ops *sk_codec_find(const char *name)
 {

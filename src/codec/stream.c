@@ -477,7 +477,8 @@ static int decode(struct decoder *d, uint64_t n, const struct sk_array *a, int t
     rc = sk_chain_parse(h.chain, &d->chain, err);
     if (rc)
         return sk_fail(err, SAIKAI_ENOTSUP,
-                       "%s: needs the codecs '%s', and this build lacks one of them",
+                       "%s: needs the codecs '%s', and this build lacks one of them; if a component has it, name that in "
+                       "components.load",
                        name_of(d->what), h.chain);
     rc = find_pieces(d, &h, at, n, err);
     if (!rc) {

@@ -5,6 +5,8 @@
 #include "schedule/lambert.h"
 
 #include <math.h>
+#include <saikai/component.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -98,12 +100,28 @@ static const struct sk_model_ops models[] = {
      daly},
 };
 
-const struct sk_model_ops *sk_model_at(int i)
+enum { n_models = sizeof models / sizeof *models };
+
+/* Those of components. */
+static struct sk_model_ops added[SK_MOST_ADDED];
+static atomic_int n_added;
+
+static void add(const struct saikai_component *c, int n)
 {
-    return i >= 0 && i < (int)(sizeof models / sizeof *models) ? &models[i] : NULL;
+    const struct saikai_interval_model_ops *theirs = c->ops;
+    added[n] = (struct sk_model_ops){c->name, c->description ? c->description : "", theirs->optimum};
+    atomic_store(&n_added, n + 1);
 }
 
-SK_KIND(sk_model_kind, "model", "model of the checkpoint interval", struct sk_model_ops, sk_model_at, source);
+const struct sk_model_ops *sk_model_at(int i)
+{
+    if (i < 0 || i >= n_models + atomic_load(&n_added))
+        return NULL;
+    return i < n_models ? &models[i] : &added[i - n_models];
+}
+
+SK_OPEN_KIND(sk_model_kind, "model", "model of the checkpoint interval", struct sk_model_ops, sk_model_at, source,
+             SAIKAI_KIND_INTERVAL_MODEL, struct saikai_interval_model_ops, add);
 
 const struct sk_model_ops *sk_model_find(const char *name)
 {
@@ -114,5 +132,6 @@ double sk_model_optimum(const struct sk_model_ops *ops, double rate, double cost
 {
     if (!(rate > 0))
         return INFINITY;
-    return cost > 0 ? ops->optimum(rate, cost) : 0;
+    double best = cost > 0 ? ops->optimum(rate, cost) : 0;
+    return best >= 0 ? best : models[0].optimum(rate, cost); /* a component may give anything */
 }

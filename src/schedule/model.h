@@ -46,12 +46,12 @@ struct sk_model_ops {
     double (*optimum)(double rate, double cost);
 };
 
-/* The built-in models; NULL past the last, NULL for an unknown name. */
+/* The models, the built-in ones first; NULL past the last, NULL for an unknown name. */
 extern const struct sk_kind sk_model_kind;
 const struct sk_model_ops *sk_model_at(int i);
 const struct sk_model_ops *sk_model_find(const char *name);
 
-/* ops->optimum, with λ = 0 giving infinity and C = 0 giving 0. */
+/* ops->optimum, with λ = 0 giving infinity and C = 0 giving 0; that of the first model where ops gives no number of 0 or more. */
 double sk_model_optimum(const struct sk_model_ops *ops, double rate, double cost);
 
 #endif

@@ -47,8 +47,8 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     const struct sk_codec_ops *codec = in->bad ? NULL : sk_codec_find(name);
     struct sk_array a = array_of(p);
     if (!codec)
-        return sk_fail(err, in->bad ? SAIKAI_EDAMAGED : SAIKAI_ENOTSUP, "it needs the codec '%s'",
-                       in->bad ? "?" : name);
+        return sk_fail(err, in->bad ? SAIKAI_EDAMAGED : SAIKAI_ENOTSUP,
+                       "it needs the codec '%s'; if a component has it, name that in components.load", in->bad ? "?" : name);
     if (n > codec->max_encoded(&a))
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of codec '%s' is damaged", name);
     void *first = sk_coder_room(&c->packed, n);

@@ -2,8 +2,9 @@
  * from, and says what a mistyped key may have meant. */
 #include "base/config/config.h"
 
-#include "base/file/io.h"
+#include "base/config/component.h"
 #include "base/config/kind.h"
+#include "base/file/io.h"
 #include "base/config/units.h"
 
 #include <assert.h>
@@ -52,6 +53,7 @@ struct value {
 
 struct sk_config {
     struct value v[n_keys];
+    int expects; /* forms that are not known yet, until sk_config_settle */
 };
 
 struct sk_config *sk_config_new(void)
@@ -70,12 +72,19 @@ void sk_config_free(struct sk_config *c)
     free(c);
 }
 
+/* A section of one key may be named in place of it. */
+static int is_only_key(int i)
+{
+    return (!i || strcmp(keys[i - 1].section, keys[i].section)) && (i == n_keys - 1 || strcmp(keys[i + 1].section, keys[i].section));
+}
+
 static int find(const char *name)
 {
     for (int i = 0; i < n_keys; i++) {
         size_t n = strlen(keys[i].section);
-        if (!strncasecmp(name, keys[i].section, n) && name[n] == '.' &&
-            !strcasecmp(name + n + 1, keys[i].key))
+        if (strncasecmp(name, keys[i].section, n))
+            continue;
+        if (name[n] == '.' ? !strcasecmp(name + n + 1, keys[i].key) : !name[n] && is_only_key(i))
             return i;
     }
     return -1;
@@ -178,6 +187,46 @@ static const char *closest(const char *name)
     return best >= 0 && best_score > 4 ? out : "one of those that `saikai config` lists";
 }
 
+static int refuse(const struct sk_key *k, const char *name, const char *value, const char *bad, const char *where,
+                  struct saikai_error *err)
+{
+    char words[256];
+    return sk_fail(err, SAIKAI_ECONFIG, "%s: %s: '%.60s' %s%s%s", where, name, value, bad,
+                   *sk_key_choices(k, words, sizeof words) ? ": " : "", words);
+}
+
+/* 1: a component that is still to be loaded may bring this form. */
+static int may_come(const struct sk_config *c, const struct sk_key *k)
+{
+    const struct sk_kind *kind = c->expects && k->kind == SK_FORM ? sk_kind_find(k->form_of) : NULL;
+    return kind && kind->component;
+}
+
+void sk_config_expect_components(struct sk_config *c)
+{
+    c->expects = 1;
+}
+
+int sk_config_settle(struct sk_config *c, struct saikai_error *err)
+{
+    int rc = sk_components_load(sk_config_text(c, "components.load"), err);
+    c->expects = 0;
+    for (int i = 0; i < n_keys; i++) {
+        struct value *v = &c->v[i];
+        const char *bad = v->text ? complaint(&keys[i], v->text) : NULL;
+        char name[96];
+        if (!bad)
+            continue;
+        snprintf(name, sizeof name, "%s.%s", keys[i].section, keys[i].key);
+        int other = refuse(&keys[i], name, v->text, bad, v->where, rc ? NULL : err);
+        rc = rc ? rc : other;
+        free(v->text);
+        free(v->where);
+        *v = (struct value){0};
+    }
+    return rc;
+}
+
 int sk_config_set(struct sk_config *c, const char *name, const char *value, enum sk_origin origin,
                   const char *where, struct saikai_error *err)
 {
@@ -186,10 +235,8 @@ int sk_config_set(struct sk_config *c, const char *name, const char *value, enum
         return sk_fail(err, SAIKAI_ECONFIG, "%s: unknown key '%.60s'; did you mean %s?", where, name,
                        closest(name));
     const char *bad = complaint(&keys[i], value);
-    char words[256];
-    if (bad)
-        return sk_fail(err, SAIKAI_ECONFIG, "%s: %s: '%.60s' %s%s%s", where, name, value, bad,
-                       *sk_key_choices(&keys[i], words, sizeof words) ? ": " : "", words);
+    if (bad && !may_come(c, &keys[i]))
+        return refuse(&keys[i], name, value, bad, where, err);
     struct value *v = &c->v[i];
     if (v->text && origin < v->origin)
         return 0;

@@ -51,6 +51,11 @@ void sk_config_free(struct sk_config *c);
 int sk_config_load(struct sk_config *c, struct saikai_error *err);
 int sk_config_load_file(struct sk_config *c, const char *path, enum sk_origin origin,
                         struct saikai_error *err);
+/* From now on a name that no form has is accepted where a component may bring it, until sk_config_settle. */
+void sk_config_expect_components(struct sk_config *c);
+/* Load what components.load names (base/config/component.h: blocks) and check the names that were accepted. What is wrong is left out,
+ * and the first such error told. */
+int sk_config_settle(struct sk_config *c, struct saikai_error *err);
 /* Tell every SAIKAI_… variable of the environment that is neither a setting nor another one of Saikai's, and the known name that
  * looks most like it. */
 void sk_config_unknown_variables(void (*tell)(void *arg, const char *name, const char *meant), void *arg);

@@ -15,11 +15,22 @@
 /* 1: nothing (NULL, "") or "auto". */
 int sk_is_auto(const char *word);
 
+/* Most forms of one kind that are not built in (base/config/component.h). */
+enum { SK_MOST_ADDED = 8 };
+
+struct saikai_component;
+
 struct sk_kind {
     const char *name; /* "scheme": as keys and options refer to it */
     const char *what; /* "redundancy scheme": in sentences */
     /* The name of the i-th form and one line about it, NULL past the last. about may be NULL. */
     const char *(*form)(int i, const char **about);
+    /* Of a kind that components may add forms to, else NULL: what they call it, how large their table of functions is at least, and how
+     * one that was checked becomes the n-th added form, n < SK_MOST_ADDED. It is seen by form() from then on; other threads may be
+     * reading. */
+    const char *component;
+    size_t ops_size_bytes;
+    void (*add)(const struct saikai_component *c, int n);
 };
 
 /* Define the kind `variable` whose forms are structs of a type with a name and a line about them, given by at(i): NULL past the
@@ -32,7 +43,18 @@ struct sk_kind {
             *about = f->about_;                                                                                                    \
         return f ? f->name : NULL;                                                                                                 \
     }                                                                                                                              \
-    const struct sk_kind variable = {name_, what_, variable##_form}
+    const struct sk_kind variable = {name_, what_, variable##_form, NULL, 0, NULL}
+
+/* The same for a kind that components may add to: what they call it, and the type of their table of functions. */
+#define SK_OPEN_KIND(variable, name_, what_, type, at, about_, component_, their_ops, add_)                                        \
+    static const char *variable##_form(int i, const char **about)                                                                  \
+    {                                                                                                                              \
+        const type *f = at(i);                                                                                                     \
+        if (f && about)                                                                                                            \
+            *about = f->about_;                                                                                                    \
+        return f ? f->name : NULL;                                                                                                 \
+    }                                                                                                                              \
+    const struct sk_kind variable = {name_, what_, variable##_form, component_, sizeof(their_ops), add_}
 
 /* Tell the kinds of a list that ends with NULL; it must stay. A kind that is known already stays as it is. */
 void sk_kinds_tell(const struct sk_kind *const *list);

@@ -60,11 +60,16 @@ static int load_config(const char *text, struct sk_config **out, struct saikai_e
     struct sk_config *c = *out = sk_config_new();
     if (!c)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the configuration");
+    sk_config_expect_components(c);
     int rc = sk_config_load(c, err);
-    struct saikai_error local = {0};
+    struct saikai_error local = {0}, late = {0};
     int more = text ? sk_config_set_all(c, text, SK_FROM_API, &local) : 0;
     if (!rc && more)
         *err = local;
+    rc = rc ? rc : more;
+    more = sk_config_settle(c, &late);
+    if (!rc && more)
+        *err = late;
     return rc ? rc : more;
 }
 

@@ -1,0 +1,85 @@
+/* Components: what a site or a user adds to Saikai without building it anew, in a shared object that is named in the configuration
+ * (components.load). Plain C11, nothing else is needed: not MPI, not libsaikai, no other header of Saikai.
+ *
+ * A shared object exports one function, saikai_components, which gives the list of what is in it. Each component has a kind (what it
+ * is one of), a name (what the configuration calls it), and the kind's table of functions. What is built in and what is loaded stand
+ * in the same tables: keys, options, help and `saikai components` know both.
+ *
+ * Functions are called from any thread, also several at once, and must come back: they neither end the process nor print. Texts
+ * stay the component's own and valid as long as the process. docs/components.md shows how to write one. */
+#ifndef SAIKAI_COMPONENT_H
+#define SAIKAI_COMPONENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of this header. A component that was compiled for another number is refused. */
+#define SAIKAI_COMPONENT_ABI 1
+
+struct saikai_component {
+    uint32_t abi;            /* SAIKAI_COMPONENT_ABI */
+    uint32_t size_bytes;     /* sizeof(struct saikai_component) */
+    const char *kind;        /* one of SAIKAI_KIND_… */
+    const char *name;        /* a to z, 0 to 9 and '-', at most 31, the first one a letter; new in its kind */
+    const char *description; /* one line */
+    const void *ops;         /* the kind's table of functions */
+    uint32_t ops_size_bytes; /* sizeof of that table */
+};
+
+/* What a shared object exports: its components, NULL behind the last. */
+#define SAIKAI_COMPONENTS_SYMBOL "saikai_components"
+const struct saikai_component *const *saikai_components(void);
+
+/* ---- the model of the checkpoint interval (schedule.model, saikai plan --model) ---- */
+
+#define SAIKAI_KIND_INTERVAL_MODEL "interval-model"
+struct saikai_interval_model_ops {
+    /* The best time of computing between two checkpoints in seconds, for failures_per_s > 0 of the whole job and a checkpoint that
+     * costs cost_s >= 0. What is no number of 0 or more is not used: the default model answers then. */
+    double (*optimum)(double failures_per_s, double cost_s);
+};
+
+/* ---- a source of failure rates (failure.rates, saikai plan --rates): found by the content of the file ---- */
+
+#define SAIKAI_KIND_FAILURE_RATES "failure-rates"
+/* Take one host: failures per second, found at line or row `where`. 0, or not 0: give up and return that. */
+typedef int saikai_take_rate(void *to, const char *host, double failures_per_s, int64_t where);
+struct saikai_failure_rates_ops {
+    /* 1: the file that begins with these n <= 16 bytes is of this form. Asked before the forms that take any text. */
+    int (*recognises)(const uint8_t *head, size_t n);
+    /* Tell every host of the file. 0; what take returned; or -1 and a sentence in why. */
+    int (*load)(const char *path, saikai_take_rate *take, void *to, char *why, size_t why_cap);
+};
+
+/* ---- a lossless codec (codec.chains, saikai compress --codec, in chains such as "shuffle+mine") ---- */
+
+#define SAIKAI_KIND_CODEC "codec"
+/* A piece of an array. Types as in saikai/codes.h: 1 bytes, 2 to 8 integers (i8 i16 u16 i32 u32 i64 u64), 9 f32, 10 f64. */
+struct saikai_piece {
+    uint32_t type;
+    uint32_t ndims;        /* 0: size_bytes bytes without structure */
+    const uint64_t *dims;  /* dims[0] varies slowest */
+    uint64_t size_bytes;
+    const void *data;      /* decode: NULL */
+};
+/* The name is kept in files, which can be read only where the component is: it never changes its meaning. No state outlives a call. */
+struct saikai_codec_ops {
+    uint32_t types; /* bit 1u << type for each type it takes */
+    /* Most bytes that encode makes of it. */
+    uint64_t (*max_encoded)(const struct saikai_piece *piece);
+    /* Every bit must come back. 0 and *n, or -1 and a sentence in why. */
+    int (*encode)(const struct saikai_piece *piece, void *out, uint64_t cap, uint64_t *n, char *why, size_t why_cap);
+    /* Fill out[piece->size_bytes]. The input may be damaged in any way: then -1 and a sentence in why, and no byte outside in[n] and
+     * out is touched. */
+    int (*decode)(const struct saikai_piece *piece, const void *in, uint64_t n, void *out, char *why, size_t why_cap);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# Components of examples/components, compiled with the installed headers alone: they are listed, chosen and used, and what must not be
+# loaded is said before anything starts.
+# usage: components_test.sh CASE SOURCE_DIR BUILD_DIR SAIKAI [PROGRAM]
+set -u
+case_name=$1 source=$2 build=$3 saikai=$4 program=${5:-}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+export HOME=$work XDG_CONFIG_HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset SAIKAI_CONFIG
+cd "$work" || exit 1
+
+fail() {
+    echo "FAILED: $*"
+    head -n 40 out err 2>/dev/null
+    exit 1
+}
+# (the manifest of a whole installation is another test's)
+cmake --install "$build" --component Unspecified --prefix "$work/usr" >log 2>&1 || { cat log; exit 1; }
+compile() { # SOURCE OBJECT [OPTION...]
+    ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O1 -fPIC -shared -I"$work/usr/include" "$1" -o "$2" "${@:3}" -lm >log 2>&1 || { cat log; exit 1; }
+    chmod 755 "$2"
+}
+quiet() { timeout 60 "$@" >out 2>err; }
+has() { grep -q -- "$1" "$2" || fail "'$1' is not in $2"; }
+lacks() { ! grep -q -- "$1" "$2" || fail "'$1' is in $2"; }
+# from SOURCE, with what follows replaced: a component that is not as it should be
+variant() { # NAME SED
+    sed "$2" "$source/examples/components/interval_model.c" >"$1.c"
+    ! cmp -s "$1.c" "$source/examples/components/interval_model.c" || fail "$1: nothing was changed"
+    compile "$1.c" "$1.so"
+}
+
+refused() { # WHAT IT SAYS, OBJECT…: nothing starts
+    local list
+    list=$(IFS=,; echo "${*:2}")
+    rm -f started
+    quiet "$saikai" run --set "components=$list" -- touch "$work/started"
+    [ $? = 2 ] || fail "$list: not exit code 2"
+    has "$1" err
+    has "saikai run: component ${*: -1}: " err
+    [ ! -e started ] || fail "$list: the program was started"
+    quiet "$saikai" components --set "components=$list"
+    [ $? = 2 ] || fail "$list: saikai components takes it"
+}
+
+case $case_name in
+used)
+    for part in interval_model failure_rates codec; do
+        compile "$source/examples/components/$part.c" "$part.so"
+    done
+    # listed, and from where; a file of the user, the short way
+    echo "components = $work/interval_model.so, $work/failure_rates.so,$work/codec.so" >saikai.conf
+    printf '[schedule]\nmodel = young-calm\n' >>saikai.conf
+    quiet "$saikai" components || fail "saikai components"
+    has "^model  *young-calm  *$work/interval_model.so  chosen by schedule.model" out
+    has "^model  *vaidya  *built in  (" out
+    has "^rates  *csv  *$work/failure_rates.so" out
+    quiet "$saikai" components --json || fail "saikai components --json"
+    python3 - <<END || fail "the JSON is another one"
+import json
+forms = {(f["kind"], f["name"]): f for f in json.load(open("out"))}
+assert forms["model", "young-calm"]["from"] == "$work/interval_model.so"
+assert forms["model", "young-calm"]["chosen_by"] == "schedule.model"
+assert forms["model", "daly"]["from"] == "built in" and not forms["model", "daly"]["chosen_by"]
+assert forms["codec", "runs"]["components_call_it"] == "codec"
+END
+    quiet "$saikai" help plan
+    has 'vaidya|young|daly|young-calm' out
+    quiet "$saikai" config --set schedule.model=young-silent
+    [ $? = 2 ] || fail "an unknown model is taken"
+    has "'young-silent' is none of the choices: vaidya|young|daly|young-calm" err
+    # used: a minute where Young says less
+    quiet "$saikai" plan -n 100000 --mtbf 1y -c 1s --json || fail "saikai plan"
+    python3 -c 'import json; p = json.load(open("out")); assert "young-calm" in json.dumps(p), p' || fail "the plan does not name the model"
+    quiet "$saikai" plan -n 100000 --mtbf 1y -c 1s -m young-calm || fail "saikai plan -m"
+    has 'young-calm' out
+    printf 'host,mtbf_hours\nn1,1000\nn2,500\n' >rates.csv
+    quiet "$saikai" plan --rates rates.csv --hosts 'n[1-2]' -c 10s --json || fail "rates of the component"
+    python3 - <<'END' || fail "other rates"
+import json, re
+text = json.dumps(json.load(open("out")))
+rate = 3 / 1000 / 3600
+assert any(abs(float(x) / rate - 1) < 1e-3 for x in re.findall(r"[0-9.]+(?:e-[0-9]+)?", text) if float(x)), text
+END
+    printf 'host,mtbf_hours\nn1,never\n' >rates.csv
+    quiet "$saikai" plan --rates rates.csv --hosts n1 -c 10s && fail "damaged rates are taken"
+    has "rates.csv: line 2: write host,hours (component 'csv')" err
+    # a codec: alone and in a chain, back where it is known, and said where it is not
+    head -c 100000 /dev/zero >zeros
+    head -c 3000 "$saikai" >>zeros
+    for chain in runs shuffle+runs; do
+        quiet "$saikai" compress -c $chain -t u8 -d 103000 zeros out.sks || fail "compress -c $chain"
+        [ "$(stat -c %s out.sks)" -lt 20000 ] || fail "$chain does not compress"
+        quiet "$saikai" decompress out.sks back || fail "decompress $chain"
+        cmp zeros back || fail "$chain: other bytes"
+        rm -f back
+    done
+    rm saikai.conf
+    quiet "$saikai" decompress out.sks back && fail "decoded without the codec"
+    has 'shuffle+runs' err
+    has 'components.load' err
+    # the environment's way, and a name that no component brings
+    SAIKAI_COMPONENTS_LOAD=$work/interval_model.so SAIKAI_SCHEDULE_MODEL=young-calm quiet "$saikai" config schedule || fail "environment"
+    has '^model = young-calm' out
+    ;;
+refused)
+    variant abi 's/\.abi = SAIKAI_COMPONENT_ABI/.abi = SAIKAI_COMPONENT_ABI + 1/'
+    refused 'compiled for version 2 of saikai/component.h, this is version 1' "$work/abi.so"
+    variant symbol 's/saikai_components(/saikai_component(/'
+    refused 'does not export the function saikai_components' "$work/symbol.so"
+    variant name 's/"young-calm"/"daly"/'
+    refused 'of this name already (built in)' "$work/name.so"
+    variant odd 's/"young-calm"/"Young Calm"/'
+    refused 'is no name of a component' "$work/odd.so"
+    variant kind 's/\.kind = SAIKAI_KIND_INTERVAL_MODEL/.kind = "weather"/'
+    refused "of the kind 'weather', which cannot be added to: interval-model" "$work/kind.so"
+    variant table 's/\.ops_size_bytes = sizeof ops/.ops_size_bytes = 1/'
+    refused 'its table of functions has 1 bytes' "$work/table.so"
+    variant size 's/\.size_bytes = sizeof young_calm/.size_bytes = 8/'
+    refused 'a component has 8 bytes' "$work/size.so"
+    variant crash '$ a\
+__attribute__((constructor)) static void crash(void) { *(volatile int *)8 = 1; }'
+    refused 'crashes while it is loaded (signal 11' "$work/crash.so"
+    variant ends '1 i\
+#include <stdlib.h>
+        $ a\
+__attribute__((constructor)) static void end(void) { exit(0); }'
+    refused 'ends the process that loads it (code 0)' "$work/ends.so"
+    variant lost '$ a\
+int nobody_has_this(void); int use_it(void) { return nobody_has_this(); }'
+    refused 'nobody_has_this' "$work/lost.so"
+    echo 'no object' >text.so
+    refused 'cannot be loaded' "$work/text.so"
+    refused 'No such file' "$work/none.so"
+    refused 'write the whole path' none.so
+    refused 'it is no file' "$work/usr"
+    compile "$source/examples/components/interval_model.c" good.so
+    cp good.so twin.so
+    refused "of this name already ($work/good.so)" "$work/good.so" "$work/twin.so" # what is wrong is said of the second one
+    ;;
+writable)
+    compile "$source/examples/components/interval_model.c" good.so
+    quiet "$saikai" components --set "components=$work/good.so" || fail "the good one"
+    for mode in 775 757; do
+        chmod $mode good.so
+        refused "may be written by others (mode $mode)" "$work/good.so"
+    done
+    chmod 755 good.so
+    mkdir inner
+    cp good.so inner/x.so
+    chmod 755 inner/x.so
+    for mode in 775 777; do
+        chmod $mode inner
+        refused "may be written by others (mode $mode)" "$work/inner/x.so"
+    done
+    chmod 1777 inner # others cannot replace what is not theirs
+    quiet "$saikai" components --set "components=$work/inner/x.so" || fail "a sticky directory"
+    chmod 755 inner
+    if [ "$(id -u)" = 0 ]; then
+        chown 12345 inner/x.so
+        refused 'belongs to another user (12345)' "$work/inner/x.so"
+        chown 0 inner/x.so
+        chown 12345 inner
+        refused 'belongs to another user (12345)' "$work/inner/x.so"
+    fi
+    ;;
+program) # a program with the library takes the model, and refuses what must not be loaded
+    compile "$source/examples/components/interval_model.c" good.so
+    variant abi 's/\.abi = SAIKAI_COMPONENT_ABI/.abi = SAIKAI_COMPONENT_ABI + 1/'
+    export SAIKAI_STORE_PREFIX=$work/store SAIKAI_STORE_LOCAL=$work/local SAIKAI_JOB_NAME=components SAIKAI_SCHEDULE_MODEL=young-calm
+    SAIKAI_COMPONENTS_LOAD=$work/good.so timeout 120 "$saikai" run -n 2 -- "$program" 40 40 40 30 >out 2>err || fail "the program with the component"
+    has verified out
+    rm -rf store local
+    SAIKAI_COMPONENTS_LOAD=$work/abi.so timeout 120 "$program" 40 40 40 30 >out 2>err && fail "a program takes a component of another version"
+    has 'compiled for version 2' err
+    unset SAIKAI_COMPONENTS_LOAD
+    timeout 120 "$program" 40 40 40 30 >out 2>err && fail "a program takes a model that nobody has"
+    has "'young-calm' is none of the choices" err
+    ;;
+esac
