@@ -84,14 +84,14 @@ API int saikai_h_protect_strided(struct saikai *h, const char *name, void *data,
                                  const size_t dims[], const ptrdiff_t strides_bytes[], const size_t global_dims[],
                                  const size_t offset[])
 {
-    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data, .strided = ndims > 0};
+    struct sk_var v = {.form = SK_VAR_FIXED, .type = (int)type, .ndims = ndims, .data = data, .layout.strided = ndims > 0};
     if (ndims > 0 && (!dims || !strides_bytes))
         return refuse(h, sk_fail(&sk_last, SAIKAI_EINVAL, "variable '%.60s' has %d dimensions, but dims or strides_bytes is NULL",
                               name ? name : "", ndims));
     int rc = global_dims ? describe_global(&v, name, dims, global_dims, offset, NULL, NULL) : 0;
     for (int d = 0; !rc && d < ndims && d < SAIKAI_MAX_DIMS; d++) {
         v.dims[d] = dims[d];
-        v.strides[d] = strides_bytes[d];
+        v.layout.strides[d] = strides_bytes[d];
     }
     return rc ? refuse(h, rc) : put(h, name, &v);
 }
@@ -105,7 +105,7 @@ API int saikai_h_protect_array(struct saikai *h, const char *name, void **data, 
                                enum saikai_type type)
 {
     struct sk_var v = {.form = SK_VAR_ARRAY, .type = (int)type, .ndims = width == 1 ? 1 : 2,
-                       .dims = {0, width}, .pdata = data, .pcount = count};
+                       .dims = {0, width}, .array.pdata = data, .array.pcount = count};
     if (!width)
         return refuse(h, sk_fail(&sk_last, SAIKAI_EINVAL, "an element of '%.60s' needs a width of 1 or more", name ? name : ""));
     return put(h, name, &v);
@@ -117,7 +117,7 @@ API int saikai_h_protect_resizable(struct saikai *h, const char *name,
                                    enum saikai_type type)
 {
     struct sk_var v = {.form = SK_VAR_ARRAY, .type = (int)type, .ndims = width == 1 ? 1 : 2,
-                       .dims = {0, width}, .look = look, .resize = resize, .arg = arg};
+                       .dims = {0, width}, .array.look = look, .array.resize = resize, .arg = arg};
     if (!width)
         return refuse(h, sk_fail(&sk_last, SAIKAI_EINVAL, "an element of '%.60s' needs a width of 1 or more", name ? name : ""));
     return put(h, name, &v);
@@ -126,7 +126,7 @@ API int saikai_h_protect_resizable(struct saikai *h, const char *name,
 API int saikai_h_protect_stream(struct saikai *h, const char *name, int (*write)(FILE *f, void *arg),
                                 int (*read)(FILE *f, void *arg), void *arg)
 {
-    struct sk_var v = {.form = SK_VAR_STREAM, .type = SAIKAI_U8, .ndims = 1, .write = write, .read = read,
+    struct sk_var v = {.form = SK_VAR_STREAM, .type = SAIKAI_U8, .ndims = 1, .stream.write = write, .stream.read = read,
                        .arg = arg};
     return put(h, name, &v);
 }

@@ -68,7 +68,7 @@ static int set_replicated(struct sk_var *v, const char *value, struct saikai_err
 
 static int set_halo_sizes(struct sk_var *v, size_t count, const size_t *sizes, struct saikai_error *err)
 {
-    if (v->form != SK_VAR_FIXED || v->ndims < 1 || (v->strided && !v->halo))
+    if (v->form != SK_VAR_FIXED || v->ndims < 1 || (v->layout.strided && !v->layout.halo))
         return sk_fail(err, SAIKAI_EINVAL,
                        "variable '%.60s' can have no halo: it must be an array in C order at a fixed address", v->name);
     if (count != 2 * (size_t)v->ndims)
@@ -77,9 +77,9 @@ static int set_halo_sizes(struct sk_var *v, size_t count, const size_t *sizes, s
                        v->name, 2 * v->ndims);
     struct sk_var with = *v;
     if (with.data)
-        with.data = (char *)with.data - v->halo_bytes;
+        with.data = (char *)with.data - v->layout.halo_bytes;
     int rc = sk_var_set_halo(&with, sizes, sizes + v->ndims, err);
-    with.halo = SK_HALO_SET;
+    with.layout.halo = SK_HALO_SET;
     if (!rc)
         *v = with;
     return rc;

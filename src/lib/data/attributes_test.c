@@ -59,7 +59,7 @@ static void test_they_stay_when_a_variable_moves(void **state)
     assert_true(v->bound.kind == SK_BOUND_REL && v->bound.value == 0.001 && !strcmp(v->codec, "fpc") && v->constant);
     assert_int_equal(v->scope, SK_SKC_REPLICATED);
     assert_ptr_equal(v->data, b + 7);
-    assert_true(v->strided && v->strides[0] == 48 && v->strides[1] == 8);
+    assert_true(v->layout.strided && v->layout.strides[0] == 48 && v->layout.strides[1] == 8);
     assert_int_equal(sk_attribute_set(&l, "u", "replicated", "no", &err), 0);
     assert_int_equal(sk_attribute_set(&l, "u", "codec", "default", &err), 0);
     assert_true(v->scope == SK_SKC_OWN && !*v->codec);

@@ -84,11 +84,11 @@ static int protect(struct sk_session *s, struct memory *m, struct saikai_error *
     struct sk_var v[] = {
         {.name = "fixed", .type = SAIKAI_U8, .ndims = 1, .dims = {FIXED}, .data = m->fixed},
         {.name = "few", .type = SAIKAI_F64, .ndims = 1, .dims = {SMALL}, .data = m->few},
-        {.name = "grows", .form = SK_VAR_ARRAY, .type = SAIKAI_I32, .ndims = 1, .pdata = (void **)&m->grows,
-         .pcount = &m->count},
+        {.name = "grows", .form = SK_VAR_ARRAY, .type = SAIKAI_I32, .ndims = 1, .array.pdata = (void **)&m->grows,
+         .array.pcount = &m->count},
         {.name = "mapped", .type = SAIKAI_U8, .ndims = 1, .dims = {FIXED}, .data = m->mapped},
         {.name = "bulk", .type = SAIKAI_U8, .ndims = 1, .dims = {BULK}, .data = m->bulk},
-        {.name = "text", .form = SK_VAR_STREAM, .type = SAIKAI_U8, .ndims = 1, .write = write_text, .read = read_text,
+        {.name = "text", .form = SK_VAR_STREAM, .type = SAIKAI_U8, .ndims = 1, .stream.write = write_text, .stream.read = read_text,
          .arg = &m->text},
     };
     int rc = 0;

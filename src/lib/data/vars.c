@@ -49,8 +49,8 @@ static int check(const struct sk_var *v, struct saikai_error *err)
                        v->ndims, SAIKAI_MAX_DIMS);
     if (sk_dims_count(v->ndims, v->dims, &n) || n > SIZE_MAX / sk_type_size(v->type))
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is larger than memory can be", v->name);
-    if ((v->form == SK_VAR_FIXED && n && !v->data) || (v->form == SK_VAR_ARRAY && (!v->pdata || !v->pcount) && (!v->look || !v->resize)) ||
-        (v->form == SK_VAR_STREAM && (!v->write || !v->read)))
+    if ((v->form == SK_VAR_FIXED && n && !v->data) || (v->form == SK_VAR_ARRAY && (!v->array.pdata || !v->array.pcount) && (!v->array.look || !v->array.resize)) ||
+        (v->form == SK_VAR_STREAM && (!v->stream.write || !v->stream.read)))
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s': a pointer is NULL", v->name);
     return v->scope == SK_SKC_GLOBAL ? check_tile(v, err) : 0;
 }
@@ -60,7 +60,7 @@ static int has_gaps(const struct sk_var *v)
 {
     ptrdiff_t width = (ptrdiff_t)sk_type_size(v->type);
     for (int d = v->ndims - 1; d >= 0; width *= (ptrdiff_t)v->dims[d--])
-        if (v->dims[d] > 1 && v->strides[d] != width)
+        if (v->dims[d] > 1 && v->layout.strides[d] != width)
             return 1;
     return 0;
 }
@@ -74,10 +74,10 @@ static int keep_attributes(struct sk_var *v, const struct sk_var *old, struct sa
     memcpy(v->codec, old->codec, sizeof v->codec);
     if (old->scope == SK_SKC_REPLICATED && v->scope == SK_SKC_OWN)
         v->scope = SK_SKC_REPLICATED;
-    if (old->halo == SK_HALO_SET && !v->halo && !v->strided && v->form == SK_VAR_FIXED && v->ndims == old->ndims)
-        rc = sk_var_set_halo(v, old->low, old->high, err);
-    if (v->halo && old->halo == SK_HALO_SET)
-        v->halo = SK_HALO_SET;
+    if (old->layout.halo == SK_HALO_SET && !v->layout.halo && !v->layout.strided && v->form == SK_VAR_FIXED && v->ndims == old->ndims)
+        rc = sk_var_set_halo(v, old->layout.low, old->layout.high, err);
+    if (v->layout.halo && old->layout.halo == SK_HALO_SET)
+        v->layout.halo = SK_HALO_SET;
     return rc;
 }
 
@@ -88,7 +88,7 @@ int sk_vars_put(struct sk_vars *l, const struct sk_var *given, struct saikai_err
     int rc = check(v, err);
     if (rc)
         return rc;
-    new.strided = new.strided && has_gaps(v);
+    new.layout.strided = new.layout.strided && has_gaps(v);
     struct sk_var *old = sk_vars_find(l, v->name);
     if (old) {
         if ((rc = keep_attributes(&new, old, err)))
@@ -126,17 +126,17 @@ int sk_var_set_halo(struct sk_var *v, const size_t *low, const size_t *high, str
     int bad = !width;
     for (int d = v->ndims - 1; !bad && d >= 0; d--) {
         bad = __builtin_add_overflow(v->dims[d], low[d], &memory) || __builtin_add_overflow(memory, high[d], &memory);
-        v->strides[d] = (ptrdiff_t)width;
+        v->layout.strides[d] = (ptrdiff_t)width;
         before += low[d] * width;
         bad |= __builtin_mul_overflow(width, memory, &width) || width > PTRDIFF_MAX;
     }
     if (bad)
         return sk_fail(err, SAIKAI_EINVAL, "variable '%.60s' is larger than memory can be", v->name);
-    v->strided = 1;
-    v->halo = SK_HALO_GIVEN;
-    v->halo_bytes = before;
-    memcpy(v->low, low, sizeof *low * (size_t)v->ndims);
-    memcpy(v->high, high, sizeof *high * (size_t)v->ndims);
+    v->layout.strided = 1;
+    v->layout.halo = SK_HALO_GIVEN;
+    v->layout.halo_bytes = before;
+    memcpy(v->layout.low, low, sizeof *low * (size_t)v->ndims);
+    memcpy(v->layout.high, high, sizeof *high * (size_t)v->ndims);
     if (v->data)
         v->data = (char *)v->data + before;
     return 0;
@@ -152,13 +152,13 @@ void sk_vars_free(struct sk_vars *l)
 /* Where an array is now, and its length. */
 static int look_up(const struct sk_var *v, void **data, size_t *count, struct saikai_error *err)
 {
-    int rc = v->look ? v->look(v->arg, data, count) : 0;
+    int rc = v->array.look ? v->array.look(v->arg, data, count) : 0;
     if (rc)
         return sk_fail(err, SAIKAI_ESTATE, "variable '%.60s': the program's function returned %d when it was asked where it is",
                        v->name, rc);
-    if (!v->look) {
-        *data = *v->pdata;
-        *count = *v->pcount;
+    if (!v->array.look) {
+        *data = *v->array.pdata;
+        *count = *v->array.pcount;
     }
     return 0;
 }
@@ -170,17 +170,17 @@ static int resize(struct sk_var *v, const struct sk_skc_var *s, void **data, str
     int rc = look_up(v, data, &count, err);
     if (rc || s->dims[0] == count)
         return rc;
-    if (v->resize) {
-        rc = v->resize(v->arg, s->dims[0], data);
+    if (v->array.resize) {
+        rc = v->array.resize(v->arg, s->dims[0], data);
     } else {
-        *data = realloc(*v->pdata, s->raw_bytes ? s->raw_bytes : 1);
+        *data = realloc(*v->array.pdata, s->raw_bytes ? s->raw_bytes : 1);
         rc = !*data;
     }
     if (rc)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the %llu bytes of '%.60s'", (unsigned long long)s->raw_bytes, v->name);
-    if (!v->resize) {
-        *v->pdata = *data;
-        *v->pcount = s->dims[0];
+    if (!v->array.resize) {
+        *v->array.pdata = *data;
+        *v->array.pcount = s->dims[0];
     }
     return 0;
 }
@@ -203,10 +203,10 @@ uint64_t sk_vars_bytes(const struct sk_vars *l)
 
 static int write_stream(struct sk_var *v, struct saikai_error *err)
 {
-    FILE *f = open_memstream(&v->text, &v->text_bytes);
+    FILE *f = open_memstream(&v->stream.text, &v->stream.text_bytes);
     if (!f)
         return sk_fail_errno(err, errno, "variable '%.60s': no memory for its stream", v->name);
-    int rc = v->write(f, v->arg);
+    int rc = v->stream.write(f, v->arg);
     int bad = ferror(f);
     if (fclose(f))
         bad = 1;
@@ -262,15 +262,15 @@ int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *e
         memcpy(p->dims, v->dims, sizeof p->dims);
         p->scope = v->scope;
         p->tile = v->tile;
-        p->strides = v->strided ? v->strides : NULL;
+        p->strides = v->layout.strided ? v->layout.strides : NULL;
         if (v->form == SK_VAR_ARRAY) {
             rc = array_piece(v, p, err);
         } else if (v->form == SK_VAR_STREAM) {
             rc = write_stream(v, err);
             p->kind = SK_SKC_STREAM;
             p->ndims = 1;
-            p->dims[0] = v->text_bytes;
-            p->data = v->text;
+            p->dims[0] = v->stream.text_bytes;
+            p->data = v->stream.text;
         }
         if (rc)
             return rc;
@@ -285,9 +285,9 @@ int sk_vars_pieces(struct sk_vars *l, struct sk_piece *p, struct saikai_error *e
 void sk_vars_release(struct sk_vars *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        free(l->v[i].text);
-        l->v[i].text = NULL;
-        l->v[i].text_bytes = 0;
+        free(l->v[i].stream.text);
+        l->v[i].stream.text = NULL;
+        l->v[i].stream.text_bytes = 0;
     }
 }
 
@@ -340,7 +340,7 @@ static int read_stream(struct sk_var *v, struct sk_container *c, const struct sk
     FILE *f = rc ? NULL : fmemopen(text, s->raw_bytes ? s->raw_bytes : 1, "r");
     if (!rc && !f)
         rc = sk_fail_errno(err, errno, "variable '%.60s': cannot open its stream", v->name);
-    int result = f ? v->read(f, v->arg) : 0;
+    int result = f ? v->stream.read(f, v->arg) : 0;
     if (f)
         fclose(f);
     free(text);
@@ -364,8 +364,8 @@ int sk_var_restore(struct sk_var *v, struct sk_container *c, struct saikai_error
     void *to = v->data;
     if (v->form == SK_VAR_STREAM) {
         rc = read_stream(v, c, s, err);
-    } else if (v->strided) {
-        rc = sk_container_read_box(c, s, (uint64_t[SAIKAI_MAX_DIMS]){0}, s->dims, to, v->strides, err);
+    } else if (v->layout.strided) {
+        rc = sk_container_read_box(c, s, (uint64_t[SAIKAI_MAX_DIMS]){0}, s->dims, to, v->layout.strides, err);
     } else {
         if (v->form == SK_VAR_ARRAY && (rc = resize(v, s, &to, err)))
             return rc;

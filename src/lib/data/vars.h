@@ -18,34 +18,49 @@ enum sk_var_form {
     SK_VAR_STREAM, /* the program writes and reads it itself, through a FILE */
 };
 
+/* ARRAY: where it is now. */
+struct sk_moving {
+    void **pdata;
+    size_t *pcount;       /* elements of dims[1…]; dims[0] is not used */
+    sk_look_fn *look;     /* of a container of the program's: both pointers are NULL then; where it is now … */
+    sk_resize_fn *resize; /* … and make it hold so many elements */
+};
+
+/* STREAM: who writes and reads it. */
+struct sk_streamed {
+    sk_stream_fn *write, *read;
+    /* while a checkpoint is captured */
+    char *text; /* what was written, freed by sk_vars_release */
+    size_t text_bytes;
+};
+
+/* How a block lies in memory. */
+struct sk_layout {
+    int strided; /* 1: neighbours are strides[d] bytes apart; 0: C order without gaps */
+    ptrdiff_t strides[SAIKAI_MAX_DIMS];
+    enum { SK_HALO_NONE, SK_HALO_GIVEN, SK_HALO_SET } halo; /* with the address, or as an attribute, which stays */
+    size_t low[SAIKAI_MAX_DIMS], high[SAIKAI_MAX_DIMS]; /* elements before and behind it in each dimension */
+    size_t halo_bytes; /* data is so far behind the memory's beginning */
+};
+
 struct sk_var {
     char name[SAIKAI_MAX_NAME + 1];
     enum sk_var_form form;
     int type, ndims;
     size_t dims[SAIKAI_MAX_DIMS];
     void *data;
-    void **pdata;      /* ARRAY */
-    size_t *pcount;    /* ARRAY: elements of dims[1…]; dims[0] is not used */
-    sk_look_fn *look;     /* ARRAY of a container of the program's: both pointers are NULL then; where it is now … */
-    sk_resize_fn *resize; /* … and make it hold so many elements */
-    sk_stream_fn *write, *read;
-    void *arg;
+    struct sk_moving array;
+    struct sk_streamed stream;
+    void *arg; /* of the functions of both */
     struct sk_bound bound;
     char codec[64]; /* a chain of codecs, "plain" or "auto"; "": as the configuration says */
     int constant;   /* the program does not change it: once saved, it is not looked at */
     int scope;               /* an enum sk_skc_scope: what another number of ranks can do with it */
-    struct sk_skc_tile tile; /* GLOBAL, which is FIXED: where the block lies in the global array … */
-    int strided;             /* … and in memory: 1: neighbours are strides[d] bytes apart; 0: C order without gaps */
-    ptrdiff_t strides[SAIKAI_MAX_DIMS];
-    enum { SK_HALO_NONE, SK_HALO_GIVEN, SK_HALO_SET } halo; /* with the address, or as an attribute, which stays */
-    size_t low[SAIKAI_MAX_DIMS], high[SAIKAI_MAX_DIMS]; /* elements before and behind it in each dimension */
-    size_t halo_bytes; /* data is so far behind the memory's beginning */
+    struct sk_skc_tile tile; /* GLOBAL, which is FIXED: where the block lies in the global array */
+    struct sk_layout layout;
     int moves;   /* FIXED: it was put again at another address */
     uint32_t id; /* of its own, growing; kept when it is put again */
     int restored; /* 1: a restart gave it its content */
-    /* while a checkpoint is captured */
-    char *text; /* STREAM: what was written, freed by sk_vars_release */
-    size_t text_bytes;
 };
 
 struct sk_vars {

@@ -8,31 +8,25 @@
 #include <limits.h>
 #include <unistd.h>
 
-static int archive_one(struct sk_engine *e, struct sk_gen gen, struct saikai_error *err)
+static int archive_one(const struct sk_where *w, struct sk_gen gen, struct saikai_error *err)
 {
     char tmp[PATH_MAX];
     struct sk_container *c = NULL;
-    int rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%04u-%06d.tmp", e->prefix_root, e->incarnation, e->rank);
-    if (!rc && access(e->prefix_root, F_OK))
-        rc = sk_io_mkdirs(e->prefix_root, err);
+    int rc = sk_io_path(tmp, sizeof tmp, err, "%s/copy-%04u-%06d.tmp", w->prefix_root, w->incarnation, w->rank);
+    if (!rc && access(w->prefix_root, F_OK))
+        rc = sk_io_mkdirs(w->prefix_root, err);
     if (!rc)
-        rc = sk_engine_may_write(e, e->prefix_root, SK_ENGINE_LEASE_WAIT, err);
+        rc = sk_where_may_write(w, w->prefix_root, SK_WHERE_LEASE_WAIT, err);
     if (!rc)
-        rc = sk_lineage_open(e->local_root, gen, e->rank, &c, err);
+        rc = sk_lineage_open(w->local_root, gen, w->rank, &c, err);
     if (!rc)
-        rc = sk_container_copy(c, tmp, e->sync_prefix, err);
-    if (!rc && (rc = sk_engine_may_write(e, e->prefix_root, 0, err)) == 0)
-        rc = sk_gen_commit(e->prefix_root, gen, e->rank, tmp, e->sync_prefix, err);
+        rc = sk_container_copy(c, tmp, w->sync_prefix, err);
+    if (!rc && (rc = sk_where_may_write(w, w->prefix_root, 0, err)) == 0)
+        rc = sk_gen_commit(w->prefix_root, gen, w->rank, tmp, w->sync_prefix, err);
     if (rc)
         sk_io_unlink(tmp, NULL);
     sk_container_close(c);
     return rc;
-}
-
-static int is_here(const struct sk_engine *e, struct sk_gen gen)
-{
-    char path[PATH_MAX];
-    return !sk_gen_file(e->local_root, gen, e->rank, path, sizeof path, NULL) && !access(path, F_OK);
 }
 
 /* The prefix failed, or takes files again: said when it changes. */
@@ -41,77 +35,76 @@ static void tell(struct sk_engine *e, struct saikai_error *err, struct sk_gen ge
     char name[48];
     sk_gen_name(gen, name);
     if (!*err->text) {
-        if (e->archive_trouble)
-            sk_log(SK_LOG_NOTICE, "rank %d: the prefix %s takes files again: generation %s is archived", e->rank,
-                   e->prefix_root, name);
-        e->archive_trouble = 0;
+        if (e->copying.in_trouble)
+            sk_log(SK_LOG_NOTICE, "rank %d: the prefix %s takes files again: generation %s is archived", e->where.rank,
+                   e->where.prefix_root, name);
+        e->copying.in_trouble = 0;
         return;
     }
     sk_error_prefix(err, "generation %s is not archived", name);
-    e->failures++;
-    e->last_error = *err;
-    sk_log(e->archive_trouble ? SK_LOG_INFO : SK_LOG_WARN, "rank %d: %s; the next one is tried again", e->rank, err->text);
-    e->archive_trouble = 1;
+    sk_trouble_note(&e->trouble, err);
+    sk_log(e->copying.in_trouble ? SK_LOG_INFO : SK_LOG_WARN, "rank %d: %s; the next one is tried again", e->where.rank, err->text);
+    e->copying.in_trouble = 1;
 }
 
 static void copy_to_prefix(struct sk_engine *e)
 {
     struct saikai_error err = {0};
-    struct held *h = sk_engine_find(e, e->archive_seq);
-    int64_t seq = e->archive_seq;
-    e->archive_seq = 0;
+    struct sk_held *h = sk_stock_find(&e->stock, e->copying.wanted_seq);
+    int64_t seq = e->copying.wanted_seq;
+    e->copying.wanted_seq = 0;
     if (!h)
         return;
     if (h->place == FAR) { /* it was written there */
         h->place = FAR_ARCHIVED;
-        e->archived_seq = seq;
+        e->copying.archived_seq = seq;
         sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);
         return;
     }
-    h->archiving = e->busy_archive = 1;
+    h->users.archiving = e->copying.busy = 1;
     struct sk_gen gen = h->gen;
-    pthread_mutex_unlock(&e->lock);
-    int rc = archive_one(e, gen, &err);
-    pthread_mutex_lock(&e->lock);
-    e->busy_archive = 0;
-    if ((h = sk_engine_find(e, seq))) /* the engine may be gone */
-        h->archiving = 0;
-    if (rc && !e->orphaned && (err.code == SAIKAI_EDAMAGED || (err.code == SAIKAI_ENOENT && !is_here(e, gen))))
-        e->doubt.any = e->doubt.all = 1;
-    if (!rc && !e->orphaned) {
-        e->archived_seq = seq;
+    sk_threads_unlock(&e->threads);
+    int rc = archive_one(&e->where, gen, &err);
+    sk_threads_lock(&e->threads);
+    e->copying.busy = 0;
+    if ((h = sk_stock_find(&e->stock, seq))) /* the engine may be gone */
+        h->users.archiving = 0;
+    if (rc && !e->copying.orphaned && (err.code == SAIKAI_EDAMAGED || (err.code == SAIKAI_ENOENT && !sk_where_has_file(&e->where, gen))))
+        sk_doubt_all(&e->healing.doubt);
+    if (!rc && !e->copying.orphaned) {
+        e->copying.archived_seq = seq;
         sk_ledger_mark(e->ledger, seq, SK_LEDGER_COPIED);
     }
-    if (!e->orphaned)
+    if (!e->copying.orphaned)
         tell(e, &err, gen);
-    e->archiver_stuck = 0;
-    e->retired_seq = -1; /* the copy may have held back a retirement */
-    pthread_cond_broadcast(&e->changed);
+    e->copying.stuck = 0;
+    sk_keep_again(&e->keep); /* the copy may have held back a retirement */
+    sk_threads_tell(&e->threads);
 }
 
 void *sk_engine_archiver(void *arg)
 {
     struct sk_engine *e = arg;
-    if (e->prefix_root && !sk_engine_may_write(e, e->prefix_root, 0, NULL))
-        sk_slot_clean(e->prefix_root, e->incarnation, e->rank, e->nranks);
-    pthread_mutex_lock(&e->lock);
-    while (!e->stopping) {
+    if (e->where.prefix_root && !sk_where_may_write(&e->where, e->where.prefix_root, 0, NULL))
+        sk_slot_clean(e->where.prefix_root, e->where.incarnation, e->where.rank, e->where.nranks);
+    sk_threads_lock(&e->threads);
+    while (!e->threads.stopping) {
         if (sk_engine_remove_far(e))
             continue;
-        if (!e->archive_seq && e->pruned_seq >= e->pruned_request) {
-            pthread_cond_wait(&e->changed, &e->lock);
+        if (!e->copying.wanted_seq && !sk_keep_prunes(&e->keep)) {
+            sk_threads_wait(&e->threads);
             continue;
         }
-        if (e->archive_seq)
+        if (e->copying.wanted_seq)
             copy_to_prefix(e);
         else
             sk_engine_retain_prefix(e);
-        pthread_cond_broadcast(&e->changed);
+        sk_threads_tell(&e->threads);
     }
-    e->archiver_ended = 1;
-    pthread_cond_broadcast(&e->changed);
-    int orphaned = e->orphaned;
-    pthread_mutex_unlock(&e->lock);
+    e->copying.ended = 1;
+    sk_threads_tell(&e->threads);
+    int orphaned = e->copying.orphaned;
+    sk_threads_unlock(&e->threads);
     if (orphaned)
         sk_engine_free_parts(e);
     return NULL;

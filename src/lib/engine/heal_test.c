@@ -616,7 +616,7 @@ static int damage_anything(struct sk_session *s, int64_t it)
     for (int64_t passes = 0, begun = -1; begun < 0 || passes < begun + 2;) { /* two whole ones, on all ranks */
         uint64_t bytes;
         double cpu;
-        sk_scrub_figures(s->levels.engine->scrub, &passes, &bytes, &cpu);
+        sk_scrub_figures(s->levels.engine->healing.scrub, &passes, &bytes, &cpu);
         begun = begun < 0 ? passes : begun;
         int64_t v[2] = {passes, begun};
         CHECK(!sk_group_allreduce(s->g, v, 1, SK_OP_MIN));

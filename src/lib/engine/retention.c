@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Give a committed generation's file up; its slot becomes free. */
-int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *err)
+int sk_engine_retire(struct sk_engine *e, struct sk_held *h, struct saikai_error *err)
 {
     h->base = (struct sk_gen){0};
     if (h->place != HERE) {
@@ -18,43 +18,32 @@ int sk_engine_retire(struct sk_engine *e, struct held *h, struct saikai_error *e
         return 0;
     }
     if (h->replaced || /* the name is another one's: nothing of this is left but a mapping */
-        sk_engine_may_write(e, e->local_root, 0, NULL)) {
-        sk_engine_drop(e, h, 0);
+        sk_where_may_write(&e->where, e->where.local_root, 0, NULL)) {
+        sk_stock_drop(&e->stock, h, 0);
         return 0;
     }
-    int rc = h->slot ? sk_slot_retire(h->slot, e->local_root, h->gen, e->rank, err)
-                     : sk_gen_remove(e->local_root, h->gen, e->rank, err);
-    e->list_stale = 1;
+    int rc = h->slot ? sk_slot_retire(h->slot, e->where.local_root, h->gen, e->where.rank, err)
+                     : sk_gen_remove(e->where.local_root, h->gen, e->where.rank, err);
+    e->healing.list_stale = 1;
     if (rc) {
-        sk_gen_remove(e->local_root, h->gen, e->rank, NULL);
-        sk_engine_drop(e, h, 1);
+        sk_gen_remove(e->where.local_root, h->gen, e->where.rank, NULL);
+        sk_stock_drop(&e->stock, h, 1);
         return rc == SAIKAI_ENOENT ? 0 : rc; /* somebody else removed it */
     }
     if (!h->slot)
-        sk_engine_drop(e, h, 0);
+        sk_stock_drop(&e->stock, h, 0);
     else
         h->stage = FREE;
-    pthread_cond_broadcast(&e->changed);
+    sk_threads_tell(&e->threads);
     return 0;
-}
-
-static int same(struct sk_gen a, struct sk_gen b)
-{
-    return sk_gen_key(a) == sk_gen_key(b);
 }
 
 static int is_kept(struct sk_engine *e, const char *root, int64_t key)
 {
-    if (root == e->local_root) {
-        for (struct held *h = e->all; h; h = h->next)
-            if (h->stage == COMMITTED && sk_gen_key(h->gen) == key)
-                return 1;
-        return 0;
-    }
-    return sk_ledger_stays(e->ledger, key);
+    return root == e->where.local_root ? sk_stock_has(&e->stock, key) : sk_ledger_stays(e->ledger, key);
 }
 
-/* Does a kept generation build on rank's file of g? What this run's own ranks have in the local directory is in e->all; of
+/* Does a kept generation build on rank's file of g? What this run's own ranks have in the local directory is in the stock; of
  * all else only the files tell. */
 static int is_base(struct sk_engine *e, const char *root, const struct sk_gen_list *l, struct sk_gen g, int rank)
 {
@@ -65,7 +54,7 @@ static int is_base(struct sk_engine *e, const char *root, const struct sk_gen_li
         for (int n = 0; is_kept(e, root, sk_gen_key(l->gen[i])) && n < SK_LINEAGE_MAX; n++, at = base)
             if (sk_lineage_base(root, at, rank, &base, NULL) || !base.incarnation)
                 break;
-            else if (same(base, g))
+            else if (sk_same_gen(base, g))
                 return 1;
     }
     return 0;
@@ -80,7 +69,7 @@ static size_t strays(struct sk_engine *e, const char *root, const struct sk_gen_
     if (sk_gen_ranks(root, g, &ranks, &count, NULL))
         return 0;
     for (size_t i = 0; i < count; i++) {
-        if (ranks[i] < e->nranks)
+        if (ranks[i] < e->where.nranks)
             continue;
         found++;
         if (remove && !is_base(e, root, l, g, ranks[i]))
@@ -93,16 +82,16 @@ static size_t strays(struct sk_engine *e, const char *root, const struct sk_gen_
 /* A run that came to its end needs it no more. */
 static int is_of_finished(const struct sk_engine *e, struct sk_gen g)
 {
-    return e->finished_from && g.incarnation >= e->finished_from;
+    return e->keep.finished_from && g.incarnation >= e->keep.finished_from;
 }
 
 /* What nobody has used is not thrown away in silence. */
 static void tell_removed(const struct sk_engine *e, const char *root, size_t count, struct sk_gen newest)
 {
-    if (count && !e->rank)
+    if (count && !e->where.rank)
         sk_log(SK_LOG_NOTICE, "%zu generation%s of earlier starts, which this one did not use, removed from %s (the newest: iteration "
                               "%lld): a newer one of its own is complete%s",
-               count, count == 1 ? "" : "s", root, (long long)newest.iteration, e->prefix_root ? " and archived" : "");
+               count, count == 1 ? "" : "s", root, (long long)newest.iteration, e->where.prefix_root ? " and archived" : "");
 }
 
 /* Files of earlier starts that are neither held nor newer than what counts; of what this start did not use only where that may
@@ -112,115 +101,41 @@ static void sweep(struct sk_engine *e, const char *root, int64_t below_key, int 
     struct sk_gen_list l;
     struct sk_gen newest = {0};
     size_t left = 0, removed = 0;
-    if (sk_gen_scan(root, *with_strays ? -1 : e->rank, &l, NULL))
+    if (sk_gen_scan(root, *with_strays ? -1 : e->where.rank, &l, NULL))
         return;
     for (size_t i = 0; i < l.count; i++) { /* newest first */
         int64_t key = sk_gen_key(l.gen[i]);
-        int earlier = l.gen[i].incarnation < e->incarnation;
-        int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) || sk_engine_spares(e, l.gen[i]) ||
-                   (root == e->prefix_root && is_base(e, root, &l, l.gen[i], e->rank));
+        int earlier = l.gen[i].incarnation < e->where.incarnation;
+        int keep = key >= below_key || is_kept(e, root, key) || (earlier && !may_go) || sk_keep_spares(&e->keep, &e->stock, l.gen[i]) ||
+                   (root == e->where.prefix_root && is_base(e, root, &l, l.gen[i], e->where.rank));
         if (!keep) {
-            int unused = e->earlier == SK_EARLIER_UNUSED || l.gen[i].incarnation < e->spare_before;
+            int unused = e->keep.earlier == SK_EARLIER_UNUSED || l.gen[i].incarnation < e->keep.spare_before;
             int told = earlier && unused && !is_of_finished(e, l.gen[i]);
             newest = removed ? newest : l.gen[i];
-            removed += !sk_gen_remove(root, l.gen[i], e->rank, NULL) && told;
+            removed += !sk_gen_remove(root, l.gen[i], e->where.rank, NULL) && told;
         }
-        if (*with_strays && l.gen[i].incarnation < e->incarnation)
-            left += strays(e, root, &l, l.gen[i], !keep) && (keep || root == e->local_root);
+        if (*with_strays && l.gen[i].incarnation < e->where.incarnation)
+            left += strays(e, root, &l, l.gen[i], !keep) && (keep || root == e->where.local_root);
     }
     *with_strays = left > 0;
     sk_gen_list_free(&l);
     tell_removed(e, root, removed, newest);
 }
 
-static int any_damaged(const struct sk_engine *e)
-{
-    const struct held *h = e->all;
-    while (h && !h->damaged)
-        h = h->next;
-    return h != NULL;
-}
-
-/* The newest complete generation that is not marked yet; one that can be read before one that cannot. */
-static struct held *next_complete(const struct sk_engine *e)
-{
-    struct held *best = NULL;
-    int look = any_damaged(e), best_is_good = 0;
-    for (struct held *h = e->all; h; h = h->next) {
-        if (h->stage != COMMITTED || h->replaced || h->kept || h->seq > e->complete_seq)
-            continue;
-        int good = !look || !sk_engine_is_spoiled(e, h);
-        if (!best || good > best_is_good || (good == best_is_good && sk_gen_key(h->gen) > sk_gen_key(best->gen))) {
-            best = h;
-            best_is_good = good;
-        }
-    }
-    return best;
-}
-
-/* Mark what is needed for itself, then what it builds on. */
-static void mark(struct sk_engine *e, int all_new, int with_holds)
-{
-    for (struct held *h = e->all; h; h = h->next)
-        h->kept = 0;
-    struct held *h;
-    for (int n = 0; n < e->keep_local && (h = next_complete(e)); n++)
-        h->kept = 1;
-    for (h = e->all; h; h = h->next)
-        h->kept |= h->stage != COMMITTED || h->archiving || (with_holds && (h->holds || h->lent)) ||
-                   (h->gen.incarnation < e->incarnation && (e->earlier == SK_EARLIER_STAY || sk_engine_spares(e, h->gen))) ||
-                   (!h->replaced && h->seq > e->complete_seq && (all_new || h->seq == e->committed_seq || h->seq == e->told_seq));
-    for (int more = 1; more;) {
-        more = 0;
-        for (h = e->all; h; h = h->next)
-            for (struct held *b = h->kept && h->base.incarnation ? e->all : NULL; b; b = b->next) /* else: on nothing */
-                if (b->stage == COMMITTED && !b->kept && same(b->gen, h->base))
-                    b->kept = more = 1;
-    }
-}
-
-int sk_engine_held_back(struct sk_engine *e)
-{
-    int n = 0;
-    mark(e, 1, 0);
-    for (struct held *h = e->all; h; h = h->next)
-        n -= h->slot && h->kept;
-    mark(e, 1, 1);
-    for (struct held *h = e->all; h; h = h->next)
-        n += h->slot && h->kept;
-    return n;
-}
-
-struct held *sk_engine_unneeded(struct sk_engine *e, int all_new)
-{
-    struct held *best = NULL;
-    mark(e, all_new, 1);
-    for (struct held *h = e->all; h; h = h->next) {
-        if (h->kept || h->stage != COMMITTED || (best && sk_gen_key(h->gen) >= sk_gen_key(best->gen)))
-            continue;
-        int used = 0; /* whatever builds on it goes first, so that nothing is left that cannot be read */
-        for (const struct held *d = e->all; d; d = d->next)
-            used |= !d->kept && d->base.incarnation && same(d->base, h->gen);
-        if (!used || h->replaced)
-            best = h;
-    }
-    return best;
-}
-
 int sk_engine_retain_local(struct sk_engine *e)
 {
     struct saikai_error err = {0};
-    struct held *h;
+    struct sk_held *h;
     int64_t newest = 0; /* by its key: what it is known by here may go, when several came from an earlier start */
-    for (h = e->all; h; h = h->next)
-        if (h->stage == COMMITTED && !h->replaced && h->seq <= e->complete_seq && sk_gen_key(h->gen) > newest)
+    for (h = e->stock.all; h; h = h->next)
+        if (h->stage == COMMITTED && !h->replaced && h->seq <= e->stock.complete_seq && sk_gen_key(h->gen) > newest)
             newest = sk_gen_key(h->gen);
-    e->retired_seq = e->complete_seq;
-    if (!newest || sk_engine_may_write(e, e->local_root, 0, NULL))
+    e->keep.retired_seq = e->stock.complete_seq;
+    if (!newest || sk_where_may_write(&e->where, e->where.local_root, 0, NULL))
         return 0;
-    while ((h = sk_engine_unneeded(e, 1)))
+    while ((h = sk_keep_unneeded(&e->keep, &e->stock, 1)))
         sk_engine_retire(e, h, &err);
-    sweep(e, e->local_root, newest, &e->strays_local, sk_engine_earlier_may_go(e));
+    sweep(e, e->where.local_root, newest, &e->keep.strays_local, sk_keep_earlier_may_go(&e->keep, &e->stock));
     return 1;
 }
 
@@ -232,18 +147,18 @@ static int is_any(void *arg, const char *root, struct sk_gen g)
     return 1;
 }
 
-/* Archives of older generations, which are nobody's own, and the empty directories of jobs that died early. What cannot be removed now is by the next one; a set of which a
- * part is gone does not count, so dying in between does no harm. */
+/* Archives of older generations, which are nobody's own, and the empty directories of jobs that died early. What cannot be removed
+ * now is by the next one; a set of which a part is gone does not count, so dying in between does no harm. */
 static void sweep_archives(struct sk_engine *e, int64_t below_key, int may_go)
 {
     struct sk_gen_list l;
     char dir[PATH_MAX];
-    if (sk_gen_scan_if(e->prefix_root, is_any, NULL, &l, NULL))
+    if (sk_gen_scan_if(e->where.prefix_root, is_any, NULL, &l, NULL))
         return;
     for (size_t i = l.count; i-- > 0;) {
         int64_t key = sk_gen_key(l.gen[i]);
-        if (key < below_key && !is_kept(e, e->prefix_root, key) && (l.gen[i].incarnation >= e->incarnation || may_go) &&
-            !sk_gen_dir(e->prefix_root, l.gen[i], dir, sizeof dir, NULL))
+        if (key < below_key && !is_kept(e, e->where.prefix_root, key) && (l.gen[i].incarnation >= e->where.incarnation || may_go) &&
+            !sk_gen_dir(e->where.prefix_root, l.gen[i], dir, sizeof dir, NULL))
             sk_ska_set_remove(dir, NULL);
     }
     sk_gen_list_free(&l);
@@ -252,22 +167,22 @@ static void sweep_archives(struct sk_engine *e, int64_t below_key, int may_go)
 /* The file system takes its time: the lock is not held meanwhile. Nobody else writes strays_prefix, or what stays. */
 void sk_engine_retain_prefix(struct sk_engine *e)
 {
-    int64_t seq = e->pruned_request;
+    int64_t seq = e->keep.pruned_request;
     struct sk_ledger_entry arrived;
     struct saikai_error err = {0};
     int rc = sk_ledger_find(e->ledger, seq, &arrived, &err);
     if (!rc)
-        rc = sk_ledger_arrived(e->ledger, arrived.gen, (size_t)e->keep_prefix, &err);
-    int may_go = sk_engine_earlier_may_go(e);
-    pthread_mutex_unlock(&e->lock);
+        rc = sk_ledger_arrived(e->ledger, arrived.gen, (size_t)e->keep.keep_prefix, &err);
+    int may_go = sk_keep_earlier_may_go(&e->keep, &e->stock);
+    sk_threads_unlock(&e->threads);
     if (rc) { /* nothing goes until it is known what stays */
-        sk_log(SK_LOG_WARN, "rank %d: older generations stay in %s: %s", e->rank, e->prefix_root, err.text);
-    } else if (!sk_engine_may_write(e, e->prefix_root, 0, NULL)) {
+        sk_log(SK_LOG_WARN, "rank %d: older generations stay in %s: %s", e->where.rank, e->where.prefix_root, err.text);
+    } else if (!sk_where_may_write(&e->where, e->where.prefix_root, 0, NULL)) {
         int64_t key = sk_gen_key(arrived.gen);
-        sweep(e, e->prefix_root, key, &e->strays_prefix, may_go);
-        if (e->rank == 0)
+        sweep(e, e->where.prefix_root, key, &e->keep.strays_prefix, may_go);
+        if (e->where.rank == 0)
             sweep_archives(e, key, may_go);
     }
-    pthread_mutex_lock(&e->lock);
-    e->pruned_seq = seq;
+    sk_threads_lock(&e->threads);
+    e->keep.pruned_seq = seq;
 }

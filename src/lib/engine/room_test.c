@@ -90,7 +90,7 @@ static int protect(struct sk_session *s, double *u, double *block, struct saikai
 {
     struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 2, .dims = {SIDE, SIDE}, .data = u};
     struct sk_var b = {.name = "block", .type = SAIKAI_F64, .ndims = 2, .dims = {100, 100}, .data = block + 102 + 1,
-                       .strided = 1, .strides = {102 * 8, 8}};
+                       .layout.strided = 1, .layout.strides = {102 * 8, 8}};
     int rc = sk_vars_put(&s->vars, &v, err);
     return rc ? rc : sk_vars_put(&s->vars, &b, err);
 }

@@ -43,6 +43,22 @@ struct coding {
     struct saikai_error err;
 };
 
+/* Where this rank's files are, and whose they are. */
+struct home {
+    char *root, *host;
+    struct sk_id store;
+    uint32_t incarnation;
+    int rank, sync;
+};
+
+/* What is protected. */
+struct safe {
+    struct sk_parity_set set[MOST_SETS]; /* oldest first */
+    int held[MOST_SETS];
+    int count;
+    int clean; /* 1: what is older than the sets is to be removed before the next coding */
+};
+
 struct sk_protector {
     struct sk_engine *engine;
     struct sk_offpath *off;
@@ -51,16 +67,10 @@ struct sk_protector {
     struct sk_encoding coding;
     struct sk_link_costs costs;
     int costs_known;
-    char *root, *host;
-    uint32_t incarnation;
-    struct sk_id store;
-    int rank, sync;
-    int *leader;                         /* of each rank: the lowest one on its node */
-    struct sk_parity_set set[MOST_SETS]; /* protected, oldest first */
-    int set_held[MOST_SETS];
-    int sets;
+    struct home home;
+    int *leader; /* of each rank: the lowest one on its node */
+    struct safe safe;
     int room_told; /* the last coding failed since there was no room */
-    int clean; /* 1: what is older than the sets is to be removed before the next coding */
     struct coding now;
     int64_t begun; /* codings */
     _Atomic int64_t coded;
@@ -75,9 +85,9 @@ struct sk_protector {
  * since. */
 static int covered(const struct sk_protector *p, struct sk_gen gen)
 {
-    for (int i = 0; i < p->sets; i++) {
-        int64_t key = sk_gen_key(p->set[i].gen);
-        if (p->set[i].coder == p->incarnation && key >= sk_gen_key(gen) &&
+    for (int i = 0; i < p->safe.count; i++) {
+        int64_t key = sk_gen_key(p->safe.set[i].gen);
+        if (p->safe.set[i].coder == p->home.incarnation && key >= sk_gen_key(gen) &&
             key < sk_gen_key(p->now.set.gen))
             return 1;
     }
@@ -116,12 +126,12 @@ static int add_file(struct sk_protector *p, struct sk_gen gen, struct saikai_err
     if (sources)
         c->source = sources;
     int rc = paths && names && sources
-                 ? sk_gen_file(p->root, gen, p->rank, path, sizeof path, err)
+                 ? sk_gen_file(p->home.root, gen, p->home.rank, path, sizeof path, err)
                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of files");
     if (rc)
         return rc;
     c->path[c->files] = strdup(path);
-    c->name[c->files] = strdup(path + strlen(p->root) + 1);
+    c->name[c->files] = strdup(path + strlen(p->home.root) + 1);
     sk_engine_lend(p->engine, gen, &c->source[c->files]);
     c->files++;
     return c->path[c->files - 1] && c->name[c->files - 1]
@@ -134,13 +144,13 @@ static int add_file(struct sk_protector *p, struct sk_gen gen, struct saikai_err
 static int list_files(struct sk_protector *p, struct saikai_error *err)
 {
     struct sk_gen gen = p->now.set.gen, base = {0};
-    int whole = p->now.anew || p->sets == MOST_SETS;
+    int whole = p->now.anew || p->safe.count == MOST_SETS;
     int rc = add_file(p, gen, err);
     p->now.oldest = sk_gen_key(gen);
-    while (!rc && !(rc = sk_lineage_base(p->root, gen, p->rank, &base, err)) && base.incarnation) {
+    while (!rc && !(rc = sk_lineage_base(p->home.root, gen, p->home.rank, &base, err)) && base.incarnation) {
         if (p->now.files >= MOST_FILES || sk_gen_key(base) >= sk_gen_key(gen))
             return sk_fail(err, SAIKAI_EDAMAGED, "rank %d: a generation builds on a newer one",
-                           p->rank);
+                           p->home.rank);
         if (whole || !covered(p, base))
             rc = add_file(p, base, err);
         else
@@ -156,19 +166,19 @@ static int list_files(struct sk_protector *p, struct saikai_error *err)
  * the node what is of ranks that run elsewhere now. */
 static int in_charge(const struct sk_protector *p, const struct sk_holding_entry *e)
 {
-    if (e->rank == p->rank)
+    if (e->rank == p->home.rank)
         return e->coder > 0; /* our own generations are the engine's */
-    if (p->leader[p->rank] != p->rank)
+    if (p->leader[p->home.rank] != p->home.rank)
         return 0;
-    return e->rank >= p->job->size || p->leader[e->rank] != p->rank;
+    return e->rank >= p->job->size || p->leader[e->rank] != p->home.rank;
 }
 
 static int is_needed(const struct sk_protector *p, const struct sk_holding_entry *e)
 {
-    if (e->gen.incarnation < p->incarnation && !sk_engine_may_remove_earlier(p->engine))
+    if (e->gen.incarnation < p->home.incarnation && !sk_engine_may_remove_earlier(p->engine))
         return 1;
-    for (int i = 0; e->coder && i < p->sets; i++)
-        if (!sk_parity_set_compare(p->set[i], (struct sk_parity_set){e->gen, e->coder}))
+    for (int i = 0; e->coder && i < p->safe.count; i++)
+        if (!sk_parity_set_compare(p->safe.set[i], (struct sk_parity_set){e->gen, e->coder}))
             return 1;
     return 0;
 }
@@ -179,21 +189,21 @@ static void clean_up(struct sk_protector *p)
 {
     struct sk_holdings h;
     char spare[PATH_MAX], path[PATH_MAX];
-    p->clean = 0;
-    if (!p->sets || sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, NULL) ||
-        sk_holdings_scan(p->root, &h, NULL))
+    p->safe.clean = 0;
+    if (!p->safe.count || sk_parity_spare_path(p->home.root, p->home.rank, spare, sizeof spare, NULL) ||
+        sk_holdings_scan(p->home.root, &h, NULL))
         return;
-    int64_t newest = sk_gen_key(p->set[p->sets - 1].gen);
+    int64_t newest = sk_gen_key(p->safe.set[p->safe.count - 1].gen);
     int have = !access(spare, F_OK);
     for (size_t i = 0; i < h.count; i++) {
         const struct sk_holding_entry *e = &h.entry[i];
         struct sk_parity_set set = {e->gen, e->coder};
         if (sk_gen_key(e->gen) > newest || !in_charge(p, e) || is_needed(p, e))
             continue;
-        if (!have && e->rank == p->rank &&
-            !sk_parity_set_path(p->root, set, p->rank, path, sizeof path, NULL))
+        if (!have && e->rank == p->home.rank &&
+            !sk_parity_set_path(p->home.root, set, p->home.rank, path, sizeof path, NULL))
             have = !sk_io_rename(path, spare, NULL);
-        sk_holdings_remove(p->root, e, NULL);
+        sk_holdings_remove(p->home.root, e, NULL);
     }
     sk_holdings_free(&h);
     sk_kept_maps_trim(p->kept);
@@ -228,15 +238,15 @@ static int begin(void *arg, struct saikai_error *err)
     struct sk_protector *p = arg;
     struct coding *c = &p->now;
     char parity[PATH_MAX], spare[PATH_MAX];
-    if (p->clean)
+    if (p->safe.clean)
         clean_up(p);
     int rc = c->held ? list_files(p, err) : c->rc;
     if (!c->held && err)
         *err = c->err;
     if (!rc)
-        rc = sk_parity_set_path(p->root, c->set, p->rank, parity, sizeof parity, err);
+        rc = sk_parity_set_path(p->home.root, c->set, p->home.rank, parity, sizeof parity, err);
     if (!rc)
-        rc = sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, err);
+        rc = sk_parity_spare_path(p->home.root, p->home.rank, spare, sizeof spare, err);
     if (!rc)
         rc = check_room(p, spare, err);
     /* whoever has nothing to give tells it to all before they begin */
@@ -247,10 +257,10 @@ static int begin(void *arg, struct saikai_error *err)
         return rc;
     struct sk_encode_params e = {.coding = p->coding,
                                  .generation = (uint64_t)sk_gen_key(c->set.gen),
-                                 .store = p->store,
+                                 .store = p->home.store,
                                  .group = (uint64_t)p->protection.number,
-                                 .rank = (uint32_t)p->rank,
-                                 .host = p->host,
+                                 .rank = (uint32_t)p->home.rank,
+                                 .host = p->home.host,
                                  .files = c->files,
                                  .path = (const char *const *)c->path,
                                  .name = (const char *const *)c->name,
@@ -259,7 +269,7 @@ static int begin(void *arg, struct saikai_error *err)
                                  .parity_path = parity,
                                  .recycle_path = spare,
                                  .kept = p->kept,
-                                 .no_sync = !p->sync};
+                                 .no_sync = !p->home.sync};
     rc = sk_encode_begin(p->protection.group, &e, &c->encode, err);
     return sk_group_verdict(p->job, rc, err);
 }
@@ -279,8 +289,8 @@ static int finish(void *arg, struct saikai_error *err)
     int mine = sk_encode_finish(c->encode, &c->result, err);
     int rc = sk_group_verdict(p->job, mine, err);
     if (rc && !mine) { /* another group failed: half a job that is protected is none */
-        struct sk_holding_entry e = {c->set.gen, p->rank, c->set.coder};
-        sk_holdings_remove(p->root, &e, NULL);
+        struct sk_holding_entry e = {c->set.gen, p->home.rank, c->set.coder};
+        sk_holdings_remove(p->home.root, &e, NULL);
     }
     if (!rc && (rc = sk_group_allreduce(p->job, &c->oldest, 1, SK_OP_MIN)))
         sk_fail(err, rc, "the ranks lost contact after coding");
@@ -349,15 +359,15 @@ int sk_protector_new(const struct sk_protector_setup *s, struct sk_protector **o
     int rc = p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to protect checkpoints");
     if (p) {
         p->engine = s->engine;
-        p->rank = s->g->rank;
-        p->incarnation = s->incarnation;
-        p->store = s->store;
-        p->sync = s->sync;
-        p->clean = 1;
-        p->root = strdup(s->root);
-        p->host = strdup(s->host);
+        p->home.rank = s->g->rank;
+        p->home.incarnation = s->incarnation;
+        p->home.store = s->store;
+        p->home.sync = s->sync;
+        p->safe.clean = 1;
+        p->home.root = strdup(s->root);
+        p->home.host = strdup(s->host);
         p->kept = sk_kept_maps_new();
-        if (!p->root || !p->host || !p->kept)
+        if (!p->home.root || !p->home.host || !p->kept)
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to protect checkpoints");
     }
     rc = sk_group_verdict(s->g, rc, err);
@@ -381,23 +391,23 @@ void sk_protector_free(struct sk_protector *p)
     sk_offpath_free(p->off);
     sk_kept_maps_free(p->kept);
     free(p->leader);
-    free(p->root);
-    free(p->host);
+    free(p->home.root);
+    free(p->home.host);
     free(p);
 }
 
 static void append(struct sk_protector *p, struct sk_parity_set set, int held)
 {
-    if (p->sets == MOST_SETS) { /* only when this many were adopted: the oldest has been replaced by
+    if (p->safe.count == MOST_SETS) { /* only when this many were adopted: the oldest has been replaced by
                                    newer ones long ago */
-        if (p->set_held[0])
-            sk_engine_release(p->engine, p->set[0].gen);
-        memmove(p->set, p->set + 1, (MOST_SETS - 1) * sizeof *p->set);
-        memmove(p->set_held, p->set_held + 1, (MOST_SETS - 1) * sizeof *p->set_held);
-        p->sets--;
+        if (p->safe.held[0])
+            sk_engine_release(p->engine, p->safe.set[0].gen);
+        memmove(p->safe.set, p->safe.set + 1, (MOST_SETS - 1) * sizeof *p->safe.set);
+        memmove(p->safe.held, p->safe.held + 1, (MOST_SETS - 1) * sizeof *p->safe.held);
+        p->safe.count--;
     }
-    p->set[p->sets] = set;
-    p->set_held[p->sets++] = held;
+    p->safe.set[p->safe.count] = set;
+    p->safe.held[p->safe.count++] = held;
 }
 
 void sk_protector_adopt(struct sk_protector *p, struct sk_parity_set set)
@@ -414,7 +424,7 @@ int sk_protector_busy(const struct sk_protector *p)
 void sk_protector_begin(struct sk_protector *p, struct sk_gen gen, int64_t seq, int anew)
 {
     struct coding *c = &p->now;
-    *c = (struct coding){.set = {gen, p->incarnation}, .seq = seq, .number = ++p->begun, .anew = anew};
+    *c = (struct coding){.set = {gen, p->home.incarnation}, .seq = seq, .number = ++p->begun, .anew = anew};
     c->rc = sk_engine_hold(p->engine, gen, &c->err);
     c->held = !c->rc;
     sk_offpath_submit(p->off, &coding_work, p);
@@ -451,14 +461,14 @@ void sk_protector_tell(struct sk_protector *p, struct sk_protector_news *out)
 static void set_aside(const struct sk_protector *p, struct sk_parity_set set)
 {
     char path[PATH_MAX], spare[PATH_MAX];
-    if (set.gen.incarnation < p->incarnation && !sk_engine_may_remove_earlier(p->engine))
+    if (set.gen.incarnation < p->home.incarnation && !sk_engine_may_remove_earlier(p->engine))
         return;
-    if (sk_parity_set_path(p->root, set, p->rank, path, sizeof path, NULL) ||
-        sk_parity_spare_path(p->root, p->rank, spare, sizeof spare, NULL) || !access(spare, F_OK) ||
+    if (sk_parity_set_path(p->home.root, set, p->home.rank, path, sizeof path, NULL) ||
+        sk_parity_spare_path(p->home.root, p->home.rank, spare, sizeof spare, NULL) || !access(spare, F_OK) ||
         sk_io_rename(path, spare, NULL))
         return; /* the cleaning before the next coding finds it */
-    struct sk_holding_entry e = {set.gen, p->rank, set.coder};
-    sk_holdings_remove(p->root, &e, NULL); /* with its directory */
+    struct sk_holding_entry e = {set.gen, p->home.rank, set.coder};
+    sk_holdings_remove(p->home.root, &e, NULL); /* with its directory */
 }
 
 /* The set just coded replaces those that nothing in it builds on. */
@@ -467,23 +477,23 @@ static void replace_sets(struct sk_protector *p)
     struct coding *c = &p->now;
     struct sk_parity_set gone[MOST_SETS];
     int kept = 0, count = 0;
-    for (int i = 0; i < p->sets; i++) {
-        int64_t key = sk_gen_key(p->set[i].gen);
-        if (p->set[i].coder == p->incarnation && key >= c->oldest && key < sk_gen_key(c->set.gen)) {
-            p->set[kept] = p->set[i];
-            p->set_held[kept++] = p->set_held[i];
+    for (int i = 0; i < p->safe.count; i++) {
+        int64_t key = sk_gen_key(p->safe.set[i].gen);
+        if (p->safe.set[i].coder == p->home.incarnation && key >= c->oldest && key < sk_gen_key(c->set.gen)) {
+            p->safe.set[kept] = p->safe.set[i];
+            p->safe.held[kept++] = p->safe.held[i];
         } else {
-            gone[count++] = p->set[i];
-            if (p->set_held[i])
-                sk_engine_release(p->engine, p->set[i].gen);
+            gone[count++] = p->safe.set[i];
+            if (p->safe.held[i])
+                sk_engine_release(p->engine, p->safe.set[i].gen);
         }
     }
-    p->sets = kept;
+    p->safe.count = kept;
     append(p, c->set, c->held);
-    sk_engine_protecting(p->engine, p->set, (size_t)p->sets);
+    sk_engine_protecting(p->engine, p->safe.set, (size_t)p->safe.count);
     for (int i = 0; i < count; i++)
         set_aside(p, gone[i]);
-    p->clean = 1;
+    p->safe.clean = 1;
 }
 
 static void note_failure(struct sk_protector *p)
@@ -502,8 +512,8 @@ static void note_failure(struct sk_protector *p)
     p->status.last_error = c->err;
     int again = c->err.code == SAIKAI_ENOSPC && p->room_told;
     p->room_told = c->err.code == SAIKAI_ENOSPC;
-    if (c->err.code != SAIKAI_EPEER || !p->rank)
-        sk_log(again ? SK_LOG_INFO : SK_LOG_WARN, "rank %d: %s", p->rank, c->err.text);
+    if (c->err.code != SAIKAI_EPEER || !p->home.rank)
+        sk_log(again ? SK_LOG_INFO : SK_LOG_WARN, "rank %d: %s", p->home.rank, c->err.text);
 }
 
 int sk_protector_hear(struct sk_protector *p, const struct sk_protector_news *least,
@@ -539,7 +549,7 @@ int sk_protector_drain(struct sk_protector *p, struct sk_gen *gen, int64_t *seq)
         coded = 0;
     int good =
         sk_protector_hear(p, &(struct sk_protector_news){INT64_MAX, INT64_MAX, coded}, gen, seq);
-    if (p->clean)
+    if (p->safe.clean)
         clean_up(p);
     return good;
 }

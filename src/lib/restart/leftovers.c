@@ -13,20 +13,19 @@
 void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare)
 {
     struct sk_gen_list l;
-    pthread_mutex_lock(&e->lock);
-    if (!sk_gen_scan(e->local_root, e->rank, &l, NULL)) {
+    sk_threads_lock(&e->threads);
+    if (!sk_gen_scan(e->where.local_root, e->where.rank, &l, NULL)) {
         for (size_t i = 0; i < l.count; i++) { /* newest first: what builds on others goes before them */
-            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->incarnation || sk_engine_spares(e, l.gen[i]);
+            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->where.incarnation ||
+                       sk_keep_spares(&e->keep, &e->stock, l.gen[i]) || sk_stock_has(&e->stock, sk_gen_key(l.gen[i]));
             for (int k = 0; k < spare->count && !held; k++)
                 held = spare->key[k] == sk_gen_key(l.gen[i]);
-            for (const struct held *h = e->all; h && !held; h = h->next)
-                held = h->stage == COMMITTED && sk_gen_key(h->gen) == sk_gen_key(l.gen[i]);
             if (!held)
-                sk_gen_remove(e->local_root, l.gen[i], e->rank, NULL);
+                sk_gen_remove(e->where.local_root, l.gen[i], e->where.rank, NULL);
         }
         sk_gen_list_free(&l);
     }
-    pthread_mutex_unlock(&e->lock);
+    sk_threads_unlock(&e->threads);
 }
 
 /* This rank's newest generation up to bound, wherever it is. */

@@ -414,7 +414,7 @@ static int read_shared(struct reading *r, size_t var, int rank, struct sk_contai
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "%s says another thing about '%.60s' than its other copy", c->path, v->name);
     for (int d = v->ndims - 1; d >= 0; d--) {
-        strides[d] = v->strided ? v->strides[d] : width;
+        strides[d] = v->layout.strided ? v->layout.strides[d] : width;
         width *= (ptrdiff_t)v->dims[d];
         low[d] = shared->low[d] - old->low[d];
         to += (ptrdiff_t)(shared->low[d] - v->tile.offset[d]) * strides[d];

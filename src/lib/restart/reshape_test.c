@@ -284,13 +284,13 @@ static void test_a_halo_without_gaps(void **state)
                        .tile = {{8, 5}, {4, 0}}};
     assert_int_equal(sk_var_set_halo(&v, (size_t[]){1, 0}, (size_t[]){1, 0}, &err), 0);
     assert_int_equal(sk_vars_put(&l, &v, &err), 0);
-    assert_int_equal(l.v[0].strided, 0); /* planes around planes: one piece of memory */
+    assert_int_equal(l.v[0].layout.strided, 0); /* planes around planes: one piece of memory */
     assert_ptr_equal(l.v[0].data, memory[1]);
     v.data = memory;
     v.dims[1] = 4;
     assert_int_equal(sk_var_set_halo(&v, (size_t[]){1, 1}, (size_t[]){1, 0}, &err), 0);
     assert_int_equal(sk_vars_put(&l, &v, &err), 0);
-    assert_int_equal(l.v[0].strided, 1);
+    assert_int_equal(l.v[0].layout.strided, 1);
     assert_ptr_equal(l.v[0].data, &memory[1][1]);
     assert_int_equal(sk_attribute_set(&l, "u", "replicated", "yes", &err), SAIKAI_EINVAL);
     v.tile.offset[0] = 5;

@@ -141,8 +141,8 @@ static int protect(struct sk_session *s, const struct reshape_run *r, struct blo
                            .form = SK_VAR_ARRAY,
                            .type = SAIKAI_I32,
                            .ndims = 1,
-                           .pdata = &o->table,
-                           .pcount = &o->length};
+                           .array.pdata = &o->table,
+                           .array.pcount = &o->length};
     struct sk_var own = {.name = "own", .type = SAIKAI_F64, .data = &o->own};
     size_t halo[3] = {r->cut.halo, r->cut.halo, r->cut.halo};
     memcpy(u.dims, b->dims, sizeof b->dims);

@@ -180,8 +180,8 @@ static void test_memory_given_back(void **state)
 static int gives_back_a_part(struct sk_session *s, double *u)
 {
     struct saikai_error err = {0};
-    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS / 2}, .data = u + CELLS - 1, .strided = 1,
-                       .strides = {-2 * (ptrdiff_t)sizeof *u}};
+    struct sk_var v = {.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {CELLS / 2}, .data = u + CELLS - 1, .layout.strided = 1,
+                       .layout.strides = {-2 * (ptrdiff_t)sizeof *u}};
     CHECK(!sk_vars_put(&s->vars, &v, &err));
     CHECK(!go(s, 1, 15, 0));
     munmap(u, 4096);
