@@ -19,9 +19,7 @@ bootstrap-tests: bootstrap
 	@scripts/bootstrap.sh tests
 
 build: bootstrap
-	@cmake --preset dev $(CMAKE_FLAGS) > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
-	@rm -f build-configure.log
-	@cmake --build build -j$(JOBS) -- --no-print-directory -s
+	@scripts/build.sh $(JOBS) $(CMAKE_FLAGS)
 
 # Runs a real MPI program, kills one of its ranks, and shows that it comes back with the right answer.
 demo: bootstrap

@@ -21,7 +21,7 @@ cmake --preset asan -DSAIKAI_DATA="$data" >"$build/asan.log" 2>&1 &&
     cat "$build/asan.log"
     exit 1
 }
-ctest --test-dir build-asan --output-on-failure -j"$jobs" -L unit -LE sweep --timeout 600 >"$build/asan-unit.log" 2>&1 || {
+ctest --test-dir build-asan --output-on-failure -j"$slots" -L unit -LE sweep --timeout 600 >"$build/asan-unit.log" 2>&1 || {
     failed=1
     cat "$build/asan-unit.log"
 }

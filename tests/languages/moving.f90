@@ -64,6 +64,8 @@ program moving
   use moving_parts
   use, intrinsic :: iso_fortran_env, only: int64, error_unit
   implicit none
+  ! gfortran keeps what c_funloc says as an argument among its constants, which is no place for an address that is not known yet
+  type(c_funptr) :: look, resize
   type(saikai_real64_array), target :: x
   type(saikai_int32_array), target :: n
   type(saikai_int64_array), target :: none
@@ -84,7 +86,9 @@ program moving
   call good(saikai_protect_array('n', n))
   call good(saikai_protect_array('none', none))
   call good(saikai_protect_array('f', f))
-  call good(saikai_protect_resizable('grid', c_funloc(look_grid), c_funloc(resize_grid), c_null_ptr, 4, SAIKAI_F64))
+  look = c_funloc(look_grid)
+  resize = c_funloc(resize_grid)
+  call good(saikai_protect_resizable('grid', look, resize, c_null_ptr, 4, SAIKAI_F64))
   call good(saikai_protect_stream('words', fails, fails))
   call good(saikai_protect_stream('words', write_words, read_words))
   call good(saikai_protect('block', block(1:4, 1:3)))
