@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-enum { N = 4, HOSTS = 3 };
+enum { N = 4,
+       HOSTS = 3 };
 
 struct crew {
     struct sk_supervisor *s;

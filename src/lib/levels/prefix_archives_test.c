@@ -77,8 +77,8 @@ static void test_silent_while_archives_are_read(void **state)
     world_lose("local");
     prefix_disturb(2, LONG_MAX, 0, 0.3);
     prefix_start((struct prefix_run){.config = "store.archive=aggregate; restart.mode=always; restart.tries=1000; store.final_wait=20s",
-                     .until = 40,
-                     .expect_from = 30});
+                                     .until = 40,
+                                     .expect_from = 30});
     atomic_store(&prefix_fault.archives, 0);
 }
 
@@ -104,7 +104,9 @@ static void test_silent_archives_of_a_newer_one(void **state)
     prefix_disturb(1, LONG_MAX, 0, 1e6);
     /* only the archives are silent: what else is looked at there answers, however late on a busy machine */
     prefix_start((struct prefix_run){.config = "store.archive=aggregate; restart.mode=always; store.keep_local=2; store.prefix_timeout=10s",
-                     .until = 25, .crash = 1, .expect_from = 20});
+                                     .until = 25,
+                                     .crash = 1,
+                                     .expect_from = 20});
     world_expect("this start removes nothing of earlier ones", 1);
     prefix_heal();
     atomic_store(&prefix_fault.archives, 0);

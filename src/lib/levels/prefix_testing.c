@@ -14,7 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { N = PREFIX_RANKS, CELLS = 3000 };
+enum { N = PREFIX_RANKS,
+       CELLS = 3000 };
 
 char prefix_dir[80];
 struct prefix_fault prefix_fault = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -35,8 +35,8 @@ void prefix_heal(void);
 struct prefix_run {
     const char *config;
     int64_t until;
-    int crash;           /* 1: leave without finalize, as a killed process does */
-    int64_t expect_from; /* iteration restored, 0: a fresh start, negative: saikai_init or restart fail */
+    int crash;              /* 1: leave without finalize, as a killed process does */
+    int64_t expect_from;    /* iteration restored, 0: a fresh start, negative: saikai_init or restart fail */
     void (*at)(int64_t it); /* on rank 0, before each candidate */
     int may_fail;           /* checkpoints */
     int unsaved;            /* checkpoints fail */
