@@ -78,6 +78,60 @@ struct saikai_codec_ops {
     int (*decode)(const struct saikai_piece *piece, const void *in, uint64_t n, void *out, char *why, size_t why_cap);
 };
 
+/* ---- nodes and faults, as monitors and fault models see them ---- */
+
+enum { SAIKAI_NODE_ACTIVE = 0, SAIKAI_NODE_SPARE = 1, SAIKAI_NODE_LOST = 2 };
+struct saikai_node {
+    uint32_t size_bytes;
+    int32_t state;        /* SAIKAI_NODE_…: ranks sit there, it waits, or it is not used any more */
+    int32_t ranks;        /* that sit there */
+    int32_t silent_ranks; /* those of which nothing was heard for run.node_timeout */
+    int32_t answers;      /* to a connection: 1 it does, 0 it did before and does not any more, -1 not known */
+    int32_t down;         /* 1: a monitor says so; not yet known when monitors are asked */
+    const char *name;     /* as in the hosts file */
+};
+
+enum { SAIKAI_FAULT_OF_PROCESS = 1, SAIKAI_FAULT_OF_NODE = 2, SAIKAI_FAULT_SILENCE = 4 };
+struct saikai_fault {
+    uint32_t size_bytes;
+    uint32_t of;      /* SAIKAI_FAULT_… bits */
+    const char *kind; /* "signal", "exit-code", "hang", "lost-node" …: the kind fault of `saikai components` */
+    int32_t rank;     /* -1: of no rank alone */
+    int32_t node;     /* place in the list of nodes, -1: of none */
+    int32_t code;     /* the signal or exit code */
+    double seconds;   /* of silence or standstill */
+    double at_s;      /* when, on a clock that is never set back */
+};
+
+/* ---- a monitor: what is known of a node besides ---- */
+
+#define SAIKAI_KIND_MONITOR "monitor"
+struct saikai_monitor_ops {
+    /* Asked about every node after each fault, in the process of `saikai run`, which waits: less than a second. 1: the node is down and
+     * is not to be used, and a few words in why; 0: it is not, or nobody knows. */
+    int (*node_is_down)(const struct saikai_node *node, char *why, size_t why_cap);
+};
+
+/* ---- a fault model: which fault is this (run.recovery, saikai run --recovery) ---- */
+
+#define SAIKAI_KIND_FAULT_MODEL "fault-model"
+enum { SAIKAI_ANSWER_IGNORE = 0, SAIKAI_ANSWER_RESTART = 1, SAIKAI_ANSWER_MIGRATION = 2 };
+struct saikai_fault_view {
+    uint32_t size_bytes;
+    uint32_t n_nodes, n_past;
+    const struct saikai_node *nodes;
+    const struct saikai_fault *past; /* the faults before this one, the oldest first */
+    int32_t spares;                  /* that could take over the ranks of the fault's node */
+    int32_t repeated_faults;         /* run.repeated_faults */
+    double repeated_window_s;        /* run.repeated_window */
+    double network_patience_s;       /* run.network_patience */
+};
+struct saikai_fault_model_ops {
+    /* 1: it is one of this model; others are asked in the order of run.recovery until one says so. */
+    int (*matches)(const struct saikai_fault *fault, const struct saikai_fault_view *view);
+    int32_t answer; /* SAIKAI_ANSWER_…: what is done about it when the configuration does not say */
+};
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,8 @@
 
 #ifdef HAVE_ZMQ
 #include "recovery/fault/detector.h"
+#include "recovery/fault/fault_model.h"
+#include "recovery/fault/monitor.h"
 #include "recovery/launch/launcher.h"
 #endif
 
@@ -20,7 +22,7 @@ void sk_cli_kinds_tell(void)
     static const struct sk_kind *const list[] = {
         &sk_reader_kind, &sk_merge_kind, &sk_failures_kind,
 #ifdef HAVE_ZMQ
-        &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind,
+        &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind, &sk_monitor_kind, &sk_fault_model_kind, &sk_answer_kind,
 #endif
         NULL,
     };

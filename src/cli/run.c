@@ -67,7 +67,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
     const char *hosts = NULL, *launcher = SK_AUTO, *time_limit = NULL, *hang = NULL,
-               *key_file = NULL, *then = NULL, *from = NULL;
+               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -86,6 +86,9 @@ int cli_run(struct cli *cli, int argc, char **argv)
         {0, "from", CLI_TEXT, &from, "GENERATION", NULL,
          "let the first start go on from this generation (a name as 'saikai ls' shows it, or an iteration) and not from the newest; "
          "newer ones are passed over from then on"},
+        {0, "recovery", CLI_TEXT, &recovery, "MODELS", NULL,
+         "fault models in the order in which they are asked, each with =ignore, =restart or =migration when the answer is to be "
+         "another one than usual (default: network, physical, repeated, process)"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
          "program and arguments of the starts after the first, in one word: split at white space, quotes keep together "
          "(default: as in the first)"},
@@ -119,6 +122,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         rc = set(cli, "run.key_file", "--key-file", key_file);
     if (rc < 0)
         rc = set(cli, "run.then", "--then", then);
+    if (rc < 0)
+        rc = set(cli, "run.recovery", "--recovery", recovery);
     if (rc < 0)
         rc = set(cli, "restart.from", "--from", from);
     if (rc >= 0)

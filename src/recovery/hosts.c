@@ -190,7 +190,7 @@ int sk_hosts_lose(struct sk_hosts *h, int lost, int n_ranks, int *seat)
 
 void sk_hosts_return(struct sk_hosts *h, int host)
 {
-    if (h->host[host].state == SK_HOST_LOST)
+    if (h->host[host].state == SK_HOST_LOST && !h->host[host].shunned)
         h->host[host].state = SK_HOST_SPARE;
 }
 

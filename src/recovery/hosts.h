@@ -16,6 +16,7 @@ struct sk_host {
     char name[256];
     int slots; /* 0: not told */
     enum sk_host_state state;
+    int shunned; /* lost for good: it is no spare when it is heard again */
 };
 
 struct sk_hosts {
@@ -43,7 +44,7 @@ int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat,
  * node-local checkpoints are. Returns the spare taken, -1 when the ranks were spread, -2 when no
  * host is left (nothing changed but the host's state). */
 int sk_hosts_lose(struct sk_hosts *h, int lost, int n_ranks, int *seat);
-/* A lost host has been heard again: it is a spare from now on. */
+/* A lost host has been heard again: it is a spare from now on, unless it is shunned. */
 void sk_hosts_return(struct sk_hosts *h, int host);
 
 /* The host of this name: equal, or equal up to the first dot; -1: none, or more than one. */

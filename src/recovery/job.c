@@ -5,6 +5,7 @@
 #include "backbone/events.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
+#include "base/file/patience.h"
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -27,10 +28,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long a host may take to answer that it is there: a connection's first try, not its second. */
 static const double probe_s = 0.7;
+/* How long a restart may wait for the store to take a line about the fault. */
+static const double history_wait_s = 2;
 
 struct job {
     const struct sk_job_options *o;
@@ -49,6 +53,7 @@ struct job {
     struct sk_probe *probe;
     struct sk_supervisor *supervisor;
     char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores */
+    struct sk_patience *patience; /* with the prefix, where the history is */
     struct sk_command then; /* argv of the starts after the first, NULL: as the first */
     double deadline;        /* 0: none */
     int signals;
@@ -130,7 +135,42 @@ static void probe(void *arg, char *answers)
     sk_probe_ask(j->probe, probe_s, answers);
 }
 
-static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say};
+struct keep {
+    char dir[PATH_MAX];
+    struct sk_event e;
+};
+
+static int keep_event(void *arg, struct saikai_error *err)
+{
+    const struct keep *k = arg;
+    return sk_history_add(k->dir, &k->e, err);
+}
+
+/* Where there is a store, in its history. */
+static void record(void *arg, struct sk_event *e)
+{
+    struct job *j = arg;
+    struct saikai_error err = {0};
+    struct timespec now;
+    struct keep *k = malloc(sizeof *k);
+    const char *dir = sk_config_text(j->config, "store.prefix");
+    if (!k || !j->patience || !strcmp(dir, "none")) {
+        free(k);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    e->at_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    snprintf(e->command, sizeof e->command, "%.*s", (int)sizeof e->command - 1, j->o->command ? j->o->command : j->o->program[0]);
+    k->e = *e;
+    snprintf(k->dir, sizeof k->dir, "%s", dir);
+    int rc = sk_patience_call(j->patience, dir, keep_event, free, k, &err);
+    if (rc != SAIKAI_ETIMEDOUT)
+        free(k);
+    if (rc && rc != SAIKAI_ENOENT)
+        sk_log(SK_LOG_WARN, "the history of the store misses this fault: %s", err.text);
+}
+
+static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record};
 
 /* ---- what comes from outside ---- */
 
@@ -317,7 +357,11 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     struct sk_id number = sk_id_random();
     sk_owner_above((uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2, j.above);
     j.deadline = sk_job_deadline(config);
-    sk_job_settings(o, config, j.deadline, &sc, &j.link);
+    rc = sk_job_settings(o, config, j.deadline, &sc, &j.link, err);
+    if (!rc)
+        rc = sk_patience_new(history_wait_s, &j.patience, err);
+    if (rc)
+        goto out;
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;
@@ -331,6 +375,7 @@ out:
     sk_supervisor_free(j.supervisor);
     sk_processes_free(j.launchers);
     sk_probe_free(j.probe);
+    sk_patience_free(j.patience);
     sk_hub_close(j.hub);
     sk_keyring_free(j.keyring);
     sk_feed_free(j.feed);

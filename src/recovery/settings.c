@@ -20,8 +20,8 @@ static uint32_t milliseconds(double s, uint32_t least)
     return ms < least ? least : ms > 999999999 ? 999999999 : (uint32_t)ms;
 }
 
-void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline,
-                     struct sk_supervisor_config *s, struct sk_link_settings *link)
+int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, double deadline, struct sk_supervisor_config *s,
+                    struct sk_link_settings *link, struct saikai_error *err)
 {
     link->heartbeat_ms = milliseconds(sk_config_time(c, "run.heartbeat"), 10);
     link->node_timeout_ms = milliseconds(sk_config_time(c, "run.node_timeout"), 100);
@@ -37,6 +37,12 @@ void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, 
                 .start_timeout_s = sk_config_time(c, "run.start_timeout"),
                 .finish_timeout_s = sk_config_time(c, "run.finish_timeout"),
             },
+        .assess =
+            {
+                .repeated_faults = (int)sk_config_int(c, "run.repeated_faults"),
+                .repeated_window_s = sk_config_time(c, "run.repeated_window"),
+                .network_patience_s = sk_config_time(c, "run.network_patience"),
+            },
         .retries = (int)sk_config_int(c, "run.retries"),
         .no_progress = (int)sk_config_int(c, "run.no_progress"),
         .short_life_s = sk_config_time(c, "run.short_life"),
@@ -47,6 +53,7 @@ void sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, 
         .grace_s = sk_config_time(c, "run.grace"),
         .deadline = deadline,
     };
+    return sk_recovery_parse(sk_config_text(c, "run.recovery"), &s->assess.plan, err);
 }
 
 double sk_job_deadline(const struct sk_config *c)

@@ -26,6 +26,8 @@ struct sk_supervisor {
     char *answered, *answers; /* hosts that answered when all was well; and now */
     int probed;
     struct sk_detector *detector; /* of this incarnation */
+    struct sk_assessor *assessor;
+    int ignoring; /* a silence that counts as the network's */
     enum state state;
     uint32_t incarnation;
     int restarts, barren;  /* barren: faults in a row without progress */
@@ -84,7 +86,8 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->c.detector.n_hosts = s->hosts.n;
     s->answered = calloc((size_t)s->hosts.n, 1);
     s->answers = calloc((size_t)s->hosts.n, 1);
-    if (!s->answered || !s->answers) {
+    s->assessor = sk_assessor_new(&c->assess, s->hosts.n);
+    if (!s->answered || !s->answers || !s->assessor) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -96,6 +99,7 @@ void sk_supervisor_free(struct sk_supervisor *s)
     if (!s)
         return;
     sk_detector_free(s->detector);
+    sk_assessor_free(s->assessor);
     sk_hosts_free(&s->hosts);
     free(s->seat);
     free(s->answered);
@@ -123,7 +127,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
         return;
     }
     s->state = RUNNING;
-    s->refused = 0;
+    s->refused = s->ignoring = 0;
     s->since = s->started = now;
     s->running = s->best_at = 0;
 }
@@ -203,58 +207,73 @@ static void probe_once(struct sk_supervisor *s)
     s->ops->probe(s->arg, s->answered);
 }
 
-/* 1: the fault is this host's, or all of its ranks are silent by now even if another was noticed
- * first. */
-static int is_lost(const struct sk_supervisor *s, int host, double now)
+static struct sk_verdict assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now)
 {
-    int ranks = 0, silent = 0;
-    for (int r = 0; r < s->c.detector.n_ranks; r++)
-        if (s->seat[r] == host) {
-            ranks++;
-            silent += sk_detector_rank_silent(s->detector, r, now);
-        }
-    if (s->hosts.host[host].state == SK_HOST_LOST)
-        return 0;
-    if (s->probed && s->answered[host] && !s->answers[host])
-        return 1;
-    if (s->fault.host == host && sk_fault_means(&s->fault, SK_FAULT_TAKES_HOST))
-        return 1;
-    return ranks && silent == ranks;
+    struct sk_scene scene = {&s->hosts, s->seat, s->c.detector.n_ranks, s->detector, NULL, NULL, now};
+    if (ask && s->probed && s->hosts.n > 1) {
+        s->ops->probe(s->arg, s->answers);
+        scene.answered = s->answered;
+        scene.answers = s->answers;
+    }
+    return sk_assess(s->assessor, f, &scene);
 }
 
-/* Replace all lost hosts; -1: none is left. */
-static int lose_hosts(struct sk_supervisor *s, double now)
+/* What happened, which model matched and what is done: in one line, and kept. */
+static void record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then)
 {
-    int rc = 0, n = s->hosts.n;
-    char *lost = n > 1 ? calloc((size_t)n, 1)
-                       : NULL; /* a single host has no substitute: it is tried again */
-    if (lost && s->probed)
-        s->ops->probe(s->arg, s->answers);
-    for (int h = 0; lost && h < n; h++) /* all of them before the ranks move */
-        lost[h] = (char)is_lost(s, h, now);
-    for (int h = 0; lost && h < n; h++) {
-        if (!lost[h])
+    struct sk_event e = {.start = s->incarnation, .rank = f->rank};
+    sk_fault_describe(f, &s->hosts, s->c.program, e.what, sizeof e.what);
+    snprintf(e.node, sizeof e.node, "%s", f->host >= 0 && f->host < s->hosts.n ? s->hosts.host[f->host].name : "");
+    snprintf(e.fault, sizeof e.fault, "%s", f->kind ? f->kind->name : "");
+    snprintf(e.model, sizeof e.model, "%s", v->model ? v->model->name : "");
+    snprintf(e.answer, sizeof e.answer, "%s", no ? "given-up" : sk_answer_name(v->answer));
+    snprintf(e.then, sizeof e.then, "%.*s", (int)sizeof e.then - 1, no ? no : then);
+    say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
+        e.then);
+    if (s->ops->record)
+        s->ops->record(s->arg, &e);
+}
+
+/* A spare that is down, or a host that the answer leaves, is not used any more; *then says what took its place. 0; -1: no host is
+ * left. */
+static int lose_host(struct sk_supervisor *s, int h, char *then, size_t cap)
+{
+    const char *name = s->hosts.host[h].name;
+    int spare = sk_hosts_lose(&s->hosts, h, s->c.detector.n_ranks, s->seat);
+    if (spare == -2)
+        return -1;
+    if (spare >= 0)
+        snprintf(then, cap, "%s takes the place of %s", s->hosts.host[spare].name, name);
+    else
+        snprintf(then, cap, "no spare host is left: the ranks of %s are spread over the others", name);
+    say(s, SK_LOG_WARN, "%s", then);
+    return 0;
+}
+
+/* Replace all hosts that are down, and the one that the fault's answer leaves; -1: none is left. */
+static int lose_hosts(struct sk_supervisor *s, const struct sk_verdict *v, char *then, size_t cap)
+{
+    int rc = 0;
+    for (int h = 0; h < s->hosts.n; h++) { /* spares before the ranks move */
+        const char *why = sk_assess_down(s->assessor, h);
+        if (!why || s->hosts.host[h].state != SK_HOST_SPARE)
             continue;
-        if (s->hosts.host[h].state == SK_HOST_SPARE) {
-            say(s, SK_LOG_WARN, "spare host %s does not answer and counts as lost",
-                s->hosts.host[h].name);
-            s->hosts.host[h].state = SK_HOST_LOST;
-        }
-    }
-    for (int h = 0; lost && h < n; h++) {
-        if (!lost[h] || s->hosts.host[h].state != SK_HOST_ACTIVE)
-            continue;
-        int spare = sk_hosts_lose(&s->hosts, h, s->c.detector.n_ranks, s->seat);
-        if (spare >= 0)
-            say(s, SK_LOG_WARN, "%s takes the place of %s", s->hosts.host[spare].name,
-                s->hosts.host[h].name);
-        else if (spare == -1)
-            say(s, SK_LOG_WARN, "no spare host is left: the ranks of %s are spread over the others",
-                s->hosts.host[h].name);
+        if (s->answered[h] && !s->answers[h])
+            say(s, SK_LOG_WARN, "spare host %s does not answer and counts as lost", s->hosts.host[h].name);
         else
-            rc = -1;
+            say(s, SK_LOG_WARN, "spare host %s counts as lost: %s", s->hosts.host[h].name, why);
+        s->hosts.host[h].state = SK_HOST_LOST;
     }
-    free(lost);
+    int *leave = calloc((size_t)s->hosts.n, sizeof *leave);
+    for (int h = 0; leave && h < s->hosts.n; h++) /* all of them before the ranks move */
+        leave[h] = s->hosts.host[h].state == SK_HOST_ACTIVE && (h == v->leaves || sk_assess_down(s->assessor, h));
+    for (int h = 0; leave && h < s->hosts.n; h++)
+        if (leave[h] && sk_assess_down(s->assessor, h) == NULL && !sk_fault_means(&s->fault, SK_FAULT_TAKES_HOST))
+            s->hosts.host[h].shunned = 1; /* it lives, and would be a spare again */
+    for (int h = 0; leave && h < s->hosts.n; h++)
+        if (leave[h] && lose_host(s, h, then, cap))
+            rc = -1;
+    free(leave);
     return rc;
 }
 
@@ -364,9 +383,15 @@ static void decide(struct sk_supervisor *s, double now)
         end_by_signal(s);
         return;
     }
+    struct sk_verdict v = assess(s, &s->fault, 1, now);
+    char then[600] = "";
+    if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
+        s->barren = 0; /* another node may do better */
     const char *no = why_not(s, now);
-    if (!no && lose_hosts(s, now))
+    if (!no && v.answer == SAIKAI_ANSWER_MIGRATION && lose_hosts(s, &v, then, sizeof then))
         no = "no host is left";
+    record(s, &s->fault, &v, no, then);
+    sk_assess_remember(s->assessor, &s->fault, s->since);
     if (no) {
         say(s, SK_LOG_ERROR, "the job is given up: %s", no);
         end(s, exit_code_of(s));
@@ -427,6 +452,20 @@ static void tick_stopping(struct sk_supervisor *s, double now)
     }
 }
 
+/* 1: the silence counts as the network's, and the job goes on. */
+static int is_ignored(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    if (s->stop_signal || !sk_fault_means(f, SK_FAULT_SILENCE))
+        return 0;
+    struct sk_verdict v = assess(s, f, 0, now);
+    if (v.answer != SAIKAI_ANSWER_IGNORE)
+        return 0;
+    if (!s->ignoring)
+        record(s, f, &v, NULL, "");
+    s->ignoring = 1;
+    return 1;
+}
+
 static void tick_running(struct sk_supervisor *s, double now)
 {
     struct sk_fault f;
@@ -446,6 +485,9 @@ static void tick_running(struct sk_supervisor *s, double now)
     }
     switch (sk_detector_check(s->detector, now, &f)) {
     case SK_JOB_RUNS:
+        if (s->ignoring)
+            say(s, SK_LOG_NOTICE, "all ranks are heard again");
+        s->ignoring = 0;
         tick_stopping(s, now);
         return;
     case SK_JOB_DONE:
@@ -467,6 +509,8 @@ static void tick_running(struct sk_supervisor *s, double now)
     }
     if (s->stop_signal && s->kill_at > 0 && now < s->kill_at && any_runs(s))
         return; /* the others are still ending by themselves, in the time they have */
+    if (is_ignored(s, &f, now))
+        return;
     sk_fault_describe(&f, &s->hosts, s->c.program, text, sizeof text);
     if (!s->stop_signal)
         say(s, SK_LOG_WARN, "%s", text);
@@ -499,6 +543,8 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
     switch (s->state) {
     case RUNNING: {
         double next = sk_detector_next(s->detector, now);
+        if (s->ignoring) /* what is ignored is found again at each look */
+            next = fmax(next, now + repeat_s);
         return s->kill_at > 0 ? fmin(next, s->kill_at) : next;
     }
     case CLEARING:

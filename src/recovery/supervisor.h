@@ -9,11 +9,14 @@
 #ifndef SK_RECOVERY_SUPERVISOR_H
 #define SK_RECOVERY_SUPERVISOR_H
 
+#include "recovery/fault/assess.h"
 #include "recovery/fault/detector.h"
+#include "recovery/history/history.h"
 #include "recovery/hosts.h"
 
 struct sk_supervisor_config {
     struct sk_detector_config detector; /* n_hosts is taken from the hosts */
+    struct sk_assess_config assess;     /* what a fault is taken for */
     int retries;                        /* most restarts */
     int no_progress;  /* faults in a row without progress after which the job is given up; 0: never */
     double short_life_s; /* a program without the library that dies sooner has made no progress */
@@ -38,6 +41,8 @@ struct sk_supervisor_ops {
     /* answers[i] = 1 for each host that is there; NULL: hosts cannot be asked. */
     void (*probe)(void *arg, char *answers);
     void (*say)(void *arg, int level, const char *line); /* level of base/log.h */
+    /* A fault and what was done about it, to be kept; time and command are filled in by the callee. NULL: not kept. */
+    void (*record)(void *arg, struct sk_event *e);
 };
 
 struct sk_supervisor;

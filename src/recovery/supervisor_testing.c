@@ -81,7 +81,14 @@ static void say(void *arg, int level, const char *line)
     snprintf(w->said + n, sizeof w->said - n, "%s\n", line);
 }
 
-const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say};
+static void record(void *arg, struct sk_event *e)
+{
+    struct crew *w = arg;
+    w->event = *e;
+    w->events++;
+}
+
+const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record};
 
 static void step(struct crew *w)
 {
@@ -110,6 +117,7 @@ struct sk_supervisor_config crew_config(void)
 {
     return (struct sk_supervisor_config){
         .detector = {.n_ranks = N, .heartbeat_s = 0.5, .node_timeout_s = 4, .start_timeout_s = 60},
+        .assess = {.repeated_faults = 3, .repeated_window_s = 3600},
         .retries = 100,
         .no_progress = 3,
         .short_life_s = 3,

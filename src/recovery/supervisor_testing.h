@@ -25,7 +25,9 @@ struct crew {
     struct sk_progress at; /* what all ranks say */
     char said[4096];
     int start_fails;
-    struct sk_past past; /* what the newest start was told */
+    struct sk_past past;   /* what the newest start was told */
+    struct sk_event event; /* the newest record */
+    int events;
 };
 
 /* What the supervisor calls: it starts and ends keepers, probes hosts and says lines. */

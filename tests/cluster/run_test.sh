@@ -134,6 +134,42 @@ fenced) # a host that was cut off for long is replaced, and what still runs on i
     expect '^end 1 3$' "$out"
     nothing_left_on n1 n3 n4
     ;;
+repeated) # a node whose processes die three times, while those of the others do not, is not used again; the job ends right on a spare
+    printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
+    mkdir "$CLUSTER_DIR/shared/store"
+    printf '#!/bin/sh\n[ "$(hostname)" != n2 ] || set -- "$@" die=kill rank=1 until=99\nexec %s "$@"\n' "$victim" >"$CLUSTER_DIR/shared/broken"
+    chmod +x "$CLUSTER_DIR/shared/broken"
+    start -n 3 --spares 1 --launcher "$mpi" --set store.prefix="$CLUSTER_DIR/shared/store" -- "$CLUSTER_DIR/shared/broken" seconds=1
+    finish 0
+    expect 'rank 1 on n2 was killed by signal 9 (Killed); fault model: repeated; answer: migration, n4 takes the place of n2' "$err"
+    expect 'restart 3' "$err"
+    ! grep -q 'restart 4' "$err" || fail "the node was used again"
+    expect '^end 3 3$' "$out"
+    "$saikai" history --json "$CLUSTER_DIR/shared/store" >"$CLUSTER_DIR/history" || fail "saikai history"
+    python3 - "$CLUSTER_DIR/history" <<'END' || fail "another history"
+import json, sys
+events = json.load(open(sys.argv[1]))
+assert [(e["start"], e["node"], e["rank"], e["model"], e["answer"]) for e in events] == [
+    (0, "n2", 1, "process", "restart"), (1, "n2", 1, "process", "restart"), (2, "n2", 1, "repeated", "migration")], events
+END
+    nothing_left_on n1 n2 n3 n4
+    ;;
+patience) # a silence that counts as the network's is no loss
+    printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
+    touch "$CLUSTER_DIR/shared/more"
+    start -n 3 --spares 1 --set run.network_patience=100s --set run.orphan_timeout=200s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=50
+    wait_for 'begin 0' "$out" 100
+    sleep 1
+    node_cut n2
+    wait_for 'fault model: network; answer: ignore' "$err" 60
+    node_mend n2
+    wait_for 'all ranks are heard again' "$err" 100
+    rm "$CLUSTER_DIR/shared/more"
+    finish 0
+    ! grep -q 'restart' "$err" || fail "the silence was taken for a loss"
+    expect '^end 0 3$' "$out"
+    nothing_left_on n1 n2 n3
+    ;;
 no_spare) # without a spare the remaining hosts take the ranks
     printf 'n1 slots=2\nn2 slots=2\n' >"$CLUSTER_DIR/hosts"
     start -n 4 -- "$victim" seconds=30 later=1 complete=50

@@ -166,6 +166,48 @@ writable)
         refused 'belongs to another user (12345)' "$work/inner/x.so"
     fi
     ;;
+faults) # a fault model and a monitor, in the order that the job's recovery says
+    for part in fault_model monitor; do
+        compile "$source/examples/components/$part.c" "$part.so"
+    done
+    echo "components = $work/fault_model.so, $work/monitor.so" >saikai.conf
+    quiet "$saikai" components --set run.recovery=bad-memory,process=restart || fail "saikai components"
+    has "^fault-model  *bad-memory  *$work/fault_model.so  chosen by run.recovery" out
+    has "^fault-model  *process  *built in  chosen by run.recovery" out
+    has "^monitor  *health-check  *$work/monitor.so" out
+    # the second crash of the node's process is the component's; one node alone is tried again
+    mkdir store
+    printf '#!/bin/sh\n[ $SAIKAI_START -gt 3 ] || kill -SEGV $$\n' >crash
+    chmod +x crash
+    run=("$saikai" run --set store.prefix="$work/store" --set run.no_progress=0 --set run.backoff=0.1s)
+    quiet "${run[@]}" --recovery 'bad-memory, process' -- "$work/crash" || fail "the job did not come through"
+    has 'was killed by signal 11 .*; fault model: process; answer: restart' err
+    has 'fault model: bad-memory; answer: restart' err
+    quiet "$saikai" history store || fail "saikai history"
+    [ "$(grep -c 'fault model: process' out) $(grep -c 'fault model: bad-memory' out)" = '1 2' ] || fail "another history"
+    has "\[start 3 of .*crash" out
+    # what the monitor says counts before the process
+    hostname >broken
+    SITE_NODES_DOWN=$work/broken quiet "${run[@]}" --hosts broken -- "$work/crash" || fail "the job did not come through with the monitor"
+    has 'fault model: physical; answer: restart' err
+    # without a store nothing is kept, and nothing made
+    quiet "${run[@]}" --set store.prefix="$work/none" -- "$work/crash" || fail "the job did not come through without a store"
+    [ ! -e none ] || fail "a directory was made"
+    quiet "$saikai" history none || fail "no history is an error"
+    has 'no faults are known' out
+    # wrong words: nothing starts
+    for words in 'process, weather' process=pray; do
+        quiet "$saikai" run --recovery "$words" -- touch "$work/started"
+        [ $? = 2 ] || fail "--recovery $words: not exit code 2"
+        has 'run.recovery: unknown' err
+        [ ! -e started ] || fail "the program was started"
+    done
+    has 'ignore, restart or migration' err
+    echo 'no line of a history' >>store/history
+    quiet "$saikai" history store && fail "a damaged history is taken for whole"
+    has '1 lines of store/history are damaged' err
+    [ "$(wc -l <out)" = 6 ] || fail "the lines that are whole are not shown"
+    ;;
 program) # a program with the library takes the model, and refuses what must not be loaded
     compile "$source/examples/components/interval_model.c" good.so
     variant abi 's/\.abi = SAIKAI_COMPONENT_ABI/.abi = SAIKAI_COMPONENT_ABI + 1/'

@@ -34,7 +34,7 @@ static int end_by_signal(const struct sk_fault *f)
 }
 
 const struct sk_fault_ops sk_fault_signal = {
-    "signal", "a rank was killed by a signal", 0, describe_signal, code_of_signal, end_by_signal, NULL,
+    "signal", "a rank was killed by a signal", SK_FAULT_OF_PROCESS, describe_signal, code_of_signal, end_by_signal, NULL,
 };
 
 static void describe_exit(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -55,7 +55,7 @@ static int by_itself(const struct sk_fault *f)
 }
 
 const struct sk_fault_ops sk_fault_exit = {
-    "exit-code", "a rank's program ended with a code that is not 0", SK_FAULT_PROGRAMS_CODE, describe_exit, code_of_exit,
+    "exit-code", "a rank's program ended with a code that is not 0", SK_FAULT_PROGRAMS_CODE | SK_FAULT_OF_PROCESS, describe_exit, code_of_exit,
     by_itself,   NULL,
 };
 
@@ -78,7 +78,7 @@ static const char *always_hopeless(const struct sk_fault *f, int ever)
 }
 
 const struct sk_fault_ops sk_fault_no_start = {
-    "no-start", "a rank's program cannot be executed", 0, describe_no_start, code_of_no_start, NULL, always_hopeless,
+    "no-start", "a rank's program cannot be executed", SK_FAULT_OF_PROCESS, describe_no_start, code_of_no_start, NULL, always_hopeless,
 };
 
 /* ---- silence ---- */
@@ -89,7 +89,7 @@ static void describe_silent_rank(const struct sk_fault *f, const struct sk_fault
 }
 
 const struct sk_fault_ops sk_fault_silent_rank = {
-    "silent-rank", "a rank's keeper is silent, others of its host are not", 0, describe_silent_rank, NULL, NULL, NULL,
+    "silent-rank", "a rank's keeper is silent, others of its host are not", SK_FAULT_OF_PROCESS | SK_FAULT_SILENCE, describe_silent_rank, NULL, NULL, NULL,
 };
 
 static void describe_lost_node(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -98,7 +98,7 @@ static void describe_lost_node(const struct sk_fault *f, const struct sk_fault_w
 }
 
 const struct sk_fault_ops sk_fault_lost_node = {
-    "lost-node", "all keepers of a host are silent (run.node_timeout)", SK_FAULT_TAKES_HOST | SK_FAULT_ENDS_HOST,
+    "lost-node", "all keepers of a host are silent (run.node_timeout)", SK_FAULT_TAKES_HOST | SK_FAULT_ENDS_HOST | SK_FAULT_SILENCE,
     describe_lost_node, NULL, NULL, NULL,
 };
 
@@ -111,7 +111,7 @@ static void describe_hang(const struct sk_fault *f, const struct sk_fault_words 
 }
 
 const struct sk_fault_ops sk_fault_hang = {
-    "hang", "no rank reaches another candidate (run.hang_timeout)", 0, describe_hang, NULL, by_itself, NULL,
+    "hang", "no rank reaches another candidate (run.hang_timeout)", SK_FAULT_OF_PROCESS, describe_hang, NULL, by_itself, NULL,
 };
 
 static void describe_long_setup(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -121,7 +121,7 @@ static void describe_long_setup(const struct sk_fault *f, const struct sk_fault_
 }
 
 const struct sk_fault_ops sk_fault_long_setup = {
-    "long-setup", "no rank reaches a first candidate (run.setup_timeout)", 0, describe_long_setup, NULL, NULL, NULL,
+    "long-setup", "no rank reaches a first candidate (run.setup_timeout)", SK_FAULT_OF_PROCESS, describe_long_setup, NULL, NULL, NULL,
 };
 
 static void describe_late_start(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
@@ -165,7 +165,7 @@ static const char *hopeless_at_first(const struct sk_fault *f, int ever)
 }
 
 const struct sk_fault_ops sk_fault_launcher = {
-    "launcher-end", "the MPI's launcher ends and leaves ranks behind", SK_FAULT_NOBODY_COMES, describe_launcher,
+    "launcher-end", "the MPI's launcher ends and leaves ranks behind", SK_FAULT_NOBODY_COMES | SK_FAULT_OF_PROCESS, describe_launcher,
     code_of_launcher, unknown, hopeless_at_first,
 };
 

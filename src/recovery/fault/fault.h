@@ -44,6 +44,8 @@ enum {
     SK_FAULT_TAKES_HOST = 1,     /* its host is not used any more … */
     SK_FAULT_ENDS_HOST = 2,      /* … and nobody there will report an end */
     SK_FAULT_NOBODY_COMES = 4,   /* ranks that were not heard so far are not waited for */
+    SK_FAULT_OF_PROCESS = 16,    /* a process died or does not get on; its host, if known, is not lost by that */
+    SK_FAULT_SILENCE = 32,       /* nobody is known to have died: it may be the network */
     SK_FAULT_PROGRAMS_CODE = 8,  /* the exit code is the program's own word, before all that is made of other things */
 };
 

@@ -1,0 +1,162 @@
+/* What the supervisor takes faults for and how it answers them: nodes that are left, a network that is waited for, and what is kept. */
+#include "recovery/supervisor_testing.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* One node's processes die, those of the other do not: after the third fault it is left for good, although it lives. */
+static void a_node_whose_process_dies_three_times_is_not_used_again(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = crew_begin(&c);
+    static const int before[N] = {0, 0, 1, 1}, after[N] = {0, 0, 2, 2};
+    w->at.state = SK_KEEPER_INITIALISED; /* and no progress: two such faults more and the job would be given up */
+    for (int i = 0; i < 3; i++) {
+        assert_memory_equal(w->seat, before, sizeof before);
+        crew_run(w, 1);
+        crew_exit(w, 2 + i % 2, SK_EXIT_SIGNAL, SIGSEGV, 0);
+        crew_run(w, 4);
+        assert_int_equal(w->events, i + 1);
+        assert_string_equal(w->event.model, i < 2 ? "process" : "repeated");
+        assert_string_equal(w->event.answer, i < 2 ? "restart" : "migration");
+        assert_string_equal(w->event.node, "h1");
+        assert_string_equal(w->event.fault, "signal");
+    }
+    assert_int_equal(w->starts, 4);
+    assert_memory_equal(w->seat, after, sizeof after);
+    assert_non_null(strstr(w->event.what, "rank 2 on h1 was killed by signal 11"));
+    assert_string_equal(w->event.then, "h2 takes the place of h1");
+    assert_non_null(strstr(w->said, "fault model: repeated; answer: migration, h2 takes the place of h1"));
+    struct sk_message m = {.kind = SK_MSG_HELLO, .incarnation = 0, .rank = 3, .host = "h1"};
+    sk_supervisor_heard(w->s, &m, w->now); /* it is heard again, and still no spare */
+    w->silent_host = 2;
+    crew_run(w, 6);
+    static const int last[N] = {0, 0, 0, 0};
+    assert_memory_equal(w->seat, last, sizeof last);
+    assert_string_equal(w->event.model, "physical");
+    crew_finish(w);
+}
+
+/* The program's own mistake moves the job once at most, and then ends it as it did without a spare. */
+static void a_program_that_dies_everywhere_is_given_up(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = crew_begin(&c);
+    w->at.state = SK_KEEPER_INITIALISED;
+    for (int i = 0; i < 20 && crew_exit_code(w) < 0; i++) {
+        crew_exit(w, 3, SK_EXIT_CODE, 3, 0);
+        crew_run(w, 8);
+    }
+    assert_int_equal(crew_exit_code(w), 3);
+    assert_int_equal(w->starts, 6);
+    assert_string_equal(w->event.answer, "given-up");
+    assert_non_null(strstr(w->event.then, "run.no_progress"));
+    crew_finish(w);
+}
+
+/* As long as it gets on, the only node is used for ever. */
+static void a_single_node_is_never_left(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = calloc(1, sizeof *w);
+    struct sk_hosts h = {0};
+    assert_int_equal(sk_hosts_add(&h, "h0", 0, NULL), 0);
+    w->now = 1000;
+    w->silent_host = w->mute_host = -1;
+    w->obeys = 1;
+    w->at = (struct sk_progress){.complete_iteration = -1, .restored_iteration = -1, .state = SK_KEEPER_INITIALISED};
+    w->s = sk_supervisor_new(&c, &crew_ops, w, &h, calloc(N, sizeof(int)));
+    assert_non_null(w->s);
+    sk_supervisor_start(w->s, w->now);
+    for (int i = 0; i < 10; i++) {
+        w->at.complete_iteration += 10;
+        w->at.complete_count = 1;
+        crew_run(w, 1);
+        crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_run(w, 1);
+        assert_int_equal(w->starts, i + 2);
+        assert_string_equal(w->event.answer, "restart");
+    }
+    assert_int_equal(crew_exit_code(w), -1);
+    crew_finish(w);
+}
+
+/* With patience a silence is no loss; when it lasts for longer, it is one. */
+static void a_slow_network_is_ignored_as_long_as_patience_lasts(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    c.assess.network_patience_s = 15;
+    struct crew *w = crew_begin(&c);
+    w->silent_host = 1;
+    crew_run(w, 10);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->kills, 0);
+    assert_int_equal(w->events, 1); /* said once */
+    assert_string_equal(w->event.model, "network");
+    assert_string_equal(w->event.answer, "ignore");
+    assert_true(sk_supervisor_next(w->s, w->now) >= w->now + 0.05); /* without turning in circles */
+    w->silent_host = -1;
+    crew_run(w, 2);
+    assert_non_null(strstr(w->said, "all ranks are heard again"));
+    assert_int_equal(w->starts, 1);
+    w->silent_host = 1;
+    crew_run(w, 20);
+    assert_int_equal(w->starts, 2);
+    assert_int_equal(w->events, 3);
+    assert_string_equal(w->event.model, "physical");
+    assert_string_equal(w->event.then, "h2 takes the place of h1");
+    crew_finish(w);
+}
+
+/* A rank that dies while a silence is ignored is a fault as ever. */
+static void a_death_counts_while_silence_is_ignored(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    c.assess.network_patience_s = 15;
+    struct crew *w = crew_begin(&c);
+    w->silent_host = 1;
+    crew_run(w, 8);
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGSEGV, 0);
+    crew_run(w, 8);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.fault, "signal");
+    assert_string_equal(w->event.model, "physical"); /* by then the node answers no more */
+    crew_finish(w);
+}
+
+static void a_lost_node_may_be_awaited(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    assert_int_equal(sk_recovery_parse("physical=restart", &c.assess.plan, NULL), 0);
+    struct crew *w = crew_begin(&c);
+    w->silent_host = 1;
+    crew_run(w, 6);
+    static const int want[N] = {0, 0, 1, 1};
+    assert_int_equal(w->starts, 2);
+    assert_memory_equal(w->seat, want, sizeof want);
+    crew_finish(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_whose_process_dies_three_times_is_not_used_again),
+        cmocka_unit_test(a_program_that_dies_everywhere_is_given_up),
+        cmocka_unit_test(a_single_node_is_never_left),
+        cmocka_unit_test(a_slow_network_is_ignored_as_long_as_patience_lasts),
+        cmocka_unit_test(a_death_counts_while_silence_is_ignored),
+        cmocka_unit_test(a_lost_node_may_be_awaited),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
