@@ -17,6 +17,8 @@ need() {
 work=$(mktemp -d -p "${where:-${TMPDIR:-/tmp}}" saikai-test-XXXXXX)
 run=
 export XDG_CONFIG_HOME=$work # nobody's own settings
+export XDG_STATE_HOME=$work/state # and nobody's own failure database: that of this test begins with nothing
+unset SAIKAI_FAILURE_DATABASE
 cleanup() {
     if [ -n "$run" ] && kill -0 "$run" 2>/dev/null; then
         kill -TERM "$run" || true

@@ -48,6 +48,10 @@ enum sk_last_end {
 /* Variable that tells it to the keepers, as a number. */
 #define SK_LAST_END_ENV "SAIKAI_KEEPER_LAST_END"
 
+/* And another one what it has learnt of failures: failures per second of the hosts and of the program, faults and seconds of this
+ * program alone, as floating-point numbers with commas. */
+#define SK_LEARNT_ENV "SAIKAI_KEEPER_LEARNT"
+
 struct sk_keeper_page {
     /* Written once, before the program starts. */
     uint32_t magic, version;
@@ -60,7 +64,9 @@ struct sk_keeper_page {
     uint64_t past_candidates; /* that the last of them reached before it died; 0: unknown */
     uint32_t past_faults;     /* that ended them */
     uint32_t last_end;        /* enum sk_last_end */
-    uint8_t reserved0[16];
+    /* What the launcher has learnt; program_rate 0: nothing, and what is above is all that is known. */
+    float host_rate, program_rate; /* failures per second */
+    float own_faults, own_seconds; /* of this program alone, in earlier runs and in this one */
 
     /* Written by the library (a cache line of its own: the first word changes at every candidate).
      */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ static void become_program(const struct keeper *k, char **argv, int report)
     setenv(SK_START_ENV, start, 1);
     unsetenv(SK_LINK_ENV);
     unsetenv(SK_LAST_END_ENV);
+    unsetenv(SK_LEARNT_ENV);
     sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
     execvp(argv[0], argv);
     int e = errno;
@@ -417,6 +419,23 @@ static uint32_t last_end(void)
                                                                        : SK_LAST_END_UNKNOWN;
 }
 
+/* What is no such text is as if there were none. */
+static void take_learnt(struct sk_keeper_page *page)
+{
+    const char *text = getenv(SK_LEARNT_ENV);
+    float v[4];
+    int end = -1, n = text ? sscanf(text, "%f,%f,%f,%f%n", &v[0], &v[1], &v[2], &v[3], &end) : 0;
+    if (n != 4 || end < 0 || text[end])
+        return;
+    for (int i = 0; i < 4; i++)
+        if (!(v[i] >= 0) || isinf(v[i]))
+            return;
+    page->host_rate = v[0];
+    page->program_rate = v[1];
+    page->own_faults = v[2];
+    page->own_seconds = v[3];
+}
+
 int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
 {
     struct saikai_error err = {0};
@@ -437,6 +456,7 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
     k.page->past_ms = (int64_t)s->past.ms;
     k.page->past_candidates = s->past.last_candidates;
     k.page->past_faults = s->past.faults;
+    take_learnt(k.page);
     /* The program first: making the link takes longer than starting it. */
     rc = start_program(&k, argv, &err);
     if (rc)

@@ -12,6 +12,7 @@
 #include "recovery/family.h"
 #include "recovery/feed.h"
 #include "recovery/keyring.h"
+#include "recovery/fault/learning.h"
 #include "recovery/launch/launcher.h"
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
@@ -52,6 +53,7 @@ struct job {
     struct sk_processes *launchers;
     struct sk_probe *probe;
     struct sk_supervisor *supervisor;
+    struct sk_learning *learning; /* NULL: nothing is learnt */
     char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores */
     struct sk_patience *patience; /* with the prefix, where the history is */
     struct sk_command then; /* argv of the starts after the first, NULL: as the first */
@@ -87,6 +89,9 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         j->link.remaining_ms = (uint64_t)fmax(1, (j->deadline - sk_now()) * 1000);
     j->hosts = h;
     j->seat = seat;
+    char learnt[SK_LEARNT_TEXT];
+    sk_learning_started(j->learning, h, seat, j->o->n_ranks, sk_now());
+    sk_learning_print(j->learning, learnt);
     int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks, err);
     if (!rc)
         rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &j->link, err);
@@ -94,6 +99,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
     sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
     sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
+    if (*learnt)
+        sk_command_set(&c, "%s=%s", SK_LEARNT_ENV, learnt);
     if (!rc)
         rc = sk_command_build(j->form, &launch, &c, err);
     int input = rc ? -1 : sk_feed_start(j->feed, &incomplete, err);
@@ -170,7 +177,13 @@ static void record(void *arg, struct sk_event *e)
         sk_log(SK_LOG_WARN, "the history of the store misses this fault: %s", err.text);
 }
 
-static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record};
+static void suffer(void *arg, const struct sk_fault *f, const struct sk_hosts *h, int counts)
+{
+    struct job *j = arg;
+    sk_learning_fault(j->learning, f, h, counts, sk_now());
+}
+
+static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record, suffer};
 
 /* ---- what comes from outside ---- */
 
@@ -249,6 +262,7 @@ static int loop(struct job *j)
         turn(j, fmin(sk_supervisor_next(j->supervisor, sk_now()),
                      fmin(sk_process_next(j->launchers), sk_keyring_next(j->keyring))));
         sk_supervisor_tick(j->supervisor, sk_now());
+        sk_learning_tick(j->learning, sk_now()); /* after the next start has begun */
     }
     /* The launchers still have the ranks' last words to pass on, and their own files to remove. */
     while (sk_process_count(j->launchers))
@@ -362,6 +376,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         rc = sk_patience_new(history_wait_s, &j.patience, err);
     if (rc)
         goto out;
+    j.learning = sk_learning_new(config, o->program[0], &hosts);
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;
@@ -372,6 +387,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     code = loop(&j);
 out:
     sk_family_kill(0, 2);
+    sk_learning_free(j.learning, sk_now());
     sk_supervisor_free(j.supervisor);
     sk_processes_free(j.launchers);
     sk_probe_free(j.probe);

@@ -387,6 +387,8 @@ static void decide(struct sk_supervisor *s, double now)
     char then[600] = "";
     if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
         s->barren = 0; /* another node may do better */
+    if (s->ops->suffer)
+        s->ops->suffer(s->arg, &s->fault, &s->hosts, p.progress || !s->uses_library);
     const char *no = why_not(s, now);
     if (!no && v.answer == SAIKAI_ANSWER_MIGRATION && lose_hosts(s, &v, then, sizeof then))
         no = "no host is left";

@@ -43,6 +43,8 @@ struct sk_supervisor_ops {
     void (*say)(void *arg, int level, const char *line); /* level of base/log.h */
     /* A fault and what was done about it, to be kept; time and command are filled in by the callee. NULL: not kept. */
     void (*record)(void *arg, struct sk_event *e);
+    /* A start ended with this fault, which nobody asked for. counts: it had done something that a checkpoint keeps. May be NULL. */
+    void (*suffer)(void *arg, const struct sk_fault *f, const struct sk_hosts *h, int counts);
 };
 
 struct sk_supervisor;

@@ -88,7 +88,7 @@ static void record(void *arg, struct sk_event *e)
     w->events++;
 }
 
-const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record};
+const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record, NULL};
 
 static void step(struct crew *w)
 {

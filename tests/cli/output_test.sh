@@ -7,7 +7,7 @@ saikai=$1 make_field=$2 make_store=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-export TMPDIR=$work XDG_CONFIG_HOME=$work
+export TMPDIR=$work XDG_CONFIG_HOME=$work XDG_STATE_HOME=$work/state
 fail() { echo "FAILED: $*" >&2; exit 1; }
 tool() { timeout 240 "$saikai" "$@"; }
 refused() { # PATTERN COMMAND...: fails, and says why

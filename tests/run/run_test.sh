@@ -6,7 +6,7 @@ case_name=$1 saikai=$2 victim=$3
 work=$(mktemp -d) || exit 1
 export SAIKAI_TEST_TAG="run-test-$$-$RANDOM"
 unset SAIKAI_KEEPER_LINK SAIKAI_KEEPER_FD
-export XDG_CONFIG_HOME=$work
+export XDG_CONFIG_HOME=$work XDG_STATE_HOME=$work/state
 # What an MPI leaves behind when its launcher is killed goes with us.
 export TMPDIR=$work OMPI_MCA_btl_vader_backing_directory=$work
 

@@ -42,6 +42,7 @@ END
 query() { # one command by name; 1: no query
     case $1 in
     plan) parsed 0 "d['interval_seconds'] > 0 and len(d['models']) == 3" plan -n 100 -c 60s ;;
+    rates) parsed 0 "isinstance(d['rates'], list)" rates --set "failure.database=$work/failures.db" ;;
     config) parsed 0 "len(d) > 0" config ;;
     ls) parsed 0 "len(d['generations']) == 4" ls ;;
     info) parsed 0 "'variables' in d" info ;;

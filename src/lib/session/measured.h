@@ -22,6 +22,7 @@ struct sk_measured {
     uint64_t mark_tick;            /* the tick then */
     double cost_seconds;           /* the last checkpoint held the program up for so long, 0: none yet */
     double host_rate;              /* failures per second of the hosts in use */
+    double program_rate;           /* of the program, as the launcher has learnt it; 0: it has not */
     double deadline;               /* at the end of the time slot, 0: none known */
     int deadline_done;             /* a checkpoint was asked for because of it */
     struct sk_advice_state advice; /* counted in ticks */

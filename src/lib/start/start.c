@@ -36,12 +36,19 @@ static struct sk_suffered find_suffered(const struct sk_session *s)
     const struct sk_keeper_page *p = s->page;
     if (!p)
         return (struct sk_suffered){0};
-    return (struct sk_suffered){p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX)};
+    struct sk_suffered v = {p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX)};
+    if (p->program_rate > 0) { /* in earlier runs, too */
+        v.faults = (double)p->own_faults;
+        v.seconds = (double)p->own_seconds;
+    }
+    return v;
 }
 
 /* The rate that checkpoints are made for: of the hosts, and of the program, which dies more often than they do. */
 static double find_total_rate(const struct sk_session *s)
 {
+    if (s->measured.program_rate > 0)
+        return s->measured.host_rate + s->measured.program_rate;
     return s->measured.host_rate + sk_suffered_rate(sk_config_time(s->config, "failure.program_mtbf"), &s->measured.suffered);
 }
 
@@ -181,6 +188,10 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     if (s->g->rank == 0 && !rc)
         rc = find_rate(s, hosts, &st.rate, err);
     st.suffered = find_suffered(s);
+    if (!rc && s->page && s->page->program_rate > 0) { /* the launcher's failure database */
+        st.rate = (double)s->page->host_rate;
+        st.program_rate = (double)s->page->program_rate;
+    }
     if ((rc = sk_group_verdict(s->g, rc, err)))
         goto out;
     s->who.job = st.job;
@@ -215,6 +226,7 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     s->who.first_incarnation = st.first_incarnation;
     s->who.unread_before = st.unread_before;
     s->measured.host_rate = st.rate;
+    s->measured.program_rate = st.program_rate;
     for (int i = 0; i < s->g->size; i++)
         s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
     s->measured.suffered = st.suffered;

@@ -11,7 +11,8 @@ struct sk_start {
     char local[160];             /* the job's directory below the user's node-local one */
     char old_local[160];         /* what an older version called it; "": not to be looked for */
     struct sk_job job;
-    double rate; /* of the hosts in use */
+    double rate;         /* of the hosts in use */
+    double program_rate; /* as the launcher has learnt it; 0: it has not */
     struct sk_suffered suffered;
     uint64_t run_id;
     uint32_t incarnation, first_incarnation, unread_before;

@@ -121,6 +121,15 @@ size_t sk_rates_count(const struct sk_rates *r)
     return r->n;
 }
 
+int sk_rates_each(const struct sk_rates *r, int (*each)(void *arg, const char *host, double rate, struct saikai_error *err), void *arg,
+                  struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->n && !rc; i++)
+        rc = each(arg, r->e[i].host, r->e[i].rate, err);
+    return rc;
+}
+
 static const struct entry *find_full(const struct sk_rates *r, const char *host)
 {
     size_t low = 0, high = r->n;

@@ -41,6 +41,9 @@ int sk_rates_sum(const struct sk_rates *r, const char *const *hosts, size_t n, d
                  size_t *unknown, struct saikai_error *err);
 
 size_t sk_rates_count(const struct sk_rates *r);
+/* Each host of the database, "*" among them. Ends early with what `each` returns if that is not 0. */
+int sk_rates_each(const struct sk_rates *r, int (*each)(void *arg, const char *host, double rate, struct saikai_error *err), void *arg,
+                  struct saikai_error *err);
 
 /* "mtbf=5y", "1/5y", … to failures per second; -1 when it is none of them. */
 int sk_rate_parse(const char *text, double *rate);

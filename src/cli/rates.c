@@ -1,0 +1,398 @@
+/* saikai rates: what the failure database knows, and adding to it. */
+#include "cli/cli.h"
+
+#include "base/config/units.h"
+#include "base/file/io.h"
+#include "schedule/failure/rates.h"
+#include "schedule/learn/database.h"
+#include "schedule/learn/lanl.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_BYTES = 1 << 30 };
+
+struct asked {
+    int json, all;
+    const char *source, *job;
+};
+
+struct rates_place {
+    char path[PATH_MAX];
+    int own;
+    struct sk_database *db;
+};
+
+static int find_place(struct cli *cli, struct rates_place *p, struct saikai_error *err)
+{
+    int rc = sk_database_place(sk_config_text(cli->config, "failure.database"), p->path, sizeof p->path, &p->own, err);
+    return rc > 0 ? sk_fail(err, SAIKAI_ECONFIG, "there is no failure database: failure.database is none") : rc;
+}
+
+/* ---- show ---- */
+
+struct shown_row {
+    enum sk_side side;
+    char name[SK_NAME_BYTES];
+    double seconds, faults, newest, rate;
+};
+
+struct table {
+    struct shown_row *row;
+    size_t n, cap;
+    struct sk_belief node_prior, program_prior; /* of a host and of a program of which nothing is known, after all that was seen */
+    struct sk_belief nodes;
+    double others; /* rate of a program that was never seen */
+};
+
+static int keep_row(void *arg, const struct sk_database_row *row)
+{
+    struct table *t = arg;
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? 2 * t->cap : 64;
+        struct shown_row *r = realloc(t->row, cap * sizeof *r);
+        if (!r)
+            return SAIKAI_ENOMEM;
+        t->row = r;
+        t->cap = cap;
+    }
+    struct shown_row *r = &t->row[t->n++];
+    *r = (struct shown_row){.side = row->side, .seconds = row->seconds, .faults = row->faults, .newest = row->newest};
+    snprintf(r->name, sizeof r->name, "%s", row->name);
+    return 0;
+}
+
+/* The rate that a job is given for this host or program. */
+static int find_rate(struct sk_database *db, const struct table *t, struct shown_row *r, struct saikai_error *err)
+{
+    struct sk_belief own, all, prior = t->program_prior;
+    double stated = -1;
+    int rc = sk_database_seen(db, r->side, r->name, SK_BELIEF_MEMORY, &own, err);
+    if (!rc && r->side == SK_SIDE_NODE)
+        rc = sk_database_stated(db, r->name, &stated, err);
+    if (!rc && r->side == SK_SIDE_PROGRAM && !(rc = sk_database_others(db, r->name, SK_BELIEF_MEMORY, &all, err)))
+        prior = sk_belief_of_one(sk_belief_with(t->program_prior, all), 1);
+    if (r->side == SK_SIDE_NODE)
+        prior = stated > 0 ? sk_belief_prior(1 / stated, 1) : sk_belief_of_one(sk_belief_with(t->node_prior, t->nodes), 1);
+    r->rate = stated == 0 ? 0 : sk_belief_mean(sk_belief_with(prior, own));
+    return rc;
+}
+
+static int collect(struct cli *cli, struct sk_database *db, struct table *t, struct saikai_error *err)
+{
+    struct sk_belief all = {0, 0};
+    t->node_prior = sk_belief_prior(sk_config_time(cli->config, "failure.mtbf"), 1);
+    t->program_prior = sk_belief_prior(sk_config_time(cli->config, "failure.program_mtbf"), 1);
+    int rc = db ? sk_database_seen(db, SK_SIDE_NODE, NULL, SK_BELIEF_MEMORY, &t->nodes, err) : 0;
+    if (!rc && db)
+        rc = sk_database_others(db, NULL, SK_BELIEF_MEMORY, &all, err);
+    t->others = sk_belief_mean(sk_belief_with(t->program_prior, all));
+    if (!rc && db)
+        rc = sk_database_each(db, keep_row, t, err);
+    if (rc == SAIKAI_ENOMEM)
+        return sk_fail(err, rc, "no memory for the failure database");
+    for (size_t i = 0; i < t->n && !rc; i++)
+        rc = find_rate(db, t, &t->row[i], err);
+    return rc;
+}
+
+static const char *show_time(char out[32], double seconds)
+{
+    if (!isfinite(seconds))
+        snprintf(out, 32, "never");
+    else if (seconds < 600)
+        snprintf(out, 32, "%.3g s", seconds);
+    else if (seconds < 2 * 86400)
+        snprintf(out, 32, "%.3g h", seconds / 3600);
+    else if (seconds < 2 * 31557600.0)
+        snprintf(out, 32, "%.4g d", seconds / 86400);
+    else
+        snprintf(out, 32, "%.3g y", seconds / 31557600);
+    return out;
+}
+
+static void print_side(const struct table *t, enum sk_side side, int all, double unseen)
+{
+    char a[32], b[32], day[32];
+    size_t of_side = 0, left = 0;
+    for (size_t i = 0; i < t->n; i++)
+        of_side += t->row[i].side == side;
+    printf("%-30s %9s %12s %14s  %s\n", side == SK_SIDE_NODE ? "Host" : "Program", "faults", "seen for", "fails once in", "newest fault");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct shown_row *r = &t->row[i];
+        if (r->side != side)
+            continue;
+        if (!all && of_side > 20 && r->faults == 0) { /* a long list of those that are well tells nothing */
+            left++;
+            continue;
+        }
+        time_t newest = (time_t)r->newest;
+        struct tm tm;
+        strcpy(day, "none");
+        if (r->faults > 0 && gmtime_r(&newest, &tm))
+            strftime(day, sizeof day, "%Y-%m-%d", &tm);
+        printf("%-30s %9.0f %12s %14s  %s\n", r->name, r->faults, show_time(a, r->seconds),
+               show_time(b, r->rate > 0 ? 1 / r->rate : INFINITY), day);
+    }
+    if (left)
+        printf("and %zu without faults (--all shows them)\n", left);
+    printf("%-30s %9s %12s %14s\n", "any other", "", "", show_time(b, unseen > 0 ? 1 / unseen : INFINITY));
+}
+
+static void json_table(const struct table *t, const char *path, double unseen_node, struct sk_json *j)
+{
+    sk_json_object(j, NULL);
+    sk_json_text(j, "database", path);
+    sk_json_real(j, "unseen_node_rate_per_second", unseen_node);
+    sk_json_real(j, "unseen_program_rate_per_second", t->others);
+    sk_json_array(j, "rates");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct shown_row *r = &t->row[i];
+        sk_json_object(j, NULL);
+        sk_json_text(j, "side", sk_side_name(r->side));
+        sk_json_text(j, "name", r->name);
+        sk_json_real(j, "faults", r->faults);
+        sk_json_real(j, "seen_seconds", r->seconds);
+        sk_json_real(j, "newest_fault", r->newest);
+        sk_json_real(j, "rate_per_second", r->rate);
+        sk_json_end(j);
+    }
+    sk_json_end(j);
+    sk_json_end(j);
+}
+
+static int show(struct cli *cli, const struct asked *a)
+{
+    struct saikai_error err = {0};
+    struct rates_place p = {0};
+    struct table t = {0};
+    int rc = find_place(cli, &p, &err), missing;
+    if (rc)
+        return cli_fail(cli, &err);
+    rc = sk_database_open(p.path, p.own, 0, &p.db, &err);
+    missing = rc == SAIKAI_ENOENT;
+    if (!rc || missing)
+        rc = collect(cli, p.db, &t, &err);
+    sk_database_close(p.db);
+    double unseen = sk_belief_mean(sk_belief_with(t.node_prior, t.nodes));
+    if (!rc && a->json) {
+        struct sk_json j = {0};
+        json_table(&t, p.path, unseen, &j);
+        rc = cli_print_json(cli, &j, CLI_OK);
+    } else if (!rc) {
+        printf("Failure database %s%s\n\n", p.path, missing ? ": nothing was learnt yet" : "");
+        print_side(&t, SK_SIDE_PROGRAM, a->all, t.others);
+        putchar('\n');
+        print_side(&t, SK_SIDE_NODE, a->all, unseen);
+    } else {
+        rc = cli_fail(cli, &err);
+    }
+    free(t.row);
+    return rc;
+}
+
+/* ---- import ---- */
+
+/* A system of LANL's log, for the time that its nodes were seen. */
+struct lanl_system {
+    int nodes;
+    double first, last;
+};
+
+enum { MOST_SYSTEMS = 64 };
+
+struct import {
+    struct sk_database *db;
+    struct lanl_system system[MOST_SYSTEMS];
+    size_t n;
+};
+
+static void name_node(char out[SK_NAME_BYTES], int system, int node)
+{
+    snprintf(out, SK_NAME_BYTES, "lanl-%d-%d", system, node);
+}
+
+static int import_record(void *arg, const struct sk_lanl_record *r, struct saikai_error *err)
+{
+    struct import *m = arg;
+    struct sk_fault_event e = {.time = r->begun, .side = SK_SIDE_NODE};
+    if (r->system >= MOST_SYSTEMS)
+        return sk_fail(err, SAIKAI_ECONFIG, "there is no system %d", r->system);
+    struct lanl_system *s = &m->system[r->system];
+    s->nodes = r->nodes > s->nodes ? r->nodes : s->nodes;
+    s->nodes = r->node >= s->nodes ? r->node + 1 : s->nodes;
+    s->first = s->first > 0 ? fmin(s->first, r->begun) : r->begun;
+    s->last = fmax(s->last, r->begun);
+    name_node(e.host, r->system, r->node);
+    snprintf(e.source, sizeof e.source, "%s", r->cause);
+    m->n++;
+    return sk_database_add_event(m->db, &e, err);
+}
+
+/* Each node was there from its system's first record to its last one; some weeks in one row. */
+static int import_times(struct import *m, struct saikai_error *err)
+{
+    const double step = 8 * 604800.0;
+    int rc = 0;
+    for (int i = 0; i < MOST_SYSTEMS && !rc; i++) {
+        const struct lanl_system *s = &m->system[i];
+        for (int k = 0; k < s->nodes && k < 100000 && !rc; k++) {
+            char name[SK_NAME_BYTES];
+            name_node(name, i, k);
+            for (double at = s->first; at < s->last && !rc; at += step)
+                rc = sk_database_add_time(m->db, SK_SIDE_NODE, name, at, fmin(step, s->last - at), 1, err);
+        }
+    }
+    return rc;
+}
+
+static int import_lanl(struct import *m, char *text, size_t n, const char *path, size_t *skipped, struct saikai_error *err)
+{
+    int rc = sk_lanl_parse(text, n, path, import_record, m, skipped, err);
+    return rc ? rc : import_times(m, err);
+}
+
+static int import_rate(void *arg, const char *host, double rate, struct saikai_error *err)
+{
+    struct import *m = arg;
+    m->n++;
+    return sk_database_add_rate(m->db, host, rate, err);
+}
+
+static int import_rates(struct import *m, const char *path, struct saikai_error *err)
+{
+    struct sk_rates *r = NULL;
+    int rc = sk_rates_open(path, 0, &r, err);
+    if (!rc)
+        rc = sk_rates_each(r, import_rate, m, err);
+    sk_rates_free(r);
+    return rc;
+}
+
+static int import(struct cli *cli, const struct asked *a, const char *file)
+{
+    struct saikai_error err = {0};
+    struct rates_place p = {0};
+    struct import m = {0};
+    void *data = NULL;
+    size_t n = 0, skipped = 0;
+    int is_log = 0, rc = find_place(cli, &p, &err);
+    if (!rc)
+        rc = sk_io_slurp(file, MOST_BYTES, &data, &n, &err);
+    char *text = rc ? NULL : realloc(data, n + 1);
+    if (!rc && !text)
+        rc = sk_fail(&err, SAIKAI_ENOMEM, "no memory for %s", file);
+    data = text ? text : data;
+    if (!rc && n > 5 && !memcmp(text, "\xfd" "7zXZ", 5))
+        rc = sk_fail(&err, SAIKAI_ECONFIG, "%s is packed: unpack it first (xz -d)", file);
+    if (!rc)
+        rc = sk_database_open(p.path, p.own, 1, &p.db, &err);
+    if (!rc)
+        rc = sk_database_begin(p.db, &err);
+    m.db = p.db;
+    if (!rc) {
+        text[n] = 0;
+        is_log = sk_lanl_recognises(text, n);
+        rc = is_log ? import_lanl(&m, text, n, file, &skipped, &err) : import_rates(&m, file, &err);
+    }
+    if (!rc)
+        rc = sk_database_commit(p.db, &err);
+    sk_database_close(p.db);
+    free(data);
+    if (rc)
+        return cli_fail(cli, &err);
+    if (a->json) {
+        struct sk_json j = {0};
+        sk_json_object(&j, NULL);
+        sk_json_text(&j, "database", p.path);
+        sk_json_text(&j, "kind", is_log ? "events" : "rates");
+        sk_json_uint(&j, "taken", m.n);
+        sk_json_uint(&j, "skipped", skipped);
+        sk_json_end(&j);
+        return cli_print_json(cli, &j, CLI_OK);
+    }
+    printf("%zu %s from %s are in %s", m.n, is_log ? "failures" : "rates", file, p.path);
+    if (skipped)
+        printf("; %zu lines have no system, node or time", skipped);
+    putchar('\n');
+    return CLI_OK;
+}
+
+/* ---- add ---- */
+
+/* HOST RATE: a rate that somebody states; HOST alone: it failed just now. */
+static int add(struct cli *cli, const struct asked *a, const char *host, const char *rate_text)
+{
+    struct saikai_error err = {0};
+    struct rates_place p = {0};
+    double rate = 0;
+    if (!*host || strlen(host) >= SK_NAME_BYTES)
+        return cli_usage(cli, "'%.80s' is no host name", host);
+    if (rate_text && sk_rate_parse(rate_text, &rate))
+        return cli_usage(cli, "'%s' is no failure rate: write for example mtbf=5y, 3/y or 2500 FIT", rate_text);
+    struct sk_fault_event e = {.time = floor((double)time(NULL)), .side = a->job ? SK_SIDE_PROGRAM : SK_SIDE_NODE};
+    snprintf(e.host, sizeof e.host, "%s", host);
+    snprintf(e.source, sizeof e.source, "%s", a->source ? a->source : "told");
+    snprintf(e.job, sizeof e.job, "%s", a->job ? a->job : "");
+    int rc = find_place(cli, &p, &err);
+    if (!rc)
+        rc = sk_database_open(p.path, p.own, 1, &p.db, &err);
+    if (!rc)
+        rc = sk_database_begin(p.db, &err);
+    if (!rc)
+        rc = rate_text ? sk_database_add_rate(p.db, host, rate, &err) : sk_database_add_event(p.db, &e, &err);
+    if (!rc)
+        rc = sk_database_commit(p.db, &err);
+    sk_database_close(p.db);
+    if (rc)
+        return cli_fail(cli, &err);
+    if (!a->json) {
+        printf(rate_text ? "the rate of %s is in %s\n" : "a failure of %s is in %s\n", host, p.path);
+        return CLI_OK;
+    }
+    struct sk_json j = {0};
+    sk_json_object(&j, NULL);
+    sk_json_text(&j, "database", p.path);
+    sk_json_text(&j, "name", host);
+    if (rate_text)
+        sk_json_real(&j, "rate_per_second", rate);
+    sk_json_end(&j);
+    return cli_print_json(cli, &j, CLI_OK);
+}
+
+int cli_rates(struct cli *cli, int argc, char **argv)
+{
+    struct asked a = {0};
+    const struct cli_option options[] = {
+        {'a', "all", CLI_FLAG, &a.all, NULL, NULL, "show also hosts and programs without faults, however many there are"},
+        {0, "source", CLI_TEXT, &a.source, "TEXT", NULL, "with add: who noticed the failure, or what it was"},
+        {0, "job", CLI_TEXT, &a.job, "NAME", NULL, "with add: it is a failure of this program, on that host"},
+        {0, "json", CLI_FLAG, &a.json, NULL, NULL, "print JSON"},
+        {0},
+    };
+    const struct cli_spec spec = {
+        .operands = "[show | import FILE | add HOST [RATE]]",
+        .about = "Shows what is known of failures, and adds to it. The failure database (key failure.database) has the failures that "
+                 "saikai run saw, of hosts and of programs, and for how long it saw them; from it the checkpoint interval is made. 'import' "
+                 "takes a text file or an SQLite database as of failure.rates, or Los Alamos National Laboratory's public failure log "
+                 "(CSV). 'add' states a rate of a host (mtbf=5y, 3/y, 2500 FIT), or without one that it failed just now.",
+        .min_operands = 0,
+        .max_operands = 3,
+        .options = options,
+    };
+    int rc = cli_parse(cli, &spec, &argc, &argv);
+    if (rc >= 0)
+        return rc;
+    const char *what = argc ? argv[0] : "show";
+    if (!strcmp(what, "show") && argc <= 1)
+        return show(cli, &a);
+    if (!strcmp(what, "import") && argc == 2)
+        return import(cli, &a, argv[1]);
+    if (!strcmp(what, "add") && argc >= 2)
+        return add(cli, &a, argv[1], argc == 3 ? argv[2] : NULL);
+    return cli_usage(cli, "write 'show', 'import FILE' or 'add HOST [RATE]'");
+}

@@ -1,0 +1,291 @@
+/* The failure database: what is added is believed, two writers do not lose anything, and whatever lies in its place is an error with
+ * the file's name and never a crash. */
+#include "schedule/learn/database.h"
+
+#include "base/file/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[64], path[128];
+static const double now = 1.7e9;
+
+static int make_dir(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-learn-XXXXXX");
+    snprintf(path, sizeof path, "%s/state/saikai/failures.db", mkdtemp(dir) ? dir : "/nowhere");
+    return access(dir, W_OK);
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static void the_place_is_the_users(void **state)
+{
+    (void)state;
+    char out[256];
+    int own;
+    struct saikai_error err = {0};
+    setenv("XDG_STATE_HOME", "/x/state", 1);
+    assert_int_equal(sk_database_place("auto", out, sizeof out, &own, &err), 0);
+    assert_string_equal(out, "/x/state/saikai/failures.db");
+    assert_int_equal(own, 1);
+    setenv("XDG_STATE_HOME", "relative", 1);
+    setenv("HOME", "/home/me", 1);
+    assert_int_equal(sk_database_place("auto", out, sizeof out, &own, &err), 0);
+    assert_string_equal(out, "/home/me/.local/state/saikai/failures.db");
+    unsetenv("HOME");
+    assert_int_equal(sk_database_place("auto", out, sizeof out, &own, &err), SAIKAI_ENOENT);
+    assert_int_equal(sk_database_place("none", out, sizeof out, &own, &err), 1);
+    assert_int_equal(sk_database_place("", out, sizeof out, &own, &err), 1);
+    assert_int_equal(sk_database_place("/site/failures.db", out, sizeof out, &own, &err), 0);
+    assert_true(!own && !strcmp(out, "/site/failures.db"));
+    assert_int_equal(sk_database_place("/site/failures.db", out, 5, &own, &err), SAIKAI_ECONFIG);
+}
+
+#ifdef HAVE_SQLITE
+
+static struct sk_database *opened(int write)
+{
+    struct sk_database *db = NULL;
+    struct saikai_error err = {0};
+    if (sk_database_open(path, 1, write, &db, &err))
+        fail_msg("%s", err.text);
+    return db;
+}
+
+static struct sk_fault_event event_at(double time, enum sk_side side, const char *host, const char *job)
+{
+    struct sk_fault_event e = {.time = time, .side = side, .source = "signal"};
+    snprintf(e.host, sizeof e.host, "%s", host);
+    snprintf(e.job, sizeof e.job, "%s", job);
+    return e;
+}
+
+static int count_rows(void *arg, const struct sk_database_row *row)
+{
+    (void)row;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void what_is_added_is_believed(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = NULL;
+    struct sk_belief seen;
+    double rate;
+    assert_int_equal(sk_database_open(path, 1, 0, &db, &err), SAIKAI_ENOENT);
+    db = opened(1);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(sk_database_begin(db, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "heat", now, 1000, 0, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "heat", now, 500, 0, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_NODE, "n1", now, 1500, 0, &err), 0);
+    struct sk_fault_event e = event_at(now, SK_SIDE_PROGRAM, "n1", "heat");
+    assert_int_equal(sk_database_add_event(db, &e, &err), 0);
+    assert_int_equal(sk_database_add_event(db, &e, &err), 0); /* the same one */
+    assert_int_equal(sk_database_add_rate(db, "N1", 3e-7, &err), 0);
+    assert_int_equal(sk_database_commit(db, &err), 0);
+    sk_database_close(db);
+    db = opened(0);
+    assert_int_equal(sk_database_seen(db, SK_SIDE_PROGRAM, "heat", 0, &seen, &err), 0);
+    assert_true(seen.faults == 1 && seen.seconds == 1500);
+    assert_int_equal(sk_database_seen(db, SK_SIDE_NODE, NULL, 0, &seen, &err), 0);
+    assert_true(seen.faults == 0 && seen.seconds == 1500);
+    assert_int_equal(sk_database_seen(db, SK_SIDE_NODE, "n2", 0, &seen, &err), 0);
+    assert_true(seen.faults == 0 && seen.seconds == 0);
+    assert_int_equal(sk_database_stated(db, "n1", &rate, &err), 0);
+    assert_true(rate == 3e-7);
+    assert_int_equal(sk_database_stated(db, "n2", &rate, &err), 0);
+    assert_true(rate == -1);
+    int rows = 0;
+    assert_int_equal(sk_database_each(db, count_rows, &rows, &err), 0);
+    assert_int_equal(rows, 2);
+    sk_database_close(db);
+}
+
+/* A program that died thirty times says as much about the others as one that died once. */
+static void each_program_counts_once_for_the_others(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_belief seen;
+    struct sk_database *db = opened(1);
+    for (int i = 0; i < 30; i++) {
+        struct sk_fault_event e = event_at(now + i, SK_SIDE_PROGRAM, "n1", "broken");
+        assert_int_equal(sk_database_add_event(db, &e, &err), 0);
+    }
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "broken", now, 600, 0, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "sound", now, 5000, 0, &err), 0);
+    assert_int_equal(sk_database_others(db, "heat", 0, &seen, &err), 0);
+    assert_true(seen.faults == 1 && fabs(seen.seconds - (600.0 / 30 + 5000)) < 1e-9);
+    assert_int_equal(sk_database_others(db, "broken", 0, &seen, &err), 0);
+    assert_true(seen.faults == 1 && fabs(seen.seconds - 6500) < 1e-9); /* heat and sound */
+    sk_database_close(db);
+}
+
+enum { WRITERS = 4, EACH = 10 };
+
+static void *write_some(void *arg)
+{
+    struct saikai_error err = {0};
+    for (int i = 0; i < EACH; i++) {
+        struct sk_database *db = NULL;
+        struct sk_fault_event e = event_at(now + i, SK_SIDE_NODE, arg, "two");
+        int rc = sk_database_open(path, 1, 1, &db, &err);
+        rc = rc ? rc : sk_database_begin(db, &err);
+        rc = rc ? rc : sk_database_add_time(db, SK_SIDE_PROGRAM, "two", now, 1, 0, &err);
+        rc = rc ? rc : sk_database_add_event(db, &e, &err);
+        rc = rc ? rc : sk_database_commit(db, &err);
+        sk_database_close(db);
+        i -= rc == SAIKAI_EBUSY; /* a busy machine: another time, as saikai run does */
+        if (rc && rc != SAIKAI_EBUSY)
+            return "failed";
+    }
+    return NULL;
+}
+
+static void jobs_at_once_lose_nothing(void **state)
+{
+    (void)state;
+    char *names[WRITERS] = {"a", "b", "c", "d"};
+    pthread_t t[WRITERS];
+    struct sk_belief seen;
+    unlink(path); /* they also make it at once */
+    for (int i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, write_some, names[i]), 0);
+    for (int i = 0; i < WRITERS; i++) {
+        void *said = NULL;
+        pthread_join(t[i], &said);
+        assert_null(said);
+    }
+    struct sk_database *db = opened(0);
+    assert_int_equal(sk_database_seen(db, SK_SIDE_PROGRAM, "two", 0, &seen, NULL), 0);
+    assert_true(seen.seconds == WRITERS * EACH);
+    assert_int_equal(sk_database_seen(db, SK_SIDE_NODE, NULL, 0, &seen, NULL), 0);
+    assert_true(seen.faults == WRITERS * EACH);
+    sk_database_close(db);
+}
+
+static void put(const char *text, size_t n)
+{
+    unlink(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, n), (ssize_t)n);
+    close(fd);
+}
+
+static void expect_refused(int code, const char *says)
+{
+    for (int w = 0; w < 2; w++) {
+        struct sk_database *db = NULL;
+        struct saikai_error err = {0};
+        int rc = sk_database_open(path, 1, w, &db, &err);
+        if (rc != code || db || !strstr(err.text, says) || !strstr(err.text, path))
+            fail_msg("write %d: %d '%s', expected %d '%s'", w, rc, err.text, code, says);
+    }
+}
+
+static void whatever_lies_there_is_an_error(void **state)
+{
+    (void)state;
+    put("no database at all, and long enough to be read as the head of one: no database at all, no database at all", 100);
+    expect_refused(SAIKAI_EFORMAT, "not a database");
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    expect_refused(SAIKAI_EINVAL, path);
+    rmdir(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    struct sk_database *db = NULL;
+    struct saikai_error err = {0};
+    assert_int_equal(sk_database_open(path, 1, 0, &db, &err), SAIKAI_EINVAL); /* and is not waited for */
+    unlink(path);
+    assert_int_equal(symlink("/etc/passwd", path), 0); /* nobody leads us elsewhere */
+    assert_true(sk_database_open(path, 1, 1, &db, &err) < 0);
+    unlink(path);
+    if (!geteuid()) {
+        sk_database_close(opened(1));
+        assert_int_equal(chown(path, 4711, 4711), 0);
+        expect_refused(SAIKAI_EAUTH, "belongs to another user");
+        assert_int_equal(sk_database_open(path, 0, 0, &db, &err), 0); /* the site's own, named by the user */
+        sk_database_close(db);
+        unlink(path);
+    }
+    db = NULL;
+    snprintf(path, sizeof path, "/dev/null/failures.db");
+    assert_true(sk_database_open(path, 1, 1, &db, &err) < 0);
+    assert_null(db);
+    snprintf(path, sizeof path, "%s/state/saikai/failures.db", dir);
+}
+
+/* Bytes changed anywhere: an error or numbers, and never a crash. */
+static void damage_does_no_harm(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    what_is_added_is_believed(state);
+    uint8_t image[65536];
+    int fd = open(path, O_RDONLY);
+    ssize_t n = read(fd, image, sizeof image);
+    close(fd);
+    assert_true(n > 4096);
+    uint64_t x = 88172645463325252u;
+    for (int trial = 0; trial < 300; trial++) {
+        uint8_t copy[65536];
+        memcpy(copy, image, (size_t)n);
+        for (int k = 0; k < 1 + trial % 7; k++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            copy[x % (uint64_t)n] = (uint8_t)(x >> 40);
+        }
+        put((const char *)copy, trial % 10 ? (size_t)n : (size_t)(x % (uint64_t)n));
+        struct sk_database *db = NULL;
+        struct sk_belief seen = {0, 0};
+        double rate = -1;
+        int rows = 0;
+        if (sk_database_open(path, 1, 0, &db, &err))
+            continue;
+        sk_database_seen(db, SK_SIDE_PROGRAM, NULL, 25, &seen, &err);
+        sk_database_others(db, "heat", 25, &seen, &err);
+        sk_database_stated(db, "n1", &rate, &err);
+        sk_database_each(db, count_rows, &rows, &err);
+        assert_true(seen.faults >= 0 && isfinite(seen.seconds) && seen.seconds >= 0);
+        sk_database_close(db);
+    }
+    unlink(path);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_place_is_the_users),
+#ifdef HAVE_SQLITE
+        cmocka_unit_test(what_is_added_is_believed),
+        cmocka_unit_test(each_program_counts_once_for_the_others),
+        cmocka_unit_test(jobs_at_once_lose_nothing),
+        cmocka_unit_test(whatever_lies_there_is_an_error),
+        cmocka_unit_test(damage_does_no_harm),
+#endif
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
