@@ -52,9 +52,9 @@ resumed() { grep -c '^resumed ' out || true; }
 has_resumed() { [ "$(resumed)" -ge "$1" ]; }
 ranks() { # process ids of this test's ranks
     local p
-    for p in /proc/[0-9]*; do
-        [ "$(readlink "$p/exe" 2>/dev/null)" = "$(readlink -f "$subject")" ] &&
-            tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qxF "SAIKAI_STORE_PREFIX=$SAIKAI_STORE_PREFIX" && echo "${p#/proc/}"
+    for p in $(grep -lzsxF "SAIKAI_STORE_PREFIX=$SAIKAI_STORE_PREFIX" /proc/[0-9]*/environ); do
+        p=${p%/environ}
+        [ "$p/exe" -ef "$subject" ] && echo "${p#/proc/}"
     done
     true
 }

@@ -232,6 +232,59 @@ static void the_encoding_does_not_drift(void **state_)
     case_free(&b);
 }
 
+/* Stored bytes of which only the first so many ever come. */
+struct slow {
+    size_t there, asked;
+};
+
+static int wait_in_vain(void *arg, size_t n, struct saikai_error *err)
+{
+    struct slow *s = arg;
+    s->asked = n > s->asked ? n : s->asked;
+    return n > s->there ? sk_fail(err, SAIKAI_EIO, "no more") : 0;
+}
+
+static void what_does_not_arrive_is_an_error(void **state_)
+{
+    struct block_case b;
+    struct sk_recipe r[3] = {{.backend = SK_BACKEND_STORE}, {.backend = SK_BACKEND_STORE}, {.backend = SK_BACKEND_STORE}};
+    struct sk_coder c = {0};
+    struct sk_buf out = {0};
+    fill(&b, SAIKAI_F64, 0, 0);
+    assert_int_equal(sk_block_encode(&c, b.parts, b.count, r, &out, NULL), 0);
+    size_t n = out.len;
+    sk_buf_put(&out, (uint8_t[SK_BITS_SLACK]){0}, SK_BITS_SLACK);
+    for (size_t there = 0; there <= n; there++) {
+        struct slow s = {.there = there};
+        struct sk_arriving a = {.data = out.data, .wait = wait_in_vain, .arg = &s};
+        struct saikai_error err = {0};
+        for (int i = 0; i < b.count; i++)
+            b.parts[i].native = 0;
+        c.arriving = &a;
+        assert_int_equal(sk_block_decode(&c, out.data, n, b.parts, b.count, &err), there < n ? SAIKAI_EIO : 0);
+        assert_true(s.asked > there || there == n);
+        assert_true(s.asked <= n);
+    }
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    case_free(&b);
+}
+
+static void large_room_is_room(void **state_)
+{
+    struct sk_buf b = {0};
+    static const size_t sizes[] = {100, (4 << 20) - 8, 5 << 20, 3 << 20, 9 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *p = sk_coder_room(&b, sizes[i]);
+        assert_non_null(p);
+        assert_ptr_equal(p, b.data);
+        assert_true(b.cap >= sizes[i] + 8 && b.len == sizes[i] + 8);
+        memset(p, 1, sizes[i] + 8);
+    }
+    assert_true(b.cap >= 9 << 20);
+    sk_buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +292,8 @@ int main(void)
         cmocka_unit_test(every_filter_is_undone),
         cmocka_unit_test(records_and_fields_are_undone),
         cmocka_unit_test(the_encoding_does_not_drift),
+        cmocka_unit_test(what_does_not_arrive_is_an_error),
+        cmocka_unit_test(large_room_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,10 +141,8 @@ static int read_parity_header(int fd, const char *path, off_t size, struct sk_pa
         n = need < (size_t)size ? need : (size_t)size;
         uint8_t *head = malloc(n + 1);
         int rc = head ? sk_io_pread(fd, path, head, n, 0, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", path);
-        if (!rc) {
-            need = 0;
+        if (!rc)
             rc = sk_parity_decode(head, n, (uint64_t)size, h, &need, err);
-        }
         free(head);
         if (rc && (need <= n || n == (size_t)size)) {
             sk_error_prefix(err, "%s", path);

@@ -3,12 +3,15 @@
 
 #include "base/clock.h"
 
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { N = 4, WORKS = 5, STEPS = 3 };
@@ -166,6 +169,46 @@ static void test_given_up(void **state)
         assert_int_equal(sk_loop_run(N, leaver, &slices), 0);
 }
 
+static volatile sig_atomic_t heard;
+static void hear(int number)
+{
+    heard = number;
+}
+
+/* No thread of the program takes the signal: it stays pending, since the thread beside the program takes none. */
+static int signalled(struct sk_group *g, void *arg)
+{
+    struct sk_offpath *o;
+    sigset_t one, pending;
+    (void)arg;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    CHECK(!pthread_sigmask(SIG_UNBLOCK, &one, NULL)); /* what the new thread would take over */
+    CHECK(!sk_offpath_new(g, 0, &o, NULL));
+    CHECK(!pthread_sigmask(SIG_BLOCK, &one, NULL));
+    CHECK(!kill(getpid(), SIGUSR1));
+    sk_sleep(0.05);
+    CHECK(!sigpending(&pending) && sigismember(&pending, SIGUSR1) && !heard);
+    sk_offpath_free(o);
+    return 0;
+}
+
+static void test_signals_are_the_programs(void **state)
+{
+    sigset_t one, before;
+    struct sigaction old, mine = {.sa_handler = hear};
+    struct timespec now = {0, 0};
+    (void)state;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    sigaction(SIGUSR1, &mine, &old);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    assert_int_equal(sk_loop_run(1, signalled, NULL), 0);
+    assert_int_equal(sigtimedwait(&one, NULL, &now), SIGUSR1);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGUSR1, &old, NULL);
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -181,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_by_thread),
         cmocka_unit_test(test_in_slices),
         cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_signals_are_the_programs),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "archive/local/content.h"
 #include "base/file/io.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -316,6 +317,17 @@ static void test_nothing_out_of_reach(void **state)
 
 /* ---- one form after the other ---- */
 
+static int open_files(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
 /* What is in the prefix, newest first: "f20 a10". All of it is whole. */
 static const char *forms_in_prefix(void)
 {
@@ -365,7 +377,9 @@ static void test_the_form_changes(void **state)
                                            .until = step[i].until,
                                            .expect = from > 0,
                                            .expect_from = from});
+        int before = open_files();
         assert_string_equal(forms_in_prefix(), step[i].expect);
+        assert_true(open_files() <= before); /* whoever looks leaves nothing open */
         from = step[i].until - 5;
         world_lose("local0");
     }

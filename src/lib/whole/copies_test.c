@@ -28,33 +28,53 @@ enum { COPIES = 1 + 3 };
 
 static char local[96], prefix[96];
 
-/* ---- measuring: at every operation of the I/O layer, when nothing else runs in it ---- */
+/* ---- measuring: at every operation of the I/O layer ---- */
 
 static pthread_mutex_t measure_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t most;
 static atomic_int hang;
 
-static uint64_t size_of(int at, const char *name)
+/* A file that was seen. Ranks rename and remove files meanwhile: what is counted was there, all of it at once, in the moment between
+ * the look and the second one. */
+struct seen {
+    char path[256];
+    ino_t number;
+    off_t size;
+};
+enum { MOST_SEEN = 256 };
+
+static size_t look(const char *root, struct seen *seen, size_t n)
 {
-    struct stat sb;
-    uint64_t sum = 0;
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    DIR *d = opendir(root);
     for (struct dirent *e; d && (e = readdir(d));) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+        struct stat sb;
+        char path[256];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+            snprintf(path, sizeof path, "%s/%s", root, e->d_name) >= (int)sizeof path || lstat(path, &sb))
             continue;
-        if (!fstatat(fd, e->d_name, &sb, AT_SYMLINK_NOFOLLOW))
-            sum += S_ISDIR(sb.st_mode) ? size_of(fd, e->d_name) : (uint64_t)sb.st_size;
+        if (S_ISDIR(sb.st_mode)) {
+            n = look(path, seen, n);
+        } else if (n < MOST_SEEN) {
+            seen[n] = (struct seen){.number = sb.st_ino, .size = sb.st_size};
+            strcpy(seen[n++].path, path);
+        }
     }
     if (d)
         closedir(d);
-    return sum;
+    return n;
 }
 
 static void measure(void)
 {
+    static struct seen seen[MOST_SEEN];
+    uint64_t now = 0;
     pthread_mutex_lock(&measure_lock);
-    uint64_t now = size_of(AT_FDCWD, local);
+    size_t n = look(local, seen, 0);
+    for (size_t i = 0; i < n; i++) {
+        struct stat sb;
+        if (!lstat(seen[i].path, &sb) && sb.st_ino == seen[i].number)
+            now += (uint64_t)(sb.st_size < seen[i].size ? sb.st_size : seen[i].size);
+    }
     most = now > most ? now : most;
     pthread_mutex_unlock(&measure_lock);
 }

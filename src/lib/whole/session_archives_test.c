@@ -115,6 +115,28 @@ static void test_full_prefix_keeps_the_archives_before(void **state)
     solve(N, (struct solve){.config = aggregated, .until = 30, .crash = 1, .expect = 1, .expect_from = 20});
 }
 
+/* Where MPI allows no threads, each rank's file is brought to the prefix. */
+static int without_threads(struct sk_group *g, void *engine)
+{
+    struct saikai_error err = {0};
+    struct sk_route route;
+    g->threads = 0;
+    struct sk_config *c = world_config("store.archive=aggregate");
+    struct sk_route_setup s = {.g = g, .config = c, .engine = engine};
+    CHECK(!sk_route_open(&s, &route, &err));
+    CHECK(route.form == &sk_route_files && route.opened == engine);
+    sk_config_free(c);
+    return 0;
+}
+
+static void test_without_threads_of_mpi_files_are_copied(void **state)
+{
+    char engine; /* nobody looks at it */
+    (void)state;
+    world_start(N, without_threads, &engine);
+    world_expect("store.archive=aggregate needs MPI_THREAD_MULTIPLE", 1);
+}
+
 /* A file is damaged after it was committed and before it is archived. */
 static int damage_twenty(struct sk_session *s, int64_t it)
 {
@@ -195,6 +217,7 @@ int main(void)
         TEST(test_a_finished_run_leaves_an_archive),
         TEST(test_full_prefix_keeps_the_archives_before),
         TEST(test_what_is_damaged_is_not_archived),
+        TEST(test_without_threads_of_mpi_files_are_copied),
         TEST(test_archives_as_often_as_the_model_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
