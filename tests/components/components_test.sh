@@ -208,12 +208,18 @@ faults) # a fault model and a monitor, in the order that the job's recovery says
     has '1 lines of store/history are damaged' err
     [ "$(wc -l <out)" = 6 ] || fail "the lines that are whole are not shown"
     ;;
-program) # a program with the library takes the model, and refuses what must not be loaded
+program) # a program with the library takes model and codec, and refuses what must not be loaded
     compile "$source/examples/components/interval_model.c" good.so
+    compile "$source/examples/components/codec.c" codec.so
     variant abi 's/\.abi = SAIKAI_COMPONENT_ABI/.abi = SAIKAI_COMPONENT_ABI + 1/'
     export SAIKAI_STORE_PREFIX=$work/store SAIKAI_STORE_LOCAL=$work/local SAIKAI_JOB_NAME=components SAIKAI_SCHEDULE_MODEL=young-calm
-    SAIKAI_COMPONENTS_LOAD=$work/good.so timeout 120 "$saikai" run -n 2 -- "$program" 40 40 40 30 >out 2>err || fail "the program with the component"
+    export SAIKAI_COMPONENTS_LOAD=$work/good.so,$work/codec.so
+    SAIKAI_CODEC_CHAINS='*=shuffle+runs' timeout 120 "$saikai" run -n 2 -- "$program" 40 40 40 30 >out 2>err || fail "the program with components"
     has verified out
+    quiet "$saikai" verify store || fail "saikai verify"
+    quiet "$saikai" info --json store || fail "saikai info"
+    has 'shuffle+runs' out
+    unset SAIKAI_COMPONENTS_LOAD
     rm -rf store local
     SAIKAI_COMPONENTS_LOAD=$work/abi.so timeout 120 "$program" 40 40 40 30 >out 2>err && fail "a program takes a component of another version"
     has 'compiled for version 2' err
