@@ -25,12 +25,21 @@ go() { # EXPECTED-EXIT ARGUMENT...
     if [ "$want" = 0 ]; then [ $rc -eq 0 ] || fail "worker $* ended with $rc"; else [ $rc -ne 0 ] || fail "worker $* should fail"; fi
     ! grep -q WRONG "$log" || fail "worker $* has another job's state"
 }
+# The launcher may end while threads of the ranks that it killed are still dying; what they hold is in use until then.
+all_dead() {
+    for _ in $(seq 600); do
+        "$saikai" clean --set store.local="$work/local" --dry-run --json 2>/dev/null | grep -q '"in use"' || return 0
+        sleep 0.1
+    done
+    fail "a minute after the launcher's end its ranks live"
+}
 dies() { # STEP ARGUMENT...: rank 1 dies at that step
     rm -f "$work/kill"
     export WORKER_KILL=1:$1:$work/kill
     shift
     go 1 "$@"
     unset WORKER_KILL
+    all_dead
 }
 says() { grep -q -- "$1" "$log" || fail "it does not say '$1'"; }
 says_not() { ! grep -q -- "$1" "$log" || fail "it says '$1'"; }

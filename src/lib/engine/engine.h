@@ -121,13 +121,14 @@ int sk_engine_may_remove_earlier(struct sk_engine *e);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
 /* The ranks have agreed on what to go on from, and it was adopted: this rank's other files in the local directory, of starts from
- * first_incarnation on, go, but for those to be spared, until a newer generation is complete. */
+ * first_incarnation on, go, but for those to be spared, until a newer generation is complete. also_unread: also what an earlier start could
+ * not read. */
 enum { SK_KEYS_MAX = 16 };
 struct sk_keys {
     int64_t key[SK_KEYS_MAX];
     int count;
 };
-void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare);
+void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare, int also_unread);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare)
+void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare, int also_unread)
 {
     struct sk_gen_list l;
     sk_threads_lock(&e->threads);
     if (!sk_gen_scan(e->where.local_root, e->where.rank, &l, NULL)) {
         for (size_t i = 0; i < l.count; i++) { /* newest first: what builds on others goes before them */
             int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->where.incarnation ||
-                       sk_keep_spares(&e->keep, &e->stock, l.gen[i]) || sk_stock_has(&e->stock, sk_gen_key(l.gen[i]));
+                       (!also_unread && sk_keep_spares(&e->keep, &e->stock, l.gen[i])) || sk_stock_has(&e->stock, sk_gen_key(l.gen[i]));
             for (int k = 0; k < spare->count && !held; k++)
                 held = spare->key[k] == sk_gen_key(l.gen[i]);
             if (!held)
@@ -40,8 +40,9 @@ static int64_t newest_up_to(const struct sk_gen_list l[2], int64_t bound)
 }
 
 /* Collective: what was passed over although every rank has it, newest first, stays as well: it may have been a file system's
- * fault. Of what is older, as many as are kept. *away: nobody knows what is in the prefix. */
-static int find_whole(struct sk_session *s, struct sk_keys *whole, int *away)
+ * fault. Of what is older, as many as are kept. A prefix that does not answer (*silent) has no say in that: what the nodes hold
+ * together stays, and what lies there alone nobody touches. */
+static int find_whole(struct sk_session *s, struct sk_keys *whole, int *silent_prefix)
 {
     struct sk_gen_list l[2] = {{0}};
     int64_t bound = INT64_MAX, least = s->resume.from.incarnation ? sk_gen_key(s->resume.from) : 0;
@@ -50,7 +51,9 @@ static int find_whole(struct sk_session *s, struct sk_keys *whole, int *away)
     if (*s->place.prefix_root && !s->place.prefix_away)
         silent = sk_far_scan(s, s->g->rank, &l[1], NULL) == SAIKAI_ETIMEDOUT;
     int rc = sk_group_allreduce(s->g, &silent, 1, SK_OP_MAX);
-    *away = silent != 0;
+    *silent_prefix = silent != 0;
+    if (silent)
+        sk_gen_list_free(&l[1]); /* for all ranks, so that all decide from the same */
     while (!rc && bound > 0 && older < keep && whole->count < SK_KEYS_MAX) {
         int64_t mine = newest_up_to(l, bound), v[2] = {mine, -mine};
         if ((rc = sk_group_allreduce(s->g, v, 2, SK_OP_MIN)))
@@ -110,13 +113,32 @@ static int find_coded(struct sk_session *s, struct sk_keys *keys)
     return rc;
 }
 
+/* What could not be read stays, but a file system that is silent again and again must not fill the memory: this rank's newest, as
+ * many as one start has. 0: they are too many to list. */
+static int newest_unread(const struct sk_session *s, struct sk_keys *keys)
+{
+    struct sk_gen_list l;
+    size_t most = (size_t)sk_config_int(s->config, "store.keep_local") + 3;
+    if (sk_gen_scan(s->place.local_root, s->g->rank, &l, NULL))
+        return 0;
+    for (size_t i = 0; i < l.count && i < most; i++)
+        keep_chain(s, keys, l.gen[i]);
+    sk_gen_list_free(&l);
+    return keys->count < SK_KEYS_MAX;
+}
+
 int sk_session_remove_leftovers(struct sk_session *s)
 {
     struct sk_keys whole = {0};
-    if (s->resume.from_others || s->resume.unread || !sk_session_has_local(s) || !strcmp(s->place.local_root, s->place.prefix_root))
+    if (s->resume.from_others || !sk_session_has_local(s) || !strcmp(s->place.local_root, s->place.prefix_root))
         return 0;
-    int away, rc = find_whole(s, &whole, &away);
-    if (!rc && away) /* at the next start */
+    if (s->resume.unread) {
+        if (s->resume.from.incarnation && newest_unread(s, &whole))
+            sk_engine_remove_leftovers(s->levels.engine, s->who.first_incarnation, &whole, 1);
+        return 0;
+    }
+    int silent, rc = find_whole(s, &whole, &silent);
+    if (!rc && silent && !s->resume.from.incarnation) /* nobody knows what there is to go on from: at the next start */
         return 0;
     if (!rc && !s->resume.from.incarnation)
         rc = find_coded(s, &whole);
@@ -128,6 +150,6 @@ int sk_session_remove_leftovers(struct sk_session *s)
             sk_engine_adopt(s->levels.engine, g);
     }
     if (!rc)
-        sk_engine_remove_leftovers(s->levels.engine, s->who.first_incarnation, &whole);
+        sk_engine_remove_leftovers(s->levels.engine, s->who.first_incarnation, &whole, 0);
     return rc;
 }

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /* How long processes of the start before may take to die: a launcher starts again when they are told to, not when they are
- * gone. */
-static const double dying_s = 10;
+ * gone. On a busy machine, with much memory to give back, that takes long. */
+static const double dying_s = 30;
 
 /* What each rank knows of a store that is in the nodes' directories alone. */
 struct known {
