@@ -33,7 +33,7 @@ static int read_store(const struct sk_session *s, struct sk_id *store)
 {
     struct sk_gen_list l = {0};
     int found = 0;
-    if (sk_gen_scan(s->place.local_root, s->g->rank ? s->g->rank : -1, &l, NULL))
+    if (sk_gen_scan(s->place.local_root, s->g->rank, &l, NULL))
         return 0;
     for (size_t i = 0; !found && i < l.count; i++) {
         char path[PATH_MAX];

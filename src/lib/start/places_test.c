@@ -133,9 +133,38 @@ static void test_no_file_in_place_of_a_file(void **state)
     alarm(0);
 }
 
+/* This program again, on one rank and without a name of the job; `gone`: its file is removed meanwhile, as whoever builds it anew does. */
+static int unnamed(struct sk_group *g, void *gone)
+{
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    CHECK(!gone || !unlink("program"));
+    CHECK(!world_session(g, world_config("store.prefix=store; store.local=node; job.name="), &s, &err));
+    return world_leave(s, 0, 0);
+}
+
+static void test_a_program_that_is_built_anew_is_the_same_job(void **state)
+{
+    char command[128], path[128];
+    struct sk_job there, gone;
+    (void)state;
+    snprintf(path, sizeof path, "%s/start/store", world.dir);
+    snprintf(command, sizeof command, "rm -rf store node && cp /proc/%d/exe program && SAIKAI_TEST_UNNAMED=there ./program", (int)getpid());
+    shell(command);
+    assert_int_equal(sk_job_load(path, &there, NULL), 0);
+    shell("rm -rf store node && SAIKAI_TEST_UNNAMED=gone ./program");
+    assert_int_equal(sk_job_load(path, &gone, NULL), 0);
+    assert_string_equal(there.name, gone.name);
+    shell("rm -rf store node");
+}
+
 int main(void)
 {
+    const char *unnamed_one = getenv("SAIKAI_TEST_UNNAMED");
+    if (unnamed_one)
+        return sk_loop_run(1, unnamed, strcmp(unnamed_one, "gone") ? NULL : &world) != 0;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_program_that_is_built_anew_is_the_same_job),
         cmocka_unit_test(test_a_program_that_changes_directory),
         cmocka_unit_test(test_no_file_in_place_of_a_file),
     };
