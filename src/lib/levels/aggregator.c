@@ -4,7 +4,7 @@
 #include "archive/ranks/collect.h"
 #include "base/file/io.h"
 #include "base/log.h"
-#include "lib/levels/route.h"
+#include "lib/levels/level.h"
 #include "lib/levels/offpath.h"
 #include "store/gen.h"
 #include "store/form/lineage.h"
@@ -105,7 +105,7 @@ static const struct sk_offwork_ops work = {"the archiving of a checkpoint", NULL
 
 /* ---- by the program's thread ---- */
 
-static int set_up(struct sk_aggregator *a, const struct sk_route_setup *s,
+static int set_up(struct sk_aggregator *a, const struct sk_level_setup *s,
                   struct saikai_error *err)
 {
     const struct sk_config *c = s->config;
@@ -138,7 +138,7 @@ static int set_up(struct sk_aggregator *a, const struct sk_route_setup *s,
 
 static void close_aggregator(void *f);
 
-static int open_aggregator(const struct sk_route_setup *s, void **out, struct saikai_error *err)
+static int open_aggregator(const struct sk_level_setup *s, void **out, struct saikai_error *err)
 {
     int64_t threads = s->g->threads;
     *out = NULL;
@@ -197,9 +197,10 @@ static int give_up(void *f)
     return 0;
 }
 
-static void begin(void *f, struct sk_gen gen, int64_t seq)
+static void bring(void *f, struct sk_gen gen, int64_t seq, int anew)
 {
     struct sk_aggregator *a = f;
+    (void)anew; /* archives build on no generation */
     a->gen = gen;
     a->seq = seq;
     a->hold_err = (struct saikai_error){0};
@@ -207,14 +208,33 @@ static void begin(void *f, struct sk_gen gen, int64_t seq)
     a->begun = sk_offpath_submit(a->off, &work, a);
 }
 
-static void report(void *f, int64_t *seq, int *idle)
+static void tell(void *f, int64_t word[SK_LEVEL_WORDS])
 {
     struct sk_aggregator *a = f;
     int64_t ended = sk_offpath_ended(a->off); /* before the result is read */
     pthread_mutex_lock(&a->lock);
-    *seq = a->archived_seq;
+    int64_t seq = a->archived_seq;
     pthread_mutex_unlock(&a->lock);
-    *idle = ended >= a->begun;
+    sk_level_tell_newest(word, seq, ended >= a->begun);
+}
+
+static void hear(void *f, const int64_t least[SK_LEVEL_WORDS], struct sk_level_heard *h)
+{
+    (void)f;
+    sk_level_hear_newest(least, h);
+}
+
+static int list(const char *root, int rank, struct sk_gen_list *out, struct saikai_error *err)
+{
+    (void)rank; /* what is archived can be given to any */
+    return sk_archived_list(root, out, err);
+}
+
+/* The engine removes older archives, too: which of both forms a generation has in the prefix does not matter there. */
+static void retire(void *f, int64_t seq)
+{
+    struct sk_aggregator *a = f;
+    sk_engine_archived(a->engine, seq);
 }
 
 static int wait_a_while(void *f, double seconds)
@@ -223,15 +243,19 @@ static int wait_a_while(void *f, double seconds)
     return sk_offpath_wait(a->off, seconds);
 }
 
-const struct sk_route_form sk_route_aggregate = {
+const struct sk_level_ops sk_level_archives = {
     .name = "aggregate",
     .about = "few ranks write archives of all ranks' variables, merged and compressed (needs MPI_THREAD_MULTIPLE, else files)",
     .open = open_aggregator,
-    .free = close_aggregator,
+    .close = close_aggregator,
     .give_up = give_up,
-    .begin = begin,
-    .report = report,
+    .bring = bring,
     .wait = wait_a_while,
+    .tell = tell,
+    .hear = hear,
+    .list = list,
+    .to_any = 1,
+    .retire = retire,
 };
 
 /* ---- restart ---- */

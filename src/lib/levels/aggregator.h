@@ -1,5 +1,5 @@
 /* Generations that lie in the prefix as a few archives (archive/ranks/collect.h): what is there, and giving it back at a restart,
- * however this start brings its own there (lib/levels/route.h, the form `aggregate`).
+ * however this start brings its own there (lib/levels/level.h, the form `aggregate`).
  *
  * The archives of a generation are a set in its directory of the prefix; it counts when the set is whole. A generation that
  * builds on others is archived in full. */

@@ -12,6 +12,7 @@
 struct look {
     char root[PATH_MAX];
     struct sk_gen gen;
+    const struct sk_level_ops *ops;
     int rank, ranks;
     struct sk_gen_list list;
     struct sk_content *content;
@@ -31,10 +32,10 @@ static int scan(void *arg, struct saikai_error *err)
     return sk_gen_scan(l->root, l->rank, &l->list, err);
 }
 
-static int archived(void *arg, struct saikai_error *err)
+static int list(void *arg, struct saikai_error *err)
 {
     struct look *l = arg;
-    return sk_archived_list(l->root, &l->list, err);
+    return l->ops->list(l->root, l->rank, &l->list, err);
 }
 
 static int archived_ranks(void *arg, struct saikai_error *err)
@@ -75,11 +76,11 @@ static int look(struct sk_session *s, int (*fn)(void *, struct saikai_error *), 
     return rc;
 }
 
-static int look_for_list(struct sk_session *s, int (*fn)(void *, struct saikai_error *), int rank, struct sk_gen_list *out,
-                         struct saikai_error *err)
+static int look_for_list(struct sk_session *s, int (*fn)(void *, struct saikai_error *), const struct look *what,
+                         struct sk_gen_list *out, struct saikai_error *err)
 {
     struct look *l;
-    int rc = look(s, fn, &(struct look){.rank = rank}, &l, err);
+    int rc = look(s, fn, what, &l, err);
     if (rc)
         return rc;
     *out = l->list;
@@ -90,12 +91,12 @@ static int look_for_list(struct sk_session *s, int (*fn)(void *, struct saikai_e
 
 int sk_far_scan(struct sk_session *s, int rank, struct sk_gen_list *out, struct saikai_error *err)
 {
-    return look_for_list(s, scan, rank, out, err);
+    return look_for_list(s, scan, &(struct look){.rank = rank}, out, err);
 }
 
-int sk_far_archived(struct sk_session *s, struct sk_gen_list *out, struct saikai_error *err)
+int sk_far_list(struct sk_session *s, const struct sk_level_ops *ops, struct sk_gen_list *out, struct saikai_error *err)
 {
-    return look_for_list(s, archived, 0, out, err);
+    return look_for_list(s, list, &(struct look){.ops = ops, .rank = s->g->rank}, out, err);
 }
 
 int sk_far_archived_ranks(struct sk_session *s, struct sk_gen gen, int *ranks, struct saikai_error *err)
@@ -110,7 +111,7 @@ int sk_far_archived_ranks(struct sk_session *s, struct sk_gen gen, int *ranks, s
 
 int sk_far_content_scan(struct sk_session *s, struct sk_gen_list *out, struct saikai_error *err)
 {
-    return look_for_list(s, content_scan, 0, out, err);
+    return look_for_list(s, content_scan, &(struct look){0}, out, err);
 }
 
 int sk_far_content(struct sk_session *s, struct sk_gen gen, struct sk_content **out, struct saikai_error *err)

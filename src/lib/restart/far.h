@@ -9,8 +9,8 @@
 
 /* sk_gen_scan; rank -1: of any rank. */
 int sk_far_scan(struct sk_session *s, int rank, struct sk_gen_list *out, struct saikai_error *err);
-/* sk_archived_list. */
-int sk_far_archived(struct sk_session *s, struct sk_gen_list *out, struct saikai_error *err);
+/* What a level that may be there lists for this rank (levels/level.h). */
+int sk_far_list(struct sk_session *s, const struct sk_level_ops *ops, struct sk_gen_list *out, struct saikai_error *err);
 /* sk_archived_ranks; 0: it is not archived as a whole set. */
 int sk_far_archived_ranks(struct sk_session *s, struct sk_gen gen, int *ranks, struct saikai_error *err);
 /* sk_content_scan. */

@@ -49,31 +49,27 @@ static int add_offers(const struct sk_session *s, struct sk_gen_list *l, struct 
     return rc;
 }
 
-/* What is archived can be given back to every rank. */
-static int add_archived(struct sk_session *s, struct offer *o, struct saikai_error *err)
+/* What this rank can be given from one level. When any number of ranks can read a generation, what the levels have rank by rank was
+ * looked at already, by all together (reshape_offers.c). */
+static int add_level(struct sk_session *s, const struct sk_level_ops *ops, int is_far, struct offer *o, struct saikai_error *err)
 {
+    const char *root = is_far ? s->place.prefix_root : s->place.local_root;
     struct sk_gen_list l = {0};
-    int rc = sk_far_archived(s, &l, err);
+    if (!*root || !ops->list || (s->resume.reshapable && !ops->to_any))
+        return 0;
+    int rc = is_far ? sk_far_list(s, ops, &l, err) : ops->list(root, s->g->rank, &l, err);
     return rc ? rc : add_offers(s, &l, o, err);
 }
 
 static int list_offers(struct sk_session *s, struct offer *o, struct saikai_error *err)
 {
-    const char *roots[2] = {s->place.local_root, s->place.prefix_root};
-    int rc = 0;
     *o = (struct offer){0};
-    if (s->resume.reshapable)
-        rc = sk_reshape_offers(s, &o->key, &o->count, err);
-    for (int i = 0; !rc && !s->resume.reshapable && i < 2; i++) {
-        struct sk_gen_list l = {0};
-        if (*roots[i])
-            rc = i ? sk_far_scan(s, s->g->rank, &l, err) : sk_gen_scan(roots[i], s->g->rank, &l, err);
-        if (!rc)
-            rc = add_offers(s, &l, o, err);
-    }
-    if (!rc && *s->place.prefix_root)
-        rc = add_archived(s, o, err);
+    int rc = s->resume.reshapable ? sk_reshape_offers(s, &o->key, &o->count, err) : 0;
     if (!rc)
+        rc = add_level(s, &sk_level_local, 0, o, err);
+    for (int i = 0; !rc && sk_level_far_at(i); i++)
+        rc = add_level(s, sk_level_far_at(i), 1, o, err);
+    if (!rc && o->count)
         qsort(o->key, o->count, sizeof *o->key, newest_first);
     if (!rc)
         o->count = sk_chosen_filter(s, o->key, o->count);
@@ -230,7 +226,7 @@ static int is_here(const char *root, struct sk_gen g, int rank)
 static void adopt_sets(struct sk_session *s, struct sk_gen g)
 {
     struct sk_holdings h;
-    if (!s->levels.protector || sk_holdings_scan(s->place.local_root, &h, NULL))
+    if (!sk_levels_has(&s->levels, SK_LEVEL_PARITY) || sk_holdings_scan(s->place.local_root, &h, NULL))
         return;
     for (size_t i = h.count; i-- > 0;) {
         const struct sk_holding_entry *e = &h.entry[i];
@@ -238,8 +234,8 @@ static void adopt_sets(struct sk_session *s, struct sk_gen g)
         if (e->rank != s->g->rank || !e->coder || key > sk_gen_key(g) || e->gen.incarnation < s->who.first_incarnation)
             continue;
         if (key != sk_gen_key(g) && is_here(s->place.local_root, e->gen, s->g->rank))
-            sk_engine_adopt(s->levels.engine, e->gen);
-        sk_protector_adopt(s->levels.protector, (struct sk_parity_set){e->gen, e->coder});
+            sk_level_adopt(&s->levels.at[SK_LEVEL_LOCAL], e->gen, 0);
+        sk_level_adopt(&s->levels.at[SK_LEVEL_PARITY], e->gen, e->coder);
     }
     sk_holdings_free(&h);
 }
@@ -280,7 +276,7 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
     if (!rc && !strcmp(s->place.prefix_root, s->place.local_root)) /* the engine has them in its own directory */
         for (int64_t i = 0; i < count; i++)
             if (is_here(s->place.local_root, gen[i], s->g->rank))
-                sk_engine_adopt(s->levels.engine, gen[i]);
+                sk_level_adopt(&s->levels.at[SK_LEVEL_LOCAL], gen[i], 0);
     free(gen);
     sk_gen_list_free(&l);
     return rc;
@@ -296,7 +292,7 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     if ((rc = adopt_prefix(s, g, err)))
         return rc;
     if (in_local)
-        sk_engine_adopt(s->levels.engine, g);
+        sk_level_adopt(&s->levels.at[SK_LEVEL_LOCAL], g, 0);
     if (s->resume.unread || !s->resume.chosen.is_set) /* else what is newer stays until something of this start can take its place */
         sk_engine_set_earlier(s->levels.engine, s->resume.unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED);
     if (s->resume.unread && s->g->rank == 0)

@@ -32,7 +32,7 @@ static void plan_next(struct sk_session *s)
     uint64_t t = sk_agreement_next(&s->agreement);
     if (s->ending.end_tick < t)
         t = s->ending.end_tick;
-    if (sk_protector_wants_slices(s->levels.protector))
+    if (sk_levels_want_slices(&s->levels))
         t = s->clock.tick + 1;
     sk_clock_plan(&s->clock, t);
 }
@@ -41,7 +41,7 @@ static void plan_next(struct sk_session *s)
 static void code_slice(struct sk_session *s)
 {
     double begun = sk_now();
-    sk_protector_slice(s->levels.protector);
+    sk_levels_slice(&s->levels);
     double spent = sk_now() - begun;
     s->capture.blocked_seconds += spent;
     sk_measured_pause(&s->measured, spent);
@@ -77,7 +77,7 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
         rc = sk_poll_step(s, err);
     if (rc)
         return rc;
-    if (sk_protector_wants_slices(s->levels.protector))
+    if (sk_levels_want_slices(&s->levels))
         code_slice(s);
     int due = sk_clock_is_due(&s->clock);
     if (s->clock.tick == 1 && !s->resume.from.incarnation && sk_config_bool(s->config, "schedule.first"))

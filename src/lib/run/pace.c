@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-static const char *const key_of[SK_CADENCES] = {"redundancy.interval", "store.archive_interval"};
-
 /* Bytes per second, and seconds, that a checkpoint of which nothing is known is supposed to take: less than memory allows, so
  * that the first one comes rather late than too early. */
 static const double supposed_speed = 1e9, supposed_least = 1e-3;
@@ -25,8 +23,8 @@ double sk_pace_cost(const struct sk_session *s)
 
 void sk_pace_start(struct sk_session *s)
 {
-    struct sk_protector_status p;
-    sk_protector_status(s->levels.protector, &p);
+    struct sk_level_cost p;
+    sk_level_cost(&s->levels.at[SK_LEVEL_PARITY], &p);
     /* what the program does to itself leaves the memory of all nodes as it is */
     double rate = s->measured.advice.policy.rate, of_hosts = rate > 0 ? s->measured.host_rate / rate : 1;
     struct sk_cadence_setup setup = {
@@ -34,7 +32,8 @@ void sk_pace_start(struct sk_session *s)
         .local_share = 1 - of_hosts * (1 - sk_config_real(s->config, "failure.local_share")),
         .beyond_share = of_hosts * sk_config_real(s->config, "failure.beyond_share"),
         .threshold = sk_config_real(s->config, "schedule.threshold"),
-        .has = {s->levels.protector != NULL, *s->place.prefix_root && sk_session_has_local(s)},
+        .has = {[SK_CADENCE_PROTECT] = sk_levels_has(&s->levels, SK_LEVEL_PARITY),
+                [SK_CADENCE_ARCHIVE] = *s->place.prefix_root && sk_session_has_local(s)},
         .members = p.members,
         .tolerated = p.tolerated,
         .groups = p.groups,
@@ -42,7 +41,7 @@ void sk_pace_start(struct sk_session *s)
     sk_cadence_init(&s->measured.pace.cadence, &setup);
 }
 
-void sk_pace_complete(struct sk_session *s, int64_t seq)
+static void complete(struct sk_session *s, int64_t seq)
 {
     struct sk_ledger_entry e, before;
     int64_t back = seq - 1 < 8 ? seq - 1 : 8;
@@ -54,25 +53,37 @@ void sk_pace_complete(struct sk_session *s, int64_t seq)
     sk_cadence_checkpoint(&s->measured.pace.cadence, interval, s->measured.pace.cost, sk_now() - e.captured_at);
 }
 
-void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq)
+void sk_pace_begun(struct sk_session *s, enum sk_level_place place)
+{
+    int k = sk_level_traits[place].cadence;
+    if (k >= 0)
+        s->measured.pace.begun[k] = sk_now();
+}
+
+void sk_pace_arrived(struct sk_session *s, enum sk_level_place place, int64_t seq)
 {
     struct sk_pace *p = &s->measured.pace;
     struct sk_ledger_entry e;
-    if (s->g->rank || !seq || sk_ledger_find(s->levels.ledger, seq, &e, NULL))
+    int k = sk_level_traits[place].cadence;
+    if (k < 0)
+        complete(s, seq);
+    if (k < 0 || s->g->rank || !seq || sk_ledger_find(s->levels.ledger, seq, &e, NULL))
         return;
-    double now = sk_now(), begun = level == SK_CADENCE_PROTECT ? s->measured.pace.begun[SK_CADENCE_PROTECT] : s->measured.pace.begun[SK_CADENCE_ARCHIVE];
-    double held = level == SK_CADENCE_PROTECT ? p->slices - p->slices_before : 0;
-    sk_cadence_done(&p->cadence, level, now - e.captured_at, now - begun, held);
-    if (level == SK_CADENCE_PROTECT)
+    double now = sk_now(), held = k == SK_CADENCE_PROTECT ? p->slices - p->slices_before : 0; /* nothing else is done in slices */
+    sk_cadence_done(&p->cadence, k, now - e.captured_at, now - p->begun[k], held);
+    if (k == SK_CADENCE_PROTECT)
         p->slices_before = p->slices;
 }
 
 /* The candidates' time was measured from the exchange before the last one to the last one; what is
  * begun is begun just before an exchange starts, so what was idle then was idle all the time. */
-void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle)
+void sk_pace_hear(struct sk_session *s, double tick, double cost, const struct sk_level_heard h[SK_LEVELS])
 {
     struct sk_pace *p = &s->measured.pace;
-    int now[SK_CADENCES] = {p->coding, !archive_idle}, sure = 1;
+    int now[SK_CADENCES] = {0}, sure = 1;
+    for (int i = 0; i < SK_LEVELS; i++)
+        if (sk_level_traits[i].cadence >= 0)
+            now[sk_level_traits[i].cadence] = !h[i].was_idle;
     p->cost = cost;
     for (int k = 0; k < SK_CADENCES; k++)
         sure &= !p->busy[k] || now[k];
@@ -85,25 +96,28 @@ void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_id
 double sk_pace_interval(struct sk_session *s)
 {
     struct sk_cadence *c = &s->measured.pace.cadence;
-    for (int k = 0; k < SK_CADENCES; k++)
-        if (s->g->rank || (c->setup.has[k] && sk_config_time_or_auto(s->config, key_of[k]) != SK_CONFIG_AUTO))
+    for (int i = 0; i < SK_LEVELS; i++) {
+        const struct sk_level_trait *t = &sk_level_traits[i];
+        if (s->g->rank || (t->cadence >= 0 && c->setup.has[t->cadence] &&
+                           sk_config_time_or_auto(s->config, t->interval) != SK_CONFIG_AUTO))
             return 0;
+    }
     return fmin(sk_cadence_interval(c), 1e9);
 }
 
-int sk_pace_due(struct sk_session *s, enum sk_cadence_level level)
+int sk_pace_due(struct sk_session *s, enum sk_level_place place)
 {
-    int64_t last = sk_ledger_newest(s->levels.ledger, level == SK_CADENCE_PROTECT ? SK_LEDGER_CODING : SK_LEDGER_ARCHIVING);
-    double begun = level == SK_CADENCE_PROTECT ? s->measured.pace.begun[SK_CADENCE_PROTECT] : s->measured.pace.begun[SK_CADENCE_ARCHIVE];
-    double interval = sk_config_time_or_auto(s->config, key_of[level]);
-    if (s->g->rank)
+    const struct sk_level_trait *t = &sk_level_traits[place];
+    struct sk_pace *p = &s->measured.pace;
+    if (s->g->rank || t->cadence < 0)
         return 0;
+    int64_t last = sk_ledger_newest(s->levels.ledger, t->begun);
+    double begun = p->begun[t->cadence], interval = sk_config_time_or_auto(s->config, t->interval);
     if (interval != SK_CONFIG_AUTO)
         return begun <= 0 || sk_now() - begun >= interval;
-    int64_t before = s->measured.pace.cadence.every[level],
-            every = sk_cadence_every(&s->measured.pace.cadence, level);
+    int64_t before = p->cadence.every[t->cadence], every = sk_cadence_every(&p->cadence, t->cadence);
     if (every != before)
-        sk_log(SK_LOG_INFO, "%s: every %lld checkpoints; one costs %.3g s", key_of[level],
-               (long long)every, sk_cadence_cost(&s->measured.pace.cadence, level));
-    return !last || (every && sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE) - last >= every);
+        sk_log(SK_LOG_INFO, "%s: every %lld checkpoints; one costs %.3g s", t->interval, (long long)every,
+               sk_cadence_cost(&p->cadence, t->cadence));
+    return !last || (every && sk_levels_complete(&s->levels) - last >= every);
 }

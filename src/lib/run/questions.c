@@ -62,8 +62,8 @@ int sk_session_files_end(struct sk_session *s, int valid, struct saikai_error *e
 void sk_session_status(const struct sk_session *s, struct saikai_status *out, size_t size_bytes)
 {
     struct sk_ledger *l = s->levels.ledger;
-    struct sk_protector_status coding;
-    sk_protector_status(s->levels.protector, &coding);
+    struct sk_level_cost coding;
+    sk_level_cost(&s->levels.at[SK_LEVEL_PARITY], &coding);
     struct saikai_status st = {
         .checkpoints = (long)s->capture.checkpoints,
         .failed = (long)s->capture.failed,

@@ -9,6 +9,7 @@
 #include "lib/start/memo.h"
 #include "lib/start/start.h"
 #include "lib/start/tries.h"
+#include "store/holdings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,36 +56,26 @@ static int start_engine(struct sk_session *s, struct saikai_error *err)
     return rc;
 }
 
-static int start_protector(struct sk_session *s, struct saikai_error *err)
+static int open_levels(struct sk_session *s, struct saikai_error *err)
 {
-    int apart = sk_place_is_apart(&s->place);
-    struct sk_protector_setup p = {
-        .g = s->g,
-        .config = s->config,
-        .engine = s->levels.engine,
-        .root = s->place.local_root,
-        .host = s->place.host,
-        .store = s->who.job.store,
-        .incarnation = s->who.incarnation,
-        .sync = !apart && sk_config_bool(s->config, "store.fsync"),
-    };
+    int apart = sk_place_is_apart(&s->place), local = sk_session_has_local(s);
     /* without a local directory all is on the shared file system already */
-    return sk_session_has_local(s) ? sk_protector_new(&p, &s->levels.protector, err) : 0;
-}
-
-static int start_route(struct sk_session *s, struct saikai_error *err)
-{
-    struct sk_route_setup a = {.g = s->g,
-                             .config = s->config,
-                             .engine = s->levels.engine,
-                             .local_root = s->place.local_root,
-                             .prefix_root = s->place.prefix_root,
-                             .host = s->place.host,
-                             .store = s->who.job.store,
-                             .lease = s->place.lease_token,
-                             .incarnation = s->who.incarnation};
-    int apart = sk_place_is_apart(&s->place);
-    return apart ? sk_route_open(&a, &s->levels.route, err) : 0;
+    const int is_there[SK_LEVELS] = {[SK_LEVEL_LOCAL] = 1, [SK_LEVEL_PARITY] = local, [SK_LEVEL_FAR] = apart};
+    struct sk_level_setup setup = {.g = s->g,
+                                   .config = s->config,
+                                   .engine = s->levels.engine,
+                                   .local_root = s->place.local_root,
+                                   .prefix_root = s->place.prefix_root,
+                                   .host = s->place.host,
+                                   .store = s->who.job.store,
+                                   .lease = s->place.lease_token,
+                                   .incarnation = s->who.incarnation,
+                                   .sync = !apart && sk_config_bool(s->config, "store.fsync")};
+    int rc = 0;
+    for (int k = 0; !rc && k < SK_LEVELS; k++)
+        if (is_there[k])
+            rc = sk_level_open(k, &setup, &s->levels.at[k], err);
+    return rc;
 }
 
 static void find_deadline(struct sk_session *s)
@@ -127,9 +118,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     if (!rc)
         rc = sk_group_verdict(g, start_engine(s, err), err);
     if (!rc)
-        rc = start_protector(s, err);
-    if (!rc)
-        rc = start_route(s, err);
+        rc = open_levels(s, err);
     if (!rc)
         rc = sk_group_verdict(g, sk_requests_install(config, s->page != NULL, err), err);
     if (rc) {
@@ -154,13 +143,7 @@ void sk_session_abandon(struct sk_session *s)
     if (!s)
         return;
     sk_tries_disarm(s);
-    sk_route_close(&s->levels.route);
-    sk_protector_free(s->levels.protector);
-    if (s->levels.engine_left)
-        sk_engine_leave(s->levels.engine);
-    s->levels.ledger_left |= s->levels.engine_left || sk_engine_free(s->levels.engine);
-    if (!s->levels.ledger_left)
-        sk_ledger_free(s->levels.ledger);
+    sk_levels_close(&s->levels);
     sk_coding_policy_free(s->capture.coding);
     sk_changes_close(s->capture.changes);
     sk_saver_close(s->capture.saver);
@@ -176,21 +159,23 @@ void sk_session_abandon(struct sk_session *s)
     free(s);
 }
 
-/* Everything is committed or has failed: learn what is complete, blocking. */
+/* Everything is committed or has failed: learn what is complete and archived, blocking. What is being protected goes on. */
 static int settle(struct sk_session *s)
 {
-    struct sk_engine_status st;
-    int64_t archived;
-    int idle;
+    int64_t v[SK_LEVELS * SK_LEVEL_WORDS + 1];
+    static const enum sk_level_place settled[] = {SK_LEVEL_LOCAL, SK_LEVEL_FAR};
     sk_engine_drain(s->levels.engine);
-    sk_engine_report(s->levels.engine, &st);
-    sk_session_archive_status(s, &archived, &idle);
-    int64_t v[5] = {st.committed_seq, -st.committed_seq, archived, -archived, -sk_lease_is_lost(s->place.lease)};
-    int rc = sk_group_allreduce(s->g, v, 5, SK_OP_MIN);
-    if (!rc && v[4])
+    sk_walk_tell(s, v);
+    v[SK_LEVELS * SK_LEVEL_WORDS] = -sk_lease_is_lost(s->place.lease);
+    int rc = sk_group_allreduce(s->g, v, SK_LEVELS * SK_LEVEL_WORDS + 1, SK_OP_MIN);
+    if (!rc && v[SK_LEVELS * SK_LEVEL_WORDS])
         sk_session_lose_prefix(s);
-    if (!rc)
-        sk_session_learn(s, v[0] == -v[1] ? v[0] : 0, v[2] == -v[3] ? v[2] : 0);
+    for (int i = 0; !rc && i < 2; i++) {
+        struct sk_level_heard h;
+        sk_level_hear(&s->levels.at[settled[i]], v + settled[i] * SK_LEVEL_WORDS, &h);
+        if (h.arrived)
+            sk_walk_arrived(s, settled[i], h.seq);
+    }
     return rc;
 }
 
@@ -234,7 +219,7 @@ static int wait_for_archives(struct sk_session *s)
     double since = sk_now(), most = sk_config_time(s->config, "store.final_wait");
     unsigned long seen = sk_io_count();
     for (;;) {
-        int64_t ended = sk_route_wait(&s->levels.route, 0.05);
+        int64_t ended = sk_level_wait(&s->levels.at[SK_LEVEL_FAR], 0.05);
         int64_t moved = sk_io_count() != seen, v[3] = {ended, -moved, -(most > 0 && sk_now() - since > most)};
         seen = sk_io_count();
         if (sk_group_allreduce(s->g, v, 3, SK_OP_MIN) || v[0])
@@ -247,28 +232,28 @@ static int wait_for_archives(struct sk_session *s)
 }
 
 /* 1, on all ranks: the prefix does not answer any more, and nothing more is archived. */
-static int drain_route(struct sk_session *s)
+static int drain_far(struct sk_session *s)
 {
-    if (!s->levels.route.form || !wait_for_archives(s))
+    if (!sk_levels_has(&s->levels, SK_LEVEL_FAR) || !wait_for_archives(s))
         return 0;
     if (s->g->rank == 0)
         sk_log(SK_LOG_WARN, "the prefix %s does not answer: what is being archived there is given up", s->place.prefix_root);
-    s->levels.engine_left = sk_route_give_up(&s->levels.route);
+    s->levels.engine_left = sk_level_give_up(&s->levels.at[SK_LEVEL_FAR]);
     return 1;
 }
 
 static int drain_all(struct sk_session *s)
 {
-    struct sk_gen coded;
-    int64_t seq;
+    struct sk_level_heard coded;
     sk_poll_end(s);
-    if (sk_protector_drain(s->levels.protector, &coded, &seq))
-        sk_session_learn_protected(s, seq);
-    int hangs = drain_route(s), rc = settle(s);
-    int64_t complete = sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE);
+    sk_level_drain(&s->levels.at[SK_LEVEL_PARITY], &coded);
+    if (coded.arrived)
+        sk_walk_arrived(s, SK_LEVEL_PARITY, coded.seq);
+    int hangs = drain_far(s), rc = settle(s);
+    int64_t complete = sk_levels_complete(&s->levels);
     if (!rc && !hangs && archives_last(s) && !s->place.prefix_lost && complete > sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED)) {
-        sk_session_archive(s, complete);
-        drain_route(s);
+        sk_walk_bring(s, SK_LEVEL_FAR, complete);
+        drain_far(s);
         rc = settle(s);
     }
     sk_engine_drain(s->levels.engine);

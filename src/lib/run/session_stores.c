@@ -19,26 +19,9 @@ int sk_session_has_local(const struct sk_session *s)
     return !sk_path_is_none(sk_config_text(s->config, "store.local"));
 }
 
-void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle)
-{
-    sk_route_report(&s->levels.route, archived_seq, idle);
-}
-
 enum sk_ledger_state sk_session_in_prefix(const struct sk_session *s)
 {
     return *s->place.prefix_root && !sk_place_is_apart(&s->place) ? SK_LEDGER_COMPLETE : SK_LEDGER_ARCHIVED;
-}
-
-void sk_session_archive(struct sk_session *s, int64_t seq)
-{
-    struct sk_ledger_entry e;
-    struct saikai_error err = {0};
-    if (sk_ledger_find(s->levels.ledger, seq, &e, &err)) {
-        sk_log(SK_LOG_ERROR, "rank %d: nothing is archived: %s", s->g->rank, err.text);
-        return;
-    }
-    sk_ledger_mark(s->levels.ledger, seq, SK_LEDGER_ARCHIVING);
-    sk_route_begin(&s->levels.route, e.gen, seq);
 }
 
 void sk_session_lose_prefix(struct sk_session *s)

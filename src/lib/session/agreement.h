@@ -5,24 +5,18 @@
 #define SK_LIB_SESSION_AGREEMENT_H
 
 #include "group/group.h"
+#include "lib/levels/level.h"
 
 /* What one rank tells the others. Reduced by minimum; fields named max_… hold the negative of the value, so that the minimum
  * is the maximum. */
 enum sk_poll_field {
-    SK_POLL_MIN_COMMITTED, /* newest generation committed here */
-    SK_POLL_MAX_COMMITTED,
-    SK_POLL_MIN_ARCHIVED, /* newest generation archived here */
-    SK_POLL_MAX_ARCHIVED,
-    SK_POLL_MIN_IDLE,       /* the archiver has nothing to do */
-    SK_POLL_MAX_REQUEST,    /* SK_REQUEST_… bits: 0, 1 checkpoint, 3 checkpoint and stop */
-    SK_POLL_MAX_TICK_NS,    /* measured time of a tick, without checkpoints */
-    SK_POLL_MAX_COST_NS,    /* measured time a checkpoint held the program up */
-    SK_POLL_MAX_LATENCY_NS, /* rank 0: how long it takes until a checkpoint counts, 0: not known */
-    SK_POLL_MAX_ARCHIVE,    /* 1: rank 0 says that a copy to the prefix is due */
-    SK_POLL_MIN_CODE_READY, /* the protector's news */
-    SK_POLL_MIN_CODE_ENDED,
-    SK_POLL_MIN_CODED,
-    SK_POLL_MAX_PROTECT,     /* 1: rank 0 says that a coding is due */
+    SK_POLL_LEVELS, /* what each level tells: the words of levels/level.h, one level after the other */
+    SK_POLL_MAX_REQUEST = SK_POLL_LEVELS + SK_LEVELS * SK_LEVEL_WORDS, /* SK_REQUEST_… bits: 0, 1 checkpoint, 3 checkpoint and stop */
+    SK_POLL_MAX_TICK_NS,     /* measured time of a tick, without checkpoints */
+    SK_POLL_MAX_COST_NS,     /* measured time a checkpoint held the program up */
+    SK_POLL_MAX_LATENCY_NS,  /* rank 0: how long it takes until a checkpoint counts, 0: not known */
+    SK_POLL_MAX_DUE,         /* rank 0: bits 1 << place of the levels that a generation is to be brought to */
+    SK_POLL_MAX_LAST,        /* 1: the time slot ends: the checkpoint that is asked for now goes to the prefix in any case */
     SK_POLL_MAX_INTERVAL_NS, /* rank 0: what the model of several levels finds best, 0: nothing */
     SK_POLL_MAX_LOST,        /* 1: the lease of the prefix is another job's */
     SK_POLL_MAX_HEAL,        /* 1: something is damaged, a checkpoint is wanted that heals it */

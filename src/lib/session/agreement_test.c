@@ -32,8 +32,8 @@ static int talk(struct sk_group *g, void *arg)
             return rc;
         if (rc) {
             h->tick[h->count] = tick;
-            h->least[h->count] = x.values[SK_POLL_MIN_COMMITTED];
-            h->most[h->count++] = -x.values[SK_POLL_MAX_COMMITTED];
+            h->least[h->count] = x.values[SK_POLL_LEVELS];
+            h->most[h->count++] = -x.values[SK_POLL_LEVELS + 1];
             sk_agreement_plan(&x, tick, tick_s, 1);
         }
         if (!sk_agreement_is_due(&x, tick)) {
@@ -43,8 +43,8 @@ static int talk(struct sk_group *g, void *arg)
         }
         int64_t mine = (int64_t)(100 * tick) + g->rank;
         memset(x.values, 0, sizeof x.values);
-        x.values[SK_POLL_MIN_COMMITTED] = mine;
-        x.values[SK_POLL_MAX_COMMITTED] = -mine;
+        x.values[SK_POLL_LEVELS] = mine;
+        x.values[SK_POLL_LEVELS + 1] = -mine;
         if ((rc = sk_agreement_post(&x, g, tick, NULL)) || sk_agreement_next(&x) != tick + x.span)
             return rc ? rc : -1000;
     }

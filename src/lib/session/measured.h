@@ -11,8 +11,7 @@ struct sk_pace {
     struct sk_cadence cadence;
     double cost;                  /* as agreed */
     double slices, slices_before; /* time this rank spent in slices of codings; of those before the last */
-    int coding;                   /* when the exchange under way was started */
-    int busy[SK_CADENCES];        /* when the one before was */
+    int busy[SK_CADENCES];        /* when the exchange before was started */
     double begun[SK_CADENCES];    /* when a generation was last on its way to the level; 0: none was protected */
 };
 

@@ -104,12 +104,8 @@ struct sk_id sk_session_store(const struct sk_session *s);
 /* Restart: 0, or SAIKAI_EDAMAGED when a container is another job's. */
 int sk_session_check_store(const struct sk_session *s, const struct sk_skc_header *h, const char *path,
                            struct saikai_error *err);
-/* What this rank knows to be in the prefix, and whether nothing is on its way there. */
-void sk_session_archive_status(struct sk_session *s, int64_t *archived_seq, int *idle);
 /* What the ledger calls a generation that is in the prefix: where there is no other place, one that is complete is there. */
 enum sk_ledger_state sk_session_in_prefix(const struct sk_session *s);
-/* Bring a complete generation to the prefix; all ranks at the same tick. Does not block. */
-void sk_session_archive(struct sk_session *s, int64_t seq);
 /* Collective: wait for what is being written, bring the newest generation to the prefix, and give the node's memory back. */
 int sk_session_wind_up(struct sk_session *s, struct saikai_error *err);
 /* 1: there is a local directory of its own. */
@@ -125,25 +121,31 @@ int sk_session_remove_leftovers(struct sk_session *s);
 int sk_poll_step(struct sk_session *s, struct saikai_error *err);
 /* Wait for the exchange under way, if any, and drop its result. */
 void sk_poll_end(struct sk_session *s);
-/* All ranks have committed and archived these generations (0: unknown). */
-void sk_session_learn(struct sk_session *s, int64_t committed, int64_t archived);
 /* All ranks agree that the prefix is another job's by now. */
 void sk_session_lose_prefix(struct sk_session *s);
-/* A generation became protected; 0: the restored one. */
-void sk_session_learn_protected(struct sk_session *s, int64_t seq);
+
+/* walk.c: what this rank says of its levels; and what follows from the least of what all said: what has arrived is marked, and
+ * retires what it replaces, and what is due is sent on. due: bits 1 << place. tick, cost: as sk_pace_hear. At the same tick on all
+ * ranks. */
+void sk_walk_tell(struct sk_session *s, int64_t *word);
+void sk_walk_on(struct sk_session *s, const int64_t *least, unsigned due, double tick, double cost);
+/* All ranks have this generation in this place; 0: the restored one. */
+void sk_walk_arrived(struct sk_session *s, enum sk_level_place place, int64_t seq);
+/* Bring a generation that is complete to a level, whatever is due; when nothing is on its way there. Does not block. */
+void sk_walk_bring(struct sk_session *s, enum sk_level_place place, int64_t seq);
 
 /* pace.c: how often to protect and to archive. Local. What a checkpoint of this rank costs: as the last one was measured;
  * before the first, as long as its bytes may take. */
 double sk_pace_cost(const struct sk_session *s);
 /* When the session is set up: */
 void sk_pace_start(struct sk_session *s);
-/* All ranks have committed a generation, or brought it to a level. */
-void sk_pace_complete(struct sk_session *s, int64_t seq);
-void sk_pace_done(struct sk_session *s, enum sk_cadence_level level, int64_t seq);
-/* The agreed time of a candidate and cost of a checkpoint, and whether nobody was archiving when the exchange began. */
-void sk_pace_hear(struct sk_session *s, double tick, double cost, int archive_idle);
+/* A generation is sent to a level, and all ranks have it there. */
+void sk_pace_begun(struct sk_session *s, enum sk_level_place place);
+void sk_pace_arrived(struct sk_session *s, enum sk_level_place place, int64_t seq);
+/* The agreed time of a candidate and cost of a checkpoint, and what was on its way when the exchange began. */
+void sk_pace_hear(struct sk_session *s, double tick, double cost, const struct sk_level_heard h[SK_LEVELS]);
 /* Rank 0: 1 when a newer generation is to be brought to this level; others: 0. */
-int sk_pace_due(struct sk_session *s, enum sk_cadence_level level);
+int sk_pace_due(struct sk_session *s, enum sk_level_place place);
 /* Rank 0, where all levels that there are have the interval `auto`: seconds between local checkpoints by the same model; 0:
  * not known, or others decide. */
 double sk_pace_interval(struct sk_session *s);

@@ -73,7 +73,7 @@ static int settle(struct sk_session *s, int64_t it, struct saikai_error *err)
     for (int i = 0; !rc && apart && i < 1000 &&
                     sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE); i++) {
         sk_engine_drain(s->levels.engine);
-        while (!sk_route_wait(&s->levels.route, 1))
+        while (!sk_level_wait(&s->levels.at[SK_LEVEL_FAR], 1))
             ;
         rc = sk_session_due(s, 1, it, err);
     }

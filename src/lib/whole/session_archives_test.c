@@ -96,7 +96,7 @@ static int settle_local(struct sk_session *s, int64_t it)
     struct saikai_error err = {0};
     (void)it;
     CHECK(!sk_session_wait(s, &err));
-    while (!sk_route_wait(&s->levels.route, 1))
+    while (!sk_level_wait(&s->levels.at[SK_LEVEL_FAR], 1))
         ;
     return 0;
 }
@@ -146,7 +146,7 @@ static int damage_twenty(struct sk_session *s, int64_t it)
         world_damage(world_local(), 1, 20, 1, 1000);
     while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVING) < sk_ledger_newest(s->levels.ledger, SK_LEDGER_COMPLETE))
         CHECK(sk_session_due(s, 1, it, &err) == 0);
-    while (!sk_route_wait(&s->levels.route, 1))
+    while (!sk_level_wait(&s->levels.at[SK_LEVEL_FAR], 1))
         ;
     return 0;
 }

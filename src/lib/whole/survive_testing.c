@@ -207,13 +207,13 @@ static int go(struct sk_session *s, const struct survive_run *r, int64_t from, d
 {
     struct saikai_error err = {0};
     struct sk_group *g = s->g;
-    if (from && r->until == from && s->levels.protector) /* made whole again while the program runs */
+    if (from && r->until == from && sk_levels_has(&s->levels, SK_LEVEL_PARITY)) /* made whole again while the program runs */
         CHECK(!wait_for_protection(s, from, r->may_fail));
     for (int64_t it = from + 1; it <= r->until; it++) {
         values(r, u, g->rank, it);
         int rc = sk_session_candidate(s, 0, it, &err);
         CHECK(rc >= 0 || r->may_fail);
-        int waits = s->levels.protector && !(r->unprotected && it >= r->unprotected);
+        int waits = sk_levels_has(&s->levels, SK_LEVEL_PARITY) && !(r->unprotected && it >= r->unprotected);
         if (it % 10 == 0 && !waits)
             CHECK(!sk_session_wait(s, &err) || r->may_fail);
         else if (it % 10 == 0)

@@ -4,6 +4,7 @@
 #define SK_LIB_SURVIVE_TESTING_H
 
 #include "lib/session/session.h"
+#include "store/holdings.h"
 
 enum { SURVIVE_MOST = 8 };
 
