@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "store/form/lineage.h"
+#include "store/holdings.h"
 
 #include <dirent.h>
 #include <limits.h>
