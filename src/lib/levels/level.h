@@ -193,9 +193,9 @@ extern const struct sk_kind sk_far_kind;
 const struct sk_level_ops *sk_level_far_at(int i);
 
 /* Each in a file of its own. */
-extern const struct sk_level_ops sk_level_local;    /* level_local.c */
-extern const struct sk_level_ops sk_level_parity;   /* level_parity.c */
-extern const struct sk_level_ops sk_level_files;    /* level_files.c */
+extern const struct sk_level_ops sk_level_local;    /* forms/local.c */
+extern const struct sk_level_ops sk_level_parity;   /* forms/parity.c */
+extern const struct sk_level_ops sk_level_files;    /* forms/files.c */
 extern const struct sk_level_ops sk_level_archives; /* aggregator.c */
 
 #endif
