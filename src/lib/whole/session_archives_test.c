@@ -119,12 +119,12 @@ static void test_full_prefix_keeps_the_archives_before(void **state)
 static int without_threads(struct sk_group *g, void *engine)
 {
     struct saikai_error err = {0};
-    struct sk_route route;
+    struct sk_open_level far;
     g->threads = 0;
     struct sk_config *c = world_config("store.archive=aggregate");
-    struct sk_route_setup s = {.g = g, .config = c, .engine = engine};
-    CHECK(!sk_route_open(&s, &route, &err));
-    CHECK(route.form == &sk_route_files && route.opened == engine);
+    struct sk_level_setup s = {.g = g, .config = c, .engine = engine};
+    CHECK(!sk_level_open(SK_LEVEL_FAR, &s, &far, &err));
+    CHECK(far.ops == &sk_level_files && far.opened == engine);
     sk_config_free(c);
     return 0;
 }
