@@ -44,6 +44,12 @@ query() { # one command by name; 1: no query
     plan) parsed 0 "d['interval_seconds'] > 0 and len(d['models']) == 3" plan -n 100 -c 60s ;;
     rates) parsed 0 "isinstance(d['rates'], list)" rates --set "failure.database=$work/failures.db" ;;
     config) parsed 0 "len(d) > 0" config ;;
+    components) parsed 0 "any(f['kind'] == 'model' and f['from'] == 'built in' and f['chosen_by'] for f in d)" components ;;
+    history)
+        parsed 0 "d == []" history
+        printf 'saikai-fault-1\t1\t0\t2\tn3\tsignal\tprocess\trestart\tit died\t\t./heat\n' >saikai-store/history
+        parsed 0 "d[0]['node'] == 'n3' and d[0]['model'] == 'process'" history
+        rm saikai-store/history ;;
     ls) parsed 0 "len(d['generations']) == 4" ls ;;
     info) parsed 0 "'variables' in d" info ;;
     verify) parsed 1 "d['good'] is False and d['generations']" verify ;;
