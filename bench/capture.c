@@ -317,7 +317,7 @@ static void snapshots(const char *form, const char *pages, int sink_is_copy, uin
         fprintf(stderr, "bench_capture: %s\n", err.text);
         return;
     }
-    struct sk_extent piece = {p, size, 0, 0};
+    struct sk_memory_extent piece = {p, size, 0, 0};
     struct target to = {out};
     const char *how = sink_is_copy ? " to its place" : "";
     for (size_t m = 0; m < sizeof works / sizeof *works; m++) {

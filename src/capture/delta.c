@@ -196,10 +196,10 @@ void sk_delta_seal_tables(void *out)
 }
 
 int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
-                    const struct sk_ranges *changed, struct sk_extent **out,
+                    const struct sk_ranges *changed, struct sk_memory_extent **out,
                     struct saikai_error *err)
 {
-    struct sk_extent *v = malloc((changed->n + 1) * sizeof *v);
+    struct sk_memory_extent *v = malloc((changed->n + 1) * sizeof *v);
     if (!v)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of %zu pieces", changed->n);
     uint64_t at = 0;
@@ -210,7 +210,7 @@ int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
             free(v);
             return sk_fail(err, SAIKAI_EINVAL, "there is no region %u", x->region);
         }
-        v[i] = (struct sk_extent){regions[k].addr + x->offset, x->size_bytes, x->region, at};
+        v[i] = (struct sk_memory_extent){regions[k].addr + x->offset, x->size_bytes, x->region, at};
         at += x->size_bytes;
     }
     *out = v;

@@ -69,7 +69,7 @@ int sk_delta_start(uint64_t from, const struct sk_memory *regions, size_t region
                    const struct sk_ranges *changed, void *out, size_t cap, uint8_t **payload,
                    struct saikai_error *err);
 int sk_delta_pieces(const struct sk_memory *regions, size_t region_count,
-                    const struct sk_ranges *changed, struct sk_extent **out,
+                    const struct sk_ranges *changed, struct sk_memory_extent **out,
                     struct saikai_error *err);
 /* out: what start was given. Returns the identity of the new state. */
 uint64_t sk_delta_seal(void *out);

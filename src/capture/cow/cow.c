@@ -121,7 +121,7 @@ static void free_job(struct sk_snapshot_job *job)
 
 static int by_address(const void *pa, const void *pb)
 {
-    const struct sk_extent *a = pa, *b = pb;
+    const struct sk_memory_extent *a = pa, *b = pb;
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
@@ -143,7 +143,7 @@ static void unite(struct sk_snapshot_job *job)
         job->stats.bytes += all->v[i].to - all->v[i].from;
 }
 
-static int prepare(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
+static int prepare(struct sk_snapshot *s, const struct sk_memory_extent *v, size_t n, sk_sink_fn *sink,
                    void *arg, struct saikai_error *err)
 {
     struct sk_snapshot_job *job = &s->job;
@@ -308,7 +308,7 @@ static void forget_after_fork(struct sk_snapshot *s)
     free_pool(&s->pool);
 }
 
-int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
+int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_memory_extent *v, size_t n, sk_sink_fn *sink,
                       void *arg, struct saikai_error *err)
 {
     forget_after_fork(s);

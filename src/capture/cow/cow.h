@@ -51,7 +51,7 @@ struct sk_snapshot;
 
 /* What to save: id and offset are only handed to the sink. Pieces may overlap and need no
  * alignment. */
-struct sk_extent {
+struct sk_memory_extent {
     uint8_t *addr;
     uint64_t size_bytes;
     uint32_t id;
@@ -103,7 +103,7 @@ void sk_snapshot_close(struct sk_snapshot *s);
  * fail with SAIKAI_ECHANGED (never with wrong data, never with a crash, except under the form copy
  * within begin). Local; one thread at a time. SAIKAI_ESTATE (the last one was not finished),
  * SAIKAI_ENOTSUP, SAIKAI_ENOMEM, or what the sink returned; then nothing is under way. */
-int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_extent *v, size_t n, sk_sink_fn *sink,
+int sk_snapshot_begin(struct sk_snapshot *s, const struct sk_memory_extent *v, size_t n, sk_sink_fn *sink,
                       void *arg, struct saikai_error *err);
 /* 1: finish will not block. */
 int sk_snapshot_done(const struct sk_snapshot *s);

@@ -20,7 +20,7 @@ int sk_job_emit(struct sk_snapshot_job *job, uintptr_t addr, const uint8_t *data
     }
     int rc = 0;
     for (size_t i = first; !rc && i < job->n; i++) {
-        const struct sk_extent *p = &job->pieces[i];
+        const struct sk_memory_extent *p = &job->pieces[i];
         uintptr_t lo = (uintptr_t)p->addr, hi = lo + p->size_bytes;
         if (lo >= addr + n)
             break;

@@ -49,7 +49,7 @@ void sk_pool_drop_first(struct sk_pool *p);
 void sk_pool_clear(struct sk_pool *p);
 
 struct sk_snapshot_job {
-    struct sk_extent *pieces; /* by address */
+    struct sk_memory_extent *pieces; /* by address */
     uintptr_t *reach;        /* largest end of the pieces up to each */
     size_t n;
     struct sk_intervals all;   /* disjoint, ascending: the bytes of the pieces */

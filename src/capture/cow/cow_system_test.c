@@ -105,7 +105,7 @@ static void test_shared_memory_and_holes(void **state)
         if (sk_snapshot_find(names[k])->probe(NULL))
             continue;
         struct saved s = {.calls_left = -1, .delay = 0.01};
-        s.piece[0] = (struct sk_extent){fresh, n, 0, 1000}; /* add_piece would read it */
+        s.piece[0] = (struct sk_memory_extent){fresh, n, 0, 1000}; /* add_piece would read it */
         s.then[0] = calloc(n, 1);
         s.got[0] = calloc(n, 1);
         s.times[0] = calloc(n, 1);
@@ -278,7 +278,7 @@ static void increments_under_fire(const char *tracker)
         assert_int_equal(sk_dirty_collect(d, &changed, NULL), 0);
         size_t size = sk_delta_size(2, &changed);
         uint8_t *out = malloc(size), *payload, *then = malloc(n);
-        struct sk_extent *v;
+        struct sk_memory_extent *v;
         assert_true(out && then);
         memcpy(then, area, n);
         assert_int_equal(sk_delta_start(at, now, 2, &changed, out, size, &payload, NULL), 0);

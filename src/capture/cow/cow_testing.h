@@ -29,7 +29,7 @@ static inline uint64_t next(void)
 #define PIECES 6
 
 struct saved {
-    struct sk_extent piece[PIECES];
+    struct sk_memory_extent piece[PIECES];
     uint8_t *then[PIECES], *got[PIECES], *times[PIECES];
     size_t n;
     double delay;   /* of each call of the sink */
@@ -53,7 +53,7 @@ static inline int sink(void *arg, uint32_t id, uint64_t offset, const void *data
 static inline void add_piece(struct saved *s, uint8_t *addr, size_t size)
 {
     size_t i = s->n++;
-    s->piece[i] = (struct sk_extent){addr, size, (uint32_t)i, 1000};
+    s->piece[i] = (struct sk_memory_extent){addr, size, (uint32_t)i, 1000};
     s->then[i] = malloc(size);
     s->got[i] = calloc(size, 1);
     s->times[i] = calloc(size, 1);

@@ -20,7 +20,7 @@ struct sk_saver {
     uint64_t pool_bytes;
     struct sk_snapshot *snapshot; /* NULL: none was wanted yet */
     uint8_t **to;                 /* of the pieces under way, by their ids */
-    struct sk_extent *extent;
+    struct sk_memory_extent *extent;
     size_t cap;
     int avoid; /* checkpoints */
     pthread_mutex_t lock;
@@ -89,7 +89,7 @@ static int make_room(struct sk_saver *sv, size_t n)
     uint8_t **to = realloc(sv->to, n * sizeof *to);
     if (to)
         sv->to = to;
-    struct sk_extent *v = realloc(sv->extent, n * sizeof *v);
+    struct sk_memory_extent *v = realloc(sv->extent, n * sizeof *v);
     if (v)
         sv->extent = v;
     if (to && v)
@@ -147,7 +147,7 @@ int sk_saver_begin(struct sk_saver *sv, const struct sk_saving *v, size_t n)
     for (size_t i = 0; begun && i < n; i++)
         if (v[i].stays && v[i].bytes) {
             sv->to[count] = v[i].to;
-            sv->extent[count] = (struct sk_extent){(uint8_t *)v[i].from, v[i].bytes, (uint32_t)count, 0};
+            sv->extent[count] = (struct sk_memory_extent){(uint8_t *)v[i].from, v[i].bytes, (uint32_t)count, 0};
             count++;
         }
     if (begun && sk_snapshot_begin(sv->snapshot, sv->extent, count, put, sv, &why)) {
