@@ -132,9 +132,13 @@ static void count_child(int sig)
     children_ended++;
 }
 
-/* The program forks while its memory is saved, and hears nothing of our own child. */
+/* The program forks while its memory is saved, and hears nothing of our own child. Not under the address sanitizer: whose lock a thread
+ * holds at that moment, unlike the C library's, nobody gives back in the child, which then waits for it without end. */
 static void test_program_that_forks(void **state)
 {
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
     size_t n = (size_t)8 << 20;
     uint8_t *area = map_pages(n, MADV_NOHUGEPAGE);
     memset(area, 6, n);
