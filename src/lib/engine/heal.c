@@ -226,7 +226,7 @@ void sk_engine_scrub_suspects(void *engine, struct sk_gen gen, int parity, const
     sk_threads_tell_and_unlock(&e->threads);
 }
 
-/* Without the lock: the scrub has the lowest priority of all, and whoever waits for it must not be waited for. */
+/* Without the lock: the scrub has a lower priority, and whoever waits for it must not be waited for. */
 void sk_engine_list_for_scrub(struct sk_engine *e)
 {
     size_t n = 0, sets = e->healing.sets;
