@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests build demo check check-sweeps check-tsan mutate bench bench-codec score install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan mutate bench bench-codec score install uninstall fuzz format clean
 
 all: build
 
@@ -28,12 +28,16 @@ demo: bootstrap
 	@cmake --build build -j$(JOBS) --target saikai saikaid heat_$$(scripts/default_mpi.sh build) -- --no-print-directory -s
 	@scripts/demo.sh build
 
-# All tests, once as they are used and the shorter unit tests once more under the sanitizers.
+# All tests.
 check: build bootstrap-tests
 	@cmake --build build -j$(JOBS) --target benches -- --no-print-directory -s
 	@scripts/check.sh build
 
-# The unit tests that do the same hundreds of times: at each operation, and under the sanitizers.
+# The unit tests under the address and undefined-behaviour sanitizers.
+check-sanitized: build bootstrap-tests
+	@scripts/check_sanitized.sh build
+
+# The unit tests that do the same hundreds of times, at each operation.
 check-sweeps: build
 	@scripts/check_sweeps.sh build
 
