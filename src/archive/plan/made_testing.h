@@ -5,6 +5,7 @@
 
 #include "archive/plan/plan.h"
 #include "base/buf.h"
+#include "base/file/io.h"
 #include "base/types.h"
 
 #include <math.h>
@@ -173,6 +174,26 @@ MADE void made_describe(const struct sk_ska_plan *p, struct sk_buf *out)
     }
     sk_buf_printf(out, "variables %llu, skeleton %llu, near %llu, dense %llu\n", (unsigned long long)p->variables,
                   (unsigned long long)p->skeleton_bytes, (unsigned long long)p->near_bytes, (unsigned long long)p->dense_bytes);
+}
+
+/* The text is that of tests/golden/plan; SAIKAI_WRITE_PLANS=DIR: it is written there instead. */
+MADE void made_expect(const char *name, const struct sk_buf *text)
+{
+    char path[512];
+    const char *source = getenv("SAIKAI_SOURCE_DIR"), *write = getenv("SAIKAI_WRITE_PLANS");
+    void *golden = NULL;
+    size_t n = 0;
+    assert_true(sk_buf_ok(text));
+    snprintf(path, sizeof path, "%s/%s.txt", write ? write : "", name);
+    if (write) {
+        assert_int_equal(sk_io_replace(path, text->data, text->len, NULL), 0);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/tests/golden/plan/%s.txt", source ? source : ".", name);
+    assert_int_equal(sk_io_slurp(path, 1 << 22, &golden, &n, NULL), 0);
+    if (n != text->len || memcmp(golden, text->data, n))
+        fail_msg("the plan %s is another one now:\n%s", name, (const char *)text->data);
+    free(golden);
 }
 
 #endif

@@ -1,171 +1,10 @@
 /* What is planned for made files is what was planned for them always: classes, blocks, parts, and how each is coded. The plans
  * are in tests/golden/plan, as text; SAIKAI_WRITE_PLANS=DIR writes those of now. */
 #include "archive/plan/made_testing.h"
+#include "archive/plan/values_testing.h"
 #include "archive/plan/repeats.h"
 
-#include "base/file/io.h"
-
-#include <errno.h>
-
-/* ---- values ---- */
-
-static double wave(size_t z, size_t y, size_t x, double a, double b, double c)
-{
-    return sin(a * (double)z + 0.3) + cos(b * (double)y) + sin(c * (double)x + 0.1);
-}
-
-/* Which grid: the fields of each are others. */
-static double grid;
-
-static double density(size_t z, size_t y, size_t x)
-{
-    return 5 + grid + wave(z, y, x, 0.31, 0.22, 0.13) + 1e-7 * (double)((z * 31 + y * 17 + x * 7919) % 101);
-}
-static double energy(size_t z, size_t y, size_t x)
-{
-    return 9 + wave(z, y, x, 0.11, 0.35, 0.21) + 1e-7 * (double)((z * 13 + y * 19 + x * 104729) % 97);
-}
-static double hydrogen(size_t z, size_t y, size_t x)
-{
-    return 0.76 * density(z, y, x);
-}
-static double velocity_x(size_t z, size_t y, size_t x)
-{
-    return wave(z, y, x, 0.5, 0.4, 0.3) + 1e-7 * (double)((z * 7 + y * 11 + x * 1299709) % 89);
-}
-static double velocity_y(size_t z, size_t y, size_t x)
-{
-    return wave(z, y, x, 0.2, 0.6, 0.1) + 1e-7 * (double)((z * 3 + y * 23 + x * 15485863) % 83);
-}
-static double total(size_t z, size_t y, size_t x)
-{
-    double u = velocity_x(z, y, x), v = velocity_y(z, y, x);
-    return energy(z, y, x) + 0.5 * u * u + 0.5 * v * v;
-}
-static double weight(size_t z, size_t y, size_t x)
-{
-    return 2 + 0.5 * wave(z, y, x, 0.17, 0.27, 0.37) + 1e-7 * (double)((z * 5 + y * 29 + x * 32452843) % 79);
-}
-static double temperature(size_t z, size_t y, size_t x)
-{
-    return energy(z, y, x) * weight(z, y, x) / (density(z, y, x) + 2 * velocity_x(z, y, x));
-}
-static double rotated(size_t z, size_t y, size_t x)
-{
-    double angle = 0.1 * (double)x + 0.7 * (double)y;
-    return cos(angle) * velocity_x(z, y, x) + sin(angle) * velocity_y(z, y, x);
-}
-/* Each value for itself; nothing beside it tells it. */
-static double rough(size_t z, size_t y, size_t x)
-{
-    uint64_t h = (z * 131 + y) * 137 + x + (uint64_t)grid;
-    h = (h ^ h >> 7) * 0x9e3779b97f4a7c15u;
-    return 1 + (double)(h >> 40) / (1 << 24);
-}
-static double quotient(size_t z, size_t y, size_t x)
-{
-    return rough(z, y, x) * weight(z, y, x) / (density(z, y, x) + 2 * energy(z, y, x));
-}
-static double growth(size_t z, size_t y, size_t x)
-{
-    return exp(0.31 * (double)z + 0.27 * (double)y + 0.23 * (double)x) * (1 + 1e-9 * rough(z, y, x));
-}
-static double of_plane(size_t z, size_t y, size_t x)
-{
-    return rough(0, y, x) + 1e-8 * (double)z;
-}
-static double square(size_t z, size_t y, size_t x)
-{
-    double u = rough(z, y, x), v = rough(x, z, y);
-    return 3 * u * u + v * v - 0.25 * weight(z, y, x);
-}
-static double rough_too(size_t z, size_t y, size_t x)
-{
-    return rough(x, z, y);
-}
-static double masked(size_t z, size_t y, size_t x)
-{
-    return (x + y) % 40 < 15 ? 0 : density(z, y, x);
-}
-static double linear(size_t z, size_t y, size_t x)
-{
-    return (double)(3 * z + 5 * y + 2 * x);
-}
-static double counting(size_t z, size_t y, size_t x)
-{
-    return (double)(z * 1000000 + y * 1000 + x);
-}
-static double few(size_t z, size_t y, size_t x)
-{
-    static const double of[] = {0.1, 2.25, 1e9, -3.3};
-    return of[(z * 7 + y * 3 + x * x) % 4];
-}
-static double particle(size_t z, size_t y, size_t x)
-{
-    (void)z;
-    return x == 0 ? (double)y : x == 1 ? 1e-3 * (double)(y * 7919 % 1013) : x == 2 ? 4.5 : sin((double)y);
-}
-static double noise_value(size_t z, size_t y, size_t x)
-{
-    (void)z, (void)y, (void)x;
-    return 1 + (double)made_noise() / (1 << 24);
-}
-
-/* ---- bytes ---- */
-
-static uint8_t header(size_t i)
-{
-    return (uint8_t)("version 3 of a restart file; step 12; "[i % 38]);
-}
-static uint8_t dense(size_t i)
-{
-    (void)i;
-    return (uint8_t)made_noise();
-}
-static uint8_t words(size_t i)
-{
-    uint32_t v = (uint32_t)(i / 4 * 3 + 100000);
-    return (uint8_t)(v >> i % 4 * 8);
-}
-static uint8_t doubles(size_t i)
-{
-    double v = 1 + (double)(i / 8) * 1e-6;
-    uint8_t b[8];
-    memcpy(b, &v, 8);
-    return b[i % 8];
-}
-static uint8_t long_words(size_t i)
-{
-    uint64_t v = (uint64_t)(i / 8) * 0x100000003 + (i / 8 % 5);
-    return (uint8_t)(v >> i % 8 * 8);
-}
-static uint8_t prose(size_t i)
-{
-    static const char letters[] = "etaoin shrdlu ";
-    uint32_t w = (uint32_t)(i / 6) * 2654435761u >> 23;
-    return (uint8_t)(i % 6 == 5 ? ' ' : letters[(w * 7 + i % 6 * 3) % 14]);
-}
-
 /* ---- comparing ---- */
-
-static void expect(const char *name, const struct sk_buf *text)
-{
-    char path[512];
-    const char *source = getenv("SAIKAI_SOURCE_DIR"), *write = getenv("SAIKAI_WRITE_PLANS");
-    void *golden = NULL;
-    size_t n = 0;
-    assert_true(sk_buf_ok(text));
-    snprintf(path, sizeof path, "%s/%s.txt", write ? write : "", name);
-    if (write) {
-        assert_int_equal(sk_io_replace(path, text->data, text->len, NULL), 0);
-        return;
-    }
-    snprintf(path, sizeof path, "%s/tests/golden/plan/%s.txt", source ? source : ".", name);
-    assert_int_equal(sk_io_slurp(path, 1 << 22, &golden, &n, NULL), 0);
-    if (n != text->len || memcmp(golden, text->data, n))
-        fail_msg("the plan %s is another one now:\n%s", name, (const char *)text->data);
-    free(golden);
-}
 
 /* Cut by these options; unit: bytes of a block. */
 static void expect_plan(const char *name, struct made *m, const struct sk_archive_options *o, uint64_t unit, uint64_t bytes_unit)
@@ -180,33 +19,13 @@ static void expect_plan(const char *name, struct made *m, const struct sk_archiv
     if (sk_ska_plan_cut(&p, &err))
         fail_msg("%s: %s", name, err.text);
     made_describe(&p, &text);
-    expect(name, &text);
+    made_expect(name, &text);
     sk_ska_plan_free(&p);
     sk_feed_local_free(&feed);
     sk_buf_free(&text);
 }
 
 /* ---- fields ---- */
-
-#define FIELD(name_, value_, nz, ny, nx) \
-    made_variable(m, (struct made_variable){.name = name_, .type = SAIKAI_F64, .ndims = 3, .dims = {nz, ny, nx}, .value = value_})
-
-static void physics(struct made *m, const char *file, const char *group, size_t n)
-{
-    char name[64];
-    static const struct {
-        const char *name;
-        double (*value)(size_t z, size_t y, size_t x);
-    } fields[] = {{"Density", density}, {"Energy", energy}, {"HI", hydrogen}, {"U", velocity_x}, {"V", velocity_y},
-                  {"Total", total}, {"Weight", weight}, {"Temperature", temperature}, {"W", rotated}};
-    made_file(m, file, "hdf5");
-    made_bytes(m, 512, header);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        snprintf(name, sizeof name, "%s/%s", group, fields[i].name);
-        FIELD(name, fields[i].value, n, n + 2, n + 5);
-    }
-    made_bytes(m, 100, header);
-}
 
 static void relations_are_found(void **state)
 {
@@ -265,36 +84,6 @@ static void families_are_sampled(void **state)
     made_free(m);
 }
 
-/* All kinds of variables of one file, with others of the same group and shape between them. */
-static void mixture(struct made *m, const char *file)
-{
-    made_file(m, file, "netcdf");
-    made_bytes(m, 100, header);
-    FIELD("a/smooth", density, 4, 30, 40);
-    FIELD("a/masked", masked, 4, 30, 40);
-    made_variable(m, (struct made_variable){.name = "a/big", .type = SAIKAI_F32, .big_endian = 1, .ndims = 3, .dims = {4, 30, 40}, .value = energy});
-    made_variable(m, (struct made_variable){.name = "a/single", .type = SAIKAI_F32, .ndims = 3, .dims = {4, 30, 40}, .value = velocity_x});
-    made_variable(m, (struct made_variable){.name = "flat", .type = SAIKAI_F64, .ndims = 1, .dims = {5000}, .value = linear});
-    made_variable(m, (struct made_variable){.name = "few", .type = SAIKAI_F64, .ndims = 2, .dims = {50, 60}, .value = few});
-    made_variable(m, (struct made_variable){.name = "random", .type = SAIKAI_F64, .ndims = 2, .dims = {50, 70}, .value = noise_value});
-    made_bytes(m, 7, header);
-    made_variable(m, (struct made_variable){.name = "ids", .type = SAIKAI_I32, .ndims = 1, .dims = {20000}, .value = counting});
-    made_variable(m, (struct made_variable){.name = "long ids", .type = SAIKAI_I64, .big_endian = 1, .ndims = 1, .dims = {9000}, .value = counting});
-    made_variable(m, (struct made_variable){.name = "particles", .type = SAIKAI_F64, .fields = 1, .ndims = 2, .dims = {900, 4}, .value = particle});
-    /* at the bounds of what is worth a part of its own */
-    made_variable(m, (struct made_variable){.name = "512", .type = SAIKAI_F64, .ndims = 1, .dims = {64}, .value = linear});
-    made_variable(m, (struct made_variable){.name = "504", .type = SAIKAI_F64, .ndims = 1, .dims = {63}, .value = linear});
-    made_variable(m, (struct made_variable){.name = "99", .type = SAIKAI_U8, .ndims = 1, .dims = {99}, .value = linear});
-    made_variable(m, (struct made_variable){.name = "100", .type = SAIKAI_U8, .ndims = 1, .dims = {100}, .value = linear});
-    made_variable(m, (struct made_variable){.name = "one", .type = SAIKAI_F64, .ndims = 1, .dims = {1}, .value = linear});
-    /* equal names, which levels of a tree have */
-    FIELD("b/x", energy, 1, 20, 30);
-    FIELD("b/x", density, 1, 20, 30);
-    FIELD("b/y", velocity_x, 1, 20, 30);
-    FIELD("b/y", velocity_y, 1, 20, 30);
-    made_bytes(m, 900, header);
-}
-
 static void every_scheme_has_its_plan(void **state)
 {
     (void)state;
@@ -345,7 +134,7 @@ static void a_field_is_cut_where_it_can_be(void **state)
         sk_feed_local_free(&feed);
         made_free(m);
     }
-    expect("cuts", &text);
+    made_expect("cuts", &text);
     sk_buf_free(&text);
 }
 
@@ -384,16 +173,6 @@ static void bytes_get_what_their_sample_says(void **state)
     }
 }
 
-static void records(struct made *m, size_t n, size_t length, uint8_t (*byte)(size_t i))
-{
-    struct sk_buf *out = &m->data[m->count - 1];
-    for (size_t i = 0; i < n; i++) {
-        sk_buf_put_u32(out, (uint32_t)length);
-        made_bytes(m, length, byte);
-        sk_buf_put_u32(out, (uint32_t)length);
-    }
-}
-
 static void records_are_taken_apart(void **state)
 {
     (void)state;
@@ -428,38 +207,6 @@ static void describe_repeats(const struct sk_repeats *r, struct sk_buf *out)
     }
 }
 
-static void again(struct made *m, int file, size_t at, size_t n)
-{
-    struct sk_buf copy = {0};
-    sk_buf_put(&copy, m->data[file].data + at, n);
-    sk_buf_put(&m->data[m->count - 1], copy.data, n);
-    sk_buf_free(&copy);
-}
-
-static void repeating(struct made *m)
-{
-    made_seed = 8;
-    made_file(m, "first", "x");
-    made_bytes(m, 50000, dense);
-    made_variable(m, (struct made_variable){.name = "v", .type = SAIKAI_F64, .ndims = 2, .dims = {60, 70}, .value = noise_value});
-    made_variable(m, (struct made_variable){.name = "w", .type = SAIKAI_F64, .ndims = 2, .dims = {60, 70}, .value = noise_value});
-    again(m, 0, 1234, 30000);   /* within a file */
-    made_bytes(m, 3000, dense);
-    again(m, 0, 40000, 4095);   /* too short to be worth it */
-    made_bytes(m, 200000, header); /* a word again and again */
-    made_file(m, "second", "x");
-    again(m, 0, 0, 50000);
-    made_variable(m, (struct made_variable){.name = "v", .type = SAIKAI_F64, .ndims = 2, .dims = {60, 70}, .value = noise_value});
-    made_bytes(m, 17, header);
-    again(m, 0, 50000, 2 * 33600); /* both variables, under no name */
-    made_file(m, "copy", "x");
-    again(m, 0, 0, m->data[0].len);
-    made_file(m, "tiny", NULL);
-    made_bytes(m, 1, header);
-    made_file(m, "tiny again", NULL);
-    made_bytes(m, 1, header);
-}
-
 static void what_is_there_twice_is_found(void **state)
 {
     (void)state;
@@ -480,7 +227,7 @@ static void what_is_there_twice_is_found(void **state)
     for (size_t f = 0; f < p.a.file_count; f++)
         for (size_t i = 0; i < p.scans[f].count; i++)
             sk_buf_printf(&text, "%zu %s %d\n", f, p.scans[f].extents[i].name, p.scans[f].extents[i].repeat);
-    expect("repeats", &text);
+    made_expect("repeats", &text);
     sk_buf_free(&text);
     sk_repeats_free(&r);
     sk_ska_plan_free(&p);
