@@ -1,7 +1,7 @@
 /* The compression figures of mcrEngine (Islam et al., SC'12): Figs. 6 to 9 and Table IV, on real
  * checkpoint sets, with the paper's schemes and with `auto`. */
 #include "archive/local/archive.h"
-#include "reader/read_hdf5.h"
+#include "reader/hdf5.h"
 #include "codec/general/general.h"
 #include "base/clock.h"
 #include "base/file/io.h"
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
         {"part", 1, NULL, 'p'}, {"svg", 1, NULL, 'v'}, {"json", 1, NULL, 'j'}, {NULL, 0, NULL, 0}};
     const char *svg = NULL, *part = NULL;
     int wrong = 0;
-    sk_hdf5_asked = sk_hdf5_ask_library;
+    sk_hdf5_asked = sk_hdf5_library;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'p')
             part = optarg;

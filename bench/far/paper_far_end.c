@@ -1,7 +1,7 @@
 /* End to end by the clock, Figs. 10 to 13 of mcrEngine (Islam et al., SC'12, section VII):
  * checkpoint files on node-local memory go to a shared file system of limited bandwidth and come
  * back, in the configurations of paper_far_ways.h. */
-#include "reader/read_hdf5.h"
+#include "reader/hdf5.h"
 #include "base/text/svg.h"
 #include "paper_far_ways.h"
 
@@ -351,7 +351,7 @@ static int read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    sk_hdf5_asked = sk_hdf5_ask_library;
+    sk_hdf5_asked = sk_hdf5_library;
     if (read_options(argc, argv))
         return usage();
     far_places(&o.at);

@@ -4,6 +4,7 @@
 #include "archive/coding/block_case.h"
 #include "archive/ranks/wire.h"
 #include "base/file/io.h"
+#include "reader/hdf5.h"
 
 #include <hdf5.h>
 #include <stdio.h>
@@ -54,6 +55,23 @@ static void hdf5(int chunked, int latest)
     remove(path);
 }
 
+/* What the process of the HDF5 library says. */
+static void contents(void)
+{
+    struct sk_hdf5 h = {0};
+    struct sk_buf b = {0};
+    struct sk_hdf5_dataset d = {.type = SAIKAI_F64, .ndims = 2, .dims = {4, 5}, .chunk = {2, 3}, .layout = SK_HDF5_CHUNKS};
+    struct sk_hdf5_dataset *to = sk_hdf5_add(&h, &d, "g/v");
+    for (uint64_t i = 0; to && i < 4; i++)
+        sk_hdf5_add_piece(to, 2048 + 48 * i, 48);
+    d = (struct sk_hdf5_dataset){.ndims = 20};
+    sk_hdf5_add(&h, &d, "text");
+    sk_hdf5_encode(&h, &b);
+    save("reader_fuzz/hdf5-contents", "\5", 1, b.data, b.len);
+    sk_buf_free(&b);
+    sk_hdf5_free(&h);
+}
+
 static void readers(void)
 {
     static const uint8_t cdf1[] = {
@@ -77,6 +95,7 @@ static void readers(void)
     hdf5(0, 0);
     hdf5(1, 0);
     hdf5(0, 1);
+    contents();
 }
 
 static void index_of(int files)

@@ -5,7 +5,7 @@
 #include "base/text/json.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/cli.h"
-#include "reader/read_hdf5.h"
+#include "reader/hdf5.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +221,7 @@ static int ls(struct cli *cli, int argc, char **argv)
 
 int cli_archive(struct cli *cli, int argc, char **argv)
 {
-    sk_hdf5_asked = sk_hdf5_ask_library;
+    sk_hdf5_asked = sk_hdf5_library;
     static const struct {
         const char *name;
         int (*run)(struct cli *cli, int argc, char **argv);

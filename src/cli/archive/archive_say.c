@@ -14,7 +14,6 @@
 #include "cli/mpi_group.h"
 #include "codec/codec.h"
 #include "codec/general/general.h"
-#include "reader/read_hdf5.h"
 #include "reader/reader.h"
 
 #include <fcntl.h>

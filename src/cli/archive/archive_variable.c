@@ -6,7 +6,6 @@
  * copied as they are. */
 #include "cli/archive/archive_ranks.h"
 
-#include "reader/read_hdf5.h"
 #include "reader/reader.h"
 #include "base/file/io.h"
 #include "base/types.h"
@@ -21,7 +20,7 @@
 #include <unistd.h>
 
 #ifdef HAVE_HDF5
-#include <hdf5.h>
+#include "reader/hdf5_walk.h"
 
 static const char *last_part(const char *name)
 {
@@ -218,16 +217,10 @@ static int copy_dataset(struct gathering *g, hid_t from, const char *name)
     return g->rc;
 }
 
-static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *arg)
+static int on_dataset(hid_t d, const char *name, void *arg)
 {
     struct gathering *g = arg;
-    (void)info;
-    hid_t o = matches(g, name) ? H5Oopen(group, name, H5P_DEFAULT) : -1;
-    if (o >= 0 && H5Iget_type(o) == H5I_DATASET)
-        copy_dataset(g, o, name);
-    if (o >= 0)
-        H5Oclose(o);
-    return g->rc ? 1 : 0;
+    return matches(g, name) && copy_dataset(g, d, name) ? 1 : 0;
 }
 
 /* 1: an HDF5 file, and its variables are there; 0: it is none; or a code. */
@@ -241,7 +234,7 @@ static int read_hdf5(struct gathering *g, const struct sk_archive_input *in, siz
         return 0;
     g->file = in->path + skip;
     g->err = err;
-    H5Lvisit(f, H5_INDEX_NAME, H5_ITER_INC, visit, g);
+    sk_hdf5_walk(f, SK_HDF5_EVERY_NAME, on_dataset, g);
     H5Fclose(f);
     return g->rc ? g->rc : 1;
 }

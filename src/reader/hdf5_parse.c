@@ -1,19 +1,16 @@
-/* HDF5 files (and netCDF-4, which is HDF5). Structures after the HDF5 File Format Specification,
- * version 3.0. */
-#include "reader/read_hdf5.h"
+/* The classic structures of HDF5 files, after the HDF5 File Format Specification, version 3.0. */
+#include "reader/hdf5.h"
 
 #include "base/types.h"
 
 #include <string.h>
-
-int (*sk_hdf5_asked)(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err);
 
 enum { MAX_DEPTH = 32, MAX_NAME = 1024 };
 #define MAX_VISITS 2000000
 
 struct h5 {
     const struct sk_view *src;
-    struct sk_scan *scan;
+    struct sk_hdf5 *out;
     uint64_t base; /* where addresses count from */
     int off, len;  /* bytes of addresses and lengths */
     long visits;   /* structures that may still be looked at: loops end */
@@ -22,14 +19,14 @@ struct h5 {
 
 /* What an object header says. */
 struct object {
-    int is_group, filtered, external,
+    int is_group, external,
         layout;          /* layout: -1 none, 0 compact, 1 contiguous, 2 chunked */
     uint64_t tree, heap; /* of a symbol table */
-    struct sk_extent e;
-    int has_type, has_space;
+    struct sk_hdf5_dataset d;
+    struct sk_hdf5_piece whole; /* of a contiguous one */
+    int has_type, has_space;    /* -1: one that we do not understand */
     uint64_t chunk_tree;
     int chunk_rank;
-    size_t chunk[SAIKAI_MAX_DIMS];
 };
 
 static int unknown(struct h5 *h)
@@ -76,12 +73,13 @@ static void read_space(struct h5 *h, const uint8_t *p, size_t n, struct object *
     if (n < head || (p[0] != 1 && p[0] != 2) || rank > SAIKAI_MAX_DIMS ||
         n < head + (size_t)(rank * h->len)) {
         o->has_space = -1; /* not for us: the dataset stays opaque */
+        o->d.ndims = rank;
         return;
     }
     o->has_space = 1;
-    o->e.ndims = rank;
+    o->d.ndims = rank;
     for (int i = 0; i < rank; i++)
-        o->e.dims[i] = (size_t)number(p + head + (size_t)(i * h->len), h->len);
+        o->d.dims[i] = (size_t)number(p + head + (size_t)(i * h->len), h->len);
 }
 
 static int integer_type(size_t bytes, int is_signed)
@@ -106,12 +104,12 @@ static void read_type(const uint8_t *p, size_t n, struct object *o)
         return;
     int class = p[0] & 15;
     size_t bytes = (size_t)number(p + 4, 4);
-    o->e.big_endian = p[1] & 1;
+    o->d.big_endian = p[1] & 1;
     if (class == 0)
-        o->e.type = integer_type(bytes, p[1] >> 3 & 1);
+        o->d.type = integer_type(bytes, p[1] >> 3 & 1);
     else if (class == 1 && !(p[1] & 64)) /* 64: VAX */
-        o->e.type = bytes == 8 ? SAIKAI_F64 : bytes == 4 ? SAIKAI_F32 : 0;
-    o->has_type = o->e.type ? 1 : -1;
+        o->d.type = bytes == 8 ? SAIKAI_F64 : bytes == 4 ? SAIKAI_F32 : 0;
+    o->has_type = o->d.type ? 1 : -1;
 }
 
 static void read_layout(struct h5 *h, const uint8_t *p, size_t n, struct object *o)
@@ -123,8 +121,8 @@ static void read_layout(struct h5 *h, const uint8_t *p, size_t n, struct object 
     }
     o->layout = p[1];
     if (p[1] == 1 && n >= addr + (size_t)(h->off + h->len)) {
-        o->e.offset = number(p + addr, h->off);
-        o->e.length = number(p + addr + h->off, h->len);
+        o->whole.offset = number(p + addr, h->off);
+        o->whole.length = number(p + addr + h->off, h->len);
     } else if (p[1] == 2 && n >= 3 && n >= 3 + (size_t)h->off + 4 * (size_t)p[2]) {
         o->chunk_rank = p[2] - 1;
         o->chunk_tree = number(p + 3, h->off);
@@ -133,7 +131,7 @@ static void read_layout(struct h5 *h, const uint8_t *p, size_t n, struct object 
             return;
         }
         for (int i = 0; i < o->chunk_rank; i++)
-            o->chunk[i] = (size_t)number(p + 3 + h->off + 4 * i, 4);
+            o->d.chunk[i] = (size_t)number(p + 3 + h->off + 4 * i, 4);
     } else if (p[1] != 0) {
         unknown(h);
     }
@@ -216,7 +214,7 @@ static void read_message(struct h5 *h, int type, int flags, const uint8_t *p, si
         read_layout(h, p, n, o);
         break;
     case 0x0b:
-        o->filtered = 1;
+        o->d.filtered = 1;
         break;
     case 0x11:
         if (n < 2 * (size_t)h->off) {
@@ -352,19 +350,13 @@ static void walk_symbol_table(struct h5 *h, const struct object *o, const char *
 
 /* ---- datasets ---- */
 
-static void add(struct h5 *h, const struct sk_extent *e, const char *name)
+static void add_piece(struct h5 *h, struct sk_hdf5_dataset *d, uint64_t offset, uint64_t length)
 {
-    size_t n = strlen(name);
-    struct sk_extent copy = *e;
-    if (n > SAIKAI_MAX_NAME)
-        name += n - SAIKAI_MAX_NAME;
-    if (!h->rc && !__builtin_add_overflow(copy.offset, h->base, &copy.offset) &&
-        sk_scan_add(h->scan, &copy, name))
+    if (!h->rc && !__builtin_add_overflow(offset, h->base, &offset) && sk_hdf5_add_piece(d, offset, length))
         h->rc = SAIKAI_ENOMEM;
 }
 
-static void walk_chunks(struct h5 *h, uint64_t addr, const struct object *o, const char *name,
-                        int depth)
+static void walk_chunks(struct h5 *h, uint64_t addr, const struct object *o, struct sk_hdf5_dataset *d, int depth)
 {
     uint64_t head = 8 + 2 * (uint64_t)h->off, key = 8 + 8 * ((uint64_t)o->chunk_rank + 1);
     const uint8_t *p = at(h, addr, head);
@@ -378,16 +370,25 @@ static void walk_chunks(struct h5 *h, uint64_t addr, const struct object *o, con
     for (uint64_t i = 0; p && i < n && !h->rc; i++, p += step) {
         uint64_t child = number(p + key, h->off);
         if (level) {
-            walk_chunks(h, child, o, name, depth + 1);
+            walk_chunks(h, child, o, d, depth + 1);
             continue;
         }
-        struct sk_extent e = o->e;
-        e.ndims = o->chunk_rank;
-        memcpy(e.dims, o->chunk, sizeof e.dims);
-        e.offset = child;
-        e.length = number(p, 4);
-        add(h, &e, name);
+        add_piece(h, d, child, number(p, 4));
     }
+}
+
+static void add_dataset(struct h5 *h, struct object *o, const char *name)
+{
+    int known = o->has_type > 0 && o->has_space > 0 && !o->external;
+    o->d.type = known ? o->d.type : 0;
+    o->d.layout = o->layout == 1 && !o->external ? SK_HDF5_ONE_PIECE : o->layout == 2 ? SK_HDF5_CHUNKS : SK_HDF5_INSIDE;
+    struct sk_hdf5_dataset *d = sk_hdf5_add(h->out, &o->d, name);
+    if (!d)
+        h->rc = SAIKAI_ENOMEM;
+    else if (known && o->layout == 1 && !undefined(h, o->whole.offset) && o->whole.length)
+        add_piece(h, d, o->whole.offset, o->whole.length);
+    else if (known && o->layout == 2 && !d->filtered && o->chunk_rank == d->ndims && !undefined(h, o->chunk_tree))
+        walk_chunks(h, o->chunk_tree, o, d, 0);
 }
 
 static void walk_object(struct h5 *h, uint64_t addr, const char *name, int depth)
@@ -400,21 +401,15 @@ static void walk_object(struct h5 *h, uint64_t addr, const char *name, int depth
     read_header(h, addr, &o, name, depth);
     if (h->rc)
         return;
-    if (o.is_group == 2) {
+    if (o.is_group == 2)
         walk_symbol_table(h, &o, name, depth);
-    } else if (o.has_type > 0 && o.has_space > 0 && !o.external) {
-        if (o.layout == 1 && !undefined(h, o.e.offset) && o.e.length)
-            add(h, &o.e, name);
-        else if (o.layout == 2 && !o.filtered && !undefined(h, o.chunk_tree))
-            walk_chunks(h, o.chunk_tree, &o, name, 0);
-    }
+    else if (o.has_type && o.has_space)
+        add_dataset(h, &o, name);
 }
 
 /* ---- the file ---- */
 
-/* Where the signature stands: at 0, 512, 1024, 2048 … (a user block may come before it).
- * UINT64_MAX: nowhere. */
-static uint64_t signature_at(const struct sk_view *src)
+uint64_t sk_hdf5_signature(const struct sk_view *src)
 {
     for (uint64_t pos = 0; pos + 8 <= src->size && pos <= 1u << 20; pos = pos ? 2 * pos : 512) {
         const uint8_t *p = sk_view_at(src, pos, 8);
@@ -429,12 +424,12 @@ static int width_known(int n)
     return n == 2 || n == 4 || n == 8;
 }
 
-int sk_hdf5_parse(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
+int sk_hdf5_parse(const struct sk_view *src, struct sk_hdf5 *out, struct saikai_error *err)
 {
-    uint64_t start = signature_at(src);
+    uint64_t start = sk_hdf5_signature(src);
     if (start == UINT64_MAX || src->size - start < 96)
         return SAIKAI_ENOTSUP;
-    struct h5 h = {.src = src, .scan = scan, .visits = MAX_VISITS};
+    struct h5 h = {.src = src, .out = out, .visits = MAX_VISITS};
     const uint8_t *p = sk_view_at(src, start, 96);
     if (!p)
         return SAIKAI_ENOTSUP;
@@ -452,21 +447,3 @@ int sk_hdf5_parse(const struct sk_view *src, struct sk_scan *scan, struct saikai
     walk_object(&h, number(p + root, h.off), "", 0);
     return h.rc == SAIKAI_ENOMEM ? sk_fail(err, h.rc, "%s: no memory to list it", src->path) : h.rc;
 }
-
-static int probe(const struct sk_view *src)
-{
-    return signature_at(src) != UINT64_MAX;
-}
-
-static int scan_hdf5(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
-{
-    int rc = sk_hdf5_parse(src, scan, err);
-    if (rc != SAIKAI_ENOTSUP)
-        return rc;
-    sk_scan_free(scan);
-    return sk_hdf5_asked ? sk_hdf5_asked(src, scan, err)
-                         : sk_fail(err, SAIKAI_ENOTSUP,
-                                   "%s: its structure is known to the HDF5 library only", src->path);
-}
-
-const struct sk_reader_ops sk_reader_hdf5 = {"hdf5", "HDF5, and netCDF-4", probe, scan_hdf5};

@@ -1,5 +1,5 @@
 /* A walk with a stack of its own: the depth of a file's groups is what its writer made it. */
-#include "reader/walk_hdf5.h"
+#include "reader/hdf5_walk.h"
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -19,7 +19,7 @@ typedef H5L_info_t link_info;
 /* A group that is looked through. */
 struct level {
     hid_t group;
-    char **name; /* of its hard links */
+    char **name; /* of its links; the first character says whether it is a hard one */
     size_t count, most, next;
     size_t path_bytes;
 };
@@ -30,9 +30,12 @@ struct walk {
     struct sk_buf path;
     uint64_t *seen; /* objects with several names; a table of `slots`, 0: free */
     size_t slots, used;
+    enum sk_hdf5_walk_names names;
     int (*dataset)(hid_t d, const char *name, void *arg);
     void *arg;
 };
+
+enum { HARD = 'h', OTHER = 'o' };
 
 static int get_info(hid_t object, object_info *info)
 {
@@ -88,8 +91,6 @@ static herr_t keep_name(hid_t group, const char *name, const link_info *info, vo
 {
     struct level *l = arg;
     (void)group;
-    if (info->type != H5L_TYPE_HARD)
-        return 0;
     if (l->count == l->most) {
         size_t most = l->most ? 2 * l->most : 16;
         char **p = realloc(l->name, most * sizeof *p);
@@ -98,8 +99,14 @@ static herr_t keep_name(hid_t group, const char *name, const link_info *info, vo
         l->name = p;
         l->most = most;
     }
-    l->name[l->count] = strdup(name);
-    return l->name[l->count] ? (l->count++, 0) : -1;
+    size_t n = strlen(name) + 1;
+    char *p = malloc(n + 1);
+    if (!p)
+        return -1;
+    *p = info->type == H5L_TYPE_HARD ? HARD : OTHER;
+    memcpy(p + 1, name, n);
+    l->name[l->count++] = p;
+    return 0;
 }
 
 static void leave(struct walk *w)
@@ -112,7 +119,7 @@ static void leave(struct walk *w)
 }
 
 /* Takes the group over. */
-static enum sk_hdf5_walk_result enter(struct walk *w, hid_t group, H5_iter_order_t order)
+static enum sk_hdf5_walk_result enter(struct walk *w, hid_t group)
 {
     if (w->depth == w->most) {
         size_t most = w->most ? 2 * w->most : 64;
@@ -127,33 +134,26 @@ static enum sk_hdf5_walk_result enter(struct walk *w, hid_t group, H5_iter_order
     struct level *l = &w->level[w->depth++];
     *l = (struct level){.group = group, .path_bytes = w->path.len};
 #if H5_VERSION_GE(1, 12, 0)
-    herr_t rc = H5Literate2(group, H5_INDEX_NAME, order, NULL, keep_name, l);
+    herr_t rc = H5Literate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, keep_name, l);
 #else
-    herr_t rc = H5Literate(group, H5_INDEX_NAME, order, NULL, keep_name, l);
+    herr_t rc = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, keep_name, l);
 #endif
     return rc < 0 ? SK_HDF5_FAILED : SK_HDF5_WALKED;
 }
 
-/* The next name of the innermost group. */
-static enum sk_hdf5_walk_result step(struct walk *w, H5_iter_order_t order)
+/* What has a name in a group is an object, which is closed here unless it is entered. */
+static enum sk_hdf5_walk_result look(struct walk *w, hid_t o, int hard)
 {
-    struct level *l = &w->level[w->depth - 1];
     object_info info;
-    char *name = l->name[l->next++];
-    w->path.len = l->path_bytes;
-    if (w->path.len)
-        sk_buf_put_u8(&w->path, '/');
-    sk_buf_put(&w->path, name, strlen(name));
-    hid_t o = H5Oopen(l->group, name, H5P_DEFAULT);
-    free(name);
-    if (o < 0 || get_info(o, &info) || !sk_buf_ok(&w->path)) {
-        if (o >= 0)
-            H5Oclose(o);
+    int stop = 0;
+    if (get_info(o, &info)) {
+        H5Oclose(o);
         return SK_HDF5_FAILED;
     }
-    int seen = info.rc > 1 ? is_seen(w, identity(&info)) : 0, stop = 0;
-    if (!seen && info.type == H5O_TYPE_GROUP)
-        return enter(w, o, order);
+    int once = info.type == H5O_TYPE_GROUP || w->names == SK_HDF5_ONCE;
+    int seen = info.rc > 1 && hard && once ? is_seen(w, identity(&info)) : 0;
+    if (!seen && hard && info.type == H5O_TYPE_GROUP)
+        return enter(w, o);
     if (!seen && info.type == H5O_TYPE_DATASET) {
         sk_buf_put_u8(&w->path, 0);
         stop = !sk_buf_ok(&w->path) ? -1 : w->dataset(o, (const char *)w->path.data, w->arg);
@@ -162,23 +162,46 @@ static enum sk_hdf5_walk_result step(struct walk *w, H5_iter_order_t order)
     return seen < 0 || stop < 0 ? SK_HDF5_FAILED : stop ? SK_HDF5_STOPPED : SK_HDF5_WALKED;
 }
 
-enum sk_hdf5_walk_result sk_hdf5_walk(hid_t file, H5_iter_order_t order, int (*dataset)(hid_t d, const char *name, void *arg), void *arg)
+/* The next name of the innermost group. */
+static enum sk_hdf5_walk_result step(struct walk *w)
 {
-    struct walk w = {.dataset = dataset, .arg = arg};
+    struct level *l = &w->level[w->depth - 1];
+    char *name = l->name[l->next++];
+    int hard = *name == HARD;
+    hid_t o = -1;
+    w->path.len = l->path_bytes;
+    if (w->path.len)
+        sk_buf_put_u8(&w->path, '/');
+    sk_buf_put(&w->path, name + 1, strlen(name + 1));
+    if (hard || w->names == SK_HDF5_EVERY_NAME)
+        o = H5Oopen(l->group, name + 1, H5P_DEFAULT);
+    free(name);
+    if (o < 0 || !sk_buf_ok(&w->path)) {
+        if (o >= 0)
+            H5Oclose(o);
+        return hard || !sk_buf_ok(&w->path) ? SK_HDF5_FAILED : SK_HDF5_WALKED;
+    }
+    return look(w, o, hard);
+}
+
+enum sk_hdf5_walk_result sk_hdf5_walk(hid_t file, enum sk_hdf5_walk_names names, int (*dataset)(hid_t d, const char *name, void *arg),
+                                      void *arg)
+{
+    struct walk w = {.names = names, .dataset = dataset, .arg = arg};
     object_info info;
     hid_t root = H5Oopen(file, "/", H5P_DEFAULT);
     enum sk_hdf5_walk_result rc = root < 0 || get_info(root, &info) ? SK_HDF5_FAILED : SK_HDF5_WALKED;
     if (!rc && is_seen(&w, identity(&info)) < 0)
         rc = SK_HDF5_FAILED;
     if (!rc)
-        rc = enter(&w, root, order);
+        rc = enter(&w, root);
     else if (root >= 0)
         H5Oclose(root);
     while (!rc && w.depth) {
         if (w.level[w.depth - 1].next == w.level[w.depth - 1].count)
             leave(&w);
         else
-            rc = step(&w, order);
+            rc = step(&w);
     }
     while (w.depth)
         leave(&w);
