@@ -176,7 +176,7 @@ static int read_twice(int fd, const char *path, uint64_t size, struct trailer t,
     }
     if (rc == SAIKAI_EDAMAGED && limits(&t, t.at, end)) {
         rc = read_copy(fd, path, &t, t.at, a, &why);
-        if (rc)
+        if (rc && err)
             *err = why;
         damage |= SK_SKA_INDEX_DAMAGED;
     }

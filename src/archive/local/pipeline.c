@@ -315,7 +315,9 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
         q->ring[i].block = (size_t)i;
     sk_ska_put_header(&head, SK_SKA_VERSION);
     p->a.store = p->opt.store;
-    int rc = p->a.previous ? sk_archive_delta_new(p, p->comparing, &q->delta, err) : 0;
+    int rc = sk_buf_ok(&head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the archive's header");
+    if (!rc && p->a.previous)
+        rc = sk_archive_delta_new(p, p->comparing, &q->delta, err);
     if (!rc)
         rc = put(fd, name, head.data, head.len, err);
     q->offset = head.len;

@@ -1,0 +1,95 @@
+/* For tests: each allocation fails once, that of every place in the code, and what was asked for says so or succeeds all the
+ * same. The program is linked with NO_MEMORY (sk_test of cmake/SaikaiRooms.cmake), which leads the calls of our own code here; those of
+ * other libraries are left alone. */
+#ifndef SK_BASE_HOST_NO_MEMORY_TESTING_H
+#define SK_BASE_HOST_NO_MEMORY_TESTING_H
+
+#include "base/error.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NO_MEMORY_MOST = 1 << 16, NO_MEMORY_OFTEN = 4 };
+
+static struct {
+    long asked;                   /* allocations so far, by all threads; counted only while it matters */
+    long fails;                   /* the number of the one that fails, 0: none */
+    int on;
+    void *place[NO_MEMORY_MOST];  /* who asked, of the first run */
+} no_memory;
+
+static int no_memory_now(void *place)
+{
+    if (!__atomic_load_n(&no_memory.on, __ATOMIC_ACQUIRE))
+        return 0;
+    long n = __atomic_add_fetch(&no_memory.asked, 1, __ATOMIC_RELAXED);
+    if (!no_memory.fails && n < NO_MEMORY_MOST)
+        no_memory.place[n] = place;
+    return n == no_memory.fails;
+}
+
+#define NO_MEMORY_WRAP(name, parameters, arguments)      \
+    void *__real_##name parameters;                      \
+    void *__wrap_##name parameters;                      \
+    void *__wrap_##name parameters                       \
+    {                                                    \
+        if (no_memory_now(__builtin_return_address(0)))  \
+            return NULL;                                 \
+        return __real_##name arguments;                  \
+    }
+NO_MEMORY_WRAP(malloc, (size_t n), (n))
+NO_MEMORY_WRAP(calloc, (size_t n, size_t size), (n, size))
+NO_MEMORY_WRAP(realloc, (void *p, size_t n), (p, n))
+NO_MEMORY_WRAP(aligned_alloc, (size_t alignment, size_t n), (alignment, n))
+NO_MEMORY_WRAP(strdup, (const char *s), (s))
+
+static int no_memory_run(int (*run)(void *arg, struct saikai_error *err), void *arg, long fails, struct saikai_error *err)
+{
+    no_memory.fails = fails;
+    no_memory.asked = 0;
+    __atomic_store_n(&no_memory.on, 1, __ATOMIC_RELEASE);
+    int rc = run(arg, err);
+    __atomic_store_n(&no_memory.on, 0, __ATOMIC_RELEASE);
+    return rc;
+}
+
+/* run succeeds; it does so, or fails with SAIKAI_ENOMEM and a text, when the n-th allocation fails, for the first few n of each
+ * place that asks. good (NULL: nothing) is called after each success, clean (NULL) after each run. Returns how often it failed. */
+__attribute__((unused)) static int no_memory_sweep(int (*run)(void *arg, struct saikai_error *err), void (*good)(void *arg),
+                                                   void (*clean)(void *arg), void *arg)
+{
+    struct saikai_error err = {0};
+    int failed = 0;
+    if (no_memory_run(run, arg, 0, &err))
+        fail_msg("with all memory: %s", err.text);
+    if (good)
+        good(arg);
+    if (clean)
+        clean(arg);
+    long all = no_memory.asked < NO_MEMORY_MOST ? no_memory.asked : NO_MEMORY_MOST - 1;
+    for (long n = 1; n <= all; n++) {
+        int before = 0;
+        for (long k = 1; k < n && before < NO_MEMORY_OFTEN; k++)
+            before += no_memory.place[k] == no_memory.place[n];
+        if (before == NO_MEMORY_OFTEN)
+            continue;
+        memset(&err, 0, sizeof err);
+        int rc = no_memory_run(run, arg, n, &err);
+        if (rc && (rc != SAIKAI_ENOMEM || err.code != rc || !strstr(err.text, "memory")))
+            fail_msg("allocation %ld of %ld: %d, %s", n, all, rc, err.text);
+        if (!rc && good)
+            good(arg);
+        if (clean)
+            clean(arg);
+        failed += rc != 0;
+    }
+    return failed;
+}
+
+#endif
