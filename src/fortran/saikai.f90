@@ -11,6 +11,15 @@
 !        rc = saikai_checkpoint(it)
 !     end do
 !     rc = saikai_finalize()
+!
+! Several jobs in one program have a handle each, as in saikai/handle.h: it goes before the other arguments of the same functions.
+!
+!     type(saikai_handle) :: ocean
+!     rc = saikai_open(ocean_comm, ocean, "job.name=ocean")
+!     rc = saikai_protect(ocean, "u", u)
+!     rc = saikai_restart(ocean, first)
+!     rc = saikai_checkpoint(ocean, it)
+!     rc = saikai_close(ocean)
 module saikai
   use, intrinsic :: iso_c_binding
   implicit none
@@ -40,6 +49,12 @@ module saikai
     integer(c_int64_t), allocatable :: a(:)
   end type
 
+  ! A job of several. Copies are the same job; nothing is open in one that saikai_open has not filled.
+  type, bind(c), public :: saikai_handle
+    private
+    type(c_ptr) :: at = c_null_ptr
+  end type
+
   ! As struct saikai_status of saikai.h.
   type, bind(c), public :: saikai_status
     integer(c_long) :: checkpoints, failed, complete_iteration, archived_iteration, advice_every
@@ -66,6 +81,7 @@ module saikai
 
   ! What a protected stream is, for C; kept for a name that is protected again.
   type stream_of
+    type(saikai_handle) :: of
     character(:), allocatable :: name
     procedure(saikai_stream), pointer, nopass :: write => null(), read => null()
     type(stream_of), pointer :: next => null()
@@ -75,38 +91,86 @@ module saikai
 
   public :: saikai_protect_array, saikai_protect_resizable, saikai_protect_stream, saikai_set, saikai_set_sizes, saikai_set_log, &
     saikai_restart_from, saikai_get_status, saikai_version, saikai_version_number, saikai_error_name
+  public :: saikai_open, saikai_close, saikai_default, saikai_is_open
   public :: saikai_bound
   public :: saikai_init, saikai_finalize, saikai_protect, saikai_protect_bytes, saikai_protect_global, &
     saikai_replicated, saikai_unprotect, saikai_restart, saikai_restored_place
   public :: saikai_checkpoint, saikai_checkpoint_at, saikai_checkpoint_now, saikai_should_stop, saikai_wait
   public :: saikai_checkpoint_begin, saikai_checkpoint_end, saikai_file_path, saikai_restored_file, saikai_error
 
+  interface saikai_protect
+    procedure c_protect, h_protect
+  end interface
+  interface saikai_protect_bytes
+    procedure c_protect_bytes, h_protect_bytes
+  end interface
+  interface saikai_protect_global
+    procedure c_protect_global, h_protect_global
+  end interface
   interface saikai_protect_array
     module procedure protect_real32, protect_real64, protect_int32, protect_int64
+    module procedure h_protect_real32, h_protect_real64, h_protect_int32, h_protect_int64
+  end interface
+  interface saikai_protect_resizable
+    module procedure saikai_protect_resizable, h_protect_resizable
+  end interface
+  interface saikai_protect_stream
+    module procedure saikai_protect_stream, h_protect_stream
+  end interface
+  interface saikai_set
+    module procedure saikai_set, h_set
   end interface
   interface saikai_set_sizes
-    module procedure sizes_int, sizes_long
+    module procedure sizes_int, sizes_long, h_sizes_int, h_sizes_long
   end interface
-  interface saikai_restart_from
-    module procedure restart_from_int, restart_from_long
+  interface saikai_replicated
+    module procedure saikai_replicated, h_replicated
   end interface
   interface saikai_bound
-    module procedure bound_int, bound_long
+    module procedure bound_int, bound_long, h_bound_int, h_bound_long
+  end interface
+  interface saikai_unprotect
+    module procedure saikai_unprotect, h_unprotect
   end interface
   interface saikai_restart
-    procedure restart_int, restart_long
+    procedure restart_int, restart_long, h_restart_int, h_restart_long
+  end interface
+  interface saikai_restart_from
+    module procedure restart_from_int, restart_from_long, h_restart_from_int, h_restart_from_long
+  end interface
+  interface saikai_restored_place
+    procedure c_restored_place, h_restored_place
   end interface
   interface saikai_checkpoint
-    module procedure checkpoint_int, checkpoint_long
+    module procedure checkpoint_int, checkpoint_long, h_checkpoint_int, h_checkpoint_long
   end interface
   interface saikai_checkpoint_at
     module procedure at_int, at_long, at_int_long, at_long_int
+    module procedure h_at_int, h_at_long, h_at_int_long, h_at_long_int
   end interface
   interface saikai_checkpoint_now
-    module procedure now_int, now_long
+    module procedure now_int, now_long, h_now_int, h_now_long
+  end interface
+  interface saikai_should_stop
+    procedure c_should_stop, h_should_stop
+  end interface
+  interface saikai_wait
+    procedure c_wait, h_wait
   end interface
   interface saikai_checkpoint_begin
-    module procedure begin_int, begin_long
+    module procedure begin_int, begin_long, h_begin_int, h_begin_long
+  end interface
+  interface saikai_checkpoint_end
+    module procedure saikai_checkpoint_end, h_checkpoint_end
+  end interface
+  interface saikai_file_path
+    module procedure saikai_file_path, h_file_path
+  end interface
+  interface saikai_restored_file
+    module procedure saikai_restored_file, h_restored_file
+  end interface
+  interface saikai_get_status
+    module procedure saikai_get_status, h_get_status
   end interface
 
   ! What is protected goes to C directly: no compiler makes a copy of it on the way, and a constant or an expression, which
@@ -119,18 +183,40 @@ module saikai
       character(*, kind=c_char), intent(in), optional :: config
       integer(c_int) :: rc
     end function
+    ! As saikai_init, for a handle.
+    function saikai_open(comm, handle, config) bind(c, name='saikai_open_fortran') result(rc)
+      import
+      type(*), intent(in) :: comm(..)
+      type(saikai_handle), intent(out) :: handle
+      character(*, kind=c_char), intent(in), optional :: config
+      integer(c_int) :: rc
+    end function
     ! A variable of any intrinsic type, an array, a pointer's target, or a section with any strides, also of components:
     !     rc = saikai_protect("x", particles%x)
     ! A variable of a derived type is refused: nobody can see whether it has allocatable or pointer components.
-    function saikai_protect(name, array) bind(c, name='saikai_protect_fortran') result(rc)
+    function c_protect(name, array) bind(c, name='saikai_protect_fortran') result(rc)
       import
       character(*, kind=c_char), intent(in) :: name
       type(*), intent(inout), target :: array(..)
       integer(c_int) :: rc
     end function
-    ! The bytes of a variable of a derived type that has no allocatable and no pointer components.
-    function saikai_protect_bytes(name, array) bind(c, name='saikai_protect_bytes_fortran') result(rc)
+    function h_protect(handle, name, array) bind(c, name='saikai_h_protect_fortran') result(rc)
       import
+      type(saikai_handle), value :: handle
+      character(*, kind=c_char), intent(in) :: name
+      type(*), intent(inout), target :: array(..)
+      integer(c_int) :: rc
+    end function
+    ! The bytes of a variable of a derived type that has no allocatable and no pointer components.
+    function c_protect_bytes(name, array) bind(c, name='saikai_protect_bytes_fortran') result(rc)
+      import
+      character(*, kind=c_char), intent(in) :: name
+      type(*), intent(inout), target :: array(..)
+      integer(c_int) :: rc
+    end function
+    function h_protect_bytes(handle, name, array) bind(c, name='saikai_h_protect_bytes_fortran') result(rc)
+      import
+      type(saikai_handle), value :: handle
       character(*, kind=c_char), intent(in) :: name
       type(*), intent(inout), target :: array(..)
       integer(c_int) :: rc
@@ -138,9 +224,18 @@ module saikai
     ! The array, or a section of it without its ghost cells, is a block of a global array of these dimensions; offset: how
     ! many elements of that lie before it in each dimension, in the order of Fortran's indices; integers of any kind.
     !     rc = saikai_protect_global("u", u(:, :, 1:planes), [nx, ny, nz], [0, 0, first])
-    function saikai_protect_global(name, array, global_dims, offset) bind(c, name='saikai_protect_global_fortran') &
+    function c_protect_global(name, array, global_dims, offset) bind(c, name='saikai_protect_global_fortran') &
         result(rc)
       import
+      character(*, kind=c_char), intent(in) :: name
+      type(*), intent(inout), target :: array(..)
+      type(*), intent(in) :: global_dims(:), offset(:)
+      integer(c_int) :: rc
+    end function
+    function h_protect_global(handle, name, array, global_dims, offset) bind(c, name='saikai_h_protect_global_fortran') &
+        result(rc)
+      import
+      type(saikai_handle), value :: handle
       character(*, kind=c_char), intent(in) :: name
       type(*), intent(inout), target :: array(..)
       type(*), intent(in) :: global_dims(:), offset(:)
@@ -158,8 +253,26 @@ module saikai
       integer(c_int), value :: type
       integer(c_int) :: rc
     end function
+    function ch_resizable(handle, name, look, resize, arg, width, type) bind(c, name='saikai_h_protect_resizable') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_funptr), value :: look, resize
+      type(c_ptr), value :: arg
+      integer(c_size_t), value :: width
+      integer(c_int), value :: type
+      integer(c_int) :: rc
+    end function
     function c_stream(name, write, read, arg) bind(c, name='saikai_protect_stream') result(rc)
       import
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_funptr), value :: write, read
+      type(c_ptr), value :: arg
+      integer(c_int) :: rc
+    end function
+    function ch_stream(handle, name, write, read, arg) bind(c, name='saikai_h_protect_stream') result(rc)
+      import
+      type(saikai_handle), value :: handle
       character(kind=c_char), intent(in) :: name(*)
       type(c_funptr), value :: write, read
       type(c_ptr), value :: arg
@@ -185,8 +298,22 @@ module saikai
       character(kind=c_char), intent(in) :: name(*), attribute(*), value(*)
       integer(c_int) :: rc
     end function
+    function ch_set(handle, name, attribute, value) bind(c, name='saikai_h_set') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      character(kind=c_char), intent(in) :: name(*), attribute(*), value(*)
+      integer(c_int) :: rc
+    end function
     function c_set_sizes(name, attribute, count, sizes) bind(c, name='saikai_set_sizes') result(rc)
       import
+      character(kind=c_char), intent(in) :: name(*), attribute(*)
+      integer(c_size_t), value :: count
+      integer(c_size_t), intent(in) :: sizes(*)
+      integer(c_int) :: rc
+    end function
+    function ch_set_sizes(handle, name, attribute, count, sizes) bind(c, name='saikai_h_set_sizes') result(rc)
+      import
+      type(saikai_handle), value :: handle
       character(kind=c_char), intent(in) :: name(*), attribute(*)
       integer(c_size_t), value :: count
       integer(c_size_t), intent(in) :: sizes(*)
@@ -204,8 +331,22 @@ module saikai
       integer(c_long), intent(inout) :: iteration
       integer(c_int) :: rc
     end function
+    function ch_restart_from(handle, generation, iteration) bind(c, name='saikai_h_restart_from') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      character(kind=c_char), intent(in) :: generation(*)
+      integer(c_long), intent(inout) :: iteration
+      integer(c_int) :: rc
+    end function
     function c_status(status, n) bind(c, name='saikai_get_status') result(rc)
       import
+      type(saikai_status), intent(out) :: status
+      integer(c_size_t), value :: n
+      integer(c_int) :: rc
+    end function
+    function ch_status(handle, status, n) bind(c, name='saikai_h_get_status') result(rc)
+      import
+      type(saikai_handle), value :: handle
       type(saikai_status), intent(out) :: status
       integer(c_size_t), value :: n
       integer(c_int) :: rc
@@ -228,8 +369,20 @@ module saikai
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int) :: rc
     end function
+    function ch_replicated(handle, name) bind(c, name='saikai_h_replicated') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: rc
+    end function
     function c_unprotect(name) bind(c, name='saikai_unprotect') result(rc)
       import
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: rc
+    end function
+    function ch_unprotect(handle, name) bind(c, name='saikai_h_unprotect') result(rc)
+      import
+      type(saikai_handle), value :: handle
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int) :: rc
     end function
@@ -240,8 +393,22 @@ module saikai
       real(c_double), value :: value
       integer(c_int) :: rc
     end function
+    function ch_bound(handle, name, kind, value) bind(c, name='saikai_h_bound') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: kind
+      real(c_double), value :: value
+      integer(c_int) :: rc
+    end function
     function restart_long(iteration) bind(c, name='saikai_restart') result(rc)
       import
+      integer(c_long), intent(inout) :: iteration
+      integer(c_int) :: rc
+    end function
+    function h_restart_long(handle, iteration) bind(c, name='saikai_h_restart') result(rc)
+      import
+      type(saikai_handle), value :: handle
       integer(c_long), intent(inout) :: iteration
       integer(c_int) :: rc
     end function
@@ -250,8 +417,20 @@ module saikai
       integer(c_int), intent(inout) :: iteration
       integer(c_int) :: rc
     end function
+    function h_restart_int(handle, iteration) bind(c, name='saikai_h_restart_int_fortran') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      integer(c_int), intent(inout) :: iteration
+      integer(c_int) :: rc
+    end function
     function c_checkpoint(iteration) bind(c, name='saikai_checkpoint') result(rc)
       import
+      integer(c_long), value :: iteration
+      integer(c_int) :: rc
+    end function
+    function ch_checkpoint(handle, iteration) bind(c, name='saikai_h_checkpoint') result(rc)
+      import
+      type(saikai_handle), value :: handle
       integer(c_long), value :: iteration
       integer(c_int) :: rc
     end function
@@ -261,8 +440,21 @@ module saikai
       integer(c_long), value :: iteration
       integer(c_int) :: rc
     end function
+    function ch_checkpoint_at(handle, place, iteration) bind(c, name='saikai_h_checkpoint_at') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      integer(c_int), value :: place
+      integer(c_long), value :: iteration
+      integer(c_int) :: rc
+    end function
     function c_now(iteration) bind(c, name='saikai_checkpoint_now') result(rc)
       import
+      integer(c_long), value :: iteration
+      integer(c_int) :: rc
+    end function
+    function ch_now(handle, iteration) bind(c, name='saikai_h_checkpoint_now') result(rc)
+      import
+      type(saikai_handle), value :: handle
       integer(c_long), value :: iteration
       integer(c_int) :: rc
     end function
@@ -271,8 +463,20 @@ module saikai
       integer(c_long), value :: iteration
       integer(c_int) :: rc
     end function
+    function ch_begin(handle, iteration) bind(c, name='saikai_h_checkpoint_begin') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      integer(c_long), value :: iteration
+      integer(c_int) :: rc
+    end function
     function c_end(ok) bind(c, name='saikai_checkpoint_end') result(rc)
       import
+      integer(c_int), value :: ok
+      integer(c_int) :: rc
+    end function
+    function ch_end(handle, ok) bind(c, name='saikai_h_checkpoint_end') result(rc)
+      import
+      type(saikai_handle), value :: handle
       integer(c_int), value :: ok
       integer(c_int) :: rc
     end function
@@ -283,8 +487,24 @@ module saikai
       integer(c_size_t), value :: n
       integer(c_int) :: rc
     end function
+    function ch_path(handle, name, path, n) bind(c, name='saikai_h_file_path') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(out) :: path(*)
+      integer(c_size_t), value :: n
+      integer(c_int) :: rc
+    end function
     function c_restored(name, path, n) bind(c, name='saikai_restored_file') result(rc)
       import
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(out) :: path(*)
+      integer(c_size_t), value :: n
+      integer(c_int) :: rc
+    end function
+    function ch_restored(handle, name, path, n) bind(c, name='saikai_h_restored_file') result(rc)
+      import
+      type(saikai_handle), value :: handle
       character(kind=c_char), intent(in) :: name(*)
       character(kind=c_char), intent(out) :: path(*)
       integer(c_size_t), value :: n
@@ -299,20 +519,45 @@ module saikai
       type(c_ptr), value :: text
       integer(c_size_t) :: n
     end function
+    function c_close(handle) bind(c, name='saikai_close') result(rc)
+      import
+      type(saikai_handle), value :: handle
+      integer(c_int) :: rc
+    end function
+    ! The handle that saikai_init began; none is open in it if there is none.
+    function saikai_default() bind(c, name='saikai_default_fortran') result(handle)
+      import
+      type(saikai_handle) :: handle
+    end function
     function saikai_finalize() bind(c, name='saikai_finalize') result(rc)
       import
       integer(c_int) :: rc
     end function
-    function saikai_restored_place() bind(c, name='saikai_restored_place') result(place)
+    function c_restored_place() bind(c, name='saikai_restored_place') result(place)
       import
       integer(c_int) :: place
     end function
-    function saikai_should_stop() bind(c, name='saikai_should_stop') result(stop_now)
+    function h_restored_place(handle) bind(c, name='saikai_h_restored_place') result(place)
+      import
+      type(saikai_handle), value :: handle
+      integer(c_int) :: place
+    end function
+    function c_should_stop() bind(c, name='saikai_should_stop') result(stop_now)
       import
       integer(c_int) :: stop_now
     end function
-    function saikai_wait() bind(c, name='saikai_wait') result(rc)
+    function h_should_stop(handle) bind(c, name='saikai_h_should_stop') result(stop_now)
       import
+      type(saikai_handle), value :: handle
+      integer(c_int) :: stop_now
+    end function
+    function c_wait() bind(c, name='saikai_wait') result(rc)
+      import
+      integer(c_int) :: rc
+    end function
+    function h_wait(handle) bind(c, name='saikai_h_wait') result(rc)
+      import
+      type(saikai_handle), value :: handle
       integer(c_int) :: rc
     end function
   end interface
@@ -493,21 +738,37 @@ contains
     character(*), intent(in) :: name
     procedure(saikai_stream) :: write, read
     integer(c_int) :: rc
+    rc = c_stream(c_text(name), c_funloc(write_stream), c_funloc(read_stream), kept_stream(saikai_handle(), name, write, read))
+  end function
+
+  ! The same name may be a stream of several handles.
+  function kept_stream(handle, name, write, read) result(arg)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    procedure(saikai_stream) :: write, read
+    type(c_ptr) :: arg
     type(stream_of), pointer :: s
     s => streams
     do while (associated(s))
-      if (s%name == trim(name)) exit
+      if (s%name == trim(name) .and. is_same(s%of, handle)) exit
       s => s%next
     end do
     if (.not. associated(s)) then
       allocate (s)
+      s%of = handle
       s%name = trim(name)
       s%next => streams
       streams => s
     end if
     s%write => write
     s%read => read
-    rc = c_stream(c_text(name), c_funloc(write_stream), c_funloc(read_stream), c_loc(s))
+    arg = c_loc(s)
+  end function
+
+  pure function is_same(a, b) result(same)
+    type(saikai_handle), intent(in) :: a, b
+    logical :: same
+    same = transfer(a%at, 0_c_intptr_t) == transfer(b%at, 0_c_intptr_t)
   end function
 
   function write_stream(file, arg) bind(c, name='') result(rc)
@@ -561,12 +822,17 @@ contains
     character(*), intent(in) :: name, attribute
     integer(c_long), intent(in) :: sizes(:)
     integer(c_int) :: rc
+    rc = c_set_sizes(c_text(name), c_text(attribute), size(sizes, kind=c_size_t), c_order(attribute, sizes))
+  end function
+
+  pure function c_order(attribute, sizes) result(c)
+    character(*), intent(in) :: attribute
+    integer(c_long), intent(in) :: sizes(:)
     integer(c_size_t) :: c(size(sizes))
     integer :: half
     half = size(sizes)/2
     c = int(sizes, c_size_t)
     if (attribute == 'halo' .and. 2*half == size(sizes)) c = int([sizes(half:1:-1), sizes(2*half:half + 1:-1)], c_size_t)
-    rc = c_set_sizes(c_text(name), c_text(attribute), size(c, kind=c_size_t), c)
   end function
 
   function sizes_int(name, attribute, sizes) result(rc)
@@ -762,5 +1028,257 @@ contains
   function saikai_error() result(text)
     character(:), allocatable :: text
     text = f_text(c_error())
+  end function
+
+  ! ---- with a handle ----
+
+  function saikai_close(handle) result(rc)
+    type(saikai_handle), intent(inout) :: handle
+    integer(c_int) :: rc
+    rc = c_close(handle)
+    handle%at = c_null_ptr
+  end function
+
+  ! Whether saikai_open succeeded, and saikai_close was not called with this copy.
+  function saikai_is_open(handle) result(is)
+    type(saikai_handle), intent(in) :: handle
+    logical :: is
+    is = c_associated(handle%at)
+  end function
+
+  function h_protect_real32(handle, name, array) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    type(saikai_real32_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = ch_resizable(handle, c_text(name), c_funloc(look_real32), c_funloc(resize_real32), c_loc(array), 1_c_size_t, SAIKAI_F32)
+  end function
+
+  function h_protect_real64(handle, name, array) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    type(saikai_real64_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = ch_resizable(handle, c_text(name), c_funloc(look_real64), c_funloc(resize_real64), c_loc(array), 1_c_size_t, SAIKAI_F64)
+  end function
+
+  function h_protect_int32(handle, name, array) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    type(saikai_int32_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = ch_resizable(handle, c_text(name), c_funloc(look_int32), c_funloc(resize_int32), c_loc(array), 1_c_size_t, SAIKAI_I32)
+  end function
+
+  function h_protect_int64(handle, name, array) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    type(saikai_int64_array), intent(inout), target :: array
+    integer(c_int) :: rc
+    rc = ch_resizable(handle, c_text(name), c_funloc(look_int64), c_funloc(resize_int64), c_loc(array), 1_c_size_t, SAIKAI_I64)
+  end function
+
+  function h_protect_resizable(handle, name, look, resize, arg, width, type) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    type(c_funptr), intent(in) :: look, resize
+    type(c_ptr), intent(in) :: arg
+    integer(c_int), intent(in) :: width, type
+    integer(c_int) :: rc
+    rc = ch_resizable(handle, c_text(name), look, resize, arg, int(max(width, 0_c_int), c_size_t), type)
+  end function
+
+  function h_protect_stream(handle, name, write, read) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    procedure(saikai_stream) :: write, read
+    integer(c_int) :: rc
+    rc = ch_stream(handle, c_text(name), c_funloc(write_stream), c_funloc(read_stream), kept_stream(handle, name, write, read))
+  end function
+
+  function h_set(handle, name, attribute, value) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name, attribute, value
+    integer(c_int) :: rc
+    rc = ch_set(handle, c_text(name), c_text(attribute), c_text(value))
+  end function
+
+  function h_sizes_long(handle, name, attribute, sizes) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name, attribute
+    integer(c_long), intent(in) :: sizes(:)
+    integer(c_int) :: rc
+    rc = ch_set_sizes(handle, c_text(name), c_text(attribute), size(sizes, kind=c_size_t), c_order(attribute, sizes))
+  end function
+
+  function h_sizes_int(handle, name, attribute, sizes) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name, attribute
+    integer(c_int), intent(in) :: sizes(:)
+    integer(c_int) :: rc
+    rc = h_sizes_long(handle, name, attribute, int(sizes, c_long))
+  end function
+
+  function h_replicated(handle, name) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    integer(c_int) :: rc
+    rc = ch_replicated(handle, c_text(name))
+  end function
+
+  function h_bound_int(handle, name, kind, value) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    integer(c_int), intent(in) :: kind
+    real(c_double), intent(in) :: value
+    integer(c_int) :: rc
+    rc = ch_bound(handle, c_text(name), kind, value)
+  end function
+
+  function h_bound_long(handle, name, kind, value) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    integer(c_long), intent(in) :: kind
+    real(c_double), intent(in) :: value
+    integer(c_int) :: rc
+    rc = ch_bound(handle, c_text(name), int(max(-1_c_long, min(kind, 99_c_long)), c_int), value)
+  end function
+
+  function h_unprotect(handle, name) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    integer(c_int) :: rc
+    rc = ch_unprotect(handle, c_text(name))
+  end function
+
+  function h_restart_from_long(handle, generation, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: generation
+    integer(c_long), intent(inout) :: iteration
+    integer(c_int) :: rc
+    rc = ch_restart_from(handle, c_text(generation), iteration)
+  end function
+
+  function h_restart_from_int(handle, generation, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: generation
+    integer(c_int), intent(inout) :: iteration
+    integer(c_int) :: rc
+    integer(c_long) :: at
+    at = iteration
+    rc = ch_restart_from(handle, c_text(generation), at)
+    if (at > huge(iteration)) then
+      rc = SAIKAI_EINVAL
+    else
+      iteration = int(at, c_int)
+    end if
+  end function
+
+  function h_checkpoint_int(handle, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_int), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_checkpoint(handle, int(iteration, c_long))
+  end function
+
+  function h_checkpoint_long(handle, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_long), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_checkpoint(handle, iteration)
+  end function
+
+  function h_now_int(handle, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_int), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_now(handle, int(iteration, c_long))
+  end function
+
+  function h_now_long(handle, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_long), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_now(handle, iteration)
+  end function
+
+  function h_begin_int(handle, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_int), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_begin(handle, int(iteration, c_long))
+  end function
+
+  function h_begin_long(handle, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_long), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_begin(handle, iteration)
+  end function
+
+  function h_at_int(handle, place, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_int), intent(in) :: place, iteration
+    integer(c_int) :: rc
+    rc = ch_checkpoint_at(handle, place, int(iteration, c_long))
+  end function
+
+  function h_at_long(handle, place, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_long), intent(in) :: place, iteration
+    integer(c_int) :: rc
+    rc = ch_checkpoint_at(handle, int(max(-1_c_long, min(place, 99_c_long)), c_int), iteration)
+  end function
+
+  function h_at_int_long(handle, place, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_int), intent(in) :: place
+    integer(c_long), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = ch_checkpoint_at(handle, place, iteration)
+  end function
+
+  function h_at_long_int(handle, place, iteration) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    integer(c_long), intent(in) :: place
+    integer(c_int), intent(in) :: iteration
+    integer(c_int) :: rc
+    rc = h_at_long(handle, place, int(iteration, c_long))
+  end function
+
+  function h_checkpoint_end(handle, ok) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    logical, intent(in) :: ok
+    integer(c_int) :: rc
+    rc = ch_end(handle, merge(1_c_int, 0_c_int, ok))
+  end function
+
+  function h_file_path(handle, name, path) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    character(*), intent(out) :: path
+    integer(c_int) :: rc
+    character(kind=c_char) :: c(len(path) + 1)
+    c = c_null_char
+    rc = ch_path(handle, c_text(name), c, int(size(c), c_size_t))
+    call take_path(c, path)
+  end function
+
+  function h_restored_file(handle, name, path) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    character(*), intent(in) :: name
+    character(*), intent(out) :: path
+    integer(c_int) :: rc
+    character(kind=c_char) :: c(len(path) + 1)
+    c = c_null_char
+    rc = ch_restored(handle, c_text(name), c, int(size(c), c_size_t))
+    call take_path(c, path)
+  end function
+
+  function h_get_status(handle, status) result(rc)
+    type(saikai_handle), intent(in) :: handle
+    type(saikai_status), intent(out) :: status
+    integer(c_int) :: rc
+    rc = ch_status(handle, status, c_sizeof(status))
   end function
 end module saikai

@@ -6,7 +6,7 @@
 #endif
 #include <ISO_Fortran_binding.h>
 #include <limits.h>
-#include <saikai/saikai.h>
+#include <saikai/handle.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +16,26 @@
 
 #define API __attribute__((visibility("default")))
 
+/* type(saikai_handle) of the module. */
+struct fortran_handle {
+    struct saikai *at;
+};
+
 API int saikai_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config);
+API int saikai_open_fortran(const CFI_cdesc_t *comm, struct fortran_handle *handle, const CFI_cdesc_t *config);
+API struct fortran_handle saikai_default_fortran(void);
 API int saikai_memory_open_fortran(FILE *file, int in, char *path, int n);
 API int saikai_memory_close_fortran(FILE *file, int fd, int out);
 API int saikai_restart_int_fortran(int *iteration);
+API int saikai_h_restart_int_fortran(struct fortran_handle h, int *iteration);
 API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d);
+API int saikai_h_protect_fortran(struct fortran_handle h, const CFI_cdesc_t *name, const CFI_cdesc_t *d);
 API int saikai_protect_bytes_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d);
+API int saikai_h_protect_bytes_fortran(struct fortran_handle h, const CFI_cdesc_t *name, const CFI_cdesc_t *d);
 API int saikai_protect_global_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *global,
                                       const CFI_cdesc_t *offset);
+API int saikai_h_protect_global_fortran(struct fortran_handle h, const CFI_cdesc_t *name, const CFI_cdesc_t *d,
+                                        const CFI_cdesc_t *global, const CFI_cdesc_t *offset);
 
 /* A variable as Saikai sees it: C order, and the bytes of an element as one more dimension where it has no type. */
 struct shape {
@@ -34,37 +46,71 @@ struct shape {
 };
 
 /* format has a %s for the name of a variable. */
-static int refuse(const char *format, const char *name)
+static int refuse(struct saikai *h, const char *format, const char *name)
 {
     char text[600];
     snprintf(text, sizeof text, format, name);
-    return saikai_refuse(text);
+    return h ? saikai_h_refuse(h, text) : saikai_refuse(text);
 }
 
 /* An integer, or the one that type(MPI_Comm) consists of. */
-API int saikai_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config)
+static int take_comm(const CFI_cdesc_t *comm, MPI_Comm *out)
 {
     int64_t wide;
     int32_t narrow = 0;
     int is_mpi_comm = (comm->type == CFI_type_struct || comm->type == CFI_type_other) && comm->elem_len == sizeof narrow;
     if (comm->rank || (!is_mpi_comm && comm->type != CFI_type_int32_t && comm->type != CFI_type_int64_t))
-        return refuse("saikai_init: what it was given is no communicator%s", "");
+        return refuse(NULL, "saikai_init: what it was given is no communicator%s", "");
     if (comm->elem_len == sizeof wide) {
         memcpy(&wide, comm->base_addr, sizeof wide);
         narrow = (int32_t)wide;
     } else {
         memcpy(&narrow, comm->base_addr, sizeof narrow);
     }
+    *out = MPI_Comm_f2c((MPI_Fint)narrow);
+    return 0;
+}
+
+/* As a text of C's, to be freed; NULL: no memory. */
+static char *take_config(const CFI_cdesc_t *config)
+{
     size_t n = config ? config->elem_len : 0;
     char *text = malloc(n + 1);
-    if (!text)
-        return SAIKAI_ENOMEM;
-    if (n)
+    if (text && n)
         memcpy(text, config->base_addr, n);
-    text[n] = 0;
-    int rc = saikai_init_checked(MPI_Comm_f2c((MPI_Fint)narrow), *text ? text : NULL, "Fortran");
+    if (text)
+        text[n] = 0;
+    return text;
+}
+
+API int saikai_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config)
+{
+    MPI_Comm c = MPI_COMM_NULL;
+    int rc = take_comm(comm, &c);
+    char *text = rc ? NULL : take_config(config);
+    if (!text)
+        return rc ? rc : SAIKAI_ENOMEM;
+    rc = saikai_init_checked(c, *text ? text : NULL, "Fortran");
     free(text);
     return rc;
+}
+
+API int saikai_open_fortran(const CFI_cdesc_t *comm, struct fortran_handle *handle, const CFI_cdesc_t *config)
+{
+    MPI_Comm c = MPI_COMM_NULL;
+    handle->at = NULL;
+    int rc = take_comm(comm, &c);
+    char *text = rc ? NULL : take_config(config);
+    if (!text)
+        return rc ? rc : SAIKAI_ENOMEM;
+    rc = saikai_open_checked(c, *text ? text : NULL, &handle->at, "Fortran");
+    free(text);
+    return rc;
+}
+
+API struct fortran_handle saikai_default_fortran(void)
+{
+    return (struct fortran_handle){saikai_default()};
 }
 
 /* A unit cannot be a FILE of C's: it is a file in memory, opened by its path. */
@@ -92,16 +138,26 @@ API int saikai_memory_close_fortran(FILE *file, int fd, int out)
     return failed;
 }
 
+static int take_iteration(struct saikai *h, int rc, long at, int *iteration)
+{
+    if (rc > 0 && at > INT_MAX)
+        return refuse(h, "the restored iteration is larger than the integer that saikai_restart was given: give one of 64 bits%s", "");
+    *iteration = (int)at;
+    return rc;
+}
+
 API int saikai_restart_int_fortran(int *iteration)
 {
     long at = *iteration;
     int rc = saikai_restart(&at);
-    if (rc > 0 && at > INT_MAX)
-        return refuse("the restored iteration is larger than the integer that saikai_restart was given: give one of "
-                      "64 bits",
-                      "");
-    *iteration = (int)at;
-    return rc;
+    return take_iteration(NULL, rc, at, iteration);
+}
+
+API int saikai_h_restart_int_fortran(struct fortran_handle h, int *iteration)
+{
+    long at = *iteration;
+    int rc = saikai_h_restart(h.at, &at);
+    return take_iteration(h.at, rc, at, iteration);
 }
 
 /* Without the blanks behind it; one that is too long stays so, for the check that says it. */
@@ -141,25 +197,25 @@ static int type_of(const CFI_cdesc_t *d)
     }
 }
 
-static int describe(const CFI_cdesc_t *name, const CFI_cdesc_t *d, int any_bytes, struct shape *s)
+static int describe(struct saikai *h, const CFI_cdesc_t *name, const CFI_cdesc_t *d, int any_bytes, struct shape *s)
 {
     *s = (struct shape){.type = type_of(d), .ndims = d->rank};
     take_name(name, s->name);
     if (!any_bytes && (d->type == CFI_type_struct || d->type == CFI_type_other || d->type == CFI_type_cptr ||
                        d->type == CFI_type_cfunptr))
-        return refuse("variable '%s' is of a derived type: Saikai cannot see whether it has allocatable or pointer "
+        return refuse(h, "variable '%s' is of a derived type: Saikai cannot see whether it has allocatable or pointer "
                       "components, whose content would not be saved. Protect its components, also those of a whole "
                       "array, as in saikai_protect('x', p%%x); or, when it has none of these, use "
                       "saikai_protect_bytes",
                       s->name);
     if (d->rank > SAIKAI_MAX_DIMS || (d->rank == SAIKAI_MAX_DIMS && s->type == SAIKAI_U8 && d->elem_len > 1))
-        return refuse("variable '%s' has too many dimensions: eight are possible, or seven when its elements are no "
+        return refuse(h, "variable '%s' has too many dimensions: eight are possible, or seven when its elements are no "
                       "numbers",
                       s->name);
     for (int i = 0; i < d->rank; i++) { /* Fortran's first index varies fastest, Saikai's last */
         const CFI_dim_t *from = &d->dim[d->rank - 1 - i];
         if (from->extent < 0)
-            return refuse("variable '%s' is of assumed size: say how much of it there is, as in a(1:n)", s->name);
+            return refuse(h, "variable '%s' is of assumed size: say how much of it there is, as in a(1:n)", s->name);
         s->dims[i] = (size_t)from->extent;
         s->strides[i] = from->sm;
     }
@@ -170,20 +226,32 @@ static int describe(const CFI_cdesc_t *name, const CFI_cdesc_t *d, int any_bytes
     return 0;
 }
 
-API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
+static int protect(struct saikai *h, const CFI_cdesc_t *name, const CFI_cdesc_t *d, int any_bytes)
 {
     struct shape s;
-    int rc = describe(name, d, 0, &s);
-    return rc ? rc : saikai_protect_strided(s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims,
-                                            s.strides, NULL, NULL);
+    int rc = describe(h, name, d, any_bytes, &s);
+    return rc ? rc : saikai_h_protect_strided(h, s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims, s.strides, NULL,
+                                              NULL);
+}
+
+API int saikai_protect_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
+{
+    return protect(saikai_default(), name, d, 0);
+}
+
+API int saikai_h_protect_fortran(struct fortran_handle h, const CFI_cdesc_t *name, const CFI_cdesc_t *d)
+{
+    return protect(h.at, name, d, 0);
 }
 
 API int saikai_protect_bytes_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d)
 {
-    struct shape s;
-    int rc = describe(name, d, 1, &s);
-    return rc ? rc : saikai_protect_strided(s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims,
-                                            s.strides, NULL, NULL);
+    return protect(saikai_default(), name, d, 1);
+}
+
+API int saikai_h_protect_bytes_fortran(struct fortran_handle h, const CFI_cdesc_t *name, const CFI_cdesc_t *d)
+{
+    return protect(h.at, name, d, 1);
 }
 
 /* Numbers of integers of any kind, reversed; a negative one is larger than any memory. */
@@ -208,17 +276,24 @@ static int take_numbers(const CFI_cdesc_t *d, int wanted, size_t *out)
 }
 
 /* Ghost cells are left out by a section with gaps. */
-API int saikai_protect_global_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *global,
-                                      const CFI_cdesc_t *offset)
+API int saikai_h_protect_global_fortran(struct fortran_handle h, const CFI_cdesc_t *name, const CFI_cdesc_t *d,
+                                        const CFI_cdesc_t *global, const CFI_cdesc_t *offset)
 {
     struct shape s;
-    int rc = describe(name, d, 0, &s);
+    int rc = describe(h.at, name, d, 0, &s);
     if (rc)
         return rc;
     if (take_numbers(global, d->rank, s.global) || take_numbers(offset, d->rank, s.offset))
-        return refuse("variable '%s': a global array's dimensions and the offsets are as many integers of 32 or 64 "
-                      "bits as the block has dimensions",
+        return refuse(h.at,
+                      "variable '%s': a global array's dimensions and the offsets are as many integers of 32 or 64 bits as the block "
+                      "has dimensions",
                       s.name);
-    return saikai_protect_strided(s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims,
-                                  s.strides, s.global, s.offset);
+    return saikai_h_protect_strided(h.at, s.name, d->base_addr, (enum saikai_type)s.type, s.ndims, s.dims, s.strides, s.global,
+                                    s.offset);
+}
+
+API int saikai_protect_global_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *global,
+                                      const CFI_cdesc_t *offset)
+{
+    return saikai_h_protect_global_fortran(saikai_default_fortran(), name, d, global, offset);
 }
