@@ -82,7 +82,9 @@ struct sk_keeper_page {
 
     /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
     _Atomic uint32_t requests; /* bits of enum sk_keeper_request */
-    uint8_t reserved2[60];
+    float past_lost_seconds, past_down_seconds; /* before the program starts: of past_ms, computed in vain; beside it, until
+                                                   there was another start */
+    uint8_t reserved2[52];
 
     /* Written by the library while it restarts: the file that says that this rank was told to end, made by whoever hears of it
      * first (the program may ignore the signal, or hang). "": none is wanted. */

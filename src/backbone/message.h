@@ -66,6 +66,7 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
 struct sk_past {
     uint32_t faults;
     uint64_t ms, last_candidates;
+    uint64_t lost_ms, down_ms; /* of ms, computed in vain; beside ms, until there was another start */
 };
 
 /* What a keeper has to know to reach its launcher; travels as the text of one environment variable

@@ -48,7 +48,7 @@ static struct sk_link_settings sample_settings(void)
     s.node_timeout_ms = 4000;
     s.orphan_timeout_ms = 30000;
     s.remaining_ms = 123456789012;
-    s.past = (struct sk_past){12, 3600000, 1ull << 50};
+    s.past = (struct sk_past){12, 3600000, 1ull << 50, 120000, 7000};
     return s;
 }
 

@@ -456,6 +456,8 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
     k.page->past_ms = (int64_t)s->past.ms;
     k.page->past_candidates = s->past.last_candidates;
     k.page->past_faults = s->past.faults;
+    k.page->past_lost_seconds = (float)s->past.lost_ms / 1000;
+    k.page->past_down_seconds = (float)s->past.down_ms / 1000;
     take_learnt(k.page);
     /* The program first: making the link takes longer than starting it. */
     rc = start_program(&k, argv, &err);

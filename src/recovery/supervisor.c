@@ -37,6 +37,7 @@ struct sk_supervisor {
     struct sk_past past;   /* what the starts before this one suffered */
     double started;        /* when this one began */
     double running;        /* when its program was first heard of; 0: not yet */
+    double noticed;        /* when the last one was seen to have a fault, 0: there was none */
     double since, repeat;  /* when the state began, when orders are to be repeated */
     double restart_at;     /* WAITING */
     int stop_signal;       /* the user ends the job … */
@@ -119,6 +120,9 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     sk_detector_free(s->detector);
     s->detector = sk_detector_new(&s->c.detector, s->seat, now);
     s->resumed_said = s->candidate_said = 0;
+    if (s->noticed > 0)
+        s->past.down_ms += (uint64_t)fmax(0, (now - s->noticed) * 1000);
+    s->noticed = 0;
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
@@ -313,7 +317,10 @@ static void release_all(struct sk_supervisor *s)
 /* What the next start is told, so that it saves itself before it dies as this one did. */
 static void remember(struct sk_supervisor *s, const struct sk_progress *p)
 {
+    double good = s->best_at > 0 ? s->best_at : s->started;
+    s->noticed = s->since;
     s->past.faults++;
+    s->past.lost_ms += (uint64_t)fmax(0, (s->since - good) * 1000);
     s->past.ms += (uint64_t)fmax(0, (s->since - s->started) * 1000); /* since: when it was noticed */
     if (p->progress)
         s->past.last_candidates = p->progress;

@@ -45,6 +45,7 @@ query() { # one command by name; 1: no query
     rates) parsed 0 "isinstance(d['rates'], list)" rates --set "failure.database=$work/failures.db" ;;
     config) parsed 0 "len(d) > 0" config ;;
     components) parsed 0 "any(f['kind'] == 'model' and f['from'] == 'built in' and f['chosen_by'] for f in d)" components ;;
+    status) parsed 0 "d == []" status ;; # of jobs: tests/run/status.sh
     history)
         parsed 0 "d == []" history
         printf 'saikai-fault-1\t1\t0\t2\tn3\tsignal\tprocess\trestart\tit died\t\t./heat\n' >saikai-store/history

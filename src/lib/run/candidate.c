@@ -428,7 +428,7 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
                         (long long)iteration);
         sk_log(SK_LOG_WARN, "%s", err ? err->text : "a checkpoint is not saved");
     } else {
-        s->measured.cost_seconds = spent;
+        sk_measured_checkpoint(&s->measured, spent);
     }
     return rc;
 }

@@ -13,12 +13,10 @@ static const double supposed_speed = 1e9, supposed_least = 1e-3;
 
 double sk_pace_cost(const struct sk_session *s)
 {
-    if (s->measured.cost_seconds > 0)
-        return s->measured.cost_seconds;
     uint64_t bytes = sk_vars_bytes(&s->vars);
     if (bytes < s->resume.restored_bytes)
         bytes = s->resume.restored_bytes;
-    return supposed_least + (double)bytes / supposed_speed;
+    return sk_measured_cost(&s->measured, supposed_least + (double)bytes / supposed_speed);
 }
 
 void sk_pace_start(struct sk_session *s)

@@ -54,6 +54,8 @@ static void take_up(struct sk_session *s)
 {
     const int64_t *v = s->agreement.values;
     double tick = (double)-v[SK_POLL_MAX_TICK_NS] * 1e-9, cost = (double)-v[SK_POLL_MAX_COST_NS] * 1e-9;
+    if (tick > 0)
+        s->measured.tick = tick;
     if (v[SK_POLL_MAX_LOST])
         sk_session_lose_prefix(s);
     if (v[SK_POLL_MAX_LAST])
@@ -80,6 +82,7 @@ int sk_poll_step(struct sk_session *s, struct saikai_error *err)
         return rc;
     if (rc)
         take_up(s);
+    sk_session_report(s, 0);
     if (!sk_agreement_is_due(&s->agreement, s->clock.tick))
         return sk_agreement_progress(&s->agreement, s->g);
     say(s);

@@ -332,6 +332,7 @@ int sk_session_finalize(struct sk_session *s, struct saikai_error *err)
     if (!s->resume.proven && s->resume.from.incarnation)
         sk_tries_end(s, s->resume.from, 0);
     rc = sk_group_verdict(s->g, rc, err);
+    sk_session_report(s, 1);
     if (!rc)
         give_memory_back(s);
     if (s->page && !sk_requests_shared()) /* else the launcher would take the rank for one that has ended well */

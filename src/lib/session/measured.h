@@ -16,10 +16,12 @@ struct sk_pace {
 };
 
 struct sk_measured {
-    double started_at, last_checkpoint_at;
+    double started_at, last_checkpoint_at, reported_at;
     double mark, paused;           /* when measuring of ticks began; time spent in checkpoints since */
     uint64_t mark_tick;            /* the tick then */
-    double cost_seconds;           /* the last checkpoint held the program up for so long, 0: none yet */
+    double tick;                   /* rank 0: seconds of a tick, as the ranks last agreed; 0: not known */
+    double cost_seconds;           /* the last checkpoint held the program up for so long, 0: none yet … */
+    double costs[2];               /* … and the two before it */
     double host_rate;              /* failures per second of the hosts in use */
     double program_rate;           /* of the program, as the launcher has learnt it; 0: it has not */
     double deadline;               /* at the end of the time slot, 0: none known */
@@ -34,6 +36,12 @@ void sk_measured_start(struct sk_measured *m);
 double sk_measured_tick(const struct sk_measured *m, uint64_t tick);
 /* From now on afresh. */
 void sk_measured_mark(struct sk_measured *m, uint64_t tick);
+/* What a checkpoint is taken to cost, where one of which nothing is known would be supposed to: the median of the last three, so that one
+ * that was held up by something else does not put the next one off for long; the lesser of two; and of one alone, which also makes
+ * room for those that follow, no more than ten times what was supposed. */
+double sk_measured_cost(const struct sk_measured *m, double supposed);
+/* A checkpoint held the program up for so long. */
+void sk_measured_checkpoint(struct sk_measured *m, double seconds);
 /* So long the program was held up. */
 void sk_measured_pause(struct sk_measured *m, double seconds);
 

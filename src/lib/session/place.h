@@ -11,7 +11,7 @@
 struct sk_place {
     char local_root[PATH_MAX - 128], prefix_root[PATH_MAX - 128]; /* "" when there is none */
     char host[256];
-    int node_ranks;               /* ranks on this node */
+    int node_ranks, nodes;        /* ranks on this node; nodes of all ranks */
     struct sk_hold *hold;         /* of the local directory, when there is one of its own */
     struct sk_lease *lease;       /* rank 0, with a prefix … */
     struct sk_id lease_token;     /* … which all ranks know */

@@ -117,6 +117,9 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
 /* leftovers.c: after a restart, whatever came of it. Collective. */
 int sk_session_remove_leftovers(struct sk_session *s);
 
+/* report.c: rank 0 puts up how the job is doing, unless it did a moment ago; others do nothing. Local, does not block. */
+void sk_session_report(struct sk_session *s, int at_once);
+
 /* poll.c: at a candidate, take up and start the exchange of the ranks when its tick has come. */
 int sk_poll_step(struct sk_session *s, struct saikai_error *err);
 /* Wait for the exchange under way, if any, and drop its result. */

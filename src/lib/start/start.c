@@ -164,6 +164,21 @@ static void set_advice(struct sk_session *s)
     sk_advice_init(&s->measured.advice, &policy);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Sorts them. */
+static int count_nodes(char *hosts, size_t n, size_t bytes)
+{
+    int nodes = n > 0;
+    qsort(hosts, n, bytes, by_name);
+    for (size_t i = 1; i < n; i++)
+        nodes += strcmp(hosts + (i - 1) * bytes, hosts + i * bytes) != 0;
+    return nodes;
+}
+
 int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
 {
     struct sk_start st = {0};
@@ -229,6 +244,8 @@ int sk_start_agree(struct sk_session *s, const char *program, struct saikai_erro
     s->measured.program_rate = st.program_rate;
     for (int i = 0; i < s->g->size; i++)
         s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
+    if (s->g->rank == 0)
+        s->place.nodes = count_nodes(hosts, (size_t)s->g->size, sizeof s->place.host);
     s->measured.suffered = st.suffered;
     set_advice(s);
 out:

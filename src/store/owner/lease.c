@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patience.h"
+#include "store/owner/board.h"
 #include "store/owner/job.h"
 #include "store/note.h"
 #include "store/state.h"
@@ -41,6 +42,8 @@ struct sk_lease {
     _Atomic int lost;
     _Atomic unsigned tries; /* so often it was looked at */
     _Atomic uint32_t begun; /* the start of the job, 0: not known */
+    struct sk_board board; /* what else is written at each renewal, while the lease is held */
+    int posted;            /* something ever was */
     struct sk_lease *next; /* in `mine` */
 };
 
@@ -349,7 +352,15 @@ static void destroy(void *lease)
     struct sk_lease *l = lease;
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->wake);
+    sk_board_free(&l->board);
     free(l);
+}
+
+/* What was posted is of a job that has the store. */
+static void write_board(struct sk_lease *l)
+{
+    if (l->held && !atomic_load(&l->lost))
+        sk_board_write(&l->board);
 }
 
 static void *run(void *arg)
@@ -363,8 +374,12 @@ static void *run(void *arg)
         else
             join(l);
         atomic_fetch_add(&l->tries, 1);
+        write_board(l);
         pthread_mutex_lock(&l->lock);
     }
+    pthread_mutex_unlock(&l->lock);
+    write_board(l);
+    pthread_mutex_lock(&l->lock);
     l->ended = 1;
     int left = l->left;
     pthread_cond_broadcast(&l->wake);
@@ -404,6 +419,7 @@ static int make(const char *dir, const struct sk_owner *self, double timeout_s, 
     pthread_cond_init(&l->wake, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&l->lock, NULL);
+    sk_board_init(&l->board);
     enlist(l, 1);
     *out = l;
     int rc = sk_io_path(l->dir, sizeof l->dir, err, "%s", dir);
@@ -454,6 +470,19 @@ void sk_lease_begun(struct sk_lease *l, uint32_t incarnation)
 {
     if (l)
         atomic_store(&l->begun, incarnation);
+}
+
+int sk_lease_post(struct sk_lease *l, const char *path, int open, const void *text, size_t bytes)
+{
+    if (!l || sk_board_post(&l->board, path, open, text, bytes))
+        return -1;
+    pthread_mutex_lock(&l->lock);
+    if (!l->posted) { /* who looks finds something soon */
+        l->posted = l->urged = 1;
+        pthread_cond_broadcast(&l->wake);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return 0;
 }
 
 struct sk_id sk_lease_token(const struct sk_lease *l)

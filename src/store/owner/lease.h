@@ -26,6 +26,9 @@ int sk_lease_take_later(const char *dir, const struct sk_owner *self, double tim
                         struct sk_lease **out, struct saikai_error *err);
 /* Which start of the job this is: while the lease was away, one that is higher may have come and gone. */
 void sk_lease_begun(struct sk_lease *l, uint32_t incarnation);
+/* Have the thread replace path with this text (copied) when it next renews the lease, and at the end: as long as the lease is held. Of
+ * several texts for one path the newest counts. open: everybody may read it. -1: no memory, too many paths (SK_BOARD_MOST), or no lease. Never blocks for long. */
+int sk_lease_post(struct sk_lease *l, const char *path, int open, const void *text, size_t bytes);
 struct sk_id sk_lease_token(const struct sk_lease *l);
 /* 1: somebody else holds it by now, which took this process for dead, or came while nothing was held. It stays so, and was
  * told as an error. */
