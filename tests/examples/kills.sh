@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Kills random ranks of an example at random times, again and again, and compares its final line with that of an
 # undisturbed run: the checksums must be the same bits.
-# No more than eight of them, unless SAIKAI_TEST_SWEEP=all. With INCREMENTS only changes are saved wherever possible; 1: and some of the checkpoints must have been such.
+# No more than MOST (eight) of them, unless SAIKAI_TEST_SWEEP=all. With INCREMENTS only changes are saved wherever possible; 1: and some of the checkpoints must have been such.
+# With PLAIN the undisturbed run is that of another program: the one without Saikai.
 # usage: kills.sh BUILD_DIR MPI KILLS RANKS EVERY PROGRAM [ARGUMENTS...]
 set -euo pipefail
 build=$1 mpi=$2 wanted=$3 ranks=$4 every=$5 program=$6
 shift 6
 kills=$wanted
-[ "${SAIKAI_TEST_SWEEP:-}" = all ] || [ "$wanted" -le 8 ] || kills=8
+[ "${SAIKAI_TEST_SWEEP:-}" = all ] || [ "$wanted" -le "${MOST:-8}" ] || kills=${MOST:-8}
 . "$(dirname "$0")/../common.sh"
 exe="$build/examples/${program}_$mpi"
 need "$exe"
@@ -15,7 +16,7 @@ need "$build/src/cli/saikaid" # without ZeroMQ there is no saikai run
 cd "$work"
 export SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no SAIKAI_STORE_LOCAL="$work/local"
 begun=$(date +%s%N)
-SAIKAI_STORE_PREFIX="$work/calm" timeout 600 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
+SAIKAI_STORE_PREFIX="$work/calm" timeout 600 "${mpiexec[@]}" -n "$ranks" "${PLAIN:-$exe}" "$@" >calm.out
 calm_ms=$((($(date +%s%N) - begun) / 1000000))
 grep -q verified calm.out || { cat calm.out; exit 1; }
 

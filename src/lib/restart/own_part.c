@@ -71,10 +71,20 @@ static int unpack_files(struct sk_session *s, struct sk_container *c, struct sai
     return rc;
 }
 
+/* 1: the rest of the generation is wanted, too; 0: it is another loop's, of which no more is read. */
+static int passes_gate(struct sk_session *s, struct sk_container *c, struct saikai_error *err)
+{
+    struct sk_var *v = s->resume.gate.name ? sk_vars_find(&s->vars, s->resume.gate.name) : NULL;
+    int rc = v ? sk_var_restore(v, c, err) : 0;
+    return rc ? rc : !v || s->resume.gate.opens(v->data);
+}
+
 static int read_container(struct sk_session *s, struct sk_container *c, struct sk_gen g,
                           struct saikai_error *err)
 {
-    int rc = sk_own_part_check(s, c, g, err);
+    int rc = sk_own_part_check(s, c, g, err), wanted = rc ? rc : passes_gate(s, c, err);
+    if (wanted <= 0)
+        return wanted;
     for (size_t i = 0; !rc && s->resume.reshapable && i < s->vars.count; i++) {
         const struct sk_skc_var *v = sk_skc_find(c->index, s->vars.v[i].name);
         rc = v && !sk_var_same_tile(&s->vars.v[i], v) ? SK_OTHER_TILES : 0;

@@ -463,6 +463,31 @@ int sk_restore_newest(struct sk_session *s, int *restored, int64_t *iteration, s
     return 0;
 }
 
+int sk_session_restore_again(struct sk_session *s, struct saikai_error *err)
+{
+    uint64_t run_id = 0;
+    struct saikai_error why = {0};
+    struct sk_gen g = s->resume.from;
+    int rc = sk_group_verdict(s->g, g.incarnation ? 0 : sk_fail(err, SAIKAI_ESTATE, "nothing was restored"), err);
+    if (!rc)
+        rc = sk_reshape_begin(s, err);
+    if (rc)
+        return rc;
+    int mine = sk_own_part_read(s, g, &run_id, &why);
+    rc = sk_own_part_read_archived(s, g, &mine, &run_id, &why);
+    int64_t other = mine == SK_OTHER_TILES;
+    if (!rc)
+        rc = sk_group_allreduce(s->g, &other, 1, SK_OP_MAX);
+    if (!rc && other)
+        mine = sk_reshape_read(s, g, &run_id, &why);
+    if (rc)
+        return sk_fail(err, rc, "the ranks could not agree on a generation");
+    rc = sk_group_verdict(s->g, mine, &why);
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
 int sk_session_restored_file(struct sk_session *s, const char *name, char *out, size_t cap,
                              struct saikai_error *err)
 {

@@ -16,6 +16,12 @@ struct sk_chosen {
     uint32_t first; /* the session's first_incarnation without it, or that of the one restored when that is less */
 };
 
+/* Loops of directives: one variable tells whether a generation is that of the loop which is restored. */
+struct sk_resume_gate {
+    const char *name;                   /* of that variable, restored first; NULL: there is none */
+    int (*opens)(const void *restored); /* 0: nothing else of the generation is wanted yet */
+};
+
 struct sk_resume {
     int called; /* saikai_restart was */
     struct sk_chosen chosen;
@@ -27,6 +33,7 @@ struct sk_resume {
     int unread;              /* a newer one is there, and could not be read: the same on all ranks */
     int proven;              /* the restored generation got past the first candidate */
     int code_from;           /* 1: it is in all local directories, and is to be protected on the nodes of now */
+    struct sk_resume_gate gate;
     char restored_files[PATH_MAX];
 };
 

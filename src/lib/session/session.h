@@ -61,6 +61,10 @@ uint32_t sk_session_restored_place(const struct sk_session *s);
 /* Collective: restore the newest generation that all ranks can give. *restored 1 and *iteration, or 0. */
 int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, struct saikai_error *err);
 
+/* Collective: what is protected now gets the content that it has in the generation restored before, of which not all was wanted then
+ * (resume.gate). Before the first candidate. */
+int sk_session_restore_again(struct sk_session *s, struct saikai_error *err);
+
 /* A candidate at which nothing is due, as nearly all are: 1, and it is counted. */
 static inline int sk_session_passes(struct sk_session *s, int64_t iteration)
 {

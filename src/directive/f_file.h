@@ -1,0 +1,10 @@
+/* Translation of Fortran, free and fixed form. */
+#ifndef SK_DIRECTIVE_F_FILE_H
+#define SK_DIRECTIVE_F_FILE_H
+
+#include "directive/clauses.h"
+
+/* Translate s: edits in s; *found: how many directives. cpp: a preprocessor reads the result. 0, or -1 and s->said. */
+int f_translate(struct source *s, int fixed, int cpp, int *found);
+
+#endif
