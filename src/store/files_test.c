@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 
 static int make_dir(void **state)
@@ -491,6 +493,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+        cmocka_unit_test(remember_open_files),
         TEST(a_note_is_these_lines),
         TEST(a_note_is_made_once),
         TEST(a_job_is_as_it_was),
@@ -501,6 +504,7 @@ int main(void)
         TEST(keys_have_the_order_of_generations),
         TEST(a_slot_changes_its_size),
         TEST(what_the_dead_left_of_slots_goes),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

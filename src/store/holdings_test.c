@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 
 static int begin(void **state)
@@ -119,9 +121,11 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_names_and_order, begin, finish),
         cmocka_unit_test_setup_teardown(test_remove, begin, finish),
         cmocka_unit_test_setup_teardown(test_nothing, begin, finish),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

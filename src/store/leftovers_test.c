@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64], user[80];
 
 static struct sk_id id_of(int n)
@@ -241,10 +243,12 @@ static void test_what_is_beyond(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_whose_it_is, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_how_much_and_how_old, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_removing, make_dir, remove_dir),
         cmocka_unit_test(test_what_is_beyond),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 
 static int make_dir(void **state)
@@ -648,6 +650,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+        cmocka_unit_test(remember_open_files),
         TEST(test_names_and_order),
         TEST(test_scan),
         TEST(test_container_round_trip_and_copy),
@@ -664,6 +667,7 @@ int main(void)
         TEST(test_state),
         TEST(test_what_counts_against_a_generation),
         TEST(test_damaged_state),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { DATA_END = 400 };
 
 /* Three blocks of two files and an empty one. */
@@ -459,6 +461,7 @@ static void a_store_knows_its_archives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(an_index_has_these_bytes),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(older_versions_end_earlier),
@@ -467,6 +470,7 @@ int main(void)
         cmocka_unit_test(each_end_is_made_good_by_the_other),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(a_store_knows_its_archives),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -10,6 +10,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { FILES = 5 };
 static const char *const names[FILES] = {"top", "d/one.txt", "d/two.dat", "d/e/three.txt", "other/four"};
 
@@ -415,6 +417,7 @@ static void a_target_is_written_beside_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(everything_is_as_it_was),
         cmocka_unit_test(what_is_asked_for_is_restored),
         cmocka_unit_test(what_is_in_the_way_stays),
@@ -425,6 +428,7 @@ int main(void)
         cmocka_unit_test(what_a_set_builds_on_stays),
         cmocka_unit_test(leftovers_of_the_dead_are_swept),
         cmocka_unit_test(a_target_is_written_beside_its_place),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { FILES = 7, ARCHIVES = 2, BYTES = 300000 };
 
 static char dir[64];
@@ -212,10 +214,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, end)
+        cmocka_unit_test(remember_open_files),
         TEST(test_any_bytes_of_any_file),
         TEST(test_several_threads),
         TEST(test_every_damage_is_found),
         TEST(test_an_archive_that_is_replaced),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 
 static int setup(void **state)
@@ -225,10 +227,12 @@ static void fields_are_planned_or_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(an_archive_is_made_or_not),
         cmocka_unit_test(one_that_builds_on_another_is_made_or_not),
         cmocka_unit_test(files_are_read_where_they_lie_or_not),
         cmocka_unit_test(fields_are_planned_or_not),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { FILES = 3, BYTES = 1500000, UNIT = 256 << 10, READERS = 3 };
 
 static char path[64];
@@ -181,10 +183,12 @@ static void some_may_leave_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(short_blocks_come_last),
         cmocka_unit_test(every_block_comes_once_and_whole),
         cmocka_unit_test(a_failure_is_heard_by_all),
         cmocka_unit_test(some_may_leave_early),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 static int known_compressors;
 
@@ -243,10 +245,12 @@ static void series_give_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(what_is_stored_is_the_same),
         cmocka_unit_test(schemes_give_the_same),
         cmocka_unit_test(what_leaves_least_is_kept),
         cmocka_unit_test(series_give_the_same),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

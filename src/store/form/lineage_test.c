@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { GENS = 6 };
 
 static char dir[64];
@@ -262,10 +264,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         TEST(test_reads_every_generation), TEST(test_copy_is_the_full_generation),
         TEST(test_full_ones_between),      TEST(test_a_missing_file),
         TEST(test_another_file_of_the_name), TEST(test_changes_alone_are_no_variable),
         TEST(test_flipped_bits),           TEST(test_truncated),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { NZ = 70, NY = 90, NX = 110, COUNT = NZ * NY * NX };
 
 static char dir[64], path[128];
@@ -183,9 +185,11 @@ static void test_gather(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_boxes, begin, end),
         cmocka_unit_test_setup_teardown(test_only_what_is_needed, begin, end),
         cmocka_unit_test_setup_teardown(test_gather, begin, end),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

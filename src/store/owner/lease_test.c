@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 static struct sk_job job = {.name = "job"};
 
@@ -433,6 +435,7 @@ static void test_hold(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_one_holder, begin, end),
         cmocka_unit_test_setup_teardown(test_silent_elsewhere, begin, end),
         cmocka_unit_test_setup_teardown(test_lively_elsewhere, begin, end),
@@ -446,6 +449,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_read_only, begin, end),
         cmocka_unit_test_setup_teardown(test_claims, begin, end),
         cmocka_unit_test_setup_teardown(test_hold, begin, end),
+        cmocka_unit_test(no_file_is_left_open),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
