@@ -4,6 +4,7 @@
 #include "schedule/model.h"
 
 #include <math.h>
+#include <saikai/component.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -222,6 +223,34 @@ static void test_loss_times_failures_is_the_extra_time(void **state)
     }
 }
 
+/* A model of a component is one of the table, and where it gives no interval the first one answers. */
+static double of_component(double rate, double cost)
+{
+    return cost > 50 ? NAN : cost > 20 ? -1 : rate * cost;
+}
+
+static void test_a_component_answers(void **state)
+{
+    (void)state;
+    static const struct saikai_interval_model_ops ops = {of_component};
+    static const struct saikai_component c = {SAIKAI_COMPONENT_ABI, sizeof c, SAIKAI_KIND_INTERVAL_MODEL, "mine", "of a test", &ops, sizeof ops};
+    int n = 0;
+    while (sk_model_at(n))
+        n++;
+    assert_null(sk_model_at(-1));
+    assert_null(sk_model_find("mine"));
+    sk_model_kind.add(&c, 0);
+    const struct sk_model_ops *m = sk_model_find("mine"), *vaidya = sk_model_find("vaidya");
+    assert_ptr_equal(m, sk_model_at(n));
+    assert_null(sk_model_at(n + 1));
+    assert_string_equal(m->source, "of a test");
+    assert_close(sk_model_optimum(m, 3, 5), 15, 1e-15);
+    assert_true(sk_model_optimum(m, 3, 0) == 0); /* what costs nothing is done always, and nobody is asked */
+    assert_true(isinf(sk_model_optimum(m, 0, 5)));
+    assert_true(sk_model_optimum(m, 1e-3, 30) == sk_model_optimum(vaidya, 1e-3, 30));
+    assert_true(sk_model_optimum(m, 1e-3, 60) == sk_model_optimum(vaidya, 1e-3, 60));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_daly_as_published),
         cmocka_unit_test(test_models_compare),
         cmocka_unit_test(test_loss_times_failures_is_the_extra_time),
+        cmocka_unit_test(test_a_component_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

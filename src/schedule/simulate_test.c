@@ -211,6 +211,26 @@ static void test_refusals(void **state)
     bad.runs = 1;
     assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
     bad = s;
+    bad.fleet.nodes = 0;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    static const double no_work[] = {0, -1, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof no_work / sizeof *no_work; i++) {
+        bad = s;
+        bad.work = no_work[i];
+        assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    }
+    bad = s;
+    bad.costs.cost = -1;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
+    bad.costs.latency = bad.costs.cost / 2; /* it counts before it is made */
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
+    bad.costs.restart = -1;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad.costs.restart = INFINITY;
+    assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
+    bad = s;
     bad.interval = 1e-20;
     assert_int_equal(sk_simulate(&bad, &r, NULL), SAIKAI_EINVAL);
     bad = s;

@@ -2,9 +2,11 @@
  * count each host once. */
 #include "schedule/failure/rates.h"
 
+#include "base/config/hostlist.h"
 #include "base/config/units.h"
 
 #include <math.h>
+#include <saikai/component.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,10 +64,27 @@ static void test_rate_parse(void **state)
         {"0", 0},
         {" 1e-6 ", 1e-6},
         {"4 / 2 years", 2 / YEAR},
+        {"1/s", 1},
+        {"1 per second", 1},
+        {"1 per 2 seconds", 0.5},
+        {"6/min", 0.1},
+        {"6 per minute", 0.1},
+        {"6 per 2 Minutes", 0.05},
+        {"36/h", 0.01},
+        {"1/d", 1 / 86400.0},
+        {"1 per day", 1 / 86400.0},
+        {"1/month", 12 / YEAR},
+        {"1/months", 12 / YEAR},
+        {"1/.5y", 2 / YEAR},
+        {".5", 0.5},
+        {"1\tper\tday", 1 / 86400.0},
+        {"\t1 / y\t", 1 / YEAR},
+        {"mtbf 0.5 d ", 1 / 43200.0},
+        {"1 fit", 1 / 3.6e12},
     };
     static const char *const bad[] = {"",      "-1",   "often",    "1/",        "1/0s",   "mtbf=0",
                                       "mtbf=", "nan",  "inf",      "1e999",     "1 x",    "1 per",
-                                      "per y", "1//y", "mtbf=-3y", "1/5parsec", "1 FITS", "1/5y 3"};
+                                      "per y", "1//y", "mtbf=-3y", "1/5parsec", "1 FITS", "1/5y 3", "1/hs", "1/ds", "1 perday", "1/5", "1/1e999 y", "mtbf=1e-320 s", "1e308/1e-300s"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         double rate = -1;
         if (sk_rate_parse(good[i].text, &rate) || fabs(rate - good[i].rate) > 1e-14 * good[i].rate)
@@ -228,6 +247,131 @@ static void test_sqlite(void **state)
 #endif
 }
 
+/* Names are what a host can be called, and no more. */
+static void test_names_of_hosts(void **state)
+{
+    (void)state;
+    struct sk_rates *r = sk_rates_new(0);
+    struct saikai_error err = {0};
+    char name[SK_HOST_MAX + 2];
+    memset(name, 'a', sizeof name);
+    name[SK_HOST_MAX + 1] = 0;
+    assert_int_equal(sk_rates_add(r, name, 1, 1, &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "is no host name"));
+    assert_int_equal(sk_rates_add(r, "", 1, 1, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_rates_add(r, "a", -1e-9, 1, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_rates_add(r, "a", INFINITY, 1, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_rates_add(r, "a", NAN, 1, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_rates_count(r), 0);
+    name[SK_HOST_MAX] = 0;
+    assert_int_equal(sk_rates_add(r, name, 0.5, 1, &err), 0);
+    assert_int_equal(sk_rates_finish(r, "f", &err), 0);
+    assert_true(sk_rates_of(r, name, NULL) == 0.5);
+    sk_rates_free(r);
+}
+
+static int add_up(void *arg, const char *host, double rate, struct saikai_error *err)
+{
+    double *sum = arg;
+    *sum += rate;
+    return strcmp(host, "stop") ? 0 : sk_fail(err, SAIKAI_ESTATE, "stopped");
+}
+
+/* More hosts than one page of the list holds: each is told once, by name, until somebody has heard enough. */
+static void test_each_host_is_told(void **state)
+{
+    (void)state;
+    struct sk_rates *r = NULL;
+    struct saikai_error err = {0};
+    double sum = 0;
+    write_file("m[000-299] 2\nstop 1000\nz 5000\n");
+    assert_int_equal(sk_rates_open(path, 0, &r, &err), 0);
+    assert_int_equal(sk_rates_count(r), 302);
+    for (int i = 0; i < 300; i++) {
+        char host[16];
+        int known;
+        snprintf(host, sizeof host, "M%03d.site", i);
+        assert_true(sk_rates_of(r, host, &known) == 2 && known);
+    }
+    assert_int_equal(sk_rates_each(r, add_up, &sum, &err), SAIKAI_ESTATE);
+    assert_true(sum == 1600);
+    sk_rates_free(r);
+    write_file("a 1\nb 2\n");
+    assert_int_equal(sk_rates_open(path, 0, &r, &err), 0);
+    sum = 0;
+    assert_int_equal(sk_rates_each(r, add_up, &sum, &err), 0);
+    assert_true(sum == 3);
+    sk_rates_free(r);
+}
+
+/* ---- a source of a component: it is asked before the form that takes any text ---- */
+
+static int is_theirs(const uint8_t *head, size_t n)
+{
+    return n >= 3 && !memcmp(head, "XY ", 3);
+}
+
+static int load_theirs(const char *file, saikai_take_rate *take, void *to, char *why, size_t why_cap)
+{
+    char text[64] = "";
+    FILE *f = fopen(file, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = 0;
+    if (strstr(text, "silent"))
+        return -1;
+    if (strstr(text, "broken")) {
+        memset(why, 'w', why_cap); /* nor does it end its sentence */
+        return -1;
+    }
+    int rc = take(to, "theirs", 4, 1);
+    rc = rc ? rc : take(to, strstr(text, "nameless") ? NULL : "more", strstr(text, "negative") ? -1 : 8, 2);
+    take(to, "last", 16, 3); /* whatever was said before */
+    return rc;
+}
+
+static void test_a_component_reads(void **state)
+{
+    (void)state;
+    static const struct saikai_failure_rates_ops ops = {is_theirs, load_theirs};
+    static const struct saikai_component c = {SAIKAI_COMPONENT_ABI, sizeof c, SAIKAI_KIND_FAILURE_RATES, "xy", "of a test", &ops, sizeof ops};
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"XY silent", "it cannot be read (component 'xy')"},
+        {"XY broken", "wwww (component 'xy')"},
+        {"XY negative", "host 'more'"},
+        {"XY nameless", "is no host name"},
+    };
+    struct sk_rates *r = NULL;
+    struct saikai_error err = {0};
+    int forms = 0;
+    while (sk_rates_kind.form(forms, NULL))
+        forms++;
+    assert_null(sk_rates_kind.form(-1, NULL));
+    assert_int_equal(sk_kind_form(&sk_rates_kind, "xy"), -1);
+    sk_rates_kind.add(&c, 0);
+    assert_int_equal(sk_kind_form(&sk_rates_kind, "xy"), forms);
+    assert_null(sk_rates_kind.form(forms + 1, NULL));
+    write_file("XY 1");
+    assert_int_equal(sk_rates_open(path, 1, &r, &err), 0);
+    assert_int_equal(sk_rates_count(r), 3);
+    assert_true(sk_rates_of(r, "theirs", NULL) == 4 && sk_rates_of(r, "more", NULL) == 8 && sk_rates_of(r, "last", NULL) == 16);
+    sk_rates_free(r);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_file(bad[i].text);
+        r = NULL;
+        assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
+        if (r || !strstr(err.text, bad[i].says) || strncmp(err.text, path, strlen(path)))
+            fail_msg("'%s' says '%s'", bad[i].text, err.text);
+    }
+    write_file("XYZ 3\n"); /* a host of that name is none of theirs */
+    assert_int_equal(sk_rates_open(path, 1, &r, &err), 0);
+    assert_true(sk_rates_of(r, "XYZ", NULL) == 3);
+    sk_rates_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +381,9 @@ int main(void)
         cmocka_unit_test(test_sum_counts_each_host_once),
         cmocka_unit_test(test_no_database),
         cmocka_unit_test(test_sqlite),
+        cmocka_unit_test(test_names_of_hosts),
+        cmocka_unit_test(test_each_host_is_told),
+        cmocka_unit_test(test_a_component_reads),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -47,14 +47,20 @@ static int parse_period(const char *s, double *seconds)
     return -1;
 }
 
+/* What is no number is none at all: *rate stays. */
+static int give(double v, double *rate)
+{
+    if (!isfinite(v))
+        return -1;
+    *rate = v;
+    return 0;
+}
+
 static int parse_mtbf(const char *s, double *rate)
 {
     double seconds;
     s += strspn(s, " \t=");
-    if (parse_period(s, &seconds))
-        return -1;
-    *rate = 1 / seconds;
-    return isfinite(*rate) ? 0 : -1;
+    return parse_period(s, &seconds) ? -1 : give(1 / seconds, rate);
 }
 
 int sk_rate_parse(const char *text, double *rate)
@@ -83,8 +89,7 @@ int sk_rate_parse(const char *text, double *rate)
     } else {
         return -1;
     }
-    *rate = v / seconds;
-    return isfinite(*rate) ? 0 : -1;
+    return give(v / seconds, rate);
 }
 
 static char *trimmed(char *s)

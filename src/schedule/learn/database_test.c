@@ -16,6 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#ifdef HAVE_SQLITE
+#include <sqlite3.h>
+#endif
 
 static char dir[64], path[128];
 static const double now = 1.7e9;
@@ -55,6 +58,12 @@ static void the_place_is_the_users(void **state)
     assert_int_equal(sk_database_place("/site/failures.db", out, sizeof out, &own, &err), 0);
     assert_true(!own && !strcmp(out, "/site/failures.db"));
     assert_int_equal(sk_database_place("/site/failures.db", out, 5, &own, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_database_place("12345", out, 5, &own, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_database_place("1234", out, 5, &own, &err), 0);
+    assert_string_equal(sk_side_name(SK_SIDE_NODE), "node");
+    assert_string_equal(sk_side_name(SK_SIDE_PROGRAM), "program");
+    assert_null(sk_side_name(-1));
+    assert_null(sk_side_name(SK_SIDES));
 }
 
 #ifdef HAVE_SQLITE
@@ -237,6 +246,165 @@ static void whatever_lies_there_is_an_error(void **state)
     snprintf(path, sizeof path, "%s/state/saikai/failures.db", dir);
 }
 
+static void change(const char *sql)
+{
+    sqlite3 *raw = NULL;
+    assert_int_equal(sqlite3_open(path, &raw), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(raw, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(raw);
+}
+
+/* A database of another program, or of a later release, is left as it is; an empty one becomes ours, but not by reading. */
+static void whose_database_it_is(void **state)
+{
+    (void)state;
+    struct sk_database *db = NULL;
+    struct saikai_error err = {0};
+    struct stat before, after;
+    unlink(path);
+    change("CREATE TABLE theirs(x)");
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(stat(path, &before), 0);
+    expect_refused(SAIKAI_EFORMAT, "another program's");
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    unlink(path);
+    sk_database_close(opened(1));
+    change("PRAGMA user_version = 2");
+    expect_refused(SAIKAI_EFORMAT, "made by a newer release");
+    put("", 0);
+    assert_int_equal(sk_database_open(path, 1, 0, &db, &err), SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "is empty"));
+    assert_null(db);
+    sk_database_close(opened(1));
+    sk_database_close(opened(0));
+    unlink(path);
+}
+
+/* Locked by somebody who does not end: it is said so, and what was there stays. */
+static void a_lock_is_not_waited_for_for_ever(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *first = opened(1), *second = opened(1);
+    assert_int_equal(sk_database_begin(first, &err), 0);
+    assert_int_equal(sk_database_begin(second, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(sk_database_commit(second, &err), SAIKAI_EFORMAT); /* it has not begun */
+    sk_database_close(first); /* not committed */
+    assert_int_equal(sk_database_begin(second, &err), 0);
+    assert_int_equal(sk_database_commit(second, &err), 0);
+    sk_database_close(second);
+    sk_database_close(NULL);
+    unlink(path);
+}
+
+static struct sk_belief seen_of(struct sk_database *db, const char *name)
+{
+    struct sk_belief b = {-1, -1};
+    assert_int_equal(sk_database_seen(db, SK_SIDE_PROGRAM, name, 0, &b, NULL), 0);
+    return b;
+}
+
+/* Time that cannot be is not counted; a week can be told anew; what was stated is what was stated last. */
+static void what_counts(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = opened(1);
+    const double week = 604800;
+    static const double no_time[] = {0, -5, NAN, INFINITY}, no_date[] = {-1, 2e12, NAN};
+    for (size_t i = 0; i < sizeof no_time / sizeof *no_time; i++)
+        assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", now, no_time[i], 0, &err), 0);
+    for (size_t i = 0; i < sizeof no_date / sizeof *no_date; i++)
+        assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", no_date[i], 7, 0, &err), 0);
+    assert_true(seen_of(db, "p").seconds == 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", 0, 1, 0, &err), 0); /* 1970 is a date */
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", 1e12, 2, 0, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", week * 5, 10, 0, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", week * 6 - 1, 20, 0, &err), 0); /* the same week */
+    assert_true(seen_of(db, "p").seconds == 33);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", week * 5.5, 100, 1, &err), 0);
+    assert_true(seen_of(db, "p").seconds == 103);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", week * 6, 1000, 1, &err), 0); /* the next one */
+    assert_true(seen_of(db, "p").seconds == 1103);
+    double rate;
+    assert_int_equal(sk_database_add_rate(db, "n1", 3, &err), 0);
+    assert_int_equal(sk_database_add_rate(db, "N1", 4, &err), 0);
+    assert_int_equal(sk_database_add_rate(db, "n2", INFINITY, &err), 0);
+    assert_int_equal(sk_database_stated(db, "n1", &rate, &err), 0);
+    assert_true(rate == 4);
+    assert_int_equal(sk_database_stated(db, "n2", &rate, &err), 0);
+    assert_true(rate == -1);
+    assert_int_equal(sk_database_add_rate(db, "*", 0, &err), 0); /* of all others */
+    assert_int_equal(sk_database_stated(db, "n3", &rate, &err), 0);
+    assert_true(rate == 0);
+    assert_int_equal(sk_database_stated(db, "n1", &rate, &err), 0);
+    assert_true(rate == 4);
+    sk_database_close(db);
+    unlink(path);
+}
+
+/* Faults of long ago fade by weeks: memory is how many of them count. */
+static void old_weeks_fade(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = opened(1);
+    struct sk_belief seen, all;
+    for (int w = 0; w < 40; w++) {
+        assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "p", now + 604800.0 * w, 100, 0, &err), 0);
+        struct sk_fault_event e = event_at(now + 604800.0 * w, SK_SIDE_PROGRAM, "n", "p");
+        assert_int_equal(sk_database_add_event(db, &e, &err), 0);
+    }
+    assert_int_equal(sk_database_seen(db, SK_SIDE_PROGRAM, "p", 4, &seen, &err), 0);
+    assert_true(fabs(seen.faults - 4) < 1e-3 && fabs(seen.seconds - 350) < 1); /* 50 before and 50 after each */
+    assert_int_equal(sk_database_seen(db, SK_SIDE_PROGRAM, NULL, 4, &all, &err), 0);
+    assert_true(all.faults == seen.faults && all.seconds == seen.seconds);
+    assert_true(seen_of(db, "p").faults == 40 && seen_of(db, "p").seconds == 4000);
+    sk_database_close(db);
+    unlink(path);
+}
+
+static struct sk_database_row listed[8];
+static char listed_names[8][16];
+static int n_rows;
+
+static int keep_row(void *arg, const struct sk_database_row *row)
+{
+    snprintf(listed_names[n_rows], sizeof *listed_names, "%s", row->name);
+    listed[n_rows++] = *row;
+    return n_rows == *(int *)arg;
+}
+
+/* Hosts first, then programs, each by name, with what is known of them in all. */
+static void everything_is_listed(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = opened(1);
+    struct sk_fault_event of_node = event_at(now + 5, SK_SIDE_NODE, "n2", "p"), of_program = event_at(now + 9, SK_SIDE_PROGRAM, "n2", "q");
+    int most = 9;
+    assert_int_equal(sk_database_add_event(db, &of_node, &err), 0);
+    of_node.time = now + 3;
+    assert_int_equal(sk_database_add_event(db, &of_node, &err), 0);
+    assert_int_equal(sk_database_add_event(db, &of_program, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_NODE, "n1", now, 10, 0, &err), 0);
+    assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "q", now, 20, 0, &err), 0);
+    n_rows = 0;
+    assert_int_equal(sk_database_each(db, keep_row, &most, &err), 0);
+    assert_int_equal(n_rows, 3);
+    assert_true(!strcmp(listed_names[0], "n1") && listed[0].side == SK_SIDE_NODE && listed[0].seconds == 10 && !listed[0].faults && !listed[0].newest);
+    assert_true(!strcmp(listed_names[1], "n2") && listed[1].side == SK_SIDE_NODE && !listed[1].seconds && listed[1].faults == 2 && listed[1].newest == now + 5);
+    assert_true(!strcmp(listed_names[2], "q") && listed[2].side == SK_SIDE_PROGRAM && listed[2].seconds == 20 && listed[2].faults == 1 && listed[2].newest == now + 9);
+    n_rows = 0;
+    most = 2;
+    assert_int_equal(sk_database_each(db, keep_row, &most, &err), 1);
+    assert_int_equal(n_rows, 2);
+    sk_database_close(db);
+    unlink(path);
+}
+
 /* Bytes changed anywhere: an error or numbers, and never a crash. */
 static void damage_does_no_harm(void **state)
 {
@@ -285,6 +453,11 @@ int main(void)
         cmocka_unit_test(jobs_at_once_lose_nothing),
         cmocka_unit_test(whatever_lies_there_is_an_error),
         cmocka_unit_test(damage_does_no_harm),
+        cmocka_unit_test(whose_database_it_is),
+        cmocka_unit_test(a_lock_is_not_waited_for_for_ever),
+        cmocka_unit_test(what_counts),
+        cmocka_unit_test(old_weeks_fade),
+        cmocka_unit_test(everything_is_listed),
 #endif
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
