@@ -13,15 +13,24 @@ import subprocess
 import tempfile
 import time
 
-EXIT_C = """/* What a process has come to is also written when it leaves by _exit. */
+EXIT_C = """/* What a process has come to is also written when it leaves by _exit, or by a signal that it raises. */
 #include <unistd.h>
 void __gcov_dump(void);
+void __gcov_reset(void);
 void __real__exit(int) __attribute__((noreturn));
 void __wrap__exit(int status) __attribute__((noreturn));
 void __wrap__exit(int status)
 {
     __gcov_dump();
     __real__exit(status);
+}
+int __real_raise(int number);
+int __wrap_raise(int number);
+int __wrap_raise(int number)
+{
+    __gcov_dump();
+    __gcov_reset();
+    return __real_raise(number);
 }
 """
 
@@ -263,7 +272,7 @@ class Tree:
         direct = {os.path.normpath(os.path.join(test.folder, w)) for w in test.link if w.endswith(".o")}
         objects = {a: b for a, b in self.counting.items() if a in direct or
                    (self.is_of_room(a) and (re.search(r"/sk_(\w+)\.dir/", a).group(1), os.path.basename(a)) in has)}
-        done = self.link(test, objects, program, ["--coverage", "-Wl,--wrap=_exit", os.path.join(self.cov, "exit.o")])
+        done = self.link(test, objects, program, ["--coverage", "-Wl,--wrap=_exit", "-Wl,--wrap=raise", os.path.join(self.cov, "exit.o")])
         if done.returncode:
             self.say("%s cannot be linked to count lines: left out\n%s" % (test.name, done.stdout[-500:]))
             return None
