@@ -337,7 +337,7 @@ static int read_stream(struct sk_var *v, struct sk_container *c, const struct sk
     if (!text)
         return sk_fail(err, SAIKAI_ENOMEM, "variable '%.60s': no memory for its stream", v->name);
     int rc = sk_container_read(c, s, text, err);
-    FILE *f = rc ? NULL : fmemopen(text, s->raw_bytes ? s->raw_bytes : 1, "r");
+    FILE *f = rc ? NULL : fmemopen(text, s->raw_bytes, "r"); /* an empty one is at its end at once (glibc 2.22) */
     if (!rc && !f)
         rc = sk_fail_errno(err, errno, "variable '%.60s': cannot open its stream", v->name);
     int result = f ? v->stream.read(f, v->arg) : 0;
