@@ -44,12 +44,17 @@ static void every_pair(const char *config, int changes)
             struct survive_run r = six(config);
             r.changes = changes;
             assert_int_equal(survive_start(&r), 0);
+            assert_int_equal(survive_builds_on(0, 0, 20), changes ? 10 : 0);
             survive_lose(a);
             survive_lose(b);
             r.node_of[a] = 6;
             r.node_of[b] = a == b ? 6 : 7;
             again(&r, 20, 20); /* goes on, on spares, and is protected again */
             survive_says("resuming from iteration 20 (protected copy)");
+            char made[96];
+            int files = (1 + (a != b)) * (changes ? 2 : 1); /* changes: of the generation and of the one that it builds on */
+            snprintf(made, sizeof made, "files of %d ranks and %d parity files computed anew, 0 moved", files, files);
+            survive_says(made);
             survive_lose((a + 1) % 6);
             survive_lose((b + 2) % 6);
             r.node_of[(a + 1) % 6] = 8;
@@ -85,6 +90,7 @@ static void test_increments(void **state)
     r.unprotected = 80;
     r.protects = 0;
     assert_int_equal(survive_start(&r), 0);
+    assert_int_equal(survive_builds_on(1, 1, 70), 60);
     survive_lose(2);
     survive_lose(3);
     r.node_of[2] = 6;
@@ -138,7 +144,7 @@ static void test_several_ranks_per_node(void **state)
     memcpy(r.node_of, (int[]){3, 1, 3, 1, 3, 1, 3, 1},
            8 * sizeof(int)); /* all there, but elsewhere */
     again(&r, 30, 40);
-    survive_says("files of 0 ranks and 0 parity files computed anew");
+    survive_says("files of 0 ranks and 0 parity files computed anew, 8 moved"); /* with their parity, of four ranks */
     memcpy(r.node_of, (int[]){0, 1, 2, 3, 4, 5, 6, 7},
            8 * sizeof(int)); /* on new nodes alone nothing is left */
     survive_lose(1);

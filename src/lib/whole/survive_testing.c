@@ -8,6 +8,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "redundancy/set/parity_file.h"
+#include "store/form/lineage.h"
 #include "store/owner/job.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { CELLS = 3000, DIED = 42 };
+enum { CELLS = 3000, MANY_CELLS = 9000 /* as much as is looked at for changes */, DIED = 42 };
 
 char survive_dir[64], survive_log[16384];
 long survive_die_at = -1, survive_operations;
@@ -172,15 +173,15 @@ static struct sk_config *configure(const struct survive_run *r, int rank)
 }
 
 /* Ranks have parts of different sizes. */
-static size_t cells_of(int rank)
+static size_t cells_of(const struct survive_run *r, int rank)
 {
-    return CELLS + 217 * (size_t)(rank % 5);
+    return (r->changes ? MANY_CELLS : CELLS) + 217 * (size_t)(rank % 5);
 }
 
 /* Different for each rank, iteration and cell; or only somewhere since the checkpoint before. */
 static void values(const struct survive_run *r, double *u, int rank, int64_t it)
 {
-    size_t n = cells_of(rank);
+    size_t n = cells_of(r, rank);
     for (size_t i = 0; i < n; i++)
         u[i] = (double)((r->changes ? 0 : it) * 1000 + rank) + (double)i * 1e-4;
     for (int64_t k = 1; r->changes && k <= it; k++)
@@ -231,7 +232,7 @@ static int go(struct sk_session *s, const struct survive_run *r, int64_t from, d
 static int look_at_data(struct survive_run *r, struct sk_group *g, const double *u, int rc,
                         int64_t from)
 {
-    size_t n = cells_of(g->rank);
+    size_t n = cells_of(r, g->rank);
     double *expect = malloc(n * sizeof *expect);
     values(r, expect, g->rank, from);
     int64_t bad = !rc && from && memcmp(u, expect, n * sizeof *u);
@@ -248,7 +249,7 @@ static int program(struct sk_group *g, void *arg)
     struct saikai_error err = {0};
     struct sk_session *s = NULL;
     struct sk_group *own;
-    size_t n = cells_of(g->rank);
+    size_t n = cells_of(r, g->rank);
     CHECK(!sk_group_dup(g, &own));
     double *u = calloc(n, sizeof *u);
     if (sk_session_new(count_group(own), configure(r, g->rank), "program", &s, &err)) {
@@ -333,6 +334,16 @@ void survive_says(const char *text)
 {
     if (!strstr(survive_log, text))
         fail_msg("'%s' is not in the log:\n%s", text, survive_log);
+}
+
+int64_t survive_builds_on(int node, int rank, int64_t it)
+{
+    char root[200], base[200];
+    struct sk_gen on = {0};
+    snprintf(base, sizeof base, "%s/node%d", survive_dir, node);
+    local_testing_root(root, sizeof root, base, 0);
+    assert_int_equal(sk_lineage_base(root, (struct sk_gen){1, it, 0}, rank, &on, NULL), 0);
+    return on.incarnation ? on.iteration : 0;
 }
 
 /* Parity, as long as nothing is wrong with it, says which store it is of. */

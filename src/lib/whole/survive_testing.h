@@ -44,6 +44,8 @@ int survive_child(const struct survive_run *r, long at);
 void survive_lose(int node);
 /* The log of the last start says so. */
 void survive_says(const char *text);
+/* Of the first start: the iteration that the rank's generation builds on, 0: it is full. */
+int64_t survive_builds_on(int node, int rank, int64_t it);
 /* Flip a bit of a rank's file: its part of the newest generation, or (parity 1) its newest parity
  * file. 0: there is none. */
 int survive_flip(int node, int rank, int parity, long at);
