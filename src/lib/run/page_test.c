@@ -1,0 +1,272 @@
+/* What a job hears from its launcher, and tells it: by the page that both have (backbone/keeper_page.h). All ranks share one here. */
+#include "lib/whole/session_testing.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { N = 2, CELLS = 500 };
+
+static struct sk_keeper_page *page;
+static int page_fd;
+
+struct start {
+    int (*body)(struct sk_group *g, struct sk_session *s);
+    const char *config;
+    int64_t from;
+    int halts, finishes;
+};
+
+static int program(struct sk_group *g, void *arg)
+{
+    const struct start *p = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS] = {0};
+    int restored = 0;
+    int64_t from = 0;
+    CHECK(!world_session(g, world_config("schedule.first=no; schedule.every=10; redundancy.scheme=none; %s", p->config ? p->config : ""), &s, &err));
+    CHECK(!world_protect(s, u, CELLS, &err) && !sk_session_restart(s, &restored, &from, &err) && from == p->from);
+    return world_leave(s, p->body(g, s), p->finishes);
+}
+
+static void run(struct start p)
+{
+    world_start(N, program, &p);
+    sk_requests_remove();
+}
+
+static int make_page(void **state)
+{
+    char number[16];
+    (void)state;
+    if (world_begin("/tmp/saikai-page-XXXXXX", SK_LOG_DEBUG) || sk_keeper_page_make(0, 0, &page_fd, &page, NULL))
+        return -1;
+    snprintf(number, sizeof number, "%d", page_fd);
+    return setenv(SK_KEEPER_FD_ENV, number, 1);
+}
+
+static int remove_page(void **state)
+{
+    (void)state;
+    unsetenv(SK_KEEPER_FD_ENV);
+    sk_keeper_page_unmap(page);
+    close(page_fd);
+    return world_end();
+}
+
+/* ---- what the launcher knows ---- */
+
+static double close_to(double a, double b)
+{
+    return fabs(a - b) < 1e-6 * fabs(b);
+}
+
+static int has_heard_of_past_starts(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    (void)g;
+    CHECK(s->measured.suffered.faults == 3 && s->measured.suffered.seconds == 5 && s->measured.suffered.last_candidates == 77);
+    CHECK(s->measured.program_rate == 0);
+    CHECK(close_to(s->measured.host_rate, 2.0 / 1000)); /* one rate for each host, and both ranks are on one */
+    CHECK(close_to(s->measured.advice.policy.rate, s->measured.host_rate + sk_suffered_rate(500, &s->measured.suffered)));
+    return 0;
+}
+
+static int has_heard_what_was_learnt(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    (void)g;
+    CHECK(s->measured.suffered.faults == 6 && s->measured.suffered.seconds == 9000 && s->measured.suffered.last_candidates == 77);
+    CHECK(close_to(s->measured.host_rate, 0.25) && close_to(s->measured.program_rate, 0.5));
+    CHECK(close_to(s->measured.advice.policy.rate, 0.75));
+    return 0;
+}
+
+static void what_was_suffered_before(void **state)
+{
+    (void)state;
+    static const char config[] = "failure.mtbf=500s; failure.program_mtbf=500s";
+    page->past_faults = 3;
+    page->past_ms = 5000;
+    page->past_candidates = 77;
+    page->host_rate = 0.25f; /* is not looked at without that of the program */
+    page->own_faults = 6;
+    page->own_seconds = 9000;
+    run((struct start){.body = has_heard_of_past_starts, .config = config});
+    page->program_rate = 0.5f;
+    run((struct start){.body = has_heard_what_was_learnt, .config = config});
+}
+
+/* ---- what it is told ---- */
+
+static int saves(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(!sk_group_barrier(g) && atomic_load(&page->state) == SK_KEEPER_INITIALISED);
+    CHECK(atomic_load(&page->complete_count) == 0 && atomic_load(&page->restored_iteration) == -1);
+    CHECK(sk_session_candidate(s, 0, 10, &err) == 1 && !sk_session_wait(s, &err) && !sk_group_barrier(g));
+    CHECK(atomic_load(&page->complete_iteration) == 10 && atomic_load(&page->complete_count) >= 1);
+    return world_settle(s, 10);
+}
+
+static int goes_on(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(!sk_group_barrier(g) && atomic_load(&page->restored_iteration) == 10);
+    uint64_t before = atomic_load(&page->progress);
+    CHECK(!sk_group_barrier(g));
+    CHECK(sk_session_files_begin(s, 13, &err) == 0); /* a candidate, although nothing is due */
+    CHECK(!sk_group_barrier(g));
+    CHECK(atomic_load(&page->iteration) == 13 && atomic_load(&page->progress) > before);
+    CHECK(!sk_group_barrier(g));
+    sk_session_progress(s, 14);
+    CHECK(!sk_group_barrier(g) && atomic_load(&page->iteration) == 14);
+    return 0;
+}
+
+static void how_far_it_is(void **state)
+{
+    (void)state;
+    run((struct start){.body = saves});
+    run((struct start){.body = goes_on, .from = 10, .finishes = 1});
+    assert_int_equal(atomic_load(&page->state), SK_KEEPER_FINALIZED);
+}
+
+/* The launcher starts again what it started: also after the end, and whatever the configuration says. */
+static int nothing(struct sk_group *g, struct sk_session *s)
+{
+    (void)g;
+    (void)s;
+    return 0;
+}
+
+static int begins_anew(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(g->rank || *s->who.fresh_why);
+    return 0;
+}
+
+static void a_restart_resumes(void **state)
+{
+    (void)state;
+    run((struct start){.body = saves});
+    page->incarnation = 1;
+    run((struct start){.body = nothing, .config = "restart.mode=never", .from = 10, .finishes = 1});
+    run((struct start){.body = nothing, .from = 10, .finishes = 1}); /* it had come to its end */
+    page->incarnation = 0;
+    run((struct start){.body = begins_anew});
+    world_expect("the last run finished", 1);
+}
+
+/* ---- somebody else has the store ---- */
+
+static int comes_second(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    struct sk_session *second = NULL;
+    CHECK(world_session(g, world_config("schedule.every=10"), &second, &err) == SAIKAI_EBUSY && !second);
+    CHECK(!sk_group_barrier(g));
+    CHECK(atomic_load(&s->page->state) == SK_KEEPER_REFUSED);
+    return 0;
+}
+
+static void it_is_refused(void **state)
+{
+    (void)state;
+    run((struct start){.body = comes_second});
+}
+
+/* ---- what it asks for ---- */
+
+static volatile sig_atomic_t handled;
+static void own_handler(int number)
+{
+    handled += number;
+}
+
+static _Atomic int ends;
+static void count_end(void)
+{
+    ends++;
+}
+
+/* The launcher hands a signal on; candidates until all ranks have come to the end, at the same one. */
+static int is_told(struct sk_group *g, struct sk_session *s, int number)
+{
+    struct saikai_error err = {0};
+    int64_t over = 0;
+    CHECK(!sk_group_barrier(g));
+    if (!g->rank)
+        atomic_store(&page->requests, SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP | SK_REQUEST_END | (uint32_t)number << SK_REQUEST_SIGNAL);
+    double end = sk_now() + 60;
+    for (int64_t it = 21; !over && sk_now() < end; it++) {
+        int rc = sk_session_candidate(s, 0, it, &err);
+        CHECK(rc >= 0 || s->ending.halted);
+        sk_sleep(0.0005);
+        over = s->ending.halted || handled;
+        CHECK(!sk_group_allreduce(g, &over, 1, SK_OP_MAX));
+    }
+    CHECK(over && s->ending.stop_agreed && sk_requests_reason() == number);
+    return 0;
+}
+
+static int ends_by_sigint(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(!is_told(g, s, SIGINT));
+    CHECK(s->ending.halted && sk_session_candidate(s, 0, 5000, &err) == SAIKAI_ESTATE);
+    CHECK(strstr(err.text, "at its end, as a signal asked for"));
+    return 0;
+}
+
+static int is_left_to_its_handler(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(!is_told(g, s, SIGUSR1));
+    CHECK(!s->ending.halted);
+    return 0;
+}
+
+static void a_signal_is_handed_on(void **state)
+{
+    (void)state;
+    sk_stop_hook = count_end;
+    ends = 0;
+    run((struct start){.body = ends_by_sigint, .config = "schedule.every=100000"});
+    assert_int_equal(ends, N);
+    world_expect("SIGINT: iteration ", 1);
+    world_expect("is saved in the prefix, and the program ends", 1);
+    /* the program has a handler of its own, to which the signal has not come yet: it gets it when all is saved */
+    signal(SIGUSR1, own_handler);
+    world_anew();
+    ends = 0;
+    run((struct start){.body = is_left_to_its_handler, .config = "schedule.every=100000"});
+    assert_int_equal(handled % SIGUSR1, 0);
+    assert_true(handled >= SIGUSR1 && handled <= N * SIGUSR1); /* once for each rank, which are one process here */
+    assert_int_equal(ends, 0);
+    world_expect("is saved in", 0);
+    signal(SIGUSR1, SIG_DFL);
+    sk_stop_hook = NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_suffered_before, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(how_far_it_is, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(a_restart_resumes, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(it_is_refused, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(a_signal_is_handed_on, make_page, remove_page),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
