@@ -53,7 +53,8 @@ static int check_list(const char *key, const char *list, struct saikai_error *er
     char pattern[256], value[SK_CHAIN_NAME];
     struct sk_bound bound;
     int more, chains = !strcmp(key, "codec.chains");
-    while ((more = next_entry(&list, pattern, value)) > 0) {
+    const char *entry = list;
+    for (; (more = next_entry(&list, pattern, value)) > 0; entry = list) {
         int rc = chains ? check_chain(value, err) : sk_bound_parse(value, &bound, err);
         if (rc) {
             sk_error_prefix(err, "%s: pattern '%.60s'", key, pattern);
@@ -61,7 +62,7 @@ static int check_list(const char *key, const char *list, struct saikai_error *er
         }
     }
     return more ? sk_fail(err, SAIKAI_ECONFIG, "%s: '%.60s' is no list of pattern=value separated by commas", key,
-                          list)
+                          entry + strspn(entry, ", \t"))
                 : 0;
 }
 

@@ -94,6 +94,8 @@ static void what_is_no_list_is_refused(void **state)
             fail_msg("'%s': %d '%s'", bad[i], rc, err.text);
     }
     struct sk_coding_policy *p = NULL;
+    assert_int_equal(policy("u=lz4, v, w=lz4", "", &p, &err), SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "codec.chains: 'v, w=lz4' is no list")); /* from where it is wrong */
     assert_int_equal(policy("", "u=near", &p, &err), SAIKAI_ECONFIG);
     assert_non_null(strstr(err.text, "codec.bounds: pattern 'u'"));
     assert_int_equal(policy("u=nothing", "", &p, &err), SAIKAI_ECONFIG);
