@@ -88,6 +88,25 @@ class Trial:
         return None, len(who)
 
 
+def read_equals(path):
+    """{(file, the lines taken out, the lines put in)} that were looked at and cannot be told apart: 'file | old | new | why' in each line."""
+    found = set()
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            parts = [x.strip() for x in line.split(" | ")]
+            if len(parts) != 4 or not all(parts):
+                raise SystemExit("%s:%d: 'file | old | new | why' is expected" % (path, number))
+            found.add(tuple(parts[:3]))
+    return found
+
+
+def as_equal(f, m):
+    lines = f.diff(m).split("\n")
+    return (f.name, " ".join(x[1:].strip() for x in lines if x[:1] == "-"), " ".join(x[1:].strip() for x in lines if x[:1] == "+"))
+
+
 def chosen(files, count, rng):
     """One place each on `count` lines, equally far apart in all that can be changed: so each file has its share."""
     lines = [(f, n) for f in files for n in sorted(f.at)]
@@ -157,26 +176,31 @@ def main():
     print("room %s, seed %d: %d lines of %d files, %d unit tests" % (args.room, seed, sum(len(f.at) for f in files), len(files),
                                                                      len(t.tests)), flush=True)
     report = {"room": args.room, "seed": seed, "count": args.count, "mutants": []}
-    killed = 0
+    killed = equal = 0
+    equals = read_equals(os.path.join(os.path.dirname(os.path.abspath(__file__)), "equal.txt"))
     for f, m, (who, tests) in trials(args, files, Trial(t, work), random.Random(seed)):
-        killed += who is not None
-        report["mutants"].append({"file": f.name, "line": m.line, "kind": m.kind, "outcome": "killed" if who else "survived",
+        outcome = "killed" if who else "equal" if as_equal(f, m) in equals else "survived"
+        killed += outcome == "killed"
+        equal += outcome == "equal"
+        report["mutants"].append({"file": f.name, "line": m.line, "kind": m.kind, "outcome": outcome,
                                   "by": who, "tests": tests, "diff": f.diff(m)})
         clear()
         if who:
             print("killed   %s:%d (%s) by %s" % (f.name, m.line, m.kind, who), flush=True)
         else:
-            print("survived %s:%d (%s) after %s\n%s" % (f.name, m.line, m.kind, "%d tests" % tests if tests else
+            print("%-8s %s:%d (%s) after %s\n%s" % (outcome, f.name, m.line, m.kind, "%d tests" % tests if tests else
                                                       "nothing: no unit test comes there", f.diff(m)), flush=True)
         say("%d of %d, %d killed" % (len(report["mutants"]), args.count, killed))
-        report["killed"], report["counted"] = killed, len(report["mutants"])
+        report["killed"], report["equal"], report["counted"] = killed, equal, len(report["mutants"])
         if args.json:
             with open(args.json, "w", encoding="utf-8") as out:
                 json.dump(report, out, indent=1)
     clear()
     n = len(report["mutants"])
-    print("room %s, seed %d: %d of %d killed (%.0f %%), %.0f s" % (args.room, seed, killed, n, 100 * killed / max(n, 1),
-                                                                  time.time() - began))
+    print("room %s, seed %d: %d of %d killed (%.0f %%)%s, %.0f s" % (
+        args.room, seed, killed, n, 100 * killed / max(n, 1),
+        "; %d of those that were not are known to be equal: without them %.0f %%" % (equal, 100 * killed / max(n - equal, 1)) if equal else "",
+        time.time() - began))
     return 0
 
 
