@@ -103,6 +103,24 @@ static int mistakes_at_the_begin(void)
     return api_testing_refused("schedule.poll=soon", own, SAIKAI_ECONFIG, "schedule.poll");
 }
 
+/* The first thing that is wrong is told, wherever it stands; what is right is taken all the same (lib.on_error of the test's settings). */
+static int settings_from_several_sides(void)
+{
+    const char *own = SAIKAI_MPI_OF_HEADER;
+    if (api_testing_refused("components.load=/nowhere/mine.so", own, SAIKAI_ECONFIG, "/nowhere/mine.so"))
+        return -1;
+    if (api_testing_refused("schedule.poll=soon; components.load=/nowhere/mine.so", own, SAIKAI_ECONFIG, "schedule.poll"))
+        return -1;
+    setenv("SAIKAI_SCHEDULE_POLL", "soon", 1);
+    int rc = api_testing_refused("", own, SAIKAI_ECONFIG, "SAIKAI_SCHEDULE_POLL");
+    rc = rc ? rc : api_testing_refused("schedule.model=nothing", own, SAIKAI_ECONFIG, "SAIKAI_SCHEDULE_POLL");
+    rc = rc ? rc : api_testing_refused("components.load=/nowhere/mine.so", own, SAIKAI_ECONFIG, "SAIKAI_SCHEDULE_POLL");
+    unsetenv("SAIKAI_SCHEDULE_POLL");
+    struct saikai *h;
+    CHECK(rc || (!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h) && !saikai_close(h)));
+    return rc;
+}
+
 static int signals_that_cannot_be(void)
 {
     char text[400] = "schedule.signals=";
@@ -122,6 +140,7 @@ static void test_nothing_begun(void **state)
     (void)state;
     api_testing_runs(nothing_begun);
     api_testing_runs(mistakes_at_the_begin);
+    api_testing_runs(settings_from_several_sides);
     api_testing_runs(signals_that_cannot_be);
     api_testing_runs(nothing_begun);
 }

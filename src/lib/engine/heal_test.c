@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -247,7 +248,17 @@ static void test_a_prefix_that_hangs_heals_nothing(void **state)
     /* the hook stays: a thread that hung may look at it once more, and nothing hangs by it now */
 }
 
-static int remove_it;
+/* What is done to the parity file: a byte flipped there (from its end: below 0), or … */
+enum { REMOVED = 1 << 30, CUT };
+static off_t spoil_at;
+
+static int spoil(const char *path)
+{
+    struct stat sb;
+    if (stat(path, &sb))
+        return -1;
+    return spoil_at == REMOVED ? unlink(path) : spoil_at == CUT ? truncate(path, sb.st_size - 64) : !heal_flip(path, spoil_at < 0 ? sb.st_size + spoil_at : spoil_at);
+}
 
 static int wait_until_protected(struct sk_session *s, int64_t it, int64_t seq)
 {
@@ -277,7 +288,7 @@ static int spoil_parity(struct sk_session *s, int64_t it)
     CHECK(!sk_parity_set_path(s->place.local_root, (struct sk_parity_set){e.gen, s->who.incarnation}, s->g->rank, path, sizeof path, &err));
     CHECK(!access(path, F_OK) && !is_full(s));
     if (s->g->rank == 1)
-        CHECK(remove_it ? !unlink(path) : heal_flip(path, 4096 + 100));
+        CHECK(!spoil(path));
     CHECK(!wait_until(s, it, "and protected anew"));
     if (sk_ledger_count(s->levels.ledger) == 2)
         CHECK(!wait_for_capture(s, it, 2));
@@ -289,14 +300,18 @@ static int spoil_parity(struct sk_session *s, int64_t it)
 static void test_parity_that_flipped_or_went_is_made_again(void **state)
 {
     struct heal_run r = {.until = 2 * HEAL_EVERY + 6, .from = -1, .body = spoil_parity, .config = HEAL_SCRUB "redundancy.domain=process; redundancy.scheme=xor; redundancy.interval=1ms"};
-    heal_start(r);
-    world_expect("parity-000001-0001.skp: parity block 0 is damaged", 1);
-    heal_end(state);
-    heal_begin(state);
-    remove_it = 1;
-    heal_start(r);
-    world_expect("parity-000001-0001.skp", 1);
-    remove_it = 0;
+    static const struct {
+        off_t at;
+        const char *says;
+    } cases[] = {{4096 + 100, "parity-000001-0001.skp: parity block 0 is damaged"}, {-1, "parity-000001-0001.skp: its table is damaged"},
+                 {64, "parity-000001-0001.skp"}, {CUT, "parity-000001-0001.skp"}, {REMOVED, "parity-000001-0001.skp"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spoil_at = cases[i].at;
+        heal_start(r);
+        world_expect(cases[i].says, 1);
+        heal_end(state);
+        heal_begin(state);
+    }
 }
 
 /* Slots that wait for the next checkpoint. */
