@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import mutants  # noqa: E402
 import tree  # noqa: E402
 
-NOT_CODE = ("_test.c", "_fuzz.c", "_bench.c", "_testing.c")
+NOT_CODE = ("_test.c", "_corpus.c", "_fuzz.c", "_bench.c", "_testing.c")
 TRIES = 12  # mutants that do not compile or change nothing, before another line is taken
 
 
