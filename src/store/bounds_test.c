@@ -1,0 +1,299 @@
+/* Wherever memory runs out while containers are written and read: SAIKAI_ENOMEM, and nothing is left behind. And what containers
+ * that are too short or not to be written are answered with. */
+#define TESTING_CELLS 66000
+#include "base/host/no_memory_testing.h"
+#include "store/form/lineage_testing.h"
+#include "store/holdings.h"
+#include "store/leftovers.h"
+#include "store/slot.h"
+#include "store/state.h"
+#include "store/owner/job.h"
+#include "store/owner/lease.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/host/open_files_testing.h"
+
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-bounds-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static const char *at(const char *name)
+{
+    static char path[4][128];
+    static int turn;
+    char *p = path[turn++ % 4];
+    snprintf(p, 128, "%s/%s", dir, name);
+    return p;
+}
+
+/* ---- writing ---- */
+
+static double values[3000];
+static const struct sk_skc_header header = {.run_id = 5, .iteration = 3, .incarnation = 1, .rank = 0, .nranks = 1};
+
+static struct sk_piece piece(const char *name, size_t n)
+{
+    struct sk_piece p = {.type = SAIKAI_F64, .ndims = 1, .dims = {n}, .data = values, .size_bytes = n * 8};
+    strcpy(p.name, name);
+    return p;
+}
+
+static int write_one(void *arg, struct saikai_error *err)
+{
+    const struct sk_coding *coding = arg;
+    static const ptrdiff_t strides[] = {16};
+    struct sk_piece p[3] = {piece("a", 2000), piece("b", 1500), piece("empty", 0)};
+    struct sk_coding how[3] = {{0}, coding ? *coding : (struct sk_coding){0}, {0}};
+    struct sk_skc_index *index = NULL;
+    p[1].strides = coding ? NULL : strides;
+    int rc = sk_container_write(at("new.skc"), &header, p, how, 3, 1, &index, NULL, err);
+    if (!rc)
+        sk_skc_index_free(index);
+    return rc;
+}
+
+static void no_container(void *arg)
+{
+    (void)arg;
+    sk_io_unlink(at("new.skc"), NULL);
+}
+
+static void it_is_good(void *arg)
+{
+    (void)arg;
+    struct sk_container *c = NULL;
+    double back[2000];
+    assert_int_equal(sk_container_open(at("new.skc"), &c, NULL), 0);
+    assert_int_equal(sk_container_verify(c, NULL), 0);
+    assert_int_equal(sk_container_read(c, &c->index->vars[0], back, NULL), 0);
+    assert_memory_equal(back, values, sizeof back);
+    sk_container_close(c);
+}
+
+static int read_one(void *arg, struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    double back[2000];
+    (void)arg;
+    int rc = sk_container_open(at("there.skc"), &c, err);
+    for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
+        const struct sk_skc_var *v = &c->index->vars[i];
+        rc = sk_container_read(c, v, back, err);
+        if (!rc && v->dims[0])
+            rc = sk_container_read_box(c, v, (uint64_t[]){5}, (uint64_t[]){v->dims[0] - 9}, back, NULL, err);
+    }
+    if (!rc)
+        rc = sk_container_verify(c, err);
+    if (!rc)
+        rc = sk_container_copy(c, at("copy.skc"), 1, err);
+    sk_container_close(c);
+    return rc;
+}
+
+static void no_copy(void *arg)
+{
+    (void)arg;
+    sk_io_unlink(at("copy.skc"), NULL);
+}
+
+static void containers_are_written_and_read_or_not(void **state)
+{
+    (void)state;
+    struct sk_coding zstd = {.chain = "shuffle+zstd", .opt = {.threads = 1}};
+    for (int i = 0; i < 3000; i++)
+        values[i] = i * 0.5;
+    assert_true(no_memory_sweep(write_one, it_is_good, no_container, NULL) >= 5);
+    assert_true(no_memory_sweep(write_one, it_is_good, no_container, &zstd) >= 5);
+    for (int coded = 0; coded < 2; coded++) {
+        assert_int_equal(write_one(coded ? &zstd : NULL, NULL), 0);
+        assert_int_equal(rename(at("new.skc"), at("there.skc")), 0);
+        assert_true(no_memory_sweep(read_one, NULL, no_copy, NULL) >= 5);
+    }
+}
+
+/* ---- generations that build on others ---- */
+
+static int read_lineage(void *arg, struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    struct sk_gen_list l = {0};
+    struct sk_holdings h = {0};
+    int *ranks = NULL;
+    size_t n;
+    static double back[TESTING_CELLS];
+    (void)arg;
+    int rc = sk_lineage_open(dir, (struct sk_gen){1, 3, 0}, 0, &c, err);
+    if (!rc)
+        rc = sk_container_read(c, &c->index->vars[0], back, err);
+    if (!rc)
+        rc = sk_container_read_box(c, &c->index->vars[0], (uint64_t[]){1, 2}, (uint64_t[]){5, 100}, back, NULL, err);
+    if (!rc)
+        rc = sk_lineage_verify(c, NULL, NULL, err);
+    if (!rc)
+        rc = sk_container_copy(c, at("copy.skc"), 0, err);
+    sk_container_close(c);
+    if (!rc)
+        rc = sk_gen_scan(dir, -1, &l, err);
+    if (!rc)
+        rc = sk_gen_ranks(dir, (struct sk_gen){1, 1, 0}, &ranks, &n, err);
+    if (!rc)
+        rc = sk_holdings_scan(dir, &h, err);
+    if (!rc)
+        assert_int_equal(h.count, 3);
+    free(ranks);
+    sk_gen_list_free(&l);
+    sk_holdings_free(&h);
+    return rc;
+}
+
+static void lineages_are_read_or_not(void **state)
+{
+    (void)state;
+    struct testing_state *before = testing_state_new(), *now = testing_state_new();
+    for (int step = 1; step < 4; step++) {
+        struct testing_generation g = {dir, {1, step, 0}, {step > 1, step - 1, 0}, 0, 1};
+        testing_state_copy(now, before);
+        testing_state_step(now, step);
+        assert_int_equal(testing_write(&g, before, now, step), 0);
+        testing_state_copy(before, now);
+    }
+    assert_true(no_memory_sweep(read_lineage, NULL, no_copy, NULL) >= 15);
+    struct sk_container *c = NULL;
+    assert_int_equal(sk_lineage_open(dir, (struct sk_gen){1, 3, 0}, 0, &c, NULL), 0);
+    assert_int_equal(testing_compare(c, now), 1);
+    assert_int_equal(sk_lineage_length(c), 2);
+    sk_container_close(c);
+    testing_state_free(before);
+    testing_state_free(now);
+}
+
+/* ---- whose it is ---- */
+
+static int claim(void *arg, struct saikai_error *err)
+{
+    static struct sk_job j = {.name = "wave", .store = {{7}}, .place = "/somewhere"};
+    static struct sk_job back;
+    struct sk_leftovers l = {0};
+    struct sk_state s = {.incarnation = 3}, t;
+    struct sk_slot *slot = NULL;
+    (void)arg;
+    int rc = sk_job_replace(at("jobs/a"), &j, err);
+    if (!rc)
+        rc = sk_job_load(at("jobs/a"), &back, err);
+    if (!rc)
+        rc = sk_state_save(at("jobs/a"), &s, err);
+    if (!rc)
+        rc = sk_state_load(at("jobs/a"), &t, err);
+    if (!rc)
+        rc = sk_leftovers_scan(at("jobs"), NULL, &l, err);
+    if (!rc)
+        assert_int_equal(l.count, 1);
+    if (!rc)
+        rc = sk_slot_new(at("jobs/a"), 1, 0, 0, 100, &slot, err);
+    sk_slot_free(slot, 1);
+    sk_leftovers_free(&l);
+    return rc;
+}
+
+static void a_claim_is_written_or_not(void **state)
+{
+    (void)state;
+    assert_int_equal(sk_io_mkdirs(at("jobs/a"), NULL), 0);
+    assert_true(no_memory_sweep(claim, NULL, NULL, NULL) >= 5);
+}
+
+/* ---- containers that are none ---- */
+
+static void what_is_too_short_is_damaged(void **state)
+{
+    (void)state;
+    struct sk_container *c = NULL;
+    struct saikai_error err = {0};
+    void *data;
+    size_t n;
+    assert_int_equal(write_one(NULL, NULL), 0);
+    assert_int_equal(sk_io_slurp(at("new.skc"), 1 << 20, &data, &n, NULL), 0);
+    for (size_t k = 0; k < n; k += k < 300 || k + 300 > n ? 1 : 97) {
+        assert_int_equal(sk_io_replace(at("cut.skc"), data, k, NULL), 0);
+        int rc = sk_container_open(at("cut.skc"), &c, &err);
+        if (rc != SAIKAI_EDAMAGED || !strstr(err.text, "cut.skc"))
+            fail_msg("%zu bytes: %d, %s", k, rc, err.text);
+        if (k < SK_SKC_HEADER_BYTES + SK_SKC_TRAILER_BYTES)
+            assert_non_null(strstr(err.text, "truncated, or no container"));
+    }
+    assert_int_equal(sk_container_open(at("none.skc"), &c, &err), SAIKAI_ENOENT);
+    free(data);
+}
+
+/* As the user's umask says, and no more. */
+static void files_have_the_usual_rights(void **state)
+{
+    (void)state;
+    struct sk_container *c = NULL;
+    struct stat st;
+    sk_io_unlink(at("new.skc"), NULL);
+    mode_t old = umask(0);
+    assert_int_equal(write_one(NULL, NULL), 0);
+    assert_int_equal(sk_container_open(at("new.skc"), &c, NULL), 0);
+    assert_int_equal(sk_container_copy(c, at("copy.skc"), 0, NULL), 0);
+    sk_container_close(c);
+    assert_int_equal(sk_lineage_open(dir, (struct sk_gen){1, 3, 0}, 0, &c, NULL), 0);
+    assert_int_equal(sk_container_copy(c, at("full.skc"), 0, NULL), 0);
+    sk_container_close(c);
+    umask(old);
+    assert_int_equal(stat(at("new.skc"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0666);
+    assert_int_equal(stat(at("copy.skc"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0666);
+    assert_int_equal(stat(at("full.skc"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0666);
+}
+
+/* Bytes [at, at + n) of pieces, also of such with gaps. */
+static void parts_of_pieces_are_gathered(void **state)
+{
+    (void)state;
+    static const ptrdiff_t strides[] = {80, 16};
+    struct sk_piece p = {.type = SAIKAI_F64, .ndims = 2, .dims = {4, 3}, .data = values, .size_bytes = 96, .strides = strides};
+    double expected[12];
+    uint8_t out[98];
+    for (int i = 0; i < 12; i++)
+        expected[i] = values[i / 3 * 10 + i % 3 * 2];
+    for (size_t from = 0; from <= 96; from++)
+        for (size_t n = 0; from + n <= 96; n++) {
+            memset(out, 0xee, sizeof out);
+            sk_container_gather_part(&p, from, out + 1, n);
+            assert_memory_equal(out + 1, (uint8_t *)expected + from, n);
+            assert_true(out[0] == 0xee && out[n + 1] == 0xee);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
+        cmocka_unit_test(containers_are_written_and_read_or_not),
+        cmocka_unit_test(lineages_are_read_or_not),
+        cmocka_unit_test(a_claim_is_written_or_not),
+        cmocka_unit_test(what_is_too_short_is_damaged),
+        cmocka_unit_test(files_have_the_usual_rights),
+        cmocka_unit_test(parts_of_pieces_are_gathered),
+        cmocka_unit_test(no_file_is_left_open),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
