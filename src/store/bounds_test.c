@@ -182,6 +182,132 @@ static void lineages_are_read_or_not(void **state)
     testing_state_free(now);
 }
 
+static int what;
+static void change(struct sk_skc_header *h)
+{
+    switch (what) {
+    case 0: h->base_incarnation = 0; break;
+    case 1: h->base_iteration = h->iteration; break;
+    case 2: h->base_iteration = h->iteration + 1; break;
+    case 3: h->base_place = SK_GEN_MAX_PLACE + 1; break;
+    case 4: h->base_incarnation = SK_GEN_MAX_INCARNATION + 1; break;
+    case 5: h->base_iteration = -1; break;
+    case 6: h->place = SK_GEN_MAX_PLACE + 1; break;
+    case 7: h->base_incarnation = h->base_iteration = 1; break; /* of the full one */
+    case 8: h->nranks++; break;
+    case 9: h->run_id++; break;
+    case 10: h->rank++; break;
+    case 11: h->place++; break;
+    default: h->incarnation++; break;
+    }
+}
+
+/* Change the header of a generation's file, with its checksum; give what it was. */
+static void *patch(int64_t iteration, size_t *n)
+{
+    char path[256];
+    void *was;
+    struct sk_skc_header h;
+    assert_int_equal(sk_gen_file(dir, (struct sk_gen){1, iteration, 0}, 0, path, sizeof path, NULL), 0);
+    assert_int_equal(sk_io_slurp(path, 1 << 24, &was, n, NULL), 0);
+    uint8_t *now = malloc(*n);
+    memcpy(now, was, *n);
+    assert_int_equal(sk_skc_decode_header(now, SK_SKC_HEADER_BYTES, &h, NULL), 0);
+    change(&h);
+    sk_skc_encode_header(&h, now);
+    assert_int_equal(sk_io_replace(path, now, *n, NULL), 0);
+    free(now);
+    return was;
+}
+
+static void headers_must_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t file;
+        const char *says;
+    } cases[] = {{3, "header and its index differ"}, {3, "impossible"}, {3, "impossible"}, {3, "impossible"}, {3, "impossible"}, {3, "impossible"},
+                 {3, "impossible"}, {1, "header and its index differ"}, {2, "another file"}, {2, "another file"}, {2, "rank 1 of 1"}, {2, "another file"},
+                 {2, "another file"}};
+    for (what = 0; what < (int)(sizeof cases / sizeof *cases); what++) {
+        struct sk_container *c = NULL;
+        struct saikai_error err = {0};
+        char path[256];
+        size_t n;
+        void *was = patch(cases[what].file, &n);
+        int rc = sk_lineage_open(dir, (struct sk_gen){1, 3, 0}, 0, &c, &err);
+        if (rc != SAIKAI_EDAMAGED || !strstr(err.text, cases[what].says))
+            fail_msg("case %d: %d %s", what, rc, err.text);
+        assert_int_equal(sk_gen_file(dir, (struct sk_gen){1, cases[what].file, 0}, 0, path, sizeof path, NULL), 0);
+        assert_int_equal(sk_io_replace(path, was, n, NULL), 0);
+        free(was);
+    }
+}
+
+static void a_base_is_told(void **state)
+{
+    (void)state;
+    struct sk_gen base = {9, 9, 9};
+    struct saikai_error err = {0};
+    assert_int_equal(sk_lineage_base(dir, (struct sk_gen){1, 3, 0}, 0, &base, &err), 0);
+    assert_true(base.incarnation == 1 && base.iteration == 2 && base.place == 0);
+    assert_int_equal(sk_lineage_base(dir, (struct sk_gen){1, 1, 0}, 0, &base, &err), 0);
+    assert_int_equal(base.incarnation, 0);
+    assert_int_equal(sk_lineage_base(dir, (struct sk_gen){1, 4, 0}, 0, &base, &err), SAIKAI_ENOENT);
+    assert_int_equal(sk_io_mkdirs(at("gen-0001-000000000009-0"), NULL), 0);
+    assert_int_equal(sk_io_replace(at("gen-0001-000000000009-0/rank-000000.skc"), "short", 5, NULL), 0);
+    assert_int_equal(sk_lineage_base(dir, (struct sk_gen){1, 9, 0}, 0, &base, &err), SAIKAI_EDAMAGED);
+    uint8_t zeros[SK_SKC_HEADER_BYTES] = {0};
+    assert_int_equal(sk_io_replace(at("gen-0001-000000000009-0/rank-000000.skc"), zeros, sizeof zeros, NULL), 0);
+    int rc = sk_lineage_base(dir, (struct sk_gen){1, 9, 0}, 0, &base, &err);
+    assert_true(rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT);
+    assert_non_null(strstr(err.text, "rank-000000.skc"));
+    assert_int_equal(sk_gen_remove_all(dir, (struct sk_gen){1, 9, 0}, NULL), 0);
+}
+
+/* ---- on the disk ---- */
+
+static char synced[8][256];
+static int syncs;
+static int note_sync(const char *op, const char *path)
+{
+    if (!strcmp(op, "fsync") && syncs < 8)
+        snprintf(synced[syncs++], sizeof synced[0], "%s", path);
+    return 0;
+}
+
+/* The file, the directory of its generation, and the one that has got this. */
+static void a_commit_is_on_the_disk(void **state)
+{
+    (void)state;
+    for (int sync = 0; sync < 2; sync++) {
+        struct sk_gen g = {1, 20 + sync, 0};
+        assert_int_equal(sk_io_replace(at("tmp"), "x", 1, NULL), 0);
+        syncs = 0;
+        sk_io_hook = note_sync;
+        assert_int_equal(sk_gen_commit(dir, g, 0, at("tmp"), sync, NULL), 0);
+        sk_io_hook = NULL;
+        assert_int_equal(syncs, sync ? 3 : 0);
+        if (sync) {
+            assert_string_equal(synced[0], at("tmp"));
+            assert_string_equal(synced[1], at("gen-0001-000000000021-0"));
+            assert_string_equal(synced[2], dir);
+        }
+        assert_int_equal(sk_gen_remove_all(dir, g, NULL), 0);
+    }
+    assert_int_equal(write_one(NULL, NULL), 0);
+    struct sk_container *c = NULL;
+    assert_int_equal(sk_container_open(at("new.skc"), &c, NULL), 0);
+    for (int sync = 0; sync < 2; sync++) {
+        syncs = 0;
+        sk_io_hook = note_sync;
+        assert_int_equal(sk_container_copy(c, at("copy.skc"), sync, NULL), 0);
+        sk_io_hook = NULL;
+        assert_int_equal(syncs, sync);
+    }
+    sk_container_close(c);
+}
+
 /* ---- whose it is ---- */
 
 static int claim(void *arg, struct saikai_error *err)
@@ -289,6 +415,9 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(containers_are_written_and_read_or_not),
         cmocka_unit_test(lineages_are_read_or_not),
+        cmocka_unit_test(headers_must_fit),
+        cmocka_unit_test(a_base_is_told),
+        cmocka_unit_test(a_commit_is_on_the_disk),
         cmocka_unit_test(a_claim_is_written_or_not),
         cmocka_unit_test(what_is_too_short_is_damaged),
         cmocka_unit_test(files_have_the_usual_rights),

@@ -181,6 +181,19 @@ static void test_how_much_and_how_old(void **state)
     assert_ptr_equal(find(&l, "young"), &l.dir[0]);
     assert_ptr_equal(find(&l, "old"), &l.dir[1]);
     assert_ptr_equal(find(&l, "older"), &l.dir[2]);
+    for (int i = 0; i < 12; i++) { /* whatever order the directory has */
+        char name[16];
+        struct sk_leftovers many;
+        snprintf(name, sizeof name, "more%d", i * 7 % 12);
+        make(name, "file", 10);
+        set_age(name, "file", 100 + i * 5 % 12 * 50);
+        set_age(name, "", 100 + i * 5 % 12 * 50);
+        assert_int_equal(sk_leftovers_scan(user, NULL, &many, NULL), 0);
+        assert_int_equal(many.count, 4 + (size_t)i);
+        for (size_t k = 1; k < many.count; k++)
+            assert_true(many.dir[k - 1].age_s <= many.dir[k].age_s);
+        sk_leftovers_free(&many);
+    }
     assert_true(l.dir[1].age_s >= 5000 && l.dir[1].age_s < 5600 && l.dir[2].age_s >= 8000 &&
                 l.dir[2].age_s < 8600);
     assert_true(l.dir[1].bytes >= 9000 && l.dir[1].bytes < 40000);

@@ -413,7 +413,15 @@ static void test_hold(void **state)
     static const char *const none[] = {NULL};
     struct sk_hold *a, *b, *c;
     snprintf(path, sizeof path, "%s/node", dir);
+    assert_int_equal(sk_hold_join(path, &b, NULL), SAIKAI_ENOENT);
+    mode_t old = umask(0);
     assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
+    umask(old);
+    struct stat st;
+    char file[160];
+    snprintf(file, sizeof file, "%s/%s", path, SK_HOLD_FILE);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600); /* nobody else's */
     assert_int_equal(sk_hold_join(path, &b, NULL), 0);
     assert_int_equal(sk_hold_first(path, 0, &c, NULL), SAIKAI_EBUSY);
     assert_int_equal(sk_hold_alone(path, &c, NULL), SAIKAI_EBUSY);
