@@ -373,6 +373,7 @@ static void files_have_the_usual_rights(void **state)
     struct sk_container *c = NULL;
     struct stat st;
     sk_io_unlink(at("new.skc"), NULL);
+    sk_io_unlink(at("copy.skc"), NULL);
     mode_t old = umask(0);
     assert_int_equal(write_one(NULL, NULL), 0);
     assert_int_equal(sk_container_open(at("new.skc"), &c, NULL), 0);

@@ -260,6 +260,54 @@ static void a_job_has_its_bounds(void **state)
         assert_true(sk_job_name_ok(good[i]));
 }
 
+/* ---- holders ---- */
+
+static void a_holder_is_as_it_was(void **state)
+{
+    (void)state;
+    struct sk_owner o, back;
+    struct sk_buf b = {0};
+    struct saikai_error err = {0};
+    char above[SK_LIFE_TEXT + 24], text[320];
+    sk_owner_self("wave", sk_owner_above(0xabc, above), 7, &o);
+    o.store = (struct sk_id){{5}};
+    assert_true(o.run == 0xabc && o.start == 7 && o.life.pid == getpid() && o.above.pid == getpid() && *o.host && *o.user);
+    assert_int_equal(sk_owner_encode(&o, &b, &err), 0);
+    assert_int_equal(sk_owner_decode((char *)b.data, b.len, &back, &err), 0);
+    assert_true(sk_id_same(back.token, o.token) && sk_id_same(back.store, o.store));
+    assert_string_equal(back.name, "wave");
+    assert_string_equal(back.host, o.host);
+    assert_string_equal(back.user, o.user);
+    assert_true(back.since_ms == o.since_ms && back.run == 0xabc && back.start == 7);
+    assert_true(back.life.pid == o.life.pid && back.above.pid == o.above.pid);
+    assert_int_equal(sk_owner_state(&back, &o), SK_OWNER_LIVES);
+    sk_owner_describe(&back, text, sizeof text);
+    assert_non_null(strstr(text, o.host));
+    assert_non_null(strstr(text, " of saikai run "));
+    for (size_t k = 0; k < b.len; k++)
+        assert_true(sk_owner_decode((char *)b.data, k, &back, &err) < 0);
+    b.len = 0;
+    o.run = 0; /* under no launcher */
+    assert_int_equal(sk_owner_encode(&o, &b, &err), 0);
+    assert_int_equal(sk_owner_decode((char *)b.data, b.len, &back, &err), 0);
+    assert_true(!back.run && !back.start && !back.above.pid);
+    b.len = 0;
+    o.token = (struct sk_id){{0}}; /* of nobody */
+    assert_int_equal(sk_owner_encode(&o, &b, &err), 0);
+    assert_int_equal(sk_owner_decode((char *)b.data, b.len, &back, &err), SAIKAI_EDAMAGED);
+    sk_buf_free(&b);
+    /* of another start, an earlier one of the same run, another store */
+    struct sk_owner self, other;
+    sk_owner_self("wave", above, 7, &self);
+    other = self;
+    other.start = 6;
+    assert_int_equal(sk_owner_state(&other, &self), SK_OWNER_DEAD);
+    other.run++;
+    assert_int_equal(sk_owner_state(&other, &self), SK_OWNER_LIVES);
+    other.store.b[3]++;
+    assert_int_equal(sk_owner_state(&other, &self), SK_OWNER_DEAD);
+}
+
 /* ---- the state ---- */
 
 static int decode_state(const char *text, struct sk_state *s, struct saikai_error *err)
@@ -498,6 +546,7 @@ int main(void)
         TEST(a_note_is_made_once),
         TEST(a_job_is_as_it_was),
         TEST(a_job_has_its_bounds),
+        TEST(a_holder_is_as_it_was),
         TEST(each_version_of_a_state_is_read),
         TEST(a_state_is_these_bytes),
         TEST(generations_are_listed),

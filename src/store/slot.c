@@ -162,7 +162,6 @@ static int is_temporary(const char *name, unsigned *incarnation, int *rank)
     if ((sscanf(name, "work-%u-%d%n", incarnation, rank, &end) == 2 ||
          sscanf(name, "restored-%u-%d%n", incarnation, rank, &end) == 2) && end && !name[end])
         return 1;
-    end = 0;
     if (sscanf(name, "slot-%u-%d-%d.tmp%n", incarnation, rank, &number, &end) == 3 && end && !name[end])
         return 1;
     return sscanf(name, "copy-%u-%d.tmp%n", incarnation, rank, &end) == 2 && end && !name[end];
