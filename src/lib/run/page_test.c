@@ -2,6 +2,7 @@
 #include "lib/whole/session_testing.h"
 
 #include "base/clock.h"
+#include "base/host/fork_testing.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -259,6 +261,75 @@ static void a_signal_is_handed_on(void **state)
     sk_stop_hook = NULL;
 }
 
+/* ---- the end itself: processes of their own ---- */
+
+static int is_told_to_end(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    double end = sk_now() + 60;
+    for (int64_t it = 1; sk_now() < end; it++) {
+        if (it == 20)
+            raise(SIGTERM);
+        CHECK(sk_session_candidate(s, 0, it, &err) >= 0);
+        sk_sleep(0.0005);
+    }
+    CHECK(!g); /* nobody comes here */
+    return 0;
+}
+
+static pid_t begin_one(void)
+{
+    struct start p = {.body = is_told_to_end, .config = "schedule.every=100000"};
+    pid_t pid = sk_testing_fork();
+    if (!pid) {
+        alarm(100);
+        _exit(sk_loop_run(1, program, &p) ? 1 : 2);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static int saved_by_now(struct sk_group *g, void *from)
+{
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS];
+    int restored = 0;
+    CHECK(!world_session(g, world_config("redundancy.scheme=none"), &s, &err) && !world_protect(s, u, CELLS, &err));
+    CHECK(!sk_session_restart(s, &restored, from, &err) && restored);
+    return world_leave(s, 0, 0);
+}
+
+/* Without a launcher by the signal itself, when all is saved; with one it is the launcher that ends it, when it is told so. */
+static void it_ends_when_all_is_saved(void **state)
+{
+    (void)state;
+    int64_t from = 0;
+    int status = 0;
+    for (int launched = 0; launched < 2; launched++) {
+        char number[16];
+        world_anew();
+        snprintf(number, sizeof number, "%d", page_fd);
+        if (launched)
+            setenv(SK_KEEPER_FD_ENV, number, 1);
+        else
+            unsetenv(SK_KEEPER_FD_ENV);
+        pid_t pid = begin_one();
+        for (double end = sk_now() + 60; launched && atomic_load(&page->state) != SK_KEEPER_STOPPED && sk_now() < end;)
+            sk_sleep(0.01);
+        if (launched) {
+            assert_int_equal(atomic_load(&page->state), SK_KEEPER_STOPPED);
+            assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* it waits */
+            kill(pid, SIGKILL);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == (launched ? SIGKILL : SIGTERM));
+        unsetenv(SK_KEEPER_FD_ENV);
+        world_start(1, saved_by_now, &from);
+        assert_true(from >= 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_restart_resumes, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_is_refused, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_signal_is_handed_on, make_page, remove_page),
+        cmocka_unit_test_setup_teardown(it_ends_when_all_is_saved, make_page, remove_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "store/form/lineage.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -221,13 +222,58 @@ static void archives_of_changes_leave_nothing_behind(void **state)
     world_start(N, reads_archives, NULL);
 }
 
+/* A generation that cannot get its name: what went wrong is the sentence of the wait, the one before stays, and the next one is full. */
+static _Atomic int refuses;
+
+static int refuse_names(const char *op, const char *path)
+{
+    return refuses && (!strcmp(op, "rename") || !strcmp(op, "link")) && strstr(path, "rank-000001.skc") ? ENOSPC : 0;
+}
+
+static int commits(struct sk_group *g, void *arg)
+{
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double *u = calloc(CELLS, sizeof *u);
+    struct sk_gen base = {0};
+    struct saikai_status st;
+    (void)arg;
+    CHECK(u && !world_session(g, world_config("store.prefix=none; schedule.every=10; schedule.first=no; redundancy.scheme=none; capture.tracker=hash"), &s, &err));
+    CHECK(!world_protect(s, u, CELLS, &err));
+    CHECK(sk_session_candidate(s, 0, 10, &err) == 1 && !sk_session_wait(s, &err) && !sk_group_barrier(g));
+    refuses = 1;
+    CHECK(sk_session_candidate(s, 0, 20, &err) == 1);
+    int rc = sk_session_wait(s, &err);
+    CHECK(rc == (g->rank == 1 ? SAIKAI_ENOSPC : SAIKAI_EPEER) && strstr(err.text, "generation gen-0001-000000000020-0 is not saved: "));
+    CHECK(!sk_group_barrier(g));
+    refuses = 0;
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 10);
+    u[0] = 1;
+    CHECK(!sk_group_barrier(g) && sk_session_candidate(s, 0, 30, &err) == 1 && !sk_session_wait(s, &err));
+    CHECK(!sk_lineage_base(s->place.local_root, (struct sk_gen){1, 30, 0}, g->rank, &base, &err) && base.iteration == (g->rank == 1 ? 0 : 20));
+    sk_session_status(s, &st, sizeof st);
+    CHECK(st.complete_iteration == 30 && st.checkpoints == 3 && sk_session_candidate(s, 0, 40, &err) == 1 && !sk_session_wait(s, &err));
+    free(u);
+    return world_leave(s, 0, 0);
+}
+
+static void a_generation_that_cannot_be_named(void **state)
+{
+    (void)state;
+    sk_io_hook = refuse_names;
+    world_start(N, commits, NULL);
+    sk_io_hook = NULL;
+    world_expect("rank 1: generation gen-0001-000000000020-0 is not saved: ", 1);
+    world_expect("rank 0: generation", 0);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, make_world, remove_world)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(settings_that_cannot_be), TEST(a_place_that_is_none), TEST(names_of_files), TEST(candidates_out_of_turn),
-        TEST(archives_of_changes_leave_nothing_behind),
+        TEST(archives_of_changes_leave_nothing_behind), TEST(a_generation_that_cannot_be_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
