@@ -1,6 +1,7 @@
 /* The index of an archive byte by byte, every bound of what is read from one, and both ends of the file. */
 #include "archive/file/ska.h"
 
+#include "archive/file/previous.h"
 #include "archive/file/set.h"
 #include "base/file/io.h"
 #include "base/hash.h"
@@ -308,6 +309,58 @@ static void a_block_has_a_most(void **state)
     assert_int_equal(sk_ska_parse(number, sizeof number, 4, DATA_END, &b, NULL), SAIKAI_EDAMAGED);
 }
 
+/* ---- which blocks build on which ---- */
+
+/* A block of this class, of so many bytes. */
+static void add_block(struct sk_ska *a, const char *key, int type, size_t bytes)
+{
+    int c = sk_ska_add_class(a, &(struct sk_ska_class){(char *)key, type, 0, 0});
+    sk_ska_add_block(a);
+    sk_ska_add_part(a, (uint32_t)c);
+    sk_ska_add_segment(a, &(struct sk_ska_segment){0, 0, {1, 1, bytes}, 0});
+    sk_ska_close_part(a);
+    sk_ska_close_block(a);
+}
+
+/* Those of bytes, each on the one that has the middle of its stretch; not of a class with less than a twentieth of all. */
+static void blocks_build_on_those_of_their_class(void **state)
+{
+    (void)state;
+    struct sk_ska old = {0}, a = {0};
+    add_block(&old, "other", SAIKAI_U8, 50);
+    add_block(&old, "x", SAIKAI_U8, 100);
+    add_block(&old, "values", SAIKAI_F64, 10);
+    add_block(&old, "x", SAIKAI_U8, 200);
+    add_block(&old, "x", SAIKAI_U8, 50);
+    add_block(&old, "few", SAIKAI_U8, 20);
+    static const struct {
+        const char *key;
+        int type;
+        size_t bytes;
+        uint32_t on;
+    } blocks[] = {{"x", SAIKAI_U8, 198, 2}, {"x", SAIKAI_U8, 4, 4}, {"values", SAIKAI_F64, 2, 0}, {"x", SAIKAI_U8, 98, 4}, {"x", SAIKAI_U8, 1, 5},
+                  {"x", SAIKAI_U8, 40, 5}, {"other", SAIKAI_U8, 19, 0}, {"few", SAIKAI_U8, 20, 6}, {"none", SAIKAI_U8, 20, 0}};
+    size_t n = sizeof blocks / sizeof *blocks;
+    for (size_t i = 0; i < n; i++)
+        add_block(&a, blocks[i].key, blocks[i].type, blocks[i].bytes);
+    /* 416 bytes are all: 20 are a twentieth of them */
+    assert_int_equal(sk_previous_match(&a, &old), 0);
+    for (size_t i = 0; i < n; i++) {
+        if (a.blocks[i].previous != blocks[i].on)
+            fail_msg("block %zu on %u", i, a.blocks[i].previous);
+        assert_int_equal(sk_previous_usable(&a, i), blocks[i].type == SAIKAI_U8);
+    }
+    a.blocks[0].previous = 77; /* what takes from others stays as it is, and does not count as a stretch */
+    a.blocks[1].own = 3;
+    a.blocks[1].previous = a.blocks[3].previous = 0;
+    assert_int_equal(sk_previous_match(&a, &old), 0);
+    assert_int_equal(a.blocks[0].previous, 77);
+    assert_int_equal(a.blocks[1].previous, 0);
+    assert_int_equal(a.blocks[3].previous, 2);
+    sk_ska_free(&a);
+    sk_ska_free(&old);
+}
+
 /* ---- the ends ---- */
 
 static char dir[64];
@@ -467,6 +520,7 @@ int main(void)
         cmocka_unit_test(older_versions_end_earlier),
         cmocka_unit_test(every_bound_is_looked_at),
         cmocka_unit_test(a_block_has_a_most),
+        cmocka_unit_test(blocks_build_on_those_of_their_class),
         cmocka_unit_test(each_end_is_made_good_by_the_other),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(a_store_knows_its_archives),
