@@ -385,6 +385,19 @@ static void test_the_form_changes(void **state)
     }
 }
 
+/* Of none of its files can be read how many ranks wrote the newest one: it is not guessed, and the one before is taken. */
+static void test_no_file_tells_how_many_ranks(void **state)
+{
+    (void)state;
+    reshape_start((struct reshape_run){.cut = slabs(4), .until = 35});
+    for (int rank = 0; rank < 4; rank++) {
+        world_damage(reshape_local(), 1, 30, rank, 8);
+        world_damage("prefix", 1, 30, rank, 8);
+    }
+    reshape_start((struct reshape_run){.cut = slabs(3), .until = 25, .expect = 1, .expect_from = 20});
+    world_expect("generation of iteration 30 is damaged: trying the next older one", 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +412,7 @@ int main(void)
         TEST(test_crossing_between),
         TEST(test_newest_out_of_reach),
         TEST(test_newest_damaged),
+        TEST(test_no_file_tells_how_many_ranks),
         TEST(test_nothing_out_of_reach),
         TEST(test_the_form_changes),
     };
