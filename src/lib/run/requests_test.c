@@ -235,11 +235,43 @@ static void test_ends(void **state)
     }
 }
 
+/* Rank 0, whose time slot ends in so many seconds, with iterations that took so long: is the last checkpoint to be made now? */
+static int is_last(int rank, double left, uint64_t candidates, double took)
+{
+    struct sk_group g = {.rank = rank, .size = 2};
+    struct sk_session s = {.g = &g, .config = sk_config_new()};
+    assert_int_equal(sk_config_set_all(s.config, "schedule.time_margin=60s; schedule.poll=1s", SK_FROM_API, NULL), 0);
+    s.measured.deadline = sk_now() + left;
+    s.clock.tick = 5 + candidates;
+    s.measured.mark_tick = 5;
+    s.measured.mark = sk_now() - took;
+    unsigned first = sk_requests_gather(&s), again = sk_requests_gather(&s);
+    assert_int_equal(again, 0); /* once */
+    assert_int_equal(s.measured.deadline_done, first != 0);
+    assert_true(!first || first == SK_REQUEST_CHECKPOINT);
+    sk_config_free(s.config);
+    return first != 0;
+}
+
+/* The margin, two polls until all know it, and two iterations as long as those before. Far from the limits: time goes on meanwhile. */
+static void test_the_end_of_a_time_slot(void **state)
+{
+    (void)state;
+    assert_true(is_last(0, 50, 0, 0));
+    assert_false(is_last(1, 50, 0, 0)); /* rank 0 looks at the clock for all */
+    assert_false(is_last(0, 1000, 0, 0));
+    assert_false(is_last(0, 1000, 10, 2000)); /* 1000 - 2 - 400 */
+    assert_true(is_last(0, 1000, 10, 5000)); /* 1000 - 2 - 1000 */
+    assert_false(is_last(0, 1000, 0, 5000)); /* no iteration was measured */
+    assert_false(is_last(0, 1000, 1000, 5000)); /* each is short */
+    assert_true(is_last(0, -5, 0, 0));
+}
+
 int main(void)
 {
     /* a background job of a shell ignores ^C: these children are to begin as others do */
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends), cmocka_unit_test(test_the_end_of_a_time_slot)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
