@@ -35,7 +35,8 @@ function(saikai_threaded result)
   endforeach()
 endfunction()
 
-# sk_test([FOLDER/]NAME [SWEEP] [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
+# NO_MEMORY: allocations of our own code may be made to fail (src/base/host/no_memory_testing.h).
+# sk_test([FOLDER/]NAME [SWEEP] [NO_MEMORY] [SOURCES …] [LIBS …] [TIMEOUT s] [ENV A=b …]): a cmocka unit test NAME.c beside the code, run by ctest
 # with a hard time limit (60 s unless told; what may take long is begun first), three times as long, since the limit is for what
 # hangs and not for a machine that is busy. Exit code 77 means skipped. SWEEP: it does the
 # same hundreds of times; under the sanitizers it is run by `make check-sweeps` instead of `make check`.
