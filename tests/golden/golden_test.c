@@ -121,6 +121,7 @@ static void check_file(const char *dir, const char *name, const char *verdict)
     char path[4096], want[32] = "", error[480] = "";
     struct saikai_error err = {0};
     snprintf(path, sizeof path, "%s/%s", dir, name);
+    name = strchr(name, '/') ? strchr(name, '/') + 1 : name; /* behind the folder of its kind */
     int rc =
         strstr(name, ".state") ? read_state(name, path, &err) : read_container(name, path, &err);
     if (rc == SAIKAI_ENOTSUP && strstr(name, "coded")) {

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "store/state.h"
+#include "store/form/coded.h"
 
 #include <stdlib.h>
 
@@ -37,16 +38,20 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* Keep the file, with the verdict on it: "good", or the name of the error and a part of its
+/* Keep the file, in a folder of its kind, with the verdict on it: "good", or the name of the error and a part of its
  * sentence. */
 static void keep(const char *name, const void *bytes, size_t n, const char *verdict)
 {
+    const char *kind = strstr(name, ".state") ? "state" : strncmp(name, "bad-", 4) ? "good" : "bad";
     char path[4096];
     struct saikai_error err = {0};
-    snprintf(path, sizeof path, "%s/%s", root, name);
+    snprintf(path, sizeof path, "%s/%s", root, kind);
+    if (sk_io_mkdirs(path, &err))
+        fail(err.text);
+    snprintf(path, sizeof path, "%s/%s/%s", root, kind, name);
     if (sk_io_replace(path, bytes, n, &err))
         fail(err.text);
-    fprintf(expected, "%s %s\n", name, verdict);
+    fprintf(expected, "%s/%s %s\n", kind, name, verdict);
 }
 
 static struct sk_piece piece(int k, const char *name, int type, int ndims, const size_t *dims,
