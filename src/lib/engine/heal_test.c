@@ -165,19 +165,27 @@ static void test_a_file_that_was_removed_is_written_anew(void **state)
     heal_start((struct heal_run){.until = 0, .from = 2 * HEAL_EVERY, .config = ""});
 }
 
+/* Candidates until the first generation is in the prefix, which is learnt at the same one by all ranks. */
+static int wait_until_archived(struct sk_session *s, int64_t it)
+{
+    struct saikai_error err = {0};
+    double begun = sk_now();
+    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < 1) {
+        sk_engine_drain(s->levels.engine);
+        CHECK(!sk_session_due(s, 1, it, &err));
+        CHECK(sk_now() - begun < HEAL_LONGEST_WAIT);
+        sk_sleep(0.001);
+    }
+    return 0;
+}
+
 static int flip_and_wait_for_the_prefix(struct sk_session *s, int64_t it)
 {
     struct saikai_error err = {0};
     char path[256];
     if (it != HEAL_EVERY + 5)
         return 0;
-    double begun = sk_now();
-    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < 1) { /* at the same candidate on all ranks */
-        sk_engine_drain(s->levels.engine);
-        CHECK(!sk_session_due(s, 1, it, &err));
-        CHECK(sk_now() - begun < HEAL_LONGEST_WAIT);
-        sk_sleep(0.001);
-    }
+    CHECK(!wait_until_archived(s, it));
     CHECK(!sk_group_barrier(s->g));
     heal_path(path, HEAL_EVERY, 1);
     if (s->g->rank == 1)
@@ -216,13 +224,7 @@ static int flip_while_it_hangs(struct sk_session *s, int64_t it)
     char path[256];
     if (it != HEAL_EVERY + 5)
         return 0;
-    double begun = sk_now();
-    while (sk_ledger_newest(s->levels.ledger, SK_LEDGER_ARCHIVED) < 1) {
-        sk_engine_drain(s->levels.engine);
-        CHECK(!sk_session_due(s, 1, it, &err));
-        CHECK(sk_now() - begun < HEAL_LONGEST_WAIT);
-        sk_sleep(0.001);
-    }
+    CHECK(!wait_until_archived(s, it));
     CHECK(!sk_group_barrier(s->g));
     atomic_store(&hanging, 1);
     heal_path(path, HEAL_EVERY, 1);
