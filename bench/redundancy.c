@@ -21,6 +21,7 @@
 #include "redundancy/set/encode.h"
 #include "redundancy/set/parity_file.h"
 #include "redundancy/set/rebuild.h"
+#include "redundancy/set/kept_maps.h"
 
 #ifdef BENCH_MPI
 #include "group/mpi.h"

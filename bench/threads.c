@@ -3,6 +3,7 @@
 #include "threads.h"
 
 #include "base/clock.h"
+#include "group/loop.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

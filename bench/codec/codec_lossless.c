@@ -11,6 +11,7 @@
 #include "base/types.h"
 #include "codec/chooser.h"
 #include "codec/stream.h"
+#include "codec/array.h"
 #include "codec_peers.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
  * that are finite and no fill value. Exit code 1 when a bound of ours is broken. */
 #include "base/types.h"
 #include "codec/stream.h"
+#include "codec/array.h"
 #include "codec_peers.h"
 #include "unseen.h"
 

@@ -3,6 +3,7 @@
 #include "paper_far_memory.h"
 
 #include "reader/reader.h"
+#include "reader/scan.h"
 #include "base/types.h"
 
 #include <stdint.h>

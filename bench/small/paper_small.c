@@ -9,6 +9,7 @@
 
 #include "base/file/io.h"
 #include "base/types.h"
+#include "codec/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

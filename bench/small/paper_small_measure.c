@@ -8,6 +8,7 @@
 #include "codec/quality/difference.h"
 #include "codec/haar/deflate.h"
 #include "codec/haar/haar.h"
+#include "codec/array.h"
 
 #include <math.h>
 #include <stdio.h>

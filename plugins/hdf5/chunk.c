@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "codec/chain.h"
+#include "codec/array.h"
 
 #include <stdlib.h>
 

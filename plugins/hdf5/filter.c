@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "codec/chooser.h"
+#include "codec/array.h"
 
 #include <H5PLextern.h>
 #include <math.h>

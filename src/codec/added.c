@@ -1,6 +1,7 @@
 /* Calls the codecs of components. Functions of a codec are not told which codec they are of, so that each place for one has functions of
  * its own. What comes back is looked at before it is used: sizes stay within their buffers. */
 #include "codec/added.h"
+#include "codec/array.h"
 
 #include <saikai/component.h>
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
 /* The size of an array. */
+#include "codec/array.h"
 #include "codec/codec.h"
 
 #include "base/types.h"

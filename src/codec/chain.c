@@ -1,5 +1,6 @@
 /* Parses the names of a chain, and runs its codecs one after the other in both directions. */
 #include "codec/chain.h"
+#include "codec/array.h"
 
 #include "base/buf.h"
 #include "base/types.h"

@@ -4,6 +4,7 @@
 
 #include "base/types.h"
 #include "codec/cut.h"
+#include "codec/array.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "base/types.h"
 #include "codec/samples.h"
 #include "codec/stream.h"
+#include "codec/array.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

@@ -72,7 +72,4 @@ const struct sk_codec_ops *sk_codec_find(const char *name);
 /* The i-th codec of the table, NULL past the end. */
 const struct sk_codec_ops *sk_codec_at(int i);
 
-/* Bytes of the array, (size_t)-1 when that overflows. */
-size_t sk_array_size_bytes(const struct sk_array *a);
-
 #endif

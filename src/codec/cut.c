@@ -1,5 +1,6 @@
 /* Chooses how many rows make a piece, and says where piece i lies in the array. */
 #include "codec/cut.h"
+#include "codec/array.h"
 
 #include "base/types.h"
 

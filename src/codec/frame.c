@@ -1,5 +1,6 @@
 /* Encodes the headers of a frame and of its pieces, and reads them with every field checked. */
 #include "codec/frame.h"
+#include "codec/array.h"
 
 #include "base/hash.h"
 #include "base/types.h"

@@ -1,5 +1,6 @@
 /* Fills arrays with each kind of data: smooth, noisy, masked, packed and others. */
 #include "codec/samples.h"
+#include "codec/array.h"
 
 #include "base/types.h"
 

@@ -9,6 +9,7 @@
 #include "codec/lossless/lossless.h"
 #include "codec/quality/measure.h"
 #include "codec/team.h"
+#include "codec/array.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -4,6 +4,7 @@
 
 #include "base/types.h"
 #include "codec/samples.h"
+#include "codec/array.h"
 
 #include <stdarg.h>
 #include <math.h>

@@ -113,10 +113,4 @@ static inline void sk_group_free(struct sk_group *g)
  * own, or SAIKAI_EPEER on ranks that were fine, with *err naming the lowest rank that failed and its sentence. */
 int sk_group_verdict(struct sk_group *g, int code, struct saikai_error *err);
 
-/* ---- loop.c: N ranks as N threads of one process, for tests ---- */
-
-/* Run fn(group, arg) on n ranks, each in a thread of its own, and wait for them; returns the first non-zero result
- * (of the lowest rank). */
-int sk_loop_run(int n, int (*fn)(struct sk_group *g, void *arg), void *arg);
-
 #endif

@@ -1,6 +1,7 @@
 /* Groups of threads: collectives, messages, splits, verdicts, several requests at once, and patient
  * groups that can be told to stop waiting. */
 #include "group/patient.h"
+#include "group/loop.h"
 
 #include "base/clock.h"
 

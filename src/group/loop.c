@@ -4,6 +4,7 @@
  * have, every rank can read what each put in. The n-th collective of a rank meets the n-th of the
  * others. A rank that waits is woken by what is for it alone: thousands of messages between many
  * ranks would else wake all of them each time. */
+#include "group/loop.h"
 #include "group/group.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* HDF5 files as a form that archives know, and which of the two ways a file takes. */
 #include "reader/hdf5.h"
+#include "reader/scan.h"
 
 #include <string.h>
 

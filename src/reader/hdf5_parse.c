@@ -1,5 +1,6 @@
 /* The classic structures of HDF5 files, after the HDF5 File Format Specification, version 3.0. */
 #include "reader/hdf5.h"
+#include "reader/view.h"
 
 #include "base/types.h"
 

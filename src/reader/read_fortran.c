@@ -1,6 +1,8 @@
 /* Fortran unformatted sequential files: records between two 4-byte lengths. Records of at least
  * LEAST bytes become extents; smaller ones cost more to list than they gain. */
 #include "reader/reader.h"
+#include "reader/view.h"
+#include "reader/scan.h"
 
 #include <math.h>
 #include <stdio.h>

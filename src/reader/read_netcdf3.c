@@ -4,6 +4,8 @@
  * Format Specifications". Every record of a record variable is an extent of its own, because
  * records of all record variables interleave. */
 #include "reader/reader.h"
+#include "reader/view.h"
+#include "reader/scan.h"
 
 #include <saikai/codes.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* Raw formats from a text description of their layout. The language is documented in
  * docs/format-raw.md. */
 #include "reader/reader.h"
+#include "reader/scan.h"
+#include "reader/view.h"
 
 #include "base/types.h"
 

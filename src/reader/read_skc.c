@@ -2,6 +2,8 @@
  * since another generation stay closed; a file of the program that is kept in the container is
  * looked into as if it lay alone. */
 #include "reader/reader.h"
+#include "reader/view.h"
+#include "reader/scan.h"
 
 #include "base/hash.h"
 #include "format/skc.h"

@@ -1,5 +1,7 @@
 /* The table of readers, and the checks that no reader can skip. */
 #include "reader/reader.h"
+#include "reader/view.h"
+#include "reader/scan.h"
 
 #include "base/types.h"
 

@@ -44,19 +44,6 @@ struct sk_view {
     struct sk_view_pages *pages; /* view.c: what has been read of it */
     uint64_t start;         /* where it begins in the pages: not 0 for a file within a file */
 };
-/* n bytes at an offset; NULL when they are not in the file or cannot be read. They stay until the
- * view is closed. Blocks on the file. Not for several threads. */
-const uint8_t *sk_view_at(const struct sk_view *v, uint64_t offset, uint64_t n);
-/* The part [offset, offset + size) of a view, which must lie in it, under another path; not to be
- * closed. */
-struct sk_view sk_view_part(const struct sk_view *v, const char *path, uint64_t offset,
-                            uint64_t size);
-/* Look at a file (path must outlive the view). Fails with SAIKAI_ENOENT, SAIKAI_EIO,
- * SAIKAI_ENOMEM. */
-int sk_view_open(struct sk_view *v, const char *path, struct saikai_error *err);
-/* Returns the first failure to read what the file should have had (SAIKAI_EDAMAGED: it was cut
- * short), 0: none. */
-int sk_view_close(struct sk_view *v, struct saikai_error *err);
 
 struct sk_reader_ops {
     const char *name, *description;
@@ -82,10 +69,6 @@ int sk_scan_source(const struct sk_view *src, struct sk_scan *scan, struct saika
  * SAIKAI_ENOENT, SAIKAI_ECHANGED (the file became shorter). */
 int sk_scan_file(const char *path, struct sk_scan *scan, uint64_t *size_bytes,
                  struct saikai_error *why, struct saikai_error *err);
-void sk_scan_free(struct sk_scan *scan);
-
-/* For readers: append a copy of *e with this name (NULL: e->name; both are copied). */
-int sk_scan_add(struct sk_scan *scan, const struct sk_extent *e, const char *name);
 
 /* Layout descriptions of raw formats (read_raw.c): add the text of one, which names itself; it is
  * tried before the built-in forms. Set before threads start. Fails with SAIKAI_EINVAL naming the

@@ -1,6 +1,7 @@
 /* Readers on hostile files: the first byte chooses the reader, the rest is the file. The HDF5
  * library is left out: it runs in a process of its own; what that says is not. */
 #include "reader/hdf5.h"
+#include "reader/scan.h"
 
 #include <string.h>
 

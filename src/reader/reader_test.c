@@ -2,8 +2,10 @@
  * damaged files do no harm. */
 #include "reader/hdf5.h"
 #include "reader/reader.h"
+#include "reader/scan.h"
 #include "base/file/io.h"
 #include "store/form/container.h"
+#include "store/form/coded.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

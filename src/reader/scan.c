@@ -1,4 +1,5 @@
 /* Lists of what was found in a file. */
+#include "reader/scan.h"
 #include "reader/reader.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* A file as memory for readers. Its pieces are read, not mapped, when they are first looked at: of
  * a file that is cut meanwhile this makes an error instead of a signal. */
+#include "reader/view.h"
 #include "reader/reader.h"
 
 #include "base/file/io.h"

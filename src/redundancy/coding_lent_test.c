@@ -4,6 +4,7 @@
 #include "redundancy/testing.h"
 
 #include "redundancy/set/parity_file.h"
+#include "redundancy/set/kept_maps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

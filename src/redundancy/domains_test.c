@@ -1,5 +1,6 @@
 /* Groups of different failure domains, whatever the shape of the job. */
 #include "redundancy/domains.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

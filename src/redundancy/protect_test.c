@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/file/io.h"
+#include "group/loop.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "redundancy/code/cost.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

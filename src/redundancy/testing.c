@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "redundancy/set/parity_file.h"
+#include "group/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The nodes of a simulation. */
-#include "schedule/failure/failures.h"
+#include "schedule/fleet.h"
 
 #include <math.h>
 #include <stddef.h>

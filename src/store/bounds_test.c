@@ -3,6 +3,7 @@
 #define TESTING_CELLS 66000
 #include "base/host/no_memory_testing.h"
 #include "store/form/lineage_testing.h"
+#include "store/form/coded.h"
 #include "store/holdings.h"
 #include "store/leftovers.h"
 #include "store/slot.h"

@@ -1,6 +1,7 @@
 /* Generations, containers plain and coded, slots and the state file: round trips, and every flipped
  * bit and cut is noticed. */
 #include "store/form/container.h"
+#include "store/form/coded.h"
 #include "store/gen.h"
 #include "store/slot.h"
 #include "store/state.h"

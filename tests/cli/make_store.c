@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "store/form/container.h"
+#include "store/form/coded.h"
 #include "store/state.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
  * Element (j, i) of t[GY][GX] is 100 j + i, element k of z is (k, -k). */
 #include "base/clock.h"
 #include "store/form/container.h"
+#include "store/form/coded.h"
 #include "store/state.h"
 
 #include <stdio.h>

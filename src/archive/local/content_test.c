@@ -3,6 +3,7 @@
 #include "archive/local/archive.h"
 #include "archive/local/content.h"
 #include "store/form/container.h"
+#include "store/form/coded.h"
 
 #include <sys/stat.h>
 

@@ -2,6 +2,7 @@
 #include "archive/plan/plan.h"
 
 #include "base/log.h"
+#include "reader/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

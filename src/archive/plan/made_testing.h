@@ -3,6 +3,7 @@
 #ifndef SK_ARCHIVE_PLAN_MADE_TESTING_H
 #define SK_ARCHIVE_PLAN_MADE_TESTING_H
 
+#include "reader/scan.h"
 #include "archive/plan/plan.h"
 #include "base/buf.h"
 #include "base/file/io.h"

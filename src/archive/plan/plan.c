@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/types.h"
+#include "reader/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

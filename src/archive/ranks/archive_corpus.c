@@ -5,6 +5,7 @@
 #include "archive/ranks/wire.h"
 #include "base/file/io.h"
 #include "reader/hdf5.h"
+#include "reader/scan.h"
 
 #include <hdf5.h>
 #include <stdio.h>

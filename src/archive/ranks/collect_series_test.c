@@ -2,6 +2,7 @@
 #include "archive/ranks/collect.h"
 #include "base/host/fork_testing.h"
 #include "archive/local/testing.h"
+#include "group/loop.h"
 
 #include <errno.h>
 #include <sys/wait.h>

@@ -5,6 +5,8 @@
 #include "base/host/fork_testing.h"
 #include "archive/local/testing.h"
 #include "archive/ranks/wire.h"
+#include "group/loop.h"
+#include "reader/scan.h"
 
 #include <errno.h>
 #include <sys/wait.h>

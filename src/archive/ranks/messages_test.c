@@ -5,6 +5,8 @@
 #include "archive/ranks/wire.h"
 
 #include "base/types.h"
+#include "group/loop.h"
+#include "reader/scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "archive/ranks/wire.h"
 
 #include "base/types.h"
+#include "reader/scan.h"
 
 #include <stdlib.h>
 #include <string.h>

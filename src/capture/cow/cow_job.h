@@ -4,6 +4,7 @@
 #define SK_CAPTURE_COW_JOB_H
 
 #include "capture/cow/cow.h"
+#include "capture/cow/cow_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,29 +25,6 @@ struct sk_intervals {
     struct sk_interval *v;
     size_t n;
 };
-
-/* Copies of memory in the order they were made: a ring of bytes and a ring of what they are. Not
- * locked. */
-struct sk_pool {
-    uint8_t *mem;
-    size_t cap, head, used; /* used counts what a wrap wastes, too */
-    struct sk_aside {
-        uintptr_t addr;
-        size_t n, at, taken;
-        int filled;
-    } * v;
-    size_t slots, first, count;
-};
-
-/* Room for n <= SK_CHUNK_BYTES bytes of what was at addr; NULL: full. The caller sets `filled` when
- * the bytes are there; the entry stays where it is until it is dropped. */
-struct sk_aside *sk_pool_reserve(struct sk_pool *p, uintptr_t addr, size_t n);
-/* The same for who fills it before anybody else looks. */
-uint8_t *sk_pool_put(struct sk_pool *p, uintptr_t addr, size_t n);
-/* The oldest one, NULL: empty. */
-struct sk_aside *sk_pool_first(struct sk_pool *p);
-void sk_pool_drop_first(struct sk_pool *p);
-void sk_pool_clear(struct sk_pool *p);
 
 struct sk_snapshot_job {
     struct sk_memory_extent *pieces; /* by address */

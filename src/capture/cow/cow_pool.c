@@ -1,6 +1,6 @@
 /* The pool of a snapshot: pages copied aside, in a ring, taken out in the order in which they
  * came. */
-#include "capture/cow/cow_job.h"
+#include "capture/cow/cow_pool.h"
 
 struct sk_aside *sk_pool_reserve(struct sk_pool *p, uintptr_t addr, size_t n)
 {

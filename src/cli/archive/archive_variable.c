@@ -21,6 +21,7 @@
 
 #ifdef HAVE_HDF5
 #include "reader/hdf5_walk.h"
+#include "reader/scan.h"
 
 static const char *last_part(const char *name)
 {

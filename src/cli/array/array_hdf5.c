@@ -3,6 +3,8 @@
 
 #include "base/types.h"
 #include "reader/hdf5.h"
+#include "reader/view.h"
+#include "codec/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

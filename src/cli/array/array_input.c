@@ -7,6 +7,7 @@
 #include "base/types.h"
 #include "cli/cli.h"
 #include "codec/stream.h"
+#include "codec/array.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,6 +16,7 @@
 #include "codec/lossless/lossless.h"
 #include "codec/lossless/predict/predict.h"
 #include "codec/lossless/predict/words.h"
+#include "codec/array.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
  *
  * A piece: u8 level | ceil(n/2) bytes of codes | the bytes that are left, lowest first. */
 #include "codec/lossless/lossless.h"
+#include "codec/array.h"
 
 #include "base/types.h"
 

@@ -9,6 +9,7 @@
  * (the array describes itself). */
 #ifdef HAVE_FPZIP
 #include "codec/lossless/lossless.h"
+#include "codec/array.h"
 
 #include "base/hash.h"
 #include "base/types.h"

@@ -4,6 +4,7 @@
 #ifndef SK_CODEC_LOSSLESS_FUZZING_H
 #define SK_CODEC_LOSSLESS_FUZZING_H
 
+#include "codec/array.h"
 #include "base/types.h"
 #include "codec/codec.h"
 

@@ -3,6 +3,7 @@
  * program. */
 #if defined(HAVE_DEFLATE) || defined(HAVE_ZLIB)
 #include "codec/lossless/lossless.h"
+#include "codec/array.h"
 
 #include <limits.h>
 #include <string.h>

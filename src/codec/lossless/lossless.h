@@ -15,10 +15,6 @@ extern const struct sk_codec_ops sk_codec_shuffle;
 extern const struct sk_codec_ops sk_codec_fpc; /* level 1…24: 2^level table entries, 16 */
 extern const struct sk_codec_ops sk_codec_fpzip;
 
-/* The bytes of n words of 1, 2, 4 or 8 bytes sorted by their place in the word, and back. */
-void sk_shuffle(const void *in, void *out, size_t n, size_t word);
-void sk_unshuffle(const void *in, void *out, size_t n, size_t word);
-
 /* Types: every one; floating point; real floating point. */
 #define SK_TYPES_ALL 0x1ffeu
 #define SK_TYPES_FLOAT                                                                             \

@@ -2,6 +2,7 @@
  * usage: lossless_seeds tests/corpus */
 #include "codec/samples.h"
 #include "codec/stream.h"
+#include "codec/array.h"
 
 #include "base/file/io.h"
 #include "base/types.h"

@@ -8,6 +8,7 @@
 #include "base/types.h"
 #include "codec/chain.h"
 #include "codec/samples.h"
+#include "codec/array.h"
 
 #include <stdarg.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* One LZ4 block by liblz4. */
 #ifdef HAVE_LZ4
 #include "codec/lossless/lossless.h"
+#include "codec/array.h"
 
 #include <lz4.h>
 #include <lz4hc.h>

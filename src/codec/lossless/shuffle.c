@@ -1,6 +1,8 @@
 /* Byte shuffle: byte 0 of every element, then byte 1 of every element, and so on. Makes nothing
  * smaller by itself: "shuffle+zstd". Complex elements are two. */
+#include "codec/lossless/shuffle.h"
 #include "codec/lossless/lossless.h"
+#include "codec/array.h"
 
 #include "base/types.h"
 

@@ -1,6 +1,7 @@
 /* Zstandard frames (RFC 8878) by libzstd. */
 #ifdef HAVE_ZSTD
 #include "codec/lossless/lossless.h"
+#include "codec/array.h"
 
 #include <zstd.h>
 

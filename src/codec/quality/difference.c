@@ -1,6 +1,7 @@
 /* Compares two arrays block by block in double precision: range, largest and mean errors, and how
  * many values differ in any bit or are lost. */
 #include "codec/quality/difference.h"
+#include "codec/array.h"
 
 #include "base/types.h"
 

@@ -71,7 +71,7 @@ void sk_piece_free(struct piece *p);
 int sk_piece_predict(struct piece *p, struct sk_buf *out, struct saikai_error *err);
 /* Read a piece of any form into out. SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP. */
 int sk_piece_read(struct piece *p, struct sk_rd *in, void *out, struct saikai_error *err);
-/* Encoder, plan.c: the plan that takes the fewest bytes, as far as trials tell; those left in
+/* Encoder, piece_plan.c: the plan that takes the fewest bytes, as far as trials tell; those left in
  * plan[0, n), n at most PIECE_FINALISTS, are to be tried on the whole piece. */
 enum { PIECE_FINALISTS = 3 };
 struct sk_plane_writer;

@@ -3,6 +3,7 @@
 
 #include "base/file/io.h"
 #include "group/mpi.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

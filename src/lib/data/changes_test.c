@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "capture/cow/cow.h"
 #include "store/form/lineage.h"
+#include "group/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

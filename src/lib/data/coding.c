@@ -5,6 +5,7 @@
 #include "base/types.h"
 #include "codec/quality/bound.h"
 #include "codec/wavelet/wavelet.h"
+#include "store/form/coded.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

@@ -3,6 +3,7 @@
 #include "lib/data/vars.h"
 
 #include "base/file/io.h"
+#include "store/form/coded.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

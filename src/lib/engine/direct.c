@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/host/headroom.h"
+#include "store/form/coded.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "lib/levels/offpath.h"
 
 #include "base/clock.h"
+#include "group/loop.h"
 
 #include <pthread.h>
 #include <setjmp.h>

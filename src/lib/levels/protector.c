@@ -11,6 +11,7 @@
 #include "redundancy/code/cost.h"
 #include "redundancy/set/encode.h"
 #include "redundancy/set/parity_file.h"
+#include "redundancy/set/kept_maps.h"
 #include "store/form/lineage.h"
 
 #include <limits.h>

@@ -2,6 +2,7 @@
 #include "lib/session/agreement.h"
 
 #include "group/group.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

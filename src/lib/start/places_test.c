@@ -2,6 +2,7 @@
 #include "lib/whole/session_testing.h"
 
 #include "base/file/io.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "base/host/fork_testing.h"
 #include "base/log.h"
+#include "group/loop.h"
 
 #include <errno.h>
 #include <setjmp.h>

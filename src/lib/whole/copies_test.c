@@ -5,6 +5,7 @@
 #include "base/host/fork_testing.h"
 #include "base/file/io.h"
 #include "base/log.h"
+#include "group/loop.h"
 
 #include <dirent.h>
 #include <errno.h>

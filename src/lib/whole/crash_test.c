@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/sweep.h"
 #include "capture/dirty.h"
+#include "group/loop.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -10,6 +10,7 @@
 #include "base/sweep.h"
 #include "capture/dirty.h"
 #include "lib/whole/powercut_disk.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

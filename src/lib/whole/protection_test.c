@@ -4,6 +4,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "lib/levels/neighbours.h"
+#include "group/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "lib/whole/local_testing.h"
 
 #include "base/file/io.h"
+#include "group/loop.h"
 
 #include <fcntl.h>
 #include <pthread.h>

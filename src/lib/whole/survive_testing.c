@@ -10,6 +10,7 @@
 #include "redundancy/set/parity_file.h"
 #include "store/form/lineage.h"
 #include "store/owner/job.h"
+#include "group/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

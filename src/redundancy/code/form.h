@@ -78,11 +78,4 @@ const struct sk_transfer_ops *sk_transfer_at(int i);              /* NULL past t
 const struct sk_transfer_ops *sk_transfer_choose(const struct sk_link_costs *c, int k, int m, int spread,
                                          uint64_t stripes, uint32_t block);
 
-/* Time of two things that mostly happen at once: the longer one, and a quarter of the shorter,
- * since sending and receiving take processor time too. */
-double sk_overlapped(double a, double b);
-
-/* Longest of the first n sources. */
-uint32_t sk_stripe_len(const struct sk_stripe *s, int n);
-
 #endif

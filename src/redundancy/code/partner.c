@@ -1,6 +1,7 @@
 /* Partner copy: each member's data is kept once more by each of the next m members. No arithmetic
  * and the fastest rebuild, for m times the space. */
 #include "redundancy/code/scheme.h"
+#include "redundancy/code/rotated.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* The roles that XOR and Reed-Solomon share: parity goes round over the members. */
+#include "redundancy/code/rotated.h"
 #include "redundancy/code/scheme.h"
 
 int sk_rotated_columns(int members, int parity, int placement)

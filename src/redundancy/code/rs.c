@@ -1,5 +1,6 @@
 /* Cauchy Reed-Solomon: m blocks of parity for k blocks of data; any m members may be lost. */
 #include "redundancy/code/scheme.h"
+#include "redundancy/code/rotated.h"
 
 const struct sk_scheme_ops sk_scheme_rs = {
     .name = "rs",

@@ -42,11 +42,6 @@ extern const struct sk_kind sk_scheme_kind;
 const struct sk_scheme_ops *sk_scheme_find(const char *name);
 const struct sk_scheme_ops *sk_scheme_at(int i);
 
-/* The roles that XOR and Reed-Solomon share. */
-int sk_rotated_columns(int members, int parity, int placement);
-int sk_rotated_period(int members, int placement);
-int sk_rotated_role(int members, int parity, int placement, int t, int i, int *index);
-
 /* A scheme applied to a number of members: plain data, no pointers to free. */
 struct sk_code {
     const struct sk_scheme_ops *scheme;

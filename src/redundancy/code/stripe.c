@@ -1,4 +1,5 @@
 /* What the transfer forms have in common. */
+#include "redundancy/code/stripe.h"
 #include "redundancy/code/form.h"
 
 double sk_overlapped(double a, double b)

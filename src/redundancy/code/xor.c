@@ -1,5 +1,6 @@
 /* XOR: one block of parity for the blocks of all other members; any one member may be lost. */
 #include "redundancy/code/scheme.h"
+#include "redundancy/code/rotated.h"
 
 #include <string.h>
 

@@ -7,14 +7,7 @@
 
 struct sk_parity_file;
 
-/* Mappings of parity files that were filled in place, kept for when the same files are used again:
- * mapping and unmapping pages of 4 KiB takes about as long as coding what they hold. They are known
- * by device and inode, so that files may be renamed meanwhile; a file that is removed is let go at
- * the next use, or by sk_kept_maps_trim. Local; one thread at a time. */
 struct sk_kept_maps;
-struct sk_kept_maps *sk_kept_maps_new(void); /* NULL: no memory */
-void sk_kept_maps_trim(struct sk_kept_maps *k);
-void sk_kept_maps_free(struct sk_kept_maps *k); /* NULL is accepted */
 
 /* Create path (as path.new) for the member's share of the record. A file at recycle (NULL or
  * missing: none), of a generation that is no longer needed, gives its place and its pages: they are

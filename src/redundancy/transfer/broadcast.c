@@ -2,6 +2,7 @@
  * of them. One hop and the best arithmetic, for m times the volume into few nodes. Source:
  * Jitsumoto et al. 2009, section 3.1, figure 4. */
 #include "redundancy/code/form.h"
+#include "redundancy/code/stripe.h"
 
 static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *a)
 {

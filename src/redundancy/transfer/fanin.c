@@ -2,6 +2,7 @@
  * passes the sums to its parent; the root gives each sink its row. The longest way is logarithmic.
  * Inner nodes receive twice. Source: Jitsumoto et al. 2009, section 3.1, figure 5. */
 #include "redundancy/code/form.h"
+#include "redundancy/code/stripe.h"
 
 /* Longest block in the subtree below source i. */
 static uint32_t subtree_len(const struct sk_stripe *s, int i)

@@ -3,6 +3,7 @@
  * moves the least of all forms: k + m - 1 blocks per stripe. With fixed coding nodes the first one
  * is the bottleneck. */
 #include "redundancy/code/form.h"
+#include "redundancy/code/stripe.h"
 
 static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *a)
 {

@@ -2,6 +2,7 @@
  * sinks, each keeping its row. Every link carries the same, whatever the number of sources; latency
  * adds up only while the pipe fills. Source: Jitsumoto et al. 2009, section 3.1, figure 3. */
 #include "redundancy/code/form.h"
+#include "redundancy/code/stripe.h"
 
 static void plan(const struct sk_stripe *s, int is_sink, int at, struct sk_act *a)
 {

@@ -8,18 +8,11 @@
 #ifndef SK_SCHEDULE_FAILURES_H
 #define SK_SCHEDULE_FAILURES_H
 
+#include "schedule/fleet.h"
 #include "base/error.h"
 #include "base/config/kind.h"
 
 #include <stdint.h>
-
-struct sk_fleet {
-    uint64_t nodes;
-    double rate;         /* of each node when rates is NULL, failures per second */
-    const double *rates; /* of node i; not copied */
-};
-
-double sk_fleet_rate(const struct sk_fleet *f); /* the sum */
 
 struct sk_failures_ops {
     const char *name, *description;

@@ -1,10 +1,11 @@
 /* Writing a container whose variables go through codecs: sizes are known only when they have been
  * written. */
+#include "store/form/coded.h"
 #include "store/form/container.h"
 
 #include "base/hash.h"
 #include "base/file/io.h"
-#include "store/form/parts.h"
+#include "store/form/container_parts.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
 #include "base/file/io.h"
 #include "base/types.h"
 #include "store/form/lineage.h"
-#include "store/form/parts.h"
+#include "codec/chain.h"
+#include "store/form/container_parts.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -319,6 +320,17 @@ int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *
                         : sk_fail(err, SAIKAI_EINVAL, "%s holds only the changes of variable '%.60s': open its generation", c->path,
                                   v->name);
     return *v->codec ? read_coded(c, v, out, err) : read_plain(c, v, out, err);
+}
+
+int sk_container_decodable(const struct sk_container *c, const struct sk_skc_var *v, struct saikai_error *err)
+{
+    struct sk_chain chain;
+    if (!*v->codec || !strcmp(v->codec, SK_LINEAGE_CODEC) || !sk_chain_parse(v->codec, &chain, NULL))
+        return 0;
+    return sk_fail(err, SAIKAI_ENOTSUP,
+                   "%s: variable '%.60s' needs the codecs '%s', and this build lacks one of them; if a component has it, name that in "
+                   "components.load",
+                   c->path, v->name, v->codec);
 }
 
 /* A pass over chunks by parts of this size, however large a chunk is. */

@@ -40,16 +40,6 @@ struct sk_coding {
     struct sk_stream_options opt; /* bound, level, threads, verify; `what` is the piece's name when NULL */
 };
 
-/* Write pieces as a container to_path, piece i through coding[i]; coding NULL: all plain. A chain that does not take the
- * type of its piece, and an empty piece, are stored plain: *index says what became of each (codec, bound, largest error,
- * stored bytes). A file that is there is overwritten in place, so that its blocks are used again; with sync it is on the
- * disk afterwards. Local, blocks; memory beside the pieces: what sk_stream_encode takes for one of them. index (to be
- * freed with sk_skc_index_free) and file_bytes may be NULL. On failure to_path is removed. Errors name the file, and the
- * piece that could not be coded: those of sk_stream_encode and of writing. */
-int sk_container_write(const char *to_path, const struct sk_skc_header *h, const struct sk_piece *p,
-                       const struct sk_coding *coding, size_t count, int sync,
-                       struct sk_skc_index **index, uint64_t *file_bytes, struct saikai_error *err);
-
 /* Where the bytes of a container are that is no file of its own. read gives bytes [at, at + n), 0 or a negative code with
  * *err filled; it may be called by several threads at once. */
 struct sk_container_source {
@@ -100,6 +90,9 @@ int sk_container_read(struct sk_container *c, const struct sk_skc_var *v, void *
  * failure the memory holds a mixture. SAIKAI_EINVAL: not a part of v. */
 int sk_container_read_box(struct sk_container *c, const struct sk_skc_var *v, const uint64_t *low, const uint64_t *size,
                            void *to, const ptrdiff_t *strides, struct saikai_error *err);
+/* Whether the codecs of the variable are here (what lies in files that it builds on apart). Local, does not block. SAIKAI_ENOTSUP names
+ * file, variable and codecs. */
+int sk_container_decodable(const struct sk_container *c, const struct sk_skc_var *v, struct saikai_error *err);
 /* Verify every chunk without keeping the data; what is coded is checked as it is stored. */
 int sk_container_verify(struct sk_container *c, struct saikai_error *err);
 /* Called with the stored bytes checked since the last call. */

@@ -1,6 +1,6 @@
 /* What laying out a plain container and writing a coded one have in common. For this room alone. */
-#ifndef SK_STORE_PARTS_H
-#define SK_STORE_PARTS_H
+#ifndef SK_STORE_CONTAINER_PARTS_H
+#define SK_STORE_CONTAINER_PARTS_H
 
 #include "base/hash.h"
 #include "store/form/container.h"
@@ -14,10 +14,6 @@ int sk_container_pread(const struct sk_container *c, uint64_t at, void *to, size
 /* Read and verify the i-th chunk, a plain one. */
 int sk_container_read_chunk(struct sk_container *c, uint64_t i, uint8_t *to, struct sk_hasher *hasher,
                             struct saikai_error *err);
-
-/* lineage.c: only the parts that are wanted of a variable of which the file holds changes (parts: see sk_stream_decode_parts). */
-int sk_lineage_read_parts(struct sk_container *c, const struct sk_skc_var *v, const struct sk_stream_parts *parts,
-                          struct saikai_error *err);
 
 /* The frame of a coded variable, as sk_stream_decode asks for it. */
 struct sk_container_frame {

@@ -5,7 +5,7 @@
 #include "base/box.h"
 #include "base/types.h"
 #include "store/form/lineage.h"
-#include "store/form/parts.h"
+#include "store/form/container_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

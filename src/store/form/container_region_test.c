@@ -2,6 +2,7 @@
  * variable; and that what is not needed is not read: damage elsewhere goes unnoticed, damage in it
  * does not. */
 #include "store/form/container.h"
+#include "store/form/coded.h"
 
 #include "base/file/io.h"
 #include "base/types.h"

@@ -4,7 +4,7 @@
 
 #include "base/file/io.h"
 #include "capture/delta.h"
-#include "store/form/parts.h"
+#include "store/form/container_parts.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -451,6 +451,15 @@ int sk_lineage_verify(struct sk_container *c, sk_container_progress *progress, v
         if (!rc)
             free(t.region);
     }
+    return rc;
+}
+
+int sk_lineage_decodable(const struct sk_container *c, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t i = 1; !rc && c->lineage && i < c->lineage->n; i++)
+        for (uint32_t k = 0; !rc && k < c->lineage->link[i].c->index->var_count; k++)
+            rc = sk_container_decodable(c->lineage->link[i].c, &c->lineage->link[i].c->index->vars[k], err);
     return rc;
 }
 

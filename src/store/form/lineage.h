@@ -39,11 +39,17 @@ int sk_lineage_complete(struct sk_container *c, sk_lineage_find *find, void *arg
 int sk_lineage_base(const char *root, struct sk_gen g, int rank, struct sk_gen *base, struct saikai_error *err);
 /* How many deltas an open generation consists of; 0: it is full. */
 size_t sk_lineage_length(const struct sk_container *c);
+/* sk_container_decodable of all variables of the files that this one builds on. */
+int sk_lineage_decodable(const struct sk_container *c, struct saikai_error *err);
 /* Verify the chunks of the changes in this file and everything in the files it builds on (not this file's own variables:
  * sk_container_verify_var); no effect on a full one. progress may be NULL. */
 int sk_lineage_verify(struct sk_container *c, sk_container_progress *progress, void *arg, struct saikai_error *err);
 
 /* The delta variable of a container laid out or opened by itself, NULL: it is full. */
 const struct sk_skc_var *sk_lineage_changes(const struct sk_skc_index *x);
+
+/* For container_region.c: only the parts that are wanted of a variable of which the file holds changes (parts: see sk_stream_decode_parts). */
+int sk_lineage_read_parts(struct sk_container *c, const struct sk_skc_var *v, const struct sk_stream_parts *parts,
+                          struct saikai_error *err);
 
 #endif

@@ -10,6 +10,8 @@
 #include "codec/lossless/fpu.h"
 #include "codec/lossless/predict/predict.h"
 #include "codec/lossless/predict/words.h"
+#include "codec/lossless/shuffle.h"
+#include "codec/array.h"
 
 #include <math.h>
 #include <stdlib.h>
