@@ -219,7 +219,29 @@ program) # a program with the library takes model and codec, and refuses what mu
     quiet "$saikai" verify store || fail "saikai verify"
     quiet "$saikai" info --json store || fail "saikai info"
     has 'shuffle+runs' out
+    # without the component the bytes are those that were written, but nobody can say more
     unset SAIKAI_COMPONENTS_LOAD
+    quiet env -u SAIKAI_SCHEDULE_MODEL "$saikai" verify store
+    [ $? = 3 ] || fail "saikai verify without the codec: not exit code 3"
+    has 'NOT VERIFIABLE' out
+    has "needs the codecs 'shuffle+runs'" out
+    has 'components.load' out
+    lacks 'all good' out
+    lacks DAMAGED out
+    quiet env -u SAIKAI_SCHEDULE_MODEL "$saikai" verify --json store
+    [ $? = 3 ] || fail "saikai verify --json without the codec: not exit code 3"
+    python3 - <<'END' || fail "the JSON does not say it"
+import json
+j = json.load(open("out"))
+assert not j["good"] and any(not g["verifiable"] and not g["good"] for g in j["generations"]), j
+assert all(not f["damaged"] for g in j["generations"] for f in g["faults"])
+END
+    damaged=$(find store -name '*.skc' | sort | head -n 1) # damage is told first
+    cp "$damaged" kept
+    printf 'xxxxxxxxxxxxxxxx' | dd of="$damaged" bs=1 seek=4200 conv=notrunc status=none
+    quiet env -u SAIKAI_SCHEDULE_MODEL "$saikai" verify store
+    [ $? = 1 ] || fail "damage is not told"
+    cp kept "$damaged"
     rm -rf store local
     SAIKAI_COMPONENTS_LOAD=$work/abi.so timeout 120 "$program" 40 40 40 30 >out 2>err && fail "a program takes a component of another version"
     has 'compiled for version 2' err

@@ -12,7 +12,7 @@
 struct fault {
     char *file, *variable; /* variable "": the file as a whole */
     char *text;
-    int rank;
+    int rank, lacks; /* lacks: nothing is known to be wrong, but what decodes it is not here */
 };
 
 struct verify {
@@ -24,7 +24,7 @@ struct verify {
     struct fault *fault;
     size_t faults, cap;
     uint64_t files, bytes; /* that were read */
-    int damaged, incomplete, retired;
+    int damaged, lacking, incomplete, retired;
 };
 
 static void step(void *arg, uint64_t more)
@@ -35,7 +35,7 @@ static void step(void *arg, uint64_t more)
     cli_progress_update(&v->bar, v->done);
 }
 
-static int add_fault(struct verify *v, const char *file, int rank, const char *variable,
+static int add_fault(struct verify *v, const char *file, int rank, const char *variable, int code,
                      const char *text) /* rank -1: an archive */
 {
     if (v->faults == v->cap) {
@@ -47,8 +47,8 @@ static int add_fault(struct verify *v, const char *file, int rank, const char *v
         v->cap = cap;
     }
     struct fault *f = &v->fault[v->faults++];
-    *f = (struct fault){strdup(file), strdup(variable), strdup(text), rank};
-    v->damaged = 1;
+    *f = (struct fault){strdup(file), strdup(variable), strdup(text), rank, code == SAIKAI_ENOTSUP};
+    *(f->lacks ? &v->lacking : &v->damaged) = 1;
     return f->file && f->variable && f->text ? 0 : SAIKAI_ENOMEM;
 }
 
@@ -88,8 +88,10 @@ static int check_lineage(struct verify *v, struct sk_content *from, size_t k,
     int rc = sk_content_open(from, k, &c, &err);
     if (!rc)
         rc = sk_lineage_verify(c, step, v, &err);
+    if (!rc)
+        rc = sk_lineage_decodable(c, &err);
     sk_container_close(c);
-    return rc ? add_fault(v, raw->path, from->ranks[k], "", err.text) : 0;
+    return rc ? add_fault(v, raw->path, from->ranks[k], "", rc, err.text) : 0;
 }
 
 /* One container; g NULL: of no generation. A fault of each variable is kept. */
@@ -100,7 +102,7 @@ static int check_container(struct verify *v, struct sk_content *from, size_t k,
     struct sk_container *c = NULL;
     struct saikai_error err = {0};
     size_t before = v->faults;
-    int was_damaged = v->damaged, rank = from->ranks[k];
+    int was_damaged = v->damaged, was_lacking = v->lacking, rank = from->ranks[k];
     uint64_t begun = v->done;
     int rc = sk_content_path(from, k, path, sizeof path, &err);
     if (!rc)
@@ -111,19 +113,23 @@ static int check_container(struct verify *v, struct sk_content *from, size_t k,
         return 0;
     }
     if (rc)
-        return add_fault(v, path, rank, "", err.text);
+        return add_fault(v, path, rank, "", rc, err.text);
     if (g && check_identity(c, g, rank, &err))
-        rc = add_fault(v, path, rank, "", err.text);
+        rc = add_fault(v, path, rank, "", SAIKAI_EDAMAGED, err.text);
     for (uint32_t i = 0; !rc && i < c->index->var_count; i++) {
         const struct sk_skc_var *var = &c->index->vars[i];
-        if (sk_container_verify_var(c, var, step, v, &err))
-            rc = add_fault(v, path, rank, var->name, err.text);
+        int bad = sk_container_verify_var(c, var, step, v, &err);
+        if (!bad)
+            bad = sk_container_decodable(c, var, &err);
+        if (bad)
+            rc = add_fault(v, path, rank, var->name, bad, err.text);
     }
     if (!rc && g && v->faults == before)
         rc = check_lineage(v, from, k, c);
     if (v->faults > before && g && !sk_content_is_there(from, c)) {
         drop_faults(v, before);
         v->damaged = was_damaged;
+        v->lacking = was_lacking;
         v->retired++;
     }
     v->done = begun + c->trailer.file_bytes;
@@ -133,7 +139,7 @@ static int check_container(struct verify *v, struct sk_content *from, size_t k,
 
 static int archive_fault(void *arg, const char *archive, const struct saikai_error *why)
 {
-    return add_fault(arg, archive, -1, "", why->text);
+    return add_fault(arg, archive, -1, "", why->code, why->text);
 }
 
 /* What no container has led to: archives that cannot be opened, and blocks of others. */
@@ -144,7 +150,7 @@ static int check_archives(struct verify *v, const struct cli_gen *g)
     int rc = 0;
     for (size_t i = 0; !rc && i < c->troubles; i++)
         if (!c->trouble[i].missing)
-            rc = add_fault(v, c->trouble[i].path, -1, "", c->trouble[i].text);
+            rc = add_fault(v, c->trouble[i].path, -1, "", SAIKAI_EDAMAGED, c->trouble[i].text);
     return rc ? rc : sk_content_check_rest(c, archive_fault, NULL, v, &err);
 }
 
@@ -161,6 +167,7 @@ static void faults_json(struct verify *v, size_t from)
         else
             sk_json_null(&v->j, "variable");
         sk_json_text(&v->j, "text", f->text);
+        sk_json_bool(&v->j, "damaged", !f->lacks);
         sk_json_end(&v->j);
     }
     sk_json_end(&v->j);
@@ -206,12 +213,15 @@ static void report(struct verify *v, const struct cli_store *s, const struct cli
                    size_t from)
 {
     char size[32];
-    int whole = g->c->complete || s->local, damaged = v->faults > from;
+    int whole = g->c->complete || s->local, damaged = 0, lacks = 0;
+    for (size_t i = from; i < v->faults; i++)
+        *(v->fault[i].lacks ? &lacks : &damaged) = 1;
     if (v->json) {
         sk_json_object(&v->j, NULL);
         cli_gen_json(&v->j, s, g);
         missing_json(v, g);
-        sk_json_bool(&v->j, "good", !damaged && whole);
+        sk_json_bool(&v->j, "good", !damaged && !lacks && whole);
+        sk_json_bool(&v->j, "verifiable", !lacks);
         faults_json(v, from);
         sk_json_end(&v->j);
         return;
@@ -219,6 +229,7 @@ static void report(struct verify *v, const struct cli_store *s, const struct cli
     cli_progress_end(&v->bar);
     printf("%s: %s, %zu of %d ranks, %s\n", g->name,
            damaged ? "DAMAGED"
+           : lacks ? "NOT VERIFIABLE"
            : whole ? "good"
                    : "INCOMPLETE",
            g->c->count, g->c->nranks, sk_format_size(size, sizeof size, g->c->bytes));
@@ -246,7 +257,7 @@ static int check_generation(struct verify *v, const struct cli_store *s, const s
 
 static int finish(struct verify *v, int rc)
 {
-    int bad = v->damaged || v->incomplete;
+    int bad = v->damaged || v->incomplete, code = bad ? CLI_FAILED : v->lacking ? CLI_PARTIAL : CLI_OK;
     char size[32];
     cli_progress_end(&v->bar);
     if (rc) {
@@ -258,9 +269,9 @@ static int finish(struct verify *v, int rc)
         sk_json_uint(&v->j, "files", v->files);
         sk_json_uint(&v->j, "bytes", v->bytes);
         sk_json_int(&v->j, "retired_meanwhile", v->retired);
-        sk_json_bool(&v->j, "good", !bad);
+        sk_json_bool(&v->j, "good", !bad && !v->lacking);
         sk_json_end(&v->j);
-        rc = cli_print_json(v->cli, &v->j, bad ? CLI_FAILED : CLI_OK);
+        rc = cli_print_json(v->cli, &v->j, code);
     } else {
         if (v->files || bad) /* nothing was read: nothing is said to be good */
             printf("%llu file%s, %s: %s\n", (unsigned long long)v->files, v->files == 1 ? "" : "s",
@@ -268,10 +279,11 @@ static int finish(struct verify *v, int rc)
                    v->damaged      ? "something is damaged; a restart takes another copy or an older "
                                      "generation"
                    : v->incomplete ? "nothing is damaged, but files are missing"
+                   : v->lacking    ? "nothing is damaged, but without what is named above not all of it can be read"
                                    : "all good");
         if (v->retired)
             printf("%d of them were retired by the program meanwhile\n", v->retired);
-        rc = bad ? CLI_FAILED : CLI_OK;
+        rc = code;
     }
     drop_faults(v, 0);
     free(v->fault);
@@ -353,7 +365,8 @@ int cli_verify(struct cli *cli, int argc, char **argv)
                  "container, and compares the checksums; of archives every block. Damage is "
                  "reported with file, rank and "
                  "variable. Exit code 0: all of it is good; 1: something is damaged, or a "
-                 "generation lacks ranks. DIR is a store's directory, by default the key "
+                 "generation lacks ranks; 3: nothing is known to be wrong, but what decodes some of it (a component's "
+                 "codec) is not here, and is named. DIR is a store's directory, by default the key "
                  "store.prefix.",
         .max_operands = 1,
         .options = options,
