@@ -111,7 +111,7 @@ static size_t past_raw(const struct source *s, size_t at)
 
 static int is_raw_prefix(const struct source *s, const struct token *t)
 {
-    return c_token_is(s, t, "R") || c_token_is(s, t, "LR") || c_token_is(s, t, "uR") || c_token_is(s, t, "UR") || c_token_is(s, t, "u8R");
+    return sk_c_token_is(s, t, "R") || sk_c_token_is(s, t, "LR") || sk_c_token_is(s, t, "uR") || sk_c_token_is(s, t, "UR") || sk_c_token_is(s, t, "u8R");
 }
 
 /* A preprocessor line: to its line end, comments that go over several lines included. */
@@ -207,14 +207,14 @@ static struct token token_at(const struct source *s, size_t at, int first)
     return t;
 }
 
-size_t c_begin(const struct source *s)
+size_t sk_c_begin(const struct source *s)
 {
     return s->n >= 3 && !memcmp(s->text, "\xef\xbb\xbf", 3) ? 3 : 0;
 }
 
-int c_tokens(struct source *s, struct tokens *out)
+int sk_c_tokens(struct source *s, struct tokens *out)
 {
-    size_t at = c_begin(s);
+    size_t at = sk_c_begin(s);
     int first = 1; /* on its line */
     unsigned blank = 1;
     *out = (struct tokens){0};
@@ -238,13 +238,13 @@ int c_tokens(struct source *s, struct tokens *out)
     return put(out, (struct token){.kind = T_END, .at = s->n, .blank = 1});
 }
 
-void c_tokens_free(struct tokens *t)
+void sk_c_tokens_free(struct tokens *t)
 {
     free(t->t);
     *t = (struct tokens){0};
 }
 
-int c_token_is(const struct source *s, const struct token *t, const char *text)
+int sk_c_token_is(const struct source *s, const struct token *t, const char *text)
 {
     size_t at = t->at, end = t->at + t->n;
     if (t->kind == T_STRING || t->kind == T_END)
@@ -255,7 +255,7 @@ int c_token_is(const struct source *s, const struct token *t, const char *text)
     return past_splices(s, at) >= end;
 }
 
-void c_clean(const struct source *s, size_t at, size_t n, struct sk_buf *out)
+void sk_c_clean(const struct source *s, size_t at, size_t n, struct sk_buf *out)
 {
     size_t end = at + n;
     for (at = past_splices(s, at); at < end; at = past_splices(s, at)) {

@@ -25,13 +25,13 @@ struct tokens {
 };
 
 /* All tokens of s, the last one is T_END. 0, or -1: no memory. What does not end, ends with the text. */
-int c_tokens(struct source *s, struct tokens *out);
+int sk_c_tokens(struct source *s, struct tokens *out);
 /* Where the text begins: behind a byte order mark. */
-size_t c_begin(const struct source *s);
-void c_tokens_free(struct tokens *t);
+size_t sk_c_begin(const struct source *s);
+void sk_c_tokens_free(struct tokens *t);
 /* The token is this word or these characters; line splices in it are passed over. */
-int c_token_is(const struct source *s, const struct token *t, const char *text);
+int sk_c_token_is(const struct source *s, const struct token *t, const char *text);
 /* The text of [at, at + n) with comments made to a blank and splices removed, appended to out. */
-void c_clean(const struct source *s, size_t at, size_t n, struct sk_buf *out);
+void sk_c_clean(const struct source *s, size_t at, size_t n, struct sk_buf *out);
 
 #endif

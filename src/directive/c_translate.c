@@ -10,52 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void c_line_word(const struct c_file *f, size_t i, char out[16])
-{
-    struct sk_buf line = {0};
-    size_t n = f->t.t[i].n;
-    c_clean(f->s, f->t.t[i].at, n < 200 ? n : 200, &line);
-    const char *p = text_of(&line);
-    p += *p == '%' ? 2 : 1;
-    p += strspn(p, " \t\v\f");
-    n = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
-    n = n < 15 ? n : 15;
-    memcpy(out, p, n);
-    out[n] = 0;
-    sk_buf_free(&line);
-}
-
-static int has_operator(const char *line)
-{
-    const char *p = strstr(line, "_Pragma");
-    return p && (strcasestr(p, "MICP") || strstr(p, "\"chk"));
-}
-
-int c_directive(struct c_file *f, size_t i, struct directive *d)
-{
-    struct token *t = &f->t.t[i];
-    struct sk_buf line = {0};
-    char word[16];
-    *d = (struct directive){.at = t->at, .n = t->n};
-    c_line_word(f, i, word);
-    c_clean(f->s, t->at, t->n, &line);
-    const char *p = text_of(&line);
-    int rc = 0;
-    if (strcmp(word, "pragma") != 0) {
-        if (has_operator(p))
-            rc = source_refuse(f->s, t->at, "a directive in _Pragma is not translated: write it as #pragma where it belongs");
-    } else {
-        p = strstr(p, "pragma") + 6;
-        p += strspn(p, " \t\v\f");
-        size_t n = strcspn(p, " \t\v\f(");
-        int chk = text_same(p, n, "chk");
-        if (chk || text_same(p, n, "MICP"))
-            rc = directive_parse(f->s, f->language, chk, p + n, d) ? -1 : 1;
-    }
-    sk_buf_free(&line);
-    return rc;
-}
-
 /* ---- variables ---- */
 
 static void put_quoted(struct sk_buf *out, const char *text)
@@ -112,7 +66,7 @@ static void write_variable(const struct directive *d, const struct variable *v, 
     sk_buf_printf(out, "); } ");
 }
 
-void c_write_variables(struct c_file *f, const struct directive *d, struct sk_buf *out)
+void sk_c_write_variables(struct c_file *f, const struct directive *d, struct sk_buf *out)
 {
     (void)f;
     for (size_t i = 0; i < d->nvars; i++)
@@ -128,16 +82,16 @@ static int check_place(struct c_file *f, size_t i)
     while (k > 0 && f->t.t[k - 1].kind == T_LINE)
         k--;
     if (k == 0)
-        return source_refuse(f->s, f->t.t[i].at, "this directive is outside of any function");
-    if (c_is(f, k - 1, ";") || c_is(f, k - 1, "{") || c_is(f, k - 1, "}") || c_is(f, k - 1, ":") || c_is(f, k - 1, "<%") || c_is(f, k - 1, "%>"))
+        return sk_source_refuse(f->s, f->t.t[i].at, "this directive is outside of any function");
+    if (sk_c_is(f, k - 1, ";") || sk_c_is(f, k - 1, "{") || sk_c_is(f, k - 1, "}") || sk_c_is(f, k - 1, ":") || sk_c_is(f, k - 1, "<%") || sk_c_is(f, k - 1, "%>"))
         return 0;
-    return source_refuse(f->s, f->t.t[i].at,
+    return sk_source_refuse(f->s, f->t.t[i].at,
                          "no statement can begin here: put the directive between two statements, in braces if it belongs to an if or else");
 }
 
 static void replace(struct c_file *f, const struct directive *d, struct sk_buf *text)
 {
-    source_replace(f->s, d->at, d->n, text_of(text));
+    sk_source_replace(f->s, d->at, d->n, sk_text_of(text));
     if (!sk_buf_ok(text))
         f->s->pool.failed = 1;
     sk_buf_free(text);
@@ -157,7 +111,7 @@ static void write_chk(struct c_file *f, const struct directive *d)
     if (d->condition)
         sk_buf_printf(&out, "if (%s) ", d->condition);
     sk_buf_printf(&out, "{ ");
-    c_write_variables(f, d, &out);
+    sk_c_write_variables(f, d, &out);
     if (d->kind == D_LOAD)
         sk_buf_printf(&out, "long saikai_at_ = 0; saikai_restart(&saikai_at_); }");
     else
@@ -170,45 +124,45 @@ static void write_chk(struct c_file *f, const struct directive *d)
 static int find_places(struct c_file *f, struct c_loop *l)
 {
     for (size_t i = l->body + 1, depth = 0; i < l->body_end; i++) {
-        depth += (size_t)c_is_opening(f, i);
-        depth -= (size_t)c_is_closing(f, i);
+        depth += (size_t)sk_c_is_opening(f, i);
+        depth -= (size_t)sk_c_is_closing(f, i);
         size_t at = f->t.t[i].at;
-        if (!depth && (c_is(f, i, "case") || c_is(f, i, "default")))
-            return source_refuse(f->s, at, "a label of a switch outside of the loop: the loop is entered in its middle");
+        if (!depth && (sk_c_is(f, i, "case") || sk_c_is(f, i, "default")))
+            return sk_source_refuse(f->s, at, "a label of a switch outside of the loop: the loop is entered in its middle");
         if (f->t.t[i].kind != T_LINE)
             continue;
         struct directive d;
-        int is = c_directive(f, i, &d);
+        int is = sk_c_directive(f, i, &d);
         int kind = (int)d.kind;
-        directive_free(&d);
+        sk_directive_free(&d);
         if (is < 0)
             return -1;
         if (is && kind != D_CKPT)
-            return source_refuse(f->s, at, "only 'ckpt' can stand in an enabled loop: loops are enabled one by one");
+            return sk_source_refuse(f->s, at, "only 'ckpt' can stand in an enabled loop: loops are enabled one by one");
         if (is && depth)
-            return source_refuse(f->s, at, "'ckpt' in an inner block: a restart begins at the loop's own level. Put it there, or call "
+            return sk_source_refuse(f->s, at, "'ckpt' in an inner block: a restart begins at the loop's own level. Put it there, or call "
                                            "saikai_protect, saikai_restart and saikai_checkpoint instead of directives");
         if (is && check_place(f, i))
             return -1;
         if (is && l->places == 64)
-            return source_refuse(f->s, at, "more than 64 places in one loop");
+            return sk_source_refuse(f->s, at, "more than 64 places in one loop");
         if (is)
             l->place[l->places++] = i;
     }
-    return l->places ? 0 : source_refuse(f->s, f->t.t[l->keyword].at, "this enabled loop has no '#pragma MICP ckpt'");
+    return l->places ? 0 : sk_source_refuse(f->s, f->t.t[l->keyword].at, "this enabled loop has no '#pragma MICP ckpt'");
 }
 
 /* Nobody jumps into the loop from outside. */
 static int check_labels(struct c_file *f, const struct c_loop *l)
 {
     for (size_t i = l->body + 1; i < l->body_end; i++) {
-        int first = c_is(f, i - 1, ";") || c_is(f, i - 1, "{") || c_is(f, i - 1, "}") || f->t.t[i - 1].kind == T_LINE;
-        if (f->t.t[i].kind != T_WORD || !first || !c_is(f, i + 1, ":") || c_is(f, i, "default"))
+        int first = sk_c_is(f, i - 1, ";") || sk_c_is(f, i - 1, "{") || sk_c_is(f, i - 1, "}") || f->t.t[i - 1].kind == T_LINE;
+        if (f->t.t[i].kind != T_WORD || !first || !sk_c_is(f, i + 1, ":") || sk_c_is(f, i, "default"))
             continue;
         for (size_t k = 0; k + 1 < f->t.count; k++)
-            if ((k < l->body || k > l->body_end) && c_is(f, k, "goto") && f->t.t[k + 1].n == f->t.t[i].n &&
+            if ((k < l->body || k > l->body_end) && sk_c_is(f, k, "goto") && f->t.t[k + 1].n == f->t.t[i].n &&
                 !memcmp(f->s->text + f->t.t[k + 1].at, f->s->text + f->t.t[i].at, f->t.t[i].n))
-                return source_refuse(f->s, f->t.t[k].at, "this goto enters an enabled loop");
+                return sk_source_refuse(f->s, f->t.t[k].at, "this goto enters an enabled loop");
     }
     return 0;
 }
@@ -218,7 +172,7 @@ static void tokens_text(struct c_file *f, size_t from, size_t to, struct sk_buf 
     for (size_t i = from; i < to; i++) {
         if (f->t.t[i].blank && i > from)
             sk_buf_put_u8(out, ' ');
-        c_clean(f->s, f->t.t[i].at, f->t.t[i].n, out);
+        sk_c_clean(f->s, f->t.t[i].at, f->t.t[i].n, out);
     }
 }
 
@@ -227,34 +181,34 @@ static void write_head(struct c_file *f, const struct c_loop *l, int id)
     const struct token *t = f->t.t;
     if (l->kind == 'f') {
         size_t from = t[l->open].at + 1;
-        source_replace(f->s, from, t[l->semicolon[0]].at - from, ""); /* it was done before */
+        sk_source_replace(f->s, from, t[l->semicolon[0]].at - from, ""); /* it was done before */
     }
     size_t before = l->kind == 'f' ? l->semicolon[0] : l->open, behind = l->kind == 'f' ? l->semicolon[1] : l->close;
     if (l->kind != 'd' && behind > before + 1) {
-        source_edit(f->s, t[before].at + t[before].n, 0, " saikai_loop_%d_.resume || (", id);
-        source_edit(f->s, t[behind].at, 0, ")");
+        sk_source_edit(f->s, t[before].at + t[before].n, 0, " saikai_loop_%d_.resume || (", id);
+        sk_source_edit(f->s, t[behind].at, 0, ")");
     }
 }
 
 static void write_body(struct c_file *f, const struct c_loop *l, int id)
 {
     const struct token *t = f->t.t;
-    source_edit(f->s, t[l->body].at + t[l->body].n, 0, " saikai_loop_next(&saikai_loop_%d_); if (!saikai_loop_%d_.resume) {", id, id);
+    sk_source_edit(f->s, t[l->body].at + t[l->body].n, 0, " saikai_loop_next(&saikai_loop_%d_); if (!saikai_loop_%d_.resume) {", id, id);
     for (int k = 0; k < l->places; k++) {
         const struct token *p = &t[l->place[k]];
         char text[200];
         snprintf(text, sizeof text, "} saikai_loop_candidate(&saikai_loop_%d_, %d); if (!saikai_loop_%d_.resume) {", id, k, id);
-        source_replace(f->s, p->at, p->n, text);
+        sk_source_replace(f->s, p->at, p->n, text);
     }
-    source_edit(f->s, t[l->body_end].at, 0, "} ");
-    source_edit(f->s, t[l->end].at + t[l->end].n, 0, " }");
+    sk_source_edit(f->s, t[l->body_end].at, 0, "} ");
+    sk_source_edit(f->s, t[l->end].at + t[l->end].n, 0, " }");
 }
 
 /* The directive at token *i and the loop behind it; *i becomes the loop's last token. */
 static int translate_loop(struct c_file *f, size_t *i, struct directive *d, int *found)
 {
     struct c_loop l;
-    if (c_find_loop(f, *i, &l) || find_places(f, &l) || c_check_loop(f, &l, d) || check_labels(f, &l))
+    if (sk_c_find_loop(f, *i, &l) || find_places(f, &l) || sk_c_check_loop(f, &l, d) || check_labels(f, &l))
         return -1;
     int id = ++f->loops;
     struct sk_buf out = {0};
@@ -267,7 +221,7 @@ static int translate_loop(struct c_file *f, size_t *i, struct directive *d, int 
         tokens_text(f, l.open + 1, l.semicolon[0], &out);
         sk_buf_printf(&out, "; ");
     }
-    c_write_variables(f, d, &out);
+    sk_c_write_variables(f, d, &out);
     sk_buf_printf(&out, "saikai_loop_restore(&saikai_loop_%d_); if (!saikai_loop_%d_.skipped)", id, id);
     replace(f, d, &out);
     write_head(f, &l, id);
@@ -290,12 +244,12 @@ static int translate_one(struct c_file *f, size_t *i, struct directive *d, int *
     case D_ENABLE:
         return translate_loop(f, i, d, found);
     case D_CKPT:
-        return source_refuse(f->s, d->at, "'ckpt' outside of a loop behind 'enable': call saikai_checkpoint, and saikai_protect and "
+        return sk_source_refuse(f->s, d->at, "'ckpt' outside of a loop behind 'enable': call saikai_checkpoint, and saikai_protect and "
                                           "saikai_restart before the loop");
     case D_DISABLE:
         if (!f->enabled--)
-            return source_refuse(f->s, d->at, "'disable' without an 'enable' before it in this file");
-        source_replace(f->s, d->at, d->n, "");
+            return sk_source_refuse(f->s, d->at, "'disable' without an 'enable' before it in this file");
+        sk_source_replace(f->s, d->at, d->n, "");
         return 0;
     case D_FINI:
         sk_buf_printf(&out, "saikai_loop_fini();");
@@ -318,11 +272,11 @@ struct include {
 static void look_for_include(struct c_file *f, size_t i, struct include *n)
 {
     char word[16];
-    n->depth += (size_t)(c_is(f, i, "{") || c_is(f, i, "<%"));
-    n->depth -= (size_t)(n->depth && (c_is(f, i, "}") || c_is(f, i, "%>")));
+    n->depth += (size_t)(sk_c_is(f, i, "{") || sk_c_is(f, i, "<%"));
+    n->depth -= (size_t)(n->depth && (sk_c_is(f, i, "}") || sk_c_is(f, i, "%>")));
     if (f->t.t[i].kind != T_LINE)
         return;
-    c_line_word(f, i, word);
+    sk_c_line_word(f, i, word);
     size_t level = n->conditions < 64 ? n->conditions : 63;
     if (!strncmp(word, "if", 2)) {
         n->saved[level] = n->depth;
@@ -345,9 +299,9 @@ static void write_include(struct c_file *f, size_t at)
     struct sk_buf name = {0};
     put_quoted(&name, f->s->name);
     if (at)
-        source_edit(f->s, at, 0, "\n#include <saikai/directives.h>\n#line %zu %s", source_line(f->s, at) + 1, text_of(&name));
+        sk_source_edit(f->s, at, 0, "\n#include <saikai/directives.h>\n#line %zu %s", sk_source_line(f->s, at) + 1, sk_text_of(&name));
     else
-        source_edit(f->s, c_begin(f->s), 0, "#include <saikai/directives.h>\n#line 1 %s\n", text_of(&name));
+        sk_source_edit(f->s, sk_c_begin(f->s), 0, "#include <saikai/directives.h>\n#line 1 %s\n", sk_text_of(&name));
     sk_buf_free(&name);
 }
 
@@ -358,25 +312,25 @@ static int translate(struct c_file *f, int *found)
     for (size_t i = 0; i < f->t.count && f->t.t[i].kind != T_END; i++) {
         struct directive d;
         int is = 0, rc = 0;
-        if (c_is(f, i, "_Pragma") && c_is(f, i + 1, "(") && f->t.t[i + 2].kind == T_STRING) {
+        if (sk_c_is(f, i, "_Pragma") && sk_c_is(f, i + 1, "(") && f->t.t[i + 2].kind == T_STRING) {
             struct sk_buf text = {0};
-            c_clean(f->s, f->t.t[i].at, f->t.t[i + 2].at + f->t.t[i + 2].n - f->t.t[i].at, &text);
-            int own = has_operator(text_of(&text));
+            sk_c_clean(f->s, f->t.t[i].at, f->t.t[i + 2].at + f->t.t[i + 2].n - f->t.t[i].at, &text);
+            int own = sk_c_has_operator(sk_text_of(&text));
             sk_buf_free(&text);
             if (own)
-                return source_refuse(f->s, f->t.t[i].at, "a directive in _Pragma is not translated: write it as #pragma");
+                return sk_source_refuse(f->s, f->t.t[i].at, "a directive in _Pragma is not translated: write it as #pragma");
         }
         look_for_include(f, i, &where);
         if (f->t.t[i].kind != T_LINE)
             continue;
-        is = c_directive(f, i, &d);
+        is = sk_c_directive(f, i, &d);
         if (is > 0) {
             include = *found ? include : where.at;
             ++*found;
             rc = where.depth ? translate_one(f, &i, &d, found)
-                             : source_refuse(f->s, d.at, "this directive is outside of any function");
+                             : sk_source_refuse(f->s, d.at, "this directive is outside of any function");
         }
-        directive_free(&d);
+        sk_directive_free(&d);
         if (is < 0 || rc)
             return -1;
     }
@@ -385,12 +339,12 @@ static int translate(struct c_file *f, int *found)
     return 0;
 }
 
-int c_translate(struct source *s, enum language language, int *found)
+int sk_c_translate(struct source *s, enum language language, int *found)
 {
     const char *slash = strrchr(s->name, '/');
     struct c_file f = {.s = s, .language = language, .base = slash ? slash + 1 : s->name};
     *found = 0;
-    int rc = c_tokens(s, &f.t) ? source_refuse(s, 0, "out of memory") : translate(&f, found);
-    c_tokens_free(&f.t);
+    int rc = sk_c_tokens(s, &f.t) ? sk_source_refuse(s, 0, "out of memory") : translate(&f, found);
+    sk_c_tokens_free(&f.t);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "directive/clauses.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct cursor {
 
 static int refuse(struct cursor *c, const char *why)
 {
-    return source_refuse(c->s, c->d->at, "%s (at '%.40s')", why, c->p);
+    return sk_source_refuse(c->s, c->d->at, "%s (at '%.40s')", why, c->p);
 }
 
 static void blanks(struct cursor *c)
@@ -93,7 +94,7 @@ static char *trimmed(const char *p, size_t n)
         p++, n--;
     while (n && isspace((unsigned char)p[n - 1]))
         n--;
-    return text_copy(p, n);
+    return sk_text_copy(p, n);
 }
 
 static int is_number(const char *p)
@@ -211,7 +212,7 @@ static int c_variable(struct cursor *c, struct variable *v)
                 rc = refuse(c, "the name of a member is expected");
         }
     }
-    v->name = rc ? NULL : text_copy(text_of(&name), name.len);
+    v->name = rc ? NULL : sk_text_copy(sk_text_of(&name), name.len);
     sk_buf_free(&name);
     return rc;
 }
@@ -253,8 +254,8 @@ static int fortran_variable(struct cursor *c, struct variable *v)
                 rc = refuse(c, "the name of a component is expected");
         }
     }
-    v->name = rc ? NULL : text_copy(text_of(&name), name.len);
-    v->text = rc ? NULL : text_copy(text_of(&text), text.len);
+    v->name = rc ? NULL : sk_text_copy(sk_text_of(&name), name.len);
+    v->text = rc ? NULL : sk_text_copy(sk_text_of(&text), text.len);
     sk_buf_free(&name);
     sk_buf_free(&text);
     return rc;
@@ -277,7 +278,7 @@ static int take_variable(struct cursor *c)
 {
     int bytes = 0;
     size_t n = word_at(c->p);
-    if (n == 5 && text_same(c->p, n, "bytes")) {
+    if (n == 5 && sk_text_same(c->p, n, "bytes")) {
         const char *p = c->p + n;
         while (isspace((unsigned char)*p))
             p++;
@@ -298,9 +299,9 @@ static int take_variable(struct cursor *c)
     if (!rc && !v->name)
         rc = refuse(c, "out of memory");
     for (size_t i = 0; !rc && i + 1 < c->d->nvars; i++)
-        if (c->d->vars[i].name && text_same(c->d->vars[i].name, strlen(c->d->vars[i].name), v->name) &&
+        if (c->d->vars[i].name && sk_text_same(c->d->vars[i].name, strlen(c->d->vars[i].name), v->name) &&
             (c->language == LANG_FORTRAN || !strcmp(c->d->vars[i].name, v->name)))
-            rc = source_refuse(c->s, c->d->at, "'%.60s' is listed twice: several sections of one variable need names of their own; call "
+            rc = sk_source_refuse(c->s, c->d->at, "'%.60s' is listed twice: several sections of one variable need names of their own; call "
                                                "saikai_protect for each", v->name);
     return rc;
 }
@@ -356,7 +357,7 @@ static int take_bound(struct cursor *c, char *text)
     char *end = NULL, *value = strchr(text, ':');
     if (!known || (value && (!(strtod(value + 1, &end) > 0) || *end)))
         return refuse(c, "'bound' wants abs:X, rel:X or psnr:X with a number: for one that is computed call saikai_bound");
-    c->d->bound = text_copy(text, out);
+    c->d->bound = sk_text_copy(text, out);
     return 0;
 }
 
@@ -364,7 +365,7 @@ static int take_bound(struct cursor *c, char *text)
 static int take_clause(struct cursor *c, const char *name, char **out)
 {
     size_t n = word_at(c->p);
-    if (!text_same(c->p, n, name))
+    if (!sk_text_same(c->p, n, name))
         return 0;
     const char *p = c->p + n;
     while (isspace((unsigned char)*p))
@@ -423,7 +424,7 @@ static int take_list(struct cursor *c)
         wants = 0;
     }
     if (!rc && !c->d->nvars)
-        rc = source_refuse(c->s, c->d->at, "no variable is listed: what must survive?");
+        rc = sk_source_refuse(c->s, c->d->at, "no variable is listed: what must survive?");
     return rc;
 }
 
@@ -467,23 +468,23 @@ static int chk_clauses(struct cursor *c)
 
 static int take_words(struct cursor *c, const char *word, size_t n)
 {
-    static const struct {
-        const char *micp, *chk;
-        enum directive_kind kind;
-    } words[] = {{"init", "init", D_INIT}, {"enable", NULL, D_ENABLE}, {"ckpt", NULL, D_CKPT}, {"disable", NULL, D_DISABLE},
-                 {"fini", "shutdown", D_FINI}, {NULL, "load", D_LOAD}, {NULL, "store", D_STORE}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *w = c->d->chk ? words[i].chk : words[i].micp;
-        if (w && text_same(word, n, w)) {
-            c->d->kind = words[i].kind;
+    /* in the order of their kinds; "-": there is none */
+    const char *p = c->d->chk ? "init - - - shutdown load store" : "init enable ckpt disable fini - -";
+    for (int kind = D_INIT; *p; kind++) {
+        size_t k = strcspn(p, " ");
+        char one[16];
+        snprintf(one, sizeof one, "%.*s", (int)k, p);
+        if (n && sk_text_same(word, n, one)) {
+            c->d->kind = (enum directive_kind)kind;
             return 0;
         }
+        p += k + (p[k] == ' ');
     }
-    return source_refuse(c->s, c->d->at, "unknown directive '%.*s': %s are possible", (int)(n > 40 ? 40 : n), word,
+    return sk_source_refuse(c->s, c->d->at, "unknown directive '%.*s': %s are possible", (int)(n > 40 ? 40 : n), word,
                          c->d->chk ? "init, load, store and shutdown" : "init, enable, ckpt, disable and fini");
 }
 
-int directive_parse(struct source *s, enum language language, int chk, const char *text, struct directive *d)
+int sk_directive_parse(struct source *s, enum language language, int chk, const char *text, struct directive *d)
 {
     struct cursor c = {s, d, language, text};
     d->chk = chk;
@@ -514,7 +515,7 @@ int directive_parse(struct source *s, enum language language, int chk, const cha
     return rc < 0 ? -1 : *c.p ? refuse(&c, "nothing more is expected here") : 0;
 }
 
-void directive_free(struct directive *d)
+void sk_directive_free(struct directive *d)
 {
     for (size_t i = 0; i < d->nvars; i++) {
         struct variable *v = &d->vars[i];
@@ -537,7 +538,7 @@ void directive_free(struct directive *d)
     *d = (struct directive){0};
 }
 
-int directive_has(const struct directive *d, const char *name, size_t n)
+int sk_directive_has(const struct directive *d, const char *name, size_t n)
 {
     for (size_t i = 0; i < d->nvars; i++)
         if (strlen(d->vars[i].name) == n && !memcmp(d->vars[i].name, name, n))
@@ -545,13 +546,13 @@ int directive_has(const struct directive *d, const char *name, size_t n)
     return 0;
 }
 
-int directive_add(struct directive *d, const char *name, size_t n)
+int sk_directive_add(struct directive *d, const char *name, size_t n)
 {
     struct variable *v = realloc(d->vars, (d->nvars + 1) * sizeof *v);
     if (!v)
         return -1;
     d->vars = v;
-    v[d->nvars] = (struct variable){.name = text_copy(name, n), .text = text_copy(name, n), .loops = 1};
+    v[d->nvars] = (struct variable){.name = sk_text_copy(name, n), .text = sk_text_copy(name, n), .loops = 1};
     if (!v[d->nvars].name || !v[d->nvars].text) {
         free(v[d->nvars].name);
         free(v[d->nvars].text);

@@ -37,11 +37,11 @@ struct directive {
 };
 
 /* Parse text, which begins behind "MICP" or "chk": one logical line without comments. 0, or -1 and what is wrong is in s. */
-int directive_parse(struct source *s, enum language language, int chk, const char *text, struct directive *d);
-void directive_free(struct directive *d);
+int sk_directive_parse(struct source *s, enum language language, int chk, const char *text, struct directive *d);
+void sk_directive_free(struct directive *d);
 /* Is a variable of this name in the list? */
-int directive_has(const struct directive *d, const char *name, size_t n);
+int sk_directive_has(const struct directive *d, const char *name, size_t n);
 /* One more variable, by name; 0, or -1: no memory. */
-int directive_add(struct directive *d, const char *name, size_t n);
+int sk_directive_add(struct directive *d, const char *name, size_t n);
 
 #endif

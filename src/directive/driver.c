@@ -103,7 +103,7 @@ static int take_source(struct driver *d, const char *path, int language, int fix
         say(d, "%s", err.text);
         return -1;
     }
-    int found = may_have_directives(text, n) ? translate_text(path, text, n, (enum language)language, fixed, cpp, &out, said) : 0;
+    int found = sk_may_have_directives(text, n) ? sk_translate_text(path, text, n, (enum language)language, fixed, cpp, &out, said) : 0;
     int rc = found < 0 ? -1 : 0;
     if (found < 0)
         fprintf(stderr, "%s\n", said);
@@ -171,7 +171,7 @@ static int take_argument(struct driver *d, const char *a)
         say(d, "'%s' is not translated: name the source file on the command line", a);
         return -1;
     }
-    int language = *a == '-' ? -1 : language_of(a, &fixed, &cpp);
+    int language = *a == '-' ? -1 : sk_language_of(a, &fixed, &cpp);
     if (*a != '-' && d->language != -1) {
         language = d->language;
         fixed = d->fixed;
@@ -199,7 +199,7 @@ static int own_option(struct driver *d, const char *a)
     } else if (!strncmp(a, "--mpi=", 6)) {
         snprintf(d->mpi, sizeof d->mpi, "%s", a + 6);
     } else if (!strcmp(a, "--help")) {
-        driver_help(d);
+        sk_driver_help(d);
         exit(0);
     } else if (!strcmp(a, "--saikai-version")) {
         puts("saikai " SAIKAI_VERSION);
@@ -267,15 +267,15 @@ static void join(struct driver *d, const struct driver_flags *flags)
             add(d, p);
 }
 
-int driver_main(int argc, char **argv)
+int sk_driver_main(int argc, char **argv)
 {
     struct driver d = {.language = -1, .links = 1};
     struct driver_flags *flags = calloc(1, sizeof *flags);
-    driver_name(&d, argv[0]);
+    sk_driver_name(&d, argv[0]);
     for (int i = 1; i < argc; i++)
         if (!strncmp(argv[i], "--mpi=", 6))
             own_option(&d, argv[i]);
-    int rc = !flags || driver_find(&d, flags) ? 1 : 0;
+    int rc = !flags || sk_driver_find(&d, flags) ? 1 : 0;
     if (!rc) {
         add(&d, d.compiler);
         rc = take_arguments(&d, argc, argv) ? 1 : 0;

@@ -25,10 +25,10 @@ struct driver_flags {
 };
 
 /* Tool and MPI from the name that it was called by, such as saikaicc or saikaifort.mpich. */
-void driver_name(struct driver *d, const char *path);
+void sk_driver_name(struct driver *d, const char *path);
 /* The compiler, and what it needs to find Saikai. 0, or -1 and it is said. */
-int driver_find(struct driver *d, struct driver_flags *flags);
-void driver_help(const struct driver *d);
-int driver_main(int argc, char **argv);
+int sk_driver_find(struct driver *d, struct driver_flags *flags);
+void sk_driver_help(const struct driver *d);
+int sk_driver_main(int argc, char **argv);
 
 #endif

@@ -5,6 +5,6 @@
 #include "directive/clauses.h"
 
 /* Translate s: edits in s; *found: how many directives. cpp: a preprocessor reads the result. 0, or -1 and s->said. */
-int f_translate(struct source *s, int fixed, int cpp, int *found);
+int sk_f_translate(struct source *s, int fixed, int cpp, int *found);
 
 #endif

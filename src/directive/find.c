@@ -9,14 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef SAIKAI_DRIVER_MPIS
-#define SAIKAI_DRIVER_MPIS "openmpi"
-#endif
-#ifndef SAIKAI_DRIVER_LIBDIR
-#define SAIKAI_DRIVER_LIBDIR "../lib"
-#endif
-
-void driver_name(struct driver *d, const char *path)
+void sk_driver_name(struct driver *d, const char *path)
 {
     const char *base = strrchr(path, '/');
     d->own = base ? base + 1 : path;
@@ -118,7 +111,7 @@ static void built(const struct driver *d, char *tree, struct driver_flags *f)
     }
 }
 
-int driver_find(struct driver *d, struct driver_flags *f)
+int sk_driver_find(struct driver *d, struct driver_flags *f)
 {
     char bin[PATH_MAX], path[PATH_MAX + 32];
     void *tree = NULL;
@@ -142,7 +135,7 @@ int driver_find(struct driver *d, struct driver_flags *f)
     return 0;
 }
 
-void driver_help(const struct driver *d)
+void sk_driver_help(const struct driver *d)
 {
     static const char *const compilers[] = {"mpicc", "mpicxx", "mpifort"};
     printf("Usage: %s [--show] [--mpi=MPI] ARGUMENT OF %s...\n\n"

@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-    return driver_main(argc, argv);
+    return sk_driver_main(argc, argv);
 }

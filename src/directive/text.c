@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void source_free(struct source *s)
+void sk_source_free(struct source *s)
 {
     free(s->edits);
     sk_buf_free(&s->pool);
@@ -14,7 +14,7 @@ void source_free(struct source *s)
     s->nedits = s->cap = 0;
 }
 
-size_t source_line(const struct source *s, size_t at)
+size_t sk_source_line(const struct source *s, size_t at)
 {
     size_t line = 1;
     for (size_t i = 0; i < at && i < s->n; i++)
@@ -22,13 +22,13 @@ size_t source_line(const struct source *s, size_t at)
     return line;
 }
 
-int source_refuse(struct source *s, size_t at, const char *format, ...)
+int sk_source_refuse(struct source *s, size_t at, const char *format, ...)
 {
     va_list ap;
     if (s->failed)
         return -1;
     s->failed = 1;
-    int n = snprintf(s->said, sizeof s->said, "%.200s:%zu: error: ", s->name, source_line(s, at));
+    int n = snprintf(s->said, sizeof s->said, "%.200s:%zu: error: ", s->name, sk_source_line(s, at));
     va_start(ap, format);
     vsnprintf(s->said + n, sizeof s->said - (size_t)n, format, ap);
     va_end(ap);
@@ -51,7 +51,7 @@ static void add(struct source *s, size_t at, size_t removed, size_t from)
     s->nedits++;
 }
 
-void source_edit(struct source *s, size_t at, size_t removed, const char *format, ...)
+void sk_source_edit(struct source *s, size_t at, size_t removed, const char *format, ...)
 {
     char small[2048];
     va_list ap;
@@ -74,7 +74,7 @@ void source_edit(struct source *s, size_t at, size_t removed, const char *format
     add(s, at, removed, from);
 }
 
-void source_replace(struct source *s, size_t at, size_t removed, const char *text)
+void sk_source_replace(struct source *s, size_t at, size_t removed, const char *text)
 {
     size_t from = s->pool.len;
     sk_buf_put(&s->pool, text, strlen(text));
@@ -92,7 +92,7 @@ static int by_place(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-int source_write(struct source *s, struct sk_buf *out)
+int sk_source_write(struct source *s, struct sk_buf *out)
 {
     size_t at = 0;
     if (s->nedits)
@@ -100,16 +100,16 @@ int source_write(struct source *s, struct sk_buf *out)
     for (size_t i = 0; i < s->nedits; i++) {
         const struct edit *e = &s->edits[i];
         if (e->at < at || e->at + e->removed > s->n)
-            return source_refuse(s, e->at, "directives overlap here");
+            return sk_source_refuse(s, e->at, "directives overlap here");
         sk_buf_put(out, s->text + at, e->at - at);
         sk_buf_put(out, s->pool.data + e->text, e->n);
         at = e->at + e->removed;
     }
     sk_buf_put(out, s->text + at, s->n - at);
-    return sk_buf_ok(out) && sk_buf_ok(&s->pool) ? 0 : source_refuse(s, 0, "out of memory");
+    return sk_buf_ok(out) && sk_buf_ok(&s->pool) ? 0 : sk_source_refuse(s, 0, "out of memory");
 }
 
-const char *text_of(struct sk_buf *b)
+const char *sk_text_of(struct sk_buf *b)
 {
     sk_buf_put_u8(b, 0);
     if (!sk_buf_ok(b))
@@ -118,7 +118,7 @@ const char *text_of(struct sk_buf *b)
     return (const char *)b->data;
 }
 
-char *text_copy(const char *p, size_t n)
+char *sk_text_copy(const char *p, size_t n)
 {
     char *copy = malloc(n + 1);
     if (copy) {
@@ -129,7 +129,7 @@ char *text_copy(const char *p, size_t n)
     return copy;
 }
 
-int text_same(const char *p, size_t n, const char *word)
+int sk_text_same(const char *p, size_t n, const char *word)
 {
     if (strlen(word) != n)
         return 0;

@@ -23,23 +23,23 @@ struct source {
     char said[900];
 };
 
-void source_free(struct source *s);
+void sk_source_free(struct source *s);
 /* The line of a byte, from 1. */
-size_t source_line(const struct source *s, size_t at);
+size_t sk_source_line(const struct source *s, size_t at);
 /* Say "file:line: error: …" once; later things are not said. Returns -1. */
-int source_refuse(struct source *s, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int sk_source_refuse(struct source *s, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Put formatted text in place of `removed` bytes from `at` on. */
-void source_edit(struct source *s, size_t at, size_t removed, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void sk_source_edit(struct source *s, size_t at, size_t removed, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same, and so many line ends behind it as are removed, so that all that follows stays in its line. */
-void source_replace(struct source *s, size_t at, size_t removed, const char *text);
+void sk_source_replace(struct source *s, size_t at, size_t removed, const char *text);
 /* The source with its edits into out. 0, or -1 when memory ran out or edits overlap. */
-int source_write(struct source *s, struct sk_buf *out);
+int sk_source_write(struct source *s, struct sk_buf *out);
 
 /* A growing text, always with a zero byte behind it. */
-const char *text_of(struct sk_buf *b);
+const char *sk_text_of(struct sk_buf *b);
 /* n bytes at p as a string of the heap, NULL: no memory. */
-char *text_copy(const char *p, size_t n);
+char *sk_text_copy(const char *p, size_t n);
 /* p is equal to word, ignoring case. */
-int text_same(const char *p, size_t n, const char *word);
+int sk_text_same(const char *p, size_t n, const char *word);
 
 #endif

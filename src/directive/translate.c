@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-int language_of(const char *path, int *fixed, int *cpp)
+int sk_language_of(const char *path, int *fixed, int *cpp)
 {
     static const struct {
         const char *end;
@@ -33,23 +33,23 @@ int language_of(const char *path, int *fixed, int *cpp)
     return -1;
 }
 
-int may_have_directives(const char *text, size_t n)
+int sk_may_have_directives(const char *text, size_t n)
 {
     for (size_t i = 0; i + 3 <= n; i++)
-        if (text_same(text + i, 3, "chk") || (i + 4 <= n && text_same(text + i, 4, "MICP")))
+        if (sk_text_same(text + i, 3, "chk") || (i + 4 <= n && sk_text_same(text + i, 4, "MICP")))
             return 1;
     return memmem(text, n, "\\\n", 2) || memmem(text, n, "\\\r\n", 3); /* a word may be cut */
 }
 
-int translate_text(const char *name, const char *text, size_t n, enum language language, int fixed, int cpp, struct sk_buf *out,
+int sk_translate_text(const char *name, const char *text, size_t n, enum language language, int fixed, int cpp, struct sk_buf *out,
                    char said[900])
 {
     struct source s = {.name = name, .text = text, .n = n};
     int found = 0;
-    int rc = language == LANG_FORTRAN ? f_translate(&s, fixed, cpp, &found) : c_translate(&s, language, &found);
+    int rc = language == LANG_FORTRAN ? sk_f_translate(&s, fixed, cpp, &found) : sk_c_translate(&s, language, &found);
     if (!rc && found)
-        rc = source_write(&s, out);
+        rc = sk_source_write(&s, out);
     strcpy(said, s.said);
-    source_free(&s);
+    sk_source_free(&s);
     return rc ? -1 : found;
 }

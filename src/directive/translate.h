@@ -5,12 +5,12 @@
 #include "directive/clauses.h"
 
 /* Of the language of a file, as its name ends; -1: no source. *fixed: Fortran in fixed form; *cpp: it is preprocessed. */
-int language_of(const char *path, int *fixed, int *cpp);
+int sk_language_of(const char *path, int *fixed, int *cpp);
 /* 1: there may be a directive in this text. */
-int may_have_directives(const char *text, size_t n);
+int sk_may_have_directives(const char *text, size_t n);
 /* Translate text into out. Returns how many directives there were, 0: out is empty, -1: said[900] has what is wrong. name: the file's, for
  * messages. fixed, cpp: of Fortran. */
-int translate_text(const char *name, const char *text, size_t n, enum language language, int fixed, int cpp, struct sk_buf *out,
+int sk_translate_text(const char *name, const char *text, size_t n, enum language language, int fixed, int cpp, struct sk_buf *out,
                    char said[900]);
 
 #endif

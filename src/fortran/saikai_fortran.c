@@ -6,6 +6,7 @@
 #endif
 #include <ISO_Fortran_binding.h>
 #include <limits.h>
+#include <saikai/directives.h>
 #include <saikai/handle.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,9 @@ struct fortran_handle {
 API int saikai_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config);
 API int saikai_open_fortran(const CFI_cdesc_t *comm, struct fortran_handle *handle, const CFI_cdesc_t *config);
 API struct fortran_handle saikai_default_fortran(void);
+API int saikai_loop_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config);
+API int saikai_loop_begin_fortran(struct saikai_loop *loop, const CFI_cdesc_t *which, long every);
+API int saikai_loop_bound_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *bound);
 API int saikai_memory_open_fortran(FILE *file, int in, char *path, int n);
 API int saikai_memory_close_fortran(FILE *file, int fd, int out);
 API int saikai_restart_int_fortran(int *iteration);
@@ -158,6 +162,50 @@ API int saikai_h_restart_int_fortran(struct fortran_handle h, int *iteration)
     long at = *iteration;
     int rc = saikai_h_restart(h.at, &at);
     return take_iteration(h.at, rc, at, iteration);
+}
+
+/* Text of Fortran as one of C, to be freed; NULL: no memory. */
+static char *take_text(const CFI_cdesc_t *d)
+{
+    size_t n = d && d->base_addr ? d->elem_len : 0;
+    char *text = malloc(n + 1);
+    if (text) {
+        if (n)
+            memcpy(text, d->base_addr, n);
+        while (n && text[n - 1] == ' ')
+            n--;
+        text[n] = 0;
+    }
+    return text;
+}
+
+/* Without a communicator all ranks take part; MPI_Init is called when the program has not. */
+API int saikai_loop_init_fortran(const CFI_cdesc_t *comm, const CFI_cdesc_t *config)
+{
+    if (comm)
+        return saikai_init_fortran(comm, config);
+    char *text = take_text(config);
+    int rc = text ? saikai_loop_init(MPI_COMM_WORLD, *text ? text : NULL, "Fortran") : SAIKAI_ENOMEM;
+    free(text);
+    return rc;
+}
+
+API int saikai_loop_begin_fortran(struct saikai_loop *loop, const CFI_cdesc_t *which, long every)
+{
+    char *text = take_text(which);
+    int rc = text ? saikai_loop_begin(loop, text, every) : SAIKAI_ENOMEM;
+    free(text);
+    return rc;
+}
+
+/* A bound is for floating-point numbers; other variables of the list stay exact. */
+API int saikai_loop_bound_fortran(const CFI_cdesc_t *name, const CFI_cdesc_t *d, const CFI_cdesc_t *bound)
+{
+    char *own = take_text(name), *text = take_text(bound);
+    int rc = !own || !text ? SAIKAI_ENOMEM : d->type == CFI_type_float || d->type == CFI_type_double ? saikai_set(own, "bound", text) : 0;
+    free(own);
+    free(text);
+    return rc;
 }
 
 /* Without the blanks behind it; one that is too long stays so, for the check that says it. */

@@ -256,7 +256,8 @@ for path, text in everything.items():
 
 # ---- functions
 of_components = read(f"{source}/include/saikai/component.h")  # what components have, and programs do not call
-declared = set(re.findall(r"\b(saikai_\w+)\(", re.sub(r"(?s)/\*.*?\*/|//[^\n]*", "", headers.replace(of_components, "")))) - {"saikai_init_checked", "saikai_open_checked"}
+of_directives = read(f"{source}/include/saikai/directives.h")  # what saikaicc calls, and no program by itself
+declared = set(re.findall(r"\b(saikai_\w+)\(", re.sub(r"(?s)/\*.*?\*/|//[^\n]*", "", headers.replace(of_components, "").replace(of_directives, "")))) - {"saikai_init_checked", "saikai_open_checked"}
 with_handle = {name for name in declared if name.startswith("saikai_h_")}  # described as those without one
 declared -= with_handle
 for name in sorted(with_handle):
@@ -285,7 +286,7 @@ for path, text in everything.items():
     for name in set(re.findall(r"\b(saikai_[a-z_]+)\b(?!\.(?:hpp|h|f90))", text)):
         if name in declared | with_handle or name.rstrip("_") in ("saikai_openmpi", "saikai_mpich", "saikai_hdf5", "saikai_fortran") or name.endswith("_"):
             continue
-        if re.search(rf"\b{name}\b", of_components):
+        if name == "saikai_directives" or re.search(rf"\b{name}\b", of_components + of_directives):
             continue
         if name in filters or name in built or re.search(rf"(?i)\b{name}\b", module) or name in ("saikai_status", "saikai_type", "saikai_bound_kind"):
             continue

@@ -180,6 +180,9 @@ static int restart(struct saikai_loop *loop)
         return fail("the checkpoint was made in a loop that was not reached in this start: start it afresh with restart.mode=never");
     loops.pending = loops.position[RUN];
     loop->skipped = 1;
+    if (s->g->rank == 0)
+        sk_log(SK_LOG_NOTICE, "the checkpoint was made in enabled loop %lld of this run: those before it are not run again, and what they computed "
+                              "comes back as far as that loop lists it", (long long)loops.pending);
     return 0;
 }
 

@@ -1,0 +1,35 @@
+/* Constructs of Fortran around a directive: the loop behind `enable`, and the program unit that it is in. */
+#ifndef SK_DIRECTIVE_F_LOOP_H
+#define SK_DIRECTIVE_F_LOOP_H
+
+#include "directive/clauses.h"
+#include "directive/f_lines.h"
+
+struct f_source {
+    struct source *s;
+    struct f_lines lines;
+    int fixed, cpp;
+    const char *base;
+    int loops, enabled;
+};
+
+struct f_loop {
+    size_t head, end;  /* lines */
+    char kind;         /* 'i' by a variable, 'w' while, 'e' for ever */
+    char *name;        /* "outer:" of a named loop, or "" */
+    char *label;       /* digits of the statement that ends it, or "" */
+    char *variable, *from, *rest; /* i: do variable = from, rest */
+    char *condition;   /* w */
+    size_t place[64];
+    int places;
+};
+
+/* The loop behind line i and its places. 0, or -1. */
+int sk_f_find_loop(struct f_source *f, size_t i, struct f_loop *l);
+void sk_f_loop_free(struct f_loop *l);
+/* What must survive beside the list: the loop's variable is added to d. 0, or -1. */
+int sk_f_check_loop(struct f_source *f, const struct f_loop *l, struct directive *d);
+/* The line that begins the unit that line i is in; *none: a main program that has no such line, and begins with the file. 0, or -1. */
+int sk_f_find_unit(struct f_source *f, size_t i, size_t *line, int *none);
+
+#endif
