@@ -9,6 +9,11 @@
 
 static size_t nx, ny, nz;
 
+struct work {
+    long steps;
+    int rc;
+};
+
 /* Values of the slab: planes 1…n are this rank's, 0 and n + 1 are halo. */
 #define AT(u, k, j, i) ((u)[((k) * ny + (j)) * nx + (i)])
 
@@ -40,11 +45,19 @@ static double largest_error(const double *u, size_t first, size_t n, double r, l
     return all;
 }
 
-static int run(long steps)
+/* From saikai_init to saikai_finalize: when a process died and was made again, it runs again from here. */
+static void run(void *arg)
 {
+    static double *u, *v;
+    struct work *w = arg;
+    long steps = w->steps;
     size_t first = nz * (size_t)example_rank / (size_t)example_ranks;
     size_t n = nz * (size_t)(example_rank + 1) / (size_t)example_ranks - first;
-    double *u = calloc((n + 2) * ny * nx, sizeof *u), *v = calloc((n + 2) * ny * nx, sizeof *v), r = 0.15;
+    double r = 0.15;
+    free(u);
+    free(v);
+    u = calloc((n + 2) * ny * nx, sizeof *u);
+    v = calloc((n + 2) * ny * nx, sizeof *v);
     if (!u || !v)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (size_t k = 0; k < n; k++)
@@ -70,10 +83,8 @@ static int run(long steps)
     if (example_rank == 0)
         printf("heat %zux%zux%zu, %ld steps: checksum %016llx, largest error %.2g: %s\n", nx, ny, nz, steps,
                (unsigned long long)sum, error, error < 1e-10 ? "verified" : "WRONG");
-    free(u);
-    free(v);
     saikai_finalize(); /* saikai */
-    return error < 1e-10 ? 0 : 1;
+    w->rc = error < 1e-10 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -84,7 +95,8 @@ int main(int argc, char **argv)
     nx = (size_t)a[0];
     ny = (size_t)a[1];
     nz = (size_t)a[2];
-    int rc = run(a[3]);
+    struct work w = {.steps = a[3]};
+    saikai_in_place(run, &w); /* saikai */
     MPI_Finalize();
-    return rc;
+    return w.rc;
 }

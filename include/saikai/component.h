@@ -115,7 +115,7 @@ struct saikai_monitor_ops {
 /* ---- a fault model: which fault is this (run.recovery, saikai run --recovery) ---- */
 
 #define SAIKAI_KIND_FAULT_MODEL "fault-model"
-enum { SAIKAI_ANSWER_IGNORE = 0, SAIKAI_ANSWER_RESTART = 1, SAIKAI_ANSWER_MIGRATION = 2 };
+enum { SAIKAI_ANSWER_IGNORE = 0, SAIKAI_ANSWER_RESTART = 1, SAIKAI_ANSWER_MIGRATION = 2, SAIKAI_ANSWER_IN_PLACE = 3 };
 struct saikai_fault_view {
     uint32_t size_bytes;
     uint32_t n_nodes, n_past;

@@ -152,6 +152,18 @@ int saikai_refuse(const char *sentence);
 
 /* ---- back ---- */
 
+/* Recovery in place: body(arg) is the part of the program from saikai_init to saikai_finalize, and where one process died there, the
+ * others need not be started again: `saikai run --recovery process=in-place` makes the dead process again, the others leave body
+ * wherever they call MPI (as by longjmp), and body(arg) runs again from its beginning in all of them, in a repaired MPI_COMM_WORLD;
+ * saikai_restart in it then gives what the newest generation holds. Without that, and where it cannot be, body runs once, and a fault
+ * ends and restarts the job as ever. Collective, once, after MPI_Init; returns when body has returned.
+ *
+ * What the program has to keep to: before saikai_in_place nothing is communicated and no communicator or group is made (else it is
+ * said, and faults are answered by a restart). What body made in MPI is gone when it runs again: communicators, groups and requests
+ * of before must not be used. What it allocated is not freed: free it, or use it again, at the beginning of body. No C++ objects with
+ * destructors live in body. Values that body is given by arg are as the last run of it left them. */
+void saikai_in_place(void (*body)(void *arg), void *arg);
+
 /* Restore the newest generation that all ranks can read. Collective, once, after saikai_protect and before the first
  * candidate. Returns 1 with *iteration, the number given to saikai_checkpoint when it was made; 0 (iteration untouched)
  * when the program starts afresh. Damaged or incomplete generations are skipped for older ones, and it is said.

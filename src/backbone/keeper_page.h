@@ -17,9 +17,10 @@
 #define SK_KEEPER_FD_ENV     "SAIKAI_KEEPER_FD"
 #define SK_START_ENV         "SAIKAI_START" /* for the program: 1 in the first start of the job, 2 in the second … */
 #define SK_KEEPER_MAGIC      0x4b414953u /* "SIAK" in memory */
-#define SK_KEEPER_VERSION    2u
+#define SK_KEEPER_VERSION    3u
 #define SK_KEEPER_PAGE_BYTES 4096u
 #define SK_KEEPER_MARK_BYTES 2048u
+#define SK_REPAIR_MOST       18 /* dead processes of one repair */
 
 enum sk_keeper_state {
     SK_KEEPER_NONE = 0,        /* no library has mapped the page */
@@ -38,6 +39,38 @@ enum sk_keeper_request {
 /* Above these bits: the signal that is the reason, 0: none. */
 #define SK_REQUEST_BITS   7u
 #define SK_REQUEST_SIGNAL 8
+
+/* What a rank's layer says of itself in its keeper's page: a state in the low byte, a reason in the next, the repair above. */
+enum sk_world_state {
+    SK_WORLD_NONE = 0,  /* no layer */
+    SK_WORLD_OUTSIDE,   /* before saikai_in_place */
+    SK_WORLD_READY,     /* in it: can be repaired */
+    SK_WORLD_REPAIRING, /* it has left its body */
+    SK_WORLD_OVER,      /* saikai_in_place has ended */
+    SK_WORLD_CANNOT     /* it cannot be repaired, for a reason */
+};
+
+enum sk_world_reason {
+    SK_WORLD_FINE = 0,
+    SK_WORLD_THREADS,    /* the program's threads may call MPI */
+    SK_WORLD_BEFORE,     /* it communicated before saikai_in_place */
+    SK_WORLD_FUNCTION,   /* it called what cannot be repaired */
+    SK_WORLD_STALE,      /* it used a handle of the world before the repair */
+    SK_WORLD_MPI,        /* an MPI that cannot be repaired */
+    SK_WORLD_FAILED,     /* the repair did not work */
+    SK_WORLD_REASONS
+};
+
+#define SK_WORLD_WORD(state, reason, epoch) ((uint32_t)(state) | (uint32_t)(reason) << 8 | (uint32_t)(epoch) << 16)
+#define SK_WORLD_STATE(word) ((word) & 255u)
+#define SK_WORLD_REASON(word) ((word) >> 8 & 255u)
+#define SK_WORLD_EPOCH(word) ((word) >> 16)
+
+/* And the layer between program and MPI that it is to preload. */
+#define SK_WORLD_LIBRARY_ENV "SAIKAI_KEEPER_WORLD"
+/* For the layer: the keeper's process id; and for a process that takes the place of a dead one, the number of the repair. */
+#define SK_WORLD_ENV      "SAIKAI_WORLD"
+#define SK_WORLD_JOIN_ENV "SAIKAI_WORLD_JOIN"
 
 /* How the start before this one ended, as far as the launcher knows. */
 enum sk_last_end {
@@ -78,13 +111,19 @@ struct sk_keeper_page {
     _Atomic int64_t restored_iteration; /* the generation this process resumed from, -1: fresh start
                                            or not yet known */
     _Atomic uint32_t state;             /* enum sk_keeper_state */
-    uint8_t reserved1[20];
+    _Atomic uint32_t world;             /* of the layer between program and MPI: SK_WORLD_WORD */
+    uint8_t reserved1[16];
 
     /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
     _Atomic uint32_t requests; /* bits of enum sk_keeper_request */
     float past_lost_seconds, past_down_seconds; /* before the program starts: of past_ms, computed in vain; beside it, until
                                                    there was another start */
-    uint8_t reserved2[52];
+    /* A repair in place is wanted: its number (the last that is written), who is dead, and as whom the keepers of the new processes
+     * report. */
+    _Atomic uint32_t repair;
+    uint32_t repair_first, repair_dead;
+    uint16_t repair_rank[SK_REPAIR_MOST];
+    uint8_t reserved2[4];
 
     /* Written by the library while it restarts: the file that says that this rank was told to end, made by whoever hears of it
      * first (the program may ignore the signal, or hang). "": none is wanted. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAGIC = 0x32424b53 }; /* "SKB2" */
+enum { MAGIC = 0x33424b53 }; /* "SKB3" */
 
 static void put_progress(struct sk_buf *b, const struct sk_progress *p)
 {
@@ -16,6 +16,7 @@ static void put_progress(struct sk_buf *b, const struct sk_progress *p)
     sk_buf_put_u64(b, p->complete_count);
     sk_buf_put_u64(b, (uint64_t)p->restored_iteration);
     sk_buf_put_u32(b, p->state);
+    sk_buf_put_u32(b, p->world);
 }
 
 static void get_progress(struct sk_rd *r, struct sk_progress *p)
@@ -26,6 +27,7 @@ static void get_progress(struct sk_rd *r, struct sk_progress *p)
     p->complete_count = sk_rd_u64(r);
     p->restored_iteration = (int64_t)sk_rd_u64(r);
     p->state = sk_rd_u32(r);
+    p->world = sk_rd_u32(r);
 }
 
 void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
@@ -52,6 +54,13 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
         sk_buf_put_u32(out, m->number);
+        break;
+    case SK_MSG_REPAIR:
+        sk_buf_put_u32(out, m->number);
+        sk_buf_put_u32(out, m->first);
+        sk_buf_put_u32(out, m->n_dead);
+        for (uint32_t i = 0; i < m->n_dead && i < SK_MSG_DEAD_MAX; i++)
+            sk_buf_put_u32(out, m->dead[i]);
         break;
     case SK_MSG_HEARD:
     case SK_MSG_RELEASE:
@@ -92,6 +101,16 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
         v.number = sk_rd_u32(&r);
+        break;
+    case SK_MSG_REPAIR:
+        v.number = sk_rd_u32(&r);
+        v.first = sk_rd_u32(&r);
+        v.n_dead = sk_rd_u32(&r);
+        if (v.n_dead > SK_MSG_DEAD_MAX)
+            r.bad = 1;
+        for (uint32_t i = 0; !r.bad && i < v.n_dead; i++)
+            if ((v.dead[i] = sk_rd_u32(&r)) > UINT16_MAX)
+                r.bad = 1;
         break;
     case SK_MSG_HEARD:
     case SK_MSG_RELEASE:

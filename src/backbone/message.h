@@ -1,6 +1,6 @@
 /* What a rank's keeper and `saikai run` tell each other: encoding and decoding, pure.
  *
- * Wire form (little-endian): u32 magic "SKB2", u8 kind, u32 incarnation, u32 rank, u64 serial, then
+ * Wire form (little-endian): u32 magic "SKB3", u8 kind, u32 incarnation, u32 rank, u64 serial, then
  * the body of the kind, nothing after it. Both ends are of one release and one run, so there is one
  * version: another magic is another version. */
 #ifndef SK_BACKBONE_MESSAGE_H
@@ -23,6 +23,7 @@ enum sk_message_kind {
     SK_MSG_KILL,    /* kill the program now, report, leave; repeated until answered */
     SK_MSG_SIGNAL,  /* pass a signal to the program */
     SK_MSG_REQUEST, /* put request bits into the page shared with the library */
+    SK_MSG_REPAIR,  /* repair the world in place; repeated until a beat tells that it was heard */
     SK_MSG_KINDS
 };
 
@@ -38,10 +39,10 @@ struct sk_progress {
     int64_t iteration, complete_iteration;
     uint64_t complete_count;
     int64_t restored_iteration;
-    uint32_t state;
+    uint32_t state, world;
 };
 
-enum { SK_MSG_HOST_MAX = 255 };
+enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18 };
 
 struct sk_message {
     enum sk_message_kind kind;
@@ -54,7 +55,9 @@ struct sk_message {
     uint32_t how;                   /* exit: enum sk_exit_how */
     uint32_t code;                  /* exit */
     uint32_t ordered;               /* exit: it was killed by order of the launcher */
-    uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request */
+    uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request; repair: its number */
+    uint32_t first;  /* repair: as which rank the keeper of the first new process reports, the others follow */
+    uint32_t n_dead, dead[SK_MSG_DEAD_MAX]; /* repair: whose places they take */
 };
 
 /* Append m to out; check sk_buf_ok. */

@@ -24,11 +24,18 @@ static struct sk_message sample(enum sk_message_kind kind)
         m.ordered = 1;
         /* fall through */
     case SK_MSG_BEAT:
-        m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2};
+        m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002};
         break;
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
         m.number = 10;
+        break;
+    case SK_MSG_REPAIR:
+        m.number = 3;
+        m.first = 17;
+        m.n_dead = 2;
+        m.dead[0] = 1;
+        m.dead[1] = 65535;
         break;
     default:
         break;
@@ -72,6 +79,9 @@ static void every_kind_comes_back_as_it_was(void **state)
         assert_int_equal(r.code, m.code);
         assert_int_equal(r.ordered, m.ordered);
         assert_int_equal(r.number, m.number);
+        assert_int_equal(r.first, m.first);
+        assert_int_equal(r.n_dead, m.n_dead);
+        assert_memory_equal(r.dead, m.dead, sizeof m.dead);
         sk_buf_free(&b);
     }
 }
@@ -104,6 +114,11 @@ static void impossible_values_are_refused(void **state)
     sk_buf_free(&b);
     m.code = 1;
     m.how = SK_EXIT_NO_START + 1;
+    sk_message_encode(&m, &b);
+    assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
+    sk_buf_free(&b);
+    m = sample(SK_MSG_REPAIR);
+    m.dead[0] = 65536; /* more ranks than one repair knows */
     sk_message_encode(&m, &b);
     assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
     sk_buf_free(&b);

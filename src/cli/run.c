@@ -88,7 +88,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "newer ones are passed over from then on"},
         {0, "recovery", CLI_TEXT, &recovery, "MODELS", NULL,
          "fault models in the order in which they are asked, each with =ignore, =restart or =migration when the answer is to be "
-         "another one than usual (default: network, physical, repeated, process)"},
+         "another one than usual, or process=in-place where the program can be repaired while it runs (default: network, physical, repeated, process)"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
          "program and arguments of the starts after the first, in one word: split at white space, quotes keep together "
          "(default: as in the first)"},

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,10 +29,13 @@ static const double repeat_s = 0.1, ordered_linger_s = 1.0;
 static const double family_s = 0.5;
 /* How often the key is looked for that is not on this host yet. */
 static const double key_look_s = 0.1;
+/* How often the layer is looked at during a repair. */
+static const double repair_look_s = 0.02;
 
 struct keeper {
     const struct sk_link_settings *s;
-    uint32_t rank;
+    uint32_t rank, id; /* id: as whom it reports, another one where it takes the place of a dead process */
+    uint32_t repair;   /* that it was born in; 0: none */
     struct sk_link *link; /* NULL: the key is not there yet */
     double key_until;     /* when that is given up */
     double key_at;        /* when it was found */
@@ -44,6 +48,7 @@ struct keeper {
     int status;      /* of waitpid, when gone */
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
+    uint32_t told_world; /* what the layer said of itself in the newest beat */
 };
 
 /* Which signal tells that the parent died: one that nobody sends for another reason. */
@@ -66,6 +71,26 @@ static int block_signals(struct keeper *k, struct saikai_error *err)
     return k->signals < 0 ? sk_fail_errno(err, errno, "cannot wait for signals") : 0;
 }
 
+/* In the child: the layer between program and MPI, where the launcher wants one. */
+static void prepare_layer(const struct keeper *k)
+{
+    const char *library = getenv(SK_WORLD_LIBRARY_ENV), *others = getenv("LD_PRELOAD");
+    char text[PATH_MAX + 4096];
+    if (!library)
+        return;
+    if (snprintf(text, sizeof text, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < (int)sizeof text)
+        setenv("LD_PRELOAD", text, 1);
+    snprintf(text, sizeof text, "%ld", (long)getppid());
+    setenv(SK_WORLD_ENV, text, 1);
+    unsetenv(SK_WORLD_LIBRARY_ENV);
+    if (!k->repair)
+        return;
+    snprintf(text, sizeof text, "%u", k->repair);
+    setenv(SK_WORLD_JOIN_ENV, text, 1);
+    snprintf(text, sizeof text, "%u", k->rank);
+    setenv(k->s->rank_env, text, 1); /* as the one before had it */
+}
+
 /* In the child: become the program. Reports errno through the pipe when that fails. */
 static void become_program(const struct keeper *k, char **argv, int report)
 {
@@ -75,8 +100,9 @@ static void become_program(const struct keeper *k, char **argv, int report)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(fd, sizeof fd, "%d", k->page_fd);
     setenv(SK_KEEPER_FD_ENV, fd, 1);
-    snprintf(start, sizeof start, "%u", k->s->incarnation + 1);
+    snprintf(start, sizeof start, "%u", k->page->incarnation + 1);
     setenv(SK_START_ENV, start, 1);
+    prepare_layer(k);
     unsetenv(SK_LINK_ENV);
     unsetenv(SK_LAST_END_ENV);
     unsetenv(SK_LEARNT_ENV);
@@ -130,7 +156,7 @@ static void let_go_of_streams(void)
 
 static struct sk_message message(const struct keeper *k, enum sk_message_kind kind)
 {
-    struct sk_message m = {.kind = kind, .incarnation = k->s->incarnation, .rank = k->rank};
+    struct sk_message m = {.kind = kind, .incarnation = k->s->incarnation, .rank = k->id};
     const struct sk_keeper_page *p = k->page;
     m.at = (struct sk_progress){
         .progress = atomic_load(&p->progress),
@@ -139,6 +165,7 @@ static struct sk_message message(const struct keeper *k, enum sk_message_kind ki
         .complete_iteration = atomic_load(&p->complete_iteration),
         .restored_iteration = atomic_load(&p->restored_iteration),
         .state = atomic_load(&p->state),
+        .world = atomic_load(&p->world),
     };
     return m;
 }
@@ -239,6 +266,20 @@ static void take_signals(struct keeper *k, double now)
     reap(k, now);
 }
 
+/* Tell the layer who is dead. What the library starts after that is a start later than the one before. */
+static void take_repair(struct keeper *k, const struct sk_message *m)
+{
+    struct sk_keeper_page *p = k->page;
+    if (k->gone || m->number <= atomic_load(&p->repair) || m->n_dead > SK_REPAIR_MOST)
+        return;
+    for (uint32_t i = 0; i < m->n_dead; i++)
+        p->repair_rank[i] = (uint16_t)m->dead[i];
+    p->repair_dead = m->n_dead;
+    p->repair_first = m->first;
+    p->incarnation = k->s->incarnation + m->number;
+    atomic_store_explicit(&p->repair, m->number, memory_order_release);
+}
+
 static void take_message(struct keeper *k, const struct sk_message *m, double now)
 {
     switch (m->kind) {
@@ -255,6 +296,9 @@ static void take_message(struct keeper *k, const struct sk_message *m, double no
         break;
     case SK_MSG_REQUEST:
         atomic_fetch_or(&k->page->requests, m->number);
+        break;
+    case SK_MSG_REPAIR:
+        take_repair(k, m);
         break;
     default:
         break;
@@ -327,7 +371,7 @@ static int try_link(struct keeper *k, double now)
         return 0;
     int rc = find_key(k, job, &err);
     if (!rc) {
-        rc = sk_link_open(k->s, k->rank, job, &k->link, &err);
+        rc = sk_link_open(k->s, k->id, job, &k->link, &err);
         explicit_bzero(job, sizeof job);
         k->heard = k->key_at = now;
         if (!rc)
@@ -347,9 +391,18 @@ static int try_link(struct keeper *k, double now)
     return rc;
 }
 
+/* The layer has heard of a repair, or is to hear of it, and is not back yet: how far it is must be told at once. */
+static int is_repaired(const struct keeper *k)
+{
+    uint32_t w = atomic_load(&k->page->world), repair = atomic_load(&k->page->repair);
+    return !k->gone && repair && w != SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, repair) && SK_WORLD_STATE(w) != SK_WORLD_OVER;
+}
+
 static double next_turn(const struct keeper *k, double now)
 {
     double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
+    if (is_repaired(k) && due > now + repair_look_s)
+        due = now + repair_look_s;
     if (!k->link && due > now + key_look_s)
         due = now + key_look_s;
     return due > now ? due - now : 0;
@@ -377,11 +430,12 @@ static int keep(struct keeper *k)
         reap(k, now);
         if (k->gone && now >= k->next_report)
             report_exit(k, now);
-        if (now >= k->next_beat) {
+        if (now >= k->next_beat || atomic_load(&k->page->world) != k->told_world) {
             struct sk_message beat = message(k, SK_MSG_BEAT);
             if ((now - k->heard) * 1000 > 1.5 * k->s->heartbeat_ms)
                 say_hello(k); /* the first may be lost, or we were cut off: say who we are */
             send(k, &beat);
+            k->told_world = beat.at.world;
             k->next_beat = now + k->s->heartbeat_ms / 1000.0;
         }
         check_orphaned(k, now);
@@ -436,15 +490,16 @@ static void take_learnt(struct sk_keeper_page *page)
     page->own_seconds = v[3];
 }
 
-int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
+int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place *place, char **argv)
 {
+    uint32_t rank = place->rank;
     struct saikai_error err = {0};
-    struct keeper k = {.s = s, .rank = rank, .page_fd = -1, .signals = -1, .parent = getppid()};
+    struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .page_fd = -1, .signals = -1, .parent = getppid()};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);
     if (!rc)
-        rc = sk_keeper_page_make(rank, s->incarnation, &k.page_fd, &k.page, &err);
+        rc = sk_keeper_page_make(rank, s->incarnation + place->repair, &k.page_fd, &k.page, &err);
     if (rc)
         goto out;
     prctl(PR_SET_PDEATHSIG, parent_died());
@@ -459,6 +514,7 @@ int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv)
     k.page->past_lost_seconds = (float)s->past.lost_ms / 1000;
     k.page->past_down_seconds = (float)s->past.down_ms / 1000;
     take_learnt(k.page);
+    atomic_store(&k.page->repair, place->repair);
     /* The program first: making the link takes longer than starting it. */
     rc = start_program(&k, argv, &err);
     if (rc)

@@ -12,9 +12,14 @@
 
 enum { SK_KEEPER_FAILED = 125 };
 
+/* Which rank it keeps, and as whom it reports: the same, but for a process that takes the place of a dead one in this repair. */
+struct sk_keeper_place {
+    uint32_t rank, id, repair;
+};
+
 /* Run argv[0] with its arguments under the launcher that s names. Blocks until the program is gone
  * and the launcher knows it. Returns the exit code for this process; does not return when the
  * program was killed by a signal: then this process dies by the same signal. */
-int sk_keeper_run(const struct sk_link_settings *s, uint32_t rank, char **argv);
+int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place *place, char **argv);
 
 #endif

@@ -13,6 +13,7 @@ enum { USAGE = 2 };
 static int usage(void)
 {
     fputs("Usage: saikaid rank -- PROGRAM [ARGUMENT...]\n"
+          "       saikaid join REPAIR FIRST RANKS REMAINING_MS -- PROGRAM [ARGUMENT...]\n"
           "       saikaid --version\n\n"
           "Started by `saikai run`, once for each rank. Not meant to be started by hand.\n",
           stderr);
@@ -35,21 +36,56 @@ static int read_rank(const char *name, uint32_t *rank, struct saikai_error *err)
     return 0;
 }
 
-static int run_rank(char **argv)
+/* A whole number below most; -1: it is none. */
+static long number(const char *text, long most)
+{
+    char *end;
+    long v = strtol(text, &end, 10);
+    return end == text || *end || v < 0 || v > most ? -1 : v;
+}
+
+/* Of the processes of a repair this one has a place in the list of the dead. argv: REPAIR FIRST RANK,RANK… REMAINING_MS */
+static int read_place(char **argv, struct sk_link_settings *s, struct sk_keeper_place *p, struct saikai_error *err)
+{
+    long repair = number(argv[0], UINT16_MAX), first = number(argv[1], INT32_MAX), rank = -1;
+    long long remaining = strtoll(argv[3], NULL, 10);
+    uint32_t at = 0;
+    int rc = read_rank(s->rank_env, &at, err);
+    char *save = NULL, *word = strtok_r(argv[2], ",", &save);
+    for (uint32_t i = 0; word && i < at; i++)
+        word = strtok_r(NULL, ",", &save);
+    if (word)
+        rank = number(word, UINT16_MAX);
+    if (!rc && (repair < 1 || first < 0 || rank < 0 || remaining < 0))
+        rc = sk_fail(err, SAIKAI_EINVAL, "this process was to take the place of a dead one, but was not told which");
+    if (rc)
+        return rc;
+    *p = (struct sk_keeper_place){(uint32_t)rank, (uint32_t)first + at, (uint32_t)repair};
+    s->remaining_ms = (uint64_t)remaining;
+    return 0;
+}
+
+/* place: what a process of a repair is told, NULL: one of the start. */
+static int run_rank(char **place, char **argv)
 {
     struct saikai_error err = {0};
     struct sk_link_settings s;
-    uint32_t rank = 0;
+    struct sk_keeper_place p = {0};
     const char *text = getenv(SK_LINK_ENV);
     if (!text) {
         fputs("saikaid: rank: there is no `saikai run` above this process\n", stderr);
         return usage();
     }
-    if (sk_link_settings_parse(text, &s, &err) || read_rank(s.rank_env, &rank, &err)) {
+    int rc = sk_link_settings_parse(text, &s, &err);
+    if (!rc && place)
+        rc = read_place(place, &s, &p, &err);
+    else if (!rc && !(rc = read_rank(s.rank_env, &p.rank, &err)))
+        p.id = p.rank;
+    if (rc) {
         sk_log(SK_LOG_ERROR, "%s", err.text);
         return SK_KEEPER_FAILED;
     }
-    return sk_keeper_run(&s, rank, argv);
+    return sk_keeper_run(&s, &p, argv);
 }
 
 int main(int argc, char **argv)
@@ -60,6 +96,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc > 3 && !strcmp(argv[1], "rank") && !strcmp(argv[2], "--"))
-        return run_rank(argv + 3);
+        return run_rank(NULL, argv + 3);
+    if (argc > 7 && !strcmp(argv[1], "join") && !strcmp(argv[6], "--"))
+        return run_rank(argv + 2, argv + 7);
     return usage();
 }

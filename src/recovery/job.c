@@ -42,7 +42,7 @@ struct job {
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
-    char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX];
+    char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
     int has_hosts;
     struct sk_hub *hub;
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
@@ -81,6 +81,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         .extra = sk_config_text(j->config, "run.mpirun_args"),
         .mpi = j->mpi,
         .yield = *j->yield ? j->yield : NULL,
+        .survives = *j->world != 0,
     };
     j->link.incarnation = incarnation;
     j->link.past = *past;
@@ -92,13 +93,15 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     char learnt[SK_LEARNT_TEXT];
     sk_learning_started(j->learning, h, seat, j->o->n_ranks, sk_now());
     sk_learning_print(j->learning, learnt);
-    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks, err);
+    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks + (*j->world ? SK_IN_PLACE_MOST : 0), err);
     if (!rc)
         rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &j->link, err);
     sk_link_settings_print(&j->link, link);
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
     sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
     sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
+    if (*j->world)
+        sk_command_set(&c, "%s=%s", SK_WORLD_LIBRARY_ENV, j->world);
     if (*learnt)
         sk_command_set(&c, "%s=%s", SK_LEARNT_ENV, learnt);
     if (!rc)
@@ -183,7 +186,19 @@ static void suffer(void *arg, const struct sk_fault *f, const struct sk_hosts *h
     sk_learning_fault(j->learning, f, h, counts, sk_now());
 }
 
-static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record, suffer};
+/* They look for the key where the keepers of the start did. */
+static int admit(void *arg, uint32_t incarnation, uint32_t first, uint32_t n, struct saikai_error *err)
+{
+    struct job *j = arg;
+    struct sk_link_settings again = j->link;
+    int rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &again, err);
+    if (!rc && strcmp(again.key_file, j->link.key_file))
+        rc = sk_fail(err, SAIKAI_EAUTH, "the key of this run cannot be left where it was");
+    sk_keyring_expect(j->keyring, first, n);
+    return rc;
+}
+
+static const struct sk_supervisor_ops ops = {start, abandon, send_message, probe, say, record, suffer, admit};
 
 /* ---- what comes from outside ---- */
 
@@ -326,6 +341,20 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     return rc ? rc : sk_hub_settings(j->hub, &j->link, err);
 }
 
+/* The layer that recovery in place needs, when a model asks for that. */
+static int find_world(struct job *j, struct saikai_error *err)
+{
+    struct sk_recovery_plan plan;
+    int rc = sk_recovery_parse(sk_config_text(j->config, "run.recovery"), &plan, err);
+    if (rc || !sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE))
+        return rc;
+    if (j->form != &sk_launcher_openmpi)
+        sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: faults are answered by a restart");
+    else if (sk_find_preload(j->keeper, "libsaikai-world-openmpi.so", j->world, sizeof j->world))
+        sk_log(SK_LOG_NOTICE, "libsaikai-world-openmpi.so is not beside %s: faults are answered by a restart", j->keeper);
+    return 0;
+}
+
 static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
 {
     int rc = sk_launcher_choose(j->o->launcher, j->o->program[0], &j->form, &j->mpi, err);
@@ -336,6 +365,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = sk_find_keeper(j->config, j->keeper, sizeof j->keeper, err);
     if (!rc)
         sk_find_yield(j->config, j->keeper, j->yield, sizeof j->yield);
+    if (!rc)
+        rc = find_world(j, err);
     if (!rc)
         rc = sk_job_hosts(j->o, j->form, h, &j->has_hosts, err);
     if (rc)
@@ -377,6 +408,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     if (rc)
         goto out;
     j.learning = sk_learning_new(config, o->program[0], &hosts);
+    if (!*j.world)
+        sc.repair_s = 0;
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;

@@ -27,6 +27,7 @@ struct sk_keyring {
     char path[PATH_MAX]; /* the file; empty: none is there */
     char agent[1024], prefix[PATH_MAX];
     uint32_t incarnation;
+    uint32_t late_first, late_n; /* who comes after the ranks of the start */
     int waits;       /* for ranks of this start to be heard */
     double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
     char *brought;   /* by host: in this start; NULL: to none */
@@ -241,6 +242,7 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
     snprintf(link->key_file, sizeof link->key_file, "%s", k->path);
     k->bring_at = k->may_bring && !k->users_own ? now + bring_after_s : INFINITY;
     k->waits = 1;
+    k->late_n = 0;
     free(k->brought);
     k->brought = NULL;
     return 0;
@@ -348,6 +350,8 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
     int missing = 0;
     for (int r = 0; r < n && !missing; r++)
         missing = !sk_hub_has_heard(hub, k->incarnation, (uint32_t)r);
+    for (uint32_t i = 0; i < k->late_n && !missing; i++)
+        missing = !sk_hub_has_heard(hub, k->incarnation, k->late_first + i);
     if (!missing) {
         take_away(k);
     } else if (now >= k->bring_at) {
@@ -357,6 +361,12 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
                           ? now + next_round_s
                           : INFINITY;
     }
+}
+
+void sk_keyring_expect(struct sk_keyring *k, uint32_t first, uint32_t n)
+{
+    k->late_first = first;
+    k->late_n = n;
 }
 
 double sk_keyring_next(const struct sk_keyring *k)

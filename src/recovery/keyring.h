@@ -25,6 +25,8 @@ void sk_keyring_free(struct sk_keyring *k); /* NULL is accepted */
 /* A start begins: leave the file, and tell its name in *link. */
 int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
                      struct sk_link_settings *link, struct saikai_error *err);
+/* The file of the newest start stays until the keepers that report as ranks first … first + n - 1 have been heard, too. */
+void sk_keyring_expect(struct sk_keyring *k, uint32_t first, uint32_t n);
 /* Let time pass: remove the file when all n ranks have been heard; bring it to hosts whose ranks,
  * seated as seat says, are silent. Remote shells are started with the signal mask given, and not
  * waited for. */

@@ -51,6 +51,7 @@ int sk_job_settings(const struct sk_job_options *o, const struct sk_config *c, d
         .program = *sk_config_text(c, "run.then") ? NULL : o->program[0],
         .backoff_s = sk_config_time(c, "run.backoff"),
         .grace_s = sk_config_time(c, "run.grace"),
+        .repair_s = sk_config_time(c, "run.repair_limit"),
         .deadline = deadline,
     };
     return sk_recovery_parse(sk_config_text(c, "run.recovery"), &s->assess.plan, err);
@@ -100,18 +101,24 @@ int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct sai
     return *told ? err->code = SAIKAI_ECONFIG : err->code;
 }
 
-void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap)
+int sk_find_preload(const char *keeper, const char *name, char *path, size_t cap)
 {
     static const char *const places[] = {"", "../" SAIKAI_LIBDIR "/saikai/"};
     const char *slash = strrchr(keeper, '/');
-    for (size_t i = 0;
-         slash && sk_config_bool(c, "run.yield") && i < sizeof places / sizeof *places; i++) {
-        int n = snprintf(path, cap, "%.*s/%slibsaikai-yield.so", (int)(slash - keeper), keeper,
-                         places[i]);
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        int n = snprintf(path, cap, "%.*s/%s%s", (int)(slash - keeper), keeper, places[i], name);
         if (n > 0 && (size_t)n < cap && !access(path, R_OK))
-            return;
+            return 0;
     }
     *path = 0;
+    return -1;
+}
+
+void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap)
+{
+    *path = 0;
+    if (sk_config_bool(c, "run.yield"))
+        sk_find_preload(keeper, "libsaikai-yield.so", path, cap);
 }
 
 int sk_job_hosts(const struct sk_job_options *o, const struct sk_launcher_ops *form, struct sk_hosts *h, int *told,

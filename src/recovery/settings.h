@@ -18,6 +18,8 @@ int sk_export_settings(const struct sk_config *c, struct saikai_error *err);
 int sk_find_keeper(const struct sk_config *c, char *path, size_t cap, struct saikai_error *err);
 /* libsaikai-yield.so, where it is installed or built: beside the keeper or in its library
  * directory. *path is empty when it is not found or run.yield says no. */
+/* A library of ours that is preloaded: path[cap] is filled, or empty and -1 when it is not there. */
+int sk_find_preload(const char *keeper, const char *name, char *path, size_t cap);
 void sk_find_yield(const struct sk_config *c, const char *keeper, char *path, size_t cap);
 /* The hosts: the hosts file, else those that the launcher knows of, else this host (*told 0). */
 int sk_job_hosts(const struct sk_job_options *o, const struct sk_launcher_ops *form, struct sk_hosts *h, int *told,

@@ -1,6 +1,6 @@
 /* The states of a job and what leads from one to the next: starting, clearing after a fault,
  * waiting, stopping, and giving up. */
-#include "recovery/supervisor.h"
+#include "recovery/repair/supervisor_parts.h"
 
 #include "backbone/keeper_page.h"
 #include "base/log.h"
@@ -15,49 +15,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum state { RUNNING, CLEARING, WAITING, ENDED };
-
-struct sk_supervisor {
-    struct sk_supervisor_config c;
-    const struct sk_supervisor_ops *ops;
-    void *arg;
-    struct sk_hosts hosts;
-    int *seat;
-    char *answered, *answers; /* hosts that answered when all was well; and now */
-    int probed;
-    struct sk_detector *detector; /* of this incarnation */
-    struct sk_assessor *assessor;
-    int ignoring; /* a silence that counts as the network's */
-    enum state state;
-    uint32_t incarnation;
-    int restarts, barren;  /* barren: faults in a row without progress */
-    int uses_library;      /* the program was seen to use it */
-    int refused;           /* another job has its store */
-    struct sk_fault fault; /* why the job is being cleared */
-    struct sk_past past;   /* what the starts before this one suffered */
-    double started;        /* when this one began */
-    double running;        /* when its program was first heard of; 0: not yet */
-    double noticed;        /* when the last one was seen to have a fault, 0: there was none */
-    double since, repeat;  /* when the state began, when orders are to be repeated */
-    double restart_at;     /* WAITING */
-    int stop_signal;       /* the user ends the job … */
-    double stop_at;        /* … since then */
-    int saves;             /* the program was asked to save itself first */
-    double kill_at;        /* 0: not decided */
-    int64_t best;          /* newest complete generation ever heard of, -1: none … */
-    double best_at;        /* … and when that was, 0: in another start */
-    int64_t restored;      /* newest generation that a start before this one went on from, -1: none did */
-    int resumed_said, candidate_said;
-    int exit_code;
-};
-
-static const double repeat_s = 0.1, late_start_s = 1.0, longest_backoff_s = 60;
+static const double repeat_s = SK_REPEAT_S, late_start_s = 1.0, longest_backoff_s = 60;
 /* The same signal may come twice by two ways, such as from a terminal and through a wrapper. */
 static const double echo_s = 0.1;
 
-static void say(struct sk_supervisor *s, int level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void say(struct sk_supervisor *s, int level, const char *fmt, ...)
+void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...)
 {
     char line[512];
     va_list ap;
@@ -83,12 +45,13 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->hosts = *hosts;
     *hosts = (struct sk_hosts){0};
     s->seat = seat;
-    s->best = s->restored = -1;
+    s->best = s->restored = s->place_best = -1;
     s->c.detector.n_hosts = s->hosts.n;
     s->answered = calloc((size_t)s->hosts.n, 1);
     s->answers = calloc((size_t)s->hosts.n, 1);
     s->assessor = sk_assessor_new(&c->assess, s->hosts.n);
-    if (!s->answered || !s->answers || !s->assessor) {
+    s->place = c->repair_s > 0 && ops->admit ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
+    if (!s->answered || !s->answers || !s->assessor || (c->repair_s > 0 && ops->admit && !s->place)) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -101,6 +64,7 @@ void sk_supervisor_free(struct sk_supervisor *s)
         return;
     sk_detector_free(s->detector);
     sk_assessor_free(s->assessor);
+    sk_in_place_free(s->place);
     sk_hosts_free(&s->hosts);
     free(s->seat);
     free(s->answered);
@@ -123,10 +87,12 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     if (s->noticed > 0)
         s->past.down_ms += (uint64_t)fmax(0, (now - s->noticed) * 1000);
     s->noticed = 0;
+    if (s->place)
+        sk_in_place_reset(s->place);
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
-        say(s, SK_LOG_ERROR, "%s", err.text);
+        sk_say(s, SK_LOG_ERROR, "%s", err.text);
         end(s, SK_RUN_FAILED);
         return;
     }
@@ -136,12 +102,18 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     s->running = s->best_at = 0;
 }
 
-static void send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind,
-                 uint32_t number)
+/* To whom reports as this rank, and, below, to a rank of this start, as whoever its keeper reports now. */
+static void send_as(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind,
+                    uint32_t number)
 {
     struct sk_message m = {
         .kind = kind, .incarnation = incarnation, .rank = (uint32_t)rank, .number = number};
     s->ops->send(s->arg, &m);
+}
+
+static void send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind, uint32_t number)
+{
+    send_as(s, s->place ? (int)sk_in_place_id(s->place, rank) : rank, incarnation, kind, number);
 }
 
 static void send_to_all(struct sk_supervisor *s, enum sk_message_kind kind, uint32_t number)
@@ -168,7 +140,7 @@ static int exit_code_of(const struct sk_supervisor *s)
     return sk_fault_exit_code(&s->fault, any_started(s));
 }
 
-static void clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
+void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
 {
     s->state = CLEARING;
     s->fault = *f;
@@ -211,7 +183,7 @@ static void probe_once(struct sk_supervisor *s)
     s->ops->probe(s->arg, s->answered);
 }
 
-static struct sk_verdict assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now)
+struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now)
 {
     struct sk_scene scene = {&s->hosts, s->seat, s->c.detector.n_ranks, s->detector, NULL, NULL, now};
     if (ask && s->probed && s->hosts.n > 1) {
@@ -223,7 +195,7 @@ static struct sk_verdict assess(struct sk_supervisor *s, const struct sk_fault *
 }
 
 /* What happened, which model matched and what is done: in one line, and kept. */
-static void record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then)
+void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then)
 {
     struct sk_event e = {.start = s->incarnation, .rank = f->rank};
     sk_fault_describe(f, &s->hosts, s->c.program, e.what, sizeof e.what);
@@ -232,7 +204,7 @@ static void record(struct sk_supervisor *s, const struct sk_fault *f, const stru
     snprintf(e.model, sizeof e.model, "%s", v->model ? v->model->name : "");
     snprintf(e.answer, sizeof e.answer, "%s", no ? "given-up" : sk_answer_name(v->answer));
     snprintf(e.then, sizeof e.then, "%.*s", (int)sizeof e.then - 1, no ? no : then);
-    say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
+    sk_say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
         e.then);
     if (s->ops->record)
         s->ops->record(s->arg, &e);
@@ -250,7 +222,7 @@ static int lose_host(struct sk_supervisor *s, int h, char *then, size_t cap)
         snprintf(then, cap, "%s takes the place of %s", s->hosts.host[spare].name, name);
     else
         snprintf(then, cap, "no spare host is left: the ranks of %s are spread over the others", name);
-    say(s, SK_LOG_WARN, "%s", then);
+    sk_say(s, SK_LOG_WARN, "%s", then);
     return 0;
 }
 
@@ -263,9 +235,9 @@ static int lose_hosts(struct sk_supervisor *s, const struct sk_verdict *v, char 
         if (!why || s->hosts.host[h].state != SK_HOST_SPARE)
             continue;
         if (s->answered[h] && !s->answers[h])
-            say(s, SK_LOG_WARN, "spare host %s does not answer and counts as lost", s->hosts.host[h].name);
+            sk_say(s, SK_LOG_WARN, "spare host %s does not answer and counts as lost", s->hosts.host[h].name);
         else
-            say(s, SK_LOG_WARN, "spare host %s counts as lost: %s", s->hosts.host[h].name, why);
+            sk_say(s, SK_LOG_WARN, "spare host %s counts as lost: %s", s->hosts.host[h].name, why);
         s->hosts.host[h].state = SK_HOST_LOST;
     }
     int *leave = calloc((size_t)s->hosts.n, sizeof *leave);
@@ -351,7 +323,7 @@ static void say_how_to_go_on(struct sk_supervisor *s)
 {
     if (!s->c.command || s->best < 0)
         return;
-    say(s, SK_LOG_NOTICE, "to go on from iteration %lld, type:", (long long)s->best);
+    sk_say(s, SK_LOG_NOTICE, "to go on from iteration %lld, type:", (long long)s->best);
     s->ops->say(s->arg, SK_LOG_NOTICE, strlen(s->c.command) < 1000 ? s->c.command : "the same command again");
 }
 
@@ -373,7 +345,7 @@ static void say_restart(struct sk_supervisor *s, const struct sk_progress *p, do
     sk_way_back_describe(&w, from, sizeof from);
     if (wait > 0)
         snprintf(after, sizeof after, " in %g s", wait);
-    say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);
+    sk_say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);
 }
 
 static void decide(struct sk_supervisor *s, double now)
@@ -390,8 +362,13 @@ static void decide(struct sk_supervisor *s, double now)
         end_by_signal(s);
         return;
     }
-    struct sk_verdict v = assess(s, &s->fault, 1, now);
+    struct sk_verdict v = sk_supervisor_assess(s, &s->fault, 1, now);
     char then[600] = "";
+    if (v.answer == SAIKAI_ANSWER_IN_PLACE) {
+        v.answer = SAIKAI_ANSWER_RESTART;
+        snprintf(then, sizeof then, "not in place: %s", *s->no_place ? s->no_place : "there is no layer for it");
+    }
+    *s->no_place = 0;
     if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
         s->barren = 0; /* another node may do better */
     if (s->ops->suffer)
@@ -399,17 +376,17 @@ static void decide(struct sk_supervisor *s, double now)
     const char *no = why_not(s, now);
     if (!no && v.answer == SAIKAI_ANSWER_MIGRATION && lose_hosts(s, &v, then, sizeof then))
         no = "no host is left";
-    record(s, &s->fault, &v, no, then);
+    sk_supervisor_record(s, &s->fault, &v, no, then);
     sk_assess_remember(s->assessor, &s->fault, s->since);
     if (no) {
-        say(s, SK_LOG_ERROR, "the job is given up: %s", no);
+        sk_say(s, SK_LOG_ERROR, "the job is given up: %s", no);
         end(s, exit_code_of(s));
         return;
     }
     double wait = backoff(s);
     remember(s, &p);
     s->restarts++;
-    s->incarnation++;
+    s->incarnation += 1 + (s->place ? sk_in_place_count(s->place) : 0); /* each repair counts as a start where starts are told apart */
     say_restart(s, &p, wait);
     s->state = WAITING;
     s->since = now;
@@ -422,7 +399,7 @@ static void tick_clearing(struct sk_supervisor *s, double now)
 {
     int owed = n_owed(s, now);
     if (owed && s->c.grace_s > 0 && now - s->since > s->c.grace_s) {
-        say(s, SK_LOG_WARN, "%d ranks did not report their end within %g s; going on without", owed,
+        sk_say(s, SK_LOG_WARN, "%d ranks did not report their end within %g s; going on without", owed,
             s->c.grace_s);
         owed = 0;
     }
@@ -451,13 +428,13 @@ static void tick_stopping(struct sk_supervisor *s, double now)
     if (sk_detector_all_stopped(s->detector)) {
         if (!s->stop_signal) /* it came to the ranks by another way */
             s->stop_signal = f.code = SIGTERM;
-        say(s, SK_LOG_NOTICE, "all is saved: the job ends, as SIG%s asked for", sigabbrev_np(s->stop_signal));
-        clear(s, &f, now);
+        sk_say(s, SK_LOG_NOTICE, "all is saved: the job ends, as SIG%s asked for", sigabbrev_np(s->stop_signal));
+        sk_supervisor_clear(s, &f, now);
     } else if (s->stop_signal && s->kill_at > 0 && now >= s->kill_at) {
-        say(s, SK_LOG_WARN, s->saves ? "the program did not save itself within %g s: it is killed (schedule.stop_grace)"
+        sk_say(s, SK_LOG_WARN, s->saves ? "the program did not save itself within %g s: it is killed (schedule.stop_grace)"
                                      : "the program did not end within %g s after the signal: it is killed",
             s->saves ? s->c.stop_grace_s : s->c.grace_s);
-        clear(s, &f, now);
+        sk_supervisor_clear(s, &f, now);
     }
 }
 
@@ -466,11 +443,11 @@ static int is_ignored(struct sk_supervisor *s, const struct sk_fault *f, double 
 {
     if (s->stop_signal || !sk_fault_means(f, SK_FAULT_SILENCE))
         return 0;
-    struct sk_verdict v = assess(s, f, 0, now);
+    struct sk_verdict v = sk_supervisor_assess(s, f, 0, now);
     if (v.answer != SAIKAI_ANSWER_IGNORE)
         return 0;
     if (!s->ignoring)
-        record(s, f, &v, NULL, "");
+        sk_supervisor_record(s, f, &v, NULL, "");
     s->ignoring = 1;
     return 1;
 }
@@ -485,17 +462,19 @@ static void tick_running(struct sk_supervisor *s, double now)
     if (!(s->running > 0) && any_runs(s))
         s->running = now;
     if (!s->resumed_said && p.restored_iteration >= 0 && s->incarnation) {
-        say(s, SK_LOG_INFO, "resumed at iteration %lld", (long long)p.restored_iteration);
+        sk_say(s, SK_LOG_INFO, "resumed at iteration %lld", (long long)p.restored_iteration);
         s->resumed_said = 1;
     }
     if (!s->candidate_said && p.state == SK_KEEPER_INITIALISED && p.progress) {
-        say(s, SK_LOG_INFO, "the program reached its first candidate");
+        sk_say(s, SK_LOG_INFO, "the program reached its first candidate");
         s->candidate_said = 1;
     }
+    if (sk_supervisor_tick_repair(s, now))
+        return;
     switch (sk_detector_check(s->detector, now, &f)) {
     case SK_JOB_RUNS:
         if (s->ignoring)
-            say(s, SK_LOG_NOTICE, "all ranks are heard again");
+            sk_say(s, SK_LOG_NOTICE, "all ranks are heard again");
         s->ignoring = 0;
         tick_stopping(s, now);
         return;
@@ -506,7 +485,7 @@ static void tick_running(struct sk_supervisor *s, double now)
         end(s, 0);
         return;
     case SK_JOB_STUCK_AT_END:
-        say(s, SK_LOG_WARN,
+        sk_say(s, SK_LOG_WARN,
             "all ranks have finished their work but do not end: they are killed "
             "(run.finish_timeout)");
         send_to_all(s, SK_MSG_KILL, 0);
@@ -520,10 +499,14 @@ static void tick_running(struct sk_supervisor *s, double now)
         return; /* the others are still ending by themselves, in the time they have */
     if (is_ignored(s, &f, now))
         return;
+    if (sk_supervisor_repair(s, &f, now)) {
+        sk_supervisor_tick_repair(s, now);
+        return;
+    }
     sk_fault_describe(&f, &s->hosts, s->c.program, text, sizeof text);
     if (!s->stop_signal)
-        say(s, SK_LOG_WARN, "%s", text);
-    clear(s, &f, now);
+        sk_say(s, SK_LOG_WARN, "%s", text);
+    sk_supervisor_clear(s, &f, now);
     tick_clearing(s, now);
 }
 
@@ -554,6 +537,8 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
         double next = sk_detector_next(s->detector, now);
         if (s->ignoring) /* what is ignored is found again at each look */
             next = fmax(next, now + repeat_s);
+        if (s->place && sk_in_place_under_way(s->place))
+            next = fmin(next, s->order_at);
         return s->kill_at > 0 ? fmin(next, s->kill_at) : next;
     }
     case CLEARING:
@@ -570,20 +555,32 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
  * came too late. */
 static void heard_from_the_past(struct sk_supervisor *s, const struct sk_message *m)
 {
-    send(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : SK_MSG_KILL, 0);
+    send_as(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : SK_MSG_KILL, 0);
     int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
     if (h >= 0)
         sk_hosts_return(&s->hosts, h);
 }
 
-void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *m, double now)
+void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told, double now)
 {
+    struct sk_message own = *told, *m = &own;
+    int replaced = 0;
+    if (s->place && told->incarnation == s->incarnation) { /* the keeper of a process that is made again, or of the one before */
+        int rank = sk_in_place_rank(s->place, told->rank);
+        replaced = rank < 0;
+        own.rank = replaced ? told->rank : (uint32_t)rank;
+    }
+    if (replaced && s->detector && s->state != ENDED) {
+        if (told->kind == SK_MSG_EXIT && !(s->state == RUNNING && sk_in_place_under_way(s->place)))
+            send_as(s, (int)told->rank, told->incarnation, SK_MSG_RELEASE, 0);
+        return;
+    }
     if ((int64_t)m->rank >= s->c.detector.n_ranks || !s->detector ||
         (m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_EXIT))
         return;
     if (m->incarnation != s->incarnation || s->state == ENDED || s->state == WAITING) {
         if (m->incarnation <= s->incarnation)
-            heard_from_the_past(s, m);
+            heard_from_the_past(s, told);
         return;
     }
     int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
@@ -621,10 +618,10 @@ static void begin_to_stop(struct sk_supervisor *s, int number, double now)
     double limit = s->saves ? s->c.stop_grace_s : s->c.grace_s;
     s->kill_at = limit > 0 ? now + limit : 0;
     if (s->saves && limit > 0)
-        say(s, SK_LOG_NOTICE, "SIG%s: the job is saved and ended, within %g s; a second signal ends it at once",
+        sk_say(s, SK_LOG_NOTICE, "SIG%s: the job is saved and ended, within %g s; a second signal ends it at once",
             sigabbrev_np(number), limit);
     else if (s->saves)
-        say(s, SK_LOG_NOTICE, "SIG%s: the job is saved and ended; a second signal ends it at once", sigabbrev_np(number));
+        sk_say(s, SK_LOG_NOTICE, "SIG%s: the job is saved and ended; a second signal ends it at once", sigabbrev_np(number));
 }
 
 void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, int stop,
@@ -637,7 +634,7 @@ void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, i
     int library = s->state == RUNNING && p.state == SK_KEEPER_INITIALISED;
     if (ends && s->stop_signal) {
         if (s->state == RUNNING && now - s->stop_at > echo_s)
-            clear(s, &(struct sk_fault){&sk_fault_signal, -1, -1, s->stop_signal, 0}, now);
+            sk_supervisor_clear(s, &(struct sk_fault){&sk_fault_signal, -1, -1, s->stop_signal, 0}, now);
     } else if (ends) {
         s->saves = stop && library && p.progress;
         begin_to_stop(s, number, now);

@@ -5,6 +5,7 @@
  *      ▲                 │
  *      └── start ◀── WAITING (back-off) ◀─┤ restart, lost hosts replaced
  *                                         └▶ ENDED (given up, or the user ended it)
+ *   RUNNING ─fault that is repaired in place─▶ RUNNING, until all ranks are back or a limit is over; then CLEARING
  *   RUNNING ─all ranks exited with 0─▶ ENDED */
 #ifndef SK_RECOVERY_SUPERVISOR_H
 #define SK_RECOVERY_SUPERVISOR_H
@@ -13,6 +14,7 @@
 #include "recovery/fault/detector.h"
 #include "recovery/history/history.h"
 #include "recovery/hosts.h"
+#include "recovery/repair/in_place.h"
 
 struct sk_supervisor_config {
     struct sk_detector_config detector; /* n_hosts is taken from the hosts */
@@ -24,6 +26,7 @@ struct sk_supervisor_config {
     double grace_s;   /* between a signal that ends the job, or a kill, and the next harder step; 0:
                          for ever */
     double stop_grace_s; /* the same where the program is to save itself first; 0: for ever */
+    double repair_s;  /* most time for a recovery in place; 0: there is none */
     double deadline;  /* no restart after this time; 0: none */
     const char *command; /* what to type to go on; NULL: not known */
     const char *program; /* what every start executes; NULL: not known, or not always the same */
@@ -45,6 +48,8 @@ struct sk_supervisor_ops {
     void (*record)(void *arg, struct sk_event *e);
     /* A start ended with this fault, which nobody asked for. counts: it had done something that a checkpoint keeps. May be NULL. */
     void (*suffer)(void *arg, const struct sk_fault *f, const struct sk_hosts *h, int counts);
+    /* Keepers will report as ranks first … first + n - 1 of this incarnation: let them in. NULL: nothing is repaired. */
+    int (*admit)(void *arg, uint32_t incarnation, uint32_t first, uint32_t n, struct saikai_error *err);
 };
 
 struct sk_supervisor;

@@ -14,7 +14,8 @@
 static void say_beat(struct crew *w, int rank, enum sk_message_kind kind)
 {
     struct sk_message m = {
-        .kind = kind, .incarnation = w->incarnation, .rank = (uint32_t)rank, .at = w->at};
+        .kind = kind, .incarnation = w->incarnation, .rank = w->id[rank], .at = w->at};
+    m.at.world = w->world[rank];
     snprintf(m.host, sizeof m.host, "h%d", w->seat[rank]);
     if (w->seat[rank] != w->silent_host)
         sk_supervisor_heard(w->s, &m, w->now);
@@ -24,11 +25,12 @@ void crew_exit(struct crew *w, int rank, uint32_t how, uint32_t code, uint32_t o
 {
     struct sk_message m = {.kind = SK_MSG_EXIT,
                            .incarnation = w->incarnation,
-                           .rank = (uint32_t)rank,
+                           .rank = w->id[rank],
                            .at = w->at,
                            .how = how,
                            .code = code,
                            .ordered = ordered};
+    m.at.world = w->world[rank];
     w->alive[rank] = 0;
     if (w->seat[rank] != w->silent_host)
         sk_supervisor_heard(w->s, &m, w->now);
@@ -44,8 +46,11 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     w->incarnation = incarnation;
     w->started_at[w->starts++ % 16] = w->now;
     memcpy(w->seat, seat, sizeof w->seat);
-    for (int r = 0; r < N; r++)
+    for (int r = 0; r < N; r++) {
         w->alive[r] = 2; /* says hello at the next step */
+        w->id[r] = (uint32_t)r;
+        w->world[r] = 0;
+    }
     return 0;
 }
 
@@ -63,8 +68,13 @@ static void send_order(void *arg, const struct sk_message *m)
     w->signals += m->kind == SK_MSG_SIGNAL;
     w->requests += m->kind == SK_MSG_REQUEST;
     w->asked = m->kind == SK_MSG_REQUEST ? m->number : w->asked;
-    if (m->kind == SK_MSG_KILL && m->incarnation == w->incarnation && w->obeys && w->alive[m->rank])
-        w->alive[m->rank] = -1;
+    if (m->kind == SK_MSG_REPAIR) {
+        w->order = *m;
+        w->orders++;
+    }
+    for (int r = 0; r < N; r++)
+        if (m->kind == SK_MSG_KILL && m->incarnation == w->incarnation && m->rank == w->id[r] && w->obeys && w->alive[r])
+            w->alive[r] = -1;
 }
 
 static void probe(void *arg, char *answers)
@@ -88,7 +98,13 @@ static void record(void *arg, struct sk_event *e)
     w->events++;
 }
 
-const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record, NULL};
+static int admit(void *arg, uint32_t incarnation, uint32_t first, uint32_t n, struct saikai_error *err)
+{
+    struct crew *w = arg;
+    return w->admit_fails ? sk_fail(err, SAIKAI_EIO, "no key today") : 0;
+}
+
+const struct sk_supervisor_ops crew_ops = {start, abandon, send_order, probe, say, record, NULL, admit};
 
 static void step(struct crew *w)
 {
@@ -133,12 +149,12 @@ struct crew *crew_begin_with(const struct sk_supervisor_config *c, int mute_host
     struct sk_hosts h = {0};
     struct saikai_error err = {0};
     int *seat = calloc(N, sizeof *seat);
-    for (int i = 0; i < HOSTS; i++) {
+    for (int i = 0; i < (c->repair_s > 0 ? 1 : HOSTS); i++) {
         char name[8];
         snprintf(name, sizeof name, "h%d", i);
-        assert_int_equal(sk_hosts_add(&h, name, 2, &err), 0);
+        assert_int_equal(sk_hosts_add(&h, name, c->repair_s > 0 ? N : 2, &err), 0);
     }
-    assert_int_equal(sk_hosts_place(&h, 1, N, seat, &err), 0);
+    assert_int_equal(sk_hosts_place(&h, c->repair_s > 0 ? 0 : 1, N, seat, &err), 0);
     w->now = 1000;
     w->silent_host = -1;
     w->mute_host = mute_host;

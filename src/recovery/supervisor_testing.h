@@ -22,6 +22,10 @@ struct crew {
     int mute_host;   /* does not answer probes; -1: none */
     int obeys;       /* keepers die when ordered to */
     int alive[N];
+    uint32_t id[N];    /* as whom each rank's keeper reports */
+    uint32_t world[N]; /* what its layer says of itself */
+    struct sk_message order; /* the newest one to repair */
+    int orders, admit_fails;
     struct sk_progress at; /* what all ranks say */
     char said[4096];
     int start_fails;

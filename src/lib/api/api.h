@@ -10,6 +10,7 @@
 struct saikai {
     struct sk_session *session;
     struct sk_strictness strict;
+    struct saikai *next; /* of the open ones */
 };
 
 /* What saikai_init began; NULL: nothing. */

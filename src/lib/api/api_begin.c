@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "group/mpi.h"
 #include "lib/levels/kinds.h"
+#include "world/world.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -134,6 +135,25 @@ static int open_session(const char *call, MPI_Comm comm, const char *text, const
     return sk_strict(h->strict, call, begin(g, config, config_rc, &h->session), &sk_last, 1);
 }
 
+static struct saikai *handles; /* that are open */
+
+static void enlist(struct saikai *h)
+{
+    h->next = handles;
+    handles = h;
+    sk_requests_share(++open_handles);
+}
+
+static void strike(struct saikai *h)
+{
+    struct saikai **p = &handles;
+    while (*p && *p != h)
+        p = &(*p)->next;
+    if (*p)
+        *p = h->next;
+    sk_requests_share(--open_handles);
+}
+
 static int open_handle(const char *call, MPI_Comm comm, const char *text, const char *mpi_of_program, struct saikai **out)
 {
     struct saikai *h = calloc(1, sizeof *h);
@@ -144,7 +164,7 @@ static int open_handle(const char *call, MPI_Comm comm, const char *text, const 
         free(h);
         return rc;
     }
-    sk_requests_share(++open_handles);
+    enlist(h);
     *out = h;
     return 0;
 }
@@ -172,13 +192,34 @@ API int saikai_close(struct saikai *h)
         sk_default = NULL;
     struct sk_id store = sk_session_store(h->session);
     int rc = sk_session_finalize(h->session, &sk_last);
-    sk_requests_share(--open_handles);
+    strike(h);
     if (open_handles)
         sk_requests_forget(store);
     else
         sk_requests_remove();
     free(h);
     return rc;
+}
+
+/* The world was repaired: what the handles have of the one before is of no more use, and their stores are opened again. */
+static void abandon_all(void)
+{
+    while (handles) {
+        struct saikai *h = handles;
+        strike(h);
+        sk_session_abandon(h->session);
+        free(h);
+    }
+    sk_default = NULL;
+    sk_requests_remove();
+}
+
+API void saikai_in_place(void (*body)(void *arg), void *arg)
+{
+    if (saikai_world_in_place)
+        saikai_world_in_place(body, arg, abandon_all);
+    else
+        body(arg);
 }
 
 API struct saikai *saikai_default(void)

@@ -5,6 +5,7 @@
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "world/world.h"
 
 #include <mpi.h>
 #include <saikai/saikai.h>
@@ -43,6 +44,8 @@ int sk_strict(struct sk_strictness own, const char *call, int rc, const struct s
     int speaks = !collective || !own.rank;
     if (rc >= 0)
         return rc;
+    if (saikai_world_leave) /* the error may be that another process has died, which is repaired */
+        saikai_world_leave();
     if (collective)
         snprintf(line, sizeof line, "%s: %s", call, err->text);
     else

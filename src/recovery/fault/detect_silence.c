@@ -45,11 +45,13 @@ static enum sk_job check_start(const struct sk_detector *d, double now, struct s
 {
     if (!(d->c.start_timeout_s > 0) || now - d->started <= d->c.start_timeout_s)
         return SK_JOB_RUNS;
-    for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].state == SK_WATCHED_WAITING) {
-            *f = (struct sk_fault){&sk_fault_late_start, r, d->rank[r].host, 0, now - d->started};
-            return SK_JOB_FAULT;
-        }
+    for (int r = 0; r < d->c.n_ranks; r++) {
+        double since = fmax(d->started, d->rank[r].called);
+        if (d->rank[r].state != SK_WATCHED_WAITING || now - since <= d->c.start_timeout_s)
+            continue;
+        *f = (struct sk_fault){&sk_fault_late_start, r, d->rank[r].host, 0, now - since};
+        return SK_JOB_FAULT;
+    }
     return SK_JOB_RUNS;
 }
 

@@ -51,6 +51,12 @@ int sk_detector_rank_silent(const struct sk_detector *d, int rank, double now);
 /* 1: the launcher has ended, and a keeper that still lived would have answered an order since then:
  * MPI launchers kill keepers, too, and those then have no last word. */
 int sk_detector_rank_went_along(const struct sk_detector *d, int rank, double now);
+/* What a rank said last of itself. */
+struct sk_progress sk_detector_rank_at(const struct sk_detector *d, int rank);
+/* 1: it is gone, and ended well. */
+int sk_detector_rank_ended_well(const struct sk_detector *d, int rank);
+/* This rank, which is gone, is made again: a hello is waited for. What was found so far is forgotten. */
+void sk_detector_replaced(struct sk_detector *d, int rank, double now);
 /* The newest complete generation any rank told of (-1: none), how many became complete since this
  * start, what was restored (-1), and whether any rank uses the library. */
 struct sk_progress sk_detector_progress(const struct sk_detector *d);

@@ -78,6 +78,7 @@ static const struct sk_answer_ops answers[] = {
     {"ignore", "nothing is done as long as the model matches; of silence alone, else restart"},
     {"restart", "the job is started again on the same nodes"},
     {"migration", "the job is started again, and a spare takes the place of the node"},
+    {"in-place", "the dead process is made again and the others stay (saikai_in_place); restart where that cannot be"},
 };
 enum { n_answers = sizeof answers / sizeof *answers };
 
@@ -87,6 +88,14 @@ static const struct sk_answer_ops *answer_at(int i)
 }
 
 SK_KIND(sk_answer_kind, "answer", "answer to a fault", struct sk_answer_ops, answer_at, description);
+
+int sk_recovery_has(const struct sk_recovery_plan *p, int answer)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->step[i].answer == answer)
+            return 1;
+    return 0;
+}
 
 const char *sk_answer_name(int answer)
 {
@@ -153,7 +162,8 @@ const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_pla
         if (!p->step[i].model->ops.matches(f, v))
             continue;
         *answer = p->step[i].answer;
-        if (!answer_at(*answer) || (*answer == SAIKAI_ANSWER_IGNORE && !(f->of & SAIKAI_FAULT_SILENCE)))
+        if (!answer_at(*answer) || (*answer == SAIKAI_ANSWER_IGNORE && !(f->of & SAIKAI_FAULT_SILENCE)) ||
+            (*answer == SAIKAI_ANSWER_IN_PLACE && !(f->of & SAIKAI_FAULT_OF_PROCESS)))
             *answer = SAIKAI_ANSWER_RESTART;
         return p->step[i].model;
     }

@@ -36,6 +36,9 @@ struct sk_recovery_plan {
  * which word is wrong. */
 int sk_recovery_parse(const char *text, struct sk_recovery_plan *out, struct saikai_error *err);
 
+/* 1: one of its models has this answer. */
+int sk_recovery_has(const struct sk_recovery_plan *p, int answer);
+
 /* The first model that matches, NULL: none does. *answer is what can be done: an IGNORE of what is no silence is a RESTART, as it is
  * when none matches. */
 const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_plan *p, const struct saikai_fault *f,

@@ -94,6 +94,8 @@ static void answers_may_be_others(void **state)
     assert_string_equal(taken_for("process=migration", process(1, 0), &v, SAIKAI_ANSWER_MIGRATION), "process");
     assert_string_equal(taken_for("physical=restart,process", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical");
     assert_string_equal(taken_for("process=ignore", process(1, 0), &v, SAIKAI_ANSWER_RESTART), "process"); /* the dead stay dead */
+    assert_string_equal(taken_for("process=in-place", process(1, 0), &v, SAIKAI_ANSWER_IN_PLACE), "process");
+    assert_string_equal(taken_for("network=in-place", silence(5), &v, SAIKAI_ANSWER_RESTART), "network"); /* a process alone is made again */
 }
 
 static void wrong_words_are_named(void **state)
@@ -105,7 +107,7 @@ static void wrong_words_are_named(void **state)
     assert_int_equal(err.code, SAIKAI_ECONFIG);
     assert_string_equal(err.text, "run.recovery: unknown fault model 'weather': network, physical, repeated or process");
     assert_int_equal(sk_recovery_parse("process=pray", &p, &err), SAIKAI_ECONFIG);
-    assert_string_equal(err.text, "run.recovery: unknown answer to a fault 'pray': ignore, restart or migration");
+    assert_string_equal(err.text, "run.recovery: unknown answer to a fault 'pray': ignore, restart, migration or in-place");
     assert_int_equal(p.n, 7);
     assert_int_equal(sk_recovery_parse("process,process,process,process,process,process,process,process,process,process,process,process,"
                                        "process,process,process,process,process", &p, &err), SAIKAI_ECONFIG);

@@ -119,6 +119,27 @@ int sk_detector_rank_went_along(const struct sk_detector *d, int rank, double no
     return d->launcher_ended && now - fmax(d->rank[rank].heard, d->launcher_ended_at) > answer_s;
 }
 
+struct sk_progress sk_detector_rank_at(const struct sk_detector *d, int rank)
+{
+    return d->rank[rank].at;
+}
+
+int sk_detector_rank_ended_well(const struct sk_detector *d, int rank)
+{
+    return d->rank[rank].state == SK_WATCHED_GONE && d->rank[rank].clean;
+}
+
+void sk_detector_replaced(struct sk_detector *d, int rank, double now)
+{
+    struct sk_watched *k = &d->rank[rank];
+    k->state = SK_WATCHED_WAITING;
+    k->clean = 0;
+    k->heard = k->called = now;
+    k->at.world = 0;
+    d->first = (struct sk_fault){0};
+    d->moved = now;
+}
+
 struct sk_progress sk_detector_progress(const struct sk_detector *d)
 {
     struct sk_progress p = {.complete_iteration = -1, .restored_iteration = -1};

@@ -22,6 +22,7 @@ struct sk_launch {
     enum sk_mpi mpi; /* of the program */
     const char
         *yield; /* libsaikai-yield.so, to be preloaded where ranks share cores; NULL: never */
+    int survives; /* the others are to live on when a rank dies, and ranks may be added */
 };
 
 /* A command line that grows, and what its environment needs. */

@@ -57,9 +57,11 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
         sk_command_set(c, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     }
     export_environment(c);
+    if (l->survives)
+        sk_command_add(c, "--enable-recovery");
     if (l->hosts)
         return place(l, c, err);
-    if (l->n_ranks > sysconf(_SC_NPROCESSORS_ONLN))
+    if (l->survives || l->n_ranks > sysconf(_SC_NPROCESSORS_ONLN))
         sk_command_add(c, "--oversubscribe");
     return 0;
 }

@@ -1,0 +1,243 @@
+/* Recovery in place, played with a clock of the test's own: one process is made again while the others stay, and whatever else happens
+ * ends in a restart of all. */
+#include "recovery/supervisor_testing.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { LIMIT = 10 };
+
+static void all_say(struct crew *w, enum sk_world_state state, enum sk_world_reason why, uint32_t epoch)
+{
+    for (int r = 0; r < N; r++)
+        w->world[r] = SK_WORLD_WORD(state, why, epoch);
+}
+
+/* A job that has a generation, and whose ranks can be left. */
+static struct crew *begin(void)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.repair_s = LIMIT;
+    assert_int_equal(sk_recovery_parse("process=in-place", &c.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_with_library(&c);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    return w;
+}
+
+/* The keeper of the new process says hello, and all are back. */
+static void come_back(struct crew *w, int rank, uint32_t epoch)
+{
+    w->id[rank] = w->order.first;
+    w->alive[rank] = 2;
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, epoch);
+    crew_run(w, 0.5);
+}
+
+static void one_process_is_made_again(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->kills, 0);
+    assert_true(w->orders >= 3); /* one for each survivor, until it says that it has heard */
+    assert_int_equal(w->order.number, 1);
+    assert_int_equal(w->order.first, N);
+    assert_int_equal(w->order.n_dead, 1);
+    assert_int_equal(w->order.dead[0], 2);
+    assert_string_equal(w->event.answer, "in-place");
+    come_back(w, 2, 1);
+    assert_non_null(strstr(w->said, "repaired in place"));
+    int orders = w->orders, releases = w->releases;
+    struct sk_message late = {.kind = SK_MSG_EXIT, .incarnation = 0, .rank = 2, .how = SK_EXIT_SIGNAL, .code = SIGKILL};
+    sk_supervisor_heard(w->s, &late, w->now); /* the keeper of the dead one still waits for its answer */
+    assert_int_equal(w->releases, releases + 1);
+    crew_run(w, 30);
+    assert_int_equal(w->orders, orders);
+    assert_int_equal(w->starts, 1);
+    for (int r = 0; r < N; r++)
+        crew_exit(w, r, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+static void again_and_again(void **state)
+{
+    struct crew *w = begin();
+    for (uint32_t i = 1; i <= 5; i++) {
+        int rank = (int)(i % N);
+        w->at.complete_iteration += 10;
+        crew_run(w, 0.5);
+        crew_exit(w, rank, SK_EXIT_SIGNAL, SIGSEGV, 0);
+        crew_run(w, 0.3);
+        assert_int_equal(w->order.number, i);
+        assert_int_equal(w->order.first, N + i - 1);
+        come_back(w, rank, i);
+    }
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->kills, 0);
+    crew_finish(w);
+}
+
+/* In each case all are killed, and the job is started once more; the history says why. */
+static void restarts(struct crew *w, const char *why)
+{
+    crew_run(w, LIMIT + 8);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.answer, "restart");
+    assert_non_null(strstr(w->event.then, why));
+    crew_finish(w);
+}
+
+static void a_program_that_does_not_ask_for_it(void **state)
+{
+    struct crew *w = begin();
+    all_say(w, SK_WORLD_OUTSIDE, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    assert_int_equal(w->orders, 0);
+    restarts(w, "does not call saikai_in_place");
+}
+
+static void a_function_that_cannot_be_repaired(void **state)
+{
+    struct crew *w = begin();
+    w->world[3] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_FUNCTION, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "what cannot be repaired");
+}
+
+static void a_repair_that_fails(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    w->world[0] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_FAILED, 0);
+    restarts(w, "the repair did not work");
+}
+
+static void a_repair_that_never_ends(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, LIMIT - 1);
+    assert_int_equal(w->starts, 1);
+    restarts(w, "run.repair_limit");
+}
+
+static void another_death_during_the_repair(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "another process died during the repair");
+}
+
+static void the_new_process_dies(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    w->id[1] = w->order.first;
+    w->alive[1] = 2;
+    w->world[1] = 0;
+    crew_run(w, 0.3);
+    crew_exit(w, 1, SK_EXIT_CODE, 1, 0);
+    restarts(w, "another process died during the repair");
+}
+
+static void the_end_of_the_program(void **state)
+{
+    struct crew *w = begin();
+    w->world[0] = SK_WORLD_WORD(SK_WORLD_OVER, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "at its end");
+}
+
+static void no_key_for_the_new_process(void **state)
+{
+    struct crew *w = begin();
+    w->admit_fails = 1;
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "no key today");
+}
+
+static void no_progress_between_repairs(void **state)
+{
+    struct crew *w = begin();
+    for (uint32_t i = 1; i <= 3; i++) {
+        crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_run(w, 0.3);
+        assert_int_equal(w->order.number, i);
+        come_back(w, 1, i);
+    }
+    int orders = w->orders;
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 8);
+    assert_int_equal(w->orders, orders);
+    assert_int_equal(w->events, 4);
+    crew_finish(w);
+}
+
+/* A restart after repairs is told apart from all of them. */
+static void a_restart_after_repairs(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    come_back(w, 1, 1);
+    w->world[3] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_FUNCTION, 1);
+    crew_run(w, 0.5);
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 8);
+    assert_int_equal(w->starts, 2);
+    assert_int_equal(w->incarnation, 2);
+    crew_finish(w);
+}
+
+static void without_the_answer_nothing_changes(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.repair_s = LIMIT;
+    struct crew *w = crew_begin_with_library(&c);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 8);
+    assert_int_equal(w->orders, 0);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.answer, "restart");
+    assert_string_equal(w->event.then, "");
+    crew_finish(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_process_is_made_again),
+        cmocka_unit_test(again_and_again),
+        cmocka_unit_test(a_program_that_does_not_ask_for_it),
+        cmocka_unit_test(a_function_that_cannot_be_repaired),
+        cmocka_unit_test(a_repair_that_fails),
+        cmocka_unit_test(a_repair_that_never_ends),
+        cmocka_unit_test(another_death_during_the_repair),
+        cmocka_unit_test(the_new_process_dies),
+        cmocka_unit_test(the_end_of_the_program),
+        cmocka_unit_test(no_key_for_the_new_process),
+        cmocka_unit_test(no_progress_between_repairs),
+        cmocka_unit_test(a_restart_after_repairs),
+        cmocka_unit_test(without_the_answer_nothing_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* What the supervisor does about a fault that is repaired in place: begin, order the survivors until they have heard, and see it to its
+ * end; or leave it to a restart, and say why. */
+#include "recovery/repair/supervisor_parts.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+
+int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    struct sk_progress p = sk_detector_progress(s->detector);
+    struct saikai_error err = {0};
+    struct sk_message order;
+    char who[64], then[128];
+    struct sk_verdict v = {0};
+    if (!s->place || s->stop_signal || !sk_fault_means(f, SK_FAULT_OF_PROCESS))
+        return 0;
+    v = sk_supervisor_assess(s, f, 0, now);
+    if (v.answer != SAIKAI_ANSWER_IN_PLACE)
+        return 0;
+    int barren = s->best > s->place_best ? 0 : s->barren + 1;
+    const char *no = s->hosts.n > 1 ? "the job has several hosts" : sk_in_place_why_not(s->place, s->detector);
+    if (!no && s->c.no_progress && barren >= s->c.no_progress)
+        no = "the fault repeats without a newer generation";
+    if (!no && s->restarts >= s->c.retries)
+        no = "it was restarted often enough";
+    if (no) {
+        snprintf(s->no_place, sizeof s->no_place, "%s", no);
+        return 0;
+    }
+    sk_in_place_begin(s->place, s->detector, now, &order, who, sizeof who);
+    if (s->ops->admit(s->arg, s->incarnation, order.first, order.n_dead, &err)) {
+        snprintf(s->no_place, sizeof s->no_place, "%.150s", err.text);
+        return 0;
+    }
+    snprintf(then, sizeof then, "rank %s is made again and the others stay", who);
+    sk_supervisor_record(s, f, &v, NULL, then);
+    sk_assess_remember(s->assessor, f, now);
+    if (s->ops->suffer)
+        s->ops->suffer(s->arg, f, &s->hosts, p.progress || !s->uses_library);
+    s->fault = *f;
+    s->past.faults++;
+    s->barren = barren;
+    s->place_best = s->best;
+    s->restarts++;
+    s->order_at = now;
+    return 1;
+}
+
+int sk_supervisor_tick_repair(struct sk_supervisor *s, double now)
+{
+    const char *why;
+    if (!s->place || !sk_in_place_under_way(s->place))
+        return 0;
+    int rc = sk_in_place_look(s->place, s->detector, now, &why);
+    if (rc < 0) {
+        snprintf(s->no_place, sizeof s->no_place, "%s", why);
+        sk_supervisor_clear(s, &s->fault, now);
+        return 1;
+    }
+    if (rc) {
+        sk_say(s, SK_LOG_NOTICE, "repaired in place: all ranks are back after %.2f s", sk_in_place_seconds(s->place, now));
+        return 0;
+    }
+    for (int r = 0; now >= s->order_at && r < s->c.detector.n_ranks; r++)
+        if (!sk_in_place_has_heard(s->place, s->detector, r)) {
+            struct sk_message m = *sk_in_place_order(s->place);
+            m.incarnation = s->incarnation;
+            m.rank = sk_in_place_id(s->place, r);
+            s->ops->send(s->arg, &m);
+        }
+    if (now >= s->order_at)
+        s->order_at = now + SK_REPEAT_S;
+    return 0;
+}
+

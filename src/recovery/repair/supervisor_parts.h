@@ -1,0 +1,62 @@
+/* The supervisor's struct, and what its files share. For them alone. */
+#ifndef SK_RECOVERY_SUPERVISOR_PARTS_H
+#define SK_RECOVERY_SUPERVISOR_PARTS_H
+
+#include "recovery/supervisor.h"
+
+/* How often an order is given again until it is obeyed. */
+#define SK_REPEAT_S 0.1
+
+enum state { RUNNING, CLEARING, WAITING, ENDED };
+
+struct sk_supervisor {
+    struct sk_supervisor_config c;
+    const struct sk_supervisor_ops *ops;
+    void *arg;
+    struct sk_hosts hosts;
+    int *seat;
+    char *answered, *answers; /* hosts that answered when all was well; and now */
+    int probed;
+    struct sk_detector *detector; /* of this incarnation */
+    struct sk_assessor *assessor;
+    struct sk_in_place *place; /* NULL: faults are not repaired */
+    char no_place[160];        /* why the fault was not repaired, or the repair failed; "": it was not asked for */
+    int64_t place_best;        /* newest complete generation at the repair before, -1: there was none */
+    double order_at;           /* when the order to repair is to be repeated */
+    int ignoring; /* a silence that counts as the network's */
+    enum state state;
+    uint32_t incarnation;
+    int restarts, barren;  /* barren: faults in a row without progress */
+    int uses_library;      /* the program was seen to use it */
+    int refused;           /* another job has its store */
+    struct sk_fault fault; /* why the job is being cleared */
+    struct sk_past past;   /* what the starts before this one suffered */
+    double started;        /* when this one began */
+    double running;        /* when its program was first heard of; 0: not yet */
+    double noticed;        /* when the last one was seen to have a fault, 0: there was none */
+    double since, repeat;  /* when the state began, when orders are to be repeated */
+    double restart_at;     /* WAITING */
+    int stop_signal;       /* the user ends the job … */
+    double stop_at;        /* … since then */
+    int saves;             /* the program was asked to save itself first */
+    double kill_at;        /* 0: not decided */
+    int64_t best;          /* newest complete generation ever heard of, -1: none … */
+    double best_at;        /* … and when that was, 0: in another start */
+    int64_t restored;      /* newest generation that a start before this one went on from, -1: none did */
+    int resumed_said, candidate_said;
+    int exit_code;
+};
+
+void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now);
+/* What happened, which model matched and what is done: in one line, and kept. */
+void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then);
+/* End all ranks for this fault. */
+void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now);
+
+/* 1: the fault is repaired while the others stay; 0: it is not, and s->no_place may say why. */
+int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, double now);
+/* When a repair is under way: order it until it is heard, and see whether it has come to its end. 1: it failed, and all is cleared. */
+int sk_supervisor_tick_repair(struct sk_supervisor *s, double now);
+
+#endif

@@ -1,0 +1,175 @@
+/* Collectives, blocking or not: all by the form that does not block, on copies of the program's buffers (bounce.h).
+ *
+ * For each there is one function that begins it on copies; without a request it waits for its end. Once nothing can be repaired any more,
+ * and outside the body, the real ones are called. Intracommunicators alone come here: what makes others is refused. */
+#include "world/bounce.h"
+
+/* What was begun on copies is waited for, or becomes the program's request. */
+static int go_on(int rc, MPI_Request r, struct sk_bounce *b, MPI_Comm comm, MPI_Request *out)
+{
+    int done = 0;
+    if (rc) {
+        sk_bounce_free(b);
+        return rc;
+    }
+    if (!out) {
+        rc = sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));
+        if (!rc)
+            sk_bounce_end(b); /* else MPI may still use it */
+        return rc;
+    }
+    *out = r;
+    rc = SK_CALL(Request_get_status, (r, &done, MPI_STATUS_IGNORE));
+    if (done) { /* such requests may all be the same one */
+        sk_bounce_end(b);
+        return rc;
+    }
+    struct sk_object *o = sk_made_request(r, comm, SK_OBJECT_BOUNCED);
+    if (o)
+        o->more = b;
+    return rc;
+}
+
+static int rank_of(MPI_Comm comm)
+{
+    int rank = 0;
+    SK_CALL(Comm_rank, (sk_comm(comm), &rank));
+    return rank;
+}
+
+static int size_of(MPI_Comm comm)
+{
+    int size = 0;
+    SK_CALL(Comm_size, (sk_comm(comm), &size));
+    return size;
+}
+
+/* PAIR(Name, Iname, parameters, arguments, send layout, recv layout, arguments for the copies): `s` and `r` are the addresses of the
+ * copies, `n` the number of ranks, `root` whether this one is it. */
+#define UNPACK(...) __VA_ARGS__
+#define NOTHING     ((struct sk_layout *)NULL)
+#define ALL(b, c, t)            (&(struct sk_layout){.buf = (b), .count = (c), .type = (t)})
+#define EACH(b, c, t)           (&(struct sk_layout){.buf = (b), .count = (c) * n, .type = (t)})
+#define PARTS(b, cs, ds, t)     (&(struct sk_layout){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .type = (t)})
+#define TYPED(b, cs, ds, ts)    (&(struct sk_layout){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .types = (ts)})
+#define PAIR(Name, Iname, params, args, send, recv, copies)                                              \
+    static int begin_##Name(UNPACK params, MPI_Request *out)                                             \
+    {                                                                                                    \
+        MPI_Request q_ = MPI_REQUEST_NULL;                                                               \
+        int n = size_of(comm), me = rank_of(comm);                                                       \
+        (void)n, (void)me;                                                                               \
+        struct sk_bounce *b_ = sk_bounce_new(send, recv);                                                \
+        if (!b_)                                                                                         \
+            return MPI_ERR_NO_MEM;                                                                       \
+        const void *s = sk_bounce_send(b_);                                                              \
+        void *r = sk_bounce_recv(b_);                                                                    \
+        (void)s, (void)r;                                                                                \
+        int rc = SK_CALL(Iname, (UNPACK copies, sk_comm(comm), &q_));                                    \
+        return go_on(rc, q_, b_, comm, out);                                                             \
+    }                                                                                                    \
+    SK_WRAP(Name, (UNPACK params))                                                                       \
+    {                                                                                                    \
+        int rc;                                                                                          \
+        if (!SK_PLAIN) {                                                                                 \
+            if ((rc = sk_world_enter(comm)))                                                             \
+                return rc;                                                                               \
+            if (sk_careful())                                                                            \
+                return begin_##Name(UNPACK args, comm, NULL);                                            \
+        }                                                                                                \
+        return SK_CALL(Name, (UNPACK args, sk_comm(comm)));                                              \
+    }                                                                                                    \
+    SK_WRAP(Iname, (UNPACK params, MPI_Request *request))                                                \
+    {                                                                                                    \
+        int rc;                                                                                          \
+        if (!SK_PLAIN) {                                                                                 \
+            if ((rc = sk_world_enter(comm)))                                                             \
+                return rc;                                                                               \
+            if (sk_careful())                                                                            \
+                return begin_##Name(UNPACK args, comm, request);                                         \
+        }                                                                                                \
+        return SK_CALL(Iname, (UNPACK args, sk_comm(comm), request));                                    \
+    }
+
+PAIR(Bcast, Ibcast, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm), (buf, count, type, root), NOTHING,
+     ALL(buf, count, type), (r, count, type, root))
+PAIR(Reduce, Ireduce, (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+     (send, recv, count, type, op, root), ALL(send, count, type), me == root ? ALL(recv, count, type) : NOTHING,
+     (s, r, count, type, op, root))
+PAIR(Allreduce, Iallreduce, (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (send, recv, count, type, op), ALL(send, count, type), ALL(recv, count, type), (s, r, count, type, op))
+PAIR(Scan, Iscan, (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), (send, recv, count, type, op),
+     ALL(send, count, type), ALL(recv, count, type), (s, r, count, type, op))
+PAIR(Exscan, Iexscan, (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (send, recv, count, type, op), ALL(send, count, type), ALL(recv, count, type), (s, r, count, type, op))
+PAIR(Gather, Igather,
+     (const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root, MPI_Comm comm),
+     (send, ns, ts, recv, nr, tr, root), ALL(send, ns, ts), me == root ? EACH(recv, nr, tr) : NOTHING, (s, ns, ts, r, nr, tr, root))
+PAIR(Gatherv, Igatherv,
+     (const void *send, int ns, MPI_Datatype ts, void *recv, const int *nr, const int *displs, MPI_Datatype tr, int root, MPI_Comm comm),
+     (send, ns, ts, recv, nr, displs, tr, root), ALL(send, ns, ts), me == root ? PARTS(recv, nr, displs, tr) : NOTHING,
+     (s, ns, ts, r, nr, displs, tr, root))
+PAIR(Scatter, Iscatter,
+     (const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root, MPI_Comm comm),
+     (send, ns, ts, recv, nr, tr, root), me == root ? EACH(send, ns, ts) : NOTHING, ALL(recv, nr, tr), (s, ns, ts, r, nr, tr, root))
+PAIR(Scatterv, Iscatterv,
+     (const void *send, const int *ns, const int *displs, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root, MPI_Comm comm),
+     (send, ns, displs, ts, recv, nr, tr, root), me == root ? PARTS(send, ns, displs, ts) : NOTHING, ALL(recv, nr, tr),
+     (s, ns, displs, ts, r, nr, tr, root))
+PAIR(Allgather, Iallgather, (const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, MPI_Comm comm),
+     (send, ns, ts, recv, nr, tr), ALL(send, ns, ts), EACH(recv, nr, tr), (s, ns, ts, r, nr, tr))
+PAIR(Allgatherv, Iallgatherv,
+     (const void *send, int ns, MPI_Datatype ts, void *recv, const int *nr, const int *displs, MPI_Datatype tr, MPI_Comm comm),
+     (send, ns, ts, recv, nr, displs, tr), ALL(send, ns, ts), PARTS(recv, nr, displs, tr), (s, ns, ts, r, nr, displs, tr))
+PAIR(Alltoall, Ialltoall, (const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, MPI_Comm comm),
+     (send, ns, ts, recv, nr, tr), EACH(send, ns, ts), EACH(recv, nr, tr), (s, ns, ts, r, nr, tr))
+PAIR(Alltoallv, Ialltoallv,
+     (const void *send, const int *ns, const int *ds, MPI_Datatype ts, void *recv, const int *nr, const int *dr, MPI_Datatype tr,
+      MPI_Comm comm),
+     (send, ns, ds, ts, recv, nr, dr, tr), send == MPI_IN_PLACE ? NOTHING : PARTS(send, ns, ds, ts), PARTS(recv, nr, dr, tr),
+     (send == MPI_IN_PLACE ? MPI_IN_PLACE : s, ns, ds, ts, r, nr, dr, tr))
+PAIR(Alltoallw, Ialltoallw,
+     (const void *send, const int *ns, const int *ds, const MPI_Datatype *ts, void *recv, const int *nr, const int *dr,
+      const MPI_Datatype *tr, MPI_Comm comm),
+     (send, ns, ds, ts, recv, nr, dr, tr), send == MPI_IN_PLACE ? NOTHING : TYPED(send, ns, ds, ts), TYPED(recv, nr, dr, tr),
+     (send == MPI_IN_PLACE ? MPI_IN_PLACE : s, ns, ds, ts, r, nr, dr, tr))
+PAIR(Reduce_scatter, Ireduce_scatter, (const void *send, void *recv, const int *nr, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (send, recv, nr, type, op), PARTS(send, nr, NULL, type), send == MPI_IN_PLACE ? PARTS(recv, nr, NULL, type) : ALL(recv, nr[me], type),
+     (s, r, nr, type, op))
+PAIR(Reduce_scatter_block, Ireduce_scatter_block, (const void *send, void *recv, int nr, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     (send, recv, nr, type, op), EACH(send, nr, type), send == MPI_IN_PLACE ? EACH(recv, nr, type) : ALL(recv, nr, type),
+     (s, r, nr, type, op))
+
+static int begin_barrier(MPI_Comm comm, MPI_Request *out)
+{
+    MPI_Request q = MPI_REQUEST_NULL;
+    int rc = SK_CALL(Ibarrier, (sk_comm(comm), &q));
+    if (rc || !out)
+        return rc ? rc : sk_wait(&q, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));
+    *out = q;
+    sk_made_request(q, comm, 0);
+    return 0;
+}
+
+SK_WRAP(Barrier, (MPI_Comm comm))
+{
+    int rc;
+    if (!SK_PLAIN) {
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+        if (sk_careful())
+            return begin_barrier(comm, NULL);
+    }
+    return SK_CALL(Barrier, (sk_comm(comm)));
+}
+
+SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
+{
+    int rc;
+    if (!SK_PLAIN) {
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+        if (sk_careful())
+            return begin_barrier(comm, request);
+    }
+    return SK_CALL(Ibarrier, (sk_comm(comm), request));
+}

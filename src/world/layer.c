@@ -1,0 +1,239 @@
+/* The one struct of this process: what handles stand for, what cannot be repaired, and the way out of MPI. */
+#include "world/layer.h"
+
+#include <saikai/saikai.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sk_world sk_world;
+
+/* How long a process that is of no more use waits for its keeper to end it. */
+enum { MOST_WAIT_S = 60 };
+/* How long receives may take to end that can no longer be cancelled, in turns of a millisecond. */
+enum { MOST_CANCEL_TURNS = 3000, TURNS_AT_ONCE = 100, TURNS_FOR_THE_DEAD = 110 };
+
+void *sk_world_real(const char *name)
+{
+    void *f = dlsym(RTLD_NEXT, name);
+    if (!f) {
+        fprintf(stderr, "saikai: libsaikai-world: this MPI has no %s\n", name);
+        abort();
+    }
+    return f;
+}
+
+void sk_world_say(const char *line)
+{
+    fprintf(stderr, "saikai: rank %d: %s\n", sk_world.rank, line);
+}
+
+void sk_world_tell(enum sk_world_state state, enum sk_world_reason why)
+{
+    atomic_store(&sk_world.page->world, SK_WORLD_WORD(state, why, sk_world.epoch));
+}
+
+void sk_world_cannot(enum sk_world_reason why, const char *what)
+{
+    char line[300];
+    if (!sk_world.armed || sk_world.cannot)
+        return;
+    sk_world.cannot = 1;
+    sk_world_tell(SK_WORLD_CANNOT, why);
+    snprintf(line, sizeof line, "%s: after a fault this job is started again, and not repaired in place", what);
+    if (!sk_world.rank)
+        sk_world_say(line);
+}
+
+void sk_world_fail(enum sk_world_reason why, const char *what)
+{
+    sk_world.cannot = 1;
+    sk_world_tell(SK_WORLD_CANNOT, why);
+    sk_world_say(what);
+    sleep(MOST_WAIT_S); /* the launcher ends all, and starts the job again */
+    _exit(SAIKAI_EXIT_CODE);
+}
+
+/* ---- handles ---- */
+
+static void check(const struct sk_objects *t, uint64_t key, const char *what)
+{
+    const struct sk_object *o = sk_world.epoch ? sk_objects_find(t, key) : NULL;
+    if (o && o->epoch != sk_world.epoch)
+        sk_world_fail(SK_WORLD_STALE, what);
+}
+
+MPI_Comm sk_world_translate(MPI_Comm c)
+{
+    if (c == MPI_COMM_WORLD)
+        return sk_world.comm;
+    check(&sk_world.comms, SK_KEY(c), "a communicator is used that was made before the repair");
+    return c;
+}
+
+MPI_Group sk_group(MPI_Group g)
+{
+    if (sk_world.armed && sk_world.depth <= 1)
+        check(&sk_world.groups, SK_KEY(g), "a group is used that was made before the repair");
+    return g;
+}
+
+static struct sk_object *remember(struct sk_objects *t, uint64_t key, uint32_t flags)
+{
+    struct sk_object *o = sk_objects_add(t, key);
+    if (!o)
+        sk_world_fail(SK_WORLD_FAILED, "no memory to remember a handle of MPI");
+    o->epoch = sk_world.epoch;
+    o->flags = flags;
+    o->more = NULL;
+    return o;
+}
+
+int sk_world_is_quiet(MPI_Comm c)
+{
+    const struct sk_object *o = sk_objects_find(&sk_world.comms, SK_KEY(c));
+    return o && o->flags & SK_OBJECT_QUIET;
+}
+
+void sk_made_comm(MPI_Comm made, MPI_Comm parent)
+{
+    if (made != MPI_COMM_NULL)
+        remember(&sk_world.comms, SK_KEY(made), sk_world_is_quiet(parent) ? SK_OBJECT_QUIET : 0);
+}
+
+void sk_made_group(MPI_Group made)
+{
+    if (made != MPI_GROUP_NULL && made != MPI_GROUP_EMPTY)
+        remember(&sk_world.groups, SK_KEY(made), 0);
+}
+
+struct sk_object *sk_made_request(MPI_Request made, MPI_Comm c, uint32_t flags)
+{
+    if (made == MPI_REQUEST_NULL)
+        return NULL;
+    return remember(&sk_world.requests, SK_KEY(made), flags | (sk_world_is_quiet(c) ? SK_OBJECT_QUIET : 0));
+}
+
+void sk_made_receive(MPI_Request made, MPI_Comm c, int source, uint32_t flags)
+{
+    struct sk_object *o = sk_made_request(made, c, flags | SK_OBJECT_RECEIVES);
+    if (!o)
+        return;
+    o->of = SK_KEY(c);
+    o->from = source >= 0 ? source : -1;
+}
+
+void sk_request_ended(uint64_t key)
+{
+    struct sk_object *o = sk_objects_find(&sk_world.requests, key);
+    if (!o)
+        return;
+    if (o->flags & SK_OBJECT_BOUNCED)
+        sk_bounce_end(o->more);
+    if (!(o->flags & SK_OBJECT_PERSISTENT))
+        sk_objects_remove(&sk_world.requests, key);
+}
+
+/* ---- the way out ---- */
+
+/* 0: it has ended, or what it still waits for will never come. */
+static int wait_for_end(MPI_Request r, const struct sk_object *o)
+{
+    int ended = 0;
+    for (int turn = 0; turn < MOST_CANCEL_TURNS; turn++) {
+        if (SK_CALL(Request_get_status, (r, &ended, MPI_STATUS_IGNORE)))
+            return -1;
+        if (ended || (turn > TURNS_FOR_THE_DEAD && o->from >= 0 && sk_is_dead(o->of, o->from)))
+            return 0;
+        if (turn > TURNS_AT_ONCE)
+            usleep(1000);
+    }
+    return -1;
+}
+
+/* What is still to be received would be written into memory that is used for something else by then: take it back. What MPI has begun
+ * to receive comes to its end, since whoever sends it lives; what comes from the dead has come by the time that the world is repaired,
+ * and until then the memory is left as it is. 0: nothing is left. */
+static int cancel_receives(void)
+{
+    struct sk_objects *t = &sk_world.requests;
+    for (size_t i = 0; i < t->slots; i++) {
+        struct sk_object *o = &t->slot[i];
+        if (!o->key || o->epoch != sk_world.epoch || !(o->flags & SK_OBJECT_RECEIVES))
+            continue;
+        MPI_Request r = (MPI_Request)(uintptr_t)o->key;
+        int ended = 0;
+        if (SK_CALL(Request_get_status, (r, &ended, MPI_STATUS_IGNORE)) || ended)
+            continue;
+        if (SK_CALL(Cancel, (&r)))
+            return -1;
+        if (wait_for_end(r, o))
+            return -1;
+    }
+    return 0;
+}
+
+int sk_world_give_way(int quiet)
+{
+    if (quiet)
+        return MPI_ERR_OTHER;
+    if (!sk_world.in_body || sk_world.cannot)
+        sk_world_fail(SK_WORLD_BEFORE, "a process has died where this one cannot go back: the job is started again");
+    if (cancel_receives())
+        sk_world_fail(SK_WORLD_FAILED, "a receive could not be taken back: the job is started again");
+    sk_world.in_body = 0;
+    sk_repair(); /* here, above what the program has on its stack, into which a message may still come until then */
+    longjmp(sk_world.back, 1);
+}
+
+int sk_world_enter(MPI_Comm c)
+{
+    if (!sk_world.in_body) {
+        if (!sk_world.communicated++ && sk_world.epoch && SK_WORLD_STATE(atomic_load(&sk_world.page->world)) == SK_WORLD_OUTSIDE)
+            sk_world_fail(SK_WORLD_BEFORE, "the program communicates before saikai_in_place: its process cannot be made again");
+        return 0;
+    }
+    return !sk_world.cannot && sk_pending() ? sk_world_give_way(sk_world_is_quiet(c)) : 0;
+}
+
+/* ---- for the library ---- */
+
+SK_WORLD_EXPORT void saikai_world_quiet(const void *comm)
+{
+    struct sk_object *o = sk_world.armed ? sk_objects_find(&sk_world.comms, SK_KEY(*(const MPI_Comm *)comm)) : NULL;
+    if (o)
+        o->flags |= SK_OBJECT_QUIET;
+}
+
+SK_WORLD_EXPORT void saikai_world_leave(void)
+{
+    if (sk_world.armed && sk_careful() && sk_pending())
+        sk_world_give_way(0);
+}
+
+SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void))
+{
+    static int entered;
+    if (!sk_world.armed || entered++) {
+        if (sk_world.armed)
+            sk_world_cannot(SK_WORLD_FUNCTION, "saikai_in_place is called again");
+        body(arg);
+        return;
+    }
+    if (sk_world.communicated || sk_world.comms.count || sk_world.groups.count)
+        sk_world_cannot(SK_WORLD_BEFORE, "the program communicates, or makes communicators, before saikai_in_place");
+    if (_setjmp(sk_world.back)) {
+        sk_world.depth = 0;
+        abandon();
+    }
+    sk_world.in_body = 1;
+    if (!sk_world.cannot)
+        sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
+    body(arg);
+    sk_world.in_body = 0;
+    if (!sk_world.cannot)
+        sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);
+}

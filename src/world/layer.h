@@ -1,0 +1,130 @@
+/* What the files of the layer share: the one struct of this process, and how a function of MPI is wrapped. Compiled for each MPI.
+ *
+ * Each wrapper defines PMPI_X, with MPI_X as its alias: Fortran's libraries call PMPI_X alone. The real one is found by its name when
+ * it is first called. The layer is preloaded into everything that a rank starts, shells included, so it needs no library of MPI: MPI's
+ * own objects are weak. */
+#ifndef SK_WORLD_LAYER_H
+#define SK_WORLD_LAYER_H
+
+#include "backbone/keeper_page.h"
+#include "world/objects.h"
+#include "world/world.h"
+
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#ifdef OPEN_MPI
+#pragma weak ompi_mpi_comm_world
+#pragma weak ompi_mpi_comm_self
+#pragma weak ompi_mpi_comm_null
+#pragma weak ompi_mpi_group_null
+#pragma weak ompi_mpi_group_empty
+#pragma weak ompi_request_null
+#pragma weak ompi_mpi_info_null
+#pragma weak ompi_mpi_errors_return
+#pragma weak ompi_mpi_errors_are_fatal
+#pragma weak ompi_mpi_packed
+#endif
+
+#define SK_WORLD_EXPORT __attribute__((visibility("default")))
+
+struct sk_world {
+    int armed;        /* the keeper wants this process repairable, and MPI was begun */
+    int depth;        /* > 0: MPI itself is at work */
+    int in_body;      /* can be left */
+    int communicated; /* before saikai_in_place */
+    int cannot;       /* said, and told to the launcher */
+    int done;         /* MPI_Finalize after a repair: the real one would wait for the dead */
+    int rank, size;   /* in MPI_COMM_WORLD */
+    long keeper;      /* its process */
+    uint32_t epoch;   /* the newest repair that this process went through */
+    MPI_Comm comm;    /* what MPI_COMM_WORLD means now */
+    MPI_Errhandler errors; /* of MPI_COMM_WORLD, when has_errors */
+    int has_errors;
+    struct sk_keeper_page *page;
+    struct sk_objects comms, groups, requests;
+    jmp_buf back;
+};
+extern struct sk_world sk_world;
+
+/* The real function of this name, by which the program would have been served. Does not return without one. */
+void *sk_world_real(const char *name);
+
+/* The arguments are evaluated when depth counts this call. */
+#define SK_CALL(name, args)                                             \
+    ({                                                                  \
+        static __typeof__(&PMPI_##name) real_;                          \
+        if (!real_)                                                     \
+            real_ = (__typeof__(real_))sk_world_real("PMPI_" #name);    \
+        sk_world.depth++;                                               \
+        int rc_ = real_ args;                                           \
+        sk_world.depth--;                                               \
+        rc_;                                                            \
+    })
+/* Call it as it is: nobody is to be repaired, or MPI calls itself. */
+#define SK_PLAIN (__builtin_expect(!sk_world.armed || sk_world.depth, 1))
+#define SK_ALIAS(name) extern __typeof__(MPI_##name) MPI_##name __attribute__((alias("PMPI_" #name), visibility("default")));
+#define SK_WRAP(name, params) \
+    SK_ALIAS(name)            \
+    SK_WORLD_EXPORT int PMPI_##name params
+
+/* Handles as keys: pointers on Open MPI, numbers on MPICH. */
+#define SK_KEY(handle) ((uint64_t)(uintptr_t)(handle))
+
+/* The communicator that MPI is to be given for the program's. */
+MPI_Comm sk_world_translate(MPI_Comm c);
+static inline MPI_Comm sk_comm(MPI_Comm c)
+{
+    return sk_world.armed && sk_world.depth <= 1 ? sk_world_translate(c) : c;
+}
+/* The same group, if it is of this world. */
+MPI_Group sk_group(MPI_Group g);
+
+/* 1: a repair is wanted. */
+static inline int sk_pending(void)
+{
+    return atomic_load_explicit(&sk_world.page->repair, memory_order_acquire) > sk_world.epoch;
+}
+
+/* What is done before each call that communicates: 0: go on; else the error to give back to the library. Leaves the body when a
+ * repair is wanted. */
+int sk_world_enter(MPI_Comm c);
+/* 1: blocking calls are to be made of others that can be left. */
+static inline int sk_careful(void)
+{
+    return sk_world.in_body && !sk_world.cannot;
+}
+/* Leave the body for the repair, or, for the library's own communication (quiet), return an error. */
+int sk_world_give_way(int quiet);
+int sk_world_is_quiet(MPI_Comm c);
+
+/* This process cannot be repaired from now on; the sentence says what, once, and goes on ": …". */
+void sk_world_cannot(enum sk_world_reason why, const char *what);
+/* Nothing can go on here: tells the launcher, and waits to be ended. */
+void sk_world_fail(enum sk_world_reason why, const char *what) __attribute__((noreturn));
+void sk_world_tell(enum sk_world_state state, enum sk_world_reason why);
+void sk_world_say(const char *line);
+
+/* Communicators, groups and requests that MPI made: they are remembered. parent: whose quietness goes over. */
+void sk_made_comm(MPI_Comm made, MPI_Comm parent);
+void sk_made_group(MPI_Group made);
+struct sk_object *sk_made_request(MPI_Request made, MPI_Comm c, uint32_t flags);
+void sk_made_receive(MPI_Request made, MPI_Comm c, int source, uint32_t flags);
+
+/* Wait for a request that the layer made itself. */
+int sk_wait(MPI_Request *r, MPI_Status *status, int quiet);
+/* A request has ended: copy back what it worked on, and forget it. */
+void sk_request_ended(uint64_t key);
+/* What makes a copy of a collective's buffers; see collective.c. */
+struct sk_bounce;
+void sk_bounce_end(struct sk_bounce *b);
+
+/* 1: this rank of the communicator is dead, as the repair that is wanted says. */
+int sk_is_dead(uint64_t comm, int rank);
+/* The world of the repair that is wanted, or sk_world_fail. */
+void sk_repair(void);
+/* After MPI_Init in a process that takes the place of a dead one. */
+void sk_join(uint32_t epoch);
+
+#endif

@@ -1,0 +1,35 @@
+/* What the layer knows of a handle that the program got from MPI: a hash table by the handle's value. Pure. */
+#ifndef SK_WORLD_OBJECTS_H
+#define SK_WORLD_OBJECTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SK_OBJECT_QUIET = 1,      /* of the library itself: a fault is returned to it as an error */
+    SK_OBJECT_RECEIVES = 2,   /* a request that writes into the program's memory until it is cancelled */
+    SK_OBJECT_PERSISTENT = 4, /* a request that stays when it has completed */
+    SK_OBJECT_BOUNCED = 8,    /* a request that works on a copy (more) */
+};
+
+struct sk_object {
+    uint64_t key;   /* the handle; 0: no object */
+    uint32_t epoch; /* of the world that it belongs to */
+    uint32_t flags;
+    void *more; /* the owner's affair */
+    uint64_t of;  /* a receive: the communicator … */
+    int32_t from; /* … and the rank there that it waits for, -1: any */
+};
+
+struct sk_objects {
+    struct sk_object *slot;
+    size_t slots, count; /* slots: a power of two, or 0 */
+};
+
+/* The object of this handle, made if need be, all 0 then. NULL: no memory. Valid until the next sk_objects_add or _remove. */
+struct sk_object *sk_objects_add(struct sk_objects *t, uint64_t key);
+struct sk_object *sk_objects_find(const struct sk_objects *t, uint64_t key); /* NULL: none */
+void sk_objects_remove(struct sk_objects *t, uint64_t key);                  /* none is fine */
+void sk_objects_free(struct sk_objects *t);
+
+#endif

@@ -1,0 +1,184 @@
+/* The repair: survivors make a communicator of their own, spawn as many processes as died, and all become one world, in which each rank
+ * is what it was (MPI_Comm_create_group, MPI_Comm_spawn, MPI_Intercomm_merge, MPI_Comm_split by rank).
+ *
+ * These calls block inside MPI. The launcher waits for all ranks no longer than run.repair_limit, and then ends them and starts the job again. */
+#include "world/layer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TAG = 20061, CMDLINE_MAX = 1 << 20 };
+
+/* The keeper's own command line tells what the program was started with. *text holds the words. NULL: it cannot be read. */
+static char **keeper_words(char **text)
+{
+    char path[64];
+    size_t n = 0, at = 0;
+    ssize_t got;
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)sk_world.keeper);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *text = fd < 0 ? NULL : malloc(CMDLINE_MAX + 1);
+    while (*text && at < CMDLINE_MAX && (got = read(fd, *text + at, CMDLINE_MAX - at)) > 0)
+        at += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    if (!*text || !at || at == CMDLINE_MAX)
+        return NULL;
+    (*text)[at] = 0;
+    for (size_t i = 0; i < at; i++)
+        n += !(*text)[i];
+    char **word = calloc(n + 1, sizeof *word);
+    for (size_t i = 0, w = 0; word && w < n; i += strlen(*text + i) + 1)
+        word[w++] = *text + i;
+    return word;
+}
+
+/* What is left of the job's time slot, milliseconds; 0: no end is known. */
+static long long remaining_ms(void)
+{
+    struct timespec t;
+    if (!sk_world.page->deadline_ms)
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    long long left = sk_world.page->deadline_ms - ((long long)t.tv_sec * 1000 + t.tv_nsec / 1000000);
+    return left > 1 ? left : 1;
+}
+
+/* saikaid join REPAIR FIRST RANK,RANK… REMAINING -- PROGRAM ARGUMENT… */
+static int spawn(uint32_t epoch, MPI_Comm survivors, MPI_Comm *inter)
+{
+    const struct sk_keeper_page *p = sk_world.page;
+    char *text = NULL, number[16], first[16], left[24], ranks[8 * SK_REPAIR_MOST] = "";
+    char **word = keeper_words(&text), **argv = NULL;
+    size_t at = 0, n = 0, program = 0;
+    int rc = MPI_ERR_OTHER, me = 0;
+    while (word && word[n])
+        n++;
+    while (word && word[program] && strcmp(word[program], "--"))
+        program++;
+    SK_CALL(Comm_rank, (survivors, &me));
+    if (word && word[program] && (argv = calloc(n + 6, sizeof *argv))) {
+        snprintf(number, sizeof number, "%u", epoch);
+        snprintf(first, sizeof first, "%u", p->repair_first);
+        snprintf(left, sizeof left, "%lld", remaining_ms());
+        for (uint32_t i = 0; i < p->repair_dead; i++)
+            snprintf(ranks + strlen(ranks), sizeof ranks - strlen(ranks), "%s%u", i ? "," : "", p->repair_rank[i]);
+        argv[at++] = "join";
+        argv[at++] = number;
+        argv[at++] = first;
+        argv[at++] = ranks;
+        argv[at++] = left;
+        memcpy(argv + at, word + program, (n - program) * sizeof *argv);
+    }
+    if (argv || me) /* they count at the root alone */
+        rc = SK_CALL(Comm_spawn, (argv ? word[0] : "", argv, (int)p->repair_dead, MPI_INFO_NULL, 0, survivors, inter,
+                                  MPI_ERRCODES_IGNORE));
+    free(argv);
+    free(word);
+    free(text);
+    return rc;
+}
+
+/* One world of old and new, each rank what it was. */
+static int unite(MPI_Comm inter, int high, int size)
+{
+    MPI_Comm all = MPI_COMM_NULL;
+    int n = 0;
+    int rc = SK_CALL(Comm_set_errhandler, (inter, MPI_ERRORS_RETURN));
+    if (!rc)
+        rc = SK_CALL(Intercomm_merge, (inter, high, &all));
+    if (!rc)
+        rc = SK_CALL(Comm_set_errhandler, (all, MPI_ERRORS_RETURN));
+    if (!rc)
+        rc = SK_CALL(Comm_split, (all, 0, sk_world.rank, &sk_world.comm));
+    if (!rc)
+        rc = SK_CALL(Comm_size, (sk_world.comm, &n));
+    if (!rc && size && n != size)
+        rc = MPI_ERR_OTHER;
+    sk_world.size = n;
+    return rc;
+}
+
+int sk_is_dead(uint64_t comm, int rank)
+{
+    const struct sk_keeper_page *p = sk_world.page;
+    MPI_Group theirs = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
+    int world_rank = MPI_UNDEFINED;
+    sk_world.depth++; /* no handle of the program's is meant */
+    MPI_Comm c = (MPI_Comm)(uintptr_t)comm;
+    if (c == MPI_COMM_WORLD)
+        world_rank = rank;
+    else if (!SK_CALL(Comm_group, (c, &theirs)) && !SK_CALL(Comm_group, (sk_world.comm, &all)))
+        SK_CALL(Group_translate_ranks, (theirs, 1, &rank, all, &world_rank));
+    if (theirs != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&theirs));
+    if (all != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&all));
+    sk_world.depth--;
+    for (uint32_t i = 0; i < p->repair_dead && i < SK_REPAIR_MOST; i++)
+        if (world_rank == p->repair_rank[i])
+            return 1;
+    return 0;
+}
+
+/* For tests: a repair that fails, or never ends. */
+static void play(const char *what)
+{
+    const char *told = getenv("SAIKAI_WORLD_TEST");
+    if (told && !strcmp(told, what) && !strcmp(what, "hang"))
+        sleep(3600);
+    if (told && !strcmp(told, what))
+        sk_world_fail(SK_WORLD_FAILED, "the repair fails, as SAIKAI_WORLD_TEST asks for");
+}
+
+void sk_repair(void)
+{
+    const struct sk_keeper_page *p = sk_world.page;
+    uint32_t epoch = atomic_load_explicit(&p->repair, memory_order_acquire);
+    int dead[SK_REPAIR_MOST], n = (int)p->repair_dead;
+    MPI_Group all, rest;
+    MPI_Comm survivors = MPI_COMM_NULL, inter = MPI_COMM_NULL;
+    sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
+    play("fail");
+    play("hang");
+    for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
+        dead[i] = p->repair_rank[i];
+    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));
+    int rc = SK_CALL(Comm_group, (sk_world.comm, &all));
+    if (!rc)
+        rc = SK_CALL(Group_excl, (all, n, dead, &rest));
+    if (!rc)
+        rc = SK_CALL(Comm_create_group, (sk_world.comm, rest, TAG, &survivors));
+    if (!rc)
+        rc = SK_CALL(Comm_set_errhandler, (survivors, MPI_ERRORS_RETURN));
+    if (!rc)
+        rc = spawn(epoch, survivors, &inter);
+    if (!rc)
+        rc = unite(inter, 0, sk_world.size);
+    if (rc)
+        sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
+    sk_world.epoch = epoch;
+    if (sk_world.has_errors)
+        SK_CALL(Comm_set_errhandler, (sk_world.comm, sk_world.errors));
+    else
+        SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+}
+
+void sk_join(uint32_t epoch)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    sk_world.rank = (int)sk_world.page->rank;
+    sk_world.epoch = epoch;
+    sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
+    int rc = SK_CALL(Comm_get_parent, (&parent));
+    if (rc || parent == MPI_COMM_NULL)
+        sk_world_fail(SK_WORLD_FAILED, "this process was to take the place of a dead one, but has no parents");
+    if (unite(parent, 1, 0))
+        sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
+    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
+}

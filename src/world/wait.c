@@ -1,0 +1,301 @@
+/* Point-to-point communication that blocks, and waiting for requests: by calls that do not block, with a look at the keeper's page
+ * between them. */
+#include "world/layer.h"
+
+#include <stdlib.h>
+
+/* The requests of a call, as they were before MPI set some of them to MPI_REQUEST_NULL. */
+enum { USUAL = 64 };
+struct before {
+    int n;
+    uint64_t *key, usual[USUAL];
+};
+
+static void take(struct before *b, int n, const MPI_Request r[])
+{
+    b->n = n > 0 ? n : 0;
+    b->key = n <= USUAL ? b->usual : malloc((size_t)n * sizeof *b->key);
+    if (!b->key)
+        sk_world_fail(SK_WORLD_FAILED, "no memory to wait for requests");
+    for (int i = 0; i < b->n; i++) {
+        const struct sk_object *o;
+        b->key[i] = r[i] == MPI_REQUEST_NULL ? 0 : SK_KEY(r[i]);
+        if (sk_world.epoch && b->key[i] && (o = sk_objects_find(&sk_world.requests, b->key[i])) && o->epoch != sk_world.epoch)
+            sk_world_fail(SK_WORLD_STALE, "a request is used that was made before the repair");
+    }
+}
+
+static int any_quiet(const struct before *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        const struct sk_object *o = b->key[i] ? sk_objects_find(&sk_world.requests, b->key[i]) : NULL;
+        if (o && o->flags & SK_OBJECT_QUIET)
+            return 1;
+    }
+    return 0;
+}
+
+static int wanted(void)
+{
+    return sk_careful() && sk_pending();
+}
+
+static int leave(struct before *b)
+{
+    int quiet = any_quiet(b);
+    if (b->key != b->usual)
+        free(b->key);
+    return sk_world_give_way(quiet);
+}
+
+static void settle(struct before *b, const MPI_Request r[])
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->key[i] && r[i] == MPI_REQUEST_NULL)
+            sk_request_ended(b->key[i]);
+    if (b->key != b->usual)
+        free(b->key);
+}
+
+int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
+{
+    uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
+    int done = 0, rc;
+    while (!(rc = SK_CALL(Test, (r, &done, status))) && !done)
+        if (wanted())
+            return sk_world_give_way(quiet);
+    if (key && *r == MPI_REQUEST_NULL)
+        sk_request_ended(key);
+    return rc;
+}
+
+/* The call is made until it has what was wanted, or it is time to leave. */
+#define LOOK_UNTIL(n, requests, call, enough) \
+    struct before b;                          \
+    int rc;                                   \
+    take(&b, n, requests);                    \
+    do {                                      \
+        if (wanted())                         \
+            return leave(&b);                 \
+        rc = call;                            \
+    } while (!rc && !(enough));               \
+    settle(&b, requests);                     \
+    return rc
+
+SK_WRAP(Wait, (MPI_Request *request, MPI_Status *status))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Wait, (request, status));
+    int done = 0;
+    LOOK_UNTIL(1, request, SK_CALL(Test, (request, &done, status)), done);
+}
+
+SK_WRAP(Test, (MPI_Request *request, int *flag, MPI_Status *status))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Test, (request, flag, status));
+    LOOK_UNTIL(1, request, SK_CALL(Test, (request, flag, status)), 1);
+}
+
+SK_WRAP(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Waitall, (count, requests, statuses));
+    int done = 0;
+    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, &done, statuses)), done);
+}
+
+SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Testall, (count, requests, flag, statuses));
+    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, flag, statuses)), 1);
+}
+
+SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Waitany, (count, requests, index, status));
+    int done = 0;
+    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, &done, status)), done);
+}
+
+SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Testany, (count, requests, index, flag, status));
+    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, flag, status)), 1);
+}
+
+SK_WRAP(Waitsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Waitsome, (incount, requests, outcount, indices, statuses));
+    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), *outcount);
+}
+
+SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Testsome, (incount, requests, outcount, indices, statuses));
+    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), 1);
+}
+
+/* A request that MPI frees when it has ended: nobody will hear of that, so what it writes into could not be taken back. */
+SK_WRAP(Request_free, (MPI_Request *request))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Request_free, (request));
+    uint64_t key = SK_KEY(*request);
+    struct sk_object *o = sk_objects_find(&sk_world.requests, key);
+    if (o && o->epoch != sk_world.epoch) {
+        *request = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
+    }
+    if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT))
+        sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
+    sk_objects_remove(&sk_world.requests, key);
+    return SK_CALL(Request_free, (request));
+}
+
+SK_WRAP(Start, (MPI_Request *request))
+{
+    struct before b;
+    if (!SK_PLAIN) {
+        take(&b, 1, request);
+        if (wanted())
+            return leave(&b);
+    }
+    return SK_CALL(Start, (request));
+}
+
+SK_WRAP(Startall, (int count, MPI_Request requests[]))
+{
+    struct before b;
+    if (!SK_PLAIN) {
+        take(&b, count, requests);
+        if (wanted())
+            return leave(&b);
+        if (b.key != b.usual)
+            free(b.key);
+    }
+    return SK_CALL(Startall, (count, requests));
+}
+
+/* ---- one message ---- */
+
+#define SEND(Name, Begin)                                                                                      \
+    SK_WRAP(Name, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))       \
+    {                                                                                                          \
+        MPI_Request r = MPI_REQUEST_NULL;                                                                      \
+        int rc;                                                                                                \
+        if (SK_PLAIN)                                                                                          \
+            return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
+        if ((rc = sk_world_enter(comm)))                                                                       \
+            return rc;                                                                                         \
+        if (!sk_careful())                                                                                     \
+            return SK_CALL(Name, (buf, count, datatype, dest, tag, sk_comm(comm)));                            \
+        rc = SK_CALL(Begin, (buf, count, datatype, dest, tag, sk_comm(comm), &r));                             \
+        return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
+    }
+
+SEND(Send, Isend)
+SEND(Ssend, Issend)
+SEND(Rsend, Irsend)
+
+SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status))
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    int rc;
+    if (SK_PLAIN)
+        return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
+    if ((rc = sk_world_enter(comm)))
+        return rc;
+    if (!sk_careful())
+        return SK_CALL(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
+    rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), &r));
+    if (rc)
+        return rc;
+    sk_made_receive(r, comm, source, 0);
+    return sk_wait(&r, status, sk_world_is_quiet(comm));
+}
+
+/* Both at once; the send is of packed bytes when packed. */
+static int exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+                    int source, int rtag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request r = MPI_REQUEST_NULL, s = MPI_REQUEST_NULL;
+    int quiet = sk_world_is_quiet(comm);
+    int rc = SK_CALL(Irecv, (recv, nrecv, rtype, source, rtag, sk_comm(comm), &r));
+    if (rc)
+        return rc;
+    sk_made_receive(r, comm, source, 0);
+    rc = SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_comm(comm), &s));
+    if (!rc)
+        rc = sk_wait(&s, MPI_STATUS_IGNORE, quiet);
+    return rc ? rc : sk_wait(&r, status, quiet);
+}
+
+SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount,
+                   MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status))
+{
+    int rc;
+    if (!SK_PLAIN) {
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+        if (sk_careful())
+            return exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+    }
+    return SK_CALL(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, sk_comm(comm),
+                              status));
+}
+
+static int exchange_packed(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                           MPI_Status *status)
+{
+    int size = 0, at = 0;
+    int rc = SK_CALL(Pack_size, (count, datatype, sk_comm(comm), &size));
+    void *packed = rc ? NULL : malloc((size_t)size + 1); /* stays, when the body is left meanwhile */
+    if (!rc && !packed)
+        rc = MPI_ERR_NO_MEM;
+    if (!rc)
+        rc = SK_CALL(Pack, (buf, count, datatype, packed, size, &at, sk_comm(comm)));
+    if (!rc)
+        rc = exchange(packed, at, MPI_PACKED, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
+    free(packed);
+    return rc;
+}
+
+SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                           MPI_Status *status))
+{
+    int rc;
+    if (!SK_PLAIN) {
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+        if (sk_careful())
+            return exchange_packed(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+    }
+    return SK_CALL(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
+}
+
+SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
+{
+    int rc, found = 0;
+    if (SK_PLAIN)
+        return SK_CALL(Probe, (source, tag, comm, status));
+    do {
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+        rc = SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
+    } while (!rc && !found);
+    return rc;
+}
+
+SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
+{
+    int rc;
+    if (!SK_PLAIN && (rc = sk_world_enter(comm)))
+        return rc;
+    return SK_CALL(Iprobe, (source, tag, sk_comm(comm), flag, status));
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Recovery in place with real processes: ranks are killed, the others live on, and the result has the same bits; or, where that cannot be,
+# the job is started again and it is said why. On MPICH it is always the latter.
+# usage: in_place.sh CASE BUILD_DIR MPI AT_CANDIDATE
+set -euo pipefail
+case=$1 build=$2 mpi=$3 at_candidate=$4
+. "$(dirname "$0")/../common.sh"
+exe="$build/examples/heat_$mpi"
+need "$build/src/cli/saikaid"
+need "$exe"
+ranks=4 size="32 32 32" steps=4000 every=20
+[ "$case" = outside ] && exe="$build/tests/world/layered_$mpi" size= steps=
+[ "$mpi" = openmpi ] || case "$case" in one | often) ;; *) echo "skip: MPICH is repaired in no way"; exit 77 ;; esac
+case $case in
+checkpoint) every=1 ;; # there is always one under way
+fails) export SAIKAI_WORLD_TEST=fail ;;
+hangs) export SAIKAI_WORLD_TEST=hang SAIKAI_RUN_REPAIR_LIMIT=2s ;;
+esac
+[ "$case" = hangs ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
+cd "$work"
+export SAIKAI_JOB_NAME=world SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
+
+fail() {
+    echo "$case: $*"
+    echo "--- out"; cat out
+    echo "--- err"; tail -n 60 err
+    exit 1
+}
+
+[ "$case" = outside ] && set -- loop 400 || set -- $size $steps
+SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${mpiexec[@]}" -n "$ranks" "$exe" "$@" >calm.out
+grep -q verified calm.out || { cat calm.out; exit 1; }
+
+export SAIKAI_STORE_PREFIX="$work/store"
+timeout 500 "$build/src/cli/saikai" run --recovery process=in-place -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
+run=$!
+
+pids() {
+    cat pid.0 pid.1 pid.2 pid.3 2>/dev/null | tr '\n' ' '
+}
+
+# Until every rank has written its number, and, later, until a number has changed.
+wait_for_pids() {
+    for _ in $(seq 1500); do
+        [ "$(pids | wc -w)" = 4 ] && [ "$(pids)" != "${1:-}" ] && return
+        kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
+        sleep 0.1
+    done
+    fail "the ranks did not start in time"
+}
+
+# The rank is killed when it has made so many candidates and something is saved.
+kill_rank() {
+    local pid
+    pid=$(cat "pid.$1")
+    "$at_candidate" "$pid" "$2" KILL "$pid" >killed || fail "rank $1 did not reach candidate $2"
+}
+
+# The job repaired this one rank: the numbers of all others are as they were.
+only_changed() {
+    local before=($2) after
+    wait_for_pids "$2"
+    after=($(pids))
+    for r in 0 1 2 3; do
+        if [ "$r" = "$1" ]; then
+            [ "${before[r]}" != "${after[r]}" ] || fail "rank $r is still process ${after[r]}"
+        else
+            [ "${before[r]}" = "${after[r]}" ] || fail "rank $r was process ${before[r]} and is ${after[r]}"
+        fi
+    done
+}
+
+ends_well() {
+    local rc=0
+    wait "$run" || rc=$?
+    run=
+    [ "$rc" = 0 ] || fail "exit code $rc"
+    grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
+}
+
+restarted_because() {
+    grep -q "answer: restart, not in place: .*$1" err || fail "no restart because of '$1'"
+    SAIKAI_LOG_LEVEL=warn "$build/src/cli/saikai" history "$work/store" >history || fail "no history"
+    grep -q "not in place" history || fail "the history does not say it: $(cat history)"
+}
+
+repaired() {
+    [ "$(grep -c 'repaired in place' err)" = "$1" ] || fail "not $1 repairs"
+    ! grep -q 'answer: restart' err || fail "the job was started again"
+    SAIKAI_LOG_LEVEL=warn "$build/src/cli/saikai" history "$work/store" >history || fail "no history"
+    [ "$(grep -c in-place history)" = "$1" ] || fail "the history does not tell of $1 repairs: $(cat history)"
+}
+
+wait_for_pids
+before=$(pids)
+case $case-$mpi in
+one-mpich | often-mpich)
+    kill_rank 2 40
+    ends_well
+    grep -q "recovery in place needs Open MPI" err || fail "it was not said that MPICH is not repaired"
+    grep -q "answer: restart" err || fail "no restart"
+    ;;
+one-* | checkpoint-*)
+    kill_rank 2 40
+    only_changed 2 "$before"
+    ends_well
+    repaired 1
+    ;;
+rank0-*)
+    kill_rank 0 40
+    only_changed 0 "$before"
+    ends_well
+    repaired 1
+    ;;
+often-*)
+    n=0
+    for rank in 2 1 2 0 3; do
+        before=$(pids)
+        n=$((n + 1))
+        kill_rank "$rank" 60
+        only_changed "$rank" "$before"
+        for _ in $(seq 1500); do # what follows is not a death during the repair
+            [ "$(grep -c 'repaired in place' err)" = "$n" ] && break
+            sleep 0.1
+        done
+    done
+    ends_well
+    repaired 5
+    ;;
+two-*)
+    other=$(cat pid.3)
+    "$at_candidate" "$other" 40 STOP "$other" >stopped || fail "rank 3 did not get there"
+    kill -KILL "$other" "$(cat pid.1)"
+    ends_well
+    grep -qE "repaired in place|answer: restart, not in place" err || fail "neither repaired nor started again"
+    ;;
+fails-*)
+    kill_rank 2 40
+    ends_well
+    restarted_because "the repair did not work"
+    ;;
+hangs-*)
+    kill_rank 2 40
+    ends_well
+    restarted_because "run.repair_limit"
+    ;;
+outside-*)
+    kill_rank 2 40
+    ends_well
+    restarted_because "saikai_in_place"
+    ;;
+esac
+echo "$case, $mpi: $(grep -c 'repaired in place' err || true) repairs, $(grep -c 'answer: restart' err || true) restarts; $(tail -n 1 out)"

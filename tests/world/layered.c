@@ -1,0 +1,230 @@
+/* Calls what the layer between program and MPI wraps, in every form, and prints a number for each call: with and without the layer they
+ * must be the same. The layer is fully at work within saikai_in_place alone.
+ * usage: layered [-p PIDFILE]             in saikai_in_place
+ *        layered [-p PIDFILE] loop N      a loop of N candidates that is not in it, whose last line says "verified" */
+#include <mpi.h>
+#include <saikai/saikai.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, ranks;
+
+/* The words of all ranks, mixed, by rank 0. */
+static void tell(const char *what, const void *data, size_t n)
+{
+    uint64_t mine = 0xcbf29ce484222325u, all[64] = {0};
+    const unsigned char *p = data;
+    for (size_t i = 0; i < n; i++)
+        mine = (mine ^ p[i]) * 0x100000001b3u;
+    MPI_Gather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (rank)
+        return;
+    printf("%s", what);
+    for (int r = 0; r < ranks; r++)
+        printf(" %016llx", (unsigned long long)all[r]);
+    printf("\n");
+}
+
+enum { N = 24 };
+static int a[64 * N], b[64 * N], counts[64], displs[64];
+
+static void fresh(void)
+{
+    for (int i = 0; i < 64 * N; i++) {
+        a[i] = rank * 100000 + i;
+        b[i] = -1;
+    }
+}
+
+#define TRY(name, call)                      \
+    do {                                     \
+        fresh();                             \
+        int rc_ = call;                      \
+        tell(name, b, sizeof b);             \
+        tell(name " a", a, sizeof a);        \
+        if (rc_)                             \
+            MPI_Abort(MPI_COMM_WORLD, 1);    \
+    } while (0)
+/* The form that does not block, too. */
+#define BOTH(Name, name, arguments)                                                             \
+    do {                                                                                        \
+        MPI_Request q_;                                                                         \
+        TRY(#name, MPI_##Name(PLAIN arguments, MPI_COMM_WORLD));                                 \
+        TRY("i" #name, (MPI_I##name(PLAIN arguments, MPI_COMM_WORLD, &q_), MPI_Wait(&q_, MPI_STATUS_IGNORE))); \
+    } while (0)
+#define PLAIN(...) __VA_ARGS__
+
+static void collectives(void)
+{
+    MPI_Datatype types[64], gapped;
+    int bytes[64];
+    MPI_Type_vector(3, 2, 4, MPI_INT, &gapped);
+    MPI_Type_commit(&gapped);
+    for (int r = 0; r < ranks; r++) {
+        counts[r] = 3;
+        displs[r] = (ranks - 1 - r) * 5; /* backwards, with gaps */
+        bytes[r] = displs[r] * (int)sizeof(int);
+        types[r] = MPI_INT;
+    }
+    BOTH(Bcast, bcast, (b, N, MPI_INT, ranks - 1));
+    BOTH(Bcast, bcast, (rank ? b : a, 2, gapped, 0));
+    BOTH(Reduce, reduce, (a, b, N, MPI_INT, MPI_SUM, 1 % ranks));
+    BOTH(Reduce, reduce, (rank ? a : MPI_IN_PLACE, rank ? NULL : a, N, MPI_INT, MPI_MAX, 0));
+    BOTH(Allreduce, allreduce, (a, b, N, MPI_INT, MPI_SUM));
+    BOTH(Allreduce, allreduce, (MPI_IN_PLACE, a, N, MPI_INT, MPI_BXOR));
+    BOTH(Scan, scan, (a, b, N, MPI_INT, MPI_SUM));
+    BOTH(Scan, scan, (MPI_IN_PLACE, a, N, MPI_INT, MPI_SUM));
+    BOTH(Exscan, exscan, (a, b, N, MPI_INT, MPI_SUM));
+    BOTH(Gather, gather, (a, 3, MPI_INT, b, 3, MPI_INT, 0));
+    BOTH(Gather, gather, (a, 1, gapped, b, 6, MPI_INT, ranks - 1));
+    BOTH(Gatherv, gatherv, (a, 3, MPI_INT, b, counts, displs, MPI_INT, 0));
+    BOTH(Scatter, scatter, (a, 3, MPI_INT, b, 3, MPI_INT, 0));
+    BOTH(Scatterv, scatterv, (a, counts, displs, MPI_INT, b, 3, MPI_INT, 0));
+    BOTH(Allgather, allgather, (a, 3, MPI_INT, b, 3, MPI_INT));
+    BOTH(Allgather, allgather, (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, a, 3, MPI_INT));
+    BOTH(Allgatherv, allgatherv, (a, 3, MPI_INT, b, counts, displs, MPI_INT));
+    BOTH(Alltoall, alltoall, (a, 2, MPI_INT, b, 2, MPI_INT));
+    BOTH(Alltoallv, alltoallv, (a, counts, displs, MPI_INT, b, counts, displs, MPI_INT));
+    BOTH(Alltoallw, alltoallw, (a, counts, bytes, types, b, counts, bytes, types));
+    BOTH(Reduce_scatter, reduce_scatter, (a, b, counts, MPI_INT, MPI_SUM));
+    BOTH(Reduce_scatter_block, reduce_scatter_block, (a, b, 2, MPI_INT, MPI_SUM));
+    MPI_Type_free(&gapped);
+}
+
+static void messages(void)
+{
+    int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks, index = 0, flag = 0, n = 0, many[4];
+    MPI_Comm w = MPI_COMM_WORLD;
+    MPI_Request r[4];
+    MPI_Status s[4];
+    TRY("sendrecv", MPI_Sendrecv(a, N, MPI_INT, up, 1, b, N, MPI_INT, down, 1, w, s));
+    TRY("sendrecv null", MPI_Sendrecv(a, N, MPI_INT, MPI_PROC_NULL, 1, b, N, MPI_INT, MPI_PROC_NULL, 1, w, s));
+    TRY("sendrecv_replace", MPI_Sendrecv_replace(a, N, MPI_INT, up, 1, down, 1, w, s));
+    if (ranks % 2 == 0) {
+        TRY("even odd", rank % 2 ? MPI_Recv(b, N, MPI_INT, down, 2, w, s) : MPI_Ssend(a, N, MPI_INT, up, 2, w));
+        TRY("odd even", rank % 2 ? MPI_Send(a, N, MPI_INT, up, 2, w) : MPI_Recv(b, N, MPI_INT, down, MPI_ANY_TAG, w, s));
+    }
+    TRY("large", (MPI_Irecv(b, 32 * N, MPI_INT, down, 3, w, r), MPI_Send(a, 32 * N, MPI_INT, up, 3, w), MPI_Wait(r, s)));
+    TRY("waitall", (MPI_Irecv(b, N, MPI_INT, down, 4, w, &r[0]), MPI_Isend(a, N, MPI_INT, up, 4, w, &r[1]), MPI_Waitall(2, r, s)));
+    tell("status", &s[0].MPI_SOURCE, sizeof s[0].MPI_SOURCE);
+    MPI_Irecv(b, N, MPI_INT, down, 5, w, &r[0]);
+    MPI_Isend(a, N, MPI_INT, up, 5, w, &r[1]);
+    for (int left = 2; left; left--)
+        MPI_Waitany(2, r, &index, s);
+    tell("waitany", b, sizeof b);
+    MPI_Irecv(b, N, MPI_INT, down, 6, w, &r[0]);
+    MPI_Isend(a, N, MPI_INT, up, 6, w, &r[1]);
+    for (int left = 2; left; left -= n)
+        MPI_Waitsome(2, r, &n, many, s);
+    for (flag = 0; !flag;)
+        MPI_Testall(2, r, &flag, s);
+    tell("waitsome", b, sizeof b);
+    MPI_Recv_init(b, N, MPI_INT, down, 7, w, &r[0]);
+    MPI_Send_init(a, N, MPI_INT, up, 7, w, &r[1]);
+    for (int i = 0; i < 3; i++) {
+        fresh();
+        a[0] = i;
+        MPI_Startall(2, r);
+        MPI_Waitall(2, r, s);
+        tell("persistent", b, sizeof b);
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+    MPI_Isend(a, rank + 1, MPI_INT, up, 8, w, r);
+    MPI_Probe(MPI_ANY_SOURCE, 8, w, s);
+    MPI_Get_count(s, MPI_INT, &n);
+    fresh();
+    MPI_Recv(b, n, MPI_INT, s[0].MPI_SOURCE, 8, w, s);
+    MPI_Wait(r, s);
+    tell("probe", b, sizeof b);
+}
+
+static void communicators(void)
+{
+    MPI_Comm half, grid, copy, some;
+    MPI_Group all, few;
+    int dims[1] = {ranks}, periods[1] = {1}, v[4] = {0}, first[1] = {0};
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+    MPI_Comm_rank(half, &v[0]);
+    MPI_Allreduce(&rank, &v[1], 1, MPI_INT, MPI_SUM, half);
+    tell("split", v, sizeof v);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &grid);
+    MPI_Cart_shift(grid, 0, 1, &v[0], &v[1]);
+    MPI_Sendrecv(&rank, 1, MPI_INT, v[1], 0, &v[2], 1, MPI_INT, v[0], 0, grid, MPI_STATUS_IGNORE);
+    tell("cart", v, sizeof v);
+    MPI_Comm_dup(grid, &copy);
+    MPI_Comm_compare(grid, copy, &v[0]);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_excl(all, 1, first, &few);
+    MPI_Comm_create(MPI_COMM_WORLD, few, &some);
+    v[1] = some != MPI_COMM_NULL;
+    if (v[1])
+        MPI_Comm_size(some, &v[2]);
+    tell("group", v, sizeof v);
+    if (v[1])
+        MPI_Comm_free(&some);
+    MPI_Group_free(&few);
+    MPI_Group_free(&all);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&grid);
+    MPI_Comm_free(&half);
+    v[1] = half == MPI_COMM_NULL && grid == MPI_COMM_NULL;
+    MPI_Comm_get_parent(&half);
+    v[2] = half == MPI_COMM_NULL;
+    tell("freed", v, sizeof v);
+}
+
+static void body(void *arg)
+{
+    (void)arg;
+    MPI_Barrier(MPI_COMM_WORLD);
+    collectives();
+    messages();
+    communicators();
+    if (!rank)
+        printf("layered: verified\n");
+}
+
+static void loop(long steps)
+{
+    long it = 0, sum = 0, all = 0;
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_I64, 0, NULL) < 0 || saikai_restart(&it) < 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    while (it < steps) {
+        usleep(5000);
+        it++;
+        MPI_Allreduce(&it, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        sum += all;
+        saikai_checkpoint(it);
+    }
+    saikai_finalize();
+    if (!rank)
+        printf("layered: %ld steps, sum %ld: verified\n", steps, sum);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 2 && !strcmp(argv[1], "-p")) {
+        char name[4096];
+        snprintf(name, sizeof name, "%s.%d", argv[2], rank);
+        FILE *f = fopen(name, "w");
+        if (f) {
+            fprintf(f, "%ld\n", (long)getpid());
+            fclose(f);
+        }
+        argv += 2;
+        argc -= 2;
+    }
+    if (argc > 2 && !strcmp(argv[1], "loop"))
+        loop(atol(argv[2]));
+    else
+        saikai_in_place(body, NULL);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The layer between program and MPI changes nothing: what a program gets from each call is the same without it, with it when nobody wants
+# a repair, and with it fully at work (under `saikai run`, in saikai_in_place). And what has no MPI can be started with it.
+# usage: passes.sh BUILD_DIR MPI
+set -euo pipefail
+build=$1 mpi=$2
+. "$(dirname "$0")/../common.sh"
+exe="$build/tests/world/layered_$mpi" layer="$build/src/cli/libsaikai-world-$mpi.so"
+need "$exe"
+need "$build/src/cli/saikaid"
+cd "$work"
+LD_PRELOAD="$layer" LD_BIND_NOW=1 sh -c 'exit 0' || { echo "a shell does not start with the layer"; exit 1; }
+for n in 1 3 4; do
+    timeout 100 "${mpiexec[@]}" -n $n "$exe" >plain
+    grep -q verified plain || { cat plain; exit 1; }
+    timeout 100 "${mpiexec[@]}" -n $n env LD_PRELOAD="$layer" "$exe" >idle
+    cmp plain idle || { echo "$n ranks: another result with the layer idle"; diff plain idle; exit 1; }
+    timeout 100 "$build/src/cli/saikai" run --recovery process=in-place -n $n -- "$exe" >atwork 2>err || { cat err; exit 1; }
+    cmp plain atwork || { echo "$n ranks: another result with the layer at work"; diff plain atwork; cat err; exit 1; }
+done
+for program in heat cg particles heat_fortran; do
+    [ -x "$build/examples/${program}_$mpi" ] || continue
+    case $program in cg | heat_fortran) arguments="24 60" ;; particles) arguments= ;; *) arguments="24 24 24 60" ;; esac
+    SAIKAI_STORE_PREFIX=none timeout 200 "${mpiexec[@]}" -n 3 "$build/examples/${program}_$mpi" $arguments >plain
+    SAIKAI_STORE_PREFIX=none timeout 200 "${mpiexec[@]}" -n 3 env LD_PRELOAD="$layer" "$build/examples/${program}_$mpi" $arguments >idle
+    cmp plain idle || { echo "$program: another result with the layer"; diff plain idle; exit 1; }
+done
+echo "the same with and without the layer"
