@@ -34,7 +34,7 @@ static void cover(MPI_Datatype type, int count, ptrdiff_t at, int in_bytes, ptrd
     }
 }
 
-static void measure(const struct sk_layout *l, struct part *p)
+static void measure(const struct sk_spread *l, struct part *p)
 {
     ptrdiff_t from = 0, to = 0;
     *p = (struct part){.given = l ? l->buf : NULL};
@@ -49,7 +49,7 @@ static void measure(const struct sk_layout *l, struct part *p)
     p->user = (char *)((uintptr_t)l->buf + (uintptr_t)from); /* MPI_BOTTOM, too */
 }
 
-struct sk_bounce *sk_bounce_new(const struct sk_layout *send, const struct sk_layout *recv)
+struct sk_bounce *sk_bounce_new(const struct sk_spread *send, const struct sk_spread *recv)
 {
     struct part s, r;
     enum { ALIGNED = 64 };

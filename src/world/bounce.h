@@ -11,7 +11,7 @@ struct sk_bounce;
 
 /* A part of memory: where n_parts blocks of an MPI call lie. counts NULL: one of count elements. displs NULL: one after the other;
  * types: a type for each block, displs in bytes. */
-struct sk_layout {
+struct sk_spread {
     const void *buf;
     int n_parts, count;
     const int *counts, *displs;
@@ -20,7 +20,7 @@ struct sk_layout {
 };
 
 /* Copies of what is sent and of what is received into; NULL: no memory. */
-struct sk_bounce *sk_bounce_new(const struct sk_layout *send, const struct sk_layout *recv);
+struct sk_bounce *sk_bounce_new(const struct sk_spread *send, const struct sk_spread *recv);
 /* What MPI is to be given for them. */
 const void *sk_bounce_send(const struct sk_bounce *b);
 void *sk_bounce_recv(const struct sk_bounce *b);

@@ -47,11 +47,11 @@ static int size_of(MPI_Comm comm)
 /* PAIR(Name, Iname, parameters, arguments, send layout, recv layout, arguments for the copies): `s` and `r` are the addresses of the
  * copies, `n` the number of ranks, `root` whether this one is it. */
 #define UNPACK(...) __VA_ARGS__
-#define NOTHING     ((struct sk_layout *)NULL)
-#define ALL(b, c, t)            (&(struct sk_layout){.buf = (b), .count = (c), .type = (t)})
-#define EACH(b, c, t)           (&(struct sk_layout){.buf = (b), .count = (c) * n, .type = (t)})
-#define PARTS(b, cs, ds, t)     (&(struct sk_layout){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .type = (t)})
-#define TYPED(b, cs, ds, ts)    (&(struct sk_layout){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .types = (ts)})
+#define NOTHING     ((struct sk_spread *)NULL)
+#define ALL(b, c, t)            (&(struct sk_spread){.buf = (b), .count = (c), .type = (t)})
+#define EACH(b, c, t)           (&(struct sk_spread){.buf = (b), .count = (c) * n, .type = (t)})
+#define PARTS(b, cs, ds, t)     (&(struct sk_spread){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .type = (t)})
+#define TYPED(b, cs, ds, ts)    (&(struct sk_spread){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .types = (ts)})
 #define PAIR(Name, Iname, params, args, send, recv, copies)                                              \
     static int begin_##Name(UNPACK params, MPI_Request *out)                                             \
     {                                                                                                    \

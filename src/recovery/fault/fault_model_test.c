@@ -95,7 +95,7 @@ static void answers_may_be_others(void **state)
     assert_string_equal(taken_for("physical=restart,process", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical");
     assert_string_equal(taken_for("process=ignore", process(1, 0), &v, SAIKAI_ANSWER_RESTART), "process"); /* the dead stay dead */
     assert_string_equal(taken_for("process=in-place", process(1, 0), &v, SAIKAI_ANSWER_IN_PLACE), "process");
-    assert_string_equal(taken_for("network=in-place", silence(5), &v, SAIKAI_ANSWER_RESTART), "network"); /* a process alone is made again */
+    assert_string_equal(taken_for("physical=in-place", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical"); /* a process alone is made again */
 }
 
 static void wrong_words_are_named(void **state)
