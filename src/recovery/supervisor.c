@@ -89,6 +89,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     s->noticed = 0;
     if (s->place)
         sk_in_place_reset(s->place);
+    s->place_until = 0;
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
@@ -539,6 +540,8 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
             next = fmax(next, now + repeat_s);
         if (s->place && sk_in_place_under_way(s->place))
             next = fmin(next, s->order_at);
+        if (s->place_until > 0)
+            next = fmin(next, now + repeat_s / 2);
         return s->kill_at > 0 ? fmin(next, s->kill_at) : next;
     }
     case CLEARING:

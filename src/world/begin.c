@@ -2,13 +2,17 @@
 #include "world/layer.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* 1: a world of this MPI can be repaired. */
 static int can_be_repaired(void)
 {
 #if defined OPEN_MPI && OMPI_MAJOR_VERSION == 4
-    return 1;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int n = 0;
+    SK_CALL(Get_library_version, (version, &n)); /* Open MPI 5 has the same SONAME */
+    return !strncmp(version, "Open MPI v4.", 12);
 #else
     return 0;
 #endif

@@ -53,7 +53,9 @@ void sk_world_fail(enum sk_world_reason why, const char *what)
     sk_world.cannot = 1;
     sk_world_tell(SK_WORLD_CANNOT, why);
     sk_world_say(what);
-    sleep(MOST_WAIT_S); /* the launcher ends all, and starts the job again */
+    if (sk_pending())
+        sleep(MOST_WAIT_S); /* the launcher hears why, ends all, and starts the job again */
+    fflush(NULL);
     _exit(SAIKAI_EXIT_CODE);
 }
 

@@ -104,6 +104,20 @@ const char *sk_in_place_why_not(const struct sk_in_place *p, const struct sk_det
     return NULL;
 }
 
+int sk_in_place_may_change(const struct sk_in_place *p, const struct sk_detector *d)
+{
+    if (p->under_way)
+        return 0;
+    for (int r = 0; r < p->n_ranks; r++) {
+        struct sk_progress at = sk_detector_rank_at(d, r);
+        uint32_t state = SK_WORLD_STATE(at.world);
+        int runs = sk_detector_rank_runs(d, r);
+        if (runs < 0 || (!runs && (stands(p, &at) || sk_detector_rank_ended_well(d, r))) || state == SK_WORLD_CANNOT || state == SK_WORLD_OVER)
+            return 0;
+    }
+    return 1;
+}
+
 void sk_in_place_begin(struct sk_in_place *p, struct sk_detector *d, double now, struct sk_message *order, char *who, size_t cap)
 {
     struct sk_message m = {.kind = SK_MSG_REPAIR, .number = ++p->count, .first = (uint32_t)p->n_ranks + p->made};

@@ -26,6 +26,8 @@ int sk_in_place_rank(const struct sk_in_place *p, uint32_t id);
 
 /* NULL: all that are gone can be made again; else why not, in a few words. */
 const char *sk_in_place_why_not(const struct sk_in_place *p, const struct sk_detector *d);
+/* 1: those that are gone could have been left; so what stands against it may be that the others have not told where they are now. */
+int sk_in_place_may_change(const struct sk_in_place *p, const struct sk_detector *d);
 /* Begin: from now on the dead have new keepers, of which the order tells; who lists the dead in a few words. */
 void sk_in_place_begin(struct sk_in_place *p, struct sk_detector *d, double now, struct sk_message *order, char *who, size_t cap);
 int sk_in_place_under_way(const struct sk_in_place *p);

@@ -156,6 +156,25 @@ static void the_new_process_dies(void **state)
     restarts(w, "another process died during the repair");
 }
 
+/* The survivors had not told yet that they can be left. */
+static void what_is_known_of_the_others_is_old(void **state)
+{
+    struct crew *w = begin();
+    all_say(w, SK_WORLD_OUTSIDE, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    w->world[2] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    sk_supervisor_tick(w->s, w->now);
+    assert_int_equal(w->kills, 0);
+    assert_int_equal(w->orders, 0);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    assert_true(w->orders >= 3);
+    come_back(w, 2, 1);
+    assert_int_equal(w->starts, 1);
+    crew_finish(w);
+}
+
 static void the_end_of_the_program(void **state)
 {
     struct crew *w = begin();
@@ -233,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_repair_that_never_ends),
         cmocka_unit_test(another_death_during_the_repair),
         cmocka_unit_test(the_new_process_dies),
+        cmocka_unit_test(what_is_known_of_the_others_is_old),
         cmocka_unit_test(the_end_of_the_program),
         cmocka_unit_test(no_key_for_the_new_process),
         cmocka_unit_test(no_progress_between_repairs),

@@ -24,6 +24,13 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)
         no = "it was restarted often enough";
+    if (no && sk_in_place_may_change(s->place, s->detector)) { /* what is known of the others is as old as their newest beat */
+        if (!(s->place_until > 0))
+            s->place_until = now + 2 * s->c.detector.heartbeat_s;
+        if (now < s->place_until)
+            return 1;
+    }
+    s->place_until = 0;
     if (no) {
         snprintf(s->no_place, sizeof s->no_place, "%s", no);
         return 0;

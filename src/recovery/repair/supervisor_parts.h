@@ -23,6 +23,7 @@ struct sk_supervisor {
     char no_place[160];        /* why the fault was not repaired, or the repair failed; "": it was not asked for */
     int64_t place_best;        /* newest complete generation at the repair before, -1: there was none */
     double order_at;           /* when the order to repair is to be repeated */
+    double place_until;        /* how long a fault waits for what the survivors say of themselves; 0: none does */
     int ignoring; /* a silence that counts as the network's */
     enum state state;
     uint32_t incarnation;
