@@ -8,12 +8,12 @@ case=$1 build=$2 mpi=$3 at_candidate=$4
 exe="$build/examples/heat_$mpi"
 need "$build/src/cli/saikaid"
 need "$exe"
-ranks=4 size="64 64 64" steps=3000 every=20
+ranks=4 size="64 64 64" steps=1500 every=20
 [ "$case" = outside ] && exe="$build/tests/world/layered_$mpi" size= steps=
 [ "$mpi" = openmpi ] || case "$case" in one | often) ;; *) echo "skip: MPICH is repaired in no way"; exit 77 ;; esac
 case $case in
 checkpoint) every=1 ;; # there is always one under way
-often) steps=8000; export SAIKAI_RUN_NO_PROGRESS=0 ;; # a survivor may be killed as soon as it is back
+often) steps=3500; export SAIKAI_RUN_NO_PROGRESS=0 ;; # a survivor may be killed as soon as it is back
 fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hang SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
@@ -118,7 +118,7 @@ often-*)
     for rank in 2 1 2 0 3; do
         before=$(pids)
         n=$((n + 1))
-        kill_rank "$rank" 60
+        kill_rank "$rank" 30
         only_changed "$rank" "$before"
         for _ in $(seq 1500); do # what follows is not a death during the repair
             [ "$(grep -c 'repaired in place' err)" = "$n" ] && break

@@ -26,7 +26,7 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
         no = "it was restarted often enough";
     if (no && sk_in_place_may_change(s->place, s->detector)) { /* what is known of the others is as old as their newest beat */
         if (!(s->place_until > 0))
-            s->place_until = now + 2 * s->c.detector.heartbeat_s;
+            s->place_until = now + 4 * s->c.detector.heartbeat_s;
         if (now < s->place_until)
             return 1;
     }
