@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/host/fork_testing.h"
+#include "group/loop.h"
 
 #include <math.h>
 #include <setjmp.h>
