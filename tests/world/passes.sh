@@ -9,6 +9,7 @@ exe="$build/tests/world/layered_$mpi" layer="$build/src/cli/libsaikai-world-$mpi
 need "$exe"
 need "$build/src/cli/saikaid"
 cd "$work"
+export SAIKAI_STORE_LOCAL="$work/local"
 LD_PRELOAD="$layer" LD_BIND_NOW=1 sh -c 'exit 0' || { echo "a shell does not start with the layer"; exit 1; }
 for n in 1 3 4; do
     timeout 100 "${mpiexec[@]}" -n $n "$exe" >plain
