@@ -19,16 +19,6 @@ static const double repeat_s = SK_REPEAT_S, late_start_s = 1.0, longest_backoff_
 /* The same signal may come twice by two ways, such as from a terminal and through a wrapper. */
 static const double echo_s = 0.1;
 
-void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...)
-{
-    char line[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-    s->ops->say(s->arg, level, line);
-}
-
 struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
                                         const struct sk_supervisor_ops *ops, void *arg,
                                         struct sk_hosts *hosts, int *seat)
@@ -103,27 +93,6 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     s->running = s->best_at = 0;
 }
 
-/* To whom reports as this rank, and, below, to a rank of this start, as whoever its keeper reports now. */
-static void send_as(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind,
-                    uint32_t number)
-{
-    struct sk_message m = {
-        .kind = kind, .incarnation = incarnation, .rank = (uint32_t)rank, .number = number};
-    s->ops->send(s->arg, &m);
-}
-
-static void send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind, uint32_t number)
-{
-    send_as(s, s->place ? (int)sk_in_place_id(s->place, rank) : rank, incarnation, kind, number);
-}
-
-static void send_to_all(struct sk_supervisor *s, enum sk_message_kind kind, uint32_t number)
-{
-    for (int r = 0; r < s->c.detector.n_ranks; r++)
-        if (sk_detector_rank_runs(s->detector, r))
-            send(s, r, s->incarnation, kind, number);
-}
-
 /* ---- after a fault ---- */
 
 static int any_started(const struct sk_supervisor *s)
@@ -139,15 +108,6 @@ static int exit_code_of(const struct sk_supervisor *s)
     if (s->refused && !sk_fault_means(&s->fault, SK_FAULT_PROGRAMS_CODE))
         return SK_RUN_REFUSED;
     return sk_fault_exit_code(&s->fault, any_started(s));
-}
-
-void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
-{
-    s->state = CLEARING;
-    s->fault = *f;
-    s->since = now;
-    s->repeat = now + repeat_s;
-    send_to_all(s, SK_MSG_KILL, 0);
 }
 
 /* 1: a rank that is still owed an end: its keeper runs and speaks, or may yet come. */
@@ -182,33 +142,6 @@ static void probe_once(struct sk_supervisor *s)
             return;
     s->probed = 1;
     s->ops->probe(s->arg, s->answered);
-}
-
-struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now)
-{
-    struct sk_scene scene = {&s->hosts, s->seat, s->c.detector.n_ranks, s->detector, NULL, NULL, now};
-    if (ask && s->probed && s->hosts.n > 1) {
-        s->ops->probe(s->arg, s->answers);
-        scene.answered = s->answered;
-        scene.answers = s->answers;
-    }
-    return sk_assess(s->assessor, f, &scene);
-}
-
-/* What happened, which model matched and what is done: in one line, and kept. */
-void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then)
-{
-    struct sk_event e = {.start = s->incarnation, .rank = f->rank};
-    sk_fault_describe(f, &s->hosts, s->c.program, e.what, sizeof e.what);
-    snprintf(e.node, sizeof e.node, "%s", f->host >= 0 && f->host < s->hosts.n ? s->hosts.host[f->host].name : "");
-    snprintf(e.fault, sizeof e.fault, "%s", f->kind ? f->kind->name : "");
-    snprintf(e.model, sizeof e.model, "%s", v->model ? v->model->name : "");
-    snprintf(e.answer, sizeof e.answer, "%s", no ? "given-up" : sk_answer_name(v->answer));
-    snprintf(e.then, sizeof e.then, "%.*s", (int)sizeof e.then - 1, no ? no : then);
-    sk_say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
-        e.then);
-    if (s->ops->record)
-        s->ops->record(s->arg, &e);
 }
 
 /* A spare that is down, or a host that the answer leaves, is not used any more; *then says what took its place. 0; -1: no host is
@@ -284,7 +217,7 @@ static void release_all(struct sk_supervisor *s)
 {
     for (int r = 0; r < s->c.detector.n_ranks; r++)
         if (!sk_detector_rank_runs(s->detector, r))
-            send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
+            sk_supervisor_send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
 }
 
 /* What the next start is told, so that it saves itself before it dies as this one did. */
@@ -407,7 +340,7 @@ static void tick_clearing(struct sk_supervisor *s, double now)
     if (!owed) {
         decide(s, now);
     } else if (now >= s->repeat) {
-        send_to_all(s, SK_MSG_KILL, 0);
+        sk_supervisor_send_to_all(s, SK_MSG_KILL, 0);
         s->repeat = now + repeat_s;
     }
 }
@@ -489,7 +422,7 @@ static void tick_running(struct sk_supervisor *s, double now)
         sk_say(s, SK_LOG_WARN,
             "all ranks have finished their work but do not end: they are killed "
             "(run.finish_timeout)");
-        send_to_all(s, SK_MSG_KILL, 0);
+        sk_supervisor_send_to_all(s, SK_MSG_KILL, 0);
         s->ops->abandon(s->arg, s->incarnation, 1);
         end(s, 0);
         return;
@@ -506,7 +439,7 @@ static void tick_running(struct sk_supervisor *s, double now)
     }
     sk_fault_describe(&f, &s->hosts, s->c.program, text, sizeof text);
     if (!s->stop_signal)
-        sk_say(s, SK_LOG_WARN, "%s", text);
+        sk_say(s, SK_LOG_INFO, "%s", text); /* with the model and the answer: when all ranks are gone */
     sk_supervisor_clear(s, &f, now);
     tick_clearing(s, now);
 }
@@ -558,7 +491,7 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
  * came too late. */
 static void heard_from_the_past(struct sk_supervisor *s, const struct sk_message *m)
 {
-    send_as(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : SK_MSG_KILL, 0);
+    sk_supervisor_send_as(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : SK_MSG_KILL, 0);
     int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
     if (h >= 0)
         sk_hosts_return(&s->hosts, h);
@@ -575,7 +508,7 @@ void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told,
     }
     if (replaced && s->detector && s->state != ENDED) {
         if (told->kind == SK_MSG_EXIT && !(s->state == RUNNING && sk_in_place_under_way(s->place)))
-            send_as(s, (int)told->rank, told->incarnation, SK_MSG_RELEASE, 0);
+            sk_supervisor_send_as(s, (int)told->rank, told->incarnation, SK_MSG_RELEASE, 0);
         return;
     }
     if ((int64_t)m->rank >= s->c.detector.n_ranks || !s->detector ||
@@ -596,9 +529,9 @@ void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told,
      * other keepers before they can report. So it has to stay until all ranks are gone. */
     int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code;
     if (good && s->state == RUNNING)
-        send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
+        sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
     else if (m->kind != SK_MSG_EXIT)
-        send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);
+        sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);
 }
 
 void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,
@@ -613,9 +546,9 @@ static void begin_to_stop(struct sk_supervisor *s, int number, double now)
 {
     uint32_t bits = SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP | SK_REQUEST_END;
     if (s->saves)
-        send_to_all(s, SK_MSG_REQUEST, bits | (uint32_t)number << SK_REQUEST_SIGNAL);
+        sk_supervisor_send_to_all(s, SK_MSG_REQUEST, bits | (uint32_t)number << SK_REQUEST_SIGNAL);
     else if (s->state == RUNNING)
-        send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
+        sk_supervisor_send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
     s->stop_signal = number;
     s->stop_at = now;
     double limit = s->saves ? s->c.stop_grace_s : s->c.grace_s;
@@ -642,11 +575,11 @@ void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, i
         s->saves = stop && library && p.progress;
         begin_to_stop(s, number, now);
     } else if (stop && library) {
-        send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP);
+        sk_supervisor_send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT | SK_REQUEST_STOP);
     } else if (checkpoint && library) {
-        send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT);
+        sk_supervisor_send_to_all(s, SK_MSG_REQUEST, SK_REQUEST_CHECKPOINT);
     } else if (s->state == RUNNING && (!checkpoint || !s->uses_library)) {
-        send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
+        sk_supervisor_send_to_all(s, SK_MSG_SIGNAL, (uint32_t)number);
     }
 }
 

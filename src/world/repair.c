@@ -129,7 +129,7 @@ int sk_is_dead(uint64_t comm, int rank)
 static void play(const char *what)
 {
     const char *told = getenv("SAIKAI_WORLD_TEST");
-    if (told && !strcmp(told, what) && !strcmp(what, "hang"))
+    if (told && !strcmp(told, what) && !strcmp(what, "hangs"))
         sleep(3600);
     if (told && !strcmp(told, what))
         sk_world_fail(SK_WORLD_FAILED, "the repair fails, as SAIKAI_WORLD_TEST asks for");
@@ -144,7 +144,7 @@ void sk_repair(void)
     MPI_Comm survivors = MPI_COMM_NULL, inter = MPI_COMM_NULL;
     sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
     play("fail");
-    play("hang");
+    play("hangs");
     for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
         dead[i] = p->repair_rank[i];
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));

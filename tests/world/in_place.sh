@@ -15,7 +15,7 @@ case $case in
 checkpoint) every=1 ;; # there is always one under way
 often) steps=3500; export SAIKAI_RUN_NO_PROGRESS=0 ;; # a survivor may be killed as soon as it is back
 fails) export SAIKAI_WORLD_TEST=fail ;;
-hangs) export SAIKAI_WORLD_TEST=hang SAIKAI_RUN_REPAIR_LIMIT=2s ;;
+hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
 [ "$case" = hangs ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
 cd "$work"

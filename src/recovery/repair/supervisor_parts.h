@@ -52,6 +52,10 @@ void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...) __attribut
 struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now);
 /* What happened, which model matched and what is done: in one line, and kept. */
 void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then);
+/* To whom reports as this rank, and, below, to a rank of this start, as whoever its keeper reports now; to all that run. */
+void sk_supervisor_send_as(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind, uint32_t number);
+void sk_supervisor_send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind, uint32_t number);
+void sk_supervisor_send_to_all(struct sk_supervisor *s, enum sk_message_kind kind, uint32_t number);
 /* End all ranks for this fault. */
 void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now);
 

@@ -1,0 +1,73 @@
+/* What the supervisor's files share: saying, sending to ranks, ending them for a fault, asking which fault model matches, and keeping
+ * what came of it. */
+#include "recovery/repair/supervisor_parts.h"
+
+#include "base/log.h"
+#include "recovery/fault/describe.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    s->ops->say(s->arg, level, line);
+}
+
+void sk_supervisor_send_as(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind, uint32_t number)
+{
+    struct sk_message m = {
+        .kind = kind, .incarnation = incarnation, .rank = (uint32_t)rank, .number = number};
+    s->ops->send(s->arg, &m);
+}
+
+void sk_supervisor_send(struct sk_supervisor *s, int rank, uint32_t incarnation, enum sk_message_kind kind, uint32_t number)
+{
+    sk_supervisor_send_as(s, s->place ? (int)sk_in_place_id(s->place, rank) : rank, incarnation, kind, number);
+}
+
+void sk_supervisor_send_to_all(struct sk_supervisor *s, enum sk_message_kind kind, uint32_t number)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (sk_detector_rank_runs(s->detector, r))
+            sk_supervisor_send(s, r, s->incarnation, kind, number);
+}
+
+void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    s->state = CLEARING;
+    s->fault = *f;
+    s->since = now;
+    s->repeat = now + SK_REPEAT_S;
+    sk_supervisor_send_to_all(s, SK_MSG_KILL, 0);
+}
+
+struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now)
+{
+    struct sk_scene scene = {&s->hosts, s->seat, s->c.detector.n_ranks, s->detector, NULL, NULL, now};
+    if (ask && s->probed && s->hosts.n > 1) {
+        s->ops->probe(s->arg, s->answers);
+        scene.answered = s->answered;
+        scene.answers = s->answers;
+    }
+    return sk_assess(s->assessor, f, &scene);
+}
+
+void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then)
+{
+    struct sk_event e = {.start = s->incarnation, .rank = f->rank};
+    sk_fault_describe(f, &s->hosts, s->c.program, e.what, sizeof e.what);
+    snprintf(e.node, sizeof e.node, "%s", f->host >= 0 && f->host < s->hosts.n ? s->hosts.host[f->host].name : "");
+    snprintf(e.fault, sizeof e.fault, "%s", f->kind ? f->kind->name : "");
+    snprintf(e.model, sizeof e.model, "%s", v->model ? v->model->name : "");
+    snprintf(e.answer, sizeof e.answer, "%s", no ? "given-up" : sk_answer_name(v->answer));
+    snprintf(e.then, sizeof e.then, "%.*s", (int)sizeof e.then - 1, no ? no : then);
+    sk_say(s, SK_LOG_NOTICE, "%s; fault model: %s; answer: %s%s%s", e.what, *e.model ? e.model : "none", e.answer, *e.then ? ", " : "",
+        e.then);
+    if (s->ops->record)
+        s->ops->record(s->arg, &e);
+}
