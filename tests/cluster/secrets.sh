@@ -87,7 +87,7 @@ sniffed)
     nonce=${key%-*} nonce=${nonce##*-}
     grep -qv '^600 0 ' "$CLUSTER_DIR/modes" && fail "the key file was not for its owner alone"
     # another user on a node; the endpoint is what all can see
-    endpoint=$(tr '\0' '\n' <"$seen/environ" | sed -n 's/^SAIKAI_KEEPER_LINK=3,\([^,]*\),.*/\1/p' | head -n 1)
+    endpoint=$(tr '\0' '\n' <"$seen/environ" | sed -n 's/^SAIKAI_KEEPER_LINK=[0-9]*,\([^,]*\),.*/\1/p' | head -n 1)
     [ -n "$endpoint" ] || fail "no endpoint was seen"
     case $endpoint in tcp://10.77.0.254:*) ;; *) fail "the hub is at $endpoint" ;; esac
     as_nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
