@@ -1,5 +1,6 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
 #include "world/layer.h"
+#include "world/repair.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * For each there is one function that begins it on copies; without a request it waits for its end. Once nothing can be repaired any more,
  * and outside the body, the real ones are called. Intracommunicators alone come here: what makes others is refused. */
 #include "world/bounce.h"
+#include "world/wait.h"
 
 /* What was begun on copies is waited for, or becomes the program's request. */
 static int go_on(int rc, MPI_Request r, struct sk_bounce *b, MPI_Comm comm, MPI_Request *out)

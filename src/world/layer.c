@@ -1,6 +1,9 @@
 /* The one struct of this process: what handles stand for, what cannot be repaired, and the way out of MPI. */
 #include "world/layer.h"
 
+#include "world/bounce.h"
+#include "world/repair.h"
+
 #include <saikai/saikai.h>
 
 #include <dlfcn.h>

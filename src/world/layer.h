@@ -112,19 +112,7 @@ void sk_made_group(MPI_Group made);
 struct sk_object *sk_made_request(MPI_Request made, MPI_Comm c, uint32_t flags);
 void sk_made_receive(MPI_Request made, MPI_Comm c, int source, uint32_t flags);
 
-/* Wait for a request that the layer made itself. */
-int sk_wait(MPI_Request *r, MPI_Status *status, int quiet);
 /* A request has ended: copy back what it worked on, and forget it. */
 void sk_request_ended(uint64_t key);
-/* What makes a copy of a collective's buffers; see collective.c. */
-struct sk_bounce;
-void sk_bounce_end(struct sk_bounce *b);
-
-/* 1: this rank of the communicator is dead, as the repair that is wanted says. */
-int sk_is_dead(uint64_t comm, int rank);
-/* The world of the repair that is wanted, or sk_world_fail. */
-void sk_repair(void);
-/* After MPI_Init in a process that takes the place of a dead one. */
-void sk_join(uint32_t epoch);
 
 #endif

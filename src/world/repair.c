@@ -2,6 +2,8 @@
  * is what it was (MPI_Comm_create_group, MPI_Comm_spawn, MPI_Intercomm_merge, MPI_Comm_split by rank).
  *
  * These calls block inside MPI. The launcher waits for all ranks no longer than run.repair_limit, and then ends them and starts the job again. */
+#include "world/repair.h"
+
 #include "world/layer.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Point-to-point communication that blocks, and waiting for requests: by calls that do not block, with a look at the keeper's page
  * between them. */
-#include "world/layer.h"
+#include "world/wait.h"
 
 #include <stdlib.h>
 
