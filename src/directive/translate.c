@@ -1,8 +1,8 @@
 /* Which translator a file wants. */
 #include "directive/translate.h"
 
-#include "directive/c_file.h"
-#include "directive/f_file.h"
+#include "directive/c/c_translate.h"
+#include "directive/fortran/f_translate.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Loops and program units of Fortran. */
-#include "directive/f_loop.h"
+#include "directive/fortran/f_loop.h"
 
 #include <ctype.h>
 #include <stdio.h>

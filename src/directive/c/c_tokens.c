@@ -1,5 +1,5 @@
 /* Tokeniser of C and C++. A splice (backslash and line end) may stand anywhere, so all characters are read through `next`. */
-#include "directive/c_tokens.h"
+#include "directive/c/c_tokens.h"
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memmem */

@@ -3,7 +3,7 @@
 #define SK_DIRECTIVE_F_LOOP_H
 
 #include "directive/clauses.h"
-#include "directive/f_lines.h"
+#include "directive/fortran/f_lines.h"
 
 struct f_source {
     struct source *s;

@@ -1,6 +1,6 @@
 /* Translation of Fortran, free and fixed form. */
-#ifndef SK_DIRECTIVE_F_FILE_H
-#define SK_DIRECTIVE_F_FILE_H
+#ifndef SK_DIRECTIVE_F_TRANSLATE_H
+#define SK_DIRECTIVE_F_TRANSLATE_H
 
 #include "directive/clauses.h"
 

@@ -1,5 +1,5 @@
 /* Reader of Fortran's lines. */
-#include "directive/f_lines.h"
+#include "directive/fortran/f_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,22 +1,7 @@
 /* Which preprocessor lines of C and C++ are directives. */
-#include "directive/c_file.h"
+#include "directive/c/c_directive.h"
 
 #include <string.h>
-
-void sk_c_line_word(const struct c_file *f, size_t i, char out[16])
-{
-    struct sk_buf line = {0};
-    size_t n = f->t.t[i].n;
-    sk_c_clean(f->s, f->t.t[i].at, n < 200 ? n : 200, &line);
-    const char *p = sk_text_of(&line);
-    p += *p == '%' ? 2 : 1;
-    p += strspn(p, " \t\v\f");
-    n = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
-    n = n < 15 ? n : 15;
-    memcpy(out, p, n);
-    out[n] = 0;
-    sk_buf_free(&line);
-}
 
 int sk_c_has_operator(const char *line)
 {

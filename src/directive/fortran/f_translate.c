@@ -1,7 +1,8 @@
 /* Translation of Fortran: a `use` behind the head of the program unit, and calls in place of each directive. A block construct would be
  * less of a change, but what is typed implicitly in it would be its own. Lines are numbered anew with "# LINE "FILE"". */
-#include "directive/f_file.h"
-#include "directive/f_loop.h"
+#include "directive/fortran/f_translate.h"
+
+#include "directive/fortran/f_loop.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,10 @@
  *     { next; if (!L.resume) { … } candidate; if (!L.resume) { … } } }
  *
  * so that a turn that is resumed passes over what it did before. */
-#include "directive/c_file.h"
+#include "directive/c/c_translate.h"
+
+#include "directive/c/c_directive.h"
+#include "directive/c/c_loop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,9 +69,8 @@ static void write_variable(const struct directive *d, const struct variable *v, 
     sk_buf_printf(out, "); } ");
 }
 
-void sk_c_write_variables(struct c_file *f, const struct directive *d, struct sk_buf *out)
+static void write_variables(const struct directive *d, struct sk_buf *out)
 {
-    (void)f;
     for (size_t i = 0; i < d->nvars; i++)
         write_variable(d, &d->vars[i], out);
 }
@@ -111,7 +113,7 @@ static void write_chk(struct c_file *f, const struct directive *d)
     if (d->condition)
         sk_buf_printf(&out, "if (%s) ", d->condition);
     sk_buf_printf(&out, "{ ");
-    sk_c_write_variables(f, d, &out);
+    write_variables(d, &out);
     if (d->kind == D_LOAD)
         sk_buf_printf(&out, "long saikai_at_ = 0; saikai_restart(&saikai_at_); }");
     else
@@ -221,7 +223,7 @@ static int translate_loop(struct c_file *f, size_t *i, struct directive *d, int 
         tokens_text(f, l.open + 1, l.semicolon[0], &out);
         sk_buf_printf(&out, "; ");
     }
-    sk_c_write_variables(f, d, &out);
+    write_variables(d, &out);
     sk_buf_printf(&out, "saikai_loop_restore(&saikai_loop_%d_); if (!saikai_loop_%d_.skipped)", id, id);
     replace(f, d, &out);
     write_head(f, &l, id);
