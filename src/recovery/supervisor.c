@@ -1,6 +1,6 @@
 /* The states of a job and what leads from one to the next: starting, clearing after a fault,
  * waiting, stopping, and giving up. */
-#include "recovery/repair/supervisor_parts.h"
+#include "recovery/repair/repairing.h"
 
 #include "backbone/keeper_page.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* What is found at the end of programs and of the MPI's launcher. */
-#include "recovery/fault/watch.h"
+#include "recovery/fault/detector_watch.h"
 
 #include <math.h>
 #include <signal.h>

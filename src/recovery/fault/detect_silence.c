@@ -1,5 +1,5 @@
 /* What is found when nothing is heard: silence of keepers, ranks that do not come, and a job that stands still. */
-#include "recovery/fault/watch.h"
+#include "recovery/fault/detector_watch.h"
 
 #include "backbone/keeper_page.h"
 

@@ -1,5 +1,5 @@
 /* Draws the verdict on a job: the table of what is looked for, in this order. */
-#include "recovery/fault/watch.h"
+#include "recovery/fault/detector_watch.h"
 
 #include <math.h>
 

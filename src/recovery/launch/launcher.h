@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/config/kind.h"
 #include "recovery/hosts.h"
-
-enum sk_mpi { SK_MPI_UNKNOWN, SK_MPI_OPENMPI, SK_MPI_MPICH };
+#include "recovery/launch/command.h"
+#include "recovery/launch/program.h"
 
 /* What is to be started. */
 struct sk_launch {
@@ -23,16 +23,6 @@ struct sk_launch {
     const char
         *yield; /* libsaikai-yield.so, to be preloaded where ranks share cores; NULL: never */
     int survives; /* the others are to live on when a rank dies, and ranks may be added */
-};
-
-/* A command line that grows, and what its environment needs. */
-struct sk_command {
-    char **argv; /* ends with NULL */
-    int n;
-    char **env; /* "NAME=VALUE" to set, ends with NULL */
-    int n_env;
-    int hosts_fd; /* memory file with the list of hosts, inherited by the launcher; -1: none */
-    int failed;   /* memory ran out */
 };
 
 struct sk_launcher_ops {
@@ -58,28 +48,10 @@ int sk_launcher_choose(const char *name, const char *program, const struct sk_la
 int sk_launcher_find(const struct sk_launcher_ops *ops, const char *wanted, char *path, size_t cap,
                      struct saikai_error *err);
 
-/* Start from a struct sk_command with hosts_fd -1, all else zero. */
 int sk_command_build(const struct sk_launcher_ops *ops, const struct sk_launch *l,
                      struct sk_command *c, struct saikai_error *err);
-void sk_command_free(struct sk_command *c);
-void sk_command_add(struct sk_command *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void sk_command_set(struct sk_command *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Text split into arguments: white space separates, single and double quotes keep together. what: where it comes from, for
- * the sentence that says that a quote is not closed. */
-int sk_command_split(struct sk_command *c, const char *what, const char *text,
-                     struct saikai_error *err);
-/* Text as a file that the launcher can open by *path = "/proc/self/fd/N"; valid as long as the
- * command. */
-int sk_command_hosts(struct sk_command *c, const char *text, char path[32],
-                     struct saikai_error *err);
-
 /* A name in PATH, or a path as it is, that can be executed: 0 and out filled, else the errno
  * (ENOENT, EACCES). */
 int sk_find_program(const char *name, char *out, size_t cap);
-/* The MPI that an ELF file is linked with; SK_MPI_UNKNOWN also for scripts and what cannot be read.
- */
-enum sk_mpi sk_mpi_of_program(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* Which MPI a program is linked with: the names of its shared libraries, read from the ELF file;
  * when none of them tells, the names of those that they need in turn, from ldd. */
-#include "recovery/launch/launcher.h"
+#include "recovery/launch/program.h"
 
 #include "base/file/io.h"
 

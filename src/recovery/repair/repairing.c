@@ -1,6 +1,6 @@
 /* What the supervisor does about a fault that is repaired in place: begin, order the survivors until they have heard, and see it to its
  * end; or leave it to a restart, and say why. */
-#include "recovery/repair/supervisor_parts.h"
+#include "recovery/repair/repairing.h"
 
 #include "base/log.h"
 

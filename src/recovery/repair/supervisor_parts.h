@@ -59,9 +59,4 @@ void sk_supervisor_send_to_all(struct sk_supervisor *s, enum sk_message_kind kin
 /* End all ranks for this fault. */
 void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now);
 
-/* 1: the fault is repaired while the others stay; 0: it is not, and s->no_place may say why. */
-int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, double now);
-/* When a repair is under way: order it until it is heard, and see whether it has come to its end. 1: it failed, and all is cleared. */
-int sk_supervisor_tick_repair(struct sk_supervisor *s, double now);
-
 #endif

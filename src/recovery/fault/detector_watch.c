@@ -1,5 +1,5 @@
 /* Keeps what was heard of each rank and of the MPI's launcher. */
-#include "recovery/fault/watch.h"
+#include "recovery/fault/detector_watch.h"
 
 #include "backbone/keeper_page.h"
 

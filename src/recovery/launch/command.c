@@ -1,5 +1,5 @@
 /* Command lines that grow, and the environment and the list of hosts that belong to them. */
-#include "recovery/launch/launcher.h"
+#include "recovery/launch/command.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* What a detector keeps of ranks, hosts and the MPI's launcher, and the table of what it looks for. For the files of the detector
  * alone. */
-#ifndef SK_RECOVERY_WATCH_H
-#define SK_RECOVERY_WATCH_H
+#ifndef SK_RECOVERY_DETECTOR_WATCH_H
+#define SK_RECOVERY_DETECTOR_WATCH_H
 
 #include "recovery/fault/detector.h"
 
