@@ -7,7 +7,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 slots=$(($(nproc) * 2 + 1)) # many tests wait most of the time
 failed=0
 
-ctest --test-dir "$build" --output-on-failure -j"$slots" >"$build/tests.log" 2>&1 || { failed=1; cat "$build/tests.log"; }
+ctest --test-dir "$build" --output-on-failure -j"$slots" >"$build/tests.log" 2>&1 || failed=1
 grep -E 'tests passed|Passed|Skipped' "$build/tests.log" | grep -vE ' (0\.|1\.)[0-9]* sec$' || true
 
 echo "== skipped, and why"
@@ -15,6 +15,8 @@ grep -h 'Skipped' "$build/tests.log" | sort -u || true
 for log in "$build"/Testing/Temporary/LastTest.log; do
     grep -h '^skip' "$log" 2>/dev/null | sort -u || true
 done
+
+[ $failed = 0 ] || "$(dirname "$0")/failed_tests.sh" "$build/tests.log"
 
 total=$(sed -n 's/.* tests failed out of \([0-9]*\)$/\1/p' "$build/tests.log" | tail -n 1)
 bad=$(sed -n 's/.*, \([0-9]*\) tests failed out of .*/\1/p' "$build/tests.log" | tail -n 1)

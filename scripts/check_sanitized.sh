@@ -13,7 +13,7 @@ cmake --preset asan -DSAIKAI_DATA="$data" >build-asan/build.log 2>&1 &&
     exit 1
 }
 timeout 4800 ctest --test-dir build-asan -L unit -j$((jobs + 1)) --timeout 1200 --output-on-failure >"$log" 2>&1 || {
-    cat "$log"
+    "$(dirname "$0")/failed_tests.sh" "$log"
     exit 1
 }
 tail -n 4 "$log"

@@ -6,7 +6,7 @@ set -eu
 build=$1
 SAIKAI_TEST_SWEEP=all timeout 4800 ctest --test-dir "$build" -R 'crash_test|powercut_test' -j$(($(nproc) + 1)) --timeout 1800 \
     --output-on-failure >"$build/sweeps.log" 2>&1 || {
-    cat "$build/sweeps.log"
+    "$(dirname "$0")/failed_tests.sh" "$build/sweeps.log"
     exit 1
 }
 tail -n 4 "$build/sweeps.log"

@@ -21,8 +21,7 @@ fixed=
 setarch -R true 2>/dev/null && fixed="setarch -R"
 export TSAN_OPTIONS="exitcode=66 history_size=4"
 timeout 5400 $fixed ctest --test-dir build-tsan -L threads -E "$left_out" -j"$jobs" --timeout 600 --output-on-failure >"$log" 2>&1 || {
-    grep -vE '^ *(Start|[0-9]+/[0-9]+ Test)' "$log"
-    grep -E '\*\*\*|tests failed' "$log"
+    "$(dirname "$0")/failed_tests.sh" "$log"
     exit 1
 }
 tail -n 4 "$log"

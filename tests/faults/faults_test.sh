@@ -107,10 +107,10 @@ if [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=1m tmpfs tiny 2>/d
     umount tiny
     mounted=
     # full from the second generation on: the first one is still there
-    mount -t tmpfs -o size=5m tmpfs tiny && mounted="$work/tiny"
+    mount -t tmpfs -o size=3m tmpfs tiny && mounted="$work/tiny"
     rm -rf store local
     SAIKAI_STORE_LOCAL="$work/local" SAIKAI_STORE_PREFIX="$work/tiny" SAIKAI_STORE_KEEP_PREFIX=2 SAIKAI_SCHEDULE_POLL=5ms \
-        SAIKAI_SCHEDULE_EVERY=10 launch 2 "$heat" 64 64 64 2000 >out 2>&1 || failures=$((failures + 1))
+        SAIKAI_SCHEDULE_EVERY=10 launch 2 "$heat" 64 64 64 200 >out 2>&1 || failures=$((failures + 1))
     expect "full prefix" "is not archived" out
     expect "full prefix" "verified" out
     "$build/src/cli/saikai" verify tiny >out 2>&1 || { cat out; failures=$((failures + 1)); }

@@ -7,6 +7,7 @@ mpi=$1 program=$2 library=$3 machine=$4 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
 need "$program"
 cd "$work"
+export SAIKAI_SCHEDULE_EVERY=1000000 # no checkpoint but those that the program demands, however slow the machine
 
 nm -D --defined-only --with-symbol-versions "$library" | awk '{ print $3 }' | sed 's/@@/@/' | LC_ALL=C sort >now
 grep -v '^#' "$here/v1/symbols" | sed 's/@@/@/' | LC_ALL=C sort >then
