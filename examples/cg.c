@@ -12,6 +12,12 @@ struct grid {
     size_t n, first, planes; /* this rank's planes of n x n points */
 };
 
+struct work {
+    struct grid grid;
+    long steps;
+    int rc;
+};
+
 static size_t cells(const struct grid *g)
 {
     return g->planes * g->n * g->n;
@@ -47,19 +53,26 @@ static void apply(const struct grid *g, const double *p, double *q, double *halo
     }
 }
 
-static double *array(size_t n)
+/* *p: NULL, or what an earlier run of solve() had there. */
+static double *array(double **p, size_t n)
 {
-    double *p = calloc(n ? n : 1, sizeof *p);
-    if (!p)
+    free(*p);
+    *p = calloc(n ? n : 1, sizeof **p);
+    if (!*p)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    return p;
+    return *p;
 }
 
-static int solve(const struct grid *g, long steps)
+/* From saikai_init to saikai_finalize: when a process died and was made again, it runs again from here. */
+static void solve(void *arg)
 {
+    static double *kept[6];
+    struct work *w = arg;
+    const struct grid *g = &w->grid;
+    long steps = w->steps;
     size_t n = cells(g), dims[] = {g->planes, g->n, g->n}, grid[] = {g->n, g->n, g->n}, at[] = {g->first, 0, 0};
-    double *x = array(n), *r = array(n), *p = array(n), *q = array(n), *b = array(n);
-    double *halo = array(2 * g->n * g->n), rho;
+    double *x = array(&kept[0], n), *r = array(&kept[1], n), *p = array(&kept[2], n), *q = array(&kept[3], n);
+    double *b = array(&kept[4], n), *halo = array(&kept[5], 2 * g->n * g->n), rho;
     for (size_t i = 0; i < n; i++)
         b[i] = r[i] = p[i] = sin((double)(g->first * g->n * g->n + i) * 0.37) + 0.5;
     rho = dot(g, r, r);
@@ -93,9 +106,10 @@ static int solve(const struct grid *g, long steps)
     if (example_rank == 0)
         printf("cg %zu^3, %ld steps: checksum %016llx, residual %.3e, drift %.1e: %s\n", g->n, steps,
                (unsigned long long)sum, sqrt(rho) / b_norm, drift, drift < 1e-10 ? "verified" : "WRONG");
-    free(x), free(r), free(p), free(q), free(b), free(halo);
     saikai_finalize();
-    return drift < 1e-10 ? 0 : 1;
+    for (int i = 0; i < 6; i++)
+        free(kept[i]);
+    w->rc = drift < 1e-10 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -103,10 +117,11 @@ int main(int argc, char **argv)
     long arguments[2] = {64, 300};
     if (example_begin(&argc, &argv, arguments, 2) || arguments[0] < example_ranks || arguments[1] < 0)
         return example_usage("cg [-p PIDFILE] [N STEPS] with N >= number of ranks");
-    struct grid g = {.n = (size_t)arguments[0]};
-    g.first = g.n * (size_t)example_rank / (size_t)example_ranks;
-    g.planes = g.n * ((size_t)example_rank + 1) / (size_t)example_ranks - g.first;
-    int rc = solve(&g, arguments[1]);
+    struct work w = {.grid.n = (size_t)arguments[0], .steps = arguments[1]};
+    struct grid *g = &w.grid;
+    g->first = g->n * (size_t)example_rank / (size_t)example_ranks;
+    g->planes = g->n * ((size_t)example_rank + 1) / (size_t)example_ranks - g->first;
+    saikai_in_place(solve, &w);
     MPI_Finalize();
-    return rc;
+    return w.rc;
 }

@@ -1,7 +1,7 @@
 ! The 3-D heat equation in Fortran, cut into slabs along the last index.
 ! usage: heat_fortran [-p PIDFILE] [N STEPS]      an N x N x N grid
 ! The lines that end in "saikai" are all that it takes to survive faults, and to go on with another number of ranks.
-program heat
+module heat
   use mpi
   use saikai                                                     ! saikai
   use, intrinsic :: iso_fortran_env, only: int64, real64, error_unit
@@ -18,74 +18,68 @@ program heat
   real(real64) :: factor, exact, worst, all_worst
   integer(int64) :: total, bits
 
-  call MPI_Init(ierr)
-  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
-  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
-  call arguments(n, steps)
-  first = n*rank/ranks
-  planes = n*(rank + 1)/ranks - first
-  up = merge(rank + 1, MPI_PROC_NULL, rank + 1 < ranks)
-  down = merge(rank - 1, MPI_PROC_NULL, rank > 0)
+contains
 
-  allocate (u(n, n, 0:planes + 1), source=0.0_real64)
-  do k = 1, planes
-    do j = 1, n
-      do i = 1, n
-        u(i, j, k) = mode(i - 1)*mode(j - 1)*mode(first + k - 1)
-      end do
-    end do
-  end do
-
-  it = 0
-  if (saikai_init(MPI_COMM_WORLD) < 0) call fail()               ! saikai
-  if (saikai_protect_global("u", u(:, :, 1:planes), [n, n, n], [0, 0, first]) < 0) call fail() ! saikai
-  if (saikai_restart(it) < 0) call fail()                        ! saikai
-  allocate (v, source=u)
-  do while (it < steps)
-    call MPI_Sendrecv(u(:, :, planes), n*n, MPI_DOUBLE_PRECISION, up, 0, u(:, :, 0), n*n, MPI_DOUBLE_PRECISION, &
-                      down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
-    call MPI_Sendrecv(u(:, :, 1), n*n, MPI_DOUBLE_PRECISION, down, 1, u(:, :, planes + 1), n*n, &
-                      MPI_DOUBLE_PRECISION, up, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  ! From saikai_init to saikai_finalize: when a process died and was made again, it runs again from here.
+  subroutine run()
+    if (allocated(u)) deallocate (u)
+    if (allocated(v)) deallocate (v)
+    allocate (u(n, n, 0:planes + 1), source=0.0_real64)
     do k = 1, planes
-      if (first + k == 1 .or. first + k == n) cycle
-      do j = 2, n - 1
-        do i = 2, n - 1
-          v(i, j, k) = u(i, j, k) + r*(u(i, j, k - 1) + u(i, j, k + 1) + u(i, j - 1, k) + u(i, j + 1, k) &
-                                       + u(i - 1, j, k) + u(i + 1, j, k) - 6*u(i, j, k))
+      do j = 1, n
+        do i = 1, n
+          u(i, j, k) = mode(i - 1)*mode(j - 1)*mode(first + k - 1)
         end do
       end do
     end do
-    u(:, :, 1:planes) = v(:, :, 1:planes)
-    it = it + 1
-    if (saikai_checkpoint(it) < 0) write (error_unit, *) saikai_error()   ! saikai
-  end do
 
-  ! The first sine mode decays by the same factor in every step: the exact solution of the discrete equation.
-  factor = (1 - 6*r*(1 - cos(pi/(n - 1))))**steps
-  worst = 0
-  do k = 1, planes
-    do j = 1, n
-      do i = 1, n
-        exact = factor*mode(i - 1)*mode(j - 1)*mode(first + k - 1)
-        worst = max(worst, abs(u(i, j, k) - exact))
+    it = 0
+    if (saikai_init(MPI_COMM_WORLD) < 0) call fail()               ! saikai
+    if (saikai_protect_global("u", u(:, :, 1:planes), [n, n, n], [0, 0, first]) < 0) call fail() ! saikai
+    if (saikai_restart(it) < 0) call fail()                        ! saikai
+    allocate (v, source=u)
+    do while (it < steps)
+      call MPI_Sendrecv(u(:, :, planes), n*n, MPI_DOUBLE_PRECISION, up, 0, u(:, :, 0), n*n, MPI_DOUBLE_PRECISION, &
+                        down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+      call MPI_Sendrecv(u(:, :, 1), n*n, MPI_DOUBLE_PRECISION, down, 1, u(:, :, planes + 1), n*n, &
+                        MPI_DOUBLE_PRECISION, up, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+      do k = 1, planes
+        if (first + k == 1 .or. first + k == n) cycle
+        do j = 2, n - 1
+          do i = 2, n - 1
+            v(i, j, k) = u(i, j, k) + r*(u(i, j, k - 1) + u(i, j, k + 1) + u(i, j - 1, k) + u(i, j + 1, k) &
+                                         + u(i - 1, j, k) + u(i + 1, j, k) - 6*u(i, j, k))
+          end do
+        end do
+      end do
+      u(:, :, 1:planes) = v(:, :, 1:planes)
+      it = it + 1
+      if (saikai_checkpoint(it) < 0) write (error_unit, *) saikai_error()   ! saikai
+    end do
+
+    ! The first sine mode decays by the same factor in every step: the exact solution of the discrete equation.
+    factor = (1 - 6*r*(1 - cos(pi/(n - 1))))**steps
+    worst = 0
+    do k = 1, planes
+      do j = 1, n
+        do i = 1, n
+          exact = factor*mode(i - 1)*mode(j - 1)*mode(first + k - 1)
+          worst = max(worst, abs(u(i, j, k) - exact))
+        end do
       end do
     end do
-  end do
-  ! Numbers that are not negative have the order of their bits; so both reductions are of one type, which is all that the
-  ! mpi module of MPICH can describe.
-  bits = transfer(worst, bits)
-  call MPI_Allreduce(bits, total, 1, MPI_INTEGER8, MPI_MAX, MPI_COMM_WORLD, ierr)
-  all_worst = transfer(total, all_worst)
-  total = checksum()
-  if (rank == 0) then
-    write (*, '(a,i0,a,i0,a,z16.16,a,es8.1,a)') 'heat (Fortran) ', n, '^3, ', steps, ' steps: checksum ', total, &
-      ', largest error ', all_worst, merge(': verified', ': WRONG   ', all_worst < 1e-10_real64)
-  end if
-  ierr = saikai_finalize()                                       ! saikai
-  call MPI_Finalize(ierr)
-  if (all_worst >= 1e-10_real64) error stop 1
-
-contains
+    ! Numbers that are not negative have the order of their bits; so both reductions are of one type, which is all that the
+    ! mpi module of MPICH can describe.
+    bits = transfer(worst, bits)
+    call MPI_Allreduce(bits, total, 1, MPI_INTEGER8, MPI_MAX, MPI_COMM_WORLD, ierr)
+    all_worst = transfer(total, all_worst)
+    total = checksum()
+    if (rank == 0) then
+      write (*, '(a,i0,a,i0,a,z16.16,a,es8.1,a)') 'heat (Fortran) ', n, '^3, ', steps, ' steps: checksum ', total, &
+        ', largest error ', all_worst, merge(': verified', ': WRONG   ', all_worst < 1e-10_real64)
+    end if
+    ierr = saikai_finalize()                                       ! saikai
+  end subroutine
 
   real(real64) function mode(i)
     integer, intent(in) :: i
@@ -136,4 +130,23 @@ contains
       read (text, *) last
     end if
   end subroutine
-end program heat
+end module heat
+
+program main
+  use mpi
+  use heat
+  use saikai                                                     ! saikai
+  implicit none
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+  call arguments(n, steps)
+  first = n*rank/ranks
+  planes = n*(rank + 1)/ranks - first
+  up = merge(rank + 1, MPI_PROC_NULL, rank + 1 < ranks)
+  down = merge(rank - 1, MPI_PROC_NULL, rank > 0)
+
+  call saikai_in_place(run)                                      ! saikai
+  call MPI_Finalize(ierr)
+  if (all_worst >= 1e-10_real64) error stop 1
+end program main

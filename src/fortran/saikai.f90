@@ -76,8 +76,15 @@ module saikai
       integer, intent(in) :: level
       character(*), intent(in) :: line
     end subroutine
+    ! What saikai_in_place runs, and runs again after a repair, with or without an argument. A module procedure or an external one.
+    subroutine saikai_body()
+    end subroutine
+    subroutine saikai_body_of(arg) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: arg
+    end subroutine
   end interface
-  public :: saikai_stream, saikai_log
+  public :: saikai_stream, saikai_log, saikai_body, saikai_body_of
 
   ! What a protected stream is, for C; kept for a name that is protected again.
   type stream_of
@@ -88,11 +95,12 @@ module saikai
   end type
   type(stream_of), pointer :: streams => null()
   procedure(saikai_log), pointer :: hears => null()
+  procedure(saikai_body), pointer :: runs => null()
 
   public :: saikai_protect_array, saikai_protect_resizable, saikai_protect_stream, saikai_set, saikai_set_sizes, saikai_set_log, &
     saikai_restart_from, saikai_get_status, saikai_version, saikai_version_number, saikai_error_name
   public :: saikai_open, saikai_close, saikai_default, saikai_is_open
-  public :: saikai_bound
+  public :: saikai_bound, saikai_in_place
   public :: saikai_init, saikai_finalize, saikai_protect, saikai_protect_bytes, saikai_protect_global, &
     saikai_replicated, saikai_unprotect, saikai_restart, saikai_restored_place
   public :: saikai_checkpoint, saikai_checkpoint_at, saikai_checkpoint_now, saikai_should_stop, saikai_wait
@@ -128,6 +136,9 @@ module saikai
   end interface
   interface saikai_bound
     module procedure bound_int, bound_long, h_bound_int, h_bound_long
+  end interface
+  interface saikai_in_place
+    module procedure in_place, in_place_of
   end interface
   interface saikai_unprotect
     module procedure saikai_unprotect, h_unprotect
@@ -325,6 +336,11 @@ module saikai
       type(c_ptr), value :: user
       integer(c_int) :: rc
     end function
+    subroutine c_in_place(body, arg) bind(c, name='saikai_in_place')
+      import
+      type(c_funptr), value :: body
+      type(c_ptr), value :: arg
+    end subroutine
     function c_restart_from(generation, iteration) bind(c, name='saikai_restart_from') result(rc)
       import
       character(kind=c_char), intent(in) :: generation(*)
@@ -857,6 +873,26 @@ contains
     type(c_ptr), value :: user, line
     integer(c_int), value :: level
     if (associated(hears) .and. .not. c_associated(user)) call hears(int(level), f_text(line))
+  end subroutine
+
+  ! Recovery in place, as in saikai.h: body is the program from saikai_init to saikai_finalize. It is left wherever it calls MPI and
+  ! runs again from its beginning: what it allocates lives in modules or in the main program and is deallocated there, if it is
+  ! allocated, before it is allocated.
+  subroutine in_place(body)
+    procedure(saikai_body) :: body
+    runs => body
+    call c_in_place(c_funloc(run), c_null_ptr)
+  end subroutine
+
+  subroutine run(arg) bind(c, name='')
+    type(c_ptr), value :: arg
+    if (.not. c_associated(arg)) call runs()
+  end subroutine
+
+  subroutine in_place_of(body, arg)
+    procedure(saikai_body_of) :: body
+    type(c_ptr), intent(in) :: arg
+    call c_in_place(c_funloc(body), arg)
   end subroutine
 
   function restart_from_long(generation, iteration) result(rc)

@@ -6,9 +6,15 @@ set -euo pipefail
 case=$1 build=$2 mpi=$3 at_candidate=$4
 . "$(dirname "$0")/../common.sh"
 exe="$build/examples/heat_$mpi"
+ranks=4 size="64 64 64" steps=1500 every=20
+case $case in
+cg) exe="$build/examples/cg_$mpi" size=64 steps=1300 ;;
+fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
+esac
 need "$build/src/cli/saikaid"
 need "$exe"
-ranks=4 size="64 64 64" steps=1500 every=20
+# which rank is killed, and after how many candidates: for trials of other moments
+victim=${SAIKAI_TEST_VICTIM:-2} moment=${SAIKAI_TEST_MOMENT:-40}
 [ "$case" = outside ] && exe="$build/tests/world/layered_$mpi" size= steps=
 [ "$mpi" = openmpi ] || case "$case" in one | often) ;; *) echo "skip: MPICH is repaired in no way"; exit 77 ;; esac
 case $case in
@@ -101,9 +107,9 @@ one-mpich | often-mpich)
     grep -q "recovery in place needs Open MPI" err || fail "it was not said that MPICH is not repaired"
     grep -q "answer: restart" err || fail "no restart"
     ;;
-one-* | checkpoint-*)
-    kill_rank 2 40
-    only_changed 2 "$before"
+one-* | checkpoint-* | cg-* | fortran-*)
+    kill_rank "$victim" "$moment"
+    only_changed "$victim" "$before"
     ends_well
     repaired 1
     ;;
