@@ -161,7 +161,8 @@ def of_tokens(masked, start, end):
     for m in re.finditer(number, masked[start:end]):
         a, b, text = start + m.start(), start + m.end(), m.group(1)
         if re.fullmatch(r"0[xX].*|\d+", text):
-            value = int(text, 16 if text[:2] in ("0x", "0X") else 10)
+            form, base = ("0x%x", 16) if text[:2] in ("0x", "0X") else ("0%o", 8) if text[0] == "0" and text != "0" else ("%d", 10)
+            value = int(text, base)
             before = masked[:a].rstrip()[-2:]
             new = [value - 1] if value else []
             if value != 1 or re.search(r"[-+*/%<>=]$", before) and not re.search(r"(?<![<>=!])=$", before):  # a flag is 0 or 1
@@ -171,7 +172,7 @@ def of_tokens(masked, start, end):
             if before.endswith("rn") and re.search(r"\breturn$", masked[:a].rstrip()) and masked[b] == ";":
                 continue  # see of_statement
             for n in new:
-                yield Mutant("constant", a, b, (hex(n) if text[:2] in ("0x", "0X") else str(n)) + m.group(2))
+                yield Mutant("constant", a, b, form % n + m.group(2))
         else:
             yield Mutant("constant", a, b, "(%s + 1)" % m.group())
     for m in re.finditer(r"\b(if|while) \(", masked[start:end]):

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void sk_unpacked_free(struct sk_unpacked *u)
 {
@@ -249,6 +250,22 @@ int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *need,
     uint64_t window = largest < SK_PACK_STRONG_WINDOW ? largest : SK_PACK_STRONG_WINDOW;
     *need = (struct sk_unpack_need){stored + most[1] + (n > 1 ? 2 : 1) * largest + window, most[0]};
     return 0;
+}
+
+void sk_unpack_most(struct sk_unpack_need *most, const struct sk_unpack_need *n)
+{
+    most->work_bytes = n->work_bytes > most->work_bytes ? n->work_bytes : most->work_bytes;
+    most->raw_bytes = n->raw_bytes > most->raw_bytes ? n->raw_bytes : most->raw_bytes;
+}
+
+int sk_unpack_threads(int wanted, int most, const struct sk_unpack_need *each, uint64_t memory)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int n = wanted > 0 ? wanted : cpus > 0 ? (int)cpus : 1;
+    n = n > most ? most : n;
+    while (n > 1 && (uint64_t)n * (each->work_bytes + each->raw_bytes) > memory)
+        n--;
+    return n;
 }
 
 int sk_unpack_each(const struct sk_unpacked *u, const char *path, const struct sk_ska *a, size_t i,

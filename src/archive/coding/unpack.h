@@ -48,6 +48,11 @@ struct sk_unpack_need {
 };
 int sk_unpack_need(struct sk_opened *o, size_t i, struct sk_unpack_need *n,
                    struct saikai_error *err);
+/* Of each number the larger one. */
+void sk_unpack_most(struct sk_unpack_need *most, const struct sk_unpack_need *n);
+/* How many threads unpack at once: as many as are wanted (0: as there are processors), not more than `most`, and no more
+ * than memory has room for one block each; at least one. */
+int sk_unpack_threads(int wanted, int most, const struct sk_unpack_need *each, uint64_t memory);
 
 /* For each segment of the block just unpacked whose file and class are wanted (NULL: all), in
  * order: compare it with its hash, then call take. */

@@ -480,6 +480,45 @@ static void each_end_is_made_good_by_the_other(void **state)
     sk_buf_free(&b);
 }
 
+/* An index that is compared in several pieces. */
+static void a_large_index_is_compared_to_its_end(void **state)
+{
+    (void)state;
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char path[128], name[61] = "";
+    struct sk_ska a = {0};
+    struct sk_buf b = {0}, index = {0};
+    uint32_t seed = 5;
+    snprintf(path, sizeof path, "%s/large.ska", dir);
+    for (int i = 0; i < 4000; i++) {
+        for (int k = 0; k < 60; k++)
+            name[k] = letters[(seed = seed * 1664525u + 1013904223u) >> 26];
+        sk_ska_add_file(&a, &(struct sk_ska_file){.name = name, .mode = 0644});
+    }
+    sk_ska_put_header(&b, SK_SKA_VERSION);
+    assert_int_equal(sk_ska_put_index(&index, &a, b.len, NULL), 0);
+    sk_buf_put(&b, index.data, index.len);
+    size_t one = index.len / 2;
+    assert_true(one > 150000);
+    for (int i = -1; i < 4; i++) { /* nowhere, in each piece, in the last byte of the first copy */
+        size_t place = i < 0 ? 0 : i < 3 ? 16 + (size_t)i * 65536 + 65500 : 16 + one - SK_SKA_TRAILER_BYTES - 1;
+        struct sk_ska back = {0};
+        b.data[place] ^= i >= 0;
+        assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+        assert_int_equal(sk_archive_open(path, &back, NULL), 0);
+        assert_int_equal(back.file_count, 4000);
+        int fd = open(path, O_RDONLY);
+        if (sk_ska_check_ends(fd, path, &back, NULL) != (i < 0 ? 0 : SAIKAI_EDAMAGED))
+            fail_msg("at %zu", place);
+        close(fd);
+        sk_ska_free(&back);
+        b.data[place] ^= i >= 0;
+    }
+    sk_buf_free(&index);
+    sk_buf_free(&b);
+    sk_ska_free(&a);
+}
+
 /* A damaged archive beside it is no reason to stop, whatever is wrong with it. */
 static void a_damaged_neighbour_builds_on_nothing(void **state)
 {
@@ -524,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_block_has_a_most),
         cmocka_unit_test(blocks_build_on_those_of_their_class),
         cmocka_unit_test(each_end_is_made_good_by_the_other),
+        cmocka_unit_test(a_large_index_is_compared_to_its_end),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(a_store_knows_its_archives),
         cmocka_unit_test(no_file_is_left_open),

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 64, AHEAD = 4 };
+enum { MAX_THREADS = 64 };
 
 struct job {
     const char *path;
@@ -249,28 +249,19 @@ static int choose_blocks(struct job *j, struct saikai_error *err)
 static int choose_threads(struct job *j, const struct sk_extract_options *o, int *out,
                           size_t *ahead, struct saikai_error *err)
 {
-    uint64_t work = 0, raw = 0, packed = 1,
-             memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
+    struct sk_unpack_need most = {0, 0};
+    uint64_t packed = 0, memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
     for (size_t i = 0; i < j->count; i++) {
         struct sk_unpack_need need;
         uint64_t stored = j->a.blocks[j->order[i]].stored_bytes;
         int rc = sk_unpack_need(&j->opened, j->order[i], &need, err);
         if (rc)
             return rc;
-        work = need.work_bytes > work ? need.work_bytes : work;
-        raw = need.raw_bytes > raw ? need.raw_bytes : raw;
+        sk_unpack_most(&most, &need);
         packed = stored > packed ? stored : packed;
     }
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = o->threads > 0 ? o->threads : cpus > 0 ? (int)cpus : 1;
-    if (threads > MAX_THREADS)
-        threads = MAX_THREADS;
-    if ((uint64_t)threads > memory / (work + raw + 1))
-        threads = (int)(memory / (work + raw + 1));
-    threads = threads < 1 ? 1 : threads;
-    uint64_t taken = (uint64_t)threads * (work + raw), left = memory > taken ? memory - taken : 0;
-    *ahead = left / packed < AHEAD ? (size_t)(left / packed) : AHEAD;
-    *out = threads;
+    *out = sk_unpack_threads(o->threads, MAX_THREADS, &most, memory);
+    *ahead = sk_preread_ahead(memory, (uint64_t)*out * (most.work_bytes + most.raw_bytes), packed);
     return 0;
 }
 

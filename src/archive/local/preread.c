@@ -11,7 +11,7 @@
 
 /* So many blocks are under way at the same time, a shared file system answers the next question
  * while the last answer travels; and they come in pieces of this length. */
-enum { READERS = 2, PIECE = 256 << 10 };
+enum { READERS = 2, PIECE = 256 << 10, AHEAD = 4 };
 
 enum { EMPTY, STARTING, READING, READ };
 struct slot {
@@ -71,6 +71,12 @@ void sk_preread_order(const struct sk_ska *a, size_t *blocks, size_t n)
     for (size_t i = 0; i < n; i++)
         blocks[i] = keys[i].block;
     free(keys);
+}
+
+size_t sk_preread_ahead(uint64_t memory, uint64_t taken, uint64_t packed)
+{
+    uint64_t left = memory > taken ? memory - taken : 0;
+    return packed && left / packed < AHEAD ? (size_t)(left / packed) : AHEAD;
 }
 
 static void move_to(struct slot *s, int state, size_t have)

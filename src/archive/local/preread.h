@@ -21,6 +21,9 @@ struct sk_preread_block {
 /* blocks[0, n) of the archive that is open as fd in an order that suits. */
 void sk_preread_order(const struct sk_ska *a, size_t *blocks, size_t n);
 
+/* How many blocks of up to `packed` bytes are worth to be kept ahead, when so much of the memory is taken already. */
+size_t sk_preread_ahead(uint64_t memory, uint64_t taken, uint64_t packed);
+
 /* Begin to read: threads that keep up to `depth` blocks (1 or more). fd, path, a and blocks are the
  * caller's and stay until sk_preread_free. SAIKAI_ENOMEM. */
 int sk_preread_new(int fd, const char *path, const struct sk_ska *a, const size_t *blocks, size_t n,

@@ -180,6 +180,19 @@ static void some_may_leave_early(void **state)
     free(times);
 }
 
+static void no_more_is_kept_ahead_than_there_is_room_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t memory, taken, packed;
+        size_t blocks;
+    } cases[] = {{100, 0, 10, 4}, {100, 60, 10, 4}, {100, 61, 10, 3}, {100, 70, 10, 3}, {100, 90, 10, 1}, {100, 91, 10, 0},
+                 {100, 100, 10, 0}, {100, 120, 10, 0}, {100, 0, 0, 4}, {UINT64_MAX, 0, 1, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (sk_preread_ahead(cases[i].memory, cases[i].taken, cases[i].packed) != cases[i].blocks)
+            fail_msg("case %zu", i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +201,7 @@ int main(void)
         cmocka_unit_test(every_block_comes_once_and_whole),
         cmocka_unit_test(a_failure_is_heard_by_all),
         cmocka_unit_test(some_may_leave_early),
+        cmocka_unit_test(no_more_is_kept_ahead_than_there_is_room_for),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

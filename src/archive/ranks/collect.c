@@ -140,7 +140,7 @@ static int choose_inputs(struct collection *c, const struct sk_archive_input *in
                                : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     rc = sk_group_verdict(c->g, rc, err);
     if (!rc)
-        rc = sk_owners_settle(c->g, &all, keep, err);
+        rc = sk_group_verdict(c->g, sk_owners_settle(c->g, &all, keep, err), err);
     for (size_t i = 0; i < count && !rc; i++)
         if (keep[i])
             c->inputs[c->count++] = inputs[i];
@@ -201,7 +201,7 @@ static int tell_lists(struct collection *c, uint32_t *first, int *own, struct sa
         first[m] = (uint32_t)c->plan.a.file_count;
         rc = sk_message_recv(c->sub, m, &data, &n);
         if (!rc && !*own) {
-            int got = sk_wire_get_list(data, n, &list, &count);
+            int got = data ? sk_wire_get_list(data, n, &list, &count) : SAIKAI_ENOMEM;
             *own = got ? sk_fail(err, got, "cannot take up the list of files of another rank")
                        : plan_add(c, list, count, err);
         }

@@ -9,6 +9,8 @@
 #include "reader/scan.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 enum { RANKS = 5, FILES = 3 };
@@ -424,6 +426,109 @@ static void each_rank_gets_its_files(void **state)
     drop_inputs();
 }
 
+/* A file of rank r and a name's length: neighbours in a block go to ranks far apart, and back. */
+static int far_apart(const char *name, int ranks)
+{
+    return (int)((size_t)(2 * (name[4] - '0')) + strlen(name)) % ranks;
+}
+
+static int owner_far_apart(void *arg, const struct sk_ska_file *f, size_t index, size_t files, int ranks)
+{
+    assert_ptr_equal(arg, names);
+    assert_true(index < files && files == RANKS * FILES);
+    return far_apart(f->name, ranks);
+}
+
+static void files_go_where_the_caller_says(void **state)
+{
+    make_inputs();
+    make_set("sets7", 1, 0);
+    for (int ranks = 1; ranks < 5; ranks++) {
+        struct back b = {.from = "sets7", .o = {.owner = owner_far_apart, .arg = names}};
+        extract(&b, ranks);
+        for (int r = 0; r < ranks; r++)
+            if (b.rc[r])
+                fail_msg("rank %d of %d: %s", r, ranks, b.err[r].text);
+        for (int r = 0; r < RANKS; r++)
+            for (int i = 0; i < FILES; i++)
+                for (int to = 0; to < ranks; to++) {
+                    const char *path = at("back/%d/%s", to, names[r][i]);
+                    if (to == far_apart(names[r][i], ranks))
+                        assert_true(same_file(at("%s", names[r][i]), path));
+                    else
+                        assert_int_equal(access(path, F_OK), -1);
+                }
+    }
+    drop_inputs();
+}
+
+/* Bytes that no compressor makes smaller. */
+static void make_noise(void)
+{
+    make_inputs();
+    for (int r = 0; r < RANKS; r++) {
+        lcg = 3 + (uint32_t)r;
+        for (int i = 0; i < IN_MEMORY; i++)
+            memory[r][i] = (uint8_t)(noise() * 2654435761u >> 13);
+        assert_int_equal(sk_io_replace(at("%s", names[r][2]), memory[r], IN_MEMORY, NULL), 0);
+    }
+}
+
+static void a_set_builds_on_the_one_before_or_not(void **state)
+{
+    make_noise();
+    struct job first = {.dir = "sets8", .inputs = FILES, .o = {.writers = 2, .previous = 1}};
+    create(&first);
+    assert_int_equal(first.rc[0], 0);
+    assert_int_equal(first.st.depth, 0); /* there was none */
+    struct job second = first;
+    create(&second);
+    assert_int_equal(second.rc[0], 0);
+    assert_int_equal(second.st.depth, 1);
+    assert_true(second.st.stored_bytes < first.st.stored_bytes / 2);
+    assert_int_equal(count_files(at("sets8")), 4);
+    expect_all(at("sets8"), &second.set, FILES);
+    struct job third = second;
+    third.o.previous = 0;
+    create(&third);
+    assert_int_equal(third.rc[0], 0);
+    assert_int_equal(third.st.depth, 0);
+    assert_int_equal(third.st.stored_bytes, first.st.stored_bytes);
+    assert_int_equal(third.set.number, 3);
+    assert_int_equal(count_files(at("sets8")), 2);
+    expect_all(at("sets8"), &third.set, FILES);
+    drop_inputs();
+}
+
+static void expect_refused(struct job *j, const char *why)
+{
+    create(j);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_not_equal(j->rc[r], 0);
+        if (!strstr(j->err[r].text, why))
+            fail_msg("rank %d: %s", r, j->err[r].text);
+    }
+}
+
+static void a_directory_is_for_one_set_at_a_time(void **state)
+{
+    make_inputs();
+    struct job j = {.dir = "sets9", .inputs = FILES, .o = {.writers = 2}};
+    assert_int_equal(sk_io_mkdirs(at("sets9"), NULL), 0);
+    int fd = open(at("sets9"), O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    expect_refused(&j, "another program is making a set");
+    assert_int_equal(count_files(at("sets9")), 0);
+    close(fd);
+    touch(at("sets9/set-000001.2-of-2.ska.123.tmp")); /* of one that died */
+    create(&j);
+    assert_int_equal(j.rc[0], 0);
+    assert_int_equal(count_files(at("sets9")), 2);
+    j.dir = "sets9/set-000001.1-of-2.ska/below"; /* no directory */
+    expect_refused(&j, "sets9/set-000001.1-of-2.ska");
+    drop_inputs();
+}
+
 static void damage_and_full_disks_are_told_to_all(void **state)
 {
     char path[512];
@@ -519,6 +624,9 @@ int main(void)
         cmocka_unit_test(failures_leave_the_old_set),
         cmocka_unit_test(a_crash_leaves_a_whole_set),
         cmocka_unit_test(each_rank_gets_its_files),
+        cmocka_unit_test(files_go_where_the_caller_says),
+        cmocka_unit_test(a_set_builds_on_the_one_before_or_not),
+        cmocka_unit_test(a_directory_is_for_one_set_at_a_time),
         cmocka_unit_test(damage_and_full_disks_are_told_to_all),
         cmocka_unit_test(lists_and_requests_come_back),
     };

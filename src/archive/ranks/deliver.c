@@ -107,29 +107,27 @@ static int divide(struct sk_delivery *d, struct saikai_error *err)
 
 /* ---- in and out ---- */
 
-/* Decoders and blocks: as many as fit into three quarters of the memory. */
+void sk_delivery_fit(struct sk_delivery *d, const struct sk_unpack_need *each, int threads, uint64_t memory)
+{
+    memory = memory * 3 / 4;
+    d->threads = sk_unpack_threads(threads, SK_DELIVER_THREADS, each, memory);
+    d->depth = (size_t)d->threads + 1;
+    if ((uint64_t)d->threads * each->work_bytes + d->depth * each->raw_bytes > memory)
+        d->depth--;
+}
+
 static int choose_depth(struct sk_delivery *d, const struct sk_extract_options *o,
                         struct saikai_error *err)
 {
-    uint64_t memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30, work = 0, raw = 0;
+    struct sk_unpack_need most = {0, 0}, need;
     for (size_t k = 0; k < d->mine_count; k++) {
         const struct sk_delivery_place *p = &d->places[d->mine[k]];
-        struct sk_unpack_need need;
         int rc = sk_unpack_need(&p->part->opened, p->block, &need, err);
         if (rc)
             return rc;
-        work = need.work_bytes > work ? need.work_bytes : work;
-        raw = need.raw_bytes > raw ? need.raw_bytes : raw;
+        sk_unpack_most(&most, &need);
     }
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int threads = o->threads > 0 ? o->threads : cpus > 0 ? (int)cpus : 1;
-    memory = memory * 3 / 4;
-    d->threads = threads > SK_DELIVER_THREADS ? SK_DELIVER_THREADS : threads;
-    while (d->threads > 1 && (uint64_t)d->threads * (work + raw) > memory)
-        d->threads--;
-    d->depth = (size_t)d->threads + 1;
-    if ((uint64_t)d->threads * work + d->depth * raw > memory)
-        d->depth--;
+    sk_delivery_fit(d, &most, o->threads, o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30);
     return 0;
 }
 
@@ -175,9 +173,9 @@ static int open_part(struct sk_delivery *d, int k, const struct sk_extract_optio
     rc = sk_group_verdict(d->g, rc, err);
     void *data = raw.data;
     size_t n = raw.len;
-    if (!rc && (rc = sk_message_bcast(d->g, reader, &data, &n)))
-        sk_fail(err, rc, "the ranks lost touch");
-    else if (!rc && !reads)
+    if (!rc)
+        rc = sk_message_bcast(d->g, reader, &data, &n, err);
+    if (!rc && !reads)
         rc = sk_ska_parse(data, n, SK_SKA_VERSION, INT64_MAX, &p->a, err);
     sk_opened_init(&p->opened, p->fd, p->path, &p->a);
     if (!reads && data != raw.data)

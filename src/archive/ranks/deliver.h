@@ -94,6 +94,8 @@ struct sk_delivery {
     struct sk_archive_stats st;
 };
 
+/* Decoders, and blocks that are kept: as many as fit into three quarters of the memory when each takes so much. */
+void sk_delivery_fit(struct sk_delivery *d, const struct sk_unpack_need *each, int threads, uint64_t memory);
 /* Bytes of a block that a rank wants. */
 uint64_t sk_delivery_bytes(const struct sk_delivery_place *p, int rank);
 /* The next block of a rank, from this one on, that holds something for us; place_count: none. */

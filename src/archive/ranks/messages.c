@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { PIECE = 1 << 26 };
+enum { PIECE = 64 << 10 };
 
 int sk_message_send(struct sk_group *g, int to, const void *data, size_t n)
 {
@@ -30,12 +30,10 @@ int sk_message_recv(struct sk_group *g, int from, void **data, size_t *n)
     int rc = sk_group_irecv(g, &length, sizeof length, from, SK_TAG_LENGTH, &r);
     if (!rc)
         rc = sk_group_wait(g, &r);
-    char *out = rc ? NULL : malloc((size_t)length + 1);
-    if (!rc && !out)
-        rc = SAIKAI_ENOMEM;
+    char nowhere[PIECE], *out = rc ? NULL : malloc((size_t)length + 1);
     for (size_t at = 0; at < length && !rc; at += PIECE) {
         size_t k = length - at < PIECE ? (size_t)length - at : PIECE;
-        rc = sk_group_irecv(g, out + at, k, from, SK_TAG_DATA, &r);
+        rc = sk_group_irecv(g, out ? out + at : nowhere, k, from, SK_TAG_DATA, &r);
         if (!rc)
             rc = sk_group_wait(g, &r);
     }
@@ -48,16 +46,16 @@ int sk_message_recv(struct sk_group *g, int from, void **data, size_t *n)
     return 0;
 }
 
-int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n)
+int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n, struct saikai_error *err)
 {
     uint64_t length = *n;
     int rc = sk_group_bcast(g, &length, sizeof length, root);
     if (rc)
-        return rc;
+        return sk_fail(err, rc, "the ranks lost touch");
     void *to = g->rank == root ? *data : malloc((size_t)length + 1);
-    rc = sk_group_verdict(g, to ? 0 : SAIKAI_ENOMEM, NULL);
-    if (!rc)
-        rc = sk_group_bcast(g, to, (size_t)length, root);
+    rc = sk_group_verdict(g, to ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for what rank %d tells", root), err);
+    if (!rc && (rc = sk_group_bcast(g, to, (size_t)length, root)))
+        sk_fail(err, rc, "the ranks lost touch");
     if (rc) {
         if (g->rank != root)
             free(to);

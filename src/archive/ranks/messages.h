@@ -6,13 +6,16 @@
 
 /* Messages of the archive use these tags; one conversation at a time has a group. */
 enum { SK_TAG_LENGTH = 1, SK_TAG_DATA, SK_TAG_HEAD, SK_TAG_BODY, SK_TAG_PIECE };
+/* A request goes out in messages of so many bytes. */
+enum { SK_REQUEST_PIECE = 64 << 10 };
 
-/* Blocking; the other rank calls the other one. The received bytes are to be freed. Fail with
- * SAIKAI_EMPI, SAIKAI_ENOMEM. */
+/* Blocking; the other rank calls the other one. They fail when the group does. The received bytes are to be freed; where there
+ * is no memory for them *data is NULL, and they are taken off all the same, so that nobody waits. */
 int sk_message_send(struct sk_group *g, int to, const void *data, size_t n);
 int sk_message_recv(struct sk_group *g, int from, void **data, size_t *n);
-/* Collective: the root's bytes to all; *data of the others is allocated. */
-int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n);
+/* Collective: the root's bytes to all; *data of the others is allocated. Fails on all ranks: the group's code, SAIKAI_ENOMEM
+ * where there was no memory, SAIKAI_EPEER on the others. */
+int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n, struct saikai_error *err);
 
 /* Sleep when nothing moved: longer and longer, up to half a millisecond. *idle counts; set it to 0
  * when something moved. */

@@ -1,5 +1,6 @@
 /* What ranks tell each other, byte by byte and at every bound; who gives a file that several have; and which rank gets which. */
 #include "archive/ranks/collect.h"
+#include "archive/ranks/deliver.h"
 #include "archive/ranks/messages.h"
 #include "archive/ranks/owners.h"
 #include "archive/ranks/wire.h"
@@ -259,7 +260,7 @@ static int talk(struct sk_group *g, void *arg)
         assert_int_equal(sk_message_send(g, 1, "", 0), 0);
         data = (char[]){"to all"};
         n = 7;
-        assert_int_equal(sk_message_bcast(g, 0, &data, &n), 0);
+        assert_int_equal(sk_message_bcast(g, 0, &data, &n, NULL), 0);
         return 0;
     }
     if (g->rank == 1) {
@@ -271,7 +272,7 @@ static int talk(struct sk_group *g, void *arg)
         assert_int_equal(n, 0);
         free(data);
     }
-    assert_int_equal(sk_message_bcast(g, 0, &data, &n), 0);
+    assert_int_equal(sk_message_bcast(g, 0, &data, &n, NULL), 0);
     assert_int_equal(n, 7);
     assert_string_equal(data, "to all");
     free(data);
@@ -309,6 +310,35 @@ static void files_go_back_to_those_who_gave_them(void **state)
     }
 }
 
+/* ---- how much at a time ---- */
+
+static void decoders_and_blocks_fit_into_the_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        int wanted;
+        uint64_t memory;
+        int threads;
+        size_t blocks;
+    } cases[] = {{4, 4000, 4, 5}, {4, 1200, 4, 5}, {4, 1199, 4, 4}, {4, 1067, 4, 4}, {4, 1066, 3, 4}, {4, 934, 3, 4}, {4, 933, 3, 3},
+                 {2, 4000, 2, 3}, {1, 400, 1, 2}, {1, 399, 1, 1}, {4, 1, 1, 1}, {99, 1 << 20, SK_DELIVER_THREADS, SK_DELIVER_THREADS + 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_unpack_need each = {100, 100};
+        struct sk_delivery d = {0};
+        sk_delivery_fit(&d, &each, cases[i].wanted, cases[i].memory);
+        if (d.threads != cases[i].threads || d.depth != cases[i].blocks)
+            fail_msg("case %zu: %d, %zu", i, d.threads, d.depth);
+    }
+    struct sk_unpack_need most = {0, 0};
+    sk_unpack_most(&most, &(struct sk_unpack_need){5, 7});
+    sk_unpack_most(&most, &(struct sk_unpack_need){4, 9});
+    sk_unpack_most(&most, &(struct sk_unpack_need){6, 8});
+    assert_int_equal(most.work_bytes, 6);
+    assert_int_equal(most.raw_bytes, 9);
+    assert_true(sk_unpack_threads(0, 64, &most, 1 << 20) >= 1);
+    assert_int_equal(sk_unpack_threads(0, 1, &most, 1 << 20), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +349,7 @@ int main(void)
         cmocka_unit_test(each_file_has_one_owner),
         cmocka_unit_test(messages_arrive),
         cmocka_unit_test(files_go_back_to_those_who_gave_them),
+        cmocka_unit_test(decoders_and_blocks_fit_into_the_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,8 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
         void *d = NULL;
         size_t k = 0;
         group = sk_message_recv(g, r, &d, &k);
+        if (!group && !d)
+            rc = SAIKAI_ENOMEM;
         if (!group && !rc) {
             data[r] = d;
             length[r] = k;
@@ -150,8 +152,10 @@ int sk_owners_settle(struct sk_group *g, const struct sk_feed_local *all, uint8_
             rc = sk_group_verdict(g, 0, err);
         if (!group && !rc)
             group = sk_message_recv(g, 0, &answer, &n);
-        if (!group && !rc && n == all->count)
+        if (!group && !rc && n == all->count && answer)
             memcpy(keep, answer, n);
+        else if (!group && !rc && !answer)
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
         else if (group || !rc)
             rc = sk_fail(err, group ? group : SAIKAI_EINTERNAL,
                          "the ranks lost touch while they compared their files");

@@ -15,6 +15,7 @@ struct stream {
     size_t count;
     struct sk_buf body;
     uint8_t head[16];
+    size_t told;              /* bytes of the body that have been sent */
     uint64_t total, received; /* received: whole pieces of it have been asked of the group */
     size_t range, within;     /* where the next piece goes */
     uint64_t placed;
@@ -268,6 +269,15 @@ void sk_pull_free(struct sk_pull *p)
 
 /* ---- the messenger; all with the lock held ---- */
 
+static int tell_body(struct sk_pull *p, int m)
+{
+    struct stream *s = p->members[m].sending;
+    size_t left = s->body.len - s->told, n = left < SK_REQUEST_PIECE ? left : SK_REQUEST_PIECE;
+    const uint8_t *from = s->body.data + s->told;
+    s->told += n;
+    return sk_group_isend(p->g, from, n, m, SK_TAG_BODY, &p->members[m].body_sent);
+}
+
 static int ask(struct sk_pull *p, int m, int *moved)
 {
     struct member *b = &p->members[m];
@@ -278,9 +288,11 @@ static int ask(struct sk_pull *p, int m, int *moved)
             rc = sk_group_test(p->g, &b->body_sent, &body);
         if (rc || !head || !body)
             return rc;
+        *moved = 1;
+        if (b->sending->told < b->sending->body.len)
+            return tell_body(p, m);
         b->sending->sent = 1;
         b->sending = NULL;
-        *moved = 1;
     }
     struct stream *s = b->to_ask;
     if (!s)
@@ -290,7 +302,7 @@ static int ask(struct sk_pull *p, int m, int *moved)
     b->sending = s;
     *moved = 1;
     rc = sk_group_isend(p->g, s->head, sizeof s->head, m, SK_TAG_HEAD, &b->head_sent);
-    return rc ? rc : sk_group_isend(p->g, s->body.data, s->body.len, m, SK_TAG_BODY, &b->body_sent);
+    return rc ? rc : tell_body(p, m);
 }
 
 static void received(struct sk_pull *p, struct member *b)

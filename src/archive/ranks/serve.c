@@ -33,6 +33,7 @@ struct server {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     struct order *orders;
+    unsigned refused; /* requests that there was no memory for: each has one answer, too */
     struct piece piece[2];
     unsigned filled, sent; /* pieces so far, used in turn */
     int stop;
@@ -41,8 +42,10 @@ struct server {
     /* the messenger's own */
     uint8_t head[16];
     struct sk_request *head_in, *body_in;
-    uint8_t *body;
-    uint64_t body_bytes;
+    struct sk_buf body; /* of the request that comes in */
+    uint8_t part[SK_REQUEST_PIECE];
+    size_t part_bytes;
+    uint64_t left; /* bytes of it that are to come */
 };
 
 /* ---- reading ---- */
@@ -124,48 +127,47 @@ static void *reader(void *arg)
     struct server *s = arg;
     for (;;) {
         pthread_mutex_lock(&s->lock);
-        while (!s->orders && !s->stop)
+        while (!s->orders && !s->refused && !s->stop)
             pthread_cond_wait(&s->moved, &s->lock);
-        struct order *o = s->orders;
+        struct order *o = s->orders, none = {0};
+        int refused = !o && s->refused;
         if (o)
             s->orders = o->next;
+        s->refused -= refused;
         pthread_mutex_unlock(&s->lock);
-        if (!o)
+        if (!o && !refused)
             return NULL;
-        answer(s, o);
-        free(o->ranges);
+        answer(s, o ? o : &none);
+        if (o)
+            free(o->ranges);
         free(o);
     }
 }
 
 /* ---- the messenger ---- */
 
-/* Put a request into the queue. A request that is no request is answered with a failure. */
-static int take_order(struct server *s)
+/* Put the request into the queue. One that is no request, and one that there is no memory for, is answered with a failure, as
+ * is everything after it; in which order does not matter then. */
+static void take_order(struct server *s)
 {
     struct order *o = calloc(1, sizeof *o), **at;
     struct saikai_error err = {0};
-    int rc = o ? sk_wire_get_ranges(s->body, (size_t)s->body_bytes, s->sizes, s->own->count,
-                                    &o->ranges, &o->count, &o->total)
-               : SAIKAI_ENOMEM;
-    free(s->body);
-    s->body = NULL;
-    if (!o)
-        return SAIKAI_ENOMEM;
+    int rc = o && sk_buf_ok(&s->body) ? sk_wire_get_ranges(s->body.data, s->body.len, s->sizes, s->own->count,
+                                                           &o->ranges, &o->count, &o->total)
+                                      : SAIKAI_ENOMEM;
+    sk_buf_free(&s->body);
     pthread_mutex_lock(&s->lock);
-    if (rc) {
-        o->count = 0;
-        if (!s->rc) {
-            s->rc = sk_fail(&err, rc, "the writer asked for bytes that no file here has");
-            s->err = err;
-        }
+    if (rc && !s->rc) {
+        s->rc = sk_fail(&err, rc, rc == SAIKAI_ENOMEM ? "no memory for what the writer of the archive asks for"
+                                                      : "the writer asked for bytes that no file here has");
+        s->err = err;
     }
     for (at = &s->orders; *at; at = &(*at)->next)
         ;
     *at = o;
+    s->refused += !o;
     pthread_cond_broadcast(&s->moved);
     pthread_mutex_unlock(&s->lock);
-    return 0;
 }
 
 static uint64_t get_u64(const uint8_t *p)
@@ -176,34 +178,37 @@ static uint64_t get_u64(const uint8_t *p)
     return v;
 }
 
+static int await_head(struct server *s)
+{
+    return sk_group_irecv(s->g, s->head, sizeof s->head, 0, SK_TAG_HEAD, &s->head_in);
+}
+
+static int await_part(struct server *s)
+{
+    s->part_bytes = s->left < sizeof s->part ? (size_t)s->left : sizeof s->part;
+    return sk_group_irecv(s->g, s->part, s->part_bytes, 0, SK_TAG_BODY, &s->body_in);
+}
+
 /* *end: dismissed. */
 static int listen(struct server *s, int *moved, int *end)
 {
-    int done = 0, rc = 0;
-    if (s->body) {
-        rc = sk_group_test(s->g, &s->body_in, &done);
-        if (rc || !done)
-            return rc;
-        *moved = 1;
-        rc = take_order(s);
-    } else {
-        rc = sk_group_test(s->g, &s->head_in, &done);
-        if (rc || !done)
-            return rc;
-        *moved = 1;
-        s->body_bytes = get_u64(s->head + 8);
-        if (!get_u64(s->head)) {
-            *end = 1;
-            return 0;
-        }
-        if (s->body_bytes > MAX_REQUEST)
-            return SAIKAI_EDAMAGED;
-        s->body = malloc((size_t)s->body_bytes + 1);
-        if (!s->body)
-            return SAIKAI_ENOMEM;
-        return sk_group_irecv(s->g, s->body, (size_t)s->body_bytes, 0, SK_TAG_BODY, &s->body_in);
+    int done = 0, rc = sk_group_test(s->g, s->left ? &s->body_in : &s->head_in, &done);
+    if (rc || !done)
+        return rc;
+    *moved = 1;
+    if (s->left) {
+        sk_buf_put(&s->body, s->part, s->part_bytes);
+        s->left -= s->part_bytes;
+        if (s->left)
+            return await_part(s);
+        take_order(s);
+        return await_head(s);
     }
-    return rc ? rc : sk_group_irecv(s->g, s->head, sizeof s->head, 0, SK_TAG_HEAD, &s->head_in);
+    s->left = get_u64(s->head + 8);
+    *end = !get_u64(s->head);
+    if (*end)
+        return 0;
+    return s->left && s->left <= MAX_REQUEST ? await_part(s) : SAIKAI_EDAMAGED;
 }
 
 /* Pieces go out in order; both may be under way. */
@@ -237,7 +242,7 @@ static int carry(struct server *s)
 {
     unsigned idle = 0;
     int end = 0;
-    int rc = sk_group_irecv(s->g, s->head, sizeof s->head, 0, SK_TAG_HEAD, &s->head_in);
+    int rc = await_head(s);
     while (!rc && !end) {
         int moved = 0;
         rc = listen(s, &moved, &end);
@@ -277,7 +282,7 @@ static void tear_down(struct server *s)
     }
     for (int i = 0; i < 2; i++)
         free(s->piece[i].data);
-    free(s->body);
+    sk_buf_free(&s->body);
     free(s->sizes);
     pthread_cond_destroy(&s->moved);
     pthread_mutex_destroy(&s->lock);
