@@ -1,9 +1,11 @@
 /* Containers of a generation are found among files and in archives, each rank once; what is wrong with archives is told; and what
  * was opened is what was saved, also where it builds on what lies in an archive. */
+#define TESTING_CELLS 80000
 #include "archive/local/archive.h"
 #include "archive/local/content.h"
 #include "store/form/container.h"
 #include "store/form/coded.h"
+#include "store/form/lineage_testing.h"
 
 #include <sys/stat.h>
 
@@ -277,6 +279,50 @@ static void one_file_alone(void **state)
     cleaned();
 }
 
+/* A generation of changes, as a file, on a full one of two ranks that only an archive has any more. */
+static void what_it_builds_on_may_be_in_an_archive(void **state)
+{
+    (void)state;
+    enum { THERE, WITHOUT_THE_RANK, GONE };
+    struct testing_state *first = testing_state_new(), *then = testing_state_new();
+    struct testing_generation full = {at("store"), {1, 1, 0}, {0}, 1, 2}, delta = {at("store"), {1, 2, 0}, {1, 1, 0}, 1, 2};
+    struct sk_archive_options o = {.no_sync = 1, .threads = 1};
+    const char *file = at("store/gen-0001-000000000001-0/rank-000001.skc"), *archive = at("store/gen-0001-000000000001-0/set-000001.1-of-1.ska");
+    testing_state_step(first, 1);
+    testing_state_copy(then, first);
+    testing_state_step(then, 4);
+    assert_int_equal(testing_write(&full, NULL, first, 1), 0);
+    assert_int_equal(testing_write(&delta, first, then, 4), 0);
+    put_container(at("made/other"), 0, 2, 0);
+    for (int what = THERE; what <= GONE; what++) {
+        struct sk_archive_input in[] = {{.path = at("made/other"), .name = "rank-000000.skc"}, {.path = file, .name = "rank-000001.skc"}};
+        if (what == THERE)
+            assert_int_equal(sk_archive_create(archive, in, 2, &o, NULL, NULL), 0);
+        else
+            assert_int_equal(unlink(archive), 0);
+        if (what == THERE)
+            assert_int_equal(unlink(file), 0);
+        if (what == WITHOUT_THE_RANK)
+            assert_int_equal(sk_archive_create(archive, in, 1, &o, NULL, NULL), 0);
+        struct sk_content *c = NULL;
+        struct sk_container *x = NULL;
+        struct saikai_error err = {0};
+        assert_int_equal(sk_content_load(at("store"), delta.gen, 0, &c, NULL), 0);
+        int rc = sk_content_open(c, (size_t)sk_content_find(c, 1), &x, &err);
+        if (what == THERE) {
+            assert_int_equal(rc, 0);
+            assert_int_equal(testing_compare(x, then), 1);
+            sk_container_close(x);
+        } else if (rc != SAIKAI_EDAMAGED || !strstr(err.text, "gen-0001-000000000001-0/rank-000001.skc, which is missing")) {
+            fail_msg("%d: %d, %s", what, rc, err.text);
+        }
+        sk_content_free(c);
+    }
+    testing_state_free(first);
+    testing_state_free(then);
+    cleaned();
+}
+
 static void generations_with_anything_are_listed(void **state)
 {
     (void)state;
@@ -301,6 +347,7 @@ int main(void)
         cmocka_unit_test(archives_and_files_are_one),
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(one_file_alone),
+        cmocka_unit_test(what_it_builds_on_may_be_in_an_archive),
         cmocka_unit_test(generations_with_anything_are_listed),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -3,6 +3,8 @@
 #include "archive/plan/made_testing.h"
 #include "archive/plan/values_testing.h"
 #include "archive/plan/repeats.h"
+#include "archive/plan/key.h"
+#include "base/types.h"
 
 /* ---- comparing ---- */
 
@@ -245,6 +247,60 @@ static void repeats_are_taken(void **state)
     made_free(&m);
 }
 
+/* ---- keys ---- */
+
+/* The key as a whole, and cut where there is less room: nothing is written behind it. */
+static void expect_key(const char *pattern, const char *name, int is_array, const char *want)
+{
+    struct sk_key_rule rule;
+    char full[128], out[160], why[100];
+    assert_int_equal(sk_key_rule_set(&rule, pattern, why, sizeof why), 0);
+    snprintf(full, sizeof full, "%s_%s_%s", want, sk_type_name(SAIKAI_F64), is_array ? "array" : "atomic");
+    for (size_t cap = 1; cap <= sizeof full; cap++) {
+        size_t n = strlen(full) < cap ? strlen(full) : cap - 1;
+        memset(out, '!', sizeof out);
+        sk_key_make(&rule, name, SAIKAI_F64, is_array, out, cap);
+        if (memcmp(out, full, n) || out[n])
+            fail_msg("room for %zu: %.*s", cap, (int)cap, out);
+        for (size_t i = cap; i < sizeof out; i++)
+            assert_int_equal(out[i], '!');
+    }
+    sk_key_rule_free(&rule);
+    sk_key_rule_free(&rule);
+}
+
+static void variables_that_are_alike_have_one_key(void **state)
+{
+    (void)state;
+    struct sk_key_rule rule;
+    char why[100] = "", out[64];
+    expect_key(NULL, "Grid00000001/Density2", 1, "Grid#/Density2");
+    expect_key(NULL, "a1b22/33c4d/v10", 0, "a#b#/#c#d/v10");
+    expect_key(NULL, "v", 1, "v");
+    expect_key("[0-9]+", "Grid00000001/Density2", 1, "Grid#/Density#");
+    expect_key("x*", "axxb", 1, "a#b");
+    expect_key("^a", "aab", 0, "#ab");
+    expect_key("b$", "aab", 0, "aa#");
+    expect_key("nowhere", "a1/b2", 1, "a1/b2");
+    assert_int_equal(sk_key_rule_set(&rule, "(", why, sizeof why), -1);
+    assert_true(*why);
+    sk_key_rule_free(&rule);
+    sk_key_rule_free(NULL);
+    static const struct {
+        const char *form, *file, *key;
+    } skeletons[] = {{"hdf5", "run12/data0001.h5", "skeleton:hdf5:data#.h#"}, {NULL, "plain", "skeleton:bytes:plain"}};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t cap = 1; cap < 40; cap++) {
+            size_t n = strlen(skeletons[i].key) < cap ? strlen(skeletons[i].key) : cap - 1;
+            memset(out, '!', sizeof out);
+            sk_key_skeleton(skeletons[i].form, skeletons[i].file, out, cap);
+            assert_memory_equal(out, skeletons[i].key, n);
+            assert_int_equal(out[n], 0);
+            for (size_t k = cap; k < sizeof out; k++)
+                assert_int_equal(out[k], '!');
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +312,7 @@ int main(void)
         cmocka_unit_test(records_are_taken_apart),
         cmocka_unit_test(what_is_there_twice_is_found),
         cmocka_unit_test(repeats_are_taken),
+        cmocka_unit_test(variables_that_are_alike_have_one_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

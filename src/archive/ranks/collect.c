@@ -202,7 +202,8 @@ static int tell_lists(struct collection *c, uint32_t *first, int *own, struct sa
         rc = sk_message_recv(c->sub, m, &data, &n);
         if (!rc && !*own) {
             int got = data ? sk_wire_get_list(data, n, &list, &count) : SAIKAI_ENOMEM;
-            *own = got ? sk_fail(err, got, "cannot take up the list of files of another rank")
+            *own = got ? sk_fail(err, got, got == SAIKAI_ENOMEM ? "no memory for the list of files of another rank"
+                                                                : "cannot take up the list of files of another rank")
                        : plan_add(c, list, count, err);
         }
         for (size_t i = 0; i < count; i++)

@@ -3,6 +3,7 @@
 #include "archive/ranks/collect.h"
 
 #include "base/host/fork_testing.h"
+#include "archive/local/inside.h"
 #include "archive/local/testing.h"
 #include "archive/ranks/wire.h"
 #include "group/loop.h"
@@ -500,6 +501,40 @@ static void a_set_builds_on_the_one_before_or_not(void **state)
     drop_inputs();
 }
 
+/* One rank gives more files than fit into one message of what it is asked for. */
+enum { MANY = 4000 };
+
+static int create_many(struct sk_group *g, void *arg)
+{
+    static char name[MANY][16];
+    static uint16_t value[MANY];
+    static struct sk_archive_input in[MANY];
+    struct saikai_error *err = arg;
+    struct sk_collect_options o = {.writers = 1, .archive = {.no_sync = 1}};
+    for (int i = 0; g->rank && i < MANY; i++) {
+        snprintf(name[i], sizeof name[i], "many/%d", i);
+        value[i] = (uint16_t)(i * 3 + 1);
+        in[i] = (struct sk_archive_input){.path = name[i], .name = name[i], .data = &value[i], .bytes = sizeof value[i]};
+    }
+    return sk_collect_create(g, at("sets10"), in, g->rank ? MANY : 0, &o, NULL, NULL, g->rank ? NULL : err);
+}
+
+static void a_rank_may_have_many_files(void **state)
+{
+    struct saikai_error err = {0};
+    struct sk_inside *s = NULL;
+    if (sk_loop_run(2, create_many, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(sk_inside_new(0, &s, NULL), 0);
+    assert_int_equal(sk_inside_add(s, at("sets10/set-000001.1-of-1.ska"), NULL), 0);
+    for (int i = 0; i < MANY; i++) {
+        uint16_t value = 0;
+        assert_int_equal(sk_inside_read(s, (size_t)i, 0, &value, sizeof value, NULL), 0);
+        assert_int_equal(value, i * 3 + 1);
+    }
+    sk_inside_release(s);
+}
+
 static void expect_refused(struct job *j, const char *why)
 {
     create(j);
@@ -520,7 +555,15 @@ static void a_directory_is_for_one_set_at_a_time(void **state)
     expect_refused(&j, "another program is making a set");
     assert_int_equal(count_files(at("sets9")), 0);
     close(fd);
-    touch(at("sets9/set-000001.2-of-2.ska.123.tmp")); /* of one that died */
+    /* what one that died left is gone before anything is written: it may be what fills the disk */
+    touch(at("sets9/set-000001.2-of-2.ska.123.tmp"));
+    bad_op = "write";
+    bad_path = "of-2.ska";
+    bad_errno = ENOSPC;
+    sk_io_hook = fail_there;
+    expect_refused(&j, "of-2.ska");
+    sk_io_hook = NULL;
+    assert_int_equal(count_files(at("sets9")), 0);
     create(&j);
     assert_int_equal(j.rc[0], 0);
     assert_int_equal(count_files(at("sets9")), 2);
@@ -626,6 +669,7 @@ int main(void)
         cmocka_unit_test(each_rank_gets_its_files),
         cmocka_unit_test(files_go_where_the_caller_says),
         cmocka_unit_test(a_set_builds_on_the_one_before_or_not),
+        cmocka_unit_test(a_rank_may_have_many_files),
         cmocka_unit_test(a_directory_is_for_one_set_at_a_time),
         cmocka_unit_test(damage_and_full_disks_are_told_to_all),
         cmocka_unit_test(lists_and_requests_come_back),

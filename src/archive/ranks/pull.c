@@ -34,7 +34,7 @@ struct piece {
 
 struct member {
     struct stream *to_ask, *asked; /* queues; asked: not all pieces received */
-    struct sk_request *head_sent, *body_sent, *received;
+    struct sk_request *asking, *received; /* asking: the head of a request, then its body */
     struct stream *sending;
     struct piece piece[2], *coming;
     uint64_t pieces;
@@ -269,40 +269,30 @@ void sk_pull_free(struct sk_pull *p)
 
 /* ---- the messenger; all with the lock held ---- */
 
-static int tell_body(struct sk_pull *p, int m)
-{
-    struct stream *s = p->members[m].sending;
-    size_t left = s->body.len - s->told, n = left < SK_REQUEST_PIECE ? left : SK_REQUEST_PIECE;
-    const uint8_t *from = s->body.data + s->told;
-    s->told += n;
-    return sk_group_isend(p->g, from, n, m, SK_TAG_BODY, &p->members[m].body_sent);
-}
-
 static int ask(struct sk_pull *p, int m, int *moved)
 {
     struct member *b = &p->members[m];
-    int head = 1, body = 1, rc = 0;
-    if (b->sending) {
-        rc = sk_group_test(p->g, &b->head_sent, &head);
-        if (!rc)
-            rc = sk_group_test(p->g, &b->body_sent, &body);
-        if (rc || !head || !body)
+    struct stream *s = b->sending;
+    if (s) {
+        int done = 0, rc = sk_group_test(p->g, &b->asking, &done);
+        if (rc || !done)
             return rc;
         *moved = 1;
-        if (b->sending->told < b->sending->body.len)
-            return tell_body(p, m);
-        b->sending->sent = 1;
+        size_t left = s->body.len - s->told, n = left < SK_REQUEST_PIECE ? left : SK_REQUEST_PIECE;
+        if (n) {
+            s->told += n;
+            return sk_group_isend(p->g, s->body.data + s->told - n, n, m, SK_TAG_BODY, &b->asking);
+        }
+        s->sent = 1;
         b->sending = NULL;
     }
-    struct stream *s = b->to_ask;
-    if (!s)
+    if (!(s = b->to_ask))
         return 0;
     b->to_ask = s->next;
     append(&b->asked, s);
     b->sending = s;
     *moved = 1;
-    rc = sk_group_isend(p->g, s->head, sizeof s->head, m, SK_TAG_HEAD, &b->head_sent);
-    return rc ? rc : tell_body(p, m);
+    return sk_group_isend(p->g, s->head, sizeof s->head, m, SK_TAG_HEAD, &b->asking);
 }
 
 static void received(struct sk_pull *p, struct member *b)

@@ -21,12 +21,13 @@ static struct {
     long asked;                   /* allocations so far, by all threads; counted only while it matters */
     long fails;                   /* the number of the one that fails, 0: none */
     int on;
+    void *only;                   /* NULL, or who asks: the others' allocations do not count */
     void *place[NO_MEMORY_MOST];  /* who asked, of the first run */
 } no_memory;
 
 static int no_memory_now(void *place)
 {
-    if (!__atomic_load_n(&no_memory.on, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&no_memory.on, __ATOMIC_ACQUIRE) || (no_memory.only && place != no_memory.only))
         return 0;
     long n = __atomic_add_fetch(&no_memory.asked, 1, __ATOMIC_RELAXED);
     if (!no_memory.fails && n < NO_MEMORY_MOST)
@@ -89,6 +90,57 @@ __attribute__((unused)) static int no_memory_sweep(int (*run)(void *arg, struct 
             clean(arg);
         failed += rc != 0;
     }
+    return failed;
+}
+
+/* The places that a run asks from, each once, less those in `without`. */
+__attribute__((unused)) static int no_memory_list(int (*run)(void *arg, struct saikai_error *err), void *arg, void **without, int not, void ***out)
+{
+    struct saikai_error err = {0};
+    void **list = calloc(NO_MEMORY_MOST, sizeof *list);
+    int n = 0;
+    if (no_memory_run(run, arg, 0, &err))
+        fail_msg("with all memory: %s", err.text);
+    for (long k = 1; k <= no_memory.asked && k < NO_MEMORY_MOST; k++) {
+        int known = 0;
+        for (int i = 0; i < n && !known; i++)
+            known = list[i] == no_memory.place[k];
+        for (int i = 0; i < not && !known; i++)
+            known = without[i] == no_memory.place[k];
+        if (!known)
+            list[n++] = no_memory.place[k];
+    }
+    *out = list;
+    return n;
+}
+
+/* The same where threads ask in no certain order: the first allocation of each place fails, then its second. Where `spared` asks,
+ * too, none does. */
+__attribute__((unused)) static int no_memory_sweep_places(int (*run)(void *arg, struct saikai_error *err), void (*good)(void *arg),
+                                                          void (*clean)(void *arg), void *arg,
+                                                          int (*spared)(void *arg, struct saikai_error *err))
+{
+    void **without, **list;
+    int failed = 0, not = no_memory_list(spared, arg, NULL, 0, &without), all = no_memory_list(run, arg, without, not, &list);
+    if (good)
+        good(arg);
+    if (clean)
+        clean(arg);
+    for (int i = 0; i < 2 * all; i++) {
+        struct saikai_error err = {0};
+        no_memory.only = list[i / 2];
+        int rc = no_memory_run(run, arg, 1 + i % 2, &err);
+        no_memory.only = NULL;
+        if (rc && (rc != SAIKAI_ENOMEM || err.code != rc || !strstr(err.text, "memory")))
+            fail_msg("place %d of %d, %p: %d, %s", i / 2, all, list[i / 2], rc, err.text);
+        if (!rc && good)
+            good(arg);
+        if (clean)
+            clean(arg);
+        failed += rc != 0;
+    }
+    free(list);
+    free(without);
     return failed;
 }
 
