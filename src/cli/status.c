@@ -1,5 +1,6 @@
 /* saikai status: how the jobs of a prefix are doing, from what each one puts up in its store. */
 #include "cli/cli.h"
+#include "cli/store/jobs.h"
 #include "cli/store/store_dir.h"
 
 #include "base/clock.h"
@@ -10,7 +11,6 @@
 #include "store/report.h"
 #include "store/state.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -250,8 +250,9 @@ struct output {
     int n;
 };
 
-static int each(struct output *o, const char *dir, struct saikai_error *err)
+static int each(void *arg, const char *dir, struct saikai_error *err)
 {
+    struct output *o = arg;
     struct job *j = malloc(sizeof *j);
     int rc = j ? look(o->cli, dir, j, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory");
     if (!rc && (!o->only || !strcmp(o->only, j->job.name))) {
@@ -264,19 +265,6 @@ static int each(struct output *o, const char *dir, struct saikai_error *err)
         o->n++;
     }
     free(j);
-    return rc == SAIKAI_ENOENT ? 0 : rc;
-}
-
-static int all(struct output *o, const char *root, struct saikai_error *err)
-{
-    char dir[PATH_MAX], path[PATH_MAX];
-    int rc = each(o, root, err);
-    DIR *d = rc || sk_io_path(dir, sizeof dir, NULL, "%s/jobs", root) ? NULL : opendir(dir);
-    for (struct dirent *e; d && !rc && (e = readdir(d));)
-        if (*e->d_name != '.' && !sk_io_path(path, sizeof path, NULL, "%s/%s", dir, e->d_name))
-            rc = each(o, path, err);
-    if (d)
-        closedir(d);
     return rc;
 }
 
@@ -287,7 +275,7 @@ static int once(struct cli *cli, const char *root, const char *only, int json)
     struct output o = {cli, only, json ? &j : NULL, 0};
     if (json)
         sk_json_array(&j, NULL);
-    if (all(&o, root, &err)) {
+    if (cli_jobs_each(root, each, &o, &err)) {
         sk_json_free(&j);
         return cli_fail(cli, &err);
     }

@@ -46,6 +46,7 @@ query() { # one command by name; 1: no query
     config) parsed 0 "len(d) > 0" config ;;
     components) parsed 0 "any(f['kind'] == 'model' and f['from'] == 'built in' and f['chosen_by'] for f in d)" components ;;
     status) parsed 0 "d == []" status ;; # of jobs: tests/run/status.sh
+    events) parsed 0 "d == []" events ;; # of jobs: tests/run/events.sh
     history)
         parsed 0 "d == []" history
         printf 'saikai-fault-1\t1\t0\t2\tn3\tsignal\tprocess\trestart\tit died\t\t./heat\n' >saikai-store/history
@@ -88,7 +89,7 @@ for command in $("$saikai" help | names); do
         continue
     fi
     query "$command" || case $command in
-    run | export | decompress) ;; # they do something, and print what they do for people
+    run | publish | export | decompress) ;; # they do something, and print what they do for people
     *) echo "$command: is it a query?"; bad=1 ;;
     esac
 done

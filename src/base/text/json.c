@@ -11,9 +11,7 @@ static void put(struct sk_json *j, const char *s)
     sk_buf_put(&j->out, s, strlen(s));
 }
 
-/* Length of the UTF-8 sequence at s, 0 when it is not one (too long a form, a surrogate, cut off).
- */
-static int utf8_length(const unsigned char *s)
+int sk_json_utf8(const unsigned char *s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     int n = *s < 0x80                 ? 1
@@ -36,7 +34,7 @@ static void put_text(struct sk_json *j, const char *text)
 {
     put(j, "\"");
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
+        int n = sk_json_utf8(s);
         if (!n) {
             put(j, "\xef\xbf\xbd");
             s++;
@@ -59,6 +57,8 @@ static void put_text(struct sk_json *j, const char *text)
 
 static void line_break(struct sk_json *j)
 {
+    if (j->compact)
+        return;
     put(j, "\n");
     for (int i = 0; i < j->depth; i++)
         put(j, "  ");
@@ -76,7 +76,7 @@ static void lead(struct sk_json *j, const char *key)
         line_break(j);
     if (key) {
         put_text(j, key);
-        put(j, ": ");
+        put(j, j->compact ? ":" : ": ");
     }
 }
 

@@ -19,6 +19,7 @@ enum { SK_JSON_MAX_DEPTH = 32 };
 struct sk_json {
     struct sk_buf out;
     int depth, misused;
+    int compact; /* set at the beginning: all in one line, without spaces */
     char kind[SK_JSON_MAX_DEPTH]; /* '{' or '[' of each open level */
     int count[SK_JSON_MAX_DEPTH + 1];
 };
@@ -33,6 +34,9 @@ void sk_json_uint(struct sk_json *j, const char *key, uint64_t value);
 void sk_json_real(struct sk_json *j, const char *key, double value); /* reads back exactly */
 void sk_json_bool(struct sk_json *j, const char *key, int value);
 void sk_json_null(struct sk_json *j, const char *key);
+
+/* Bytes of the UTF-8 character at s, 0: there is none (too long a form, a surrogate, cut off). */
+int sk_json_utf8(const unsigned char *s);
 
 /* Write the finished document and a newline to f. SAIKAI_EINTERNAL: levels left open or a key
  * missing, SAIKAI_ENOMEM, SAIKAI_EIO. */

@@ -5,6 +5,7 @@
 #include "base/config/units.h"
 #include "store/owner/job.h"
 #include "store/owner/lease.h"
+#include "store/event/kept.h"
 #include "store/report.h"
 #include "store/form/lineage.h"
 
@@ -126,7 +127,7 @@ static int remove_marked(const struct cli_store *s, const char *doomed, struct s
  * does not belong. */
 static int remove_store(const struct cli_store *s, struct saikai_error *err)
 {
-    static const char *const names[] = {"state", SK_REPORT_FILE, SK_JOB_FILE, SK_LEASE_FILE};
+    static const char *const names[] = {"state", SK_REPORT_FILE, SK_EVENTS_FILE, SK_EVENTS_BEFORE, SK_JOB_FILE, SK_LEASE_FILE};
     char path[PATH_MAX];
     int rc = 0;
     for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++) {
