@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -368,6 +370,31 @@ static void test_later(void **state)
     sk_lease_release(l);
 }
 
+/* A directory whose name is too long for a path: it is said, and nothing of a lease stays in memory. */
+static void test_no_path(void **state)
+{
+    (void)state;
+    static char deep[PATH_MAX + 1];
+    struct sk_owner o = self();
+    struct sk_lease *l = NULL;
+    struct saikai_error err;
+    size_t before = 0;
+    memset(deep, 'd', PATH_MAX);
+    for (size_t n = PATH_MAX; n >= PATH_MAX - 2; n--) { /* the directory itself, and the file in it */
+        deep[n] = 0;
+        for (int i = 0; i < 100; i++) {
+            if (i == 10)
+                before = mallinfo2().uordblks;
+            memset(&err, 0, sizeof err);
+            int rc = i % 2 ? sk_lease_take(deep, &o, 30, &l, &err) : sk_lease_take_later(deep, &o, 30, &job, &l, &err);
+            assert_int_not_equal(rc, 0);
+            assert_int_equal(err.code, rc);
+            assert_null(l);
+        }
+        assert_true(mallinfo2().uordblks < before + 20 * PATH_MAX);
+    }
+}
+
 static int no_space(const char *op, const char *path)
 {
     (void)path;
@@ -454,6 +481,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_look_before_writing, begin, end),
         cmocka_unit_test_setup_teardown(test_come_and_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_later, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_path, begin, end),
         cmocka_unit_test_setup_teardown(test_read_only, begin, end),
         cmocka_unit_test_setup_teardown(test_claims, begin, end),
         cmocka_unit_test_setup_teardown(test_hold, begin, end),
