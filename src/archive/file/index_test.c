@@ -480,6 +480,51 @@ static void each_end_is_made_good_by_the_other(void **state)
     sk_buf_free(&b);
 }
 
+/* The first version has one index and one trailer: what is wrong with them is told. */
+static void the_first_version_has_one_end(void **state)
+{
+    (void)state;
+    const char *source = getenv("SAIKAI_SOURCE_DIR");
+    char golden[512], path[128];
+    void *data;
+    size_t n;
+    assert_non_null(source);
+    snprintf(golden, sizeof golden, "%s/tests/golden/ska/v1-1.ska", source);
+    snprintf(path, sizeof path, "%s/first.ska", dir);
+    assert_int_equal(sk_io_slurp(golden, 1 << 24, &data, &n, NULL), 0);
+    uint8_t *trailer = (uint8_t *)data + n - SK_SKA_TRAILER_BYTES;
+    static const struct {
+        int at, add, sealed; /* sealed: with the right checksum of the trailer */
+        size_t cut;
+        const char *says; /* NULL: it is read, and nothing is wrong */
+    } cases[] = {{0, 0, 0, 0, NULL}, {0, 0, 1, 0, NULL}, {47, 1, 0, 0, "its end is missing"}, {32, 1, 0, 0, "its end is missing"}, {0, 1, 0, 0, "its end is missing"},
+                 {0, 0, 0, 1, "its end is missing"}, {0, 1, 1, 0, "its trailer is damaged"}, {0, -1, 1, 0, "its trailer is damaged"}, {8, 1, 1, 0, "its trailer is damaged"},
+                 {8, -1, 1, 0, "its trailer is damaged"}, {22, 127, 1, 0, "its trailer is damaged"}, {24, 1, 1, 0, "the checksum of its index is wrong"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t before[SK_SKA_TRAILER_BYTES];
+        struct sk_ska a = {0};
+        struct saikai_error err = {0};
+        memcpy(before, trailer, sizeof before);
+        trailer[cases[i].at] = (uint8_t)(trailer[cases[i].at] + cases[i].add);
+        uint64_t seal = sk_hash64(trailer, 32);
+        for (int k = 0; cases[i].sealed && k < 8; k++)
+            trailer[32 + k] = (uint8_t)(seal >> 8 * k);
+        assert_int_equal(sk_io_replace(path, data, n - cases[i].cut, NULL), 0);
+        int rc = sk_archive_open(path, &a, &err);
+        if (rc != (cases[i].says ? SAIKAI_EDAMAGED : 0) || (rc && !strstr(err.text, cases[i].says)))
+            fail_msg("case %zu: %d, %s", i, rc, err.text);
+        if (!rc) {
+            int fd = open(path, O_RDONLY);
+            assert_int_equal(sk_ska_check_ends(fd, path, &a, &err), 0);
+            assert_int_equal(a.damage, 0);
+            close(fd);
+        }
+        sk_ska_free(&a);
+        memcpy(trailer, before, sizeof before);
+    }
+    free(data);
+}
+
 /* An index that is compared in several pieces. */
 static void a_large_index_is_compared_to_its_end(void **state)
 {
@@ -563,6 +608,7 @@ int main(void)
         cmocka_unit_test(a_block_has_a_most),
         cmocka_unit_test(blocks_build_on_those_of_their_class),
         cmocka_unit_test(each_end_is_made_good_by_the_other),
+        cmocka_unit_test(the_first_version_has_one_end),
         cmocka_unit_test(a_large_index_is_compared_to_its_end),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(a_store_knows_its_archives),

@@ -65,12 +65,9 @@ static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_err
         int rc = sk_unpack_need(p->previous, i, &need, err);
         if (rc)
             return rc;
-        all.work_bytes = need.work_bytes > all.work_bytes ? need.work_bytes : all.work_bytes;
-        all.raw_bytes = need.raw_bytes > all.raw_bytes ? need.raw_bytes : all.raw_bytes;
-        if (!sk_previous_usable(p->previous->a, i))
-            continue;
-        most.work_bytes = need.work_bytes > most.work_bytes ? need.work_bytes : most.work_bytes;
-        most.raw_bytes = need.raw_bytes > most.raw_bytes ? need.raw_bytes : most.raw_bytes;
+        sk_unpack_most(&all, &need);
+        if (sk_previous_usable(p->previous->a, i))
+            sk_unpack_most(&most, &need);
     }
     p->seat = all;
     if (!p->previous || (p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &all, fits)))

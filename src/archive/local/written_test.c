@@ -242,6 +242,37 @@ static void series_give_the_same(void **state)
     finish("written-series", &text);
 }
 
+/* ---- options ---- */
+
+/* As many threads as are wanted, unless each had less than a megabyte for a block. */
+static void threads_have_room_for_their_blocks(void **state)
+{
+    (void)state;
+    static const struct {
+        int wanted;
+        uint64_t memory;
+        int threads;
+    } cases[] = {{4, (uint64_t)22 << 20, 4}, {4, ((uint64_t)22 << 20) - 1, 3}, {4, (uint64_t)18 << 20, 3}, {4, ((uint64_t)18 << 20) - 1, 2}, {4, 1, 1},
+                 {1, 1, 1}, {2, 0, 2}, {1000, (uint64_t)1 << 40, SK_ARCHIVE_THREADS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_ska_plan p = {0};
+        sk_ska_plan_options(&p, &(struct sk_archive_options){.threads = cases[i].wanted, .memory_bytes = cases[i].memory});
+        if (p.threads != cases[i].threads)
+            fail_msg("case %zu: %d", i, p.threads);
+        assert_true(p.opt.memory_bytes == (cases[i].memory ? cases[i].memory : (uint64_t)1 << 30));
+    }
+    struct sk_ska_plan p = {0};
+    sk_ska_plan_options(&p, NULL);
+    assert_true(p.threads >= 1);
+    assert_int_equal(p.opt.backend, SK_BACKEND_ZSTD);
+    assert_int_equal(p.opt.merge_bytes, 64 << 10);
+    assert_int_equal(p.opt.first_bytes, 100);
+    sk_ska_plan_options(&p, &(struct sk_archive_options){.backend = -1, .merge_bytes = 5, .first_bytes = 6});
+    assert_int_equal(p.opt.backend, SK_BACKEND_STORE);
+    assert_int_equal(p.opt.merge_bytes, 5);
+    assert_int_equal(p.opt.first_bytes, 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +282,7 @@ int main(void)
         cmocka_unit_test(what_leaves_least_is_kept),
         cmocka_unit_test(series_give_the_same),
         cmocka_unit_test(no_file_is_left_open),
+        cmocka_unit_test(threads_have_room_for_their_blocks),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -247,6 +247,129 @@ static void repeats_are_taken(void **state)
     made_free(&m);
 }
 
+static uint8_t nothing(size_t i)
+{
+    (void)i;
+    return 0;
+}
+
+/* Files with these repeats: each is true; *r: per byte of a file whether it is in one. */
+static void find_repeats(struct made *m, struct sk_ska_plan *p, struct sk_feed_local *feed, uint8_t *is[MADE_FILES])
+{
+    struct sk_repeats r = {0};
+    struct sk_archive_options o = {.threads = 1};
+    made_plan(m, &o, feed, p);
+    assert_int_equal(sk_repeats_find(p, &r, NULL), 0);
+    for (int f = 0; f < m->count; f++)
+        is[f] = calloc(m->data[f].len + 1, 1);
+    for (size_t i = 0; i < r.count; i++) {
+        const struct sk_repeat *x = &r.list[i];
+        assert_true(x->bytes > 0 && x->offset + x->bytes <= m->data[x->file].len);
+        assert_true(i == 0 || r.list[i - 1].file < x->file || r.list[i - 1].offset + r.list[i - 1].bytes <= x->offset);
+        assert_memory_equal(m->data[x->file].data + x->offset, m->data[x->from_file].data + x->from, x->bytes);
+        memset(is[x->file] + x->offset, 1, x->bytes);
+    }
+    sk_repeats_free(&r);
+}
+
+static void drop_repeats(struct made *m, struct sk_ska_plan *p, struct sk_feed_local *feed, uint8_t *is[MADE_FILES])
+{
+    for (int f = 0; f < m->count; f++)
+        free(is[f]);
+    sk_ska_plan_free(p);
+    sk_feed_local_free(feed);
+    made_free(m);
+}
+
+static size_t count_repeated(const uint8_t *is, size_t from, size_t end)
+{
+    size_t n = 0;
+    for (size_t i = from; i < end; i++)
+        n += is[i];
+    return n;
+}
+
+/* Zeros are not worth being known, but what is around them is: the repeat goes on over them as long as they are as many. */
+static void repeats_go_on_over_zeros(void **state)
+{
+    (void)state;
+    struct made m = {0};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    uint8_t *is[MADE_FILES];
+    made_seed = 12;
+    made_file(&m, "first", NULL);
+    made_bytes(&m, 60000, dense);
+    made_bytes(&m, 50000, nothing);
+    made_bytes(&m, 60000, dense);
+    made_file(&m, "same", NULL);
+    again(&m, 0, 0, 170000);
+    made_file(&m, "more zeros", NULL);
+    again(&m, 0, 0, 110000);
+    made_bytes(&m, 70000, nothing);
+    made_file(&m, "zeros alone", NULL);
+    made_bytes(&m, 80000, nothing);
+    made_bytes(&m, 20000, dense);
+    find_repeats(&m, &p, &feed, is);
+    assert_int_equal(count_repeated(is[0], 0, 170000), 0);
+    assert_int_equal(count_repeated(is[1], 0, 170000), 170000);
+    size_t n = count_repeated(is[2], 0, 180000);
+    assert_true(n > 60000 && n <= 110000);
+    assert_int_equal(count_repeated(is[2], 0, n), n);
+    assert_int_equal(count_repeated(is[3], 0, 100000), 0);
+    drop_repeats(&m, &p, &feed, is);
+}
+
+/* Bytes [from, end) of the last file are a variable. */
+static void variable_at(struct made *m, size_t from, size_t end)
+{
+    struct sk_extent e = {.offset = from, .length = end - from, .type = SAIKAI_F64, .ndims = 1, .dims = {(end - from) / 8}};
+    assert_int_equal(sk_scan_add(&m->scan[m->count - 1], &e, "v"), 0);
+}
+
+/* A variable of which a part is there already is no repeat, nor is the part; what is around it is. */
+static void variables_repeat_as_a_whole_or_not(void **state)
+{
+    (void)state;
+    struct made m = {0};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    uint8_t *is[MADE_FILES];
+    made_seed = 13;
+    made_file(&m, "first", "x");
+    made_bytes(&m, 80000, dense);
+    made_file(&m, "ends in one", "x");
+    again(&m, 0, 0, 40000);
+    made_bytes(&m, 20000, dense);
+    variable_at(&m, 8000, 16000);
+    variable_at(&m, 32000, 48000);
+    made_file(&m, "begins in one", "x");
+    made_bytes(&m, 10000, dense);
+    again(&m, 0, 40000, 40000);
+    variable_at(&m, 2000, 18000);
+    variable_at(&m, 24000, 32000);
+    made_file(&m, "a hole in one", "x");
+    again(&m, 0, 0, 30000);
+    made_bytes(&m, 10000, dense);
+    again(&m, 0, 40000, 40000);
+    variable_at(&m, 16000, 56000);
+    find_repeats(&m, &p, &feed, is);
+    static const int repeats[][2] = {{0, 0}, {1, 0}, {0, 1}, {0, 0}};
+    for (int f = 1; f < 4; f++)
+        for (size_t i = 0; i < p.scans[f].count; i++)
+            assert_int_equal(p.scans[f].extents[i].repeat, repeats[f][i]);
+    assert_int_equal(count_repeated(is[1], 0, 32000), 32000);
+    assert_int_equal(count_repeated(is[1], 32000, 60000), 0);
+    assert_int_equal(count_repeated(is[2], 0, 18000), 0);
+    size_t n = count_repeated(is[2], 18000, 50000); /* the first chunk that is known begins somewhere */
+    assert_true(n > 0 && count_repeated(is[2], 50000 - n, 50000) == n);
+    assert_int_equal(count_repeated(is[2], 24000, 32000), 8000);
+    assert_int_equal(count_repeated(is[3], 0, 16000), 16000);
+    assert_int_equal(count_repeated(is[3], 16000, 56000), 0);
+    assert_true(count_repeated(is[3], 56000, 80000) > 0);
+    drop_repeats(&m, &p, &feed, is);
+}
+
 /* ---- keys ---- */
 
 /* The key as a whole, and cut where there is less room: nothing is written behind it. */
@@ -312,6 +435,8 @@ int main(void)
         cmocka_unit_test(records_are_taken_apart),
         cmocka_unit_test(what_is_there_twice_is_found),
         cmocka_unit_test(repeats_are_taken),
+        cmocka_unit_test(repeats_go_on_over_zeros),
+        cmocka_unit_test(variables_repeat_as_a_whole_or_not),
         cmocka_unit_test(variables_that_are_alike_have_one_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

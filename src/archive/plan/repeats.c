@@ -344,29 +344,24 @@ static int look_within(struct sk_ska_plan *p, struct sk_repeats *out, struct sai
     return rc;
 }
 
-/* Cut what [from, end) of a file has out of the repeats; at: those of the file from there on. */
-static int cut_out(struct sk_repeats *r, uint32_t file, uint64_t from, uint64_t end)
+/* Cut what [from, end) of a file has out of the repeats, none of which has all of it. */
+static void cut_out(struct sk_repeats *r, uint32_t file, uint64_t from, uint64_t end)
 {
     for (size_t i = 0; i < r->count; i++) {
-        struct sk_repeat *x = &r->list[i], rest;
+        struct sk_repeat *x = &r->list[i];
         uint64_t stop = x->offset + x->bytes;
         if (x->file != file || stop <= from || x->offset >= end)
             continue;
-        rest = *x;
-        x->bytes = x->offset < from ? from - x->offset : 0;
-        if (stop <= end)
+        if (x->offset < from) {
+            x->bytes = from - x->offset;
             continue;
-        uint64_t skip = end - rest.offset;
-        rest.offset += skip;
-        rest.from += skip;
-        rest.at += skip;
-        rest.bytes -= skip;
-        if (!x->bytes)
-            *x = rest;
-        else if (add(r, &rest))
-            return SAIKAI_ENOMEM;
+        }
+        uint64_t skip = (stop < end ? stop : end) - x->offset;
+        x->offset += skip;
+        x->from += skip;
+        x->at += skip;
+        x->bytes -= skip;
     }
-    return 0;
 }
 
 /* Bytes of [from, end) of a file that are repeats. */
@@ -391,28 +386,16 @@ static uint64_t covered(const struct sk_repeats *r, uint32_t file, uint64_t from
 }
 
 /* A variable is a repeat as a whole; else what repeats in it stays. */
-static int settle(struct sk_ska_plan *p, struct sk_repeats *r)
+static void settle(struct sk_ska_plan *p, struct sk_repeats *r)
 {
-    struct sk_repeats kept = *r;
-    int rc = 0;
-    kept.cap = r->count + 1;
-    kept.list = malloc(kept.cap * sizeof *kept.list);
-    if (!kept.list)
-        return SAIKAI_ENOMEM;
-    if (r->count)
-        memcpy(kept.list, r->list, r->count * sizeof *kept.list);
-    for (uint32_t f = 0; f < p->a.file_count && !rc; f++) {
-        for (size_t i = 0; i < p->scans[f].count && !rc; i++) {
+    for (uint32_t f = 0; f < p->a.file_count; f++)
+        for (size_t i = 0; i < p->scans[f].count; i++) {
             struct sk_extent *e = &p->scans[f].extents[i];
             uint64_t n = covered(r, f, e->offset, e->offset + e->length);
             e->repeat = n && n == e->length;
             if (n && !e->repeat)
-                rc = cut_out(&kept, f, e->offset, e->offset + e->length);
+                cut_out(r, f, e->offset, e->offset + e->length);
         }
-    }
-    free(r->list);
-    *r = kept;
-    return rc;
 }
 
 int sk_repeats_find(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai_error *err)
@@ -424,8 +407,8 @@ int sk_repeats_find(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai
         rc = look_within(p, out, err);
     if (!rc && out->count)
         qsort(out->list, out->count, sizeof *out->list, by_place);
-    if (!rc && settle(p, out))
-        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for repeats");
+    if (!rc)
+        settle(p, out);
     size_t n = 0;
     for (size_t i = 0; i < out->count && !rc; i++)
         if (out->list[i].bytes)

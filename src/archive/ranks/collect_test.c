@@ -535,6 +535,48 @@ static void a_rank_may_have_many_files(void **state)
     sk_inside_release(s);
 }
 
+struct large {
+    uint64_t memory;
+    uint8_t *data;
+    struct sk_ska_set set;
+};
+enum { LARGE = 6 << 20 };
+
+static int create_large(struct sk_group *g, void *arg)
+{
+    struct large *l = arg;
+    struct sk_collect_options o = {.writers = 1, .archive = {.no_sync = 1, .threads = 1, .memory_bytes = l->memory}};
+    struct sk_archive_input in = {.path = "large", .name = "large", .data = l->data, .bytes = LARGE};
+    return sk_collect_create(g, at("sets11"), &in, !g->rank, &o, NULL, g->rank ? NULL : &l->set, NULL);
+}
+
+/* How long the first block is. */
+static uint64_t block_of(int ranks, uint64_t bytes, uint8_t *data)
+{
+    struct large l = {.memory = bytes, .data = data};
+    char path[512];
+    struct sk_ska a = {0};
+    assert_int_equal(sk_loop_run(ranks, create_large, &l), 0);
+    assert_int_equal(sk_ska_set_path(&l.set, at("sets11"), 1, path, sizeof path, NULL), 0);
+    assert_int_equal(sk_archive_open(path, &a, NULL), 0);
+    uint64_t n = a.blocks[0].size_bytes;
+    sk_ska_free(&a);
+    return n;
+}
+
+/* An eighth of a writer's memory is for the messages of those that have it write, if there are any. */
+static void blocks_fit_into_the_memory_with_the_messages(void **state)
+{
+    uint8_t *data = malloc(LARGE);
+    for (int i = 0; i < LARGE; i++)
+        data[i] = (uint8_t)(noise() * 2654435761u >> 13);
+    uint64_t alone = block_of(1, 16 << 20, data);
+    assert_true(alone > 1 << 20 && alone < 2 << 20);
+    assert_true(block_of(2, 16 << 20, data) < alone);
+    assert_int_equal(block_of(2, 16 << 20, data), block_of(1, 14 << 20, data));
+    free(data);
+}
+
 static void expect_refused(struct job *j, const char *why)
 {
     create(j);
@@ -670,6 +712,7 @@ int main(void)
         cmocka_unit_test(files_go_where_the_caller_says),
         cmocka_unit_test(a_set_builds_on_the_one_before_or_not),
         cmocka_unit_test(a_rank_may_have_many_files),
+        cmocka_unit_test(blocks_fit_into_the_memory_with_the_messages),
         cmocka_unit_test(a_directory_is_for_one_set_at_a_time),
         cmocka_unit_test(damage_and_full_disks_are_told_to_all),
         cmocka_unit_test(lists_and_requests_come_back),
