@@ -92,6 +92,23 @@ ranks 3 extract -q -o "$work/row.6" "$work/row" && fail "a missing archive is no
 ranks 2 create --previous "$work" -o "$work/row" 'node%r' && fail "took another directory for --previous"
 rm -rf "$work"/row*
 
+# what several processes have is stored once, as one process stores it; the same command gives the same bytes
+for r in 0 1 2 3; do
+    mkdir -p "$work/in/shared$r"
+    cat "$work/in/node$(((r + 1) % 2))/noise.$(((r + 1) % 2))" "$work/in/node3/empty.3" > "$work/in/shared$r/a"
+    head -c $((r * 1000 + 5)) "$work/in/node2/noise.2" | cat - "$work/in/node3/noise.3" > "$work/in/shared$r/b"
+done
+ranks 4 create --writers 1 --no-sync -q -o "$work/many" 'shared%r' || fail "create of what is shared"
+ranks 4 create --writers 1 --no-sync -q -o "$work/again2" 'shared%r' || fail "the second create of what is shared"
+cmp "$work"/many/*.ska "$work"/again2/*.ska || fail "the same command gave another archive"
+(cd "$work/in" && "$saikai" archive create --no-sync -q -o "$work/alone.ska" shared?) || fail "create by one process"
+many=$(cat "$work"/many/*.ska | wc -c) alone=$(wc -c < "$work/alone.ska")
+[ $((many * 100)) -le $((alone * 103)) ] || fail "four processes take $many bytes, one takes $alone"
+ranks 3 extract --no-sync -q -o "$work/shared.back" "$work/many" || fail "extract of what is shared"
+for r in 0 1 2 3; do
+    diff -r "$work/in/shared$r" "$work/shared.back/shared$r" || fail "what is shared differs"
+done
+
 # real checkpoints, in little memory
 data=$SAIKAI_DATA/checkpoints/enzo_collapse_np16
 if [ -d "$data" ]; then

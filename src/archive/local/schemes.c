@@ -36,8 +36,7 @@ static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uin
 void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt)
 {
     struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
-    if (!o.memory_bytes)
-        o.memory_bytes = (uint64_t)1 << 30;
+    o.memory_bytes = sk_memory_of(&o);
     if (!o.merge_bytes)
         o.merge_bytes = 64 << 10;
     if (!o.first_bytes)
@@ -169,6 +168,10 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     p->previous = previous;
     p->whole = 0;
     p->threads = threads;
+    if (rc == SAIKAI_ENOSPC) { /* there is no room for both */
+        rc = 0;
+        whole.stored_bytes = UINT64_MAX;
+    }
     if (!rc && whole.stored_bytes < st->stored_bytes) {
         rc = move_down(&behind, whole.stored_bytes, err);
         *st = whole;

@@ -45,5 +45,6 @@ void sk_listed_free(struct sk_listed *l)
 {
     free(l->name);
     sk_scan_free(&l->scan);
+    sk_chunks_free(&l->chunks);
     *l = (struct sk_listed){0};
 }

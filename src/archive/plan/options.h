@@ -39,7 +39,7 @@ struct sk_archive_options {
         *pattern; /* extended regular expression: what it matches in a variable's name is one and
                      the same in all names (key.h); NULL: numbers in the group's name are */
     int quick; /* 1: `auto` does not also try all files as one stream of bytes, to keep the shorter
-                  archive */
+                  archive; and one process does not look for repeats */
     int single_pass; /* 1: the aware schemes do not compress a second time what a codec has */
     int no_sync;     /* 1: do not wait for the disk */
     /* the archive of the set before, in the same directory: what resembles it is stored as what is
@@ -55,6 +55,12 @@ struct sk_archive_options {
     struct sk_id store; /* that the files are of, all zero: of none */
     int chain; /* how many archives may build on each other in a row, 0: SK_CHAIN; at most 32 */
 };
+
+/* The limit that they say. */
+static inline uint64_t sk_memory_of(const struct sk_archive_options *o)
+{
+    return o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
+}
 
 struct sk_archive_stats {
     uint64_t files, raw_bytes, stored_bytes; /* stored: the whole archive */

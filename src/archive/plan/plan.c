@@ -52,6 +52,15 @@ void sk_ska_plan_uncut(struct sk_ska_plan *p)
     sk_ska_clear_blocks(&p->a);
 }
 
+void sk_ska_plan_forget_chunks(struct sk_ska_plan *p)
+{
+    for (size_t i = 0; p->chunks && i < p->a.file_count; i++)
+        sk_chunks_free(&p->chunks[i]);
+    free(p->chunks);
+    p->chunks = NULL;
+    p->chunks_cap = 0;
+}
+
 void sk_ska_plan_free(struct sk_ska_plan *p)
 {
     if (!p)
@@ -60,6 +69,7 @@ void sk_ska_plan_free(struct sk_ska_plan *p)
     for (size_t i = 0; p->scans && i < p->a.file_count; i++)
         sk_scan_free(&p->scans[i]);
     free(p->scans);
+    sk_ska_plan_forget_chunks(p);
     free(p->families);
     free(p->bundles);
     free(p->offsets);
@@ -94,12 +104,18 @@ int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_er
     if (!more)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     p->scans = more;
+    struct sk_chunks *cut = grown(p->chunks, p->a.file_count, &p->chunks_cap, sizeof *cut);
+    if (!cut)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    p->chunks = cut;
     int i = sk_ska_add_file(&p->a, &f);
     if (i < 0)
         return sk_fail(err, i, "no memory for the list of files");
     p->scans[i] = l->scan;
+    p->chunks[i] = l->chunks;
     p->variables += l->scan.count;
     l->scan = (struct sk_scan){0};
+    l->chunks = (struct sk_chunks){0};
     sk_listed_free(l);
     return 0;
 }
@@ -564,7 +580,7 @@ int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err)
         rc = cut_agnostic(p);
     } else {
         struct sk_repeats repeats = {0};
-        rc = p->opt.scheme == SK_SCHEME_AUTO && !p->opt.quick ? sk_repeats_find(p, &repeats, err) : 0;
+        rc = p->opt.scheme == SK_SCHEME_AUTO && (!p->opt.quick || p->chunked) ? sk_repeats_find(p, &repeats, err) : 0;
         p->repeats = &repeats;
         if (!rc)
             rc = sk_ska_plan_families(p, err);

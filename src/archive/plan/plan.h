@@ -32,7 +32,10 @@ struct sk_repeats;
 struct sk_ska_plan {
     struct sk_ska a; /* files, classes, and after sk_ska_plan_cut the segments, parts and blocks */
     struct sk_scan *scans;
-    size_t scan_cap;
+    struct sk_chunks *chunks; /* of each file, until repeats have been found; NULL: then */
+    size_t scan_cap, chunks_cap;
+    int chunked; /* 1: the files were cut into chunks by those who have them, also where `quick` says
+                    not to read everything twice */
     struct sk_ska_feed *feed; /* where the files' bytes come from */
     struct sk_family *families;
     struct sk_bundle *bundles;
@@ -64,6 +67,7 @@ struct sk_listed {
     uint32_t mode, origin; /* origin: rank + 1 that gave it, 0: nobody */
     int64_t mtime_ns;
     struct sk_scan scan;
+    struct sk_chunks chunks; /* none: nobody has cut it yet */
 };
 /* Look into one input; seen: as the feed saw it; look 0: its variables do not matter. */
 int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, int look,
@@ -86,6 +90,8 @@ int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err);
 int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
 /* Back to the listed files, to be cut again. */
 void sk_ska_plan_uncut(struct sk_ska_plan *p);
+/* Their lists of chunks are not needed any longer. */
+void sk_ska_plan_forget_chunks(struct sk_ska_plan *p);
 void sk_ska_plan_free(struct sk_ska_plan *p);
 
 /* 1: as few bytes as can be, whatever it takes (level SK_PACK_BEST and above). */

@@ -1,15 +1,14 @@
-/* Finds repeats. Files are cut into chunks where their content says so, at any distance and place: a
+/* Finds repeats. Files are cut into chunks where their content says so (chunks.c), at any distance and place: a
  * chunk whose hash is known is compared with the one before it. Of the previous archive, segments are
  * compared with the same place of the file of the same name, else of a file of the same size. */
 #include "archive/plan/repeats.h"
 
 #include "base/hash.h"
-#include "base/file/io.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_LEAST = 1 << 10, CHUNK_MOST = 16 << 10, CUT_BITS = 12, SHORTEST = 4096, WINDOW = 4 << 20 };
+enum { SHORTEST = 4096, WINDOW = 4 << 20, LOOKED_AT = 64 << 10, NEARLY_NOTHING = 4 };
 
 void sk_repeats_free(struct sk_repeats *r)
 {
@@ -42,129 +41,172 @@ static int add(struct sk_repeats *r, const struct sk_repeat *x)
 
 /* ---- within the set ---- */
 
-struct chunk {
-    uint64_t hash, offset;
-    uint32_t file, bytes; /* bytes 0: free */
+/* Where a chunk is. */
+struct seen {
+    uint32_t file, chunk; /* chunk + 1, 0: a free slot */
+    uint64_t offset;
 };
 
 /* Chunks that were seen: as many as the room is for. */
 struct table {
-    struct chunk *slots;
+    struct sk_ska_plan *p;
+    struct seen *slots;
     size_t mask, used;
-    uint64_t gear[256];
-    uint8_t *window, *other;
-    size_t sources; /* of the repeats: those from this one on are of the set itself */
+    struct seen next; /* of the source of the last repeat: what follows it */
 };
 
-static void table_free(struct table *t)
+static int table_new(struct table *t, struct sk_ska_plan *p)
 {
-    free(t->slots);
-    free(t->window);
-    free(t->other);
-}
-
-static int table_new(struct table *t, uint64_t memory, uint64_t all)
-{
+    uint64_t chunks = 0;
     size_t n = 1024;
-    while (n < all / (CHUNK_LEAST * 2) && n * 2 * sizeof *t->slots <= memory / 16)
+    for (size_t f = 0; f < p->a.file_count; f++)
+        chunks += p->chunks[f].count;
+    while (n < chunks / 3 * 4 && n * 2 * sizeof *t->slots <= p->opt.memory_bytes / 16)
         n *= 2;
-    *t = (struct table){.mask = n - 1};
+    *t = (struct table){.p = p, .mask = n - 1};
     t->slots = calloc(n, sizeof *t->slots);
-    t->window = malloc(WINDOW);
-    t->other = malloc(CHUNK_MOST);
-    uint64_t s = 1;
-    for (int i = 0; i < 256; i++) {
-        s = s * 6364136223846793005u + 1442695040888963407u;
-        t->gear[i] = s ^ s >> 29;
-    }
-    return t->slots && t->window && t->other ? 0 : SAIKAI_ENOMEM;
+    return t->slots ? 0 : SAIKAI_ENOMEM;
 }
 
-/* Bytes of the next chunk of data[n]: to where the hash of the 64 bytes before says so. */
-static size_t next_chunk(const struct table *t, const uint8_t *data, size_t n)
+static const struct sk_chunk *chunk_of(const struct table *t, const struct seen *s)
 {
-    const uint64_t mask = (((uint64_t)1 << CUT_BITS) - 1) << (64 - CUT_BITS);
-    uint64_t h = 0;
-    size_t most = n < CHUNK_MOST ? n : CHUNK_MOST;
-    for (size_t i = CHUNK_LEAST < most ? CHUNK_LEAST - 64 : most; i < most; i++) {
-        h = (h << 1) + t->gear[data[i]];
-        if (i >= CHUNK_LEAST && !(h & mask))
-            return i + 1;
-    }
-    return most;
+    return &t->p->chunks[s->file].list[s->chunk - 1];
 }
 
-/* A word again and again costs nothing anyhow. */
-static int is_plain(const uint8_t *p, size_t n)
+static int same_chunk(const struct sk_chunk *a, const struct sk_chunk *b)
 {
-    return n > 8 && !memcmp(p, p + 8, n - 8);
+    return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* Whether the chunk is known: then *x is a repeat; else it is known from now on. */
-static int look_up(struct sk_ska_plan *p, struct table *t, const uint8_t *data, struct sk_repeat *x, int *found, struct saikai_error *err)
+/* The chunk like this one that was seen first; else this one is seen from now on, and NULL. */
+static const struct seen *look_up(struct table *t, const struct seen *at)
 {
-    uint64_t h = sk_hash64(data, x->bytes);
-    size_t k = h & t->mask;
-    *found = 0;
-    for (; t->slots[k].bytes; k = (k + 1) & t->mask) {
-        const struct chunk *c = &t->slots[k];
-        if (c->hash != h || c->bytes != x->bytes)
-            continue;
-        struct sk_ska_range r = {c->file, c->offset, c->bytes, t->other};
-        int rc = sk_feed_fetch(p->feed, &r, 1, err);
-        *found = !rc && !memcmp(data, t->other, c->bytes);
-        x->from_file = c->file;
-        x->from = c->offset;
-        return rc;
-    }
+    const struct sk_chunk *x = chunk_of(t, at);
+    size_t k = x->hash & t->mask;
+    for (; t->slots[k].chunk; k = (k + 1) & t->mask)
+        if (same_chunk(chunk_of(t, &t->slots[k]), x))
+            return &t->slots[k];
     if (t->used < t->mask / 4 * 3) {
-        t->slots[k] = (struct chunk){h, x->offset, x->file, (uint32_t)x->bytes};
+        t->slots[k] = *at;
         t->used++;
+    }
+    return NULL;
+}
+
+/* Whether the last repeat goes on with a chunk that is not worth being known by itself. */
+static const struct seen *goes_on(struct table *t, const struct sk_repeats *r, const struct seen *at)
+{
+    const struct sk_repeat *last = r->count ? &r->list[r->count - 1] : NULL;
+    const struct seen *s = &t->next;
+    /* what follows the source is stored, unless the archive before has it */
+    if (t->p->previous || !last || last->file != at->file || last->offset + last->bytes != at->offset)
+        return NULL;
+    if (s->chunk > t->p->chunks[s->file].count || !same_chunk(chunk_of(t, s), chunk_of(t, at)))
+        return NULL;
+    return s->file != at->file || s->offset + chunk_of(t, s)->bytes <= at->offset ? s : NULL;
+}
+
+/* Chunks of a file that lie in [from, end), from number at->chunk on. */
+static int look_through(struct table *t, struct seen *at, uint64_t from, uint64_t end, struct sk_repeats *out,
+                        struct saikai_error *err)
+{
+    const struct sk_chunks *c = &t->p->chunks[at->file];
+    for (; at->chunk <= c->count && at->offset + chunk_of(t, at)->bytes <= end; at->offset += chunk_of(t, at)->bytes, at->chunk++) {
+        const struct sk_chunk *x = chunk_of(t, at);
+        const struct seen *s = at->offset < from ? NULL : x->plain ? goes_on(t, out, at) : look_up(t, at);
+        if (!s)
+            continue;
+        struct sk_repeat found = {.file = at->file, .from_file = s->file, .offset = at->offset, .bytes = x->bytes, .from = s->offset};
+        if (add(out, &found))
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for repeats");
+        t->next = (struct seen){s->file, s->chunk + 1, s->offset + x->bytes};
     }
     return 0;
 }
 
-/* Whether the last repeat goes on with a chunk that is not worth being known by itself. */
-static int goes_on(struct sk_ska_plan *p, struct table *t, const struct sk_repeats *r, const uint8_t *data, struct sk_repeat *x,
-                   int *found, struct saikai_error *err)
+/* Lists of the chunks of all files, where those who have them did not make them. */
+static int cut_chunks(struct sk_ska_plan *p, const struct sk_repeats *before, struct saikai_error *err)
 {
-    const struct sk_repeat *last = r->count ? &r->list[r->count - 1] : NULL;
-    /* what follows the source is stored, unless the archive before has it */
-    if (p->previous || !last || last->file != x->file || last->offset + last->bytes != x->offset)
-        return 0;
-    x->from_file = last->from_file;
-    x->from = last->from + last->bytes;
-    uint64_t end = x->from_file == x->file ? x->offset : p->a.files[x->from_file].size_bytes;
-    if (x->from > end || x->bytes > end - x->from)
-        return 0;
-    struct sk_ska_range source = {x->from_file, x->from, (size_t)x->bytes, t->other};
-    int rc = sk_feed_fetch(p->feed, &source, 1, err);
-    *found = !rc && !memcmp(data, t->other, x->bytes);
+    uint64_t all = 0;
+    size_t k = 0;
+    int rc = 0;
+    for (size_t f = 0; f < p->a.file_count; f++)
+        all += p->a.files[f].size_bytes;
+    int coarse = sk_chunks_coarse(all, p->opt.memory_bytes);
+    for (uint32_t f = 0; f < p->a.file_count && !rc && !p->chunked && coarse >= 0; f++) {
+        uint64_t known = 0;
+        for (; k < before->count && before->list[k].file == f; k++)
+            known += before->list[k].bytes;
+        if (known < p->a.files[f].size_bytes)
+            rc = sk_chunks_cut(p->feed, f, p->a.files[f].size_bytes, coarse, &p->chunks[f], err);
+    }
     return rc;
 }
 
-static int look_through(struct sk_ska_plan *p, struct table *t, uint32_t file, uint64_t from, uint64_t end,
-                        struct sk_repeats *out, struct saikai_error *err)
+/* ---- hashes alone are not believed ---- */
+
+/* What a comparison needs: two windows, and a compressor. */
+struct check {
+    struct sk_packer packer;
+    uint8_t *room, *packed;
+};
+
+static int check_new(struct check *c)
+{
+    *c = (struct check){.room = malloc(2 * (size_t)WINDOW), .packed = malloc(sk_pack_bound(LOOKED_AT))};
+    return c->room && c->packed ? 0 : SAIKAI_ENOMEM;
+}
+
+static void check_free(struct check *c)
+{
+    sk_packer_free(&c->packer);
+    free(c->room);
+    free(c->packed);
+}
+
+/* Records of which an end is missing are none: a repeat in a file of records tears what is around it apart, which
+ * only pays for bytes that do not shrink to nearly nothing among their like. data: the first n of its bytes. */
+static int is_worth_it(struct sk_ska_plan *p, struct check *c, const struct sk_repeat *x, const uint8_t *data, size_t n)
+{
+    const char *form = p->scans[x->file].form;
+    int backend = SK_BACKEND_ZSTD;
+    size_t looked = n < LOOKED_AT ? n : LOOKED_AT, stored = 0;
+    if (!form || strcmp(form, sk_reader_fortran.name) || x->bytes == p->a.files[x->file].size_bytes)
+        return 1;
+    int rc = sk_pack(&c->packer, &backend, 1, data, looked, c->packed, &stored, NULL);
+    return rc || stored > looked / NEARLY_NOTHING;
+}
+
+/* Whether a repeat is to be kept: its bytes are those of its source, and worth it. */
+static int check(struct sk_ska_plan *p, struct check *c, const struct sk_repeat *x, int *keep, struct saikai_error *err)
 {
     int rc = 0;
-    while (from < end && !rc) {
-        size_t n = end - from < WINDOW ? (size_t)(end - from) : WINDOW, at = 0;
-        struct sk_ska_range r = {file, from, n, t->window};
-        rc = sk_feed_fetch(p->feed, &r, 1, err);
-        /* the last chunk of a window may go on behind it */
-        while (!rc && at < n && (from + n == end || n - at >= CHUNK_MOST)) {
-            struct sk_repeat x = {.file = file, .offset = from + at, .bytes = next_chunk(t, t->window + at, n - at)};
-            int found = 0;
-            if (is_plain(t->window + at, x.bytes))
-                rc = goes_on(p, t, out, t->window + at, &x, &found, err);
-            else if (x.bytes >= CHUNK_LEAST || from + at + x.bytes == end)
-                rc = look_up(p, t, t->window + at, &x, &found, err);
-            if (!rc && found && add(out, &x))
-                rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for repeats");
-            at += x.bytes;
-        }
-        from += at;
+    *keep = 1;
+    for (uint64_t done = 0; done < x->bytes && *keep && !rc;) {
+        size_t n = x->bytes - done < WINDOW ? (size_t)(x->bytes - done) : WINDOW;
+        struct sk_ska_range r[] = {{x->file, x->offset + done, n, c->room}, {x->from_file, x->from + done, n, c->room + WINDOW}};
+        rc = sk_feed_fetch(p->feed, r, 2, err);
+        *keep = !rc && !memcmp(c->room, c->room + WINDOW, n) && (done || is_worth_it(p, c, x, c->room, n));
+        done += n;
     }
+    return rc;
+}
+
+/* Keep what is the same and worth it; the list may be in any order. */
+static int check_all(struct sk_ska_plan *p, struct sk_repeats *r, struct saikai_error *err)
+{
+    struct check c;
+    int rc = check_new(&c) ? sk_fail(err, SAIKAI_ENOMEM, "no memory to look for repeats") : 0, keep = 1;
+    size_t n = 0;
+    for (size_t i = 0; i < r->count && !rc; i++) {
+        if (!r->list[i].block)
+            rc = check(p, &c, &r->list[i], &keep, err);
+        if (r->list[i].block || keep)
+            r->list[n++] = r->list[i];
+    }
+    if (!rc)
+        r->count = n;
+    check_free(&c);
     return rc;
 }
 
@@ -322,26 +364,27 @@ static int by_place(const void *x, const void *y)
 /* Within the set, where the previous archive has nothing. */
 static int look_within(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai_error *err)
 {
-    struct table t;
-    uint64_t all = 0;
+    struct table t = {0};
     size_t n = out->count, k = 0;
-    for (size_t f = 0; f < p->a.file_count; f++)
-        all += p->a.files[f].size_bytes;
-    int rc = table_new(&t, p->opt.memory_bytes, all) ? sk_fail(err, SAIKAI_ENOMEM, "no memory to look for repeats") : 0;
+    int rc = cut_chunks(p, out, err);
+    if (!rc && table_new(&t, p))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to look for repeats");
     for (uint32_t f = 0; f < p->a.file_count && !rc; f++) {
-        uint64_t at = 0;
+        struct seen at = {f, 1, 0};
+        uint64_t from = 0;
         for (; k < n && out->list[k].file == f && !rc; k++) {
             uint64_t end = out->list[k].offset, next = end + out->list[k].bytes;
-            rc = look_through(p, &t, f, at, end, out, err);
-            at = next;
+            rc = look_through(&t, &at, from, end, out, err);
+            from = next;
         }
         if (!rc)
-            rc = look_through(p, &t, f, at, p->a.files[f].size_bytes, out, err);
+            rc = look_through(&t, &at, from, p->a.files[f].size_bytes, out, err);
     }
-    table_free(&t);
+    free(t.slots);
+    sk_ska_plan_forget_chunks(p);
     if (out->count && !out->list[out->count - 1].block && out->list[out->count - 1].bytes < SHORTEST)
         out->count--;
-    return rc;
+    return rc ? rc : check_all(p, out, err);
 }
 
 /* Cut what [from, end) of a file has out of the repeats, none of which has all of it. */

@@ -149,6 +149,31 @@ static int choose_inputs(struct collection *c, const struct sk_archive_input *in
     return rc;
 }
 
+/* How coarsely those who share a writer cut their files into chunks: its memory decides. -1: not at all. */
+static int agree_on_chunks(struct collection *c, int *coarse, struct saikai_error *err)
+{
+    int64_t all = 0, chosen = -1;
+    const struct sk_archive_options *o = &c->o->archive;
+    for (size_t i = 0; i < c->feed.count; i++)
+        all += c->feed.seen[i].st_size;
+    int rc = sk_group_allreduce(c->sub, &all, 1, SK_OP_SUM);
+    if (!c->sub->rank && o->scheme == SK_SCHEME_AUTO)
+        chosen = sk_chunks_coarse((uint64_t)all, sk_memory_of(o));
+    if (!rc)
+        rc = sk_group_bcast(c->sub, &chosen, sizeof chosen, 0);
+    *coarse = (int)chosen;
+    return rc ? sk_fail(err, rc, "the ranks lost touch") : 0;
+}
+
+/* Each rank cuts its own files, all at the same time: what is there twice need not travel to be found. */
+static int cut_files(struct collection *c, int coarse, struct saikai_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < c->listed && !rc && coarse >= 0; i++)
+        rc = sk_chunks_cut(&c->feed.feed, i, c->list[i].size_bytes, coarse, &c->list[i].chunks, err);
+    return rc;
+}
+
 /* Each rank looks into its own files. */
 static int list_files(struct collection *c, struct saikai_error *err)
 {
@@ -164,6 +189,14 @@ static int list_files(struct collection *c, struct saikai_error *err)
         if (!rc)
             c->list[i].origin = (uint32_t)c->g->rank + 1;
     }
+    return rc;
+}
+
+static int list_and_cut(struct collection *c, struct saikai_error *err)
+{
+    int coarse = -1, rc = sk_group_verdict(c->g, list_files(c, err), err);
+    rc = rc ? rc : agree_on_chunks(c, &coarse, err);
+    rc = rc ? rc : sk_group_verdict(c->g, cut_files(c, coarse, err), err);
     return rc;
 }
 
@@ -257,8 +290,7 @@ static int write_archive(struct collection *c, const uint32_t *first, struct sai
 /* Pieces for all members at once take an eighth of the memory. */
 static size_t choose_piece(const struct sk_archive_options *o, int members)
 {
-    uint64_t memory = o->memory_bytes ? o->memory_bytes : (uint64_t)1 << 30;
-    uint64_t fits = memory / 8 / (2 * (uint64_t)members);
+    uint64_t fits = sk_memory_of(o) / 8 / (2 * (uint64_t)members);
     return fits < LEAST_PIECE ? LEAST_PIECE : fits > MOST_PIECE ? MOST_PIECE : (size_t)fits;
 }
 
@@ -271,11 +303,11 @@ static int make_part(struct collection *c, struct saikai_error *err)
     /* the writer's memory counts, and the buffers of the messages are part of it */
     int rc = sk_group_bcast(c->sub, &piece, sizeof piece, 0);
     c->piece_bytes = (size_t)piece;
-    o.memory_bytes = (o.memory_bytes ? o.memory_bytes : (uint64_t)1 << 30);
+    o.memory_bytes = sk_memory_of(&o);
     if (c->sub->size > 1)
         o.memory_bytes -= o.memory_bytes / 8;
-    o.quick = 1; /* every byte would travel twice */
     sk_ska_plan_options(&c->plan, &o);
+    c->plan.chunked = 1;
     if (!rc && !first)
         own = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of ranks");
     rc = rc ? sk_fail(err, rc, "the ranks lost touch") : sk_group_verdict(c->sub, own, err);
@@ -429,7 +461,7 @@ int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archi
     if (!rc)
         rc = begin_set(c, dir, err);
     if (!rc)
-        rc = sk_group_verdict(g, list_files(c, err), err);
+        rc = list_and_cut(c, err);
     c->st.scan_seconds = sk_now() - t0;
     if (!rc)
         rc = end_set(c, dir, make_part(c, err), err);

@@ -22,6 +22,18 @@ static void put_extent(struct sk_buf *out, const struct sk_extent *e)
     sk_buf_put_str(out, e->name);
 }
 
+enum { CHUNK_BYTES = 8 + 4 };
+#define PLAIN ((uint32_t)1 << 31)
+
+static void put_chunks(struct sk_buf *out, const struct sk_chunks *c)
+{
+    sk_buf_put_u64(out, c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        sk_buf_put_u64(out, c->list[i].hash);
+        sk_buf_put_u32(out, c->list[i].bytes | (c->list[i].plain ? PLAIN : 0));
+    }
+}
+
 void sk_wire_put_list(struct sk_buf *out, const struct sk_listed *list, size_t count)
 {
     sk_buf_put_u64(out, count);
@@ -36,6 +48,7 @@ void sk_wire_put_list(struct sk_buf *out, const struct sk_listed *list, size_t c
         sk_buf_put_u64(out, l->scan.count);
         for (size_t k = 0; k < l->scan.count; k++)
             put_extent(out, &l->scan.extents[k]);
+        put_chunks(out, &l->chunks);
     }
 }
 
@@ -60,6 +73,25 @@ static int get_extent(struct sk_rd *r, struct sk_listed *l)
         e.offset > l->size_bytes - e.length)
         return SAIKAI_EDAMAGED;
     return sk_scan_add(&l->scan, &e, name);
+}
+
+/* None, or those of the whole file. */
+static int get_chunks(struct sk_rd *r, struct sk_listed *l)
+{
+    uint64_t count = sk_rd_u64(r), at = 0;
+    if (r->bad || count > sk_rd_left(r) / CHUNK_BYTES)
+        return SAIKAI_EDAMAGED;
+    for (uint64_t i = 0; i < count; i++) {
+        struct sk_chunk x = {.hash = sk_rd_u64(r), .bytes = sk_rd_u32(r)};
+        x.plain = x.bytes / PLAIN;
+        x.bytes &= PLAIN - 1;
+        if (!x.bytes || x.bytes > SK_CHUNK_MOST || x.bytes > l->size_bytes - at)
+            return SAIKAI_EDAMAGED;
+        if (sk_chunks_add(&l->chunks, &x))
+            return SAIKAI_ENOMEM;
+        at += x.bytes;
+    }
+    return count && at != l->size_bytes ? SAIKAI_EDAMAGED : 0;
 }
 
 static int get_file(struct sk_rd *r, struct sk_listed *l)
@@ -87,7 +119,7 @@ static int get_file(struct sk_rd *r, struct sk_listed *l)
         if (!rc)
             end = l->scan.extents[k].offset + l->scan.extents[k].length;
     }
-    return rc;
+    return rc ? rc : get_chunks(r, l);
 }
 
 int sk_wire_get_list(const void *data, size_t n, struct sk_listed **list, size_t *count)

@@ -1,5 +1,5 @@
 /* What ranks tell each other while they make an archive together: lists of files with their
- * variables, and requests for bytes. Pure. Decoders take hostile bytes. */
+ * variables and chunks, and requests for bytes. Pure. Decoders take hostile bytes. */
 #ifndef SK_ARCHIVE_RANKS_WIRE_H
 #define SK_ARCHIVE_RANKS_WIRE_H
 
@@ -8,8 +8,8 @@
 
 /* count files as bytes; sk_buf_ok(out) says whether there was memory. */
 void sk_wire_put_list(struct sk_buf *out, const struct sk_listed *list, size_t count);
-/* Into an array to be freed element by element (sk_listed_free) and as a whole. Extents that do not
- * lie in their file are an error. Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM. */
+/* Into an array to be freed element by element (sk_listed_free) and as a whole. Extents and chunks that do
+ * not lie in their file are an error. Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM. */
 int sk_wire_get_list(const void *data, size_t n, struct sk_listed **list, size_t *count);
 
 /* Ranges as bytes, their `to` left out, file numbers less `first`. */

@@ -127,6 +127,7 @@ static int set_up(struct sk_aggregator *a, const struct sk_level_setup *s,
     o->archive.memory_bytes = sk_config_size(c, "far.memory");
     o->archive.threads = (int)sk_config_int(c, "codec.threads");
     o->archive.store = s->store;
+    o->archive.quick = 1; /* beside the program: every byte travels and is compressed once */
     o->archive.no_sync = !sk_config_bool(c, "store.fsync");
     if (o->writers && o->group)
         return sk_fail(err, SAIKAI_ECONFIG,
