@@ -99,8 +99,10 @@ static void readers(void)
     contents();
 }
 
-static void index_of(int files)
+/* own: with a block that takes the last bytes of each file from the one before. */
+static void index_of(int files, int own)
 {
+    enum { SKELETON = 10 };
     struct sk_ska a = {0};
     struct sk_ska_class c = {"g/v_f64_array", SAIKAI_F64, 1, 0}, b = {"skeleton", SAIKAI_U8, 0, 0};
     struct sk_buf out = {0}, head = {0};
@@ -108,7 +110,7 @@ static void index_of(int files)
         char name[32];
         snprintf(name, sizeof name, "d/f%d", i);
         sk_ska_add_file(&a, &(struct sk_ska_file){
-                                .name = name, .size_bytes = 10 + 48, .mode = 0644, .mtime_ns = 1});
+                                .name = name, .size_bytes = SKELETON + 48 + (own ? SKELETON : 0), .mode = 0644, .mtime_ns = 1});
     }
     sk_ska_add_class(&a, &c);
     sk_ska_add_class(&a, &b);
@@ -123,11 +125,22 @@ static void index_of(int files)
         sk_ska_close_part(&a);
     }
     sk_ska_close_block(&a);
+    if (own) {
+        sk_ska_add_block(&a);
+        sk_ska_add_part(&a, 1);
+        for (int i = 0; i < files; i++)
+            sk_ska_add_segment(&a, &(struct sk_ska_segment){(uint32_t)i, SKELETON + 48, {1, 1, SKELETON}, 7});
+        sk_ska_close_part(&a);
+        sk_ska_close_block(&a);
+        a.blocks[1].offset = 116;
+        a.blocks[1].stored_bytes = 50;
+        a.blocks[1].own = 1;
+    }
     a.blocks[0].offset = 16;
     a.blocks[0].stored_bytes = 100;
     sk_ska_put_raw_index(&out, &a);
     char name[64];
-    snprintf(name, sizeof name, "index_fuzz/files-%d", files);
+    snprintf(name, sizeof name, "index_fuzz/%s-%d", own ? "own" : "files", files);
     save(name, NULL, 0, out.data, out.len);
     sk_buf_free(&out);
     sk_buf_free(&head);
@@ -142,6 +155,8 @@ static void messages(void)
     struct sk_ska_range r[] = {{0, 2, 8, NULL}, {2, 100, 5000, NULL}};
     struct sk_buf out = {0};
     sk_scan_add(&l.scan, &e, "g/v");
+    sk_chunks_add(&l.chunks, &(struct sk_chunk){77, 60, 1});
+    sk_chunks_add(&l.chunks, &(struct sk_chunk){78, 40, 0});
     sk_wire_put_list(&out, &l, 1);
     save("wire_fuzz/list", "l", 1, out.data, out.len);
     out.len = 0;
@@ -202,6 +217,19 @@ static void blocks(void)
     r[0] = r[1] =
         (struct sk_recipe){.form = SK_FORM_CODEC, .backend = SK_BACKEND_ZSTD, .codec = "gzip"};
     block("block_fuzz/codec", SAIKAI_F64, 0, r);
+    /* of 48 bytes that another block has, or of none */
+    static const struct sk_take takes[] = {{0, 0, 48}, {0, 1, 47}, {0, 45, 3}};
+    r[0] = (struct sk_recipe){.form = SK_FORM_TAKE, .backend = SK_BACKEND_ZSTD, .takes = takes, .take_count = 3};
+    r[1] = (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD};
+    block("block_fuzz/takes", SAIKAI_U8, 0, r);
+    r[1] = r[0];
+    block("block_fuzz/takes-only", SAIKAI_U8, 0, r);
+    static struct sk_take single[98];
+    for (uint64_t i = 0; i < 98; i++)
+        single[i] = (struct sk_take){0, i % 48, 1};
+    r[0].takes = single;
+    r[0].take_count = 98;
+    block("block_fuzz/takes-of-one", SAIKAI_U8, 0, r);
 }
 
 int main(int argc, char **argv)
@@ -210,8 +238,9 @@ int main(int argc, char **argv)
         return 2;
     dir = argv[1];
     readers();
-    index_of(1);
-    index_of(3);
+    index_of(1, 0);
+    index_of(3, 0);
+    index_of(3, 1);
     blocks();
     messages();
     return 0;
