@@ -103,6 +103,8 @@ static int take_source(struct driver *d, const char *path, int language, int fix
         say(d, "%s", err.text);
         return -1;
     }
+    if (!d->quiet)
+        sk_included_warn(path, text, n, (enum language)language, fixed, cpp, &d->dirs);
     int found = sk_may_have_directives(text, n) ? sk_translate_text(path, text, n, (enum language)language, fixed, cpp, &out, said) : 0;
     int rc = found < 0 ? -1 : 0;
     if (found < 0)
@@ -162,6 +164,21 @@ static void look_at_option(struct driver *d, const char *a)
         d->with_cpp = 1;
     if (!strcmp(a, "-nocpp"))
         d->with_cpp = -1;
+    if (!strcmp(a, "-w"))
+        d->quiet = 1;
+}
+
+/* The directories of an option, as in "-Idir" or "-I dir". */
+static void take_directories(struct driver *d, int argc, char **argv, const char *option)
+{
+    size_t n = strlen(option);
+    for (int i = 1; i < argc && d->dirs.n < INCLUDED_MAX_DIRS; i++) {
+        if (strncmp(argv[i], option, n) != 0)
+            continue;
+        const char *dir = argv[i][n] ? argv[i] + n : i + 1 < argc ? argv[++i] : NULL;
+        if (dir)
+            d->dirs.dir[d->dirs.n++] = dir;
+    }
 }
 
 static int take_argument(struct driver *d, const char *a)
@@ -217,6 +234,8 @@ static int take_arguments(struct driver *d, int argc, char **argv)
             i++;
         else
             look_at_option(d, argv[i]);
+    take_directories(d, argc, argv, "-iquote");
+    take_directories(d, argc, argv, "-I");
     for (int i = 1; i < argc; i++) {
         int rc = 0;
         if (own_option(d, argv[i]))

@@ -2,6 +2,8 @@
 #ifndef SK_DIRECTIVE_DRIVER_H
 #define SK_DIRECTIVE_DRIVER_H
 
+#include "directive/included.h"
+
 #include <limits.h>
 #include <stddef.h>
 
@@ -17,6 +19,8 @@ struct driver {
     int translated, sources, show, links;
     int language, fixed, cpp; /* by -x; -1: by the files' names */
     int form, with_cpp;       /* -ffree-form 1, -ffixed-form 2; -cpp 1, -nocpp -1 */
+    struct included_dirs dirs; /* of -iquote, then of -I */
+    int quiet;                 /* -w */
 };
 
 /* Arguments, each with a zero byte behind it, and one more at the end. */

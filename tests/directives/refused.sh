@@ -65,6 +65,20 @@ printf 'print *, "\n!$micp init"\n! !$micp init\nc = 1 !$micp init\n' >none.f90
 for f in none.cpp; do
     "$tools/saikaicc" --show $f | cmp - $f || bad=1
 done
+# directives in included files stay comments, which is told once for each file, wherever it is found
+mkdir -p own inc/deep
+printf '#include "c.h"\n#include "none.h"\n/*\n#pragma MICP init\n*/\n' >own/a.h
+printf '#pragma once\n#include "../own/a.h"\n#include "b.h"\n\n\\\n#pragma \\\nMICP ckpt\n#pragma MICP ckpt\n' >inc/deep/b.h
+printf '#include "deep/b.h"\n#pragma omp parallel\n' >inc/c.h
+printf '#include <stdio.h>\n#include "own/a.h"\n#if 0\n#include "deep/b.h"\n#endif\n' >includes.c
+printf 'include "x.f90"\n#include "y.f90"\nend\n' >includes.F90
+printf '! !$micp init\n\n !$MICP ckpt\n' >inc/x.f90
+printf 'c = "!$chk"\n' >inc/y.f90
+"$tools/saikaicc" --show -iquote inc -Inothing includes.c >out 2>err && cmp out includes.c || bad=1
+grep -q '^inc/deep/b.h:6: warning: a directive in an included file' err && [ "$(wc -l <err)" = 1 ] || { echo "inc/deep/b.h: $(cat err)"; bad=1; }
+"$tools/saikaicc" --show -Iinc includes.F90 >out 2>err || bad=1
+grep -q '^inc/x.f90:3: warning: ' err && [ "$(wc -l <err)" = 1 ] || { echo "inc/x.f90: $(cat err)"; bad=1; }
+"$tools/saikaicc" --show -w -Iinc includes.c includes.F90 2>&1 >/dev/null | grep . && { echo "-w does not silence"; bad=1; }
 # line ends of DOS, a cut word, digraphs, and a megabyte, in some seconds
 {
     printf '#include <math.h>\r\nvoid f(int i, double *p)\r\n<%%\r\n#pra\\\r\ngma MI\\\r\nCP enable p[0;3]\r\n  for (i = 0; i < 3; i++) <%%\r\n#pragma MICP ckpt\r\n'

@@ -106,6 +106,15 @@ static int put_text(struct reader *r, size_t at, size_t end)
     return more;
 }
 
+/* The digits in [at, end), 0: none. The text may end with them. */
+static long label_at(const struct source *s, size_t at, size_t end)
+{
+    long label = 0;
+    for (; at < end && isdigit((unsigned char)s->text[at]) && label < 100000; at++)
+        label = 10 * label + (s->text[at] - '0');
+    return label;
+}
+
 /* A comment that is a directive: where its words begin, 0: it is none. */
 static size_t sentinel(const struct reader *r, const struct physical *p, size_t at, int *chk)
 {
@@ -180,7 +189,7 @@ static int free_line(struct reader *r, const struct physical *p)
         while (digits < p->end && isdigit((unsigned char)r->s->text[digits]))
             digits++;
         if (digits > at && digits < p->end && isspace((unsigned char)r->s->text[digits])) {
-            r->now.label = strtol(r->s->text + at, NULL, 10);
+            r->now.label = label_at(r->s, at, digits);
             at = digits;
         }
     }
@@ -218,7 +227,7 @@ static int fixed_line(struct reader *r, const struct physical *p)
         if (finish(r))
             return -1;
         begin(r, F_STATEMENT, p);
-        r->now.label = isdigit((unsigned char)t[i]) && i < 5 ? strtol(t + i, NULL, 10) : 0;
+        r->now.label = i < 5 ? label_at(r->s, p->at + i, p->end) : 0;
     }
     if (from < n)
         put_text(r, p->at + from, p->end);

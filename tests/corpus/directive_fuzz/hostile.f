@@ -1,0 +1,16 @@
+      SUBROUTINE S
+	REAL X(10)
+!$MICP ENABLE X(1-10),
+!$MICP&I EVERY(2)
+      DO 10, I=1,10
+#if A
+      DO20J=1,3
+   20 CONTINUE
+#endif
+C$MICP CKPT
+      IF (X(I)) 10,10,30
+   30 WRITE(*,*) 'DON''T
+     1 STOP'
+   10 CONTINUE
+*$CHK STORE(X) ID(I)
+      END

@@ -1,0 +1,2 @@
+!$micp init
+ 1
