@@ -6,6 +6,7 @@
 #include "store/owner/hold.h"
 #include "store/state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,6 +233,33 @@ static void test_removing(void **state)
     sk_leftovers_free(&l);
 }
 
+static int cannot_unlink(const char *op, const char *path)
+{
+    return !strcmp(op, "unlink") && strstr(path, "gen-file") ? EIO : 0;
+}
+
+/* What cannot be removed is told, and the directory still says whose it is. */
+static void test_half_removed(void **state)
+{
+    (void)state;
+    struct sk_leftovers l;
+    struct saikai_error err = {0};
+    left("stays", 1, "p", 0);
+    assert_int_equal(sk_leftovers_scan(user, NULL, &l, NULL), 0);
+    sk_io_hook = cannot_unlink;
+    int rc = sk_leftover_remove(&l.dir[0], &err);
+    sk_io_hook = NULL;
+    assert_int_equal(rc, SAIKAI_EIO);
+    assert_non_null(strstr(err.text, "gen-file"));
+    sk_leftovers_free(&l);
+    assert_int_equal(sk_leftovers_scan(user, NULL, &l, NULL), 0);
+    assert_int_equal(l.count, 1);
+    assert_string_equal(l.dir[0].job.name, "job");
+    assert_int_equal(sk_leftover_remove(&l.dir[0], &err), 0);
+    assert_int_not_equal(access(l.dir[0].path, F_OK), 0);
+    sk_leftovers_free(&l);
+}
+
 static void test_what_is_beyond(void **state)
 {
     (void)state;
@@ -260,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whose_it_is, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_how_much_and_how_old, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_removing, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_half_removed, make_dir, remove_dir),
         cmocka_unit_test(test_what_is_beyond),
         cmocka_unit_test(no_file_is_left_open),
     };

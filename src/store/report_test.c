@@ -93,6 +93,54 @@ static int decode_with(const char *from, const char *to, struct sk_report *r, st
     return rc;
 }
 
+/* Whichever line is missing, or there twice: it is said which. */
+static void each_line_is_there_once(void **state)
+{
+    (void)state;
+    struct sk_buf b = {0};
+    struct sk_report r;
+    int lines = 0;
+    sk_report_print(&example, &b);
+    sk_buf_put_u8(&b, 0);
+    assert_true(sk_buf_ok(&b));
+    for (char *at = strchr((char *)b.data, '\n') + 1, *next; strncmp(at, "check ", 6); at = next, lines++) {
+        char line[128], twice[256], key[64];
+        struct saikai_error err = {0};
+        next = strchr(at, '\n') + 1;
+        snprintf(line, sizeof line, "\n%.*s", (int)(next - at), at);
+        snprintf(twice, sizeof twice, "%s%s", line, line + 1);
+        snprintf(key, sizeof key, "'%.*s'", (int)strcspn(at, " "), at);
+        assert_int_equal(decode_with(line, "\n", &r, &err), SAIKAI_EDAMAGED);
+        if (!strstr(err.text, key))
+            fail_msg("%s: %s", key, err.text);
+        assert_int_equal(decode_with(line, twice, &r, &err), SAIKAI_EDAMAGED);
+    }
+    assert_int_equal(lines, 26);
+    sk_buf_free(&b);
+}
+
+static void a_file_is_loaded(void **state)
+{
+    (void)state;
+    struct sk_buf b = {0};
+    struct sk_report r = {0};
+    struct saikai_error err = {0};
+    char path[128];
+    assert_int_equal(sk_report_load(dir, &r, &err), SAIKAI_ENOENT);
+    snprintf(path, sizeof path, "%s/" SK_REPORT_FILE, dir);
+    sk_report_print(&example, &b);
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    assert_int_equal(sk_report_load(dir, &r, &err), 0);
+    assert_int_equal(r.bytes, example.bytes);
+    b.data[b.len / 2] ^= 1;
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    r.bytes = 5;
+    assert_int_equal(sk_report_load(dir, &r, &err), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(r.bytes, 5);
+    sk_buf_free(&b);
+}
+
 static void what_is_none_is_refused(void **state)
 {
     (void)state;
@@ -271,6 +319,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
         TEST(it_is_read_as_it_was_printed),
+        TEST(each_line_is_there_once),
+        TEST(a_file_is_loaded),
         TEST(what_is_none_is_refused),
         TEST(a_flipped_bit_and_a_short_file_are_seen),
         TEST(shares_are_of_the_time_that_was_used),

@@ -55,6 +55,13 @@ static int take(double timeout_s, struct sk_lease **l, struct saikai_error *err)
     return sk_lease_take(dir, &o, timeout_s, l, err);
 }
 
+static const char *lease_path(void)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
+    return path;
+}
+
 static void write_lease(const struct sk_owner *o)
 {
     struct sk_buf b = {0};
@@ -370,6 +377,35 @@ static void test_later(void **state)
     sk_lease_release(l);
 }
 
+/* What is posted with a lease that somebody else has, from the beginning or by now, is written by nobody. */
+static void test_posts_need_the_store(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = elsewhere();
+    char path[128];
+    snprintf(path, sizeof path, "%s/posted", dir);
+    write_lease(&o);
+    assert_int_equal(later(&l), 0);
+    assert_int_equal(sk_lease_post(l, path, 0, "text", 4), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 0.2, NULL), SAIKAI_EBUSY);
+    assert_int_equal(sk_lease_is_lost(l), 0);
+    sk_lease_release(l);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sk_io_unlink(lease_path(), NULL), 0);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    write_lease(&o);
+    assert_int_equal(sk_lease_post(l, path, 0, "text", 4), 0); /* who writes it looks at the lease before */
+    assert_int_equal(is_lost_soon(l), 1);
+    sk_lease_release(l);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sk_io_unlink(lease_path(), NULL), 0);
+    assert_int_equal(take(3600, &l, NULL), 0);
+    assert_int_equal(sk_lease_post(l, path, 0, "text", 4), 0);
+    sk_lease_release(l);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 /* A directory whose name is too long for a path: it is said, and nothing of a lease stays in memory. */
 static void test_no_path(void **state)
 {
@@ -481,6 +517,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_look_before_writing, begin, end),
         cmocka_unit_test_setup_teardown(test_come_and_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_later, begin, end),
+        cmocka_unit_test_setup_teardown(test_posts_need_the_store, begin, end),
         cmocka_unit_test_setup_teardown(test_no_path, begin, end),
         cmocka_unit_test_setup_teardown(test_read_only, begin, end),
         cmocka_unit_test_setup_teardown(test_claims, begin, end),
