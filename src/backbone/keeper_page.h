@@ -71,6 +71,8 @@ enum sk_world_reason {
 /* For the layer: the keeper's process id; and for a process that takes the place of a dead one, the number of the repair. */
 #define SK_WORLD_ENV      "SAIKAI_WORLD"
 #define SK_WORLD_JOIN_ENV "SAIKAI_WORLD_JOIN"
+/* How many of the processes that were started are ranks; the others are warm spares. Not set: all. */
+#define SK_WORLD_RANKS_ENV "SAIKAI_WORLD_RANKS"
 
 /* How the start before this one ended, as far as the launcher knows. */
 enum sk_last_end {
@@ -112,7 +114,9 @@ struct sk_keeper_page {
                                            or not yet known */
     _Atomic uint32_t state;             /* enum sk_keeper_state */
     _Atomic uint32_t world;             /* of the layer between program and MPI: SK_WORLD_WORD */
-    uint8_t reserved1[16];
+    _Atomic uint32_t joined;            /* by the layer in a warm spare that took the place of a dead process, whose rank and
+                                           repair it has set by then: as whom its keeper reports; 0: it waits */
+    uint8_t reserved1[12];
 
     /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
     _Atomic uint32_t requests; /* bits of enum sk_keeper_request */

@@ -36,6 +36,7 @@ struct keeper {
     const struct sk_link_settings *s;
     uint32_t rank, id; /* id: as whom it reports, another one where it takes the place of a dead process */
     uint32_t repair;   /* that it was born in; 0: none */
+    int waits;         /* a warm spare that has no rank so far */
     struct sk_link *link; /* NULL: the key is not there yet */
     double key_until;     /* when that is given up */
     double key_at;        /* when it was found */
@@ -367,7 +368,7 @@ static int try_link(struct keeper *k, double now)
     struct saikai_error err = {0};
     uint8_t job[SK_KEY_BYTES];
     char host[256] = "?";
-    if (k->link)
+    if (k->link || k->waits)
         return 0;
     int rc = find_key(k, job, &err);
     if (!rc) {
@@ -389,6 +390,22 @@ static int try_link(struct keeper *k, double now)
     if (rc)
         sk_log(SK_LOG_ERROR, "rank %u: %s", k->rank, err.text);
     return rc;
+}
+
+/* A warm spare has got a rank: from now on it is reported. */
+static void look_at_spare(struct keeper *k, double now)
+{
+    uint32_t id = k->waits ? atomic_load(&k->page->joined) : 0;
+    if (k->waits && k->gone)
+        k->released = 1; /* nobody knows of it */
+    if (!id || k->gone)
+        return;
+    k->waits = 0;
+    k->id = id;
+    k->rank = k->page->rank;
+    k->repair = atomic_load(&k->page->repair);
+    k->heard = k->next_beat = now;
+    k->key_until = now + k->s->orphan_timeout_ms / 1000.0;
 }
 
 /* The layer has heard of a repair, or is to hear of it, and is not back yet: how far it is must be told at once. */
@@ -439,6 +456,7 @@ static int keep(struct keeper *k)
             k->next_beat = now + k->s->heartbeat_ms / 1000.0;
         }
         check_orphaned(k, now);
+        look_at_spare(k, now);
         rc = try_link(k, now);
     }
     if (rc)
@@ -494,7 +512,8 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
 {
     uint32_t rank = place->rank;
     struct saikai_error err = {0};
-    struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .page_fd = -1, .signals = -1, .parent = getppid()};
+    struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits,
+                       .page_fd = -1, .signals = -1, .parent = getppid()};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);

@@ -1,4 +1,5 @@
 /* saikaid: the processes that Saikai runs beside the application, one subcommand each. */
+#include "backbone/keeper_page.h"
 #include "backbone/message.h"
 #include "base/log.h"
 #include "daemon/keeper.h"
@@ -60,7 +61,7 @@ static int read_place(char **argv, struct sk_link_settings *s, struct sk_keeper_
         rc = sk_fail(err, SAIKAI_EINVAL, "this process was to take the place of a dead one, but was not told which");
     if (rc)
         return rc;
-    *p = (struct sk_keeper_place){(uint32_t)rank, (uint32_t)first + at, (uint32_t)repair};
+    *p = (struct sk_keeper_place){.rank = (uint32_t)rank, .id = (uint32_t)first + at, .repair = (uint32_t)repair};
     s->remaining_ms = (uint64_t)remaining;
     return 0;
 }
@@ -79,8 +80,11 @@ static int run_rank(char **place, char **argv)
     int rc = sk_link_settings_parse(text, &s, &err);
     if (!rc && place)
         rc = read_place(place, &s, &p, &err);
-    else if (!rc && !(rc = read_rank(s.rank_env, &p.rank, &err)))
+    else if (!rc && !(rc = read_rank(s.rank_env, &p.rank, &err))) {
+        const char *ranks = getenv(SK_WORLD_RANKS_ENV);
         p.id = p.rank;
+        p.waits = ranks && p.rank >= strtoul(ranks, NULL, 10);
+    }
     if (rc) {
         sk_log(SK_LOG_ERROR, "%s", err.text);
         return SK_KEEPER_FAILED;

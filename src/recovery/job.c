@@ -44,6 +44,7 @@ struct job {
     enum sk_mpi mpi;
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
     int has_hosts;
+    int warm; /* processes beyond the ranks */
     struct sk_hub *hub;
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
     struct sk_keyring *keyring;
@@ -82,6 +83,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         .mpi = j->mpi,
         .yield = *j->yield ? j->yield : NULL,
         .survives = *j->world != 0,
+        .warm = j->warm,
     };
     j->link.incarnation = incarnation;
     j->link.past = *past;
@@ -102,6 +104,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
     if (*j->world)
         sk_command_set(&c, "%s=%s", SK_WORLD_LIBRARY_ENV, j->world);
+    if (j->warm)
+        sk_command_set(&c, "%s=%d", SK_WORLD_RANKS_ENV, j->o->n_ranks);
     if (*learnt)
         sk_command_set(&c, "%s=%s", SK_LEARNT_ENV, learnt);
     if (!rc)
@@ -355,6 +359,19 @@ static int find_world(struct job *j, struct saikai_error *err)
     return 0;
 }
 
+/* Warm spares are of use where a repair in place is. */
+static int find_warm(struct job *j, struct saikai_error *err)
+{
+    int64_t n = sk_config_int(j->config, "run.warm");
+    if (n < 0 || n > SK_IN_PLACE_MOST)
+        return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
+    if (n && (!*j->world || j->has_hosts))
+        sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place on one host, with Open MPI");
+    else
+        j->warm = (int)n;
+    return 0;
+}
+
 static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
 {
     int rc = sk_launcher_choose(j->o->launcher, j->o->program[0], &j->form, &j->mpi, err);
@@ -369,6 +386,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = find_world(j, err);
     if (!rc)
         rc = sk_job_hosts(j->o, j->form, h, &j->has_hosts, err);
+    if (!rc)
+        rc = find_warm(j, err);
     if (rc)
         return rc;
     *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);

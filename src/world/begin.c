@@ -1,6 +1,7 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
 #include "world/layer.h"
 #include "world/repair.h"
+#include "world/warm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int can_be_repaired(void)
 /* MPI has begun: from now on handles are remembered, when the keeper wants that and all is there for it. */
 static void arm(int level)
 {
-    const char *told = getenv(SK_WORLD_ENV), *join = getenv(SK_WORLD_JOIN_ENV);
+    const char *told = getenv(SK_WORLD_ENV), *join = getenv(SK_WORLD_JOIN_ENV), *spares = getenv(SK_WORLD_RANKS_ENV);
     struct saikai_error err = {0};
     if (!told || sk_keeper_page_attach(&sk_world.page, &err) || !sk_world.page)
         return;
@@ -33,22 +34,28 @@ static void arm(int level)
     sk_world.comm = MPI_COMM_WORLD;
     sk_world.armed = 1;
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
+    int ranks = spares ? (int)strtol(spares, NULL, 10) : 0;
     if (epoch)
         sk_join(epoch);
+    else if (ranks > 0 && ranks < sk_world.size)
+        sk_warm_begin(ranks);
     if (!can_be_repaired())
         sk_world_cannot(SK_WORLD_MPI, "this MPI cannot be repaired in place (Open MPI 4 can)");
     else if (level > MPI_THREAD_FUNNELED)
         sk_world_cannot(SK_WORLD_THREADS, "threads may call MPI");
-    if (sk_world.cannot) /* nothing is remembered then, by whichever thread */
-        sk_world.armed = 0;
+    if (sk_world.cannot) { /* nothing is remembered then, by whichever thread */
+        sk_world.unwatched = 1;
+        sk_world.armed = sk_warm_is_on();
+    }
     unsetenv(SK_WORLD_ENV); /* programs that this one starts are no ranks */
     unsetenv(SK_WORLD_JOIN_ENV);
+    unsetenv(SK_WORLD_RANKS_ENV);
 }
 
 SK_WRAP(Init, (int *argc, char ***argv))
 {
     int rc = SK_CALL(Init, (argc, argv)), level = MPI_THREAD_SINGLE;
-    if (!rc && !sk_world.depth) {
+    if (!rc && !sk_world_depth) {
         SK_CALL(Query_thread, (&level));
         arm(level);
     }
@@ -58,7 +65,7 @@ SK_WRAP(Init, (int *argc, char ***argv))
 SK_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided))
 {
     int rc = SK_CALL(Init_thread, (argc, argv, required, provided));
-    if (!rc && !sk_world.depth)
+    if (!rc && !sk_world_depth)
         arm(*provided);
     return rc;
 }
@@ -67,7 +74,7 @@ SK_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided))
 SK_WRAP(Finalize, (void))
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    if (SK_PLAIN || !sk_world.epoch)
+    if (SK_PLAIN || sk_warm_end())
         return SK_CALL(Finalize, ());
     int rc = SK_CALL(Ibarrier, (sk_world.comm, &r));
     for (int done = 0; !rc && !done;) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 struct sk_world sk_world;
+_Thread_local int sk_world_depth;
 
 /* How long a process that is of no more use waits for its keeper to end it. */
 enum { MOST_WAIT_S = 60 };
@@ -81,13 +82,15 @@ MPI_Comm sk_world_translate(MPI_Comm c)
 
 MPI_Group sk_group(MPI_Group g)
 {
-    if (sk_world.armed && sk_world.depth <= 1)
+    if (sk_world.armed && sk_world_depth <= 1)
         check(&sk_world.groups, SK_KEY(g), "a group is used that was made before the repair");
     return g;
 }
 
 static struct sk_object *remember(struct sk_objects *t, uint64_t key, uint32_t flags)
 {
+    if (sk_world.unwatched)
+        return NULL;
     struct sk_object *o = sk_objects_add(t, key);
     if (!o)
         sk_world_fail(SK_WORLD_FAILED, "no memory to remember a handle of MPI");
@@ -231,7 +234,7 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
     if (sk_world.communicated || sk_world.comms.count || sk_world.groups.count)
         sk_world_cannot(SK_WORLD_BEFORE, "the program communicates, or makes communicators, before saikai_in_place");
     if (_setjmp(sk_world.back)) {
-        sk_world.depth = 0;
+        sk_world_depth = 0;
         abandon();
     }
     sk_world.in_body = 1;

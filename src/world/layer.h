@@ -25,13 +25,14 @@
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_errors_are_fatal
 #pragma weak ompi_mpi_packed
+#pragma weak ompi_mpi_int
 #endif
 
 #define SK_WORLD_EXPORT __attribute__((visibility("default")))
 
 struct sk_world {
     int armed;        /* the keeper wants this process repairable, and MPI was begun */
-    int depth;        /* > 0: MPI itself is at work */
+    int unwatched;    /* nothing is remembered: MPI_COMM_WORLD alone is translated */
     int in_body;      /* can be left */
     int communicated; /* before saikai_in_place */
     int cannot;       /* said, and told to the launcher */
@@ -47,6 +48,8 @@ struct sk_world {
     jmp_buf back;
 };
 extern struct sk_world sk_world;
+/* > 0: MPI itself is at work. The layer is there from the beginning of the process, so this costs no call. */
+extern _Thread_local int sk_world_depth __attribute__((tls_model("initial-exec")));
 
 /* The real function of this name, by which the program would have been served. Does not return without one. */
 void *sk_world_real(const char *name);
@@ -57,13 +60,13 @@ void *sk_world_real(const char *name);
         static __typeof__(&PMPI_##name) real_;                          \
         if (!real_)                                                     \
             real_ = (__typeof__(real_))sk_world_real("PMPI_" #name);    \
-        sk_world.depth++;                                               \
+        sk_world_depth++;                                               \
         int rc_ = real_ args;                                           \
-        sk_world.depth--;                                               \
+        sk_world_depth--;                                               \
         rc_;                                                            \
     })
 /* Call it as it is: nobody is to be repaired, or MPI calls itself. */
-#define SK_PLAIN (__builtin_expect(!sk_world.armed || sk_world.depth, 1))
+#define SK_PLAIN (__builtin_expect(!sk_world.armed || sk_world_depth, 1))
 #define SK_ALIAS(name) extern __typeof__(MPI_##name) MPI_##name __attribute__((alias("PMPI_" #name), visibility("default")));
 #define SK_WRAP(name, params) \
     SK_ALIAS(name)            \
@@ -76,7 +79,7 @@ void *sk_world_real(const char *name);
 MPI_Comm sk_world_translate(MPI_Comm c);
 static inline MPI_Comm sk_comm(MPI_Comm c)
 {
-    return sk_world.armed && sk_world.depth <= 1 ? sk_world_translate(c) : c;
+    return sk_world.armed && sk_world_depth <= 1 ? sk_world_translate(c) : c;
 }
 /* The same group, if it is of this world. */
 MPI_Group sk_group(MPI_Group g);

@@ -5,6 +5,7 @@
 #include "world/repair.h"
 
 #include "world/layer.h"
+#include "world/warm.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ int sk_is_dead(uint64_t comm, int rank)
     const struct sk_keeper_page *p = sk_world.page;
     MPI_Group theirs = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
     int world_rank = MPI_UNDEFINED;
-    sk_world.depth++; /* no handle of the program's is meant */
+    sk_world_depth++; /* no handle of the program's is meant */
     MPI_Comm c = (MPI_Comm)(uintptr_t)comm;
     if (c == MPI_COMM_WORLD)
         world_rank = rank;
@@ -120,7 +121,7 @@ int sk_is_dead(uint64_t comm, int rank)
         SK_CALL(Group_free, (&theirs));
     if (all != MPI_GROUP_NULL)
         SK_CALL(Group_free, (&all));
-    sk_world.depth--;
+    sk_world_depth--;
     for (uint32_t i = 0; i < p->repair_dead && i < SK_REPAIR_MOST; i++)
         if (world_rank == p->repair_rank[i])
             return 1;
@@ -137,19 +138,11 @@ static void play(const char *what)
         sk_world_fail(SK_WORLD_FAILED, "the repair fails, as SAIKAI_WORLD_TEST asks for");
 }
 
-void sk_repair(void)
+/* With new processes. */
+static int repair_by_spawning(uint32_t epoch, const int *dead, int n)
 {
-    const struct sk_keeper_page *p = sk_world.page;
-    uint32_t epoch = atomic_load_explicit(&p->repair, memory_order_acquire);
-    int dead[SK_REPAIR_MOST], n = (int)p->repair_dead;
     MPI_Group all, rest;
     MPI_Comm survivors = MPI_COMM_NULL, inter = MPI_COMM_NULL;
-    sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
-    play("fail");
-    play("hangs");
-    for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
-        dead[i] = p->repair_rank[i];
-    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));
     int rc = SK_CALL(Comm_group, (sk_world.comm, &all));
     if (!rc)
         rc = SK_CALL(Group_excl, (all, n, dead, &rest));
@@ -159,8 +152,22 @@ void sk_repair(void)
         rc = SK_CALL(Comm_set_errhandler, (survivors, MPI_ERRORS_RETURN));
     if (!rc)
         rc = spawn(epoch, survivors, &inter);
-    if (!rc)
-        rc = unite(inter, 0, sk_world.size);
+    return rc ? rc : unite(inter, 0, sk_world.size);
+}
+
+void sk_repair(void)
+{
+    const struct sk_keeper_page *p = sk_world.page;
+    uint32_t epoch = atomic_load_explicit(&p->repair, memory_order_acquire);
+    int dead[SK_REPAIR_MOST], n = (int)p->repair_dead, rc = 0;
+    sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
+    play("fail");
+    play("hangs");
+    for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
+        dead[i] = p->repair_rank[i];
+    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));
+    if (!sk_warm_repair(epoch, dead, n, &rc))
+        rc = repair_by_spawning(epoch, dead, n);
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
     sk_world.epoch = epoch;

@@ -19,10 +19,12 @@ victim=${SAIKAI_TEST_VICTIM:-2} moment=${SAIKAI_TEST_MOMENT:-40}
 [ "$mpi" = openmpi ] || case "$case" in one | often) ;; *) echo "skip: MPICH is repaired in no way"; exit 77 ;; esac
 case $case in
 checkpoint) every=1 ;; # there is always one under way
-often) steps=3500; export SAIKAI_RUN_NO_PROGRESS=0 ;; # a survivor may be killed as soon as it is back
+often | warm) steps=3500; export SAIKAI_RUN_NO_PROGRESS=0 ;; # a survivor may be killed as soon as it is back
 fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
+warm=0
+case $case in warm) warm=2 ;; spent) warm=1 ;; esac
 [ "$case" = hangs ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
 cd "$work"
 export SAIKAI_JOB_NAME=world SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
@@ -39,8 +41,18 @@ SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${mpiexec[@]}" -n "$ranks" "$exe" 
 grep -q verified calm.out || { cat calm.out; exit 1; }
 
 export SAIKAI_STORE_PREFIX="$work/store"
-timeout 500 "$build/src/cli/saikai" run --recovery process=in-place -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
+timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
 run=$!
+
+# The processes of this job that run the program, spares and all.
+processes() {
+    local p
+    for p in /proc/[0-9]*; do
+        if [ "$(readlink "$p/exe" 2>/dev/null)" = "$exe" ] && tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qF -- "$work/pid"; then
+            basename "$p"
+        fi
+    done
+}
 
 pids() {
     cat pid.0 pid.1 pid.2 pid.3 2>/dev/null | tr '\n' ' '
@@ -110,6 +122,31 @@ one-mpich | often-mpich)
 one-* | checkpoint-* | cg-* | fortran-*)
     kill_rank "$victim" "$moment"
     only_changed "$victim" "$before"
+    ends_well
+    repaired 1
+    ;;
+warm-*) # who takes the place of the dead was there before
+    n=0
+    for rank in 2 0; do
+        there=" $(processes | tr '\n' ' ')" before=$(pids)
+        n=$((n + 1))
+        kill_rank "$rank" 30
+        only_changed "$rank" "$before"
+        [[ "$there" == *" $(cat "pid.$rank") "* ]] || fail "rank $rank is process $(cat "pid.$rank"), which was not among those before: $there"
+        for _ in $(seq 1500); do
+            [ "$(grep -c 'repaired in place' err)" -ge "$n" ] && break
+            sleep 0.1
+        done
+    done
+    ends_well
+    repaired 2
+    [ -z "$(processes)" ] || fail "left after the end: $(processes)"
+    ;;
+spent-*) # a spare that is dead is not counted on
+    spare=$(processes | grep -vxF "$(cat pid.0 pid.1 pid.2 pid.3)")
+    kill -KILL "$spare"
+    kill_rank 2 40
+    only_changed 2 "$before"
     ends_well
     repaired 1
     ;;

@@ -20,6 +20,8 @@ for exe in "$exe" "$build"/tests/world/layered_MPI*_"$mpi"; do
         cmp plain idle || { echo "$exe, $n ranks: another result with the layer idle"; diff plain idle; exit 1; }
         timeout 100 "$build/src/cli/saikai" run --recovery process=in-place -n $n -- "$exe" >atwork 2>err || { cat err; exit 1; }
         cmp plain atwork || { echo "$exe, $n ranks: another result with the layer at work"; diff plain atwork; cat err; exit 1; }
+        timeout 100 "$build/src/cli/saikai" run --recovery process=in-place --warm 1 -n $n -- "$exe" >warm 2>err || { cat err; exit 1; }
+        cmp plain warm || { echo "$exe, $n ranks: another result with a warm spare"; diff plain warm; cat err; exit 1; }
         ! grep "not repaired in place" err || [ "$mpi" != openmpi ] || { echo "$exe: the layer gave up"; exit 1; }
     done
 done

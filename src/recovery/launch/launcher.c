@@ -96,7 +96,7 @@ int sk_command_build(const struct sk_launcher_ops *ops, const struct sk_launch *
 {
     sk_command_add(c, "%s", l->launcher);
     sk_command_add(c, "-n");
-    sk_command_add(c, "%d", l->n_ranks);
+    sk_command_add(c, "%d", l->n_ranks + l->warm);
     int rc = ops->build(l, c, err);
     if (!rc)
         rc = sk_command_split(c, "run.mpirun_args", l->extra, err);

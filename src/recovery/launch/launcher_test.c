@@ -143,6 +143,24 @@ static void ranks_that_share_cores_yield(void **state)
     unsetenv("LD_PRELOAD");
 }
 
+static void spares_are_started_beyond_the_ranks(void **state)
+{
+    struct sk_launch l = launch();
+    l.survives = 1;
+    l.n_ranks = 1;
+    l.warm = 2;
+    struct sk_command c = build(&sk_launcher_openmpi, &l);
+    assert_string_equal(c.argv[1], "-n");
+    assert_string_equal(c.argv[2], "3");
+    assert_true(has(&c, "mpi_yield_when_idle") > 0); /* the ranks have a core each all the same */
+    sk_command_free(&c);
+    l.warm = 0;
+    c = build(&sk_launcher_openmpi, &l);
+    assert_string_equal(c.argv[2], "1");
+    assert_true(has(&c, "mpi_yield_when_idle") <= 0);
+    sk_command_free(&c);
+}
+
 /* A minimal ELF file with one needed library. */
 static size_t make_elf(uint8_t *out, const char *needed)
 {
@@ -239,6 +257,7 @@ int main(void)
         cmocka_unit_test(settings_are_exported_by_name_alone),
         cmocka_unit_test(more_arguments_are_split_as_a_shell_would),
         cmocka_unit_test(ranks_that_share_cores_yield),
+        cmocka_unit_test(spares_are_started_beyond_the_ranks),
         cmocka_unit_test(the_mpi_of_a_program_is_seen),
         cmocka_unit_test(damaged_programs_do_no_harm),
         cmocka_unit_test(programs_are_looked_for_in_the_path),

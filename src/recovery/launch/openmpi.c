@@ -63,6 +63,11 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
         return place(l, c, err);
     if (l->survives || l->n_ranks > sysconf(_SC_NPROCESSORS_ONLN))
         sk_command_add(c, "--oversubscribe");
+    if (l->warm && l->n_ranks <= sysconf(_SC_NPROCESSORS_ONLN)) { /* spares sleep: the ranks have a core each */
+        sk_command_add(c, "--mca");
+        sk_command_add(c, "mpi_yield_when_idle");
+        sk_command_add(c, "0");
+    }
     return 0;
 }
 

@@ -1,0 +1,223 @@
+/* Warm spares: processes that mpirun started beyond the ranks of the job. They have gone through MPI's beginning and wait in MPI_Init, so
+ * that a repair needs no new process: who is left, and who takes the places of the dead, make a communicator
+ * (MPI_Comm_create_group). The program's MPI_COMM_WORLD is one without them from the beginning.
+ *
+ * Who is the lowest rank tells the others and the spares by a message what is to be done. As soon as a process had to be spawned after all,
+ * there are some that know nothing of the start's processes: from then on all are spawned. */
+#include "world/warm.h"
+
+#include "world/layer.h"
+
+#include <saikai/saikai.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAG_WORD = 20062, TAG_WORLD = 20063, TURN_US = 2000 };
+/* What is told: a word, the number of the repair, as whom the spare's keeper reports; and which process has each rank. */
+enum { WORD, EPOCH, ID, MAP };
+enum { FINALIZE = 1, END, SPAWN, JOIN };
+
+static struct {
+    int ranks, total; /* processes of the start: ranks and then spares; total 0: there are none */
+    int usable;       /* no process was spawned */
+    int *at;          /* of the start's processes, which one has a rank; -1: none of them */
+    int *pid;         /* of each, all on this host */
+    int *told;
+} warm;
+
+int sk_warm_is_on(void)
+{
+    return warm.total > 0;
+}
+
+static int is_alive(int process)
+{
+    return !kill((pid_t)warm.pid[process], 0) || errno != ESRCH;
+}
+
+static int has_rank(int process)
+{
+    for (int r = 0; r < warm.ranks; r++)
+        if (warm.at[r] == process)
+            return 1;
+    return 0;
+}
+
+static int tell(int process, int word, uint32_t epoch, uint32_t id)
+{
+    warm.told[WORD] = word;
+    warm.told[EPOCH] = (int)epoch;
+    warm.told[ID] = (int)id;
+    memcpy(warm.told + MAP, warm.at, sizeof *warm.at * (size_t)warm.ranks);
+    return SK_CALL(Send, (warm.told, MAP + warm.ranks, MPI_INT, process, TAG_WORD, MPI_COMM_WORLD));
+}
+
+static int hear(int process)
+{
+    return SK_CALL(Recv, (warm.told, MAP + warm.ranks, MPI_INT, process, TAG_WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* The world of those that have a rank. */
+static int make_world(void)
+{
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    memcpy(warm.at, warm.told + MAP, sizeof *warm.at * (size_t)warm.ranks);
+    int rc = SK_CALL(Comm_group, (MPI_COMM_WORLD, &all));
+    if (!rc)
+        rc = SK_CALL(Group_incl, (all, warm.ranks, warm.at, &some));
+    if (!rc)
+        rc = SK_CALL(Comm_create_group, (MPI_COMM_WORLD, some, TAG_WORLD, &sk_world.comm));
+    if (some != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&some));
+    if (all != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&all));
+    return rc;
+}
+
+/* ---- in a spare ---- */
+
+/* Its keeper reports it from now on, and the library starts as in the others. */
+static void take_place(int me)
+{
+    char text[16];
+    struct sk_keeper_page *p = sk_world.page;
+    int rank = 0;
+    while (rank < warm.ranks && warm.told[MAP + rank] != me)
+        rank++;
+    if (rank == warm.ranks)
+        sk_world_fail(SK_WORLD_FAILED, "this spare was to take the place of a dead process, but was not told which");
+    sk_world.rank = rank;
+    sk_world.epoch = (uint32_t)warm.told[EPOCH];
+    snprintf(text, sizeof text, "%d", rank);
+    setenv("OMPI_COMM_WORLD_RANK", text, 1);
+    p->rank = (uint32_t)rank;
+    p->incarnation += sk_world.epoch;
+    atomic_store(&p->repair, sk_world.epoch);
+    sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
+    atomic_store(&p->joined, (uint32_t)warm.told[ID]);
+    kill((pid_t)sk_world.keeper, SIGCHLD); /* it looks */
+    if (make_world())
+        sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
+    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
+}
+
+static void wait_for_word(int me)
+{
+    int there = 0, rc = 0;
+    while (!rc && !there) {
+        rc = SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG_WORD, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+        if (!there)
+            usleep(TURN_US);
+    }
+    if (!rc)
+        rc = hear(MPI_ANY_SOURCE);
+    if (!rc && warm.told[WORD] == JOIN) {
+        take_place(me);
+        return;
+    }
+    if (!rc && warm.told[WORD] == FINALIZE)
+        SK_CALL(Finalize, ());
+    _exit(rc ? SAIKAI_EXIT_CODE : 0); /* nothing of the program's has been done here */
+}
+
+/* ---- in all ---- */
+
+void sk_warm_begin(int ranks)
+{
+    int me = sk_world.rank, total = sk_world.size, pid = (int)getpid();
+    char text[16];
+    warm.ranks = ranks;
+    warm.total = total;
+    warm.usable = 1;
+    warm.at = malloc(sizeof *warm.at * (size_t)ranks);
+    warm.pid = malloc(sizeof *warm.pid * (size_t)total);
+    warm.told = malloc(sizeof *warm.told * (size_t)(MAP + ranks));
+    if (!warm.at || !warm.pid || !warm.told)
+        sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
+    for (int r = 0; r < ranks; r++)
+        warm.at[r] = r;
+    int rc = SK_CALL(Allgather, (&pid, 1, MPI_INT, warm.pid, 1, MPI_INT, MPI_COMM_WORLD));
+    if (!rc)
+        rc = SK_CALL(Comm_split, (MPI_COMM_WORLD, me < ranks ? 0 : MPI_UNDEFINED, me, &sk_world.comm));
+    if (rc)
+        sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicator without the spares");
+    snprintf(text, sizeof text, "%d", ranks);
+    setenv("OMPI_COMM_WORLD_SIZE", text, 1);
+    sk_world.size = ranks;
+    if (me >= ranks)
+        wait_for_word(me);
+}
+
+/* The places of the dead go to spares that live. 0: there are not enough. */
+static int choose(const int *dead, int n)
+{
+    int found = 0;
+    int *taken = calloc((size_t)n, sizeof *taken);
+    for (int s = warm.ranks; taken && s < warm.total && found < n; s++)
+        if (!has_rank(s) && is_alive(s))
+            taken[found++] = s;
+    for (int i = 0; i < n; i++)
+        warm.at[dead[i]] = found == n ? taken[i] : -1;
+    free(taken);
+    return found == n;
+}
+
+/* By the lowest that lives: choose, and tell all others. */
+static int lead(uint32_t epoch, const int *dead, int n)
+{
+    int me = warm.at[sk_world.rank], enough = choose(dead, n), rc = 0;
+    for (int i = 0; enough && !rc && i < n; i++)
+        rc = tell(warm.at[dead[i]], JOIN, epoch, sk_world.page->repair_first + (uint32_t)i);
+    for (int r = 0; !rc && r < warm.ranks; r++) {
+        int new = 0;
+        for (int i = 0; i < n; i++)
+            new |= dead[i] == r;
+        if (!new && warm.at[r] != me)
+            rc = tell(warm.at[r], enough ? JOIN : SPAWN, epoch, 0);
+    }
+    warm.told[WORD] = enough ? JOIN : SPAWN;
+    memcpy(warm.told + MAP, warm.at, sizeof *warm.at * (size_t)warm.ranks);
+    return rc;
+}
+
+int sk_warm_repair(uint32_t epoch, const int *dead, int n, int *rc)
+{
+    int lowest = 0;
+    if (!warm.usable)
+        return 0;
+    for (int i = 0; i < n; i++) /* they are in ascending order */
+        lowest += dead[i] == lowest;
+    SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    *rc = lowest == sk_world.rank ? lead(epoch, dead, n) : hear(warm.at[lowest]);
+    if (!*rc && warm.told[WORD] == JOIN)
+        *rc = make_world();
+    SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, sk_world.has_errors ? sk_world.errors : MPI_ERRORS_ARE_FATAL));
+    if (*rc || warm.told[WORD] == JOIN)
+        return 1;
+    memcpy(warm.at, warm.told + MAP, sizeof *warm.at * (size_t)warm.ranks);
+    warm.usable = 0;
+    return 0;
+}
+
+int sk_warm_end(void)
+{
+    int whole = !sk_world.epoch, leader = 0;
+    if (!warm.total)
+        return whole;
+    while (leader < warm.ranks && warm.at[leader] < 0)
+        leader++;
+    for (int s = warm.ranks; whole && s < warm.total; s++)
+        whole = is_alive(s);
+    if (!sk_world.epoch) /* they may have looked at different moments */
+        SK_CALL(Bcast, (&whole, 1, MPI_INT, 0, sk_world.comm));
+    for (int s = warm.ranks; leader == sk_world.rank && s < warm.total; s++)
+        if (!has_rank(s) && is_alive(s))
+            tell(s, whole ? FINALIZE : END, 0, 0);
+    return whole;
+}
