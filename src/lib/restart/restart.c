@@ -1,7 +1,7 @@
 /* Restart, with or without a prefix that can be read. */
 #include "lib/restart/chosen.h"
 #include "lib/start/memo.h"
-#include "lib/start/start.h"
+#include "lib/start/places.h"
 
 #include "base/log.h"
 

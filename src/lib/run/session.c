@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "lib/levels/kinds.h"
+#include "lib/start/hold_local.h"
 #include "lib/start/memo.h"
 #include "lib/start/start.h"
 #include "lib/start/tries.h"

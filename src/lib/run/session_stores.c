@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "lib/levels/kinds.h"
 #include "lib/start/memo.h"
-#include "lib/start/start.h"
+#include "lib/start/places.h"
 #include "lib/start/tries.h"
 
 #include <stdio.h>

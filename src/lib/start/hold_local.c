@@ -1,9 +1,10 @@
 /* Taking the node-local directories: by the first rank of each node, then by the others. */
-#include "lib/start/start.h"
+#include "lib/start/hold_local.h"
 
 #include "base/file/io.h"
 #include "base/log.h"
 #include "lib/levels/neighbours.h"
+#include "lib/start/incarnation.h"
 #include "lib/start/notice.h"
 #include "store/form/container.h"
 #include "store/owner/private.h"

@@ -3,7 +3,7 @@
  * A job is known by its name: job.name, else one made from program, arguments and directory. The first job that saves in a
  * prefix has the directory itself, each other one jobs/<name> in it; the file `job` there says whose it is (store/owner/job.h), and
  * a lease that it is in use (store/owner/lease.h). */
-#include "lib/start/start.h"
+#include "lib/start/identity.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -11,6 +11,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patience.h"
+#include "lib/start/hold_local.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,11 +1,11 @@
 /* The number of this start of the job. */
-#include "lib/start/memo.h"
-#include "lib/start/start.h"
+#include "lib/start/incarnation.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "base/log.h"
+#include "lib/start/memo.h"
 #include "lib/start/tries.h"
 
 #include <errno.h>

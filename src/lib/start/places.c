@@ -1,5 +1,5 @@
 /* Where a session saves to: the prefix on the shared file system and the node-local directory. */
-#include "lib/start/start.h"
+#include "lib/start/places.h"
 
 #include "base/file/io.h"
 #include "base/log.h"

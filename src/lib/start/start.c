@@ -2,7 +2,11 @@
 #include "lib/start/start.h"
 
 #include "base/log.h"
+#include "lib/start/hold_local.h"
+#include "lib/start/identity.h"
+#include "lib/start/incarnation.h"
 #include "lib/start/memo.h"
+#include "lib/start/places.h"
 #include "lib/start/tries.h"
 #include "schedule/failure/rates.h"
 
