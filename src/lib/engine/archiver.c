@@ -1,8 +1,11 @@
 /* The engine's archiver: copies generations to the prefix. */
-#include "lib/engine/engine_parts.h"
+#include "lib/engine/archiver.h"
 
 #include "base/file/io.h"
 #include "base/log.h"
+#include "lib/engine/direct.h"
+#include "lib/engine/engine_parts.h"
+#include "lib/engine/retention.h"
 #include "store/form/lineage.h"
 
 #include <limits.h>

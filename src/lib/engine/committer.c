@@ -1,8 +1,12 @@
 /* The engine's committer: seals captured slots, gives them their names, and does the housekeeping between. */
-#include "lib/engine/engine_parts.h"
+#include "lib/engine/committer.h"
 
 #include "base/file/io.h"
 #include "base/log.h"
+#include "lib/engine/engine_parts.h"
+#include "lib/engine/heal/heal.h"
+#include "lib/engine/retention.h"
+#include "lib/engine/slots.h"
 #include "store/form/lineage.h"
 
 #include <limits.h>

@@ -6,6 +6,9 @@
 #include "base/host/guard.h"
 #include "base/file/io.h"
 #include "base/log.h"
+#include "lib/engine/archiver.h"
+#include "lib/engine/committer.h"
+#include "lib/engine/heal/heal.h"
 #include "store/form/lineage.h"
 
 #include <limits.h>

@@ -37,7 +37,7 @@ struct sk_engine_config {
     uint32_t finished_from; /* the run before came to its end, and this was its first start: that what it left goes is nothing to be
                              * told; 0: it did not */
     const struct sk_coding_policy *coding; /* stays the caller's, must outlive the engine */
-    double scrub_period, scrub_share; /* of the scrub (lib/engine/scrub.h); 0: there is none */
+    double scrub_period, scrub_share; /* of the scrub (lib/engine/heal/scrub.h); 0: there is none */
     struct sk_delta_limits limits; /* a delta beyond them is made a full generation when it is committed */
 };
 
@@ -61,19 +61,9 @@ void sk_engine_leave(struct sk_engine *e);
 
 /* Have slots of these sizes ready soon: for a full generation, for a delta; 0: none is wanted. Does not block. */
 void sk_engine_expect(struct sk_engine *e, size_t full_bytes, size_t delta_bytes);
-/* A slot to capture into. Blocks while one is being prepared, or while all are still being committed. SAIKAI_ENOSPC: there is no
- * room for one in the local directory. */
-int sk_engine_acquire(struct sk_engine *e, enum sk_slot_use use, size_t size_bytes, struct sk_slot **out,
-                      struct saikai_error *err);
 /* A rank's share, 0 to 1, of the room that the ranks of the node have in the local directory; as long as none was given, or 0,
  * nobody looks how much there is. */
 void sk_engine_set_share(struct sk_engine *e, double share);
-/* Without a slot, when sk_engine_acquire said that there is no room: write the pieces, all in full, into a generation's file of
- * this rank in the prefix, plain and in bounded memory. Blocks. The generation then counts as committed. */
-int sk_engine_write_directly(struct sk_engine *e, int64_t seq, struct sk_gen gen, const struct sk_skc_header *h,
-                             const struct sk_piece *p, size_t count, uint64_t bytes, struct saikai_error *err);
-/* The slot is not needed after all. */
-void sk_engine_give_back(struct sk_engine *e, struct sk_slot *slot);
 /* The slot is filled: seal and commit it. With wishes (one per variable of the index) it is not the slot that becomes
  * the generation's file but what the codecs make of it. When the header names a base, the generation is a delta
  * (store/form/lineage.h) on the one submitted before; it fails when that failed. pending: a saver that is still filling the slot,
@@ -120,23 +110,11 @@ void sk_engine_spare(struct sk_engine *e, uint32_t before);
 int sk_engine_may_remove_earlier(struct sk_engine *e);
 /* A generation of an earlier start that is in the local directory: counts as complete with seq 0. */
 void sk_engine_adopt(struct sk_engine *e, struct sk_gen gen);
-/* The ranks have agreed on what to go on from, and it was adopted: this rank's other files in the local directory, of starts from
- * first_incarnation on, go, but for those to be spared, until a newer generation is complete. also_unread: also what an earlier start could
- * not read. */
-enum { SK_KEYS_MAX = 16 };
-struct sk_keys {
-    int64_t key[SK_KEYS_MAX];
-    int count;
-};
-void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare, int also_unread);
 
 void sk_engine_status(struct sk_engine *e, struct sk_engine_status *out);
 /* The same for telling the other ranks: what is committed now may turn out to be complete, and stays until the next
  * report. */
 void sk_engine_report(struct sk_engine *e, struct sk_engine_status *out);
-/* Something of this rank in the local directory could not be read: look at all of it now, and heal what is damaged. Does not
- * block. */
-void sk_engine_suspect(struct sk_engine *e);
 /* Wait until nothing is left to do, for the prefix only as long as it makes progress (final_wait). */
 void sk_engine_drain(struct sk_engine *e);
 

@@ -1,8 +1,10 @@
 /* The engine's retention: which generations of this rank stay, in the local directory and in the prefix. */
-#include "lib/engine/engine_parts.h"
+#include "lib/engine/retention.h"
 
 #include "archive/file/set.h"
 #include "base/log.h"
+#include "lib/engine/direct.h"
+#include "lib/engine/engine_parts.h"
 #include "store/form/lineage.h"
 
 #include <limits.h>
@@ -185,4 +187,22 @@ void sk_engine_retain_prefix(struct sk_engine *e)
     }
     sk_threads_lock(&e->threads);
     e->keep.pruned_seq = seq;
+}
+
+void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare, int also_unread)
+{
+    struct sk_gen_list l;
+    sk_threads_lock(&e->threads);
+    if (!sk_gen_scan(e->where.local_root, e->where.rank, &l, NULL)) {
+        for (size_t i = 0; i < l.count; i++) { /* newest first: what builds on others goes before them */
+            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->where.incarnation ||
+                       (!also_unread && sk_keep_spares(&e->keep, &e->stock, l.gen[i])) || sk_stock_has(&e->stock, sk_gen_key(l.gen[i]));
+            for (int k = 0; k < spare->count && !held; k++)
+                held = spare->key[k] == sk_gen_key(l.gen[i]);
+            if (!held)
+                sk_gen_remove(e->where.local_root, l.gen[i], e->where.rank, NULL);
+        }
+        sk_gen_list_free(&l);
+    }
+    sk_threads_unlock(&e->threads);
 }

@@ -1,5 +1,8 @@
 /* The engine's slots: one to capture into when it is wanted, and what is done when there is none (parts/shelf.h has the slots). */
+#include "lib/engine/slots.h"
+
 #include "lib/engine/engine_parts.h"
+#include "lib/engine/retention.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #include "archive/ranks/collect.h"
 #include "base/file/io.h"
 #include "base/log.h"
+#include "lib/engine/heal/heal.h"
 #include "lib/levels/level.h"
 #include "lib/levels/offpath.h"
 #include "store/gen.h"

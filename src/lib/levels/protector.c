@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
+#include "lib/engine/heal/heal.h"
 #include "lib/levels/neighbours.h"
 #include "lib/levels/offpath.h"
 #include "lib/levels/protection.h"

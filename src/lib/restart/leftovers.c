@@ -1,6 +1,6 @@
 /* What earlier starts left in the local directory and nobody needs: known when the ranks have agreed on what to go on from. It
  * goes before anything new takes memory, so that no sequence of kills makes it more than one start's. */
-#include "lib/engine/engine_parts.h"
+#include "lib/engine/retention.h"
 #include "lib/restart/far.h"
 
 #include "store/holdings.h"
@@ -9,24 +9,6 @@
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
-
-void sk_engine_remove_leftovers(struct sk_engine *e, uint32_t first_incarnation, const struct sk_keys *spare, int also_unread)
-{
-    struct sk_gen_list l;
-    sk_threads_lock(&e->threads);
-    if (!sk_gen_scan(e->where.local_root, e->where.rank, &l, NULL)) {
-        for (size_t i = 0; i < l.count; i++) { /* newest first: what builds on others goes before them */
-            int held = l.gen[i].incarnation < first_incarnation || l.gen[i].incarnation >= e->where.incarnation ||
-                       (!also_unread && sk_keep_spares(&e->keep, &e->stock, l.gen[i])) || sk_stock_has(&e->stock, sk_gen_key(l.gen[i]));
-            for (int k = 0; k < spare->count && !held; k++)
-                held = spare->key[k] == sk_gen_key(l.gen[i]);
-            if (!held)
-                sk_gen_remove(e->where.local_root, l.gen[i], e->where.rank, NULL);
-        }
-        sk_gen_list_free(&l);
-    }
-    sk_threads_unlock(&e->threads);
-}
 
 /* This rank's newest generation up to bound, wherever it is. */
 static int64_t newest_up_to(const struct sk_gen_list l[2], int64_t bound)

@@ -6,6 +6,8 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"
+#include "lib/engine/direct.h"
+#include "lib/engine/slots.h"
 #include "lib/start/tries.h"
 #include "store/form/lineage.h"
 

@@ -1,5 +1,5 @@
 /* Damage anywhere in the local directory, also in the very moment: a restart goes back at most one interval. */
-#include "lib/engine/heal_testing.h"
+#include "lib/engine/heal/heal_testing.h"
 
 #include "base/clock.h"
 #include "lib/engine/engine_parts.h"

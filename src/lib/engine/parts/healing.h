@@ -4,7 +4,7 @@
 #define SK_LIB_ENGINE_HEALING_H
 
 #include "base/file/patience.h"
-#include "lib/engine/scrub.h"
+#include "lib/engine/heal/scrub.h"
 
 /* What somebody suspects, for the committer to look at. */
 struct sk_doubt {

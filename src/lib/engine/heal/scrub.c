@@ -1,6 +1,6 @@
 /* The thread: reads generations and parity files block by block at a bounded pace, and tells what
  * has a wrong checksum. */
-#include "lib/engine/scrub.h"
+#include "lib/engine/heal/scrub.h"
 
 #include "base/clock.h"
 #include "base/hash.h"

@@ -1,5 +1,5 @@
 /* What it costs to read again what was saved. */
-#include "lib/engine/heal_testing.h"
+#include "lib/engine/heal/heal_testing.h"
 
 #include "base/clock.h"
 #include "lib/engine/engine_parts.h"

@@ -1,5 +1,5 @@
 /* The job of the tests of healing. */
-#include "lib/engine/heal_testing.h"
+#include "lib/engine/heal/heal_testing.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -2,12 +2,13 @@
  * a delta that could not be put together with its base, a copy or a coding that failed); the committer looks again, and what is
  * really damaged is written anew from what is still good: the descriptor of a file that lost its name, or the copy in the
  * prefix. Where neither helps, the lineage is closed: the next checkpoint is asked for at once and is full. */
-#include "lib/engine/engine_parts.h"
+#include "lib/engine/heal/heal.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"
+#include "lib/engine/engine_parts.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Damage in the local directory while the program runs: it is noticed, said and healed, and a restart goes back at most one
  * interval. */
-#include "lib/engine/heal_testing.h"
+#include "lib/engine/heal/heal_testing.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
