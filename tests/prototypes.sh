@@ -7,8 +7,7 @@ cd "$1"
 python3 - "${2:-}" <<'END_OF_PROGRAM'
 import collections, pathlib, re, sys
 
-done = '''base format codec schedule capture store group redundancy reader backbone fortran daemon world directive recovery
-          lib/data lib/engine lib/levels lib/start lib/restart lib/run lib/api'''.split()
+done = '''base format codec schedule capture store group redundancy reader backbone fortran daemon world directive recovery lib'''.split()
 everything = sys.argv[1] == "all"
 
 def code(path):

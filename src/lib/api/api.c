@@ -1,6 +1,11 @@
 /* Restart, candidates, files and questions, of a handle. Compiled once for each MPI. */
 #include "lib/api/api.h"
 
+#include "lib/restart/restart.h"
+#include "lib/restart/restore.h"
+#include "lib/run/candidate.h"
+#include "lib/run/questions.h"
+
 #include <mpi.h>
 #include <saikai/handle.h>
 

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "group/mpi.h"
 #include "lib/levels/kinds.h"
+#include "lib/run/questions.h"
+#include "lib/run/requests.h"
 #include "world/world.h"
 
 #include <errno.h>

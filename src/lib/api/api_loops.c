@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "lib/restart/restore.h"
+#include "lib/run/questions.h"
 
 #include <mpi.h>
 #include <saikai/directives.h>

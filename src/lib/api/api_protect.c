@@ -3,6 +3,7 @@
 
 #include "codec/quality/bound.h"
 #include "lib/data/attributes.h"
+#include "lib/run/questions.h"
 
 #include <float.h>
 #include <mpi.h>

@@ -8,6 +8,8 @@
 #include "capture/cow/cow.h"
 #include "store/form/lineage.h"
 #include "group/loop.h"
+#include "lib/restart/restart.h"
+#include "lib/run/candidate.h"
 
 #include <errno.h>
 #include <fcntl.h>

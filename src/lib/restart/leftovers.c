@@ -1,8 +1,9 @@
 /* What earlier starts left in the local directory and nobody needs: known when the ranks have agreed on what to go on from. It
  * goes before anything new takes memory, so that no sequence of kills makes it more than one start's. */
+#include "lib/restart/leftovers.h"
+
 #include "lib/engine/retention.h"
 #include "lib/restart/far.h"
-
 #include "store/holdings.h"
 #include "store/form/lineage.h"
 

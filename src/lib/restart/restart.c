@@ -1,9 +1,12 @@
 /* Restart, with or without a prefix that can be read. */
-#include "lib/restart/chosen.h"
-#include "lib/start/memo.h"
-#include "lib/start/places.h"
+#include "lib/restart/restart.h"
 
 #include "base/log.h"
+#include "lib/restart/chosen.h"
+#include "lib/restart/leftovers.h"
+#include "lib/restart/restore.h"
+#include "lib/start/memo.h"
+#include "lib/start/places.h"
 
 #include <stdio.h>
 #include <string.h>

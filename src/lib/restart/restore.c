@@ -1,5 +1,5 @@
 /* Restart: which generation all ranks can give, and reading it. */
-#include "lib/session/session.h"
+#include "lib/restart/restore.h"
 
 #include "archive/local/content.h"
 #include "base/clock.h"
@@ -491,7 +491,7 @@ int sk_session_restore_again(struct sk_session *s, struct saikai_error *err)
 int sk_session_restored_file(struct sk_session *s, const char *name, char *out, size_t cap,
                              struct saikai_error *err)
 {
-    if (!*s->resume.restored_files || !*name || *name == '.' || strchr(name, '/')) /* as sk_session_file_path */
+    if (!*s->resume.restored_files || !*name || *name == '.' || strchr(name, '/')) /* as in the work directory */
         return sk_fail(err, SAIKAI_ENOENT, "no file '%.60s' was restored", name);
     int rc = sk_io_path(out, cap, err, "%s/%s", s->resume.restored_files, name);
     if (!rc && access(out, R_OK))

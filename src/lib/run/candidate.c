@@ -1,5 +1,5 @@
 /* Candidates: is a checkpoint due here, and capturing it. */
-#include "lib/session/session.h"
+#include "lib/run/candidate.h"
 
 #include "base/clock.h"
 #include "base/host/guard.h"
@@ -8,6 +8,9 @@
 #include "base/file/patient_io.h"
 #include "lib/engine/direct.h"
 #include "lib/engine/slots.h"
+#include "lib/run/poll.h"
+#include "lib/run/requests.h"
+#include "lib/run/stop.h"
 #include "lib/start/tries.h"
 #include "store/form/lineage.h"
 

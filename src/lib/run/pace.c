@@ -1,6 +1,6 @@
 /* The session's side of the cadence: what it measures, and whether the next generation is to be
  * protected or archived. Rank 0 keeps it; the others hear of its decisions through the poll. */
-#include "lib/session/session.h"
+#include "lib/run/pace.h"
 
 #include "base/clock.h"
 #include "base/log.h"

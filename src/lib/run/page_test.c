@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/host/fork_testing.h"
 #include "group/loop.h"
+#include "lib/run/requests.h"
+#include "lib/run/stop.h"
 
 #include <math.h>
 #include <setjmp.h>

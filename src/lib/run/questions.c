@@ -1,7 +1,8 @@
 /* What the public functions ask a session, and tell it in passing. */
-#include "lib/session/session.h"
+#include "lib/run/questions.h"
 
 #include "base/clock.h"
+#include "lib/run/candidate.h"
 
 #include <string.h>
 

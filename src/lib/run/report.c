@@ -1,5 +1,5 @@
 /* What rank 0 puts into the store for whoever asks how the job is doing (store/report.h), and for a collector of metrics. */
-#include "lib/session/session.h"
+#include "lib/run/report.h"
 
 #include "base/clock.h"
 #include "base/log.h"

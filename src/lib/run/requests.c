@@ -7,12 +7,14 @@
  *
  * Handlers and the keeper's page are the process's, jobs in it may be several: what came is counted, and each job compares that with
  * what it has heard. */
-#include "lib/session/session.h"
+#include "lib/run/requests.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lib/run/pace.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Signals in processes of their own: which end the process at once, which ask for a checkpoint first, and which are others' affair. */
-#include "lib/session/session.h"
+#include "lib/run/requests.h"
 
 #include "base/clock.h"
 #include "base/host/fork_testing.h"

@@ -3,11 +3,13 @@
  * All ranks took the request up at the same candidate and captured a checkpoint there. One candidate later they know whether the
  * program asks (saikai_should_stop): then it ends by itself. Else they wait here until all is saved, and for their end: by the
  * launcher, which kills them when all ranks have come this far, or, without one, by the signal itself. The library does not exit. */
-#include "lib/session/session.h"
+#include "lib/run/stop.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lib/run/requests.h"
 
+#include <signal.h>
 #include <string.h>
 
 void (*sk_stop_hook)(void);

@@ -1,10 +1,11 @@
 /* The walk of a generation, from the slot that was captured to the last level that it is brought to. At an exchange of the ranks
  * (poll.c) each rank says how far it is (sk_walk_tell); from what all said, equal on all of them, each learns what has arrived where,
  * and begins with what is due next (sk_walk_on). Levels are called by their tables alone (levels/level.h). */
-#include "lib/session/session.h"
+#include "lib/run/walk.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lib/run/pace.h"
 #include "lib/start/memo.h"
 
 void sk_walk_tell(struct sk_session *s, int64_t *word)

@@ -9,6 +9,8 @@
 #include "base/sweep.h"
 #include "capture/dirty.h"
 #include "group/loop.h"
+#include "lib/restart/restart.h"
+#include "lib/run/candidate.h"
 
 #include <errno.h>
 #include <setjmp.h>

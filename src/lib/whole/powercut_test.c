@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/sweep.h"
 #include "capture/dirty.h"
+#include "lib/restart/restart.h"
+#include "lib/run/candidate.h"
 #include "lib/whole/powercut_disk.h"
 #include "group/loop.h"
 

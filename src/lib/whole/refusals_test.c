@@ -3,6 +3,7 @@
 #include "lib/whole/session_testing.h"
 
 #include "base/file/io.h"
+#include "lib/run/requests.h"
 #include "store/form/lineage.h"
 
 #include <dirent.h>

@@ -2,6 +2,8 @@
 #include "lib/whole/solver_testing.h"
 
 #include "base/clock.h"
+#include "lib/run/requests.h"
+#include "lib/run/stop.h"
 
 #include <setjmp.h>
 #include <signal.h>

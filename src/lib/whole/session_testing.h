@@ -6,6 +6,9 @@
 #include "lib/session/session.h"
 
 #include "base/log.h"
+#include "lib/restart/restart.h"
+#include "lib/run/candidate.h"
+#include "lib/run/questions.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /* The program and its nodes: every file operation and message is counted and can be the last, and
  * nodes are lost on demand. */
 #include "lib/whole/local_testing.h"
+#include "lib/restart/restart.h"
+#include "lib/run/candidate.h"
 #include "lib/whole/survive_testing.h"
 
 #include "base/clock.h"
