@@ -45,7 +45,7 @@ parts() {
         esac
     done
 }
-parts archive file coding plan local ranks
+parts archive file coding plan write read ranks
 parts lib data engine levels session start restart run api whole
 # tests/corpus is what fuzzers begin with
 for d in $(find src bench include examples scripts tests -type d ! -path '*/__pycache__*' ! -path 'tests/corpus*'); do

@@ -1,14 +1,11 @@
 #!/bin/sh
 # A function is defined where its header says: what x.h declares stands in x.c, or in a file whose name begins with x_. A header for
-# the neighbours of x.c alone, beside x.h, is x_y.h. The rooms and parts of rooms in the list keep to it.
-# usage: prototypes.sh SOURCE_DIR [all]    (all: of all rooms)
+# the neighbours of x.c alone, beside x.h, is x_y.h.
+# usage: prototypes.sh SOURCE_DIR
 set -eu
 cd "$1"
-python3 - "${2:-}" <<'END_OF_PROGRAM'
+python3 - <<'END_OF_PROGRAM'
 import collections, pathlib, re, sys
-
-done = '''base format codec schedule capture store group redundancy reader backbone fortran daemon world directive recovery lib'''.split()
-everything = sys.argv[1] == "all"
 
 def code(path):
     """The text without comments, strings, preprocessor lines and what stands in braces."""
@@ -55,13 +52,8 @@ for name, header in declared.items():
     at = defined.get(name)
     if at and at.stem != header.stem and not at.stem.startswith(header.stem + "_") and not header.stem.startswith(at.stem + "_"):
         wrong[(str(header), str(at))].append(name)
-bad = 0
 for (header, at), which in sorted(wrong.items()):
-    if everything or any(header.startswith(f"src/{room}/") for room in done):
-        print(f"{header} declares what {at} defines: {', '.join(which)}")
-        bad += len(which)
-if everything:
-    print(f"{bad} of {len(declared)} functions")
+    print(f"{header} declares what {at} defines: {', '.join(which)}")
 assert len(declared) > 500 and len(defined) > 500, "cannot read the sources"
-sys.exit(bad != 0)
+sys.exit(bool(wrong))
 END_OF_PROGRAM

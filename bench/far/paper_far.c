@@ -1,6 +1,6 @@
 /* The compression figures of mcrEngine (Islam et al., SC'12): Figs. 6 to 9 and Table IV, on real
  * checkpoint sets, with the paper's schemes and with `auto`. */
-#include "archive/local/archive.h"
+#include "archive/write/create.h"
 #include "reader/hdf5.h"
 #include "codec/general/general.h"
 #include "base/clock.h"

@@ -2,7 +2,8 @@
  * thread, and takes the time. */
 #include "paper_far_ways.h"
 
-#include "archive/local/archive.h"
+#include "archive/read/extract.h"
+#include "archive/write/create.h"
 #include "codec/general/general.h"
 #include "base/clock.h"
 #include "base/file/io.h"

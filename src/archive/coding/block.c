@@ -1,5 +1,5 @@
 /* Blocks: the table of forms, and the parts of a block coded by the form that each was given, or as bytes where these are shorter. */
-#include "archive/coding/part.h"
+#include "archive/coding/block.h"
 
 #include "codec/residual/residual.h"
 

@@ -1,5 +1,6 @@
 /* Decoding a block from hostile bytes, alone and after a previous part: the parts, or an error, and
  * nothing outside them is touched. */
+#include "archive/coding/block.h"
 #include "archive/coding/block_case.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

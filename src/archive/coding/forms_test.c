@@ -1,5 +1,6 @@
 /* The bytes of each form, of relations and of zeros; and what damaged ones are answered with. All that is coded here without a
  * general compressor is the same wherever it is made. */
+#include "archive/coding/block.h"
 #include "archive/coding/block_case.h"
 #include "archive/coding/symbols.h"
 #include "archive/coding/zeros.h"

@@ -89,18 +89,6 @@ struct sk_form_ops {
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
     sk_form_records, sk_form_take;
 
-/* Encode a block: appends to out. recipes[i] belongs to parts[i]. The parts' bytes may come back in
- * native order. A part that its recipe would not shrink is stored. Local. Fails with SAIKAI_ENOMEM.
- */
-int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
-                    const struct sk_recipe *recipes, struct sk_buf *out, struct saikai_error *err);
-/* Decode a block's stored bytes into parts[].raw (sized by the caller from the index), in file byte
- * order, each part as soon as its bytes are there. Reads up to SK_BITS_SLACK bytes behind `stored`,
- * which must be readable. Hostile input. Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP
- * (a codec that this build lacks). */
-int sk_block_decode(struct sk_coder *c, const uint8_t *stored, size_t n, struct sk_part *parts,
-                    int count, struct saikai_error *err);
-
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);
 /* Turn the bytes of each element, or of each half of a complex one, around. */

@@ -1,5 +1,6 @@
 /* Every stencil, relation, filter and form of a part is undone exactly, and the encoding gives the
  * bytes that it always gave. */
+#include "archive/coding/block.h"
 #include "archive/coding/block_case.h"
 #include "archive/file/ska.h"
 #include "base/hash.h"

@@ -1,5 +1,6 @@
 /* Decodes blocks and those that they build on, from the oldest archive up, in the memory of two
  * blocks. */
+#include "archive/coding/block.h"
 #include "archive/coding/unpack.h"
 
 #include "codec/residual/residual.h"

@@ -2,8 +2,9 @@
  * and the temporary files beside them. */
 #include "archive/file/set.h"
 #include "archive/file/target.h"
-#include "archive/local/archive.h"
-#include "archive/local/testing.h"
+#include "archive/read/extract.h"
+#include "archive/write/create.h"
+#include "archive/write/testing.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Chunks: a file is cut where its content says so, so that the same content is cut the same way wherever
  * it stands. Whoever has a file's bytes cuts them: the lists are short, and one can compare those of many ranks. */
-#include "archive/plan/feed.h"
+#include "archive/plan/chunks.h"
 
 #include "base/hash.h"
 

@@ -1,5 +1,5 @@
 /* Families: which variables of a file stand together, and which of all files are the same. */
-#include "archive/plan/plan.h"
+#include "archive/plan/family.h"
 
 #include "base/types.h"
 

@@ -1,5 +1,5 @@
 /* What is known of a file before it is archived: from stat, and from its reader. */
-#include "archive/plan/plan.h"
+#include "archive/plan/listing.h"
 
 #include "base/log.h"
 #include "reader/scan.h"

@@ -4,6 +4,7 @@
 #define SK_ARCHIVE_PLAN_MADE_TESTING_H
 
 #include "reader/scan.h"
+#include "archive/plan/listing.h"
 #include "archive/plan/plan.h"
 #include "base/buf.h"
 #include "base/file/io.h"

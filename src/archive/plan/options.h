@@ -19,6 +19,8 @@ enum sk_scheme {
 extern const struct sk_kind sk_merge_kind;
 /* "auto" or a form; -1: none of them. */
 int sk_scheme_parse(const char *name);
+/* Whether a scheme wants to know the variables. */
+int sk_scheme_looks(int scheme);
 
 enum { SK_CHAIN = 8 };
 

@@ -1,6 +1,11 @@
 /* Planning: scan the files, cut everything into blocks. */
+#include "archive/plan/family.h"
+#include "archive/plan/listing.h"
 #include "archive/plan/plan.h"
 #include "archive/plan/repeats.h"
+#include "archive/plan/sample/sample.h"
+#include "archive/plan/sample/sample_bytes.h"
+#include "archive/plan/takes.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
@@ -12,29 +17,6 @@
 #include <string.h>
 
 enum { OWN_BLOCK = 1 << 20 };
-
-/* In the order of enum sk_scheme. */
-static const struct merge {
-    const char *name, *about;
-} merges[] = {
-    {"agnostic", "files one after another"},
-    {"agnostic-block", "blocks of the files in turn"},
-    {"aware", "similar variables one after another"},
-    {"aware-block", "blocks of similar variables in turn"},
-};
-
-static const struct merge *merge_at(int i)
-{
-    return i >= 0 && i < (int)(sizeof merges / sizeof *merges) ? &merges[i] : NULL;
-}
-
-SK_KIND(sk_merge_kind, "merge", "scheme of merging", struct merge, merge_at, about);
-
-int sk_scheme_parse(const char *name)
-{
-    int i = sk_kind_form(&sk_merge_kind, name);
-    return sk_is_auto(name) ? SK_SCHEME_AUTO : i < 0 ? -1 : i + SK_SCHEME_AGNOSTIC;
-}
 
 void sk_ska_plan_uncut(struct sk_ska_plan *p)
 {
@@ -118,11 +100,6 @@ int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_er
     l->chunks = (struct sk_chunks){0};
     sk_listed_free(l);
     return 0;
-}
-
-int sk_scheme_looks(int scheme)
-{
-    return scheme != SK_SCHEME_AGNOSTIC && scheme != SK_SCHEME_AGNOSTIC_BLOCK;
 }
 
 int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,

@@ -4,7 +4,7 @@
 #define SK_ARCHIVE_PLAN_PLAN_H
 
 #include "archive/file/previous.h"
-#include "archive/plan/feed.h"
+#include "archive/plan/chunks.h"
 #include "archive/plan/key.h"
 #include "archive/coding/unpack.h"
 #include "reader/reader.h"
@@ -27,6 +27,7 @@ struct sk_bundle {
     size_t first; /* in plan.offsets: one offset per field */
 };
 
+struct sk_listed;
 struct sk_repeats;
 
 struct sk_ska_plan {
@@ -46,7 +47,7 @@ struct sk_ska_plan {
     struct sk_opened *previous; /* the archive that it is to build on, NULL: none */
     int comparing;              /* blocks that are compared with previous ones at a time */
     struct sk_unpack_need seat; /* larger blocks of the previous archive are not built on */
-    struct sk_take *takes;      /* takes.c: of all parts that are put together of other blocks */
+    struct sk_take *takes;      /* of all parts that are put together of other blocks */
     struct sk_repeats *repeats; /* bytes that other blocks have; only while it is cut */
     uint64_t unit_bytes,
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
@@ -60,32 +61,12 @@ struct sk_ska_plan {
     double sample_seconds;
 };
 
-/* What is known of a file before it is read: from stat, and from its reader. */
-struct sk_listed {
-    char *name;
-    uint64_t size_bytes;
-    uint32_t mode, origin; /* origin: rank + 1 that gave it, 0: nobody */
-    int64_t mtime_ns;
-    struct sk_scan scan;
-    struct sk_chunks chunks; /* none: nobody has cut it yet */
-};
-/* Look into one input; seen: as the feed saw it; look 0: its variables do not matter. */
-int sk_list_input(const struct sk_archive_input *in, const struct stat *seen, int look,
-                  struct sk_listed *out, struct saikai_error *err);
-void sk_listed_free(struct sk_listed *l);
-/* Whether a scheme wants to know the variables. */
-int sk_scheme_looks(int scheme);
-
 /* Append a file, numbered as in the feed; *l is emptied on success. SAIKAI_EINVAL: its name could
  * not be restored. */
 int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err);
 /* Append all files of a local feed. */
 int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
                      struct saikai_error *err);
-/* family.c: the class of a variable, added when it is new; or SAIKAI_ENOMEM. */
-int sk_ska_plan_class(struct sk_ska_plan *p, const struct sk_key_rule *rule, const struct sk_extent *e);
-/* family.c: group their variables. Part of sk_ska_plan_cut. */
-int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
 int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
 /* Back to the listed files, to be cut again. */
@@ -96,21 +77,5 @@ void sk_ska_plan_free(struct sk_ska_plan *p);
 
 /* 1: as few bytes as can be, whatever it takes (level SK_PACK_BEST and above). */
 int sk_ska_plan_strong(const struct sk_ska_plan *p);
-
-/* sample.c: choose the recipes and the order of a family's fields, and of a class of bytes, from
- * samples. */
-int sk_sample_family(struct sk_ska_plan *p, struct sk_family *f, struct saikai_error *err);
-int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
-                    const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
-                    struct saikai_error *err);
-
-/* sample_bytes.c: encode a sample as bytes through a filter, with *best's compressor; when that
- * leaves less than *least, both are set. */
-void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
-                  struct sk_recipe *best, size_t *least);
-/* Choose compressor and level for *best's form and filter, never to be worse on the sample than
- * gzip -6, which leaves *gzipped. */
-void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
-                   size_t *gzipped);
 
 #endif

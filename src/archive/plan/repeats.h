@@ -25,7 +25,4 @@ struct sk_repeats {
 int sk_repeats_find(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai_error *err);
 void sk_repeats_free(struct sk_repeats *r);
 
-/* takes.c: after all other blocks were cut: blocks that take the repeats from them. */
-int sk_takes_cut(struct sk_ska_plan *p, const struct sk_repeats *r, struct saikai_error *err);
-
 #endif

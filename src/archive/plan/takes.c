@@ -1,7 +1,8 @@
 /* Blocks of repeats: each takes from one other block, of this archive or of the previous one. Variables
  * keep their classes there, so that they are found by their names. */
-#include "archive/plan/repeats.h"
+#include "archive/plan/takes.h"
 
+#include "archive/plan/family.h"
 #include "base/types.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Makes the corpora of reader_fuzz, index_fuzz, block_fuzz and wire_fuzz: archive_corpus
  * tests/corpus */
-#include "archive/local/archive.h"
+#include "archive/coding/block.h"
+#include "archive/plan/listing.h"
 #include "archive/coding/block_case.h"
 #include "archive/ranks/wire.h"
 #include "base/file/io.h"

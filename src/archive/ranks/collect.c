@@ -1,7 +1,10 @@
 /* N ranks → M writers: arranging, one archive per writer, one verdict.
  * Groups of processes that share a file after Islam et al., SC'12, section III-B. */
 #include "archive/ranks/collect.h"
-#include "archive/local/create.h"
+#include "archive/plan/listing.h"
+#include "archive/ranks/serve.h"
+#include "archive/write/delta.h"
+#include "archive/write/schemes.h"
 
 #include "archive/ranks/owners.h"
 #include "archive/ranks/pull.h"

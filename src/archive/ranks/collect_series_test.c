@@ -1,7 +1,9 @@
 /* Sets of archives that build on those of the set before, made by several ranks. */
 #include "archive/ranks/collect.h"
 #include "base/host/fork_testing.h"
-#include "archive/local/testing.h"
+#include "archive/ranks/deliver.h"
+#include "archive/read/extract.h"
+#include "archive/write/testing.h"
 #include "group/loop.h"
 
 #include <errno.h>

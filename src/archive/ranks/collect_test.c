@@ -1,10 +1,13 @@
 /* Archives made and restored by many ranks: who writes what, shared files, sets that are whole
  * after every failure and crash, and the messages in between. */
+#include "archive/plan/listing.h"
 #include "archive/ranks/collect.h"
 
 #include "base/host/fork_testing.h"
-#include "archive/local/inside.h"
-#include "archive/local/testing.h"
+#include "archive/ranks/deliver.h"
+#include "archive/read/extract.h"
+#include "archive/read/inside.h"
+#include "archive/write/testing.h"
 #include "archive/ranks/wire.h"
 #include "group/loop.h"
 #include "reader/scan.h"

@@ -1,10 +1,10 @@
 /* Restoring by many ranks: every block is decoded once, by one rank, and each segment goes to the
  * rank that wants its file. */
-#include "archive/ranks/collect.h"
-
 #include "archive/ranks/deliver.h"
-#include "archive/ranks/messages.h"
 
+#include "archive/file/set.h"
+#include "archive/ranks/deliver_run.h"
+#include "archive/ranks/messages.h"
 #include "base/clock.h"
 #include "base/file/io.h"
 

@@ -1,6 +1,6 @@
 /* The moving parts of a delivery: decoders, one writer, and the messenger, which is the calling
  * thread and alone speaks over the group. */
-#include "archive/ranks/deliver.h"
+#include "archive/ranks/deliver_run.h"
 
 #include "archive/ranks/messages.h"
 

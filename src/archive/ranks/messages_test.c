@@ -1,6 +1,8 @@
 /* What ranks tell each other, byte by byte and at every bound; who gives a file that several have; and which rank gets which. */
+#include "archive/plan/listing.h"
 #include "archive/ranks/collect.h"
 #include "archive/ranks/deliver.h"
+#include "archive/ranks/deliver_run.h"
 #include "archive/ranks/messages.h"
 #include "archive/ranks/owners.h"
 #include "archive/ranks/wire.h"

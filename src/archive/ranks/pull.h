@@ -24,9 +24,4 @@ int sk_pull_run(struct sk_pull *p, int (*work)(void *arg, struct saikai_error *e
                 struct saikai_error *err);
 void sk_pull_free(struct sk_pull *p);
 
-/* Other ranks, collective with sk_pull_run of rank 0: answer it until it has dismissed us. Returns
- * the first failure to read. Blocks. */
-int sk_serve(struct sk_group *g, struct sk_feed_local *own, size_t piece_bytes,
-             struct saikai_error *err);
-
 #endif

@@ -1,9 +1,10 @@
 /* Wherever memory runs out on one rank while several make archives and take files out of them: all ranks come back, the one
  * says so, nothing is left behind, and what was made is right. */
 #include "archive/ranks/collect.h"
+#include "archive/ranks/deliver.h"
 
 #include "base/host/no_memory_testing.h"
-#include "archive/local/testing.h"
+#include "archive/write/testing.h"
 #include "group/loop.h"
 
 #include "base/host/open_files_testing.h"

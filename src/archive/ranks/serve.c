@@ -1,5 +1,5 @@
 /* The members' side of pulling: a thread reads, the messenger sends. */
-#include "archive/ranks/pull.h"
+#include "archive/ranks/serve.h"
 
 #include "archive/ranks/messages.h"
 #include "archive/ranks/wire.h"

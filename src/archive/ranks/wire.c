@@ -1,5 +1,6 @@
 /* Lists of files and requests for bytes as messages. What is decoded is checked against what can
  * be. */
+#include "archive/plan/listing.h"
 #include "archive/ranks/wire.h"
 
 #include "base/types.h"

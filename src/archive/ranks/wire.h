@@ -3,6 +3,7 @@
 #ifndef SK_ARCHIVE_RANKS_WIRE_H
 #define SK_ARCHIVE_RANKS_WIRE_H
 
+#include "archive/plan/listing.h"
 #include "archive/plan/plan.h"
 #include "base/buf.h"
 

@@ -1,6 +1,7 @@
 /* What ranks tell each other about their files: hostile bytes give a list whose extents lie in
  * their files, or an error; requests give ranges of the files there are; owners have names. The
  * first byte chooses. */
+#include "archive/plan/listing.h"
 #include "archive/ranks/owners.h"
 #include "archive/ranks/wire.h"
 

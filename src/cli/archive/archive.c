@@ -3,7 +3,10 @@
 #include "archive/file/set.h"
 #include "base/file/io.h"
 #include "base/text/json.h"
+#include "cli/archive/archive_create.h"
+#include "cli/archive/archive_extract.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_say.h"
 #include "cli/cli.h"
 #include "reader/hdf5.h"
 

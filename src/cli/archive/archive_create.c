@@ -1,4 +1,7 @@
 /* saikai archive create: checkpoint files into one archive, once or as they come. */
+#include "cli/archive/archive_create.h"
+
+#include "archive/write/create.h"
 #include "codec/codec.h"
 #include "codec/general/general.h"
 #include "reader/reader.h"
@@ -8,6 +11,8 @@
 #include "base/config/units.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/archive/archive_ranks.h"
+#include "cli/archive/archive_say.h"
+#include "cli/archive/archive_watch.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
 #include "cli/mpi_group.h"

@@ -1,9 +1,14 @@
 /* saikai archive extract and verify: files out of an archive, or only checked. */
+#include "cli/archive/archive_extract.h"
+
 #include "archive/file/set.h"
+#include "archive/read/extract.h"
 #include "base/file/io.h"
 #include "base/text/output.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/archive/archive_ranks.h"
+#include "cli/archive/archive_say.h"
+#include "cli/archive/archive_variable.h"
 #include "cli/cli.h"
 #include "cli/mpi_group.h"
 

@@ -2,7 +2,9 @@
  * let each rank name its own files. */
 #include "cli/archive/archive_ranks.h"
 
+#include "archive/ranks/deliver.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_say.h"
 #include "cli/mpi_group.h"
 
 #include <glob.h>

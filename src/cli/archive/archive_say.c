@@ -1,20 +1,9 @@
 /* What the subcommands of `saikai archive` say alike: progress, what was made, and the names of a set's archives. */
-#include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_say.h"
 
-#include "archive/file/previous.h"
-#include "archive/file/set.h"
-#include "base/file/io.h"
-#include "base/text/json.h"
-#include "base/log.h"
-#include "base/text/output.h"
 #include "base/config/units.h"
-#include "cli/archive/archive_ranks.h"
-#include "cli/cli.h"
-#include "cli/kinds.h"
-#include "cli/mpi_group.h"
-#include "codec/codec.h"
-#include "codec/general/general.h"
-#include "reader/reader.h"
+#include "base/file/io.h"
+#include "base/text/output.h"
 
 #include <fcntl.h>
 #include <regex.h>

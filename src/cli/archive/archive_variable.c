@@ -4,13 +4,13 @@
  * HDF5 files the HDF5 library then reads the variable, so that chunks become one dataset and
  * filters are undone; for others the file's own reader says what and where it is, and its bytes are
  * copied as they are. */
-#include "cli/archive/archive_ranks.h"
+#include "cli/archive/archive_variable.h"
 
-#include "reader/reader.h"
 #include "base/file/io.h"
 #include "base/types.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/atomic_file.h"
+#include "reader/reader.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>

@@ -1,9 +1,12 @@
 /* saikai archive create --watch: the sets of a running program, each when it is finished. */
-#include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_watch.h"
 
+#include "archive/write/create.h"
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
+#include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_say.h"
 
 #include <dirent.h>
 #include <errno.h>

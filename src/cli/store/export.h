@@ -2,7 +2,7 @@
 #ifndef SK_CLI_EXPORT_H
 #define SK_CLI_EXPORT_H
 
-#include "archive/local/content.h"
+#include "archive/read/content.h"
 #include "cli/cli.h"
 
 struct cli_progress;

@@ -2,7 +2,7 @@
 #ifndef SK_CLI_STORE_DIR_H
 #define SK_CLI_STORE_DIR_H
 
-#include "archive/local/content.h"
+#include "archive/read/content.h"
 #include "cli/cli.h"
 #include "store/state.h"
 

@@ -1,9 +1,9 @@
 /* What stays in the prefix, whichever form generations have there, and that nothing is lost when a job dies while older
  * ones are removed. */
 #define TESTING_CELLS 3000
-#include "archive/local/archive.h"
+#include "archive/write/create.h"
 #include "base/host/fork_testing.h"
-#include "archive/local/content.h"
+#include "archive/read/content.h"
 #include "lib/engine/engine.h"
 #include "store/form/lineage_testing.h"
 

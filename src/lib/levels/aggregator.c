@@ -2,6 +2,7 @@
 #include "lib/levels/aggregator.h"
 
 #include "archive/ranks/collect.h"
+#include "archive/ranks/deliver.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "lib/engine/heal/heal.h"

@@ -4,7 +4,7 @@
 #ifndef SK_LIB_FAR_H
 #define SK_LIB_FAR_H
 
-#include "archive/local/content.h"
+#include "archive/read/content.h"
 #include "lib/session/session.h"
 
 /* sk_gen_scan; rank -1: of any rank. */

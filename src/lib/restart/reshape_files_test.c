@@ -3,7 +3,7 @@
 #include "lib/restart/reshape_testing.h"
 #include "lib/whole/session_testing.h"
 
-#include "archive/local/content.h"
+#include "archive/read/content.h"
 #include "base/file/io.h"
 
 #include <dirent.h>

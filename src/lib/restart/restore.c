@@ -1,7 +1,7 @@
 /* Restart: which generation all ranks can give, and reading it. */
 #include "lib/restart/restore.h"
 
-#include "archive/local/content.h"
+#include "archive/read/content.h"
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"

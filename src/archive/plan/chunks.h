@@ -1,0 +1,30 @@
+/* A file as a list of chunks, by which repeats are found (repeats.c). */
+#ifndef SK_ARCHIVE_PLAN_CHUNKS_H
+#define SK_ARCHIVE_PLAN_CHUNKS_H
+
+#include "archive/plan/feed.h"
+
+/* The next bytes of a file. */
+struct sk_chunk {
+    uint64_t hash;
+    uint32_t bytes; /* at least 1 */
+    uint32_t plain; /* 1: one word again and again */
+};
+/* All of a file, from its beginning. */
+struct sk_chunks {
+    struct sk_chunk *list;
+    size_t count, cap;
+};
+
+enum { SK_CHUNKS_COARSEST = 6, SK_CHUNK_MOST = (16 << 10) << SK_CHUNKS_COARSEST };
+
+/* How coarse chunks of so many bytes in all must be, 0 to SK_CHUNKS_COARSEST, to be listed and found in
+ * a sixteenth of the memory; -1: there are too many bytes. Chunks that are compared are equally coarse. */
+int sk_chunks_coarse(uint64_t bytes, uint64_t memory);
+/* Cut a file of the feed. Reads it once. Fails as the feed does, and with SAIKAI_ENOMEM. */
+int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int coarse, struct sk_chunks *out,
+                  struct saikai_error *err);
+int sk_chunks_add(struct sk_chunks *c, const struct sk_chunk *x);
+void sk_chunks_free(struct sk_chunks *c);
+
+#endif

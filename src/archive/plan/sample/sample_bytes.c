@@ -1,0 +1,189 @@
+/* Samples of bytes decide which form, filter and compressor a class of them gets. */
+#include "archive/plan/sample/sample_bytes.h"
+
+#include "archive/coding/block.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, PIECES = 8 };
+
+/* Pieces of two files of the class, as one part of as many segments: from four places of each, at
+ * multiples of 64 bytes; of records from the beginning alone, because they are not found from
+ * within. */
+static int read_pieces(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count,
+                       int records, uint8_t *to, struct sk_ska_segment *taken, size_t *n,
+                       struct saikai_error *err)
+{
+    struct sk_ska_range r[PIECES];
+    *n = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct sk_ska_segment *s = &segments[i ? count * 3 / 4 : count / 4];
+        uint64_t bytes = s->box.nx, places = records || bytes < SAMPLE_BYTES ? 1 : PIECES / 2,
+                 most = SAMPLE_BYTES / 2 / places;
+        if (i && count * 3 / 4 == count / 4)
+            break;
+        for (uint64_t k = 0; k < places; k++) {
+            struct sk_ska_segment *t = &taken[*n];
+            *t = *s;
+            t->offset += bytes / places * k / 64 * 64;
+            t->box.nx = bytes < most ? bytes : most;
+            r[*n] = (struct sk_ska_range){t->file, t->offset, t->box.nx, to};
+            to += t->box.nx;
+            ++*n;
+        }
+    }
+    return sk_feed_fetch(p->feed, r, *n, err);
+}
+
+/* Bytes that a recipe leaves of a part; all of them when it cannot. */
+static size_t try_one(struct sk_coder *c, struct sk_part *part, const struct sk_recipe *r)
+{
+    struct sk_buf out = {0};
+    size_t n = sk_block_encode(c, part, 1, r, &out, NULL) ? part->size_bytes : out.len;
+    sk_buf_free(&out);
+    return n;
+}
+
+void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
+                  struct sk_recipe *best, size_t *least)
+{
+    struct sk_recipe r = *best;
+    r.form = SK_FORM_BYTES;
+    r.filter = filter;
+    r.level = level;
+    size_t n = try_one(c, part, &r);
+    if (n < *least) {
+        *least = n;
+        *best = r;
+    }
+}
+
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
+                   size_t *gzipped)
+{
+    int gzip = sk_backend_here(SK_BACKEND_GZIP);
+    struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = gzip, .level = 6}, usual = *best;
+    /* what shrinks a lot is quick to compress: spend more on it */
+    usual.level = *least * 6 < part->size_bytes ? 9 : *least * 3 < part->size_bytes * 2 ? 6 : 3;
+    struct sk_recipe strong = usual, other = usual;
+    strong.level = 9;
+    other.backend = gzip;
+    other.level = 6;
+    size_t by_plain = gzip < 0 ? *least : try_one(c, part, &plain), by_other = by_plain;
+    *best = usual;
+    *gzipped = by_plain;
+    if (by_plain >= *least) /* the usual level is no worse than the lowest one was */
+        return;
+    if (usual.filter || usual.form != SK_FORM_BYTES)
+        by_other = try_one(c, part, &other);
+    size_t least_gzip = by_other < by_plain ? by_other : by_plain, n = try_one(c, part, &usual);
+    if (n > least_gzip && usual.level < strong.level) {
+        *best = strong;
+        n = try_one(c, part, &strong);
+    }
+    if (n > least_gzip)
+        *best = by_other < by_plain ? other : plain;
+    *least = n > least_gzip ? least_gzip : n;
+}
+
+/* Try Fortran records on the sample: what follows one beginning is longer than a sample, so that
+ * known records are trusted unless taking them apart does harm. 1: they shrink so much that nothing
+ * else needs to be tried. */
+static int try_records(struct sk_coder *c, struct sk_part *part, struct sk_recipe *r, size_t *least)
+{
+    enum { A_LOT = 12 };
+    struct sk_recipe apart = *r;
+    apart.form = SK_FORM_RECORDS;
+    apart.level = 1;
+    size_t n = try_one(c, part, &apart);
+    if (n >= part->size_bytes / A_LOT) {
+        sk_try_bytes(c, part, SK_FILTER_NONE, 1, r, least);
+        if (n >= *least + *least / 16)
+            return 0;
+    }
+    *least = n;
+    *r = apart;
+    r->level = 9;
+    return n < part->size_bytes / A_LOT;
+}
+
+/* Try forms and filters on the sample; the best one to *r. Returns its bytes; *gzipped: those of
+ * gzip, many when it was not tried. */
+static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r, size_t *gzipped)
+{
+    static const int filters[] = {SK_FILTER_DELTA4, SK_FILTER_SHUFFLE4, SK_FILTER_SHUFFLE8,
+                                  SK_FILTER_DELTA4_SHUFFLE4, SK_FILTER_DELTA8_SHUFFLE8};
+    struct sk_coder c = {0};
+    size_t least = part->size_bytes, before;
+    int done = records && try_records(&c, part, r, &least);
+    if (!records)
+        sk_try_bytes(&c, part, SK_FILTER_NONE, 1, r, &least);
+    before = least;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters && r->form == SK_FORM_BYTES; i++) {
+        /* a change of order must gain something: it costs time and what the window would have
+         * found */
+        struct sk_recipe now = *r;
+        size_t n = least - before / 32;
+        sk_try_bytes(&c, part, filters[i], 1, &now, &n);
+        if (n < least - before / 32) {
+            least = n;
+            *r = now;
+        }
+    }
+    *gzipped = SIZE_MAX;
+    if (!done)
+        sk_try_levels(&c, part, r, &least, gzipped);
+    sk_coder_free(&c);
+    return least;
+}
+
+/* A sample does not tell which of two is better that leave about the same of it. */
+static void compare_with_gzip(struct sk_ska_plan *p, uint64_t all, size_t sample, size_t least,
+                              size_t gzipped)
+{
+    if (gzipped < SIZE_MAX && least >= gzipped - gzipped / 32)
+        p->near_bytes += all;
+    if (gzipped < SIZE_MAX && gzipped > sample)
+        p->dense_bytes += all;
+}
+
+int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
+                    const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
+                    struct saikai_error *err)
+{
+    struct sk_ska_segment taken[PIECES];
+    uint64_t all = 0;
+    size_t n;
+    double t0 = sk_now();
+    *recipe = (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 9};
+    for (size_t i = 0; i < count; i++)
+        all += segments[i].box.nx;
+    if (all < TOO_SMALL) {
+        p->near_bytes += all;
+        return 0;
+    }
+    uint8_t *sample = malloc(SAMPLE_BYTES);
+    if (!sample)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+    const char *form = p->scans[segments[0].file].form;
+    int fortran = p->a.classes[class_index].type == SAIKAI_U8 && form &&
+                  !strcmp(form, sk_reader_fortran.name);
+    int rc = read_pieces(p, segments, count, fortran, sample, taken, &n, err);
+    if (!rc) {
+        struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
+        for (size_t i = 0; i < n; i++)
+            part.size_bytes += taken[i].box.nx;
+        size_t gzipped, least = try_all(&part, fortran, recipe, &gzipped);
+        compare_with_gzip(p, all, part.size_bytes, least, gzipped);
+        sk_log(SK_LOG_DEBUG,
+               "archive: %s: form %d, filter %d, backend %d, level %d, sample %zu of %zu",
+               p->a.classes[class_index].key, recipe->form, recipe->filter, recipe->backend,
+               recipe->level, least, part.size_bytes);
+    }
+    free(sample);
+    p->sample_seconds += sk_now() - t0;
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* Blocks of a new archive that resemble those of the previous one, stored as what is new. */
+#ifndef SK_ARCHIVE_WRITE_DELTA_H
+#define SK_ARCHIVE_WRITE_DELTA_H
+
+#include "archive/plan/plan.h"
+#include "archive/coding/unpack.h"
+
+/* How many blocks may be compared with previous ones at a time, and what is left of the memory for
+ * everything else: pure. threads: that compress; largest: what unpacking a block of the previous
+ * archive takes at most. 0: the memory is too small for one. */
+int sk_archive_delta_share(uint64_t memory_bytes, int threads, const struct sk_unpack_need *largest,
+                           uint64_t *unit_bytes);
+
+struct sk_archive_delta;
+/* Room for `count` blocks at a time; the plan must outlive it. */
+int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,
+                         struct saikai_error *err);
+void sk_archive_delta_free(struct sk_archive_delta *g);
+
+/* Encode block i, whose parts and whose bytes encoded alone are given, once more after the block
+ * that it resembles. Where that is shorter it takes the place of `alone`; where not, the block
+ * stands alone. From any thread; waits while all the room is taken. Fails as sk_unpack_block. */
+int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
+                            struct sk_buf *alone, struct saikai_error *err);
+
+/* Encode block i, whose parts are all put together of a block of the previous archive; as bytes, alone, when
+ * that one has others than its hashes said. Fails as sk_unpack_block. */
+int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *parts, struct sk_buf *out,
+                          struct saikai_error *err);
+
+/* Open the archive that the one that will be at `out` is to build on. When there are
+ * enough in a row (options) it stands alone. Fails with SAIKAI_EINVAL (in another directory), and
+ * as sk_opened_new. */
+int sk_ska_plan_previous(struct sk_ska_plan *p, const char *out, const char *previous,
+                         struct saikai_error *err);
+
+#endif

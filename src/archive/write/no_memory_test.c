@@ -1,0 +1,239 @@
+/* Wherever memory runs out while archives are made and read: SAIKAI_ENOMEM and nothing else, nothing is left behind, and what
+ * comes back is right. */
+#include "archive/read/extract.h"
+#include "archive/write/schemes.h"
+#include "archive/write/create.h"
+#include "archive/read/inside.h"
+#include "archive/plan/repeats.h"
+#include "archive/plan/values_testing.h"
+#include "base/host/no_memory_testing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/host/open_files_testing.h"
+
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-no-memory-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static const char *at(const char *name)
+{
+    static char path[4][128];
+    static int turn;
+    char *p = path[turn++ % 4];
+    snprintf(p, 128, "%s/%s", dir, name);
+    return p;
+}
+
+struct job {
+    struct made m;
+    struct sk_archive_options o;
+    const char *previous;
+};
+
+static int create(void *arg, struct saikai_error *err)
+{
+    struct job *j = arg;
+    struct sk_archive_options o = j->o;
+    o.no_sync = 1;
+    o.threads = 1;
+    o.previous = j->previous;
+    return sk_archive_create(at("new.ska"), j->m.in, (size_t)j->m.count, &o, NULL, err);
+}
+
+static int extract(void *arg, struct saikai_error *err)
+{
+    (void)arg;
+    return sk_archive_extract(at("new.ska"), at("back"), &(struct sk_extract_options){.no_sync = 1, .threads = 1}, NULL, err);
+}
+
+/* All files are back. */
+static void is_back(void *arg)
+{
+    struct job *j = arg;
+    for (int i = 0; i < j->m.count; i++) {
+        char path[256];
+        void *back;
+        size_t n;
+        snprintf(path, sizeof path, "%s/back/%s", dir, j->m.name[i]);
+        assert_int_equal(sk_io_slurp(path, 1 << 28, &back, &n, NULL), 0);
+        assert_int_equal(n, j->m.data[i].len);
+        assert_memory_equal(back, j->m.data[i].data, n);
+        free(back);
+    }
+}
+
+static void is_archived(void *arg)
+{
+    struct saikai_error err = {0};
+    if (extract(arg, &err))
+        fail_msg("after allocation %ld: %s", no_memory.fails, err.text);
+    is_back(arg);
+    sk_io_rmtree(at("back"), NULL);
+}
+
+static void no_traces(void *arg)
+{
+    (void)arg;
+    sk_io_unlink(at("new.ska"), NULL);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));)
+        assert_null(strstr(e->d_name, "tmp"));
+    closedir(d);
+}
+
+static void not_back(void *arg)
+{
+    (void)arg;
+    sk_io_rmtree(at("back"), NULL);
+}
+
+static void inputs(struct made *m)
+{
+    for (int i = 0; i < m->count; i++)
+        m->in[i] = (struct sk_archive_input){m->name[i], m->name[i], m->data[i].data, m->data[i].len};
+}
+
+/* Files that a reader knows, and bytes. */
+static void make(struct job *j)
+{
+    static const uint8_t head[] = {'C', 'D', 'F', 1, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 1, 0, 0, 0, 1, 'x', 0, 0, 0, 0, 0, 5, 220,
+                                   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1, 0, 0, 0, 1, 'v', 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+                                   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 46, 224, 0, 0, 0, 80};
+    *j = (struct job){0};
+    made_seed = 4;
+    made_file(&j->m, "v.nc", NULL);
+    sk_buf_put(&j->m.data[0], head, sizeof head);
+    for (uint64_t i = 0; i < 1500; i++)
+        made_put(&j->m.data[0], &(struct made_variable){.type = SAIKAI_F64, .big_endian = 1}, 7 + (double)i * 0.001);
+    made_file(&j->m, "records", NULL);
+    records(&j->m, 40, 2000, words);
+    made_file(&j->m, "prose", NULL);
+    made_bytes(&j->m, 70000, prose);
+    made_file(&j->m, "again", NULL);
+    again(&j->m, 1, 0, j->m.data[1].len);
+    made_file(&j->m, "deep/name", NULL);
+    made_bytes(&j->m, 20000, dense);
+    inputs(&j->m);
+}
+
+static void an_archive_is_made_or_not(void **state)
+{
+    (void)state;
+    struct job j;
+    make(&j);
+    assert_true(no_memory_sweep(create, is_archived, no_traces, &j) > 40);
+    for (j.o.scheme = SK_SCHEME_AGNOSTIC_BLOCK; j.o.scheme <= SK_SCHEME_AWARE; j.o.scheme++) {
+        j.o.codec_f64 = "zstd";
+        assert_true(no_memory_sweep(create, is_archived, no_traces, &j) > 20);
+    }
+    made_free(&j.m);
+}
+
+static void one_that_builds_on_another_is_made_or_not(void **state)
+{
+    (void)state;
+    struct job j;
+    make(&j);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_int_equal(rename(at("new.ska"), at("old.ska")), 0);
+    for (size_t i = 0; i < 20000; i += 900)
+        j.m.data[4].data[i]++;
+    j.previous = at("old.ska");
+    char previous[128];
+    snprintf(previous, sizeof previous, "%s", at("old.ska"));
+    j.previous = previous;
+    assert_true(no_memory_sweep(create, is_archived, no_traces, &j) > 40);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_true(no_memory_sweep(extract, is_back, not_back, &j) > 20);
+    made_free(&j.m);
+}
+
+static int read_inside(void *arg, struct saikai_error *err)
+{
+    struct job *j = arg;
+    struct sk_inside *s = NULL;
+    static uint8_t to[100000];
+    int rc = sk_inside_new(0, &s, err);
+    if (!rc)
+        rc = sk_inside_add(s, at("new.ska"), err);
+    for (int i = 0; i < j->m.count && !rc; i++) {
+        size_t n = j->m.data[i].len < 5000 ? j->m.data[i].len : 5000;
+        rc = sk_inside_read(s, (size_t)i, j->m.data[i].len - n, to, n, err);
+        if (!rc)
+            assert_memory_equal(to, j->m.data[i].data + j->m.data[i].len - n, n);
+    }
+    sk_inside_release(s);
+    return rc;
+}
+
+static void files_are_read_where_they_lie_or_not(void **state)
+{
+    (void)state;
+    struct job j;
+    make(&j);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_true(no_memory_sweep(read_inside, NULL, NULL, &j) > 15);
+    made_free(&j.m);
+}
+
+/* ---- fields of every kind ---- */
+
+static int plan(void *arg, struct saikai_error *err)
+{
+    struct sk_ska_plan *p = arg;
+    sk_ska_plan_uncut(p);
+    return sk_ska_plan_cut(p, err);
+}
+
+static int write_plan(void *arg, struct saikai_error *err)
+{
+    struct sk_ska_plan *p = arg;
+    struct sk_archive_stats st = {0};
+    return sk_ska_plan_write(p, -1, "nowhere", &st, err);
+}
+
+static void fields_are_planned_or_not(void **state)
+{
+    (void)state;
+    struct made m = {0};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    struct sk_archive_options o = {.quick = 1, .threads = 1, .no_sync = 1};
+    grid = 0;
+    physics(&m, "a", "Grid1", 7);
+    mixture(&m, "b");
+    made_plan(&m, &o, &feed, &p);
+    p.unit_bytes = p.bytes_unit = 1 << 18;
+    assert_true(no_memory_sweep(plan, NULL, NULL, &p) > 30);
+    assert_true(no_memory_sweep(write_plan, NULL, NULL, &p) > 40);
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    made_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
+        cmocka_unit_test(an_archive_is_made_or_not),
+        cmocka_unit_test(one_that_builds_on_another_is_made_or_not),
+        cmocka_unit_test(files_are_read_where_they_lie_or_not),
+        cmocka_unit_test(fields_are_planned_or_not),
+        cmocka_unit_test(no_file_is_left_open),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

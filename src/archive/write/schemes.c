@@ -1,0 +1,271 @@
+/* By which scheme an archive is written, in blocks of which size: `auto` writes what its samples
+ * say, tries what they do not see, and keeps what is shortest. */
+#include "archive/write/schemes.h"
+#include "archive/write/delta.h"
+#include "archive/write/pipeline.h"
+
+#include "base/file/io.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = SK_ARCHIVE_THREADS };
+
+/* Bytes of a block: what the memory allows (fits), what gives every thread some blocks, and no less
+ * than a class needs to be compressed well. */
+static uint64_t choose_unit(const struct sk_archive_options *o, int threads, uint64_t fits,
+                            uint64_t total, uint64_t good, uint64_t most)
+{
+    const uint64_t least = 256 << 10;
+    uint64_t unit = total / (uint64_t)(threads * 6);
+    unit = unit < good ? good : unit > most ? most : unit;
+    if (o->scheme != SK_SCHEME_AUTO)
+        unit = 32 << 20; /* the paper's schemes know no blocks: as near to one stream as the memory
+                            allows */
+    if (o->level & SK_PACK_LONG || (o->level & ~SK_PACK_LONG) >= SK_PACK_BEST)
+        unit = SK_SKA_MAX_BLOCK / 2;
+    if (o->unit_bytes)
+        unit = o->unit_bytes;
+    unit = unit > fits ? fits : unit;
+    unit = unit > SK_SKA_MAX_BLOCK / 2 ? SK_SKA_MAX_BLOCK / 2 : unit;
+    return unit < least ? least : unit;
+}
+
+void sk_ska_plan_options(struct sk_ska_plan *p, const struct sk_archive_options *opt)
+{
+    struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
+    o.memory_bytes = sk_memory_of(&o);
+    if (!o.merge_bytes)
+        o.merge_bytes = 64 << 10;
+    if (!o.first_bytes)
+        o.first_bytes = 100;
+    o.backend = o.backend < 0 ? SK_BACKEND_STORE : o.backend ? o.backend : SK_BACKEND_ZSTD;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = o.threads > 0 ? o.threads : cpus > 0 ? (int)cpus : 1;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
+    /* a block per thread must fit: rather fewer threads than tiny blocks */
+    while (threads > 1 && o.memory_bytes / (uint64_t)(4 * threads + 6) < (1 << 20))
+        threads--;
+    p->opt = o;
+    p->threads = threads;
+}
+
+/* Largest unit that the memory allows. With a previous archive, part of it is for comparing with
+ * its blocks; where there is not enough for that, this archive stands alone. */
+static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_error *err)
+{
+    struct sk_unpack_need all = {0}, most = {0}, need;
+    /* the strongest compressor takes eleven times what it looks back at */
+    *fits = p->opt.memory_bytes / (uint64_t)((sk_ska_plan_strong(p) ? 16 : 4) * p->threads + 6);
+    for (size_t i = 0; p->previous && i < p->previous->a->block_count; i++) {
+        int rc = sk_unpack_need(p->previous, i, &need, err);
+        if (rc)
+            return rc;
+        sk_unpack_most(&all, &need);
+        if (sk_previous_usable(p->previous->a, i))
+            sk_unpack_most(&most, &need);
+    }
+    p->seat = all;
+    if (!p->previous || (p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &all, fits)))
+        return 0;
+    p->seat = most;
+    if ((p->comparing = sk_archive_delta_share(p->opt.memory_bytes, p->threads, &most, fits)))
+        return 0;
+    sk_log(
+        SK_LOG_WARN,
+        "too little memory to build on %s, whose blocks have %llu bytes: this archive stands alone",
+        p->previous->path, (unsigned long long)most.raw_bytes);
+    sk_opened_free(p->previous);
+    p->previous = NULL;
+    return 0;
+}
+
+static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
+{
+    const char *path = p->previous->path, *slash = strrchr(path, '/');
+    p->a.previous = strdup(slash ? slash + 1 : path);
+    if (!p->a.previous || sk_previous_match(&p->a, p->previous->a))
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", path);
+    p->a.previous_hash = p->previous->a->hash;
+    p->a.depth = p->previous->a->depth + 1;
+    return 0;
+}
+
+/* Where in a file an archive is written; fd -1: nowhere, to see how long it would be. */
+struct place {
+    int fd;
+    const char *name;
+    uint64_t at;
+};
+
+/* Cut and write by one scheme, in place of what the file held from there on. */
+static int write_as(struct sk_ska_plan *p, int scheme, int backend, const struct place *to,
+                    struct sk_archive_stats *st, struct saikai_error *err)
+{
+    struct sk_archive_options asked = p->opt;
+    uint64_t fits = 0;
+    int rc = share_memory(p, &fits, err);
+    if (rc)
+        return rc;
+    if (to->fd >= 0 && lseek(to->fd, (off_t)to->at, SEEK_SET) < 0)
+        return sk_fail_errno(err, errno, "cannot write %s", to->name);
+    if (to->fd >= 0 && (rc = sk_io_truncate(to->fd, to->name, (off_t)to->at, err)))
+        return rc;
+    sk_ska_plan_uncut(p);
+    p->opt.scheme = scheme;
+    p->opt.backend = backend;
+    p->opt.level = scheme == asked.scheme || p->whole ? asked.level : 0;
+    if (p->whole)
+        p->opt.level |= SK_PACK_LONG;
+    p->unit_bytes = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 4 << 20, 8 << 20);
+    p->bytes_unit = choose_unit(&p->opt, p->threads, fits, st->raw_bytes, 16 << 20, 16 << 20);
+    rc = sk_ska_plan_cut(p, err);
+    if (!rc && p->previous && asked.scheme == SK_SCHEME_AUTO)
+        rc = name_previous(p, err);
+    if (!rc)
+        rc = sk_ska_plan_run(p, to->fd, to->name, &st->stored_bytes, err);
+    st->classes = p->a.class_count;
+    st->depth = p->a.depth;
+    st->skeleton_bytes = p->skeleton_bytes;
+    p->opt = asked;
+    return rc;
+}
+
+/* n bytes of a file from `from` to its beginning, where it ends then. */
+static int move_down(const struct place *from, uint64_t n, struct saikai_error *err)
+{
+    enum { PIECE = 1 << 20 };
+    uint8_t *buf = malloc(PIECE);
+    int rc = buf ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to write %s", from->name);
+    for (uint64_t done = 0; done < n && !rc;) {
+        size_t k = n - done < PIECE ? (size_t)(n - done) : PIECE;
+        rc = sk_io_pread(from->fd, from->name, buf, k, (off_t)(from->at + done), err);
+        if (!rc)
+            rc = sk_io_pwrite(from->fd, from->name, buf, k, (off_t)done, err);
+        done += k;
+    }
+    free(buf);
+    return rc ? rc : sk_io_truncate(from->fd, from->name, (off_t)n, err);
+}
+
+/* Samples do not see what repeats far away: all files as one stream, with zstd looking for repeats
+ * at any distance, is written behind what there is, and the shorter one stays. It stands alone. */
+static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
+                     struct saikai_error *err)
+{
+    struct sk_archive_stats whole = *st;
+    struct place behind = {to->fd, to->name, st->stored_bytes};
+    struct sk_opened *previous = p->previous;
+    int threads = p->threads;
+    p->previous = NULL;
+    p->whole = 1;
+    if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
+        p->threads = 1;
+    int rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err);
+    p->previous = previous;
+    p->whole = 0;
+    p->threads = threads;
+    if (rc == SAIKAI_ENOSPC) { /* there is no room for both */
+        rc = 0;
+        whole.stored_bytes = UINT64_MAX;
+    }
+    if (!rc && whole.stored_bytes < st->stored_bytes) {
+        rc = move_down(&behind, whole.stored_bytes, err);
+        *st = whole;
+    } else if (!rc) {
+        rc = sk_io_truncate(to->fd, to->name, (off_t)st->stored_bytes, err);
+    }
+    return rc;
+}
+
+/* What gzip -6 leaves of all files, from pieces spread over them: it looks no further back than
+ * 32 KiB, so that pieces tell. More than there is when they cannot be looked at. */
+static uint64_t estimate_gzip(struct sk_ska_plan *p, uint64_t total)
+{
+    enum { PIECE = 128 << 10, PIECES = 16 };
+    struct sk_packer packer = {0};
+    struct sk_ska_range r = {0};
+    uint8_t *buf = malloc(PIECE + sk_pack_bound(PIECE));
+    uint64_t seen = 0, left = 0, start = 0;
+    int backend = SK_BACKEND_GZIP, k = 0, rc = buf ? 0 : SAIKAI_ENOMEM;
+    for (uint32_t f = 0; f < p->a.file_count && !rc; start += p->a.files[f++].size_bytes)
+        for (uint64_t end = start + p->a.files[f].size_bytes, at;
+             !rc && k < PIECES && (at = total / PIECES * (uint64_t)k) < end; k++) {
+            size_t n = end - at < PIECE ? (size_t)(end - at) : PIECE, stored = 0;
+            r = (struct sk_ska_range){f, at - start, n, buf};
+            rc = sk_feed_fetch(p->feed, &r, 1, NULL);
+            if (!rc)
+                rc = sk_pack(&packer, &backend, 6, buf, n, buf + PIECE, &stored, NULL);
+            backend = SK_BACKEND_GZIP;
+            seen += n;
+            left += stored;
+        }
+    sk_packer_free(&packer);
+    free(buf);
+    return rc || !seen ? UINT64_MAX : (uint64_t)((double)left / (double)seen * (double)total);
+}
+
+/* Where samples do not tell that what is there is less than plain files through gzip -6, that is
+ * made, too, and the shorter one stays. Those of a small set say little, and its index and the
+ * models of its variables weigh more than what they save. */
+static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
+                    struct saikai_error *err)
+{
+    enum { SMALL_SET = 1 << 20, MARGIN = 16 };
+    struct sk_archive_stats plain = *st;
+    int gzip = sk_backend_here(SK_BACKEND_GZIP), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
+    if (st->raw_bytes > SMALL_SET && gzip < 0 && p->near_bytes < st->raw_bytes / 2)
+        return 0;
+    if (st->raw_bytes > SMALL_SET && gzip >= 0) { /* samples of single classes may err together: look at the files themselves */
+        uint64_t about = estimate_gzip(p, st->raw_bytes);
+        if (about < UINT64_MAX && about - about / MARGIN > st->stored_bytes)
+            return 0;
+    }
+    if (p->dense_bytes > st->raw_bytes / 2) /* gzip would need long to find that out */
+        backend = SK_BACKEND_STORE;
+    int rc =
+        write_as(p, SK_SCHEME_AGNOSTIC, backend, &(struct place){-1, to->name, 0}, &plain, err);
+    if (!rc && plain.stored_bytes < st->stored_bytes)
+        rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, to, st, err);
+    return rc;
+}
+
+/* By samples of each variable; then whatever else leaves less. */
+static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
+                      struct sk_archive_stats *st, struct saikai_error *err)
+{
+    int rc = write_as(p, SK_SCHEME_AUTO, p->opt.backend, to, st, err);
+    /* what the samples of `auto` said */
+    uint64_t near = p->near_bytes, dense = p->dense_bytes;
+    /* what is nearly all in the archive before is nowhere shorter */
+    if (!rc && p->a.previous && st->stored_bytes < st->raw_bytes / 64)
+        return 0;
+    if (!rc && twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0)
+        rc = try_whole(p, to, st, err);
+    p->near_bytes = near;
+    p->dense_bytes = dense;
+    return rc ? rc : try_gzip(p, to, st, err);
+}
+
+int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,
+                      struct saikai_error *err)
+{
+    for (size_t i = 0; i < p->a.file_count; i++)
+        st->raw_bytes += p->a.files[i].size_bytes;
+    int twice = p->opt.scheme == SK_SCHEME_AUTO && !p->opt.quick;
+    struct place to = {fd, name, 0};
+    p->work_bytes = st->raw_bytes * (twice ? 2 : 1);
+    int rc = p->opt.scheme == SK_SCHEME_AUTO
+                 ? write_auto(p, &to, twice, st, err)
+                 : write_as(p, p->opt.scheme, p->opt.backend, &to, st, err);
+    if (!rc && !p->opt.no_sync)
+        rc = sk_io_fsync(fd, name, err);
+    st->files = p->a.file_count;
+    st->variables = p->variables;
+    st->sample_seconds = p->sample_seconds;
+    return rc;
+}

@@ -1,0 +1,344 @@
+/* Archives that build on each other, made by one process. */
+#include "archive/read/extract.h"
+#include "archive/write/create.h"
+#include "base/host/fork_testing.h"
+#include "archive/write/testing.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { SERIES_BYTES = 1500000 };
+
+/* Bytes that no compressor shrinks, of which a few change from set to set. */
+static void make_state(const char *path, int set)
+{
+    static uint8_t file[SERIES_BYTES];
+    static uint32_t words[SERIES_BYTES / 4];
+    if (!words[0])
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            words[i] = noise();
+    memcpy(file, words, sizeof file);
+    for (size_t i = 0; i < sizeof file; i += 5000)
+        file[i] = (uint8_t)(i / 5000 * 7 + (size_t)set);
+    put_file(path, file, sizeof file);
+}
+
+static int create(int set, const char *previous, const struct sk_archive_options *opt,
+                  uint64_t *stored, struct saikai_error *err)
+{
+    struct sk_archive_input in = {.path = at("series/set%d", set), .name = "state"};
+    struct sk_archive_options o = opt ? *opt : (struct sk_archive_options){0};
+    struct sk_archive_stats st = {0};
+    o.no_sync = 1;
+    o.previous = previous;
+    int rc = sk_archive_create(at("series/%d.ska", set), &in, 1, &o, &st, err);
+    if (stored)
+        *stored = st.stored_bytes;
+    return rc;
+}
+
+static void expect_restored(const char *archive, const char *state)
+{
+    struct saikai_error err = {0};
+    if (sk_archive_extract(archive, at("back"), NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    if (!same_file(state, at("back/state")))
+        fail_msg("%s gives something else than %s", archive, state);
+    sk_io_rmtree(at("back"), NULL);
+}
+
+static void a_series_builds_on_the_set_before(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_archive_options two = {.chain = 2};
+    uint64_t alone, n;
+    sk_io_mkdirs(at("series"), NULL);
+    for (int i = 0; i < 4; i++)
+        make_state(at("series/set%d", i), i);
+    assert_int_equal(create(0, NULL, &two, &alone, &err), 0);
+    assert_true(alone > SERIES_BYTES / 2);
+    assert_int_equal(create(1, at("series/0.ska"), &two, &n, &err), 0);
+    assert_true(n < alone / 20);
+    assert_int_equal(create(2, at("series/1.ska"), &two, &n, &err), 0);
+    assert_true(n < alone / 20);
+    /* the third in a row stands alone again */
+    assert_int_equal(create(3, at("series/2.ska"), &two, &n, &err), 0);
+    assert_true(n > alone / 2);
+    for (int i = 0; i < 4; i++)
+        expect_restored(at("series/%d.ska", i), at("series/set%d", i));
+}
+
+static void what_others_build_on_is_not_replaced(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    assert_int_equal(create(1, NULL, NULL, NULL, &err), SAIKAI_EEXIST);
+    assert_non_null(strstr(err.text, "2.ska"));
+    expect_restored(at("series/2.ska"), at("series/set2"));
+    /* the last one can be */
+    assert_int_equal(create(2, at("series/1.ska"), NULL, NULL, &err), 0);
+    expect_restored(at("series/2.ska"), at("series/set2"));
+}
+
+static void a_gap_is_an_error(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    assert_int_equal(rename(at("series/0.ska"), at("series/gone")), 0);
+    assert_int_equal(sk_archive_extract(at("series/2.ska"), at("back"), NULL, NULL, &err),
+                     SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "0.ska"));
+    assert_int_not_equal(access(at("back/state"), F_OK), 0);
+    assert_int_equal(create(3, at("series/2.ska"), NULL, NULL, &err), SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "0.ska"));
+    /* another archive of that name is not taken for it */
+    assert_int_equal(sk_io_rename(at("series/3.ska"), at("series/0.ska"), &err), 0);
+    assert_int_equal(sk_archive_extract(at("series/2.ska"), NULL, NULL, NULL, &err),
+                     SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, "0.ska"));
+    assert_int_equal(rename(at("series/gone"), at("series/0.ska")), 0);
+    assert_int_equal(sk_archive_extract(at("series/2.ska"), NULL, NULL, NULL, &err), 0);
+    /* only another archive beside the new one will do */
+    put_file(at("elsewhere/x"), "x", 1);
+    assert_int_equal(link(at("series/0.ska"), at("elsewhere/0.ska")), 0);
+    assert_int_equal(create(3, at("elsewhere/0.ska"), NULL, NULL, &err), SAIKAI_EINVAL);
+    assert_int_equal(create(3, at("series/missing.ska"), NULL, NULL, &err), SAIKAI_ENOENT);
+    assert_int_equal(create(2, at("series/2.ska"), NULL, NULL, &err), SAIKAI_EINVAL);
+}
+
+/* However many are asked for, an archive that is written can be read. */
+static void there_is_an_end_to_a_chain(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_archive_options many = {.chain = 1000};
+    uint64_t n = 0;
+    int bases = 0;
+    for (int i = 100; i < 135; i++) {
+        make_state(at("series/set%d", i), i);
+        assert_int_equal(create(i, i == 100 ? NULL : at("series/%d.ska", i - 1), &many, &n, &err),
+                         0);
+        bases += n > SERIES_BYTES / 2;
+    }
+    assert_int_equal(bases, 2);
+    for (int i = 100; i < 135; i += 16)
+        expect_restored(at("series/%d.ska", i), at("series/set%d", i));
+    for (int i = 100; i < 135; i++) {
+        sk_io_unlink(at("series/%d.ska", i), NULL);
+        sk_io_unlink(at("series/set%d", i), NULL);
+    }
+}
+
+/* Blocks find what they resemble also where the previous archive has other ones. */
+static void other_block_sizes(void **state)
+{
+    (void)state;
+    static const uint64_t unit[] = {300 << 10, 1 << 20, 500 << 10};
+    struct saikai_error err = {0};
+    uint64_t n = 0;
+    for (int i = 0; i < 3; i++) {
+        struct sk_archive_options o = {.unit_bytes = unit[i], .threads = 3};
+        make_state(at("series/set%d", 200 + i), i);
+        assert_int_equal(create(200 + i, i ? at("series/%d.ska", 199 + i) : NULL, &o, &n, &err), 0);
+        assert_true(!i || n < SERIES_BYTES * 3 / 4);
+        expect_restored(at("series/%d.ska", 200 + i), at("series/set%d", 200 + i));
+    }
+}
+
+/* Whatever byte of an archive below is wrong: the right file, or an error. */
+static void damage_below_is_found(void **state)
+{
+    (void)state;
+    int errors = 0, tries = 0;
+    for (int which = 0; which < 2; which++) {
+        struct saikai_error err = {0};
+        void *data = NULL;
+        size_t n = 0;
+        char path[512];
+        snprintf(path, sizeof path, "%s", at("series/%d.ska", which));
+        assert_int_equal(sk_io_slurp(path, 1 << 28, &data, &n, &err), 0);
+        for (size_t i = 0; i < n; i += i < 16 || i + 64 > n ? 1 : n / 41) {
+            ((uint8_t *)data)[i] ^= 0x20;
+            put_file(path, data, n);
+            ((uint8_t *)data)[i] ^= 0x20;
+            tries++;
+            int rc = sk_archive_extract(at("series/2.ska"), at("back"), NULL, NULL, &err);
+            if (!rc && !same_file(at("series/set2"), at("back/state")))
+                fail_msg("byte %zu of %d.ska: wrong data", i, which);
+            if (rc && rc != SAIKAI_EDAMAGED && rc != SAIKAI_EFORMAT)
+                fail_msg("byte %zu of %d.ska: %d", i, which, rc);
+            if (rc && !strstr(err.text, ".ska"))
+                fail_msg("byte %zu of %d.ska: %s", i, which, err.text);
+            errors += rc != 0;
+            sk_io_rmtree(at("back"), NULL);
+            /* nor is anything built on it that cannot be read */
+            if (i % 3 == 0 && !create(3, at("series/2.ska"), NULL, NULL, &err))
+                expect_restored(at("series/3.ska"), at("series/set3"));
+        }
+        put_file(path, data, n);
+        free(data);
+    }
+    assert_true(errors > tries / 5);
+    expect_restored(at("series/2.ska"), at("series/set2"));
+}
+
+/* ---- failing I/O ---- */
+
+static void a_full_disk_leaves_the_series(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    int failures = 0;
+    for (int i = 1, done = 0; !done; i++) {
+        assert_true(i < 1000);
+        put_file(at("series/3.ska"), "old", 3);
+        bad_io_at("/series/", i, ENOSPC);
+        int rc = create(3, at("series/2.ska"), NULL, NULL, &err);
+        done = bad_io.left > 0;
+        sk_io_hook = NULL;
+        /* whether others build on 3.ska is looked for as well as can be */
+        if (rc != SAIKAI_ENOSPC)
+            assert_int_equal(rc, 0);
+        failures += rc != 0;
+        struct stat st;
+        assert_int_equal(stat(at("series/3.ska"), &st), 0);
+        if (!rc || st.st_size != 3)
+            expect_restored(at("series/3.ska"), at("series/set3"));
+        DIR *d = opendir(at("series"));
+        for (struct dirent *e; (e = readdir(d));)
+            assert_null(strstr(e->d_name, ".tmp"));
+        closedir(d);
+    }
+    assert_true(failures > 10);
+    expect_restored(at("series/2.ska"), at("series/set2"));
+}
+
+static void a_crash_leaves_the_series(void **state)
+{
+    (void)state;
+    int died = 0;
+    for (int i = 1, done = 0; !done; i++) {
+        int status;
+        assert_true(i < 1000);
+        put_file(at("series/3.ska"), "old", 3);
+        pid_t pid = sk_testing_fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            bad_io_at("/series/", i, 0);
+            _exit(create(3, at("series/2.ska"), NULL, NULL, NULL) != 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+        done = WEXITSTATUS(status) == 0;
+        died += !done;
+        struct stat st;
+        assert_int_equal(stat(at("series/3.ska"), &st), 0);
+        if (done || st.st_size != 3)
+            expect_restored(at("series/3.ska"), at("series/set3"));
+        expect_restored(at("series/2.ska"), at("series/set2"));
+    }
+    assert_true(died > 10);
+}
+
+/* ---- memory ---- */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { UNDER_SANITIZER = 1 }; /* which keeps what is freed */
+#else
+enum { UNDER_SANITIZER = 0 };
+#endif
+
+enum { LARGE = 48 << 20, LINKS = 9, LIMIT = 64 << 20, PROGRAM = 16 << 20 };
+
+static void make_large(const char *path, int set)
+{
+    uint32_t *file = malloc(LARGE);
+    assert_non_null(file);
+    lcg = 7;
+    for (size_t i = 0; i < LARGE / 4; i++)
+        file[i] = noise() * 2654435761u;
+    for (size_t i = 0; i < LARGE / 4; i += 20000)
+        file[i] = (uint32_t)(i / 20000 * 7 + (size_t)set);
+    put_file(path, file, LARGE);
+    free(file);
+}
+
+static int create_large(int set)
+{
+    struct sk_archive_options o = {.memory_bytes = LIMIT, .threads = 2};
+    return create(set, set > 300 ? at("series/%d.ska", set - 1) : NULL, &o, NULL, NULL);
+}
+
+static int extract_large(int set)
+{
+    struct sk_extract_options o = {.memory_bytes = LIMIT, .threads = 4, .no_sync = 1};
+    return sk_archive_extract(at("series/%d.ska", set), at("back"), &o, NULL, NULL);
+}
+
+static int (*const work[])(int set) = {create_large, extract_large};
+
+/* This program again, to do one thing: the most memory that it had, in bytes, or that this
+ * one had at the fork. */
+static uint64_t peak_of(int what, int set)
+{
+    struct rusage used;
+    char number[16], task[16];
+    int status;
+    snprintf(number, sizeof number, "%d", set);
+    snprintf(task, sizeof task, "%d", what);
+    pid_t pid = sk_testing_fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        execl("/proc/self/exe", "series_test", task, number, base, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(wait4(pid, &status, 0, &used), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return (uint64_t)used.ru_maxrss * 1024;
+}
+
+static void a_long_chain_keeps_to_its_memory(void **state)
+{
+    (void)state;
+    struct sk_ska a = {0};
+    uint64_t most[2] = {0};
+    for (int i = 300; i < 300 + LINKS; i++) {
+        make_large(at("series/set%d", i), i);
+        uint64_t n = peak_of(0, i);
+        most[0] = n > most[0] ? n : most[0];
+        if (i + 1 < 300 + LINKS)
+            sk_io_unlink(at("series/set%d", i), NULL);
+    }
+    assert_int_equal(sk_archive_open(at("series/%d.ska", 299 + LINKS), &a, NULL), 0);
+    assert_int_equal(a.depth, LINKS - 1);
+    sk_ska_free(&a);
+    most[1] = peak_of(1, 299 + LINKS);
+    assert_true(same_file(at("series/set%d", 299 + LINKS), at("back/state")));
+    print_message("peak: creating %.1f, extracting %.1f MiB\n", (double)most[0] / (1 << 20),
+                  (double)most[1] / (1 << 20));
+    if (!UNDER_SANITIZER)
+        assert_true(most[0] < LIMIT + PROGRAM && most[1] < LIMIT + PROGRAM);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4) {
+        snprintf(base, sizeof base, "%s", argv[3]);
+        return work[atoi(argv[1])](atoi(argv[2])) != 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_series_builds_on_the_set_before),
+        cmocka_unit_test(what_others_build_on_is_not_replaced),
+        cmocka_unit_test(a_gap_is_an_error),
+        cmocka_unit_test(there_is_an_end_to_a_chain),
+        cmocka_unit_test(other_block_sizes),
+        cmocka_unit_test(damage_below_is_found),
+        cmocka_unit_test(a_full_disk_leaves_the_series),
+        cmocka_unit_test(a_crash_leaves_the_series),
+        cmocka_unit_test(a_long_chain_keeps_to_its_memory),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
