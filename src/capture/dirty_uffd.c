@@ -115,6 +115,8 @@ static int watch_again(struct uffd *u, const struct span *s)
     return ok;
 }
 
+/* The pages of a span that were written since, which are protected again in the same call. A mapping that was made anew meanwhile is
+ * watched anew, and counts as changed. */
 static int scan_span(struct uffd *u, const struct span *s, struct sk_ranges *out,
                      struct saikai_error *err)
 {

@@ -6,6 +6,7 @@
 #include <saikai/component.h>
 #include <stdatomic.h>
 
+/* The functions of component i, and those that call them. */
 static const struct saikai_codec_ops *theirs[SK_MOST_ADDED];
 static struct sk_codec_ops ours[SK_MOST_ADDED];
 static atomic_int n_added;
@@ -79,6 +80,7 @@ PLACE(5)
 PLACE(6)
 PLACE(7)
 
+/* Functions that know by themselves which component they are for. */
 static const struct sk_codec_ops places[] = {
 #define FUNCTIONS(i) {.abi = SK_CODEC_ABI, .max_encoded = most_##i, .encode = encode_##i, .decode = decode_##i}
     FUNCTIONS(0), FUNCTIONS(1), FUNCTIONS(2), FUNCTIONS(3), FUNCTIONS(4), FUNCTIONS(5), FUNCTIONS(6), FUNCTIONS(7),

@@ -428,6 +428,7 @@ static int take_list(struct cursor *c)
     return rc;
 }
 
+/* OpenCHK's: the list of variables stands first, and is taken when the clauses are known to be right. */
 static int chk_clauses(struct cursor *c)
 {
     char *list = NULL, *other = NULL;

@@ -185,6 +185,7 @@ static void read_link(struct h5 *h, const uint8_t *p, size_t n, const char *grou
     walk_object(h, number(p + k + chars, h->off), name, depth + 1);
 }
 
+/* One message of an object's header, by its type in the HDF5 specification (IV.A.2). */
 static void read_message(struct h5 *h, int type, int flags, const uint8_t *p, size_t n,
                          struct object *o, const char *name, int depth)
 {

@@ -122,6 +122,7 @@ struct var {
     int record;
 };
 
+/* One variable of the header: where its values are, if they lie in one piece. Hostile input. */
 static void read_var(struct in *r, struct var *v, const uint64_t *dims, uint64_t ndims)
 {
     memset(v, 0, sizeof *v);
@@ -200,6 +201,7 @@ static int probe(const struct sk_view *src)
     return p && !memcmp(p, "CDF", 3) && (p[3] == 1 || p[3] == 2 || p[3] == 5);
 }
 
+/* Dimensions, attributes, variables: the header's lists in their order; values are not looked at. */
 static int scan_netcdf3(const struct sk_view *src, struct sk_scan *scan, struct saikai_error *err)
 {
     struct in r = {.src = src, .at = 4, .left = src->size - 4};

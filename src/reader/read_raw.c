@@ -43,7 +43,7 @@ struct format {
     char var[MAX_VARS][WORD];
 };
 
-static struct format *formats[MAX_FORMATS];
+static struct format *formats[MAX_FORMATS]; /* that were described so far, to this process */
 static int format_count;
 
 static int var_of(struct format *f, const char *name, int make)
@@ -154,6 +154,7 @@ static int parse_set(struct format *f, char *w[], int n)
     return var < 0 ? -1 : 0;
 }
 
+/* One line of a description, in words; -1: it is none. */
 static int parse_step(struct format *f, char *w[], int n)
 {
     if (!strcmp(w[0], "set"))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum { SPARED_MAX = 64 };
+/* Children that were there before, and are nobody's orphans. */
 static pid_t spared[SPARED_MAX];
 static int n_spared;
 

@@ -65,6 +65,7 @@ struct job {
 
 /* ---- what the supervisor asks for ---- */
 
+/* The launcher with a keeper before each rank, told by its environment where to report, by which key, and what is known of the past. */
 static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
                  const struct sk_hosts *h, const int *seat, struct saikai_error *err)
 {

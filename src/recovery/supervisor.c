@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* Seconds: between an order and the same again; in which a rank that nobody heard of may still come when its start is ended; between a
+ * fault and the start after it, when faults repeat without progress. */
 static const double repeat_s = SK_REPEAT_S, late_start_s = 1.0, longest_backoff_s = 60;
 /* The same signal may come twice by two ways, such as from a terminal and through a wrapper. */
 static const double echo_s = 0.1;
@@ -282,6 +284,7 @@ static void say_restart(struct sk_supervisor *s, const struct sk_progress *p, do
     sk_say(s, SK_LOG_WARN, "restart %d%s, %s", s->restarts, after, from);
 }
 
+/* All ranks are gone: what the fault was, whether the job goes on, where and when. */
 static void decide(struct sk_supervisor *s, double now)
 {
     struct sk_progress p = sk_detector_progress(s->detector);
@@ -386,6 +389,7 @@ static int is_ignored(struct sk_supervisor *s, const struct sk_fault *f, double 
     return 1;
 }
 
+/* The job runs, as far as is known: say what is new of it, and what to do when the detector says otherwise. */
 static void tick_running(struct sk_supervisor *s, double now)
 {
     struct sk_fault f;

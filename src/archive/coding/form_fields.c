@@ -113,6 +113,7 @@ static int put_symbols(const uint8_t *symbols, const uint32_t *counts, size_t n,
     return sk_mix_put(&model, symbols, ctx, group_of, n, out);
 }
 
+/* One field of all records: predicted, or by a table of its upper bits where few of them occur, whichever is thought to cost less. */
 static int encode_column(struct sk_coder *c, const double *column, struct sk_stencil_box b, double *scratch,
                          struct sk_buf *out, struct saikai_error *err)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const uint8_t magic[8] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n'};
-static const uint8_t end_magic_1[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'};
+static const uint8_t end_magic_1[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'}; /* of trailers, by the version */
 static const uint8_t end_magic_2[8] = {'S', 'K', 'A', 'e', 'n', 'd', '2', '\n'};
 static const uint8_t end_magic_3[8] = {'S', 'K', 'A', 'e', 'n', 'd', '3', '\n'};
 static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '4', '\n'};

@@ -27,6 +27,7 @@ int sk_collect_by_origin(void *arg, const struct sk_ska_file *f, size_t index, s
     return (int)((uint64_t)index * (uint64_t)ranks / (files ? files : 1));
 }
 
+/* Whose each file is: all ranks know it of all files, so that nobody has to ask. */
 static int assign(struct sk_delivery *d, const struct sk_deliver_options *o,
                   struct saikai_error *err)
 {

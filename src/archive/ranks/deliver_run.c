@@ -187,6 +187,7 @@ static int give_up(struct sk_delivery *d)
     return rc;
 }
 
+/* Send what is decoded, this rank's blocks in their order, as far as sends are free; nothing here waits. */
 static int post(struct sk_delivery *d, int *moved)
 {
     int rc = 0, busy = 0;

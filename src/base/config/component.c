@@ -28,6 +28,7 @@ static const char *const all_kinds[] = {
 };
 enum { n_all_kinds = sizeof all_kinds / sizeof *all_kinds };
 
+/* Components that were loaded, and what their files added; under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *files[MOST_FILES];
 static int n_files;
@@ -77,6 +78,7 @@ static int check_owners(const char *path, struct saikai_error *err)
 
 /* A shell that ends with this code, with the object loaded before it begins. */
 enum { GOOD = 83, NOT_LOADABLE = 127 };
+/* For so long it may take to be loaded. */
 static const double try_s = 20;
 
 static pid_t start_trial(const char *path, int *error)

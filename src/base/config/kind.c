@@ -7,6 +7,7 @@
 
 enum { MOST_KINDS = 48 };
 
+/* The kinds that this process knows. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct sk_kind *told[MOST_KINDS];
 static int n_told;

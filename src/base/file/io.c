@@ -26,8 +26,8 @@ static int redirected(const char *path)
 
 int (*sk_io_hook)(const char *op, const char *path);
 
-static atomic_ulong count;
-static _Thread_local int uncounted;
+static atomic_ulong count; /* of all operations so far: somebody who waits sees whether anything moves */
+static _Thread_local int uncounted; /* those of this thread are not in it */
 
 void sk_io_do_not_count(void)
 {

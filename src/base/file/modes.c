@@ -13,9 +13,9 @@
 
 enum { GUARDS = 8 };
 
-static atomic_int directories;
+static atomic_int directories; /* permissions of those of the store */
 static pthread_mutex_t guard_lock = PTHREAD_MUTEX_INITIALIZER;
-static char guarded[GUARDS][PATH_MAX];
+static char guarded[GUARDS][PATH_MAX]; /* the newest few, in a ring */
 static int next_guard;
 
 int sk_modes_parse(const char *text, int *mode, struct saikai_error *err)

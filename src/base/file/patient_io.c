@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static _Thread_local struct sk_patient patient;
+static _Thread_local struct sk_patient patient; /* below which root this thread does not wait for ever */
 
 static int applies(const char *path)
 {

@@ -19,7 +19,7 @@ static struct entry {
 } entries[ENTRIES];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int users;
+static int users; /* the handler is installed while there are any */
 static struct sigaction before; /* changed while the handler is not the current one, or by the one that replaces it */
 static size_t page_bytes = 4096;
 

@@ -13,7 +13,7 @@
 /* Left to everybody else, as a part of what there is; of a control group at least so much. */
 enum { PART_LEFT = 64, LEAST_LEFT = 8 << 20 };
 
-static const char *below = "";
+static const char *below = ""; /* tests put a directory in place of / */
 
 void sk_headroom_look_below(const char *root)
 {

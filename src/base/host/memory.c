@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int ends[2] = {-1, -1};
+static int ends[2] = {-1, -1}; /* of a pipe, through which one byte goes at a time */
 
 /* The kernel looks, instead of us: an address that cannot be read is an error then and not a signal. */
 static int can_read(const char *p)

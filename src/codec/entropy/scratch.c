@@ -31,6 +31,7 @@ struct kept {
     size_t bytes;
 };
 
+/* What a thread keeps for its next piece; the key has it freed when the thread ends. */
 static _Thread_local struct kept kept;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -83,7 +83,7 @@ const struct sk_fast_kernel *sk_fast_kernel_at(size_t word, int level)
     return NULL;
 }
 
-static const struct sk_fast_kernel *best[2];
+static const struct sk_fast_kernel *best[2]; /* on this processor, for words of 4 and of 8 bytes */
 
 static void find_best(void)
 {

@@ -126,6 +126,7 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
     return sk_lift_decode(&j->lift, out, j->mask, head, codes, err);
 }
 
+/* Hostile input. Values that are kept exactly stand before the codes, and are put in at the end, over what was predicted there. */
 static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void *out,
                           struct saikai_error *err)
 {

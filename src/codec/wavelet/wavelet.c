@@ -243,6 +243,8 @@ static double bound_centred(const struct piece *j)
     return sk_centre_bound(j->a, j->in, &j->special, j->bound);
 }
 
+/* With a bound, around the means of places or by a shape that suits; exactly, when that leaves three quarters of the bytes or more and
+ * this is shorter, or there is no bound. */
 static int encode_job(struct piece *j, struct sk_buf *out, struct saikai_error *err)
 {
     if (!j->n) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *parameter;
+static const char *parameter; /* of the codec, for the seeds that follow */
 
 static void write_seed(const char *dir, const char *name, const struct sk_array *a, double bound,
                        double (*value)(size_t i))

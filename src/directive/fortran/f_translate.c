@@ -134,6 +134,7 @@ static void write_head(const struct f_source *f, const struct f_loop *l, struct 
     put(f, out, "if (saikai_l%%resume == 0) then");
 }
 
+/* The loop behind `enable`, from the call that begins it to the one that ends it; lines between keep their numbers. */
 static int translate_loop(struct f_source *f, size_t *i, struct directive *d, int *found)
 {
     struct f_loop l;

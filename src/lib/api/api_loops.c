@@ -19,6 +19,7 @@
 
 enum { RUN, TURN, PLACE, NAME, WORDS };
 
+/* Loops of directives belong to the process, and so does this. Several are begun one after the other, one is open at a time. */
 static struct {
     int64_t position[WORDS]; /* as it is saved; WORDS of I64 */
     int64_t here;            /* runs of loops begun so far */

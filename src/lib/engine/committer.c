@@ -209,6 +209,7 @@ static void add_committed(struct sk_engine *e, struct sk_held *h, int own_file)
     h->base = (struct sk_gen){0};
 }
 
+/* Without the lock while it is written. What fails leaves the slot free, and what builds on it fails as well. */
 static void commit_one(struct sk_engine *e, struct sk_held *h)
 {
     struct saikai_error err = {0};

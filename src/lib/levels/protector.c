@@ -235,6 +235,7 @@ static int measure(struct sk_protector *p, struct saikai_error *err)
     return rc;
 }
 
+/* Collective: the coding of the set begins on all ranks, or on none. */
 static int begin(void *arg, struct saikai_error *err)
 {
     struct sk_protector *p = arg;

@@ -124,6 +124,7 @@ static int agree(struct sk_recovery *r, struct sk_parity_set mine, struct sk_par
 
 /* ---- making it whole ---- */
 
+/* Collective: this set made whole on all nodes, from what any of them holds of it. */
 static int rebuild_set(struct sk_recovery *r, struct sk_parity_set set,
                        struct sk_recovery_result *result, struct saikai_error *err)
 {

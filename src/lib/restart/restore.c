@@ -316,6 +316,8 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     return 0;
 }
 
+/* Collective: from the newest generation that may be given to all ranks downwards, until one is read by all. Before an older one is tried,
+ * what is newer and can be computed from the other nodes is made whole. */
 static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, int *restored, struct saikai_error *err)
 {
     int64_t bound = INT64_MAX, key, seen, whole = 0, whole_key = 0;

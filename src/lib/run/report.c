@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* So old the report may become while candidates are reached. */
 static const double longest_silence_s = 1;
 
 /* The wall clock's time of what was at that time of sk_now(). */

@@ -34,7 +34,7 @@ static const int64_t echo_ns = 250000000;
 /* Counted up by the handler in whichever thread the signal came; behind the signals the bits of the keeper's page. */
 enum { PAGE_BITS = 3, SOURCES = n_names + PAGE_BITS, MOST_JOBS = 64 };
 static atomic_uint raised[SOURCES];
-static atomic_int means[n_names];
+static atomic_int means[n_names]; /* SK_REQUEST_… that the signal stands for, 0: it is not ours */
 /* The counts of which a job, told by its store's id, has heard, and those that any has. Under the lock. */
 static struct heard {
     struct sk_id store;
@@ -42,7 +42,7 @@ static struct heard {
 } heard[MOST_JOBS];
 static int jobs;
 static unsigned answered[SOURCES];
-static atomic_int handles = 1;
+static atomic_int handles = 1; /* open in this process */
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler may not wait for a lock");
 static atomic_int reason;    /* the newest signal that is to end the program; 0: none came */
 static atomic_int handed_on; /* a signal that is to end the program came, and its own handler has it */
@@ -50,6 +50,7 @@ static atomic_int worthy;    /* a candidate was reached: there is something to s
 static _Atomic int64_t since; /* when `reason` first came, nanoseconds of the monotonic clock; 0: it did not */
 static struct sigaction old[n_names]; /* what was there before */
 static int installed[n_names];
+/* Without a launcher nobody else ends a program that does not end by itself. */
 static timer_t timer;
 static atomic_int has_timer;
 static struct itimerspec patience;

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The ledger, what captures and codes, and the engine over them: the parts that need places and an incarnation. */
 static int start_engine(struct sk_session *s, struct saikai_error *err)
 {
     int apart = sk_place_is_apart(&s->place);

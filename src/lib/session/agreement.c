@@ -1,6 +1,7 @@
 /* Starting and taking up the exchange of the ranks, and how many ticks lie between. */
 #include "lib/session/agreement.h"
 
+/* Ticks from the start of an exchange to its end at most, however fast candidates follow each other. */
 static const uint64_t longest_span = 1u << 24;
 
 void sk_agreement_start(struct sk_agreement *x)

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The directory of all jobs in a prefix but the first one. */
 static const char jobs[] = "jobs";
 
 /* ---- the name ---- */

@@ -29,7 +29,7 @@ static struct {
     const struct sk_session *owner;
     char path[PATH_MAX];
 } marks[MOST_ARMED];
-static struct sigaction before[SIGNALS];
+static struct sigaction before[SIGNALS]; /* what these signals did without us */
 static int handlers; /* sessions that need them */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -16,6 +16,7 @@
 #include <time.h>
 
 enum { MOST_EVENTS = 16 };
+/* Seconds that anybody waits for a database that hangs; from one adding of what passed to the next. */
 static const double patience_s = 2, hour_s = 3600;
 
 struct host {

@@ -27,6 +27,7 @@ struct sk_processes {
     int n;
 };
 
+/* So long a launcher may take to end what it started, before it is killed. */
 static const double kill_after_s = 2;
 
 struct sk_processes *sk_processes_new(void)

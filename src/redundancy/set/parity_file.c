@@ -152,6 +152,7 @@ static int layout(struct sk_parity_file *f, const struct sk_record *r, int membe
     return 0;
 }
 
+/* Under a temporary name; over an old parity file, if there is one, for its pages and its mapping. */
 static int create(struct sk_parity_file *f, const char *recycle, struct saikai_error *err)
 {
     char tmp[PATH_MAX];

@@ -139,6 +139,7 @@ static int elect(struct notice *all, int n, struct notice *list)
     return groups;
 }
 
+/* Collective: the groups of all files that any rank found, each with the record that most of them agree on. */
 static int share_notices(struct sk_group *g, int code, const struct found *f, int n,
                          struct notice **list, int *groups, struct saikai_error *err)
 {

@@ -330,6 +330,7 @@ static void join(struct sk_lease *l)
         lose_to(l, &o, "is in use by now by");
 }
 
+/* While another job may still hold the place, or the prefix is away, it is looked at so often at least. */
 static const double longest_join_s = 0.5;
 
 /* Until it is time, or somebody is in a hurry; 1: the end. */

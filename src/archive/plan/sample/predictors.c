@@ -101,7 +101,7 @@ static double consider(struct sk_search *f, struct sk_field_predictor w, const i
     return best;
 }
 
-static const int with_relation[] = {SK_STENCIL_NONE, SK_STENCIL_X, SK_STENCIL_XYZ};
+static const int with_relation[] = {SK_STENCIL_NONE, SK_STENCIL_X, SK_STENCIL_XYZ}; /* stencils tried on what a relation leaves */
 
 /* Count one sample box into the normal equations: each point weighs as much as its neighbours are
  * small, because what is coded is a relative error. */
@@ -249,6 +249,7 @@ static int best_partners(const struct sk_search *f, int field, int *out, int max
     return n;
 }
 
+/* A field as a quotient of sums of others: their terms are taken one by one, and tried whenever the rest is much smaller than before. */
 static void try_sums(struct sk_search *f, int field)
 {
     double target[SK_MATCHING_POINTS];

@@ -98,7 +98,7 @@ const struct sk_kernel *sk_kernel_at(size_t word, int level)
     return NULL;
 }
 
-static const struct sk_kernel *best[2];
+static const struct sk_kernel *best[2]; /* on this processor, for words of 4 and of 8 bytes */
 
 static void find_best(void)
 {

@@ -106,6 +106,7 @@ static void tell(struct sk_engine *e, struct sk_held *h, const char *what, const
     sk_log(SK_LOG_WARN, "rank %d: generation %s is damaged in memory: %s: %s", e->where.rank, sk_gen_name(h->gen, name), why, what);
 }
 
+/* One file that is suspected: look, heal, look again, and say what came of it. Held meanwhile, and without the lock. */
 static void examine(struct sk_engine *e, struct sk_held *h)
 {
     struct patient *p = malloc(sizeof *p);

@@ -22,6 +22,8 @@
 
 /* Read in one go: small enough that nobody notices it, large enough that waking up costs little beside it. */
 enum { SLICE_BYTES = 512 << 10 };
+/* Seconds: from the begin of a pass to that of the next at least; until the next look when there was nothing to read; from one look to
+ * the next while it is paused. */
 static const double shortest_pass = 0.05, idle_pass = 1, busy_wait = 0.005;
 
 struct sk_scrub {
