@@ -316,6 +316,38 @@ static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct s
     return 0;
 }
 
+/* Generations are there, and none of those that were tried can be used: an error, with what to do about it. */
+static int why_none(const struct sk_session *s, int tried, int passed, struct saikai_error *err)
+{
+    if (passed)
+        return sk_fail(err, SAIKAI_EDAMAGED,
+                       "none of the %d complete generations in %s can be used, %d of them because starts died after reading "
+                       "them (restart.tries) or because they are marked bad: 'saikai ls %s' shows them, 'saikai mark --good "
+                       "GENERATION %s' lets one be tried again; to begin afresh set restart.mode=never",
+                       tried, sk_place_state_root(&s->place), passed, sk_place_state_root(&s->place), sk_place_state_root(&s->place));
+    if (s->resume.unread)
+        return sk_fail(err, SAIKAI_EIO,
+                       "none of the %d complete generations in %s can be used; one or more of them cannot be read now: start again when "
+                       "they can be, or afresh with restart.mode=never",
+                       tried, *s->place.prefix_root ? s->place.prefix_root : s->place.local_root);
+    return sk_fail(err, SAIKAI_EDAMAGED, "none of the %d complete generations in %s can be used; to begin afresh set restart.mode=never",
+                   tried, *s->place.prefix_root ? s->place.prefix_root : s->place.local_root);
+}
+
+/* Nothing was there to be tried: a fresh start, unless that is only because of what cannot be read now. */
+static int begin_afresh(struct sk_session *s, struct sk_recovery *r, int64_t seen, struct saikai_error *err)
+{
+    int rc = sk_recovery_trouble(r, err);
+    if (!rc && s->resume.reshapable)
+        rc = sk_reshape_unreachable(s, err);
+    if (!rc)
+        rc = sk_reach_tell(s, 0, INT64_MAX, &seen, err);
+    if (rc)
+        return rc;
+    sk_notice_fresh(s, seen ? sk_gen_of_key(seen).iteration : -1);
+    return 0;
+}
+
 /* Collective: from the newest generation that may be given to all ranks downwards, until one is read by all. Before an older one is tried,
  * what is newer and can be computed from the other nodes is made whole. */
 static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, int *restored, struct saikai_error *err)
@@ -353,31 +385,7 @@ static int search(struct sk_session *s, struct offer *o, struct sk_recovery *r, 
         if (s->g->rank == 0)
             sk_state_untry(&s->who.state, sk_gen_of_key(whole));
     }
-    if (passed)
-        return sk_fail(err, SAIKAI_EDAMAGED,
-                       "none of the %d complete generations in %s can be used, %d of them because starts died after reading "
-                       "them (restart.tries) or because they are marked bad: 'saikai ls %s' shows them, 'saikai mark --good "
-                       "GENERATION %s' lets one be tried again; to begin afresh set restart.mode=never",
-                       tried, sk_place_state_root(&s->place), passed, sk_place_state_root(&s->place), sk_place_state_root(&s->place));
-    if (tried && s->resume.unread)
-        return sk_fail(err, SAIKAI_EIO,
-                       "none of the %d complete generations in %s can be used; one or more of them cannot be read now: start again when "
-                       "they can be, or afresh with restart.mode=never",
-                       tried, *s->place.prefix_root ? s->place.prefix_root : s->place.local_root);
-    if (tried)
-        return sk_fail(err, SAIKAI_EDAMAGED,
-                       "none of the %d complete generations in %s can be used; to begin afresh set "
-                       "restart.mode=never",
-                       tried, *s->place.prefix_root ? s->place.prefix_root : s->place.local_root);
-    int rc = sk_recovery_trouble(r, err);
-    if (!rc && s->resume.reshapable)
-        rc = sk_reshape_unreachable(s, err);
-    if (!rc)
-        rc = sk_reach_tell(s, 0, INT64_MAX, &seen, err);
-    if (rc)
-        return rc;
-    sk_notice_fresh(s, seen ? sk_gen_of_key(seen).iteration : -1);
-    return 0;
+    return tried ? why_none(s, tried, passed, err) : begin_afresh(s, r, seen, err);
 }
 
 /* The newest that was chosen and is whole, or can be made so. */

@@ -183,76 +183,103 @@ static int count_nodes(char *hosts, size_t n, size_t bytes)
     return nodes;
 }
 
+/* Collective: the names of all ranks' hosts, to be freed after a failure as well. */
+static int share_hosts(struct sk_session *s, char **hosts, struct saikai_error *err)
+{
+    *hosts = malloc((size_t)s->g->size * sizeof s->place.host);
+    int rc = *hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
+    if ((rc = sk_group_verdict(s->g, rc, err)))
+        return rc;
+    rc = sk_group_allgather(s->g, s->place.host, *hosts, sizeof s->place.host);
+    return sk_group_verdict(s->g, rc, err);
+}
+
+/* Collective: by which lease the place is this job's, or will be, and how often its hosts fail. */
+static int find_lease_and_rates(struct sk_session *s, struct sk_start *st, const char *hosts, struct saikai_error *err)
+{
+    int rc = 0;
+    if (s->g->rank == 0 && *st->prefix && !s->place.lease)
+        rc = sk_identity_wait(s, st, err);
+    s->place.lease_token = st->lease = sk_lease_token(s->place.lease);
+    if (s->g->rank == 0 && !rc)
+        rc = find_rate(s, hosts, &st->rate, err);
+    st->suffered = find_suffered(s);
+    if (!rc && s->page && s->page->program_rate > 0) { /* the launcher's failure database */
+        st->rate = (double)s->page->host_rate;
+        st->program_rate = (double)s->page->program_rate;
+    }
+    return sk_group_verdict(s->g, rc, err);
+}
+
+/* Collective: the number of this start, above the newest that any rank has found, and all that rank 0 knows. */
+static int begin_start(struct sk_session *s, struct sk_start *st, int64_t newest, char *hosts, struct saikai_error *err)
+{
+    int64_t found[2] = {newest, -sk_tries_marked(s)};
+    int rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX);
+    if (rc)
+        return rc;
+    st->stopped = -found[1];
+    if (s->g->rank == 0)
+        rc = sk_incarnation_begin(s, st, found[0], err);
+    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, st, sizeof *st, 0)) || (rc = sk_memo_share(s, hosts)))
+        return rc;
+    sk_tries_clear_marks(s);
+    sk_lease_begun(s->place.lease, st->incarnation);
+    return 0;
+}
+
+/* Into the session what all ranks agree on. */
+static void set_session(struct sk_session *s, const struct sk_start *st, char *hosts)
+{
+    s->who.run_id = st->run_id;
+    s->place.lease_token = st->lease;
+    s->who.incarnation = st->incarnation;
+    s->who.first_incarnation = st->first_incarnation;
+    s->who.unread_before = st->unread_before;
+    s->measured.host_rate = st->rate;
+    s->measured.program_rate = st->program_rate;
+    for (int i = 0; i < s->g->size; i++)
+        s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
+    if (s->g->rank == 0)
+        s->place.nodes = count_nodes(hosts, (size_t)s->g->size, sizeof s->place.host);
+    s->measured.suffered = st->suffered;
+    set_advice(s);
+}
+
+/* What was found out for all becomes their verdict: the sentence that says why. */
+static int told(int rc, const struct saikai_error *why, struct saikai_error *err)
+{
+    if (rc && err)
+        *err = *why;
+    return rc;
+}
+
 int sk_start_agree(struct sk_session *s, const char *program, struct saikai_error *err)
 {
     struct sk_start st = {0};
     struct sk_memo memo = {0};
     struct saikai_error why = {0};
     int64_t newest = 0;
-    char *hosts = malloc((size_t)s->g->size * sizeof s->place.host);
-    int rc = hosts ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the names of %d hosts", s->g->size);
-    if ((rc = sk_group_verdict(s->g, rc, err)))
-        goto out;
-    rc = sk_group_allgather(s->g, s->place.host, hosts, sizeof s->place.host);
-    if ((rc = sk_group_verdict(s->g, rc, err)))
-        goto out;
-    if ((rc = tell_refused(s, find_job(s, &st, program, &why), 1, &why))) {
-        if (err)
-            *err = why;
-        goto out;
+    char *hosts = NULL;
+    int rc = share_hosts(s, &hosts, err);
+    if (!rc)
+        rc = told(tell_refused(s, find_job(s, &st, program, &why), 1, &why), &why, err);
+    if (!rc)
+        rc = find_lease_and_rates(s, &st, hosts, err);
+    if (!rc) {
+        s->who.job = st.job;
+        rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err);
     }
-    if (s->g->rank == 0 && *st.prefix && !s->place.lease)
-        rc = sk_identity_wait(s, &st, err);
-    s->place.lease_token = st.lease = sk_lease_token(s->place.lease);
-    if (s->g->rank == 0 && !rc)
-        rc = find_rate(s, hosts, &st.rate, err);
-    st.suffered = find_suffered(s);
-    if (!rc && s->page && s->page->program_rate > 0) { /* the launcher's failure database */
-        st.rate = (double)s->page->host_rate;
-        st.program_rate = (double)s->page->program_rate;
+    if (!rc) /* after a restart it may be processes of the start before that die slowly: worth another try */
+        rc = told(tell_refused(s, sk_local_take(s, &st, &why), !s->page || !s->page->incarnation, &why), &why, err);
+    if (!rc)
+        rc = told(look_until_known(s, &st, s->g->rank ? 0 : st.away, &newest, &memo, &why), &why, err);
+    if (!rc) {
+        s->who.state = memo.state;
+        rc = begin_start(s, &st, newest, hosts, err);
     }
-    if ((rc = sk_group_verdict(s->g, rc, err)))
-        goto out;
-    s->who.job = st.job;
-    if ((rc = sk_group_verdict(s->g, sk_places_make_local(s, &st, err), err)))
-        goto out;
-    /* after a restart it may be processes of the start before that die slowly: worth another try */
-    if ((rc = tell_refused(s, sk_local_take(s, &st, &why), !s->page || !s->page->incarnation, &why))) {
-        if (err)
-            *err = why;
-        goto out;
-    }
-    if ((rc = look_until_known(s, &st, s->g->rank ? 0 : st.away, &newest, &memo, &why))) {
-        if (err)
-            *err = why;
-        goto out;
-    }
-    int64_t found[2] = {newest, -sk_tries_marked(s)};
-    if ((rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX)))
-        goto out;
-    st.stopped = -found[1];
-    s->who.state = memo.state;
-    if (s->g->rank == 0)
-        rc = sk_incarnation_begin(s, &st, found[0], err);
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, &st, sizeof st, 0)) ||
-        (rc = sk_memo_share(s, hosts)))
-        goto out;
-    sk_tries_clear_marks(s);
-    s->who.run_id = st.run_id;
-    s->place.lease_token = st.lease;
-    sk_lease_begun(s->place.lease, st.incarnation);
-    s->who.incarnation = st.incarnation;
-    s->who.first_incarnation = st.first_incarnation;
-    s->who.unread_before = st.unread_before;
-    s->measured.host_rate = st.rate;
-    s->measured.program_rate = st.program_rate;
-    for (int i = 0; i < s->g->size; i++)
-        s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
-    if (s->g->rank == 0)
-        s->place.nodes = count_nodes(hosts, (size_t)s->g->size, sizeof s->place.host);
-    s->measured.suffered = st.suffered;
-    set_advice(s);
-out:
+    if (!rc)
+        set_session(s, &st, hosts);
     free(hosts);
     return rc;
 }
