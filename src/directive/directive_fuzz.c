@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (size_t i = 0; i < sizeof as / sizeof *as; i++) {
         struct sk_buf out = {0};
         char said[900] = "";
-        int found = sk_translate_text("source", (const char *)data, n, as[i].language, as[i].fixed, as[i].cpp, &out, said);
+        int found = sk_translate_text("source", (const char *)data, n, as[i].language, as[i].fixed, as[i].cpp, &out, said, NULL);
         if ((found < 0 && !*said) || (found > 0 && !out.len))
             abort();
         sk_buf_free(&out);

@@ -97,7 +97,7 @@ static int take_source(struct driver *d, const char *path, int language, int fix
     void *text = NULL;
     size_t n = 0;
     struct saikai_error err = {0};
-    struct sk_buf out = {0};
+    struct sk_buf out = {0}, warned = {0};
     char said[900];
     if (sk_io_slurp(path, LARGEST, &text, &n, &err)) {
         say(d, "%s", err.text);
@@ -105,8 +105,10 @@ static int take_source(struct driver *d, const char *path, int language, int fix
     }
     if (!d->quiet)
         sk_included_warn(path, text, n, (enum language)language, fixed, cpp, &d->dirs);
-    int found = sk_may_have_directives(text, n) ? sk_translate_text(path, text, n, (enum language)language, fixed, cpp, &out, said) : 0;
+    int found = sk_may_have_directives(text, n) ? sk_translate_text(path, text, n, (enum language)language, fixed, cpp, &out, said, &warned) : 0;
     int rc = found < 0 ? -1 : 0;
+    if (!d->quiet)
+        fputs(sk_text_of(&warned), stderr);
     if (found < 0)
         fprintf(stderr, "%s\n", said);
     else if (found)
@@ -115,6 +117,7 @@ static int take_source(struct driver *d, const char *path, int language, int fix
         fwrite(text, 1, n, stdout);
     else
         add(d, path);
+    sk_buf_free(&warned);
     sk_buf_free(&out);
     free(text);
     return rc;

@@ -10,6 +10,7 @@ void sk_source_free(struct source *s)
 {
     free(s->edits);
     sk_buf_free(&s->pool);
+    sk_buf_free(&s->warned);
     s->edits = NULL;
     s->nedits = s->cap = 0;
 }
@@ -33,6 +34,17 @@ int sk_source_refuse(struct source *s, size_t at, const char *format, ...)
     vsnprintf(s->said + n, sizeof s->said - (size_t)n, format, ap);
     va_end(ap);
     return -1;
+}
+
+void sk_source_warn(struct source *s, size_t at, const char *format, ...)
+{
+    char text[700];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (s->warned.len < 1 << 16)
+        sk_buf_printf(&s->warned, "%.200s:%zu: warning: %s\n", s->name, sk_source_line(s, at), text);
 }
 
 static void add(struct source *s, size_t at, size_t removed, size_t from)

@@ -21,6 +21,7 @@ struct source {
     struct sk_buf pool;
     int failed;         /* 1: something is wrong, and `said` tells what */
     char said[900];
+    struct sk_buf warned; /* lines */
 };
 
 void sk_source_free(struct source *s);
@@ -28,6 +29,8 @@ void sk_source_free(struct source *s);
 size_t sk_source_line(const struct source *s, size_t at);
 /* Say "file:line: error: …" once; later things are not said. Returns -1. */
 int sk_source_refuse(struct source *s, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Say "file:line: warning: …", a line in `warned`. */
+void sk_source_warn(struct source *s, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Put formatted text in place of `removed` bytes from `at` on. */
 void sk_source_edit(struct source *s, size_t at, size_t removed, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same, and so many line ends behind it as are removed, so that all that follows stays in its line. */

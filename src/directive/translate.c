@@ -42,7 +42,7 @@ int sk_may_have_directives(const char *text, size_t n)
 }
 
 int sk_translate_text(const char *name, const char *text, size_t n, enum language language, int fixed, int cpp, struct sk_buf *out,
-                   char said[900])
+                   char said[900], struct sk_buf *warned)
 {
     struct source s = {.name = name, .text = text, .n = n};
     int found = 0;
@@ -50,6 +50,8 @@ int sk_translate_text(const char *name, const char *text, size_t n, enum languag
     if (!rc && found)
         rc = sk_source_write(&s, out);
     strcpy(said, s.said);
+    if (warned && sk_buf_ok(&s.warned))
+        sk_buf_put(warned, s.warned.data, s.warned.len);
     sk_source_free(&s);
     return rc ? -1 : found;
 }

@@ -5,6 +5,13 @@
 #include "directive/c/c_tokens.h"
 #include "directive/clauses.h"
 
+/* A variable that an enabled loop lists. */
+struct c_computed {
+    char *name;
+    size_t at, function; /* the directive; the function's brace, a token */
+    int told;
+};
+
 struct c_file {
     struct source *s;
     enum language language;
@@ -12,7 +19,8 @@ struct c_file {
     const char *base; /* the file's name without its directory */
     int loops;        /* enabled so far */
     int enabled;      /* without `disable` yet */
-    size_t place_for_include;
+    struct c_computed *computed; /* by the loops so far */
+    size_t ncomputed;
 };
 
 /* Token i is these characters. */

@@ -7,6 +7,7 @@
 #include "directive/c/c_translate.h"
 
 #include "directive/c/c_directive.h"
+#include "directive/c/c_later.h"
 #include "directive/c/c_loop.h"
 
 #include <stdio.h>
@@ -210,7 +211,7 @@ static void write_body(struct c_file *f, const struct c_loop *l, int id)
 static int translate_loop(struct c_file *f, size_t *i, struct directive *d, int *found)
 {
     struct c_loop l;
-    if (sk_c_find_loop(f, *i, &l) || find_places(f, &l) || sk_c_check_loop(f, &l, d) || check_labels(f, &l))
+    if (sk_c_find_loop(f, *i, &l) || find_places(f, &l) || sk_c_check_loop(f, &l, d) || check_labels(f, &l) || sk_c_later_loop(f, *i, &l, d))
         return -1;
     int id = ++f->loops;
     struct sk_buf out = {0};
@@ -347,6 +348,7 @@ int sk_c_translate(struct source *s, enum language language, int *found)
     struct c_file f = {.s = s, .language = language, .base = slash ? slash + 1 : s->name};
     *found = 0;
     int rc = sk_c_tokens(s, &f.t) ? sk_source_refuse(s, 0, "out of memory") : translate(&f, found);
+    sk_c_later_free(&f);
     sk_c_tokens_free(&f.t);
     return rc;
 }

@@ -111,7 +111,7 @@ static int closes(const char *p)
     return 0;
 }
 
-static int ends_unit(const char *p)
+int sk_f_ends_unit(const char *p)
 {
     static const char *const what[] = {"subroutine", "function", "program", "procedure", "module", "submodule", NULL};
     if (!strcmp(p, "end"))
@@ -271,7 +271,7 @@ static int find_end(struct f_source *f, struct f_loop *l)
         const struct f_line *line = &f->lines.l[i];
         int rc = line->kind == F_CPP         ? take_cpp(f, line, &n)
                  : line->kind == F_DIRECTIVE ? take_place(f, i, &n, l)
-                 : ends_unit(line->squeezed) ? sk_source_refuse(f->s, line->at, "the enabled loop does not end before its program unit")
+                 : sk_f_ends_unit(line->squeezed) ? sk_source_refuse(f->s, line->at, "the enabled loop does not end before its program unit")
                                              : take_line(f, line, &n);
         if (rc < 0)
             return -1;
@@ -313,8 +313,7 @@ void sk_f_loop_free(struct f_loop *l)
 
 /* ---- what decides when the loop ends ---- */
 
-/* Does the name stand in text, as a word that is no component? */
-static int has_name(const char *text, const char *name, size_t n)
+int sk_f_has_name(const char *text, const char *name, size_t n)
 {
     char quote = 0;
     for (const char *p = text; *p; p++) {
@@ -330,7 +329,7 @@ static int has_name(const char *text, const char *name, size_t n)
     return 0;
 }
 
-static int listed(const struct directive *d, const char *name, size_t n)
+int sk_f_listed(const struct directive *d, const char *name, size_t n)
 {
     for (size_t i = 0; i < d->nvars; i++)
         if (sk_text_same(name, n, d->vars[i].name) || (strncasecmp(d->vars[i].name, name, n) == 0 && d->vars[i].name[n] == '%'))
@@ -345,7 +344,7 @@ static int check_statement(struct f_source *f, const struct f_loop *l, const str
     p = rest ? rest : p;
     size_t n = name_length(p);
     const char *equals = outside(p, "=");
-    if (!n || !equals || equals[1] == '=' || !has_name(l->condition, p, n) || listed(d, p, n))
+    if (!n || !equals || equals[1] == '=' || !sk_f_has_name(l->condition, p, n) || sk_f_listed(d, p, n))
         return 0;
     return sk_source_refuse(f->s, line->at, "'%.*s' decides when the loop ends, and the loop changes it: list it behind 'enable', too", (int)n, p);
 }
@@ -353,9 +352,9 @@ static int check_statement(struct f_source *f, const struct f_loop *l, const str
 int sk_f_check_loop(struct f_source *f, const struct f_loop *l, struct directive *d)
 {
     size_t at = f->lines.l[l->head].at, n = l->variable ? strlen(l->variable) : 0;
-    if (l->kind == 'i' && has_name(l->rest, l->variable, n))
+    if (l->kind == 'i' && sk_f_has_name(l->rest, l->variable, n))
         return sk_source_refuse(f->s, at, "the end or step of this loop is computed from its own variable: compute it before the loop");
-    if (l->kind == 'i' && !listed(d, l->variable, n) && sk_directive_add(d, l->variable, n))
+    if (l->kind == 'i' && !sk_f_listed(d, l->variable, n) && sk_directive_add(d, l->variable, n))
         return sk_source_refuse(f->s, at, "out of memory");
     for (size_t i = l->head + 1; l->kind == 'w' && i < l->end; i++)
         if (f->lines.l[i].kind == F_STATEMENT && check_statement(f, l, &f->lines.l[i], d))
@@ -411,7 +410,7 @@ int sk_f_find_unit(struct f_source *f, size_t i, size_t *line, int *none)
         const struct f_line *l = &f->lines.l[k];
         if (l->kind != F_STATEMENT)
             continue;
-        if (ends_unit(l->squeezed)) {
+        if (sk_f_ends_unit(l->squeezed)) {
             inner++;
             ended = 1;
         } else if (begins_unit(l) && inner-- == 0) {

@@ -5,12 +5,21 @@
 #include "directive/clauses.h"
 #include "directive/fortran/f_lines.h"
 
+/* A variable that an enabled loop lists, in small letters. */
+struct f_computed {
+    char *name;
+    size_t at, unit; /* the directive; the line that begins the unit */
+    int told;
+};
+
 struct f_source {
     struct source *s;
     struct f_lines lines;
     int fixed, cpp;
     const char *base;
     int loops, enabled;
+    struct f_computed *computed; /* by the loops so far */
+    size_t ncomputed;
 };
 
 struct f_loop {
@@ -29,6 +38,12 @@ int sk_f_find_loop(struct f_source *f, size_t i, struct f_loop *l);
 void sk_f_loop_free(struct f_loop *l);
 /* What must survive beside the list: the loop's variable is added to d. 0, or -1. */
 int sk_f_check_loop(struct f_source *f, const struct f_loop *l, struct directive *d);
+/* Does the name, in small letters, stand in a squeezed statement, as a word that is no component? */
+int sk_f_has_name(const char *text, const char *name, size_t n);
+/* Is this variable listed, as a whole or a component of it? */
+int sk_f_listed(const struct directive *d, const char *name, size_t n);
+/* Does this squeezed statement end a program unit? */
+int sk_f_ends_unit(const char *p);
 /* The line that begins the unit that line i is in; *none: a main program that has no such line, and begins with the file. 0, or -1. */
 int sk_f_find_unit(struct f_source *f, size_t i, size_t *line, int *none);
 

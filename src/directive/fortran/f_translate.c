@@ -2,7 +2,7 @@
  * less of a change, but what is typed implicitly in it would be its own. Lines are numbered anew with "# LINE "FILE"". */
 #include "directive/fortran/f_translate.h"
 
-#include "directive/fortran/f_loop.h"
+#include "directive/fortran/f_later.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ static int translate_loop(struct f_source *f, size_t *i, struct directive *d, in
 {
     struct f_loop l;
     struct sk_buf out = {0}, head = {0}, end = {0};
-    if (sk_f_find_loop(f, *i, &l) || sk_f_check_loop(f, &l, d)) {
+    if (sk_f_find_loop(f, *i, &l) || sk_f_check_loop(f, &l, d) || sk_f_later_loop(f, *i, &l, d)) {
         sk_f_loop_free(&l);
         return -1;
     }
@@ -248,6 +248,7 @@ int sk_f_translate(struct source *s, int fixed, int cpp, int *found)
     *found = 0;
     int rc = sk_f_read(s, fixed, cpp, &f.lines);
     rc = rc ? rc : translate(&f, found);
+    sk_f_later_free(&f);
     sk_f_lines_free(&f.lines);
     return rc;
 }
