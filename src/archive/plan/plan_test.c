@@ -86,6 +86,48 @@ static void families_are_sampled(void **state)
     made_free(m);
 }
 
+/* How the only family of seven files is coded, which come in this order. */
+static void in_order(const int *order, struct sk_buf *text)
+{
+    struct made made = {0}, *m = &made;
+    struct sk_archive_options o = {.quick = 1, .threads = 2};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    for (int i = 0; i < 7; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "rank.%d", order[i]);
+        grid = order[i];
+        made_file(m, name, "hdf5");
+        FIELD("q/density", order[i] % 2 ? density : growth, 6 + (size_t)order[i], 13, 14);
+        FIELD("q/energy", order[i] % 3 ? energy : rough, 6 + (size_t)order[i], 13, 14);
+    }
+    made_plan(m, &o, &feed, &p);
+    p.unit_bytes = p.bytes_unit = 1 << 20;
+    assert_int_equal(sk_ska_plan_cut(&p, NULL), 0);
+    for (uint32_t k = 0; k < p.a.blocks[0].count; k++)
+        made_recipe(text, &p.recipes[p.a.blocks[0].first + k]);
+    assert_true(sk_buf_ok(text) && text->len);
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    made_free(m);
+}
+
+/* Files of several ranks come in another order than those of one process. */
+static void the_order_of_files_does_not_matter(void **state)
+{
+    (void)state;
+    static const int orders[][7] = {{0, 1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1, 0}, {0, 2, 4, 6, 1, 3, 5}};
+    struct sk_buf text[3] = {{0}};
+    for (int i = 0; i < 3; i++)
+        in_order(orders[i], &text[i]);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(text[i].len, text[0].len);
+        assert_memory_equal(text[i].data, text[0].data, text[0].len);
+    }
+    for (int i = 0; i < 3; i++)
+        sk_buf_free(&text[i]);
+}
+
 static void every_scheme_has_its_plan(void **state)
 {
     (void)state;
@@ -429,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(relations_are_found),
         cmocka_unit_test(families_are_sampled),
+        cmocka_unit_test(the_order_of_files_does_not_matter),
         cmocka_unit_test(every_scheme_has_its_plan),
         cmocka_unit_test(a_field_is_cut_where_it_can_be),
         cmocka_unit_test(bytes_get_what_their_sample_says),

@@ -89,31 +89,49 @@ static int sample_bundle(struct sk_ska_plan *p, const struct sk_family *f,
     return rc;
 }
 
-/* The largest member at two places, and others spread over the list. */
-static void pick_members(const struct sk_ska_plan *p, const struct sk_family *f, size_t *out,
-                         int *n)
+struct named {
+    const char *name;
+    size_t member;
+};
+
+static int by_name(const void *x, const void *y)
 {
-    size_t largest = 0;
-    for (size_t i = 0; i < f->members; i++)
-        if (sk_box_count(p->bundles[f->first + i].box) >
-            sk_box_count(p->bundles[f->first + largest].box))
+    const struct named *a = x, *b = y;
+    int c = strcmp(a->name, b->name);
+    return c ? c : (a->member > b->member) - (a->member < b->member);
+}
+
+/* The largest member at two places, and others spread over the list: sorted by the names of their files, so that
+ * it does not matter how many ranks give these. */
+static int pick_members(const struct sk_ska_plan *p, const struct sk_family *f, size_t *out, int *n)
+{
+    size_t largest = 0, many = f->fields > MANY_FIELDS, m = f->members;
+    struct named *list = malloc((m + 1) * sizeof *list);
+    if (!list)
+        return SAIKAI_ENOMEM;
+    for (size_t i = 0; i < m; i++)
+        list[i] = (struct named){p->a.files[p->bundles[f->first + i].file].name, i};
+    qsort(list, m, sizeof *list, by_name);
+    for (size_t i = 0; i < m; i++)
+        if (sk_box_count(p->bundles[f->first + list[i].member].box) >
+            sk_box_count(p->bundles[f->first + list[largest].member].box))
             largest = i;
-    int twice = sk_box_count(p->bundles[f->first + largest].box) > 2 * values_of(f->fields);
+    int twice = sk_box_count(p->bundles[f->first + list[largest].member].box) > 2 * values_of(f->fields);
     /* few fields are looked at in more members */
-    size_t many = f->fields > MANY_FIELDS, m = f->members;
-    size_t others[] = {largest, many ? m / 3 : m / 7, many ? m * 4 / 5 : m / 3, m * 3 / 5,
-                       m * 4 / 5};
+    size_t others[] = {largest, many ? m / 3 : m / 7, many ? m * 4 / 5 : m / 3, m * 3 / 5, m * 4 / 5};
     int most = many ? 3 : 5;
     *n = 0;
     for (int i = 0; i < most; i++) {
         int seen = 0;
         for (int k = 0; k < *n; k++)
-            seen |= out[k] == others[i];
+            seen |= out[k] == list[others[i]].member;
         if (!seen)
-            out[(*n)++] = others[i];
+            out[(*n)++] = list[others[i]].member;
     }
     if (twice)
-        out[(*n)++] = largest;
+        out[(*n)++] = list[largest].member;
+    free(list);
+    return 0;
 }
 
 static void report(const struct sk_ska_plan *p, const struct sk_family *f, const double *bits)
@@ -179,8 +197,7 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
     struct sk_sample_set s = {.fields = (int)f->fields, .width = type == SAIKAI_F64 ? 64 : 32};
     size_t members[SK_SAMPLE_BOXES];
     double bits[SK_SAMPLE_FIELDS];
-    int rc = 0, near = 0;
-    pick_members(p, f, members, &s.boxes);
+    int near = 0, rc = pick_members(p, f, members, &s.boxes);
     for (int i = 0; i < s.boxes && !rc; i++)
         rc = sample_bundle(p, f, &p->bundles[f->first + members[i]], i, 1 + (size_t)i % 3, &s, err);
     if (!rc)
