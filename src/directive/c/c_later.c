@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LOOPS = 200, MOST_NAMES = 500 };
+enum { MOST_LOOPS = 16, MOST_NAMES = 64 }; /* of a file: each is looked for in all that follows */
 
 /* The brace of the function that token i is in: the outermost one behind a parenthesis; 0: it cannot be seen. *block: the outermost brace
  * in it that token i is in, or the function's own. */
@@ -65,7 +65,7 @@ static int lists(const struct directive *d, const char *name, size_t n)
 static int is_used(const struct c_file *f, size_t from, size_t to, const char *name)
 {
     for (size_t i = from; i < to; i++)
-        if (f->t.t[i].kind == T_WORD && !sk_c_is(f, i - 1, ".") && !sk_c_is(f, i - 1, "->") && sk_c_is(f, i, name))
+        if (f->t.t[i].kind == T_WORD && sk_c_is(f, i, name) && !sk_c_is(f, i - 1, ".") && !sk_c_is(f, i - 1, "->"))
             return !sk_c_is(f, i + 1, "=");
     return 0;
 }
@@ -91,7 +91,7 @@ static int remember(struct c_file *f, const struct directive *d, size_t function
 
 int sk_c_later_loop(struct c_file *f, size_t i, const struct c_loop *l, const struct directive *d)
 {
-    if (f->loops >= MOST_LOOPS) /* nobody writes so many, and each of them is looked at from the file's beginning */
+    if (f->loops >= MOST_LOOPS)
         return 0;
     size_t block = 0, function = function_of(f, i, &block);
     if (!function)

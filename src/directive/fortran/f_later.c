@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LOOPS = 200, MOST_NAMES = 500 };
+enum { MOST_LOOPS = 16, MOST_NAMES = 64 }; /* of a file: each is looked for in all that follows */
 
 static size_t is_name(const char *name)
 {
@@ -59,7 +59,7 @@ int sk_f_later_loop(struct f_source *f, size_t i, const struct f_loop *l, const 
 {
     size_t unit, end = l->end;
     int none;
-    if (f->loops >= MOST_LOOPS) /* nobody writes so many */
+    if (f->loops >= MOST_LOOPS)
         return 0;
     if (sk_f_find_unit(f, i, &unit, &none))
         return -1;
