@@ -2,6 +2,7 @@
 #ifndef SK_ARCHIVE_PLAN_FAMILY_H
 #define SK_ARCHIVE_PLAN_FAMILY_H
 
+#include "archive/plan/key.h"
 #include "archive/plan/plan.h"
 
 /* The class of a variable, added when it is new; or SAIKAI_ENOMEM. */

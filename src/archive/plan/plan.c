@@ -7,9 +7,7 @@
 #include "archive/plan/sample/sample_bytes.h"
 #include "archive/plan/takes.h"
 
-#include "base/clock.h"
 #include "base/file/io.h"
-#include "base/log.h"
 #include "base/types.h"
 #include "reader/scan.h"
 

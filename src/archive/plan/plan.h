@@ -5,7 +5,6 @@
 
 #include "archive/file/previous.h"
 #include "archive/plan/chunks.h"
-#include "archive/plan/key.h"
 #include "archive/coding/unpack.h"
 #include "reader/reader.h"
 

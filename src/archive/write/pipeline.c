@@ -14,7 +14,6 @@
 
 #include "base/hash.h"
 #include "base/file/io.h"
-#include "base/log.h"
 
 #include <errno.h>
 #include <pthread.h>

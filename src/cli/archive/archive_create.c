@@ -8,7 +8,6 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/text/output.h"
-#include "base/config/units.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/archive/archive_ranks.h"
 #include "cli/archive/archive_say.h"

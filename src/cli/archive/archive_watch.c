@@ -2,7 +2,6 @@
 #include "cli/archive/archive_watch.h"
 
 #include "archive/write/create.h"
-#include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "cli/archive/archive_inputs.h"

@@ -3,7 +3,6 @@
 #include "lib/engine/direct.h"
 
 #include "base/file/io.h"
-#include "base/log.h"
 #include "base/host/headroom.h"
 #include "lib/engine/engine_parts.h"
 #include "store/form/coded.h"

@@ -2,7 +2,6 @@
  * whole, and tries an older one when that fails. */
 #include "lib/restart/recover.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "lib/levels/neighbours.h"
 #include "redundancy/set/rebuild.h"

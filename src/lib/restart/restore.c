@@ -2,7 +2,6 @@
 #include "lib/restart/restore.h"
 
 #include "archive/read/content.h"
-#include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"

@@ -1,7 +1,6 @@
 /* What the ranks tell each other (session/agreement.h), and what all of them do when they have heard it. */
 #include "lib/run/poll.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "lib/run/pace.h"
 #include "lib/run/report.h"

@@ -2,7 +2,6 @@
 #include "lib/run/report.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "store/report.h"
 
 #include <limits.h>

@@ -1,10 +1,8 @@
 /* The places of a session: what it has, whose files it takes, and how generations go to the prefix. */
 #include "lib/session/session.h"
 
-#include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
-#include "lib/levels/kinds.h"
 #include "lib/start/memo.h"
 #include "lib/start/places.h"
 #include "lib/start/tries.h"

@@ -2,7 +2,6 @@
 #include "lib/start/hold_local.h"
 
 #include "base/file/io.h"
-#include "base/log.h"
 #include "lib/levels/neighbours.h"
 #include "lib/start/incarnation.h"
 #include "lib/start/notice.h"

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/file/io.h"
-#include "base/log.h"
 #include "lib/start/memo.h"
 #include "lib/start/tries.h"
 
