@@ -127,6 +127,48 @@ static void containers_are_written_and_read_or_not(void **state)
     }
 }
 
+/* A chunk is looked at, and copied, to its end, however long it is when it is coded. */
+static void a_long_chunk_is_looked_at_to_its_end(void **state)
+{
+    (void)state;
+    enum { CELLS = 400000 };
+    struct sk_coding zstd = {.chain = "zstd", .opt = {.threads = 1}};
+    struct sk_piece p = piece("noise", CELLS);
+    struct sk_skc_index *index = NULL;
+    struct sk_container *c = NULL;
+    uint64_t *noise = malloc(CELLS * 8), seed = 7;
+    void *there, *copy;
+    size_t n, m;
+    for (size_t i = 0; i < CELLS; i++)
+        noise[i] = seed = seed * 6364136223846793005u + 1442695040888963407u;
+    p.data = noise;
+    assert_int_equal(sk_container_write(at("long.skc"), &header, &p, &zstd, 1, 0, &index, NULL, NULL), 0);
+    uint64_t end = index->chunks[0].offset + index->chunks[0].stored_bytes;
+    assert_true(index->chunks[0].stored_bytes > 2 * SK_SKC_CHUNK_BYTES);
+    sk_skc_index_free(index);
+    assert_int_equal(sk_container_open(at("long.skc"), &c, NULL), 0);
+    assert_int_equal(sk_container_verify(c, NULL), 0);
+    assert_int_equal(sk_container_copy(c, at("copy.skc"), 0, NULL), 0);
+    sk_container_close(c);
+    assert_int_equal(sk_io_slurp(at("long.skc"), 1 << 24, &there, &n, NULL), 0);
+    assert_int_equal(sk_io_slurp(at("copy.skc"), 1 << 24, &copy, &m, NULL), 0);
+    assert_int_equal(n, m);
+    assert_memory_equal(there, copy, n);
+    for (uint64_t back = 1; back < 3 * SK_SKC_CHUNK_BYTES; back += SK_SKC_CHUNK_BYTES) {
+        ((uint8_t *)there)[end - back] ^= 1;
+        assert_int_equal(sk_io_replace(at("long.skc"), there, n, NULL), 0);
+        assert_int_equal(sk_container_open(at("long.skc"), &c, NULL), 0);
+        assert_int_equal(sk_container_verify(c, NULL), SAIKAI_EDAMAGED);
+        sk_container_close(c);
+        ((uint8_t *)there)[end - back] ^= 1;
+    }
+    no_copy(NULL);
+    sk_io_unlink(at("long.skc"), NULL);
+    free(there);
+    free(copy);
+    free(noise);
+}
+
 /* ---- generations that build on others ---- */
 
 static int read_lineage(void *arg, struct saikai_error *err)
@@ -416,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(containers_are_written_and_read_or_not),
+        cmocka_unit_test(a_long_chunk_is_looked_at_to_its_end),
         cmocka_unit_test(lineages_are_read_or_not),
         cmocka_unit_test(headers_must_fit),
         cmocka_unit_test(a_base_is_told),

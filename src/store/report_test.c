@@ -204,6 +204,17 @@ static void metrics_are_what_collectors_read(void **state)
         "saikai_checkpoint_timestamp_seconds{job=\"a\\\"b\\\\c\",level=\"local\"} 1700000090.000\n",
         "saikai_interval_seconds{job=\"a\\\"b\\\\c\"} 3\n",
         "saikai_lost_seconds_total{job=\"a\\\"b\\\\c\"} 20\n",
+        "\nsaikai_report_timestamp_seconds{job=\"a\\\"b\\\\c\"} 1700000100\n",
+        "\nsaikai_start_timestamp_seconds{job=\"a\\\"b\\\\c\"} 1700000000\n",
+        "\nsaikai_starts{job=\"a\\\"b\\\\c\"} 3\n",
+        "\nsaikai_ranks{job=\"a\\\"b\\\\c\"} 8\n",
+        "\nsaikai_nodes{job=\"a\\\"b\\\\c\"} 2\n",
+        "\nsaikai_checkpoints_failed_total{job=\"a\\\"b\\\\c\"} 1\n",
+        "\nsaikai_checkpoint_cost_seconds{job=\"a\\\"b\\\\c\"} 0.5\n",
+        "\nsaikai_blocked_seconds_total{job=\"a\\\"b\\\\c\"} 4\n",
+        "\nsaikai_program_failures_per_second{job=\"a\\\"b\\\\c\"} 1e-05\n",
+        "\nsaikai_host_failures_per_second{job=\"a\\\"b\\\\c\"} 2e-07\n",
+        "\nsaikai_faults_total{job=\"a\\\"b\\\\c\"} 2\n",
     };
     struct sk_buf b = {0};
     sk_report_metrics(&example, "a\"b\\c", &b);
@@ -211,7 +222,8 @@ static void metrics_are_what_collectors_read(void **state)
     assert_true(sk_buf_ok(&b));
     const char *text = (const char *)b.data;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        assert_non_null(strstr(text, lines[i]));
+        if (!strstr(text, lines[i]))
+            fail_msg("%s is not in\n%s", lines[i], text);
     assert_null(strstr(text, "level=\"protected\""));          /* none got there */
     assert_null(strstr(text, "seconds{job=\"a\\\"b\\\\c\",level=\"prefix\"}")); /* nobody knows when */
     assert_string_equal(text + strlen(text) - 6, "# EOF\n");
