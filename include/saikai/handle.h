@@ -79,6 +79,8 @@ int saikai_h_checkpoint_end(struct saikai *h, int ok);
 int saikai_h_restored_file(struct saikai *h, const char *name, char *path, size_t size_bytes);
 int saikai_h_get_status(struct saikai *h, struct saikai_status *out, size_t size_bytes);
 int saikai_h_wait(struct saikai *h);
+int saikai_h_event_publish(struct saikai *h, const char *name, int severity, const char *const fields[]);
+int saikai_h_event_next(struct saikai *h, const char *filter, double seconds, struct saikai_event *out, size_t size_bytes);
 
 #ifdef __cplusplus
 }

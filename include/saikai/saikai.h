@@ -25,6 +25,7 @@
 #define SAIKAI_SAIKAI_H
 
 #include <saikai/codes.h>
+#include <saikai/event.h>
 #include <saikai/status.h>
 #include <saikai/version.h>
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "recovery/family.h"
 #include "recovery/feed.h"
+#include "recovery/history/history_tell.h"
 #include "recovery/keyring.h"
 #include "recovery/fault/learning.h"
 #include "recovery/launch/launcher.h"
@@ -55,7 +56,8 @@ struct job {
     struct sk_probe *probe;
     struct sk_supervisor *supervisor;
     struct sk_learning *learning; /* NULL: nothing is learnt */
-    char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores */
+    char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores … */
+    uint64_t number;               /* … and its number there */
     struct sk_patience *patience; /* with the prefix, where the history is */
     struct sk_command then; /* argv of the starts after the first, NULL: as the first */
     double deadline;        /* 0: none */
@@ -152,13 +154,16 @@ static void probe(void *arg, char *answers)
 
 struct keep {
     char dir[PATH_MAX];
+    uint64_t run;
     struct sk_event e;
 };
 
 static int keep_event(void *arg, struct saikai_error *err)
 {
     const struct keep *k = arg;
-    return sk_history_add(k->dir, &k->e, err);
+    int rc = sk_history_add(k->dir, &k->e, err);
+    sk_history_tell(k->dir, k->run, &k->e);
+    return rc;
 }
 
 /* Where there is a store, in its history. */
@@ -177,6 +182,7 @@ static void record(void *arg, struct sk_event *e)
     e->at_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     snprintf(e->command, sizeof e->command, "%.*s", (int)sizeof e->command - 1, j->o->command ? j->o->command : j->o->program[0]);
     k->e = *e;
+    k->run = j->number;
     snprintf(k->dir, sizeof k->dir, "%s", dir);
     int rc = sk_patience_call(j->patience, dir, keep_event, free, k, &err);
     if (rc != SAIKAI_ETIMEDOUT)
@@ -420,7 +426,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     if (rc)
         goto out;
     struct sk_id number = sk_id_random();
-    sk_owner_above((uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2, j.above);
+    j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
+    sk_owner_above(j.number, j.above);
     j.deadline = sk_job_deadline(config);
     rc = sk_job_settings(o, config, j.deadline, &sc, &j.link, err);
     if (!rc)

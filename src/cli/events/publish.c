@@ -126,7 +126,9 @@ int cli_publish(struct cli *cli, int argc, char **argv)
     };
     const struct cli_spec spec = {
         .operands = "NAME [KEY=VALUE...]",
-        .about = "Adds an event to those of a job, where `saikai events` shows it. NAME may begin with hw., mw. or app. (the default).",
+        .about = "Adds an event to those of a job, where `saikai events` shows it and its program hears it. NAME may begin with hw., mw. or app. (the "
+                 "default). The event 'notice' asks the running job for a checkpoint, at once and, with deadline=TIME from now, for one "
+                 "more shortly before that; both go to the prefix.",
         .min_operands = 1,
         .max_operands = 1 + SAIKAI_EVENT_FIELDS + 1,
         .options = options,

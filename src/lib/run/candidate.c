@@ -8,6 +8,7 @@
 #include "base/file/patient_io.h"
 #include "lib/engine/direct.h"
 #include "lib/engine/slots.h"
+#include "lib/run/events.h"
 #include "lib/run/poll.h"
 #include "lib/run/requests.h"
 #include "lib/run/stop.h"
@@ -30,6 +31,7 @@ static void prove(struct sk_session *s)
         return;
     s->resume.proven = 1;
     sk_tries_end(s, s->resume.from, 1);
+    sk_session_tell_generation(s, "mw.restarted", s->resume.from.iteration, "restored", SAIKAI_EVENT_INFO);
 }
 
 static void plan_next(struct sk_session *s)

@@ -19,6 +19,15 @@ double sk_pace_cost(const struct sk_session *s)
     return sk_measured_cost(&s->measured, supposed_least + (double)bytes / supposed_speed);
 }
 
+/* The answer is taken up one poll, or one long iteration, later. */
+int sk_pace_is_near(const struct sk_session *s, double deadline)
+{
+    const struct sk_measured *m = &s->measured;
+    double poll = sk_config_time(s->config, "schedule.poll"), left = deadline - sk_now();
+    double tick = s->clock.tick > m->mark_tick ? (sk_now() - m->mark) / (double)(s->clock.tick - m->mark_tick) : 0;
+    return sk_deadline_due(left - 2 * poll, sk_config_time(s->config, "schedule.time_margin"), sk_pace_cost(s), 2 * tick);
+}
+
 void sk_pace_start(struct sk_session *s)
 {
     struct sk_level_cost p;

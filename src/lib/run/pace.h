@@ -7,6 +7,8 @@
 /* What a checkpoint of this rank costs: as the last one was measured;
  * before the first, as long as its bytes may take. */
 double sk_pace_cost(const struct sk_session *s);
+/* 1: a checkpoint that is to be there by then must be asked for now. */
+int sk_pace_is_near(const struct sk_session *s, double deadline);
 /* When the session is set up: */
 void sk_pace_start(struct sk_session *s);
 /* A generation is sent to a level, and all ranks have it there. */

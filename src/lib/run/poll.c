@@ -2,6 +2,7 @@
 #include "lib/run/poll.h"
 
 #include "base/log.h"
+#include "lib/run/events.h"
 #include "lib/run/pace.h"
 #include "lib/run/report.h"
 #include "lib/run/requests.h"
@@ -14,14 +15,14 @@ static void say(struct sk_session *s)
 {
     int64_t *v = s->agreement.values;
     sk_walk_tell(s, v + SK_POLL_LEVELS);
-    int slot_ended = s->measured.deadline_done;
     unsigned requests = sk_requests_gather(s), due = 0;
     for (int k = 0; k < SK_LEVELS; k++)
         due |= (unsigned)sk_pace_due(s, k) << k;
     struct sk_engine_status st;
     sk_engine_status(s->levels.engine, &st);
     v[SK_POLL_MAX_DUE] = -(int64_t)due;
-    v[SK_POLL_MAX_LAST] = -(s->measured.deadline_done && !slot_ended);
+    v[SK_POLL_MAX_LAST] = -s->measured.asks_last;
+    s->measured.asks_last = 0;
     v[SK_POLL_MAX_INTERVAL_NS] = -(int64_t)(sk_pace_interval(s) * 1e9);
     v[SK_POLL_MAX_REQUEST] = -(int64_t)requests;
     v[SK_POLL_MAX_TICK_NS] = -(int64_t)(sk_measured_tick(&s->measured, s->clock.tick) * 1e9);
@@ -29,6 +30,8 @@ static void say(struct sk_session *s)
     v[SK_POLL_MAX_LATENCY_NS] = s->g->rank ? 0 : -(int64_t)(fmin(s->measured.pace.cadence.latency, 1e6) * 1e9);
     v[SK_POLL_MAX_LOST] = -sk_lease_is_lost(s->place.lease);
     v[SK_POLL_MAX_HEAL] = -(st.damages != s->agreement.damages_told);
+    if (st.damages != s->agreement.damages_told)
+        sk_session_tell_simply(s, "mw.damage", SAIKAI_EVENT_WARNING, 1);
     s->agreement.damages_told = st.damages;
     sk_measured_mark(&s->measured, s->clock.tick); /* the next span is measured afresh */
 }
@@ -69,6 +72,8 @@ static void take_up(struct sk_session *s)
         s->levels.heals_from = sk_ledger_count(s->levels.ledger);
     if (request || v[SK_POLL_MAX_HEAL])
         sk_clock_ask(&s->clock);
+    if (request && !s->g->rank)
+        sk_session_tell_simply(s, request & SK_REQUEST_STOP ? "mw.stop-asked" : "mw.checkpoint-asked", SAIKAI_EVENT_INFO, 0);
     if (request & SK_REQUEST_STOP)
         s->ending.stop_agreed = 1;
     if (request & SK_REQUEST_END)

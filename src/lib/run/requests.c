@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lib/run/events.h"
 #include "lib/run/pace.h"
 
 #include <pthread.h>
@@ -242,14 +243,10 @@ static unsigned from_clock(struct sk_session *s)
 {
     if (s->g->rank || s->measured.deadline_done || s->measured.deadline <= 0)
         return 0;
-    double poll = sk_config_time(s->config, "schedule.poll"), left = s->measured.deadline - sk_now();
-    double tick = s->clock.tick > s->measured.mark_tick
-                      ? (sk_now() - s->measured.mark) / (double)(s->clock.tick - s->measured.mark_tick) : 0;
-    /* the answer is taken up one poll, or one long iteration, later */
-    if (!sk_deadline_due(left - 2 * poll, sk_config_time(s->config, "schedule.time_margin"), sk_pace_cost(s),
-                         2 * tick))
+    double left = s->measured.deadline - sk_now();
+    if (!sk_pace_is_near(s, s->measured.deadline))
         return 0;
-    s->measured.deadline_done = 1;
+    s->measured.deadline_done = s->measured.asks_last = 1;
     sk_log(SK_LOG_NOTICE, "job %s: its time slot ends in %.0f s: the last checkpoint is made now (schedule.time_margin)",
            s->who.job.name, left);
     return SK_REQUEST_CHECKPOINT;
@@ -291,7 +288,7 @@ static void look_at_page(struct sk_keeper_page *page)
 
 unsigned sk_requests_gather(struct sk_session *s)
 {
-    unsigned r = from_clock(s);
+    unsigned r = from_clock(s) | sk_session_heed_notice(s);
     look_at_page(s->page);
     pthread_mutex_lock(&lock);
     struct heard *h = heard_by(s->who.job.store);

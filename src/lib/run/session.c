@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "lib/levels/kinds.h"
+#include "lib/run/events.h"
 #include "lib/run/pace.h"
 #include "lib/run/poll.h"
 #include "lib/run/report.h"
@@ -15,6 +16,7 @@
 #include "lib/start/memo.h"
 #include "lib/start/start.h"
 #include "lib/start/tries.h"
+#include "store/event/courier.h"
 #include "store/holdings.h"
 
 #include <stdio.h>
@@ -139,6 +141,7 @@ int sk_session_new(struct sk_group *g, struct sk_config *config, const char *pro
     }
     find_deadline(s);
     sk_pace_start(s);
+    sk_session_begin_events(s);
     if (s->page)
         atomic_store(&s->page->state, SK_KEEPER_INITIALISED);
     *out = s;
@@ -150,6 +153,7 @@ void sk_session_abandon(struct sk_session *s)
     if (!s)
         return;
     sk_tries_disarm(s);
+    sk_courier_free(s->courier);
     sk_levels_close(&s->levels);
     sk_coding_policy_free(s->capture.coding);
     sk_changes_close(s->capture.changes);

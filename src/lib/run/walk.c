@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lib/run/events.h"
 #include "lib/run/pace.h"
 #include "lib/start/memo.h"
 
@@ -22,6 +23,13 @@ static enum sk_level_place last_place(const struct sk_session *s)
     return sk_place_is_apart(&s->place) ? SK_LEVEL_FAR : SK_LEVEL_LOCAL;
 }
 
+/* 1: the first to arrive there of those since a checkpoint was asked for because of a deadline. */
+static int is_asked_for(const struct sk_session *s, enum sk_level_place place, int64_t seq)
+{
+    return s->levels.last_from >= 0 && seq > s->levels.last_from &&
+           sk_ledger_newest(s->levels.ledger, sk_level_traits[place].done) <= s->levels.last_from;
+}
+
 void sk_walk_arrived(struct sk_session *s, enum sk_level_place place, int64_t seq)
 {
     const struct sk_level_trait *t = &sk_level_traits[place];
@@ -33,6 +41,7 @@ void sk_walk_arrived(struct sk_session *s, enum sk_level_place place, int64_t se
         sk_log(SK_LOG_ERROR, "rank %d: the exchange of the ranks tells of a generation that nobody knows: %s", s->g->rank, err.text);
         return;
     }
+    int first = is_asked_for(s, place, seq);
     sk_ledger_mark(s->levels.ledger, seq, t->done);
     sk_pace_arrived(s, place, seq);
     sk_level_retire(&s->levels.at[place], seq);
@@ -44,6 +53,7 @@ void sk_walk_arrived(struct sk_session *s, enum sk_level_place place, int64_t se
         sk_keeper_page_complete(s->page, e.gen.iteration);
     if (s->g->rank == 0)
         sk_log(SK_LOG_DEBUG, "generation of iteration %lld is %s", (long long)e.gen.iteration, t->arrived);
+    sk_session_tell_generation(s, first ? "mw.saved" : "mw.checkpoint", e.gen.iteration, t->arrived, first ? SAIKAI_EVENT_INFO : SAIKAI_EVENT_DEBUG);
 }
 
 /* ---- due ---- */

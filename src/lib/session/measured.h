@@ -26,6 +26,8 @@ struct sk_measured {
     double program_rate;           /* of the program, as the launcher has learnt it; 0: it has not */
     double deadline;               /* at the end of the time slot, 0: none known */
     int deadline_done;             /* a checkpoint was asked for because of it */
+    double notice;                 /* rank 0: the soonest deadline of a notice, 0: none is ahead */
+    int asks_last;                 /* the next checkpoint is asked for because of one of these: it goes to the prefix */
     struct sk_advice_state advice; /* counted in ticks */
     struct sk_suffered suffered;   /* by this job before this start, as far as the launcher told */
     struct sk_pace pace;

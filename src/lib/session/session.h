@@ -23,6 +23,8 @@
 #include "lib/session/resume.h"
 #include "lib/data/vars.h"
 
+struct sk_courier;
+
 /* Each part has its header. What is done with several of them is declared below, for its begin and end, and in headers of lib/start,
  * lib/restart and lib/run. */
 struct sk_session {
@@ -39,6 +41,7 @@ struct sk_session {
     struct sk_capture capture;
     struct sk_resume resume;
     struct sk_ending ending;
+    struct sk_courier *courier; /* of events, NULL: none so far */
 };
 
 /* Collective over g (taken over, also on failure). Takes over config. */
