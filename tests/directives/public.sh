@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Public programs with our comments lose ranks, and say in the end what the unchanged sources say when the MPI's own compiler has made them.
-# The sources are no part of this tree: SAIKAI_PROGRAMS names a folder with npb (NPB 3.4, its MPI programs) and hpccg (Mantevo's HPCCG).
+# The sources are no part of this tree: SAIKAI_TEST_PROGRAMS names a folder with npb (NPB 3.4, its MPI programs) and hpccg (Mantevo's HPCCG).
 # usage: public.sh SOURCE_DIR BUILD_DIR MPI npb_cg|hpccg KILLS RANKS EVERY FORTRAN_OR_CXX_COMPILER [ARGUMENTS...]
 # CLASS (W): of NPB.
 set -euo pipefail
 source=$1 build=$2 mpi=$3 program=$4 kills=$5 ranks=$6 every=$7 own=$8
 shift 8
 . "$source/tests/common.sh"
-folder=${SAIKAI_PROGRAMS:-}/${program%_cg}
-[ -n "${SAIKAI_PROGRAMS:-}" ] && [ -d "$folder" ] || { echo "skip: SAIKAI_PROGRAMS names no folder with ${program%_cg}"; exit 77; }
+folder=${SAIKAI_TEST_PROGRAMS:-}/${program%_cg}
+[ -n "${SAIKAI_TEST_PROGRAMS:-}" ] && [ -d "$folder" ] || { echo "skip: SAIKAI_TEST_PROGRAMS names no folder with ${program%_cg}"; exit 77; }
 cd "$work"
 cp -r "$folder" plain
 if [ "$program" = npb_cg ]; then

@@ -25,11 +25,11 @@ void sk_chunks_free(struct sk_chunks *c)
     *c = (struct sk_chunks){0};
 }
 
-int sk_chunks_add(struct sk_chunks *c, const struct sk_chunk *x)
+int sk_chunks_add(struct sk_chunks *c, const struct sk_file_chunk *x)
 {
     if (c->count == c->cap) {
         size_t cap = c->cap ? c->cap + c->cap / 2 : 64;
-        struct sk_chunk *more = realloc(c->list, cap * sizeof *more);
+        struct sk_file_chunk *more = realloc(c->list, cap * sizeof *more);
         if (!more)
             return SAIKAI_ENOMEM;
         c->list = more;
@@ -90,7 +90,7 @@ int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int c
         rc = sk_feed_fetch(feed, &r, 1, err);
         /* the last chunk of a window may go on behind it */
         while (!rc && at < n && (from + n == bytes || n - at >= t.most)) {
-            struct sk_chunk x = {.bytes = (uint32_t)next_chunk(&t, t.window + at, n - at)};
+            struct sk_file_chunk x = {.bytes = (uint32_t)next_chunk(&t, t.window + at, n - at)};
             x.hash = sk_hash64(t.window + at, x.bytes);
             x.plain = (uint32_t)is_plain(t.window + at, x.bytes);
             if (sk_chunks_add(out, &x))

@@ -5,14 +5,14 @@
 #include "archive/plan/feed.h"
 
 /* The next bytes of a file. */
-struct sk_chunk {
+struct sk_file_chunk {
     uint64_t hash;
     uint32_t bytes; /* at least 1 */
     uint32_t plain; /* 1: one word again and again */
 };
 /* All of a file, from its beginning. */
 struct sk_chunks {
-    struct sk_chunk *list;
+    struct sk_file_chunk *list;
     size_t count, cap;
 };
 
@@ -24,7 +24,7 @@ int sk_chunks_coarse(uint64_t bytes, uint64_t memory);
 /* Cut a file of the feed. Reads it once. Fails as the feed does, and with SAIKAI_ENOMEM. */
 int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int coarse, struct sk_chunks *out,
                   struct saikai_error *err);
-int sk_chunks_add(struct sk_chunks *c, const struct sk_chunk *x);
+int sk_chunks_add(struct sk_chunks *c, const struct sk_file_chunk *x);
 void sk_chunks_free(struct sk_chunks *c);
 
 #endif

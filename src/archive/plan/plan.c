@@ -32,15 +32,6 @@ void sk_ska_plan_uncut(struct sk_ska_plan *p)
     sk_ska_clear_blocks(&p->a);
 }
 
-void sk_ska_plan_forget_chunks(struct sk_ska_plan *p)
-{
-    for (size_t i = 0; p->chunks && i < p->a.file_count; i++)
-        sk_chunks_free(&p->chunks[i]);
-    free(p->chunks);
-    p->chunks = NULL;
-    p->chunks_cap = 0;
-}
-
 void sk_ska_plan_free(struct sk_ska_plan *p)
 {
     if (!p)
@@ -49,7 +40,7 @@ void sk_ska_plan_free(struct sk_ska_plan *p)
     for (size_t i = 0; p->scans && i < p->a.file_count; i++)
         sk_scan_free(&p->scans[i]);
     free(p->scans);
-    sk_ska_plan_forget_chunks(p);
+    sk_repeats_forget_chunks(p);
     free(p->families);
     free(p->bundles);
     free(p->offsets);

@@ -70,8 +70,6 @@ int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
 int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
 /* Back to the listed files, to be cut again. */
 void sk_ska_plan_uncut(struct sk_ska_plan *p);
-/* Their lists of chunks are not needed any longer. */
-void sk_ska_plan_forget_chunks(struct sk_ska_plan *p);
 void sk_ska_plan_free(struct sk_ska_plan *p);
 
 /* 1: as few bytes as can be, whatever it takes (level SK_PACK_BEST and above). */

@@ -68,12 +68,12 @@ static int table_new(struct table *t, struct sk_ska_plan *p)
     return t->slots ? 0 : SAIKAI_ENOMEM;
 }
 
-static const struct sk_chunk *chunk_of(const struct table *t, const struct seen *s)
+static const struct sk_file_chunk *chunk_of(const struct table *t, const struct seen *s)
 {
     return &t->p->chunks[s->file].list[s->chunk - 1];
 }
 
-static int same_chunk(const struct sk_chunk *a, const struct sk_chunk *b)
+static int same_chunk(const struct sk_file_chunk *a, const struct sk_file_chunk *b)
 {
     return a->hash == b->hash && a->bytes == b->bytes;
 }
@@ -81,7 +81,7 @@ static int same_chunk(const struct sk_chunk *a, const struct sk_chunk *b)
 /* The chunk like this one that was seen first; else this one is seen from now on, and NULL. */
 static const struct seen *look_up(struct table *t, const struct seen *at)
 {
-    const struct sk_chunk *x = chunk_of(t, at);
+    const struct sk_file_chunk *x = chunk_of(t, at);
     size_t k = x->hash & t->mask;
     for (; t->slots[k].chunk; k = (k + 1) & t->mask)
         if (same_chunk(chunk_of(t, &t->slots[k]), x))
@@ -112,7 +112,7 @@ static int look_through(struct table *t, struct seen *at, uint64_t from, uint64_
 {
     const struct sk_chunks *c = &t->p->chunks[at->file];
     for (; at->chunk <= c->count && at->offset + chunk_of(t, at)->bytes <= end; at->offset += chunk_of(t, at)->bytes, at->chunk++) {
-        const struct sk_chunk *x = chunk_of(t, at);
+        const struct sk_file_chunk *x = chunk_of(t, at);
         const struct seen *s = at->offset < from ? NULL : x->plain ? goes_on(t, out, at) : look_up(t, at);
         if (!s)
             continue;
@@ -381,7 +381,7 @@ static int look_within(struct sk_ska_plan *p, struct sk_repeats *out, struct sai
             rc = look_through(&t, &at, from, p->a.files[f].size_bytes, out, err);
     }
     free(t.slots);
-    sk_ska_plan_forget_chunks(p);
+    sk_repeats_forget_chunks(p);
     if (out->count && !out->list[out->count - 1].block && out->list[out->count - 1].bytes < SHORTEST)
         out->count--;
     return rc ? rc : check_all(p, out, err);
@@ -439,6 +439,15 @@ static void settle(struct sk_ska_plan *p, struct sk_repeats *r)
             if (n && !e->repeat)
                 cut_out(r, f, e->offset, e->offset + e->length);
         }
+}
+
+void sk_repeats_forget_chunks(struct sk_ska_plan *p)
+{
+    for (size_t i = 0; p->chunks && i < p->a.file_count; i++)
+        sk_chunks_free(&p->chunks[i]);
+    free(p->chunks);
+    p->chunks = NULL;
+    p->chunks_cap = 0;
 }
 
 int sk_repeats_find(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai_error *err)

@@ -24,5 +24,7 @@ struct sk_repeats {
  * the scans. Fails as the feed does. */
 int sk_repeats_find(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai_error *err);
 void sk_repeats_free(struct sk_repeats *r);
+/* The lists of chunks of the files are not needed any longer. */
+void sk_repeats_forget_chunks(struct sk_ska_plan *p);
 
 #endif

@@ -156,8 +156,8 @@ static void messages(void)
     struct sk_ska_range r[] = {{0, 2, 8, NULL}, {2, 100, 5000, NULL}};
     struct sk_buf out = {0};
     sk_scan_add(&l.scan, &e, "g/v");
-    sk_chunks_add(&l.chunks, &(struct sk_chunk){77, 60, 1});
-    sk_chunks_add(&l.chunks, &(struct sk_chunk){78, 40, 0});
+    sk_chunks_add(&l.chunks, &(struct sk_file_chunk){77, 60, 1});
+    sk_chunks_add(&l.chunks, &(struct sk_file_chunk){78, 40, 0});
     sk_wire_put_list(&out, &l, 1);
     save("wire_fuzz/list", "l", 1, out.data, out.len);
     out.len = 0;

@@ -728,8 +728,8 @@ static void lists_and_requests_come_back(void **state)
     struct sk_buf b = {0};
     size_t n = 0;
     assert_int_equal(sk_scan_add(&l[0].scan, &e, "g/v"), 0);
-    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_chunk){77, 60, 1}), 0);
-    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_chunk){78, 40, 0}), 0);
+    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){77, 60, 1}), 0);
+    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){78, 40, 0}), 0);
     l[0].scan.form = sk_reader_netcdf3.name;
     sk_wire_put_list(&b, l, 2);
     assert_int_equal(sk_wire_get_list(b.data, b.len, &got, &n), 0);

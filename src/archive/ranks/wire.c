@@ -83,7 +83,7 @@ static int get_chunks(struct sk_rd *r, struct sk_listed *l)
     if (r->bad || count > sk_rd_left(r) / CHUNK_BYTES)
         return SAIKAI_EDAMAGED;
     for (uint64_t i = 0; i < count; i++) {
-        struct sk_chunk x = {.hash = sk_rd_u64(r), .bytes = sk_rd_u32(r)};
+        struct sk_file_chunk x = {.hash = sk_rd_u64(r), .bytes = sk_rd_u32(r)};
         x.plain = x.bytes / PLAIN;
         x.bytes &= PLAIN - 1;
         if (!x.bytes || x.bytes > SK_CHUNK_MOST || x.bytes > l->size_bytes - at)
