@@ -294,8 +294,9 @@ static int take_variable(struct cursor *c)
     v->bytes = bytes;
     int rc = c->language == LANG_FORTRAN ? fortran_variable(c, v) : c_variable(c, v);
     blanks(c);
-    if (!rc && bytes && *c->p++ != ')')
+    if (!rc && bytes && *c->p != ')')
         rc = refuse(c, "bytes(x) wants one variable");
+    c->p += !rc && bytes;
     if (!rc && !v->name)
         rc = refuse(c, "out of memory");
     for (size_t i = 0; !rc && i + 1 < c->d->nvars; i++)
