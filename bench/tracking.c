@@ -41,8 +41,8 @@ static size_t heat_begin(void)
 {
     nx = ny = nz = 112;
     size_t n = (nz + 2) * ny * nx;
-    u = array(n);
-    v = array(n);
+    array(&u, n);
+    array(&v, n);
     for (size_t i = 0; i < n; i++)
         u[i] = v[i] = sin((double)i);
     return nx * ny * nz * sizeof *u;
@@ -76,8 +76,8 @@ static size_t cg_begin(void)
 {
     grid = (struct grid){.n = 96, .planes = 96};
     size_t n = cells(&grid);
-    cg_x = array(n), cg_r = array(n), cg_p = array(n), cg_q = array(n),
-    cg_halo = array(2 * grid.n * grid.n);
+    array(&cg_x, n), array(&cg_r, n), array(&cg_p, n), array(&cg_q, n);
+    array(&cg_halo, 2 * grid.n * grid.n);
     cg_start();
     return 3 * n * sizeof *cg_x;
 }
