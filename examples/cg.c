@@ -12,7 +12,7 @@ struct grid {
     size_t n, first, planes; /* this rank's planes of n x n points */
 };
 
-struct work {
+struct problem {
     struct grid grid;
     long steps;
     int rc;
@@ -67,7 +67,7 @@ static double *array(double **p, size_t n)
 static void solve(void *arg)
 {
     static double *kept[6];
-    struct work *w = arg;
+    struct problem *w = arg;
     const struct grid *g = &w->grid;
     long steps = w->steps;
     size_t n = cells(g), dims[] = {g->planes, g->n, g->n}, grid[] = {g->n, g->n, g->n}, at[] = {g->first, 0, 0};
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     long arguments[2] = {64, 300};
     if (example_begin(&argc, &argv, arguments, 2) || arguments[0] < example_ranks || arguments[1] < 0)
         return example_usage("cg [-p PIDFILE] [N STEPS] with N >= number of ranks");
-    struct work w = {.grid.n = (size_t)arguments[0], .steps = arguments[1]};
+    struct problem w = {.grid.n = (size_t)arguments[0], .steps = arguments[1]};
     struct grid *g = &w.grid;
     g->first = g->n * (size_t)example_rank / (size_t)example_ranks;
     g->planes = g->n * ((size_t)example_rank + 1) / (size_t)example_ranks - g->first;
