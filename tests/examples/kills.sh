@@ -38,7 +38,7 @@ grep -Eq "${WANTED:-verified}" calm.all || { cat calm.all; exit 1; }
 grep -E "$says" calm.all | sort -u >calm.out
 [ -z "${ALSO:-}" ] || grep -E "$ALSO" calm.all | sort -u >calm.also || true
 
-done_kills=0 runs=0 resumed=0 deltas=0
+done_kills=0 runs=0 resumed=0 deltas=0 late=0
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_RUN_NO_PROGRESS=1000 SAIKAI_RUN_RETRIES=1000 SAIKAI_LOG_LEVEL=info
 if [ -n "${INCREMENTS:-}" ]; then
     export SAIKAI_LOG_LEVEL=debug SAIKAI_CAPTURE_MAX_CHANGED=1 SAIKAI_CAPTURE_MAX_DELTAS=5 SAIKAI_CAPTURE_MAX_RATIO=100
@@ -53,12 +53,12 @@ while [ "$done_kills" -lt "$kills" ]; do
     while kill -0 $run 2>/dev/null; do
         # somewhere in a run of this length, and often enough in a long one
         wait_ms=$((calm_ms * (RANDOM % 80 + 20) / 100))
-        wait_ms=$((wait_ms > 900 ? 300 + RANDOM % 600 : wait_ms < 50 ? 50 : wait_ms))
+        ((late || wait_ms <= 900)) || wait_ms=$((300 + RANDOM % 600))
+        wait_ms=$((wait_ms < 50 ? 50 : wait_ms))
         sleep "$((wait_ms / 1000)).$(printf %03d $((wait_ms % 1000)))"
         [ "$done_kills" -lt "$kills" ] || continue
-        # the last kill waits for a checkpoint of this run: on a busy machine the others may all come before the first one
-        # (EXE: each of them, so that each start gets on)
-        [ -z "${EXE:-}" ] && [ "$done_kills" -lt $((kills - 1)) ] || [ -n "$(find store -name 'gen-*' -newer begun 2>/dev/null | head -n 1)" ] || continue
+        # EXE: each kill waits for a checkpoint of its start, so that each gets on
+        [ -z "${EXE:-}" ] || [ -n "$(find store -name 'gen-*' -newer begun 2>/dev/null | head -n 1)" ] || continue
         one=$(victim)
         [ -n "$one" ] || continue
         kill -KILL "$one" 2>/dev/null && done_kills=$((done_kills + 1))
@@ -81,9 +81,11 @@ while [ "$done_kills" -lt "$kills" ]; do
     [ "$runs" -lt $((20 * kills)) ] || { echo "$runs runs of ${calm_ms} ms, and only $done_kills kills"; exit 1; }
     resumed=$((resumed + $(grep -c 'resuming from iteration' err || true)))
     deltas=$((deltas + $(grep -c 'changes only' err || true)))
+    # On a busy machine all kills may come before the first checkpoint: then there is one more, at any time of another run.
+    [ "$done_kills" -lt "$kills" ] || [ "$resumed" -gt 0 ] || [ "$late" = 20 ] || { late=$((late + 1)) kills=$((kills + 1)); }
 done
 echo "$program, $mpi: $done_kills kills in $runs run(s), resumed $resumed times, $deltas deltas; $(cat said)"
-[ "$kills" = "$wanted" ] || echo "$kills of $wanted kills; SAIKAI_TEST_SWEEP=all: all of them"
+[ "$kills" -ge "$wanted" ] || echo "$kills of $wanted kills; SAIKAI_TEST_SWEEP=all: all of them"
 # a test in which nothing was ever restored would prove nothing
 [ "$resumed" -gt 0 ]
 [ "${INCREMENTS:-}" != 1 ] || [ "$deltas" -gt 0 ]

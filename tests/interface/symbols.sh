@@ -34,7 +34,7 @@ for lib in $(find "$prefix" -name '*.so*' -type f); do
     *) continue ;; # a plug-in: its host's header declares what it exports
     esac
     # gfortran's own, such as __vtab_saikai_Saikai_status, belong to the types that they name
-    for symbol in $(sed 's/@.*//; s/^__saikai\(_directives\)\?_MOD_//; s/^__.*_saikai_//' "$work/have"); do
+    for symbol in $(sed 's/@.*//; s/^__saikai\(_directives\|_events\)\?_MOD_//; s/^__.*_saikai_\(events_\)\?//' "$work/have"); do
         grep -qwi -- "$symbol" $declared || fail "$lib exports $symbol, which no installed header declares"
     done
     readelf -d "$lib" >"$work/dynamic"

@@ -272,7 +272,7 @@ for name in sorted(declared - set(re.findall(r"\.F[no] (saikai_\w+)", read(page)
     problem("saikai(3)", f"{name} is not described")
 for name in sorted((named | synopsis) - declared - with_handle - {"saikai_h_"}):
     problem("saikai(3)", f"{name} is declared nowhere")
-module = "".join(read(p) for p in glob.glob(f"{source}/src/*/saikai.f90"))
+module = "".join(read(p) for p in glob.glob(f"{source}/src/*/saikai.f90") + glob.glob(f"{source}/src/*/saikai_events.f90"))
 of_fortran = set(re.findall(r"\bsaikai_\w+", " ".join(re.findall(r"(?m)^ *public ::((?:.*&\n)*.*)", module))))
 part = read(page).split(".Ss Fortran")[1].split(".Sh ")[0]
 without = set(re.findall(r"\.Fn (saikai_\w+)", part)) - {"saikai_error_text"}

@@ -102,7 +102,7 @@ static int hook(const char *op, const char *path)
     int far = !strncmp(path, prefix, strlen(prefix));
     measure();
     if (far && atomic_load(&slow) && !strcmp(op, "opendir") && atomic_fetch_add(&listed, 1) >= atomic_load(&slow) * N)
-        sk_sleep(0.06); /* longer than anybody waits for it */
+        sk_sleep(0.6); /* longer than anybody waits for it */
     if (atomic_load(&killing) && (atomic_load(&left) <= 0 || (is_met(op, path) && atomic_fetch_sub(&left, 1) <= 1)))
         return EIO;
     while (far && atomic_load(&hang))
@@ -128,7 +128,9 @@ static int program(struct sk_group *g, void *arg)
     struct sk_session *s = NULL;
     double *u = malloc(BYTES);
     /* Where the prefix always answers, a machine that is busy must not look as if it did not. */
-    const char *patience = atomic_load(&hang) || atomic_load(&slow) ? "50ms; store.final_wait=100ms" : "20s; store.final_wait=20s";
+    const char *patience = atomic_load(&hang)   ? "50ms; store.final_wait=100ms"
+                           : atomic_load(&slow) ? "500ms; store.final_wait=1s"
+                                                : "20s; store.final_wait=20s";
     struct sk_config *c = world_config("schedule.every=1; store.prefix_timeout=%s; %s", patience, r->config);
     if (!u || world_session(g, c, &s, &err)) {
         free(u);

@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/file/modes.h"
+#include "store/owner/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +36,17 @@ static int check_owner(const struct stat *file, const char *dir, int own, const 
 
 /* ---- adding ---- */
 
+/* Who may read it: those who may read the store's other files. Nobody but its user may write. */
+static mode_t mode_of_events(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat job;
+    int mode = sk_modes_of_files();
+    if (!mode && !sk_io_path(path, sizeof path, NULL, "%s/" SK_JOB_FILE, dir) && !lstat(path, &job) && S_ISREG(job.st_mode))
+        mode = (int)job.st_mode; /* a tool's process, which keeps no store */
+    return (mode & 0444) | 0600;
+}
+
 /* Open, and made if need be; root leaves it to whose the directory is. */
 static int open_to_add(const char *dir, const char *path, struct saikai_error *err)
 {
@@ -44,7 +57,7 @@ static int open_to_add(const char *dir, const char *path, struct saikai_error *e
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
         fd = open(path, flags | O_CREAT | O_EXCL, 0600);
-        if (fd >= 0 && (fchmod(fd, 0600) || (!geteuid() && d.st_uid && fchown(fd, d.st_uid, d.st_gid)))) {
+        if (fd >= 0 && (fchmod(fd, mode_of_events(dir)) || (!geteuid() && d.st_uid && fchown(fd, d.st_uid, d.st_gid)))) {
             int e = errno;
             close(fd);
             return sk_fail_errno(err, e, "cannot make %s", path);
