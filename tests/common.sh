@@ -3,6 +3,7 @@
 #   $mpiexec    the launcher of $mpi, as many ranks as are wanted: "${mpiexec[@]}" -n 4 …
 #   $run        a process, if any, that is to be ended with the test
 #   need FILE   skips the test (77) when FILE was not built
+#   yield_beside DIR   lets ranks of MPICH give the processor away while they poll, as `saikai run` does: for more ranks than cores
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpiexec=(mpiexec."$mpi")
 command -v "${mpiexec[0]}" >/dev/null || mpiexec[0]=mpiexec
@@ -11,6 +12,10 @@ command -v "${mpiexec[0]}" >/dev/null || { echo "skip: there is no mpiexec"; exi
 
 need() {
     [ -x "$1" ] || { echo "skip: $1 was not built"; exit 77; }
+}
+
+yield_beside() {
+    [ "$mpi" != mpich ] || [ ! -e "$1/libsaikai-yield.so" ] || mpiexec+=(-genv LD_PRELOAD "$1/libsaikai-yield.so")
 }
 
 [ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || where=/dev/shm # hundreds of checkpoints: rather in memory

@@ -8,6 +8,7 @@ heat=$build/examples/heat_$mpi
 saikai=$build/src/cli/saikai
 . "$(dirname "$0")/../common.sh"
 need "$heat"
+yield_beside "$(dirname "$saikai")"
 grid="48 48 48"
 fail() {
     echo "$*"
