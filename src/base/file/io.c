@@ -24,7 +24,7 @@ static int redirected(const char *path)
     return sk_io_way && sk_io_way->applies(path);
 }
 
-int (*sk_io_hook)(const char *op, const char *path);
+int (*_Atomic sk_io_hook)(const char *op, const char *path);
 
 static atomic_ulong count; /* of all operations so far: somebody who waits sees whether anything moves */
 static _Thread_local int uncounted; /* those of this thread are not in it */
@@ -43,7 +43,8 @@ static int hooked(const char *op, const char *path)
 {
     if (!uncounted)
         atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
-    return sk_io_hook ? sk_io_hook(op, path) : 0;
+    int (*hook)(const char *op, const char *path) = sk_io_hook; /* a test may change it meanwhile */
+    return hook ? hook(op, path) : 0;
 }
 
 /* A file of a store has the store's permissions, whatever the umask, or who had made it, thought. */

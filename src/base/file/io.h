@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 /* Test hook: op is "open", "write", "fsync", "rename", "unlink", "link", "mkdir", "truncate", "mmap", "read", "opendir"; returns 0 to go
- * on or an errno to fail with. NULL (the default) switches it off. Set it before threads start. */
-extern int (*sk_io_hook)(const char *op, const char *path);
+ * on or an errno to fail with. NULL (the default) switches it off. */
+extern int (*_Atomic sk_io_hook)(const char *op, const char *path);
 
 /* Operations begun by this process so far: while it stands still, nothing moves. */
 unsigned long sk_io_count(void);
