@@ -1,23 +1,13 @@
-/* Archives made and restored by many ranks: who writes what, shared files, sets that are whole
- * after every failure and crash, and the messages in between. */
-#include "archive/plan/listing.h"
-#include "archive/ranks/collect.h"
+/* Archives made by many ranks: who writes what, shared files, sets that are whole after every failure and crash. */
+#include "archive/ranks/collect_testing.h"
 
+#include "archive/plan/listing.h"
 #include "base/host/fork_testing.h"
-#include "archive/ranks/deliver.h"
-#include "archive/read/extract.h"
-#include "archive/read/inside.h"
-#include "archive/write/testing.h"
-#include "archive/ranks/wire.h"
-#include "group/loop.h"
-#include "reader/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-
-enum { RANKS = 5, FILES = 3 };
 
 /* ---- who writes ---- */
 
@@ -90,96 +80,6 @@ static void knows_whole_sets(void **state)
 }
 
 /* ---- ranks ---- */
-
-static double along(int i, int rank)
-{
-    return 300.0 + 0.01 * i + rank;
-}
-
-static char names[RANKS][FILES][64];
-static uint8_t *memory[RANKS];
-enum { VALUES = 60000, IN_MEMORY = 300000 };
-
-/* Each rank: a netCDF file, a file that may be empty, one in memory. */
-static void make_inputs(void)
-{
-    uint8_t *bytes = malloc(VALUES * 8 + 256);
-    for (int r = 0; r < RANKS; r++) {
-        sk_io_mkdirs(at("in/r%d", r), NULL);
-        size_t n = make_netcdf(bytes, VALUES, along, r);
-        assert_int_equal(sk_io_replace(at("in/r%d/a.nc", r), bytes, n, NULL), 0);
-        assert_int_equal(sk_io_replace(at("in/r%d/text", r), "hello", (size_t)r, NULL), 0);
-        snprintf(names[r][0], 64, "in/r%d/a.nc", r);
-        snprintf(names[r][1], 64, "in/r%d/text", r);
-        snprintf(names[r][2], 64, "in/r%d/memory", r);
-        memory[r] = malloc(IN_MEMORY);
-        for (int i = 0; i < IN_MEMORY; i++)
-            memory[r][i] = (uint8_t)(i * (r + 3) >> 4);
-        assert_int_equal(sk_io_replace(at("in/r%d/memory", r), memory[r], IN_MEMORY, NULL), 0);
-    }
-    free(bytes);
-}
-
-static void drop_inputs(void)
-{
-    for (int r = 0; r < RANKS; r++)
-        free(memory[r]);
-}
-
-struct job {
-    struct sk_collect_options o;
-    const char *dir; /* below base */
-    int inputs;
-    int rc[RANKS];
-    struct saikai_error err[RANKS];
-    struct sk_archive_stats st;
-    struct sk_ska_set set;
-};
-
-static int create_rank(struct sk_group *g, void *arg)
-{
-    struct job *j = arg;
-    struct sk_archive_input in[FILES] = {{0}};
-    char path[FILES][512];
-    int r = g->rank;
-    for (int i = 0; i < FILES; i++) {
-        snprintf(path[i], sizeof path[i], "%s", at("%s", names[r][i]));
-        in[i].path = path[i];
-        in[i].name = names[r][i];
-    }
-    in[2].data = memory[r];
-    in[2].bytes = IN_MEMORY;
-    struct sk_archive_stats st = {0};
-    struct sk_ska_set set = {0};
-    j->rc[r] =
-        sk_collect_create(g, at("%s", j->dir), in, (size_t)j->inputs, &j->o, &st, &set, &j->err[r]);
-    if (!r) {
-        j->st = st;
-        j->set = set;
-    }
-    return 0;
-}
-
-static void create(struct job *j)
-{
-    assert_int_equal(sk_loop_run(RANKS, create_rank, j), 0);
-}
-
-/* Every file of every rank comes back from the parts, each read alone. */
-static void expect_all(const char *dir, const struct sk_ska_set *s, int files)
-{
-    char path[512];
-    struct saikai_error err = {0};
-    sk_io_rmtree(at("out"), NULL);
-    for (int k = 1; k <= s->parts; k++) {
-        assert_int_equal(sk_ska_set_path(s, dir, k, path, sizeof path, &err), 0);
-        if (sk_archive_extract(path, at("out"), NULL, NULL, &err))
-            fail_msg("%s", err.text);
-    }
-    for (int r = 0; r < RANKS; r++)
-        for (int i = 0; i < files; i++)
-            assert_true(same_file(at("%s", names[r][i]), at("out/%s", names[r][i])));
-}
 
 static void many_ranks_few_writers(void **state)
 {
@@ -302,13 +202,6 @@ static void what_ranks_have_in_common_is_stored_once(void **state)
 
 /* ---- failures ---- */
 
-static const char *bad_op, *bad_path;
-static int bad_errno;
-static int fail_there(const char *op, const char *path)
-{
-    return !strcmp(op, bad_op) && strstr(path, bad_path) ? bad_errno : 0;
-}
-
 static void failures_leave_the_old_set(void **state)
 {
     static const struct {
@@ -374,156 +267,6 @@ static void a_crash_leaves_a_whole_set(void **state)
     }
     assert_true(crashes > 10);
     assert_int_equal(count_files(at("sets4")), 2);
-    drop_inputs();
-}
-
-/* ---- back to ranks ---- */
-
-struct back {
-    const char *from; /* below base */
-    struct sk_deliver_options o;
-    int rc[16];
-    struct saikai_error err[16];
-    struct sk_archive_stats st;
-};
-
-static int extract_rank(struct sk_group *g, void *arg)
-{
-    struct back *b = arg;
-    struct sk_archive_stats st = {0};
-    b->rc[g->rank] = sk_collect_extract(g, at("%s", b->from), at("back/%d", g->rank), &b->o, &st,
-                                        &b->err[g->rank]);
-    if (!g->rank)
-        b->st = st;
-    return 0;
-}
-
-static void extract(struct back *b, int ranks)
-{
-    sk_io_rmtree(at("back"), NULL);
-    assert_int_equal(sk_loop_run(ranks, extract_rank, b), 0);
-}
-
-static struct sk_ska_set make_set_of(const char *dir, int writers, uint64_t unit, struct sk_id store)
-{
-    struct job j = {.dir = dir, .inputs = FILES, .o = {.writers = writers}};
-    j.o.archive.store = store;
-    j.o.archive.unit_bytes = unit;
-    j.o.archive.no_sync = 1;
-    create(&j);
-    assert_int_equal(j.rc[0], 0);
-    return j.set;
-}
-
-static struct sk_ska_set make_set(const char *dir, int writers, uint64_t unit)
-{
-    return make_set_of(dir, writers, unit, (struct sk_id){{0}});
-}
-
-/* Archives say whose they are; those of another store are not used, by ranks or alone. */
-static void test_of_a_store(void **state)
-{
-    struct sk_id stores[2] = {{{1, 2}}, {{3, 4}}};
-    struct back b = {.from = "of-store"};
-    char path[PATH_MAX], mine[SK_ID_TEXT], other[SK_ID_TEXT];
-    struct saikai_error err = {0};
-    struct sk_ska a = {0};
-    make_inputs();
-    struct sk_ska_set set = make_set_of("of-store", 2, 0, stores[1]);
-    assert_int_equal(sk_ska_set_path(&set, at("of-store"), 2, path, sizeof path, NULL), 0);
-    assert_int_equal(sk_archive_open(path, &a, NULL), 0);
-    assert_true(sk_id_same(a.store, stores[1]));
-    sk_ska_free(&a);
-    b.o.extract = (struct sk_extract_options){.no_sync = 1, .stores = stores, .store_count = 1};
-    extract(&b, 3);
-    for (int r = 0; r < 3; r++) {
-        assert_true(b.rc[r] == SAIKAI_EDAMAGED || b.rc[r] == SAIKAI_EPEER);
-        assert_non_null(strstr(b.err[r].text, sk_id_print(stores[0], mine)));
-        assert_non_null(strstr(b.err[r].text, sk_id_print(stores[1], other)));
-    }
-    assert_int_equal(sk_archive_extract(path, at("back"), &b.o.extract, NULL, &err), SAIKAI_EDAMAGED);
-    assert_non_null(strstr(err.text, sk_id_print(stores[1], other)));
-    b.o.extract.store_count = 2; /* such as the one it was copied from */
-    extract(&b, 3);
-    assert_int_equal(b.rc[0], 0);
-    b.o.extract.store_count = 0;
-    extract(&b, 3);
-    assert_int_equal(b.rc[0], 0);
-    make_set("of-none", 1, 0); /* an older version, or made by hand */
-    b.from = "of-none";
-    b.o.extract.store_count = 1;
-    extract(&b, 2);
-    assert_int_equal(b.rc[0], 0);
-    drop_inputs();
-}
-
-static void each_rank_gets_its_files(void **state)
-{
-    static const struct {
-        int writers, ranks;
-        uint64_t memory;
-    } cases[] = {{2, RANKS, 0}, {1, RANKS, 1 << 20}, {5, 2, 0}, {2, 9, 3 << 20}, {3, 1, 0}};
-    make_inputs();
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        make_set("sets5", cases[c].writers, 256 << 10);
-        struct back b = {.from = "sets5"};
-        b.o.extract.memory_bytes = cases[c].memory;
-        b.o.extract.threads = 2;
-        extract(&b, cases[c].ranks);
-        for (int r = 0; r < cases[c].ranks; r++)
-            if (b.rc[r])
-                fail_msg("case %zu, rank %d: %s", c, r, b.err[r].text);
-        assert_int_equal(b.st.files, RANKS * FILES);
-        for (int r = 0; r < RANKS; r++)
-            for (int i = 0; i < FILES; i++)
-                assert_true(same_file(at("%s", names[r][i]),
-                                      at("back/%d/%s", r * cases[c].ranks / RANKS, names[r][i])));
-    }
-    struct back b = {.from = "sets5", .o = {.extract = {.only = "in/r3/*"}}};
-    extract(&b, 4);
-    assert_int_equal(b.st.files, FILES);
-    assert_true(same_file(at("%s", names[3][0]), at("back/2/%s", names[3][0])));
-    assert_int_equal(access(at("back/1/%s", names[2][0]), F_OK), -1);
-    b.o.extract.only = "nothing";
-    extract(&b, 4);
-    for (int r = 0; r < 4; r++)
-        assert_int_not_equal(b.rc[r], 0);
-    drop_inputs();
-}
-
-/* A file of rank r and a name's length: neighbours in a block go to ranks far apart, and back. */
-static int far_apart(const char *name, int ranks)
-{
-    return (int)((size_t)(2 * (name[4] - '0')) + strlen(name)) % ranks;
-}
-
-static int owner_far_apart(void *arg, const struct sk_ska_file *f, size_t index, size_t files, int ranks)
-{
-    assert_ptr_equal(arg, names);
-    assert_true(index < files && files == RANKS * FILES);
-    return far_apart(f->name, ranks);
-}
-
-static void files_go_where_the_caller_says(void **state)
-{
-    make_inputs();
-    make_set("sets7", 1, 0);
-    for (int ranks = 1; ranks < 5; ranks++) {
-        struct back b = {.from = "sets7", .o = {.owner = owner_far_apart, .arg = names}};
-        extract(&b, ranks);
-        for (int r = 0; r < ranks; r++)
-            if (b.rc[r])
-                fail_msg("rank %d of %d: %s", r, ranks, b.err[r].text);
-        for (int r = 0; r < RANKS; r++)
-            for (int i = 0; i < FILES; i++)
-                for (int to = 0; to < ranks; to++) {
-                    const char *path = at("back/%d/%s", to, names[r][i]);
-                    if (to == far_apart(names[r][i], ranks))
-                        assert_true(same_file(at("%s", names[r][i]), path));
-                    else
-                        assert_int_equal(access(path, F_OK), -1);
-                }
-    }
     drop_inputs();
 }
 
@@ -678,106 +421,9 @@ static void a_directory_is_for_one_set_at_a_time(void **state)
     drop_inputs();
 }
 
-static void damage_and_full_disks_are_told_to_all(void **state)
-{
-    char path[512];
-    make_inputs();
-    struct sk_ska_set s = make_set("sets6", 2, 256 << 10);
-    sk_ska_set_path(&s, at("sets6"), 2, path, sizeof path, NULL);
-    struct back b = {.from = "sets6"};
-    bad_op = "write";
-    bad_path = "back/3/";
-    bad_errno = ENOSPC;
-    sk_io_hook = fail_there;
-    extract(&b, 4);
-    sk_io_hook = NULL;
-    for (int r = 0; r < 4; r++) {
-        assert_int_not_equal(b.rc[r], 0);
-        assert_non_null(strstr(b.err[r].text, "back/3"));
-    }
-    for (int r = 0; r < RANKS; r++)
-        for (int i = 0; i < FILES; i++)
-            assert_int_equal(access(at("back/%d/%s", r * 4 / RANKS, names[r][i]), F_OK), -1);
-    for (int turn = 0; turn < 4; turn++) {
-        void *data = NULL;
-        size_t n = 0;
-        assert_int_equal(sk_io_slurp(path, 1 << 30, &data, &n, NULL), 0);
-        ((uint8_t *)data)[200 + n / 5 * (size_t)turn] ^= 4;
-        assert_int_equal(sk_io_replace(path, data, n, NULL), 0);
-        free(data);
-        extract(&b, 3 + turn);
-        for (int r = 0; r < 3 + turn; r++) {
-            assert_int_not_equal(b.rc[r], 0);
-            if (!strstr(b.err[r].text, "2-of-2"))
-                fail_msg("turn %d rank %d: %s", turn, r, b.err[r].text);
-        }
-        assert_int_equal(access(at("back/0/%s", names[0][0]), F_OK), -1);
-    }
-    drop_inputs();
-}
-
-/* ---- messages ---- */
-
-static void lists_and_requests_come_back(void **state)
-{
-    struct sk_listed l[2] = {{.name = strdup("a"), .size_bytes = 100, .mode = 0644, .origin = 3},
-                             {.name = strdup("b/c"), .size_bytes = 7, .mtime_ns = -5}},
-                     *got = NULL;
-    struct sk_extent e = {
-        .offset = 8, .length = 48, .type = SAIKAI_F64, .ndims = 2, .dims = {2, 3}};
-    struct sk_buf b = {0};
-    size_t n = 0;
-    assert_int_equal(sk_scan_add(&l[0].scan, &e, "g/v"), 0);
-    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){77, 60, 1}), 0);
-    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){78, 40, 0}), 0);
-    l[0].scan.form = sk_reader_netcdf3.name;
-    sk_wire_put_list(&b, l, 2);
-    assert_int_equal(sk_wire_get_list(b.data, b.len, &got, &n), 0);
-    assert_int_equal(n, 2);
-    assert_string_equal(got[1].name, "b/c");
-    assert_int_equal(got[1].mtime_ns, -5);
-    assert_int_equal(got[0].origin, 3);
-    assert_ptr_equal(got[0].scan.form, l[0].scan.form);
-    assert_int_equal(got[0].scan.count, 1);
-    assert_int_equal(got[0].scan.extents[0].dims[1], 3);
-    assert_string_equal(got[0].scan.extents[0].name, "g/v");
-    assert_int_equal(got[0].chunks.count, 2);
-    assert_int_equal(got[0].chunks.list[0].hash, 77);
-    assert_int_equal(got[0].chunks.list[0].plain, 1);
-    assert_int_equal(got[0].chunks.list[1].bytes, 40);
-    assert_int_equal(got[1].chunks.count, 0);
-    struct sk_buf bad = {0};
-    l[0].chunks.list[1].bytes++; /* more than the file has */
-    sk_wire_put_list(&bad, l, 1);
-    for (int i = 0; i < 2; i++) {
-        sk_listed_free(&l[i]);
-        sk_listed_free(&got[i]);
-    }
-    free(got);
-    assert_int_equal(sk_wire_get_list(bad.data, bad.len, &got, &n), SAIKAI_EDAMAGED);
-    sk_buf_free(&bad);
-    for (size_t cut = 0; cut < b.len; cut++)
-        assert_int_equal(sk_wire_get_list(b.data, cut, &got, &n), SAIKAI_EDAMAGED);
-    b.len = 0;
-    struct sk_ska_range r[2] = {{5, 10, 20, NULL}, {6, 0, 7, NULL}}, *back = NULL;
-    uint64_t sizes[2] = {30, 7}, total = 0;
-    sk_wire_put_ranges(&b, r, 2, 5);
-    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 2, &back, &n, &total), 0);
-    assert_int_equal(total, 27);
-    assert_int_equal(back[1].file, 1);
-    free(back);
-    sizes[0] = 29;
-    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 2, &back, &n, &total),
-                     SAIKAI_EDAMAGED);
-    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 1, &back, &n, &total),
-                     SAIKAI_EDAMAGED);
-    sk_buf_free(&b);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_of_a_store),
         cmocka_unit_test(arranges),
         cmocka_unit_test(knows_whole_sets),
         cmocka_unit_test(many_ranks_few_writers),
@@ -785,14 +431,10 @@ int main(void)
         cmocka_unit_test(what_ranks_have_in_common_is_stored_once),
         cmocka_unit_test(failures_leave_the_old_set),
         cmocka_unit_test(a_crash_leaves_a_whole_set),
-        cmocka_unit_test(each_rank_gets_its_files),
-        cmocka_unit_test(files_go_where_the_caller_says),
         cmocka_unit_test(a_set_builds_on_the_one_before_or_not),
         cmocka_unit_test(a_rank_may_have_many_files),
         cmocka_unit_test(blocks_fit_into_the_memory_with_the_messages),
         cmocka_unit_test(a_directory_is_for_one_set_at_a_time),
-        cmocka_unit_test(damage_and_full_disks_are_told_to_all),
-        cmocka_unit_test(lists_and_requests_come_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

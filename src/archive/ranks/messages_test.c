@@ -341,9 +341,66 @@ static void decoders_and_blocks_fit_into_the_memory(void **state)
     assert_int_equal(sk_unpack_threads(0, 1, &most, 1 << 20), 1);
 }
 
+static void lists_and_requests_come_back(void **state)
+{
+    struct sk_listed l[2] = {{.name = strdup("a"), .size_bytes = 100, .mode = 0644, .origin = 3},
+                             {.name = strdup("b/c"), .size_bytes = 7, .mtime_ns = -5}},
+                     *got = NULL;
+    struct sk_extent e = {
+        .offset = 8, .length = 48, .type = SAIKAI_F64, .ndims = 2, .dims = {2, 3}};
+    struct sk_buf b = {0};
+    size_t n = 0;
+    assert_int_equal(sk_scan_add(&l[0].scan, &e, "g/v"), 0);
+    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){77, 60, 1}), 0);
+    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){78, 40, 0}), 0);
+    l[0].scan.form = sk_reader_netcdf3.name;
+    sk_wire_put_list(&b, l, 2);
+    assert_int_equal(sk_wire_get_list(b.data, b.len, &got, &n), 0);
+    assert_int_equal(n, 2);
+    assert_string_equal(got[1].name, "b/c");
+    assert_int_equal(got[1].mtime_ns, -5);
+    assert_int_equal(got[0].origin, 3);
+    assert_ptr_equal(got[0].scan.form, l[0].scan.form);
+    assert_int_equal(got[0].scan.count, 1);
+    assert_int_equal(got[0].scan.extents[0].dims[1], 3);
+    assert_string_equal(got[0].scan.extents[0].name, "g/v");
+    assert_int_equal(got[0].chunks.count, 2);
+    assert_int_equal(got[0].chunks.list[0].hash, 77);
+    assert_int_equal(got[0].chunks.list[0].plain, 1);
+    assert_int_equal(got[0].chunks.list[1].bytes, 40);
+    assert_int_equal(got[1].chunks.count, 0);
+    struct sk_buf bad = {0};
+    l[0].chunks.list[1].bytes++; /* more than the file has */
+    sk_wire_put_list(&bad, l, 1);
+    for (int i = 0; i < 2; i++) {
+        sk_listed_free(&l[i]);
+        sk_listed_free(&got[i]);
+    }
+    free(got);
+    assert_int_equal(sk_wire_get_list(bad.data, bad.len, &got, &n), SAIKAI_EDAMAGED);
+    sk_buf_free(&bad);
+    for (size_t cut = 0; cut < b.len; cut++)
+        assert_int_equal(sk_wire_get_list(b.data, cut, &got, &n), SAIKAI_EDAMAGED);
+    b.len = 0;
+    struct sk_ska_range r[2] = {{5, 10, 20, NULL}, {6, 0, 7, NULL}}, *back = NULL;
+    uint64_t sizes[2] = {30, 7}, total = 0;
+    sk_wire_put_ranges(&b, r, 2, 5);
+    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 2, &back, &n, &total), 0);
+    assert_int_equal(total, 27);
+    assert_int_equal(back[1].file, 1);
+    free(back);
+    sizes[0] = 29;
+    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 2, &back, &n, &total),
+                     SAIKAI_EDAMAGED);
+    assert_int_equal(sk_wire_get_ranges(b.data, b.len, sizes, 1, &back, &n, &total),
+                     SAIKAI_EDAMAGED);
+    sk_buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_and_requests_come_back),
         cmocka_unit_test(a_list_has_its_bounds),
         cmocka_unit_test(a_list_comes_back),
         cmocka_unit_test(requests_have_their_bounds),
