@@ -469,9 +469,10 @@ static int enter(struct sk_carrier *e)
     e->set.ops->stripe(e->set.arg, t, &slot->s);
     e->next++;
     for (int i = 0; i < e->locals; i++) {
-        int posted, rc = enter_cell(e, slot, &slot->cell[i], t, e->local[i]);
-        /* what only sends does it now */
-        if (!rc && slot->cell[i].active && !slot->cell[i].is_sink && !slot->cell[i].act.ins)
+        struct cell *c = &slot->cell[i];
+        int posted, rc = enter_cell(e, slot, c, t, e->local[i]);
+        /* What only sends does it now. Not if that takes memory: an older stripe may wait for it, and the others for that one. */
+        if (!rc && c->active && !c->is_sink && !c->act.ins && !needs_memory(c, &slot->s))
             rc = advance(e, slot, i, t, &posted);
         if (rc < 0)
             return rc;
