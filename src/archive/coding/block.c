@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
-    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take};
+    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text};
 
 /* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
  * stays: it is undone by the form that stores it, never here. */
@@ -58,14 +58,14 @@ static int encode_instead(struct sk_coder *c, struct sk_part *parts, int i, cons
     return 0;
 }
 
-/* Values that repeat are not what predictions are for: where the bytes through zstd are fewer, they
+/* Values and lines that repeat are not what predictions are for: where the bytes through zstd are fewer, they
  * take the place of what stands at `start`. */
 static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
                      size_t start, struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
-    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS) ||
+    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && r->form != SK_FORM_TEXT) ||
         r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start, 1.1))
         return 0;
     return encode_instead(c, parts, i, &plain, start, out, err);

@@ -14,6 +14,8 @@ void sk_coder_free(struct sk_coder *c)
     if (!c)
         return;
     sk_packer_free(&c->packer);
+    sk_text_free(c->text);
+    c->text = NULL;
     sk_buf_free(&c->previous_bytes);
     sk_buf_free(&c->symbols);
     sk_buf_free(&c->bits);

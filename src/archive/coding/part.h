@@ -1,7 +1,7 @@
 /* Blocks: how the parts of one block become bytes, and back. One table of functions per form of a
  * part.
  *
- * A part is encoded by a recipe: a form (bytes, prediction, record fields, a codec of src/codec)
+ * A part is encoded by a recipe: a form (bytes, prediction, record fields, a codec of src/codec …)
  * with its settings. The recipe is written before the part's streams, so that decoding needs the
  * stored bytes and the geometry from the index, nothing else. A part may be predicted from parts
  * before it in the same block. */
@@ -9,6 +9,7 @@
 #define SK_ARCHIVE_CODING_PART_H
 
 #include "codec/general/general.h"
+#include "codec/text/text.h"
 #include "archive/coding/relation.h"
 #include "archive/file/ska.h"
 
@@ -20,6 +21,7 @@ enum sk_form {
     SK_FORM_CODEC = 3,
     SK_FORM_RECORDS = 4,
     SK_FORM_TAKE = 5,
+    SK_FORM_TEXT = 6,
     SK_FORMS
 };
 
@@ -63,6 +65,7 @@ struct sk_arriving {
 /* Working memory of one thread; zeroed is empty. */
 struct sk_coder {
     struct sk_packer packer;
+    struct sk_text *text; /* NULL until it is needed */
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */
     const struct sk_arriving *arriving;
@@ -87,7 +90,7 @@ struct sk_form_ops {
                   struct saikai_error *err);
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
-    sk_form_records, sk_form_take;
+    sk_form_records, sk_form_take, sk_form_text;
 
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);

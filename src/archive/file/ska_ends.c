@@ -15,14 +15,15 @@ static const uint8_t magic[8] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n'};
 static const uint8_t end_magic_1[8] = {'S', 'K', 'A', 'e', 'n', 'd', '.', '\n'}; /* of trailers, by the version */
 static const uint8_t end_magic_2[8] = {'S', 'K', 'A', 'e', 'n', 'd', '2', '\n'};
 static const uint8_t end_magic_3[8] = {'S', 'K', 'A', 'e', 'n', 'd', '3', '\n'};
-static const uint8_t end_magic[8] = {'S', 'K', 'A', 'e', 'n', 'd', '4', '\n'};
+static const uint8_t end_magic_4[8] = {'S', 'K', 'A', 'e', 'n', 'd', '4', '\n'};
+static const uint8_t end_magic_5[8] = {'S', 'K', 'A', 'e', 'n', 'd', '5', '\n'};
+static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5};
 
 /* By the last bytes of a trailer; 0: it is none. */
 static int version_of(const uint8_t end[8])
 {
-    const uint8_t *const all[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic};
     for (int v = SK_SKA_VERSION; v > 0; v--)
-        if (!memcmp(end, all[v - 1], 8))
+        if (!memcmp(end, end_magic[v - 1], 8))
             return v;
     return 0;
 }
@@ -36,7 +37,7 @@ void sk_ska_put_header(struct sk_buf *out, int version)
 
 /* Both trailers are the same bytes: the offset is that of the first index, and the second one
  * follows the first trailer. */
-static void put_trailer(struct sk_buf *out, uint64_t offset, uint64_t stored, uint64_t raw,
+static void put_trailer(struct sk_buf *out, int version, uint64_t offset, uint64_t stored, uint64_t raw,
                         uint64_t hash)
 {
     size_t start = out->len;
@@ -45,7 +46,7 @@ static void put_trailer(struct sk_buf *out, uint64_t offset, uint64_t stored, ui
     sk_buf_put_u64(out, raw);
     sk_buf_put_u64(out, hash);
     sk_buf_put_u64(out, sk_buf_ok(out) ? sk_hash64(out->data + start, 32) : 0);
-    sk_buf_put(out, end_magic, sizeof end_magic);
+    sk_buf_put(out, end_magic[version - 1], 8);
 }
 
 int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
@@ -63,11 +64,11 @@ int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_
         uint64_t hash = sk_hash64(out->data + start, stored),
                  length = (uint64_t)raw.len | (uint64_t)backend << 56;
         out->len = start + stored;
-        put_trailer(out, index_offset, stored, length, hash);
+        put_trailer(out, sk_ska_version(a), index_offset, stored, length, hash);
         uint8_t *again = sk_buf_extend(out, stored);
         if (again) {
             memcpy(again, out->data + start, stored);
-            put_trailer(out, index_offset, stored, length, hash);
+            put_trailer(out, sk_ska_version(a), index_offset, stored, length, hash);
         }
         rc = again && sk_buf_ok(out) ? 0 : SAIKAI_ENOMEM;
     }
@@ -114,8 +115,10 @@ static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t
         rc = sk_unpack(&packer, t->backend, stored, t->stored, raw, t->raw, err);
     if (!rc)
         rc = sk_ska_parse(raw, t->raw, t->version, t->at, a, err);
-    if (!rc)
+    if (!rc) {
         a->hash = t->hash;
+        a->text = t->version == SK_SKA_VERSION;
+    }
     sk_packer_free(&packer);
     free(stored);
     free(raw);

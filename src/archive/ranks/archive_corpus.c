@@ -196,6 +196,28 @@ static void block(const char *name, int type, int fields, const struct sk_recipe
     case_free(&b);
 }
 
+/* Numbers as text, with other bytes between them. */
+static void text_block(void)
+{
+    static const char text[] = "id x\n   1 -0.25 1.5e-05\n  12  7.125 +2.5E+10\n\n 113 -0.0 .5\n\1\3 7 x9 00012 5.\r\n";
+    struct block_case b = {.count = 1};
+    struct sk_recipe r = {.form = SK_FORM_TEXT, .backend = SK_BACKEND_ZSTD};
+    struct sk_coder c = {0};
+    struct sk_buf head = {0}, out = {0};
+    b.segments[0][0].box = (struct sk_stencil_box){4, 16, 32};
+    b.parts[0] = (struct sk_part){.type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = 4 * 16 * 32};
+    b.parts[0].raw = malloc(b.parts[0].size_bytes);
+    for (size_t i = 0; i < b.parts[0].size_bytes; i++)
+        b.parts[0].raw[i] = (uint8_t)text[i % (sizeof text - 1)];
+    case_write(&b, &head);
+    sk_block_encode(&c, b.parts, 1, &r, &out, NULL);
+    save("block_fuzz/text", head.data, head.len, out.data, out.len);
+    sk_buf_free(&head);
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    case_free(&b);
+}
+
 static void blocks(void)
 {
     struct sk_recipe r[2] = {
@@ -231,6 +253,7 @@ static void blocks(void)
     r[0].takes = single;
     r[0].take_count = 98;
     block("block_fuzz/takes-of-one", SAIKAI_U8, 0, r);
+    text_block();
 }
 
 int main(int argc, char **argv)

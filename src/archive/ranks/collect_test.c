@@ -81,6 +81,21 @@ static void knows_whole_sets(void **state)
 
 /* ---- ranks ---- */
 
+/* The most classes of any part. */
+static size_t most_classes(const struct job *j)
+{
+    size_t most = 0;
+    for (int k = 1; k <= j->set.parts; k++) {
+        struct sk_ska a = {0};
+        char path[512];
+        assert_int_equal(sk_ska_set_path(&j->set, at("%s", j->dir), k, path, sizeof path, NULL), 0);
+        assert_int_equal(sk_archive_open(path, &a, NULL), 0);
+        most = a.class_count > most ? a.class_count : most;
+        sk_ska_free(&a);
+    }
+    return most;
+}
+
 static void many_ranks_few_writers(void **state)
 {
     static const struct {
@@ -105,6 +120,9 @@ static void many_ranks_few_writers(void **state)
             if (j.rc[r])
                 fail_msg("case %zu, rank %d: %s", i, r, j.err[r].text);
         assert_int_equal(j.st.files, RANKS * FILES);
+        assert_int_equal(j.last.files, RANKS * FILES);
+        assert_int_equal(j.st.classes, most_classes(&j));
+        assert_int_equal(j.last.classes, j.st.classes);
         assert_int_equal(j.set.number, i + 1);
         expect_all(at("sets1"), &j.set, FILES);
         struct sk_ska_set newest;

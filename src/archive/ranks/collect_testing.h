@@ -54,7 +54,7 @@ struct job {
     int inputs;
     int rc[RANKS];
     struct saikai_error err[RANKS];
-    struct sk_archive_stats st;
+    struct sk_archive_stats st, last; /* of the first rank, and of the last one */
     struct sk_ska_set set;
 };
 
@@ -79,6 +79,8 @@ TESTING int create_rank(struct sk_group *g, void *arg)
         j->st = st;
         j->set = set;
     }
+    if (r == RANKS - 1)
+        j->last = st;
     return 0;
 }
 

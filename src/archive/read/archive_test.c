@@ -161,6 +161,7 @@ static void damage_costs_its_block_alone(void **state)
     struct saikai_error err = {0};
     struct sk_archive_options o = {
         .scheme = SK_SCHEME_AGNOSTIC, .backend = -1, .unit_bytes = 1 << 18, .no_sync = 1};
+    char sentence[64];
     void *data = NULL;
     size_t n = 0, some = 0;
     make_files();
@@ -180,6 +181,8 @@ static void damage_costs_its_block_alone(void **state)
         assert_int_equal(back, st.files);
         assert_int_equal(back + (uint64_t)told.files, FILES);
         assert_true(told.files > 0);
+        snprintf(sentence, sizeof sentence, "%d of %d files are damaged", told.files, FILES);
+        assert_ptr_equal(strstr(err.text, sentence), err.text);
         some += back >= FILES / 2;
     }
     assert_true(some >= 5);

@@ -190,6 +190,26 @@ static void files_are_read_where_they_lie_or_not(void **state)
     made_free(&j.m);
 }
 
+static void numbers_as_text_are_archived_or_not(void **state)
+{
+    (void)state;
+    struct job j = {0};
+    struct sk_ska a = {0};
+    made_seed = 5;
+    made_file(&j.m, "table", NULL);
+    for (int i = 0; i < 4000; i++)
+        sk_buf_printf(&j.m.data[0], "%5d %d %.5f %g\n", i, i % 7, 1e-5 * (double)(i * 7919 % 99991), 1e-3 * (double)(i * 104729 % 9973));
+    inputs(&j.m);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_int_equal(sk_archive_open(at("new.ska"), &a, NULL), 0);
+    assert_true(a.text);
+    sk_ska_free(&a);
+    assert_true(no_memory_sweep(create, is_archived, no_traces, &j) > 20);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_true(no_memory_sweep(extract, is_back, not_back, &j) > 10);
+    made_free(&j.m);
+}
+
 /* ---- fields of every kind ---- */
 
 static int plan(void *arg, struct saikai_error *err)
@@ -232,6 +252,7 @@ int main(void)
         cmocka_unit_test(an_archive_is_made_or_not),
         cmocka_unit_test(one_that_builds_on_another_is_made_or_not),
         cmocka_unit_test(files_are_read_where_they_lie_or_not),
+        cmocka_unit_test(numbers_as_text_are_archived_or_not),
         cmocka_unit_test(fields_are_planned_or_not),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -314,8 +314,11 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     q->depth = p->threads + 1 + p->feed->loaders;
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
-    sk_ska_put_header(&head, SK_SKA_VERSION);
     p->a.store = p->opt.store;
+    p->a.text = 0;
+    for (size_t i = 0; i < p->a.part_count; i++)
+        p->a.text |= p->recipes[i].form == SK_FORM_TEXT;
+    sk_ska_put_header(&head, sk_ska_version(&p->a));
     int rc = sk_buf_ok(&head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the archive's header");
     if (!rc && p->a.previous)
         rc = sk_archive_delta_new(p, p->comparing, &q->delta, err);

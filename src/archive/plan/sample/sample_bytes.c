@@ -110,9 +110,28 @@ static int try_records(struct sk_coder *c, struct sk_part *part, struct sk_recip
     return n < part->size_bytes / A_LOT;
 }
 
+/* Numbers of text by column, when they leave clearly less: what they leave hardly depends on how much there is, and a general
+ * compressor leaves less of more. */
+static void try_text(struct sk_coder *c, struct sk_part *part, struct sk_recipe *r, size_t *least)
+{
+    enum { GAIN = 12 };
+    struct sk_recipe text = *r;
+    if (r->form != SK_FORM_BYTES || !sk_text_likely(part->raw, part->size_bytes))
+        return;
+    text.form = SK_FORM_TEXT;
+    text.filter = SK_FILTER_NONE;
+    text.backend = SK_BACKEND_ZSTD;
+    text.level = r->backend == SK_BACKEND_ZSTD ? r->level : 6;
+    size_t n = try_one(c, part, &text);
+    if (n >= *least - *least / GAIN)
+        return;
+    *least = n;
+    *r = text;
+}
+
 /* Try forms and filters on the sample; the best one to *r. Returns its bytes; *gzipped: those of
  * gzip, many when it was not tried. */
-static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r, size_t *gzipped)
+static size_t try_all(struct sk_part *part, int text, int records, struct sk_recipe *r, size_t *gzipped)
 {
     static const int filters[] = {SK_FILTER_DELTA4, SK_FILTER_SHUFFLE4, SK_FILTER_SHUFFLE8,
                                   SK_FILTER_DELTA4_SHUFFLE4, SK_FILTER_DELTA8_SHUFFLE8};
@@ -136,6 +155,8 @@ static size_t try_all(struct sk_part *part, int records, struct sk_recipe *r, si
     *gzipped = SIZE_MAX;
     if (!done)
         sk_try_levels(&c, part, r, &least, gzipped);
+    if (text)
+        try_text(&c, part, r, &least);
     sk_coder_free(&c);
     return least;
 }
@@ -169,14 +190,16 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
     if (!sample)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
     const char *form = p->scans[segments[0].file].form;
-    int fortran = p->a.classes[class_index].type == SAIKAI_U8 && form &&
-                  !strcmp(form, sk_reader_fortran.name);
+    int bytes = p->a.classes[class_index].type == SAIKAI_U8;
+    int fortran = bytes && form && !strcmp(form, sk_reader_fortran.name);
+    /* at most a quarter of the memory is for this */
+    int text = bytes && p->opt.memory_bytes / 4 >= (uint64_t)p->threads * SK_TEXT_MEMORY;
     int rc = read_pieces(p, segments, count, fortran, sample, taken, &n, err);
     if (!rc) {
         struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
         for (size_t i = 0; i < n; i++)
             part.size_bytes += taken[i].box.nx;
-        size_t gzipped, least = try_all(&part, fortran, recipe, &gzipped);
+        size_t gzipped, least = try_all(&part, text, fortran, recipe, &gzipped);
         compare_with_gzip(p, all, part.size_bytes, least, gzipped);
         sk_log(SK_LOG_DEBUG,
                "archive: %s: form %d, filter %d, backend %d, level %d, sample %zu of %zu",

@@ -1,0 +1,149 @@
+/* Files of numbers as text: they take less than through general compressors, come back byte for byte, all of them or one, and only then
+ * is the archive one of the version that has them. */
+#include "archive/read/extract.h"
+#include "archive/write/create.h"
+#include "archive/write/testing.h"
+
+#include "archive/file/ska.h"
+#include "codec/general/general.h"
+
+#include <math.h>
+
+enum { FILES = 3 };
+
+static struct sk_buf files[FILES];
+
+static double uniform(void)
+{
+    return noise() / (double)(1 << 24);
+}
+
+static void begin(void)
+{
+    for (int f = 0; f < FILES; f++)
+        files[f].len = 0;
+}
+
+/* Atoms at random places. */
+static void a_dump(struct sk_buf *b, int step)
+{
+    sk_buf_printf(b, "ITEM: TIMESTEP\n%d\nITEM: NUMBER OF ATOMS\n6000\nITEM: BOX BOUNDS pp pp pp\n0 16.795961913825074\nITEM: ATOMS id type xs ys zs\n", step);
+    for (int i = 0; i < 6000; i++)
+        sk_buf_printf(b, "%d %d %g %g %g\n", i + 1, i % 3 / 2 + 1, uniform(), uniform(), uniform());
+}
+
+/* A smooth field as OpenFOAM writes it. */
+static void a_field(struct sk_buf *b, int step)
+{
+    sk_buf_printf(b, "FoamFile\n{\n    format      ascii;\n    class       volVectorField;\n}\ninternalField   nonuniform List<vector>\n10000\n(\n");
+    for (int i = 0; i < 10000; i++)
+        sk_buf_printf(b, "(%g %g 0)\n", sin(i % 100 * 0.03 + step * 1e-4) * cos(i / 100 * 0.02), 1e-3 * cos(i % 100 * 0.05) * (i / 100 + 0.3));
+    sk_buf_printf(b, ")\n;\n");
+}
+
+static void words(struct sk_buf *b, int step)
+{
+    for (int i = 0; i < 20000; i++)
+        sk_buf_printf(b, "%s of %c%c%s", noise() % 3 ? "some" : "more", 'a' + noise() % 26, 'a' + noise() % 26, noise() % 9 ? " " : "\n");
+    sk_buf_printf(b, "%d\n", step);
+}
+
+/* Archive the files and take them out again. Returns the bytes of the archive; *version: its own. */
+static uint64_t stored(const char *archive, const char *previous, int scheme, int *version)
+{
+    struct sk_archive_options o = {.no_sync = 1, .scheme = scheme, .previous = previous};
+    struct sk_archive_input in[FILES];
+    struct sk_archive_stats st = {0};
+    struct saikai_error err = {0};
+    char name[FILES][32];
+    void *head;
+    size_t n;
+    for (int f = 0; f < FILES; f++) {
+        snprintf(name[f], sizeof name[f], "out.%d", f);
+        in[f] = (struct sk_archive_input){NULL, name[f], files[f].data, files[f].len};
+    }
+    if (sk_archive_create(at("%s", archive), in, FILES, &o, &st, &err) || sk_archive_extract(at("%s", archive), at("back"), NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    for (int f = 0; f < FILES; f++) {
+        put_file(at("original"), files[f].data, files[f].len);
+        assert_true(same_file(at("original"), at("back/out.%d", f)));
+    }
+    sk_io_rmtree(at("back"), NULL);
+    assert_int_equal(sk_io_slurp(at("%s", archive), 1 << 26, &head, &n, NULL), 0);
+    *version = ((uint8_t *)head)[8];
+    free(head);
+    return st.stored_bytes;
+}
+
+static void they_take_less(void (*make)(struct sk_buf *b, int step), double share)
+{
+    int version, plain;
+    begin();
+    for (int f = 0; f < FILES; f++)
+        make(&files[f], f * 100);
+    uint64_t ours = stored("numbers.ska", NULL, SK_SCHEME_AUTO, &version), general = stored("plain.ska", NULL, SK_SCHEME_AGNOSTIC, &plain);
+    if ((double)ours > share * (double)general)
+        fail_msg("%llu bytes, by a general compressor %llu", (unsigned long long)ours, (unsigned long long)general);
+    assert_int_equal(version, SK_SKA_VERSION);
+    assert_int_equal(plain, SK_SKA_VERSION - 1);
+}
+
+static void atoms(void **state)
+{
+    (void)state;
+    they_take_less(a_dump, 0.85);
+}
+
+static void fields(void **state)
+{
+    (void)state;
+    they_take_less(a_field, 0.75);
+}
+
+/* What has no numbers is stored as before. */
+static void text_without_numbers(void **state)
+{
+    int version;
+    (void)state;
+    begin();
+    for (int f = 0; f < FILES; f++)
+        words(&files[f], f);
+    stored("words.ska", NULL, SK_SCHEME_AUTO, &version);
+    assert_int_equal(version, SK_SKA_VERSION - 1);
+}
+
+/* The set after it may build on one: by what is the same, or alone. */
+static void one_set_after_another(void **state)
+{
+    int version;
+    (void)state;
+    begin();
+    for (int f = 0; f < FILES; f++)
+        a_dump(&files[f], f);
+    uint64_t first = stored("first.ska", NULL, SK_SCHEME_AUTO, &version);
+    memcpy(files[1].data + files[1].len / 2, "99999", 5);
+    uint64_t second = stored("second.ska", at("first.ska"), SK_SCHEME_AUTO, &version);
+    assert_true(second < first / 2);
+    begin();
+    for (int f = 0; f < FILES; f++)
+        a_dump(&files[f], 1000 + f);
+    assert_true(stored("third.ska", at("second.ska"), SK_SCHEME_AUTO, &version) < first + first / 8);
+}
+
+static int drop(void **state)
+{
+    for (int f = 0; f < FILES; f++)
+        sk_buf_free(&files[f]);
+    return teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(atoms),
+        cmocka_unit_test(fields),
+        cmocka_unit_test(text_without_numbers),
+        cmocka_unit_test(one_set_after_another),
+    };
+    return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, setup, drop);
+}

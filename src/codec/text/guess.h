@@ -1,0 +1,62 @@
+/* What a number of a piece is expected to be. */
+#ifndef SK_CODEC_TEXT_GUESS_H
+#define SK_CODEC_TEXT_GUESS_H
+
+#include "codec/text/piece.h"
+
+/* Nothing, of values that are not negative and of others; the number `lag` before it in its column; the line through two of these;
+ * the number `lag` before it in the text; the one before it in its column and how much the one before it in the text changed.
+ * Stored: never renumbered. */
+enum { GUESS_NONE = 0, GUESS_ZERO = 1, GUESS_COLUMN = 2, GUESS_LINE = 3, GUESS_TEXT = 4, GUESS_SIDE = 5, GUESSES };
+
+struct guess {
+    int kind;
+    uint32_t lag; /* at least 1 */
+};
+
+/* Value v times 10^from in units of 10^to, to the nearest one; 0 where that is too large. */
+static inline int64_t sk_rescaled(int64_t v, int from, int to)
+{
+    static const int64_t ten[SK_NUMBER_DIGITS + 1] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000, 1000000000000,
+        10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000};
+    int d = from - to;
+    if (!d)
+        return v;
+    if (d > SK_NUMBER_DIGITS || d < -SK_NUMBER_DIGITS)
+        return 0;
+    if (d < 0)
+        return (v + (v < 0 ? -ten[-d] / 2 : ten[-d] / 2)) / ten[-d];
+    int64_t most = (SK_NUMBER_LIMIT - 1) / ten[d];
+    return v > most || v < -most ? 0 : v * ten[d];
+}
+
+/* Number i of the text in units of 10^scale. */
+static inline int64_t sk_number_at(const struct sk_text *t, uint32_t i, int scale)
+{
+    return sk_rescaled(t->value[i], t->column[t->in[i]].scale[t->shape[i]], scale);
+}
+
+/* Number j of a column, by those before it; scale: its own. */
+static inline int64_t sk_guess(const struct sk_text *t, const struct column *c, struct guess g, uint32_t j, int scale)
+{
+    const uint32_t *order = t->order + c->first;
+    uint32_t i = order[j];
+    if (g.kind <= GUESS_ZERO)
+        return 0;
+    if (g.kind == GUESS_TEXT)
+        return i < g.lag ? 0 : sk_number_at(t, i - g.lag, scale);
+    if (j < g.lag)
+        return 0;
+    int64_t before = sk_number_at(t, order[j - g.lag], scale);
+    if (g.kind == GUESS_LINE && j - g.lag >= g.lag)
+        return 2 * before - sk_number_at(t, order[j - 2 * g.lag], scale);
+    if (g.kind == GUESS_SIDE && order[j - g.lag])
+        return before + sk_number_at(t, i - 1, scale) - sk_number_at(t, order[j - g.lag] - 1, scale);
+    return before;
+}
+
+/* What is least far off in a sample of a column. */
+struct guess sk_guess_choose(const struct sk_text *t, const struct column *c);
+
+#endif

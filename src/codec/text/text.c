@@ -1,0 +1,66 @@
+/* Text piece by piece. */
+#include "codec/text/text.h"
+
+#include "codec/text/columns.h"
+#include "codec/text/layout.h"
+
+#include <stdlib.h>
+
+struct sk_text *sk_text_new(void)
+{
+    return malloc(sizeof(struct sk_text));
+}
+
+void sk_text_free(struct sk_text *t)
+{
+    free(t);
+}
+
+int sk_text_put(struct sk_text *t, const struct sk_text_packing *how, const uint8_t *in, size_t n, struct sk_buf *layout,
+                struct sk_buf *numbers, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t used = 0; n && !rc; in += used, n -= used) {
+        size_t before = layout->len, head = numbers->len;
+        rc = sk_piece_take_apart(t, in, n, &used, layout);
+        sk_buf_put_u32(numbers, (uint32_t)used);
+        sk_buf_put_u32(numbers, (uint32_t)(layout->len - before));
+        if (!rc && sk_buf_ok(numbers) && numbers->len > head)
+            rc = sk_columns_put(t, how, numbers);
+        if (!sk_buf_ok(numbers) || !sk_buf_ok(layout))
+            rc = SAIKAI_ENOMEM;
+    }
+    return rc ? sk_fail(err, rc, "no memory to encode %zu bytes of text", n) : 0;
+}
+
+int sk_text_get(struct sk_text *t, struct sk_packer *packer, const uint8_t *layout, size_t layout_bytes, struct sk_rd *numbers,
+                uint8_t *out, size_t n, struct saikai_error *err)
+{
+    int rc = 0;
+    while (n && !rc) {
+        uint32_t bytes = sk_rd_u32(numbers), some = sk_rd_u32(numbers);
+        if (numbers->bad || !bytes || bytes > n || bytes > PIECE_BYTES || some > layout_bytes || sk_piece_scan(t, layout, some))
+            rc = SAIKAI_EDAMAGED;
+        if (!rc)
+            rc = sk_columns_get(t, packer, numbers, err);
+        if (!rc && sk_piece_put_together(t, layout, some, out, bytes))
+            rc = SAIKAI_EDAMAGED;
+        layout += some;
+        layout_bytes -= rc ? 0 : some;
+        out += bytes;
+        n -= rc ? 0 : bytes;
+    }
+    if (!rc && layout_bytes)
+        rc = SAIKAI_EDAMAGED;
+    return rc ? sk_fail(err, rc, rc == SAIKAI_ENOMEM ? "no memory to decode text" : "a part of text is damaged") : 0;
+}
+
+int sk_text_likely(const uint8_t *in, size_t n)
+{
+    size_t digits = 0, control = 0;
+    for (size_t i = 0; i < n; i++) {
+        digits += (uint8_t)(in[i] - '0') < 10;
+        control += in[i] < 32 && in[i] != '\n' && in[i] != '\r' && in[i] != '\t';
+    }
+    return digits >= n / 5 && control <= n / 64;
+}

@@ -1,0 +1,67 @@
+/* Makes the corpus of text_fuzz: text_seeds tests/corpus/text_fuzz */
+#include "codec/text/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *dir;
+
+static void save(const char *name, const struct sk_buf *b)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(b->data, 1, b->len, f) != b->len || fclose(f))
+        exit(1);
+}
+
+/* As text, and taken apart. */
+static void seed(const char *name, const char *text, size_t n)
+{
+    struct sk_text *t = sk_text_new();
+    struct sk_packer packer = {0};
+    struct sk_text_packing how = {&packer, SK_BACKEND_ZSTD, 3};
+    struct sk_buf layout = {0}, numbers = {0}, b = {0};
+    char apart[64];
+    sk_buf_put_u8(&b, 1);
+    sk_buf_put(&b, text, n);
+    save(name, &b);
+    b.len = 0;
+    if (!t || sk_text_put(t, &how, (const uint8_t *)text, n, &layout, &numbers, NULL))
+        exit(1);
+    sk_buf_put_u8(&b, 0);
+    sk_buf_put_u16(&b, (uint16_t)n);
+    sk_buf_put_u16(&b, (uint16_t)layout.len);
+    sk_buf_put(&b, layout.data, layout.len);
+    sk_buf_put(&b, numbers.data, numbers.len);
+    snprintf(apart, sizeof apart, "%s-apart", name);
+    save(apart, &b);
+    sk_buf_free(&layout);
+    sk_buf_free(&numbers);
+    sk_buf_free(&b);
+    sk_packer_free(&packer);
+    sk_text_free(t);
+}
+
+int main(int argc, char **argv)
+{
+    static const char odd[] = "-0 +0. 007 .5 -.5e+3 5. 1e400 nan -inf 0x1f 1.2.3\r\n\t\0\1\2\3\4 3,4;a1 12345678901234567890 0.00\n 9 9";
+    struct sk_buf b = {0};
+    if (argc != 2)
+        return 2;
+    dir = argv[1];
+    seed("odd", odd, sizeof odd - 1);
+    for (int i = 0; i < 60; i++)
+        sk_buf_printf(&b, "%4d %8.3f %.5e\n", i * 3, 0.01 * i * i - 5, 1.0 / (i * i * i + 1));
+    seed("columns", (const char *)b.data, b.len);
+    b.len = 0;
+    for (int i = 0; i < 300; i++)
+        sk_buf_printf(&b, "%d%s", 4 + i % 2 * 3, i % 3 == 2 ? "\n" : " ");
+    seed("repeated", (const char *)b.data, b.len);
+    b.len = 0;
+    for (int i = 0; i < 1100; i++)
+        sk_buf_printf(&b, "%d,", i * i % 97);
+    seed("one_line", (const char *)b.data, b.len);
+    sk_buf_free(&b);
+    return 0;
+}

@@ -1,0 +1,331 @@
+/* Text of every kind comes back byte for byte, text of numbers shrinks, and damaged pieces are told. */
+#include "codec/text/text.h"
+
+#include "codec/residual/residual.h"
+#include "codec/text/number.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static uint32_t seed;
+
+static uint32_t next(void)
+{
+    return (seed = seed * 1664525u + 1013904223u) >> 8;
+}
+
+static double uniform(void)
+{
+    return next() / (double)(1 << 24);
+}
+
+/* ---- there and back ---- */
+
+struct made {
+    size_t layout, numbers;
+};
+
+static struct sk_text *work;
+
+static void same(const uint8_t *in, size_t n, struct made *size)
+{
+    struct sk_packer packer = {0};
+    struct sk_text_packing how = {&packer, sk_backend_here(SK_BACKEND_ZSTD) < 0 ? SK_BACKEND_STORE : SK_BACKEND_ZSTD, 3};
+    struct sk_buf layout = {0}, numbers = {0};
+    uint8_t *out = malloc(n + 1);
+    assert_non_null(out);
+    assert_int_equal(sk_text_put(work, &how, in, n, &layout, &numbers, NULL), 0);
+    assert_true(layout.len <= sk_text_layout_most(n));
+    size_t len = numbers.len;
+    sk_buf_extend(&numbers, SK_BITS_SLACK);
+    assert_true(sk_buf_ok(&numbers));
+    struct sk_rd rd = sk_rd_init(numbers.data, len);
+    out[n] = 0xa5;
+    assert_int_equal(sk_text_get(work, &packer, layout.data, layout.len, &rd, out, n, NULL), 0);
+    assert_int_equal(sk_rd_left(&rd), 0);
+    assert_int_equal(out[n], 0xa5);
+    if (n)
+        assert_memory_equal(in, out, n);
+    if (size)
+        *size = (struct made){layout.len, len};
+    sk_buf_free(&layout);
+    sk_buf_free(&numbers);
+    sk_packer_free(&packer);
+    free(out);
+}
+
+/* A string behind what there is. */
+static void add(struct sk_buf *t, const char *s)
+{
+    sk_buf_put(t, s, strlen(s));
+}
+
+/* ---- kinds of text ---- */
+
+static void fixed_columns(struct sk_buf *t)
+{
+    for (int i = 0; i < 3000; i++)
+        sk_buf_printf(t, "%d %d %.6f %.6f %.6f\n", i + 1, i % 3 + 1, 10 * uniform(), 5 - 10 * uniform(), sin(i * 0.01));
+}
+
+static void short_floats(struct sk_buf *t)
+{
+    for (int i = 0; i < 3000; i++)
+        sk_buf_printf(t, "(%g %g %g)\n", uniform(), 1e-7 * (uniform() - 0.5), 1e9 * uniform() * (i % 50 == 0));
+}
+
+static void exponents(struct sk_buf *t)
+{
+    static const char *const forms[] = {"%.7e", "%.15E", "% .3e", "%+.4e", "%.0e"};
+    for (int i = 0; i < 3000; i++) {
+        char s[64];
+        snprintf(s, sizeof s, forms[i % 5], ldexp(uniform() - 0.5, (int)(next() % 200) - 100));
+        for (char *p = s; *p && i % 7 == 0; p++)
+            *p = *p == 'e' ? 'D' : *p;
+        sk_buf_printf(t, "%s\t", s);
+        if (i % 6 == 5)
+            add(t, "\r\n");
+    }
+}
+
+static void odd_numbers(struct sk_buf *t)
+{
+    static const char *const all[] = {
+        "-0",   "+0",     "-0.000", "+0.0e-00", "nan",   "-inf",  "NaN",   "Infinity", "007",    "-000.50", "00",       "1e400",    "5.",  ".5",
+        "-.5",  "+.5e+3", "1.e5",   "1e",       "1e+",   "--1",   "+-1",   "1.2.3",    "1..2",   "...",     "-",        "+",        ".",   "1e12345",
+        "0x1f", "1,5",    "1'000",  "a1",       "a_1b2", "1a",    "1e5e5", "12e-0003", "9d99",   "1D+0",    "-1.5E-300", "000000000000000000000001",
+        "999999999999999999", "1000000000000000000", "99999999999999999999", "0.000000000000000000000000000000001", "\xc3\xa4 3 \xe2\x82\xac" "4",
+        "1.0e-05", "1.0e-5", "2026-11-23T01:15:00.000Z", "10%", "#3", "\\1", "1/2", "(1)", "[1,2]", "1;2"};
+    for (int i = 0; i < 4000; i++) {
+        add(t, all[next() % (sizeof all / sizeof *all)]);
+        add(t, i % 11 == 10 ? "\n" : i % 5 ? " " : "   ");
+    }
+}
+
+static void ragged(struct sk_buf *t)
+{
+    for (int i = 0; i < 2000; i++) {
+        int n = (int)(next() % 40);
+        for (int k = 0; k < n; k++)
+            sk_buf_printf(t, next() % 3 ? "%*.*f" : "%*.*g ", (int)(next() % 12), (int)(next() % 9), uniform() * 1000 - 500);
+        add(t, next() % 2 ? "\n" : "\r\n");
+    }
+    add(t, "no end 12");
+}
+
+static void aligned_columns(struct sk_buf *t)
+{
+    for (int i = 0; i < 4000; i++)
+        sk_buf_printf(t, "%5d%-5s%5s%5d%8.3f%8.3f%8.3f\n", i / 3 + 1, "SOL", i % 3 ? "HW1" : "OW", i % 100000, 3 * uniform(), -3 * uniform(), 300 * uniform());
+}
+
+static void binary_between(struct sk_buf *t)
+{
+    for (int i = 0; i < 20000; i++) {
+        uint8_t b = (uint8_t)(next() % (i % 3 ? 256 : 8));
+        sk_buf_put_u8(t, b);
+        if (next() % 20 == 0)
+            sk_buf_printf(t, "%d ", (int)next() - (1 << 23));
+    }
+}
+
+static void many_digits(struct sk_buf *t)
+{
+    for (int i = 0; i < 50; i++) {
+        for (int k = 0; k < 400; k++)
+            sk_buf_put_u8(t, (uint8_t)('0' + next() % 10));
+        add(t, i % 2 ? "." : "\n");
+    }
+}
+
+static void separators(struct sk_buf *t)
+{
+    for (int i = 0; i < 5000; i++)
+        sk_buf_put_u8(t, (uint8_t)(" ,;\t\n-+.\r"[next() % 9]));
+}
+
+static void one_line(struct sk_buf *t)
+{
+    for (int i = 0; i < 700000; i++)
+        sk_buf_printf(t, "%d,", (int)(next() % 100000));
+}
+
+static void many_shapes(struct sk_buf *t)
+{
+    for (int i = 0; i < 2000; i++)
+        sk_buf_printf(t, "%.*f %.*e\n", (int)(next() % 70), uniform(), (int)(next() % 20), ldexp(uniform(), (int)(next() % 2000) - 1000));
+}
+
+/* Pieces of many small numbers, and lines of all lengths. */
+static void small_numbers(struct sk_buf *t)
+{
+    for (int i = 0; i < 400000; i++)
+        sk_buf_printf(t, next() % 100 ? "%d " : "%d\n", (int)(next() % 10));
+}
+
+static void trajectory(struct sk_buf *t)
+{
+    double x[200];
+    for (int i = 0; i < 200; i++)
+        x[i] = 100 * uniform();
+    for (int frame = 0; frame < 40; frame++) {
+        sk_buf_printf(t, "ITEM: TIMESTEP\n%d\nITEM: ATOMS\n", frame * 100);
+        for (int i = 0; i < 200; i++)
+            sk_buf_printf(t, "%d %.5f\n", i + 1, x[i] += 0.0004 * (uniform() - 0.5));
+    }
+}
+
+/* layout and numbers together, as a share of the text: at most this, with the layout not compressed yet; 0: it is no matter. */
+static const struct {
+    const char *name;
+    void (*make)(struct sk_buf *t);
+    double most;
+} kinds[] = {
+    {"fixed columns", fixed_columns, 0.55},
+    {"%g", short_floats, 0.85},
+    {"exponents", exponents, 0},
+    {"odd numbers", odd_numbers, 0},
+    {"ragged lines", ragged, 0},
+    {"aligned columns", aligned_columns, 0.75},
+    {"binary between", binary_between, 0},
+    {"many digits", many_digits, 0},
+    {"separators", separators, 0},
+    {"one line", one_line, 0.75},
+    {"many shapes", many_shapes, 0},
+    {"small numbers", small_numbers, 0.8},
+    {"trajectory", trajectory, 0.32},
+};
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct sk_buf t = {0};
+        struct made size;
+        seed = 7;
+        kinds[k].make(&t);
+        assert_true(sk_buf_ok(&t));
+        same(t.data, t.len, &size);
+        if (kinds[k].most > 0 && (double)(size.layout + size.numbers) > kinds[k].most * (double)t.len)
+            fail_msg("%s: %zu and %zu of %zu", kinds[k].name, size.layout, size.numbers, t.len);
+        for (int i = 0; i < 20; i++) { /* and any part of it */
+            size_t from = next() % t.len, n = next() % 3000;
+            n = n < t.len - from ? n : t.len - from;
+            same(t.data + from, n, NULL);
+        }
+        sk_buf_free(&t);
+    }
+}
+
+static void test_short(void **state)
+{
+    static const char *const all[] = {"", "1", "-", "\n", ".", "+", " ", "\0", "\1", "e", "1\n", "1 2", "-1", "1.", "1e5", "\0\1\2\3\4", "0", "   1\n   1\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        same((const uint8_t *)all[i], i == 7 ? 1 : i == 15 ? 5 : strlen(all[i]), NULL);
+    for (int c = 0; c < 256; c++) {
+        uint8_t b[3] = {(uint8_t)c, '7', (uint8_t)c};
+        same(b, 1, NULL);
+        same(b, 3, NULL);
+    }
+}
+
+/* Every string of four of these characters. */
+static void test_all_short_texts(void **state)
+{
+    static const char of[] = "01.-+e 9\nx";
+    enum { N = sizeof of - 1 };
+    struct sk_buf t = {0};
+    (void)state;
+    for (int i = 0; i < N * N * N * N; i++) {
+        int v = i;
+        uint8_t s[4];
+        for (int k = 0; k < 4; k++, v /= N)
+            s[k] = (uint8_t)of[v % N];
+        struct sk_number x;
+        uint8_t printed[SK_NUMBER_BYTES];
+        size_t n;
+        if (sk_number_parse(s, 4, &x, &n)) {
+            assert_true(n <= 4 && sk_shape_is(x.shape));
+            assert_int_equal(sk_number_print(&x, printed), n);
+            assert_memory_equal(printed, s, n);
+        } else {
+            assert_in_range(n, 1, 4);
+        }
+        sk_buf_put(&t, s, 4);
+    }
+    same(t.data, t.len, NULL);
+    sk_buf_free(&t);
+}
+
+/* Whatever is cut off or changed: an error, or any text, and nothing beside it. */
+static void test_damage(void **state)
+{
+    struct sk_packer packer = {0};
+    struct sk_text_packing how = {&packer, sk_backend_here(SK_BACKEND_ZSTD) < 0 ? SK_BACKEND_STORE : SK_BACKEND_ZSTD, 3};
+    struct sk_buf t = {0}, layout = {0}, numbers = {0};
+    int told = 0;
+    (void)state;
+    seed = 3;
+    fixed_columns(&t);
+    t.len = 8000;
+    assert_int_equal(sk_text_put(work, &how, t.data, t.len, &layout, &numbers, NULL), 0);
+    uint8_t *out = malloc(t.len + 1), *l = malloc(layout.len), *c = calloc(1, numbers.len + SK_BITS_SLACK);
+    assert_true(out && l && c);
+    for (int i = 0; i < 4000; i++) {
+        size_t n = i < (int)numbers.len ? (size_t)i : numbers.len;
+        memcpy(l, layout.data, layout.len);
+        memcpy(c, numbers.data, numbers.len);
+        if (i % 2)
+            l[next() % layout.len] = (uint8_t)(next() % 12);
+        else
+            c[next() % numbers.len] ^= (uint8_t)(1 << next() % 8);
+        struct sk_rd rd = sk_rd_init(c, i % 3 ? numbers.len : n);
+        out[t.len] = 0x5a;
+        int rc = sk_text_get(work, &packer, l, layout.len, &rd, out, t.len, NULL);
+        assert_true(rc == 0 || rc == SAIKAI_EDAMAGED);
+        assert_int_equal(out[t.len], 0x5a);
+        told += rc != 0;
+    }
+    assert_true(told > 1000);
+    free(out);
+    free(l);
+    free(c);
+    sk_buf_free(&t);
+    sk_buf_free(&layout);
+    sk_buf_free(&numbers);
+    sk_packer_free(&packer);
+}
+
+static void test_likely(void **state)
+{
+    uint8_t bytes[4096];
+    (void)state;
+    struct sk_buf t = {0};
+    seed = 9;
+    fixed_columns(&t);
+    assert_true(sk_text_likely(t.data, t.len));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)next();
+    assert_false(sk_text_likely(bytes, sizeof bytes));
+    memset(bytes, 'a', sizeof bytes);
+    assert_false(sk_text_likely(bytes, sizeof bytes));
+    sk_buf_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_short),  cmocka_unit_test(test_all_short_texts), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_likely),
+    };
+    work = sk_text_new();
+    int rc = work ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    sk_text_free(work);
+    return rc;
+}
