@@ -1,5 +1,6 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
 #include "world/layer.h"
+#include "world/log/log.h"
 #include "world/repair.h"
 #include "world/warm.h"
 
@@ -34,6 +35,7 @@ static void arm(int level)
     sk_world.comm = MPI_COMM_WORLD;
     sk_world.armed = 1;
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
+    sk_logging_choose(getenv(SK_WORLD_LOG_ENV));
     int ranks = spares ? (int)strtol(spares, NULL, 10) : 0;
     if (epoch)
         sk_join(epoch);
@@ -50,6 +52,7 @@ static void arm(int level)
     unsetenv(SK_WORLD_ENV); /* programs that this one starts are no ranks */
     unsetenv(SK_WORLD_JOIN_ENV);
     unsetenv(SK_WORLD_RANKS_ENV);
+    unsetenv(SK_WORLD_LOG_ENV);
 }
 
 SK_WRAP(Init, (int *argc, char ***argv))

@@ -1,8 +1,10 @@
 /* Collectives, blocking or not: all by the form that does not block, on copies of the program's buffers (bounce.h).
  *
- * For each there is one function that begins it on copies; without a request it waits for its end. Once nothing can be repaired any more,
- * and outside the body, the real ones are called. Intracommunicators alone come here: what makes others is refused. */
+ * For each there is one function that begins it on copies; without a request it waits for its end. Outside the body the real ones are
+ * called. Intracommunicators alone come here: what makes others is refused. */
 #include "world/bounce.h"
+#include "world/log/collective.h"
+#include "world/log/log.h"
 #include "world/wait.h"
 
 /* What was begun on copies is waited for, or becomes the program's request. */
@@ -45,6 +47,35 @@ static int size_of(MPI_Comm comm)
     return size;
 }
 
+/* 1: it is to be begun, and then waited for. That must be the same on all ranks, since MPI does not match what blocks with what does not; and
+ * what one rank alone called may have made this one the only one that cannot be repaired. Intercommunicators make all of their ranks so. */
+static int does_not_block(MPI_Comm comm)
+{
+    int inter = 0;
+    if (sk_careful() || !sk_world.in_body || sk_world.unwatched)
+        return sk_careful();
+    SK_CALL(Comm_test_inter, (sk_comm(comm), &inter));
+    return !inter;
+}
+
+/* What the protocol logging does about each. */
+#define LOGGED_Bcast(...)                  return sk_logging_Bcast(__VA_ARGS__)
+#define LOGGED_Reduce(...)                 return sk_logging_Reduce(__VA_ARGS__)
+#define LOGGED_Allreduce(...)              return sk_logging_Allreduce(__VA_ARGS__)
+#define LOGGED_Gather(...)                 return sk_logging_Gather(__VA_ARGS__)
+#define LOGGED_Gatherv(...)                return sk_logging_Gatherv(__VA_ARGS__)
+#define LOGGED_Scatter(...)                return sk_logging_Scatter(__VA_ARGS__)
+#define LOGGED_Scatterv(...)               return sk_logging_Scatterv(__VA_ARGS__)
+#define LOGGED_Allgather(...)              return sk_logging_Allgather(__VA_ARGS__)
+#define LOGGED_Allgatherv(...)             return sk_logging_Allgatherv(__VA_ARGS__)
+#define LOGGED_Alltoall(...)               return sk_logging_Alltoall(__VA_ARGS__)
+#define LOGGED_Alltoallv(...)              return sk_logging_Alltoallv(__VA_ARGS__)
+#define LOGGED_Scan(...)                   sk_logging_refuse("MPI_Scan")
+#define LOGGED_Exscan(...)                 sk_logging_refuse("MPI_Exscan")
+#define LOGGED_Alltoallw(...)              sk_logging_refuse("MPI_Alltoallw")
+#define LOGGED_Reduce_scatter(...)         sk_logging_refuse("MPI_Reduce_scatter")
+#define LOGGED_Reduce_scatter_block(...)   sk_logging_refuse("MPI_Reduce_scatter_block")
+
 /* PAIR(Name, Iname, parameters, arguments, send layout, recv layout, arguments for the copies): `s` and `r` are the addresses of the
  * copies, `n` the number of ranks, `root` whether this one is it. */
 #define UNPACK(...) __VA_ARGS__
@@ -74,7 +105,9 @@ static int size_of(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if (sk_careful())                                                                            \
+            if (sk_logs_collective(comm))                                                                \
+                LOGGED_##Name args;                                                                      \
+            if (does_not_block(comm))                                                                            \
                 return begin_##Name(UNPACK args, comm, NULL);                                            \
         }                                                                                                \
         return SK_CALL(Name, (UNPACK args, sk_comm(comm)));                                              \
@@ -85,7 +118,9 @@ static int size_of(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if (sk_careful())                                                                            \
+            if (sk_logs_collective(comm))                                                                \
+                sk_logging_refuse("MPI_" #Iname);                                                            \
+            if (does_not_block(comm))                                                                            \
                 return begin_##Name(UNPACK args, comm, request);                                         \
         }                                                                                                \
         return SK_CALL(Iname, (UNPACK args, sk_comm(comm), request));                                    \
@@ -157,7 +192,9 @@ SK_WRAP(Barrier, (MPI_Comm comm))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_careful())
+        if (sk_logs_collective(comm))
+            return sk_logging_Barrier();
+        if (does_not_block(comm))
             return begin_barrier(comm, NULL);
     }
     return SK_CALL(Barrier, (sk_comm(comm)));
@@ -169,7 +206,9 @@ SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_careful())
+        if (sk_logs_collective(comm))
+            sk_logging_refuse("MPI_Ibarrier");
+        if (does_not_block(comm))
             return begin_barrier(comm, request);
     }
     return SK_CALL(Ibarrier, (sk_comm(comm), request));

@@ -2,6 +2,8 @@
 #include "world/layer.h"
 
 #include "world/bounce.h"
+#include "world/log/go_on.h"
+#include "world/log/log.h"
 #include "world/repair.h"
 
 #include <saikai/saikai.h>
@@ -141,6 +143,8 @@ void sk_request_ended(uint64_t key)
         return;
     if (o->flags & SK_OBJECT_BOUNCED)
         sk_bounce_end(o->more);
+    if (o->flags & SK_OBJECT_LOGGED && o->more)
+        sk_logging_ended(o->more);
     if (!(o->flags & SK_OBJECT_PERSISTENT))
         sk_objects_remove(&sk_world.requests, key);
 }
@@ -170,7 +174,7 @@ static int cancel_receives(void)
     struct sk_objects *t = &sk_world.requests;
     for (size_t i = 0; i < t->slots; i++) {
         struct sk_object *o = &t->slot[i];
-        if (!o->key || o->epoch != sk_world.epoch || !(o->flags & SK_OBJECT_RECEIVES))
+        if (!o->key || o->epoch != sk_world.epoch || !(o->flags & SK_OBJECT_RECEIVES) || o->flags & SK_OBJECT_MOVED)
             continue;
         MPI_Request r = (MPI_Request)(uintptr_t)o->key;
         int ended = 0;
@@ -192,8 +196,12 @@ int sk_world_give_way(int quiet)
         sk_world_fail(SK_WORLD_BEFORE, "a process has died where this one cannot go back: the job is started again");
     if (cancel_receives())
         sk_world_fail(SK_WORLD_FAILED, "a receive could not be taken back: the job is started again");
-    sk_world.in_body = 0;
+    uint32_t before = sk_world.epoch;
+    int able = sk_logging_is_able();
     sk_repair(); /* here, above what the program has on its stack, into which a message may still come until then */
+    if (sk_logging_go_on(able, before))
+        return 0;
+    sk_world.in_body = 0;
     longjmp(sk_world.back, 1);
 }
 
@@ -218,8 +226,11 @@ SK_WORLD_EXPORT void saikai_world_quiet(const void *comm)
 
 SK_WORLD_EXPORT void saikai_world_leave(void)
 {
-    if (sk_world.armed && sk_careful() && sk_pending())
-        sk_world_give_way(0);
+    if (!sk_world.armed || !sk_careful() || !sk_pending())
+        return;
+    sk_logging.in_library = 1; /* whose session could not be replaced now */
+    sk_world_give_way(0);
+    sk_logging.in_library = 0;
 }
 
 SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void))
@@ -235,12 +246,15 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
         sk_world_cannot(SK_WORLD_BEFORE, "the program communicates, or makes communicators, before saikai_in_place");
     if (_setjmp(sk_world.back)) {
         sk_world_depth = 0;
+        sk_logging.in_library = 0;
         abandon();
     }
+    sk_logging_begin();
     sk_world.in_body = 1;
-    if (!sk_world.cannot)
+    if (!sk_world.cannot && !sk_logging.joining)
         sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
     body(arg);
+    sk_logging_end();
     sk_world.in_body = 0;
     if (!sk_world.cannot)
         sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);

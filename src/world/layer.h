@@ -26,6 +26,8 @@
 #pragma weak ompi_mpi_errors_are_fatal
 #pragma weak ompi_mpi_packed
 #pragma weak ompi_mpi_int
+#pragma weak ompi_mpi_byte
+#pragma weak ompi_mpi_uint64_t
 #endif
 
 #define SK_WORLD_EXPORT __attribute__((visibility("default")))
@@ -36,6 +38,7 @@ struct sk_world {
     int in_body;      /* can be left */
     int communicated; /* before saikai_in_place */
     int cannot;       /* said, and told to the launcher */
+    int logs;         /* the protocol logging is at work (log.h) */
     int done;         /* MPI_Finalize after a repair: the real one would wait for the dead */
     int rank, size;   /* in MPI_COMM_WORLD */
     long keeper;      /* its process */
@@ -98,7 +101,8 @@ static inline int sk_careful(void)
 {
     return sk_world.in_body && !sk_world.cannot;
 }
-/* Leave the body for the repair, or, for the library's own communication (quiet), return an error. */
+/* Leave the body for the repair, or return 0: it is done, and this process goes on where it is. For the library's own communication
+ * (quiet) nothing is done, and an error is returned. */
 int sk_world_give_way(int quiet);
 int sk_world_is_quiet(MPI_Comm c);
 

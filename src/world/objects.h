@@ -10,6 +10,8 @@ enum {
     SK_OBJECT_RECEIVES = 2,   /* a request that writes into the program's memory until it is cancelled */
     SK_OBJECT_PERSISTENT = 4, /* a request that stays when it has completed */
     SK_OBJECT_BOUNCED = 8,    /* a request that works on a copy (more) */
+    SK_OBJECT_LOGGED = 16,    /* a receive of the protocol logging (more) */
+    SK_OBJECT_MOVED = 32,     /* it goes on as another request (of) */
 };
 
 struct sk_object {
@@ -17,7 +19,7 @@ struct sk_object {
     uint32_t epoch; /* of the world that it belongs to */
     uint32_t flags;
     void *more; /* the owner's affair */
-    uint64_t of;  /* a receive: the communicator … */
+    uint64_t of;  /* a receive: the communicator …; the request that it goes on as */
     int32_t from; /* … and the rank there that it waits for, -1: any */
 };
 

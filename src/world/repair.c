@@ -5,6 +5,8 @@
 #include "world/repair.h"
 
 #include "world/layer.h"
+#include "world/log/go_on.h"
+#include "world/log/log.h"
 #include "world/warm.h"
 
 #include <fcntl.h>
@@ -190,4 +192,5 @@ void sk_join(uint32_t epoch)
         sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
+    sk_logging_join();
 }

@@ -2,6 +2,8 @@
  * between them. */
 #include "world/wait.h"
 
+#include "world/log/log.h"
+
 #include <stdlib.h>
 
 /* The requests of a call, as they were before MPI set some of them to MPI_REQUEST_NULL. */
@@ -11,8 +13,10 @@ struct before {
     uint64_t *key, usual[USUAL];
 };
 
-static void take(struct before *b, int n, const MPI_Request r[])
+static void take(struct before *b, int n, MPI_Request r[])
 {
+    if (sk_logging.chosen)
+        sk_logging_forward(n, r);
     b->n = n > 0 ? n : 0;
     b->key = n <= USUAL ? b->usual : malloc((size_t)n * sizeof *b->key);
     if (!b->key)
@@ -40,12 +44,16 @@ static int wanted(void)
     return sk_careful() && sk_pending();
 }
 
-static int leave(struct before *b)
+/* 0: the repair is done, and the requests have others in their place. */
+static int leave(struct before *b, int n, MPI_Request r[])
 {
     int quiet = any_quiet(b);
     if (b->key != b->usual)
         free(b->key);
-    return sk_world_give_way(quiet);
+    int rc = sk_world_give_way(quiet);
+    if (!rc)
+        take(b, n, r);
+    return rc;
 }
 
 static void settle(struct before *b, const MPI_Request r[])
@@ -62,24 +70,39 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
     int done = 0, rc;
     while (!(rc = SK_CALL(Test, (r, &done, status))) && !done)
-        if (wanted())
-            return sk_world_give_way(quiet);
+        if (wanted()) {
+            if ((rc = sk_world_give_way(quiet)))
+                return rc;
+            sk_logging_forward(1, r);
+            key = SK_KEY(*r);
+        }
     if (key && *r == MPI_REQUEST_NULL)
         sk_request_ended(key);
     return rc;
 }
 
-/* The call is made until it has what was wanted, or it is time to leave. */
-#define LOOK_UNTIL(n, requests, call, enough) \
-    struct before b;                          \
-    int rc;                                   \
-    take(&b, n, requests);                    \
-    do {                                      \
-        if (wanted())                         \
-            return leave(&b);                 \
-        rc = call;                            \
-    } while (!rc && !(enough));               \
-    settle(&b, requests);                     \
+/* Which of them have ended is chance, and the program hears of it: that would have to be logged. A request that is not known has ended. */
+static void undetermined(const struct before *b, const char *what)
+{
+    for (int i = 0; sk_world.logs && what && i < b->n; i++) {
+        const struct sk_object *o = b->key[i] ? sk_objects_find(&sk_world.requests, b->key[i]) : NULL;
+        if (o && !(o->flags & SK_OBJECT_QUIET))
+            sk_logging_refuse(what);
+    }
+}
+
+/* The call is made until it has what was wanted, or it is time to leave. what: it tells the program what is chance; else NULL. */
+#define LOOK_UNTIL(n, requests, what, call, enough)    \
+    struct before b;                                   \
+    int rc;                                            \
+    take(&b, n, requests);                             \
+    undetermined(&b, what);                            \
+    do {                                               \
+        if (wanted() && (rc = leave(&b, n, requests))) \
+            return rc;                                 \
+        rc = call;                                     \
+    } while (!rc && !(enough));                        \
+    settle(&b, requests);                              \
     return rc
 
 SK_WRAP(Wait, (MPI_Request *request, MPI_Status *status))
@@ -87,14 +110,14 @@ SK_WRAP(Wait, (MPI_Request *request, MPI_Status *status))
     if (SK_PLAIN)
         return SK_CALL(Wait, (request, status));
     int done = 0;
-    LOOK_UNTIL(1, request, SK_CALL(Test, (request, &done, status)), done);
+    LOOK_UNTIL(1, request, NULL, SK_CALL(Test, (request, &done, status)), done);
 }
 
 SK_WRAP(Test, (MPI_Request *request, int *flag, MPI_Status *status))
 {
     if (SK_PLAIN)
         return SK_CALL(Test, (request, flag, status));
-    LOOK_UNTIL(1, request, SK_CALL(Test, (request, flag, status)), 1);
+    LOOK_UNTIL(1, request, "MPI_Test", SK_CALL(Test, (request, flag, status)), 1);
 }
 
 SK_WRAP(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]))
@@ -102,14 +125,14 @@ SK_WRAP(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]))
     if (SK_PLAIN)
         return SK_CALL(Waitall, (count, requests, statuses));
     int done = 0;
-    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, &done, statuses)), done);
+    LOOK_UNTIL(count, requests, NULL, SK_CALL(Testall, (count, requests, &done, statuses)), done);
 }
 
 SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]))
 {
     if (SK_PLAIN)
         return SK_CALL(Testall, (count, requests, flag, statuses));
-    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, flag, statuses)), 1);
+    LOOK_UNTIL(count, requests, "MPI_Testall", SK_CALL(Testall, (count, requests, flag, statuses)), 1);
 }
 
 SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status))
@@ -117,28 +140,28 @@ SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *sta
     if (SK_PLAIN)
         return SK_CALL(Waitany, (count, requests, index, status));
     int done = 0;
-    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, &done, status)), done);
+    LOOK_UNTIL(count, requests, "MPI_Waitany", SK_CALL(Testany, (count, requests, index, &done, status)), done);
 }
 
 SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status))
 {
     if (SK_PLAIN)
         return SK_CALL(Testany, (count, requests, index, flag, status));
-    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, flag, status)), 1);
+    LOOK_UNTIL(count, requests, "MPI_Testany", SK_CALL(Testany, (count, requests, index, flag, status)), 1);
 }
 
 SK_WRAP(Waitsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
 {
     if (SK_PLAIN)
         return SK_CALL(Waitsome, (incount, requests, outcount, indices, statuses));
-    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), *outcount);
+    LOOK_UNTIL(incount, requests, "MPI_Waitsome", SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), *outcount);
 }
 
 SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
 {
     if (SK_PLAIN)
         return SK_CALL(Testsome, (incount, requests, outcount, indices, statuses));
-    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), 1);
+    LOOK_UNTIL(incount, requests, "MPI_Testsome", SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), 1);
 }
 
 /* A request that MPI frees when it has ended: nobody will hear of that, so what it writes into could not be taken back. */
@@ -146,6 +169,7 @@ SK_WRAP(Request_free, (MPI_Request *request))
 {
     if (SK_PLAIN)
         return SK_CALL(Request_free, (request));
+    sk_logging_forward(1, request);
     uint64_t key = SK_KEY(*request);
     struct sk_object *o = sk_objects_find(&sk_world.requests, key);
     if (o && o->epoch != sk_world.epoch) {
@@ -158,13 +182,34 @@ SK_WRAP(Request_free, (MPI_Request *request))
     return SK_CALL(Request_free, (request));
 }
 
-SK_WRAP(Start, (MPI_Request *request))
+SK_WRAP(Cancel, (MPI_Request *request))
 {
     struct before b;
     if (!SK_PLAIN) {
         take(&b, 1, request);
-        if (wanted())
-            return leave(&b);
+        undetermined(&b, "MPI_Cancel");
+    }
+    return SK_CALL(Cancel, (request));
+}
+
+SK_WRAP(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status))
+{
+    struct before b;
+    if (!SK_PLAIN) {
+        take(&b, 1, &request);
+        undetermined(&b, "MPI_Request_get_status");
+    }
+    return SK_CALL(Request_get_status, (request, flag, status));
+}
+
+SK_WRAP(Start, (MPI_Request *request))
+{
+    struct before b;
+    if (!SK_PLAIN) {
+        int rc;
+        take(&b, 1, request);
+        if (wanted() && (rc = leave(&b, 1, request)))
+            return rc;
     }
     return SK_CALL(Start, (request));
 }
@@ -173,9 +218,10 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
 {
     struct before b;
     if (!SK_PLAIN) {
+        int rc;
         take(&b, count, requests);
-        if (wanted())
-            return leave(&b);
+        if (wanted() && (rc = leave(&b, count, requests)))
+            return rc;
         if (b.key != b.usual)
             free(b.key);
     }
@@ -193,15 +239,53 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
+        if (sk_logs(comm) && LOGGED_##Name && sk_logging_tag(tag))                                                 \
+            return sk_logging_send(buf, count, datatype, dest, tag);                                               \
         if (!sk_careful())                                                                                     \
             return SK_CALL(Name, (buf, count, datatype, dest, tag, sk_comm(comm)));                            \
         rc = SK_CALL(Begin, (buf, count, datatype, dest, tag, sk_comm(comm), &r));                             \
         return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
     }
 
+/* Whoever sends synchronously learns from its end that it is received: that would have to be logged, too. */
+static int refused(const char *what)
+{
+    sk_logging_refuse(what);
+    return 0;
+}
+#define LOGGED_Send   1
+#define LOGGED_Ssend  refused("MPI_Ssend")
+#define LOGGED_Rsend  refused("MPI_Rsend")
+
 SEND(Send, Isend)
 SEND(Ssend, Issend)
 SEND(Rsend, Irsend)
+
+SK_WRAP(Isend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
+{
+    int plain = SK_PLAIN, rc;
+    if (!plain && (rc = sk_world_enter(comm)))
+        return rc;
+    if (!plain && sk_logs(comm) && sk_logging_tag(tag) && sk_logging_post(buf, count, datatype, dest, tag))
+        return sk_logging_nothing(request);
+    rc = SK_CALL(Isend, (buf, count, datatype, dest, tag, sk_comm(comm), request));
+    if (!plain && !rc)
+        sk_made_request(*request, comm, 0);
+    return rc;
+}
+
+SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
+{
+    int plain = SK_PLAIN, rc;
+    if (!plain && (rc = sk_world_enter(comm)))
+        return rc;
+    if (!plain && sk_logs(comm) && sk_logging_tag(tag))
+        return sk_logging_irecv(buf, count, datatype, source, tag, request);
+    rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), request));
+    if (!plain && !rc)
+        sk_made_receive(*request, comm, source, 0);
+    return rc;
+}
 
 SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status))
 {
@@ -211,6 +295,8 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
+    if (sk_logs(comm) && sk_logging_tag(tag))
+        return sk_logging_recv(buf, count, datatype, source, tag, status);
     if (!sk_careful())
         return SK_CALL(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
     rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), &r));
@@ -243,6 +329,8 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (sk_logs(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag))
+            return sk_logging_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, status);
         if (sk_careful())
             return exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
     }
@@ -273,6 +361,9 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        struct sk_kept_message *m = NULL;
+        if (sk_logs(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag) && (m = sk_logging_post(buf, count, datatype, dest, sendtag)))
+            return sk_logging_receive_after(m, buf, count, datatype, source, recvtag, status); /* what is sent was copied */
         if (sk_careful())
             return exchange_packed(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
     }
@@ -284,6 +375,8 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     int rc, found = 0;
     if (SK_PLAIN)
         return SK_CALL(Probe, (source, tag, comm, status));
+    if (sk_logs(comm))
+        sk_logging_refuse("MPI_Probe");
     do {
         if ((rc = sk_world_enter(comm)))
             return rc;
@@ -295,7 +388,11 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
 SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
 {
     int rc;
-    if (!SK_PLAIN && (rc = sk_world_enter(comm)))
-        return rc;
+    if (!SK_PLAIN) {
+        if (sk_logs(comm))
+            sk_logging_refuse("MPI_Iprobe");
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+    }
     return SK_CALL(Iprobe, (source, tag, sk_comm(comm), flag, status));
 }

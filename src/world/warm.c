@@ -7,6 +7,8 @@
 #include "world/warm.h"
 
 #include "world/layer.h"
+#include "world/log/go_on.h"
+#include "world/log/log.h"
 
 #include <saikai/saikai.h>
 
@@ -105,6 +107,7 @@ static void take_place(int me)
         sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
+    sk_logging_join();
 }
 
 static void wait_for_word(int me)

@@ -3,6 +3,8 @@
 #ifndef SK_WORLD_WORLD_H
 #define SK_WORLD_WORLD_H
 
+#include <stdint.h>
+
 /* Run body(arg); when a process was replaced meanwhile, it is left wherever it waits in MPI, abandon() is called in the repaired
  * world, and body(arg) runs again from its beginning. Where nothing can be repaired it runs once. */
 void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void)) __attribute__((weak));
@@ -10,5 +12,18 @@ void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void
 void saikai_world_quiet(const void *comm) __attribute__((weak));
 /* Does not return when a repair is wanted and the body can be left. */
 void saikai_world_leave(void) __attribute__((weak));
+
+/* For the protocol logging, in which survivors go on where they are. able() says that the library could; rejoin() begins anew in the
+ * repaired world, beside a process that calls saikai_init and saikai_restart, and keeps the program's data. */
+void saikai_world_on_repair(int (*able)(void), int (*rejoin)(void)) __attribute__((weak));
+/* The restart is over, with the generation key (0: none). 1: all ranks are in a repair, and *position is what saikai_world_mark was told
+ * of it; then saikai_world_settled is called when the rank is in its place. 0: the program begins, or all go back. */
+int saikai_world_settle(int64_t key, uint64_t *position) __attribute__((weak));
+void saikai_world_settled(void) __attribute__((weak));
+/* A generation was captured at the candidate of this number; and one is complete. */
+void saikai_world_mark(int64_t key, uint64_t position) __attribute__((weak));
+void saikai_world_cut(int64_t key) __attribute__((weak));
+/* 1: the rank does not leave what it is in, so an error of it for want of the other ranks is none. */
+int saikai_world_goes_on(void) __attribute__((weak));
 
 #endif

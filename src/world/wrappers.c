@@ -1,5 +1,6 @@
 /* The wrappers that are all alike, made from the table. */
 #include "world/layer.h"
+#include "world/log/log.h"
 
 #define SK_ASK(name, params, args)    \
     SK_WRAP(name, params)             \
@@ -35,6 +36,8 @@
         int plain = SK_PLAIN, rc;                         \
         if (!plain && (rc = sk_world_enter(comm)))        \
             return rc;                                    \
+        if (!plain && sk_logs(comm))                      \
+            sk_logging_refuse("MPI_" #name);                 \
         rc = SK_CALL(name, args);                         \
         if (!plain && !rc)                                \
             sk_made_request(*made, comm, flags);          \
@@ -47,6 +50,8 @@
         int plain = SK_PLAIN, rc;                         \
         if (!plain && (rc = sk_world_enter(comm)))        \
             return rc;                                    \
+        if (!plain && sk_logs(comm))                      \
+            sk_logging_refuse("MPI_" #name);                 \
         rc = SK_CALL(name, args);                         \
         if (!plain && !rc)                                \
             sk_made_receive(*made, comm, source, flags);  \

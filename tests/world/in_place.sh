@@ -13,13 +13,17 @@ fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
-# which rank is killed, and after how many candidates: for trials of other moments
-victim=${SAIKAI_TEST_VICTIM:-2} moment=${SAIKAI_TEST_MOMENT:-40}
+# for trials: which rank is killed, and after how many candidates; with `often`, how many kills of any rank at any moment, and of heat or cg
+victim=${SAIKAI_TEST_VICTIM:-2} moment=${SAIKAI_TEST_MOMENT:-40} kills=${SAIKAI_TEST_KILLS:-}
 [ "$case" = outside ] && exe="$build/tests/world/layered_$mpi" size= steps=
 [ "$mpi" = openmpi ] || case "$case" in one | often) ;; *) echo "skip: MPICH is repaired in no way"; exit 77 ;; esac
 case $case in
 checkpoint) every=1 ;; # there is always one under way
-often | warm) steps=3500; export SAIKAI_RUN_NO_PROGRESS=0 ;; # a survivor may be killed as soon as it is back
+often | warm) # a survivor may be killed as soon as it is back
+    steps=$((kills ? 1000 * kills : 3500))
+    export SAIKAI_RUN_NO_PROGRESS=0
+    [ "${SAIKAI_TEST_PROGRAM:-heat}" = heat ] || { exe="$build/examples/${SAIKAI_TEST_PROGRAM}_$mpi" size=64 steps=$((kills ? 250 * kills : 1300)); }
+    ;;
 fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
@@ -158,10 +162,12 @@ rank0-*)
     ;;
 often-*)
     n=0
-    for rank in 2 1 0; do # the second repair may hang inside MPI, and is a restart then
+    victims="2 1 0" # the second repair may hang inside MPI, and is a restart then
+    [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills")
+    for rank in $victims; do
         before=$(pids)
         n=$((n + 1))
-        kill_rank "$rank" 30
+        kill_rank "$rank" "$([ -n "$kills" ] && shuf -i 5-100 -n 1 || echo 30)"
         wait_for_pids "$before"
         for _ in $(seq 1500); do # what follows is not a death during the repair
             [ "$(grep -cE 'repaired in place|answer: restart' err)" -ge "$n" ] && break
@@ -195,3 +201,4 @@ outside-*)
     ;;
 esac
 echo "$case, $mpi: $(grep -c 'repaired in place' err || true) repairs, $(grep -c 'answer: restart' err || true) restarts; $(tail -n 1 out)"
+grep -h 'answer: restart' err || true

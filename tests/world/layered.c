@@ -188,6 +188,31 @@ static void body(void *arg)
         printf("layered: verified\n");
 }
 
+/* What cannot be repaired is called by one rank alone. */
+static void alone(void *arg)
+{
+    static char buffer[1000 + MPI_BSEND_OVERHEAD];
+    int one = 1, all = 0, got = 0, size = sizeof buffer;
+    void *attached = buffer;
+    (void)arg;
+    MPI_Buffer_attach(buffer, size);
+    if (rank == ranks - 1) {
+        MPI_Bsend(&one, 1, MPI_INT, rank, 5, MPI_COMM_WORLD);
+        MPI_Recv(&got, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Buffer_detach(&attached, &size);
+    for (int i = 0; i < 20; i++) {
+        MPI_Request r;
+        MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        got += all;
+        MPI_Ibcast(&got, 1, MPI_INT, ranks - 1, MPI_COMM_WORLD, &r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (!rank)
+        printf("layered: %d: %s\n", got, got == 20 * ranks + 1 ? "verified" : "WRONG");
+}
+
 static void loop(long steps)
 {
     long it = 0, sum = 0, all = 0;
@@ -223,6 +248,8 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && !strcmp(argv[1], "loop"))
         loop(atol(argv[2]));
+    else if (argc > 1 && !strcmp(argv[1], "alone"))
+        saikai_in_place(alone, NULL);
     else
         saikai_in_place(body, NULL);
     MPI_Finalize();

@@ -1,0 +1,301 @@
+/* Messages that are kept by their sender, and receives by which they are counted. */
+#include "world/log/log.h"
+
+#include "world/wait.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct sk_logging sk_logging;
+
+/* ---- begin and end ---- */
+
+void sk_logging_choose(const char *limit)
+{
+    sk_logging.chosen = limit != NULL;
+    sk_logging.limit = limit ? strtoull(limit, NULL, 10) : 0;
+}
+
+void sk_logging_begin(void)
+{
+    if (!sk_logging.chosen || sk_world.unwatched)
+        return;
+    sk_world.logs = 1; /* what cannot be repaired is sent in the same way: all ranks have to agree on that */
+    if (sk_logging.joining)
+        return;
+    sk_kept_free(sk_logging.kept);
+    sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
+    sk_logging.running = sk_logging.asked = 0;
+    sk_logging.refused = sk_logging.kept == NULL;
+}
+
+static void drain(struct sk_kept_list *l)
+{
+    for (struct sk_kept_message *m = l->first; m; m = m->next)
+        sk_logging_wait_sent(m);
+}
+
+void sk_logging_end(void)
+{
+    for (int p = 0; sk_logging.kept && p < sk_logging.kept->n; p++) {
+        drain(&sk_logging.kept->peer[p].setup);
+        drain(&sk_logging.kept->peer[p].run);
+    }
+    sk_kept_free(sk_logging.kept);
+    sk_logging.kept = NULL;
+    sk_world.logs = 0;
+}
+
+/* 1: no other rank of this job on this host has done so. The name goes with the process. */
+static int is_first_to_say(void)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const char *job = getenv("PMIX_NAMESPACE");
+    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "saikai-coordinated-%u-%s", (unsigned)getuid(), job ? job : "");
+    int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t most = sizeof a - sizeof a.sun_path, bytes = n < (int)sizeof a.sun_path - 1 ? (socklen_t)n : sizeof a.sun_path - 1;
+    return s < 0 || !bind(s, (struct sockaddr *)&a, most + 1 + bytes); /* s stays open */
+}
+
+void sk_logging_refuse(const char *what)
+{
+    char line[300];
+    if (!sk_world.logs || sk_logging.refused)
+        return;
+    if (sk_logging.joining) /* the others wait for it */
+        sk_world_fail(SK_WORLD_FAILED, "the new process does what cannot be logged: the job is started again");
+    sk_logging.refused = 1;
+    sk_kept_free(sk_logging.kept);
+    sk_logging.kept = NULL;
+    snprintf(line, sizeof line, "%s: messages are not logged any more, and after a fault all ranks go back to the newest generation "
+                                "(run.protocol: coordinated)", what);
+    if (is_first_to_say())
+        sk_world_say(line);
+}
+
+int sk_logging_is_world(MPI_Comm c)
+{
+    if (c == MPI_COMM_WORLD)
+        return 1;
+    if (!sk_world_is_quiet(c))
+        sk_logging_refuse("the program communicates on another communicator than MPI_COMM_WORLD");
+    return 0;
+}
+
+int sk_logging_tag(int tag)
+{
+    if (tag < SK_LOGGING_TAG)
+        return 1;
+    SK_CALL(Comm_call_errhandler, (sk_world.comm, MPI_ERR_TAG)); /* it would be taken for a message of the layer */
+    return 0;
+}
+
+/* ---- sending ---- */
+
+/* Bytes of an element that lies in memory without gaps; -1: it does not. */
+static int plain_bytes(MPI_Datatype type)
+{
+    static MPI_Datatype last;
+    static int bytes, is_known;
+    int n[3], combiner = 0, size = -1;
+    MPI_Aint lb = 0, extent = 0;
+    if (is_known && type == last)
+        return bytes;
+    SK_CALL(Type_get_envelope, (type, &n[0], &n[1], &n[2], &combiner));
+    SK_CALL(Type_size, (type, &size));
+    SK_CALL(Type_get_extent, (type, &lb, &extent));
+    if (combiner != MPI_COMBINER_NAMED)
+        return -1; /* its handle may mean another type later */
+    last = type;
+    is_known = 1;
+    return bytes = lb || extent != size ? -1 : size;
+}
+
+/* A copy of what is sent, at the end of its channel. NULL: not possible. */
+static struct sk_kept_message *keep(const void *buf, int count, MPI_Datatype type, int dest, int tag)
+{
+    int each = plain_bytes(type), most = 0, at = 0;
+    if (each < 0 && SK_CALL(Pack_size, (count, type, sk_world.comm, &most)))
+        return NULL;
+    size_t bytes = each < 0 ? (size_t)most : (size_t)each * (size_t)count;
+    struct sk_kept_message *m = bytes > INT_MAX ? NULL : sk_kept_add(sk_logging.kept, dest, tag, bytes);
+    if (!m)
+        return NULL;
+    if (each >= 0 && bytes)
+        memcpy(m->data, buf, bytes);
+    if (each < 0 && SK_CALL(Pack, (buf, count, type, m->data, most, &at, sk_world.comm)))
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot pack a message: the job is started again");
+    if (each < 0) {
+        sk_logging.kept->bytes -= bytes - (size_t)at;
+        m->bytes = (size_t)at;
+    }
+    return m;
+}
+
+/* Too much is kept: a generation is asked for, and then it is given up. */
+static void look_at_memory(void)
+{
+    uint64_t bytes = sk_logging.kept->bytes;
+    char line[200];
+    if (bytes > sk_logging.limit / 2 && !sk_logging.asked && sk_logging.running) {
+        sk_logging.asked = 1;
+        atomic_fetch_or(&sk_world.page->requests, SK_REQUEST_CHECKPOINT);
+    }
+    if (bytes <= sk_logging.limit)
+        return;
+    snprintf(line, sizeof line, "the messages since the newest complete generation need more than the %llu bytes of run.log_memory",
+             (unsigned long long)sk_logging.limit);
+    sk_logging_refuse(line);
+}
+
+int sk_logging_send_again(struct sk_kept_message *m, int dest)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    int done = 0, rc = SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r));
+    if (!rc)
+        rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
+    m->request = rc || done ? 0 : SK_KEY(r);
+    return rc;
+}
+
+struct sk_kept_message *sk_logging_post(const void *buf, int count, MPI_Datatype type, int dest, int tag)
+{
+    if (dest < 0 || dest >= sk_world.size || tag < 0 || count < 0) /* nowhere, or MPI says what is wrong with it */
+        return NULL;
+    look_at_memory();
+    struct sk_kept_message *m = sk_logging.refused ? NULL : keep(buf, count, type, dest, tag);
+    if (!m) {
+        sk_logging_refuse("a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)");
+        return NULL;
+    }
+    if (!sk_kept_is_had(sk_logging.kept, dest, m) && sk_logging_send_again(m, dest))
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
+    return m;
+}
+
+int sk_logging_is_sent(struct sk_kept_message *m)
+{
+    MPI_Request r = (MPI_Request)(uintptr_t)m->request;
+    int done = 0;
+    if (!m->request)
+        return 1;
+    if (!SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE)) && !done)
+        return 0;
+    m->request = 0;
+    return 1;
+}
+
+int sk_logging_wait_sent(struct sk_kept_message *m)
+{
+    int rc;
+    while (!sk_logging_is_sent(m))
+        if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
+            return rc;
+    return 0;
+}
+
+int sk_logging_nothing(MPI_Request *out)
+{
+    return SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, sk_world.comm, out));
+}
+
+/* ---- receiving ---- */
+
+static struct sk_logging_open *open_receive(void *buf, int count, MPI_Datatype type, int source, int tag)
+{
+    struct sk_kept_channel *c = sk_kept_channel(sk_logging.kept, source, tag);
+    struct sk_logging_open *o = c ? malloc(sizeof *o) : NULL;
+    if (!o)
+        return NULL;
+    *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .serial = sk_logging.serial++,
+                              .index = c->posted++};
+    if (plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
+        o->own_type = 1;
+    return o;
+}
+
+int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+{
+    if (source == MPI_ANY_SOURCE)
+        sk_logging_refuse("a receive from MPI_ANY_SOURCE");
+    else if (tag == MPI_ANY_TAG && source != MPI_PROC_NULL)
+        sk_logging_refuse("a receive with MPI_ANY_TAG");
+    int names = source >= 0 && source < sk_world.size && tag >= 0 && !sk_logging.refused;
+    int rc = SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
+    if (rc || source == MPI_PROC_NULL)
+        return rc;
+    struct sk_logging_open *o = names ? open_receive(buf, count, type, source, tag) : NULL;
+    if (names && !o)
+        sk_logging_refuse("a receive cannot be counted (memory, or more tags than 256 between two ranks)");
+    sk_made_receive(*out, MPI_COMM_WORLD, source, o ? SK_OBJECT_LOGGED : 0);
+    struct sk_object *made = o ? sk_objects_find(&sk_world.requests, SK_KEY(*out)) : NULL;
+    if (made)
+        made->more = o;
+    return 0;
+}
+
+void sk_logging_count(struct sk_logging_open *o)
+{
+    struct sk_kept_channel *c = sk_logging.kept && !o->counted ? sk_kept_channel(sk_logging.kept, o->source, o->tag) : NULL;
+    if (c)
+        c->done++;
+    o->counted = 1;
+}
+
+void sk_logging_ended(struct sk_logging_open *o)
+{
+    sk_logging_count(o);
+    if (o->own_type)
+        SK_CALL(Type_free, (&o->type));
+    free(o);
+}
+
+void sk_logging_forward(int n, MPI_Request r[])
+{
+    for (int i = 0; i < n; i++)
+        for (const struct sk_object *o; r[i] != MPI_REQUEST_NULL && (o = sk_objects_find(&sk_world.requests, SK_KEY(r[i]))) &&
+                                        o->flags & SK_OBJECT_MOVED;)
+            r[i] = (MPI_Request)(uintptr_t)o->of;
+}
+
+/* ---- both, for calls that block ---- */
+
+/* Also by a rank that keeps nothing any more. */
+int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int tag)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(buf, count, type, dest, tag);
+    if (m)
+        return sk_logging_wait_sent(m);
+    int rc = SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, &r));
+    return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, 0);
+}
+
+int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    int rc = sk_logging_irecv(buf, count, type, source, tag, &r);
+    return rc ? rc : sk_wait(&r, status, 0);
+}
+
+int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
+{
+    int rc = sk_logging_recv(buf, count, type, source, tag, status);
+    return rc || sk_logging.refused || !m ? rc : sk_logging_wait_sent(m); /* a refusal meanwhile has freed it, or left it to MPI */
+}
+
+int sk_logging_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+                    int source, int rtag, MPI_Status *status)
+{
+    MPI_Request s = MPI_REQUEST_NULL;
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(send, nsend, stype, dest, stag);
+    int rc = m ? 0 : SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_world.comm, &s));
+    if (!rc)
+        rc = sk_logging_receive_after(m, recv, nrecv, rtype, source, rtag, status);
+    return rc || s == MPI_REQUEST_NULL ? rc : sk_wait(&s, MPI_STATUS_IGNORE, 0);
+}

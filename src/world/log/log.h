@@ -1,0 +1,86 @@
+/* The protocol `logging`: pessimistic sender-based message logging. Whoever sends keeps a copy (sent.h); a lost process alone goes back,
+ * gets from the others what they sent it since, and is not heard again with what they have from it.
+ *
+ * What is sent on MPI_COMM_WORLD in the body of saikai_in_place is kept, with named source and tag, and the order of receives is the
+ * program's: nothing else decides (Alvisi and Marzullo 1998: no event has to be logged). Collectives are made of such messages. What
+ * this does not cover is refused (sk_logging_refuse): the job then uses `coordinated`, as all ranks agree after a fault.
+ *
+ * Which ranks send what to whom is the same for all of them while the protocol is chosen, whether or not one of them has refused. */
+#ifndef SK_WORLD_LOG_H
+#define SK_WORLD_LOG_H
+
+#include "world/log/sent.h"
+#include "world/layer.h"
+
+/* Tags of the layer's own messages; the program must stay below. */
+enum { SK_LOGGING_TAG = 0x7ffffff0, SK_LOGGING_TAG_COLLECTIVE = SK_LOGGING_TAG, SK_LOGGING_TAG_REPAIR };
+
+/* A receive of the program that has not ended. */
+struct sk_logging_open {
+    void *buf;
+    MPI_Datatype type;
+    int count, source, tag, own_type, counted;
+    uint64_t serial, index;
+};
+
+struct sk_logging {
+    int chosen;    /* the job uses the protocol … */
+    int refused;   /* … which this rank no longer can */
+    int running;   /* the program's saikai_restart is over */
+    int joining;   /* this process takes the place of a dead one, whose messages the others have … */
+    int going_on;  /* … or is one of these others */
+    int in_library; /* the repair is begun by the library */
+    int asked;     /* for a generation, as memory is short */
+    uint64_t limit, serial;
+    struct sk_kept *kept; /* NULL: nothing is kept */
+    char *is_new;         /* by rank, of the newest repair */
+    int (*able)(void);    /* of the library: it can go on in a repaired world … */
+    int (*rejoin)(void);  /* … and does */
+};
+extern struct sk_logging sk_logging;
+
+/* MPI has begun. */
+void sk_logging_choose(const char *limit);
+/* The body of saikai_in_place begins, or begins again; and it is over. */
+void sk_logging_begin(void);
+void sk_logging_end(void);
+/* What is called cannot be logged. */
+void sk_logging_refuse(const char *what);
+
+/* 1: the messages of this communicator are the protocol's. */
+int sk_logging_is_world(MPI_Comm c);
+static inline int sk_logs_collective(MPI_Comm c)
+{
+    return __builtin_expect(sk_world.logs, 0) && sk_logging_is_world(c);
+}
+/* 1: and they are kept. */
+static inline int sk_logs(MPI_Comm c)
+{
+    return sk_logs_collective(c) && !sk_logging.refused;
+}
+
+/* It is kept and under way; NULL: it is to be sent as ever. */
+struct sk_kept_message *sk_logging_post(const void *buf, int count, MPI_Datatype type, int dest, int tag);
+/* Until MPI has it. */
+int sk_logging_wait_sent(struct sk_kept_message *m);
+int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out);
+int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int tag);
+int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
+int sk_logging_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+                    int source, int rtag, MPI_Status *status);
+/* Receive, and then wait for what was posted (NULL: nothing). */
+int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
+/* 1: the program may use this tag; else it is told that it may not. */
+int sk_logging_tag(int tag);
+/* A request that has ended, for what is kept already. */
+int sk_logging_nothing(MPI_Request *out);
+/* 1: MPI needs it no more. */
+int sk_logging_is_sent(struct sk_kept_message *m);
+int sk_logging_send_again(struct sk_kept_message *m, int dest);
+void sk_logging_count(struct sk_logging_open *o);
+void sk_logging_ended(struct sk_logging_open *o);
+
+/* In place of requests that were begun again in a repaired world, what MPI knows them by now. */
+void sk_logging_forward(int n, MPI_Request r[]);
+
+#endif

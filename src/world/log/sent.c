@@ -1,0 +1,183 @@
+/* Lists of messages by peer, and counts by peer and tag. */
+#include "world/log/sent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sk_kept *sk_kept_new(int n_ranks)
+{
+    struct sk_kept *k = calloc(1, sizeof *k + sizeof *k->peer * (size_t)n_ranks);
+    if (k) {
+        k->n = n_ranks;
+        k->in_setup = 1;
+    }
+    return k;
+}
+
+static void free_message(struct sk_kept *k, struct sk_kept_message *m)
+{
+    k->bytes -= m->bytes;
+    if (!m->lent && !m->request)
+        free(m);
+}
+
+static void free_list(struct sk_kept *k, struct sk_kept_list *l)
+{
+    while (l->first) {
+        struct sk_kept_message *m = l->first;
+        l->first = m->next;
+        free_message(k, m);
+    }
+    l->last = NULL;
+}
+
+static void drop_oldest(struct sk_kept *k)
+{
+    struct sk_kept_mark *m = k->oldest;
+    k->oldest = m->next;
+    if (!k->oldest)
+        k->youngest = NULL;
+    free(m);
+}
+
+void sk_kept_free(struct sk_kept *k)
+{
+    if (!k)
+        return;
+    for (int p = 0; p < k->n; p++) {
+        free_list(k, &k->peer[p].setup);
+        free_list(k, &k->peer[p].run);
+        free(k->peer[p].channel);
+    }
+    while (k->oldest)
+        drop_oldest(k);
+    free(k);
+}
+
+struct sk_kept_channel *sk_kept_channel(struct sk_kept *k, int peer, int tag)
+{
+    struct sk_kept_peer *p = &k->peer[peer];
+    for (int i = 0; i < p->channels; i++)
+        if (p->channel[i].tag == tag)
+            return &p->channel[i];
+    if (p->channels == SK_KEPT_CHANNELS)
+        return NULL;
+    if (!(p->channels & (p->channels - 1))) { /* 0, 1, 2, 4 … */
+        struct sk_kept_channel *c = realloc(p->channel, sizeof *c * (size_t)(p->channels ? 2 * p->channels : 1));
+        if (!c)
+            return NULL;
+        p->channel = c;
+    }
+    p->channel[p->channels] = (struct sk_kept_channel){.tag = tag};
+    return &p->channel[p->channels++];
+}
+
+static void append(struct sk_kept_list *l, struct sk_kept_message *m)
+{
+    if (l->last)
+        l->last->next = m;
+    else
+        l->first = m;
+    l->last = m;
+}
+
+struct sk_kept_message *sk_kept_add(struct sk_kept *k, int peer, int tag, size_t bytes)
+{
+    struct sk_kept_channel *c = sk_kept_channel(k, peer, tag);
+    struct sk_kept_message *m = c ? malloc(sizeof *m + bytes) : NULL;
+    if (!m)
+        return NULL;
+    *m = (struct sk_kept_message){.index = c->sent++, .bytes = bytes, .tag = tag};
+    append(k->in_setup ? &k->peer[peer].setup : &k->peer[peer].run, m);
+    k->bytes += bytes;
+    return m;
+}
+
+int sk_kept_is_had(struct sk_kept *k, int peer, const struct sk_kept_message *m)
+{
+    const struct sk_kept_channel *c = sk_kept_channel(k, peer, m->tag);
+    return k->peer[peer].has_all || (c && m->index < c->had);
+}
+
+void sk_kept_end_setup(struct sk_kept *k)
+{
+    k->in_setup = 0;
+}
+
+int sk_kept_set_mark(struct sk_kept *k, int64_t key, uint64_t position)
+{
+    size_t n = 0;
+    for (int p = 0; p < k->n; p++)
+        n += (size_t)k->peer[p].channels;
+    struct sk_kept_mark *m = malloc(sizeof *m + n * sizeof *m->count);
+    if (!m)
+        return -1;
+    *m = (struct sk_kept_mark){.key = key, .position = position};
+    for (int p = 0; p < k->n; p++)
+        for (int i = 0; i < k->peer[p].channels; i++) {
+            const struct sk_kept_channel *c = &k->peer[p].channel[i];
+            m->count[m->n++] = (struct sk_kept_count){p, c->tag, c->sent, c->posted};
+        }
+    if (k->youngest)
+        k->youngest->next = m;
+    else
+        k->oldest = m;
+    k->youngest = m;
+    return 0;
+}
+
+const struct sk_kept_mark *sk_kept_find(const struct sk_kept *k, int64_t key)
+{
+    const struct sk_kept_mark *m = k->oldest;
+    while (m && m->key != key)
+        m = m->next;
+    return m;
+}
+
+struct sk_kept_count sk_kept_at(const struct sk_kept_mark *m, int peer, int tag)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->count[i].peer == peer && m->count[i].tag == tag)
+            return m->count[i];
+    return (struct sk_kept_count){.peer = peer, .tag = tag};
+}
+
+static void cut_list(struct sk_kept *k, int peer, const struct sk_kept_mark *mark, int (*ended)(struct sk_kept_message *m))
+{
+    struct sk_kept_list *l = &k->peer[peer].run, kept = {NULL, NULL};
+    for (struct sk_kept_message *m = l->first, *next; m; m = next) {
+        next = m->next;
+        m->next = NULL;
+        if (m->index >= sk_kept_at(mark, peer, m->tag).sent || !ended(m))
+            append(&kept, m);
+        else
+            free_message(k, m);
+    }
+    *l = kept;
+}
+
+void sk_kept_cut(struct sk_kept *k, int64_t key, int (*ended)(struct sk_kept_message *m))
+{
+    const struct sk_kept_mark *mark = sk_kept_find(k, key);
+    if (!mark)
+        return;
+    for (int p = 0; p < k->n; p++)
+        cut_list(k, p, mark, ended);
+    while (k->oldest != mark)
+        drop_oldest(k);
+}
+
+void sk_kept_forget_after(struct sk_kept *k, int64_t key)
+{
+    struct sk_kept_mark *m = k->oldest;
+    while (m && m->key != key)
+        m = m->next;
+    if (!m)
+        return;
+    for (struct sk_kept_mark *y = m->next, *next; y; y = next) {
+        next = y->next;
+        free(y);
+    }
+    m->next = NULL;
+    k->youngest = m;
+}

@@ -1,0 +1,135 @@
+/* What is kept of messages: counting, marks, and what a cut leaves. */
+#include "world/log/sent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int all_ended(struct sk_kept_message *m)
+{
+    (void)m;
+    return 1;
+}
+
+static int by_request(struct sk_kept_message *m)
+{
+    return !m->request;
+}
+
+static size_t length(const struct sk_kept_list *l)
+{
+    size_t n = 0;
+    for (const struct sk_kept_message *m = l->first; m; m = m->next)
+        n++;
+    return n;
+}
+
+static void send(struct sk_kept *k, int peer, int tag, uint64_t index)
+{
+    struct sk_kept_message *m = sk_kept_add(k, peer, tag, 10);
+    assert_non_null(m);
+    memset(m->data, tag, m->bytes);
+    assert_int_equal(m->index, index);
+}
+
+static void the_setup_stays(void **state)
+{
+    struct sk_kept *k = sk_kept_new(3);
+    send(k, 1, 7, 0);
+    send(k, 2, 7, 0);
+    sk_kept_end_setup(k);
+    assert_int_equal(sk_kept_set_mark(k, 0, 0), 0);
+    send(k, 1, 7, 1);
+    assert_int_equal(sk_kept_set_mark(k, 100, 5), 0);
+    sk_kept_cut(k, 100, all_ended);
+    assert_int_equal(length(&k->peer[1].setup), 1);
+    assert_int_equal(length(&k->peer[1].run), 0);
+    assert_int_equal(k->bytes, 20);
+    assert_null(sk_kept_find(k, 0));
+    assert_int_equal(sk_kept_find(k, 100)->position, 5);
+    sk_kept_free(k);
+}
+
+static void a_cut_leaves_what_is_younger(void **state)
+{
+    struct sk_kept *k = sk_kept_new(2);
+    sk_kept_end_setup(k);
+    sk_kept_set_mark(k, 0, 0);
+    for (uint64_t i = 0; i < 5; i++)
+        send(k, 1, 1, i);
+    sk_kept_set_mark(k, 10, 1);
+    send(k, 1, 2, 0);
+    send(k, 1, 1, 5);
+    sk_kept_set_mark(k, 20, 2);
+    send(k, 1, 1, 6);
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 10), 1, 1).sent, 5);
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 10), 1, 2).sent, 0); /* there was no such channel yet */
+    k->peer[1].run.first->request = 1;                               /* under way */
+    sk_kept_cut(k, 10, by_request);
+    assert_int_equal(length(&k->peer[1].run), 4);
+    sk_kept_cut(k, 15, all_ended); /* nobody knows it */
+    assert_int_equal(length(&k->peer[1].run), 4);
+    k->peer[1].run.first->request = 0;
+    sk_kept_cut(k, 20, by_request);
+    assert_int_equal(length(&k->peer[1].run), 1);
+    assert_int_equal(k->bytes, 10);
+    sk_kept_free(k);
+}
+
+static void marks_of_what_was_not_complete_go(void **state)
+{
+    struct sk_kept *k = sk_kept_new(1);
+    sk_kept_end_setup(k);
+    for (int64_t key = 1; key <= 4; key++)
+        sk_kept_set_mark(k, key, (uint64_t)key);
+    sk_kept_forget_after(k, 2);
+    assert_non_null(sk_kept_find(k, 1));
+    assert_null(sk_kept_find(k, 3));
+    sk_kept_set_mark(k, 9, 9);
+    sk_kept_cut(k, 9, all_ended);
+    assert_null(sk_kept_find(k, 2));
+    assert_int_equal(sk_kept_find(k, 9)->position, 9);
+    sk_kept_free(k);
+}
+
+/* A new process sends again what the others have. */
+static void what_the_peer_has(void **state)
+{
+    struct sk_kept *k = sk_kept_new(2);
+    k->peer[1].has_all = 1;
+    assert_true(sk_kept_is_had(k, 1, sk_kept_add(k, 1, 3, 0)));
+    k->peer[1].has_all = 0;
+    sk_kept_channel(k, 1, 3)->had = 3;
+    assert_true(sk_kept_is_had(k, 1, sk_kept_add(k, 1, 3, 0)));
+    assert_true(sk_kept_is_had(k, 1, sk_kept_add(k, 1, 3, 0)));
+    assert_false(sk_kept_is_had(k, 1, sk_kept_add(k, 1, 3, 0)));
+    assert_false(sk_kept_is_had(k, 1, sk_kept_add(k, 1, 4, 0)));
+    sk_kept_free(k);
+}
+
+static void too_many_tags(void **state)
+{
+    struct sk_kept *k = sk_kept_new(1);
+    for (int tag = 0; tag < SK_KEPT_CHANNELS; tag++)
+        assert_non_null(sk_kept_add(k, 0, tag, 1));
+    assert_null(sk_kept_add(k, 0, SK_KEPT_CHANNELS, 1));
+    assert_int_equal(sk_kept_add(k, 0, 5, 1)->index, 1);
+    sk_kept_free(k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_setup_stays),
+        cmocka_unit_test(a_cut_leaves_what_is_younger),
+        cmocka_unit_test(marks_of_what_was_not_complete_go),
+        cmocka_unit_test(what_the_peer_has),
+        cmocka_unit_test(too_many_tags),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* A ring whose ranks talk to each other in every way that the protocol logging keeps, and count the steps that this process computes: whoever
+ * survives a fault computes none of them twice. Each rank leaves its count in COUNTS.<rank>, and rank 0 prints a hash of all.
+ * usage: logged [-p PIDFILE] COUNTS STEPS [any|flood]     any: with a receive from whoever sends; flood: with large messages */
+#include <mpi.h>
+#include <saikai/saikai.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SMALL = 40, LARGE = 20000, MOST = 16 };
+
+static int rank, ranks, any, flood;
+static long executed;
+
+struct job {
+    const char *counts;
+    long steps;
+};
+
+struct state {
+    int64_t hash;
+    double small[SMALL], large[LARGE];
+};
+
+static void mix(struct state *s, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+    uint64_t h = (uint64_t)s->hash;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    s->hash = (int64_t)h;
+}
+
+/* Messages between neighbours, small and large, begun and waited for together or one after the other. */
+static void neighbours(struct state *s, long it)
+{
+    static double from_up[LARGE], from_down[SMALL];
+    int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
+    MPI_Request r[4];
+    MPI_Status ended[4];
+    MPI_Irecv(from_up, LARGE, MPI_DOUBLE, up, 1, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(from_down, SMALL, MPI_DOUBLE, down, 2, MPI_COMM_WORLD, &r[1]);
+    MPI_Isend(s->large, LARGE, MPI_DOUBLE, down, 1, MPI_COMM_WORLD, &r[2]);
+    MPI_Isend(s->small, SMALL, MPI_DOUBLE, up, 2, MPI_COMM_WORLD, &r[3]);
+    MPI_Waitall(4, r, ended);
+    for (int i = 0; i < SMALL; i++)
+        s->small[i] = 0.5 * s->small[i] + 0.25 * from_down[i] + (double)it;
+    for (int i = 0; i < LARGE; i++)
+        s->large[i] = 0.5 * (s->large[i] + from_up[i]) + 1e-3 * (double)i;
+    MPI_Sendrecv_replace(s->small, SMALL, MPI_DOUBLE, up, 3, down, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank) {
+        MPI_Send(&s->hash, 1, MPI_INT64_T, 0, 4, MPI_COMM_WORLD);
+    } else {
+        for (int i = 1; i < ranks; i++) {
+            int64_t theirs;
+            int source = any && it > 20 ? MPI_ANY_SOURCE : i;
+            MPI_Recv(&theirs, 1, MPI_INT64_T, source, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            s->small[0] += (double)(theirs & 255); /* a sum, so the order does not matter */
+        }
+    }
+    mix(s, s->small, sizeof s->small);
+}
+
+static void collectives(struct state *s, long it)
+{
+    int root = (int)(it % ranks), counts[MOST], displs[MOST];
+    int64_t one = s->hash, all[MOST] = {0}, more[MOST] = {0};
+    double sum = 0, part[SMALL];
+    for (int r = 0; r < ranks; r++) {
+        counts[r] = r % 2 + 1;
+        displs[r] = 2 * r;
+    }
+    MPI_Bcast(&one, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
+    mix(s, &one, sizeof one);
+    MPI_Allreduce(&s->small[1], &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    s->small[2] = sum / (double)ranks;
+    MPI_Allgather(&s->hash, 1, MPI_INT64_T, all, 1, MPI_INT64_T, MPI_COMM_WORLD);
+    MPI_Alltoall(all, 1, MPI_INT64_T, more, 1, MPI_INT64_T, MPI_COMM_WORLD);
+    mix(s, more, sizeof *more * (size_t)ranks);
+    MPI_Gather(&s->hash, 1, MPI_INT64_T, all, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
+    MPI_Scatter(all, 1, MPI_INT64_T, &one, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
+    MPI_Reduce(rank == root ? MPI_IN_PLACE : s->small, s->small, SMALL / 2, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD);
+    memset(part, 0, sizeof part);
+    MPI_Allgatherv(s->small, counts[rank], MPI_DOUBLE, part, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+    mix(s, part, sizeof part);
+    if (it % 5 == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
+    s->hash += one;
+}
+
+static void run(void *arg)
+{
+    static struct state s;
+    const struct job *j = arg;
+    long it = 0;
+    memset(&s, 0, sizeof s);
+    s.hash = rank + 1;
+    MPI_Bcast(&s.hash, 1, MPI_INT64_T, 1 % ranks, MPI_COMM_WORLD); /* what the new process runs, and the others do not */
+    for (int i = 0; i < SMALL; i++)
+        s.small[i] = rank * 100 + i;
+    for (int i = 0; i < LARGE; i++)
+        s.large[i] = rank + 1e-4 * i;
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("hash", &s.hash, SAIKAI_I64, 0, NULL) < 0 ||
+        saikai_protect("small", s.small, SAIKAI_F64, 1, (size_t[]){SMALL}) < 0 ||
+        saikai_protect("large", s.large, SAIKAI_F64, 1, (size_t[]){LARGE}) < 0 || saikai_restart(&it) < 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    while (it < j->steps) {
+        usleep(1000);
+        it++;
+        executed++;
+        neighbours(&s, it);
+        collectives(&s, it);
+        for (int i = 0; i < 10 * flood; i++)
+            MPI_Sendrecv_replace(s.large, LARGE, MPI_DOUBLE, (rank + 1) % ranks, 5, (rank + ranks - 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        saikai_checkpoint(it);
+    }
+    mix(&s, s.large, sizeof s.large);
+    int64_t all = 0;
+    MPI_Reduce(&s.hash, &all, 1, MPI_INT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+    saikai_finalize();
+    if (!rank)
+        printf("logged: %ld steps, hash %016llx: verified\n", j->steps, (unsigned long long)all);
+}
+
+static void leave(const char *base, long number)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s.%d", base, rank);
+    FILE *f = fopen(name, "w");
+    if (!f)
+        return;
+    fprintf(f, "%ld\n", number);
+    fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 2 && !strcmp(argv[1], "-p")) {
+        leave(argv[2], (long)getpid());
+        argv += 2;
+        argc -= 2;
+    }
+    if (argc < 3 || ranks > MOST)
+        return 2;
+    struct job j = {argv[1], strtol(argv[2], NULL, 10)};
+    any = argc > 3 && !strcmp(argv[3], "any");
+    flood = argc > 3 && !strcmp(argv[3], "flood");
+    saikai_in_place(run, &j);
+    leave(j.counts, executed);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# The protocol logging with real processes: ranks are killed, the lost one alone goes back, the others live on, compute no step twice, and
+# the result has the same bits. Where messages cannot be logged all go back, and it is said why.
+# usage: logging.sh CASE BUILD_DIR MPI AT_CANDIDATE
+set -euo pipefail
+case=$1 build=$2 mpi=$3 at_candidate=$4
+. "$(dirname "$0")/../common.sh"
+exe="$build/tests/world/logged_$mpi" every=25 arguments="counts 700" victims=2 warm=0
+case $case in
+rank0) victims=0 ;;
+last) victims=3 ;;
+twice) victims="1 1" arguments="counts 1200" ;;
+others) victims="2 0" arguments="counts 1200" warm=2 ;;
+heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 1500" ;;
+cg) exe="$build/examples/cg_$mpi" arguments="64 1300" ;;
+checkpoint) every=1 ;; # there is always one under way
+any) arguments="counts 700 any" ;;
+memory) arguments="counts 300 flood" every=100 ;;
+esac
+need "$build/src/cli/saikaid"
+need "$exe"
+[ "$mpi" = openmpi ] || { echo "skip: MPICH is repaired in no way"; exit 77; }
+moment=${SAIKAI_TEST_MOMENT:-60}
+cd "$work"
+export SAIKAI_JOB_NAME=logging SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
+export SAIKAI_RUN_NO_PROGRESS=0
+[ "$case" = twice ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
+[ "$case" != memory ] || export SAIKAI_RUN_LOG_MEMORY=2MiB
+
+fail() {
+    echo "$case: $*"
+    echo "--- out"; cat out
+    echo "--- err"; tail -n 60 err
+    exit 1
+}
+
+SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${mpiexec[@]}" -n 4 "$exe" $arguments >calm.out
+grep -q verified calm.out || { cat calm.out; exit 1; }
+rm -f counts.*
+export SAIKAI_STORE_PREFIX="$work/store"
+timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --protocol logging --warm $warm -n 4 -- "$exe" -p "$work/pid" $arguments >out 2>err &
+run=$!
+
+pids() {
+    cat pid.0 pid.1 pid.2 pid.3 2>/dev/null | tr '\n' ' '
+}
+
+# Until every rank has written its number, and, later, until so many repairs or restarts are over.
+wait_for() {
+    for _ in $(seq 3000); do
+        [ "$(pids | wc -w)" = 4 ] && [ "$(grep -cE 'repaired in place|answer: restart' err)" -ge "$1" ] && return
+        kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
+        sleep 0.1
+    done
+    fail "the ranks did not come back in time"
+}
+
+wait_for 0
+n=0 restarted=
+for rank in $victims; do
+    before=($(pids))
+    pid=${before[rank]} n=$((n + 1))
+    "$at_candidate" "$pid" "$moment" 9 "$pid" >killed || fail "rank $rank did not reach candidate $moment"
+    wait_for "$n"
+    if [ "$case" = twice ] && grep -q "answer: restart, not in place: .*run.repair_limit" err; then
+        restarted=1 # a repair with spawned processes may hang inside MPI
+        break
+    fi
+    after=($(pids))
+    for r in 0 1 2 3; do
+        [ "$r" = "$rank" ] || [ "${before[r]}" = "${after[r]}" ] || fail "rank $r was process ${before[r]} and is ${after[r]}"
+    done
+    [ "$pid" != "${after[rank]}" ] || fail "rank $rank is still process $pid"
+done
+rc=0
+wait "$run" || rc=$?
+run=
+[ "$rc" = 0 ] || fail "exit code $rc"
+grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
+if [ "$restarted" ]; then
+    echo "$case: started again; $(tail -n 1 out)"
+    exit 0
+fi
+! grep -q 'answer: restart' err || fail "the job was started again"
+[ "$(grep -c 'repaired in place' err)" = "$n" ] || fail "not $n repairs"
+logged=$(grep -c 'messages are not logged any more' err || true)
+case $case in
+any)
+    [ "$logged" = 1 ] && grep -q "MPI_ANY_SOURCE: messages are not logged" err || fail "it was not said once that a wildcard is not logged"
+    ;;
+memory) # with luck a generation came in time
+    [ "$logged" = 0 ] || grep -q "run.log_memory: messages are not logged" err || fail "another reason than memory"
+    ;;
+heat | cg)
+    [ "$logged" = 0 ] || fail "messages were not logged"
+    ;;
+*)
+    [ "$logged" = 0 ] || fail "messages were not logged"
+    steps=${arguments#counts }
+    for r in 0 1 2 3; do
+        case " $victims " in
+        *" $r "*) [ "$(cat counts.$r)" -lt "$steps" ] || fail "rank $r has computed all steps though it went on from a generation" ;;
+        *) [ "$(cat counts.$r)" = "$steps" ] || fail "rank $r, which survived, has computed $(cat counts.$r) steps of $steps" ;;
+        esac
+    done
+    ;;
+esac
+echo "$case: $n repairs; $(tail -n 1 out)"
