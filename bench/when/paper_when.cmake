@@ -4,3 +4,14 @@ target_link_libraries(paper_when PRIVATE sk_schedule m)
 add_custom_target(bench-paper-when
   COMMAND paper_when --memories json=${CMAKE_BINARY_DIR}/paper-when.json ${SAIKAI_DATA}/failures/lanl-1996-2005.csv.xz
   DEPENDS paper_when USES_TERMINAL)
+
+# `make bench-scale`: what the ranks of large jobs, whose node services are played, cost their launcher.
+if(TARGET saikaid)
+  add_executable(scale EXCLUDE_FROM_ALL when/scale.c)
+  target_link_libraries(scale PRIVATE sk_backbone)
+  add_custom_target(bench-scale
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 1000 16
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 10000 150
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 100000 1500
+    DEPENDS saikai saikaid scale USES_TERMINAL)
+endif()

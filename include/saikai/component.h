@@ -112,6 +112,19 @@ struct saikai_monitor_ops {
     int (*node_is_down)(const struct saikai_node *node, char *why, size_t why_cap);
 };
 
+/* ---- a source of events: what tells of hosts while a job runs (events.sources) ---- */
+
+#define SAIKAI_KIND_EVENT_SOURCE "event-source"
+/* Tell an event: a name such as "hw.fan-failed", a severity (0 debug, 1 info, 2 warning, 3 error, 4 fatal), the host that it is about, and
+ * texts "KEY=VALUE", NULL behind the last (or no list). The field node=unwell says that the host is not well (in the words of the
+ * field why), node=well that it is again; the event "hw.notice" makes the job save itself. 0, or not 0: it is no event. What is told in floods is told in part. */
+typedef int saikai_tell_event(void *to, const char *name, int severity, const char *host, const char *const *fields);
+struct saikai_event_source_ops {
+    /* Called every events.every in a process of its own beside `saikai run`, by one thread: it may block, and keep what it likes in
+     * variables. hosts: those of the job, NULL behind the last. 0; or -1 and a sentence in why, which is said once. */
+    int (*look)(const char *const *hosts, saikai_tell_event *tell, void *to, char *why, size_t why_cap);
+};
+
 /* ---- a fault model: which fault is this (run.recovery, saikai run --recovery) ---- */
 
 #define SAIKAI_KIND_FAULT_MODEL "fault-model"

@@ -11,6 +11,7 @@ struct table {
     struct sk_guest *guest; /* by rank; NULL: no start */
     uint32_t *slot;         /* rank + 1 by hash of its key, 0: free */
     uint32_t slots;         /* a power of two */
+    uint32_t filled;        /* ranks whose keys have been made; the others' are when somebody comes whom nobody knows */
 };
 
 struct sk_guests {
@@ -64,23 +65,23 @@ static uint32_t hash(const uint8_t key[SK_KEY_BYTES])
     return h;
 }
 
+/* Make the key of one more rank. A job of many ranks that speak through the services of their nodes never needs them. */
 static int fill(const struct sk_guests *g, struct table *t, struct saikai_error *err)
 {
-    int rc = 0;
-    for (uint32_t r = 0; !rc && r < t->n; r++) {
-        uint8_t secret[SK_KEY_BYTES];
-        struct sk_guest *k = &t->guest[r];
-        sk_key_rank(g->job, t->incarnation, r, secret);
-        rc = sk_key_public(secret, k->public_key, err);
-        explicit_bzero(secret, sizeof secret);
-        k->incarnation = t->incarnation;
-        k->rank = r;
-        uint32_t i = hash(k->public_key) & (t->slots - 1);
-        while (t->slot[i])
-            i = (i + 1) & (t->slots - 1);
-        t->slot[i] = r + 1;
-    }
-    return rc;
+    uint8_t secret[SK_KEY_BYTES];
+    uint32_t r = t->filled;
+    struct sk_guest *k = &t->guest[r];
+    sk_key_rank(g->job, t->incarnation, r, secret);
+    int rc = sk_key_public(secret, k->public_key, err);
+    explicit_bzero(secret, sizeof secret);
+    if (rc)
+        return rc;
+    uint32_t i = hash(k->public_key) & (t->slots - 1);
+    while (t->slot[i])
+        i = (i + 1) & (t->slots - 1);
+    t->slot[i] = r + 1;
+    t->filled++;
+    return 0;
 }
 
 int sk_guests_admit(struct sk_guests *g, uint32_t incarnation, uint32_t n, struct saikai_error *err)
@@ -90,11 +91,16 @@ int sk_guests_admit(struct sk_guests *g, uint32_t incarnation, uint32_t n, struc
         t.slots *= 2;
     t.guest = calloc(n ? n : 1, sizeof *t.guest);
     t.slot = calloc(t.slots, sizeof *t.slot);
-    int rc = t.guest && t.slot ? fill(g, &t, err)
-                               : sk_fail(err, SAIKAI_ENOMEM, "no memory for the keys of %u ranks", n);
+    int rc = t.guest && t.slot ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the keys of %u ranks", n);
+    if (!rc && n)
+        rc = fill(g, &t, err); /* whether it can be done at all */
     if (rc) {
         forget(&t);
         return rc;
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        t.guest[r].incarnation = incarnation;
+        t.guest[r].rank = r;
     }
     forget(&g->start[g->next]);
     g->start[g->next] = t;
@@ -111,6 +117,12 @@ struct sk_guest *sk_guests_by_key(struct sk_guests *g, const uint8_t key[SK_KEY_
         for (uint32_t i = hash(key) & (t->slots - 1); t->slot[i]; i = (i + 1) & (t->slots - 1))
             if (!memcmp(t->guest[t->slot[i] - 1].public_key, key, SK_KEY_BYTES))
                 return &t->guest[t->slot[i] - 1];
+    }
+    for (int s = 0; s < SK_GUEST_STARTS; s++) { /* those of the newest start are the likeliest */
+        struct table *t = &g->start[(g->next + SK_GUEST_STARTS - 1 - s) % SK_GUEST_STARTS];
+        while (t->guest && t->filled < t->n && !fill(g, t, NULL))
+            if (!memcmp(t->guest[t->filled - 1].public_key, key, SK_KEY_BYTES))
+                return &t->guest[t->filled - 1];
     }
     return NULL;
 }

@@ -74,6 +74,9 @@ enum sk_world_reason {
 /* How many of the processes that were started are ranks; the others are warm spares. Not set: all. */
 #define SK_WORLD_RANKS_ENV "SAIKAI_WORLD_RANKS"
 
+/* Set where the protocol logging is chosen: most bytes of messages that a rank keeps. */
+#define SK_WORLD_LOG_ENV "SAIKAI_WORLD_LOG"
+
 /* How the start before this one ended, as far as the launcher knows. */
 enum sk_last_end {
     SK_LAST_END_UNKNOWN = 0, /* or there was none */

@@ -73,6 +73,23 @@ void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t
     derive(job, SK_KEY_BYTES, text, sizeof text, secret);
 }
 
+void sk_key_service(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES])
+{
+    derive(job, SK_KEY_BYTES, "service", 7, secret);
+}
+
+void sk_key_meeting(const uint8_t job[SK_KEY_BYTES], uint8_t name[SK_KEY_BYTES])
+{
+    derive(job, SK_KEY_BYTES, "meeting", 7, name);
+}
+
+void sk_key_rates(const void *content, size_t n, uint8_t server[SK_KEY_BYTES], uint8_t client[SK_KEY_BYTES])
+{
+    static const char who[2][16] = {"rates server 1", "rates client 1"};
+    derive(content, n, who[0], sizeof who[0], server);
+    derive(content, n, who[1], sizeof who[1], client);
+}
+
 /* ---- the file ---- */
 
 static void print_nonce(const uint8_t nonce[SK_NONCE_BYTES], char out[2 * SK_NONCE_BYTES + 1])

@@ -30,6 +30,12 @@ void sk_key_job(const void *content, size_t n, const uint8_t nonce[SK_NONCE_BYTE
 void sk_key_hub(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES]);
 void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t rank,
                  uint8_t secret[SK_KEY_BYTES]);
+/* That of the services of all nodes, which speak for any rank. */
+void sk_key_service(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES]);
+/* What only those who have the job key can name: where the keepers of a node meet. */
+void sk_key_meeting(const uint8_t job[SK_KEY_BYTES], uint8_t name[SK_KEY_BYTES]);
+/* The same for the server of a site's failure database and who asks it, from what their key file holds. */
+void sk_key_rates(const void *content, size_t n, uint8_t server[SK_KEY_BYTES], uint8_t client[SK_KEY_BYTES]);
 
 /* Write secret to a new file in dir, for this start; path[PATH_MAX] gets its name. Fails, and leaves
  * nothing, where the file system does not keep the file for its owner alone. Key files of dead runs

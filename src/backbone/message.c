@@ -62,9 +62,14 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
         for (uint32_t i = 0; i < m->n_dead && i < SK_MSG_DEAD_MAX; i++)
             sk_buf_put_u32(out, m->dead[i]);
         break;
+    case SK_MSG_TELL:
+        sk_buf_put_str(out, m->host);
+        break;
     case SK_MSG_HEARD:
     case SK_MSG_RELEASE:
     case SK_MSG_KILL:
+    case SK_MSG_ALIVE:
+    case SK_MSG_END:
     case SK_MSG_KINDS:
         break;
     }
@@ -112,9 +117,14 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
             if ((v.dead[i] = sk_rd_u32(&r)) > UINT16_MAX)
                 r.bad = 1;
         break;
+    case SK_MSG_TELL:
+        sk_rd_str(&r, v.host, sizeof v.host);
+        break;
     case SK_MSG_HEARD:
     case SK_MSG_RELEASE:
     case SK_MSG_KILL:
+    case SK_MSG_ALIVE:
+    case SK_MSG_END:
         break;
     default:
         return sk_fail(err, SAIKAI_EFORMAT, "a message is of the unknown kind %u", kind);
@@ -193,9 +203,9 @@ void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_T
     for (int i = 0; i < SK_NONCE_BYTES; i++)
         snprintf(nonce + 2 * i, 3, "%02x", s->nonce[i]);
     int n = snprintf(out, SK_LINK_TEXT_MAX,
-                     "4,%s,%s,%s,%u,%u,%u,%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", s->endpoint,
+                     "5,%s,%s,%s,%u,%u,%u,%u,%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", s->endpoint,
                      nonce, s->rank_env, s->incarnation, s->heartbeat_ms, s->node_timeout_ms,
-                     s->orphan_timeout_ms, s->remaining_ms, s->past.faults, s->past.ms,
+                     s->orphan_timeout_ms, s->service, s->remaining_ms, s->past.faults, s->past.ms,
                      s->past.last_candidates, s->past.lost_ms, s->past.down_ms);
     print_path(s->key_file, out + n);
 }
@@ -206,12 +216,12 @@ int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct 
     char nonce[2 * SK_NONCE_BYTES + 2];
     int end = -1;
     int n = sscanf(text,
-                   "4,%127[^, \t\n],%33[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%15" SCNu64
+                   "5,%127[^, \t\n],%33[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%1u,%15" SCNu64
                    ",%9u,%18" SCNu64 ",%18" SCNu64 ",%18" SCNu64 ",%18" SCNu64 ",%n",
                    v.endpoint, nonce, v.rank_env, &v.incarnation, &v.heartbeat_ms,
-                   &v.node_timeout_ms, &v.orphan_timeout_ms, &v.remaining_ms, &v.past.faults,
+                   &v.node_timeout_ms, &v.orphan_timeout_ms, &v.service, &v.remaining_ms, &v.past.faults,
                    &v.past.ms, &v.past.last_candidates, &v.past.lost_ms, &v.past.down_ms, &end);
-    if (n != 13 || end < 0 || parse_nonce(nonce, v.nonce) || parse_path(text + end, v.key_file) ||
+    if (n != 14 || end < 0 || parse_nonce(nonce, v.nonce) || parse_path(text + end, v.key_file) ||
         !v.heartbeat_ms || !v.node_timeout_ms || !v.orphan_timeout_ms)
         return sk_fail(
             err, SAIKAI_EFORMAT,

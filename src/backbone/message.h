@@ -18,12 +18,17 @@ enum sk_message_kind {
     SK_MSG_BEAT,      /* the keeper lives; how far the program is */
     SK_MSG_EXIT, /* the program is gone, and so is everything it started; repeated until answered */
     /* launcher → keeper */
-    SK_MSG_HEARD,   /* answer to hello and beat: the launcher lives */
+    SK_MSG_HEARD,   /* answer to hello and beat: the launcher lives; to a node service: say all again */
     SK_MSG_RELEASE, /* answer to exit: leave */
     SK_MSG_KILL,    /* kill the program now, report, leave; repeated until answered */
     SK_MSG_SIGNAL,  /* pass a signal to the program */
     SK_MSG_REQUEST, /* put request bits into the page shared with the library */
     SK_MSG_REPAIR,  /* repair the world in place; repeated until a beat tells that it was heard */
+    /* node service → launcher (backbone/frame/frame.h) */
+    SK_MSG_ALIVE, /* as a beat that says nothing new */
+    SK_MSG_TELL,  /* a sentence for the user; rank: none */
+    /* launcher → node service */
+    SK_MSG_END, /* the job is over; rank: none */
     SK_MSG_KINDS
 };
 
@@ -48,8 +53,9 @@ struct sk_message {
     enum sk_message_kind kind;
     uint32_t incarnation, rank;
     uint64_t serial; /* filled in by whoever sends: grows from message to message of one sender to
-                        one receiver; what does not is a message that came before, and is dropped */
-    char host[SK_MSG_HOST_MAX + 1]; /* hello: host name of the keeper */
+                        one receiver; what does not is a message that came before, and is dropped. Larger
+                        than what the sender has reached so far: that one is taken */
+    char host[SK_MSG_HOST_MAX + 1]; /* hello: host name of the keeper; tell: the sentence */
     uint32_t pid;                   /* hello: process id of the program on that host */
     struct sk_progress at;          /* beat, exit */
     uint32_t how;                   /* exit: enum sk_exit_how */
@@ -83,6 +89,7 @@ struct sk_link_settings {
     char rank_env[32]; /* variable in which the MPI's launcher leaves the rank */
     uint32_t incarnation;
     uint32_t heartbeat_ms, node_timeout_ms, orphan_timeout_ms;
+    uint32_t service; /* 1: the keepers of a node speak through one service (backbone/frame/frame.h) */
     uint64_t remaining_ms; /* of the job's time slot when this incarnation was started; 0: no limit
                               known */
     struct sk_past past;

@@ -26,6 +26,9 @@ static struct sk_message sample(enum sk_message_kind kind)
     case SK_MSG_BEAT:
         m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002};
         break;
+    case SK_MSG_TELL:
+        strcpy(m.host, "node-17: somebody knocked");
+        break;
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
         m.number = 10;
@@ -54,6 +57,7 @@ static struct sk_link_settings sample_settings(void)
     s.heartbeat_ms = 500;
     s.node_timeout_ms = 4000;
     s.orphan_timeout_ms = 30000;
+    s.service = 1;
     s.remaining_ms = 123456789012;
     s.past = (struct sk_past){12, 3600000, 1ull << 50, 120000, 7000};
     return s;
@@ -140,6 +144,7 @@ static void link_settings_travel_as_plain_text(void **state)
     assert_int_equal(r.heartbeat_ms, 500);
     assert_int_equal(r.node_timeout_ms, 4000);
     assert_int_equal(r.orphan_timeout_ms, 30000);
+    assert_int_equal(r.service, 1);
     assert_true(r.remaining_ms == s.remaining_ms);
     for (size_t n = (size_t)(strrchr(text, ',') - text) + 2; n > 0; n--) { /* lacks a field */
         text[n - 1] = 0;

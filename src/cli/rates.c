@@ -1,11 +1,16 @@
 /* saikai rates: what the failure database knows, and adding to it. */
 #include "cli/cli.h"
 
+#include "backbone/rates/serve.h"
 #include "base/config/units.h"
 #include "base/file/io.h"
 #include "schedule/failure/rates.h"
 #include "schedule/learn/database.h"
 #include "schedule/learn/lanl.h"
+
+#ifdef HAVE_ZMQ
+#include "backbone/rates/link.h"
+#endif
 
 #include <limits.h>
 #include <math.h>
@@ -15,6 +20,9 @@
 #include <time.h>
 
 enum { MOST_BYTES = 1 << 30 };
+#ifdef HAVE_ZMQ
+static const double server_s = 5; /* that the site's server has to answer */
+#endif
 
 struct asked {
     int json, all;
@@ -43,61 +51,39 @@ struct shown_row {
 
 struct table {
     struct shown_row *row;
-    size_t n, cap;
+    size_t n;
     struct sk_belief node_prior, program_prior; /* of a host and of a program of which nothing is known, after all that was seen */
     struct sk_belief nodes;
     double others; /* rate of a program that was never seen */
 };
 
-static int keep_row(void *arg, const struct sk_database_row *row)
-{
-    struct table *t = arg;
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? 2 * t->cap : 64;
-        struct shown_row *r = realloc(t->row, cap * sizeof *r);
-        if (!r)
-            return SAIKAI_ENOMEM;
-        t->row = r;
-        t->cap = cap;
-    }
-    struct shown_row *r = &t->row[t->n++];
-    *r = (struct shown_row){.side = row->side, .seconds = row->seconds, .faults = row->faults, .newest = row->newest};
-    snprintf(r->name, sizeof r->name, "%s", row->name);
-    return 0;
-}
-
 /* The rate that a job is given for this host or program. */
-static int find_rate(struct sk_database *db, const struct table *t, struct shown_row *r, struct saikai_error *err)
+static double rate_of(const struct table *t, const struct sk_rates_row *r)
 {
-    struct sk_belief own, all, prior = t->program_prior;
-    double stated = -1;
-    int rc = sk_database_seen(db, r->side, r->name, SK_BELIEF_MEMORY, &own, err);
-    if (!rc && r->side == SK_SIDE_NODE)
-        rc = sk_database_stated(db, r->name, &stated, err);
-    if (!rc && r->side == SK_SIDE_PROGRAM && !(rc = sk_database_others(db, r->name, SK_BELIEF_MEMORY, &all, err)))
-        prior = sk_belief_of_one(sk_belief_with(t->program_prior, all), 1);
-    if (r->side == SK_SIDE_NODE)
-        prior = stated > 0 ? sk_belief_prior(1 / stated, 1) : sk_belief_of_one(sk_belief_with(t->node_prior, t->nodes), 1);
-    r->rate = stated == 0 ? 0 : sk_belief_mean(sk_belief_with(prior, own));
-    return rc;
+    struct sk_belief prior = sk_belief_of_one(r->side == SK_SIDE_PROGRAM ? sk_belief_with(t->program_prior, r->others)
+                                                                         : sk_belief_with(t->node_prior, t->nodes), 1);
+    if (r->side == SK_SIDE_NODE && r->stated > 0)
+        prior = sk_belief_prior(1 / r->stated, 1);
+    return r->side == SK_SIDE_NODE && r->stated == 0 ? 0 : sk_belief_mean(sk_belief_with(prior, r->own));
 }
 
-static int collect(struct cli *cli, struct sk_database *db, struct table *t, struct saikai_error *err)
+static int fill(struct cli *cli, const struct sk_rates_message *known, struct table *t, struct saikai_error *err)
 {
-    struct sk_belief all = {0, 0};
     t->node_prior = sk_belief_prior(sk_config_time(cli->config, "failure.mtbf"), 1);
     t->program_prior = sk_belief_prior(sk_config_time(cli->config, "failure.program_mtbf"), 1);
-    int rc = db ? sk_database_seen(db, SK_SIDE_NODE, NULL, SK_BELIEF_MEMORY, &t->nodes, err) : 0;
-    if (!rc && db)
-        rc = sk_database_others(db, NULL, SK_BELIEF_MEMORY, &all, err);
-    t->others = sk_belief_mean(sk_belief_with(t->program_prior, all));
-    if (!rc && db)
-        rc = sk_database_each(db, keep_row, t, err);
-    if (rc == SAIKAI_ENOMEM)
-        return sk_fail(err, rc, "no memory for the failure database");
-    for (size_t i = 0; i < t->n && !rc; i++)
-        rc = find_rate(db, t, &t->row[i], err);
-    return rc;
+    t->nodes = known->nodes;
+    t->others = sk_belief_mean(sk_belief_with(t->program_prior, known->others));
+    t->row = calloc((size_t)known->n_rows + 1, sizeof *t->row);
+    if (!t->row)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the failure database");
+    for (t->n = 0; t->n < known->n_rows; t->n++) {
+        const struct sk_rates_row *from = &known->row[t->n];
+        struct shown_row *r = &t->row[t->n];
+        *r = (struct shown_row){.side = from->side, .seconds = from->seconds, .faults = from->faults, .newest = from->newest,
+                                .rate = rate_of(t, from)};
+        snprintf(r->name, sizeof r->name, "%s", from->name);
+    }
+    return 0;
 }
 
 static const char *show_time(char out[32], double seconds)
@@ -165,19 +151,55 @@ static void json_table(const struct table *t, const char *path, double unseen_no
     sk_json_end(j);
 }
 
+/* 1: the site's server was asked; 0: there is none, or it does not answer, which is said. */
+static int ask_server(struct cli *cli, const struct sk_rates_message *question, struct rates_place *p, struct sk_rates_message *answer)
+{
+#ifdef HAVE_ZMQ
+    struct saikai_error err = {0};
+    struct sk_rates_peer peer;
+    int rc = sk_rates_peer_of(cli->config, &peer, &err);
+    if (!rc && !*peer.address)
+        return 0;
+    if (!rc)
+        rc = sk_rates_call(&peer, question, server_s, answer, &err);
+    if (rc)
+        fprintf(stderr, "saikai rates: %s; this user's own database is used\n", err.text);
+    else
+        snprintf(p->path, sizeof p->path, "%s", peer.address);
+    return !rc;
+#else
+    (void)cli, (void)question, (void)p, (void)answer;
+    return 0;
+#endif
+}
+
+/* What is known, from the server or from the file; *missing: there is no file yet. */
+static int know(struct cli *cli, struct rates_place *p, struct sk_rates_message *known, int *missing, struct saikai_error *err)
+{
+    const struct sk_rates_message question = {.kind = SK_RATES_LIST, .id = sk_id_random()};
+    *missing = 0;
+    if (ask_server(cli, &question, p, known))
+        return 0;
+    int rc = find_place(cli, p, err);
+    if (!rc)
+        rc = sk_database_open(p->path, p->own, 0, &p->db, err);
+    if (!rc)
+        rc = sk_rates_list(p->db, known, err);
+    *missing = rc == SAIKAI_ENOENT;
+    sk_database_close(p->db);
+    return *missing ? 0 : rc;
+}
+
 static int show(struct cli *cli, const struct asked *a)
 {
     struct saikai_error err = {0};
     struct rates_place p = {0};
     struct table t = {0};
-    int rc = find_place(cli, &p, &err), missing;
-    if (rc)
-        return cli_fail(cli, &err);
-    rc = sk_database_open(p.path, p.own, 0, &p.db, &err);
-    missing = rc == SAIKAI_ENOENT;
-    if (!rc || missing)
-        rc = collect(cli, p.db, &t, &err);
-    sk_database_close(p.db);
+    struct sk_rates_message known = {.kind = SK_RATES_ROWS};
+    int missing, rc = know(cli, &p, &known, &missing, &err);
+    if (!rc)
+        rc = fill(cli, &known, &t, &err);
+    sk_rates_message_free(&known);
     double unseen = sk_belief_mean(sk_belief_with(t.node_prior, t.nodes));
     if (!rc && a->json) {
         struct sk_json j = {0};
@@ -325,6 +347,35 @@ static int import(struct cli *cli, const struct asked *a, const char *file)
 /* ---- add ---- */
 
 /* HOST RATE: a rate that somebody states; HOST alone: it failed just now. */
+/* To the server or to the file: the rate of a host, or (host NULL) a failure. */
+static int add_it(struct cli *cli, struct rates_place *p, const char *host, double rate, const struct sk_fault_event *e, struct saikai_error *err)
+{
+    struct sk_rates_exchange *x = sk_exchange_new(host != NULL);
+    if (!x)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for what is to be added");
+    if (host) {
+        snprintf(x->host[0].name, sizeof x->host[0].name, "%s", host);
+        x->host[0].stated = rate;
+    } else {
+        x->event[x->n_events++] = *e;
+    }
+    const struct sk_rates_message question = {.kind = SK_RATES_ADD, .id = sk_id_random(), .x = x};
+    struct sk_rates_message answer;
+    int rc = 0;
+    if (ask_server(cli, &question, p, &answer)) {
+        sk_rates_message_free(&answer);
+    } else {
+        rc = find_place(cli, p, err);
+        if (!rc)
+            rc = sk_database_open(p->path, p->own, 1, &p->db, err);
+        if (!rc)
+            rc = sk_exchange_add(p->db, x, err);
+        sk_database_close(p->db);
+    }
+    free(x);
+    return rc;
+}
+
 static int add(struct cli *cli, const struct asked *a, const char *host, const char *rate_text)
 {
     struct saikai_error err = {0};
@@ -338,16 +389,7 @@ static int add(struct cli *cli, const struct asked *a, const char *host, const c
     snprintf(e.host, sizeof e.host, "%s", host);
     snprintf(e.source, sizeof e.source, "%s", a->source ? a->source : "told");
     snprintf(e.job, sizeof e.job, "%s", a->job ? a->job : "");
-    int rc = find_place(cli, &p, &err);
-    if (!rc)
-        rc = sk_database_open(p.path, p.own, 1, &p.db, &err);
-    if (!rc)
-        rc = sk_database_begin(p.db, &err);
-    if (!rc)
-        rc = rate_text ? sk_database_add_rate(p.db, host, rate, &err) : sk_database_add_event(p.db, &e, &err);
-    if (!rc)
-        rc = sk_database_commit(p.db, &err);
-    sk_database_close(p.db);
+    int rc = add_it(cli, &p, rate_text ? host : NULL, rate, &e, &err);
     if (rc)
         return cli_fail(cli, &err);
     if (!a->json) {

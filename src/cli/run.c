@@ -67,7 +67,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
     const char *hosts = NULL, *launcher = SK_AUTO, *time_limit = NULL, *hang = NULL,
-               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL, *warm = NULL;
+               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL, *protocol = NULL, *warm = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -89,6 +89,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         {0, "recovery", CLI_TEXT, &recovery, "MODELS", NULL,
          "fault models in the order in which they are asked, each with =ignore, =restart or =migration when the answer is to be "
          "another one than usual, or process=in-place where the program can be repaired while it runs (default: network, physical, repeated, process)"},
+        {0, "protocol", CLI_TEXT, &protocol, "PROTOCOL", NULL,
+         "with process=in-place, who goes back: coordinated (all ranks) or logging (the dead process alone) (default: coordinated)"},
         {0, "warm", CLI_TEXT, &warm, "K", NULL,
          "with process=in-place, start K processes beyond the ranks, which wait to take the place of dead ones (default: 0)"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
@@ -126,6 +128,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         rc = set(cli, "run.then", "--then", then);
     if (rc < 0)
         rc = set(cli, "run.recovery", "--recovery", recovery);
+    if (rc < 0)
+        rc = set(cli, "run.protocol", "--protocol", protocol);
     if (rc < 0)
         rc = set(cli, "run.warm", "--warm", warm);
     if (rc < 0)

@@ -2,10 +2,10 @@
  * as the program did. */
 #include "daemon/keeper.h"
 
-#include "backbone/events.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/way.h"
 #include "recovery/family.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct keeper {
     uint32_t rank, id; /* id: as whom it reports, another one where it takes the place of a dead process */
     uint32_t repair;   /* that it was born in; 0: none */
     int waits;         /* a warm spare that has no rank so far */
-    struct sk_link *link; /* NULL: the key is not there yet */
+    struct sk_way *way; /* NULL: the key is not there yet */
     double key_until;     /* when that is given up */
     double key_at;        /* when it was found */
     struct sk_keeper_page *page;
@@ -173,8 +173,8 @@ static struct sk_message message(const struct keeper *k, enum sk_message_kind ki
 
 static void send(struct keeper *k, const struct sk_message *m)
 {
-    if (k->link)
-        sk_link_send(k->link, m);
+    if (k->way)
+        sk_way_send(k->way, m);
 }
 
 static void say_hello(struct keeper *k)
@@ -309,7 +309,7 @@ static void take_message(struct keeper *k, const struct sk_message *m, double no
 static void check_orphaned(struct keeper *k, double now)
 {
     double silent = now - k->heard;
-    if (silent * 1000 < k->s->orphan_timeout_ms || k->gone || !k->link)
+    if (silent * 1000 < k->s->orphan_timeout_ms || k->gone || !k->way)
         return;
     sk_log(SK_LOG_ERROR,
            "rank %u has not heard `saikai run` at %s for %.0f s and ends (if it never did: set "
@@ -368,11 +368,11 @@ static int try_link(struct keeper *k, double now)
     struct saikai_error err = {0};
     uint8_t job[SK_KEY_BYTES];
     char host[256] = "?";
-    if (k->link || k->waits)
+    if (k->way || k->waits)
         return 0;
     int rc = find_key(k, job, &err);
     if (!rc) {
-        rc = sk_link_open(k->s, k->id, job, &k->link, &err);
+        rc = sk_way_open(k->s, k->id, job, &k->way, &err);
         explicit_bzero(job, sizeof job);
         k->heard = k->key_at = now;
         if (!rc)
@@ -420,7 +420,7 @@ static double next_turn(const struct keeper *k, double now)
     double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
     if (is_repaired(k) && due > now + repair_look_s)
         due = now + repair_look_s;
-    if (!k->link && due > now + key_look_s)
+    if (!k->way && due > now + key_look_s)
         due = now + key_look_s;
     return due > now ? due - now : 0;
 }
@@ -437,14 +437,16 @@ static int keep(struct keeper *k)
     while (!rc && !finished(k, now)) {
         struct sk_wait wait = {.fd = k->signals};
         struct sk_message m;
-        sk_link_wait(k->link, &wait, 1, next_turn(k, now));
+        sk_way_wait(k->way, &wait, 1, next_turn(k, now));
         now = sk_now();
         take_signals(k, now);
-        while (k->link && sk_link_receive(k->link, &m)) {
+        while (k->way && sk_way_receive(k->way, &m)) {
             k->heard = now;
             take_message(k, &m, now);
         }
         reap(k, now);
+        if (k->way && sk_way_mend(k->way, k->heard, now))
+            say_hello(k);
         if (k->gone && now >= k->next_report)
             report_exit(k, now);
         if (now >= k->next_beat || atomic_load(&k->page->world) != k->told_world) {
@@ -544,7 +546,7 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
 out:
     if (rc)
         sk_log(SK_LOG_ERROR, "rank %u: %s", rank, err.text);
-    sk_link_close(k.link);
+    sk_way_close(k.way);
     sk_keeper_page_unmap(k.page);
     if (k.page_fd >= 0)
         close(k.page_fd);

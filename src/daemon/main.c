@@ -3,11 +3,14 @@
 #include "backbone/message.h"
 #include "base/log.h"
 #include "daemon/keeper.h"
+#include "daemon/node.h"
+#include "daemon/server.h"
 
 #include <saikai/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { USAGE = 2 };
 
@@ -15,8 +18,11 @@ static int usage(void)
 {
     fputs("Usage: saikaid rank -- PROGRAM [ARGUMENT...]\n"
           "       saikaid join REPAIR FIRST RANKS REMAINING_MS -- PROGRAM [ARGUMENT...]\n"
+          "       saikaid node\n"
+          "       saikaid server [--config FILE] [--set KEY=VALUE]...\n"
           "       saikaid --version\n\n"
-          "Started by `saikai run`, once for each rank. Not meant to be started by hand.\n",
+          "server keeps the failure database of a site (failure.server). The others are started by `saikai run`, once for each rank, and by the\n"
+          "ranks' keepers, once for each node: not by hand.\n",
           stderr);
     return USAGE;
 }
@@ -92,6 +98,20 @@ static int run_rank(char **place, char **argv)
     return sk_keeper_run(&s, &p, argv);
 }
 
+/* The service of this node; the key comes through a pipe, and whoever started it listens already. */
+static int run_node(void)
+{
+    struct sk_link_settings s;
+    uint8_t job[SK_KEY_BYTES];
+    const char *text = getenv(SK_LINK_ENV);
+    if (!text || sk_link_settings_parse(text, &s, NULL) || read(SK_NODE_KEY_FD, job, sizeof job) != (ssize_t)sizeof job)
+        return usage();
+    close(SK_NODE_KEY_FD);
+    int rc = sk_node_run(&s, job, SK_NODE_LISTENER_FD);
+    explicit_bzero(job, sizeof job);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     sk_log_set(sk_log_stderr, NULL, SK_LOG_WARN);
@@ -99,9 +119,13 @@ int main(int argc, char **argv)
         puts("saikaid " SAIKAI_VERSION);
         return 0;
     }
+    if (argc > 1 && !strcmp(argv[1], "server"))
+        return sk_server_run(argc - 2, argv + 2);
     if (argc > 3 && !strcmp(argv[1], "rank") && !strcmp(argv[2], "--"))
         return run_rank(NULL, argv + 3);
     if (argc > 7 && !strcmp(argv[1], "join") && !strcmp(argv[6], "--"))
         return run_rank(argv + 2, argv + 7);
+    if (argc == 2 && !strcmp(argv[1], "node"))
+        return run_node();
     return usage();
 }

@@ -31,6 +31,21 @@ void sk_family_spare_present(void)
         fclose(f);
 }
 
+int sk_family_spare(pid_t pid)
+{
+    if (n_spared == SPARED_MAX)
+        return -1;
+    spared[n_spared++] = pid;
+    return 0;
+}
+
+void sk_family_unspare(pid_t pid)
+{
+    for (int i = n_spared - 1; i >= 0; i--)
+        if (spared[i] == pid)
+            spared[i] = spared[--n_spared];
+}
+
 static int is_spared(pid_t pid)
 {
     for (int i = 0; i < n_spared; i++)

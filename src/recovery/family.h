@@ -8,6 +8,10 @@
  * have left some): they are never killed. Call once, before anything is started. */
 void sk_family_spare_present(void);
 
+/* Spare this child, too, or no more. 0, or -1: too many are spared. */
+int sk_family_spare(pid_t pid);
+void sk_family_unspare(pid_t pid);
+
 /* SIGKILL to the process group of leader (when leader > 0, a child that has not been waited for)
  * and to all other children of this process, and collect those that died; leader itself is left to
  * be waited for. The caller is a child subreaper (PR_SET_CHILD_SUBREAPER): what its children leave

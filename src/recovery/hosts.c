@@ -153,20 +153,37 @@ static int find_spare(const struct sk_hosts *h, int need)
 }
 
 /* The active host to take one more rank: a free slot first, then the one with the fewest ranks over
- * its slots. */
-static int least_loaded(const struct sk_hosts *h, int n_ranks, const int *seat)
+ * its slots. ranks: how many each host has. */
+static int least_loaded(const struct sk_hosts *h, const int *ranks)
 {
     int best = -1, best_load = 0;
     for (int i = 0; i < h->n; i++) {
         if (h->host[i].state != SK_HOST_ACTIVE)
             continue;
-        int load = count(seat, n_ranks, i) - h->host[i].slots;
+        int load = ranks[i] - h->host[i].slots;
         if (best < 0 || load < best_load) {
             best = i;
             best_load = load;
         }
     }
     return best;
+}
+
+/* Give the ranks of a lost host to the others. 0, or -2: there is none. */
+static int spread(const struct sk_hosts *h, int lost, int n_ranks, int *seat)
+{
+    int *ranks = h->n > 0 ? calloc((size_t)h->n, sizeof *ranks) : NULL;
+    for (int r = 0; ranks && r < n_ranks; r++)
+        ranks[seat[r]]++;
+    if (!ranks || least_loaded(h, ranks) < 0) {
+        free(ranks);
+        return -2;
+    }
+    for (int r = 0; r < n_ranks; r++)
+        if (seat[r] == lost)
+            ranks[seat[r] = least_loaded(h, ranks)]++;
+    free(ranks);
+    return 0;
 }
 
 int sk_hosts_lose(struct sk_hosts *h, int lost, int n_ranks, int *seat)
@@ -178,13 +195,12 @@ int sk_hosts_lose(struct sk_hosts *h, int lost, int n_ranks, int *seat)
          i++) /* small spares are better than none: they join the active hosts */
         if (h->host[i].state == SK_HOST_SPARE)
             h->host[i].state = SK_HOST_ACTIVE;
-    if (spare >= 0)
-        h->host[spare].state = SK_HOST_ACTIVE;
-    else if (least_loaded(h, n_ranks, seat) < 0)
-        return -2;
+    if (spare < 0)
+        return spread(h, lost, n_ranks, seat) ? -2 : -1;
+    h->host[spare].state = SK_HOST_ACTIVE;
     for (int r = 0; r < n_ranks; r++)
         if (seat[r] == lost)
-            seat[r] = spare >= 0 ? spare : least_loaded(h, n_ranks, seat);
+            seat[r] = spare;
     return spare;
 }
 

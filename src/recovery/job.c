@@ -17,7 +17,9 @@
 #include "recovery/launch/launcher.h"
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
+#include "recovery/repair/protocol.h"
 #include "recovery/settings.h"
+#include "recovery/source/watch.h"
 #include "recovery/supervisor.h"
 #include "store/owner/owner.h"
 
@@ -43,6 +45,7 @@ struct job {
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
+    int protocol; /* enum sk_protocol */
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
     int has_hosts;
     int warm; /* processes beyond the ranks */
@@ -56,6 +59,7 @@ struct job {
     struct sk_probe *probe;
     struct sk_supervisor *supervisor;
     struct sk_learning *learning; /* NULL: nothing is learnt */
+    struct sk_watch *watch;       /* sources of events; NULL: none */
     char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores … */
     uint64_t number;               /* … and its number there */
     struct sk_patience *patience; /* with the prefix, where the history is */
@@ -66,6 +70,15 @@ struct job {
 };
 
 /* ---- what the supervisor asks for ---- */
+
+/* 1: keepers are to speak through a service of their node; one rank alone needs nobody to speak for it. */
+static int wants_service(const struct job *j, const struct sk_hosts *h)
+{
+    int active = 0;
+    for (int i = 0; i < h->n; i++)
+        active += h->host[i].state == SK_HOST_ACTIVE;
+    return !strcmp(sk_config_text(j->config, "backbone.service"), "auto") && j->o->n_ranks > active;
+}
 
 /* The launcher with a keeper before each rank, told by its environment where to report, by which key, and what is known of the past. */
 static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
@@ -90,6 +103,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     };
     j->link.incarnation = incarnation;
     j->link.past = *past;
+    j->link.service = (uint32_t)wants_service(j, h);
     j->link.remaining_ms = 0;
     if (j->deadline > 0) /* at least 1: 0 would mean no limit */
         j->link.remaining_ms = (uint64_t)fmax(1, (j->deadline - sk_now()) * 1000);
@@ -107,6 +121,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
     if (*j->world)
         sk_command_set(&c, "%s=%s", SK_WORLD_LIBRARY_ENV, j->world);
+    if (*j->world && j->protocol == SK_PROTOCOL_LOGGING)
+        sk_command_set(&c, "%s=%lld", SK_WORLD_LOG_ENV, (long long)sk_config_size(j->config, "run.log_memory"));
     if (j->warm)
         sk_command_set(&c, "%s=%d", SK_WORLD_RANKS_ENV, j->o->n_ranks);
     if (*learnt)
@@ -278,21 +294,33 @@ static void turn(struct job *j, double until)
     if (j->hosts)
         sk_keyring_tick(j->keyring, j->hub, j->hosts, j->seat, j->o->n_ranks, now, &j->old_mask);
     sk_feed_pump(j->feed, waits + 1);
+    sk_watch_tick(j->watch, now);
 }
+
+/* Time between two looks at all ranks, for each of them: however many messages come, looking takes a small part of one core. */
+static const double look_rank_s = 2.5e-6;
 
 static int loop(struct job *j)
 {
-    int code;
+    int code, services;
+    double begun = sk_now(), due = begun, looked = 0, pace = look_rank_s * j->o->n_ranks;
     sk_supervisor_start(j->supervisor, sk_now());
     while (!sk_supervisor_ended(j->supervisor, &code)) {
-        turn(j, fmin(sk_supervisor_next(j->supervisor, sk_now()),
-                     fmin(sk_process_next(j->launchers), sk_keyring_next(j->keyring))));
+        turn(j, fmin(due, fmin(sk_process_next(j->launchers), sk_keyring_next(j->keyring))));
+        due = looked + pace; /* something may have come */
+        if (sk_now() < due)
+            continue;
         sk_supervisor_tick(j->supervisor, sk_now());
         sk_learning_tick(j->learning, sk_now()); /* after the next start has begun */
+        looked = sk_now();
+        due = fmax(sk_supervisor_next(j->supervisor, looked), looked + pace);
     }
     /* The launchers still have the ranks' last words to pass on, and their own files to remove. */
     while (sk_process_count(j->launchers))
         turn(j, fmin(sk_now() + 1, sk_process_next(j->launchers)));
+    uint64_t frames = sk_hub_frames(j->hub, &services);
+    sk_log(SK_LOG_INFO, "%llu messages of the nodes came in %.1f s, through %d services of nodes", (unsigned long long)frames,
+           sk_now() - begun, services);
     return code;
 }
 
@@ -357,7 +385,12 @@ static int find_world(struct job *j, struct saikai_error *err)
 {
     struct sk_recovery_plan plan;
     int rc = sk_recovery_parse(sk_config_text(j->config, "run.recovery"), &plan, err);
-    if (rc || !sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE))
+    if (!rc && (j->protocol = sk_protocol_parse(sk_config_text(j->config, "run.protocol"), err)) < 0)
+        return j->protocol;
+    int in_place = !rc && sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE);
+    if (!rc && !in_place && j->protocol == SK_PROTOCOL_LOGGING)
+        sk_log(SK_LOG_NOTICE, "run.protocol=logging has no effect: no fault is answered in place (--recovery process=in-place)");
+    if (!in_place)
         return rc;
     if (j->form != &sk_launcher_openmpi)
         sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: faults are answered by a restart");
@@ -404,6 +437,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     if (!j->probe || !*seat || !j->feed || !j->launchers)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
     rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
+    if (!rc) /* before the hub has threads */
+        rc = sk_watch_new(j->config, h, j->has_hosts, j->number, &j->watch, err);
     return rc ? rc : open_hub(j, h, err);
 }
 
@@ -416,6 +451,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     struct sk_supervisor_config sc;
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct sk_id number = sk_id_random();
+    j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
     int rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
     if (!rc)
         rc = prepare(&j, &hosts, &seat, err);
@@ -425,8 +462,6 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         rc = block_signals(&j, err);
     if (rc)
         goto out;
-    struct sk_id number = sk_id_random();
-    j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
     sk_owner_above(j.number, j.above);
     j.deadline = sk_job_deadline(config);
     rc = sk_job_settings(o, config, j.deadline, &sc, &j.link, err);
@@ -446,6 +481,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     }
     code = loop(&j);
 out:
+    sk_watch_free(j.watch);
     sk_family_kill(0, 2);
     sk_learning_free(j.learning, sk_now());
     sk_supervisor_free(j.supervisor);

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/file/patience.h"
+#include "recovery/launch/agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ extern char **environ;
 /* Of a host that is this silent after a start nobody knows whether it sees the file. */
 static const double bring_after_s = 5, next_round_s = 2;
 /* AT_ONCE: remote shells of one round; on many hosts the launcher itself takes longer than this. */
-enum { PLACES_MAX = 5, WORDS_MAX = 32, AT_ONCE = 32 };
+enum { PLACES_MAX = 5, AT_ONCE = 32 };
 
 struct sk_keyring {
     uint8_t secret[SK_KEY_BYTES], nonce[SK_NONCE_BYTES];
@@ -29,21 +30,11 @@ struct sk_keyring {
     uint32_t incarnation;
     uint32_t late_first, late_n; /* who comes after the ranks of the start */
     int waits;       /* for ranks of this start to be heard */
+    int heard;       /* all ranks below this one have been */
     double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
     char *brought;   /* by host: in this start; NULL: to none */
     struct sk_patience *patience; /* with the places of files: the launcher goes on though one of them hangs */
 };
-
-static void choose_agent(const struct sk_config *c, char *out, size_t cap)
-{
-    const char *told = sk_config_text(c, "run.agent");
-    const char *const names[] = {"OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"};
-    for (size_t i = 0; !*told && i < sizeof names / sizeof *names; i++)
-        told = getenv(names[i]) ? getenv(names[i]) : "";
-    snprintf(out, cap, "%.*s", (int)strcspn(told, ":"), told); /* Open MPI takes a list */
-    if (!out[strspn(out, " \t")])
-        snprintf(out, cap, "ssh");
-}
 
 static int read_users_own(struct sk_keyring *k, const char *path, uint8_t job[SK_KEY_BYTES],
                           struct saikai_error *err)
@@ -71,7 +62,7 @@ int sk_keyring_new(const struct sk_config *c, int far, int may_bring, struct sk_
     if (!k)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the keys of this run");
     *k = (struct sk_keyring){.users_own = *own != 0, .far = far, .may_bring = far && may_bring};
-    choose_agent(c, k->agent, sizeof k->agent);
+    sk_agent_choose(c, k->agent, sizeof k->agent);
     snprintf(k->prefix, sizeof k->prefix, "%s", sk_config_text(c, "store.prefix"));
     int rc = sk_patience_new(sk_config_time(c, "store.prefix_timeout"), &k->patience, err);
     if (!rc)
@@ -242,6 +233,7 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
     snprintf(link->key_file, sizeof link->key_file, "%s", k->path);
     k->bring_at = k->may_bring && !k->users_own ? now + bring_after_s : INFINITY;
     k->waits = 1;
+    k->heard = 0;
     k->late_n = 0;
     free(k->brought);
     k->brought = NULL;
@@ -250,46 +242,29 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
 
 /* ---- bringing it ---- */
 
-static int split(char *text, char *word[], int max)
-{
-    char *save = NULL;
-    int n = 0;
-    for (char *w = strtok_r(text, " \t", &save); w && n < max; w = strtok_r(NULL, " \t", &save))
-        word[n++] = w;
-    return n;
-}
-
-static int is_ssh(const char *program)
-{
-    const char *slash = strrchr(program, '/');
-    return !strcmp(slash ? slash + 1 : program, "ssh");
-}
-
 /* The remote shell writes what comes through its standard input; the pipe holds it until then. */
 static int start_agent(const struct sk_keyring *k, const char *host, const char *script, int input,
                        const sigset_t *mask)
 {
-    static const char *const quiet[] = {"-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
-    char agent[sizeof k->agent], *argv[WORDS_MAX + 8];
+    struct sk_command c = {.hosts_fd = -1};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     pid_t pid;
-    strcpy(agent, k->agent);
-    int n = split(agent, argv, WORDS_MAX - 8);
-    for (size_t i = 0; is_ssh(argv[0]) && i < sizeof quiet / sizeof *quiet; i++)
-        argv[n++] = (char *)quiet[i];
-    argv[n++] = (char *)host;
-    argv[n++] = (char *)script;
-    argv[n] = NULL;
+    sk_agent_command(&c, k->agent, host, script);
+    if (c.failed) {
+        sk_command_free(&c);
+        return ENOMEM;
+    }
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&how);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&how, mask);
-    int rc = posix_spawnp(&pid, argv[0], &files, &how, argv, environ);
+    int rc = posix_spawnp(&pid, c.argv[0], &files, &how, c.argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&how);
+    sk_command_free(&c);
     return rc;
 }
 
@@ -347,9 +322,9 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
 {
     if (!k->waits)
         return;
-    int missing = 0;
-    for (int r = 0; r < n && !missing; r++)
-        missing = !sk_hub_has_heard(hub, k->incarnation, (uint32_t)r);
+    while (k->heard < n && sk_hub_has_heard(hub, k->incarnation, (uint32_t)k->heard))
+        k->heard++;
+    int missing = k->heard < n;
     for (uint32_t i = 0; i < k->late_n && !missing; i++)
         missing = !sk_hub_has_heard(hub, k->incarnation, k->late_first + i);
     if (!missing) {

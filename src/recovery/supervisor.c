@@ -516,14 +516,15 @@ void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told,
         return;
     }
     if ((int64_t)m->rank >= s->c.detector.n_ranks || !s->detector ||
-        (m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_EXIT))
+        (m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_ALIVE && m->kind != SK_MSG_EXIT))
         return;
     if (m->incarnation != s->incarnation || s->state == ENDED || s->state == WAITING) {
         if (m->incarnation <= s->incarnation)
             heard_from_the_past(s, told);
         return;
     }
-    int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
+    int as_planned = m->kind == SK_MSG_HELLO && !strcmp(s->hosts.host[s->seat[m->rank]].name, m->host);
+    int h = m->kind == SK_MSG_HELLO && !as_planned ? sk_hosts_find(&s->hosts, m->host) : -1;
     if (h >= 0 && h != s->seat[m->rank]) {
         s->seat[m->rank] = h;
         sk_detector_sits_on(s->detector, (int)m->rank, h);

@@ -68,10 +68,10 @@ nothing_left_on() {
     local n i
     for n in "$@"; do
         for i in $(seq 600); do
-            node_run "$n" pgrep -f 'saikaid rank' >/dev/null || break
+            node_run "$n" pgrep -f 'saikaid (rank|node)' >/dev/null || break
             sleep 0.1
         done
-        node_run "$n" pgrep -f 'saikaid rank' >/dev/null && fail "keepers are left on $n"
+        node_run "$n" pgrep -f 'saikaid (rank|node)' >/dev/null && fail "keepers or services are left on $n"
     done
 }
 
@@ -91,6 +91,24 @@ power) # silence: noticed soon (4.3 s on a quiet machine; the limits leave room 
     expect '^end 1 3$' "$out"
     no_more_than "$(delay "$t" 'has been silent')" 25 "power loss noticed after"
     no_more_than "$(delay "$t" 'restart 1')" 30 "started again after"
+    nothing_left_on n1 n3 n4
+    ;;
+services) # the services of all nodes are killed, and that is no loss; the loss of a node is one
+    printf 'n1 slots=2\nn2 slots=2\nn3 slots=2\nn4 slots=2\n' >"$CLUSTER_DIR/hosts"
+    start -n 6 --spares 1 --set backbone.service=auto -- "$victim" seconds=30 later=1 complete=50
+    wait_for 'begin 0' "$out" 100
+    for n in n1 n2 n3; do
+        wait_for "the ranks of $n speak through the service of their node" "$err" 60
+        node_run $n kill -KILL "$(node_run $n pgrep -xf 'saikaid node')" || fail "$n has not one service"
+    done
+    sleep 1
+    ! grep -q 'saikai: restart' "$err" || fail "lost services were taken for a loss"
+    node_power n2
+    wait_for 'restart 1' "$err" 60
+    finish 0
+    expect 'host n2 has been silent' "$err"
+    expect 'n4 takes the place of n2' "$err"
+    expect '^end 1 6$' "$out"
     nothing_left_on n1 n3 n4
     ;;
 kill) # connections are reset: the launcher may notice first

@@ -167,14 +167,15 @@ writable)
     fi
     ;;
 faults) # a fault model and a monitor, in the order that the job's recovery says
-    for part in fault_model monitor; do
+    for part in fault_model monitor event_source; do
         compile "$source/examples/components/$part.c" "$part.so"
     done
-    echo "components = $work/fault_model.so, $work/monitor.so" >saikai.conf
+    echo "components = $work/fault_model.so, $work/monitor.so, $work/event_source.so" >saikai.conf
     quiet "$saikai" components --set run.recovery=bad-memory,process=restart || fail "saikai components"
     has "^fault-model  *bad-memory  *$work/fault_model.so  chosen by run.recovery" out
     has "^fault-model  *process  *built in  chosen by run.recovery" out
     has "^monitor  *health-check  *$work/monitor.so" out
+    has "^event-source  *site-list  *$work/event_source.so" out
     # the second crash of the node's process is the component's; one node alone is tried again
     mkdir store
     printf '#!/bin/sh\n[ $SAIKAI_START -gt 3 ] || kill -SEGV $$\n' >crash
@@ -190,6 +191,14 @@ faults) # a fault model and a monitor, in the order that the job's recovery says
     hostname >broken
     SITE_NODES_DOWN=$work/broken quiet "${run[@]}" --hosts broken -- "$work/crash" || fail "the job did not come through with the monitor"
     has 'fault model: physical; answer: restart' err
+    # what the source of events says
+    echo "$(hostname) a smell of smoke" >ill
+    printf '#!/bin/sh\nuntil grep -q "is well again" %s/err; do grep -q "is not well" %s/err && : >%s/ill; sleep 0.1; done\n' "$work" "$work" "$work" >wait
+    chmod +x wait
+    SITE_NODES_ILL=$work/ill quiet "${run[@]}" --set events.every=100ms -- "$work/wait" || fail "the job did not come through with the source"
+    has "node $(hostname) is not well: a smell of smoke (source of events site-list)" err
+    quiet "${run[@]}" --set events.every=100ms -- sleep 1 || fail "the job did not come through with a source that fails"
+    [ "$(grep -c 'SITE_NODES_ILL: the variable is not set' err)" = 1 ] || fail "not said once"
     # without a store nothing is kept, and nothing made
     quiet "${run[@]}" --set store.prefix="$work/none" -- "$work/crash" || fail "the job did not come through without a store"
     [ ! -e none ] || fail "a directory was made"

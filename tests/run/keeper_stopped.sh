@@ -40,7 +40,7 @@ reached() { # PATTERN of a generation: waits for one
 }
 reached '*'
 keeper=
-for p in $(tagged); do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = saikaid ] && keeper=$p; done
+for p in $(tagged); do tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q 'saikaid rank' && keeper=$p; done
 reached '000000001[5-9]*' # most of the way
 kill -STOP "${keeper:-none}" 2>/dev/null || echo "it had finished before"
 wait $waits || fail "exit code $? with a keeper stopped"

@@ -2,6 +2,7 @@
 #include "recovery/fault/assess.h"
 
 #include "recovery/fault/monitor.h"
+#include "recovery/fault/unwell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ static void look_at_nodes(struct sk_assessor *a, const struct sk_scene *s)
         n->ranks++;
         n->silent_ranks += sk_detector_rank_silent(s->detector, r, s->now);
     }
+    sk_unwell_look(s->hosts);
     for (int h = 0; h < a->n_hosts; h++) {
         const struct sk_monitor_ops *by = NULL;
         char why[100] = "";

@@ -52,21 +52,18 @@ static void blame(struct sk_detector *d, const struct sk_message *m)
         d->first = f;
 }
 
-static int all_finalized(const struct sk_detector *d)
+/* Add this rank to, or take it from, the ranks that have ended. */
+static void count(struct sk_detector *d, const struct sk_watched *k, int by)
 {
-    int used = 0;
-    for (int r = 0; r < d->c.n_ranks; r++) {
-        const struct sk_watched *k = &d->rank[r];
-        if (k->state != SK_WATCHED_GONE && k->at.state != SK_KEEPER_FINALIZED)
-            return 0;
-        used |= k->at.state == SK_KEEPER_FINALIZED;
-    }
-    return used;
+    int used = k->at.state == SK_KEEPER_FINALIZED;
+    d->used += used * by;
+    d->over += (used || k->state == SK_WATCHED_GONE) * by;
 }
 
 void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double now)
 {
     struct sk_watched *k = &d->rank[m->rank];
+    count(d, k, -1);
     k->heard = now;
     if (m->kind == SK_MSG_HELLO || (m->kind == SK_MSG_BEAT && k->state == SK_WATCHED_WAITING)) {
         if (k->state == SK_WATCHED_WAITING)
@@ -82,7 +79,8 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
         k->clean = m->how == SK_EXIT_CODE && !m->code;
         blame(d, m);
     }
-    if (!d->finished && all_finalized(d))
+    count(d, k, 1);
+    if (!d->finished && d->used && d->over == d->c.n_ranks)
         d->finished = now;
 }
 
@@ -132,10 +130,12 @@ int sk_detector_rank_ended_well(const struct sk_detector *d, int rank)
 void sk_detector_replaced(struct sk_detector *d, int rank, double now)
 {
     struct sk_watched *k = &d->rank[rank];
+    count(d, k, -1);
     k->state = SK_WATCHED_WAITING;
     k->clean = 0;
     k->heard = k->called = now;
     k->at.world = 0;
+    count(d, k, 1);
     d->first = (struct sk_fault){0};
     d->moved = now;
 }

@@ -20,6 +20,7 @@ struct sk_detector {
     struct sk_detector_config c;
     double started, last_check, moved; /* moved: when any rank last reached a candidate */
     double finished;                   /* when all had ended their use of the library; 0: not yet */
+    int over, used;                    /* ranks that are gone or have ended their use of the library; that have ended it */
     struct sk_fault first; /* of the reports of ended programs, the one that explains the others */
     int launcher_ended, launcher_status;
     double launcher_ended_at;

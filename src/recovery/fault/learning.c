@@ -2,11 +2,13 @@
 #include "recovery/fault/learning.h"
 
 #include "backbone/keeper_page.h"
+#include "backbone/rates/spool.h"
 #include "base/clock.h"
+#include "base/file/io.h"
 #include "base/file/patience.h"
 #include "base/log.h"
 #include "schedule/failure/rates.h"
-#include "schedule/learn/database.h"
+#include "schedule/learn/exchange.h"
 
 #include <limits.h>
 #include <math.h>
@@ -15,108 +17,146 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_EVENTS = 16 };
-/* Seconds that anybody waits for a database that hangs; from one adding of what passed to the next. */
-static const double patience_s = 2, hour_s = 3600;
-
-struct host {
-    char name[SK_NAME_BYTES];
-    struct sk_belief seen; /* of it alone */
-    double stated;         /* failures per second that somebody told; -1: nobody */
-    double to_add;         /* seconds that the database does not have yet */
-    int used;              /* by the start under way */
-};
-
-/* What goes to the database and comes from it; a call that hangs keeps its own. */
-struct exchange {
-    char path[PATH_MAX];
-    int own;
-    double memory;
-    char job[SK_NAME_BYTES];
-    double now, job_seconds;
-    struct sk_belief nodes, others, seen; /* of all hosts, all other programs, this one */
-    int n_events;
-    struct sk_fault_event event[MOST_EVENTS];
-    int n;
-    struct host host[];
-};
+/* Seconds that anybody waits for a database that hangs, and for the server of a site; how long that is left alone after it did not answer; from
+ * one adding of what passed to the next. */
+static const double patience_s = 2, server_s = 3, rest_s = 300, hour_s = 3600;
 
 struct sk_learning {
     struct sk_patience *patience;
     struct sk_belief node_prior, program_prior;
-    struct exchange *x;
-    int told;             /* that the database is of no use */
-    double counted_until; /* the job runs since then; 0: it does not */
-    double added;         /* when something was last added */
+    char path[PATH_MAX];
+    int own;
+    struct sk_rates_peer server;
+    struct sk_rates_exchange *x;
+    int told, server_told; /* that the database, or the server, is of no use */
+    double server_at;      /* when the server is tried again; 0: it answers */
+    double counted_until;  /* the job runs since then; 0: it does not */
+    double added;          /* when something was last added */
 };
 
-static struct exchange *copy_of(const struct exchange *x)
+/* What goes to the databases and comes from them; a call that hangs keeps its own. */
+struct call {
+    char path[PATH_MAX], spool[PATH_MAX];
+    int own, ask_server;
+    struct sk_rates_peer server;
+    struct saikai_error why; /* the server does not answer */
+    struct sk_rates_exchange *x;
+};
+
+static void drop(void *arg)
 {
-    size_t n = sizeof *x + (size_t)x->n * sizeof *x->host;
-    struct exchange *c = malloc(n);
-    return c ? memcpy(c, x, n) : NULL;
+    struct call *c = arg;
+    free(c->x);
+    free(c);
 }
 
-/* ---- the database, from a thread that may hang ---- */
+/* ---- the databases, from a thread that may hang ---- */
+
+/* The server's word in place of the database's. */
+static int ask_server(struct call *c)
+{
+    struct sk_rates_message question = {.kind = SK_RATES_ASK, .id = sk_id_random(), .x = c->x}, answer;
+    if (!c->ask_server || sk_rates_call(&c->server, &question, server_s, &answer, &c->why))
+        return -1;
+    int ok = answer.kind == SK_RATES_TOLD && answer.x->n == c->x->n;
+    if (ok) {
+        c->x->nodes = answer.x->nodes;
+        c->x->others = answer.x->others;
+        c->x->seen = answer.x->seen;
+    }
+    for (int i = 0; ok && i < c->x->n; i++) {
+        c->x->host[i].seen = answer.x->host[i].seen;
+        if (c->x->host[i].stated < 0)
+            c->x->host[i].stated = answer.x->host[i].stated;
+    }
+    sk_rates_message_free(&answer);
+    if (ok)
+        sk_rates_spool_send(c->spool, &c->server, server_s, NULL);
+    return ok ? 0 : sk_fail(&c->why, SAIKAI_EFORMAT, "the server of failure rates at %s answers something else", c->server.address);
+}
 
 static int ask(void *arg, struct saikai_error *err)
 {
-    struct exchange *x = arg;
+    struct call *c = arg;
     struct sk_database *db = NULL;
-    int rc = sk_database_open(x->path, x->own, 0, &db, err);
+    if (!ask_server(c))
+        return 0;
+    int rc = sk_database_open(c->path, c->own, 0, &db, err);
     if (!rc)
-        rc = sk_database_seen(db, SK_SIDE_NODE, NULL, x->memory, &x->nodes, err);
-    if (!rc)
-        rc = sk_database_others(db, x->job, x->memory, &x->others, err);
-    if (!rc)
-        rc = sk_database_seen(db, SK_SIDE_PROGRAM, x->job, x->memory, &x->seen, err);
-    for (int i = 0; i < x->n && !rc; i++) {
-        double stated = -1;
-        rc = sk_database_seen(db, SK_SIDE_NODE, x->host[i].name, x->memory, &x->host[i].seen, err);
-        if (!rc)
-            rc = sk_database_stated(db, x->host[i].name, &stated, err);
-        if (stated >= 0 && x->host[i].stated < 0)
-            x->host[i].stated = stated;
-    }
+        rc = sk_exchange_ask(db, c->x, err);
     sk_database_close(db);
     return rc;
+}
+
+/* 1: the server has it, or will. */
+static int add_to_server(struct call *c)
+{
+    struct sk_rates_message question = {.kind = SK_RATES_ADD, .id = sk_id_random(), .x = c->x}, answer;
+    struct saikai_error err = {0};
+    if (c->ask_server && !sk_rates_call(&c->server, &question, server_s, &answer, &c->why)) {
+        sk_rates_message_free(&answer);
+        sk_rates_spool_send(c->spool, &c->server, server_s, NULL);
+        return 1;
+    }
+    if (!sk_rates_spool_add(c->spool, &question, &err))
+        return 1;
+    if (!c->why.code)
+        c->why = err;
+    return 0;
 }
 
 static int add(void *arg, struct saikai_error *err)
 {
-    struct exchange *x = arg;
+    struct call *c = arg;
     struct sk_database *db = NULL;
-    int rc = sk_database_open(x->path, x->own, 1, &db, err);
+    int rc = sk_database_open(c->path, c->own, 1, &db, err);
     if (!rc)
-        rc = sk_database_begin(db, err);
-    if (!rc)
-        rc = sk_database_add_time(db, SK_SIDE_PROGRAM, x->job, x->now, x->job_seconds, 0, err);
-    for (int i = 0; i < x->n && !rc; i++)
-        rc = sk_database_add_time(db, SK_SIDE_NODE, x->host[i].name, x->now, x->host[i].to_add, 0, err);
-    for (int i = 0; i < x->n_events && !rc; i++)
-        rc = sk_database_add_event(db, &x->event[i], err);
-    if (!rc)
-        rc = sk_database_commit(db, err);
+        rc = sk_exchange_add(db, c->x, err);
     sk_database_close(db);
+    if (*c->server.address && add_to_server(c)) /* not twice there because the other one fails */
+        return 0;
     return rc;
 }
 
-static int with_database(struct sk_learning *l, int (*fn)(void *, struct saikai_error *), struct exchange **out)
+static void note_server(struct sk_learning *l, const struct call *c)
+{
+    if (!c->ask_server)
+        return;
+    l->server_at = c->why.code ? sk_now() + rest_s : 0;
+    if (c->why.code && !l->server_told)
+        sk_log(SK_LOG_WARN, "%s; going on with this user's own database, and what is learnt is sent later (failure.server)", c->why.text);
+    l->server_told |= c->why.code != 0;
+}
+
+/* x is taken; *out, if wanted, gets what has come of it. */
+static int with_database(struct sk_learning *l, int (*fn)(void *, struct saikai_error *), struct sk_rates_exchange *x, struct sk_rates_exchange **out)
 {
     struct saikai_error err = {0};
-    struct exchange *x = copy_of(l->x);
-    int rc = x ? sk_patience_call(l->patience, l->x->path, fn, free, x, &err) : sk_fail(&err, SAIKAI_ENOMEM, "no memory");
-    if (rc == SAIKAI_ENOENT && fn == ask) { /* nobody has learnt anything yet */
+    struct call *c = x ? calloc(1, sizeof *c) : NULL;
+    if (!c) {
         free(x);
-        return rc;
+        return SAIKAI_ENOMEM;
     }
+    *c = (struct call){.own = l->own, .server = l->server, .x = x};
+    strcpy(c->path, l->path);
+    c->ask_server = *l->server.address && sk_now() >= l->server_at;
+    int rc = sk_io_path(c->spool, sizeof c->spool, &err, "%s.unsent", l->path);
+    if (!rc)
+        rc = sk_patience_call(l->patience, l->path, fn, drop, c, &err);
+    int kept = rc == SAIKAI_ETIMEDOUT;
+    if (!kept)
+        note_server(l, c);
+    if (!rc && out) {
+        *out = c->x;
+        c->x = NULL;
+    }
+    if (!kept)
+        drop(c);
+    if (rc == SAIKAI_ENOENT && fn == ask) /* nobody has learnt anything yet */
+        return rc;
     if (rc && !l->told)
         sk_log(SK_LOG_WARN, "%s; going on without learning (failure.database)", err.text);
     l->told |= rc != 0;
-    if (rc != SAIKAI_ETIMEDOUT && (rc || !out))
-        free(x);
-    else if (!rc)
-        *out = x;
     return rc;
 }
 
@@ -132,9 +172,13 @@ static double stated_rate(const struct sk_rates *rates, const char *host)
 static int set_place(struct sk_learning *l, const struct sk_config *c)
 {
     struct saikai_error err = {0};
-    int rc = sk_database_place(sk_config_text(c, "failure.database"), l->x->path, sizeof l->x->path, &l->x->own, &err);
+    int rc = sk_database_place(sk_config_text(c, "failure.database"), l->path, sizeof l->path, &l->own, &err);
     if (rc < 0)
         sk_log(SK_LOG_WARN, "%s: nothing is learnt of faults (failure.database)", err.text);
+    if (!rc && sk_rates_peer_of(c, &l->server, &err)) {
+        sk_log(SK_LOG_WARN, "%s: only this user's own database is asked", err.text);
+        *l->server.address = 0;
+    }
     return rc;
 }
 
@@ -144,15 +188,13 @@ struct sk_learning *sk_learning_new(const struct sk_config *c, const char *progr
     struct sk_rates *rates = NULL;
     const char *slash = strrchr(program, '/'), *name = sk_config_text(c, "job.name");
     if (l)
-        l->x = calloc(1, sizeof *l->x + (size_t)h->n * sizeof *l->x->host);
-    if (!l || !l->x || set_place(l, c) || sk_patience_new(patience_s, &l->patience, NULL)) {
+        l->x = sk_exchange_new(h->n);
+    if (!l || !l->x || set_place(l, c) || sk_patience_new(patience_s + (*l->server.address ? 2 * server_s : 0), &l->patience, NULL)) {
         sk_learning_free(l, 0);
         return NULL;
     }
     l->node_prior = sk_belief_prior(sk_config_time(c, "failure.mtbf"), 1);
     l->program_prior = sk_belief_prior(sk_config_time(c, "failure.program_mtbf"), 1);
-    l->x->memory = SK_BELIEF_MEMORY;
-    l->x->n = h->n;
     snprintf(l->x->job, sizeof l->x->job, "%s", *name ? name : slash ? slash + 1 : program);
     sk_rates_open(sk_config_text(c, "failure.rates"), 0, &rates, NULL); /* what is wrong with it is told by the ranks */
     double rest = stated_rate(rates, "*");
@@ -163,8 +205,8 @@ struct sk_learning *sk_learning_new(const struct sk_config *c, const char *progr
         l->x->host[i].stated = stated_rate(rates, h->host[i].name);
     }
     sk_rates_free(rates);
-    struct exchange *x = NULL;
-    if (!with_database(l, ask, &x)) {
+    struct sk_rates_exchange *x = NULL;
+    if (!with_database(l, ask, sk_exchange_copy(l->x), &x)) {
         free(l->x);
         l->x = x;
     }
@@ -173,7 +215,7 @@ struct sk_learning *sk_learning_new(const struct sk_config *c, const char *progr
 }
 
 /* What all were seen for is the belief to begin with for one of them; what is stated of a host takes the place of that. */
-static double rate_of_host(const struct sk_learning *l, const struct host *h)
+static double rate_of_host(const struct sk_learning *l, const struct sk_exchange_host *h)
 {
     struct sk_belief all = sk_belief_with(l->node_prior, l->x->nodes);
     struct sk_belief prior = h->stated > 0 ? sk_belief_prior(1 / h->stated, 1) : sk_belief_of_one(all, 1);
@@ -232,7 +274,7 @@ static void note(struct sk_learning *l, enum sk_side side, const char *host, con
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    if (l->x->n_events == MOST_EVENTS) /* the database does not take them: the newest are worth most */
+    if (l->x->n_events == SK_EXCHANGE_EVENTS) /* the database does not take them: the newest are worth most */
         memmove(l->x->event, l->x->event + 1, (size_t)--l->x->n_events * sizeof *l->x->event);
     struct sk_fault_event *e = &l->x->event[l->x->n_events++];
     *e = (struct sk_fault_event){.time = (double)t.tv_sec + (double)t.tv_nsec * 1e-9, .side = side};
@@ -265,7 +307,7 @@ static void add_all(struct sk_learning *l, double now)
     clock_gettime(CLOCK_REALTIME, &t);
     l->x->now = (double)t.tv_sec;
     l->added = now;
-    int rc = with_database(l, add, NULL);
+    int rc = with_database(l, add, sk_exchange_to_add(l->x), NULL);
     if (rc && rc != SAIKAI_ETIMEDOUT) /* another time; one that hangs may yet come to its end */
         return;
     l->x->n_events = 0;

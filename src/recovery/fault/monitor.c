@@ -1,6 +1,8 @@
 /* The monitors: what keepers and connections tell of a node, and those of components. */
 #include "recovery/fault/monitor.h"
 
+#include "recovery/fault/unwell.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -23,6 +25,8 @@ static int answers_no_more(const struct saikai_node *n, char *why, size_t cap)
 static const struct sk_monitor_ops forms[] = {
     {"keepers", "a node is down when all keepers there are silent (run.node_timeout)", {all_silent}},
     {"connection", "a node is down when it answered connections at first and does not any more", {answers_no_more}},
+    {"sources", "a node is down when a source of events says that it is not well, and a spare that is well can take its place",
+     {sk_unwell_is_down}},
 };
 enum { n_forms = sizeof forms / sizeof *forms };
 

@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(const char *dir, const char *job, const struct sk_event *f)
+static void add(void *arg, const char *dir, const char *job)
 {
+    const struct sk_event *f = arg;
     struct saikai_event e;
     struct saikai_error err = {0};
     struct sk_buf line = {0};
@@ -37,22 +38,28 @@ static void add(const char *dir, const char *job, const struct sk_event *f)
         sk_log(SK_LOG_DEBUG, "the fault is not among the events of job %s: %s", job, err.text);
 }
 
-static void look(const char *dir, uint64_t run, const struct sk_event *e)
+static void look(const char *dir, uint64_t run, sk_history_store *each, void *arg)
 {
     struct sk_owner o = {0};
     sk_lease_look(dir, 3600, &o);
     if (run && o.run == run)
-        add(dir, o.name, e);
+        each(arg, dir, o.name);
+}
+
+void sk_history_stores(const char *prefix, uint64_t run, sk_history_store *each, void *arg)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    look(prefix, run, each, arg);
+    DIR *d = sk_io_path(dir, sizeof dir, NULL, "%s/jobs", prefix) ? NULL : opendir(dir);
+    for (struct dirent *at; d && (at = readdir(d));)
+        if (*at->d_name != '.' && !sk_io_path(path, sizeof path, NULL, "%s/%s", dir, at->d_name))
+            look(path, run, each, arg);
+    if (d)
+        closedir(d);
 }
 
 void sk_history_tell(const char *prefix, uint64_t run, const struct sk_event *e)
 {
-    char dir[PATH_MAX], path[PATH_MAX];
-    look(prefix, run, e);
-    DIR *d = sk_io_path(dir, sizeof dir, NULL, "%s/jobs", prefix) ? NULL : opendir(dir);
-    for (struct dirent *at; d && (at = readdir(d));)
-        if (*at->d_name != '.' && !sk_io_path(path, sizeof path, NULL, "%s/%s", dir, at->d_name))
-            look(path, run, e);
-    if (d)
-        closedir(d);
+    struct sk_event own = *e;
+    sk_history_stores(prefix, run, add, &own);
 }

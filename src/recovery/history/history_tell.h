@@ -8,4 +8,8 @@
  * the file system does. */
 void sk_history_tell(const char *prefix, uint64_t run, const struct sk_event *e);
 
+/* each(arg, dir, job) for the stores of a prefix whose leases are of the `saikai run` with this number. Blocks in the same way. */
+typedef void sk_history_store(void *arg, const char *dir, const char *job);
+void sk_history_stores(const char *prefix, uint64_t run, sk_history_store *each, void *arg);
+
 #endif

@@ -1,0 +1,143 @@
+/* A table of node services, found by their ids. */
+#include "backbone/frame/services.h"
+
+#include <stdlib.h>
+
+/* More than any job has nodes, however often each one's service is killed. */
+enum { MOST = 1 << 20 };
+
+struct service {
+    uint64_t id, heard, said;
+    int owed, is_new, again;
+    struct sk_frame out;
+};
+
+struct sk_services {
+    sk_services_send *send;
+    void *arg;
+    struct service *at;
+    int n, cap;
+    int *slot; /* place + 1 by hash of the id, 0: free */
+    int slots; /* a power of two */
+};
+
+struct sk_services *sk_services_new(sk_services_send *send, void *arg)
+{
+    struct sk_services *t = calloc(1, sizeof *t);
+    if (t)
+        *t = (struct sk_services){.send = send, .arg = arg};
+    return t;
+}
+
+void sk_services_free(struct sk_services *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < t->n; i++)
+        sk_frame_free(&t->at[i].out);
+    free(t->at);
+    free(t->slot);
+    free(t);
+}
+
+/* Where the id is, or where it would be. Ids are drawn: they are as good as hashed. */
+static int *slot_of(const struct sk_services *t, uint64_t id)
+{
+    int i = (int)(id & (uint64_t)(t->slots - 1));
+    while (t->slot[i] && t->at[t->slot[i] - 1].id != id)
+        i = (i + 1) & (t->slots - 1);
+    return &t->slot[i];
+}
+
+static int grow(struct sk_services *t)
+{
+    int cap = t->cap ? 2 * t->cap : 8;
+    struct service *at = t->cap < MOST ? realloc(t->at, sizeof *at * (size_t)cap) : NULL;
+    int *slot = at ? calloc(2 * (size_t)cap, sizeof *slot) : NULL;
+    if (at)
+        t->at = at;
+    if (!slot)
+        return -1;
+    free(t->slot);
+    t->slot = slot;
+    t->slots = 2 * cap;
+    t->cap = cap;
+    for (int i = 0; i < t->n; i++)
+        *slot_of(t, t->at[i].id) = i + 1;
+    return 0;
+}
+
+int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial)
+{
+    if (t->n == t->cap && grow(t))
+        return -2;
+    int *slot = slot_of(t, id);
+    if (!*slot) {
+        t->at[t->n++] = (struct service){.id = id, .is_new = 1};
+        *slot = t->n;
+    }
+    struct service *s = &t->at[*slot - 1];
+    if (serial <= s->heard)
+        return -1;
+    if (serial != s->heard + 1)
+        s->again = 1;
+    s->heard = serial;
+    s->owed = 1;
+    return *slot - 1;
+}
+
+int sk_services_is_new(struct sk_services *t, int place)
+{
+    int is_new = t->at[place].is_new;
+    t->at[place].is_new = 0;
+    return is_new;
+}
+
+void sk_services_ask_again(struct sk_services *t, int place)
+{
+    t->at[place].again = t->at[place].owed = 1;
+}
+
+static void send_to(struct sk_services *t, struct service *s)
+{
+    size_t n;
+    if (s->again)
+        sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_HEARD});
+    s->again = 0;
+    const void *frame = sk_frame_close(&s->out, ++s->said, &n);
+    if (frame)
+        t->send(t->arg, s->id, frame, n);
+    sk_frame_clear(&s->out);
+    s->owed = 0;
+}
+
+void sk_services_put(struct sk_services *t, int place, const struct sk_message *m)
+{
+    struct service *s = &t->at[place];
+    s->owed = 1;
+    if (m->kind == SK_MSG_HEARD)
+        return;
+    if (sk_frame_is_full(&s->out))
+        send_to(t, s);
+    sk_frame_add(&s->out, m);
+    s->owed = 1;
+}
+
+void sk_services_flush(struct sk_services *t)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->at[i].owed)
+            send_to(t, &t->at[i]);
+}
+
+void sk_services_end(struct sk_services *t)
+{
+    for (int i = 0; i < t->n; i++)
+        sk_services_put(t, i, &(struct sk_message){.kind = SK_MSG_END});
+    sk_services_flush(t);
+}
+
+int sk_services_count(const struct sk_services *t)
+{
+    return t->n;
+}

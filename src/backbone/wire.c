@@ -1,0 +1,90 @@
+/* What the two ends of a link do alike. */
+#include "backbone/wire.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zmq.h>
+
+enum { WAITS_MAX = 8 };
+
+int sk_wire_fail(struct saikai_error *err, const char *what)
+{
+    return sk_fail(err, SAIKAI_EIO, "%s: %s", what, zmq_strerror(zmq_errno()));
+}
+
+void sk_wire_set(void *socket, int option, int value)
+{
+    zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+void sk_wire_set_timing(void *socket, double node_timeout_s, int64_t most)
+{
+    int ms = (int)(node_timeout_s * 1000);
+    sk_wire_set(socket, ZMQ_LINGER, 0);
+    sk_wire_set(socket, ZMQ_HEARTBEAT_IVL, ms / 8 > 50 ? ms / 8 : 50);
+    sk_wire_set(socket, ZMQ_HEARTBEAT_TIMEOUT, ms / 4 > 100 ? ms / 4 : 100);
+    sk_wire_set(socket, ZMQ_HANDSHAKE_IVL, ms / 4 > 500 ? ms / 4 : 500);
+    zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
+}
+
+void sk_wire_name_rank(uint8_t id[SK_NAME_BYTES], uint32_t incarnation, uint32_t rank)
+{
+    id[0] = SK_NAME_OF_RANK;
+    for (int i = 0; i < 4; i++) {
+        id[1 + i] = (uint8_t)(incarnation >> 8 * i);
+        id[5 + i] = (uint8_t)(rank >> 8 * i);
+    }
+}
+
+void sk_wire_name_service(uint8_t id[SK_NAME_BYTES], uint64_t number)
+{
+    id[0] = SK_NAME_OF_SERVICE;
+    for (int i = 0; i < 8; i++)
+        id[1 + i] = (uint8_t)(number >> 8 * i);
+}
+
+int sk_wire_receive(void *socket, uint8_t *part, size_t cap, size_t len[], int max, char user[SK_USER_MAX])
+{
+    int n = 0, more = 1;
+    if (user)
+        *user = 0;
+    for (; more; n++) {
+        zmq_msg_t m;
+        zmq_msg_init(&m);
+        if (zmq_msg_recv(&m, socket, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(&m);
+            return n ? n : -1;
+        }
+        if (n < max) {
+            len[n] = zmq_msg_size(&m) < cap ? zmq_msg_size(&m) : cap;
+            memcpy(part + (size_t)n * cap, zmq_msg_data(&m), len[n]);
+        }
+        more = zmq_msg_more(&m);
+        const char *id = user ? zmq_msg_gets(&m, "User-Id") : NULL;
+        if (id)
+            snprintf(user, SK_USER_MAX, "%s", id);
+        zmq_msg_close(&m);
+    }
+    return n;
+}
+
+void sk_wire_wait(void *const *sockets, int n_sockets, struct sk_wait *waits, int n, double timeout_s)
+{
+    zmq_pollitem_t items[3 + WAITS_MAX] = {0};
+    int k = 0, first;
+    for (; k < n_sockets; k++)
+        items[k] = (zmq_pollitem_t){.socket = sockets[k], .events = ZMQ_POLLIN};
+    first = k;
+    for (int i = 0; i < n && i < WAITS_MAX; i++) {
+        waits[i].ready = 0;
+        if (waits[i].fd >= 0)
+            items[k++] = (zmq_pollitem_t){.fd = waits[i].fd,
+                                          .events = waits[i].out ? ZMQ_POLLOUT : ZMQ_POLLIN};
+    }
+    long ms = timeout_s < 0 ? -1 : (long)(timeout_s * 1000 + 0.999);
+    if (zmq_poll(items, k, ms) <= 0)
+        return;
+    for (int i = 0, j = first; i < n && i < WAITS_MAX; i++)
+        if (waits[i].fd >= 0)
+            waits[i].ready = items[j++].revents != 0;
+}

@@ -1,0 +1,226 @@
+/* The loop of a node's service. */
+#include "daemon/node.h"
+
+#include "backbone/link.h"
+#include "base/clock.h"
+#include "daemon/meeting.h"
+#include "daemon/merge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { EVENTS_MAX = 64, MESSAGES_MAX = 16 };
+/* Between two frames with what is new, unless a program has ended or a repair is under way: what others have to say at the same time
+ * comes along. Between two sentences about strangers. */
+static const double together_s = 0.02, tell_every_s = 10;
+/* A service that has no keepers and does not hear the launcher ends after two heartbeats, but not before this. */
+static const double lonely_s = 1;
+/* Heartbeats after which all is said again, whether or not it was lost. */
+static const double repeat_beats = 20;
+
+struct node {
+    const struct sk_link_settings *s;
+    struct sk_link *link;
+    int listener, events;
+    struct sk_clients *members;
+    double heard, left;     /* when the launcher was heard, and a keeper left, last */
+    double repeated;        /* when all was said again last */
+    double flushed, due;    /* when the last frame was sent; when the next one is to be */
+    double passed;          /* when the keepers were told last that the launcher lives */
+    double told;            /* when the last sentence was sent … */
+    unsigned long untold;   /* … and how many were not, since then */
+    char sentence[SK_MSG_HOST_MAX + 1]; /* for the next frame; "": none */
+};
+
+static double heartbeat(const struct node *n)
+{
+    return n->s->heartbeat_ms / 1000.0;
+}
+
+static void want(struct node *n, double at)
+{
+    n->due = fmin(n->due, at);
+}
+
+/* ---- up ---- */
+
+static void send_frame(void *arg, struct sk_frame *b)
+{
+    struct node *n = arg;
+    sk_link_send_frame(n->link, b);
+}
+
+static void flush(struct node *n, double now)
+{
+    struct sk_frame b = {0};
+    if (now - n->heard > 1.5 * heartbeat(n) || now - n->repeated > repeat_beats * heartbeat(n)) {
+        sk_clients_repeat(n->members); /* what was said may be lost */
+        n->repeated = now;
+    }
+    if (*n->sentence) {
+        struct sk_message m = {.kind = SK_MSG_TELL};
+        snprintf(m.host, sizeof m.host, "%s", n->sentence);
+        sk_frame_add(&b, &m);
+        *n->sentence = 0;
+    }
+    sk_clients_merge(n->members, &b, send_frame, n);
+    sk_link_send_frame(n->link, &b); /* even an empty one: we live */
+    sk_frame_free(&b);
+    n->flushed = now;
+    n->due = now + heartbeat(n);
+}
+
+static void tell_stranger(struct node *n, uid_t uid, double now)
+{
+    char host[SK_MSG_HOST_MAX - 150] = "?";
+    if (now - n->told < tell_every_s) {
+        n->untold++;
+        return;
+    }
+    gethostname(host, sizeof host - 1);
+    snprintf(n->sentence, sizeof n->sentence, "a process of user %ld tried to speak to the service of %s and was refused (%lu more before)",
+             (long)uid, host, n->untold);
+    n->told = now;
+    n->untold = 0;
+    want(n, now);
+}
+
+/* ---- keepers ---- */
+
+static void let_in(struct node *n, double now)
+{
+    uid_t uid;
+    for (int i = 0; i < EVENTS_MAX; i++) {
+        int fd = sk_meeting_accept(n->listener, &uid);
+        if (fd == SK_MEETING_STRANGER)
+            tell_stranger(n, uid, now);
+        if (fd == SK_MEETING_NOBODY)
+            return;
+        if (fd < 0)
+            continue;
+        struct sk_client *m = sk_clients_add(n->members, fd);
+        struct epoll_event e = {.events = EPOLLIN, .data.ptr = m};
+        if (!m)
+            close(fd);
+        else if (epoll_ctl(n->events, EPOLL_CTL_ADD, fd, &e))
+            sk_clients_remove(n->members, m);
+    }
+}
+
+/* A keeper has ended, or speaks for itself. What it said before goes up first. */
+static void part_with(struct node *n, struct sk_client *m, double now)
+{
+    if (sk_client_has_news(m))
+        flush(n, now);
+    sk_clients_remove(n->members, m);
+    n->left = now;
+}
+
+static void listen_to(struct node *n, struct sk_client *m, double now)
+{
+    struct sk_message v;
+    for (int i = 0, rc; i < MESSAGES_MAX && (rc = sk_meeting_receive(sk_client_fd(m), &v)); i++) {
+        if (rc < 0) {
+            part_with(n, m, now);
+            return;
+        }
+        enum sk_client_news news = sk_client_heard(n->members, m, &v);
+        if (news == SK_CLIENT_URGENT)
+            want(n, now);
+        else if (news == SK_CLIENT_NEWS)
+            want(n, fmax(now, n->flushed + together_s));
+    }
+}
+
+static void take_events(struct node *n, double now)
+{
+    struct epoll_event e[EVENTS_MAX];
+    int k = epoll_wait(n->events, e, EVENTS_MAX, 0);
+    for (int i = 0; i < k; i++) {
+        if (e[i].data.ptr)
+            listen_to(n, e[i].data.ptr, now);
+        else
+            let_in(n, now);
+    }
+}
+
+/* ---- down ---- */
+
+static void give_order(void *arg, int fd, const struct sk_message *m)
+{
+    (void)arg;
+    sk_meeting_send(fd, m); /* one that is gone is found when it is listened to */
+}
+
+/* 1: the job is over. */
+static int take_orders(struct node *n, struct sk_frame_rd *r, double now)
+{
+    int over = 0;
+    n->heard = now;
+    while (sk_frame_next(r)) {
+        over |= r->m.kind == SK_MSG_END;
+        if (r->m.kind == SK_MSG_HEARD) { /* something that was said is lost: frames without it say that we are heard */
+            sk_clients_repeat(n->members);
+            want(n, fmax(now, n->flushed + together_s));
+            sk_frame_skip(r);
+            continue;
+        }
+        int fd = sk_clients_find(n->members, r->m.incarnation, r->m.rank);
+        if (fd >= 0)
+            give_order(NULL, fd, &r->m);
+    }
+    if (now - n->passed >= heartbeat(n) / 4) {
+        sk_clients_each(n->members, SK_MSG_HEARD, give_order, NULL);
+        n->passed = now;
+    }
+    return over;
+}
+
+/* ---- the loop ---- */
+
+static void serve(struct node *n)
+{
+    struct sk_frame_rd r;
+    double limit = fmax(2 * heartbeat(n), lonely_s);
+    int over = 0;
+    for (;;) {
+        double now = sk_now();
+        int alone = !sk_clients_count(n->members);
+        if (alone && (over || now - fmax(n->heard, n->left) > limit))
+            return;
+        if (now >= n->due)
+            flush(n, now);
+        struct sk_wait wait = {.fd = n->events};
+        sk_link_wait(n->link, &wait, 1, fmax(0, n->due - now));
+        now = sk_now();
+        take_events(n, now);
+        while (sk_link_receive_frame(n->link, &r))
+            over |= take_orders(n, &r, now);
+    }
+}
+
+int sk_node_run(const struct sk_link_settings *s, const uint8_t job[SK_KEY_BYTES], int listener)
+{
+    struct saikai_error err = {0};
+    double now = sk_now();
+    struct node n = {.s = s, .listener = listener, .heard = now, .left = now, .told = now - tell_every_s, .due = now + together_s};
+    struct epoll_event e = {.events = EPOLLIN};
+    uint64_t number;
+    n.events = epoll_create1(EPOLL_CLOEXEC);
+    n.members = sk_clients_new();
+    int rc = sk_key_draw(&number, sizeof number, &err);
+    if (!rc && (n.events < 0 || !n.members || epoll_ctl(n.events, EPOLL_CTL_ADD, listener, &e)))
+        rc = -1;
+    if (!rc)
+        rc = sk_link_open_service(s, number, job, &n.link, &err);
+    if (!rc)
+        serve(&n);
+    sk_link_close(n.link);
+    sk_clients_free(n.members);
+    if (n.events >= 0)
+        close(n.events);
+    close(listener);
+    return rc ? 1 : 0;
+}

@@ -1,0 +1,27 @@
+/* The way of a keeper's messages to the launcher: through the service of its node, or by a link of its own.
+ *
+ * The first keeper of a node starts the service, and the others find it (daemon/meeting.h). A keeper trusts no service further than
+ * it works: when the service dies the keepers join another one, which one of them starts, and when nothing is heard through it for a
+ * third of the node timeout a keeper speaks for itself from then on. So the launcher need not know of services to tell a lost node
+ * from anything else: nobody of a lost node speaks by any way. */
+#ifndef SK_DAEMON_WAY_H
+#define SK_DAEMON_WAY_H
+
+#include "backbone/link.h"
+
+struct sk_way;
+
+/* Begin, as this rank of the start that s names; does not wait for the launcher. */
+int sk_way_open(const struct sk_link_settings *s, uint32_t rank, const uint8_t job[SK_KEY_BYTES], struct sk_way **w,
+                struct saikai_error *err);
+void sk_way_close(struct sk_way *w); /* NULL is accepted; a service that it started goes on */
+/* Without a way (NULL) it waits for the descriptors alone. */
+void sk_way_wait(struct sk_way *w, struct sk_wait *waits, int n, double timeout_s);
+/* 1: *m is the next message; 0: none now. */
+int sk_way_receive(struct sk_way *w, struct sk_message *m);
+/* What cannot be sent is dropped. */
+void sk_way_send(struct sk_way *w, const struct sk_message *m);
+/* Take another way where this one does not work; heard: when the launcher was last heard. 1: it is another one, on which nothing has
+ * been said yet. */
+int sk_way_mend(struct sk_way *w, double heard, double now);
+#endif
