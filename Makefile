@@ -37,8 +37,8 @@ check: build bootstrap-tests
 check-sanitized: build bootstrap-tests
 	@scripts/check_sanitized.sh build
 
-# The unit tests that do the same hundreds of times, at each operation.
-check-sweeps: build
+# The unit tests that do the same hundreds of times, at each operation, and more cases of tests with processes.
+check-sweeps: build bootstrap-tests
 	@scripts/check_sweeps.sh build
 
 # The unit tests that start threads, under the thread sanitizer.

@@ -7,7 +7,7 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 what=${2-all}
 jobs=$(nproc)
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 SAIKAI_LOG_LEVEL=warn
 make_targets() {
     cmake --build "$build" -j"$jobs" --target "$@" -- --no-print-directory -s >"$build/bench.log" 2>&1 || {
         cat "$build/bench.log"

@@ -1,12 +1,18 @@
 #!/bin/sh
 # The unit tests that do the same hundreds of times (die at an operation, cut the power …) once at each operation, of which
-# `make check` takes one in a few.
+# `make check` takes one in a few; and further cases of tests with processes (label `more`), of which it takes some.
 # usage: check_sweeps.sh BUILD_DIR
 set -eu
 build=$1
-SAIKAI_TEST_SWEEP=all timeout 4800 ctest --test-dir "$build" -R 'crash_test|powercut_test' -j$(($(nproc) + 1)) --timeout 1800 \
-    --output-on-failure >"$build/sweeps.log" 2>&1 || {
-    "$(dirname "$0")/failed_tests.sh" "$build/sweeps.log"
-    exit 1
+run() {
+    log=$1
+    shift
+    timeout 4800 ctest --test-dir "$build" "$@" --output-on-failure >"$build/$log" 2>&1 || {
+        "$(dirname "$0")/failed_tests.sh" "$build/$log"
+        exit 1
+    }
+    tail -n 4 "$build/$log"
 }
-tail -n 4 "$build/sweeps.log"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+(export SAIKAI_TEST_SWEEP=all && run sweeps.log -R 'crash_test|powercut_test' -j$(($(nproc) + 1)) --timeout 1800)
+run more.log -L '^more$' -j$(($(nproc) * 2 + 1))

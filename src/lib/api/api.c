@@ -5,6 +5,7 @@
 #include "lib/restart/restore.h"
 #include "lib/run/candidate.h"
 #include "lib/run/questions.h"
+#include "world/world.h"
 
 #include <mpi.h>
 #include <saikai/handle.h>
@@ -20,6 +21,9 @@ static int restart(struct saikai *h, const char *which, long *iteration)
         return sk_not_begun();
     int rc = sk_session_restart_from(h->session, which, &restored, &at, &sk_last);
     if (rc)
+        return sk_strict(h->strict, "saikai_restart", rc, &sk_last, 1);
+    h->chose |= which != NULL;
+    if ((rc = sk_rejoin_place(h, 0, 0)))
         return sk_strict(h->strict, "saikai_restart", rc, &sk_last, 1);
     if (restored && iteration)
         *iteration = (long)at;
@@ -43,6 +47,15 @@ API int saikai_h_restored_place(struct saikai *h)
 
 /* ---- candidates ---- */
 
+int sk_api_inside;
+
+/* That other ranks are gone for a while is no error where the layer between program and MPI makes them again. */
+static int end_candidate(int rc)
+{
+    sk_api_inside--;
+    return rc < 0 && saikai_world_goes_on && saikai_world_goes_on() ? 0 : rc;
+}
+
 API int saikai_h_checkpoint(struct saikai *h, long iteration)
 {
     if (__builtin_expect(h != NULL, 1) && sk_api_passes(h, iteration))
@@ -61,7 +74,8 @@ API int saikai_h_checkpoint_at(struct saikai *h, int place, long iteration)
         return 0;
     sk_session_progress(s, iteration);
     sk_error_clear(&sk_last);
-    return sk_session_candidate(s, (uint32_t)place, iteration, &sk_last);
+    sk_api_inside++;
+    return end_candidate(sk_session_candidate(s, (uint32_t)place, iteration, &sk_last));
 }
 
 API int saikai_h_checkpoint_now(struct saikai *h, long iteration)
@@ -70,12 +84,13 @@ API int saikai_h_checkpoint_now(struct saikai *h, long iteration)
     sk_error_clear(&sk_last);
     if (!s)
         return sk_not_begun();
-    int due = sk_session_due(s, 0, iteration, &sk_last);
+    int sleeps = s->clock.asleep > 0, due = sk_session_due(s, 0, iteration, &sk_last);
+    sk_api_inside++;
     if (due < 0)
-        return due;
+        return end_candidate(due);
     sk_session_progress(s, iteration);
-    int rc = sk_session_capture(s, 0, iteration, &sk_last);
-    return rc ? rc : 1;
+    int rc = sleeps ? 0 : sk_session_capture(s, 0, iteration, &sk_last);
+    return end_candidate(rc ? rc : 1);
 }
 
 API int saikai_h_should_stop(struct saikai *h)

@@ -166,6 +166,9 @@ static int open_handle(const char *call, MPI_Comm comm, const char *text, const 
         free(h);
         return rc;
     }
+    h->text = text ? strdup(text) : NULL;
+    h->mpi_of_program = mpi_of_program;
+    h->of_world = comm == MPI_COMM_WORLD && (!text || h->text);
     enlist(h);
     *out = h;
     return 0;
@@ -199,6 +202,7 @@ API int saikai_close(struct saikai *h)
         sk_requests_forget(store);
     else
         sk_requests_remove();
+    free(h->text);
     free(h);
     return rc;
 }
@@ -210,14 +214,34 @@ static void abandon_all(void)
         struct saikai *h = handles;
         strike(h);
         sk_session_abandon(h->session);
+        free(h->text);
         free(h);
     }
+    sk_api_inside = 0;
     sk_default = NULL;
     sk_requests_remove();
 }
 
+int sk_is_only_handle(const struct saikai *h)
+{
+    return handles == h && !h->next;
+}
+
+int sk_reopen(struct saikai *h)
+{
+    strike(h);
+    sk_session_abandon(h->session);
+    sk_requests_remove();
+    h->session = NULL;
+    int rc = open_session("saikai_init", MPI_COMM_WORLD, h->text, h->mpi_of_program, h);
+    enlist(h);
+    return rc;
+}
+
 API void saikai_in_place(void (*body)(void *arg), void *arg)
 {
+    if (saikai_world_on_repair)
+        saikai_world_on_repair(sk_rejoin_able, sk_rejoin);
     if (saikai_world_in_place)
         saikai_world_in_place(body, arg, abandon_all);
     else

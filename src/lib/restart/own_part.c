@@ -89,6 +89,8 @@ static int read_container(struct sk_session *s, struct sk_container *c, struct s
         const struct sk_skc_var *v = sk_skc_find(c->index, s->vars.v[i].name);
         rc = v && !sk_var_same_tile(&s->vars.v[i], v) ? SK_OTHER_TILES : 0;
     }
+    if (!rc && s->resume.keeps)
+        return 0;
     for (size_t i = 0; !rc && i < s->vars.count; i++)
         rc = sk_var_restore(&s->vars.v[i], c, err);
     if (!rc)

@@ -14,6 +14,7 @@
 #include "lib/run/stop.h"
 #include "lib/start/tries.h"
 #include "store/form/lineage.h"
+#include "world/world.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -76,6 +77,10 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
         return rc;
     if (s->ending.halted)
         return sk_fail(err, SAIKAI_ESTATE, "the program is at its end, as a signal asked for");
+    if (sk_clock_sleeps(&s->clock)) {
+        prove(s);
+        return 0;
+    }
     s->clock.tick++;
     prove(s);
     sk_requests_worthy();
@@ -436,6 +441,8 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
         sk_log(SK_LOG_WARN, "%s", err ? err->text : "a checkpoint is not saved");
     } else {
         sk_measured_checkpoint(&s->measured, spent);
+        if (saikai_world_mark)
+            saikai_world_mark(sk_gen_key(g), sk_clock_position(&s->clock));
     }
     return rc;
 }

@@ -193,7 +193,7 @@ static void it_is_refused(void **state)
 
 /* ---- what it asks for ---- */
 
-static volatile sig_atomic_t handled;
+static _Atomic int handled; /* by whichever thread gets the signal */
 static void own_handler(int number)
 {
     handled += number;

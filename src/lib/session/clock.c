@@ -13,6 +13,22 @@ void sk_clock_start(struct sk_clock *c, int every)
                            .next_iteration = INT64_MIN};
 }
 
+void sk_clock_sleep(struct sk_clock *c, uint64_t origin, uint64_t asleep)
+{
+    c->origin = origin;
+    c->slept = 0;
+    c->asleep = asleep;
+}
+
+int sk_clock_sleeps(struct sk_clock *c)
+{
+    if (!c->asleep)
+        return 0;
+    c->asleep--;
+    c->slept++;
+    return 1;
+}
+
 int sk_clock_is_due(const struct sk_clock *c)
 {
     return c->now_tick == c->tick || c->tick >= c->due_tick;

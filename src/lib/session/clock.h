@@ -15,6 +15,8 @@ struct sk_clock {
     uint64_t now_tick;             /* a checkpoint was requested for this tick */
     uint64_t last_checkpoint_tick; /* 0: none was made */
     int told_less;                 /* that an iteration was less than one before */
+    uint64_t origin, slept;        /* candidates of the program before those that this clock has seen; those it slept through … */
+    uint64_t asleep;               /* … and is still to sleep through, while the others are in the same place of the program */
 };
 
 /* The first candidate takes the slow path. */
@@ -34,6 +36,16 @@ static inline int sk_clock_passes(struct sk_clock *c, int64_t iteration)
     c->tick++;
     c->last_iteration = iteration;
     return 1;
+}
+
+/* This rank is at a candidate that the slowest of all reaches after asleep more: from there on ticks are counted. */
+void sk_clock_sleep(struct sk_clock *c, uint64_t origin, uint64_t asleep);
+/* 1: nothing can be due at this candidate, and it is no tick. */
+int sk_clock_sleeps(struct sk_clock *c);
+/* Candidates since the program's first restart. */
+static inline uint64_t sk_clock_position(const struct sk_clock *c)
+{
+    return c->origin + c->slept + c->tick;
 }
 
 /* Is a checkpoint due at this tick by advice or because somebody asked? */

@@ -31,6 +31,7 @@ struct sk_resume {
     int reshapable;          /* every variable is global or replicated: any number of ranks can read a generation */
     int from_others;         /* it was written by another number of ranks, or with other tiles */
     int unread;              /* a newer one is there, and could not be read: the same on all ranks */
+    int keeps;               /* this rank goes on with what it has in memory; another one reads its part */
     int proven;              /* the restored generation got past the first candidate */
     int code_from;           /* 1: it is in all local directories, and is to be protected on the nodes of now */
     struct sk_resume_gate gate;
