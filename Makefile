@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan mutate bench bench-codec score install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan mutate bench bench-codec score score-archive install uninstall fuzz format clean
 
 all: build
 
@@ -64,6 +64,12 @@ bench-codec: build
 score: build
 	@cmake --build build -j$(JOBS) --target score -- --no-print-directory -s
 	@cd build && bench/score $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
+
+# Archives beside gzip, zstd and xz on sets of files that are made anew; figures also to build/score_archive.json.
+# SCORE="part=seen set=foam,gro best=0 …": more arguments (bench/archive/score.py).
+score-archive: build
+	@cmake --build build -j$(JOBS) --target archive_sets -- --no-print-directory -s
+	@python3 bench/archive/score.py build json=build/score_archive.json $(SCORE)
 
 # One of the other benchmarks alone, such as bench-capture, bench-redundancy, bench-run or bench-paper-safe.
 bench-%: build

@@ -1,7 +1,8 @@
-/* The feed of files and memory of this process. */
+/* The feed of files and memory of this process, and hashes of what feeds give. */
 #include "archive/plan/feed.h"
 
 #include "base/file/io.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,30 @@ static int fetch_local(struct sk_ska_feed *feed, const struct sk_ska_range *r, s
     return rc;
 }
 
-static const struct sk_feed_ops local_ops = {fetch_local};
+int sk_feed_hash(struct sk_ska_feed *f, const struct sk_ska_range *r, uint64_t *hash, struct saikai_error *err)
+{
+    enum { WINDOW = 1 << 20 };
+    if (f->ops->hash)
+        return f->ops->hash(f, r, hash, err);
+    struct sk_hasher *h = sk_hasher_new();
+    uint8_t *window = malloc(r->bytes < WINDOW ? r->bytes + 1 : WINDOW);
+    int rc = h && window ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to compare files with an archive");
+    for (uint64_t done = 0; done < r->bytes && !rc;) {
+        size_t n = r->bytes - done < WINDOW ? (size_t)(r->bytes - done) : WINDOW;
+        struct sk_ska_range some = {r->file, r->offset + done, n, window};
+        rc = sk_feed_fetch(f, &some, 1, err);
+        if (!rc)
+            sk_hasher_add(h, window, n);
+        done += n;
+    }
+    if (!rc)
+        *hash = sk_hasher_value(h);
+    free(window);
+    sk_hasher_free(h);
+    return rc;
+}
+
+static const struct sk_feed_ops local_ops = {fetch_local, NULL};
 
 int sk_feed_local_init(struct sk_feed_local *f, const struct sk_archive_input *inputs, size_t count,
                        struct saikai_error *err)

@@ -22,6 +22,9 @@ struct sk_feed_ops {
      * SAIKAI_EIO, SAIKAI_EDAMAGED (a file became shorter), SAIKAI_ENOMEM, SAIKAI_EPEER. */
     int (*fetch)(struct sk_ska_feed *f, const struct sk_ska_range *r, size_t n,
                  struct saikai_error *err);
+    /* The hash of a range, of any length (`to` is not used), made where its bytes are. NULL: they are fetched for that. Fails as
+     * fetch does. */
+    int (*hash)(struct sk_ska_feed *f, const struct sk_ska_range *r, uint64_t *hash, struct saikai_error *err);
 };
 struct sk_ska_feed {
     const struct sk_feed_ops *ops;
@@ -33,6 +36,8 @@ static inline int sk_feed_fetch(struct sk_ska_feed *f, const struct sk_ska_range
 {
     return f->ops->fetch(f, r, n, err);
 }
+/* The hash of a range, of any length; `to` is not used. */
+int sk_feed_hash(struct sk_ska_feed *f, const struct sk_ska_range *r, uint64_t *hash, struct saikai_error *err);
 
 /* This process's inputs, numbered as in the list, which is used until the end. */
 struct sk_feed_local {

@@ -3,8 +3,6 @@
  * compared with the same place of the file of the same name, else of a file of the same size. */
 #include "archive/plan/repeats.h"
 
-#include "base/hash.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,40 +245,20 @@ static struct stored *list_stored(const struct sk_ska_plan *p)
     return s;
 }
 
-/* The hash of a stretch of a file; window: WINDOW bytes of room. */
-static int hash_of(struct sk_ska_plan *p, struct sk_hasher *h, uint8_t *window, uint32_t file, uint64_t offset,
-                   uint64_t bytes, uint64_t *hash, struct saikai_error *err)
+static int hash_of(struct sk_ska_plan *p, uint32_t file, uint64_t offset, uint64_t bytes, uint64_t *hash, struct saikai_error *err)
 {
-    int rc = 0;
-    sk_hasher_reset(h);
-    for (uint64_t done = 0; done < bytes && !rc;) {
-        size_t n = bytes - done < WINDOW ? (size_t)(bytes - done) : WINDOW;
-        struct sk_ska_range r = {file, offset + done, n, window};
-        rc = sk_feed_fetch(p->feed, &r, 1, err);
-        if (!rc)
-            sk_hasher_add(h, window, n);
-        done += n;
-    }
-    *hash = sk_hasher_value(h);
-    return rc;
+    struct sk_ska_range r = {file, offset, (size_t)bytes, NULL};
+    return sk_feed_hash(p->feed, &r, hash, err);
 }
 
-/* Whether file f has the longest of segments s[0…n), which are one file's, where that had it. */
-static int same_longest(struct sk_ska_plan *p, struct sk_hasher *h, uint8_t *window, uint32_t f, const struct stored *s,
-                        size_t n, int *same, struct saikai_error *err)
-{
-    size_t k = 0;
-    uint64_t hash = 0;
-    for (size_t i = 1; i < n; i++)
-        k = s[i].bytes > s[k].bytes ? i : k;
-    int rc = hash_of(p, h, window, f, s[k].offset, s[k].bytes, &hash, err);
-    *same = hash == s[k].hash;
-    return rc;
-}
+/* A stretch of a file, and its hash. */
+struct stretch {
+    uint64_t offset, bytes, hash;
+};
 
-/* What file f has at the same places as segments s[0…n), which are one file's. */
-static int compare(struct sk_ska_plan *p, struct sk_hasher *h, uint8_t *window, uint32_t f, const struct stored *s, size_t n,
-                   struct sk_repeats *out, struct saikai_error *err)
+/* What file f has at the same places as segments s[0…n), which are one file's; known: NULL, or a stretch of f that is known. */
+static int compare(struct sk_ska_plan *p, uint32_t f, const struct stored *s, size_t n,
+                   const struct stretch *known, struct sk_repeats *out, struct saikai_error *err)
 {
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++) {
@@ -291,7 +269,10 @@ static int compare(struct sk_ska_plan *p, struct sk_hasher *h, uint8_t *window, 
         rc = sk_unpack_need(p->previous, s[i].block, &need, err);
         if (rc || need.raw_bytes > p->seat.raw_bytes || need.work_bytes > p->seat.work_bytes)
             continue;
-        rc = hash_of(p, h, window, f, s[i].offset, s[i].bytes, &hash, err);
+        if (known && known->offset == s[i].offset && known->bytes == s[i].bytes)
+            hash = known->hash;
+        else
+            rc = hash_of(p, f, s[i].offset, s[i].bytes, &hash, err);
         if (rc)
             break;
         struct sk_repeat x = {f, 0, s[i].offset, s[i].bytes, 0, s[i].block + 1, s[i].part, s[i].at};
@@ -301,53 +282,155 @@ static int compare(struct sk_ska_plan *p, struct sk_hasher *h, uint8_t *window, 
     return rc;
 }
 
-/* first[f] … first[f + 1]: the segments of file f of the previous archive. */
-static void find_files(const struct sk_ska *a, const struct stored *s, size_t *first)
+/* The longest segment of a file of the previous archive. */
+struct longest {
+    uint64_t size; /* of the file */
+    struct stretch at;
+    uint32_t file;
+};
+
+/* The files of the previous archive. first[f] … first[f + 1]: the segments of file f; named: their numbers in the order of names. */
+struct before {
+    const struct sk_ska *a;
+    struct stored *s;
+    size_t *first, count;
+    struct longest *longest;
+    const struct sk_ska_file **named;
+};
+
+static void before_free(struct before *b)
 {
-    size_t at = 0;
-    for (size_t f = 0; f <= a->file_count; f++) {
-        while (at < a->segment_count && s[at].file < f)
-            at++;
-        first[f] = at;
-    }
+    free(b->s);
+    free(b->first);
+    free(b->longest);
+    free(b->named);
 }
 
-/* The file of the same size that has its longest segment, under whatever name; else the file of the same
- * name, with what it still has. */
-static int compare_file(struct sk_ska_plan *p, struct sk_hasher *h, uint8_t *window, uint32_t f, const struct stored *s,
-                        const size_t *first, struct sk_repeats *out, struct saikai_error *err)
+static int by_place_and_hash(const void *x, const void *y)
+{
+    const struct longest *a = x, *b = y;
+    uint64_t left[] = {a->size, a->at.offset, a->at.bytes, a->at.hash, a->file}, right[] = {b->size, b->at.offset, b->at.bytes, b->at.hash, b->file};
+    for (size_t k = 0; k < sizeof left / sizeof *left; k++)
+        if (left[k] != right[k])
+            return left[k] < right[k] ? -1 : 1;
+    return 0;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct sk_ska_file *const *a = x, *const *b = y;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+static int before_new(const struct sk_ska_plan *p, struct before *b)
 {
     const struct sk_ska *a = p->previous->a;
+    size_t at = 0;
+    *b = (struct before){.a = a, .s = list_stored(p)};
+    b->first = malloc((a->file_count + 1) * sizeof *b->first);
+    b->longest = malloc((a->file_count + 1) * sizeof *b->longest);
+    b->named = malloc((a->file_count + 1) * sizeof *b->named);
+    if (!b->s || !b->first || !b->longest || !b->named)
+        return SAIKAI_ENOMEM;
+    for (size_t f = 0; f <= a->file_count; f++) {
+        while (at < a->segment_count && b->s[at].file < f)
+            at++;
+        b->first[f] = at;
+    }
+    for (uint32_t f = 0; f < a->file_count; f++) {
+        const struct stored *k = &b->s[b->first[f]];
+        b->named[f] = &a->files[f];
+        for (size_t i = b->first[f]; i < b->first[f + 1]; i++)
+            k = b->s[i].bytes > k->bytes ? &b->s[i] : k;
+        if (b->first[f] < b->first[f + 1])
+            b->longest[b->count++] = (struct longest){a->files[f].size_bytes, {k->offset, k->bytes, k->hash}, f};
+    }
+    if (b->count)
+        qsort(b->longest, b->count, sizeof *b->longest, by_place_and_hash);
+    if (a->file_count)
+        qsort(b->named, a->file_count, sizeof *b->named, by_name);
+    return 0;
+}
+
+/* The first of the list that is not before x. */
+static size_t find_longest(const struct before *b, const struct longest *x)
+{
+    size_t low = 0, high = b->count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (by_place_and_hash(&b->longest[mid], x) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Of the files that have this stretch, the one of this name, else the first; -1: none has it. */
+static int64_t who_has(const struct before *b, const struct longest *x, const char *name)
+{
+    int64_t found = -1;
+    for (size_t i = find_longest(b, x); i < b->count; i++) {
+        const struct longest *l = &b->longest[i];
+        if (l->size != x->size || memcmp(&l->at, &x->at, sizeof x->at))
+            break;
+        if (!strcmp(b->a->files[l->file].name, name))
+            return l->file;
+        found = found < 0 ? l->file : found;
+    }
+    return found;
+}
+
+/* The file of the same size that has its longest segment, under whatever name. Where the longest segment lies is mostly the same in all
+ * files of a size: f is read once for each such place, and for no more than a few. */
+static int compare_size(struct sk_ska_plan *p, uint32_t f, const struct before *b,
+                        struct sk_repeats *out, struct saikai_error *err)
+{
+    enum { PLACES = 8 };
+    size_t before = out->count, at;
+    struct longest x = {.size = p->a.files[f].size_bytes};
+    for (int places = 0; places < PLACES && out->count == before; places++) {
+        at = find_longest(b, &x);
+        if (at == b->count || b->longest[at].size != x.size)
+            break;
+        x.at = b->longest[at].at;
+        int rc = hash_of(p, f, x.at.offset, x.at.bytes, &x.at.hash, err);
+        if (rc)
+            return rc;
+        int64_t g = who_has(b, &x, p->a.files[f].name);
+        if (g >= 0)
+            rc = compare(p, f, b->s + b->first[g], b->first[g + 1] - b->first[g], &x.at, out, err);
+        if (rc)
+            return rc;
+        x.at.hash = UINT64_MAX; /* the next place */
+        x.file = UINT32_MAX;
+    }
+    return 0;
+}
+
+/* That file; else the one of the same name, with what it still has. */
+static int compare_file(struct sk_ska_plan *p, uint32_t f, const struct before *b,
+                        struct sk_repeats *out, struct saikai_error *err)
+{
     size_t before = out->count;
-    int rc = 0;
-    for (int named = 0; named < 2; named++)
-        for (size_t g = 0; g < a->file_count && !rc && out->count == before; g++) {
-            size_t n = first[g + 1] - first[g];
-            int same = n && (named ? !strcmp(a->files[g].name, p->a.files[f].name)
-                                   : a->files[g].size_bytes == p->a.files[f].size_bytes);
-            if (same && !named)
-                rc = same_longest(p, h, window, f, s + first[g], n, &same, err);
-            if (same && !rc)
-                rc = compare(p, h, window, f, s + first[g], n, out, err);
-        }
-    return rc;
+    int rc = compare_size(p, f, b, out, err);
+    if (rc || out->count > before)
+        return rc;
+    const struct sk_ska_file *key = &p->a.files[f],
+                             **found = bsearch(&key, b->named, b->a->file_count, sizeof *b->named, by_name);
+    if (!found)
+        return 0;
+    size_t g = (size_t)(*found - b->a->files);
+    return compare(p, f, b->s + b->first[g], b->first[g + 1] - b->first[g], NULL, out, err);
 }
 
 static int look_before(struct sk_ska_plan *p, struct sk_repeats *out, struct saikai_error *err)
 {
-    struct stored *s = list_stored(p);
-    size_t *first = malloc((p->previous->a->file_count + 1) * sizeof *first);
-    uint8_t *window = malloc(WINDOW);
-    struct sk_hasher *h = sk_hasher_new();
-    int rc = s && first && window && h ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to look for repeats");
-    if (!rc)
-        find_files(p->previous->a, s, first);
+    struct before b;
+    int rc = before_new(p, &b) ? sk_fail(err, SAIKAI_ENOMEM, "no memory to look for repeats") : 0;
     for (uint32_t f = 0; f < p->a.file_count && !rc; f++)
-        rc = compare_file(p, h, window, f, s, first, out, err);
-    sk_hasher_free(h);
-    free(window);
-    free(first);
-    free(s);
+        rc = compare_file(p, f, &b, out, err);
+    before_free(&b);
     return rc;
 }
 

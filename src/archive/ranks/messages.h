@@ -6,6 +6,8 @@
 
 /* Messages of the archive use these tags; one conversation at a time has a group. */
 enum { SK_TAG_LENGTH = 1, SK_TAG_DATA, SK_TAG_HEAD, SK_TAG_BODY, SK_TAG_PIECE };
+/* What a request is for, in its head: the end, the bytes of ranges, the hash of one range (8 bytes, the lowest first). */
+enum { SK_ASK_NOTHING = 0, SK_ASK_BYTES = 1, SK_ASK_HASH = 2 };
 /* A request goes out in messages of so many bytes. */
 enum { SK_REQUEST_PIECE = 64 << 10 };
 

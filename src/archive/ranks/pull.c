@@ -108,7 +108,7 @@ static int divide(struct sk_pull *p, const struct sk_ska_range *r, size_t n, str
     for (int m = 1; m < p->g->size; m++) {
         struct stream *s = &streams[m];
         sk_wire_put_ranges(&s->body, s->ranges, s->count, p->first[m]);
-        put_u64(s->head, 1);
+        put_u64(s->head, SK_ASK_BYTES);
         put_u64(s->head + 8, s->body.len);
         if (!sk_buf_ok(&s->body))
             return SAIKAI_ENOMEM;
@@ -217,7 +217,33 @@ static int pull_fetch(struct sk_ska_feed *f, const struct sk_ska_range *r, size_
     return rc;
 }
 
-static const struct sk_feed_ops pull_ops = {pull_fetch};
+/* Of a member's file it makes the hash, and answers it in place of bytes. */
+static int pull_hash(struct sk_ska_feed *f, const struct sk_ska_range *r, uint64_t *hash, struct saikai_error *err)
+{
+    struct sk_pull *p = (struct sk_pull *)f;
+    uint8_t told[8] = {0};
+    int m = owner_of(p, r->file);
+    if (!m)
+        return sk_feed_hash(&p->own->feed, r, hash, err);
+    struct sk_ska_range answer = {r->file, 0, sizeof told, told};
+    struct stream *streams = calloc((size_t)p->g->size, sizeof *streams);
+    if (!streams)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to ask for a hash");
+    struct stream *s = &streams[m];
+    *s = (struct stream){.ranges = &answer, .count = 1, .total = sizeof told};
+    sk_wire_put_ranges(&s->body, r, 1, p->first[m]);
+    put_u64(s->head, SK_ASK_HASH);
+    put_u64(s->head + 8, s->body.len);
+    int rc = sk_buf_ok(&s->body) ? fetch_remote(p, streams, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory to ask for a hash");
+    *hash = 0;
+    for (int i = 7; i >= 0; i--)
+        *hash = *hash << 8 | told[i];
+    sk_buf_free(&s->body);
+    free(streams);
+    return rc;
+}
+
+static const struct sk_feed_ops pull_ops = {pull_fetch, pull_hash};
 
 int sk_pull_new(struct sk_group *g, struct sk_feed_local *own, const uint32_t *first,
                 size_t piece_bytes, struct sk_pull **out, struct saikai_error *err)

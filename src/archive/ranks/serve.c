@@ -15,6 +15,7 @@ struct order {
     struct sk_ska_range *ranges;
     size_t count;
     uint64_t total;
+    int kind; /* SK_ASK_… */
     struct order *next;
 };
 
@@ -43,6 +44,7 @@ struct server {
     uint8_t head[16];
     struct sk_request *head_in, *body_in;
     struct sk_buf body; /* of the request that comes in */
+    uint64_t kind; /* of it */
     uint8_t part[SK_REQUEST_PIECE];
     size_t part_bytes;
     uint64_t left; /* bytes of it that are to come */
@@ -96,8 +98,31 @@ static void hand_over(struct server *s, struct piece *p, size_t bytes, int rc,
     pthread_mutex_unlock(&s->lock);
 }
 
+/* The hash of the order's only range in place of its bytes. */
+static void answer_hash(struct server *s, struct order *o)
+{
+    enum { BYTES = 8 };
+    uint64_t hash = 0;
+    pthread_mutex_lock(&s->lock);
+    struct saikai_error err = s->err;
+    int rc = s->rc;
+    pthread_mutex_unlock(&s->lock);
+    struct piece *p = wait_free(s);
+    if (!p)
+        return;
+    if (!rc)
+        rc = sk_feed_hash(&s->own->feed, o->ranges, &hash, &err);
+    for (int i = 0; i < BYTES; i++)
+        p->data[1 + i] = (uint8_t)(hash >> 8 * i);
+    hand_over(s, p, BYTES, rc, &err);
+}
+
 static void answer(struct server *s, struct order *o)
 {
+    if (o->kind == SK_ASK_HASH) {
+        answer_hash(s, o);
+        return;
+    }
     struct sk_ska_range *ranges = malloc((o->count + 1) * sizeof *ranges);
     size_t range = 0, within = 0;
     pthread_mutex_lock(&s->lock);
@@ -155,6 +180,10 @@ static void take_order(struct server *s)
     int rc = o && sk_buf_ok(&s->body) ? sk_wire_get_ranges(s->body.data, s->body.len, s->sizes, s->own->count,
                                                            &o->ranges, &o->count, &o->total)
                                       : SAIKAI_ENOMEM;
+    if (!rc && s->kind == SK_ASK_HASH && o->count != 1)
+        rc = SAIKAI_EDAMAGED;
+    if (o)
+        o->kind = rc ? SK_ASK_BYTES : (int)s->kind;
     sk_buf_free(&s->body);
     pthread_mutex_lock(&s->lock);
     if (rc && !s->rc) {
@@ -205,10 +234,11 @@ static int listen(struct server *s, int *moved, int *end)
         return await_head(s);
     }
     s->left = get_u64(s->head + 8);
-    *end = !get_u64(s->head);
+    s->kind = get_u64(s->head);
+    *end = s->kind == SK_ASK_NOTHING;
     if (*end)
         return 0;
-    return s->left && s->left <= MAX_REQUEST ? await_part(s) : SAIKAI_EDAMAGED;
+    return s->kind <= SK_ASK_HASH && s->left && s->left <= MAX_REQUEST ? await_part(s) : SAIKAI_EDAMAGED;
 }
 
 /* Pieces go out in order; both may be under way. */

@@ -71,6 +71,66 @@ static void a_series_builds_on_the_set_before(void **state)
         expect_restored(at("series/%d.ska", i), at("series/set%d", i));
 }
 
+enum { MANY = 120, SMALL_FILE = 6000 };
+static long looks;
+static int count_looks(const char *op, const char *path)
+{
+    if (!strcmp(op, "open") && strstr(path, "/many/"))
+        __atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* Files of equal size, of which file i holds what `seed` and `turn` say, under names in a row; previous: -1 none. */
+static uint64_t create_many(int number, int previous, uint32_t seed, int turn)
+{
+    static uint32_t words[SMALL_FILE / 4];
+    struct sk_archive_input in[MANY];
+    struct sk_archive_options o = {.no_sync = 1};
+    struct sk_archive_stats st = {0};
+    struct saikai_error err = {0};
+    static char path[MANY][128], name[MANY][16];
+    for (int i = 0; i < MANY; i++) {
+        lcg = seed + (uint32_t)((i + turn) % MANY) * 7919;
+        for (size_t k = 0; k < SMALL_FILE / 4; k++)
+            words[k] = noise() * 2654435761u;
+        snprintf(name[i], sizeof name[i], "f%d", i);
+        snprintf(path[i], sizeof path[i], "%s", at("many/f%d", i));
+        put_file(path[i], words, sizeof words);
+        in[i] = (struct sk_archive_input){.path = path[i], .name = name[i]};
+    }
+    o.previous = previous < 0 ? NULL : at("series/many%d.ska", previous);
+    looks = 0;
+    sk_io_hook = count_looks;
+    if (sk_archive_create(at("series/many%d.ska", number), in, MANY, &o, &st, &err))
+        fail_msg("%s", err.text);
+    sk_io_hook = NULL;
+    return st.stored_bytes;
+}
+
+static void expect_many(int number)
+{
+    struct saikai_error err = {0};
+    if (sk_archive_extract(at("series/many%d.ska", number), at("back"), NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < MANY; i++)
+        assert_true(same_file(at("many/f%d", i), at("back/f%d", i)));
+    sk_io_rmtree(at("back"), NULL);
+}
+
+/* Many files of one size are each looked at a few times, and not once for each of the others; they are found again under other names. */
+static void many_files_of_one_size(void **state)
+{
+    (void)state;
+    uint64_t alone = create_many(0, -1, 1, 0);
+    long usual = looks;
+    assert_true(alone > MANY * SMALL_FILE / 2);
+    assert_true(create_many(1, 0, 1, 17) < alone / 20);
+    expect_many(1);
+    assert_true(create_many(2, 0, 77, 0) > alone / 2);
+    assert_true(looks < usual + 5 * MANY);
+    expect_many(2);
+}
+
 static void what_others_build_on_is_not_replaced(void **state)
 {
     (void)state;
@@ -331,6 +391,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_series_builds_on_the_set_before),
+        cmocka_unit_test(many_files_of_one_size),
         cmocka_unit_test(what_others_build_on_is_not_replaced),
         cmocka_unit_test(a_gap_is_an_error),
         cmocka_unit_test(there_is_an_end_to_a_chain),

@@ -110,23 +110,13 @@ static int try_records(struct sk_coder *c, struct sk_part *part, struct sk_recip
     return n < part->size_bytes / A_LOT;
 }
 
-/* Numbers of text by column, when they leave clearly less: what they leave hardly depends on how much there is, and a general
- * compressor leaves less of more. */
-static void try_text(struct sk_coder *c, struct sk_part *part, struct sk_recipe *r, size_t *least)
+/* What numbers of text by column leave of a sample, and how; SIZE_MAX: it does not look like that. */
+static size_t try_text(struct sk_coder *c, struct sk_part *part, struct sk_recipe *text)
 {
-    enum { GAIN = 12 };
-    struct sk_recipe text = *r;
-    if (r->form != SK_FORM_BYTES || !sk_text_likely(part->raw, part->size_bytes))
-        return;
-    text.form = SK_FORM_TEXT;
-    text.filter = SK_FILTER_NONE;
-    text.backend = SK_BACKEND_ZSTD;
-    text.level = r->backend == SK_BACKEND_ZSTD ? r->level : 6;
-    size_t n = try_one(c, part, &text);
-    if (n >= *least - *least / GAIN)
-        return;
-    *least = n;
-    *r = text;
+    if (!sk_text_likely(part->raw, part->size_bytes))
+        return SIZE_MAX;
+    *text = (struct sk_recipe){.form = SK_FORM_TEXT, .backend = SK_BACKEND_ZSTD, .level = 6};
+    return try_one(c, part, text);
 }
 
 /* Try forms and filters on the sample; the best one to *r. Returns its bytes; *gzipped: those of
@@ -135,11 +125,20 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
 {
     static const int filters[] = {SK_FILTER_DELTA4, SK_FILTER_SHUFFLE4, SK_FILTER_SHUFFLE8,
                                   SK_FILTER_DELTA4_SHUFFLE4, SK_FILTER_DELTA8_SHUFFLE8};
+    enum { GAIN = 12, FAR = 3 };
+    struct sk_recipe by_text = {0};
     struct sk_coder c = {0};
     size_t least = part->size_bytes, before;
     int done = records && try_records(&c, part, r, &least);
+    *gzipped = SIZE_MAX;
     if (!records)
         sk_try_bytes(&c, part, SK_FILTER_NONE, 1, r, &least);
+    size_t as_text = text ? try_text(&c, part, &by_text) : SIZE_MAX;
+    if (r->form == SK_FORM_BYTES && as_text < least - least / FAR) { /* nothing else comes near it */
+        sk_coder_free(&c);
+        *r = by_text;
+        return as_text;
+    }
     before = least;
     for (size_t i = 0; i < sizeof filters / sizeof *filters && r->form == SK_FORM_BYTES; i++) {
         /* a change of order must gain something: it costs time and what the window would have
@@ -152,11 +151,14 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
             *r = now;
         }
     }
-    *gzipped = SIZE_MAX;
     if (!done)
         sk_try_levels(&c, part, r, &least, gzipped);
-    if (text)
-        try_text(&c, part, r, &least);
+    /* what numbers leave hardly depends on how much there is, and a general compressor leaves less of more */
+    if (r->form == SK_FORM_BYTES && as_text < least - least / GAIN) {
+        by_text.level = r->backend == SK_BACKEND_ZSTD ? r->level : by_text.level;
+        least = as_text;
+        *r = by_text;
+    }
     sk_coder_free(&c);
     return least;
 }
