@@ -5,12 +5,71 @@
 #include "base/hash.h"
 #include "base/types.h"
 
+#include <math.h>
+
 #define MAGIC     0x31534b53u /* "SKS1" */
+#define SHORT     0x32534b53u /* "SKS2" */
 #define SIZE_BITS 56
+
+enum { LONG_PIECE = 24, MODE_BITS = 2, MEASURED = 1 << MODE_BITS, SHORT_BITS = MODE_BITS + 1 };
+
+/* A number by sevens of bits, the lowest first; returns the bytes it took. */
+static size_t number(uint8_t *out, uint64_t v)
+{
+    size_t n = 0;
+    for (; v >= 128; v >>= 7)
+        out[n++] = (uint8_t)(v | 128);
+    out[n++] = (uint8_t)v;
+    return n;
+}
+
+static void put_number(struct sk_buf *b, uint64_t v)
+{
+    uint8_t bytes[10];
+    sk_buf_put(b, bytes, number(bytes, v));
+}
+
+static uint64_t get_number(struct sk_rd *r)
+{
+    uint64_t v = 0;
+    for (unsigned k = 0; k < 64; k += 7) {
+        uint8_t byte = sk_rd_u8(r);
+        if (k == 63 && byte > 1)
+            break;
+        v |= (uint64_t)(byte & 127) << k;
+        if (byte < 128)
+            return v;
+    }
+    r->bad = 1;
+    return 0;
+}
+
+static void put_short_head(struct sk_buf *b, const struct sk_frame_head *h)
+{
+    size_t start = b->len, name = strlen(h->chain);
+    sk_buf_put_u32(b, SHORT);
+    sk_buf_put_u8(b, (uint8_t)h->array.type);
+    sk_buf_put_u8(b, (uint8_t)h->array.ndims);
+    for (int k = 0; k < h->array.ndims; k++)
+        put_number(b, h->array.dims[k]);
+    sk_buf_put_u8(b, (uint8_t)h->bound.kind);
+    sk_buf_put_f64(b, h->bound.value);
+    sk_buf_put_f64(b, h->range);
+    sk_buf_put_u8(b, (uint8_t)name);
+    sk_buf_put(b, h->chain, name);
+    put_number(b, h->piece_bytes);
+    put_number(b, h->pieces);
+    if (sk_buf_ok(b))
+        sk_buf_put_u32(b, (uint32_t)sk_hash64(b->data + start, b->len - start));
+}
 
 void sk_frame_put_head(struct sk_buf *b, const struct sk_frame_head *h)
 {
     size_t start = b->len;
+    if (h->is_short) {
+        put_short_head(b, h);
+        return;
+    }
     sk_buf_put_u32(b, MAGIC);
     sk_buf_put_u8(b, (uint8_t)h->array.type);
     sk_buf_put_u8(b, (uint8_t)h->array.ndims);
@@ -38,13 +97,23 @@ static void put_u64(uint8_t *out, uint64_t v)
         out[i] = (uint8_t)(v >> 8 * i);
 }
 
-void sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_BYTES], const struct sk_frame_piece *p)
+size_t sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_MOST], const struct sk_frame_piece *p,
+                          int is_short)
 {
     uint64_t e;
+    size_t n = 8;
     memcpy(&e, &p->max_error, sizeof e);
-    put_u64(out, word_of(p));
-    put_u64(out + 8, e);
-    put_u64(out + 16, p->hash);
+    int measured = !is_short || p->max_error == p->max_error;
+    if (is_short)
+        n = number(out, p->size << SHORT_BITS | (uint64_t)(measured ? MEASURED : 0) |
+                            (uint64_t)p->mode);
+    else
+        put_u64(out, word_of(p));
+    if (measured)
+        put_u64(out + n, e);
+    n += measured ? 8 : 0;
+    put_u64(out + n, p->hash);
+    return n + 8;
 }
 
 uint64_t sk_frame_piece_hash(const struct sk_frame_piece *p, uint64_t number, const void *data)
@@ -64,33 +133,60 @@ static int damaged(struct saikai_error *err)
     return sk_fail(err, SAIKAI_EDAMAGED, "the frame's header is damaged");
 }
 
+static void parse_long(struct sk_rd *r, struct sk_frame_head *h)
+{
+    r->bad |= sk_rd_u16(r) != 0;
+    for (int k = 0; k < (h->array.ndims ? h->array.ndims : 1); k++)
+        h->array.dims[k] = (size_t)sk_rd_u64(r);
+    h->bound.kind = sk_rd_u8(r);
+    h->bound.value = sk_rd_f64(r);
+    h->range = sk_rd_f64(r);
+    sk_rd_str(r, h->chain, sizeof h->chain);
+    h->piece_bytes = sk_rd_u64(r);
+    h->pieces = sk_rd_u64(r);
+}
+
+static void parse_short(struct sk_rd *r, struct sk_frame_head *h)
+{
+    for (int k = 0; k < h->array.ndims; k++)
+        h->array.dims[k] = (size_t)get_number(r);
+    h->array.dims[0] = h->array.ndims ? h->array.dims[0] : 1;
+    h->bound.kind = sk_rd_u8(r);
+    h->bound.value = sk_rd_f64(r);
+    h->range = sk_rd_f64(r);
+    size_t name = sk_rd_u8(r);
+    const void *chain = name < sizeof h->chain ? sk_rd_bytes(r, name) : NULL;
+    if (!chain || memchr(chain, 0, name))
+        r->bad = 1;
+    else
+        memcpy(h->chain, chain, name);
+    h->piece_bytes = get_number(r);
+    h->pieces = get_number(r);
+}
+
 /* The header's fields, from exactly its bytes or more; *used is how long it is. */
 static int parse_head(const uint8_t *data, size_t n, struct sk_frame_head *h, size_t *used,
                       struct saikai_error *err)
 {
     struct sk_rd r = sk_rd_init(data, n);
     *h = (struct sk_frame_head){0};
-    if (sk_rd_u32(&r) != MAGIC)
-        return sk_fail(err, SAIKAI_EFORMAT, "not a frame of encoded pieces (\"SKS1\" is missing)");
+    uint32_t magic = sk_rd_u32(&r);
+    if (magic != MAGIC && magic != SHORT)
+        return sk_fail(err, SAIKAI_EFORMAT,
+                       "not a frame of encoded pieces (\"SKS1\" or \"SKS2\" is missing)");
+    h->is_short = magic == SHORT;
     h->array.type = sk_rd_u8(&r);
     h->array.ndims = sk_rd_u8(&r);
-    int zero = sk_rd_u16(&r);
-    if (r.bad || zero || !sk_type_size(h->array.type) || h->array.ndims > SAIKAI_MAX_DIMS)
+    if (r.bad || !sk_type_size(h->array.type) || h->array.ndims > SAIKAI_MAX_DIMS)
         return damaged(err);
-    for (int k = 0; k < (h->array.ndims ? h->array.ndims : 1); k++)
-        h->array.dims[k] = (size_t)sk_rd_u64(&r);
-    h->bound.kind = sk_rd_u8(&r);
-    h->bound.value = sk_rd_f64(&r);
-    h->range = sk_rd_f64(&r);
-    sk_rd_str(&r, h->chain, sizeof h->chain);
-    h->piece_bytes = sk_rd_u64(&r);
-    h->pieces = sk_rd_u64(&r);
+    (h->is_short ? parse_short : parse_long)(&r, h);
     size_t body = n - sk_rd_left(&r);
-    uint64_t hash = sk_rd_u64(&r);
-    if (r.bad || sk_hash64(data, body) != hash || !h->piece_bytes ||
+    uint64_t hash = r.bad ? 0 : sk_hash64(data, body);
+    uint64_t kept = h->is_short ? sk_rd_u32(&r) : sk_rd_u64(&r);
+    if (r.bad || (h->is_short ? (uint32_t)hash : hash) != kept || !h->piece_bytes ||
         h->bound.kind > SK_BOUND_PSNR || sk_array_size_bytes(&h->array) == (size_t)-1)
         return damaged(err);
-    *used = body + 8;
+    *used = n - sk_rd_left(&r);
     return 0;
 }
 
@@ -106,22 +202,25 @@ int sk_frame_get_head(sk_stream_source *source, void *arg, uint64_t *at, uint64_
     return rc;
 }
 
-int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n,
+int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n, int is_short,
                        struct sk_frame_piece *p, struct saikai_error *err)
 {
-    uint8_t data[SK_FRAME_PIECE_BYTES];
-    if (n - *at < sizeof data)
+    uint8_t data[SK_FRAME_PIECE_MOST];
+    size_t most = is_short ? sizeof data : LONG_PIECE, got = n - *at < most ? (size_t)(n - *at) : most;
+    if (got < (is_short ? SK_FRAME_PIECE_LEAST : LONG_PIECE))
         return sk_fail(err, SAIKAI_EDAMAGED, "the frame is truncated");
-    int rc = source(arg, *at, data, sizeof data, err);
+    int rc = source(arg, *at, data, got, err);
     if (rc)
         return rc;
-    struct sk_rd r = sk_rd_init(data, sizeof data);
-    uint64_t word = sk_rd_u64(&r);
-    p->size = word & (((uint64_t)1 << SIZE_BITS) - 1);
-    p->mode = (int)(word >> SIZE_BITS);
-    p->max_error = sk_rd_f64(&r);
+    struct sk_rd r = sk_rd_init(data, got);
+    uint64_t word = is_short ? get_number(&r) : sk_rd_u64(&r);
+    p->size = is_short ? word >> SHORT_BITS : word & (((uint64_t)1 << SIZE_BITS) - 1);
+    p->mode = (int)(is_short ? word & (MEASURED - 1) : word >> SIZE_BITS);
+    p->max_error = !is_short || word & MEASURED ? sk_rd_f64(&r) : NAN;
     p->hash = sk_rd_u64(&r);
-    *at += sizeof data;
+    *at += got - sk_rd_left(&r);
+    if (r.bad)
+        return sk_fail(err, SAIKAI_EDAMAGED, "the frame is truncated");
     if (p->mode > SK_FRAME_EXACT)
         return sk_fail(err, SAIKAI_EDAMAGED, "the header is damaged (mode %d)", p->mode);
     if (p->size > n - *at)

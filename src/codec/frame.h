@@ -7,8 +7,11 @@
 #include "codec/cut.h"
 #include "codec/stream.h"
 
-#define SK_FRAME_PIECE_BYTES 24
-#define SK_FRAME_HEAD_MAX    256
+enum {
+    SK_FRAME_PIECE_LEAST = 9, /* bytes of a piece's header */
+    SK_FRAME_PIECE_MOST = 32,
+    SK_FRAME_HEAD_MAX = 256
+};
 
 enum { SK_FRAME_CHAIN = 0, SK_FRAME_RAW = 1, SK_FRAME_EXACT = 2 /* the codec "predict" */ };
 
@@ -18,6 +21,7 @@ struct sk_frame_head {
     double range;
     char chain[SK_CHAIN_NAME];
     uint64_t piece_bytes, pieces;
+    int is_short; /* the second form: what a bound leaves of an array may be a few hundred bytes */
 };
 
 struct sk_frame_piece {
@@ -28,7 +32,9 @@ struct sk_frame_piece {
 };
 
 void sk_frame_put_head(struct sk_buf *b, const struct sk_frame_head *h);
-void sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_BYTES], const struct sk_frame_piece *p);
+/* Returns the bytes it took. */
+size_t sk_frame_put_piece(uint8_t out[SK_FRAME_PIECE_MOST], const struct sk_frame_piece *p,
+                          int is_short);
 /* The checksum of a piece with this number and p->size bytes of data. */
 uint64_t sk_frame_piece_hash(const struct sk_frame_piece *p, uint64_t number, const void *data);
 
@@ -37,7 +43,7 @@ uint64_t sk_frame_piece_hash(const struct sk_frame_piece *p, uint64_t number, co
  * bytes. */
 int sk_frame_get_head(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n,
                       struct sk_frame_head *h, struct saikai_error *err);
-int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n,
+int sk_frame_get_piece(sk_stream_source *source, void *arg, uint64_t *at, uint64_t n, int is_short,
                        struct sk_frame_piece *p, struct saikai_error *err);
 
 #endif

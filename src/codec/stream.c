@@ -32,6 +32,7 @@ struct encoder {
     sk_stream_sink *sink;
     void *arg;
     struct sk_stream_info info;
+    int is_short; /* the frame's form */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     struct slot *slot;
@@ -165,11 +166,14 @@ static int encode_piece(struct encoder *e, uint64_t i, struct slot *s, struct sa
     return 0;
 }
 
-static int write_slot(struct encoder *e, const struct slot *s, struct saikai_error *err)
+/* *written: bytes of the frame. */
+static int write_slot(struct encoder *e, const struct slot *s, uint64_t *written,
+                      struct saikai_error *err)
 {
-    uint8_t head[SK_FRAME_PIECE_BYTES];
-    sk_frame_put_piece(head, &s->head);
-    int rc = e->opt.bare ? 0 : e->sink(e->arg, head, sizeof head, err);
+    uint8_t head[SK_FRAME_PIECE_MOST];
+    size_t n = e->opt.bare ? 0 : sk_frame_put_piece(head, &s->head, e->is_short);
+    int rc = n ? e->sink(e->arg, head, n, err) : 0;
+    *written = n + s->head.size;
     return rc ? rc : e->sink(e->arg, s->from, (size_t)s->head.size, err);
 }
 
@@ -182,13 +186,14 @@ static void flush(struct encoder *e)
         struct saikai_error err = {0};
         e->writing = 1;
         pthread_mutex_unlock(&e->lock);
-        int rc = write_slot(e, s, &err);
+        uint64_t written = 0;
+        int rc = write_slot(e, s, &written, &err);
         pthread_mutex_lock(&e->lock);
         e->writing = 0;
         s->full = 0;
         e->written++;
         e->info.raw_pieces += s->head.mode == SK_FRAME_RAW;
-        e->info.encoded_bytes += (e->opt.bare ? 0 : SK_FRAME_PIECE_BYTES) + s->head.size;
+        e->info.encoded_bytes += written;
         if (!(s->head.max_error <= e->info.max_error))
             e->info.max_error = s->head.max_error;
         if (rc && !e->rc)
@@ -244,6 +249,7 @@ static int prepare(struct encoder *e, const char *chain, const struct sk_array *
         c->bound = (struct sk_bound){0};
     struct sk_frame_head h = {.array = *a, .bound = c->bound, .range = c->range};
     h.piece_bytes = e->opt.piece_bytes, h.pieces = e->cut.pieces;
+    h.is_short = e->is_short = c->bound.kind != SK_BOUND_NONE;
     memcpy(h.chain, e->chain.name, sizeof h.chain);
     sk_frame_put_head(head, &h);
     e->info = (struct sk_stream_info){.array = *a, .bound = c->bound, .range = c->range};
@@ -340,7 +346,7 @@ size_t sk_stream_max_encoded(const char *chain, const struct sk_array *a,
         return (size_t)-1;
     /* a piece never takes more than it holds: the rest is frame */
     size_t n = sk_array_size_bytes(a),
-           frame = SK_FRAME_HEAD_MAX + (size_t)cut.pieces * SK_FRAME_PIECE_BYTES;
+           frame = SK_FRAME_HEAD_MAX + (size_t)cut.pieces * SK_FRAME_PIECE_MOST;
     return n > (size_t)-1 - frame ? (size_t)-1 : n + frame;
 }
 
@@ -440,7 +446,7 @@ static int find_pieces(struct decoder *d, const struct sk_frame_head *h, uint64_
     if (sk_cut_init(&d->cut, &h->array, (size_t)h->piece_bytes) || d->cut.pieces != h->pieces)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s: the frame's header contradicts itself",
                        name_of(d->what));
-    if (h->pieces > n / SK_FRAME_PIECE_BYTES)
+    if (h->pieces > n / SK_FRAME_PIECE_LEAST)
         return sk_fail(err, SAIKAI_EDAMAGED, "%s: the frame is truncated", name_of(d->what));
     d->piece = calloc((size_t)h->pieces + 1, sizeof *d->piece);
     d->at = calloc((size_t)h->pieces + 1, sizeof *d->at);
@@ -448,7 +454,7 @@ static int find_pieces(struct decoder *d, const struct sk_frame_head *h, uint64_
         return sk_fail(err, SAIKAI_ENOMEM, "%s: no memory for %llu pieces", name_of(d->what),
                        (unsigned long long)h->pieces);
     for (uint64_t i = 0; i < h->pieces; i++) {
-        int rc = sk_frame_get_piece(d->source, d->arg, &at, n, &d->piece[i], err);
+        int rc = sk_frame_get_piece(d->source, d->arg, &at, n, h->is_short, &d->piece[i], err);
         d->at[i] = at;
         if (rc) {
             struct sk_cut_piece p = sk_cut_piece(&d->cut, i);
@@ -533,7 +539,7 @@ int sk_stream_info(sk_stream_source *source, void *arg, uint64_t n, struct sk_st
     s.raw_bytes = sk_array_size_bytes(&h.array);
     for (uint64_t i = 0; i < h.pieces; i++) {
         struct sk_frame_piece p;
-        rc = sk_frame_get_piece(source, arg, &at, n, &p, err);
+        rc = sk_frame_get_piece(source, arg, &at, n, h.is_short, &p, err);
         if (rc)
             return rc;
         at += p.size;

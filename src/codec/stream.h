@@ -15,7 +15,8 @@
  * then each piece:
  *   u64 size (bits 0…55) and mode (bits 56…63; 0 chain, 1 raw, 2 predict) | f64 largest error, NaN:
  * not measured | u64 XXH3 of these 16 bytes, the piece's number (u64) and the XXH3 of data (u64) |
- * data clang-format on */
+ * data clang-format on
+ * A chain with a bound gets a shorter form of both headers ("SKS2", docs/format.md). */
 #ifndef SK_CODEC_STREAM_H
 #define SK_CODEC_STREAM_H
 

@@ -61,11 +61,21 @@ double sk_plane_writer_bits(struct sk_plane_writer *w);
 /* Append tables and codes to out. SAIKAI_ENOMEM. */
 int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct saikai_error *err);
 
+/* From here to the next reset, keep the planes for sk_plane_writer_sparse, too, as long as no more
+ * than `most` values are not zero. Their levels must stay where they are. */
+void sk_plane_writer_keep(struct sk_plane_writer *w, size_t most);
+/* Append what sk_plane_writer_finish does not write: the codes of planes of zeros (sparse.h). -1:
+ * there were too many other values, or memory is out; out is to be cut back. */
+int sk_plane_writer_sparse(const struct sk_plane_writer *w, struct sk_buf *out);
+
 struct sk_plane_reader;
 /* Start reading in[0, n): *r is to be freed. The input must outlive the reader. SAIKAI_EDAMAGED,
  * SAIKAI_ENOMEM. */
 int sk_plane_reader_new(struct sk_plane_reader **r, const void *in, size_t n,
                         struct saikai_error *err);
+/* The same for what sk_plane_writer_sparse wrote. SAIKAI_ENOMEM. */
+int sk_plane_reader_sparse(struct sk_plane_reader **r, const void *in, size_t n,
+                           struct saikai_error *err);
 void sk_plane_reader_free(struct sk_plane_reader *r);
 /* The next plane into q[] and level[]. Hostile input gives any values, within the geometry; 0 or
  * SAIKAI_EDAMAGED. */

@@ -2,6 +2,7 @@
  * block, lane by lane. */
 #include "codec/entropy/plane_impl.h"
 #include "codec/entropy/scratch.h"
+#include "codec/entropy/adaptive/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct sk_plane_reader {
     uint8_t of[SK_PLANE_SETS][2 * SUM_LIMIT]; /* sum → model */
     uint8_t flag_model[2];
     uint32_t (*table)[SK_RANS_ONE];
+    struct sk_sparse_reader *sparse; /* all else is not used then */
 };
 
 static int damaged(struct saikai_error *err)
@@ -124,10 +126,25 @@ bad:
     return damaged(err);
 }
 
+int sk_plane_reader_sparse(struct sk_plane_reader **out, const void *in, size_t n,
+                           struct saikai_error *err)
+{
+    struct sk_plane_reader *r = calloc(1, sizeof *r);
+    if (r)
+        r->sparse = sk_sparse_reader_new(in, n);
+    if (!r || !r->sparse) {
+        free(r);
+        return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
+    }
+    *out = r;
+    return 0;
+}
+
 void sk_plane_reader_free(struct sk_plane_reader *r)
 {
     if (!r)
         return;
+    sk_sparse_reader_free(r->sparse);
     sk_scratch_give(r->table);
     sk_scratch_give(r->copy);
     free(r);
@@ -284,6 +301,10 @@ static void read_step(struct sk_plane_reader *r, struct block *b, const struct l
 int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *q, uint8_t *level,
                   struct saikai_error *err)
 {
+    if (r->sparse)
+        return sk_sparse_read(r->sparse, p, q, level)
+                   ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding")
+                   : 0;
     struct lanes v = lanes_of(p);
     if (!v.rows || !v.width)
         return 0;
@@ -303,6 +324,8 @@ int sk_plane_read(struct sk_plane_reader *r, const struct sk_plane *p, int32_t *
 
 int sk_plane_reader_finish(struct sk_plane_reader *r, struct saikai_error *err)
 {
+    if (r->sparse)
+        return sk_sparse_reader_ended(r->sparse) ? 0 : damaged(err);
     int ok = !r->damaged && r->word == r->word_end && (r->raw_at + 7) / 8 == r->raw_size;
     for (int l = 0; l < LANES; l++)
         ok &= r->state[l] == SK_RANS_LOW;

@@ -13,6 +13,7 @@ struct sk_plane_writer *sk_plane_writer_new(size_t max_values)
     if (!w)
         return NULL;
     w->kernel = sk_plane_kernel();
+    w->sparse.given_up = 1;
     w->cap = max_values + PLANE_SPARE;
     w->symbols = sk_scratch_take(w->cap * sizeof *w->symbols);
     w->counts = sk_scratch_take_zeros(COUNTERS * sizeof *w->counts);
@@ -31,6 +32,7 @@ void sk_plane_writer_free(struct sk_plane_writer *w)
     sk_scratch_give(w->token);
     sk_scratch_give(w->counts);
     sk_buf_free(&w->raw);
+    sk_sparse_free(&w->sparse);
     free(w);
 }
 
@@ -45,6 +47,17 @@ void sk_plane_writer_reset(struct sk_plane_writer *w)
     w->raw.len = 0;
     w->acc = 0;
     w->acc_bits = w->last_flag = 0;
+    w->sparse.given_up = 1;
+}
+
+void sk_plane_writer_keep(struct sk_plane_writer *w, size_t most)
+{
+    sk_sparse_start(&w->sparse, most);
+}
+
+int sk_plane_writer_sparse(const struct sk_plane_writer *w, struct sk_buf *out)
+{
+    return sk_sparse_put(&w->sparse, out);
 }
 
 /* Room for `more` elements of this size behind *n in an array that grows. */
@@ -220,8 +233,8 @@ static struct sk_plane rest_of(const struct sk_plane *p, const struct lanes *v)
     return rest;
 }
 
-void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,
-                    uint8_t *level)
+static void write_plane(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,
+                        uint8_t *level)
 {
     struct lanes v = lanes_of(p);
     if (!v.rows || !v.width || w->failed || make_room(w, p, &v))
@@ -231,8 +244,15 @@ void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const i
         write_step(w, &v, q, level);
     if (v.cut) {
         struct sk_plane rest = rest_of(p, &v);
-        sk_plane_write(w, &rest, q, level);
+        write_plane(w, &rest, q, level);
     }
+}
+
+void sk_plane_write(struct sk_plane_writer *w, const struct sk_plane *p, const int32_t *q,
+                    uint8_t *level)
+{
+    write_plane(w, p, q, level);
+    sk_sparse_add(&w->sparse, p, q, level);
 }
 
 void sk_plane_gather_counts(struct sk_plane_writer *w)

@@ -3,6 +3,7 @@
 #define SK_CODEC_ENTROPY_PLANE_WRITER_H
 
 #include "codec/entropy/plane_impl.h"
+#include "codec/entropy/adaptive/sparse.h"
 
 enum { COUNTERS = 4, KINDS = CONTEXTS * SK_TOKENS };
 
@@ -28,6 +29,7 @@ struct sk_plane_writer {
         top[SK_PLANE_SETS + 1]; /* contexts of each set that may have occurred, and of the flags */
     /* By symbol. Equal symbols in a row would wait for each other, hence several. */
     uint32_t (*counts)[KINDS];
+    struct sk_sparse sparse;
 };
 
 /* Add all counters up in the first. */

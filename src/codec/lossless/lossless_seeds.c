@@ -55,6 +55,8 @@ static int seed(const char *dir, const char *target, const char *codec, int whic
 static int seed_frame(const char *dir, const char *chain, const struct sk_array *a, int kind)
 {
     struct sk_stream_options opt = {.threads = 1, .piece_bytes = 512};
+    if (!strcmp(chain, "wavelet"))
+        opt.codec.bound = (struct sk_bound){SK_BOUND_REL, 1e-3};
     struct sk_buf b = {0};
     char name[100];
     void *x = malloc(sk_array_size_bytes(a));
@@ -97,5 +99,6 @@ int main(int argc, char **argv)
     rc |= seed_frame(argv[1], "predict", &shapes[1], 0);
     rc |= seed_frame(argv[1], "shuffle+zstd", &shapes[2], 6);
     rc |= seed_frame(argv[1], "fast", &shapes[3], 8);
+    rc |= seed_frame(argv[1], "wavelet", &shapes[0], 0);
     return rc ? 1 : 0;
 }

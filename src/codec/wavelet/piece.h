@@ -27,8 +27,17 @@ enum {
 };
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 /* Options: reach beyond LIFT_LEAST_REACH; the values were multiplied by a power of two before all
- * else; the step of a causal piece is given. */
-enum { PIECE_REACH = 3, PIECE_SCALED = 4, PIECE_STEP = 8, PIECE_OPTIONS = 15 };
+ * else; the step of a causal piece is given; the codes are those of sparse planes; the
+ * mask is one of bilevel.h; filters are those of lift_filter.h. */
+enum {
+    PIECE_REACH = 3,
+    PIECE_SCALED = 4,
+    PIECE_STEP = 8,
+    PIECE_SPARSE = 16,
+    PIECE_BILEVEL = 32,
+    PIECE_FILTERS = 64,
+    PIECE_OPTIONS = 127
+};
 enum { PIECE_WEIGHT_BITS = 12 };
 
 /* How to predict. */
@@ -54,6 +63,7 @@ struct piece {
     int thorough;        /* encoder: many bits are to be saved by a little time */
     int is_part;         /* of a centred piece */
     int keep_plan;       /* encoder: `plan` is chosen already */
+    int sparse, bilevel, packed; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;
     struct shape shape;

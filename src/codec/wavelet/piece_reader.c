@@ -60,6 +60,9 @@ static int read_options(struct piece *j, struct sk_rd *in)
 {
     unsigned options = sk_rd_u16(in);
     j->plan.reach = LIFT_LEAST_REACH + (int)(options & PIECE_REACH);
+    j->sparse = (options & PIECE_SPARSE) != 0;
+    j->packed = (options & PIECE_FILTERS) != 0;
+    j->bilevel = (options & PIECE_BILEVEL) != 0;
     if (options & PIECE_SCALED)
         j->scale = (int16_t)sk_rd_u16(in);
     if (options & PIECE_STEP)
@@ -94,7 +97,7 @@ static int read_mask(struct piece *j, uint64_t *fill, struct sk_rd *in, struct s
     j->mask = sk_scratch_take(j->n);
     if (!j->mask)
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
-    return sk_special_get_mask(&j->lift_shape, p, m, j->mask, err);
+    return (j->bilevel ? sk_special_get_mask : sk_special_get_plane_mask)(&j->lift_shape, p, m, j->mask, err);
 }
 
 /* Pass over exact values, which are put in place last. */
@@ -116,6 +119,7 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
             return rc;
         j->causal.base = mean;
         j->causal.step = sk_piece_step(j);
+        j->causal.bytes = !j->packed;
         return sk_causal_decode(&j->causal, out, j->mask, head, codes, err);
     }
     if ((rc = sk_lift_init(&j->lift, &j->lift_shape, j->size, masked, j->plan.reach, err)))
@@ -123,6 +127,7 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
     sk_lift_set_bounds(&j->lift, j->limit, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
     j->lift.mean = mean;
     j->lift.weight_bits = PIECE_WEIGHT_BITS;
+    j->lift.bytes = !j->packed;
     return sk_lift_decode(&j->lift, out, j->mask, head, codes, err);
 }
 
@@ -151,7 +156,10 @@ static int read_predicted(struct piece *j, int extended, struct sk_rd *in, void 
         return damaged(err, "the header");
     struct sk_rd head = sk_rd_init(p, head_size);
     struct sk_plane_reader *codes = NULL;
-    if ((rc = sk_plane_reader_new(&codes, in->p, sk_rd_left(in), err)))
+    if (j->sparse && sk_special_get_number(in) != sk_rd_left(in))
+        return damaged(err, "the end");
+    rc = (j->sparse ? sk_plane_reader_sparse : sk_plane_reader_new)(&codes, in->p, sk_rd_left(in), err);
+    if (rc)
         return rc;
     rc = restore(j, mean, out, &head, codes, err);
     if (!rc)

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINE_BOUND = 1 << 14 };
+/* Codes of which at most this part is not zero are tried as sparse ones, or when they are few. */
+enum { FINE_BOUND = 1 << 14, SPARSE_PART = 10, SPARSE_LEAST = 2048 };
 
 static int by_place(const void *a, const void *b)
 {
@@ -78,7 +79,8 @@ static int put_exact(const struct piece *j, struct sk_buf *out)
 
 static unsigned options_of(const struct piece *j)
 {
-    unsigned options = j->scale ? PIECE_SCALED : 0;
+    unsigned options = PIECE_FILTERS | (j->scale ? PIECE_SCALED : 0) | (j->sparse ? PIECE_SPARSE : 0) |
+                       (j->mask ? PIECE_BILEVEL : 0);
     if (j->plan.causal)
         return options | (j->step > 0 ? PIECE_STEP : 0);
     return options | (unsigned)(j->plan.reach - LIFT_LEAST_REACH);
@@ -109,14 +111,34 @@ static void put_header(struct piece *j, struct sk_buf *out)
     }
 }
 
+/* The codes in the form that is shorter. */
+static int put_codes(struct piece *j, struct sk_plane_writer *codes, struct sk_buf *out,
+                     struct saikai_error *err)
+{
+    struct sk_buf sparse = {0};
+    int rc = sk_plane_writer_finish(codes, out, err);
+    j->sparse = !rc && !sk_plane_writer_sparse(codes, &sparse) && sk_buf_ok(&sparse) &&
+                sparse.len < out->len;
+    if (j->sparse) { /* which end anywhere, as far as they tell: hence the length */
+        out->len = 0;
+        sk_special_put_number(out, sparse.len);
+        sk_buf_put(out, sparse.data, sparse.len);
+    }
+    sk_buf_free(&sparse);
+    return rc;
+}
+
 /* The whole piece with plan j->plan, mask being the coded mask. */
 static int make(struct piece *j, const struct sk_buf *mask, struct sk_plane_writer *codes,
                 struct sk_buf *out, struct saikai_error *err)
 {
-    struct sk_buf head = {0};
+    struct sk_buf head = {0}, coded = {0};
     sk_plane_writer_reset(codes);
+    sk_plane_writer_keep(codes, j->n / SPARSE_PART + SPARSE_LEAST);
     int rc =
         sk_piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
+    if (!rc)
+        rc = put_codes(j, codes, &coded, err);
     if (!rc) {
         put_header(j, out);
         if (j->mask) {
@@ -129,13 +151,13 @@ static int make(struct piece *j, const struct sk_buf *mask, struct sk_plane_writ
         sk_special_put_number(out, head.len);
         sk_buf_put(out, head.data, head.len);
     }
-    if (!rc)
-        rc = sk_plane_writer_finish(codes, out, err);
+    sk_buf_put(out, coded.data, coded.len);
     if (!rc && !sk_buf_ok(out))
         rc = out_of_memory(err);
     sk_lift_free(&j->lift);
     sk_causal_free(&j->causal);
     sk_buf_free(&head);
+    sk_buf_free(&coded);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* Finds fill values and what is not finite, and codes the mask and the exact values. */
 #include "codec/wavelet/special.h"
 
+#include "codec/entropy/adaptive/bilevel.h"
 #include "codec/entropy/scratch.h"
 #include "codec/wavelet/fill.h"
 
@@ -265,32 +266,50 @@ static size_t shape_row(const struct lift_shape *shape, size_t r)
            y * shape->stride[1];
 }
 
+/* A mask seen in this shape, without its values; NULL bit: memory is out. */
+static struct sk_bilevel bilevel_of(const struct lift_shape *shape)
+{
+    struct sk_bilevel b = {.nb = shape->nb, .nz = shape->n[0], .ny = shape->n[1], .width = shape->n[2]};
+    b.bit = sk_scratch_take_zeros(b.nb * b.nz * b.ny * sk_bilevel_row_bytes(&b));
+    return b;
+}
+
+static size_t bilevel_row(const struct sk_bilevel *b, size_t r)
+{
+    return r * sk_bilevel_row_bytes(b) + SK_BILEVEL_EDGE;
+}
+
 int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, struct sk_buf *out,
                      struct saikai_error *err)
 {
-    struct sk_plane p;
-    mask_plane(shape, &p);
-    size_t rows = p.nb * p.nz * p.ny, count = rows * p.sy;
-    int32_t *q = sk_scratch_take_zeros((count + 64) * sizeof *q);
-    uint8_t *level = sk_scratch_take_zeros(count + 128);
-    struct sk_plane_writer *w = sk_plane_writer_new(rows * p.width);
-    int rc = SAIKAI_ENOMEM;
-    if (q && level && w) {
-        for (size_t r = 0; r < rows; r++)
-            for (size_t x = 0, from = shape_row(shape, r), to = mask_row(&p, r); x < p.width; x++)
-                q[to + x] = mask[from + x * shape->stride[2]];
-        sk_plane_write(w, &p, q, level);
-        rc = sk_plane_writer_finish(w, out, err);
-    } else {
-        sk_fail(err, rc, "out of memory for a mask");
-    }
-    sk_scratch_give(q);
-    sk_scratch_give(level);
-    sk_plane_writer_free(w);
+    struct sk_bilevel b = bilevel_of(shape);
+    size_t rows = b.nb * b.nz * b.ny;
+    for (size_t r = 0; b.bit && r < rows; r++)
+        for (size_t x = 0, from = shape_row(shape, r), to = bilevel_row(&b, r); x < b.width; x++)
+            b.bit[to + x] = mask[from + x * shape->stride[2]];
+    int rc = !b.bit || sk_bilevel_put(&b, out)
+                 ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask")
+                 : 0;
+    sk_scratch_give(b.bit);
     return rc;
 }
 
 int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
+                     struct saikai_error *err)
+{
+    struct sk_bilevel b = bilevel_of(shape);
+    size_t rows = b.nb * b.nz * b.ny;
+    int rc = !b.bit ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for a mask") : 0;
+    if (!rc && sk_bilevel_get(&b, in, size))
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "the mask of a wavelet piece is damaged");
+    for (size_t r = 0; !rc && r < rows; r++)
+        for (size_t x = 0, to = shape_row(shape, r), from = bilevel_row(&b, r); x < b.width; x++)
+            mask[to + x * shape->stride[2]] = b.bit[from + x];
+    sk_scratch_give(b.bit);
+    return rc;
+}
+
+int sk_special_get_plane_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
                      struct saikai_error *err)
 {
     struct sk_plane p;

@@ -32,6 +32,9 @@ int sk_special_put_mask(const struct lift_shape *shape, const uint8_t *mask, str
                      struct saikai_error *err);
 int sk_special_get_mask(const struct lift_shape *shape, const void *in, size_t size, uint8_t *mask,
                      struct saikai_error *err);
+/* The same for what older versions wrote, as a plane. */
+int sk_special_get_plane_mask(const struct lift_shape *shape, const void *in, size_t size,
+                              uint8_t *mask, struct saikai_error *err);
 
 /* Exact values at sorted elements: distances and bits. Reading checks that they are inside and
  * ascend. */

@@ -113,6 +113,13 @@ int main(int argc, char **argv)
     write_seed(argv[1], "scaled2", &d2, 1e-3, tiny);
     write_seed(argv[1], "constant", &d2, 1e-3, constant);
     write_seed(argv[1], "exact", &d2, 0, smooth);
+    write_seed(argv[1], "sparse3", &d6, 1e-2, waves);
+    write_seed(argv[1], "fitted3", &d6, 1e-4, waves);
+    write_seed(argv[1], "bilevel2", &d2, 1e-3, masked);
+    write_seed(argv[1], "bilevel3", &d3, 1e-3, masked);
+    parameter = "plan=1";
+    write_seed(argv[1], "before1", &d1, 1e-4, smooth);
+    write_seed(argv[1], "before3", &d6, 1e-3, waves);
     parameter = "plan=0,reach=4";
     write_seed(argv[1], "far3", &d6, 1e-5, waves);
     return 0;

@@ -236,7 +236,8 @@ static void test_empty_and_single(void **unused)
     round_trip(&scalar, &one, 1, &bound);
 }
 
-/* A mask must not cost much: a masked smooth field takes little more than the same field whole. */
+/* A mask must not cost much: a masked smooth field takes at most a bit for each place more than the
+ * same field whole. */
 static void test_masks_are_cheap(void **unused)
 {
     struct sk_array a = {.type = SAIKAI_F32, .ndims = 3, .dims = {20, 60, 80}};
@@ -247,7 +248,7 @@ static void test_masks_are_cheap(void **unused)
     size_t whole = round_trip(&a, in, n, &scaled);
     fill(MASKED_BIG, &a, in, n);
     size_t masked = round_trip(&a, in, n, &bound);
-    assert_true(masked < 3 * whole);
+    assert_true(masked < whole + n / 8);
     free(in);
 }
 

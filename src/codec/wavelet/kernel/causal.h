@@ -40,6 +40,7 @@ struct causal {
     int trial;    /* encoder: 1 codes only what is away from the edges, to see what it takes */
     size_t coded; /* values that were coded */
     int kind;
+    int bytes; /* decoder: 1 where weights are words of four bytes, as older versions wrote them */
     int thorough;                /* encoder: 1 looks at more of the data when it fits */
     int bits;                    /* |lattice number| < 2^bits */
     int32_t stored[CAUSAL_TAPS]; /* weights in 2^-12 of all taps but the first, which has what is

@@ -413,6 +413,36 @@ static void choose(struct causal *c)
 
 /* ---- both ways ---- */
 
+/* Weights of n taps but the first: how many bits each takes, and these. */
+static void put_weights(const struct causal *c, int n, struct sk_buf *head)
+{
+    struct sk_rans_bits_out bits = {.out = head};
+    uint32_t all = 0;
+    for (int k = 1; k < n; k++)
+        all |= (uint32_t)c->stored[k] << 1 ^ (uint32_t)(c->stored[k] >> 31);
+    unsigned width = all ? 32u - (unsigned)__builtin_clz(all) : 0;
+    sk_bits_put(&bits, width, 6);
+    for (int k = 1; k < n; k++)
+        sk_bits_put(&bits, (uint32_t)c->stored[k] << 1 ^ (uint32_t)(c->stored[k] >> 31), width);
+    sk_bits_flush(&bits);
+}
+
+static void get_weights(struct causal *c, int n, struct sk_rd *head)
+{
+    if (c->bytes) {
+        for (int k = 1; k < n; k++)
+            c->stored[k] = (int32_t)sk_rd_u32(head);
+        return;
+    }
+    struct sk_rans_bits_in bits = {.p = head->p, .size_bits = 8 * sk_rd_left(head)};
+    unsigned width = sk_bits_get(&bits, 6);
+    for (int k = 1; k < n; k++) {
+        uint32_t z = sk_bits_get(&bits, width < 32 ? width : 32);
+        c->stored[k] = (int32_t)(z >> 1 ^ (0u - (z & 1)));
+    }
+    head->bad |= bits.bad || width > 32;
+}
+
 static void plane_of(const struct causal *c, struct sk_plane *p)
 {
     memset(p, 0, sizeof *p);
@@ -471,8 +501,8 @@ int NAME(sk_causal_encode)(struct causal *c, const void *in, const uint8_t *mask
         residuals(c, taps_of(set, c->kind, most_reach(c), reach(c, z, y)), place(c, b, z, y));
     }
     sk_buf_put_u8(head, (uint8_t)(c->kind | c->bits << 2));
-    for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
-        sk_buf_put_u32(head, (uint32_t)c->stored[k]);
+    if (c->kind == CAUSAL_FITTED)
+        put_weights(c, set[0].n, head);
     plane_of(c, &p);
     if (c->trial)
         leave_edges(&p);
@@ -491,8 +521,8 @@ int NAME(sk_causal_decode)(struct causal *c, void *out, const uint8_t *mask, str
     c->kind = (int)(first & 3);
     c->bits = (int)(first >> 2);
     fitted(c, &set[0]);
-    for (int k = 1; c->kind == CAUSAL_FITTED && k < set[0].n; k++)
-        c->stored[k] = (int32_t)sk_rd_u32(head);
+    if (c->kind == CAUSAL_FITTED)
+        get_weights(c, set[0].n, head);
     if (head->bad || c->bits > 31)
         return sk_fail(err, SAIKAI_EDAMAGED, "the predictor of a wavelet piece is damaged");
     for (int k = 0; k < CAUSAL_KINDS; k++)

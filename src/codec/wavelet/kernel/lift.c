@@ -3,6 +3,7 @@
 #include "codec/wavelet/kernel/lift.h"
 
 #include "codec/entropy/scratch.h"
+#include "codec/wavelet/kernel/lift_filter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -213,7 +214,7 @@ void sk_lift_standard_weights(const struct lift_filter *f, double *w)
 
 void sk_lift_weights(const struct lift *l, const struct lift_filter *f, double w[LIFT_GROUPS + 1])
 {
-    if (!f->fitted) {
+    if (f->fitted == LIFT_STANDARD) {
         sk_lift_standard_weights(f, w);
     } else {
         double unit = 1.0 / (double)(1 << l->weight_bits), rest = 1;
@@ -227,22 +228,55 @@ void sk_lift_weights(const struct lift *l, const struct lift_filter *f, double w
         w[g] /= f->group[g].n;
 }
 
-void sk_lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
+const struct lift_filter *sk_lift_filter_before(const struct lift_level *v, unsigned c)
+{
+    const struct lift_filter *f = &v[1].filter[c];
+    return v[1].active == v->active && f->fitted != LIFT_STANDARD ? f : NULL;
+}
+
+/* Weights of this filter as unknowns of the fit. */
+static void unknowns(const struct lift *l, const struct lift_filter *f, double *x)
+{
+    for (int i = 0; i < f->n; i++)
+        x[i] = f->stored[i + 1] * (1.0 / (double)(1 << l->weight_bits));
+}
+
+/* Bits of a class of so many points with weights that leave this energy, beside what all take. */
+static double cost_of(const struct lift_filter *f, size_t points, double energy)
+{
+    return 0.5 * (double)points * log2(energy) + sk_lift_filter_bits(f);
+}
+
+void sk_lift_fit(const struct lift *l, const struct lift_level *v, unsigned c, struct lift_filter *f,
               fit_gram gram, size_t points, double sample)
 {
     int n = f->n; /* unknowns: groups 1 .. n - 1 and the mean; column n is the right-hand side */
-    double standard[LIFT_GROUPS + 1], *prior = standard + 1, x[LIFT_GROUPS + 1];
+    double standard[LIFT_GROUPS + 1], *prior = standard + 1, x[LIFT_GROUPS + 1], near[LIFT_GROUPS + 1];
+    const struct lift_filter *before = sk_lift_filter_before(v, c);
+    struct lift_filter next = *f;
     sk_lift_standard_weights(f, standard);
     if (!(sample > 0) || sk_fit_solve(n, gram, prior, x))
         return;
-    double unit = 1.0 / (double)(1 << l->weight_bits);
-    for (int i = 0; i < n; i++) {
-        f->stored[i + 1] = (int32_t)lrint(x[i] / unit);
-        x[i] = f->stored[i + 1] * unit;
-    }
     double noise = v->bound * v->bound / 3 * sample;
-    double gain = log2((sk_fit_energy(n, gram, prior) + noise) / (sk_fit_energy(n, gram, x) + noise));
-    f->fitted = 0.5 * (double)points * gain > 16.0 * n;
+    double least = cost_of(f, points, sk_fit_energy(n, gram, prior) + noise);
+    if (before) {
+        next.fitted = LIFT_AS_BEFORE;
+        sk_lift_filter_as_before(&next, before);
+        unknowns(l, &next, near);
+        double cost = cost_of(&next, points, sk_fit_energy(n, gram, near) + noise);
+        *f = cost < least ? next : *f;
+        least = cost < least ? cost : least;
+    }
+    next.fitted = LIFT_FITTED;
+    for (next.coarse = 0; next.coarse < 4; next.coarse++) {
+        int unit = 1 << 2 * next.coarse;
+        for (int i = 0; i < n; i++)
+            next.stored[i + 1] = (int32_t)lrint(x[i] * (1 << l->weight_bits) / unit) * unit;
+        unknowns(l, &next, near);
+        double cost = cost_of(&next, points, sk_fit_energy(n, gram, near) + noise);
+        *f = cost < least ? next : *f;
+        least = cost < least ? cost : least;
+    }
 }
 
 double sk_lift_trial_bits(const struct lift_level *finest, const double bits[2], const size_t coded[2])

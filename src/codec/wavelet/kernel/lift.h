@@ -52,7 +52,8 @@ struct lift_filter {
     struct lift_group group[LIFT_GROUPS];
     int32_t stored[LIFT_GROUPS + 1]; /* weights in 2^-weight_bits of all groups but the first; last:
                                         of the mean */
-    int fitted;
+    enum lift_weights { LIFT_STANDARD = 0, LIFT_FITTED, LIFT_AS_BEFORE /* as the coarser level */ } fitted;
+    int coarse; /* fitted weights are multiples of 4^coarse */
 };
 
 struct lift_level {
@@ -81,6 +82,7 @@ struct lift {
     int reach;    /* neighbours on each side along an axis */
     int fit;      /* encoder: 1 fits weights */
     int thorough; /* encoder: 1 looks at more of the data when it fits */
+    int bytes;    /* decoder: 1 where filters are bytes, as older versions wrote them */
     int is_encoder;
     int trial; /* encoder: 1 codes the inside of the two finest levels only, to see what they take
                 */
@@ -115,10 +117,13 @@ void sk_lift_filter_init(const struct lift *l, const struct lift_level *v, unsig
                       struct lift_filter *f);
 /* The weights of Deslauriers and Dubuc for 2 reach points, and of the mean. */
 void sk_lift_standard_weights(const struct lift_filter *f, double *w);
+/* The filter of class c at the next coarser level, NULL: that is none of the same kind or has the
+ * standard weights. */
+const struct lift_filter *sk_lift_filter_before(const struct lift_level *v, unsigned c);
 /* Fit weights to normal equations of f->n unknowns: the groups but the first, and the mean. Changes
  * the filter when that pays. points: of the class; sample: the weight of those behind the
  * equations. */
-void sk_lift_fit(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
+void sk_lift_fit(const struct lift *l, const struct lift_level *v, unsigned c, struct lift_filter *f,
               fit_gram gram, size_t points, double sample);
 /* Bits per value of a large box, from those that the finest level (with the next one: bits[0]) and
  * the next one (bits[1]) took for so many values: all coarser ones are taken to need more and more

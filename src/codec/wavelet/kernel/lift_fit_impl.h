@@ -141,5 +141,5 @@ static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int mask
     if (sk_fit_solve(f->n, gram, first + 1, w + 1))
         return;
     double sample = fit_sums(l, v, c, span, take, masked, w, gram);
-    sk_lift_fit(l, v, f, gram, points, sample);
+    sk_lift_fit(l, v, c, f, gram, points, sample);
 }

@@ -2,7 +2,7 @@
  * and NAME(x). All arithmetic is in double, element by element in a fixed order, so that any vector
  * width gives the same bits. */
 
-#include "codec/wavelet/kernel/lift.h"
+#include "codec/wavelet/kernel/lift_filter.h"
 
 #include <math.h>
 #include <string.h>
@@ -375,23 +375,14 @@ static void run_base(struct lift *l, struct lift_level *v, int masked)
 
 /* ---- weights in the stream ---- */
 
-static void put_filter(const struct lift_filter *f, struct sk_buf *head)
+/* As older versions wrote them. */
+static int get_bytes(struct lift_filter *f, struct sk_rd *head)
 {
-    sk_buf_put_u8(head, (uint8_t)f->fitted);
-    for (int g = 1; f->fitted && g <= f->n; g++) {
-        uint32_t z = (uint32_t)f->stored[g] << 1 ^ (uint32_t)(f->stored[g] >> 31);
-        for (; z >= 128; z >>= 7)
-            sk_buf_put_u8(head, (uint8_t)(z | 128));
-        sk_buf_put_u8(head, (uint8_t)z);
-    }
-}
-
-static int get_filter(struct lift_filter *f, struct sk_rd *head)
-{
-    f->fitted = sk_rd_u8(head);
-    if (f->fitted > 1)
+    unsigned fitted = sk_rd_u8(head);
+    if (fitted > 1)
         return -1;
-    for (int g = 1; f->fitted && g <= f->n; g++) {
+    f->fitted = fitted ? LIFT_FITTED : LIFT_STANDARD;
+    for (int g = 1; fitted && g <= f->n; g++) {
         uint32_t z = 0, k = 0, byte;
         do {
             byte = sk_rd_u8(head);
@@ -436,6 +427,7 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
     int masked = mask != NULL;
     size_t coded[2] = {0}; /* of the finest level, of the next */
     double bits[2] = {0};
+    struct sk_rans_bits_out filters = {.out = head};
     l->is_encoder = 1;
     for (int i = 0; i < l->n_levels; i++) {
         struct lift_level *v = &l->level[i];
@@ -456,7 +448,7 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
             if (l->fit)
                 fit_class(l, v, c, masked);
-            put_filter(&v->filter[c], head);
+            sk_lift_filter_put(&v->filter[c], &filters);
             run_class(l, v, c, masked);
             coded[i > 0] += put_class(l, v, c, set_of(i), masked, codes);
             pad(l, v, c);
@@ -469,6 +461,7 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
             merge_bytes(v, nb, &x, (void *const *)v->level, v[-1].level[0]);
         }
     }
+    sk_bits_flush(&filters);
     if (l->trial)
         l->trial_bits = sk_lift_trial_bits(&l->level[0], bits, coded);
     return l->failed ? sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec") : 0;
@@ -480,6 +473,7 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
     size_t nb = l->shape.nb;
     int masked = mask != NULL, rc;
     struct sk_plane p;
+    struct sk_rans_bits_in filters = {.p = head->p, .size_bits = 8 * sk_rd_left(head)};
     l->is_encoder = 0;
     for (int i = 0; masked && i < l->n_levels; i++) {
         struct lift_level *v = &l->level[i];
@@ -498,7 +492,8 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
         }
         unsigned c;
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
-            if (get_filter(&v->filter[c], head))
+            if (l->bytes ? get_bytes(&v->filter[c], head)
+                         : sk_lift_filter_get(&v->filter[c], sk_lift_filter_before(v, c), &filters))
                 return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
             sk_lift_plane(v, c, set_of(i), masked, &p);
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))

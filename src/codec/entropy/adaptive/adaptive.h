@@ -1,0 +1,133 @@
+/* Bits coded with probabilities that follow what was seen: several contexts each hold one, they are
+ * mixed in the logistic domain with weights that learn, after M. Mahoney, "Adaptive weighing of
+ * context models for lossless data compression" (Florida Tech CS-2005-16), and what comes out
+ * drives a binary arithmetic coder after J. Rissanen and G. Langdon, "Arithmetic coding" (IBM J.
+ * Res. Dev. 23, 1979). No tables are stored, which suits short outputs; each bit costs some tens of
+ * nanoseconds. Whole numbers only: any machine decodes the same.
+ *
+ * All local; nothing blocks. */
+#ifndef SK_CODEC_ENTROPY_ADAPTIVE_H
+#define SK_CODEC_ENTROPY_ADAPTIVE_H
+
+#include "base/buf.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SK_ADAPTIVE_INPUTS = 5,
+    SK_ADAPTIVE_LIMIT = 2815, /* logits are in units of 2^-8, at most 11 */
+    SK_ADAPTIVE_STEPS = 4096, /* of probabilities that have a logit */
+    SK_ADAPTIVE_COUNTS = 1024,
+};
+
+/* What a context has seen: the probability of a one in units of 2^-22, and 10 bits of how often it
+ * was asked. */
+typedef uint32_t sk_adaptive_slot;
+#define SK_ADAPTIVE_NEW ((sk_adaptive_slot)1 << 31)
+
+struct sk_adaptive_mixer {
+    int32_t weight[SK_ADAPTIVE_INPUTS]; /* 1 is 2^16 */
+    int32_t seen;
+};
+
+struct sk_adaptive_tables {
+    int16_t logit[SK_ADAPTIVE_STEPS];
+    uint16_t probability[2 * SK_ADAPTIVE_LIMIT + 1]; /* in units of 2^-16, never 0 */
+    uint16_t rate[SK_ADAPTIVE_COUNTS];
+};
+
+struct sk_adaptive {
+    const struct sk_adaptive_tables *tables;
+    uint64_t low, high, code;
+    int decoding;
+    struct sk_buf *out;     /* encoder */
+    const uint8_t *at, *end; /* decoder */
+    size_t past;             /* decoder: bytes taken from behind the end, zeros */
+};
+
+void sk_adaptive_encoder(struct sk_adaptive *c, struct sk_buf *out);
+void sk_adaptive_decoder(struct sk_adaptive *c, const void *in, size_t n);
+/* Encoder: write what is left. */
+void sk_adaptive_flush(struct sk_adaptive *c);
+/* Decoder: was exactly what an encoder wrote read? */
+int sk_adaptive_ended(const struct sk_adaptive *c);
+void sk_adaptive_slots(sk_adaptive_slot *slot, size_t n);
+/* Mixers of `inputs` contexts that all count the same. */
+void sk_adaptive_mixers(struct sk_adaptive_mixer *m, size_t n, int inputs);
+
+/* The part of the interval that a one has. */
+static inline __attribute__((always_inline)) int sk_adaptive_split(struct sk_adaptive *c,
+                                                                   uint32_t p, int bit,
+                                                                   int decoding)
+{
+    uint64_t middle = c->low + ((c->high - c->low) >> 16) * p;
+    if (decoding)
+        bit = c->code <= middle;
+    c->high = bit ? middle : c->high;
+    c->low = bit ? c->low : middle + 1;
+    while (!((c->low ^ c->high) >> 56)) {
+        if (decoding) {
+            int more = c->at < c->end;
+            c->code = c->code << 8 | (more ? *c->at : 0);
+            c->at += more;
+            c->past += !more;
+        } else {
+            sk_buf_put_u8(c->out, (uint8_t)(c->high >> 56));
+        }
+        c->low <<= 8;
+        c->high = c->high << 8 | 255;
+    }
+    return bit;
+}
+
+static inline __attribute__((always_inline)) void
+sk_adaptive_learn(sk_adaptive_slot *slot, int bit, const struct sk_adaptive_tables *t)
+{
+    uint32_t s = *slot, count = s & 1023;
+    int64_t was = s >> 10, now = was + ((((int64_t)bit << 22) - was) * t->rate[count] >> 16);
+    now = now < 1 ? 1 : now > (1 << 22) - 1 ? (1 << 22) - 1 : now;
+    *slot = (uint32_t)now << 10 | (count + (count < SK_ADAPTIVE_COUNTS - 1));
+}
+
+/* Code one bit by one context alone, which is faster. */
+static inline __attribute__((always_inline)) int
+sk_adaptive_alone(struct sk_adaptive *c, sk_adaptive_slot *slot, int bit, int decoding)
+{
+    uint32_t p = *slot >> 16;
+    bit = sk_adaptive_split(c, p ? p : 1, bit, decoding);
+    sk_adaptive_learn(slot, bit, c->tables);
+    return bit;
+}
+
+/* Code one bit, n contexts being asked; returns it. decoding is c->decoding, as a constant. */
+static inline __attribute__((always_inline)) int sk_adaptive_bit(struct sk_adaptive *c,
+                                                                 sk_adaptive_slot *const *slot,
+                                                                 int n, struct sk_adaptive_mixer *m,
+                                                                 int bit, int decoding)
+{
+    const struct sk_adaptive_tables *t = c->tables;
+    int32_t x[SK_ADAPTIVE_INPUTS];
+    int64_t sum = 0;
+    for (int k = 0; k < n; k++) {
+        x[k] = t->logit[*slot[k] >> 20];
+        sum += (int64_t)x[k] * m->weight[k];
+    }
+    sum >>= 16;
+    sum = sum > SK_ADAPTIVE_LIMIT ? SK_ADAPTIVE_LIMIT : sum;
+    sum = sum < -SK_ADAPTIVE_LIMIT ? -SK_ADAPTIVE_LIMIT : sum;
+    uint32_t p = t->probability[sum + SK_ADAPTIVE_LIMIT];
+    bit = sk_adaptive_split(c, p, bit, decoding);
+    int32_t miss = (bit << 16) - (int32_t)p;
+    int shift = m->seen < 64 ? 14 : m->seen < 1024 ? 15 : 16;
+    m->seen += m->seen < 1024;
+    for (int k = 0; k < n; k++) {
+        int64_t w = m->weight[k] + (((int64_t)x[k] * miss) >> shift);
+        const int64_t most = 8 << 16;
+        m->weight[k] = (int32_t)(w > most ? most : w < -most ? -most : w);
+        sk_adaptive_learn(slot[k], bit, t);
+    }
+    return bit;
+}
+
+#endif
