@@ -251,11 +251,17 @@ golden_numbers() {
     i=0
     while [ $i -lt 4000 ]; do echo "$i ($((i * i % 977)).$((i % 90 + 10)) -0.000$((i * 7 % 1000)) $((i % 9 + 1)).5e-$((i % 3 + 10)))   $1"; i=$((i + 1)); done
 }
-for version in 1 2 3 4 5; do
+# from version 6 on, rows of whole numbers and single-precision ones
+golden_rows() {
+    python3 -c 'import struct, sys
+for i in range(6000):
+    sys.stdout.buffer.write(struct.pack("<ifBBBB", i, 100 + i * i % 977 / 4096 + i / 64, i * i % 97, i % 3, int(sys.argv[1]), 0))' $1
+}
+for version in 1 2 3 4 5 6; do
     for set in 1 2; do
         "$saikai" archive verify -q "$golden/v$version-$set.ska" || fail "a golden archive of version $version"
         "$saikai" archive extract -q -o gold "$golden/v$version-$set.ska"
-        if [ $version -lt 5 ]; then golden_state $set; else golden_numbers $set; fi > gold/expected
+        if [ $version -lt 5 ]; then golden_state $set; elif [ $version -lt 6 ]; then golden_numbers $set; else golden_rows $set; fi > gold/expected
         cmp gold/expected gold/golden/state || fail "a golden archive of version $version gives something else"
         rm -r gold
     done

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
-    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text};
+    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text, &sk_form_rows};
 
 /* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
  * stays: it is undone by the form that stores it, never here. */
@@ -65,7 +65,7 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
 {
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
-    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && r->form != SK_FORM_TEXT) ||
+    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && r->form != SK_FORM_TEXT && r->form != SK_FORM_ROWS) ||
         r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start, 1.1))
         return 0;
     return encode_instead(c, parts, i, &plain, start, out, err);

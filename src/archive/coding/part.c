@@ -16,6 +16,8 @@ void sk_coder_free(struct sk_coder *c)
     sk_packer_free(&c->packer);
     sk_text_free(c->text);
     c->text = NULL;
+    sk_rows_free(c->rows);
+    c->rows = NULL;
     sk_buf_free(&c->previous_bytes);
     sk_buf_free(&c->symbols);
     sk_buf_free(&c->bits);

@@ -9,6 +9,7 @@
 #define SK_ARCHIVE_CODING_PART_H
 
 #include "codec/general/general.h"
+#include "codec/rows/rows.h"
 #include "codec/text/text.h"
 #include "archive/coding/relation.h"
 #include "archive/file/ska.h"
@@ -22,6 +23,7 @@ enum sk_form {
     SK_FORM_RECORDS = 4,
     SK_FORM_TAKE = 5,
     SK_FORM_TEXT = 6,
+    SK_FORM_ROWS = 7,
     SK_FORMS
 };
 
@@ -66,6 +68,7 @@ struct sk_arriving {
 struct sk_coder {
     struct sk_packer packer;
     struct sk_text *text; /* NULL until it is needed */
+    struct sk_rows *rows; /* the same */
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */
     const struct sk_arriving *arriving;
@@ -90,7 +93,7 @@ struct sk_form_ops {
                   struct saikai_error *err);
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
-    sk_form_records, sk_form_take, sk_form_text;
+    sk_form_records, sk_form_take, sk_form_text, sk_form_rows;
 
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);

@@ -74,7 +74,7 @@ struct sk_ska {
     uint64_t previous_hash;
     uint32_t depth;
     uint64_t hash; /* of the stored index; set by sk_ska_read */
-    int text;      /* some parts are numbers as text, which versions before the last one do not know */
+    int needs;     /* the version that knows the forms of all its parts; 0: the oldest that is written */
     int damage;    /* set by sk_ska_read: what was damaged, and made good by its other copy */
     size_t entry_count, entry_cap;
     size_t file_count, class_count, segment_count, part_count, block_count;
@@ -100,7 +100,9 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 5 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 6 };
+/* The versions that are written: the first of them, and those that know numbers as text, and rows. */
+enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6 };
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
 #define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
 #define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)
@@ -114,7 +116,7 @@ int sk_ska_safe_name(const char *name);
 /* The version that an archive is written as: the oldest one that has all that is in it. */
 static inline int sk_ska_version(const struct sk_ska *a)
 {
-    return a->text ? SK_SKA_VERSION : SK_SKA_VERSION - 1;
+    return a->needs ? a->needs : SK_SKA_PLAIN;
 }
 void sk_ska_put_header(struct sk_buf *out, int version);
 /* Index and trailer, both twice, to be written at index_offset. 0, SAIKAI_ENOMEM. */

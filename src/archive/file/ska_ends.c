@@ -17,7 +17,8 @@ static const uint8_t end_magic_2[8] = {'S', 'K', 'A', 'e', 'n', 'd', '2', '\n'};
 static const uint8_t end_magic_3[8] = {'S', 'K', 'A', 'e', 'n', 'd', '3', '\n'};
 static const uint8_t end_magic_4[8] = {'S', 'K', 'A', 'e', 'n', 'd', '4', '\n'};
 static const uint8_t end_magic_5[8] = {'S', 'K', 'A', 'e', 'n', 'd', '5', '\n'};
-static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5};
+static const uint8_t end_magic_6[8] = {'S', 'K', 'A', 'e', 'n', 'd', '6', '\n'};
+static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5, end_magic_6};
 
 /* By the last bytes of a trailer; 0: it is none. */
 static int version_of(const uint8_t end[8])
@@ -117,7 +118,7 @@ static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t
         rc = sk_ska_parse(raw, t->raw, t->version, t->at, a, err);
     if (!rc) {
         a->hash = t->hash;
-        a->text = t->version == SK_SKA_VERSION;
+        a->needs = t->version > SK_SKA_PLAIN ? t->version : 0;
     }
     sk_packer_free(&packer);
     free(stored);

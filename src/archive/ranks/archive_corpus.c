@@ -218,6 +218,31 @@ static void text_block(void)
     case_free(&b);
 }
 
+/* Rows of a whole number and two others, in one piece. */
+static void rows_block(void)
+{
+    struct block_case b = {.count = 1};
+    struct sk_recipe r = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD};
+    struct sk_coder c = {0};
+    struct sk_buf head = {0}, out = {0};
+    b.segments[0][0].box = (struct sk_stencil_box){4, 48, 32};
+    b.parts[0] = (struct sk_part){.type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = 4 * 48 * 32};
+    b.parts[0].raw = malloc(b.parts[0].size_bytes);
+    for (size_t i = 0; i < b.parts[0].size_bytes / 16; i++) {
+        uint32_t word[2] = {(uint32_t)i, (uint32_t)(i * i % 977)};
+        double x = 3 + 0.001 * (double)i;
+        memcpy(b.parts[0].raw + 16 * i, word, 8);
+        memcpy(b.parts[0].raw + 16 * i + 8, &x, 8);
+    }
+    case_write(&b, &head);
+    sk_block_encode(&c, b.parts, 1, &r, &out, NULL);
+    save("block_fuzz/rows", head.data, head.len, out.data, out.len);
+    sk_buf_free(&head);
+    sk_buf_free(&out);
+    sk_coder_free(&c);
+    case_free(&b);
+}
+
 static void blocks(void)
 {
     struct sk_recipe r[2] = {
@@ -254,6 +279,7 @@ static void blocks(void)
     r[0].take_count = 98;
     block("block_fuzz/takes-of-one", SAIKAI_U8, 0, r);
     text_block();
+    rows_block();
 }
 
 int main(int argc, char **argv)

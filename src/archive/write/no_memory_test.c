@@ -202,7 +202,30 @@ static void numbers_as_text_are_archived_or_not(void **state)
     inputs(&j.m);
     assert_int_equal(create(&j, NULL), 0);
     assert_int_equal(sk_archive_open(at("new.ska"), &a, NULL), 0);
-    assert_true(a.text);
+    assert_int_equal(a.needs, SK_SKA_TEXT);
+    sk_ska_free(&a);
+    assert_true(no_memory_sweep(create, is_archived, no_traces, &j) > 20);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_true(no_memory_sweep(extract, is_back, not_back, &j) > 10);
+    made_free(&j.m);
+}
+
+static void rows_are_archived_or_not(void **state)
+{
+    (void)state;
+    struct job j = {0};
+    struct sk_ska a = {0};
+    made_seed = 6;
+    made_file(&j.m, "bodies", NULL);
+    for (int i = 0; i < 6000; i++) {
+        double at[2] = {1 + 1e-5 * i + 1e-9 * (double)(i * 7919 % 99991), 5 - 1e-4 * (double)(i * 104729 % 9973)};
+        sk_buf_put_u64(&j.m.data[0], (uint64_t)i);
+        sk_buf_put(&j.m.data[0], at, sizeof at);
+    }
+    inputs(&j.m);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_int_equal(sk_archive_open(at("new.ska"), &a, NULL), 0);
+    assert_int_equal(a.needs, SK_SKA_ROWS);
     sk_ska_free(&a);
     assert_true(no_memory_sweep(create, is_archived, no_traces, &j) > 20);
     assert_int_equal(create(&j, NULL), 0);
@@ -253,6 +276,7 @@ int main(void)
         cmocka_unit_test(one_that_builds_on_another_is_made_or_not),
         cmocka_unit_test(files_are_read_where_they_lie_or_not),
         cmocka_unit_test(numbers_as_text_are_archived_or_not),
+        cmocka_unit_test(rows_are_archived_or_not),
         cmocka_unit_test(fields_are_planned_or_not),
         cmocka_unit_test(no_file_is_left_open),
     };

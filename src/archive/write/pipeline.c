@@ -315,9 +315,12 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
     p->a.store = p->opt.store;
-    p->a.text = 0;
+    p->a.needs = 0;
     for (size_t i = 0; i < p->a.part_count; i++)
-        p->a.text |= p->recipes[i].form == SK_FORM_TEXT;
+        if (p->recipes[i].form == SK_FORM_ROWS)
+            p->a.needs = SK_SKA_ROWS;
+        else if (p->recipes[i].form == SK_FORM_TEXT && !p->a.needs)
+            p->a.needs = SK_SKA_TEXT;
     sk_ska_put_header(&head, sk_ska_version(&p->a));
     int rc = sk_buf_ok(&head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the archive's header");
     if (!rc && p->a.previous)

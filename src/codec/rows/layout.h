@@ -1,0 +1,117 @@
+/* What a row is made of. */
+#ifndef SK_CODEC_ROWS_LAYOUT_H
+#define SK_CODEC_ROWS_LAYOUT_H
+
+#include "codec/residual/residual.h"
+
+/* Bytes of a piece and of a row; a row has columns of 4 and 8 bytes. */
+enum { ROWS_PIECE = 1 << 20, ROW_LEAST = 8, ROW_MOST = 256, ROW_COLUMNS = ROW_MOST / 4, ROWS = ROWS_PIECE / ROW_LEAST };
+
+/* What a column is. Stored: never renumbered. WORD: bytes by their place; DIFFERENCE: the same of the difference to the row before;
+ * FLOAT: predicted numbers, also with the highest byte first. */
+enum column_kind {
+    WORD4 = 0, WORD8 = 1, DIFFERENCE4 = 2, DIFFERENCE8 = 3, FLOAT4 = 4, FLOAT8 = 5, FLOAT4_BIG = 6, FLOAT8_BIG = 7, COLUMN_KINDS
+};
+
+/* What a number is expected to be. Stored: never renumbered. Nothing; the one a row before; the line through those of the two rows
+ * before; the one `lag` rows before; that and how much the row before differs from the one `lag` before it. */
+enum row_guess { ROW_NONE = 0, ROW_BEFORE = 1, ROW_LINE = 2, ROW_LAG = 3, ROW_PLANE = 4, ROW_GUESSES };
+
+struct row_column {
+    uint8_t kind, guess;
+    uint16_t at; /* in the row */
+};
+
+struct row_layout {
+    uint32_t width; /* bytes of a row; 0: there are none */
+    uint32_t lag;   /* at least 1 */
+    int columns;
+    struct row_column column[ROW_COLUMNS];
+};
+
+static inline int column_bytes(int kind)
+{
+    return kind & 1 ? 8 : 4;
+}
+
+static inline uint64_t load_word(const uint8_t *p, int bytes)
+{
+    uint64_t v = 0;
+    memcpy(&v, p, (size_t)bytes);
+    return v;
+}
+
+/* A number as an integer in the order of the numbers, from its bytes. */
+static inline uint64_t load_number(const uint8_t *p, int kind)
+{
+    if (kind == FLOAT4 || kind == FLOAT4_BIG) {
+        uint32_t v;
+        memcpy(&v, p, 4);
+        v = kind == FLOAT4 ? v : __builtin_bswap32(v);
+        return (uint64_t)(int64_t)(int32_t)(v ^ (uint32_t)((int32_t)v >> 31) >> 1);
+    }
+    uint64_t v = load_word(p, 8);
+    v = kind == FLOAT8 ? v : __builtin_bswap64(v);
+    return v ^ (uint64_t)((int64_t)v >> 63) >> 1;
+}
+
+static inline void store_number(uint8_t *p, int kind, uint64_t v)
+{
+    if (kind == FLOAT4 || kind == FLOAT4_BIG) {
+        uint32_t w = (uint32_t)v ^ (uint32_t)((int32_t)(uint32_t)v >> 31) >> 1;
+        w = kind == FLOAT4 ? w : __builtin_bswap32(w);
+        memcpy(p, &w, 4);
+        return;
+    }
+    v ^= (uint64_t)((int64_t)v >> 63) >> 1;
+    v = kind == FLOAT8 ? v : __builtin_bswap64(v);
+    memcpy(p, &v, 8);
+}
+
+/* The number itself. */
+static inline double load_value(const uint8_t *p, int kind)
+{
+    if (kind == FLOAT4 || kind == FLOAT4_BIG) {
+        uint32_t v;
+        float x;
+        memcpy(&v, p, 4);
+        v = kind == FLOAT4 ? v : __builtin_bswap32(v);
+        memcpy(&x, &v, 4);
+        return (double)x;
+    }
+    uint64_t v = load_word(p, 8);
+    double x;
+    v = kind == FLOAT8 ? v : __builtin_bswap64(v);
+    memcpy(&x, &v, 8);
+    return x;
+}
+
+/* A sum as an integer in the order of the numbers; 0 if it is not finite in their type. */
+static inline uint64_t value_number(double x, int kind)
+{
+    if (kind == FLOAT4 || kind == FLOAT4_BIG) {
+        float y = (float)x;
+        return y - y == 0 ? (uint64_t)(int64_t)sk_map32(y) : 0;
+    }
+    return x - x == 0 ? (uint64_t)sk_map64(x) : 0;
+}
+
+/* What number j of a column is expected to be, by those before it; first: the column in the first row. */
+static inline uint64_t row_guess(const uint8_t *first, size_t width, size_t j, int kind, int guess, size_t lag)
+{
+    const uint8_t *at = first + j * width;
+    if (guess == ROW_NONE || !j)
+        return 0;
+    if (guess == ROW_LAG)
+        return j < lag ? 0 : load_number(at - lag * width, kind);
+    if (guess == ROW_LINE && j > 1)
+        return value_number(2 * load_value(at - width, kind) - load_value(at - 2 * width, kind), kind);
+    if (guess == ROW_PLANE && j > lag)
+        return value_number((load_value(at - width, kind) - load_value(at - (lag + 1) * width, kind)) + load_value(at - lag * width, kind), kind);
+    return load_number(at - width, kind);
+}
+
+/* How the rows of in[0, n) are best taken apart; width 0: they are none. */
+void sk_rows_find(const uint8_t *in, size_t n, struct row_layout *l);
+
+#endif

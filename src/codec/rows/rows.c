@@ -1,0 +1,215 @@
+/* Pieces of rows, column by column. */
+#include "codec/rows/rows.h"
+
+#include "codec/rows/layout.h"
+#include "codec/text/coded.h"
+
+#include <stdlib.h>
+
+struct sk_rows {
+    struct row_layout layout;
+    uint8_t symbol[ROWS], context[ROWS];
+    uint32_t table[SK_MIX_GROUPS][SK_MIX_ONE];
+};
+
+struct sk_rows *sk_rows_new(void)
+{
+    _Static_assert(sizeof(struct sk_rows) <= SK_ROWS_MEMORY, "a thread's memory");
+    return malloc(sizeof(struct sk_rows));
+}
+
+void sk_rows_free(struct sk_rows *t)
+{
+    free(t);
+}
+
+/* The context of a number: how far off those before it were. */
+static inline uint8_t context_of(unsigned level)
+{
+    return (uint8_t)(level / 2 < SK_CODED_CONTEXTS ? level / 2 : SK_CODED_CONTEXTS - 1);
+}
+static inline unsigned next_level(unsigned level, unsigned symbol)
+{
+    return (level + 2 * symbol) / 2;
+}
+
+/* ---- writing ---- */
+
+/* The bytes of a column by their place. */
+static int put_words(const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, struct sk_buf *bytes)
+{
+    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8;
+    uint8_t *to = sk_buf_extend(bytes, rows * (size_t)n);
+    uint64_t before = 0;
+    if (!to)
+        return SAIKAI_ENOMEM;
+    for (size_t j = 0; j < rows; j++) {
+        uint64_t v = load_word(in + j * l->width + c->at, n), d = difference ? v - before : v;
+        before = v;
+        for (int b = 0; b < n; b++)
+            to[(size_t)b * rows + j] = (uint8_t)(d >> 8 * b);
+    }
+    return 0;
+}
+
+static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const struct row_column *c, struct sk_buf *out)
+{
+    const struct row_layout *l = &t->layout;
+    unsigned level = 0;
+    sk_buf_put_u8(out, c->guess);
+    size_t head = out->len;
+    sk_buf_put_u32(out, 0);
+    uint8_t *to = sk_buf_extend(out, 8 * rows + SK_BITS_SLACK);
+    if (!to)
+        return SAIKAI_ENOMEM;
+    struct sk_open_out open = {.p = to};
+    for (size_t j = 0; j < rows; j++) {
+        uint64_t v = load_number(in + j * l->width + c->at, c->kind);
+        v -= row_guess(in + c->at, l->width, j, c->kind, c->guess, l->lag);
+        t->context[j] = context_of(level);
+        t->symbol[j] = sk_residual_put(&open, sk_fold((int64_t)v));
+        level = next_level(level, t->symbol[j]);
+    }
+    out->len = (size_t)(sk_open_end(&open) - out->data);
+    for (size_t k = 0, n = out->len - head - 4; k < 4; k++)
+        out->data[head + k] = (uint8_t)(n >> 8 * k);
+    return sk_coded_put(t->symbol, t->context, rows, out);
+}
+
+static int put_piece(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers)
+{
+    struct row_layout *l = &t->layout;
+    size_t rows = 0;
+    int rc = 0;
+    sk_rows_find(in, n, l);
+    sk_buf_put_u32(numbers, (uint32_t)n);
+    sk_buf_put_u16(numbers, (uint16_t)l->width);
+    if (l->width) {
+        rows = n / l->width;
+        sk_buf_put_u16(numbers, (uint16_t)l->lag);
+        for (int i = 0; i < l->columns; i++)
+            sk_buf_put_u8(numbers, l->column[i].kind);
+    }
+    for (int i = 0; l->width && i < l->columns && !rc; i++)
+        rc = l->column[i].kind >= FLOAT4 ? put_numbers(t, in, rows, &l->column[i], numbers) : put_words(in, rows, l, &l->column[i], bytes);
+    sk_buf_put(bytes, in + rows * l->width, n - rows * l->width);
+    return rc;
+}
+
+int sk_rows_put(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers, struct saikai_error *err)
+{
+    int rc = 0;
+    for (size_t at = 0; at < n && !rc; at += ROWS_PIECE) {
+        rc = put_piece(t, in + at, n - at < ROWS_PIECE ? n - at : ROWS_PIECE, bytes, numbers);
+        if (!sk_buf_ok(bytes) || !sk_buf_ok(numbers))
+            rc = SAIKAI_ENOMEM;
+    }
+    return rc ? sk_fail(err, rc, "no memory to encode %zu bytes of rows", n) : 0;
+}
+
+/* ---- reading ---- */
+
+struct left {
+    const uint8_t *p;
+    size_t n;
+};
+
+static const uint8_t *take(struct left *l, size_t n)
+{
+    const uint8_t *p = l->p;
+    if (n > l->n)
+        return NULL;
+    l->p += n;
+    l->n -= n;
+    return p;
+}
+
+static int get_layout(struct sk_rd *in, size_t n, struct row_layout *l)
+{
+    unsigned at = 0;
+    l->columns = 0;
+    l->width = sk_rd_u16(in);
+    if (!l->width)
+        return in->bad ? -1 : 0;
+    l->lag = sk_rd_u16(in);
+    if (in->bad || l->width < ROW_LEAST || l->width > ROW_MOST || l->width > n || !l->lag)
+        return -1;
+    while (at < l->width && !in->bad) {
+        int kind = sk_rd_u8(in);
+        if (kind >= COLUMN_KINDS || at + (unsigned)column_bytes(kind) > l->width)
+            return -1;
+        l->column[l->columns++] = (struct row_column){(uint8_t)kind, 0, (uint16_t)at};
+        at += (unsigned)column_bytes(kind);
+    }
+    return in->bad ? -1 : 0;
+}
+
+static int get_words(struct left *bytes, const struct row_layout *l, const struct row_column *c, uint8_t *out, size_t rows)
+{
+    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8;
+    const uint8_t *from = take(bytes, rows * (size_t)n);
+    uint64_t before = 0;
+    if (!from)
+        return -1;
+    for (size_t j = 0; j < rows; j++) {
+        uint64_t v = 0;
+        for (int b = 0; b < n; b++)
+            v |= (uint64_t)from[(size_t)b * rows + j] << 8 * b;
+        before = difference ? v + before : v;
+        memcpy(out + j * l->width + c->at, &before, (size_t)n);
+    }
+    return 0;
+}
+
+static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_rd *in, uint8_t *out, size_t rows)
+{
+    const struct row_layout *l = &t->layout;
+    struct sk_coded coded;
+    int guess = sk_rd_u8(in);
+    uint32_t n = sk_rd_u32(in);
+    const uint8_t *p = n <= sk_rd_left(in) ? sk_rd_bytes(in, n) : NULL;
+    unsigned level = 0;
+    if (!p || guess >= ROW_GUESSES || sk_coded_start(&coded, t->table, in))
+        return -1;
+    struct sk_open_in open = {p, 0};
+    for (size_t j = 0; j < rows; j++) {
+        int s = sk_coded_get(&coded, context_of(level));
+        if (s < 0 || s > 64)
+            return -1;
+        uint64_t v = (uint64_t)sk_unfold(sk_residual_get(&open, (uint8_t)s));
+        if (open.at > 8 * (uint64_t)n)
+            return -1;
+        level = next_level(level, (unsigned)s);
+        v += row_guess(out + c->at, l->width, j, c->kind, guess, l->lag);
+        store_number(out + j * l->width + c->at, c->kind, v);
+    }
+    return sk_coded_end(&coded);
+}
+
+static int get_piece(struct sk_rows *t, struct left *bytes, struct sk_rd *numbers, uint8_t *out, size_t n)
+{
+    struct row_layout *l = &t->layout;
+    int bad = get_layout(numbers, n, l);
+    size_t rows = !bad && l->width ? n / l->width : 0, rest = n - rows * (bad ? 0 : l->width);
+    for (int i = 0; i < l->columns && !bad; i++)
+        bad = l->column[i].kind >= FLOAT4 ? get_numbers(t, &l->column[i], numbers, out, rows)
+                                          : get_words(bytes, l, &l->column[i], out, rows);
+    const uint8_t *from = bad ? NULL : take(bytes, rest);
+    if (from && rest)
+        memcpy(out + n - rest, from, rest);
+    return from ? 0 : -1;
+}
+
+int sk_rows_get(struct sk_rows *t, const uint8_t *bytes, size_t n_bytes, struct sk_rd *numbers, uint8_t *out, size_t n,
+                struct saikai_error *err)
+{
+    struct left left = {bytes, n_bytes};
+    int bad = 0;
+    while (n && !bad) {
+        uint32_t some = sk_rd_u32(numbers);
+        bad = numbers->bad || !some || some > n || some > ROWS_PIECE || get_piece(t, &left, numbers, out, some);
+        out += some;
+        n -= bad ? 0 : some;
+    }
+    return bad || left.n ? sk_fail(err, SAIKAI_EDAMAGED, "a part of rows is damaged") : 0;
+}

@@ -1,0 +1,213 @@
+/* Rows of all kinds come back as they were, and take less where they are rows. */
+#include "codec/rows/rows.h"
+
+#include "codec/general/general.h"
+#include "codec/residual/residual.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static uint32_t lcg = 1;
+static uint32_t noise(void)
+{
+    return (lcg = lcg * 1664525u + 1013904223u) >> 8;
+}
+
+static double uneven(void)
+{
+    return (double)(noise() & 0xffff) / 65536 + (double)noise() * 1e-12;
+}
+
+/* What zstd leaves of some bytes. */
+static size_t zipped(const uint8_t *p, size_t n)
+{
+    struct sk_packer packer = {0};
+    int backend = SK_BACKEND_ZSTD;
+    size_t stored;
+    uint8_t *to = malloc(sk_pack_bound(n));
+    assert_non_null(to);
+    assert_int_equal(sk_pack(&packer, &backend, 9, p, n, to, &stored, NULL), 0);
+    free(to);
+    sk_packer_free(&packer);
+    return stored;
+}
+
+/* There and back; what is left of them. */
+static size_t round_trip(const uint8_t *in, size_t n)
+{
+    struct sk_rows *t = sk_rows_new();
+    struct sk_buf bytes = {0}, numbers = {0};
+    struct saikai_error err = {0};
+    uint8_t *out = malloc(n + 1);
+    assert_non_null(t);
+    assert_non_null(out);
+    assert_int_equal(sk_rows_put(t, in, n, &bytes, &numbers, &err), 0);
+    assert_true(bytes.len <= n);
+    size_t left = numbers.len + (bytes.len ? zipped(bytes.data, bytes.len) : 0);
+    sk_buf_put(&numbers, "more of others..........", 24);
+    struct sk_rd rd = sk_rd_init(numbers.data, numbers.len);
+    if (sk_rows_get(t, bytes.data, bytes.len, &rd, out, n, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(sk_rd_left(&rd), 24);
+    assert_memory_equal(in, out, n);
+    free(out);
+    sk_buf_free(&bytes);
+    sk_buf_free(&numbers);
+    sk_rows_free(t);
+    return left;
+}
+
+static void structures(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000 };
+    struct {
+        double at[3];
+        int64_t id;
+        float mass;
+        int32_t kind;
+    } *b = calloc(COUNT, sizeof *b);
+    assert_non_null(b);
+    for (int i = 0; i < COUNT; i++) {
+        for (int d = 0; d < 3; d++)
+            b[i].at[d] = 10 + d + sin(0.001 * i + d) + 1e-7 * uneven();
+        b[i].id = i + 1;
+        b[i].mass = i % 3 ? 1.008f : 15.999f;
+        b[i].kind = i % 3 ? 1 : 2;
+    }
+    size_t n = COUNT * sizeof *b, left = round_trip((uint8_t *)b, n);
+    assert_true((double)left < 0.75 * (double)zipped((uint8_t *)b, n));
+    /* behind a header that is no row, and cut in the middle of one */
+    left = round_trip((uint8_t *)b + 12, n - 29);
+    assert_true((double)left < 0.85 * (double)zipped((uint8_t *)b, n));
+    free(b);
+}
+
+/* A plane of complex numbers is predicted along both of its sides. */
+static void complex_numbers(void **state)
+{
+    (void)state;
+    enum { SIDE = 200 };
+    double(*c)[2] = calloc(SIDE * SIDE, sizeof *c);
+    assert_non_null(c);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        for (int d = 0; d < 2; d++)
+            c[i][d] = sin(0.3 * (i % SIDE) + 1.5 * d) * (3 - 1.9 * d) + cos(0.02 * (i / SIDE)) + 1e-6 * uneven();
+    size_t n = SIDE * SIDE * sizeof *c, left = round_trip((uint8_t *)c, n);
+    assert_true((double)left < 0.65 * (double)zipped((uint8_t *)c, n));
+    free(c);
+}
+
+static void big_endian_numbers(void **state)
+{
+    (void)state;
+    enum { COUNT = 60000 };
+    uint8_t *b = malloc(COUNT * 12);
+    assert_non_null(b);
+    for (int i = 0; i < COUNT; i++)
+        for (int d = 0; d < 3; d++) {
+            float x = (float)(100 + d * 7 + sin(0.002 * i) + 1e-4 * uneven());
+            uint32_t bits;
+            memcpy(&bits, &x, 4);
+            for (int k = 0; k < 4; k++)
+                b[12 * i + 4 * d + k] = (uint8_t)(bits >> (24 - 8 * k));
+        }
+    size_t left = round_trip(b, COUNT * 12);
+    assert_true((double)left < 0.8 * (double)zipped(b, COUNT * 12));
+    free(b);
+}
+
+/* Special values, rows of every width, few bytes, noise. */
+static void anything_comes_back(void **state)
+{
+    (void)state;
+    enum { MOST = 70000 };
+    static const double special[] = {0, -0.0, INFINITY, -INFINITY, NAN, 5e-324, -1e308, 1e308};
+    static uint8_t b[MOST];
+    for (size_t n = 0; n < 40; n++)
+        round_trip(b, n);
+    for (size_t width = 4; width < 300; width += 4) {
+        size_t n = 9000 + noise() % 50000;
+        for (size_t i = 0; i < n; i++)
+            b[i] = (uint8_t)(i % width < width / 3 ? noise() : i / width * (i % width % 5));
+        round_trip(b, n);
+    }
+    for (size_t i = 0; i + 16 <= MOST; i += 16) {
+        memcpy(b + i, &special[noise() % 8], 8);
+        memcpy(b + i + 8, &special[noise() % 3], 8);
+    }
+    round_trip(b, MOST);
+    for (size_t i = 0; i < MOST; i++)
+        b[i] = (uint8_t)noise();
+    round_trip(b, MOST);
+    memset(b, 7, MOST);
+    assert_true(round_trip(b, MOST) < 600);
+}
+
+/* More than one piece, each with rows of its own. */
+static void pieces(void **state)
+{
+    (void)state;
+    enum { BYTES = (5 << 20) / 2 + 123 };
+    uint8_t *b = malloc(BYTES);
+    assert_non_null(b);
+    for (size_t i = 0; i + 8 <= BYTES; i += 8) {
+        double x = i % (i < BYTES / 2 ? 24 : 40) ? 1e5 + sin(1e-4 * (double)i) : 3;
+        memcpy(b + i, &x, 8);
+    }
+    memset(b + BYTES / 8 * 8, 1, BYTES % 8);
+    size_t left = round_trip(b, BYTES);
+    assert_true(left < zipped(b, BYTES));
+    free(b);
+}
+
+/* A flipped byte is told or gives other bytes, and never touches anything else. */
+static void damage(void **state)
+{
+    (void)state;
+    enum { BYTES = 30000 };
+    struct sk_rows *t = sk_rows_new();
+    struct sk_buf bytes = {0}, numbers = {0};
+    static uint8_t in[BYTES], out[BYTES + 8];
+    int told = 0;
+    for (size_t i = 0; i + 8 <= BYTES; i += 8) {
+        double x = i % 24 ? 1000 + sin(0.001 * (double)i) + 1e-9 * uneven() : (double)i;
+        memcpy(in + i, &x, 8);
+    }
+    assert_int_equal(sk_rows_put(t, in, BYTES, &bytes, &numbers, NULL), 0);
+    size_t n = numbers.len;
+    sk_buf_put(&numbers, (uint8_t[SK_BITS_SLACK]){0}, SK_BITS_SLACK);
+    for (size_t i = 0; i < n; i += 1 + i / 50) {
+        struct saikai_error err = {0};
+        struct sk_rd rd = sk_rd_init(numbers.data, n);
+        numbers.data[i] ^= (uint8_t)(1 + i % 255);
+        memset(out + BYTES, 0x5a, 8);
+        int rc = sk_rows_get(t, bytes.data, bytes.len, &rd, out, BYTES, &err);
+        assert_true(!rc || rc == SAIKAI_EDAMAGED);
+        told += rc != 0;
+        for (int k = 0; k < 8; k++)
+            assert_int_equal(out[BYTES + k], 0x5a);
+        numbers.data[i] ^= (uint8_t)(1 + i % 255);
+    }
+    assert_true(told > 10);
+    struct sk_rd cut = sk_rd_init(numbers.data, n / 2), none = sk_rd_init(numbers.data, n);
+    assert_int_equal(sk_rows_get(t, bytes.data, bytes.len, &cut, out, BYTES, NULL), SAIKAI_EDAMAGED);
+    if (bytes.len)
+        assert_int_equal(sk_rows_get(t, bytes.data, bytes.len - 1, &none, out, BYTES, NULL), SAIKAI_EDAMAGED);
+    sk_buf_free(&bytes);
+    sk_buf_free(&numbers);
+    sk_rows_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(structures), cmocka_unit_test(complex_numbers), cmocka_unit_test(big_endian_numbers),
+        cmocka_unit_test(anything_comes_back), cmocka_unit_test(pieces), cmocka_unit_test(damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
