@@ -64,7 +64,7 @@ static void look_at(struct looker *l, const char *from, const char *name, size_t
     free(text);
 }
 
-static void warn(struct looker *l, const struct source *s, size_t at)
+static void warn(struct looker *l, struct source *s, size_t at)
 {
     fprintf(stderr, "%s:%zu: warning: a directive in an included file is not translated and stays a comment: put it into the source file, "
                     "with the loop that it belongs to\n", s->name, sk_source_line(s, at));

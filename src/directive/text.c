@@ -15,12 +15,15 @@ void sk_source_free(struct source *s)
     s->nedits = s->cap = 0;
 }
 
-size_t sk_source_line(const struct source *s, size_t at)
+/* Most are asked for in the order of the file, so all together read it a few times at most. */
+size_t sk_source_line(struct source *s, size_t at)
 {
-    size_t line = 1;
-    for (size_t i = 0; i < at && i < s->n; i++)
-        line += s->text[i] == '\n';
-    return line;
+    at = at < s->n ? at : s->n;
+    for (; s->counted_at < at; s->counted_at++)
+        s->counted += s->text[s->counted_at] == '\n';
+    for (; s->counted_at > at; s->counted_at--)
+        s->counted -= s->text[s->counted_at - 1] == '\n';
+    return s->counted + 1;
 }
 
 int sk_source_refuse(struct source *s, size_t at, const char *format, ...)

@@ -22,11 +22,12 @@ struct source {
     int failed;         /* 1: something is wrong, and `said` tells what */
     char said[900];
     struct sk_buf warned; /* lines */
+    size_t counted_at, counted; /* line ends before a byte that was asked for, from where the next one is counted */
 };
 
 void sk_source_free(struct source *s);
 /* The line of a byte, from 1. */
-size_t sk_source_line(const struct source *s, size_t at);
+size_t sk_source_line(struct source *s, size_t at);
 /* Say "file:line: error: …" once; later things are not said. Returns -1. */
 int sk_source_refuse(struct source *s, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Say "file:line: warning: …", a line in `warned`. */

@@ -21,6 +21,8 @@ struct c_file {
     int enabled;      /* without `disable` yet */
     struct c_computed *computed; /* by the loops so far */
     size_t ncomputed;
+    size_t *gotos; /* the tokens that are "goto", NULL: not known yet */
+    size_t ngotos;
 };
 
 /* Token i is these characters. */

@@ -155,17 +155,39 @@ static int find_places(struct c_file *f, struct c_loop *l)
     return l->places ? 0 : sk_source_refuse(f->s, f->t.t[l->keyword].at, "this enabled loop has no '#pragma MICP ckpt'");
 }
 
+static int find_gotos(struct c_file *f)
+{
+    if (f->gotos)
+        return 0;
+    for (int again = 0; again < 2; again++) { /* counted, then kept */
+        f->ngotos = 0;
+        for (size_t k = 0; k + 1 < f->t.count; k++)
+            if (sk_c_is(f, k, "goto")) {
+                if (again)
+                    f->gotos[f->ngotos] = k;
+                f->ngotos++;
+            }
+        if (!again && !(f->gotos = malloc((f->ngotos + 1) * sizeof *f->gotos)))
+            return sk_source_refuse(f->s, 0, "out of memory");
+    }
+    return 0;
+}
+
 /* Nobody jumps into the loop from outside. */
 static int check_labels(struct c_file *f, const struct c_loop *l)
 {
+    if (find_gotos(f))
+        return -1;
     for (size_t i = l->body + 1; i < l->body_end; i++) {
         int first = sk_c_is(f, i - 1, ";") || sk_c_is(f, i - 1, "{") || sk_c_is(f, i - 1, "}") || f->t.t[i - 1].kind == T_LINE;
         if (f->t.t[i].kind != T_WORD || !first || !sk_c_is(f, i + 1, ":") || sk_c_is(f, i, "default"))
             continue;
-        for (size_t k = 0; k + 1 < f->t.count; k++)
-            if ((k < l->body || k > l->body_end) && sk_c_is(f, k, "goto") && f->t.t[k + 1].n == f->t.t[i].n &&
+        for (size_t g = 0; g < f->ngotos; g++) {
+            size_t k = f->gotos[g];
+            if ((k < l->body || k > l->body_end) && f->t.t[k + 1].n == f->t.t[i].n &&
                 !memcmp(f->s->text + f->t.t[k + 1].at, f->s->text + f->t.t[i].at, f->t.t[i].n))
                 return sk_source_refuse(f->s, f->t.t[k].at, "this goto enters an enabled loop");
+        }
     }
     return 0;
 }
@@ -349,6 +371,7 @@ int sk_c_translate(struct source *s, enum language language, int *found)
     *found = 0;
     int rc = sk_c_tokens(s, &f.t) ? sk_source_refuse(s, 0, "out of memory") : translate(&f, found);
     sk_c_later_free(&f);
+    free(f.gotos);
     sk_c_tokens_free(&f.t);
     return rc;
 }

@@ -402,23 +402,34 @@ static int begins_unit(const struct f_line *l)
     return 0;
 }
 
-int sk_f_find_unit(struct f_source *f, size_t i, size_t *line, int *none)
+/* The units of all lines. The one around a unit is that of its first line. */
+static int find_units(struct f_source *f)
 {
-    int inner = 0, ended = 0;
-    *none = 0;
-    for (size_t k = i; k-- > 0;) {
+    size_t now = 0;
+    f->first_end = f->lines.count;
+    if (!(f->unit = calloc(f->lines.count + 1, sizeof *f->unit)))
+        return sk_source_refuse(f->s, 0, "out of memory");
+    for (size_t k = 0; k < f->lines.count; k++) {
         const struct f_line *l = &f->lines.l[k];
+        f->unit[k] = now;
         if (l->kind != F_STATEMENT)
             continue;
         if (sk_f_ends_unit(l->squeezed)) {
-            inner++;
-            ended = 1;
-        } else if (begins_unit(l) && inner-- == 0) {
-            *line = k;
-            return 0;
+            now = now ? f->unit[now - 1] : 0;
+            f->first_end = f->first_end < k ? f->first_end : k;
+        } else if (begins_unit(l)) {
+            now = k + 1;
         }
     }
-    *none = 1;
-    *line = 0;
-    return ended ? sk_source_refuse(f->s, f->lines.l[i].at, "the unit that this directive is in has no program, subroutine or function statement") : 0;
+    return 0;
+}
+
+int sk_f_find_unit(struct f_source *f, size_t i, size_t *line, int *none)
+{
+    if (!f->unit && find_units(f))
+        return -1;
+    *none = !f->unit[i];
+    *line = *none ? 0 : f->unit[i] - 1;
+    return *none && f->first_end < i
+               ? sk_source_refuse(f->s, f->lines.l[i].at, "the unit that this directive is in has no program, subroutine or function statement") : 0;
 }

@@ -20,6 +20,8 @@ struct f_source {
     int loops, enabled;
     struct f_computed *computed; /* by the loops so far */
     size_t ncomputed;
+    size_t *unit;     /* of each line: 1 + the line that begins the unit that it is in, 0: none; NULL: not known yet */
+    size_t first_end; /* the first line that ends a unit */
 };
 
 struct f_loop {

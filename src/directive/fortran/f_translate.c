@@ -249,6 +249,7 @@ int sk_f_translate(struct source *s, int fixed, int cpp, int *found)
     int rc = sk_f_read(s, fixed, cpp, &f.lines);
     rc = rc ? rc : translate(&f, found);
     sk_f_later_free(&f);
+    free(f.unit);
     sk_f_lines_free(&f.lines);
     return rc;
 }
