@@ -161,8 +161,9 @@ static void print_report(const struct job *j)
                sk_format_size(size, sizeof size, (uint64_t)r->bytes));
     puts("");
     print_interval(r);
-    printf("waste            %.2g %% for checkpoints, %.2g %% lost to %lld fault%s", 100 * sk_report_share_blocked(r),
-           100 * sk_report_share_lost(r), (long long)r->faults, r->faults == 1 ? "" : "s");
+    double blocked = 100 * sk_report_share_blocked(r), share_lost = 100 * sk_report_share_lost(r);
+    printf("waste            %.2g %%: %.2g %% for checkpoints, %.2g %% lost to %lld fault%s", blocked + share_lost, blocked, share_lost,
+           (long long)r->faults, r->faults == 1 ? "" : "s");
     if (r->lost > 0)
         printf(" (%s)", sk_format_time(lost, sizeof lost, r->lost));
     puts("");
@@ -294,26 +295,28 @@ static int once(struct cli *cli, const char *root, const char *only, int json)
 int cli_status(struct cli *cli, int argc, char **argv)
 {
     int json = 0, watch = 0, rc;
-    const char *only = NULL;
+    const char *job = NULL, *only = NULL, *root;
+    struct saikai_error err = {0};
     const struct cli_option options[] = {
         {0, "json", CLI_FLAG, &json, NULL, NULL, "print JSON"},
-        {'j', "job", CLI_TEXT, &only, "NAME", NULL, "only this job"},
+        {'j', "job", CLI_TEXT, &job, "NAME", NULL, "only this job"},
         {'w', "watch", CLI_FLAG, &watch, NULL, NULL, "again every two seconds, until ^C"},
         {0},
     };
     const struct cli_spec spec = {
-        .operands = "[DIR]",
+        .operands = "[DIR | JOB]",
         .about = "Shows how the jobs of a prefix are doing: ranks and nodes, progress, the newest checkpoint on the nodes, protected and in "
                  "the prefix with its age, what checkpoints cost, how often they are made and why, faults that are expected, and "
                  "the share of the time that went into checkpoints and faults. A job tells that every few seconds while "
-                 "it runs and its prefix can be written to. DIR is the prefix, by default that of store.prefix.",
+                 "it runs and its prefix can be written to. DIR is the prefix, by default that of store.prefix; another word is the name of a job in that one.",
         .max_operands = 1,
         .options = options,
     };
     rc = cli_parse(cli, &spec, &argc, &argv);
     if (rc >= 0)
         return rc;
-    const char *root = argc ? argv[0] : sk_config_text(cli->config, "store.prefix");
+    if (cli_jobs_target(cli, argc ? argv[0] : NULL, job, &root, &only, &err))
+        return cli_usage(cli, "%s", err.text);
     do {
         if (watch && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);

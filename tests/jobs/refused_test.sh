@@ -31,6 +31,7 @@ until_true() { # what must come within a minute
 
 for held in plain run; do
     rm -rf "$work/run/saikai-store" "$work/end"
+    refused=0
     launch $held
     WORKER_END=$work/end timeout -k 5 300 "${command[@]}" >"$first" 2>&1 </dev/null &
     run=$!
@@ -44,6 +45,9 @@ for held in plain run; do
         [ "$how" = plain ] && [ "$mpi" = openmpi ] && [ $rc -ne 0 ] && rc=75 # its launcher has codes of its own
         [ $rc -eq 75 ] || fail "$how beside $held ended with $rc"
         ! grep -q 'restart [0-9]' "$log" || fail "$how beside $held is tried again"
+        refused=$((refused + 1))
+        [ "$("$saikai" events --filter 'name=refused,severity>=warning' | grep -c 'mw.refused.*is running already')" = $refused ] ||
+            fail "$how beside $held is not among the events of the job that has the store"
         kill -0 "$run" 2>/dev/null || fail "the holder is gone"
     done
     touch "$work/end" # … and ends well

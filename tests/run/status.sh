@@ -45,6 +45,7 @@ timeout 300 "$saikai" run -n 1 -- "$exe" 16 16 16 200 >out2 2>err2 || bad "the o
 until_true 10 "len(d) == 2 and sorted(j['condition'] for j in d) == ['finished', 'running']"
 name=$("$saikai" status --json | python3 -c "import json, sys; print([j['job'] for j in json.load(sys.stdin) if j['condition'] == 'finished'][0])")
 "$saikai" status --job "$name" | grep -q "^job $name: finished" || bad "not the job that was asked for"
+[ "$("$saikai" status "$name" | grep -c '^job ')" = 1 ] || bad "not the job that was named"
 ! "$saikai" status --job nobody >/dev/null 2>&1 || bad "nobody is a job"
 kill -INT $run
 wait $run && bad "it was interrupted and ended with 0" || true

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/file/patience.h"
 #include "lib/start/hold_local.h"
+#include "store/event/kept.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -317,6 +318,7 @@ struct errand {
     struct sk_owner self;
     char user[PATH_MAX], place[PATH_MAX], aside[600];
     int again, named; /* a restart of the same `saikai run`; the user named the job */
+    int tells;        /* a refusal is an event (events.least) */
     double timeout;
     struct sk_lease *lease;
 };
@@ -343,10 +345,33 @@ static int go_there(void *arg, struct saikai_error *err)
     return rc;
 }
 
+/* Among the events of the job that has the store: whoever looks after that one sees who wanted it. What cannot be told is left. */
+static void tell_refusal(const struct errand *e, const char *why)
+{
+    struct saikai_event event;
+    struct sk_buf line = {0};
+    if (sk_event_begin(&event, "mw.refused", SAIKAI_EVENT_WARNING, NULL))
+        return;
+    snprintf(event.host, sizeof event.host, "%.*s", (int)sizeof event.host - 1, e->self.host);
+    snprintf(event.job, sizeof event.job, "%.*s", (int)sizeof event.job - 1, e->self.name);
+    sk_event_put(&event, "pid", "%lld", (long long)e->self.life.pid);
+    sk_event_put(&event, "user", "%s", e->self.user);
+    sk_event_put(&event, "what", "%s", why);
+    if (!sk_event_print(&event, &line, NULL))
+        sk_events_add(e->place, line.data, line.len, 0, NULL);
+    sk_buf_free(&line);
+}
+
 static int take_lease(void *arg, struct saikai_error *err)
 {
     struct errand *e = arg;
-    return sk_lease_take(e->place, &e->self, e->timeout, &e->lease, err);
+    struct saikai_error why = {0};
+    int rc = sk_lease_take(e->place, &e->self, e->timeout, &e->lease, &why);
+    if (rc == SAIKAI_EBUSY && e->tells)
+        tell_refusal(e, why.text);
+    if (rc && err)
+        *err = why;
+    return rc;
 }
 
 /* The lease may have to wait for a silent holder, which is no sign of a prefix that hangs. */
@@ -387,6 +412,7 @@ int sk_identity_find(struct sk_session *s, struct sk_start *st, struct saikai_er
     e->named = *sk_config_text(s->config, "job.name") != 0;
     e->again = resumes && e->self.run && !e->named; /* a name is enough, and a run may have several jobs */
     e->timeout = sk_config_time(s->config, "store.lease_timeout");
+    e->tells = SAIKAI_EVENT_WARNING >= sk_severity_parse(sk_config_text(s->config, "events.least"));
     sk_local_user(s, e->user, sizeof e->user);
     int rc = sk_patience_call(s->place.patience, st->prefix, go_there, drop, e, err);
     if (rc == SAIKAI_ETIMEDOUT)
