@@ -44,7 +44,10 @@ import json, sys
 rows = [r for r in json.load(sys.stdin)['rates'] if r['side'] == '$1']
 print(rows[0]['$2'] if rows else 0)"
 }
-expects() { sed -n 's/.*failure rates: the program once in \([0-9.e+]*\) h.*/\1/p' err | head -n 1; }
+expects() { # in hours
+    sed -n 's/.*failure rates: the program once in \([0-9.]*\) \([a-z]*\),.*/\1 \2/p' err | head -n 1 |
+        awk '{ print $1 * ($2 == "y" ? 8766 : $2 == "d" ? 24 : $2 == "h" ? 1 : $2 == "min" ? 1 / 60 : 1 / 3600) }'
+}
 
 lose 2
 [ "$(expects)" = 168 ] || bad "a fresh user's program was expected to fail once in $(expects) h"

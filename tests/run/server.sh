@@ -56,7 +56,10 @@ import json, sys
 d = json.load(sys.stdin)
 print(d['database'], sum(r['faults'] for r in d['rates'] if r['side'] == 'program' and r['name'] == '$1'))"
 }
-expects() { sed -n 's/.*failure rates: the program once in \([0-9.e+]*\) h.*/\1/p' err | head -n 1; }
+expects() { # in hours
+    sed -n 's/.*failure rates: the program once in \([0-9.]*\) \([a-z]*\),.*/\1 \2/p' err | head -n 1 |
+        awk '{ print $1 * ($2 == "y" ? 8766 : $2 == "d" ? 24 : $2 == "h" ? 1 : $2 == "min" ? 1 / 60 : 1 / 3600) }'
+}
 
 head -c 32 /dev/urandom >key
 chmod 600 key

@@ -188,6 +188,10 @@ static void test_units(void **state)
     assert_string_equal(sk_format_size(s, sizeof s, 1536), "1.5 KiB");
     assert_string_equal(sk_format_time(s, sizeof s, 0.0042), "4.2 ms");
     assert_string_equal(sk_format_time(s, sizeof s, 600), "10 min");
+    assert_string_equal(sk_format_time(s, sizeof s, 0), "0 s");
+    assert_string_equal(sk_format_time(s, sizeof s, 0.9999), "1000 ms");
+    assert_string_equal(sk_format_time(s, sizeof s, 5 * 31557600.0), "5 y");
+    assert_string_equal(sk_format_time(s, sizeof s, 43800 * 31557600.0), "43800 y");
 }
 
 int main(void)

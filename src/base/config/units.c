@@ -86,6 +86,10 @@ char *sk_format_time(char *out, size_t cap, double seconds)
     size_t i = 0, n = sizeof show / sizeof *show;
     while (i + 1 < n && seconds < show[i].factor * (i < 4 ? 2 : 1))
         i++;
-    snprintf(out, cap, "%.3g %s", seconds / show[i].factor, show[i].name);
+    double v = seconds / show[i].factor;
+    if (seconds == 0)
+        snprintf(out, cap, "0 s");
+    else /* no exponents */
+        snprintf(out, cap, v >= 99.95 ? "%.0f %s" : "%.3g %s", v, show[i].name);
     return out;
 }

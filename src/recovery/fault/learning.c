@@ -4,6 +4,7 @@
 #include "backbone/keeper_page.h"
 #include "backbone/rates/spool.h"
 #include "base/clock.h"
+#include "base/config/units.h"
 #include "base/file/io.h"
 #include "base/file/patience.h"
 #include "base/log.h"
@@ -222,6 +223,13 @@ static double rate_of_host(const struct sk_learning *l, const struct sk_exchange
     return h->stated == 0 ? 0 : sk_belief_mean(sk_belief_with(prior, h->seen));
 }
 
+static const char *how_often(char out[40], double rate)
+{
+    char mean[32];
+    snprintf(out, 40, rate > 0 ? "once in %s" : "never", rate > 0 ? sk_format_time(mean, sizeof mean, 1 / rate) : "");
+    return out;
+}
+
 void sk_learning_print(const struct sk_learning *l, char out[SK_LEARNT_TEXT])
 {
     double hosts = 0;
@@ -234,9 +242,9 @@ void sk_learning_print(const struct sk_learning *l, char out[SK_LEARNT_TEXT])
     struct sk_belief all = sk_belief_with(l->program_prior, l->x->others);
     double program = sk_belief_mean(sk_belief_with(sk_belief_of_one(all, 1), l->x->seen));
     snprintf(out, SK_LEARNT_TEXT, "%.9g,%.9g,%.9g,%.9g", hosts, program, l->x->seen.faults, l->x->seen.seconds);
-    sk_log(SK_LOG_INFO, "failure rates: the program once in %.3g h, the hosts once in %.3g h (%.3g faults of this program in %.3g h count)",
-           program > 0 ? 1 / program / 3600 : INFINITY, hosts > 0 ? 1 / hosts / 3600 : INFINITY, l->x->seen.faults,
-           l->x->seen.seconds / 3600);
+    char once[2][40], seen[32];
+    sk_log(SK_LOG_INFO, "failure rates: the program %s, the hosts %s (%.3g faults of this program in %s count)", how_often(once[0], program),
+           how_often(once[1], hosts), l->x->seen.faults, sk_format_time(seen, sizeof seen, l->x->seen.seconds));
 }
 
 /* ---- what is seen ---- */
