@@ -15,6 +15,7 @@
 #include "schedule/learn/belief.h"
 #include "schedule/learn/lanl.h"
 #include "schedule/model.h"
+#include "schedule/weibull.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,23 +31,22 @@ struct faults {
     size_t n, cap;
 };
 
-static struct faults log_of[N_SYSTEMS];
+enum { MOST_SYSTEMS = 64, ENOUGH = 100 };
+static struct faults log_of[MOST_SYSTEMS]; /* by the system's number */
 
 static int take(void *arg, const struct sk_lanl_record *r, struct saikai_error *err)
 {
     (void)arg;
-    for (int i = 0; i < N_SYSTEMS; i++) {
-        struct faults *f = &log_of[i];
-        if (systems[i] != r->system)
-            continue;
-        if (f->n == f->cap) {
-            f->cap = f->cap ? 2 * f->cap : 1024;
-            f->at = realloc(f->at, f->cap * sizeof *f->at);
-            if (!f->at)
-                return sk_fail(err, SAIKAI_ENOMEM, "no memory for failures");
-        }
-        f->at[f->n++] = r->begun;
+    if (r->system < 0 || r->system >= MOST_SYSTEMS)
+        return 0;
+    struct faults *f = &log_of[r->system];
+    if (f->n == f->cap) {
+        f->cap = f->cap ? 2 * f->cap : 1024;
+        f->at = realloc(f->at, f->cap * sizeof *f->at);
+        if (!f->at)
+            return sk_fail(err, SAIKAI_ENOMEM, "no memory for failures");
     }
+    f->at[f->n++] = r->begun;
     return 0;
 }
 
@@ -99,7 +99,23 @@ struct policy {
     struct sk_belief prior, seen;     /* prior.faults > 0: learnt */
     double memory;
     double known_until;
+    double shape, fault_at; /* of the hazard, where the model asks; when the last fault was */
+    const struct faults *log; /* where the shape is learnt on the way, too; NULL: it is as it is */
+    size_t seen_faults, shape_from;
 };
+
+/* The shape from the times between the faults so far, again whenever these are a tenth more. */
+static void learn_shape(struct policy *p)
+{
+    static double times[20000];
+    size_t n = p->seen_faults < 20000 ? p->seen_faults : 20000;
+    if (!p->log || !p->model->rate_at || n < p->shape_from + p->shape_from / 10 + 1)
+        return;
+    for (size_t i = 0; i < n; i++)
+        times[i] = p->log->at[p->seen_faults - n + i + 1] - p->log->at[p->seen_faults - n + i];
+    p->shape = sk_weibull_shape(times, n);
+    p->shape_from = n;
+}
 
 static double choose(struct policy *p, double now, double cost)
 {
@@ -111,11 +127,17 @@ static double choose(struct policy *p, double now, double cost)
         p->known_until = now;
         rate = sk_belief_mean(sk_belief_with(p->prior, p->seen));
     }
+    if (p->model->rate_at)
+        rate = sk_model_rate(p->model, rate, p->shape, now - p->fault_at, cost);
     return sk_model_optimum(p->model, rate, cost);
 }
 
 static void suffer(struct policy *p, double at)
 {
+    p->fault_at = at;
+    p->seen_faults++;
+    if (p->model)
+        learn_shape(p);
     if (!(p->prior.faults > 0))
         return;
     sk_belief_time(&p->seen, at - p->known_until);
@@ -128,7 +150,7 @@ static double play(const struct faults *f, struct policy p, double cost)
 {
     double begin = f->at[0], end = f->at[f->n - 1], now = begin, work = 0;
     size_t next = 1;
-    p.known_until = begin;
+    p.known_until = p.fault_at = begin;
     while (next < f->n) {
         double interval = choose(&p, now, cost);
         if (now + interval + cost <= f->at[next]) {
@@ -147,7 +169,7 @@ static double play(const struct faults *f, struct policy p, double cost)
 
 static double play_learnt(const struct faults *f, const struct sk_model_ops *m, double mtbf, double cost, double memory)
 {
-    struct policy p = {.model = m, .prior = sk_belief_prior(mtbf, prior_weight), .memory = memory};
+    struct policy p = {.model = m, .prior = sk_belief_prior(mtbf, prior_weight), .memory = memory, .shape = 1, .log = f};
     return play(f, p, cost);
 }
 
@@ -225,7 +247,7 @@ static void print_memories(void)
         struct score s[2] = {{0}};
         for (int i = 0; i < N_SYSTEMS; i++)
             for (int c = 0; c < N_COSTS; c++) {
-                const struct faults *f = &log_of[i];
+                const struct faults *f = &log_of[systems[i]];
                 double mtbf = (f->at[f->n - 1] - f->at[0]) / (double)(f->n - 1), interval = 0;
                 double best = best_fixed(f, sk_model_optimum(sk_model_at(0), 1 / mtbf, costs[c]), costs[c], &interval);
                 count(&s[0], play_learnt(f, sk_model_at(0), mtbf * wrong, costs[c], memories[k]), best);
@@ -233,6 +255,108 @@ static void print_memories(void)
             }
         printf("%6.0f  %2d %2d of %d  %37.3f %.3f\n", memories[k], s[0].within, s[1].within, s[0].cases, s[0].worst, s[1].worst);
     }
+}
+
+static int is_judged(int system)
+{
+    for (int i = 0; i < N_SYSTEMS; i++)
+        if (systems[i] == system)
+            return 1;
+    return 0;
+}
+
+/* Does it pay to know that faults come in bursts? Weibull's hazard against Vaidya's constant one, both learning rate (from the right prior) and shape on the
+ * way: first the systems that are not among the judged ones, then those. */
+static void print_weibull(struct sk_json *j)
+{
+    const struct sk_model_ops *vaidya = sk_model_at(0), *weibull = sk_model_find("weibull");
+    sk_json_array(j, "weibull");
+    for (int judged = 0; judged < 2; judged++) {
+        double sum = 0, worst = -INFINITY, best = INFINITY;
+        int n = 0, better = 0;
+        printf("\n%s\nsystem failures  shape C (min)     vaidya    weibull  difference (waste)\n",
+               judged ? "The judged systems" : "Systems that are not judged");
+        for (int s = 0; s < MOST_SYSTEMS; s++) {
+            const struct faults *f = &log_of[s];
+            if (f->n < ENOUGH || is_judged(s) != judged)
+                continue;
+            struct policy all = {.model = weibull, .log = f, .seen_faults = f->n - 1};
+            learn_shape(&all);
+            for (int c = 0; c < N_COSTS; c++) {
+                double mtbf = (f->at[f->n - 1] - f->at[0]) / (double)(f->n - 1);
+                double v = play_learnt(f, vaidya, mtbf, costs[c], SK_BELIEF_MEMORY), w = play_learnt(f, weibull, mtbf, costs[c], SK_BELIEF_MEMORY);
+                double difference = w / v - 1;
+                printf("%6d %8zu %6.2f %7.0f %10.4f %10.4f %+10.2f %%\n", s, f->n, all.shape, costs[c] / 60, v, w, 100 * difference);
+                sk_json_object(j, NULL);
+                sk_json_int(j, "system", s);
+                sk_json_int(j, "judged", judged);
+                sk_json_real(j, "shape", all.shape);
+                sk_json_real(j, "cost_seconds", costs[c]);
+                sk_json_real(j, "vaidya_waste", v);
+                sk_json_real(j, "weibull_waste", w);
+                sk_json_end(j);
+                n++;
+                better += difference < 0;
+                sum += difference;
+                worst = fmax(worst, difference);
+                best = fmin(best, difference);
+            }
+        }
+        if (n)
+            printf("less waste in %d of %d; %+.2f %% on average, from %+.2f to %+.2f %%\n", better, n, 100 * sum / n, 100 * best, 100 * worst);
+    }
+    sk_json_end(j);
+}
+
+/* ---- reservations that end ---- */
+
+/* The waste of a job that runs in slots one behind the other, each of which ends it: with the last checkpoint of a slot where the library makes it, twice
+ * its cost and a minute at least before the end (schedule/advice.h), or without. */
+static double play_slots(const struct faults *f, double interval, double cost, double slot, int saves_at_end)
+{
+    double begin = f->at[0], end = f->at[f->n - 1], now = begin, over = begin + slot, work = 0;
+    size_t next = 1;
+    while (next < f->n) {
+        double last = over - fmax(60, 2 * cost), length = interval;
+        int is_last = saves_at_end && now + interval > last;
+        if (is_last)
+            length = fmax(0, last - now);
+        double done = now + length + (length > 0 ? cost : 0);
+        if (f->at[next] < fmin(done, over)) {
+            now = f->at[next++] + cost;
+        } else {
+            work += done <= over ? length : 0;
+            now = is_last || done > over ? over : done;
+        }
+        while (next < f->n && now > f->at[next]) /* while it restarts */
+            now = f->at[next++] + cost;
+        for (; now >= over; over += slot)
+            now = fmax(now, over + cost);
+    }
+    return 1 - work / (end - begin);
+}
+
+static void print_reservations(struct sk_json *j)
+{
+    static const double slots[] = {6 * 3600.0, 24 * 3600.0};
+    puts("\nJobs in slots of the scheduler (Vaidya's interval, true rate)\nsystem C (min) slot (h)    without  with a save before the end (waste)");
+    sk_json_array(j, "reservations");
+    for (int i = 0; i < N_SYSTEMS; i++)
+        for (int k = 0; k < 2 * N_COSTS; k++) {
+            const struct faults *f = &log_of[systems[i]];
+            double cost = costs[k / 2], slot = slots[k % 2], mtbf = (f->at[f->n - 1] - f->at[0]) / (double)(f->n - 1);
+            double interval = sk_model_optimum(sk_model_at(0), 1 / mtbf, cost);
+            double without = play_slots(f, interval, cost, slot, 0), with = play_slots(f, interval, cost, slot, 1);
+            printf("%6d %7.0f %8.0f %10.4f %10.4f  %+.1f %%\n", systems[i], cost / 60, slot / 3600, without, with, 100 * (with / without - 1));
+            sk_json_object(j, NULL);
+            sk_json_int(j, "system", systems[i]);
+            sk_json_real(j, "cost_seconds", cost);
+            sk_json_real(j, "slot_seconds", slot);
+            sk_json_real(j, "without", without);
+            sk_json_real(j, "with", with);
+            sk_json_end(j);
+        }
+    sk_json_end(j);
 }
 
 static int write_json(struct sk_json *j, const char *path)
@@ -273,11 +397,11 @@ int main(int argc, char **argv)
     sk_json_object(&j, NULL);
     sk_json_real(&j, "memory_faults", SK_BELIEF_MEMORY);
     sk_json_array(&j, "cases");
-    for (int i = 0; i < N_SYSTEMS; i++) {
+    for (int i = 0; i < MOST_SYSTEMS; i++)
         merge(&log_of[i]);
+    for (int i = 0; i < N_SYSTEMS; i++)
         for (int c = 0; c < N_COSTS; c++)
-            play_case(&j, systems[i], &log_of[i], costs[c], learnt);
-    }
+            play_case(&j, systems[i], &log_of[systems[i]], costs[c], learnt);
     sk_json_end(&j);
     for (int k = 0; k < 2; k++) {
         printf("learnt from a rate %g times too %s: within 1.01 of the best in %d of %d, never above %.3f\n", wrong,
@@ -289,6 +413,8 @@ int main(int argc, char **argv)
         sk_json_end(&j);
         rc |= learnt[k].within < 13 || learnt[k].worst > 1.04;
     }
+    print_weibull(&j);
+    print_reservations(&j);
     sk_json_end(&j);
     if (memories)
         print_memories();
@@ -296,7 +422,7 @@ int main(int argc, char **argv)
         rc |= write_json(&j, json);
     sk_json_free(&j);
     free(text);
-    for (int i = 0; i < N_SYSTEMS; i++)
+    for (int i = 0; i < MOST_SYSTEMS; i++)
         free(log_of[i].at);
     return rc;
 }

@@ -57,6 +57,14 @@ struct table {
     double others; /* rate of a program that was never seen */
 };
 
+/* Of the times between failures, where enough were seen to say so. */
+struct shapes {
+    double of[SK_SIDES];
+    size_t n[SK_SIDES];
+};
+
+enum { ENOUGH = 20 };
+
 /* The rate that a job is given for this host or program. */
 static double rate_of(const struct table *t, const struct sk_rates_row *r)
 {
@@ -88,17 +96,7 @@ static int fill(struct cli *cli, const struct sk_rates_message *known, struct ta
 
 static const char *show_time(char out[32], double seconds)
 {
-    if (!isfinite(seconds))
-        snprintf(out, 32, "never");
-    else if (seconds < 600)
-        snprintf(out, 32, "%.3g s", seconds);
-    else if (seconds < 2 * 86400)
-        snprintf(out, 32, "%.3g h", seconds / 3600);
-    else if (seconds < 2 * 31557600.0)
-        snprintf(out, 32, "%.4g d", seconds / 86400);
-    else
-        snprintf(out, 32, "%.3g y", seconds / 31557600);
-    return out;
+    return isfinite(seconds) ? sk_format_time(out, 32, seconds) : "never";
 }
 
 static void print_side(const struct table *t, enum sk_side side, int all, double unseen)
@@ -129,12 +127,21 @@ static void print_side(const struct table *t, enum sk_side side, int all, double
     printf("%-30s %9s %12s %14s\n", "any other", "", "", show_time(b, unseen > 0 ? 1 / unseen : INFINITY));
 }
 
-static void json_table(const struct table *t, const char *path, double unseen_node, struct sk_json *j)
+static void print_shape(const struct shapes *s, enum sk_side side)
+{
+    if (s->n[side] >= ENOUGH)
+        printf("times between them have the shape %.2f (%zu seen; 1: independent of each other; failure.shape)\n", s->of[side], s->n[side]);
+}
+
+static void json_table(const struct table *t, const struct shapes *s, const char *path, double unseen_node, struct sk_json *j)
 {
     sk_json_object(j, NULL);
     sk_json_text(j, "database", path);
     sk_json_real(j, "unseen_node_rate_per_second", unseen_node);
     sk_json_real(j, "unseen_program_rate_per_second", t->others);
+    for (int side = 0; side < SK_SIDES; side++)
+        if (s->n[side] >= ENOUGH)
+            sk_json_real(j, side == SK_SIDE_NODE ? "node_shape" : "program_shape", s->of[side]);
     sk_json_array(j, "rates");
     for (size_t i = 0; i < t->n; i++) {
         const struct shown_row *r = &t->row[i];
@@ -174,7 +181,7 @@ static int ask_server(struct cli *cli, const struct sk_rates_message *question, 
 }
 
 /* What is known, from the server or from the file; *missing: there is no file yet. */
-static int know(struct cli *cli, struct rates_place *p, struct sk_rates_message *known, int *missing, struct saikai_error *err)
+static int know(struct cli *cli, struct rates_place *p, struct sk_rates_message *known, struct shapes *s, int *missing, struct saikai_error *err)
 {
     const struct sk_rates_message question = {.kind = SK_RATES_LIST, .id = sk_id_random()};
     *missing = 0;
@@ -185,6 +192,8 @@ static int know(struct cli *cli, struct rates_place *p, struct sk_rates_message 
         rc = sk_database_open(p->path, p->own, 0, &p->db, err);
     if (!rc)
         rc = sk_rates_list(p->db, known, err);
+    for (int side = 0; side < SK_SIDES && !rc; side++)
+        rc = sk_database_shape(p->db, (enum sk_side)side, &s->of[side], &s->n[side], err);
     *missing = rc == SAIKAI_ENOENT;
     sk_database_close(p->db);
     return *missing ? 0 : rc;
@@ -195,21 +204,24 @@ static int show(struct cli *cli, const struct asked *a)
     struct saikai_error err = {0};
     struct rates_place p = {0};
     struct table t = {0};
+    struct shapes shapes = {.n = {0}};
     struct sk_rates_message known = {.kind = SK_RATES_ROWS};
-    int missing, rc = know(cli, &p, &known, &missing, &err);
+    int missing, rc = know(cli, &p, &known, &shapes, &missing, &err);
     if (!rc)
         rc = fill(cli, &known, &t, &err);
     sk_rates_message_free(&known);
     double unseen = sk_belief_mean(sk_belief_with(t.node_prior, t.nodes));
     if (!rc && a->json) {
         struct sk_json j = {0};
-        json_table(&t, p.path, unseen, &j);
+        json_table(&t, &shapes, p.path, unseen, &j);
         rc = cli_print_json(cli, &j, CLI_OK);
     } else if (!rc) {
         printf("Failure database %s%s\n\n", p.path, missing ? ": nothing was learnt yet" : "");
         print_side(&t, SK_SIDE_PROGRAM, a->all, t.others);
+        print_shape(&shapes, SK_SIDE_PROGRAM);
         putchar('\n');
         print_side(&t, SK_SIDE_NODE, a->all, unseen);
+        print_shape(&shapes, SK_SIDE_NODE);
     } else {
         rc = cli_fail(cli, &err);
     }

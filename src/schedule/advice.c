@@ -81,8 +81,9 @@ int sk_advice_update(struct sk_advice_state *s, double cost, double iteration_ti
 
 void sk_advice_set_rate(struct sk_advice_state *s, double rate)
 {
-    if (moved(s->policy.rate, rate, s->policy.threshold))
-        s->cost = s->iteration_time = 0;
+    if (!moved(s->policy.rate, rate, s->policy.threshold))
+        return; /* many small changes add up to one that counts */
+    s->cost = s->iteration_time = 0;
     s->policy.rate = rate;
 }
 

@@ -47,8 +47,8 @@ void sk_advice_init(struct sk_advice_state *s, const struct sk_advice_policy *po
 int sk_advice_update(struct sk_advice_state *s, double cost, double iteration_time, int64_t last,
                      int64_t earliest);
 
-/* The hosts in use changed: a rate that differs by more than the threshold makes the next update
- * recompute. */
+/* The hosts in use changed, or the hazard: a rate that differs by more than the threshold is taken, and makes the
+ * next update recompute. */
 void sk_advice_set_rate(struct sk_advice_state *s, double rate);
 
 /* Another model (of several levels, say) found this interval best; 0: none did, the policy's model

@@ -174,6 +174,11 @@ static void test_rate_of_other_hosts(void **state)
     int64_t m = s.now.every;
     sk_advice_set_rate(&s, 1.1e-5);
     assert_int_equal(sk_advice_update(&s, 2, 1, 0, 1), 0);
+    for (double rate = 1.05e-5; rate < 1.5e-5; rate *= 1.02) /* a little each time */
+        sk_advice_set_rate(&s, rate);
+    assert_int_equal(sk_advice_update(&s, 2, 1, 0, 1), 1);
+    assert_true(s.now.every < m);
+    m = s.now.every;
     sk_advice_set_rate(&s, 4e-5);
     assert_int_equal(sk_advice_update(&s, 2, 1, 0, 1), 1);
     assert_true(s.now.every < m);

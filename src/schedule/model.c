@@ -1,8 +1,9 @@
-/* The time of one interval with its failures, and three formulas for the best one: those of Vaidya,
- * Young and Daly. */
+/* The time of one interval with its failures, and formulas for the best one: those of Vaidya, Young and
+ * Daly, and Vaidya's with a hazard that falls with the time since the last fault. */
 #include "schedule/model.h"
 
 #include "schedule/lambert.h"
+#include "schedule/weibull.h"
 
 #include <math.h>
 #include <saikai/component.h>
@@ -94,10 +95,13 @@ static double daly(double rate, double cost)
 
 static const struct sk_model_ops models[] = {
     {"vaidya", "N. Vaidya, IEEE Transactions on Computers 46(8), 1997: exact for this fault model",
-     vaidya},
-    {"young", "J. W. Young, Communications of the ACM 17(9), 1974: first order", young},
+     vaidya, NULL},
+    {"young", "J. W. Young, Communications of the ACM 17(9), 1974: first order", young, NULL},
     {"daly", "J. T. Daly, Future Generation Computer Systems 22(3), 2006: higher order, eq. 37",
-     daly},
+     daly, NULL},
+    {"weibull",
+     "Y. Ling, J. Mi, X. Lin, IEEE Transactions on Computers 50(7), 2001: denser after a fault, as failure.shape says; Vaidya's for the rate at that time",
+     vaidya, sk_weibull_rate},
 };
 
 enum { n_models = sizeof models / sizeof *models };
@@ -109,7 +113,7 @@ static atomic_int n_added;
 static void add(const struct saikai_component *c, int n)
 {
     const struct saikai_interval_model_ops *theirs = c->ops;
-    added[n] = (struct sk_model_ops){c->name, c->description ? c->description : "", theirs->optimum};
+    added[n] = (struct sk_model_ops){c->name, c->description ? c->description : "", theirs->optimum, NULL};
     atomic_store(&n_added, n + 1);
 }
 
@@ -134,4 +138,9 @@ double sk_model_optimum(const struct sk_model_ops *ops, double rate, double cost
         return INFINITY;
     double best = cost > 0 ? ops->optimum(rate, cost) : 0;
     return best >= 0 ? best : models[0].optimum(rate, cost); /* a component may give anything */
+}
+
+double sk_model_rate(const struct sk_model_ops *ops, double rate, double shape, double age, double cost)
+{
+    return ops->rate_at ? ops->rate_at(rate, shape, age, cost) : rate;
 }

@@ -44,6 +44,8 @@ struct sk_model_ops {
     const char *source; /* where the formula comes from, for people */
     /* The best T in seconds for rate λ > 0 and cost C >= 0; at least 0. */
     double (*optimum)(double rate, double cost);
+    /* The rate to ask `optimum` with for the next interval, so long after the last fault, where the hazard has this shape (weibull.h); NULL: the rate as it is. */
+    double (*rate_at)(double rate, double shape, double age, double cost);
 };
 
 /* The models, the built-in ones first; NULL past the last, NULL for an unknown name. */
@@ -53,5 +55,8 @@ const struct sk_model_ops *sk_model_find(const char *name);
 
 /* ops->optimum, with λ = 0 giving infinity and C = 0 giving 0; that of the first model where ops gives no number of 0 or more. */
 double sk_model_optimum(const struct sk_model_ops *ops, double rate, double cost);
+
+/* ops->rate_at, or rate. */
+double sk_model_rate(const struct sk_model_ops *ops, double rate, double shape, double age, double cost);
 
 #endif

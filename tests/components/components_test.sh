@@ -67,10 +67,10 @@ assert forms["model", "daly"]["from"] == "built in" and not forms["model", "daly
 assert forms["codec", "runs"]["components_call_it"] == "codec"
 END
     quiet "$saikai" help plan
-    has 'vaidya|young|daly|young-calm' out
+    has 'vaidya|young|daly|weibull|young-calm' out
     quiet "$saikai" config --set schedule.model=young-silent
     [ $? = 2 ] || fail "an unknown model is taken"
-    has "'young-silent' is none of the choices: vaidya|young|daly|young-calm" err
+    has "'young-silent' is none of the choices: vaidya|young|daly|weibull|young-calm" err
     # used: a minute where Young says less
     quiet "$saikai" plan -n 100000 --mtbf 1y -c 1s --json || fail "saikai plan"
     python3 -c 'import json; p = json.load(open("out")); assert "young-calm" in json.dumps(p), p' || fail "the plan does not name the model"

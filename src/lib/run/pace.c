@@ -33,7 +33,7 @@ void sk_pace_start(struct sk_session *s)
     struct sk_level_cost p;
     sk_level_cost(&s->levels.at[SK_LEVEL_PARITY], &p);
     /* what the program does to itself leaves the memory of all nodes as it is */
-    double rate = s->measured.advice.policy.rate, of_hosts = rate > 0 ? s->measured.host_rate / rate : 1;
+    double rate = s->measured.rate, of_hosts = rate > 0 ? s->measured.host_rate / rate : 1;
     struct sk_cadence_setup setup = {
         .rate = rate,
         .local_share = 1 - of_hosts * (1 - sk_config_real(s->config, "failure.local_share")),

@@ -1,6 +1,7 @@
 /* What the ranks tell each other (session/agreement.h), and what all of them do when they have heard it. */
 #include "lib/run/poll.h"
 
+#include "base/config/units.h"
 #include "base/log.h"
 #include "lib/run/events.h"
 #include "lib/run/pace.h"
@@ -36,12 +37,23 @@ static void say(struct sk_session *s)
     sk_measured_mark(&s->measured, s->clock.tick); /* the next span is measured afresh */
 }
 
+/* Where the model knows of bursts: the rate at this time after the fault that this start was made for. All ranks count the same candidates. When the last
+ * fault was before the first start nobody knows. */
+static void follow_hazard(struct sk_session *s, double tick, double cost)
+{
+    const struct sk_model_ops *m = s->measured.advice.policy.model;
+    if (m && m->rate_at && s->measured.suffered.after_fault)
+        sk_advice_set_rate(&s->measured.advice, sk_model_rate(m, s->measured.rate, sk_config_real(s->config, "failure.shape"),
+                                                              (double)s->clock.tick * tick, cost));
+}
+
 /* All ranks advise themselves alike: the time of a tick and the cost of a checkpoint are those of the slowest rank. */
 static void take_advice(struct sk_session *s, double tick, double cost, double latency)
 {
     const struct sk_suffered_costs costs = {cost, latency, tick};
     if (s->clock.every || !(tick > 0))
         return;
+    follow_hazard(s, tick, cost);
     sk_advice_set_most(&s->measured.advice, sk_suffered_most(&s->measured.suffered, (int64_t)s->clock.tick, &costs));
     if (!sk_advice_update(&s->measured.advice, cost, tick, (int64_t)s->clock.last_checkpoint_tick, (int64_t)s->clock.tick + 1))
         return;
@@ -49,11 +61,12 @@ static void take_advice(struct sk_session *s, double tick, double cost, double l
     int passing = s->measured.advice.now.every == s->measured.advice.policy.most; /* it grows with the length of this start */
     double interval = (double)s->measured.advice.now.every * tick;
     struct sk_costs c = sk_costs_simple(s->measured.advice.policy.rate, cost);
+    char each[32], held[32];
     if (s->g->rank == 0)
         sk_log(passing ? SK_LOG_DEBUG : SK_LOG_INFO,
-               "checkpoint every %lld candidates (%.3g s), cost %.3g s: takes %.2g %% of the time, faults are expected to take %.2g %%",
-               (long long)s->measured.advice.now.every, interval, cost, 100 * cost / interval,
-               100 * sk_model_failure_overhead(&c, interval));
+               "checkpoint every %lld candidates (%s), cost %s: takes %.2g %% of the time, faults are expected to take %.2g %%",
+               (long long)s->measured.advice.now.every, sk_format_time(each, sizeof each, interval), sk_format_time(held, sizeof held, cost),
+               100 * cost / interval, 100 * sk_model_failure_overhead(&c, interval));
 }
 
 static void take_up(struct sk_session *s)

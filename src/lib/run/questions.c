@@ -73,7 +73,7 @@ void sk_session_status(const struct sk_session *s, struct saikai_status *out, si
         .advice_every = s->clock.every ? s->clock.every : (long)s->measured.advice.now.every,
         .cost_seconds = s->measured.cost_seconds,
         .blocked_seconds = s->capture.blocked_seconds,
-        .failure_rate = s->measured.advice.policy.rate,
+        .failure_rate = s->measured.rate,
         .bytes = s->capture.bytes_last,
         .protected_iteration = (long)sk_ledger_iteration(l, SK_LEDGER_PROTECTED),
         .coding_seconds = coding.seconds,

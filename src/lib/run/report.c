@@ -63,7 +63,7 @@ static void fill(struct sk_session *s, struct sk_report *r)
         .blocked = s->capture.blocked_seconds,
         .every = s->clock.every ? s->clock.every : s->measured.advice.now.every,
         .host_rate = s->measured.host_rate,
-        .program_rate = fmax(0, s->measured.advice.policy.rate - s->measured.host_rate),
+        .program_rate = fmax(0, s->measured.rate - s->measured.host_rate),
     };
     if (p) {
         r->faults = p->past_faults;

@@ -40,7 +40,7 @@ static struct sk_suffered find_suffered(const struct sk_session *s)
     const struct sk_keeper_page *p = s->page;
     if (!p)
         return (struct sk_suffered){0};
-    struct sk_suffered v = {p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX)};
+    struct sk_suffered v = {p->past_faults, (double)p->past_ms / 1000, (int64_t)(p->past_candidates & INT64_MAX), p->past_faults > 0};
     if (p->program_rate > 0) { /* in earlier runs, too */
         v.faults = (double)p->own_faults;
         v.seconds = (double)p->own_seconds;
@@ -158,9 +158,10 @@ static int look_until_known(struct sk_session *s, struct sk_start *st, int troub
 
 static void set_advice(struct sk_session *s)
 {
+    s->measured.rate = find_total_rate(s);
     struct sk_advice_policy policy = {
         .model = sk_model_find(sk_config_text(s->config, "schedule.model")),
-        .rate = find_total_rate(s),
+        .rate = s->measured.rate,
         .threshold = sk_config_real(s->config, "schedule.threshold"),
         .max_interval = sk_config_time(s->config, "schedule.max_interval"),
         .interval = sk_config_time(s->config, "schedule.interval"),

@@ -10,6 +10,7 @@ struct sk_suffered {
     double faults;           /* old ones may have faded */
     double seconds;          /* that it ran until then */
     int64_t last_candidates; /* that the last start reached before it died; 0: not known, or there was none */
+    int after_fault;         /* this start was made because of one */
 };
 
 /* The share of the time that checkpoints may take where nothing else is known, and that the work may take which is done for them

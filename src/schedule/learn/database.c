@@ -3,6 +3,8 @@
 
 #ifdef HAVE_SQLITE
 
+#include "schedule/weibull.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -214,6 +216,27 @@ static int finish(struct sk_database *db, sqlite3_stmt *s, struct saikai_error *
     return rc;
 }
 
+/* The table is younger than the others, so it is made where it is missing. Numbers grow, so that the oldest ids go first. */
+int sk_database_take(struct sk_database *db, struct sk_id id, int *is_new, struct saikai_error *err)
+{
+    static const char make[] = "CREATE TABLE IF NOT EXISTS taken(number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE)";
+    sqlite3_stmt *s = NULL;
+    int rc = run(db, make, err);
+    if (!rc && sqlite3_prepare_v2(db->sql, "INSERT OR IGNORE INTO taken(id) VALUES(?1)", -1, &s, NULL) != SQLITE_OK)
+        rc = failed(db, err);
+    if (rc)
+        return rc;
+    sqlite3_bind_blob(s, 1, id.b, sizeof id.b, SQLITE_STATIC);
+    rc = finish(db, s, err);
+    *is_new = !rc && sqlite3_changes(db->sql) > 0;
+    if (rc || !*is_new)
+        return rc;
+    if (sqlite3_prepare_v2(db->sql, "DELETE FROM taken WHERE number <= ?1", -1, &s, NULL) != SQLITE_OK)
+        return failed(db, err);
+    sqlite3_bind_int64(s, 1, sqlite3_last_insert_rowid(db->sql) - SK_DATABASE_TAKEN);
+    return finish(db, s, err);
+}
+
 int sk_database_add_time(struct sk_database *db, enum sk_side side, const char *name, double at, double seconds, int replace,
                          struct saikai_error *err)
 {
@@ -339,6 +362,35 @@ int sk_database_others(struct sk_database *db, const char *except, double memory
     return rc;
 }
 
+int sk_database_shape(struct sk_database *db, enum sk_side side, double *shape, size_t *n, struct saikai_error *err)
+{
+    enum { MOST = 65536 };
+    static const double one_s = 600;
+    double *times = malloc(MOST * sizeof *times), last = 0;
+    sqlite3_stmt *s = NULL;
+    int step = SQLITE_DONE, first = 1;
+    *n = 0;
+    if (!times)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the times of failures");
+    int rc = sqlite3_prepare_v2(db->sql, "SELECT time FROM event WHERE side = ?1 ORDER BY time DESC LIMIT 65537", -1, &s, NULL) == SQLITE_OK
+                 ? 0 : failed(db, err);
+    if (!rc)
+        sqlite3_bind_text(s, 1, sk_side_name(side), -1, SQLITE_STATIC);
+    while (!rc && (step = sqlite3_step(s)) == SQLITE_ROW && *n < MOST) {
+        double at = sqlite3_column_double(s, 0);
+        if (!first && last - at > one_s)
+            times[(*n)++] = last - at;
+        last = at;
+        first = 0;
+    }
+    if (!rc && step != SQLITE_DONE && step != SQLITE_ROW)
+        rc = failed(db, err);
+    sqlite3_finalize(s);
+    *shape = sk_weibull_shape(times, *n);
+    free(times);
+    return rc;
+}
+
 int sk_database_stated(struct sk_database *db, const char *host, double *rate, struct saikai_error *err)
 {
     sqlite3_stmt *s = NULL;
@@ -411,6 +463,12 @@ int sk_database_commit(struct sk_database *db, struct saikai_error *err)
     return nothing_open(err);
 }
 
+int sk_database_take(struct sk_database *db, struct sk_id id, int *is_new, struct saikai_error *err)
+{
+    (void)db, (void)id, (void)is_new;
+    return nothing_open(err);
+}
+
 int sk_database_add_time(struct sk_database *db, enum sk_side side, const char *name, double at, double seconds, int replace, struct saikai_error *err)
 {
     (void)db, (void)side, (void)name, (void)at, (void)seconds, (void)replace;
@@ -438,6 +496,12 @@ int sk_database_seen(struct sk_database *db, enum sk_side side, const char *name
 int sk_database_others(struct sk_database *db, const char *except, double memory, struct sk_belief *seen, struct saikai_error *err)
 {
     (void)db, (void)except, (void)memory, (void)seen;
+    return nothing_open(err);
+}
+
+int sk_database_shape(struct sk_database *db, enum sk_side side, double *shape, size_t *n, struct saikai_error *err)
+{
+    (void)db, (void)side, (void)shape, (void)n;
     return nothing_open(err);
 }
 

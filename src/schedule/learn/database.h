@@ -3,12 +3,14 @@
  *   exposure(side, name, week, seconds)       a host or a job was seen for so long in a week (604800 s since 1970)
  *   event(time, side, host, source, job)      a fault: side 'node' is one of the host, 'program' one of the job
  *   rates(host, rate)                         failures per second that somebody stated, as in the database of failure.rates
+ *   taken(number, id)                         the newest additions that came as messages, by the id of each (sk_database_take)
  *
  * Several jobs may use it at once: what is added goes in one transaction, and all additions are sums or rows of their own. */
 #ifndef SK_SCHEDULE_DATABASE_H
 #define SK_SCHEDULE_DATABASE_H
 
 #include "base/error.h"
+#include "base/id.h"
 #include "schedule/learn/belief.h"
 
 #include <stddef.h>
@@ -42,6 +44,10 @@ void sk_database_close(struct sk_database *db); /* NULL is accepted; what was no
 int sk_database_begin(struct sk_database *db, struct saikai_error *err);
 int sk_database_commit(struct sk_database *db, struct saikai_error *err);
 
+/* Between begin and commit: *is_new, and remembered, unless an addition of this id was committed before; so many of the newest are known. */
+enum { SK_DATABASE_TAKEN = 65536 };
+int sk_database_take(struct sk_database *db, struct sk_id id, int *is_new, struct saikai_error *err);
+
 /* name was seen for so long, at this time; replace: instead of what the week has. */
 int sk_database_add_time(struct sk_database *db, enum sk_side side, const char *name, double at, double seconds, int replace,
                          struct saikai_error *err);
@@ -56,6 +62,9 @@ int sk_database_seen(struct sk_database *db, enum sk_side side, const char *name
 /* What is known of programs but for this one (NULL: none), each counted as one fault at most: programs are very different, and one that
  * died thirty times while somebody looked for its mistake says little about the others. */
 int sk_database_others(struct sk_database *db, const char *except, double memory, struct sk_belief *seen, struct saikai_error *err);
+/* Weibull's shape of the times between faults of one side, all hosts or programs together (schedule/weibull.h), from the newest *n of them, 65536 at
+ * most; faults within ten minutes are one. */
+int sk_database_shape(struct sk_database *db, enum sk_side side, double *shape, size_t *n, struct saikai_error *err);
 /* The stated rate of a host, -1: none. */
 int sk_database_stated(struct sk_database *db, const char *host, double *rate, struct saikai_error *err);
 

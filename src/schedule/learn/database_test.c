@@ -435,9 +435,72 @@ static void damage_does_no_harm(void **state)
         sk_database_others(db, "heat", 25, &seen, &err);
         sk_database_stated(db, "n1", &rate, &err);
         sk_database_each(db, count_rows, &rows, &err);
+        double shape = 1;
+        size_t times = 0;
+        sk_database_shape(db, SK_SIDE_PROGRAM, &shape, &times, &err);
+        assert_true(isfinite(shape) && shape > 0);
         assert_true(seen.faults >= 0 && isfinite(seen.seconds) && seen.seconds >= 0);
         sk_database_close(db);
     }
+    unlink(path);
+}
+
+/* One of them, in a transaction of its own or one that is given up. */
+static int take(struct sk_id id, int commit)
+{
+    struct saikai_error err = {0};
+    struct sk_database *db = opened(1);
+    int is_new = -1;
+    assert_int_equal(sk_database_begin(db, &err), 0);
+    assert_int_equal(sk_database_take(db, id, &is_new, &err), 0);
+    if (commit)
+        assert_int_equal(sk_database_commit(db, &err), 0);
+    sk_database_close(db);
+    return is_new;
+}
+
+static void ids_are_taken_once(void **state)
+{
+    struct sk_id a = sk_id_random(), b = sk_id_random();
+    (void)state;
+    assert_int_equal(take(a, 0), 1); /* nothing came of it */
+    assert_int_equal(take(a, 1), 1);
+    assert_int_equal(take(a, 1), 0);
+    assert_int_equal(take(b, 1), 1);
+    assert_int_equal(take(a, 1), 0);
+    sqlite3 *sql = NULL; /* the oldest go when there are too many */
+    assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(sql, "INSERT INTO taken VALUES(65537, x'00')", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(sql);
+    assert_int_equal(take(sk_id_random(), 1), 1); /* it is the 65538th, so the first two are old */
+    assert_int_equal(take(a, 1), 1);
+    unlink(path);
+}
+
+static void bursts_have_a_shape(void **state)
+{
+    struct saikai_error err = {0};
+    struct sk_database *db = opened(1);
+    double shape = 0, at = now;
+    size_t n = 9;
+    (void)state;
+    assert_int_equal(sk_database_shape(db, SK_SIDE_NODE, &shape, &n, &err), 0);
+    assert_true(shape == 1 && n == 0);
+    assert_int_equal(sk_database_begin(db, &err), 0);
+    for (int i = 0; i < 200; i++) { /* four an hour apart, then none for a month; each is told by three hosts */
+        at += i % 4 ? 3600 : 30 * 86400;
+        for (int k = 0; k < 3; k++) {
+            struct sk_fault_event e = event_at(at + k, SK_SIDE_NODE, k ? k > 1 ? "n2" : "n1" : "n0", "");
+            assert_int_equal(sk_database_add_event(db, &e, &err), 0);
+        }
+    }
+    assert_int_equal(sk_database_commit(db, &err), 0);
+    assert_int_equal(sk_database_shape(db, SK_SIDE_NODE, &shape, &n, &err), 0);
+    assert_int_equal(n, 199);
+    assert_true(shape > 0.2 && shape < 0.6);
+    assert_int_equal(sk_database_shape(db, SK_SIDE_PROGRAM, &shape, &n, &err), 0);
+    assert_int_equal(n, 0);
+    sk_database_close(db);
     unlink(path);
 }
 
@@ -458,6 +521,8 @@ int main(void)
         cmocka_unit_test(what_counts),
         cmocka_unit_test(old_weeks_fade),
         cmocka_unit_test(everything_is_listed),
+        cmocka_unit_test(ids_are_taken_once),
+        cmocka_unit_test(bursts_have_a_shape),
 #endif
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
