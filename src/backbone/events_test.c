@@ -3,6 +3,7 @@
 #include "backbone/events.h"
 
 #include "backbone/guests.h"
+#include "backbone/rates/recorder_testing.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -242,6 +243,42 @@ static void what_came_before_is_dropped_and_told(void **state)
     assert_true(hub_hears(h, &r, 60));
     stop_forging(&f);
     sk_hub_close(h);
+}
+
+/* Who has recorded all that a keeper said, and says it again, whole or in part: to this run and to the next one of the same secret. */
+static void what_was_recorded_is_refused_and_told(void **state)
+{
+    struct sk_link_settings s;
+    struct sk_hub *h = open_hub(&s);
+    struct sk_message m = {.kind = SK_MSG_EXIT, .rank = 2}, r;
+    const int port = atoi(strrchr(s.endpoint, ':') + 1);
+    int through, hung_up = 0;
+    size_t n;
+    struct recorder *tap = recorder_start(port, &through);
+    assert_non_null(tap);
+    snprintf(s.endpoint, sizeof s.endpoint, "tcp://127.0.0.1:%d", through);
+    struct sk_link *l = open_link(&s, 2);
+    assert_int_equal(sk_link_send(l, &m), 0);
+    assert_true(hub_hears(h, &r, 60));
+    uint8_t *said = recorder_end(tap, &n);
+    assert_true(n > 200);
+    sk_link_close(l);
+    begin_log();
+    recorder_replay(port, said, n, 60, &hung_up);
+    assert_true(hung_up);
+    hears_nothing_and_says(h, "somebody without the key of this run tried to talk to it and was refused");
+    for (size_t cut = 1; cut < n; cut += n / 20 + 1)
+        recorder_replay(port, said, cut, 0.005, NULL);
+    assert_false(hub_hears(h, &r, 0.1));
+    sk_hub_close(h);
+    h = open_hub(&s);
+    begin_log();
+    recorder_replay(atoi(strrchr(s.endpoint, ':') + 1), said, n, 60, &hung_up);
+    assert_true(hung_up);
+    hears_nothing_and_says(h, "was refused");
+    assert_false(sk_hub_has_heard(h, 0, 2));
+    sk_hub_close(h);
+    free(said);
 }
 
 /* Who listens at the run's address without its key hears nothing, and is not believed. */
@@ -603,6 +640,7 @@ int main(void)
         cmocka_unit_test(another_key_is_refused_and_told),
         cmocka_unit_test(the_key_of_a_rank_is_good_for_that_rank_and_start_alone),
         cmocka_unit_test(what_came_before_is_dropped_and_told),
+        cmocka_unit_test(what_was_recorded_is_refused_and_told),
         cmocka_unit_test(a_false_hub_is_not_spoken_to),
         cmocka_unit_test(only_the_address_in_use_is_bound),
         cmocka_unit_test(nobody_speaks_for_another_rank),

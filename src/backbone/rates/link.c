@@ -12,7 +12,12 @@
 #include <string.h>
 #include <zmq.h>
 
-enum { ROUTE_MOST = 255, QUEUE = 64 };
+enum {
+    ROUTE_MOST = 255,
+    QUEUE = 64,
+    QUESTIONS = 256,    /* that one turn answers at most: who asks without end shall not keep the server from ending */
+    HANDSHAKE_MS = 5000 /* for who connects to say who they are; each holds a descriptor until then */
+};
 static const char domain[] = "saikai", failures[] = "inproc://failures";
 /* What is refused is told so often at most. */
 static const double tell_every_s = 10;
@@ -47,7 +52,7 @@ static void set_int(void *socket, int option, int value)
 
 static void set_limits(void *socket)
 {
-    int64_t most = SK_RATES_MESSAGE_MOST;
+    int64_t most = SK_RATES_MESSAGE_MOST + 1; /* what is longer is seen, and told; ZeroMQ hangs up on what is longer still */
     set_int(socket, ZMQ_LINGER, 0);
     set_int(socket, ZMQ_SNDHWM, QUEUE);
     set_int(socket, ZMQ_RCVHWM, QUEUE);
@@ -156,11 +161,12 @@ static int open_sockets(struct sk_rates_server *s, const uint8_t secret[SK_KEY_B
         !(s->router = zmq_socket(s->context, ZMQ_ROUTER)))
         return fail_zmq(err, "cannot make a socket");
     set_limits(s->router);
+    set_int(s->router, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
     set_int(s->zap, ZMQ_LINGER, 0);
     set_int(s->router, ZMQ_CURVE_SERVER, 1);
     set_int(s->router, ZMQ_IPV6, strchr(s->endpoint, '[') != NULL);
     zmq_setsockopt(s->router, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1);
-    if (zmq_socket_monitor(s->router, failures, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) || !(s->failures = zmq_socket(s->context, ZMQ_PAIR)) ||
+    if (zmq_socket_monitor(s->router, failures, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL) || !(s->failures = zmq_socket(s->context, ZMQ_PAIR)) ||
         zmq_connect(s->failures, failures))
         return fail_zmq(err, "cannot watch the socket");
     set_int(s->failures, ZMQ_LINGER, 0);
@@ -291,8 +297,13 @@ static void answer_zap(struct sk_rates_server *s)
 static void note_failures(struct sk_rates_server *s)
 {
     zmq_msg_t part[2];
-    for (int n; (n = receive(s->failures, part, 2)) >= 0; close_parts(part, n, 2))
-        tell_refusal(s, "somebody without the key tried to talk to this server and was refused");
+    for (int n; (n = receive(s->failures, part, 2)) >= 0; close_parts(part, n, 2)) {
+        uint16_t event = 0;
+        if (zmq_msg_size(&part[0]) >= sizeof event)
+            memcpy(&event, zmq_msg_data(&part[0]), sizeof event);
+        tell_refusal(s, event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ? "somebody without the key tried to talk to this server and was refused"
+                                                                     : "somebody connected to this server and did not say who they are");
+    }
 }
 
 static void answer(struct sk_rates_server *s, zmq_msg_t *part, const struct sk_rates_message *question, sk_rates_answer *fn, void *arg)
@@ -319,7 +330,7 @@ void sk_rates_server_turn(struct sk_rates_server *s, double seconds, sk_rates_an
         return;
     answer_zap(s);
     note_failures(s);
-    for (int n; (n = receive(s->router, part, 2)) >= 0; close_parts(part, n, 2)) {
+    for (int n, left = QUESTIONS; left-- > 0 && (n = receive(s->router, part, 2)) >= 0; close_parts(part, n, 2)) {
         struct sk_rates_message m;
         struct saikai_error err = {0};
         if (n != 2 || zmq_msg_size(&part[0]) > ROUTE_MOST || sk_rates_decode(zmq_msg_data(&part[1]), zmq_msg_size(&part[1]), &m, &err)) {

@@ -12,15 +12,7 @@ static void refuse(struct sk_rates_message *a, const struct saikai_error *err)
     snprintf(a->why, sizeof a->why, "%.*s", (int)sizeof a->why - 1, err->text);
 }
 
-static int is_done(const struct sk_rates_store *s, struct sk_id id)
-{
-    for (size_t i = 0; i < SK_RATES_REMEMBERED; i++)
-        if (sk_id_same(s->done[i], id))
-            return 1;
-    return 0;
-}
-
-static int ask(struct sk_rates_store *s, const struct sk_rates_exchange *x, struct sk_rates_message *a, struct saikai_error *err)
+static int ask(const struct sk_rates_store *s, const struct sk_rates_exchange *x, struct sk_rates_message *a, struct saikai_error *err)
 {
     struct sk_database *db = NULL;
     int rc = 0;
@@ -37,18 +29,15 @@ static int ask(struct sk_rates_store *s, const struct sk_rates_exchange *x, stru
     return rc;
 }
 
-static int add(struct sk_rates_store *s, const struct sk_rates_message *q, struct sk_rates_message *a, struct saikai_error *err)
+/* The id is kept beside what it added: whoever asks again has no answer, whatever became of the server meanwhile. */
+static int add(const struct sk_rates_store *s, const struct sk_rates_message *q, struct sk_rates_message *a, struct saikai_error *err)
 {
     struct sk_database *db = NULL;
     a->kind = SK_RATES_ADDED;
-    if (is_done(s, q->id))
-        return 0;
     int rc = sk_database_open(s->path, s->own, 1, &db, err);
     if (!rc)
-        rc = sk_exchange_add(db, q->x, err);
+        rc = sk_exchange_add_once(db, q->x, q->id, err);
     sk_database_close(db);
-    if (!rc)
-        s->done[s->next++ % SK_RATES_REMEMBERED] = q->id;
     return rc;
 }
 
@@ -94,7 +83,7 @@ int sk_rates_list(struct sk_database *db, struct sk_rates_message *a, struct sai
     return rc;
 }
 
-static int list(struct sk_rates_store *s, struct sk_rates_message *a, struct saikai_error *err)
+static int list(const struct sk_rates_store *s, struct sk_rates_message *a, struct saikai_error *err)
 {
     struct sk_database *db = NULL;
     a->kind = SK_RATES_ROWS;
@@ -107,7 +96,7 @@ static int list(struct sk_rates_store *s, struct sk_rates_message *a, struct sai
     return rc == SAIKAI_ENOENT ? 0 : rc;
 }
 
-void sk_rates_serve(struct sk_rates_store *s, const struct sk_rates_message *q, struct sk_rates_message *a)
+void sk_rates_serve(const struct sk_rates_store *s, const struct sk_rates_message *q, struct sk_rates_message *a)
 {
     struct saikai_error err = {0};
     int rc = q->kind == SK_RATES_ASK ? ask(s, q->x, a, &err) : q->kind == SK_RATES_ADD ? add(s, q, a, &err) : list(s, a, &err);

@@ -6,18 +6,13 @@
 
 #include <limits.h>
 
-enum { SK_RATES_REMEMBERED = 4096 };
-
-/* Begins with the two first members set, all else zero. */
 struct sk_rates_store {
     char path[PATH_MAX];
     int own; /* as for sk_database_open */
-    struct sk_id done[SK_RATES_REMEMBERED]; /* what was added: it may come again */
-    size_t next;
 };
 
 /* Fill *a, but for its id: an answer or a refusal. The database is opened for each question, and what is answered is in it. */
-void sk_rates_serve(struct sk_rates_store *s, const struct sk_rates_message *q, struct sk_rates_message *a);
+void sk_rates_serve(const struct sk_rates_store *s, const struct sk_rates_message *q, struct sk_rates_message *a);
 /* Fill the rows and the two beliefs of *a. */
 int sk_rates_list(struct sk_database *db, struct sk_rates_message *a, struct saikai_error *err);
 

@@ -60,10 +60,11 @@ int sk_exchange_ask(struct sk_database *db, struct sk_rates_exchange *x, struct 
     return rc;
 }
 
-int sk_exchange_add(struct sk_database *db, const struct sk_rates_exchange *x, struct saikai_error *err)
+/* Between begin and commit. */
+static int add(struct sk_database *db, const struct sk_rates_exchange *x, struct saikai_error *err)
 {
-    int rc = sk_database_begin(db, err);
-    if (!rc && x->job_seconds > 0)
+    int rc = 0;
+    if (x->job_seconds > 0)
         rc = sk_database_add_time(db, SK_SIDE_PROGRAM, x->job, x->now, x->job_seconds, 0, err);
     for (int i = 0; i < x->n && !rc; i++) {
         if (x->host[i].to_add > 0)
@@ -73,5 +74,23 @@ int sk_exchange_add(struct sk_database *db, const struct sk_rates_exchange *x, s
     }
     for (int i = 0; i < x->n_events && !rc; i++)
         rc = sk_database_add_event(db, &x->event[i], err);
+    return rc;
+}
+
+int sk_exchange_add(struct sk_database *db, const struct sk_rates_exchange *x, struct saikai_error *err)
+{
+    int rc = sk_database_begin(db, err);
+    if (!rc)
+        rc = add(db, x, err);
+    return rc ? rc : sk_database_commit(db, err);
+}
+
+int sk_exchange_add_once(struct sk_database *db, const struct sk_rates_exchange *x, struct sk_id id, struct saikai_error *err)
+{
+    int is_new = 0, rc = sk_database_begin(db, err);
+    if (!rc)
+        rc = sk_database_take(db, id, &is_new, err);
+    if (!rc && is_new)
+        rc = add(db, x, err);
     return rc ? rc : sk_database_commit(db, err);
 }

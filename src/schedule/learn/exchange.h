@@ -36,5 +36,7 @@ int sk_exchange_ask(struct sk_database *db, struct sk_rates_exchange *x, struct 
 struct sk_rates_exchange *sk_exchange_to_add(const struct sk_rates_exchange *x);
 /* Add job_seconds, events and of each host to_add and a rate that is stated, all or nothing. */
 int sk_exchange_add(struct sk_database *db, const struct sk_rates_exchange *x, struct saikai_error *err);
+/* The same, unless what had this id was added before: then 0, and nothing changes. */
+int sk_exchange_add_once(struct sk_database *db, const struct sk_rates_exchange *x, struct sk_id id, struct saikai_error *err);
 
 #endif
