@@ -143,7 +143,7 @@ void sk_request_ended(uint64_t key)
         return;
     if (o->flags & SK_OBJECT_BOUNCED)
         sk_bounce_end(o->more);
-    if (o->flags & SK_OBJECT_LOGGED && o->more)
+    if (o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) && o->more)
         sk_logging_ended(o->more);
     if (!(o->flags & SK_OBJECT_PERSISTENT))
         sk_objects_remove(&sk_world.requests, key);

@@ -12,6 +12,7 @@ enum {
     SK_OBJECT_BOUNCED = 8,    /* a request that works on a copy (more) */
     SK_OBJECT_LOGGED = 16,    /* a receive of the protocol logging (more) */
     SK_OBJECT_MOVED = 32,     /* it goes on as another request (of) */
+    SK_OBJECT_HELD = 64,      /* stands for a receive that MPI may not have been given yet (more) */
 };
 
 struct sk_object {

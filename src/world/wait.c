@@ -2,6 +2,8 @@
  * between them. */
 #include "world/wait.h"
 
+#include "world/log/chance.h"
+#include "world/log/held.h"
 #include "world/log/log.h"
 
 #include <stdlib.h>
@@ -69,19 +71,21 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
 {
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
     int done = 0, rc;
-    while (!(rc = SK_CALL(Test, (r, &done, status))) && !done)
+    while (!(rc = SK_CALL(Test, (r, &done, status))) && !done) {
+        sk_held_progress();
         if (wanted()) {
             if ((rc = sk_world_give_way(quiet)))
                 return rc;
             sk_logging_forward(1, r);
             key = SK_KEY(*r);
         }
+    }
     if (key && *r == MPI_REQUEST_NULL)
         sk_request_ended(key);
     return rc;
 }
 
-/* Which of them have ended is chance, and the program hears of it: that would have to be logged. A request that is not known has ended. */
+/* Whether it could still be taken back is chance. A request that is not known has ended. */
 static void undetermined(const struct before *b, const char *what)
 {
     for (int i = 0; sk_world.logs && what && i < b->n; i++) {
@@ -91,48 +95,78 @@ static void undetermined(const struct before *b, const char *what)
     }
 }
 
-/* The call is made until it has what was wanted, or it is time to leave. what: it tells the program what is chance; else NULL. */
-#define LOOK_UNTIL(n, requests, what, call, enough)    \
+/* The call is made until it has what was wanted, or it is time to leave. heard: what is done before the program hears of it. */
+#define LOOK_UNTIL(n, requests, call, enough, heard)   \
     struct before b;                                   \
     int rc;                                            \
     take(&b, n, requests);                             \
-    undetermined(&b, what);                            \
     do {                                               \
+        sk_held_progress();                            \
         if (wanted() && (rc = leave(&b, n, requests))) \
             return rc;                                 \
         rc = call;                                     \
     } while (!rc && !(enough));                        \
     settle(&b, requests);                              \
+    if (!rc) {                                         \
+        heard;                                         \
+    }                                                  \
     return rc
+
+static int wait_for(MPI_Request *request, MPI_Status *status)
+{
+    int done = 0;
+    LOOK_UNTIL(1, request, SK_CALL(Test, (request, &done, status)), done, );
+}
+
+static int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    int done = 0;
+    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, &done, statuses)), done, );
+}
+
+/* Of what chance decides (log/chance.h): whether it is kept, and what the process before this one was told. */
+#define CHANCE(CALL, n, requests, number, most)                                        \
+    const int kept = sk_world.logs && sk_chance_of(n, requests, "MPI_" CALL##_NAME);   \
+    const int told = kept ? sk_chance_told(CALL, number, most, n) : SK_CHANCE_FREE
+#define HEARD(CALL, n, number)         \
+    if (kept)                          \
+        sk_chance_happened(CALL, n, number)
+#define SK_CHANCE_TEST_NAME       "Test"
+#define SK_CHANCE_TESTALL_NAME    "Testall"
+#define SK_CHANCE_TESTANY_NAME    "Testany"
+#define SK_CHANCE_TESTSOME_NAME   "Testsome"
+#define SK_CHANCE_WAITANY_NAME    "Waitany"
+#define SK_CHANCE_WAITSOME_NAME   "Waitsome"
+#define SK_CHANCE_GET_STATUS_NAME "Request_get_status"
 
 SK_WRAP(Wait, (MPI_Request *request, MPI_Status *status))
 {
-    if (SK_PLAIN)
-        return SK_CALL(Wait, (request, status));
-    int done = 0;
-    LOOK_UNTIL(1, request, NULL, SK_CALL(Test, (request, &done, status)), done);
+    return SK_PLAIN ? SK_CALL(Wait, (request, status)) : wait_for(request, status);
+}
+
+SK_WRAP(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]))
+{
+    return SK_PLAIN ? SK_CALL(Waitall, (count, requests, statuses)) : wait_for_all(count, requests, statuses);
 }
 
 SK_WRAP(Test, (MPI_Request *request, int *flag, MPI_Status *status))
 {
     if (SK_PLAIN)
         return SK_CALL(Test, (request, flag, status));
-    LOOK_UNTIL(1, request, "MPI_Test", SK_CALL(Test, (request, flag, status)), 1);
-}
-
-SK_WRAP(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]))
-{
-    if (SK_PLAIN)
-        return SK_CALL(Waitall, (count, requests, statuses));
-    int done = 0;
-    LOOK_UNTIL(count, requests, NULL, SK_CALL(Testall, (count, requests, &done, statuses)), done);
+    CHANCE(SK_CHANCE_TEST, 1, request, NULL, 0);
+    if (told != SK_CHANCE_FREE)
+        return (*flag = told >= 0) ? wait_for(request, status) : MPI_SUCCESS;
+    LOOK_UNTIL(1, request, SK_CALL(Test, (request, flag, status)), 1, HEARD(SK_CHANCE_TEST, *flag ? 0 : -1, NULL));
 }
 
 SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]))
 {
     if (SK_PLAIN)
         return SK_CALL(Testall, (count, requests, flag, statuses));
-    LOOK_UNTIL(count, requests, "MPI_Testall", SK_CALL(Testall, (count, requests, flag, statuses)), 1);
+    CHANCE(SK_CHANCE_TESTALL, count, requests, NULL, 0);
+    if (told != SK_CHANCE_FREE)
+        return (*flag = told >= 0) ? wait_for_all(count, requests, statuses) : MPI_SUCCESS;
+    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, flag, statuses)), 1, HEARD(SK_CHANCE_TESTALL, *flag ? 0 : -1, NULL));
 }
 
 SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status))
@@ -140,28 +174,64 @@ SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *sta
     if (SK_PLAIN)
         return SK_CALL(Waitany, (count, requests, index, status));
     int done = 0;
-    LOOK_UNTIL(count, requests, "MPI_Waitany", SK_CALL(Testany, (count, requests, index, &done, status)), done);
+    CHANCE(SK_CHANCE_WAITANY, count, requests, index, 1);
+    if (told == 1)
+        return wait_for(&requests[*index], status);
+    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, &done, status)), done, HEARD(SK_CHANCE_WAITANY, 1, index));
 }
 
 SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status))
 {
     if (SK_PLAIN)
         return SK_CALL(Testany, (count, requests, index, flag, status));
-    LOOK_UNTIL(count, requests, "MPI_Testany", SK_CALL(Testany, (count, requests, index, flag, status)), 1);
+    CHANCE(SK_CHANCE_TESTANY, count, requests, index, 1);
+    if (told == SK_CHANCE_NONE)
+        *index = MPI_UNDEFINED;
+    if (told != SK_CHANCE_FREE)
+        return (*flag = told == 1) ? wait_for(&requests[*index], status) : MPI_SUCCESS;
+    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, flag, status)), 1, HEARD(SK_CHANCE_TESTANY, *flag ? 1 : -1, index));
+}
+
+/* What had ended before. */
+static int wait_for_some(int n, MPI_Request requests[], const int indices[], MPI_Status statuses[])
+{
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++)
+        rc = wait_for(&requests[indices[i]], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+    return rc;
 }
 
 SK_WRAP(Waitsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
 {
     if (SK_PLAIN)
         return SK_CALL(Waitsome, (incount, requests, outcount, indices, statuses));
-    LOOK_UNTIL(incount, requests, "MPI_Waitsome", SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), *outcount);
+    CHANCE(SK_CHANCE_WAITSOME, incount, requests, indices, incount);
+    if (told >= 0)
+        return wait_for_some(*outcount = told, requests, indices, statuses);
+    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), *outcount,
+               HEARD(SK_CHANCE_WAITSOME, *outcount, indices));
 }
 
 SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
 {
     if (SK_PLAIN)
         return SK_CALL(Testsome, (incount, requests, outcount, indices, statuses));
-    LOOK_UNTIL(incount, requests, "MPI_Testsome", SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), 1);
+    CHANCE(SK_CHANCE_TESTSOME, incount, requests, indices, incount);
+    if (told != SK_CHANCE_FREE)
+        return wait_for_some(*outcount = told > 0 ? told : 0, requests, indices, statuses);
+    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), 1,
+               HEARD(SK_CHANCE_TESTSOME, *outcount ? *outcount : -1, indices));
+}
+
+SK_WRAP(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status))
+{
+    if (SK_PLAIN)
+        return SK_CALL(Request_get_status, (request, flag, status));
+    CHANCE(SK_CHANCE_GET_STATUS, 1, &request, NULL, 0);
+    if ((*flag = 0, told == SK_CHANCE_NONE))
+        return MPI_SUCCESS;
+    LOOK_UNTIL(1, &request, SK_CALL(Request_get_status, (request, flag, status)), told == SK_CHANCE_FREE || *flag,
+               if (told == SK_CHANCE_FREE) HEARD(SK_CHANCE_GET_STATUS, *flag ? 0 : -1, NULL));
 }
 
 /* A request that MPI frees when it has ended: nobody will hear of that, so what it writes into could not be taken back. */
@@ -190,16 +260,6 @@ SK_WRAP(Cancel, (MPI_Request *request))
         undetermined(&b, "MPI_Cancel");
     }
     return SK_CALL(Cancel, (request));
-}
-
-SK_WRAP(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status))
-{
-    struct before b;
-    if (!SK_PLAIN) {
-        take(&b, 1, &request);
-        undetermined(&b, "MPI_Request_get_status");
-    }
-    return SK_CALL(Request_get_status, (request, flag, status));
 }
 
 SK_WRAP(Start, (MPI_Request *request))
@@ -279,7 +339,7 @@ SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
-    if (!plain && sk_logs(comm) && sk_logging_tag(tag))
+    if (!plain && sk_logs_collective(comm) && sk_logging_tag(tag))
         return sk_logging_irecv(buf, count, datatype, source, tag, request);
     rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), request));
     if (!plain && !rc)
@@ -295,7 +355,7 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
-    if (sk_logs(comm) && sk_logging_tag(tag))
+    if (sk_logs_collective(comm) && sk_logging_tag(tag))
         return sk_logging_recv(buf, count, datatype, source, tag, status);
     if (!sk_careful())
         return SK_CALL(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
@@ -312,6 +372,8 @@ static int exchange(const void *send, int nsend, MPI_Datatype stype, int dest, i
 {
     MPI_Request r = MPI_REQUEST_NULL, s = MPI_REQUEST_NULL;
     int quiet = sk_world_is_quiet(comm);
+    if (sk_logs_collective(comm))
+        return sk_logging_exchange(send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, status);
     int rc = SK_CALL(Irecv, (recv, nrecv, rtype, source, rtag, sk_comm(comm), &r));
     if (rc)
         return rc;
@@ -329,7 +391,7 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_logs(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag))
+        if (sk_logs_collective(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag))
             return sk_logging_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, status);
         if (sk_careful())
             return exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
@@ -375,8 +437,8 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     int rc, found = 0;
     if (SK_PLAIN)
         return SK_CALL(Probe, (source, tag, comm, status));
-    if (sk_logs(comm))
-        sk_logging_refuse("MPI_Probe");
+    if (sk_logs_collective(comm) && source != MPI_PROC_NULL && !(rc = sk_world_enter(comm)))
+        return sk_logging_probe(source, tag, NULL, status);
     do {
         if ((rc = sk_world_enter(comm)))
             return rc;
@@ -389,10 +451,10 @@ SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *stat
 {
     int rc;
     if (!SK_PLAIN) {
-        if (sk_logs(comm))
-            sk_logging_refuse("MPI_Iprobe");
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (sk_logs_collective(comm) && source != MPI_PROC_NULL)
+            return sk_logging_probe(source, tag, flag, status);
     }
     return SK_CALL(Iprobe, (source, tag, sk_comm(comm), flag, status));
 }

@@ -23,6 +23,10 @@ void saikai_world_settled(void) __attribute__((weak));
 /* A generation was captured at the candidate of this number; and one is complete. */
 void saikai_world_mark(int64_t key, uint64_t position) __attribute__((weak));
 void saikai_world_cut(int64_t key) __attribute__((weak));
+/* So many candidates may pass until the next exchange of the ranks, at this one, if what the rank keeps of messages is to stay within its
+ * limit; and 1: it is near that limit, and waits for a generation that is under way. */
+uint64_t saikai_world_pace(uint64_t candidate) __attribute__((weak));
+int saikai_world_is_pressed(void) __attribute__((weak));
 /* 1: the rank does not leave what it is in, so an error of it for want of the other ranks is none. */
 int saikai_world_goes_on(void) __attribute__((weak));
 

@@ -10,6 +10,7 @@ ranks=4 size="64 64 64" steps=1500 every=20
 case $case in
 cg) exe="$build/examples/cg_$mpi" size=64 steps=1300 ;;
 fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
+tasks) exe="$build/examples/tasks_$mpi" size=900 steps=40 ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
@@ -28,7 +29,7 @@ fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
 warm=0
-case $case in warm) warm=2 ;; spent) warm=1 ;; esac
+case $case in warm | tasks) warm=2 ;; spent) warm=1 ;; esac
 [ "$case" = hangs ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
 cd "$work"
 export SAIKAI_JOB_NAME=world SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
@@ -129,7 +130,7 @@ one-* | checkpoint-* | cg-* | fortran-*)
     ends_well
     repaired 1
     ;;
-warm-*) # who takes the place of the dead was there before
+warm-* | tasks-*) # who takes the place of the dead was there before
     n=0
     for rank in 2 0; do
         there=" $(processes | tr '\n' ' ')" before=$(pids)

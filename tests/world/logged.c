@@ -1,6 +1,9 @@
 /* A ring whose ranks talk to each other in every way that the protocol logging keeps, and count the steps that this process computes: whoever
  * survives a fault computes none of them twice. Each rank leaves its count in COUNTS.<rank>, and rank 0 prints a hash of all.
- * usage: logged [-p PIDFILE] COUNTS STEPS [any|flood]     any: with a receive from whoever sends; flood: with large messages */
+ * usage: logged [-p PIDFILE] COUNTS STEPS [chance|sync|flood]
+ *   chance: rank 0 receives in an order that chance decides, in all ways that there are, and the others count how often they look in vain. What
+ *           chance decided is told to others at once, and compared at the end: a process that goes back must not decide anew.
+ *   sync:   with what cannot be logged;   flood: with large messages */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
@@ -11,7 +14,7 @@
 
 enum { SMALL = 40, LARGE = 20000, MOST = 16 };
 
-static int rank, ranks, any, flood;
+static int rank, ranks, chance, sync_, flood;
 static long executed;
 
 struct job {
@@ -21,16 +24,22 @@ struct job {
 
 struct state {
     int64_t hash;
+    int64_t order, sent, got[MOST]; /* what chance decided at rank 0; what this rank told it; what rank 0 was told by each */
     double small[SMALL], large[LARGE];
 };
 
-static void mix(struct state *s, const void *data, size_t n)
+static void mix_into(int64_t *hash, const void *data, size_t n)
 {
     const unsigned char *p = data;
-    uint64_t h = (uint64_t)s->hash;
+    uint64_t h = (uint64_t)*hash;
     for (size_t i = 0; i < n; i++)
         h = (h ^ p[i]) * 0x100000001b3u;
-    s->hash = (int64_t)h;
+    *hash = (int64_t)h;
+}
+
+static void mix(struct state *s, const void *data, size_t n)
+{
+    mix_into(&s->hash, data, n);
 }
 
 /* Messages between neighbours, small and large, begun and waited for together or one after the other. */
@@ -51,16 +60,102 @@ static void neighbours(struct state *s, long it)
         s->large[i] = 0.5 * (s->large[i] + from_up[i]) + 1e-3 * (double)i;
     MPI_Sendrecv_replace(s->small, SMALL, MPI_DOUBLE, up, 3, down, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank) {
-        MPI_Send(&s->hash, 1, MPI_INT64_T, 0, 4, MPI_COMM_WORLD);
+        (sync_ && it > 20 ? MPI_Ssend : MPI_Send)(&s->hash, 1, MPI_INT64_T, 0, 4, MPI_COMM_WORLD);
     } else {
         for (int i = 1; i < ranks; i++) {
             int64_t theirs;
-            int source = any && it > 20 ? MPI_ANY_SOURCE : i;
-            MPI_Recv(&theirs, 1, MPI_INT64_T, source, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&theirs, 1, MPI_INT64_T, i, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             s->small[0] += (double)(theirs & 255); /* a sum, so the order does not matter */
         }
     }
     mix(s, s->small, sizeof s->small);
+}
+
+/* Rank 0 has a message: who sent it, in which request, after how many looks. */
+static void take(struct state *s, const MPI_Status *from, int request, int looks, int64_t what)
+{
+    int64_t event[] = {from->MPI_SOURCE, from->MPI_TAG, request, looks, what};
+    mix_into(&s->order, event, sizeof event);
+    s->got[from->MPI_SOURCE] += 31 * what + 7;
+}
+
+/* So many messages, in the order in which they come. */
+static void take_all(struct state *s, int way, int n)
+{
+    static int64_t value[MOST + 1];
+    MPI_Request r[MOST + 1];
+    MPI_Status from[MOST + 1];
+    int index[MOST + 1], looks = 0;
+    for (int i = 0; i < n && way >= 2; i++)
+        MPI_Irecv(&value[i], 1, MPI_INT64_T, way == 3 ? i + 1 : way == 6 && i == 1 ? 1 : MPI_ANY_SOURCE, way == 4 ? MPI_ANY_TAG : 10,
+                  MPI_COMM_WORLD, &r[i]);
+    for (int left = n, some = 1, done = 1; left; left -= done ? some : 0) {
+        switch (way) {
+        case 0:
+            MPI_Recv(value, 1, MPI_INT64_T, MPI_ANY_SOURCE, left % 2 ? MPI_ANY_TAG : 10, MPI_COMM_WORLD, from);
+            take(s, from, 0, 0, value[0]);
+            break;
+        case 1:
+            MPI_Iprobe(MPI_ANY_SOURCE, 10, MPI_COMM_WORLD, &done, from);
+            if (!done)
+                break;
+            MPI_Recv(value, 1, MPI_INT64_T, from->MPI_SOURCE, from->MPI_TAG, MPI_COMM_WORLD, from);
+            take(s, from, 0, looks, value[0]);
+            break;
+        case 2:
+            MPI_Testany(n, r, index, &done, from);
+            if (done)
+                take(s, from, index[0], looks, value[index[0]]);
+            break;
+        case 3:
+        case 4:
+            (left % 2 ? MPI_Waitsome : MPI_Testsome)(n, r, &some, index, from);
+            for (int i = 0; i < some; i++)
+                take(s, &from[i], index[i], looks, value[index[i]]);
+            break;
+        default:
+            MPI_Waitany(n, r, index, from);
+            take(s, from, index[0], 0, value[index[0]]);
+        }
+        looks++;
+    }
+}
+
+/* In way 6 there is a receive from rank 1 behind one from anybody: rank 1 sends twice. */
+static void by_chance(struct state *s, long it)
+{
+    int way = (int)(it % 7), done = 0, looks = 0;
+    MPI_Request r;
+    if (!rank) {
+        take_all(s, way, way == 6 ? ranks : ranks - 1);
+        for (int i = 1; i < ranks; i++)
+            MPI_Send(&s->order, 1, MPI_INT64_T, i, 11, MPI_COMM_WORLD);
+        return;
+    }
+    usleep((unsigned)(getpid() * 7919L * it % 400)); /* another process is slow at other times */
+    for (int i = 0; i < (way == 6 && rank == 1 ? 2 : 1); i++) {
+        int64_t told = s->sent + i;
+        MPI_Send(&told, 1, MPI_INT64_T, 0, 10, MPI_COMM_WORLD);
+        s->got[0] += 31 * told + 7;
+    }
+    MPI_Irecv(&s->order, 1, MPI_INT64_T, 0, 11, MPI_COMM_WORLD, &r);
+    for (; !done; looks++)
+        MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+    mix_into(&s->sent, &looks, sizeof looks);
+}
+
+/* 1: what rank 0 decided is what it told the others, and what they told it is what they know. */
+static int agrees(const struct state *s)
+{
+    int64_t mine[] = {s->order, s->got[0]}, theirs[2];
+    int well = 1;
+    if (rank)
+        MPI_Send(mine, 2, MPI_INT64_T, 0, 12, MPI_COMM_WORLD);
+    for (int i = 1; !rank && i < ranks; i++) {
+        MPI_Recv(theirs, 2, MPI_INT64_T, i, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        well &= theirs[0] == s->order && theirs[1] == s->got[i];
+    }
+    return well;
 }
 
 static void collectives(struct state *s, long it)
@@ -103,6 +198,7 @@ static void run(void *arg)
     for (int i = 0; i < LARGE; i++)
         s.large[i] = rank + 1e-4 * i;
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("hash", &s.hash, SAIKAI_I64, 0, NULL) < 0 ||
+        saikai_protect("chance", &s.order, SAIKAI_I64, 1, (size_t[]){2 + MOST}) < 0 ||
         saikai_protect("small", s.small, SAIKAI_F64, 1, (size_t[]){SMALL}) < 0 ||
         saikai_protect("large", s.large, SAIKAI_F64, 1, (size_t[]){LARGE}) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -111,17 +207,20 @@ static void run(void *arg)
         it++;
         executed++;
         neighbours(&s, it);
+        if (chance)
+            by_chance(&s, it);
         collectives(&s, it);
-        for (int i = 0; i < 10 * flood; i++)
+        for (int i = 0; i < flood; i++)
             MPI_Sendrecv_replace(s.large, LARGE, MPI_DOUBLE, (rank + 1) % ranks, 5, (rank + ranks - 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         saikai_checkpoint(it);
     }
     mix(&s, s.large, sizeof s.large);
     int64_t all = 0;
     MPI_Reduce(&s.hash, &all, 1, MPI_INT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+    int well = agrees(&s);
     saikai_finalize();
     if (!rank)
-        printf("logged: %ld steps, hash %016llx: verified\n", j->steps, (unsigned long long)all);
+        printf("logged: %ld steps, hash %016llx: %s\n", j->steps, (unsigned long long)all, well ? "verified" : "WRONG");
 }
 
 static void leave(const char *base, long number)
@@ -148,7 +247,8 @@ int main(int argc, char **argv)
     if (argc < 3 || ranks > MOST)
         return 2;
     struct job j = {argv[1], strtol(argv[2], NULL, 10)};
-    any = argc > 3 && !strcmp(argv[3], "any");
+    chance = argc > 3 && !strcmp(argv[3], "chance");
+    sync_ = argc > 3 && !strcmp(argv[3], "sync");
     flood = argc > 3 && !strcmp(argv[3], "flood");
     saikai_in_place(run, &j);
     leave(j.counts, executed);

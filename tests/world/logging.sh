@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The protocol logging with real processes: ranks are killed, the lost one alone goes back, the others live on, compute no step twice, and
 # the result has the same bits. Where messages cannot be logged all go back, and it is said why.
-# usage: logging.sh CASE BUILD_DIR MPI AT_CANDIDATE
+# usage: logging.sh CASE BUILD_DIR MPI AT_CANDIDATE      SAIKAI_TEST_KILLS: kills in a row for the cases often_…
 set -euo pipefail
-case=$1 build=$2 mpi=$3 at_candidate=$4
+case=$1 kills=${SAIKAI_TEST_KILLS:-4} build=$2 mpi=$3 at_candidate=$4
 . "$(dirname "$0")/../common.sh"
 exe="$build/tests/world/logged_$mpi" every=25 arguments="counts 700" victims=2 warm=0
 case $case in
@@ -13,10 +13,19 @@ twice) victims="1 1" arguments="counts 1200" ;;
 others) victims="2 0" arguments="counts 1200" warm=2 ;;
 heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 1500" ;;
 cg) exe="$build/examples/cg_$mpi" arguments="64 1300" ;;
+fortran) exe="$build/examples/heat_fortran_$mpi" arguments="64 1500" ;;
+tasks) exe="$build/examples/tasks_$mpi" arguments="900 40" victims="2 0" warm=2 ;;
+often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 $((700 * kills))" ;;
+often_cg) exe="$build/examples/cg_$mpi" arguments="64 $((250 * kills))" ;;
+often_tasks) exe="$build/examples/tasks_$mpi" arguments="$((400 * kills)) 40" ;;
+often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
-any) arguments="counts 700 any" ;;
-memory) arguments="counts 300 flood" every=100 ;;
+chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
+sync) arguments="counts 700 sync" ;;
+memory) arguments="counts 600 flood" every=500 ;; # 160 MB between two generations
+full) arguments="counts 300 flood" every=100 ;;
 esac
+[[ $case != often_* ]] || victims=$(shuf -r -i 0-3 -n "$kills") warm=$kills
 need "$build/src/cli/saikaid"
 need "$exe"
 [ "$mpi" = openmpi ] || { echo "skip: MPICH is repaired in no way"; exit 77; }
@@ -25,7 +34,8 @@ cd "$work"
 export SAIKAI_JOB_NAME=logging SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
 export SAIKAI_RUN_NO_PROGRESS=0
 [ "$case" = twice ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
-[ "$case" != memory ] || export SAIKAI_RUN_LOG_MEMORY=2MiB
+[ "$case" != memory ] || export SAIKAI_RUN_LOG_MEMORY=16MiB
+[ "$case" != full ] || export SAIKAI_RUN_LOG_MEMORY=400KiB # two steps
 
 fail() {
     echo "$case: $*"
@@ -60,7 +70,12 @@ n=0 restarted=
 for rank in $victims; do
     before=($(pids))
     pid=${before[rank]} n=$((n + 1))
-    "$at_candidate" "$pid" "$moment" 9 "$pid" >killed || fail "rank $rank did not reach candidate $moment"
+    if [[ $case = often_* ]]; then # at any moment
+        sleep "0.$(shuf -i 100-400 -n 1)"
+        kill -KILL "$pid" || fail "rank $rank has ended too early"
+    else
+        "$at_candidate" "$pid" "$moment" 9 "$pid" >killed || fail "rank $rank did not reach candidate $moment"
+    fi
     wait_for "$n"
     if [ "$case" = twice ] && grep -q "answer: restart, not in place: .*run.repair_limit" err; then
         restarted=1 # a repair with spawned processes may hang inside MPI
@@ -85,18 +100,18 @@ fi
 [ "$(grep -c 'repaired in place' err)" = "$n" ] || fail "not $n repairs"
 logged=$(grep -c 'messages are not logged any more' err || true)
 case $case in
-any)
-    [ "$logged" = 1 ] && grep -q "MPI_ANY_SOURCE: messages are not logged" err || fail "it was not said once that a wildcard is not logged"
+sync)
+    [ "$logged" = 1 ] && grep -q "MPI_Ssend: messages are not logged" err || fail "it was not said once that a synchronous send is not logged"
     ;;
-memory) # with luck a generation came in time
-    [ "$logged" = 0 ] || grep -q "run.log_memory: messages are not logged" err || fail "another reason than memory"
+full)
+    [ "$logged" -ge 1 ] && grep -q "run.log_memory: messages are not logged" err || fail "it was not said that memory is full"
     ;;
-heat | cg)
+heat | cg | fortran | tasks | often_heat | often_cg | often_tasks)
     [ "$logged" = 0 ] || fail "messages were not logged"
     ;;
 *)
     [ "$logged" = 0 ] || fail "messages were not logged"
-    steps=${arguments#counts }
+    steps=${arguments#counts } steps=${steps% *}
     for r in 0 1 2 3; do
         case " $victims " in
         *" $r "*) [ "$(cat counts.$r)" -lt "$steps" ] || fail "rank $r has computed all steps though it went on from a generation" ;;

@@ -35,12 +35,18 @@ static void prove(struct sk_session *s)
     sk_session_tell_generation(s, "mw.restarted", s->resume.from.iteration, "restored", SAIKAI_EVENT_INFO);
 }
 
+/* Messages are kept until a generation is complete, and there is hardly any memory left for them. */
+static int is_pressed(void)
+{
+    return saikai_world_is_pressed && saikai_world_is_pressed();
+}
+
 static void plan_next(struct sk_session *s)
 {
     uint64_t t = sk_agreement_next(&s->agreement);
     if (s->ending.end_tick < t)
         t = s->ending.end_tick;
-    if (sk_levels_want_slices(&s->levels))
+    if (sk_levels_want_slices(&s->levels) || is_pressed())
         t = s->clock.tick + 1;
     sk_clock_plan(&s->clock, t);
 }
@@ -54,6 +60,20 @@ static void code_slice(struct sk_session *s)
     s->capture.blocked_seconds += spent;
     sk_measured_pause(&s->measured, spent);
     s->measured.pace.slices += spent;
+}
+
+/* Wait for this rank's part of the generation, and a little for that of the others. */
+static void ease(struct sk_session *s)
+{
+    struct sk_engine_status st;
+    double begun = sk_now();
+    int turns = 0;
+    do {
+        usleep(1000);
+        sk_engine_status(s->levels.engine, &st);
+    } while (is_pressed() && !(saikai_world_goes_on && saikai_world_goes_on()) &&
+             (++turns < 20 || (st.committed_seq < sk_ledger_count(s->levels.ledger) && turns < 10000 && !st.failures)));
+    sk_measured_pause(&s->measured, sk_now() - begun);
 }
 
 static int check_call(struct sk_session *s, uint32_t place, int64_t iteration, struct saikai_error *err)
@@ -91,6 +111,8 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
         return rc;
     if (sk_levels_want_slices(&s->levels))
         code_slice(s);
+    if (is_pressed())
+        ease(s);
     int due = sk_clock_is_due(&s->clock);
     if (s->clock.tick == 1 && !s->resume.from.incarnation && sk_config_bool(s->config, "schedule.first"))
         due = 1;

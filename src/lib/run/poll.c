@@ -8,6 +8,7 @@
 #include "lib/run/report.h"
 #include "lib/run/requests.h"
 #include "lib/run/walk.h"
+#include "world/world.h"
 
 #include <math.h>
 
@@ -34,6 +35,8 @@ static void say(struct sk_session *s)
     if (st.damages != s->agreement.damages_told)
         sk_session_tell_simply(s, "mw.damage", SAIKAI_EVENT_WARNING, 1);
     s->agreement.damages_told = st.damages;
+    uint64_t most = saikai_world_pace ? saikai_world_pace(s->clock.tick) : UINT64_MAX;
+    v[SK_POLL_CANDIDATES] = most < INT64_MAX ? (int64_t)most : INT64_MAX;
     sk_measured_mark(&s->measured, s->clock.tick); /* the next span is measured afresh */
 }
 
@@ -94,6 +97,7 @@ static void take_up(struct sk_session *s)
     sk_advice_set_planned(&s->measured.advice, (double)-v[SK_POLL_MAX_INTERVAL_NS] * 1e-9);
     take_advice(s, tick, cost, (double)-v[SK_POLL_MAX_LATENCY_NS] * 1e-9);
     sk_agreement_plan(&s->agreement, s->clock.tick, tick, sk_config_time(s->config, "schedule.poll"));
+    sk_agreement_shorten(&s->agreement, (uint64_t)v[SK_POLL_CANDIDATES]);
 }
 
 int sk_poll_step(struct sk_session *s, struct saikai_error *err)

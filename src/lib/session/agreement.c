@@ -55,6 +55,12 @@ void sk_agreement_plan(struct sk_agreement *x, uint64_t tick, double tick_s, dou
     x->span = span < 1 ? 1 : span > (double)limit ? limit : (uint64_t)span;
 }
 
+void sk_agreement_shorten(struct sk_agreement *x, uint64_t most)
+{
+    if (x->span > most)
+        x->span = most ? most : 1;
+}
+
 void sk_agreement_end(struct sk_agreement *x, struct sk_group *g)
 {
     sk_group_wait(g, &x->request);

@@ -19,6 +19,7 @@ enum sk_poll_field {
     SK_POLL_MAX_LAST,        /* 1: the time slot ends: the checkpoint that is asked for now goes to the prefix in any case */
     SK_POLL_MAX_INTERVAL_NS, /* rank 0: what the model of several levels finds best, 0: nothing */
     SK_POLL_MAX_LOST,        /* 1: the lease of the prefix is another job's */
+    SK_POLL_CANDIDATES,      /* that may pass until the next exchange, as far as memory for messages goes (world/world.h) */
     SK_POLL_MAX_HEAL,        /* 1: something is damaged, a checkpoint is wanted that heals it */
     SK_POLL_FIELDS,
 };
@@ -46,6 +47,8 @@ int sk_agreement_post(struct sk_agreement *x, struct sk_group *g, uint64_t tick,
 int sk_agreement_progress(struct sk_agreement *x, struct sk_group *g);
 /* How long the next exchange may take: so many ticks as last poll_s seconds. tick_s: seconds of a tick as agreed, 0: not known. */
 void sk_agreement_plan(struct sk_agreement *x, uint64_t tick, double tick_s, double poll_s);
+/* But no more ticks than this. */
+void sk_agreement_shorten(struct sk_agreement *x, uint64_t most);
 /* Wait for the one under way, if any, and drop its result. */
 void sk_agreement_end(struct sk_agreement *x, struct sk_group *g);
 

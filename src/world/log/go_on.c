@@ -5,6 +5,7 @@
 #include "world/log/go_on.h"
 
 #include "world/log/log.h"
+#include "world/log/witness.h"
 
 #include "world/world.h"
 
@@ -47,7 +48,7 @@ static int count_receives(void)
         struct sk_object *o = &t->slot[i];
         if (is_open(o) && look(o))
             sk_logging_count(o->more);
-        else if (o->key && o->epoch == sk_world.epoch && !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_QUIET | SK_OBJECT_MOVED)))
+        else if (o->key && o->epoch == sk_world.epoch && !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_QUIET | SK_OBJECT_MOVED | SK_OBJECT_HELD)))
             return 0;
     }
     for (size_t i = 0; i < t->slots; i++) {
@@ -81,6 +82,10 @@ static int agree(int able, int new)
         is_new[r] = (char)all[2 * r + 1];
     }
     free(all);
+    for (size_t r = 0; r < n; r++)
+        yes &= !is_new[r] || !sk_witness_is_lost(is_new, (int)r);
+    if (yes)
+        sk_witness_exchange();
     return yes;
 }
 
@@ -207,10 +212,10 @@ static void begin_receives(uint32_t before)
         sk_world_fail(SK_WORLD_FAILED, "no memory to begin receives again: the job is started again");
     for (size_t i = 0; i < t->slots; i++) {
         struct sk_object *o = &t->slot[i];
-        if (!o->key || o->epoch != before || !(o->flags & SK_OBJECT_LOGGED))
+        if (!o->key || o->epoch != before || !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD)))
             continue;
         o->epoch = sk_world.epoch;
-        if (!(o->flags & SK_OBJECT_MOVED) && !((struct sk_logging_open *)o->more)->counted)
+        if (!(o->flags & (SK_OBJECT_MOVED | SK_OBJECT_HELD)) && !((struct sk_logging_open *)o->more)->counted)
             open[n++] = *o;
     }
     qsort(open, n, sizeof *open, by_serial);
@@ -318,16 +323,21 @@ static uint64_t settle_survivor(int64_t key)
     for (int p = 0; p < sk_logging.kept->n; p++)
         if (sk_logging.is_new[p])
             settle_new(p, mark);
+    for (int p = 0; p < sk_logging.kept->n; p++) /* when all have told all that, nobody waits for another one */
+        if (sk_logging.is_new[p])
+            sk_witness_send(sk_logging.is_new, p, key);
     sk_kept_cut(sk_logging.kept, key, ended);
+    sk_outcomes_cut(&sk_witness_log, key);
     return mark->position;
 }
 
-static uint64_t settle_joined(void)
+static uint64_t settle_joined(int64_t key)
 {
     uint64_t position = 0;
     for (int p = 0; p < sk_logging.kept->n; p++)
         if (!sk_logging.is_new[p])
             position = settle_with_survivor(p);
+    sk_witness_receive(sk_logging.is_new, key);
     sk_logging.joining = 0;
     return position;
 }
@@ -343,9 +353,9 @@ SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
         return 1;
     }
     if (joins)
-        *position = settle_joined();
+        *position = settle_joined(key);
     sk_kept_end_setup(sk_logging.kept);
-    if (sk_kept_set_mark(sk_logging.kept, key, *position))
+    if (sk_kept_set_mark(sk_logging.kept, key, *position) || (!joins && sk_witness_log.ring && sk_outcomes_mark(&sk_witness_log, key)))
         sk_world_fail(SK_WORLD_FAILED, "no memory for what is kept of messages: the job is started again");
     sk_logging.running = 1;
     return joins;
@@ -363,12 +373,12 @@ SK_WORLD_EXPORT void saikai_world_mark(int64_t key, uint64_t position)
         return;
     for (size_t i = 0; i < sk_world.requests.slots; i++) {
         const struct sk_object *o = &sk_world.requests.slot[i];
-        if (is_open(o)) {
+        if (is_open(o) || (o->key && o->epoch == sk_world.epoch && o->flags & SK_OBJECT_HELD)) {
             sk_logging_refuse("a receive is open at a checkpoint");
             return;
         }
     }
-    if (sk_kept_set_mark(sk_logging.kept, key, position))
+    if (sk_kept_set_mark(sk_logging.kept, key, position) || (sk_witness_log.ring && sk_outcomes_mark(&sk_witness_log, key)))
         sk_logging_refuse("no memory for what is kept of messages");
 }
 
@@ -377,7 +387,29 @@ SK_WORLD_EXPORT void saikai_world_cut(int64_t key)
     if (!sk_world.logs || sk_logging.refused || !sk_logging.running)
         return;
     sk_kept_cut(sk_logging.kept, key, ended);
+    sk_outcomes_cut(&sk_witness_log, key);
     sk_logging.asked = 0;
+}
+
+/* A generation is asked for at half of the limit, and it takes about four exchanges until it is complete and known to be so: to ask, to agree,
+ * to tell, to hear. They shall be over at three quarters. */
+SK_WORLD_EXPORT uint64_t saikai_world_pace(uint64_t candidate)
+{
+    static uint64_t then, bytes_then;
+    static double each; /* bytes between two candidates; a rank that sent less lately may send more again */
+    if (!sk_world.logs || sk_logging.refused)
+        return UINT64_MAX;
+    double now = candidate > then ? (double)(sk_logging.all_bytes - bytes_then) / (double)(candidate - then) : 0;
+    each = now > 0.9 * each ? now : 0.9 * each;
+    then = candidate;
+    bytes_then = sk_logging.all_bytes;
+    double most = each > 0 ? (double)sk_logging.limit / 16 / each : 1e18;
+    return most < 1 ? 1 : most > 1e18 ? UINT64_MAX : (uint64_t)most;
+}
+
+SK_WORLD_EXPORT int saikai_world_is_pressed(void)
+{
+    return sk_world.logs && !sk_logging.refused && sk_logging.asked && sk_logging.kept->bytes > sk_logging.limit / 8 * 5;
 }
 
 SK_WORLD_EXPORT int saikai_world_goes_on(void)

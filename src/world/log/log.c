@@ -1,6 +1,9 @@
 /* Messages that are kept by their sender, and receives by which they are counted. */
 #include "world/log/log.h"
 
+#include "world/log/chance.h"
+#include "world/log/held.h"
+#include "world/log/witness.h"
 #include "world/wait.h"
 
 #include <limits.h>
@@ -28,6 +31,9 @@ void sk_logging_begin(void)
     sk_world.logs = 1; /* what cannot be repaired is sent in the same way: all ranks have to agree on that */
     if (sk_logging.joining)
         return;
+    sk_witness_exchange();
+    sk_outcomes_clear(&sk_witness_log);
+    sk_logging.held = NULL; /* they are of a world that is no more */
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
     sk_logging.running = sk_logging.asked = 0;
@@ -48,6 +54,7 @@ void sk_logging_end(void)
     }
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = NULL;
+    sk_logging.held = NULL;
     sk_world.logs = 0;
 }
 
@@ -62,12 +69,23 @@ static int is_first_to_say(void)
     return s < 0 || !bind(s, (struct sockaddr *)&a, most + 1 + bytes); /* s stays open */
 }
 
+/* 1: the others have messages from the process before this one that it has still to come to. */
+static int is_behind(void)
+{
+    const struct sk_kept *k = sk_logging.kept;
+    for (int p = 0; k && p < k->n; p++)
+        for (int i = 0; i < k->peer[p].channels; i++)
+            if (k->peer[p].channel[i].had > k->peer[p].channel[i].sent)
+                return 1;
+    return !sk_outcomes_is_told(&sk_witness_log);
+}
+
 void sk_logging_refuse(const char *what)
 {
     char line[300];
     if (!sk_world.logs || sk_logging.refused)
         return;
-    if (sk_logging.joining) /* the others wait for it */
+    if (sk_logging.joining || is_behind()) /* the others wait for it */
         sk_world_fail(SK_WORLD_FAILED, "the new process does what cannot be logged: the job is started again");
     sk_logging.refused = 1;
     sk_kept_free(sk_logging.kept);
@@ -126,6 +144,7 @@ static struct sk_kept_message *keep(const void *buf, int count, MPI_Datatype typ
     struct sk_kept_message *m = bytes > INT_MAX ? NULL : sk_kept_add(sk_logging.kept, dest, tag, bytes);
     if (!m)
         return NULL;
+    sk_logging.all_bytes += bytes;
     if (each >= 0 && bytes)
         memcpy(m->data, buf, bytes);
     if (each < 0 && SK_CALL(Pack, (buf, count, type, m->data, most, &at, sk_world.comm)))
@@ -137,15 +156,21 @@ static struct sk_kept_message *keep(const void *buf, int count, MPI_Datatype typ
     return m;
 }
 
+void sk_logging_ask(void)
+{
+    if (sk_logging.asked || !sk_logging.running)
+        return;
+    sk_logging.asked = 1;
+    atomic_fetch_or(&sk_world.page->requests, SK_REQUEST_CHECKPOINT);
+}
+
 /* Too much is kept: a generation is asked for, and then it is given up. */
 static void look_at_memory(void)
 {
     uint64_t bytes = sk_logging.kept->bytes;
     char line[200];
-    if (bytes > sk_logging.limit / 2 && !sk_logging.asked && sk_logging.running) {
-        sk_logging.asked = 1;
-        atomic_fetch_or(&sk_world.page->requests, SK_REQUEST_CHECKPOINT);
-    }
+    if (bytes > sk_logging.limit / 2)
+        sk_logging_ask();
     if (bytes <= sk_logging.limit)
         return;
     snprintf(line, sizeof line, "the messages since the newest complete generation need more than the %llu bytes of run.log_memory",
@@ -193,9 +218,11 @@ int sk_logging_is_sent(struct sk_kept_message *m)
 int sk_logging_wait_sent(struct sk_kept_message *m)
 {
     int rc;
-    while (!sk_logging_is_sent(m))
+    while (!sk_logging_is_sent(m)) {
+        sk_held_progress();
         if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
             return rc;
+    }
     return 0;
 }
 
@@ -219,12 +246,24 @@ static struct sk_logging_open *open_receive(void *buf, int count, MPI_Datatype t
     return o;
 }
 
-int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+static int is_wild(int source, int tag)
 {
-    if (source == MPI_ANY_SOURCE)
-        sk_logging_refuse("a receive from MPI_ANY_SOURCE");
-    else if (tag == MPI_ANY_TAG && source != MPI_PROC_NULL)
-        sk_logging_refuse("a receive with MPI_ANY_TAG");
+    return source != MPI_PROC_NULL && (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
+}
+
+/* 1: the receive has to be held: which message it gets is chance and not known, or the affair of one before it. */
+static int has_to_wait(int *source, int *tag, uint64_t *number)
+{
+    int wild = is_wild(*source, *tag);
+    *number = UINT64_MAX;
+    if (wild && sk_chance_is_kept(*source == MPI_ANY_SOURCE ? "a receive from MPI_ANY_SOURCE" : "a receive with MPI_ANY_TAG"))
+        wild = !sk_chance_next(number, source, tag);
+    return wild || sk_held_stands_before(*source, *tag);
+}
+
+/* The source and tag are named. */
+static int begin_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+{
     int names = source >= 0 && source < sk_world.size && tag >= 0 && !sk_logging.refused;
     int rc = SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
     if (rc || source == MPI_PROC_NULL)
@@ -237,6 +276,14 @@ int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int ta
     if (made)
         made->more = o;
     return 0;
+}
+
+int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+{
+    uint64_t number;
+    if (has_to_wait(&source, &tag, &number))
+        return sk_held_add(buf, count, type, source, tag, number, out);
+    return begin_receive(buf, count, type, source, tag, out);
 }
 
 void sk_logging_count(struct sk_logging_open *o)
@@ -279,8 +326,44 @@ int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int
 int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    int rc = sk_logging_irecv(buf, count, type, source, tag, &r);
+    MPI_Status s;
+    uint64_t number;
+    int rc = 0;
+    if (has_to_wait(&source, &tag, &number) && !(rc = sk_held_await(source, tag, &s))) {
+        source = s.MPI_SOURCE;
+        tag = s.MPI_TAG;
+        if (number != UINT64_MAX)
+            sk_chance_matched(number, source, tag);
+    }
+    if (!rc)
+        rc = begin_receive(buf, count, type, source, tag, &r);
     return rc ? rc : sk_wait(&r, status, 0);
+}
+
+int sk_logging_probe(int source, int tag, int *flag, MPI_Status *status)
+{
+    enum sk_chance call = flag ? SK_CHANCE_IPROBE : SK_CHANCE_PROBE;
+    int is_chance = source != MPI_PROC_NULL && (flag || is_wild(source, tag)), got[2], found = 1, rc;
+    MPI_Status s;
+    if (is_chance)
+        is_chance = sk_chance_is_kept(flag ? "MPI_Iprobe" : "MPI_Probe with MPI_ANY_SOURCE or MPI_ANY_TAG");
+    int n = is_chance ? sk_chance_told(call, got, 2, 0) : SK_CHANCE_FREE;
+    if (n == SK_CHANCE_NONE) {
+        sk_held_progress();
+        *flag = 0;
+        return 0;
+    }
+    if (n == 2)
+        rc = sk_held_await(got[0], got[1], &s);
+    else
+        rc = flag ? sk_held_probe(source, tag, &found, &s) : sk_held_await(source, tag, &s);
+    if (!rc && is_chance && n == SK_CHANCE_FREE)
+        sk_chance_happened(call, found ? 2 : -1, (int[]){s.MPI_SOURCE, s.MPI_TAG});
+    if (!rc && found && status != MPI_STATUS_IGNORE)
+        *status = s;
+    if (flag)
+        *flag = found;
+    return rc;
 }
 
 int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)

@@ -1,9 +1,10 @@
 /* The protocol `logging`: pessimistic sender-based message logging. Whoever sends keeps a copy (sent.h); a lost process alone goes back,
  * gets from the others what they sent it since, and is not heard again with what they have from it.
  *
- * What is sent on MPI_COMM_WORLD in the body of saikai_in_place is kept, with named source and tag, and the order of receives is the
- * program's: nothing else decides (Alvisi and Marzullo 1998: no event has to be logged). Collectives are made of such messages. What
- * this does not cover is refused (sk_logging_refuse): the job then uses `coordinated`, as all ranks agree after a fault.
+ * What is sent on MPI_COMM_WORLD in the body of saikai_in_place is kept. MPI receives by named source and tag alone (held.h), in the order of
+ * the program. Where nothing is left to chance, no event has to be logged (Alvisi and Marzullo 1998); what chance decides is kept as
+ * well (chance.h). Collectives are made of such messages. What this does not cover is refused (sk_logging_refuse): the job then uses
+ * `coordinated`, as all ranks agree after a fault.
  *
  * Which ranks send what to whom is the same for all of them while the protocol is chosen, whether or not one of them has refused. */
 #ifndef SK_WORLD_LOG_H
@@ -21,6 +22,12 @@ struct sk_logging_open {
     MPI_Datatype type;
     int count, source, tag, own_type, counted;
     uint64_t serial, index;
+    /* of one that is held (held.c) */
+    struct sk_logging_open *next;
+    int waits, rc;        /* for its message; as what it ended */
+    uint64_t number;      /* among those that leave their message to chance */
+    MPI_Request handle, inner; /* the program's, and MPI's own */
+    MPI_Status status;
 };
 
 struct sk_logging {
@@ -32,7 +39,9 @@ struct sk_logging {
     int in_library; /* the repair is begun by the library */
     int asked;     /* for a generation, as memory is short */
     uint64_t limit, serial;
+    uint64_t all_bytes; /* that were ever kept */
     struct sk_kept *kept; /* NULL: nothing is kept */
+    struct sk_logging_open *held; /* receives, in the order of the program */
     char *is_new;         /* by rank, of the newest repair */
     int (*able)(void);    /* of the library: it can go on in a repaired world … */
     int (*rejoin)(void);  /* … and does */
@@ -46,6 +55,8 @@ void sk_logging_begin(void);
 void sk_logging_end(void);
 /* What is called cannot be logged. */
 void sk_logging_refuse(const char *what);
+/* For a generation, since too much is kept. */
+void sk_logging_ask(void);
 
 /* 1: the messages of this communicator are the protocol's. */
 int sk_logging_is_world(MPI_Comm c);
@@ -70,6 +81,8 @@ int sk_logging_exchange(const void *send, int nsend, MPI_Datatype stype, int des
                     int source, int rtag, MPI_Status *status);
 /* Receive, and then wait for what was posted (NULL: nothing). */
 int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
+/* flag NULL: until there is a message. */
+int sk_logging_probe(int source, int tag, int *flag, MPI_Status *status);
 /* 1: the program may use this tag; else it is told that it may not. */
 int sk_logging_tag(int tag);
 /* A request that has ended, for what is kept already. */

@@ -1,0 +1,69 @@
+/* Events, between the program and those who keep them. */
+#include "world/log/chance.h"
+
+#include "world/log/log.h"
+#include "world/log/witness.h"
+
+#include <stdio.h>
+
+int sk_chance_is_kept(const char *function)
+{
+    char line[200];
+    const char *why = !sk_logging.running ? "before saikai_restart is over" : "in a process of whose events nobody else could keep any";
+    if (!sk_world.logs || sk_logging.refused)
+        return 0;
+    if (sk_logging.running && sk_witness_is_kept())
+        return 1;
+    snprintf(line, sizeof line, "%s %s", function, why);
+    sk_logging_refuse(line);
+    return 0;
+}
+
+/* A request that is not known has ended: what was sent is kept. */
+int sk_chance_of(int n, MPI_Request r[], const char *function)
+{
+    sk_logging_forward(n, r);
+    for (int i = 0; i < n; i++) {
+        const struct sk_object *o = r[i] == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(r[i]));
+        if (o && !(o->flags & SK_OBJECT_QUIET))
+            return sk_chance_is_kept(function);
+    }
+    return 0;
+}
+
+int sk_chance_told(enum sk_chance call, int *number, int most, int below)
+{
+    int n = sk_outcomes_tell(&sk_witness_log, (int)call, number, most), wrong = n == SK_OUTCOMES_OTHER;
+    for (int i = 0; i < n; i++)
+        wrong |= number[i] < 0 || (below && number[i] >= below);
+    if (wrong)
+        sk_world_fail(SK_WORLD_FAILED, "the new process does not call MPI as the one before it did (docs/recovery.md): the job is started again");
+    return n == SK_OUTCOMES_OVER ? SK_CHANCE_FREE : n == SK_OUTCOMES_NONE ? SK_CHANCE_NONE : n;
+}
+
+/* rc: they could not be kept. */
+static void after(int rc)
+{
+    if (rc)
+        sk_logging_refuse("more is left to chance since the newest complete generation than can be kept");
+    else if (sk_outcomes_used(&sk_witness_log) > SK_OUTCOMES_WORDS / 2)
+        sk_logging_ask();
+}
+
+void sk_chance_happened(enum sk_chance call, int n, const int *number)
+{
+    if (!sk_logging.refused)
+        after(sk_outcomes_add(&sk_witness_log, (int)call, n, number));
+}
+
+int sk_chance_next(uint64_t *number, int *source, int *tag)
+{
+    *number = sk_witness_log.wild++;
+    return sk_outcomes_tell_match(&sk_witness_log, *number, source, tag);
+}
+
+void sk_chance_matched(uint64_t number, int source, int tag)
+{
+    if (!sk_logging.refused)
+        after(sk_outcomes_match(&sk_witness_log, number, source, tag));
+}
