@@ -1,7 +1,8 @@
 /* What the layer between program and MPI costs while nothing fails: the loops of examples/cg.c and examples/heat.c without checkpoints, in
- * saikai_in_place, so that nothing but the layer differs when it is preloaded. Prints "wall SECONDS cpu SECONDS" of the loop: of the
+ * saikai_in_place, so that nothing but the layer differs when it is preloaded; and one like EP, which hardly communicates. With "saved" each step
+ * is a candidate for a checkpoint of the state, as the protocol logging needs it. Prints "wall SECONDS cpu SECONDS" of the loop: of the
  * slowest rank, and of all ranks together (getrusage). layer.py starts it.
- * usage: layer cg|heat N STEPS      an N x N x N grid */
+ * usage: layer cg|heat|ep N STEPS [saved]      an N x N x N grid; ep: so many random numbers a step */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <sys/resource.h>
 
 struct work {
-    int heat, rank, ranks;
+    int heat, ep, saved, rank, ranks;
     size_t n, planes;
     long steps;
     double *a, *b, *c, *d; /* each with a plane below and one above */
@@ -84,6 +85,27 @@ static void step_cg(struct work *w)
         begin(w);
 }
 
+/* Points in a square, how many lie in rings of the circle, and their sum over the ranks. */
+static void step_ep(struct work *w)
+{
+    double ring[10] = {0};
+    unsigned long long seed = 271828183ull * (unsigned)(w->rank + 1);
+    for (size_t i = 0; i < w->n * w->n * w->n / (size_t)w->ranks; i++) {
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        double x = (double)(seed >> 40) * 0x1p-24, y = (double)(seed >> 16 & 0xffffff) * 0x1p-24;
+        ring[(int)(5 * (x * x + y * y)) % 10]++;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, ring, 10, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    w->result += ring[3];
+}
+
+static void step(struct work *w, long i)
+{
+    w->ep ? step_ep(w) : w->heat ? step_heat(w) : step_cg(w);
+    if (w->saved)
+        saikai_checkpoint(i);
+}
+
 static double processor_seconds(void)
 {
     struct rusage u;
@@ -95,19 +117,24 @@ static void body(void *arg)
 {
     struct work *w = arg;
     double all, most;
+    size_t cells = (w->planes + 2) * w->n * w->n;
     begin(w);
+    if (w->saved && (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("a", w->a, SAIKAI_F64, 1, &cells) < 0 || saikai_restart(NULL) < 0))
+        MPI_Abort(MPI_COMM_WORLD, 1);
     for (long i = 0; i < w->steps / 10; i++) /* connections are made, pages are there */
-        w->heat ? step_heat(w) : step_cg(w);
+        step(w, i);
     MPI_Barrier(MPI_COMM_WORLD);
     double wall = MPI_Wtime(), cpu = processor_seconds();
     for (long i = 0; i < w->steps; i++)
-        w->heat ? step_heat(w) : step_cg(w);
+        step(w, w->steps / 10 + i);
     cpu = processor_seconds() - cpu;
     wall = MPI_Wtime() - wall;
     MPI_Reduce(&wall, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(&cpu, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (!w->rank)
         printf("wall %.6f cpu %.6f\n", most, all);
+    if (w->saved)
+        saikai_finalize();
 }
 
 int main(int argc, char **argv)
@@ -117,11 +144,13 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
     w.heat = argc > 1 && !strcmp(argv[1], "heat");
+    w.ep = argc > 1 && !strcmp(argv[1], "ep");
+    w.saved = argc > 4 && !strcmp(argv[4], "saved");
     w.n = argc > 3 ? (size_t)strtoul(argv[2], NULL, 10) : 0;
     w.steps = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
     w.planes = w.n / (size_t)w.ranks;
     if (w.n < 3 || !w.planes || w.steps < 1) {
-        fputs("usage: layer cg|heat N STEPS\n", stderr);
+        fputs("usage: layer cg|heat|ep N STEPS [saved]\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     double **each[] = {&w.a, &w.b, &w.c, &w.d};

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What the layer of recovery in place costs while nothing fails: the loops of CG and heat under `saikai run` with it and without it in
 turns. For each: the median over the pairs of what the layer adds, in percent, to the time that passes and to the processor time of all ranks,
-with the interval that holds the median with 95 %. Processor time says more on a machine that others use, too.
-usage: layer.py BUILD_DIR [pairs=N] [ranks=N] [seconds=S] [json=FILE]"""
+with the interval that holds the median with 95 %. Processor time says more on a machine that others use, too. protocol=logging: what the
+layer costs with this protocol, for CG and a program like EP with candidates for checkpoints in each step.
+usage: layer.py BUILD_DIR [pairs=N] [ranks=N] [seconds=S] [protocol=NAME] [json=FILE]"""
 import json
 import os
 import shutil
@@ -13,16 +14,21 @@ import tempfile
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 pairs, ranks, seconds = int(told.get("pairs", 15)), int(told.get("ranks", 2)), float(told.get("seconds", 2))
+protocol = told.get("protocol")
 program = build + "/bench/bench_layer_openmpi"
 work = tempfile.mkdtemp()
 # mpirun is told this whenever the layer is wanted: it must not make the difference
-plain = dict(os.environ, SAIKAI_RUN_MPIRUN_ARGS="--oversubscribe", SAIKAI_STORE_PREFIX="none")
+places = {"SAIKAI_STORE_PREFIX": work + "/store", "SAIKAI_STORE_LOCAL": work + "/local", "SAIKAI_STORE_FSYNC": "no"} if protocol else {"SAIKAI_STORE_PREFIX": "none"}
+plain = dict(os.environ, SAIKAI_RUN_MPIRUN_ARGS="--oversubscribe", **places)
 
 
 def run(with_layer, kernel, n, steps):
-    command = [build + "/src/cli/saikai", "run"] + (["--recovery", "process=in-place"] if with_layer else []) + ["-n", str(ranks), "--"]
-    environment = dict(os.environ, SAIKAI_STORE_PREFIX="none") if with_layer else plain
-    r = subprocess.run(command + [program, kernel, str(n), str(steps)], capture_output=True, text=True, timeout=600, env=environment, cwd=work)
+    wanted = ["--recovery", "process=in-place"] + (["--protocol", protocol] if protocol else [])
+    command = [build + "/src/cli/saikai", "run"] + (wanted if with_layer else []) + ["-n", str(ranks), "--"]
+    environment = dict(os.environ, **places) if with_layer else plain
+    for name in os.listdir(work):
+        shutil.rmtree(os.path.join(work, name), ignore_errors=True)
+    r = subprocess.run(command + [program, kernel, str(n), str(steps)] + (["saved"] if protocol else []), capture_output=True, text=True, timeout=600, env=environment, cwd=work)
     words = r.stdout.split()
     if r.returncode or words[:1] != ["wall"]:
         sys.exit("%s: %s%s" % (" ".join(command), r.stdout, r.stderr))
@@ -43,7 +49,7 @@ def interval(v):
 
 results = []
 try:
-    for kernel, n in (("cg", 64), ("cg", 128), ("heat", 64), ("heat", 128)):
+    for kernel, n in (("cg", 64), ("cg", 128), ("ep", 128)) if protocol else (("cg", 64), ("cg", 128), ("heat", 64), ("heat", 128)):
         steps = 20
         wall, _ = run(0, kernel, n, steps)
         steps = max(20, int(steps * seconds / wall))
@@ -54,7 +60,7 @@ try:
                 got[with_layer] = run(with_layer, kernel, n, steps)
             for i, what in enumerate(("wall", "cpu")):
                 added[what].append(100 * (got[1][i] / got[0][i] - 1))
-        r = {"kernel": kernel, "n": n, "ranks": ranks, "steps": steps, "pairs": pairs}
+        r = {"kernel": kernel, "protocol": protocol or "none", "n": n, "ranks": ranks, "steps": steps, "pairs": pairs}
         for what, v in added.items():
             r[what + "_percent"] = round(median(v), 2)
             r[what + "_95"] = [round(x, 2) for x in interval(v)]
