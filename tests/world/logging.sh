@@ -25,7 +25,7 @@ sync) arguments="counts 700 sync" ;;
 memory) arguments="counts 600 flood" every=500 ;; # 160 MB between two generations
 full) arguments="counts 300 flood" every=100 ;;
 esac
-[[ $case != often_* ]] || victims=$(shuf -r -i 0-3 -n "$kills") warm=$kills
+[[ $case != often_* ]] || victims=$(shuf -r -i 0-3 -n "$kills" | tr "\n" " ") warm=$kills
 need "$build/src/cli/saikaid"
 need "$exe"
 [ "$mpi" = openmpi ] || { echo "skip: MPICH is repaired in no way"; exit 77; }
