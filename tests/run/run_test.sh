@@ -463,6 +463,8 @@ service_stopped) # one that hangs holds nobody up: the ranks speak for themselve
     touch "$work/busy"
     run_behind -v --set backbone.service=on -n 3 -- "$victim" while="$work/busy"
     wait_for 'begin 0' out
+    wait_for 'speak through the service of their node' err
+    sleep 1 # all of them
     one=$(services) || fail "there is not one service"
     kill -STOP "$one"
     for r in 0 1 2; do wait_for "rank $r speaks for itself" err; done
