@@ -22,7 +22,7 @@ lose() {
     local times=$1 i pid before=
     shift
     rm -f pid.*
-    timeout 300 "$saikai" run -v "$@" -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 2500 : 900))" >out 2>err &
+    timeout 300 "$saikai" run -v "$@" -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
     run=$!
     for ((i = 0; i < times; i++)); do
         for _ in $(seq 3000); do

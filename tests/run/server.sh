@@ -34,7 +34,7 @@ serve() { # ADDRESS
 lose() { # NAME TIMES: a job that loses rank 0 at a candidate, so many times
     local times=$2 i pid before=
     rm -f pid.*
-    SAIKAI_JOB_NAME=$1 timeout 300 "$saikai" run -v -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 2500 : 900))" >out 2>err &
+    SAIKAI_JOB_NAME=$1 timeout 300 "$saikai" run -v -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
     run=$!
     for ((i = 0; i < times; i++)); do
         for _ in $(seq 3000); do
