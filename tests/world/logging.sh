@@ -101,7 +101,7 @@ fi
 logged=$(grep -c 'messages are not logged any more' err || true)
 case $case in
 sync)
-    [ "$logged" = 1 ] && grep -q "MPI_Ssend: messages are not logged" err || fail "it was not said once that a synchronous send is not logged"
+    [ "$logged" -ge 1 ] && grep -q "MPI_Ssend: messages are not logged" err || fail "it was not said that a synchronous send is not logged"
     ;;
 full)
     [ "$logged" -ge 1 ] && grep -q "run.log_memory: messages are not logged" err || fail "it was not said that memory is full"
@@ -114,7 +114,8 @@ heat | cg | fortran | tasks | often_heat | often_cg | often_tasks)
     steps=${arguments#counts } steps=${steps% *}
     for r in 0 1 2 3; do
         case " $victims " in
-        *" $r "*) [ "$(cat counts.$r)" -lt "$steps" ] || fail "rank $r has computed all steps though it went on from a generation" ;;
+        *" $r "*) # many kills come at any moment, also before the first generation
+            [ "$(cat counts.$r)" -lt "$steps" ] || { [[ $case == often_* ]] && [ "$(cat counts.$r)" = "$steps" ]; } || fail "rank $r has computed all steps though it went on from a generation" ;;
         *) [ "$(cat counts.$r)" = "$steps" ] || fail "rank $r, which survived, has computed $(cat counts.$r) steps of $steps" ;;
         esac
     done

@@ -182,50 +182,31 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     return rc;
 }
 
-/* What a compressor leaves of all files, from pieces of `piece` bytes spread over them. More than there is when they cannot be looked
- * at. */
-static uint64_t estimate(struct sk_ska_plan *p, uint64_t total, int backend, int level, size_t piece)
+/* What gzip -6 leaves of all files, from pieces spread over them: it looks no further back than
+ * 32 KiB, so that pieces tell. More than there is when they cannot be looked at. */
+static uint64_t estimate_gzip(struct sk_ska_plan *p, uint64_t total)
 {
-    enum { PIECES = 16 };
+    enum { PIECE = 128 << 10, PIECES = 16 };
     struct sk_packer packer = {0};
     struct sk_ska_range r = {0};
-    uint8_t *buf = malloc(piece + sk_pack_bound(piece));
+    uint8_t *buf = malloc(PIECE + sk_pack_bound(PIECE));
     uint64_t seen = 0, left = 0, start = 0;
-    int k = 0, rc = buf ? 0 : SAIKAI_ENOMEM;
+    int backend = SK_BACKEND_GZIP, k = 0, rc = buf ? 0 : SAIKAI_ENOMEM;
     for (uint32_t f = 0; f < p->a.file_count && !rc; start += p->a.files[f++].size_bytes)
         for (uint64_t end = start + p->a.files[f].size_bytes, at;
              !rc && k < PIECES && (at = total / PIECES * (uint64_t)k) < end; k++) {
-            size_t n = end - at < piece ? (size_t)(end - at) : piece, stored = 0;
-            int by = backend;
+            size_t n = end - at < PIECE ? (size_t)(end - at) : PIECE, stored = 0;
             r = (struct sk_ska_range){f, at - start, n, buf};
             rc = sk_feed_fetch(p->feed, &r, 1, NULL);
             if (!rc)
-                rc = sk_pack(&packer, &by, level, buf, n, buf + piece, &stored, NULL);
+                rc = sk_pack(&packer, &backend, 6, buf, n, buf + PIECE, &stored, NULL);
+            backend = SK_BACKEND_GZIP;
             seen += n;
             left += stored;
         }
     sk_packer_free(&packer);
     free(buf);
     return rc || !seen ? UINT64_MAX : (uint64_t)((double)left / (double)seen * (double)total);
-}
-
-/* It looks no further back than 32 KiB, so that pieces tell. */
-static uint64_t estimate_gzip(struct sk_ska_plan *p, uint64_t total)
-{
-    return estimate(p, total, SK_BACKEND_GZIP, 6, 128 << 10);
-}
-
-/* Whether what there is takes so much less than pieces of the files through zstd that no general compressor over all of them comes
- * near it: what repeats at any distance has been found before. */
-static int is_far_ahead(struct sk_ska_plan *p, const struct sk_archive_stats *st)
-{
-    enum { LEAST = 32 << 10, MOST = 128 << 10, SHARE = 128, USUAL = 3, STRONG = 19 };
-    uint64_t piece = st->raw_bytes / SHARE;
-    if (sk_backend_here(SK_BACKEND_ZSTD) < 0)
-        return 0;
-    piece = piece < LEAST ? LEAST : piece > MOST ? MOST : piece;
-    uint64_t about = estimate(p, st->raw_bytes, SK_BACKEND_ZSTD, (p->opt.level & ~SK_PACK_LONG) > USUAL ? STRONG : USUAL, (size_t)piece);
-    return about < UINT64_MAX && st->stored_bytes < about / 8 * 5;
 }
 
 /* Where samples do not tell that what is there is less than plain files through gzip -6, that is
@@ -262,8 +243,6 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     uint64_t near = p->near_bytes, dense = p->dense_bytes;
     /* what is nearly all in the archive before is nowhere shorter */
     if (!rc && p->a.previous && st->stored_bytes < st->raw_bytes / 64)
-        return 0;
-    if (!rc && is_far_ahead(p, st))
         return 0;
     if (!rc && twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0)
         rc = try_whole(p, to, st, err);
