@@ -3,8 +3,10 @@
  * generation of this start is complete, but not for longer than for the 20 n-th candidate.
  *
  * usage: at_candidate PID N SIGNAL TARGET      PID: of the rank; TARGET: who gets the signal (the rank's own PID, or another)
+ *        at_candidate FILE N SIGNAL BEFORE     FILE: a path with a /, which the rank writes its PID to; BEFORE: the one that it has had so far, or
+ *                                              0; the rank gets the signal. For programs that may be at their end before a shell has looked.
  * Prints "ITERATION RESTORED": of its newest candidate when it was gone, or when the signal was sent to another, and of the
- * generation that it had resumed from (-1: none). Exit code 1: it was not reached within 300 s, or the process is gone. */
+ * generation that it had resumed from (-1: none); with FILE the PID after them. Exit code 1: it was not reached within 300 s, or the process is gone. */
 #include "backbone/keeper_page.h"
 
 #include <fcntl.h>
@@ -35,13 +37,32 @@ static const struct sk_keeper_page *page_of(const char *pid)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* The process whose number the file has, once it is another one than before; 0: none within 300 s. */
+static pid_t wait_for_pid(const char *file, pid_t before)
+{
+    for (int i = 0; i < 300000; i++) {
+        char line[32] = "";
+        FILE *f = fopen(file, "re");
+        const char *got = f ? fgets(line, sizeof line, f) : NULL;
+        if (f)
+            fclose(f);
+        if (got && strchr(line, '\n') && atoi(line) > 0 && atoi(line) != before)
+            return atoi(line);
+        usleep(1000);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    char pid[16];
     if (argc != 5)
         return 2;
-    const struct sk_keeper_page *p = page_of(argv[1]);
+    int by_file = strchr(argv[1], '/') != NULL;
+    pid_t rank = by_file ? wait_for_pid(argv[1], atoi(argv[4])) : atoi(argv[1]), target = by_file ? rank : atoi(argv[4]);
+    snprintf(pid, sizeof pid, "%d", (int)rank);
+    const struct sk_keeper_page *p = page_of(pid);
     unsigned long long n = strtoull(argv[2], NULL, 10);
-    pid_t rank = atoi(argv[1]), target = atoi(argv[4]);
     if (!p)
         return 1;
     for (int i = 0; i < 300000 && !kill(rank, 0); i++) {
@@ -52,7 +73,8 @@ int main(int argc, char **argv)
                 return 1;
             for (int k = 0; target == rank && atoi(argv[3]) && k < 10000 && !kill(rank, 0); k++)
                 usleep(1000);
-            printf("%lld %lld\n", (long long)atomic_load(&p->iteration), (long long)atomic_load(&p->restored_iteration));
+            printf("%lld %lld", (long long)atomic_load(&p->iteration), (long long)atomic_load(&p->restored_iteration));
+            printf(by_file ? " %d\n" : "\n", (int)rank);
             return 0;
         }
         usleep(1000);

@@ -32,19 +32,13 @@ serve() { # ADDRESS
     export SAIKAI_FAILURE_SERVER
 }
 lose() { # NAME TIMES: a job that loses rank 0 at a candidate, so many times
-    local times=$2 i pid before=
+    local times=$2 i said before=0
     rm -f pid.*
     SAIKAI_JOB_NAME=$1 timeout 300 "$saikai" run -v -n 2 -- "$exe" -p "$work/pid" 32 32 32 "$((times ? 8000 : 900))" >out 2>err &
     run=$!
     for ((i = 0; i < times; i++)); do
-        for _ in $(seq 3000); do
-            pid=$(cat pid.0 2>/dev/null || true)
-            [ -n "$pid" ] && [ "$pid" != "$before" ] && break
-            kill -0 "$run" 2>/dev/null || bad "it ended before its fault"
-            sleep 0.02
-        done
-        before=$pid
-        "$at_candidate" "$pid" 20 9 "$pid" >/dev/null || bad "it was not at its candidate"
+        said=$("$at_candidate" "$work/pid.0" 20 9 "$before") || bad "it was not at its candidate"
+        before=${said##* }
     done
     wait "$run" || bad "exit code $?"
     run=

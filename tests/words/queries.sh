@@ -41,7 +41,7 @@ END
 
 query() { # one command by name; 1: no query
     case $1 in
-    plan) parsed 0 "d['interval_seconds'] > 0 and len(d['models']) == 3" plan -n 100 -c 60s ;;
+    plan) parsed 0 "d['interval_seconds'] > 0 and len(d['models']) >= 4" plan -n 100 -c 60s ;;
     rates) parsed 0 "isinstance(d['rates'], list)" rates --set "failure.database=$work/failures.db" ;;
     config) parsed 0 "len(d) > 0" config ;;
     components) parsed 0 "any(f['kind'] == 'model' and f['from'] == 'built in' and f['chosen_by'] for f in d)" components ;;
