@@ -48,6 +48,7 @@ while [ "$done_kills" -lt "$kills" ]; do
     runs=$((runs + 1))
     rm -f pid.*
     : >begun
+    started=$(date +%s%N)
     "$build/src/cli/saikai" run -n "$ranks" -- "$exe" ${pid[@]+"${pid[@]}"} "$@" >out 2>err &
     run=$!
     while kill -0 $run 2>/dev/null; do
@@ -67,6 +68,8 @@ while [ "$done_kills" -lt "$kills" ]; do
     rc=0
     wait $run || rc=$?
     run=
+    took_ms=$((($(date +%s%N) - started) / 1000000)) # the machine may have been busier before
+    calm_ms=$((took_ms < calm_ms ? took_ms : calm_ms))
     # the launcher's own words are not the program's; killed while it was leaving, the program says its line twice
     grep -E "$says" out | sort -u >said || true
     : >other
