@@ -14,4 +14,10 @@ if(TARGET saikaid)
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 10000 150
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 100000 1500
     DEPENDS saikai saikaid scale USES_TERMINAL)
+  # `make bench-setup`: what services add to the beginning and the end of a job.
+  foreach(mpi ${SAIKAI_MPIS})
+    list(APPEND setups COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/setup.sh ${PROJECT_BINARY_DIR} ${mpi} 1 8
+                       COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/setup.sh ${PROJECT_BINARY_DIR} ${mpi} 8 2)
+  endforeach()
+  add_custom_target(bench-setup ${setups} DEPENDS saikai saikaid USES_TERMINAL)
 endif()

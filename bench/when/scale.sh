@@ -15,4 +15,4 @@ done >"$work/hosts"
 cd "$work"
 ulimit -n "$(ulimit -H -n)"
 timeout -k 5 580 "$saikai" run -n "$ranks" --hosts "$work/hosts" --launcher openmpi --set run.mpirun="$scale" --set run.start_timeout=0 \
-    --set store.prefix=none --set run.no_progress=0 -- /bin/true 2>"$work/err" || { tail -n 5 "$work/err" >&2; exit 1; }
+    --set store.prefix=none --set run.no_progress=0 --set run.agent=true -- /bin/true 2>"$work/err" || { tail -n 5 "$work/err" >&2; exit 1; }

@@ -22,6 +22,10 @@ enum { LAST_WORD_MS = 300 };
 /* What is refused is told so often at most: whoever floods us shall not fill the disk, too. */
 static const double tell_every_s = 10;
 
+/* Where so many services speak, something comes all the time: what comes within this time is taken together. */
+enum { MANY = 64 };
+static const double together_s = 0.004;
+
 struct sk_hub {
     void *context, *router, *zap;
     void *failures; /* what becomes known of connections that did not get as far as zap */
@@ -33,6 +37,7 @@ struct sk_hub {
     int from;
     uint64_t frames;
     char endpoint[160];
+    double waited;   /* when a wait was over */
     double told_at;  /* when a refusal was last told */
     uint64_t untold; /* refusals since then */
 };
@@ -235,7 +240,11 @@ void sk_hub_wait(struct sk_hub *h, struct sk_wait *waits, int n, double timeout_
 {
     void *const sockets[] = {h->router, h->zap, h->failures};
     sk_services_flush(h->services);
+    double left = sk_services_count(h->services) < MANY ? 0 : h->waited + together_s - sk_now();
+    if (left > 0 && left <= together_s)
+        sk_sleep(left);
     sk_wire_wait(sockets, 3, waits, n, timeout_s);
+    h->waited = sk_now();
     answer_zap(h);
     note_failures(h);
 }
@@ -285,17 +294,38 @@ static void begin_frame(struct sk_hub *h, const uint8_t *id, const uint8_t *data
         tell_refusal(h, "a frame of a node's service came twice, or too late, and was dropped");
 }
 
+/* 1: this rank speaks through the service whose frame is looked at. */
+static int speaks_here(struct sk_hub *h, uint32_t incarnation, uint32_t rank)
+{
+    const struct sk_guest *k = sk_guests_of(h->guests, incarnation, rank);
+    if (k && k->through != h->from + 1 && !k->heard)
+        sk_services_ask_again(h->services, h->from);
+    return k && k->through == h->from + 1;
+}
+
+/* 1: the next ranks of an entry of those that live, as far as they are of this service, are in *m. */
+static int take_living(struct sk_hub *h, struct sk_message *m)
+{
+    const struct sk_message *first = &h->frame.m;
+    uint32_t n = 0;
+    while (n <= h->frame.left && speaks_here(h, first->incarnation, first->rank + n))
+        n++;
+    if (!n)
+        return 0;
+    *m = *first;
+    m->number = n;
+    sk_frame_pass(&h->frame, n - 1);
+    return 1;
+}
+
 /* 1: m, of a frame, is of a rank that is welcome, and new. */
 static int is_news(struct sk_hub *h, const struct sk_message *m)
 {
     struct sk_guest *k = sk_guests_of(h->guests, m->incarnation, m->rank);
     if (!k)
         return 0;
-    if (m->kind == SK_MSG_ALIVE) {
-        if (k->through != h->from + 1 && !k->heard)
-            sk_services_ask_again(h->services, h->from);
-        return k->through == h->from + 1;
-    }
+    if (m->kind == SK_MSG_HELLO && k->through == h->from + 1)
+        return 1; /* the first may have been lost, and a later message not */
     if ((m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_EXIT) || m->serial <= k->heard)
         return 0; /* services repeat what may be lost */
     k->heard = m->serial;
@@ -310,7 +340,9 @@ static int next_of_frame(struct sk_hub *h, struct sk_message *m)
     while (sk_frame_next(&h->frame)) {
         if (h->frame.m.kind == SK_MSG_TELL)
             tell_refusal(h, "%s", h->frame.m.host);
-        if (is_news(h, &h->frame.m)) {
+        if (h->frame.m.kind == SK_MSG_ALIVE && take_living(h, m))
+            return 1;
+        if (h->frame.m.kind != SK_MSG_ALIVE && is_news(h, &h->frame.m)) {
             *m = h->frame.m;
             return 1;
         }
@@ -353,7 +385,6 @@ int sk_hub_receive(struct sk_hub *h, struct sk_message *m)
 void sk_hub_send(struct sk_hub *h, const struct sk_message *m)
 {
     struct sk_guest *k = sk_guests_of(h->guests, m->incarnation, m->rank);
-    struct sk_message v = *m;
     struct sk_buf b = {0};
     uint8_t id[SK_NAME_BYTES];
     if (!k)
@@ -362,6 +393,7 @@ void sk_hub_send(struct sk_hub *h, const struct sk_message *m)
         sk_services_put(h->services, k->through - 1, m);
         return;
     }
+    struct sk_message v = *m;
     v.serial = ++k->said;
     sk_message_encode(&v, &b);
     sk_wire_name_rank(id, m->incarnation, m->rank);

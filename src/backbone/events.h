@@ -36,7 +36,8 @@ int sk_hub_settings(const struct sk_hub *h, struct sk_link_settings *s, struct s
 /* Wait until a message or a descriptor is ready, at most timeout_s (negative: for ever). Signals
  * end it early. */
 void sk_hub_wait(struct sk_hub *h, struct sk_wait *waits, int n, double timeout_s);
-/* 1: *m is the next message; 0: none now. What strangers, or keepers for others, say, what comes
+/* 1: *m is the next message; 0: none now. That ranks with numbers in a row live (SK_MSG_ALIVE) is one message, which says how many
+ * they are; they need no answer. What strangers, or keepers for others, say, what comes
  * twice and what is malformed is dropped, and told now and then. */
 int sk_hub_receive(struct sk_hub *h, struct sk_message *m);
 /* Send to the keeper of m->rank in m->incarnation; dropped when it is not connected. What goes through a service is sent at the next

@@ -25,7 +25,7 @@ enum sk_message_kind {
     SK_MSG_REQUEST, /* put request bits into the page shared with the library */
     SK_MSG_REPAIR,  /* repair the world in place; repeated until a beat tells that it was heard */
     /* node service → launcher (backbone/frame/frame.h) */
-    SK_MSG_ALIVE, /* as a beat that says nothing new */
+    SK_MSG_ALIVE, /* as a beat that says nothing new; service → keeper: the service lives, whoever else does not */
     SK_MSG_TELL,  /* a sentence for the user; rank: none */
     /* launcher → node service */
     SK_MSG_END, /* the job is over; rank: none */
@@ -61,7 +61,8 @@ struct sk_message {
     uint32_t how;                   /* exit: enum sk_exit_how */
     uint32_t code;                  /* exit */
     uint32_t ordered;               /* exit: it was killed by order of the launcher */
-    uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request; repair: its number */
+    uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request; repair: its number; alive, as the hub gives
+                        it: how many ranks in a row */
     uint32_t first;  /* repair: as which rank the keeper of the first new process reports, the others follow */
     uint32_t n_dead, dead[SK_MSG_DEAD_MAX]; /* repair: whose places they take */
 };

@@ -445,7 +445,7 @@ static int keep(struct keeper *k)
             take_message(k, &m, now);
         }
         reap(k, now);
-        if (k->way && sk_way_mend(k->way, k->heard, now))
+        if (k->way && sk_way_mend(k->way, now))
             say_hello(k);
         if (k->gone && now >= k->next_report)
             report_exit(k, now);

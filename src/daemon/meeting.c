@@ -68,7 +68,7 @@ int sk_meeting_accept(int listener, uid_t *uid)
 {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
-        return SK_MEETING_NOBODY;
+        return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM ? SK_MEETING_BUSY : SK_MEETING_NOBODY;
     if (is_own(fd, uid))
         return fd;
     close(fd);

@@ -13,7 +13,7 @@
 enum {
     SK_MEETING_NOBODY = -1,   /* nobody is there; accepting: nobody else comes */
     SK_MEETING_STRANGER = -2, /* a process of another user is */
-    SK_MEETING_BUSY = -3,     /* somebody is there already, or it is too crowded at the moment */
+    SK_MEETING_BUSY = -3,     /* somebody is there already, or it is too crowded at the moment; accepting: this process has no room */
     SK_MEETING_FAILED = -4
 };
 

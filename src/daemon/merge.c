@@ -211,7 +211,6 @@ void sk_clients_each(struct sk_clients *s, enum sk_message_kind kind, void (*giv
 {
     for (int i = 0; i < s->n; i++) {
         struct sk_message m = {.kind = kind, .incarnation = s->at[i]->incarnation, .rank = s->at[i]->rank};
-        if (s->at[i]->is_known)
-            give(arg, s->at[i]->fd, &m);
+        give(arg, s->at[i]->fd, &m);
     }
 }

@@ -33,7 +33,7 @@ void sk_clients_merge(struct sk_clients *s, struct sk_frame *b, void (*send)(voi
 void sk_clients_repeat(struct sk_clients *s);
 /* The descriptor of this rank's keeper; -1: it is not here. */
 int sk_clients_find(const struct sk_clients *s, uint32_t incarnation, uint32_t rank);
-/* A message of this kind to each. */
+/* A message of this kind to each, also to those that have not said who they are. */
 void sk_clients_each(struct sk_clients *s, enum sk_message_kind kind, void (*give)(void *arg, int fd, const struct sk_message *m),
                      void *arg);
 

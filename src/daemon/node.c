@@ -9,14 +9,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { EVENTS_MAX = 64, MESSAGES_MAX = 16 };
 /* Between two frames with what is new, unless a program has ended or a repair is under way: what others have to say at the same time
  * comes along. Between two sentences about strangers. */
 static const double together_s = 0.02, tell_every_s = 10;
-/* A service that has no keepers and does not hear the launcher ends after two heartbeats, but not before this. */
-static const double lonely_s = 1;
+/* A service that has no keepers and does not hear the launcher ends after two heartbeats, but not before this; one that hears it, and
+ * may be wanted by the next start, after so many node timeouts. */
+static const double lonely_s = 1, alone_timeouts = 5;
 /* Heartbeats after which all is said again, whether or not it was lost. */
 static const double repeat_beats = 20;
 
@@ -24,11 +26,13 @@ struct node {
     const struct sk_link_settings *s;
     struct sk_link *link;
     int listener, events;
+    int deaf; /* there is no room for another keeper: none is let in before the next heartbeat */
     struct sk_clients *members;
     double heard, left;     /* when the launcher was heard, and a keeper left, last */
     double repeated;        /* when all was said again last */
     double flushed, due;    /* when the last frame was sent; when the next one is to be */
-    double passed;          /* when the keepers were told last that the launcher lives */
+    double passed;          /* when the keepers were told last that the launcher lives … */
+    double lived;           /* … or that we do */
     double told;            /* when the last sentence was sent … */
     unsigned long untold;   /* … and how many were not, since then */
     char sentence[SK_MSG_HOST_MAX + 1]; /* for the next frame; "": none */
@@ -52,9 +56,33 @@ static void send_frame(void *arg, struct sk_frame *b)
     sk_link_send_frame(n->link, b);
 }
 
+static void give_order(void *arg, int fd, const struct sk_message *m)
+{
+    (void)arg;
+    sk_meeting_send(fd, m); /* one that is gone is found when it is listened to */
+}
+
+static int hear_of_keepers(struct node *n)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    return epoll_ctl(n->events, EPOLL_CTL_ADD, n->listener, &e);
+}
+
+/* What is due in each heartbeat beside the frame. */
+static void beat(struct node *n, double now)
+{
+    if (n->deaf)
+        n->deaf = hear_of_keepers(n) != 0;
+    if (now - fmax(n->passed, n->lived) < heartbeat(n))
+        return;
+    sk_clients_each(n->members, SK_MSG_ALIVE, give_order, NULL);
+    n->lived = now;
+}
+
 static void flush(struct node *n, double now)
 {
     struct sk_frame b = {0};
+    beat(n, now);
     if (now - n->heard > 1.5 * heartbeat(n) || now - n->repeated > repeat_beats * heartbeat(n)) {
         sk_clients_repeat(n->members); /* what was said may be lost */
         n->repeated = now;
@@ -98,6 +126,10 @@ static void let_in(struct node *n, double now)
             tell_stranger(n, uid, now);
         if (fd == SK_MEETING_NOBODY)
             return;
+        if (fd == SK_MEETING_BUSY) { /* they wait; asking again at once would be all that we do */
+            n->deaf = !epoll_ctl(n->events, EPOLL_CTL_DEL, n->listener, NULL);
+            return;
+        }
         if (fd < 0)
             continue;
         struct sk_client *m = sk_clients_add(n->members, fd);
@@ -106,6 +138,8 @@ static void let_in(struct node *n, double now)
             close(fd);
         else if (epoll_ctl(n->events, EPOLL_CTL_ADD, fd, &e))
             sk_clients_remove(n->members, m);
+        else
+            sk_meeting_send(fd, &(struct sk_message){.kind = SK_MSG_ALIVE}); /* it may speak for itself until it hears us */
     }
 }
 
@@ -148,12 +182,6 @@ static void take_events(struct node *n, double now)
 
 /* ---- down ---- */
 
-static void give_order(void *arg, int fd, const struct sk_message *m)
-{
-    (void)arg;
-    sk_meeting_send(fd, m); /* one that is gone is found when it is listened to */
-}
-
 /* 1: the job is over. */
 static int take_orders(struct node *n, struct sk_frame_rd *r, double now)
 {
@@ -183,12 +211,12 @@ static int take_orders(struct node *n, struct sk_frame_rd *r, double now)
 static void serve(struct node *n)
 {
     struct sk_frame_rd r;
-    double limit = fmax(2 * heartbeat(n), lonely_s);
+    double limit = fmax(2 * heartbeat(n), lonely_s), longest = fmax(limit, alone_timeouts * n->s->node_timeout_ms / 1000);
     int over = 0;
     for (;;) {
         double now = sk_now();
         int alone = !sk_clients_count(n->members);
-        if (alone && (over || now - fmax(n->heard, n->left) > limit))
+        if (alone && (over || now - fmax(n->heard, n->left) > limit || now - n->left > longest))
             return;
         if (now >= n->due)
             flush(n, now);
@@ -201,17 +229,27 @@ static void serve(struct node *n)
     }
 }
 
+/* A descriptor for each keeper. */
+static void make_room(void)
+{
+    struct rlimit most;
+    if (getrlimit(RLIMIT_NOFILE, &most))
+        return;
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &most);
+}
+
 int sk_node_run(const struct sk_link_settings *s, const uint8_t job[SK_KEY_BYTES], int listener)
 {
     struct saikai_error err = {0};
     double now = sk_now();
     struct node n = {.s = s, .listener = listener, .heard = now, .left = now, .told = now - tell_every_s, .due = now + together_s};
-    struct epoll_event e = {.events = EPOLLIN};
     uint64_t number;
+    make_room();
     n.events = epoll_create1(EPOLL_CLOEXEC);
     n.members = sk_clients_new();
     int rc = sk_key_draw(&number, sizeof number, &err);
-    if (!rc && (n.events < 0 || !n.members || epoll_ctl(n.events, EPOLL_CTL_ADD, listener, &e)))
+    if (!rc && (n.events < 0 || !n.members || hear_of_keepers(&n)))
         rc = -1;
     if (!rc)
         rc = sk_link_open_service(s, number, job, &n.link, &err);

@@ -4,10 +4,11 @@
  *
  * It merges: one frame up in each heartbeat, in which ranks that have nothing to say but that they live are one entry, and how far the
  * program is comes from the rank that is the furthest; what is new of a rank goes up at once. Orders come down in one frame and are
- * given to each keeper. That the launcher lives is told to all of them with each frame that comes.
+ * given to each keeper. That the launcher lives is told to all of them with each frame that comes, and else in each heartbeat that the
+ * service does.
  *
  * It decides nothing and keeps nothing that its keepers could not say again: when it dies another one takes its place (daemon/way.h).
- * It stays between the starts of a job, and ends when the job does, or when it has no keepers and hears nobody. */
+ * It stays between the starts of a job, and ends when the job does, or when it has no keepers and hears nobody, or has had none for long. */
 #ifndef SK_DAEMON_NODE_H
 #define SK_DAEMON_NODE_H
 

@@ -17,12 +17,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tries to meet, and between two of them; services that one keeper starts, most: one that dies as often will not live. */
-enum { TRIES = 50, STARTS_MOST = 8, WAITS_MAX = 7 };
+/* Tries to meet, and between two of them; services that one keeper starts, most, and that go without a word, in a row: what dies as often
+ * will not live. */
+enum { TRIES = 50, STARTS_MOST = 8, MUTE_MOST = 8, WAITS_MAX = 7, OPEN_MOST = 1 << 16 };
 static const double try_s = 0.004;
-/* Of the node timeout: after so much silence a keeper speaks for itself, in time for the launcher to hear it; but not before the
- * service had to speak twice. */
-static const double patience = 1.0 / 3;
+/* Of the node timeout: after so much silence of the service a keeper speaks for itself, in time for the launcher to hear it; but not
+ * before the service, which speaks in each heartbeat, was silent in so many. */
+static const double patience = 1.0 / 3, beats = 3;
+/* Of the orphan timeout: so long a service that lives may have let nothing of the launcher through, ever. */
+static const double first_word = 1.0 / 3;
+/* Heartbeats until one that speaks for itself looks for a service again; each time twice as many, up to the most. */
+static const double look_beats = 20, look_beats_most = 1200;
 
 struct sk_way {
     const struct sk_link_settings *s;
@@ -30,11 +35,25 @@ struct sk_way {
     uint8_t job[SK_KEY_BYTES];
     struct sk_link *link; /* of its own; NULL: the service's … */
     int fd;               /* … through this; -1: neither, for the moment */
-    double joined;        /* when the service was found */
+    double joined;        /* when the service was found … */
+    double lives;         /* … when it spoke last, 0: it did not … */
+    int works;            /* … and the launcher was heard through it */
+    double look_at, look_after; /* with a link: when a service is looked for, and how long after the time before */
+    int told;             /* of another user's process */
+    int mute;             /* services in a row that went without a word */
     uint64_t said;        /* messages by whichever way */
     int starts;
     pid_t service; /* that this keeper started; 0: none, or it has ended */
 };
+
+/* All but what the service needs; kernels before 5.9 are asked one by one. */
+static void close_others(void)
+{
+    if (!syscall(SYS_close_range, SK_NODE_LISTENER_FD + 1, ~0u, 0u))
+        return;
+    for (long fd = SK_NODE_LISTENER_FD + 1, n = sysconf(_SC_OPEN_MAX); fd < n && fd < OPEN_MOST; fd++)
+        close((int)fd);
+}
 
 /* In the child: become the service, with nothing of the program's. */
 static void become_service(int listener, int key)
@@ -48,7 +67,7 @@ static void become_service(int listener, int key)
     if (null < 0 || listener < 0 || key < 0 || dup2(key, SK_NODE_KEY_FD) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0 || dup2(listener, SK_NODE_LISTENER_FD) < 0 || chdir("/"))
         _exit(1);
-    syscall(SYS_close_range, SK_NODE_LISTENER_FD + 1, ~0u, 0u);
+    close_others();
     memset(&all, 0xff, sizeof all); /* not on the one core of the rank alone */
     sched_setaffinity(0, sizeof all, &all);
     sigemptyset(&none);
@@ -97,9 +116,10 @@ static int join(struct sk_way *w, double now)
         w->fd = sk_meeting_join(w->job);
         if (w->fd >= 0) {
             w->joined = now;
+            w->lives = w->works = 0;
             return 0;
         }
-        if (w->fd == SK_MEETING_STRANGER)
+        if (w->fd == SK_MEETING_STRANGER && !w->told++)
             sk_log(SK_LOG_WARN, "rank %u: another user's process listens in place of the service of this node: it is not spoken to",
                    w->rank);
         if (w->fd == SK_MEETING_STRANGER || w->fd == SK_MEETING_FAILED)
@@ -118,11 +138,25 @@ static int join(struct sk_way *w, double now)
     return -1;
 }
 
-static int go_alone(struct sk_way *w, const char *why, struct saikai_error *err)
+/* It is gone: another one is looked for when the way is mended. */
+static void lose(struct sk_way *w)
 {
     if (w->fd >= 0)
         close(w->fd);
     w->fd = -1;
+}
+
+static void look_later(struct sk_way *w, double now)
+{
+    double most = look_beats_most * w->s->heartbeat_ms / 1000;
+    lose(w);
+    w->look_after = w->look_after > 0 ? fmin(2 * w->look_after, most) : look_beats * w->s->heartbeat_ms / 1000;
+    w->look_at = now + w->look_after;
+}
+
+static int go_alone(struct sk_way *w, const char *why, double now, struct saikai_error *err)
+{
+    look_later(w, now);
     if (why)
         sk_log(SK_LOG_INFO, "rank %u speaks to `saikai run` by itself: %s", w->rank, why);
     return sk_link_open(w->s, w->rank, w->job, &w->link, err);
@@ -136,11 +170,12 @@ int sk_way_open(const struct sk_link_settings *s, uint32_t rank, const uint8_t j
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the link to saikai run");
     *w = (struct sk_way){.s = s, .rank = rank, .fd = -1};
     memcpy(w->job, job, SK_KEY_BYTES);
+    double now = sk_now();
     int rc = 0;
     if (!s->service)
-        rc = go_alone(w, NULL, err);
-    else if (join(w, sk_now()))
-        rc = go_alone(w, "the service of this node cannot be had", err);
+        rc = go_alone(w, NULL, now, err);
+    else if (join(w, now))
+        rc = go_alone(w, "the service of this node cannot be had", now, err);
     if (rc)
         sk_way_close(w);
     else
@@ -168,25 +203,32 @@ void sk_way_wait(struct sk_way *w, struct sk_wait *waits, int n, double timeout_
     }
     memcpy(all, waits, sizeof *all * (size_t)n);
     all[n] = (struct sk_wait){.fd = w->fd};
-    sk_link_wait(NULL, all, n + 1, timeout_s);
+    sk_link_wait(w->link, all, n + 1, timeout_s);
     memcpy(waits, all, sizeof *all * (size_t)n);
 }
 
-/* It is gone: another one is looked for when the way is mended. */
-static void lose(struct sk_way *w)
+/* It hung up. */
+static void miss(struct sk_way *w)
 {
-    close(w->fd);
-    w->fd = -1;
+    w->mute += !(w->lives > 0);
+    lose(w);
 }
 
 int sk_way_receive(struct sk_way *w, struct sk_message *m)
 {
-    if (w->link)
-        return sk_link_receive(w->link, m);
-    int rc = w->fd >= 0 ? sk_meeting_receive(w->fd, m) : 0;
+    int rc = 0;
+    while (w->fd >= 0 && (rc = sk_meeting_receive(w->fd, m)) == 1) {
+        w->lives = sk_now();
+        w->mute = 0;
+        if (m->kind == SK_MSG_ALIVE)
+            continue;
+        w->works = 1;
+        if (!w->link) /* else it only tells that the launcher is heard */
+            return 1;
+    }
     if (rc < 0)
-        lose(w);
-    return rc == 1;
+        miss(w);
+    return w->link ? sk_link_receive(w->link, m) : 0;
 }
 
 void sk_way_send(struct sk_way *w, const struct sk_message *m)
@@ -196,25 +238,49 @@ void sk_way_send(struct sk_way *w, const struct sk_message *m)
     if (w->link)
         sk_link_send(w->link, &v);
     else if (w->fd >= 0 && sk_meeting_send(w->fd, &v))
-        lose(w);
+        miss(w);
 }
 
-int sk_way_mend(struct sk_way *w, double heard, double now)
+static double limit(const struct sk_way *w)
+{
+    return fmax(patience * w->s->node_timeout_ms, beats * w->s->heartbeat_ms) / 1000;
+}
+
+/* This keeper speaks for itself: is there a service? The launcher must have been heard through it before the link is given up for it. */
+static int look_again(struct sk_way *w, double now)
+{
+    if (!w->s->service)
+        return 0;
+    if (w->fd >= 0 && w->works) {
+        sk_link_close(w->link);
+        w->link = NULL;
+        sk_log(SK_LOG_INFO, "rank %u speaks through the service of this node again", w->rank);
+        return 1;
+    }
+    int silent = w->fd >= 0 && now - w->joined >= limit(w), due = w->fd < 0 && now >= w->look_at;
+    if (due)
+        w->look_at = now + w->look_after; /* should it hang up without a word */
+    if (silent || (due && join(w, now)))
+        look_later(w, now);
+    return 0;
+}
+
+int sk_way_mend(struct sk_way *w, double now)
 {
     struct saikai_error err = {0};
     const char *why = "the service of this node is gone, and there is no other";
     reap(w);
     if (w->link)
-        return 0;
-    if (w->fd >= 0) {
-        double limit = fmax(patience * w->s->node_timeout_ms, 2.0 * w->s->heartbeat_ms) / 1000;
-        if (now - fmax(heard, w->joined) < limit)
-            return 0;
+        return look_again(w, now);
+    if (w->fd >= 0 && now - fmax(w->lives, w->joined) >= limit(w))
         why = "the service of this node is silent";
-    } else if (!join(w, now)) {
+    else if (w->fd >= 0 && !w->works && now - w->joined >= first_word * w->s->orphan_timeout_ms / 1000)
+        why = "the service of this node does not reach `saikai run`";
+    else if (w->fd >= 0)
+        return 0;
+    else if (w->mute < MUTE_MOST && !join(w, now))
         return 1;
-    }
-    if (go_alone(w, why, &err)) {
+    if (go_alone(w, why, now, &err)) {
         sk_log(SK_LOG_WARN, "rank %u: %s", w->rank, err.text);
         return 0;
     }

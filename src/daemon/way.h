@@ -1,9 +1,11 @@
 /* The way of a keeper's messages to the launcher: through the service of its node, or by a link of its own.
  *
  * The first keeper of a node starts the service, and the others find it (daemon/meeting.h). A keeper trusts no service further than
- * it works: when the service dies the keepers join another one, which one of them starts, and when nothing is heard through it for a
- * third of the node timeout a keeper speaks for itself from then on. So the launcher need not know of services to tell a lost node
- * from anything else: nobody of a lost node speaks by any way. */
+ * it works: when the service dies the keepers join another one, which one of them starts, and when it says nothing for a third of the
+ * node timeout a keeper speaks for itself. So the launcher need not know of services to tell a lost node
+ * from anything else: nobody of a lost node speaks by any way. A launcher that is silent itself drives nobody away from a service that lives:
+ * else all ranks of a large job would come to it by themselves when it wakes up. Who speaks for itself looks for a service now and then,
+ * and changes over when the launcher is heard through one. */
 #ifndef SK_DAEMON_WAY_H
 #define SK_DAEMON_WAY_H
 
@@ -21,7 +23,7 @@ void sk_way_wait(struct sk_way *w, struct sk_wait *waits, int n, double timeout_
 int sk_way_receive(struct sk_way *w, struct sk_message *m);
 /* What cannot be sent is dropped. */
 void sk_way_send(struct sk_way *w, const struct sk_message *m);
-/* Take another way where this one does not work; heard: when the launcher was last heard. 1: it is another one, on which nothing has
- * been said yet. */
-int sk_way_mend(struct sk_way *w, double heard, double now);
+/* Take another way where this one does not work, after what there was to receive was received. 1: it is another one, on which nothing
+ * has been said yet. */
+int sk_way_mend(struct sk_way *w, double now);
 #endif

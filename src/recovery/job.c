@@ -71,13 +71,19 @@ struct job {
 
 /* ---- what the supervisor asks for ---- */
 
+/* So few ranks cost the launcher hardly anything, and their nodes less without another process. */
+enum { SERVED_LEAST = 16 };
+
 /* 1: keepers are to speak through a service of their node; one rank alone needs nobody to speak for it. */
 static int wants_service(const struct job *j, const struct sk_hosts *h)
 {
+    const char *how = sk_config_text(j->config, "backbone.service");
     int active = 0;
     for (int i = 0; i < h->n; i++)
         active += h->host[i].state == SK_HOST_ACTIVE;
-    return !strcmp(sk_config_text(j->config, "backbone.service"), "auto") && j->o->n_ranks > active;
+    if (!strcmp(how, "on"))
+        return j->o->n_ranks > 1;
+    return !strcmp(how, "auto") && j->o->n_ranks >= SERVED_LEAST && j->o->n_ranks > active;
 }
 
 /* The launcher with a keeper before each rank, told by its environment where to report, by which key, and what is known of the past. */
@@ -297,13 +303,14 @@ static void turn(struct job *j, double until)
     sk_watch_tick(j->watch, now);
 }
 
-/* Time between two looks at all ranks, for each of them: however many messages come, looking takes a small part of one core. */
-static const double look_rank_s = 2.5e-6;
+/* Time between two looks at all ranks, for each of them: however many messages come, looking takes a small part of one core; and at
+ * most, so that what falls silent is noticed in time. */
+static const double look_rank_s = 2.5e-6, look_most_s = 0.4;
 
 static int loop(struct job *j)
 {
     int code, services;
-    double begun = sk_now(), due = begun, looked = 0, pace = look_rank_s * j->o->n_ranks;
+    double begun = sk_now(), due = begun, looked = 0, pace = fmin(look_rank_s * j->o->n_ranks, look_most_s);
     sk_supervisor_start(j->supervisor, sk_now());
     while (!sk_supervisor_ended(j->supervisor, &code)) {
         turn(j, fmin(due, fmin(sk_process_next(j->launchers), sk_keyring_next(j->keyring))));

@@ -501,7 +501,7 @@ static void heard_from_the_past(struct sk_supervisor *s, const struct sk_message
         sk_hosts_return(&s->hosts, h);
 }
 
-void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told, double now)
+static void heard_one(struct sk_supervisor *s, const struct sk_message *told, double now)
 {
     struct sk_message own = *told, *m = &own;
     int replaced = 0;
@@ -537,6 +537,19 @@ void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told,
         sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
     else if (m->kind != SK_MSG_EXIT)
         sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);
+}
+
+void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told, double now)
+{
+    if (told->kind != SK_MSG_ALIVE) {
+        heard_one(s, told, now);
+    } else if (s->state == RUNNING && told->incarnation == s->incarnation && !s->place) {
+        sk_detector_live(s->detector, told->rank, told->number, now);
+    } else {
+        struct sk_message m = *told;
+        for (uint32_t i = 0; i < told->number; i++, m.rank++)
+            heard_one(s, &m, now);
+    }
 }
 
 void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,

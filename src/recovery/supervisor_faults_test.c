@@ -148,6 +148,25 @@ static void a_lost_node_may_be_awaited(void **state)
     crew_finish(w);
 }
 
+/* A node's service says it of several ranks at once; each of them is told to end. */
+static void whoever_only_lives_hears_that_the_start_is_over(void **state)
+{
+    (void)state;
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = crew_begin(&c);
+    struct sk_message alive = {.kind = SK_MSG_ALIVE, .incarnation = w->incarnation, .number = N};
+    sk_supervisor_heard(w->s, &alive, w->now);
+    assert_int_equal(w->kills, 0);
+    w->obeys = 0;
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGSEGV, 0);
+    sk_supervisor_tick(w->s, w->now);
+    int before = w->kills;
+    assert_true(before > 0);
+    sk_supervisor_heard(w->s, &alive, w->now);
+    assert_int_equal(w->kills, before + N);
+    crew_finish(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +176,7 @@ int main(void)
         cmocka_unit_test(a_slow_network_is_ignored_as_long_as_patience_lasts),
         cmocka_unit_test(a_death_counts_while_silence_is_ignored),
         cmocka_unit_test(a_lost_node_may_be_awaited),
+        cmocka_unit_test(whoever_only_lives_hears_that_the_start_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ power) # silence: noticed soon (4.3 s on a quiet machine; the limits leave room 
     ;;
 services) # the services of all nodes are killed, and that is no loss; the loss of a node is one
     printf 'n1 slots=2\nn2 slots=2\nn3 slots=2\nn4 slots=2\n' >"$CLUSTER_DIR/hosts"
-    start -n 6 --spares 1 --set backbone.service=auto -- "$victim" seconds=30 later=1 complete=50
+    start -n 6 --spares 1 --set backbone.service=on -- "$victim" seconds=30 later=1 complete=50
     wait_for 'begin 0' "$out" 100
     for n in n1 n2 n3; do
         wait_for "the ranks of $n speak through the service of their node" "$err" 60
@@ -110,6 +110,36 @@ services) # the services of all nodes are killed, and that is no loss; the loss 
     expect 'n4 takes the place of n2' "$err"
     expect '^end 1 6$' "$out"
     nothing_left_on n1 n3 n4
+    ;;
+services_cut) # a node is cut off and back in time: it is no loss, and its ranks stay with their service
+    printf 'n1 slots=2\nn2 slots=2\n' >"$CLUSTER_DIR/hosts"
+    touch "$CLUSTER_DIR/shared/more"
+    start -n 4 --set backbone.service=on --set run.node_timeout=20s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=50
+    wait_for 'begin 0' "$out" 100
+    for n in n1 n2; do wait_for "the ranks of $n speak through the service of their node" "$err" 60; done
+    node_cut n2
+    sleep 8 # more than the third of the node timeout in which a keeper leaves a service that says nothing
+    node_mend n2
+    sleep 1
+    rm "$CLUSTER_DIR/shared/more"
+    finish 0
+    ! grep -q 'restart' "$err" || fail "the outage was taken for a loss"
+    ! grep -q 'speaks for itself' "$err" || fail "a keeper left its service"
+    expect 'through 2 services of nodes' "$err"
+    expect '^end 0 4$' "$out"
+    nothing_left_on n1 n2
+    ;;
+services_sigkill) # saikai run dies, and a service at the same time: nothing may outlive them, on no node
+    printf 'n1 slots=2\nn2 slots=2\nn3 slots=2\n' >"$CLUSTER_DIR/hosts"
+    start -n 6 --set backbone.service=on -- "$victim" seconds=60
+    wait_for 'begin 0' "$out" 100
+    for n in n1 n2 n3; do wait_for "the ranks of $n speak through the service of their node" "$err" 60; done
+    node_run n2 kill -KILL "$(node_run n2 pgrep -xf 'saikaid node')" || fail "n2 has not one service"
+    kill -KILL "$(pgrep -x -P $pid saikai)"
+    nothing_left_on n1 n2 n3
+    for n in n1 n2 n3; do
+        ! node_run "$n" grep -q '@saikai-' /proc/net/unix || fail "a socket is left on $n"
+    done
     ;;
 kill) # connections are reset: the launcher may notice first
     printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"

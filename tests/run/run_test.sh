@@ -397,7 +397,7 @@ orphans) # a launcher that says nothing for too long: the ranks end; when it wak
     ;;
 service) # one for the ranks of the node; it stays between the starts, tells what it passes on, and one rank alone has none
     touch "$work/busy"
-    run_behind -v --set backbone.service=auto -n 4 -- "$victim" die=kill while="$work/busy"
+    run_behind -v --set backbone.service=on -n 4 -- "$victim" die=kill while="$work/busy"
     wait_for 'begin 1' out
     one=$(services) || fail "there is not one service"
     rm "$work/busy"
@@ -406,18 +406,24 @@ service) # one for the ranks of the node; it stays between the starts, tells wha
     expect 'through 1 services of nodes' err
     expect '^end 1 4$' out
     expect_nothing_left
-    run -v --set backbone.service=auto -n 1 -- "$victim"
+    run -v --set backbone.service=on -n 1 -- "$victim"
     expect_rc 0
     expect 'through 0 services of nodes' err
-    run -v -n 4 -- "$victim" die=kill
+    run -v --set backbone.service=off -n 4 -- "$victim" die=kill
     expect_rc 0
     expect 'through 0 services of nodes' err
     expect '^end 1 4$' out
+    for n in 15 16; do # where nothing is said, it is a matter of how many there are
+        run -v --set backbone.service=auto -n $n -- "$victim"
+        expect_rc 0
+        expect "through $((n == 16)) services of nodes" err
+        expect "^end [0-9]* $n\$" out
+    done
     expect_nothing_left
     ;;
 service_killed) # at any time: the ranks go on, with the next one; also when a rank dies at the same moment, and all of it at once
     touch "$work/busy"
-    run_behind -v --set backbone.service=auto -n 3 -- "$victim" while="$work/busy"
+    run_behind -v --set backbone.service=on -n 3 -- "$victim" while="$work/busy"
     before=
     for i in 1 2 3; do
         one=$(services) || fail "there is not one service"
@@ -433,7 +439,7 @@ service_killed) # at any time: the ranks go on, with the next one; also when a r
     expect '^end 0 3$' out
     expect_nothing_left
     touch "$work/busy"
-    run_behind --set backbone.service=auto -n 3 -- "$victim" while="$work/busy"
+    run_behind --set backbone.service=on -n 3 -- "$victim" while="$work/busy"
     wait_for 'begin 0' out
     one=$(services) || fail "there is not one service"
     for p in $(tagged); do
@@ -446,7 +452,7 @@ service_killed) # at any time: the ranks go on, with the next one; also when a r
     expect 'was killed by signal 9' err
     expect '^end 1 3$' out
     expect_nothing_left
-    run_behind --set backbone.service=auto -n 3 -- "$victim" seconds=60
+    run_behind --set backbone.service=on -n 3 -- "$victim" seconds=60
     wait_for 'begin 0' out
     one=$(services) || fail "there is not one service"
     kill -KILL "$pid" "$one"
@@ -455,8 +461,10 @@ service_killed) # at any time: the ranks go on, with the next one; also when a r
     ;;
 service_stopped) # one that hangs holds nobody up: the ranks speak for themselves, and a death is noticed
     touch "$work/busy"
-    run_behind -v --set backbone.service=auto -n 3 -- "$victim" while="$work/busy"
+    run_behind -v --set backbone.service=on -n 3 -- "$victim" while="$work/busy"
     wait_for 'begin 0' out
+    wait_for 'speak through the service of their node' err
+    sleep 1 # all of them
     one=$(services) || fail "there is not one service"
     kill -STOP "$one"
     for r in 0 1 2; do wait_for "rank $r speaks for itself" err; done
@@ -471,14 +479,33 @@ service_stopped) # one that hangs holds nobody up: the ranks speak for themselve
     expect '^end 1 3$' out
     expect_nothing_left
     ;;
+service_often) # killed again and again, from the first moment to the last and while generations become complete: nothing is lost, nothing is left
+    touch "$work/busy"
+    run_behind --set backbone.service=on -n 3 -- "$victim" while="$work/busy" complete=20 output=1
+    killed=0 names=
+    while kill -0 $wrapper 2>/dev/null; do
+        [ $killed -lt 10 ] || rm -f "$work/busy"
+        for p in $(tagged); do
+            [ "$(tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline")" = 'saikaid node ' ] || continue
+            names="$names $(meeting "$p")"
+            kill -KILL "$p" 2>/dev/null && killed=$((killed + 1))
+        done
+        sleep "0.0$((RANDOM % 90 + 10))"
+    done
+    wait $wrapper || fail "exit code $?"
+    refuse 'saikai: restart' err
+    expect '^end 0 3$' out
+    expect_nothing_left
+    for n in $names; do ! grep -q "$n" /proc/net/unix || fail "a socket is left"; done
+    ;;
 service_stranger) # another user's process is refused and told, and disturbs nobody; two jobs have a service each
     [ "$(id -u)" = 0 ] || { echo "skip: needs another user"; exit 77; }
     touch "$work/busy"
-    run_behind --set backbone.service=auto -n 2 -- "$victim" while="$work/busy"
+    run_behind --set backbone.service=on -n 2 -- "$victim" while="$work/busy"
     wait_for 'begin 0' out
     one=$(services) || fail "there is not one service"
     cp "$work/out" "$work/out.first"
-    "$saikai" run --set backbone.service=auto -n 2 -- "$victim" >"$work/out.second" 2>&1 </dev/null || fail "another job beside it: exit code $?"
+    "$saikai" run --set backbone.service=on -n 2 -- "$victim" >"$work/out.second" 2>&1 </dev/null || fail "another job beside it: exit code $?"
     grep -q '^end 0 2$' "$work/out.second" || fail "another job beside it"
     python3 - "$(meeting "$one")" <<'END' || fail "the stranger was heard"
 import os, socket, sys

@@ -152,3 +152,10 @@ void sk_frame_skip(struct sk_frame_rd *r)
 {
     r->left = 0;
 }
+
+void sk_frame_pass(struct sk_frame_rd *r, uint32_t n)
+{
+    n = n < r->left ? n : r->left;
+    r->left -= n;
+    r->m.rank += n;
+}

@@ -43,7 +43,8 @@ struct sk_frame_rd {
 int sk_frame_open(const void *data, size_t n, struct sk_frame_rd *r, struct saikai_error *err);
 /* 1: r->m is the next message; 0: there is none. */
 int sk_frame_next(struct sk_frame_rd *r);
-/* Pass over what is left of this entry. */
+/* Pass over what is left of this entry; over the next n ranks of it, at most those that are left. */
 void sk_frame_skip(struct sk_frame_rd *r);
+void sk_frame_pass(struct sk_frame_rd *r, uint32_t n);
 
 #endif

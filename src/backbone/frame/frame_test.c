@@ -79,6 +79,11 @@ static void ranks_in_a_row_are_one_entry(void **state)
         if (i == 1600)
             break;
     }
+    assert_int_equal(r.m.rank, 1700);
+    sk_frame_pass(&r, 100);
+    assert_int_equal(r.m.rank, 1800);
+    assert_int_equal(sk_frame_next(&r), 1);
+    assert_int_equal(r.m.rank, 1801);
     sk_frame_skip(&r);
     assert_int_equal(sk_frame_next(&r), 0);
     struct sk_message other = of(SK_MSG_ALIVE, 1, 0), beats[2] = {of(SK_MSG_BEAT, 0, 0), of(SK_MSG_BEAT, 1, 0)};

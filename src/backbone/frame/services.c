@@ -19,6 +19,8 @@ struct sk_services {
     int n, cap;
     int *slot; /* place + 1 by hash of the id, 0: free */
     int slots; /* a power of two */
+    int *due;  /* places of those that are owed something */
+    int n_due;
 };
 
 struct sk_services *sk_services_new(sk_services_send *send, void *arg)
@@ -37,6 +39,7 @@ void sk_services_free(struct sk_services *t)
         sk_frame_free(&t->at[i].out);
     free(t->at);
     free(t->slot);
+    free(t->due);
     free(t);
 }
 
@@ -53,9 +56,12 @@ static int grow(struct sk_services *t)
 {
     int cap = t->cap ? 2 * t->cap : 8;
     struct service *at = t->cap < MOST ? realloc(t->at, sizeof *at * (size_t)cap) : NULL;
-    int *slot = at ? calloc(2 * (size_t)cap, sizeof *slot) : NULL;
+    int *due = at ? realloc(t->due, sizeof *due * (size_t)cap) : NULL;
+    int *slot = due ? calloc(2 * (size_t)cap, sizeof *slot) : NULL;
     if (at)
         t->at = at;
+    if (due)
+        t->due = due;
     if (!slot)
         return -1;
     free(t->slot);
@@ -65,6 +71,13 @@ static int grow(struct sk_services *t)
     for (int i = 0; i < t->n; i++)
         *slot_of(t, t->at[i].id) = i + 1;
     return 0;
+}
+
+static void owe(struct sk_services *t, struct service *s)
+{
+    if (!s->owed)
+        t->due[t->n_due++] = (int)(s - t->at);
+    s->owed = 1;
 }
 
 int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial)
@@ -82,7 +95,7 @@ int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial)
     if (serial != s->heard + 1)
         s->again = 1;
     s->heard = serial;
-    s->owed = 1;
+    owe(t, s);
     return *slot - 1;
 }
 
@@ -95,7 +108,8 @@ int sk_services_is_new(struct sk_services *t, int place)
 
 void sk_services_ask_again(struct sk_services *t, int place)
 {
-    t->at[place].again = t->at[place].owed = 1;
+    t->at[place].again = 1;
+    owe(t, &t->at[place]);
 }
 
 static void send_to(struct sk_services *t, struct service *s)
@@ -108,26 +122,27 @@ static void send_to(struct sk_services *t, struct service *s)
     if (frame)
         t->send(t->arg, s->id, frame, n);
     sk_frame_clear(&s->out);
-    s->owed = 0;
 }
 
 void sk_services_put(struct sk_services *t, int place, const struct sk_message *m)
 {
     struct service *s = &t->at[place];
-    s->owed = 1;
+    owe(t, s);
     if (m->kind == SK_MSG_HEARD)
         return;
     if (sk_frame_is_full(&s->out))
         send_to(t, s);
     sk_frame_add(&s->out, m);
-    s->owed = 1;
 }
 
 void sk_services_flush(struct sk_services *t)
 {
-    for (int i = 0; i < t->n; i++)
-        if (t->at[i].owed)
-            send_to(t, &t->at[i]);
+    for (int i = 0; i < t->n_due; i++) {
+        struct service *s = &t->at[t->due[i]];
+        send_to(t, s);
+        s->owed = 0;
+    }
+    t->n_due = 0;
 }
 
 void sk_services_end(struct sk_services *t)

@@ -5,11 +5,12 @@
 
 #include <math.h>
 
+/* Others on that host were heard lately. The keepers of a host that is lost did not all speak at the same moment before: what was heard a
+ * heartbeat or two after the first of them fell silent proves nothing. */
 static int host_speaks(const struct sk_detector *d, int host, double now)
 {
     for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].host == host && d->rank[r].state == SK_WATCHED_RUNNING &&
-            !sk_detector_rank_silent(d, r, now))
+        if (d->rank[r].host == host && d->rank[r].state == SK_WATCHED_RUNNING && now - d->rank[r].heard < sk_detector_silence_limit(d) / 2)
             return 1;
     return 0;
 }

@@ -34,6 +34,8 @@ void sk_detector_free(struct sk_detector *d); /* NULL is accepted */
 
 /* A message of this start's rank m->rank (< n_ranks): hello, beat or exit. */
 void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double now);
+/* So many ranks from this one on live. */
+void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double now);
 /* The keeper of rank says that it runs on host, whatever was planned. */
 void sk_detector_sits_on(struct sk_detector *d, int rank, int host);
 void sk_detector_launcher_ended(struct sk_detector *d, int wait_status, double now);

@@ -355,6 +355,46 @@ static void progress_is_the_farthest_of_all_ranks(void **state)
     sk_detector_free(d);
 }
 
+/* Its keepers speak one after the other in each heartbeat. */
+static void keepers_of_a_lost_node_need_not_fall_silent_together(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    enum sk_job job = SK_JOB_RUNS;
+    struct sk_fault f;
+    beat(d, 2, 1, 110);
+    beat(d, 3, 1, 110.4);
+    for (double t = 110.5; job == SK_JOB_RUNS && t < 130; t += 0.1) {
+        beat(d, 0, 1, t);
+        beat(d, 1, 1, t);
+        job = sk_detector_check(d, t, &f);
+    }
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_lost_node);
+    assert_int_equal(f.host, 1);
+    sk_detector_free(d);
+}
+
+static void ranks_in_a_row_live(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    enum sk_job job;
+    struct sk_fault f;
+    for (double t = 100; t < 120; t += 0.25) {
+        beat(d, 0, 1, t);
+        sk_detector_live(d, 1, UINT32_MAX - 1, t); /* whoever there is of them */
+        assert_int_equal(sk_detector_check(d, t, &f), SK_JOB_RUNS);
+    }
+    double t = 120;
+    for (job = SK_JOB_RUNS; job == SK_JOB_RUNS && t < 140; t += 0.25) {
+        sk_detector_live(d, 0, 2, t);
+        job = sk_detector_check(d, t, &f);
+    }
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_lost_node);
+    assert_int_equal(f.host, 1);
+    sk_detector_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +416,8 @@ int main(void)
         cmocka_unit_test(a_launcher_that_leaves_ranks_owed_is_a_fault),
         cmocka_unit_test(ranks_that_stay_after_their_work_are_noticed_when_asked_for),
         cmocka_unit_test(progress_is_the_farthest_of_all_ranks),
+        cmocka_unit_test(keepers_of_a_lost_node_need_not_fall_silent_together),
+        cmocka_unit_test(ranks_in_a_row_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,12 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
         d->finished = now;
 }
 
+void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double now)
+{
+    for (uint64_t r = rank, end = r + n; r < end && r < (uint64_t)d->c.n_ranks; r++)
+        d->rank[r].heard = now;
+}
+
 void sk_detector_sits_on(struct sk_detector *d, int rank, int host)
 {
     d->rank[rank].host = host;
