@@ -15,15 +15,13 @@
 #include <unistd.h>
 #include <zmq.h>
 
-
-
 enum { AT_ONCE = 64 };
 
 struct node {
     void *socket;
     uint32_t first, n;
     uint64_t said, progress;
-    int told, killed, released;
+    int told, killed, released, pace; /* pace: heartbeats between two frames, as the launcher wants it */
     double next;
 };
 
@@ -181,6 +179,8 @@ static void beat(struct play *p, struct node *k)
 static void take(struct play *p, struct node *k, const struct sk_message *m, double now)
 {
     k->released |= m->kind == SK_MSG_RELEASE;
+    if (m->kind == SK_MSG_PACE)
+        k->pace = (int)m->number;
     if (m->kind != SK_MSG_KILL)
         return;
     if (!(p->ordered > 0))
@@ -225,7 +225,7 @@ static void play_on(struct play *p, double until, int (*stop)(const struct play 
                 k->killed = 0;
             } else if (now >= k->next && !(p->ordered > 0)) {
                 beat(p, k);
-                k->next += p->s.heartbeat_ms / 1000.0;
+                k->next += k->pace * p->s.heartbeat_ms / 1000.0;
             }
         }
         sk_sleep(0.005);
@@ -260,6 +260,7 @@ static void begin(struct play *p, int ranks, int nodes)
     zmq_ctx_set(p->context, ZMQ_MAX_SOCKETS, 2 * p->n_nodes + 16);
     for (int i = 0; i < p->n_nodes; i++) {
         struct node *k = &p->node[i];
+        k->pace = 1;
         k->first = (uint32_t)((uint64_t)i * p->n_ranks / (uint64_t)p->n_nodes);
         k->n = (uint32_t)((uint64_t)(i + 1) * p->n_ranks / (uint64_t)p->n_nodes) - k->first;
     }

@@ -22,8 +22,7 @@ enum { LAST_WORD_MS = 300 };
 /* What is refused is told so often at most: whoever floods us shall not fill the disk, too. */
 static const double tell_every_s = 10;
 
-/* Where so many services speak, something comes all the time: what comes within this time is taken together. */
-enum { MANY = 64 };
+/* Where many services speak, something comes all the time: what comes within this time is taken together. */
 static const double together_s = 0.004;
 
 struct sk_hub {
@@ -236,11 +235,16 @@ static void note_failures(struct sk_hub *h)
         tell_refusal(h, "somebody without the key of this run tried to talk to it and was refused");
 }
 
+int sk_hub_pace(const struct sk_hub *h)
+{
+    return sk_services_pace(h->services);
+}
+
 void sk_hub_wait(struct sk_hub *h, struct sk_wait *waits, int n, double timeout_s)
 {
     void *const sockets[] = {h->router, h->zap, h->failures};
     sk_services_flush(h->services);
-    double left = sk_services_count(h->services) < MANY ? 0 : h->waited + together_s - sk_now();
+    double left = sk_services_living(h->services) < SK_SERVICES_MANY ? 0 : h->waited + together_s - sk_now();
     if (left > 0 && left <= together_s)
         sk_sleep(left);
     sk_wire_wait(sockets, 3, waits, n, timeout_s);
@@ -264,10 +268,12 @@ static int is_genuine(struct sk_hub *h, const struct sk_message *m, const uint8_
         return 0;
     }
     if (m->serial <= k->heard) {
-        tell_refusal(h, "a message of rank %u came twice, or too late, and was dropped", m->rank);
+        if (!k->through) /* else it came by the way that the rank has left since then */
+            tell_refusal(h, "a message of rank %u came twice, or too late, and was dropped", m->rank);
         return 0;
     }
     k->heard = m->serial;
+    k->hello = m->kind == SK_MSG_HELLO ? m->serial : k->hello;
     if (k->through)
         sk_log(SK_LOG_INFO, "rank %u speaks for itself: the service of its node is gone or silent", m->rank);
     k->through = 0;
@@ -289,16 +295,17 @@ static void begin_frame(struct sk_hub *h, const uint8_t *id, const uint8_t *data
         tell_refusal(h, "dropped a frame of a node's service: %s", err.code ? err.text : "it is too long");
         return;
     }
-    h->from = sk_services_take(h->services, number, h->frame.serial);
+    h->from = sk_services_take(h->services, number, h->frame.serial, sk_now());
     if (h->from == -1)
         tell_refusal(h, "a frame of a node's service came twice, or too late, and was dropped");
 }
 
-/* 1: this rank speaks through the service whose frame is looked at. */
+/* 1: this rank speaks through the service whose frame is looked at. If the service says so and nobody knows, what the rank said to begin
+ * with was lost. */
 static int speaks_here(struct sk_hub *h, uint32_t incarnation, uint32_t rank)
 {
     const struct sk_guest *k = sk_guests_of(h->guests, incarnation, rank);
-    if (k && k->through != h->from + 1 && !k->heard)
+    if (k && k->through != h->from + 1)
         sk_services_ask_again(h->services, h->from);
     return k && k->through == h->from + 1;
 }
@@ -318,17 +325,20 @@ static int take_living(struct sk_hub *h, struct sk_message *m)
     return 1;
 }
 
-/* 1: m, of a frame, is of a rank that is welcome, and new. */
+/* 1: m, of a frame, is of a rank that is welcome, and new. Services repeat what may be lost. */
 static int is_news(struct sk_hub *h, const struct sk_message *m)
 {
     struct sk_guest *k = sk_guests_of(h->guests, m->incarnation, m->rank);
-    if (!k)
+    if (!k || (m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_EXIT))
         return 0;
-    if (m->kind == SK_MSG_HELLO && k->through == h->from + 1)
-        return 1; /* the first may have been lost, and a later message not */
-    if ((m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_EXIT) || m->serial <= k->heard)
-        return 0; /* services repeat what may be lost */
-    k->heard = m->serial;
+    int late = m->serial <= k->heard;
+    /* A hello may have been lost and a later message not: then it counts once. */
+    if (late && (m->kind != SK_MSG_HELLO || k->through != h->from + 1 || m->serial <= k->hello))
+        return 0;
+    if (m->kind == SK_MSG_HELLO)
+        k->hello = m->serial;
+    if (!late)
+        k->heard = m->serial;
     k->through = h->from + 1;
     if (m->kind == SK_MSG_HELLO && sk_services_is_new(h->services, h->from))
         sk_log(SK_LOG_INFO, "the ranks of %s speak through the service of their node", m->host);

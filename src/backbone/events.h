@@ -4,7 +4,7 @@
  * Both sides prove who they are by keys made of the run's one secret (backbone/keys.h), and all
  * traffic is encrypted. The hub accepts the keepers that it was told of, each for its own rank and
  * start, and no message twice; keepers talk to the hub of their run only. Nothing blocks: what cannot
- * be sent is dropped, and whoever needs an answer repeats. A connection that falls silent is given up
+ * be sent is dropped, and whoever needs an answer repeats. A connection on which nothing is acknowledged is given up
  * after a quarter of the node timeout and made anew, with short tries: TCP alone would wait up to
  * twice as long as the outage before it tries again.
  *
@@ -36,6 +36,8 @@ int sk_hub_settings(const struct sk_hub *h, struct sk_link_settings *s, struct s
 /* Wait until a message or a descriptor is ready, at most timeout_s (negative: for ever). Signals
  * end it early. */
 void sk_hub_wait(struct sk_hub *h, struct sk_wait *waits, int n, double timeout_s);
+/* In how many heartbeats the services of the nodes speak at least once: more than 1 where there are very many. */
+int sk_hub_pace(const struct sk_hub *h);
 /* 1: *m is the next message; 0: none now. That ranks with numbers in a row live (SK_MSG_ALIVE) is one message, which says how many
  * they are; they need no answer. What strangers, or keepers for others, say, what comes
  * twice and what is malformed is dropped, and told now and then. */

@@ -445,14 +445,14 @@ static void what_was_lost_of_a_service_is_asked_for(void **state)
     sk_link_send_frame(l, &b);
     assert_true(hub_hears(h, &m, 60) && m.kind == SK_MSG_HELLO);
     assert_true(hub_hears(h, &m, 60) && m.kind == SK_MSG_BEAT);
-    put(&b, SK_MSG_HELLO, 4, 1); /* as when the first one was lost */
+    put(&b, SK_MSG_HELLO, 4, 1); /* it was told already */
     put(&b, SK_MSG_BEAT, 4, 1);
     for (uint32_t rank = 5; rank < 8; rank++)
         put(&b, SK_MSG_HELLO, rank, rank == 6 ? 1 : 3);
     for (uint32_t rank = 3; rank < 9; rank++)
         put(&b, SK_MSG_ALIVE, rank, 0);
     sk_link_send_frame(l, &b);
-    for (uint32_t rank = 4; rank < 8; rank += rank == 5 ? 2 : 1) {
+    for (uint32_t rank = 5; rank < 8; rank += 2) {
         assert_true(hub_hears(h, &m, 60));
         assert_true(m.kind == SK_MSG_HELLO && m.rank == rank);
     }
@@ -462,7 +462,76 @@ static void what_was_lost_of_a_service_is_asked_for(void **state)
     assert_true(m.kind == SK_MSG_ALIVE && m.rank == 7 && m.number == 1);
     assert_false(sk_hub_receive(h, &m));
     service_gets_an_order(h, l, &r);
-    assert_int_equal(r.m.kind, SK_MSG_HEARD); /* for rank 3 */
+    assert_int_equal(r.m.kind, SK_MSG_HEARD); /* for ranks 3 and 6 */
+    sk_frame_free(&b);
+    sk_link_close(own);
+    sk_link_close(l);
+    sk_hub_close(h);
+}
+
+/* What a service says again of a keeper is no sign that the keeper lives; a hello that was lost before is told, once. */
+static void what_is_said_again_is_told_once(void **state)
+{
+    struct sk_link_settings s;
+    struct sk_hub *h = open_hub(&s);
+    struct sk_link *l = open_service(&s, 5);
+    struct sk_frame b = {0};
+    struct sk_message m;
+    *logged = 0;
+    sk_log_set(keep_log, NULL, SK_LOG_INFO);
+    put(&b, SK_MSG_BEAT, 4, 2); /* the frame with the hello before it did not come */
+    sk_link_send_frame(l, &b);
+    assert_true(hub_hears(h, &m, 60) && m.kind == SK_MSG_BEAT);
+    assert_null(strstr(logged, "speak through"));
+    for (int i = 0; i < 3; i++) {
+        put(&b, SK_MSG_HELLO, 4, 1);
+        put(&b, SK_MSG_BEAT, 4, 2);
+        put(&b, SK_MSG_BEAT, 9, 1 + (uint64_t)i); /* so that something comes */
+        sk_link_send_frame(l, &b);
+        assert_true(hub_hears(h, &m, 60));
+        if (!i) {
+            assert_true(m.kind == SK_MSG_HELLO && m.rank == 4);
+            assert_true(hub_hears(h, &m, 60));
+        }
+        assert_true(m.kind == SK_MSG_BEAT && m.rank == 9);
+        assert_false(sk_hub_receive(h, &m));
+    }
+    assert_non_null(strstr(logged, "speak through the service of their node")); /* also when its first word was lost */
+    sk_log_set(NULL, NULL, SK_LOG_WARN);
+    sk_frame_free(&b);
+    sk_link_close(l);
+    sk_hub_close(h);
+}
+
+/* A rank has gone over to a service, and what it said itself before comes later. That is nobody's mischief. */
+static void who_is_overtaken_by_itself_is_no_stranger(void **state)
+{
+    struct sk_link_settings s;
+    struct sk_hub *h = open_hub(&s);
+    struct sk_link *l = open_service(&s, 5), *own = open_link(&s, 4);
+    struct sk_frame b = {0};
+    struct sk_frame_rd r;
+    struct sk_message m = {.kind = SK_MSG_BEAT, .rank = 4};
+    assert_int_equal(sk_link_send(own, &m), 0);
+    assert_true(hub_hears(h, &m, 60));
+    begin_log();
+    put(&b, SK_MSG_ALIVE, 4, 0); /* its hello was lost: it is asked for although the rank has been heard */
+    put(&b, SK_MSG_HELLO, 5, 1);
+    sk_link_send_frame(l, &b);
+    assert_true(hub_hears(h, &m, 60) && m.rank == 5);
+    service_gets_an_order(h, l, &r);
+    assert_int_equal(r.m.kind, SK_MSG_HEARD);
+    put(&b, SK_MSG_HELLO, 4, 20);
+    sk_link_send_frame(l, &b);
+    assert_true(hub_hears(h, &m, 60) && m.kind == SK_MSG_HELLO);
+    m = (struct sk_message){.kind = SK_MSG_BEAT, .rank = 4};
+    assert_int_equal(sk_link_send(own, &m), 0);
+    m.serial = 21;
+    m.kind = SK_MSG_EXIT; /* that is how the test knows that the one before has come */
+    assert_int_equal(sk_link_send(own, &m), 0);
+    assert_true(hub_hears(h, &m, 60) && m.kind == SK_MSG_EXIT);
+    assert_null(strstr(logged, "twice"));
+    sk_log_set(NULL, NULL, SK_LOG_WARN);
     sk_frame_free(&b);
     sk_link_close(own);
     sk_link_close(l);
@@ -533,7 +602,9 @@ static void a_rank_may_change_its_way(void **state)
     sk_link_send_frame(l, &b);
     assert_true(hub_hears(h, &m, 60));
     sk_hub_send(h, &(struct sk_message){.kind = SK_MSG_KILL, .rank = 4});
-    service_gets_an_order(h, l, &r);
+    do /* it was asked to say all again when it spoke for a rank that was not its own */
+        service_gets_an_order(h, l, &r);
+    while (r.m.kind == SK_MSG_HEARD);
     assert_int_equal(r.m.kind, SK_MSG_KILL);
     assert_false(sk_link_receive(own, &m));
     sk_frame_free(&b);
@@ -647,6 +718,8 @@ int main(void)
         cmocka_unit_test(a_new_connection_of_a_rank_replaces_the_old),
         cmocka_unit_test(a_service_speaks_for_its_ranks),
         cmocka_unit_test(what_was_lost_of_a_service_is_asked_for),
+        cmocka_unit_test(what_is_said_again_is_told_once),
+        cmocka_unit_test(who_is_overtaken_by_itself_is_no_stranger),
         cmocka_unit_test(a_missing_frame_is_noticed),
         cmocka_unit_test(a_rank_may_change_its_way),
         cmocka_unit_test(services_hear_that_the_job_is_over),

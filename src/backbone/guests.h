@@ -15,6 +15,7 @@ struct sk_guest {
     uint8_t public_key[SK_KEY_BYTES];
     uint32_t incarnation, rank;
     uint64_t heard, said; /* serial of the newest message from it, and to it; 0: none */
+    uint64_t hello;       /* serial of the newest hello */
     int through;          /* place of the node service that it was heard through last (services.h), plus one; 0: by itself */
 };
 

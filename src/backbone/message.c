@@ -62,6 +62,10 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
         for (uint32_t i = 0; i < m->n_dead && i < SK_MSG_DEAD_MAX; i++)
             sk_buf_put_u32(out, m->dead[i]);
         break;
+    case SK_MSG_PACE:
+        sk_buf_put_u32(out, m->number);
+        sk_buf_put_u32(out, m->first);
+        break;
     case SK_MSG_TELL:
         sk_buf_put_str(out, m->host);
         break;
@@ -116,6 +120,12 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
         for (uint32_t i = 0; !r.bad && i < v.n_dead; i++)
             if ((v.dead[i] = sk_rd_u32(&r)) > UINT16_MAX)
                 r.bad = 1;
+        break;
+    case SK_MSG_PACE:
+        v.number = sk_rd_u32(&r);
+        v.first = sk_rd_u32(&r);
+        if (!v.number || v.number > SK_MSG_PACE_MAX || v.first > SK_MSG_ANSWER_MAX)
+            r.bad = 1;
         break;
     case SK_MSG_TELL:
         sk_rd_str(&r, v.host, sizeof v.host);

@@ -28,7 +28,8 @@ enum sk_message_kind {
     SK_MSG_ALIVE, /* as a beat that says nothing new; service → keeper: the service lives, whoever else does not */
     SK_MSG_TELL,  /* a sentence for the user; rank: none */
     /* launcher → node service */
-    SK_MSG_END, /* the job is over; rank: none */
+    SK_MSG_END,  /* the job is over; rank: none */
+    SK_MSG_PACE, /* speak in each heartbeat no longer, there are many of you; rank: none */
     SK_MSG_KINDS
 };
 
@@ -47,7 +48,7 @@ struct sk_progress {
     uint32_t state, world;
 };
 
-enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18 };
+enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18, SK_MSG_PACE_MAX = 4, SK_MSG_ANSWER_MAX = 10000 };
 
 struct sk_message {
     enum sk_message_kind kind;
@@ -62,8 +63,9 @@ struct sk_message {
     uint32_t code;                  /* exit */
     uint32_t ordered;               /* exit: it was killed by order of the launcher */
     uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request; repair: its number; alive, as the hub gives
-                        it: how many ranks in a row */
-    uint32_t first;  /* repair: as which rank the keeper of the first new process reports, the others follow */
+                        it: how many ranks in a row; pace: in how many heartbeats to speak once */
+    uint32_t first;  /* repair: as which rank the keeper of the first new process reports, the others follow; pace: milliseconds between
+                        two answers, most */
     uint32_t n_dead, dead[SK_MSG_DEAD_MAX]; /* repair: whose places they take */
 };
 

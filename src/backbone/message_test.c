@@ -33,6 +33,10 @@ static struct sk_message sample(enum sk_message_kind kind)
     case SK_MSG_REQUEST:
         m.number = 10;
         break;
+    case SK_MSG_PACE:
+        m.number = 2;
+        m.first = 2000;
+        break;
     case SK_MSG_REPAIR:
         m.number = 3;
         m.first = 17;

@@ -6,6 +6,9 @@
 #include <zmq.h>
 
 enum { WAITS_MAX = 8 };
+/* A packet that is lost may be sent twice in this time. A handshake takes some eight turns of the threads at its ends: on a machine
+ * with ten times as many processes as processors each of them may wait for its turn for a quarter of a second. */
+enum { LEAST_UNHEARD_MS = 500, LEAST_HANDSHAKE_MS = 10000, KEEPALIVE_S = 10 };
 
 int sk_wire_fail(struct saikai_error *err, const char *what)
 {
@@ -21,9 +24,11 @@ void sk_wire_set_timing(void *socket, double node_timeout_s, int64_t most)
 {
     int ms = (int)(node_timeout_s * 1000);
     sk_wire_set(socket, ZMQ_LINGER, 0);
-    sk_wire_set(socket, ZMQ_HEARTBEAT_IVL, ms / 8 > 50 ? ms / 8 : 50);
-    sk_wire_set(socket, ZMQ_HEARTBEAT_TIMEOUT, ms / 4 > 100 ? ms / 4 : 100);
-    sk_wire_set(socket, ZMQ_HANDSHAKE_IVL, ms / 4 > 500 ? ms / 4 : 500);
+    sk_wire_set(socket, ZMQ_TCP_MAXRT, ms / 4 > LEAST_UNHEARD_MS ? ms / 4 : LEAST_UNHEARD_MS);
+    sk_wire_set(socket, ZMQ_TCP_KEEPALIVE, 1); /* one that says nothing */
+    sk_wire_set(socket, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S);
+    sk_wire_set(socket, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_S);
+    sk_wire_set(socket, ZMQ_HANDSHAKE_IVL, 2 * ms > LEAST_HANDSHAKE_MS ? 2 * ms : LEAST_HANDSHAKE_MS);
     zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }
 

@@ -16,8 +16,9 @@ enum {
 
 int sk_wire_fail(struct saikai_error *err, const char *what);
 void sk_wire_set(void *socket, int option, int value);
-/* Both ends give a silent connection up after a quarter of the node timeout: the keeper to connect
- * again at once, the hub to forget what it cannot deliver. most: bytes of a part. */
+/* Both ends give a connection up whose other end has not acknowledged anything for a quarter of the node timeout: the keeper to connect
+ * again at once, the hub to forget what it cannot deliver. The systems judge that, not the processes, which may be slow or stopped as long
+ * as they like: to connect again takes several turns of both of them. most: bytes of a part. */
 void sk_wire_set_timing(void *socket, double node_timeout_s, int64_t most);
 void sk_wire_name_rank(uint8_t id[SK_NAME_BYTES], uint32_t incarnation, uint32_t rank);
 void sk_wire_name_service(uint8_t id[SK_NAME_BYTES], uint64_t number);

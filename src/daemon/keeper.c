@@ -31,6 +31,8 @@ static const double family_s = 0.5;
 static const double key_look_s = 0.1;
 /* How often the layer is looked at during a repair. */
 static const double repair_look_s = 0.02;
+/* A turn that takes so much longer than it waits: this process was stopped, and nobody's silence counts. */
+static const double own_gap_s = 1;
 
 struct keeper {
     const struct sk_link_settings *s;
@@ -437,8 +439,11 @@ static int keep(struct keeper *k)
     while (!rc && !finished(k, now)) {
         struct sk_wait wait = {.fd = k->signals};
         struct sk_message m;
+        double before = now;
         sk_way_wait(k->way, &wait, 1, next_turn(k, now));
         now = sk_now();
+        if (now - before > k->s->heartbeat_ms / 1000.0 + own_gap_s)
+            k->heard += now - before;
         take_signals(k, now);
         while (k->way && sk_way_receive(k->way, &m)) {
             k->heard = now;

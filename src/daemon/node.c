@@ -19,18 +19,26 @@ static const double together_s = 0.02, tell_every_s = 10;
 /* A service that has no keepers and does not hear the launcher ends after two heartbeats, but not before this; one that hears it, and
  * may be wanted by the next start, after so many node timeouts. */
 static const double lonely_s = 1, alone_timeouts = 5;
+/* Node timeouts without a word of the launcher after which its link is made anew, and each time twice as many: whatever is wrong with it
+ * shall not be for good. */
+static const double anew_timeouts = 1, anew_timeouts_most = 8;
 /* Heartbeats after which all is said again, whether or not it was lost. */
 static const double repeat_beats = 20;
 
 struct node {
     const struct sk_link_settings *s;
+    const uint8_t *job;
     struct sk_link *link;
+    double opened, anew_after;
+    int pace;      /* a frame is due in so many heartbeats */
+    double answer; /* so seldom the launcher may answer, 0: each frame */
     int listener, events;
     int deaf; /* there is no room for another keeper: none is let in before the next heartbeat */
     struct sk_clients *members;
     double heard, left;     /* when the launcher was heard, and a keeper left, last */
     double repeated;        /* when all was said again last */
     double flushed, due;    /* when the last frame was sent; when the next one is to be */
+    double beat_due;        /* when the keepers are to hear that we live */
     double passed;          /* when the keepers were told last that the launcher lives … */
     double lived;           /* … or that we do */
     double told;            /* when the last sentence was sent … */
@@ -68,22 +76,49 @@ static int hear_of_keepers(struct node *n)
     return epoll_ctl(n->events, EPOLL_CTL_ADD, n->listener, &e);
 }
 
-/* What is due in each heartbeat beside the frame. */
+/* Longer silence of the launcher than this is one. */
+static double expected(const struct node *n)
+{
+    return n->answer + 1.5 * n->pace * heartbeat(n);
+}
+
+/* What is due in each heartbeat: the keepers hear that we live, and, where the launcher answers seldom, that it does. */
 static void beat(struct node *n, double now)
 {
+    n->beat_due = now + heartbeat(n) / 2;
     if (n->deaf)
         n->deaf = hear_of_keepers(n) != 0;
-    if (now - fmax(n->passed, n->lived) < heartbeat(n))
+    if (now - fmax(n->passed, n->lived) < 0.9 * heartbeat(n))
         return;
-    sk_clients_each(n->members, SK_MSG_ALIVE, give_order, NULL);
+    int hears = n->answer > 0 && now - n->heard < expected(n);
+    sk_clients_each(n->members, hears ? SK_MSG_HEARD : SK_MSG_ALIVE, give_order, NULL);
     n->lived = now;
+}
+
+/* A new link, as another service: what the one before said and did not bring is said again. */
+static int open_link(struct node *n, double now)
+{
+    uint64_t number;
+    sk_link_close(n->link);
+    n->link = NULL;
+    n->opened = now;
+    n->anew_after = fmin(n->anew_after > 0 ? 2 * n->anew_after : anew_timeouts, anew_timeouts_most);
+    sk_clients_repeat(n->members);
+    if (sk_key_draw(&number, sizeof number, NULL))
+        return -1;
+    return sk_link_open_service(n->s, number, n->job, &n->link, NULL);
+}
+
+/* 1: nothing came through the link for so long that another one may do better. */
+static int is_link_dead(const struct node *n, double now)
+{
+    return now - fmax(n->opened, n->heard) > expected(n) + n->anew_after * n->s->node_timeout_ms / 1000;
 }
 
 static void flush(struct node *n, double now)
 {
     struct sk_frame b = {0};
-    beat(n, now);
-    if (now - n->heard > 1.5 * heartbeat(n) || now - n->repeated > repeat_beats * heartbeat(n)) {
+    if (now - n->heard > expected(n) || now - n->repeated > repeat_beats * heartbeat(n)) {
         sk_clients_repeat(n->members); /* what was said may be lost */
         n->repeated = now;
     }
@@ -97,7 +132,7 @@ static void flush(struct node *n, double now)
     sk_link_send_frame(n->link, &b); /* even an empty one: we live */
     sk_frame_free(&b);
     n->flushed = now;
-    n->due = now + heartbeat(n);
+    n->due = now + n->pace * heartbeat(n);
 }
 
 static void tell_stranger(struct node *n, uid_t uid, double now)
@@ -187,8 +222,14 @@ static int take_orders(struct node *n, struct sk_frame_rd *r, double now)
 {
     int over = 0;
     n->heard = now;
+    n->anew_after = anew_timeouts;
     while (sk_frame_next(r)) {
         over |= r->m.kind == SK_MSG_END;
+        if (r->m.kind == SK_MSG_PACE) {
+            n->pace = (int)r->m.number;
+            n->answer = r->m.first / 1000.0;
+            continue;
+        }
         if (r->m.kind == SK_MSG_HEARD) { /* something that was said is lost: frames without it say that we are heard */
             sk_clients_repeat(n->members);
             want(n, fmax(now, n->flushed + together_s));
@@ -208,7 +249,8 @@ static int take_orders(struct node *n, struct sk_frame_rd *r, double now)
 
 /* ---- the loop ---- */
 
-static void serve(struct node *n)
+/* 0, or -1: it cannot go on. */
+static int serve(struct node *n)
 {
     struct sk_frame_rd r;
     double limit = fmax(2 * heartbeat(n), lonely_s), longest = fmax(limit, alone_timeouts * n->s->node_timeout_ms / 1000);
@@ -216,12 +258,16 @@ static void serve(struct node *n)
     for (;;) {
         double now = sk_now();
         int alone = !sk_clients_count(n->members);
-        if (alone && (over || now - fmax(n->heard, n->left) > limit || now - n->left > longest))
-            return;
+        if (alone && (over || now - fmax(n->heard, n->left) > limit + n->answer || now - n->left > longest))
+            return 0;
+        if (is_link_dead(n, now) && open_link(n, now))
+            return -1;
+        if (now >= n->beat_due)
+            beat(n, now);
         if (now >= n->due)
             flush(n, now);
         struct sk_wait wait = {.fd = n->events};
-        sk_link_wait(n->link, &wait, 1, fmax(0, n->due - now));
+        sk_link_wait(n->link, &wait, 1, fmax(0, fmin(n->due, n->beat_due) - now));
         now = sk_now();
         take_events(n, now);
         while (sk_link_receive_frame(n->link, &r))
@@ -241,20 +287,15 @@ static void make_room(void)
 
 int sk_node_run(const struct sk_link_settings *s, const uint8_t job[SK_KEY_BYTES], int listener)
 {
-    struct saikai_error err = {0};
     double now = sk_now();
-    struct node n = {.s = s, .listener = listener, .heard = now, .left = now, .told = now - tell_every_s, .due = now + together_s};
-    uint64_t number;
+    struct node n = {.s = s, .job = job, .pace = 1, .listener = listener, .heard = now, .left = now, .told = now - tell_every_s,
+                     .due = now + together_s};
     make_room();
     n.events = epoll_create1(EPOLL_CLOEXEC);
     n.members = sk_clients_new();
-    int rc = sk_key_draw(&number, sizeof number, &err);
-    if (!rc && (n.events < 0 || !n.members || hear_of_keepers(&n)))
-        rc = -1;
+    int rc = n.events < 0 || !n.members || hear_of_keepers(&n) ? -1 : open_link(&n, now);
     if (!rc)
-        rc = sk_link_open_service(s, number, job, &n.link, &err);
-    if (!rc)
-        serve(&n);
+        rc = serve(&n);
     sk_link_close(n.link);
     sk_clients_free(n.members);
     if (n.events >= 0)

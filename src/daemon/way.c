@@ -24,8 +24,12 @@ static const double try_s = 0.004;
 /* Of the node timeout: after so much silence of the service a keeper speaks for itself, in time for the launcher to hear it; but not
  * before the service, which speaks in each heartbeat, was silent in so many. */
 static const double patience = 1.0 / 3, beats = 3;
-/* Of the orphan timeout: so long a service that lives may have let nothing of the launcher through, ever. */
-static const double first_word = 1.0 / 3;
+/* Of the orphan timeout: so long a service that lives may have let nothing of the launcher through, ever; and after it did. */
+static const double first_word = 1.0 / 3, next_word = 1.0 / 2;
+/* A turn that takes so much longer than a heartbeat: this process was stopped, and nobody's silence counts. */
+static const double own_gap_s = 1;
+/* Heartbeats in which it is still listened to a link of its own after a service was found again: an order may be under way. */
+static const double late_beats = 2;
 /* Heartbeats until one that speaks for itself looks for a service again; each time twice as many, up to the most. */
 static const double look_beats = 20, look_beats_most = 1200;
 
@@ -35,9 +39,14 @@ struct sk_way {
     uint8_t job[SK_KEY_BYTES];
     struct sk_link *link; /* of its own; NULL: the service's … */
     int fd;               /* … through this; -1: neither, for the moment */
+    struct sk_link *late; /* that was left for a service at … */
+    double left;
     double joined;        /* when the service was found … */
     double lives;         /* … when it spoke last, 0: it did not … */
     int works;            /* … and the launcher was heard through it */
+    double heard;         /* when the launcher was heard by whichever way, or the first one was looked for … */
+    int lost;             /* … and services that were lost since then */
+    double mended;        /* when the way was looked at last */
     double look_at, look_after; /* with a link: when a service is looked for, and how long after the time before */
     int told;             /* of another user's process */
     int mute;             /* services in a row that went without a word */
@@ -103,7 +112,7 @@ static int start_service(struct sk_way *w, int listener)
 
 static void reap(struct sk_way *w)
 {
-    if (!w->service || waitpid(w->service, NULL, WNOHANG) != w->service)
+    if (!w->service || !waitpid(w->service, NULL, WNOHANG))
         return;
     sk_family_unspare(w->service);
     w->service = 0;
@@ -168,9 +177,9 @@ int sk_way_open(const struct sk_link_settings *s, uint32_t rank, const uint8_t j
     struct sk_way *w = calloc(1, sizeof *w);
     if (!w)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the link to saikai run");
-    *w = (struct sk_way){.s = s, .rank = rank, .fd = -1};
-    memcpy(w->job, job, SK_KEY_BYTES);
     double now = sk_now();
+    *w = (struct sk_way){.s = s, .rank = rank, .fd = -1, .heard = now, .mended = now};
+    memcpy(w->job, job, SK_KEY_BYTES);
     int rc = 0;
     if (!s->service)
         rc = go_alone(w, NULL, now, err);
@@ -188,6 +197,7 @@ void sk_way_close(struct sk_way *w)
     if (!w)
         return;
     sk_link_close(w->link);
+    sk_link_close(w->late);
     if (w->fd >= 0)
         close(w->fd);
     explicit_bzero(w, sizeof *w);
@@ -197,13 +207,14 @@ void sk_way_close(struct sk_way *w)
 void sk_way_wait(struct sk_way *w, struct sk_wait *waits, int n, double timeout_s)
 {
     struct sk_wait all[WAITS_MAX + 1];
+    struct sk_link *link = w && !w->link ? w->late : w ? w->link : NULL;
     if (!w || w->fd < 0 || n > WAITS_MAX) {
-        sk_link_wait(w ? w->link : NULL, waits, n, timeout_s);
+        sk_link_wait(link, waits, n, timeout_s);
         return;
     }
     memcpy(all, waits, sizeof *all * (size_t)n);
     all[n] = (struct sk_wait){.fd = w->fd};
-    sk_link_wait(w->link, all, n + 1, timeout_s);
+    sk_link_wait(link, all, n + 1, timeout_s);
     memcpy(waits, all, sizeof *all * (size_t)n);
 }
 
@@ -211,7 +222,14 @@ void sk_way_wait(struct sk_way *w, struct sk_wait *waits, int n, double timeout_
 static void miss(struct sk_way *w)
 {
     w->mute += !(w->lives > 0);
+    w->lost++;
     lose(w);
+}
+
+static void hear(struct sk_way *w)
+{
+    w->heard = sk_now();
+    w->lost = 0;
 }
 
 int sk_way_receive(struct sk_way *w, struct sk_message *m)
@@ -223,12 +241,18 @@ int sk_way_receive(struct sk_way *w, struct sk_message *m)
         if (m->kind == SK_MSG_ALIVE)
             continue;
         w->works = 1;
-        if (!w->link) /* else it only tells that the launcher is heard */
-            return 1;
+        if (w->link) /* it only tells that the launcher is heard */
+            continue;
+        hear(w);
+        return 1;
     }
     if (rc < 0)
         miss(w);
-    return w->link ? sk_link_receive(w->link, m) : 0;
+    if ((w->link && sk_link_receive(w->link, m)) || (w->late && sk_link_receive(w->late, m))) {
+        hear(w);
+        return 1;
+    }
+    return 0;
 }
 
 void sk_way_send(struct sk_way *w, const struct sk_message *m)
@@ -252,7 +276,9 @@ static int look_again(struct sk_way *w, double now)
     if (!w->s->service)
         return 0;
     if (w->fd >= 0 && w->works) {
-        sk_link_close(w->link);
+        sk_link_close(w->late);
+        w->late = w->link;
+        w->left = now;
         w->link = NULL;
         sk_log(SK_LOG_INFO, "rank %u speaks through the service of this node again", w->rank);
         return 1;
@@ -265,21 +291,50 @@ static int look_again(struct sk_way *w, double now)
     return 0;
 }
 
+/* What this process did not listen to, since it was stopped, is nobody's silence. */
+static void forgive_own_gap(struct sk_way *w, double now)
+{
+    double gap = now - w->mended;
+    w->mended = now;
+    if (gap < own_gap_s + w->s->heartbeat_ms / 1000.0)
+        return;
+    w->heard = fmin(now, w->heard + gap);
+    w->joined = fmin(now, w->joined + gap);
+    w->lives = w->lives > 0 ? fmin(now, w->lives + gap) : 0;
+}
+
+/* Why the service that was joined is to be left; NULL: it is not. A launcher that is silent while the service lives is silent for everybody,
+ * but not if services were lost meanwhile: then the time is over in which a word of this node's has to come by some way. */
+static const char *why_leave(const struct sk_way *w, double now)
+{
+    double word = (w->works ? next_word : first_word) * w->s->orphan_timeout_ms / 1000;
+    if (now - fmax(w->lives, w->joined) >= limit(w))
+        return "the service of this node is silent";
+    if (now - (w->works ? w->heard : w->joined) >= word || (w->lost && now - w->heard >= limit(w)))
+        return "the service of this node does not reach `saikai run`";
+    return NULL;
+}
+
 int sk_way_mend(struct sk_way *w, double now)
 {
     struct saikai_error err = {0};
     const char *why = "the service of this node is gone, and there is no other";
     reap(w);
+    forgive_own_gap(w, now);
+    if (w->late && now - w->left >= late_beats * w->s->heartbeat_ms / 1000) {
+        sk_link_close(w->late);
+        w->late = NULL;
+    }
     if (w->link)
         return look_again(w, now);
-    if (w->fd >= 0 && now - fmax(w->lives, w->joined) >= limit(w))
-        why = "the service of this node is silent";
-    else if (w->fd >= 0 && !w->works && now - w->joined >= first_word * w->s->orphan_timeout_ms / 1000)
-        why = "the service of this node does not reach `saikai run`";
-    else if (w->fd >= 0)
-        return 0;
+    if (w->fd >= 0)
+        why = why_leave(w, now);
+    else if (w->lost && now - w->heard >= limit(w))
+        why = "the services of this node die";
     else if (w->mute < MUTE_MOST && !join(w, now))
         return 1;
+    if (!why)
+        return 0;
     if (go_alone(w, why, now, &err)) {
         sk_log(SK_LOG_WARN, "rank %u: %s", w->rank, err.text);
         return 0;

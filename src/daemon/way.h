@@ -2,10 +2,10 @@
  *
  * The first keeper of a node starts the service, and the others find it (daemon/meeting.h). A keeper trusts no service further than
  * it works: when the service dies the keepers join another one, which one of them starts, and when it says nothing for a third of the
- * node timeout a keeper speaks for itself. So the launcher need not know of services to tell a lost node
- * from anything else: nobody of a lost node speaks by any way. A launcher that is silent itself drives nobody away from a service that lives:
- * else all ranks of a large job would come to it by themselves when it wakes up. Who speaks for itself looks for a service now and then,
- * and changes over when the launcher is heard through one. */
+ * node timeout, or one after the other dies and the launcher was not heard for so long, a keeper speaks for itself. So the launcher need
+ * not know of services to tell a lost node from anything else: nobody of a lost node speaks by any way. A launcher that is silent itself
+ * drives nobody away from a service that lives, before half of the orphan timeout is over: else all ranks of a large job would come to it by themselves when
+ * it wakes up. Who speaks for itself looks for a service now and then, and changes over when the launcher is heard through one. */
 #ifndef SK_DAEMON_WAY_H
 #define SK_DAEMON_WAY_H
 

@@ -78,6 +78,15 @@ static void begin(struct stage *t, const char *through)
     sk_log_set(keep_log, NULL, SK_LOG_INFO);
 }
 
+/* For services that are started from now on, too. */
+static void set_node_timeout(struct stage *t, uint32_t ms)
+{
+    char text[SK_LINK_TEXT_MAX];
+    t->s.node_timeout_ms = ms;
+    sk_link_settings_print(&t->s, text);
+    setenv(SK_LINK_ENV, text, 1);
+}
+
 static void say(struct stage *t, uint32_t r, enum sk_message_kind kind)
 {
     struct sk_message m = {.kind = kind, .rank = r, .host = "n1"};
@@ -270,12 +279,64 @@ static void a_service_that_never_lets_the_launcher_through_is_left(void **state)
     finish(&t);
 }
 
+/* Each of them lives long enough to say so, and none long enough to reach the launcher. */
+static void services_that_die_one_after_the_other_hold_nobody_up(void **state)
+{
+    struct stage t;
+    begin(&t, NULL);
+    open_ways(&t);
+    say_hellos(&t);
+    all_reach(&t);
+    t.deaf = 1;
+    pid_t seen = 0;
+    int kills = 0;
+    double since = 0;
+    for (double end = sk_now() + long_s; !strstr(logged, "rank 0 speaks to `saikai run` by itself: the service"); turn(&t)) {
+        pid_t pid = service();
+        double now = sk_now();
+        assert_true(now < end);
+        since = pid == seen ? since : now;
+        seen = pid;
+        if (pid && now - since > 0.3) {
+            kill(pid, SIGKILL);
+            since = now + long_s; /* it is reaped soon */
+            kills++;
+        }
+    }
+    assert_true(kills < 8 * RANKS); /* not only when there is no other any more */
+    t.deaf = 0;
+    all_reach(&t);
+    finish(&t);
+}
+
+/* The whole node is stopped for a while: when its processes go on, one of them does so first. */
+static void a_keeper_that_was_stopped_leaves_nobody(void **state)
+{
+    struct stage t;
+    begin(&t, NULL);
+    open_ways(&t);
+    say_hellos(&t);
+    all_reach(&t);
+    pid_t pid = service();
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    for (double end = sk_now() + 0.3; sk_now() < end;) /* what it had said is heard */
+        turn(&t);
+    sk_sleep(1.5 * silent_s);
+    turn(&t);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    all_reach(&t);
+    assert_null(strstr(logged, "by itself"));
+    finish(&t);
+}
+
 /* ---- connections that are cut ---- */
 
 struct proxy {
     int listener;
     unsigned short to;
     char endpoint[64];
+    int held[2];          /* a connection that stays open and carries nothing */
+    atomic_int hold;      /* 1: the present one becomes that */
     atomic_int stop, cut; /* cut: after so many bytes more, in either direction; negative: never */
     atomic_int cuts;
     pthread_t thread;
@@ -311,6 +372,11 @@ static void *relay(void *arg)
     struct proxy *p = arg;
     struct pollfd f[2] = {{.fd = -1, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
     while (!atomic_load(&p->stop)) {
+        if (f[0].fd >= 0 && atomic_exchange(&p->hold, 0))
+            for (int i = 0; i < 2; i++) {
+                p->held[i] = f[i].fd;
+                f[i].fd = -1;
+            }
         if (f[0].fd < 0) {
             struct pollfd l = {.fd = p->listener, .events = POLLIN};
             if (poll(&l, 1, 20) == 1) {
@@ -338,12 +404,33 @@ static void begin_proxy(struct proxy *p)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
-    *p = (struct proxy){.cut = -1};
+    *p = (struct proxy){.cut = -1, .held = {-1, -1}};
     p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(p->listener, (struct sockaddr *)&a, sizeof a), 0);
     assert_int_equal(listen(p->listener, 64), 0);
     assert_int_equal(getsockname(p->listener, (struct sockaddr *)&a, &n), 0);
     snprintf(p->endpoint, sizeof p->endpoint, "tcp://127.0.0.1:%u", (unsigned)ntohs(a.sin_port));
+}
+
+/* With the proxy between services and the hub. */
+static void begin_through(struct stage *t, struct proxy *p)
+{
+    struct sk_link_settings hub = {0};
+    begin_proxy(p);
+    begin(t, p->endpoint);
+    assert_int_equal(sk_hub_settings(t->hub, &hub, NULL), 0);
+    p->to = (unsigned short)atoi(strrchr(hub.endpoint, ':') + 1);
+    assert_int_equal(pthread_create(&p->thread, NULL, relay, p), 0);
+}
+
+static void end_proxy(struct proxy *p)
+{
+    atomic_store(&p->stop, 1);
+    pthread_join(p->thread, NULL);
+    close(p->listener);
+    for (int i = 0; i < 2; i++)
+        if (p->held[i] >= 0)
+            close(p->held[i]);
 }
 
 /* Wherever the connection of the service is cut, in a frame or between two, up or down: it is made anew, all is said again, and nobody
@@ -352,14 +439,7 @@ static void what_is_lost_on_the_way_is_said_again(void **state)
 {
     struct stage t;
     struct proxy p;
-    begin_proxy(&p);
-    begin(&t, p.endpoint);
-    char own[128];
-    struct sk_link_settings hub = {0};
-    assert_int_equal(sk_hub_settings(t.hub, &hub, NULL), 0);
-    snprintf(own, sizeof own, "%s", strrchr(hub.endpoint, ':') + 1);
-    p.to = (unsigned short)atoi(own);
-    assert_int_equal(pthread_create(&p.thread, NULL, relay, &p), 0);
+    begin_through(&t, &p);
     open_ways(&t);
     say_hellos(&t);
     for (int i = 0; i < 24; i++) {
@@ -381,9 +461,27 @@ static void what_is_lost_on_the_way_is_said_again(void **state)
     assert_null(strstr(logged, "by itself"));
     atomic_store(&p.cut, -1);
     finish(&t);
-    atomic_store(&p.stop, 1);
-    pthread_join(p.thread, NULL);
-    close(p.listener);
+    end_proxy(&p);
+}
+
+/* As far as the systems know, all is well with it. */
+static void a_link_that_carries_nothing_is_made_anew(void **state)
+{
+    struct stage t;
+    struct proxy p;
+    int services;
+    begin_through(&t, &p);
+    set_node_timeout(&t, 6000);
+    open_ways(&t);
+    say_hellos(&t);
+    all_reach(&t);
+    atomic_store(&p.hold, 1);
+    sk_sleep(0.1);
+    all_reach(&t);
+    sk_hub_frames(t.hub, &services);
+    assert_true(services == 2 || strstr(logged, "by itself")); /* on a very slow machine its keepers leave it */
+    finish(&t);
+    end_proxy(&p);
 }
 
 /* ---- others ---- */
@@ -451,7 +549,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(who_speaks_for_itself_comes_back),
         cmocka_unit_test(a_silent_launcher_drives_nobody_away),
         cmocka_unit_test(a_service_that_never_lets_the_launcher_through_is_left),
+        cmocka_unit_test(services_that_die_one_after_the_other_hold_nobody_up),
+        cmocka_unit_test(a_keeper_that_was_stopped_leaves_nobody),
         cmocka_unit_test(what_is_lost_on_the_way_is_said_again),
+        cmocka_unit_test(a_link_that_carries_nothing_is_made_anew),
         cmocka_unit_test(another_user_in_the_way_is_told_and_passed_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file/patience.h"
 #include "base/hash.h"
+#include "base/host/starved.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "recovery/family.h"
@@ -65,6 +66,8 @@ struct job {
     struct sk_patience *patience; /* with the prefix, where the history is */
     struct sk_command then; /* argv of the starts after the first, NULL: as the first */
     double deadline;        /* 0: none */
+    struct sk_starved starved; /* as of … */
+    double starved_at;
     int signals;
     sigset_t old_mask;
 };
@@ -282,6 +285,19 @@ static void look_at_launcher(struct job *j, double now)
                             "('kill -CONT %d' lets it, '^C' here ends the job)", (int)pid, stopped_s, (int)pid);
 }
 
+/* How often it is asked what this process waited for a processor. */
+static const double starved_every_s = 0.1;
+
+/* Before what came is looked at: whoever was not heard meanwhile may have spoken. */
+static void note_starved(struct job *j, double now)
+{
+    double most = now - j->starved_at;
+    if (most < starved_every_s)
+        return;
+    j->starved_at = now;
+    sk_supervisor_deaf(j->supervisor, fmin(most, sk_starved_since(&j->starved)));
+}
+
 static void turn(struct job *j, double until)
 {
     struct sk_wait waits[1 + SK_FEED_WAITS] = {{.fd = j->signals}};
@@ -291,8 +307,10 @@ static void turn(struct job *j, double until)
     until = fmin(until, now + look_s);
     sk_hub_wait(j->hub, waits, 1 + SK_FEED_WAITS, until > now ? until - now : 0);
     now = sk_now();
+    note_starved(j, now);
     while (sk_hub_receive(j->hub, &m))
         sk_supervisor_heard(j->supervisor, &m, now);
+    sk_supervisor_slower(j->supervisor, sk_hub_pace(j->hub));
     take_signals(j, now);
     note_ended(j, now);
     look_at_launcher(j, now);
@@ -305,7 +323,7 @@ static void turn(struct job *j, double until)
 
 /* Time between two looks at all ranks, for each of them: however many messages come, looking takes a small part of one core; and at
  * most, so that what falls silent is noticed in time. */
-static const double look_rank_s = 2.5e-6, look_most_s = 0.4;
+static const double look_rank_s = 1e-6, look_most_s = 0.4;
 
 static int loop(struct job *j)
 {

@@ -82,6 +82,8 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     if (s->place)
         sk_in_place_reset(s->place);
     s->place_until = 0;
+    if (s->detector)
+        sk_detector_slower(s->detector, s->pace);
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
@@ -455,6 +457,7 @@ void sk_supervisor_tick(struct sk_supervisor *s, double now)
         tick_running(s, now);
         break;
     case CLEARING:
+        sk_detector_time(s->detector, now);
         tick_clearing(s, now);
         break;
     case WAITING:
@@ -489,67 +492,6 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
         break;
     }
     return now;
-}
-
-/* A keeper of an earlier incarnation: from a host that was cut off and is back, or a start that
- * came too late. */
-static void heard_from_the_past(struct sk_supervisor *s, const struct sk_message *m)
-{
-    sk_supervisor_send_as(s, (int)m->rank, m->incarnation, m->kind == SK_MSG_EXIT ? SK_MSG_RELEASE : SK_MSG_KILL, 0);
-    int h = m->kind == SK_MSG_HELLO ? sk_hosts_find(&s->hosts, m->host) : -1;
-    if (h >= 0)
-        sk_hosts_return(&s->hosts, h);
-}
-
-static void heard_one(struct sk_supervisor *s, const struct sk_message *told, double now)
-{
-    struct sk_message own = *told, *m = &own;
-    int replaced = 0;
-    if (s->place && told->incarnation == s->incarnation) { /* the keeper of a process that is made again, or of the one before */
-        int rank = sk_in_place_rank(s->place, told->rank);
-        replaced = rank < 0;
-        own.rank = replaced ? told->rank : (uint32_t)rank;
-    }
-    if (replaced && s->detector && s->state != ENDED) {
-        if (told->kind == SK_MSG_EXIT && !(s->state == RUNNING && sk_in_place_under_way(s->place)))
-            sk_supervisor_send_as(s, (int)told->rank, told->incarnation, SK_MSG_RELEASE, 0);
-        return;
-    }
-    if ((int64_t)m->rank >= s->c.detector.n_ranks || !s->detector ||
-        (m->kind != SK_MSG_HELLO && m->kind != SK_MSG_BEAT && m->kind != SK_MSG_ALIVE && m->kind != SK_MSG_EXIT))
-        return;
-    if (m->incarnation != s->incarnation || s->state == ENDED || s->state == WAITING) {
-        if (m->incarnation <= s->incarnation)
-            heard_from_the_past(s, told);
-        return;
-    }
-    int as_planned = m->kind == SK_MSG_HELLO && !strcmp(s->hosts.host[s->seat[m->rank]].name, m->host);
-    int h = m->kind == SK_MSG_HELLO && !as_planned ? sk_hosts_find(&s->hosts, m->host) : -1;
-    if (h >= 0 && h != s->seat[m->rank]) {
-        s->seat[m->rank] = h;
-        sk_detector_sits_on(s->detector, (int)m->rank, h);
-    }
-    sk_detector_heard(s->detector, m, now);
-    /* A keeper leaves with its program's exit code, and a bad one makes the MPI's launcher kill the
-     * other keepers before they can report. So it has to stay until all ranks are gone. */
-    int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code;
-    if (good && s->state == RUNNING)
-        sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
-    else if (m->kind != SK_MSG_EXIT)
-        sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);
-}
-
-void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told, double now)
-{
-    if (told->kind != SK_MSG_ALIVE) {
-        heard_one(s, told, now);
-    } else if (s->state == RUNNING && told->incarnation == s->incarnation && !s->place) {
-        sk_detector_live(s->detector, told->rank, told->number, now);
-    } else {
-        struct sk_message m = *told;
-        for (uint32_t i = 0; i < told->number; i++, m.rank++)
-            heard_one(s, &m, now);
-    }
 }
 
 void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,

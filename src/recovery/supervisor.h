@@ -64,6 +64,10 @@ void sk_supervisor_free(struct sk_supervisor *s); /* NULL is accepted */
 void sk_supervisor_start(struct sk_supervisor *s, double now);
 /* A message from a keeper, of this or an earlier incarnation. */
 void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *m, double now);
+/* What this process did not listen in since it was told the last time, in seconds, and how seldom keepers may speak from now on: see
+ * sk_detector_deaf and sk_detector_slower. */
+void sk_supervisor_deaf(struct sk_supervisor *s, double seconds);
+void sk_supervisor_slower(struct sk_supervisor *s, int pace);
 void sk_supervisor_launcher_ended(struct sk_supervisor *s, uint32_t incarnation, int wait_status,
                                   double now);
 /* The user's signal: passed to the ranks. SIGINT, SIGTERM, SIGHUP and SIGQUIT also end the job: no

@@ -479,6 +479,47 @@ service_stopped) # one that hangs holds nobody up: the ranks speak for themselve
     expect '^end 1 3$' out
     expect_nothing_left
     ;;
+service_asleep) # each may be stopped for a while: launcher, service and keepers. Who does not listen takes nobody for lost, and no rank is held up
+    touch "$work/busy"
+    run_behind -v --set backbone.service=on --set run.node_timeout=6s -n 3 -- "$victim" while="$work/busy" complete=20
+    wait_for 'begin 0' out
+    wait_for 'speak through the service of their node' err
+    one=$(services) || fail "there is not one service"
+    keepers=
+    for p in $(tagged); do
+        case $(tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline") in *'saikaid rank '*) [ "$(cat "/proc/$p/comm")" = saikaid ] && keepers="$keepers $p" ;; esac
+    done
+    set -- $keepers
+    [ $# = 3 ] || fail "there are keepers $keepers"
+    kill -STOP "$pid" # longer than the node timeout, shorter than the orphan timeout
+    sleep 8
+    kill -CONT "$pid"
+    sleep 1
+    [ "$(services)" = "$one" ] || fail "another service"
+    refuse 'speaks for itself' err
+    kill -STOP "$pid" "$one" $keepers # all of the node, as when a machine is suspended
+    sleep 8
+    kill -CONT "$pid"
+    sleep 1
+    kill -CONT "$one" $keepers
+    sleep 1
+    refuse 'speaks for itself' err
+    kill -STOP "$1" # shorter than the node timeout
+    sleep 2
+    kill -CONT "$1"
+    for i in 1 2; do # its keepers do not wait for it until they are lost
+        kill -STOP "$one"
+        sleep 8
+        kill -CONT "$one"
+        sleep 1
+    done
+    expect 'speaks for itself' err
+    rm "$work/busy"
+    wait $wrapper || fail "exit code $?"
+    refuse 'saikai: restart' err
+    expect '^end 0 3$' out
+    expect_nothing_left
+    ;;
 service_often) # killed again and again, from the first moment to the last and while generations become complete: nothing is lost, nothing is left
     touch "$work/busy"
     run_behind --set backbone.service=on -n 3 -- "$victim" while="$work/busy" complete=20 output=1

@@ -8,6 +8,7 @@ enum { MOST = 1 << 20 };
 
 struct service {
     uint64_t id, heard, said;
+    double heard_at, answered;
     int owed, is_new, again;
     struct sk_frame out;
 };
@@ -21,13 +22,18 @@ struct sk_services {
     int slots; /* a power of two */
     int *due;  /* places of those that are owed something */
     int n_due;
+    int living, pace;
+    double counted; /* when the living were */
 };
+
+/* How often the living are counted, and who is not: who has said nothing for so long. */
+static const double count_s = 2, dead_s = 10;
 
 struct sk_services *sk_services_new(sk_services_send *send, void *arg)
 {
     struct sk_services *t = calloc(1, sizeof *t);
     if (t)
-        *t = (struct sk_services){.send = send, .arg = arg};
+        *t = (struct sk_services){.send = send, .arg = arg, .pace = 1};
     return t;
 }
 
@@ -80,7 +86,19 @@ static void owe(struct sk_services *t, struct service *s)
     s->owed = 1;
 }
 
-int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial)
+static void count_living(struct sk_services *t, double now)
+{
+    if (now - t->counted < count_s)
+        return;
+    t->counted = now;
+    t->living = 0;
+    for (int i = 0; i < t->n; i++)
+        t->living += now - t->at[i].heard_at < dead_s;
+    if (t->living > SK_SERVICES_MOST)
+        t->pace = 2;
+}
+
+int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial, double now)
 {
     if (t->n == t->cap && grow(t))
         return -2;
@@ -95,7 +113,12 @@ int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial)
     if (serial != s->heard + 1)
         s->again = 1;
     s->heard = serial;
-    owe(t, s);
+    s->heard_at = now;
+    count_living(t, now);
+    if (t->living < SK_SERVICES_MANY || s->again || now - s->answered >= SK_SERVICES_ANSWER_MS / 1000.0) {
+        s->answered = now;
+        owe(t, s);
+    }
     return *slot - 1;
 }
 
@@ -118,6 +141,8 @@ static void send_to(struct sk_services *t, struct service *s)
     if (s->again)
         sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_HEARD});
     s->again = 0;
+    if (t->living >= SK_SERVICES_MANY)
+        sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_PACE, .number = (uint32_t)t->pace, .first = SK_SERVICES_ANSWER_MS});
     const void *frame = sk_frame_close(&s->out, ++s->said, &n);
     if (frame)
         t->send(t->arg, s->id, frame, n);
@@ -155,4 +180,14 @@ void sk_services_end(struct sk_services *t)
 int sk_services_count(const struct sk_services *t)
 {
     return t->n;
+}
+
+int sk_services_living(const struct sk_services *t)
+{
+    return t->living;
+}
+
+int sk_services_pace(const struct sk_services *t)
+{
+    return t->pace;
 }

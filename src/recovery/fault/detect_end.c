@@ -26,19 +26,11 @@ const struct sk_detector_ops sk_detect_reports = {
     "reports", "a keeper tells how its rank's program ended", check_reports, never,
 };
 
-static int gone(const struct sk_detector *d)
-{
-    int n = 0;
-    for (int r = 0; r < d->c.n_ranks; r++)
-        n += d->rank[r].state == SK_WATCHED_GONE;
-    return n;
-}
-
 /* All are gone and nobody is to blame: success only if each ended well. */
 static enum sk_job check_end(const struct sk_detector *d, double now, struct sk_fault *f)
 {
     (void)now;
-    if (gone(d) < d->c.n_ranks)
+    if (d->gone < d->c.n_ranks)
         return SK_JOB_RUNS;
     for (int r = 0; r < d->c.n_ranks; r++)
         if (!d->rank[r].clean) {

@@ -15,10 +15,16 @@ static int host_speaks(const struct sk_detector *d, int host, double now)
     return 0;
 }
 
+/* By the listener's clock. */
+static int is_silent(const struct sk_detector *d, int rank, double now)
+{
+    return d->rank[rank].state == SK_WATCHED_RUNNING && now - d->rank[rank].heard > sk_detector_silence_limit(d);
+}
+
 static enum sk_job check_silence(const struct sk_detector *d, double now, struct sk_fault *f)
 {
-    for (int r = 0; r < d->c.n_ranks; r++) {
-        if (!sk_detector_rank_silent(d, r, now))
+    for (int r = 0; now > d->silent_from && r < d->c.n_ranks; r++) {
+        if (!is_silent(d, r, now))
             continue;
         const struct sk_watched *k = &d->rank[r];
         const struct sk_fault_ops *kind =
@@ -31,11 +37,7 @@ static enum sk_job check_silence(const struct sk_detector *d, double now, struct
 
 static double next_silence(const struct sk_detector *d)
 {
-    double next = INFINITY;
-    for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].state == SK_WATCHED_RUNNING)
-            next = fmin(next, d->rank[r].heard + sk_detector_silence_limit(d));
-    return next;
+    return d->silent_from;
 }
 
 const struct sk_detector_ops sk_detect_silence = {
@@ -46,7 +48,7 @@ static enum sk_job check_start(const struct sk_detector *d, double now, struct s
 {
     if (!(d->c.start_timeout_s > 0) || now - d->started <= d->c.start_timeout_s)
         return SK_JOB_RUNS;
-    for (int r = 0; r < d->c.n_ranks; r++) {
+    for (int r = 0; d->waiting && r < d->c.n_ranks; r++) {
         double since = fmax(d->started, d->rank[r].called);
         if (d->rank[r].state != SK_WATCHED_WAITING || now - since <= d->c.start_timeout_s)
             continue;
@@ -60,38 +62,21 @@ const struct sk_detector_ops sk_detect_start = {
     "no-hello", "a rank's keeper says no hello within run.start_timeout", check_start, NULL,
 };
 
-static int any_reached(const struct sk_detector *d)
-{
-    for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].at.progress)
-            return 1;
-    return 0;
-}
-
-/* A rank has begun to end its use of the library, or has ended: what follows may take as long as it likes. */
-static int any_ends(const struct sk_detector *d)
-{
-    for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].state == SK_WATCHED_GONE || d->rank[r].at.state > SK_KEEPER_INITIALISED)
-            return 1;
-    return 0;
-}
-
 /* When a standstill is a fault if nothing moves until then; INFINITY: never. Before the first candidate lies the set-up, which has a
  * limit of its own. */
 static double standstill_ends(const struct sk_detector *d)
 {
-    double limit = any_reached(d) ? d->c.hang_timeout_s : d->c.setup_timeout_s;
-    if (!(limit > 0) || any_ends(d))
+    double limit = d->reached ? d->c.hang_timeout_s : d->c.setup_timeout_s;
+    if (!(limit > 0) || d->ending) /* what follows the use of the library, or an end, may take as long as it likes */
         return INFINITY;
-    return (any_reached(d) ? d->moved : d->started) + limit;
+    return (d->reached ? d->moved : d->started) + limit;
 }
 
 static enum sk_job check_standstill(const struct sk_detector *d, double now, struct sk_fault *f)
 {
     if (now <= standstill_ends(d))
         return SK_JOB_RUNS;
-    *f = any_reached(d) ? (struct sk_fault){&sk_fault_hang, -1, -1, 0, now - d->moved}
+    *f = d->reached ? (struct sk_fault){&sk_fault_hang, -1, -1, 0, now - d->moved}
                         : (struct sk_fault){&sk_fault_long_setup, -1, -1, 0, now - d->started};
     return SK_JOB_FAULT;
 }

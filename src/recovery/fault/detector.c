@@ -16,38 +16,24 @@ static const struct sk_detector_ops *form_at(int i)
 
 SK_KIND(sk_detector_kind, "detector", "detector of faults", struct sk_detector_ops, form_at, description);
 
-/* A check that comes later than this was delayed by ourselves. */
-static const double own_gap_s = 1.0;
-
-/* Time in which this process itself was stopped or starved proves nothing about others. */
-static void forgive_own_gap(struct sk_detector *d, double now)
-{
-    double before = d->last_check, gap = now - before;
-    d->last_check = now;
-    if (gap < own_gap_s)
-        return;
-    for (int r = 0; r < d->c.n_ranks; r++)
-        if (d->rank[r].heard <= before)
-            d->rank[r].heard += gap;
-    if (d->moved <= before)
-        d->moved += gap;
-    d->started += gap;
-}
+/* Often enough to notice that this process was stopped. */
+static const double look_s = 0.5;
 
 enum sk_job sk_detector_check(struct sk_detector *d, double now, struct sk_fault *f)
 {
     enum sk_job job = SK_JOB_RUNS;
-    forgive_own_gap(d, now);
+    sk_detector_time(d, now);
+    sk_detector_look(d, now);
     for (int i = 0; job == SK_JOB_RUNS && form_at(i); i++)
-        job = form_at(i)->check(d, now, f);
+        job = form_at(i)->check(d, sk_detector_clock(d, now), f);
     return job;
 }
 
 double sk_detector_next(const struct sk_detector *d, double now)
 {
-    double next = now + own_gap_s / 2; /* often enough to notice a gap of our own */
+    double next = now + look_s;
     for (int i = 0; form_at(i); i++)
         if (form_at(i)->next)
-            next = fmin(next, form_at(i)->next(d));
+            next = fmin(next, form_at(i)->next(d) + d->lost);
     return fmax(next + 0.001, now + 0.001);
 }

@@ -40,8 +40,15 @@ void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double n
 void sk_detector_sits_on(struct sk_detector *d, int rank, int host);
 void sk_detector_launcher_ended(struct sk_detector *d, int wait_status, double now);
 
-/* The verdict at time now; *f is filled for SK_JOB_FAULT. When this function was not called for
- * long (the launcher itself was stopped), that time counts as nobody's silence. */
+/* Time passes; called often, also by all of the functions above and the next one. What was not listened in is nobody's silence: when the
+ * calls were far apart, since this process was stopped, and as much as sk_detector_deaf was told of since the last one. */
+void sk_detector_time(struct sk_detector *d, double now);
+/* So many seconds more this process wanted to listen and did not get a processor. */
+void sk_detector_deaf(struct sk_detector *d, double seconds);
+/* From now on keepers may speak in every so many heartbeats only. It does not become less. */
+void sk_detector_slower(struct sk_detector *d, int pace);
+
+/* The verdict at time now; *f is filled for SK_JOB_FAULT. */
 enum sk_job sk_detector_check(struct sk_detector *d, double now, struct sk_fault *f);
 /* When to check again if nothing is heard; seconds on the same clock. */
 double sk_detector_next(const struct sk_detector *d, double now);
@@ -61,7 +68,7 @@ int sk_detector_rank_ended_well(const struct sk_detector *d, int rank);
 void sk_detector_replaced(struct sk_detector *d, int rank, double now);
 /* The newest complete generation any rank told of (-1: none), how many became complete since this
  * start, what was restored (-1), and whether any rank uses the library. */
-struct sk_progress sk_detector_progress(const struct sk_detector *d);
+struct sk_progress sk_detector_progress(struct sk_detector *d);
 /* 1: every rank has saved what a signal asked for, and waits for its end. */
 int sk_detector_all_stopped(const struct sk_detector *d);
 

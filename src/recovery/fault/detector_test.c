@@ -395,6 +395,82 @@ static void ranks_in_a_row_live(void **state)
     sk_detector_free(d);
 }
 
+/* A launcher that gets a processor in a third of the time hears what came meanwhile late; it notices a silence by so much later. */
+static void time_without_a_processor_is_nobodys_silence(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    enum sk_job job = SK_JOB_RUNS;
+    struct sk_fault f;
+    double t = 100;
+    for (; job == SK_JOB_RUNS && t < 130; t += 0.3) {
+        sk_detector_deaf(d, 0.2);
+        beat(d, 0, 1, t);
+        beat(d, 1, 1, t);
+        job = sk_detector_check(d, t, &f);
+    }
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_lost_node);
+    assert_true(t > 100 + 3 * 4.5 && t < 100 + 3 * 4.5 + 2);
+    assert_true(f.seconds > 4.4 && f.seconds < 5.5);
+    sk_detector_free(d);
+}
+
+/* What is heard after our own absence is not heard in the future: a silence that begins then is noticed as soon as any. */
+static void an_absence_lengthens_no_silence_after_it(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    enum sk_job job;
+    pass(d, 100, 105, 0xf, 0, &job, &f);
+    for (uint32_t r = 0; r < N; r++)
+        beat(d, r, 1, 125); /* heard before the first look */
+    assert_int_equal(sk_detector_check(d, 125, &f), SK_JOB_RUNS);
+    double t = pass(d, 125.25, 160, 0x3, 1, &job, &f);
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_true(t > 129 && t < 130.5);
+    sk_detector_free(d);
+}
+
+static void who_is_told_to_speak_seldom_has_a_heartbeat_more(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    enum sk_job job;
+    pass(d, 100, 110, 0xf, 0, &job, &f);
+    sk_detector_slower(d, 2);
+    sk_detector_slower(d, 1); /* some may not have heard of it */
+    double t = pass(d, 110, 120, 0x3, 0, &job, &f); /* host 1 heard last at 109.75 */
+    assert_int_equal(job, SK_JOB_FAULT);
+    assert_true(t > 109.75 + 5 && t <= 109.75 + 5.5);
+    sk_detector_free(d);
+}
+
+/* In each of the six numbers, also when the rank that was the farthest falls back, as a process that is made again does. */
+static void progress_falls_back_with_the_rank_that_was_the_farthest(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    for (uint32_t i = 0; i < 6; i++) {
+        uint64_t v[6] = {0};
+        v[i] = 9;
+        struct sk_message far = {.kind = SK_MSG_BEAT, .rank = i % N}, near = {.kind = SK_MSG_BEAT, .rank = (i + 1) % N};
+        far.at = (struct sk_progress){.progress = v[0], .iteration = (int64_t)v[1], .complete_count = v[2],
+                                      .complete_iteration = (int64_t)v[3], .restored_iteration = (int64_t)v[4], .state = (uint32_t)v[5]};
+        sk_detector_heard(d, &far, 100);
+        struct sk_progress p = sk_detector_progress(d);
+        assert_true((i == 0) == (p.progress == 9) && (i == 1) == (p.iteration == 9) && (i == 2) == (p.complete_count == 9));
+        assert_true((i == 3) == (p.complete_iteration == 9) && (i == 4) == (p.restored_iteration == 9) && (i == 5) == (p.state == 9));
+        far.at = (struct sk_progress){.iteration = 1};
+        sk_detector_heard(d, &near, 100);
+        sk_detector_heard(d, &far, 100);
+        p = sk_detector_progress(d);
+        assert_true(p.progress == 0 && p.iteration == 1 && p.complete_count == 0);
+        assert_true(p.complete_iteration == 0 && p.restored_iteration == 0 && p.state == 0);
+        far.at.iteration = 0;
+        sk_detector_heard(d, &far, 100);
+    }
+    sk_detector_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +494,10 @@ int main(void)
         cmocka_unit_test(progress_is_the_farthest_of_all_ranks),
         cmocka_unit_test(keepers_of_a_lost_node_need_not_fall_silent_together),
         cmocka_unit_test(ranks_in_a_row_live),
+        cmocka_unit_test(time_without_a_processor_is_nobodys_silence),
+        cmocka_unit_test(an_absence_lengthens_no_silence_after_it),
+        cmocka_unit_test(who_is_told_to_speak_seldom_has_a_heartbeat_more),
+        cmocka_unit_test(progress_falls_back_with_the_rank_that_was_the_farthest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ struct sk_supervisor {
     char *answered, *answers; /* hosts that answered when all was well; and now */
     int probed;
     struct sk_detector *detector; /* of this incarnation */
+    int pace;                     /* heartbeats between two words of a keeper, 0: one */
     struct sk_assessor *assessor;
     struct sk_in_place *place; /* NULL: faults are not repaired */
     char no_place[160];        /* why the fault was not repaired, or the repair failed; "": it was not asked for */
