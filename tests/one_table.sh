@@ -17,7 +17,7 @@ other = {
     "host": ["src/store/owner/owner.c", "src/redundancy/keys.def", "src/store/event/", "src/cli/events/"],  # a field; the usual rule, which the field's table names
     "process": ["src/store/owner/owner.c"],  # a field
     "store": ["src/cli/", "src/store/"],  # a store
-    "text": ["src/reader/read_raw.c", "src/cli/store/verify.c", "src/base/config/config.c", "src/archive/coding/form_text.c"],  # a type; how a block is coded
+    "text": ["src/reader/read_raw.c", "src/cli/store/verify.c", "src/base/config/config.c", "src/archive/coding/form_apart.c"],  # a type; how a block is coded
     "hdf5": ["src/cli/store/export.c"],  # an option
     "openmpi": ["src/cli/mpi_group.c", "src/lib/"],  # an MPI, not its launcher
     "mpich": ["src/cli/mpi_group.c", "src/lib/"],

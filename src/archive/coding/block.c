@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct sk_form_ops *const forms[SK_FORMS] = {
-    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text, &sk_form_rows};
+    &sk_form_bytes, &sk_form_predict, &sk_form_fields, &sk_form_codec, &sk_form_records, &sk_form_take, &sk_form_text, &sk_form_rows, &sk_form_labelled, &sk_form_wide};
 
 /* Encode part i as its bytes in the order of the file, whatever its form made of them; native order
  * stays: it is undone by the form that stores it, never here. */
@@ -26,9 +26,9 @@ static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const 
     return rc;
 }
 
-/* Whether a general compressor might leave less of a part than `have`: it is asked about a piece
+/* Whether a general compressor might leave less of a part than `have`: it is asked, at its lowest level, about a piece
  * from the middle. hope: how much more it may find in all of it than in a piece. */
-static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have, double hope)
+static int may_repeat(struct sk_coder *c, const struct sk_part *p, int backend, size_t have, double hope)
 {
     enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
     size_t n = p->size_bytes / SHARE, stored;
@@ -36,7 +36,6 @@ static int may_repeat(struct sk_coder *c, const struct sk_part *p, size_t have, 
     if (p->size_bytes < 2 * LEAST)
         return 0;
     void *to = sk_coder_room(&c->packed, sk_pack_bound(n));
-    int backend = SK_BACKEND_ZSTD;
     if (!to || sk_pack(&c->packer, &backend, 1, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
                        &stored, NULL))
         return 0;
@@ -65,8 +64,8 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
 {
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
-    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && r->form != SK_FORM_TEXT && r->form != SK_FORM_ROWS) ||
-        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], end - start, 1.1))
+    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !sk_form_apart(r->form)) ||
+        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], SK_BACKEND_ZSTD, end - start, 1.1))
         return 0;
     return encode_instead(c, parts, i, &plain, start, out, err);
 }
@@ -78,7 +77,7 @@ static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const st
     struct sk_recipe strong = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_LZMA, .level = r->level};
     int plain = r->form == SK_FORM_BYTES && !r->filter;
     if ((r->level & ~SK_PACK_LONG) < SK_PACK_BEST || plain || sk_part_previous(c, i) || !sk_buf_ok(out) ||
-        r->form == SK_FORM_CODEC || r->form == SK_FORM_TAKE || sk_backend_here(SK_BACKEND_LZMA) < 0 || !may_repeat(c, &parts[i], out->len - start, 1.6))
+        r->form == SK_FORM_CODEC || r->form == SK_FORM_TAKE || sk_backend_here(SK_BACKEND_LZMA) < 0 || !may_repeat(c, &parts[i], SK_BACKEND_LZMA, out->len - start, 1.25))
         return 0;
     return encode_instead(c, parts, i, &strong, start, out, err);
 }

@@ -24,6 +24,8 @@ enum sk_form {
     SK_FORM_TAKE = 5,
     SK_FORM_TEXT = 6,
     SK_FORM_ROWS = 7,
+    SK_FORM_LABELLED = 8,
+    SK_FORM_WIDE = 9,
     SK_FORMS
 };
 
@@ -83,6 +85,18 @@ struct sk_coder {
 };
 void sk_coder_free(struct sk_coder *c);
 
+/* The first version of archives that knows this form, 0: all that are written do. */
+static inline int sk_form_version(int form)
+{
+    return form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
+}
+
+/* 1: what is written by this form are a general compressor's stream and numbers by column. */
+static inline int sk_form_apart(int form)
+{
+    return form == SK_FORM_TEXT || form == SK_FORM_ROWS || form == SK_FORM_LABELLED || form == SK_FORM_WIDE;
+}
+
 struct sk_form_ops {
     const char *name;
     /* Append part i's streams to out. parts[] before i are native where they are sources. */
@@ -93,7 +107,7 @@ struct sk_form_ops {
                   struct saikai_error *err);
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
-    sk_form_records, sk_form_take, sk_form_text, sk_form_rows;
+    sk_form_records, sk_form_take, sk_form_text, sk_form_rows, sk_form_labelled, sk_form_wide;
 
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);

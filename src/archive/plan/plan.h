@@ -52,6 +52,7 @@ struct sk_ska_plan {
         bytes_unit; /* raw bytes of a block of variables, and of one of bytes without structure */
     int threads;
     int whole; /* 1: being tried as one stream, in blocks as large as can be */
+    uint64_t limit; /* of an archive that is as long or longer no more is written, with SAIKAI_ENOSPC; 0: none */
     uint64_t variables, skeleton_bytes;
     uint64_t worked_bytes, work_bytes; /* of all blocks that were written, and that will be */
     /* bytes of classes of which gzip -6 left about as little of the sample as what was chosen, or

@@ -197,11 +197,11 @@ static void block(const char *name, int type, int fields, const struct sk_recipe
 }
 
 /* Numbers as text, with other bytes between them. */
-static void text_block(void)
+static void text_block(const char *name, int form)
 {
     static const char text[] = "id x\n   1 -0.25 1.5e-05\n  12  7.125 +2.5E+10\n\n 113 -0.0 .5\n\1\3 7 x9 00012 5.\r\n";
     struct block_case b = {.count = 1};
-    struct sk_recipe r = {.form = SK_FORM_TEXT, .backend = SK_BACKEND_ZSTD};
+    struct sk_recipe r = {.form = form, .backend = SK_BACKEND_ZSTD};
     struct sk_coder c = {0};
     struct sk_buf head = {0}, out = {0};
     b.segments[0][0].box = (struct sk_stencil_box){4, 16, 32};
@@ -211,7 +211,7 @@ static void text_block(void)
         b.parts[0].raw[i] = (uint8_t)text[i % (sizeof text - 1)];
     case_write(&b, &head);
     sk_block_encode(&c, b.parts, 1, &r, &out, NULL);
-    save("block_fuzz/text", head.data, head.len, out.data, out.len);
+    save(name, head.data, head.len, out.data, out.len);
     sk_buf_free(&head);
     sk_buf_free(&out);
     sk_coder_free(&c);
@@ -278,7 +278,8 @@ static void blocks(void)
     r[0].takes = single;
     r[0].take_count = 98;
     block("block_fuzz/takes-of-one", SAIKAI_U8, 0, r);
-    text_block();
+    text_block("block_fuzz/text", SK_FORM_TEXT);
+    text_block("block_fuzz/labelled", SK_FORM_LABELLED);
     rows_block();
 }
 

@@ -103,11 +103,11 @@ static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
     s->recipes = more;
     memcpy(more, from, n * sizeof *more);
     for (size_t i = 0; i < n; i++)
-        if (more[i].backend != SK_BACKEND_ZSTD || more[i].form == SK_FORM_TEXT || more[i].form == SK_FORM_ROWS) {
+        if (more[i].backend != SK_BACKEND_ZSTD || sk_form_apart(more[i].form)) {
             more[i].backend = SK_BACKEND_ZSTD;
             more[i].level = more[i].level >= SK_PACK_BEST ? STRONG : LEVEL;
             /* numbers of text and of rows are told from others of their piece alone */
-            more[i].form = more[i].form == SK_FORM_TEXT || more[i].form == SK_FORM_ROWS ? SK_FORM_BYTES : more[i].form;
+            more[i].form = sk_form_apart(more[i].form) ? SK_FORM_BYTES : more[i].form;
         }
     return 0;
 }

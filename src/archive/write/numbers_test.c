@@ -56,6 +56,20 @@ static void a_structure(struct sk_buf *b, int step)
     }
 }
 
+/* Steps as a solver reports them. */
+static void a_log(struct sk_buf *b, int step)
+{
+    double heat = 300;
+    for (int i = 0; i < 2500; i++) {
+        sk_buf_printf(b, "Step %d of the run, time step %.3g s\n", step + i, 1e-3 * (1 + i / 100));
+        for (int d = 0; d < 3; d++)
+            sk_buf_printf(b, "  residual of velocity %c: %.5e at first, %.5e at last, after %d sweeps\n", 'x' + d, 1e-2 * uniform(), 1e-7 * uniform(),
+                          3 + (int)(noise() % 3));
+        heat += uniform() - 0.5;
+        sk_buf_printf(b, "mean temperature %.4f K, at most %.4f K\n\n", heat, heat + 20 * uniform());
+    }
+}
+
 static void words(struct sk_buf *b, int step)
 {
     for (int i = 0; i < 20000; i++)
@@ -121,6 +135,12 @@ static void structures(void **state)
     they_take_less(a_structure, 0.9, SK_SKA_ROWS);
 }
 
+static void logs(void **state)
+{
+    (void)state;
+    they_take_less(a_log, 0.8, SK_SKA_WIDE);
+}
+
 /* What has no numbers is stored as before. */
 static void text_without_numbers(void **state)
 {
@@ -164,6 +184,7 @@ int main(void)
         cmocka_unit_test(atoms),
         cmocka_unit_test(fields),
         cmocka_unit_test(structures),
+        cmocka_unit_test(logs),
         cmocka_unit_test(text_without_numbers),
         cmocka_unit_test(one_set_after_another),
     };

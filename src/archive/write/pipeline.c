@@ -214,6 +214,7 @@ static void *compressor(void *arg)
         int rc = more ? 0 : sk_fail(&err, SAIKAI_ENOMEM, "no memory for a block's parts");
         if (more)
             parts = more;
+        c.packer.most = q->plan->limit;
         if (!rc)
             rc = encode_block(q, i, slot, &c, parts, &err);
         if (rc) {
@@ -243,7 +244,9 @@ static void *writer(void *arg)
         struct slot *slot = wait_for(q, i, DONE);
         if (!slot)
             break;
-        int rc = put(q->fd, q->tmp, slot->out.data, slot->out.len, &err);
+        int longer = q->plan->limit && q->offset + slot->out.len >= q->plan->limit;
+        int rc = longer ? sk_fail(&err, SAIKAI_ENOSPC, "%s: longer than what there is", q->tmp)
+                        : put(q->fd, q->tmp, slot->out.data, slot->out.len, &err);
         if (rc) {
             give_up(q, rc, &err);
             break;
@@ -316,11 +319,10 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
         q->ring[i].block = (size_t)i;
     p->a.store = p->opt.store;
     p->a.needs = 0;
-    for (size_t i = 0; i < p->a.part_count; i++)
-        if (p->recipes[i].form == SK_FORM_ROWS)
-            p->a.needs = SK_SKA_ROWS;
-        else if (p->recipes[i].form == SK_FORM_TEXT && !p->a.needs)
-            p->a.needs = SK_SKA_TEXT;
+    for (size_t i = 0; i < p->a.part_count; i++) {
+        int needs = sk_form_version(p->recipes[i].form);
+        p->a.needs = needs > p->a.needs ? needs : p->a.needs;
+    }
     sk_ska_put_header(&head, sk_ska_version(&p->a));
     int rc = sk_buf_ok(&head) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for the archive's header");
     if (!rc && p->a.previous)

@@ -152,26 +152,62 @@ static int move_down(const struct place *from, uint64_t n, struct saikai_error *
     return rc ? rc : sk_io_truncate(from->fd, from->name, (off_t)n, err);
 }
 
+/* What is not made to its end counts as if it were. */
+static void passed_over(struct sk_ska_plan *p)
+{
+    p->worked_bytes = p->work_bytes;
+    if (p->opt.progress)
+        p->opt.progress(p->opt.progress_arg, p->worked_bytes, p->work_bytes);
+}
+
+/* As few bytes as can be: of each class of bytes the strongest compressor has left what it can, so that one stream of all files
+ * only has less where something repeats from class to class. A quick compressor tells. */
+static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, const struct sk_archive_stats *st, struct saikai_error *err, int *part)
+{
+    const struct place nowhere = {-1, to->name, 0};
+    struct sk_archive_stats whole = *st, classes = *st;
+    struct sk_archive_options asked = p->opt;
+    p->opt.level = 0;
+    p->opt.codec_f64 = p->opt.codec_f32 = p->opt.codec_other = NULL;
+    p->opt.progress = NULL;
+    int rc = write_as(p, SK_SCHEME_AWARE, SK_BACKEND_ZSTD, &nowhere, &classes, err);
+    p->whole = 1;
+    p->limit = classes.stored_bytes;
+    if (!rc)
+        rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &nowhere, &whole, err);
+    *part = !rc && whole.stored_bytes < classes.stored_bytes - classes.stored_bytes / 128;
+    p->limit = 0;
+    p->whole = 0;
+    p->opt = asked;
+    return rc == SAIKAI_ENOSPC ? 0 : rc;
+}
+
 /* Samples do not see what repeats far away: all files as one stream, with zstd looking for repeats
- * at any distance, is written behind what there is, and the shorter one stays. It stands alone. */
+ * at any distance, is written behind what there is, as far as it is shorter. It stands alone. */
 static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
                      struct saikai_error *err)
 {
     struct sk_archive_stats whole = *st;
     struct place behind = {to->fd, to->name, st->stored_bytes};
     struct sk_opened *previous = p->previous;
-    int threads = p->threads;
+    int threads = p->threads, part = 1, rc = 0;
     p->previous = NULL;
-    p->whole = 1;
     if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
         p->threads = 1;
-    int rc = write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err);
+    if (sk_ska_plan_strong(p))
+        rc = classes_part_repeats(p, to, st, err, &part);
+    p->whole = 1;
+    p->limit = st->stored_bytes;
+    if (!rc)
+        rc = part ? write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err) : SAIKAI_ENOSPC;
     p->previous = previous;
     p->whole = 0;
     p->threads = threads;
-    if (rc == SAIKAI_ENOSPC) { /* there is no room for both */
+    p->limit = 0;
+    if (rc == SAIKAI_ENOSPC) { /* it is longer, or there is no room for both */
         rc = 0;
         whole.stored_bytes = UINT64_MAX;
+        passed_over(p);
     }
     if (!rc && whole.stored_bytes < st->stored_bytes) {
         rc = move_down(&behind, whole.stored_bytes, err);
@@ -182,31 +218,45 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     return rc;
 }
 
-/* What gzip -6 leaves of all files, from pieces spread over them: it looks no further back than
- * 32 KiB, so that pieces tell. More than there is when they cannot be looked at. */
-static uint64_t estimate_gzip(struct sk_ska_plan *p, uint64_t total)
+/* Up to n bytes of all files one after another, from a place on, that are in one file. 0: they cannot be read. */
+static size_t read_at(struct sk_ska_plan *p, uint64_t at, size_t n, uint8_t *to)
 {
-    enum { PIECE = 128 << 10, PIECES = 16 };
+    uint32_t f = 0;
+    while (f < p->a.file_count && at >= p->a.files[f].size_bytes)
+        at -= p->a.files[f++].size_bytes;
+    if (f == p->a.file_count)
+        return 0;
+    n = p->a.files[f].size_bytes - at < n ? (size_t)(p->a.files[f].size_bytes - at) : n;
+    struct sk_ska_range r = {f, at, n, to};
+    return sk_feed_fetch(p->feed, &r, 1, NULL) ? 0 : n;
+}
+
+/* Whether gzip -6 may leave less of all files than is stored, from pieces spread over them: it looks no further back
+ * than 32 KiB, so that pieces tell. The fewer have been seen, the clearer they must be. */
+static int gzip_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes)
+{
+    enum { PIECE = 64 << 10, PIECES = 16, FEW = 4, ALIKE = 16 };
+    static const uint8_t order[PIECES] = {2, 10, 6, 14, 0, 8, 4, 12, 1, 9, 5, 13, 3, 11, 7, 15};
     struct sk_packer packer = {0};
-    struct sk_ska_range r = {0};
     uint8_t *buf = malloc(PIECE + sk_pack_bound(PIECE));
-    uint64_t seen = 0, left = 0, start = 0;
-    int backend = SK_BACKEND_GZIP, k = 0, rc = buf ? 0 : SAIKAI_ENOMEM;
-    for (uint32_t f = 0; f < p->a.file_count && !rc; start += p->a.files[f++].size_bytes)
-        for (uint64_t end = start + p->a.files[f].size_bytes, at;
-             !rc && k < PIECES && (at = total / PIECES * (uint64_t)k) < end; k++) {
-            size_t n = end - at < PIECE ? (size_t)(end - at) : PIECE, stored = 0;
-            r = (struct sk_ska_range){f, at - start, n, buf};
-            rc = sk_feed_fetch(p->feed, &r, 1, NULL);
-            if (!rc)
-                rc = sk_pack(&packer, &backend, 6, buf, n, buf + PIECE, &stored, NULL);
-            backend = SK_BACKEND_GZIP;
-            seen += n;
-            left += stored;
-        }
+    uint64_t seen = 0, left = 0;
+    double share = (double)stored_bytes / (double)total, least = 1;
+    int may = 1;
+    for (int k = 1; k <= PIECES && buf && may; k++) {
+        int backend = SK_BACKEND_GZIP;
+        size_t stored = 0, n = read_at(p, total / PIECES * order[k - 1], PIECE, buf);
+        if (!n || sk_pack(&packer, &backend, 6, buf, n, buf + PIECE, &stored, NULL))
+            break;
+        seen += n;
+        left += stored;
+        double about = (double)left / (double)seen;
+        least = (double)stored / (double)n < least ? (double)stored / (double)n : least;
+        if (k >= FEW && !(k & (k - 1))) /* a quarter, an eighth, a sixteenth must be between them; less where all pieces agree */
+            may = about - about / k <= share && least - least / ALIKE <= share;
+    }
     sk_packer_free(&packer);
     free(buf);
-    return rc || !seen ? UINT64_MAX : (uint64_t)((double)left / (double)seen * (double)total);
+    return may;
 }
 
 /* Where samples do not tell that what is there is less than plain files through gzip -6, that is
@@ -215,20 +265,22 @@ static uint64_t estimate_gzip(struct sk_ska_plan *p, uint64_t total)
 static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
                     struct saikai_error *err)
 {
-    enum { SMALL_SET = 1 << 20, MARGIN = 16 };
+    enum { SMALL_SET = 1 << 20 };
     struct sk_archive_stats plain = *st;
     int gzip = sk_backend_here(SK_BACKEND_GZIP), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
     if (st->raw_bytes > SMALL_SET && gzip < 0 && p->near_bytes < st->raw_bytes / 2)
         return 0;
-    if (st->raw_bytes > SMALL_SET && gzip >= 0) { /* samples of single classes may err together: look at the files themselves */
-        uint64_t about = estimate_gzip(p, st->raw_bytes);
-        if (about < UINT64_MAX && about - about / MARGIN > st->stored_bytes)
-            return 0;
-    }
+    /* samples of single classes may err together: look at the files themselves */
+    if (st->raw_bytes > SMALL_SET && gzip >= 0 && !gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes))
+        return 0;
     if (p->dense_bytes > st->raw_bytes / 2) /* gzip would need long to find that out */
         backend = SK_BACKEND_STORE;
+    p->limit = st->stored_bytes;
     int rc =
         write_as(p, SK_SCHEME_AGNOSTIC, backend, &(struct place){-1, to->name, 0}, &plain, err);
+    p->limit = 0;
+    if (rc == SAIKAI_ENOSPC) /* it is longer */
+        return 0;
     if (!rc && plain.stored_bytes < st->stored_bytes)
         rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, to, st, err);
     return rc;

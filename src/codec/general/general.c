@@ -127,6 +127,8 @@ int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t
             size_t *size, struct saikai_error *err)
 {
     size_t got = 0, cap = sk_pack_bound(n);
+    if (p->most && p->most < cap)
+        cap = p->most;
     if (*backend == SK_BACKEND_ZSTD && n)
         got = pack_zstd(p, level, in, n, out, cap);
     else if (*backend == SK_BACKEND_GZIP && n)

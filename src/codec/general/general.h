@@ -35,6 +35,7 @@ struct sk_packer {
     void *zstd_out, *zstd_in;
     const void *before; /* what both sides know, for the next call only; NULL: nothing */
     size_t before_bytes;
+    size_t most; /* who gets more bytes than that of a call throws them away: it may stop there; 0: as many as it takes */
 };
 void sk_packer_free(struct sk_packer *p);
 
@@ -48,7 +49,8 @@ int sk_backend_here(int backend);
 size_t sk_pack_bound(size_t n);
 /* Compress n bytes into out (sk_pack_bound(n) of room); *size: what it took. level 0: the backend's
  * default (zstd 3, gzip 6). When nothing is gained the bytes are stored: *backend tells what was
- * done. zstd takes what stands in p->before as if it had come before. Fails with SAIKAI_ENOMEM. */
+ * done, also when that would be more than p->most. zstd takes what stands in p->before as if it had
+ * come before. Fails with SAIKAI_ENOMEM. */
 int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t n, void *out,
             size_t *size, struct saikai_error *err);
 /* Undo into out, whose size is exactly n_out. Input is hostile. Fails with SAIKAI_EDAMAGED,

@@ -12,43 +12,44 @@ static inline unsigned same_bytes(uint64_t a, uint64_t b)
     return 8 - (unsigned)__builtin_popcountll((some | x) & UINT64_C(0x8080808080808080));
 }
 
-/* The distance at which most bytes are the same, the shortest of about equal ones; where none stands out, numbers stand alone. 0: there
- * are too few bytes. */
-static uint32_t find_width(const uint8_t *in, size_t n)
+uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most)
 {
-    uint32_t alike[ROW_MOST / 4 + 1] = {0}, most = 0, sum = 0, width = 0;
-    if (n < 16 * ROW_MOST)
+    uint32_t alike[ROW_WIDE / 4 + 1] = {0}, best = 0, sum = 0, width = 0;
+    if (n < 16 * (size_t)most)
         return 0;
-    size_t step = (n - ROW_MOST - 8) / PLACES;
+    size_t step = (n - most - 8) / PLACES;
     for (size_t k = 0; k < PLACES; k++) {
-        const uint8_t *p = in + ROW_MOST + step * k / 4 * 4;
+        const uint8_t *p = in + most + step * k / 4 * 4;
         uint64_t v = load_word(p, 8);
-        for (uint32_t w = ROW_LEAST; w <= ROW_MOST; w += 4)
+        for (uint32_t w = ROW_LEAST; w <= most; w += 4)
             alike[w / 4] += same_bytes(v, load_word(p - w, 8));
     }
-    for (uint32_t w = ROW_LEAST; w <= ROW_MOST; w += 4) {
-        most = alike[w / 4] > most ? alike[w / 4] : most;
+    for (uint32_t w = ROW_LEAST; w <= most; w += 4) {
+        best = alike[w / 4] > best ? alike[w / 4] : best;
         sum += alike[w / 4];
     }
-    for (uint32_t w = ROW_LEAST; w <= ROW_MOST && !width; w += 4)
-        width = alike[w / 4] >= most - most / 32 ? w : 0;
-    return (uint64_t)most * (ROW_MOST / 4 - 1) > (uint64_t)sum + sum / 32 ? width : ROW_LEAST;
+    for (uint32_t w = ROW_LEAST; w <= most && !width; w += 4)
+        width = alike[w / 4] >= best - best / 32 ? w : 0;
+    return (uint64_t)best * (most / 4 - 1) > (uint64_t)sum + sum / 32 ? width : ROW_LEAST;
 }
 
-/* Bits that a byte takes of a histogram of n bytes. */
-static double entropy(const uint32_t histogram[256], size_t n)
+/* What k of LOOKS bytes take that are the same, for each k. */
+struct prices {
+    double of[LOOKS + 1];
+};
+
+static void set_prices(struct prices *p)
 {
-    double bits = 0;
-    for (int i = 0; i < 256; i++)
-        if (histogram[i])
-            bits -= histogram[i] * (double)log2f((float)histogram[i] / (float)n);
-    return bits;
+    p->of[0] = 0;
+    for (int k = 1; k <= LOOKS; k++)
+        p->of[k] = -k * (double)log2f((float)k / LOOKS);
 }
 
 /* Rows that are looked at: several in a row from several places. Each needs one before it, lag: more. */
 struct looks {
     const uint8_t *in;
     size_t rows, width, lag;
+    const struct prices *prices;
 };
 
 static inline size_t look_at(const struct looks *s, size_t k)
@@ -71,7 +72,8 @@ static double words_cost(const struct looks *s, size_t at, int bytes, int differ
             histogram[b][v >> 8 * b & 255]++;
     }
     for (int b = 0; b < bytes; b++)
-        bits += entropy(histogram[b], LOOKS);
+        for (int i = 0; i < 256; i++)
+            bits += s->prices->of[histogram[b][i]];
     return bits;
 }
 
@@ -168,39 +170,58 @@ static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const str
 }
 
 /* Of the width that most bytes speak for, and of short ones that no byte speaks for, the one whose columns cost the least. */
-static void choose_width(const uint8_t *in, size_t n, struct row_layout *l)
+static void choose_width(const uint8_t *in, size_t n, uint32_t most, const struct prices *prices, struct row_layout *l)
 {
     static const uint8_t widths[] = {0, 8, 16, 24};
-    uint32_t likely = find_width(in, n), best = 0;
+    uint32_t likely = sk_rows_width(in, n, most);
+    struct row_layout best = {.lag = 1};
     double least = INFINITY;
     for (size_t i = 0; likely && i < sizeof widths; i++) {
         l->width = widths[i] ? widths[i] : likely;
-        struct looks s = {in, n / l->width, l->width, 1};
+        struct looks s = {in, n / l->width, l->width, 1, prices};
         if ((i && l->width == likely) || s.rows < LOOKS / 4)
             continue;
-        double bits = choose_columns(&s, l);
-        if (bits < 0.97 * least) {
-            least = bits;
-            best = l->width;
+        l->bits = choose_columns(&s, l);
+        if (l->bits < 0.97 * least) {
+            least = l->bits;
+            best = *l;
         }
     }
-    l->width = best;
+    *l = best;
+    l->likely = likely;
 }
 
-void sk_rows_find(const uint8_t *in, size_t n, struct row_layout *l)
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l)
 {
-    l->lag = 1;
-    l->columns = 0;
-    choose_width(in, n, l);
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1};
+    struct prices prices;
+    set_prices(&prices);
+    *l = (struct row_layout){.lag = 1};
+    choose_width(in, n, most, &prices, l);
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices};
     if (!l->width)
         return;
-    choose_columns(&s, l);
     int k = 0;
     while (k + 1 < l->columns && (l->column[k].kind < FLOAT4 || l->column[k].guess == ROW_NONE))
         k++;
     l->lag = find_lag(in, s.rows, l->width, &l->column[l->column[k].kind < FLOAT4 ? 0 : k]);
     s.lag = l->lag;
     if (l->lag > 1)
-        choose_columns(&s, l);
+        l->bits = choose_columns(&s, l);
+}
+
+int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l)
+{
+    struct prices prices;
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, &prices};
+    double bits = 0;
+    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || sk_rows_width(in, n, most) != l->likely)
+        return 0;
+    set_prices(&prices);
+    for (int i = 0; i < l->columns; i++) {
+        const struct row_column *c = &l->column[i];
+        int wide = column_bytes(c->kind);
+        bits += c->kind >= FLOAT4 ? numbers_cost(&s, c->at, c->kind, c->guess)
+                                  : words_cost(&s, c->at, wide, c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8) + (wide == 4);
+    }
+    return fabs(bits / l->width - l->bits) <= l->bits / 64;
 }

@@ -4,8 +4,8 @@
 
 #include "codec/residual/residual.h"
 
-/* Bytes of a piece and of a row; a row has columns of 4 and 8 bytes. */
-enum { ROWS_PIECE = 1 << 20, ROW_LEAST = 8, ROW_MOST = 256, ROW_COLUMNS = ROW_MOST / 4, ROWS = ROWS_PIECE / ROW_LEAST };
+/* Bytes of a piece and of a row, which may be a wide one; a row has columns of 4 and 8 bytes. */
+enum { ROWS_PIECE = 1 << 20, ROW_LEAST = 8, ROW_MOST = 256, ROW_WIDE = 512, ROW_COLUMNS = ROW_WIDE / 4, ROWS = ROWS_PIECE / ROW_LEAST };
 
 /* What a column is. Stored: never renumbered. WORD: bytes by their place; DIFFERENCE: the same of the difference to the row before;
  * FLOAT: predicted numbers, also with the highest byte first. */
@@ -23,9 +23,11 @@ struct row_column {
 };
 
 struct row_layout {
-    uint32_t width; /* bytes of a row; 0: there are none */
+    uint32_t width;  /* bytes of a row; 0: there are none */
+    uint32_t likely; /* the width that most bytes speak for; not stored */
     uint32_t lag;   /* at least 1 */
     int columns;
+    double bits; /* of a byte, about; not stored */
     struct row_column column[ROW_COLUMNS];
 };
 
@@ -111,7 +113,12 @@ static inline uint64_t row_guess(const uint8_t *first, size_t width, size_t j, i
     return load_number(at - width, kind);
 }
 
-/* How the rows of in[0, n) are best taken apart; width 0: they are none. */
-void sk_rows_find(const uint8_t *in, size_t n, struct row_layout *l);
+/* How the rows of in[0, n), of at most `most` bytes, are best taken apart; width 0: they are none. */
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l);
+/* The distance up to `most` at which most bytes are the same, the shortest of about equal ones; where none stands out, numbers stand
+ * alone. 0: there are too few bytes. */
+uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most);
+/* 1: in[0, n) speaks for rows that were found elsewhere, of at most `most` bytes, and costs about what it cost there. */
+int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 struct sk_rows {
+    int known;     /* 1: the layout is that of the piece before */
+    uint32_t most; /* bytes of a row */
     struct row_layout layout;
     uint8_t symbol[ROWS], context[ROWS];
     uint32_t table[SK_MIX_GROUPS][SK_MIX_ONE];
@@ -15,7 +17,22 @@ struct sk_rows {
 struct sk_rows *sk_rows_new(void)
 {
     _Static_assert(sizeof(struct sk_rows) <= SK_ROWS_MEMORY, "a thread's memory");
-    return malloc(sizeof(struct sk_rows));
+    struct sk_rows *t = malloc(sizeof *t);
+    if (t) {
+        sk_rows_begin(t);
+        sk_rows_wide(t, 0);
+    }
+    return t;
+}
+
+void sk_rows_wide(struct sk_rows *t, int wide)
+{
+    t->most = wide ? ROW_WIDE : ROW_MOST;
+}
+
+int sk_rows_are_wide(const uint8_t *in, size_t n)
+{
+    return sk_rows_width(in, n, ROW_WIDE) > ROW_MOST;
 }
 
 void sk_rows_free(struct sk_rows *t)
@@ -34,6 +51,11 @@ static inline unsigned next_level(unsigned level, unsigned symbol)
 }
 
 /* ---- writing ---- */
+
+void sk_rows_begin(struct sk_rows *t)
+{
+    t->known = 0;
+}
 
 /* The bytes of a column by their place. */
 static int put_words(const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, struct sk_buf *bytes)
@@ -76,12 +98,18 @@ static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const 
     return sk_coded_put(t->symbol, t->context, rows, out);
 }
 
-static int put_piece(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers)
+/* The beginning of in[0, all), to the end of a row where it goes on. To look for rows takes longer than to see that they are those of before. */
+static int put_piece(struct sk_rows *t, const uint8_t *in, size_t all, size_t *taken, struct sk_buf *bytes, struct sk_buf *numbers)
 {
     struct row_layout *l = &t->layout;
-    size_t rows = 0;
+    size_t rows = 0, n = all < ROWS_PIECE ? all : ROWS_PIECE;
     int rc = 0;
-    sk_rows_find(in, n, l);
+    if (!t->known || !sk_rows_fit(in, n, t->most, l))
+        sk_rows_find(in, n, t->most, l);
+    t->known = l->width > 0;
+    if (n < all && l->width)
+        n = n / l->width * l->width;
+    *taken = n;
     sk_buf_put_u32(numbers, (uint32_t)n);
     sk_buf_put_u16(numbers, (uint16_t)l->width);
     if (l->width) {
@@ -99,8 +127,8 @@ static int put_piece(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_b
 int sk_rows_put(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers, struct saikai_error *err)
 {
     int rc = 0;
-    for (size_t at = 0; at < n && !rc; at += ROWS_PIECE) {
-        rc = put_piece(t, in + at, n - at < ROWS_PIECE ? n - at : ROWS_PIECE, bytes, numbers);
+    for (size_t at = 0, taken; at < n && !rc; at += taken) {
+        rc = put_piece(t, in + at, n - at, &taken, bytes, numbers);
         if (!sk_buf_ok(bytes) || !sk_buf_ok(numbers))
             rc = SAIKAI_ENOMEM;
     }
@@ -124,7 +152,7 @@ static const uint8_t *take(struct left *l, size_t n)
     return p;
 }
 
-static int get_layout(struct sk_rd *in, size_t n, struct row_layout *l)
+static int get_layout(struct sk_rd *in, size_t n, uint32_t most, struct row_layout *l)
 {
     unsigned at = 0;
     l->columns = 0;
@@ -132,7 +160,7 @@ static int get_layout(struct sk_rd *in, size_t n, struct row_layout *l)
     if (!l->width)
         return in->bad ? -1 : 0;
     l->lag = sk_rd_u16(in);
-    if (in->bad || l->width < ROW_LEAST || l->width > ROW_MOST || l->width > n || !l->lag)
+    if (in->bad || l->width < ROW_LEAST || l->width > most || l->width > n || !l->lag)
         return -1;
     while (at < l->width && !in->bad) {
         int kind = sk_rd_u8(in);
@@ -189,7 +217,7 @@ static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_
 static int get_piece(struct sk_rows *t, struct left *bytes, struct sk_rd *numbers, uint8_t *out, size_t n)
 {
     struct row_layout *l = &t->layout;
-    int bad = get_layout(numbers, n, l);
+    int bad = get_layout(numbers, n, t->most, l);
     size_t rows = !bad && l->width ? n / l->width : 0, rest = n - rows * (bad ? 0 : l->width);
     for (int i = 0; i < l->columns && !bad; i++)
         bad = l->column[i].kind >= FLOAT4 ? get_numbers(t, &l->column[i], numbers, out, rows)
@@ -205,6 +233,7 @@ int sk_rows_get(struct sk_rows *t, const uint8_t *bytes, size_t n_bytes, struct 
 {
     struct left left = {bytes, n_bytes};
     int bad = 0;
+    t->known = 0;
     while (n && !bad) {
         uint32_t some = sk_rd_u32(numbers);
         bad = numbers->bad || !some || some > n || some > ROWS_PIECE || get_piece(t, &left, numbers, out, some);

@@ -15,7 +15,13 @@
 struct sk_rows;
 struct sk_rows *sk_rows_new(void); /* NULL: no memory */
 void sk_rows_free(struct sk_rows *t);
+/* 1: rows have up to 512 bytes, 0: up to 256; both sides must agree. At first 0. */
+void sk_rows_wide(struct sk_rows *t, int wide);
+/* Whether bytes look like wide rows. */
+int sk_rows_are_wide(const uint8_t *in, size_t n);
 
+/* The bytes that are put next have nothing to do with those before. */
+void sk_rows_begin(struct sk_rows *t);
 /* Take n bytes apart: n bytes or less for a general compressor are appended to `bytes`, all the rest to `numbers`. SAIKAI_ENOMEM. */
 int sk_rows_put(struct sk_rows *t, const uint8_t *in, size_t n, struct sk_buf *bytes, struct sk_buf *numbers, struct saikai_error *err);
 /* Put n bytes together again of all n_bytes of the bytes and of what is read from `numbers`, which may be followed by other bytes.

@@ -1,4 +1,4 @@
-/* Rows from hostile bytes. After a first byte that is odd: they are rows, which come back as they were. Else: u16 bytes of rows, u16 of the
+/* Rows from hostile bytes, wide ones where the first byte's second bit is set. After one that is odd: they are rows, which come back as they were. Else: u16 bytes of rows, u16 of the
  * bytes for a general compressor, these, and the numbers: they may be damaged, and nothing outside the rows is touched. */
 #include "codec/rows/rows.h"
 
@@ -58,6 +58,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     static struct sk_rows *t;
     if (!t)
         t = sk_rows_new();
+    if (t && n) {
+        sk_rows_begin(t);
+        sk_rows_wide(t, data[0] >> 1 & 1);
+    }
     if (t && n && data[0] & 1)
         there_and_back(t, data + 1, n - 1);
     else if (t && n)

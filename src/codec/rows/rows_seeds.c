@@ -18,18 +18,21 @@ static void save(const char *name, const struct sk_buf *b)
 }
 
 /* As rows, and taken apart. */
-static void seed(const char *name, const struct sk_buf *rows)
+static void seed_as(const char *name, int wide, const struct sk_buf *rows)
 {
     struct sk_rows *t = sk_rows_new();
     struct sk_buf bytes = {0}, numbers = {0}, b = {0};
     char apart[64];
-    sk_buf_put_u8(&b, 1);
+    if (!t)
+        exit(1);
+    sk_rows_wide(t, wide);
+    sk_buf_put_u8(&b, (uint8_t)(1 | wide << 1));
     sk_buf_put(&b, rows->data, rows->len);
     save(name, &b);
     b.len = 0;
-    if (!t || sk_rows_put(t, rows->data, rows->len, &bytes, &numbers, NULL))
+    if (sk_rows_put(t, rows->data, rows->len, &bytes, &numbers, NULL))
         exit(1);
-    sk_buf_put_u8(&b, 0);
+    sk_buf_put_u8(&b, (uint8_t)(wide << 1));
     sk_buf_put_u16(&b, (uint16_t)rows->len);
     sk_buf_put_u16(&b, (uint16_t)bytes.len);
     sk_buf_put(&b, bytes.data, bytes.len);
@@ -40,6 +43,11 @@ static void seed(const char *name, const struct sk_buf *rows)
     sk_buf_free(&numbers);
     sk_buf_free(&b);
     sk_rows_free(t);
+}
+
+static void seed(const char *name, const struct sk_buf *rows)
+{
+    seed_as(name, 0, rows);
 }
 
 int main(int argc, char **argv)
@@ -69,6 +77,12 @@ int main(int argc, char **argv)
     seed("big_endian", &b);
     b.len = 100;
     seed("few", &b);
+    b.len = 0;
+    for (int i = 0; i < 60 * 70; i++) {
+        float x = i % 70 < 20 ? 0 : (float)sin(i % 70 + 0.001 * i);
+        sk_buf_put(&b, &x, sizeof x);
+    }
+    seed_as("wide", 1, &b);
     sk_buf_free(&b);
     return 0;
 }

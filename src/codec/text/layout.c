@@ -7,18 +7,19 @@ void sk_piece_begin(struct sk_text *t)
 {
     t->count = 0;
     t->columns = 0;
+    t->labels = 1;
     memset(t->column_of, 0, sizeof t->column_of);
     memset(t->frame_of, 0, sizeof t->frame_of);
 }
 
-int sk_piece_column(struct sk_text *t, size_t n, size_t k)
+int sk_piece_column(struct sk_text *t, int label, size_t n, size_t k)
 {
-    int wide = n > WIDE;
-    uint8_t *known = wide ? &t->column_of[0][0] : &t->column_of[n][k];
+    int wide = n > WIDE, most = t->labelled ? COLUMNS : COLUMNS_PLAIN;
+    uint8_t *known = wide ? &t->column_of[0][0][0] : &t->column_of[label][n][k];
     if (!*known) {
-        if (t->columns == COLUMNS) { /* what comes late shares the last one */
-            *known = COLUMNS;
-            t->column[COLUMNS - 1].wide = 1;
+        if (t->columns == most) { /* what comes late shares the last one */
+            *known = (uint8_t)most;
+            t->column[most - 1].wide = 1;
         } else {
             struct column *c = &t->column[t->columns++];
             c->count = c->spaces = c->width = c->frame = 0;
@@ -39,6 +40,40 @@ void sk_piece_order(struct sk_text *t)
     }
     for (uint32_t i = 0; i < t->count; i++)
         t->order[next[t->in[i]]++] = i;
+}
+
+/* ---- labels ---- */
+
+/* What stands before the first number of a line, without the spaces at its end. */
+struct label {
+    uint32_t hash, spaces;
+};
+
+static const struct label no_label = {2166136261u, 0};
+
+/* One more byte of it, by G. Fowler's, L. C. Noll's and K.-P. Vo's hash (FNV-1a). */
+static inline void add_to_label(struct label *l, uint8_t c)
+{
+    enum { PRIME = 16777619 };
+    if (c == ' ') {
+        l->spaces++;
+        return;
+    }
+    for (; l->spaces; l->spaces--)
+        l->hash = (l->hash ^ ' ') * PRIME;
+    l->hash = (l->hash ^ c) * PRIME;
+}
+
+/* Its number, a new one where there is room for it. */
+static int number_of(struct sk_text *t, const struct label *l)
+{
+    for (int i = 1; i < t->labels; i++)
+        if (t->label[i] == l->hash)
+            return i;
+    if (t->labels == LABELS)
+        return 0;
+    t->label[t->labels] = l->hash;
+    return t->labels++;
 }
 
 /* ---- taking apart ---- */
@@ -128,13 +163,24 @@ static int mark_of(struct column *c, uint32_t spaces, uint32_t bytes, int before
     return spaced && field ? (before == FIELD ? FIELD : SPACED) : spaced ? SPACED : field ? FIELD : PLAIN;
 }
 
+/* The label of the line that begins at in[at] and has numbers, after one with so many: what goes on has none. */
+static int label_at(struct sk_text *t, const uint8_t *in, size_t at, size_t before)
+{
+    struct label l = no_label;
+    if (!t->labelled || before == LINE)
+        return 0;
+    for (; at < t->line[0].at; at++)
+        add_to_label(&l, in[at]);
+    return number_of(t, &l);
+}
+
 /* The layout of the line in[at, end) with n numbers. */
-static uint8_t *put_line(struct sk_text *t, const uint8_t *in, size_t at, size_t end, size_t n, uint8_t *to)
+static uint8_t *put_line(struct sk_text *t, const uint8_t *in, size_t at, size_t end, int label, size_t n, uint8_t *to)
 {
     uint8_t mark = SPACED;
     for (size_t k = 0; k < n; k++) {
         struct token *x = &t->line[k];
-        struct column *c = &t->column[sk_piece_column(t, n, k)];
+        struct column *c = &t->column[sk_piece_column(t, label, n, k)];
         int shape = shape_in(c, x->x.shape);
         size_t spaces = 0, before = x->at - at;
         if (shape < 0) {
@@ -157,37 +203,39 @@ static uint8_t *put_line(struct sk_text *t, const uint8_t *in, size_t at, size_t
     return put_text(to, in + at, end - at);
 }
 
-/* How many lines with as many numbers stood in a row until now. */
+/* How many lines with this label and as many numbers stood in a row until now. */
 struct run {
     size_t numbers;
+    int label;
     uint32_t lines;
 };
 
 /* Frames of a trajectory are runs of lines of one kind. */
-static void count_line(struct sk_text *t, struct run *r, size_t numbers)
+static void count_line(struct sk_text *t, struct run *r, int label, size_t numbers)
 {
     enum { FRAME_LEAST = 16 };
-    if (numbers == r->numbers) {
+    if (numbers == r->numbers && label == r->label) {
         r->lines++;
         return;
     }
     if (r->lines >= FRAME_LEAST && r->numbers && r->numbers <= WIDE)
-        t->frame_of[r->numbers] = r->lines;
-    *r = (struct run){numbers, 1};
+        t->frame_of[r->label][r->numbers] = r->lines;
+    *r = (struct run){numbers, label, 1};
 }
 
 static void set_frames(struct sk_text *t)
 {
-    for (size_t n = 1; n <= WIDE; n++)
-        for (size_t k = 0; k < n; k++)
-            if (t->column_of[n][k])
-                t->column[t->column_of[n][k] - 1].frame = t->frame_of[n];
+    for (int l = 0; l < t->labels; l++)
+        for (size_t n = 1; n <= WIDE; n++)
+            for (size_t k = 0; k < n; k++)
+                if (t->column_of[l][n][k])
+                    t->column[t->column_of[l][n][k] - 1].frame = t->frame_of[l][n];
 }
 
 int sk_piece_take_apart(struct sk_text *t, const uint8_t *in, size_t n, size_t *used, struct sk_buf *layout)
 {
-    size_t at = 0, end, most = n < PIECE_BYTES ? n : PIECE_BYTES;
-    struct run run = {0, 0};
+    size_t at = 0, before = 0, end, most = n < PIECE_BYTES ? n : PIECE_BYTES;
+    struct run run = {0, 0, 0};
     sk_piece_begin(t);
     while (at < most && t->count + LINE <= NUMBERS) {
         size_t count = read_line(t, in, at, most, &end);
@@ -196,8 +244,10 @@ int sk_piece_take_apart(struct sk_text *t, const uint8_t *in, size_t n, size_t *
         uint8_t *to = sk_buf_extend(layout, 2 * (end - at));
         if (!to)
             return SAIKAI_ENOMEM;
-        layout->len = (size_t)(put_line(t, in, at, end, count, to) - layout->data);
-        count_line(t, &run, count);
+        int label = count ? label_at(t, in, at, before) : 0;
+        layout->len = (size_t)(put_line(t, in, at, end, label, count, to) - layout->data);
+        count_line(t, &run, label, count);
+        before = count;
         at = end;
     }
     set_frames(t);
@@ -207,16 +257,19 @@ int sk_piece_take_apart(struct sk_text *t, const uint8_t *in, size_t n, size_t *
 
 /* ---- putting together ---- */
 
-/* The numbers of the line that begins at layout[at], and where it ends. -1: it is none. */
-static int scan_line(const uint8_t *layout, size_t at, size_t n, size_t *end)
+/* The numbers of the line that begins at layout[at], its label if it has numbers, and where it ends. -1: it is none. */
+static int scan_line(const uint8_t *layout, size_t at, size_t n, struct label *label, size_t *end)
 {
     int count = 0;
+    *label = no_label;
     for (int done = 0; at < n && count < LINE && !done; at++) {
         uint8_t c = layout[at];
         done = c == '\n';
         if (c == QUOTE && (++at == n || layout[at] >= MARKS))
             return -1;
         count += c > QUOTE && c < MARKS;
+        if (!count)
+            add_to_label(label, layout[at]);
     }
     *end = at;
     return count;
@@ -224,11 +277,15 @@ static int scan_line(const uint8_t *layout, size_t at, size_t n, size_t *end)
 
 int sk_piece_scan(struct sk_text *t, const uint8_t *layout, size_t n)
 {
+    int before = 0;
     sk_piece_begin(t);
     for (size_t at = 0, end; at < n; at = end) {
-        int count = scan_line(layout, at, n, &end);
+        struct label label;
+        int count = scan_line(layout, at, n, &label, &end);
         if (count < 0)
             return -1;
+        int number = count && t->labelled && before < LINE ? number_of(t, &label) : 0;
+        before = count;
         for (int k = 0; at < end; at++) {
             if (layout[at] == QUOTE) {
                 at++;
@@ -236,7 +293,7 @@ int sk_piece_scan(struct sk_text *t, const uint8_t *layout, size_t n)
             }
             if (layout[at] >= MARKS)
                 continue;
-            int c = sk_piece_column(t, (size_t)count, (size_t)k++);
+            int c = sk_piece_column(t, number, (size_t)count, (size_t)k++);
             if (layout[at] == LITERAL)
                 continue;
             if (t->count == NUMBERS)

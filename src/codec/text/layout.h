@@ -5,8 +5,8 @@
 #include "codec/text/piece.h"
 
 void sk_piece_begin(struct sk_text *t);
-/* The column of number k of n in a line. */
-int sk_piece_column(struct sk_text *t, size_t n, size_t k);
+/* The column of number k of n in a line with this label. */
+int sk_piece_column(struct sk_text *t, int label, size_t n, size_t k);
 /* Numbers by column, from `in`. */
 void sk_piece_order(struct sk_text *t);
 

@@ -7,8 +7,9 @@
 #include "codec/text/text.h"
 
 /* LINE: numbers of a line; what follows counts as another one. WIDE: numbers of lines that are a row of columns; those of longer ones
- * are all in one column. SHAPES: of a column; numbers of more shapes stay in the layout. */
-enum { NUMBERS = 256 << 10, PIECE_BYTES = 4 << 20, COLUMNS = 64, SHAPES = 64, LINE = 1024, WIDE = 32 };
+ * are all in one column. SHAPES: of a column; numbers of more shapes stay in the layout. LABELS: lines that are told apart by what
+ * stands before their first number; number 0 is all others. COLUMNS: with labels, COLUMNS_PLAIN: without. */
+enum { NUMBERS = 256 << 10, PIECE_BYTES = 4 << 20, COLUMNS_PLAIN = 64, COLUMNS = 192, SHAPES = 64, LINE = 1024, WIDE = 32, LABELS = 16 };
 
 /* Bytes of a layout that are no text. The number comes after as many spaces as the one before in its column, or has its field's
  * width; after the spaces that the layout has; or it stays in the layout itself. A byte that is one of these follows a QUOTE. */
@@ -29,10 +30,12 @@ struct token {
 };
 
 struct sk_text {
+    int labelled;   /* 1: columns are those of lines with the same label */
     uint32_t count; /* of numbers */
-    int columns;
-    uint8_t column_of[WIDE + 1][WIDE]; /* by the numbers of a line, and which of them: 1 more than the column; 0: none yet */
-    uint32_t frame_of[WIDE + 1];
+    int columns, labels;
+    uint32_t label[LABELS]; /* hashes of those that were seen, from number 1 on */
+    uint8_t column_of[LABELS][WIDE + 1][WIDE]; /* by the numbers of a line, and which of them: 1 more than the column; 0: none yet */
+    uint32_t frame_of[LABELS][WIDE + 1];
     struct column column[COLUMNS];
     struct token line[LINE];
     /* by the order in the text */

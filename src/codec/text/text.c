@@ -8,7 +8,16 @@
 
 struct sk_text *sk_text_new(void)
 {
-    return malloc(sizeof(struct sk_text));
+    struct sk_text *t = malloc(sizeof *t);
+    _Static_assert(sizeof *t <= SK_TEXT_MEMORY, "a thread's memory");
+    if (t)
+        t->labelled = 0;
+    return t;
+}
+
+void sk_text_labelled(struct sk_text *t, int labelled)
+{
+    t->labelled = labelled;
 }
 
 void sk_text_free(struct sk_text *t)
@@ -62,5 +71,25 @@ int sk_text_likely(const uint8_t *in, size_t n)
         digits += (uint8_t)(in[i] - '0') < 10;
         control += in[i] < 32 && in[i] != '\n' && in[i] != '\r' && in[i] != '\t';
     }
-    return digits >= n / 5 && control <= n / 64;
+    return digits >= n / (sk_text_has_labels(in, n) ? 10 : 5) && control <= n / 64;
+}
+
+int sk_text_has_labels(const uint8_t *in, size_t n)
+{
+    enum { LOOKED_AT = 32 << 10, WORD = 2 };
+    size_t lines = 0, labelled = 0, letters = 0;
+    int digits = 0;
+    for (size_t i = 0; i < n && i < LOOKED_AT; i++) {
+        if (in[i] == '\n') {
+            letters = 0;
+            digits = 0;
+        } else if ((uint8_t)(in[i] - '0') < 10) {
+            lines += !digits;
+            labelled += !digits && letters >= WORD;
+            digits = 1;
+        } else {
+            letters += (uint8_t)((in[i] | 32) - 'a') < 26;
+        }
+    }
+    return labelled > lines / 4;
 }

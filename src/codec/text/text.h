@@ -14,6 +14,8 @@
 struct sk_text;
 struct sk_text *sk_text_new(void); /* NULL: no memory */
 void sk_text_free(struct sk_text *t);
+/* 1: lines with other words before their first number have other columns, as in logs; both sides must agree. At first 0. */
+void sk_text_labelled(struct sk_text *t, int labelled);
 
 /* How columns of values that repeat are packed. */
 struct sk_text_packing {
@@ -37,5 +39,7 @@ static inline uint64_t sk_text_layout_most(uint64_t n)
 
 /* Whether bytes look as if it was worth the while to try: hardly any control characters, and many digits. */
 int sk_text_likely(const uint8_t *in, size_t n);
+/* Whether that looks as if its lines had labels: many of those with digits begin with words. */
+int sk_text_has_labels(const uint8_t *in, size_t n);
 
 #endif

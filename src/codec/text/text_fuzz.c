@@ -1,4 +1,4 @@
-/* Text from hostile bytes. After a first byte that is odd: they are text, which comes back as it was. Else: u16 bytes of text, u16 bytes of
+/* Text from hostile bytes, with labels where the first byte's second bit is set. After one that is odd: they are text, which comes back as it was. Else: u16 bytes of text, u16 bytes of
  * layout, the layout, and the numbers: they may be damaged, and nothing outside the text is touched. */
 #include "codec/text/text.h"
 
@@ -63,6 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     static struct sk_text *t;
     if (!t)
         t = sk_text_new();
+    if (t && n)
+        sk_text_labelled(t, data[0] >> 1 & 1);
     if (t && n && data[0] & 1)
         there_and_back(t, data + 1, n - 1);
     else if (t && n)

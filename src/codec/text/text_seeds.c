@@ -16,20 +16,23 @@ static void save(const char *name, const struct sk_buf *b)
 }
 
 /* As text, and taken apart. */
-static void seed(const char *name, const char *text, size_t n)
+static void seed_as(const char *name, int labelled, const char *text, size_t n)
 {
     struct sk_text *t = sk_text_new();
     struct sk_packer packer = {0};
     struct sk_text_packing how = {&packer, SK_BACKEND_ZSTD, 3};
     struct sk_buf layout = {0}, numbers = {0}, b = {0};
     char apart[64];
-    sk_buf_put_u8(&b, 1);
+    if (!t)
+        exit(1);
+    sk_text_labelled(t, labelled);
+    sk_buf_put_u8(&b, (uint8_t)(1 | labelled << 1));
     sk_buf_put(&b, text, n);
     save(name, &b);
     b.len = 0;
-    if (!t || sk_text_put(t, &how, (const uint8_t *)text, n, &layout, &numbers, NULL))
+    if (sk_text_put(t, &how, (const uint8_t *)text, n, &layout, &numbers, NULL))
         exit(1);
-    sk_buf_put_u8(&b, 0);
+    sk_buf_put_u8(&b, (uint8_t)(labelled << 1));
     sk_buf_put_u16(&b, (uint16_t)n);
     sk_buf_put_u16(&b, (uint16_t)layout.len);
     sk_buf_put(&b, layout.data, layout.len);
@@ -41,6 +44,11 @@ static void seed(const char *name, const char *text, size_t n)
     sk_buf_free(&b);
     sk_packer_free(&packer);
     sk_text_free(t);
+}
+
+static void seed(const char *name, const char *text, size_t n)
+{
+    seed_as(name, 0, text, n);
 }
 
 int main(int argc, char **argv)
@@ -62,6 +70,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < 1100; i++)
         sk_buf_printf(&b, "%d,", i * i % 97);
     seed("one_line", (const char *)b.data, b.len);
+    b.len = 0;
+    for (int i = 0; i < 40; i++)
+        sk_buf_printf(&b, "Time = %d\n x%c \1 residual %g  steps  %d\n%d %d\n", i, 'a' + i, 1.0 / (i + 3), i % 4, i * i, -i);
+    seed_as("labels", 1, (const char *)b.data, b.len);
     sk_buf_free(&b);
     return 0;
 }

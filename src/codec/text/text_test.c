@@ -32,13 +32,14 @@ struct made {
 
 static struct sk_text *work;
 
-static void same(const uint8_t *in, size_t n, struct made *size)
+static void same_as(int labelled, const uint8_t *in, size_t n, struct made *size)
 {
     struct sk_packer packer = {0};
     struct sk_text_packing how = {&packer, sk_backend_here(SK_BACKEND_ZSTD) < 0 ? SK_BACKEND_STORE : SK_BACKEND_ZSTD, 3};
     struct sk_buf layout = {0}, numbers = {0};
     uint8_t *out = malloc(n + 1);
     assert_non_null(out);
+    sk_text_labelled(work, labelled);
     assert_int_equal(sk_text_put(work, &how, in, n, &layout, &numbers, NULL), 0);
     assert_true(layout.len <= sk_text_layout_most(n));
     size_t len = numbers.len;
@@ -57,6 +58,13 @@ static void same(const uint8_t *in, size_t n, struct made *size)
     sk_buf_free(&numbers);
     sk_packer_free(&packer);
     free(out);
+}
+
+/* With labels and without; *size: without. */
+static void same(const uint8_t *in, size_t n, struct made *size)
+{
+    same_as(1, in, n, NULL);
+    same_as(0, in, n, size);
 }
 
 /* A string behind what there is. */
@@ -180,6 +188,37 @@ static void trajectory(struct sk_buf *t)
     }
 }
 
+/* What a solver says of its steps. */
+static void log_of_steps(struct sk_buf *t)
+{
+    double heat = 300;
+    for (int i = 0; i < 2000; i++) {
+        sk_buf_printf(t, "Step %d, dt = %.3g s\n", i, 1e-3 * (1 + i / 100));
+        for (int d = 0; d < 3; d++)
+            sk_buf_printf(t, "  residual of u%c:   %.5e -> %.5e, %d turns\n", 'x' + d, 1e-2 * uniform(), 1e-7 * uniform(), 3 + (int)(next() % 3));
+        heat += uniform() - 0.5;
+        sk_buf_printf(t, "mean temperature %.4f K, at most %.4f K\n\n", heat, heat + 20 * uniform());
+    }
+}
+
+static void many_labels(struct sk_buf *t)
+{
+    for (int i = 0; i < 3000; i++)
+        sk_buf_printf(t, "%*sn%c%c\1%*s%d %d\n", (int)(next() % 3), "", 'a' + (int)(next() % 8), 'a' + (int)(next() % 8), (int)(next() % 4), "",
+                      (int)(next() % 1000), i);
+}
+
+/* What goes on after 1024 numbers, of which the last ones are not meant. */
+static void long_lines(struct sk_buf *t)
+{
+    for (int line = 0; line < 6; line++) {
+        sk_buf_printf(t, "line%c", 'a' + line);
+        for (int i = 0; i < 2500; i++)
+            sk_buf_printf(t, " %.*fe%d", (int)(next() % 60), uniform(), (int)(next() % 300));
+        add(t, "\n");
+    }
+}
+
 /* layout and numbers together, as a share of the text: at most this, with the layout not compressed yet; 0: it is no matter. */
 static const struct {
     const char *name;
@@ -199,6 +238,9 @@ static const struct {
     {"many shapes", many_shapes, 0},
     {"small numbers", small_numbers, 0.8},
     {"trajectory", trajectory, 0.32},
+    {"log", log_of_steps, 0},
+    {"many labels", many_labels, 0},
+    {"long lines", long_lines, 0},
 };
 
 static void test_kinds(void **state)
@@ -263,17 +305,35 @@ static void test_all_short_texts(void **state)
     sk_buf_free(&t);
 }
 
+/* Lines of several kinds with as many numbers have columns of their own. */
+static void test_labels(void **state)
+{
+    struct sk_buf t = {0};
+    struct made plain, labelled;
+    (void)state;
+    seed = 11;
+    log_of_steps(&t);
+    assert_true(sk_text_has_labels(t.data, t.len) && sk_text_likely(t.data, t.len));
+    same_as(0, t.data, t.len, &plain);
+    same_as(1, t.data, t.len, &labelled);
+    assert_true(labelled.numbers < plain.numbers - plain.numbers / 12);
+    t.len = 0;
+    fixed_columns(&t);
+    assert_false(sk_text_has_labels(t.data, t.len));
+    sk_buf_free(&t);
+}
+
 /* Whatever is cut off or changed: an error, or any text, and nothing beside it. */
-static void test_damage(void **state)
+static void damage(void (*make)(struct sk_buf *t), int labelled)
 {
     struct sk_packer packer = {0};
     struct sk_text_packing how = {&packer, sk_backend_here(SK_BACKEND_ZSTD) < 0 ? SK_BACKEND_STORE : SK_BACKEND_ZSTD, 3};
     struct sk_buf t = {0}, layout = {0}, numbers = {0};
     int told = 0;
-    (void)state;
     seed = 3;
-    fixed_columns(&t);
+    make(&t);
     t.len = 8000;
+    sk_text_labelled(work, labelled);
     assert_int_equal(sk_text_put(work, &how, t.data, t.len, &layout, &numbers, NULL), 0);
     uint8_t *out = malloc(t.len + 1), *l = malloc(layout.len), *c = calloc(1, numbers.len + SK_BITS_SLACK);
     assert_true(out && l && c);
@@ -302,6 +362,13 @@ static void test_damage(void **state)
     sk_packer_free(&packer);
 }
 
+static void test_damage(void **state)
+{
+    (void)state;
+    damage(fixed_columns, 0);
+    damage(log_of_steps, 1);
+}
+
 static void test_likely(void **state)
 {
     uint8_t bytes[4096];
@@ -322,7 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short),  cmocka_unit_test(test_all_short_texts), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_damage), cmocka_unit_test(test_likely),
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_likely), cmocka_unit_test(test_labels),
     };
     work = sk_text_new();
     int rc = work ? cmocka_run_group_tests(tests, NULL, NULL) : 1;

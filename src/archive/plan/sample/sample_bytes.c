@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, PIECES = 8 };
+enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, PIECES = 8, STRONG = 6 };
 
 /* Pieces of two files of the class, as one part of as many segments: from four places of each, at
  * multiples of 64 bytes; of records from the beginning alone, because they are not found from
@@ -115,14 +115,14 @@ static size_t try_text(struct sk_coder *c, struct sk_part *part, struct sk_recip
 {
     if (!sk_text_likely(part->raw, part->size_bytes))
         return SIZE_MAX;
-    *text = (struct sk_recipe){.form = SK_FORM_TEXT, .backend = SK_BACKEND_ZSTD, .level = 6};
+    *text = (struct sk_recipe){.form = sk_text_has_labels(part->raw, part->size_bytes) ? SK_FORM_LABELLED : SK_FORM_TEXT, .backend = SK_BACKEND_ZSTD, .level = 6};
     return try_one(c, part, text);
 }
 
 /* Rows of structures, against what *r leaves of the same two pieces: of more it would take long to find them. */
 static void try_rows(struct sk_coder *c, const struct sk_part *part, struct sk_recipe *r, size_t *least)
 {
-    enum { GAIN = 64, STRONG = 6 };
+    enum { GAIN = 64 };
     size_t from = part->count > 3 ? 1 : part->count - 1, n = part->count > 3 ? 2 : 1;
     struct sk_part some = *part;
     struct sk_recipe rows = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD, .level = STRONG};
@@ -182,10 +182,33 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
         least = as_text;
         *r = by_text;
     }
-    if (text && r->form != SK_FORM_TEXT && !done)
+    if (text && !sk_form_apart(r->form) && !done)
         try_rows(&c, part, r, &least);
     sk_coder_free(&c);
     return least;
+}
+
+/* Wide rows, which few of are in a piece: against what *r leaves of a longer one, from the middle of a file. */
+static int try_wide(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count, uint8_t *sample, struct sk_recipe *r,
+                    size_t *least, struct saikai_error *err)
+{
+    struct sk_ska_segment s = segments[count / 4];
+    uint64_t bytes = s.box.nx, n = bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES;
+    struct sk_part part = {.type = SAIKAI_U8, .segments = &s, .count = 1, .raw = sample, .size_bytes = (size_t)n};
+    struct sk_recipe wide = {.form = SK_FORM_WIDE, .backend = SK_BACKEND_ZSTD, .level = STRONG};
+    struct sk_coder c = {0};
+    s.offset += (bytes - n) / 2 / 64 * 64;
+    s.box.nx = n;
+    int rc = sk_feed_fetch(p->feed, &(struct sk_ska_range){s.file, s.offset, (size_t)n, sample}, 1, err);
+    if (!rc && sk_rows_are_wide(sample, (size_t)n)) {
+        size_t with = try_one(&c, &part, &wide), without = try_one(&c, &part, r);
+        if (with < without - without / 32) {
+            *least = (size_t)((double)*least * (double)with / (double)without);
+            *r = wide;
+        }
+    }
+    sk_coder_free(&c);
+    return rc;
 }
 
 /* A sample does not tell which of two is better that leave about the same of it. */
@@ -227,6 +250,8 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
         for (size_t i = 0; i < n; i++)
             part.size_bytes += taken[i].box.nx;
         size_t gzipped, least = try_all(&part, text, fortran, recipe, &gzipped);
+        if (text && !fortran && recipe->form == SK_FORM_BYTES && sk_rows_are_wide(sample, taken[0].box.nx))
+            rc = try_wide(p, segments, count, sample, recipe, &least, err);
         compare_with_gzip(p, all, part.size_bytes, least, gzipped);
         sk_log(SK_LOG_DEBUG,
                "archive: %s: form %d, filter %d, backend %d, level %d, sample %zu of %zu",
