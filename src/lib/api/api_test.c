@@ -439,6 +439,56 @@ static void test_files(void **state)
     api_testing_runs(files_back);
 }
 
+/* ---- events ---- */
+
+static int events(void)
+{
+    struct saikai_event e;
+    struct {
+        struct saikai_event e;
+        long of_later[2];
+    } more;
+    static const char *const fields[] = {"residual=1e-9", "step=4", NULL};
+    FAILS(saikai_event_publish("done", SAIKAI_EVENT_INFO, NULL), SAIKAI_ESTATE, "saikai_init was not called");
+    FAILS(saikai_event_next(NULL, 0, &e, sizeof e), SAIKAI_ESTATE, "saikai_init was not called");
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")));
+    FAILS(saikai_event_next("space=app", 0, NULL, sizeof e), SAIKAI_EINVAL, "out is NULL");
+    FAILS(saikai_event_publish(NULL, SAIKAI_EVENT_INFO, NULL), SAIKAI_EINVAL, "");
+    FAILS(saikai_event_publish("app.Loud", SAIKAI_EVENT_INFO, NULL), SAIKAI_EINVAL, "Loud");
+    FAILS(saikai_event_publish("quiet", SAIKAI_EVENT_INFO, (const char *[]){"noequals", NULL}), SAIKAI_EINVAL, "noequals");
+    FAILS(saikai_event_next("space>app", 0, &e, sizeof e), SAIKAI_EINVAL, "space");
+    CHECK(saikai_event_next("space=app", 0, &e, sizeof e) == 0); /* from here on … */
+    CHECK(!saikai_event_publish("converged", SAIKAI_EVENT_WARNING, fields));
+    CHECK(saikai_event_next("space=app", 30, &e, sizeof e) == 1);
+    CHECK(!strcmp(e.space, "app") && !strcmp(e.name, "converged") && e.severity == SAIKAI_EVENT_WARNING && e.rank == 0 && e.n_fields == 2);
+    CHECK(!strcmp(e.job, "test") && !strcmp(e.field[0].key, "residual") && !strcmp(e.field[1].value, "4"));
+    CHECK(saikai_event_next("space=app", 0, &e, sizeof e) == 0); /* … each is given once */
+    CHECK(!saikai_event_publish("app.again", SAIKAI_EVENT_DEBUG, NULL));
+    memset(&more, 0x55, sizeof more);
+    CHECK(saikai_event_next("space=app", 30, &more.e, sizeof more) == 1 && !strcmp(more.e.name, "again") && !more.of_later[0] && !more.of_later[1]);
+    CHECK(!saikai_event_publish("third", SAIKAI_EVENT_INFO, NULL));
+    memset(&e, 0x55, sizeof e);
+    CHECK(saikai_event_next("space=app", 30, &e, offsetof(struct saikai_event, severity)) == 1 && !strcmp(e.name, "third"));
+    CHECK(e.severity == 0x55555555); /* no more is written than was asked for */
+    return saikai_finalize();
+}
+
+static int events_of_nowhere(void)
+{
+    struct saikai_event e;
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("store.prefix=none")));
+    FAILS(saikai_event_publish("done", SAIKAI_EVENT_INFO, NULL), SAIKAI_ENOENT, "store.prefix");
+    FAILS(saikai_event_next("", 0, &e, sizeof e), SAIKAI_ENOENT, "store.prefix");
+    return saikai_finalize();
+}
+
+static void test_events(void **state)
+{
+    (void)state;
+    api_testing_runs(events);
+    api_testing_runs(events_of_nowhere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +500,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_candidates, api_testing_make_dir,
                                         api_testing_remove_dir),
         cmocka_unit_test_setup_teardown(test_files, api_testing_make_dir, api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(test_events, api_testing_make_dir, api_testing_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

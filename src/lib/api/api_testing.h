@@ -42,7 +42,9 @@ const char *api_testing_settings(const char *more);
  * default one. */
 int api_testing_refused(const char *more, const char *mpi, int code, const char *words);
 
-/* As api_testing_run, with a new log; a failure is one of the test. */
+/* As api_testing_run, with a new log. */
+int api_testing_logged(int (*body)(void));
+/* A failure of it is one of the test. */
 void api_testing_runs(int (*body)(void));
 /* Run body() as the only rank of a loop group, which is what every communicator stands for
  * meanwhile. */
