@@ -14,5 +14,5 @@ run() {
     tail -n 4 "$build/$log"
 }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-(export SAIKAI_TEST_SWEEP=all && run sweeps.log -R 'crash_test|powercut_test' -j$(($(nproc) + 1)) --timeout 1800)
+(export SAIKAI_TEST_SWEEP=all && run sweeps.log -R 'crash_test|powercut_test|collect_series_test' -j$(($(nproc) + 1)) --timeout 1800)
 run more.log -L '^more$' -j$(($(nproc) * 2 + 1))

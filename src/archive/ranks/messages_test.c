@@ -292,6 +292,96 @@ static void messages_arrive(void **state)
     }
 }
 
+/* A group that fails at its n-th call; what it receives is one message of zeros, longer than a piece. */
+static int calls_left;
+enum { LONG_MESSAGE = 150000, BROKEN = -77 };
+
+static int call(void)
+{
+    return calls_left-- == 0 ? BROKEN : 0;
+}
+
+static int broken_isend(struct sk_group *g, const void *data, size_t n, int to, int tag, struct sk_request **req)
+{
+    (void)g, (void)data, (void)n, (void)to, (void)tag, (void)req;
+    return call();
+}
+
+static int broken_irecv(struct sk_group *g, void *data, size_t n, int from, int tag, struct sk_request **req)
+{
+    (void)g, (void)from, (void)req;
+    memset(data, 0, n);
+    if (tag == SK_TAG_LENGTH)
+        *(uint64_t *)data = LONG_MESSAGE;
+    return call();
+}
+
+static int broken_wait(struct sk_group *g, struct sk_request **req)
+{
+    (void)g, (void)req;
+    return call();
+}
+
+static int broken_bcast(struct sk_group *g, void *data, size_t n, int root)
+{
+    (void)root;
+    if (g->rank && n == 8)
+        *(uint64_t *)data = LONG_MESSAGE;
+    return call();
+}
+
+static int broken_allreduce(struct sk_group *g, int64_t *v, int count, enum sk_op op)
+{
+    (void)g, (void)v, (void)count, (void)op;
+    return call();
+}
+
+static int send_it(struct sk_group *g, void **data, size_t *n)
+{
+    (void)data, (void)n;
+    static const char bytes[LONG_MESSAGE];
+    return sk_message_send(g, 1, bytes, sizeof bytes);
+}
+
+static int receive_it(struct sk_group *g, void **data, size_t *n)
+{
+    return sk_message_recv(g, 1, data, n);
+}
+
+static int hear_it(struct sk_group *g, void **data, size_t *n)
+{
+    struct saikai_error err = {0};
+    int rc = sk_message_bcast(g, 1, data, n, &err);
+    if (rc)
+        assert_true(*err.text);
+    return rc;
+}
+
+static void a_broken_group_is_told(void **state)
+{
+    (void)state;
+    static const struct sk_group_ops ops = {.isend = broken_isend, .irecv = broken_irecv, .wait = broken_wait, .bcast = broken_bcast,
+                                            .allreduce = broken_allreduce};
+    static const struct {
+        int (*talk)(struct sk_group *g, void **data, size_t *n);
+        int calls, rank;
+    } cases[] = {{send_it, 8, 0}, {receive_it, 8, 0}, {hear_it, 3, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int at = 0; at <= cases[i].calls; at++) {
+            struct sk_group g = {.ops = &ops, .rank = cases[i].rank, .size = 3};
+            void *data = NULL;
+            size_t n = 0;
+            calls_left = at;
+            int rc = cases[i].talk(&g, &data, &n);
+            if ((rc != 0) != (at < cases[i].calls))
+                fail_msg("case %zu ends with %d when call %d fails", i, rc, at);
+            assert_true(!rc || (!data && !n));
+            if (!rc && data)
+                assert_int_equal(n, LONG_MESSAGE);
+            free(data);
+        }
+}
+
 /* ---- who gets what ---- */
 
 static void files_go_back_to_those_who_gave_them(void **state)
@@ -407,6 +497,7 @@ int main(void)
         cmocka_unit_test(owners_are_read),
         cmocka_unit_test(each_file_has_one_owner),
         cmocka_unit_test(messages_arrive),
+        cmocka_unit_test(a_broken_group_is_told),
         cmocka_unit_test(files_go_back_to_those_who_gave_them),
         cmocka_unit_test(decoders_and_blocks_fit_into_the_memory),
     };
