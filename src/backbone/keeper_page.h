@@ -58,6 +58,7 @@ enum sk_world_reason {
     SK_WORLD_STALE,      /* it used a handle of the world before the repair */
     SK_WORLD_MPI,        /* an MPI that cannot be repaired */
     SK_WORLD_FAILED,     /* the repair did not work */
+    SK_WORLD_WAITS,      /* said by the keeper: its process has looked for messages for long, and found none */
     SK_WORLD_REASONS
 };
 
@@ -76,6 +77,11 @@ enum sk_world_reason {
 
 /* Set where the protocol logging is chosen: most bytes of messages that a rank keeps. */
 #define SK_WORLD_LOG_ENV "SAIKAI_WORLD_LOG"
+
+/* Set where the protocol replication is chosen, for two processes of each rank: how many ranks there are, and most bytes of messages that a
+ * process keeps. And for copies that are not the lead, by their keeper: the descriptor of the output that the lead's goes to. */
+#define SK_WORLD_COPIES_ENV "SAIKAI_WORLD_COPIES"
+#define SK_WORLD_OUTPUT_ENV "SAIKAI_WORLD_OUTPUT"
 
 /* How the start before this one ended, as far as the launcher knows. */
 enum sk_last_end {
@@ -119,7 +125,9 @@ struct sk_keeper_page {
     _Atomic uint32_t world;             /* of the layer between program and MPI: SK_WORLD_WORD */
     _Atomic uint32_t joined;            /* by the layer in a warm spare that took the place of a dead process, whose rank and
                                            repair it has set by then: as whom its keeper reports; 0: it waits */
-    uint8_t reserved1[12];
+    /* By the layer where each rank is two processes: how often it looked for messages, and how often there was something. */
+    _Atomic uint32_t looks, finds;
+    uint8_t reserved1[4];
 
     /* Written by the keeper; the library takes requests with sk_keeper_page_take. */
     _Atomic uint32_t requests; /* bits of enum sk_keeper_request */
@@ -128,7 +136,8 @@ struct sk_keeper_page {
     /* A repair in place is wanted: its number (the last that is written), who is dead, and as whom the keepers of the new processes
      * report. */
     _Atomic uint32_t repair;
-    uint32_t repair_first, repair_dead;
+    uint32_t repair_first;
+    _Atomic uint32_t repair_dead; /* written after them: what is there by then stays there while each order repeats those before */
     uint16_t repair_rank[SK_REPAIR_MOST];
     uint8_t reserved2[4];
 

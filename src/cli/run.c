@@ -90,7 +90,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "fault models in the order in which they are asked, each with =ignore, =restart or =migration when the answer is to be "
          "another one than usual, or process=in-place where the program can be repaired while it runs (default: network, physical, repeated, process)"},
         {0, "protocol", CLI_TEXT, &protocol, "PROTOCOL", NULL,
-         "with process=in-place, who goes back: coordinated (all ranks) or logging (the dead process alone) (default: coordinated)"},
+         "who goes back after a fault that needs no restart: with process=in-place coordinated (all ranks) or logging (the dead process alone); "
+         "replication (nobody: each rank is two processes, and takes two cores) (default: coordinated)"},
         {0, "warm", CLI_TEXT, &warm, "K", NULL,
          "with process=in-place, start K processes beyond the ranks, which wait to take the place of dead ones (default: 0)"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,

@@ -33,6 +33,9 @@ static const double key_look_s = 0.1;
 static const double repair_look_s = 0.02;
 /* A turn that takes so much longer than it waits: this process was stopped, and nobody's silence counts. */
 static const double own_gap_s = 1;
+/* Where each rank is two processes: after how long a process counts as waiting that looks for messages and finds none, and how often it is
+ * looked at. */
+static const double waits_s = 30, waits_look_s = 1;
 
 struct keeper {
     const struct sk_link_settings *s;
@@ -52,6 +55,8 @@ struct keeper {
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
     uint32_t told_world; /* what the layer said of itself in the newest beat */
+    uint32_t looks, finds; /* of its page, at the look before … */
+    double look_at, waits_since; /* … and the next one; since when it has found nothing */
 };
 
 /* Which signal tells that the parent died: one that nobody sends for another reason. */
@@ -74,6 +79,21 @@ static int block_signals(struct keeper *k, struct saikai_error *err)
     return k->signals < 0 ? sk_fail_errno(err, errno, "cannot wait for signals") : 0;
 }
 
+/* In the child: where each rank is two processes, the lead's output is seen. The other one's has a place for when it is the lead. */
+static void hide_output(const struct keeper *k)
+{
+    const char *copies = getenv(SK_WORLD_COPIES_ENV);
+    char text[16];
+    int null;
+    if (!copies || k->rank < strtoul(copies, NULL, 10) || (null = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
+        return;
+    int aside = dup(STDOUT_FILENO);
+    dup2(null, STDOUT_FILENO);
+    snprintf(text, sizeof text, "%d", aside);
+    if (aside >= 0)
+        setenv(SK_WORLD_OUTPUT_ENV, text, 1);
+}
+
 /* In the child: the layer between program and MPI, where the launcher wants one. */
 static void prepare_layer(const struct keeper *k)
 {
@@ -86,6 +106,7 @@ static void prepare_layer(const struct keeper *k)
     snprintf(text, sizeof text, "%ld", (long)getppid());
     setenv(SK_WORLD_ENV, text, 1);
     unsetenv(SK_WORLD_LIBRARY_ENV);
+    hide_output(k);
     if (!k->repair)
         return;
     snprintf(text, sizeof text, "%u", k->repair);
@@ -157,6 +178,15 @@ static void let_go_of_streams(void)
         close(null);
 }
 
+/* What the layer says of itself, or what is to be seen of it. */
+static uint32_t world_of(const struct keeper *k)
+{
+    uint32_t w = atomic_load(&k->page->world);
+    int waits = k->look_at - k->waits_since > waits_s && !k->gone;
+    return waits && SK_WORLD_STATE(w) == SK_WORLD_READY && SK_WORLD_REASON(w) == SK_WORLD_FINE
+               ? SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_WAITS, SK_WORLD_EPOCH(w)) : w;
+}
+
 static struct sk_message message(const struct keeper *k, enum sk_message_kind kind)
 {
     struct sk_message m = {.kind = kind, .incarnation = k->s->incarnation, .rank = k->id};
@@ -168,7 +198,7 @@ static struct sk_message message(const struct keeper *k, enum sk_message_kind ki
         .complete_iteration = atomic_load(&p->complete_iteration),
         .restored_iteration = atomic_load(&p->restored_iteration),
         .state = atomic_load(&p->state),
-        .world = atomic_load(&p->world),
+        .world = world_of(k),
     };
     return m;
 }
@@ -417,6 +447,20 @@ static int is_repaired(const struct keeper *k)
     return !k->gone && repair && w != SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, repair) && SK_WORLD_STATE(w) != SK_WORLD_OVER;
 }
 
+/* A process that computes does not look; one that waits does, and for whom it waits does not, or finds something. So when all wait, nobody
+ * ever goes on: that is for the launcher to find. */
+static void look_whether_it_waits(struct keeper *k, double now)
+{
+    if (now < k->look_at)
+        return;
+    uint32_t looks = atomic_load(&k->page->looks), finds = atomic_load(&k->page->finds);
+    if (looks == k->looks || finds != k->finds || k->gone)
+        k->waits_since = now;
+    k->looks = looks;
+    k->finds = finds;
+    k->look_at = now + waits_look_s;
+}
+
 static double next_turn(const struct keeper *k, double now)
 {
     double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
@@ -450,11 +494,12 @@ static int keep(struct keeper *k)
             take_message(k, &m, now);
         }
         reap(k, now);
+        look_whether_it_waits(k, now);
         if (k->way && sk_way_mend(k->way, now))
             say_hello(k);
         if (k->gone && now >= k->next_report)
             report_exit(k, now);
-        if (now >= k->next_beat || atomic_load(&k->page->world) != k->told_world) {
+        if (now >= k->next_beat || world_of(k) != k->told_world) {
             struct sk_message beat = message(k, SK_MSG_BEAT);
             if ((now - k->heard) * 1000 > 1.5 * k->s->heartbeat_ms)
                 say_hello(k); /* the first may be lost, or we were cut off: say who we are */

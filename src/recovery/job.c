@@ -43,10 +43,12 @@ static const double history_wait_s = 2;
 
 struct job {
     const struct sk_job_options *o;
+    struct sk_job_options twice; /* o, where each rank is two processes */
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
     int protocol; /* enum sk_protocol */
+    int copied;   /* ranks that are two processes each; 0: none are */
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
     int has_hosts;
     int warm; /* processes beyond the ranks */
@@ -132,6 +134,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         sk_command_set(&c, "%s=%s", SK_WORLD_LIBRARY_ENV, j->world);
     if (*j->world && j->protocol == SK_PROTOCOL_LOGGING)
         sk_command_set(&c, "%s=%lld", SK_WORLD_LOG_ENV, (long long)sk_config_size(j->config, "run.log_memory"));
+    if (j->copied)
+        sk_command_set(&c, "%s=%d %lld", SK_WORLD_COPIES_ENV, j->copied, (long long)sk_config_size(j->config, "run.log_memory"));
     if (j->warm)
         sk_command_set(&c, "%s=%d", SK_WORLD_RANKS_ENV, j->o->n_ranks);
     if (*learnt)
@@ -415,7 +419,8 @@ static int find_world(struct job *j, struct saikai_error *err)
     int in_place = !rc && sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE);
     if (!rc && !in_place && j->protocol == SK_PROTOCOL_LOGGING)
         sk_log(SK_LOG_NOTICE, "run.protocol=logging has no effect: no fault is answered in place (--recovery process=in-place)");
-    if (!in_place)
+    int copies = !rc && j->protocol == SK_PROTOCOL_REPLICATION;
+    if (!in_place && !copies)
         return rc;
     if (j->form != &sk_launcher_openmpi)
         sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: faults are answered by a restart");
@@ -424,13 +429,29 @@ static int find_world(struct job *j, struct saikai_error *err)
     return 0;
 }
 
+/* Two processes of each rank, where run.protocol=replication can be had. */
+static void find_copies(struct job *j)
+{
+    if (j->protocol != SK_PROTOCOL_REPLICATION || !*j->world)
+        return;
+    if (j->has_hosts) {
+        sk_log(SK_LOG_NOTICE, "run.protocol=replication: on several hosts each rank runs once, and faults are answered by a restart");
+        *j->world = 0;
+        return;
+    }
+    j->copied = j->o->n_ranks;
+    j->twice = *j->o;
+    j->twice.n_ranks *= 2;
+    j->o = &j->twice;
+}
+
 /* Warm spares are of use where a repair in place is. */
 static int find_warm(struct job *j, struct saikai_error *err)
 {
     int64_t n = sk_config_int(j->config, "run.warm");
     if (n < 0 || n > SK_IN_PLACE_MOST)
         return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
-    if (n && (!*j->world || j->has_hosts))
+    if (n && (!*j->world || j->has_hosts || j->copied))
         sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place on one host, with Open MPI");
     else
         j->warm = (int)n;
@@ -451,8 +472,10 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = find_world(j, err);
     if (!rc)
         rc = sk_job_hosts(j->o, j->form, h, &j->has_hosts, err);
-    if (!rc)
+    if (!rc) {
+        find_copies(j);
         rc = find_warm(j, err);
+    }
     if (rc)
         return rc;
     *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);
@@ -489,7 +512,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         goto out;
     sk_owner_above(j.number, j.above);
     j.deadline = sk_job_deadline(config);
-    rc = sk_job_settings(o, config, j.deadline, &sc, &j.link, err);
+    rc = sk_job_settings(j.o, config, j.deadline, &sc, &j.link, err);
     if (!rc)
         rc = sk_patience_new(history_wait_s, &j.patience, err);
     if (rc)
@@ -497,6 +520,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     j.learning = sk_learning_new(config, o->program[0], &hosts);
     if (!*j.world)
         sc.repair_s = 0;
+    sc.copied = j.copied;
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;

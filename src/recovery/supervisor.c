@@ -1,6 +1,7 @@
 /* The states of a job and what leads from one to the next: starting, clearing after a fault,
  * waiting, stopping, and giving up. */
 #include "recovery/repair/repairing.h"
+#include "recovery/repair/transferring.h"
 
 #include "backbone/keeper_page.h"
 #include "base/log.h"
@@ -42,8 +43,8 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->answered = calloc((size_t)s->hosts.n, 1);
     s->answers = calloc((size_t)s->hosts.n, 1);
     s->assessor = sk_assessor_new(&c->assess, s->hosts.n);
-    s->place = c->repair_s > 0 && ops->admit ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
-    if (!s->answered || !s->answers || !s->assessor || (c->repair_s > 0 && ops->admit && !s->place)) {
+    s->place = c->repair_s > 0 && ops->admit && !c->copied ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
+    if (!s->answered || !s->answers || !s->assessor || (c->repair_s > 0 && ops->admit && !c->copied && !s->place)) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -84,6 +85,7 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     s->place_until = 0;
     if (s->detector)
         sk_detector_slower(s->detector, s->pace);
+    s->transfers = (struct sk_transfers){0};
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
@@ -303,9 +305,10 @@ static void decide(struct sk_supervisor *s, double now)
     }
     struct sk_verdict v = sk_supervisor_assess(s, &s->fault, 1, now);
     char then[600] = "";
-    if (v.answer == SAIKAI_ANSWER_IN_PLACE) {
-        v.answer = SAIKAI_ANSWER_RESTART;
-        snprintf(then, sizeof then, "not in place: %s", *s->no_place ? s->no_place : "there is no layer for it");
+    if (v.answer == SAIKAI_ANSWER_IN_PLACE || v.answer == SK_ANSWER_TRANSFER || (s->c.copied && *s->no_place)) {
+        const char *wanted = v.answer == SK_ANSWER_TRANSFER || s->c.copied ? "not by its twin" : "not in place";
+        v.answer = v.answer == SAIKAI_ANSWER_MIGRATION ? v.answer : SAIKAI_ANSWER_RESTART;
+        snprintf(then, sizeof then, "%s: %s", wanted, *s->no_place ? s->no_place : "there is no layer for it");
     }
     *s->no_place = 0;
     if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
@@ -409,7 +412,7 @@ static void tick_running(struct sk_supervisor *s, double now)
         sk_say(s, SK_LOG_INFO, "the program reached its first candidate");
         s->candidate_said = 1;
     }
-    if (sk_supervisor_tick_repair(s, now))
+    if (sk_supervisor_tick_repair(s, now) || sk_supervisor_tick_transfer(s, now))
         return;
     switch (sk_detector_check(s->detector, now, &f)) {
     case SK_JOB_RUNS:
@@ -438,6 +441,8 @@ static void tick_running(struct sk_supervisor *s, double now)
     if (s->stop_signal && s->kill_at > 0 && now < s->kill_at && any_runs(s))
         return; /* the others are still ending by themselves, in the time they have */
     if (is_ignored(s, &f, now))
+        return;
+    if (sk_supervisor_transfer(s, &f, now))
         return;
     if (sk_supervisor_repair(s, &f, now)) {
         sk_supervisor_tick_repair(s, now);
@@ -480,6 +485,8 @@ double sk_supervisor_next(const struct sk_supervisor *s, double now)
             next = fmax(next, now + repeat_s);
         if (s->place && sk_in_place_under_way(s->place))
             next = fmin(next, s->order_at);
+        if (s->transfers.order_at > 0)
+            next = fmin(next, s->transfers.order_at);
         if (s->place_until > 0)
             next = fmin(next, now + repeat_s / 2);
         return s->kill_at > 0 ? fmin(next, s->kill_at) : next;

@@ -26,7 +26,8 @@ struct sk_supervisor_config {
     double grace_s;   /* between a signal that ends the job, or a kill, and the next harder step; 0:
                          for ever */
     double stop_grace_s; /* the same where the program is to save itself first; 0: for ever */
-    double repair_s;  /* most time for a recovery in place; 0: there is none */
+    int copied;       /* ranks that are two processes each, n_ranks / 2 of the detector's; 0: they are one */
+    double repair_s;  /* most time for a recovery in place, and for MPI's end after a death; 0: there is none */
     double deadline;  /* no restart after this time; 0: none */
     const char *command; /* what to type to go on; NULL: not known */
     const char *program; /* what every start executes; NULL: not known, or not always the same */

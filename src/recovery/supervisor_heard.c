@@ -1,5 +1,5 @@
 /* What the supervisor makes of what it is told of the world: by keepers, of this start or an earlier one, and of itself. */
-#include "recovery/repair/supervisor_parts.h"
+#include "recovery/repair/transferring.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void heard_one(struct sk_supervisor *s, const struct sk_message *told, do
     /* A keeper leaves with its program's exit code, and a bad one makes the MPI's launcher kill the
      * other keepers before they can report. So it has to stay until all ranks are gone. */
     int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code;
-    if (good && s->state == RUNNING)
+    if ((good || sk_supervisor_is_spent(s, (int)m->rank)) && m->kind == SK_MSG_EXIT && s->state == RUNNING)
         sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
     else if (m->kind != SK_MSG_EXIT)
         sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);

@@ -2,6 +2,7 @@
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/repair.h"
+#include "world/replica/replica.h"
 #include "world/warm.h"
 
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static int can_be_repaired(void)
 /* MPI has begun: from now on handles are remembered, when the keeper wants that and all is there for it. */
 static void arm(int level)
 {
-    const char *told = getenv(SK_WORLD_ENV), *join = getenv(SK_WORLD_JOIN_ENV), *spares = getenv(SK_WORLD_RANKS_ENV);
+    const char *told = getenv(SK_WORLD_ENV), *join = getenv(SK_WORLD_JOIN_ENV), *spares = getenv(SK_WORLD_RANKS_ENV),
+               *copies = getenv(SK_WORLD_COPIES_ENV);
     struct saikai_error err = {0};
     if (!told || sk_keeper_page_attach(&sk_world.page, &err) || !sk_world.page)
         return;
@@ -37,7 +39,9 @@ static void arm(int level)
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
     sk_logging_choose(getenv(SK_WORLD_LOG_ENV));
     int ranks = spares ? (int)strtol(spares, NULL, 10) : 0;
-    if (epoch)
+    if (copies)
+        sk_replica_begin(copies);
+    else if (epoch)
         sk_join(epoch);
     else if (ranks > 0 && ranks < sk_world.size)
         sk_warm_begin(ranks);
@@ -47,12 +51,14 @@ static void arm(int level)
         sk_world_cannot(SK_WORLD_THREADS, "threads may call MPI");
     if (sk_world.cannot) { /* nothing is remembered then, by whichever thread */
         sk_world.unwatched = 1;
-        sk_world.armed = sk_warm_is_on();
+        sk_world.armed = sk_warm_is_on() || copies;
+        sk_world.replicates = 0;
     }
     unsetenv(SK_WORLD_ENV); /* programs that this one starts are no ranks */
     unsetenv(SK_WORLD_JOIN_ENV);
     unsetenv(SK_WORLD_RANKS_ENV);
     unsetenv(SK_WORLD_LOG_ENV);
+    unsetenv(SK_WORLD_COPIES_ENV);
 }
 
 SK_WRAP(Init, (int *argc, char ***argv))
@@ -77,6 +83,8 @@ SK_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided))
 SK_WRAP(Finalize, (void))
 {
     MPI_Request r = MPI_REQUEST_NULL;
+    if (!SK_PLAIN && sk_world.replicates)
+        return sk_replica_finalize();
     if (SK_PLAIN || sk_warm_end())
         return SK_CALL(Finalize, ());
     int rc = SK_CALL(Ibarrier, (sk_world.comm, &r));

@@ -5,6 +5,7 @@
 #include "world/bounce.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
+#include "world/replica/replica.h"
 #include "world/wait.h"
 
 /* What was begun on copies is waited for, or becomes the program's request. */
@@ -58,7 +59,13 @@ static int does_not_block(MPI_Comm comm)
     return !inter;
 }
 
-/* What the protocol logging does about each. */
+/* 1: collectives are made of messages that a protocol sees. */
+static inline int by_messages(MPI_Comm comm)
+{
+    return sk_logs_collective(comm) || sk_replicates(comm);
+}
+
+/* What the protocols do about each. */
 #define LOGGED_Bcast(...)                  return sk_logging_Bcast(__VA_ARGS__)
 #define LOGGED_Reduce(...)                 return sk_logging_Reduce(__VA_ARGS__)
 #define LOGGED_Allreduce(...)              return sk_logging_Allreduce(__VA_ARGS__)
@@ -105,7 +112,7 @@ static int does_not_block(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if (sk_logs_collective(comm))                                                                \
+            if (by_messages(comm))                                                                       \
                 LOGGED_##Name args;                                                                      \
             if (does_not_block(comm))                                                                            \
                 return begin_##Name(UNPACK args, comm, NULL);                                            \
@@ -118,7 +125,7 @@ static int does_not_block(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if (sk_logs_collective(comm))                                                                \
+            if (by_messages(comm))                                                                       \
                 sk_logging_refuse("MPI_" #Iname);                                                            \
             if (does_not_block(comm))                                                                            \
                 return begin_##Name(UNPACK args, comm, request);                                         \
@@ -192,7 +199,7 @@ SK_WRAP(Barrier, (MPI_Comm comm))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_logs_collective(comm))
+        if (by_messages(comm))
             return sk_logging_Barrier();
         if (does_not_block(comm))
             return begin_barrier(comm, NULL);
@@ -206,7 +213,7 @@ SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_logs_collective(comm))
+        if (by_messages(comm))
             sk_logging_refuse("MPI_Ibarrier");
         if (does_not_block(comm))
             return begin_barrier(comm, request);

@@ -5,6 +5,7 @@
 #include "world/log/go_on.h"
 #include "world/log/log.h"
 #include "world/repair.h"
+#include "world/replica/replica.h"
 
 #include <saikai/saikai.h>
 
@@ -47,6 +48,10 @@ void sk_world_cannot(enum sk_world_reason why, const char *what)
     char line[300];
     if (!sk_world.armed || sk_world.cannot)
         return;
+    if (sk_world.replicates) {
+        sk_replica_refuse(what);
+        return;
+    }
     sk_world.cannot = 1;
     sk_world_tell(SK_WORLD_CANNOT, why);
     snprintf(line, sizeof line, "%s: after a fault this job is started again, and not repaired in place", what);
@@ -149,6 +154,26 @@ void sk_request_ended(uint64_t key)
         sk_objects_remove(&sk_world.requests, key);
 }
 
+/* ---- datatypes ---- */
+
+int sk_plain_bytes(MPI_Datatype type)
+{
+    static MPI_Datatype last;
+    static int bytes, is_known;
+    int n[3], combiner = 0, size = -1;
+    MPI_Aint lb = 0, extent = 0;
+    if (is_known && type == last)
+        return bytes;
+    SK_CALL(Type_get_envelope, (type, &n[0], &n[1], &n[2], &combiner));
+    SK_CALL(Type_size, (type, &size));
+    SK_CALL(Type_get_extent, (type, &lb, &extent));
+    if (combiner != MPI_COMBINER_NAMED)
+        return -1; /* its handle may mean another type later */
+    last = type;
+    is_known = 1;
+    return bytes = lb || extent != size ? -1 : size;
+}
+
 /* ---- the way out ---- */
 
 /* 0: it has ended, or what it still waits for will never come. */
@@ -236,8 +261,8 @@ SK_WORLD_EXPORT void saikai_world_leave(void)
 SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void))
 {
     static int entered;
-    if (!sk_world.armed || entered++) {
-        if (sk_world.armed)
+    if (!sk_world.armed || sk_world.replicates || entered++) {
+        if (sk_world.armed && !sk_world.replicates)
             sk_world_cannot(SK_WORLD_FUNCTION, "saikai_in_place is called again");
         body(arg);
         return;

@@ -39,6 +39,7 @@ struct sk_world {
     int communicated; /* before saikai_in_place */
     int cannot;       /* said, and told to the launcher */
     int logs;         /* the protocol logging is at work (log.h) */
+    int replicates;   /* the protocol replication is (replica/replica.h) */
     int done;         /* MPI_Finalize after a repair: the real one would wait for the dead */
     int rank, size;   /* in MPI_COMM_WORLD */
     long keeper;      /* its process */
@@ -118,6 +119,9 @@ void sk_made_comm(MPI_Comm made, MPI_Comm parent);
 void sk_made_group(MPI_Group made);
 struct sk_object *sk_made_request(MPI_Request made, MPI_Comm c, uint32_t flags);
 void sk_made_receive(MPI_Request made, MPI_Comm c, int source, uint32_t flags);
+
+/* Bytes of an element that lies in memory without gaps; -1: it does not. */
+int sk_plain_bytes(MPI_Datatype type);
 
 /* A request has ended: copy back what it worked on, and forget it. */
 void sk_request_ended(uint64_t key);

@@ -5,6 +5,8 @@
 #include "world/log/chance.h"
 #include "world/log/held.h"
 #include "world/log/log.h"
+#include "world/replica/decide.h"
+#include "world/replica/message.h"
 
 #include <stdlib.h>
 
@@ -104,6 +106,8 @@ static void undetermined(const struct before *b, const char *what)
         sk_held_progress();                            \
         if (wanted() && (rc = leave(&b, n, requests))) \
             return rc;                                 \
+        if (sk_world.replicates)                       \
+            sk_replica_turn();                         \
         rc = call;                                     \
     } while (!rc && !(enough));                        \
     settle(&b, requests);                              \
@@ -111,6 +115,9 @@ static void undetermined(const struct before *b, const char *what)
         heard;                                         \
     }                                                  \
     return rc
+
+/* Where each rank is two processes, both get the same. */
+#define WITH_TWIN(theirs, own) (sk_world.replicates ? (theirs) : (own))
 
 static int wait_for(MPI_Request *request, MPI_Status *status)
 {
@@ -156,7 +163,8 @@ SK_WRAP(Test, (MPI_Request *request, int *flag, MPI_Status *status))
     CHANCE(SK_CHANCE_TEST, 1, request, NULL, 0);
     if (told != SK_CHANCE_FREE)
         return (*flag = told >= 0) ? wait_for(request, status) : MPI_SUCCESS;
-    LOOK_UNTIL(1, request, SK_CALL(Test, (request, flag, status)), 1, HEARD(SK_CHANCE_TEST, *flag ? 0 : -1, NULL));
+    LOOK_UNTIL(1, request, WITH_TWIN(sk_replica_test(request, flag, status), SK_CALL(Test, (request, flag, status))), 1,
+               HEARD(SK_CHANCE_TEST, *flag ? 0 : -1, NULL));
 }
 
 SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]))
@@ -166,7 +174,9 @@ SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statu
     CHANCE(SK_CHANCE_TESTALL, count, requests, NULL, 0);
     if (told != SK_CHANCE_FREE)
         return (*flag = told >= 0) ? wait_for_all(count, requests, statuses) : MPI_SUCCESS;
-    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, flag, statuses)), 1, HEARD(SK_CHANCE_TESTALL, *flag ? 0 : -1, NULL));
+    LOOK_UNTIL(count, requests,
+               WITH_TWIN(sk_replica_test_all(count, requests, flag, statuses), SK_CALL(Testall, (count, requests, flag, statuses))), 1,
+               HEARD(SK_CHANCE_TESTALL, *flag ? 0 : -1, NULL));
 }
 
 SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status))
@@ -177,7 +187,9 @@ SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *sta
     CHANCE(SK_CHANCE_WAITANY, count, requests, index, 1);
     if (told == 1)
         return wait_for(&requests[*index], status);
-    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, &done, status)), done, HEARD(SK_CHANCE_WAITANY, 1, index));
+    LOOK_UNTIL(count, requests,
+               WITH_TWIN(sk_replica_any(count, requests, index, &done, status, 1), SK_CALL(Testany, (count, requests, index, &done, status))),
+               done, HEARD(SK_CHANCE_WAITANY, 1, index));
 }
 
 SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status))
@@ -189,7 +201,9 @@ SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_
         *index = MPI_UNDEFINED;
     if (told != SK_CHANCE_FREE)
         return (*flag = told == 1) ? wait_for(&requests[*index], status) : MPI_SUCCESS;
-    LOOK_UNTIL(count, requests, SK_CALL(Testany, (count, requests, index, flag, status)), 1, HEARD(SK_CHANCE_TESTANY, *flag ? 1 : -1, index));
+    LOOK_UNTIL(count, requests,
+               WITH_TWIN(sk_replica_any(count, requests, index, flag, status, 0), SK_CALL(Testany, (count, requests, index, flag, status))), 1,
+               HEARD(SK_CHANCE_TESTANY, *flag ? 1 : -1, index));
 }
 
 /* What had ended before. */
@@ -208,7 +222,8 @@ SK_WRAP(Waitsome, (int incount, MPI_Request requests[], int *outcount, int indic
     CHANCE(SK_CHANCE_WAITSOME, incount, requests, indices, incount);
     if (told >= 0)
         return wait_for_some(*outcount = told, requests, indices, statuses);
-    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), *outcount,
+    LOOK_UNTIL(incount, requests, WITH_TWIN(sk_replica_some(incount, requests, outcount, indices, statuses, 1),
+                                            SK_CALL(Testsome, (incount, requests, outcount, indices, statuses))), *outcount,
                HEARD(SK_CHANCE_WAITSOME, *outcount, indices));
 }
 
@@ -219,7 +234,8 @@ SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indic
     CHANCE(SK_CHANCE_TESTSOME, incount, requests, indices, incount);
     if (told != SK_CHANCE_FREE)
         return wait_for_some(*outcount = told > 0 ? told : 0, requests, indices, statuses);
-    LOOK_UNTIL(incount, requests, SK_CALL(Testsome, (incount, requests, outcount, indices, statuses)), 1,
+    LOOK_UNTIL(incount, requests, WITH_TWIN(sk_replica_some(incount, requests, outcount, indices, statuses, 0),
+                                            SK_CALL(Testsome, (incount, requests, outcount, indices, statuses))), 1,
                HEARD(SK_CHANCE_TESTSOME, *outcount ? *outcount : -1, indices));
 }
 
@@ -230,7 +246,7 @@ SK_WRAP(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)
     CHANCE(SK_CHANCE_GET_STATUS, 1, &request, NULL, 0);
     if ((*flag = 0, told == SK_CHANCE_NONE))
         return MPI_SUCCESS;
-    LOOK_UNTIL(1, &request, SK_CALL(Request_get_status, (request, flag, status)), told == SK_CHANCE_FREE || *flag,
+    LOOK_UNTIL(1, &request, WITH_TWIN(sk_replica_get_status(request, flag, status), SK_CALL(Request_get_status, (request, flag, status))), told == SK_CHANCE_FREE || *flag,
                if (told == SK_CHANCE_FREE) HEARD(SK_CHANCE_GET_STATUS, *flag ? 0 : -1, NULL));
 }
 
@@ -299,6 +315,8 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
+        if (sk_replicates(comm) && LOGGED_##Name)                                                              \
+            return sk_replica_send(buf, count, datatype, dest, tag, SK_REPLICA_PROGRAM);                       \
         if (sk_logs(comm) && LOGGED_##Name && sk_logging_tag(tag))                                                 \
             return sk_logging_send(buf, count, datatype, dest, tag);                                               \
         if (!sk_careful())                                                                                     \
@@ -326,6 +344,8 @@ SK_WRAP(Isend, (const void *buf, int count, MPI_Datatype datatype, int dest, int
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
+    if (!plain && sk_replicates(comm))
+        return sk_replica_isend(buf, count, datatype, dest, tag, request);
     if (!plain && sk_logs(comm) && sk_logging_tag(tag) && sk_logging_post(buf, count, datatype, dest, tag))
         return sk_logging_nothing(request);
     rc = SK_CALL(Isend, (buf, count, datatype, dest, tag, sk_comm(comm), request));
@@ -339,6 +359,8 @@ SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
+    if (!plain && sk_replicates(comm))
+        return sk_replica_irecv(buf, count, datatype, source, tag, request);
     if (!plain && sk_logs_collective(comm) && sk_logging_tag(tag))
         return sk_logging_irecv(buf, count, datatype, source, tag, request);
     rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), request));
@@ -355,6 +377,8 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
+    if (sk_replicates(comm))
+        return sk_replica_recv(buf, count, datatype, source, tag, SK_REPLICA_PROGRAM, status);
     if (sk_logs_collective(comm) && sk_logging_tag(tag))
         return sk_logging_recv(buf, count, datatype, source, tag, status);
     if (!sk_careful())
@@ -391,6 +415,9 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (sk_replicates(comm))
+            return sk_replica_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                                       SK_REPLICA_PROGRAM, status);
         if (sk_logs_collective(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag))
             return sk_logging_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, status);
         if (sk_careful())
@@ -423,6 +450,8 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (sk_replicates(comm))
+            return sk_replica_exchange(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, SK_REPLICA_PROGRAM, status);
         struct sk_kept_message *m = NULL;
         if (sk_logs(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag) && (m = sk_logging_post(buf, count, datatype, dest, sendtag)))
             return sk_logging_receive_after(m, buf, count, datatype, source, recvtag, status); /* what is sent was copied */
@@ -442,7 +471,8 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     do {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        rc = SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
+        rc = sk_replicates(comm) ? sk_replica_probe(source, tag, &found, status, 1)
+                                 : SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
     } while (!rc && !found);
     return rc;
 }
@@ -453,6 +483,8 @@ SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *stat
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (sk_replicates(comm))
+            return sk_replica_probe(source, tag, flag, status, 0);
         if (sk_logs_collective(comm) && source != MPI_PROC_NULL)
             return sk_logging_probe(source, tag, flag, status);
     }

@@ -1,6 +1,7 @@
 /* The wrappers that are all alike, made from the table. */
 #include "world/layer.h"
 #include "world/log/log.h"
+#include "world/replica/replica.h"
 
 #define SK_ASK(name, params, args)    \
     SK_WRAP(name, params)             \
@@ -14,6 +15,8 @@
         int plain = SK_PLAIN, rc;                         \
         if (!plain && (rc = sk_world_enter(parent)))      \
             return rc;                                    \
+        if (!plain && sk_replicates(parent))              \
+            sk_replica_refuse("MPI_" #name);              \
         rc = SK_CALL(name, args);                         \
         if (!plain && !rc)                                \
             sk_made_comm(*made, parent);                  \
@@ -36,6 +39,8 @@
         int plain = SK_PLAIN, rc;                         \
         if (!plain && (rc = sk_world_enter(comm)))        \
             return rc;                                    \
+        if (!plain && sk_replicates(comm))                \
+            sk_replica_refuse("MPI_" #name);              \
         if (!plain && sk_logs(comm))                      \
             sk_logging_refuse("MPI_" #name);                 \
         rc = SK_CALL(name, args);                         \
@@ -50,6 +55,8 @@
         int plain = SK_PLAIN, rc;                         \
         if (!plain && (rc = sk_world_enter(comm)))        \
             return rc;                                    \
+        if (!plain && sk_replicates(comm))                \
+            sk_replica_refuse("MPI_" #name);              \
         if (!plain && sk_logs(comm))                      \
             sk_logging_refuse("MPI_" #name);                 \
         rc = SK_CALL(name, args);                         \

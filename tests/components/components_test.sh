@@ -211,7 +211,7 @@ faults) # a fault model and a monitor, in the order that the job's recovery says
         has 'run.recovery: unknown' err
         [ ! -e started ] || fail "the program was started"
     done
-    has 'ignore, restart, migration or in-place' err
+    has 'ignore, restart, migration, in-place or twin' err
     echo 'no line of a history' >>store/history
     quiet "$saikai" history store && fail "a damaged history is taken for whole"
     has '1 lines of store/history are damaged' err

@@ -98,6 +98,12 @@ static void tell_unknown(void *arg, const char *name, const char *meant)
     sk_log(SK_LOG_WARN, "the environment variable %s is none of Saikai's and has no effect; did you mean %s?", name, meant);
 }
 
+/* Each rank is two processes that have to do the same (run.protocol=replication): each of them is alone, and saves nothing. */
+static int replicates(void)
+{
+    return saikai_world_replicates && saikai_world_replicates();
+}
+
 /* config is taken over. */
 static int begin(struct sk_group *g, struct sk_config *config, int config_rc, struct sk_session **s)
 {
@@ -107,6 +113,8 @@ static int begin(struct sk_group *g, struct sk_config *config, int config_rc, st
         sk_group_free(g);
         return rc;
     }
+    if (replicates())
+        return sk_session_new_silent(g, config, s, &sk_last);
     if (!g->rank)
         sk_config_unknown_variables(tell_unknown, NULL);
     return sk_session_new(g, config, program_invocation_name, s, &sk_last);
@@ -122,8 +130,9 @@ static int open_session(const char *call, MPI_Comm comm, const char *text, const
     if (config)
         set_log(config, 0);
     int rc = check_mpi(mpi_of_program, &sk_last);
+    MPI_Comm alone = MPI_COMM_SELF;
     if (!rc)
-        rc = sk_group_mpi(&comm, &g, &sk_last);
+        rc = sk_group_mpi(replicates() ? &alone : &comm, &g, &sk_last);
     if (rc) {
         sk_config_free(config);
         return sk_strict(h->strict, call, rc, &sk_last, 0);

@@ -103,6 +103,11 @@ int sk_session_restart(struct sk_session *s, int *restored, int64_t *iteration, 
 
 int sk_session_restart_from(struct sk_session *s, const char *which, int *restored, int64_t *iteration, struct saikai_error *err)
 {
+    if (s->silent) {
+        s->resume.called = 1;
+        *restored = 0;
+        return 0;
+    }
     int again = s->page && s->page->incarnation > 0; /* a fault is no reason to go back as far once more */
     int rc = sk_chosen_set(s, which ? which : again ? "" : sk_config_text(s->config, "restart.from"), err);
     int was_called = s->resume.called;

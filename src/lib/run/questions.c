@@ -62,8 +62,14 @@ int sk_session_files_end(struct sk_session *s, int valid, struct saikai_error *e
 
 void sk_session_status(const struct sk_session *s, struct saikai_status *out, size_t size_bytes)
 {
+    static const struct saikai_status none = {.complete_iteration = -1, .archived_iteration = -1, .protected_iteration = -1};
     struct sk_ledger *l = s->levels.ledger;
     struct sk_level_cost coding;
+    memset(out, 0, size_bytes); /* all of it: a program of a later version finds zeros in what this one does not know */
+    if (s->silent) {
+        memcpy(out, &none, size_bytes < sizeof none ? size_bytes : sizeof none);
+        return;
+    }
     sk_level_cost(&s->levels.at[SK_LEVEL_PARITY], &coding);
     struct saikai_status st = {
         .checkpoints = (long)s->capture.checkpoints,
@@ -78,7 +84,5 @@ void sk_session_status(const struct sk_session *s, struct saikai_status *out, si
         .protected_iteration = (long)sk_ledger_iteration(l, SK_LEDGER_PROTECTED),
         .coding_seconds = coding.seconds,
     };
-    /* all of what was given: a program of a later version finds zeros in what this one does not know */
-    memset(out, 0, size_bytes);
     memcpy(out, &st, size_bytes < sizeof st ? size_bytes : sizeof st);
 }

@@ -41,12 +41,15 @@ struct sk_session {
     struct sk_capture capture;
     struct sk_resume resume;
     struct sk_ending ending;
+    int silent;                /* nothing is saved, read or agreed on */
     struct sk_courier *courier; /* of events, NULL: none so far */
 };
 
 /* Collective over g (taken over, also on failure). Takes over config. */
 int sk_session_new(struct sk_group *g, struct sk_config *config, const char *program,
                    struct sk_session **out, struct saikai_error *err);
+/* One that saves, reads and agrees on nothing: the program goes on as if no checkpoint were due. As above. */
+int sk_session_new_silent(struct sk_group *g, struct sk_config *config, struct sk_session **out, struct saikai_error *err);
 /* Collective: wait for what is being written, tell the store that the run ended, free. keep_going: the program was asked
  * to stop and will be started again. */
 int sk_session_finalize(struct sk_session *s, struct saikai_error *err);

@@ -224,6 +224,12 @@ void sk_detector_replaced(struct sk_detector *d, int rank, double now)
     d->first = (struct sk_fault){0};
 }
 
+void sk_detector_forgive(struct sk_detector *d, int rank)
+{
+    d->rank[rank].clean = 1;
+    d->first = (struct sk_fault){0};
+}
+
 struct sk_progress sk_detector_progress(struct sk_detector *d)
 {
     if (d->worn)

@@ -79,6 +79,7 @@ static const struct sk_answer_ops answers[] = {
     {"restart", "the job is started again on the same nodes"},
     {"migration", "the job is started again, and a spare takes the place of the node"},
     {"in-place", "the dead process is made again and the others stay (saikai_in_place); restart where that cannot be"},
+    {"twin", "the twin of the dead process goes on in its place (run.protocol=replication); restart where that cannot be"},
 };
 enum { n_answers = sizeof answers / sizeof *answers };
 
@@ -163,7 +164,7 @@ const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_pla
             continue;
         *answer = p->step[i].answer;
         if (!answer_at(*answer) || (*answer == SAIKAI_ANSWER_IGNORE && !(f->of & SAIKAI_FAULT_SILENCE)) ||
-            (*answer == SAIKAI_ANSWER_IN_PLACE && !(f->of & SAIKAI_FAULT_OF_PROCESS)))
+            ((*answer == SAIKAI_ANSWER_IN_PLACE || *answer == SK_ANSWER_TRANSFER) && !(f->of & SAIKAI_FAULT_OF_PROCESS)))
             *answer = SAIKAI_ANSWER_RESTART;
         return p->step[i].model;
     }

@@ -19,6 +19,9 @@ struct sk_answer_ops {
 
 extern const struct sk_kind sk_fault_model_kind, sk_answer_kind;
 const struct sk_fault_model_ops *sk_fault_model_at(int i);
+/* What a twin does for a dead process, whatever the model says (run.protocol=replication): an answer beyond those of components. */
+enum { SK_ANSWER_TRANSFER = SAIKAI_ANSWER_IN_PLACE + 1 };
+
 /* Its name; answer: SAIKAI_ANSWER_… */
 const char *sk_answer_name(int answer);
 

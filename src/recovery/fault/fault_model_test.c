@@ -107,7 +107,7 @@ static void wrong_words_are_named(void **state)
     assert_int_equal(err.code, SAIKAI_ECONFIG);
     assert_string_equal(err.text, "run.recovery: unknown fault model 'weather': network, physical, repeated or process");
     assert_int_equal(sk_recovery_parse("process=pray", &p, &err), SAIKAI_ECONFIG);
-    assert_string_equal(err.text, "run.recovery: unknown answer to a fault 'pray': ignore, restart, migration or in-place");
+    assert_string_equal(err.text, "run.recovery: unknown answer to a fault 'pray': ignore, restart, migration, in-place or twin");
     assert_int_equal(p.n, 7);
     assert_int_equal(sk_recovery_parse("process,process,process,process,process,process,process,process,process,process,process,process,"
                                        "process,process,process,process,process", &p, &err), SAIKAI_ECONFIG);

@@ -63,6 +63,7 @@ static const char *reason(uint32_t why)
         [SK_WORLD_STALE] = "the program uses what was made before the repair",
         [SK_WORLD_MPI] = "this MPI cannot be repaired",
         [SK_WORLD_FAILED] = "the repair did not work",
+        [SK_WORLD_WAITS] = "the processes wait for each other",
     };
     return why < SK_WORLD_REASONS ? words[why] : "unknown";
 }

@@ -9,6 +9,7 @@ struct protocol_ops {
 static const struct protocol_ops forms[] = {
     {"coordinated", "all ranks go back to the newest generation"},
     {"logging", "the dead process alone goes back: messages are kept by their senders since the newest generation"},
+    {"replication", "nobody goes back: each rank is two processes, and the twin of a dead one goes on in its place"},
 };
 enum { n_forms = sizeof forms / sizeof *forms };
 

@@ -4,7 +4,7 @@
 
 #include "base/config/kind.h"
 
-enum sk_protocol { SK_PROTOCOL_COORDINATED, SK_PROTOCOL_LOGGING };
+enum sk_protocol { SK_PROTOCOL_COORDINATED, SK_PROTOCOL_LOGGING, SK_PROTOCOL_REPLICATION };
 
 extern const struct sk_kind sk_protocol_kind;
 

@@ -2,6 +2,7 @@
 #ifndef SK_RECOVERY_SUPERVISOR_PARTS_H
 #define SK_RECOVERY_SUPERVISOR_PARTS_H
 
+#include "recovery/repair/transfer.h"
 #include "recovery/supervisor.h"
 
 /* How often an order is given again until it is obeyed. */
@@ -25,6 +26,7 @@ struct sk_supervisor {
     int64_t place_best;        /* newest complete generation at the repair before, -1: there was none */
     double order_at;           /* when the order to repair is to be repeated */
     double place_until;        /* how long a fault waits for what the survivors say of themselves; 0: none does */
+    struct sk_transfers transfers; /* where each rank is two processes */
     int ignoring; /* a silence that counts as the network's */
     enum state state;
     uint32_t incarnation;

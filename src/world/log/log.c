@@ -4,6 +4,7 @@
 #include "world/log/chance.h"
 #include "world/log/held.h"
 #include "world/log/witness.h"
+#include "world/replica/message.h"
 #include "world/wait.h"
 
 #include <limits.h>
@@ -59,7 +60,7 @@ void sk_logging_end(void)
 }
 
 /* 1: no other rank of this job on this host has done so. The name goes with the process. */
-static int is_first_to_say(void)
+int sk_logging_is_first_to_say(void)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     const char *job = getenv("PMIX_NAMESPACE");
@@ -83,6 +84,8 @@ static int is_behind(void)
 void sk_logging_refuse(const char *what)
 {
     char line[300];
+    if (sk_world.replicates)
+        sk_replica_refuse(what);
     if (!sk_world.logs || sk_logging.refused)
         return;
     if (sk_logging.joining || is_behind()) /* the others wait for it */
@@ -92,7 +95,7 @@ void sk_logging_refuse(const char *what)
     sk_logging.kept = NULL;
     snprintf(line, sizeof line, "%s: messages are not logged any more, and after a fault all ranks go back to the newest generation "
                                 "(run.protocol: coordinated)", what);
-    if (is_first_to_say())
+    if (sk_logging_is_first_to_say())
         sk_world_say(line);
 }
 
@@ -115,29 +118,10 @@ int sk_logging_tag(int tag)
 
 /* ---- sending ---- */
 
-/* Bytes of an element that lies in memory without gaps; -1: it does not. */
-static int plain_bytes(MPI_Datatype type)
-{
-    static MPI_Datatype last;
-    static int bytes, is_known;
-    int n[3], combiner = 0, size = -1;
-    MPI_Aint lb = 0, extent = 0;
-    if (is_known && type == last)
-        return bytes;
-    SK_CALL(Type_get_envelope, (type, &n[0], &n[1], &n[2], &combiner));
-    SK_CALL(Type_size, (type, &size));
-    SK_CALL(Type_get_extent, (type, &lb, &extent));
-    if (combiner != MPI_COMBINER_NAMED)
-        return -1; /* its handle may mean another type later */
-    last = type;
-    is_known = 1;
-    return bytes = lb || extent != size ? -1 : size;
-}
-
 /* A copy of what is sent, at the end of its channel. NULL: not possible. */
 static struct sk_kept_message *keep(const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
-    int each = plain_bytes(type), most = 0, at = 0;
+    int each = sk_plain_bytes(type), most = 0, at = 0;
     if (each < 0 && SK_CALL(Pack_size, (count, type, sk_world.comm, &most)))
         return NULL;
     size_t bytes = each < 0 ? (size_t)most : (size_t)each * (size_t)count;
@@ -241,7 +225,7 @@ static struct sk_logging_open *open_receive(void *buf, int count, MPI_Datatype t
         return NULL;
     *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .serial = sk_logging.serial++,
                               .index = c->posted++};
-    if (plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
+    if (sk_plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
         o->own_type = 1;
     return o;
 }
@@ -315,6 +299,8 @@ void sk_logging_forward(int n, MPI_Request r[])
 /* Also by a rank that keeps nothing any more. */
 int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
+    if (sk_world.replicates) /* a collective's */
+        return sk_replica_send(buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
     MPI_Request r = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(buf, count, type, dest, tag);
     if (m)
@@ -325,6 +311,8 @@ int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int
 
 int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
 {
+    if (sk_world.replicates)
+        return sk_replica_recv(buf, count, type, source, tag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Status s;
     uint64_t number;
@@ -375,6 +363,8 @@ int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MP
 int sk_logging_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
                     int source, int rtag, MPI_Status *status)
 {
+    if (sk_world.replicates)
+        return sk_replica_exchange(send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request s = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(send, nsend, stype, dest, stag);
     int rc = m ? 0 : SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_world.comm, &s));

@@ -57,6 +57,8 @@ void sk_logging_end(void);
 void sk_logging_refuse(const char *what);
 /* For a generation, since too much is kept. */
 void sk_logging_ask(void);
+/* 1: no other rank of this job on this host has done so. */
+int sk_logging_is_first_to_say(void);
 
 /* 1: the messages of this communicator are the protocol's. */
 int sk_logging_is_world(MPI_Comm c);

@@ -1,0 +1,136 @@
+/* Each rank is two processes: what the supervisor does when one of them dies. Its end is forgiven, the others are told until they have
+ * heard, and nothing else is done. */
+#include "recovery/repair/transferring.h"
+
+#include "backbone/keeper_page.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+int sk_supervisor_is_spent(const struct sk_supervisor *s, int rank)
+{
+    for (uint32_t i = 0; i < s->transfers.order.n_dead; i++)
+        if (s->transfers.order.dead[i] == (uint32_t)rank)
+            return 1;
+    return 0;
+}
+
+static int is_dead(const struct sk_supervisor *s, int rank)
+{
+    return !sk_detector_rank_runs(s->detector, rank) && !sk_detector_rank_ended_well(s->detector, rank);
+}
+
+static const char *why_it_cannot(uint32_t world)
+{
+    return SK_WORLD_REASON(world) == SK_WORLD_FAILED ? "a process found that it cannot go on" : "the program does what cannot be replicated";
+}
+
+/* NULL: the twins of all that are dead can go on. */
+static const char *why_not(const struct sk_supervisor *s)
+{
+    int n = s->c.detector.n_ranks;
+    uint32_t dead = s->transfers.order.n_dead;
+    for (int r = 0; r < n; r++) {
+        int twin = (r + s->c.copied) % n;
+        uint32_t world = sk_detector_rank_at(s->detector, r).world, state = SK_WORLD_STATE(world);
+        if (sk_detector_rank_runs(s->detector, r) < 0 || state == SK_WORLD_NONE || state == SK_WORLD_OUTSIDE)
+            return "not all processes were through MPI_Init";
+        if (state == SK_WORLD_CANNOT)
+            return why_it_cannot(world);
+        if (!is_dead(s, r))
+            continue;
+        dead++;
+        if (is_dead(s, twin) || sk_supervisor_is_spent(s, twin))
+            return "both processes of a rank have died";
+    }
+    return dead > SK_REPAIR_MOST ? "too many processes died" : NULL;
+}
+
+/* All that are dead, also those of whom nobody spoke yet. */
+static void take(struct sk_supervisor *s, char *who, size_t cap)
+{
+    struct sk_message *m = &s->transfers.order;
+    size_t at = 0;
+    *who = 0;
+    for (int r = 0; r < s->c.detector.n_ranks; r++) {
+        if (!is_dead(s, r))
+            continue;
+        m->dead[m->n_dead++] = (uint32_t)r;
+        sk_detector_forgive(s->detector, r);
+        int n = snprintf(who + at, cap - at, "%s%d", at ? ", " : "", r % s->c.copied);
+        at = n > 0 && at + (size_t)n < cap ? at + (size_t)n : at;
+    }
+    m->kind = SK_MSG_REPAIR;
+    m->number++;
+}
+
+int sk_supervisor_transfer(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    char who[64], then[128];
+    if (!s->c.copied || s->stop_signal || f->rank < 0 || !is_dead(s, f->rank))
+        return 0;
+    const char *no = why_not(s);
+    if (no) {
+        snprintf(s->no_place, sizeof s->no_place, "%s", no);
+        return 0;
+    }
+    struct sk_fault told = *f;
+    struct sk_verdict v = sk_supervisor_assess(s, f, 0, now);
+    told.rank %= s->c.copied;
+    v.answer = SK_ANSWER_TRANSFER;
+    take(s, who, sizeof who);
+    snprintf(then, sizeof then, "the twin of rank %s goes on in its place", who);
+    s->transfers.order_at = s->transfers.since = now;
+    sk_supervisor_tick_transfer(s, now);
+    sk_supervisor_record(s, &told, &v, NULL, then);
+    if (s->ops->suffer)
+        s->ops->suffer(s->arg, f, &s->hosts, 1);
+    s->fault = *f;
+    s->past.faults++;
+    return 1;
+}
+
+/* NULL: those that live go on, as far as is known. */
+static const char *why_no_more(const struct sk_supervisor *s, double now)
+{
+    int running = 0, waiting = 0;
+    for (int r = 0; r < s->c.detector.n_ranks; r++) {
+        uint32_t w = sk_detector_rank_at(s->detector, r).world;
+        if (!sk_detector_rank_runs(s->detector, r))
+            continue;
+        running++;
+        waiting += SK_WORLD_REASON(w) == SK_WORLD_WAITS;
+        if (SK_WORLD_STATE(w) == SK_WORLD_CANNOT)
+            return why_it_cannot(w);
+        if (SK_WORLD_STATE(w) == SK_WORLD_OVER && now - s->transfers.since > s->c.repair_s)
+            return "the program was at its end"; /* in MPI_Finalize, for the dead */
+    }
+    return running && waiting == running ? "all processes wait for each other" : NULL;
+}
+
+int sk_supervisor_tick_transfer(struct sk_supervisor *s, double now)
+{
+    int left = 0;
+    const char *no = s->transfers.order.n_dead ? why_no_more(s, now) : NULL;
+    if (no) {
+        snprintf(s->no_place, sizeof s->no_place, "%s", no);
+        sk_supervisor_clear(s, &s->fault, now);
+        return 1;
+    }
+    for (int r = 0; s->transfers.order_at > 0 && r < s->c.detector.n_ranks; r++) {
+        if (!sk_detector_rank_runs(s->detector, r) || SK_WORLD_EPOCH(sk_detector_rank_at(s->detector, r).world) == s->transfers.order.number)
+            continue;
+        left = 1;
+        if (now < s->transfers.order_at)
+            continue;
+        struct sk_message m = s->transfers.order;
+        m.incarnation = s->incarnation;
+        m.rank = (uint32_t)r;
+        s->ops->send(s->arg, &m);
+    }
+    if (!left)
+        s->transfers.order_at = 0;
+    else if (now >= s->transfers.order_at)
+        s->transfers.order_at = now + SK_REPEAT_S;
+    return 0;
+}

@@ -1,0 +1,193 @@
+/* Ranks that are two processes each, played with a clock of the test's own: the end of one is forgiven as long as its twin is there, and
+ * whatever else happens ends in a restart of all. */
+#include "recovery/supervisor_testing.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void all_say(struct crew *w, enum sk_world_state state, uint32_t order)
+{
+    for (int r = 0; r < N; r++)
+        w->world[r] = SK_WORLD_WORD(state, SK_WORLD_FINE, order);
+}
+
+/* Processes 0 and 2 are rank 0, 1 and 3 are rank 1. */
+static struct crew *begin(void)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.copied = N / 2;
+    struct crew *w = crew_begin(&c);
+    all_say(w, SK_WORLD_READY, 0);
+    crew_run(w, 0.5);
+    return w;
+}
+
+static void a_twin_goes_on(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.25);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->kills, 0);
+    assert_true(w->orders >= 3); /* one for each that lives */
+    assert_int_equal(w->order.number, 1);
+    assert_int_equal(w->order.n_dead, 1);
+    assert_int_equal(w->order.dead[0], 3);
+    assert_string_equal(w->event.answer, "twin");
+    assert_non_null(strstr(w->event.then, "the twin of rank 1 goes on"));
+    all_say(w, SK_WORLD_READY, 1);
+    crew_run(w, 1);
+    int orders = w->orders, releases = w->releases;
+    struct sk_message late = {.kind = SK_MSG_EXIT, .incarnation = 0, .rank = 3, .how = SK_EXIT_SIGNAL, .code = SIGKILL};
+    sk_supervisor_heard(w->s, &late, w->now); /* its keeper waits for its answer */
+    assert_int_equal(w->releases, releases + 1);
+    crew_run(w, 30);
+    assert_int_equal(w->orders, orders);
+    assert_int_equal(w->starts, 1);
+    for (int r = 0; r < 3; r++)
+        crew_exit(w, r, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+static void two_ranks_one_after_the_other(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGSEGV, 0);
+    crew_run(w, 0.2);
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0); /* before all have heard of the first */
+    crew_run(w, 0.2);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->order.number, 2);
+    assert_int_equal(w->order.n_dead, 2); /* all, in their order */
+    assert_int_equal(w->order.dead[0], 0);
+    assert_int_equal(w->order.dead[1], 3);
+    all_say(w, SK_WORLD_READY, 2);
+    crew_run(w, 1);
+    crew_exit(w, 1, SK_EXIT_CODE, 0, 0);
+    crew_exit(w, 2, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+/* All are killed, and the job is started once more; the history says why. */
+static void restarts(struct crew *w, const char *why)
+{
+    crew_run(w, 8);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.answer, "restart");
+    assert_non_null(strstr(w->event.then, why));
+    crew_finish(w);
+}
+
+static void both_of_a_rank(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.2);
+    all_say(w, SK_WORLD_READY, 1);
+    crew_run(w, 1);
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "both processes of a rank have died");
+}
+
+static void both_at_once(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "both processes of a rank have died");
+}
+
+static void a_program_that_cannot_be_replicated(void **state)
+{
+    struct crew *w = begin();
+    w->world[2] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_FUNCTION, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    assert_int_equal(w->orders, 0);
+    restarts(w, "what cannot be replicated");
+}
+
+static void one_that_does_so_later(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.2);
+    all_say(w, SK_WORLD_READY, 1);
+    w->world[2] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_FUNCTION, 0);
+    restarts(w, "what cannot be replicated");
+}
+
+/* As when a process died while it wrote into what MPI shares. */
+static void all_wait_for_each_other(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.2);
+    for (int r = 0; r < N; r++)
+        w->world[r] = SK_WORLD_WORD(SK_WORLD_READY, r ? SK_WORLD_WAITS : SK_WORLD_FINE, 1);
+    crew_run(w, 20);
+    assert_int_equal(w->starts, 1); /* one of them computes */
+    w->world[0] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_WAITS, 1);
+    restarts(w, "wait for each other");
+}
+
+static void all_wait_and_nobody_has_died(void **state)
+{
+    struct crew *w = begin();
+    for (int r = 0; r < N; r++)
+        w->world[r] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_WAITS, 0);
+    crew_run(w, 20);
+    assert_int_equal(w->starts, 1); /* it is the program's own affair */
+    crew_finish(w);
+}
+
+static void a_death_before_mpi_has_begun(void **state)
+{
+    struct crew *w = begin();
+    all_say(w, SK_WORLD_NONE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "through MPI_Init");
+}
+
+static void a_death_when_its_twin_is_done(void **state)
+{
+    struct crew *w = begin();
+    crew_exit(w, 0, SK_EXIT_CODE, 0, 0);
+    crew_exit(w, 1, SK_EXIT_CODE, 0, 0);
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.2);
+    all_say(w, SK_WORLD_READY, 1);
+    crew_exit(w, 3, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_twin_goes_on),
+        cmocka_unit_test(two_ranks_one_after_the_other),
+        cmocka_unit_test(both_of_a_rank),
+        cmocka_unit_test(both_at_once),
+        cmocka_unit_test(a_program_that_cannot_be_replicated),
+        cmocka_unit_test(one_that_does_so_later),
+        cmocka_unit_test(all_wait_for_each_other),
+        cmocka_unit_test(all_wait_and_nobody_has_died),
+        cmocka_unit_test(a_death_before_mpi_has_begun),
+        cmocka_unit_test(a_death_when_its_twin_is_done),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* What chance decides: the source of a receive that names none, which requests have ended, what a probe finds. The lead lets MPI decide and
+ * tells its twin, in the order of the program; the twin waits until it hears. Before the lead sends its next message, from which others could
+ * learn what was decided, the twin has said that it has all of it (as pessimistic message logging does: Alvisi and Marzullo 1998). So what it
+ * has not heard of when the lead dies nobody has, and it decides by itself. */
+#include "world/replica/decide.h"
+
+#include "world/replica/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An outcome in the stream: how often there was none before it, how many numbers follow (NONE: it is none), and those. */
+enum { OFTEN, MANY, HEAD };
+#define NONE UINT64_MAX
+
+static struct {
+    uint64_t often;       /* by the lead: nothing was found so often, which the twin does not know */
+    uint64_t sent, taken; /* messages with decisions, and those of them that the twin has */
+    uint64_t got;         /* by the twin */
+    uint64_t *stream;
+    size_t n, at, room;
+    struct wild {
+        uint64_t serial;
+        int source, tag;
+    } *wild;
+    size_t n_wild, wild_room;
+} d;
+
+static void *more(void *p, size_t n, size_t *room, size_t each)
+{
+    if (n <= *room)
+        return p;
+    *room = 2 * n + 64;
+    p = realloc(p, *room * each);
+    if (!p)
+        sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
+    return p;
+}
+
+/* ---- telling ---- */
+
+static int twin(void)
+{
+    return sk_replica_process(!sk_replica.copy, sk_world.rank);
+}
+
+static int has_twin(void)
+{
+    return !sk_replica.dead[twin()] && !sk_replica.copy;
+}
+
+static void tell(const uint64_t *word, int n)
+{
+    uint64_t out[SK_CONTROL_WORDS] = {SK_CONTROL_OUTCOME};
+    for (int done = 0; has_twin() && done < n;) {
+        int part = n - done < SK_CONTROL_WORDS - 1 ? n - done : SK_CONTROL_WORDS - 1;
+        memcpy(out + 1, word + done, sizeof *word * (size_t)part);
+        sk_control_tell(twin(), out, part + 1);
+        d.sent++;
+        done += part;
+    }
+}
+
+static void found(int n, const int *number)
+{
+    uint64_t head[HEAD] = {d.often, (uint64_t)n};
+    tell(head, HEAD);
+    for (int i = 0; i < n; i++)
+        tell(&(uint64_t){(uint64_t)(int64_t)number[i]}, 1);
+    d.often = 0;
+}
+
+static void nothing(void)
+{
+    d.often += (uint64_t)has_twin();
+}
+
+/* Before anything else is told: the twin comes to what follows only if it finds nothing as often. */
+static void tell_of_nothing(void)
+{
+    uint64_t head[HEAD] = {d.often, NONE};
+    if (d.often)
+        tell(head, HEAD);
+    d.often = 0;
+}
+
+void sk_replica_settle(void)
+{
+    tell_of_nothing();
+    while (d.sent > d.taken && has_twin())
+        sk_replica_turn();
+}
+
+void sk_replica_take_decision(enum sk_control kind, const uint64_t *word, int n)
+{
+    if (kind == SK_CONTROL_TAKEN) {
+        d.taken = word[1];
+        return;
+    }
+    if (kind == SK_CONTROL_WILD) {
+        d.wild = more(d.wild, d.n_wild + 1, &d.wild_room, sizeof *d.wild);
+        d.wild[d.n_wild++] = (struct wild){word[1], (int)word[2], (int)word[3]};
+    } else {
+        if (d.at == d.n)
+            d.at = d.n = 0;
+        d.stream = more(d.stream, d.n + (size_t)n, &d.room, sizeof *d.stream);
+        memcpy(d.stream + d.n, word + 1, sizeof *word * (size_t)(n - 1));
+        d.n += (size_t)n - 1;
+    }
+    sk_control_tell(twin(), (uint64_t[]){SK_CONTROL_TAKEN, ++d.got}, 2);
+}
+
+/* 1: the lead has decided, for *n numbers at *number, 0: it found nothing; 0: this process decides. */
+static int follow(uint64_t *n, const uint64_t **number)
+{
+    for (;;) {
+        uint64_t *head = d.stream + d.at;
+        size_t there = d.n - d.at;
+        if (there >= HEAD && head[OFTEN]) {
+            head[OFTEN]--;
+            *n = 0;
+            return 1;
+        }
+        if (there >= HEAD && head[MANY] == NONE) {
+            d.at += HEAD;
+        } else if (there >= HEAD && there >= HEAD + head[MANY]) {
+            *n = head[MANY];
+            *number = head + HEAD; /* valid until the next is heard: the caller takes them first */
+            d.at += HEAD + head[MANY];
+            return 1;
+        } else if (sk_replica_leads()) {
+            d.at = d.n; /* half an outcome is none */
+            return 0;
+        } else {
+            sk_replica_turn();
+        }
+    }
+}
+
+/* ---- receives ---- */
+
+static int look_at(int source, int tag, int *found_tag)
+{
+    MPI_Comm c;
+    MPI_Status s;
+    int there = 0, from = sk_replica_reach(sk_replica_feeder(source), source, SK_REPLICA_PROGRAM, &c);
+    if (SK_CALL(Iprobe, (from, tag, c, &there, &s)) || !there)
+        return 0;
+    *found_tag = s.MPI_TAG;
+    return 1;
+}
+
+/* The next source in turn that has sent something. */
+static int look_at_all(int tag, int *source, int *found_tag)
+{
+    static int next;
+    for (int i = 0; i < sk_replica.n; i++) {
+        *source = next = (next + 1) % sk_replica.n;
+        if (look_at(*source, tag, found_tag))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_told(struct sk_replica_open *o)
+{
+    for (size_t i = 0; i < d.n_wild; i++)
+        if (d.wild[i].serial == o->serial) {
+            o->source = d.wild[i].source;
+            o->tag = d.wild[i].tag;
+            d.wild[i] = d.wild[--d.n_wild];
+            return 1;
+        }
+    return 0;
+}
+
+static int choose(struct sk_replica_open *o)
+{
+    if (o->source != MPI_ANY_SOURCE)
+        return o->tag != MPI_ANY_TAG || look_at(o->source, o->tag, &o->tag);
+    if (is_told(o))
+        return 1;
+    int source = 0;
+    if (!sk_replica_leads() || !look_at_all(o->tag, &source, &o->tag))
+        return 0;
+    o->source = source;
+    if (has_twin()) {
+        tell_of_nothing();
+        sk_control_tell(twin(), (uint64_t[]){SK_CONTROL_WILD, o->serial, (uint64_t)o->source, (uint64_t)o->tag}, 4);
+        d.sent++;
+    }
+    return 1;
+}
+
+void sk_replica_decide(void)
+{
+    for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
+        next = o->next;
+        if (!o->channel && !sk_replica_is_behind(o) && choose(o))
+            sk_replica_begin_receive(o);
+    }
+}
+
+/* ---- requests ---- */
+
+/* Of sends it is known that they have ended. */
+static int is_chance(int n, const MPI_Request request[])
+{
+    for (int i = 0; i < n; i++) {
+        const struct sk_object *o = request[i] == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(request[i]));
+        if (o && o->flags & SK_OBJECT_COPIED)
+            return 1;
+    }
+    return 0;
+}
+
+static int wait_for(MPI_Request *request, MPI_Status *status)
+{
+    int done = 0, rc = 0;
+    while (!rc && !done) {
+        sk_replica_turn();
+        rc = SK_CALL(Test, (request, &done, status));
+    }
+    return rc;
+}
+
+int sk_replica_test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    uint64_t n;
+    const uint64_t *number;
+    if (!is_chance(1, request))
+        return SK_CALL(Test, (request, flag, status));
+    if (follow(&n, &number)) {
+        *flag = n > 0;
+        return n ? wait_for(request, status) : 0;
+    }
+    int rc = SK_CALL(Test, (request, flag, status));
+    if (*flag)
+        found(1, (int[]){0});
+    else
+        nothing();
+    return rc;
+}
+
+int sk_replica_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    uint64_t n;
+    const uint64_t *number;
+    int rc = 0;
+    *flag = 0;
+    if (!is_chance(1, &request))
+        return SK_CALL(Request_get_status, (request, flag, status));
+    if (follow(&n, &number)) {
+        while (n && !rc && !*flag) {
+            sk_replica_turn();
+            rc = SK_CALL(Request_get_status, (request, flag, status));
+        }
+        return rc;
+    }
+    rc = SK_CALL(Request_get_status, (request, flag, status));
+    if (*flag)
+        found(1, (int[]){0});
+    else
+        nothing();
+    return rc;
+}
+
+int sk_replica_test_all(int n_requests, MPI_Request request[], int *flag, MPI_Status status[])
+{
+    uint64_t n;
+    const uint64_t *number;
+    int rc = 0;
+    if (!is_chance(n_requests, request))
+        return SK_CALL(Testall, (n_requests, request, flag, status));
+    if (follow(&n, &number)) {
+        *flag = 0;
+        while (n && !rc && !*flag) {
+            sk_replica_turn();
+            rc = SK_CALL(Testall, (n_requests, request, flag, status));
+        }
+        return rc;
+    }
+    rc = SK_CALL(Testall, (n_requests, request, flag, status));
+    if (*flag)
+        found(1, (int[]){0});
+    else
+        nothing();
+    return rc;
+}
+
+int sk_replica_any(int n_requests, MPI_Request request[], int *index, int *flag, MPI_Status *status, int waits)
+{
+    uint64_t n;
+    const uint64_t *number;
+    if (!is_chance(n_requests, request))
+        return SK_CALL(Testany, (n_requests, request, index, flag, status));
+    if (follow(&n, &number)) {
+        *flag = n > 0;
+        *index = n ? (int)number[0] : MPI_UNDEFINED;
+        return n ? wait_for(&request[*index], status) : 0;
+    }
+    int rc = SK_CALL(Testany, (n_requests, request, index, flag, status));
+    if (*flag)
+        found(1, index);
+    else if (!waits)
+        nothing();
+    return rc;
+}
+
+int sk_replica_some(int n_requests, MPI_Request request[], int *count, int index[], MPI_Status status[], int waits)
+{
+    uint64_t n;
+    const uint64_t *number;
+    int rc = 0;
+    if (!is_chance(n_requests, request))
+        return SK_CALL(Testsome, (n_requests, request, count, index, status));
+    if (follow(&n, &number)) {
+        *count = (int)n;
+        for (uint64_t i = 0; i < n; i++)
+            index[i] = (int)number[i];
+        for (int i = 0; i < *count && !rc; i++)
+            rc = wait_for(&request[index[i]], status == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &status[i]);
+        return rc;
+    }
+    rc = SK_CALL(Testsome, (n_requests, request, count, index, status));
+    if (*count > 0)
+        found(*count, index);
+    else if (!waits)
+        nothing();
+    return rc;
+}
+
+/* ---- probes ---- */
+
+/* What a receive before this is still to get is not found. */
+static int probe_of(int source, int tag, int *flag, MPI_Status *status)
+{
+    MPI_Comm c;
+    MPI_Status s;
+    int from = sk_replica_reach(sk_replica_feeder(source), source, SK_REPLICA_PROGRAM, &c);
+    int rc = SK_CALL(Iprobe, (from, tag, c, flag, &s));
+    if (!rc && *flag && sk_replica_is_claimed(source, s.MPI_TAG))
+        *flag = 0;
+    if (!rc && *flag && status != MPI_STATUS_IGNORE) {
+        *status = s;
+        status->MPI_SOURCE = source;
+    }
+    return rc;
+}
+
+int sk_replica_probe(int source, int tag, int *flag, MPI_Status *status, int waits)
+{
+    uint64_t n;
+    const uint64_t *number;
+    int rc = 0, at[2] = {source, tag};
+    *flag = 0;
+    if (source != MPI_ANY_SOURCE && (source < 0 || source >= sk_replica.n))
+        return SK_CALL(Iprobe, (source, tag, sk_world.comm, flag, status));
+    sk_replica_turn();
+    if (waits && source != MPI_ANY_SOURCE) /* chance decides nothing */
+        return probe_of(source, tag, flag, status);
+    if (follow(&n, &number)) {
+        if (n) {
+            at[0] = (int)number[0];
+            at[1] = (int)number[1];
+        }
+        while (n && !rc && !*flag) {
+            rc = probe_of(at[0], at[1], flag, status);
+            sk_replica_turn();
+        }
+        return rc;
+    }
+    if (source == MPI_ANY_SOURCE ? look_at_all(tag, &at[0], &at[1]) : look_at(source, tag, &at[1]))
+        rc = probe_of(at[0], at[1], flag, status);
+    if (*flag)
+        found(2, at);
+    else if (!waits)
+        nothing();
+    return rc;
+}

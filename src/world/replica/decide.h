@@ -1,0 +1,21 @@
+/* What chance decides, and how a twin hears of it. */
+#ifndef SK_WORLD_REPLICA_DECIDE_H
+#define SK_WORLD_REPLICA_DECIDE_H
+
+#include "world/replica/control.h"
+#include "world/replica/replica.h"
+
+/* Those receives that have to wait for a decision: make it, or learn it. */
+void sk_replica_decide(void);
+/* The twin has all decisions, so that what follows from them may be seen. */
+void sk_replica_settle(void);
+void sk_replica_take_decision(enum sk_control kind, const uint64_t *word, int n);
+/* As MPI's; waits: until one has ended. */
+int sk_replica_test(MPI_Request *request, int *flag, MPI_Status *status);
+int sk_replica_get_status(MPI_Request request, int *flag, MPI_Status *status);
+int sk_replica_test_all(int n, MPI_Request request[], int *flag, MPI_Status status[]);
+int sk_replica_any(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status, int waits);
+int sk_replica_some(int n, MPI_Request request[], int *count, int index[], MPI_Status status[], int waits);
+int sk_replica_probe(int source, int tag, int *flag, MPI_Status *status, int waits);
+
+#endif

@@ -1,0 +1,378 @@
+/* Messages between copies: sent from a copy that is kept, and received with a look at what else comes. */
+#include "world/replica/message.h"
+
+#include "world/replica/control.h"
+#include "world/replica/decide.h"
+#include "world/replica/takeover.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often, in sends, what comes is taken in; after how much the sender's other copy is told. */
+enum { SENDS_BETWEEN = 16, FRESH_MOST = 64, FRESH_BYTES = 1 << 18 };
+/* Longest wait for the memory of what is kept. */
+enum { MEMORY_WAIT_S = 10 };
+
+static _Noreturn void no_memory(void)
+{
+    sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
+}
+
+int sk_replica_reach(int copy, int rank, int context, MPI_Comm *comm)
+{
+    int same = copy == sk_replica.copy;
+    *comm = same ? sk_replica.same[context] : sk_replica.all[context];
+    return same ? rank : sk_replica_process(copy, rank);
+}
+
+static struct sk_channel *channel(int rank, int context, int tag)
+{
+    struct sk_channel *c = sk_channel_find(&sk_replica.peer[rank].channels, context, tag);
+    if (!c)
+        no_memory();
+    return c;
+}
+
+/* ---- sending ---- */
+
+void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
+{
+    MPI_Comm c;
+    MPI_Request r = MPI_REQUEST_NULL;
+    int done = 0, to = sk_replica_reach(copy, rank, m->channel->context, &c);
+    int rc = SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, to, m->channel->tag, c, &r));
+    if (!rc)
+        rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
+    if (rc)
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
+    m->request[copy] = done ? 0 : SK_KEY(r);
+}
+
+static int is_sent_to(struct sk_copied *m, int copy)
+{
+    MPI_Request r = (MPI_Request)(uintptr_t)m->request[copy];
+    int done = 0;
+    if (!m->request[copy])
+        return 1;
+    if (!SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE)) && !done)
+        return 0;
+    m->request[copy] = 0;
+    sk_replica_found();
+    return 1;
+}
+
+int sk_replica_is_over(struct sk_copied *m)
+{
+    int first = is_sent_to(m, 0), second = is_sent_to(m, 1);
+    return first && second;
+}
+
+/* Too much is kept because a twin is far behind: it has some time to get on. */
+static void wait_for_memory(void)
+{
+    struct timespec begun, now;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    while (sk_replica.bytes > sk_replica.limit && !sk_world.cannot) {
+        sk_replica_turn();
+        for (int r = 0; r < sk_replica.n; r++)
+            sk_replica.bytes -= sk_channel_sweep(&sk_replica.peer[r].channels, 1, sk_replica.held, sk_replica_is_over);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec - begun.tv_sec > MEMORY_WAIT_S)
+            sk_replica_refuse("messages that the other copies have not received yet need more memory than run.log_memory");
+    }
+}
+
+static struct sk_copied *copy_of(const void *buf, int count, MPI_Datatype type, struct sk_channels *to, struct sk_channel *c)
+{
+    int each = sk_plain_bytes(type), most = 0, at = 0;
+    if (each < 0 && SK_CALL(Pack_size, (count, type, sk_world.comm, &most)))
+        return NULL;
+    size_t bytes = each < 0 ? (size_t)most : (size_t)each * (size_t)count;
+    if (bytes > INT_MAX)
+        sk_world_fail(SK_WORLD_FUNCTION, "a message of more than 2 GiB cannot be sent with run.protocol=replication");
+    struct sk_copied *m = sk_channel_add(to, c, bytes);
+    if (!m)
+        no_memory();
+    if (each < 0 && SK_CALL(Pack, (buf, count, type, m->data, most, &at, sk_world.comm)))
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot pack a message: the job is started again");
+    if (each < 0)
+        m->bytes = (size_t)at;
+    else if (bytes)
+        memcpy(m->data, buf, bytes);
+    return m;
+}
+
+static struct sk_copied *post(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
+{
+    static unsigned sends;
+    struct sk_replica_peer *p = &sk_replica.peer[dest];
+    sk_replica_found();
+    if (!(++sends % SENDS_BETWEEN))
+        sk_replica_turn();
+    sk_replica_settle();
+    if (sk_replica.bytes > sk_replica.limit)
+        wait_for_memory();
+    sk_replica.bytes -= sk_channel_sweep(&p->channels, 0, sk_replica.held, sk_replica_is_over);
+    struct sk_channel *c = channel(dest, context, tag);
+    struct sk_copied *m = copy_of(buf, count, type, &p->channels, c);
+    sk_replica.bytes += m->bytes;
+    for (int x = 0; x < 2; x++) {
+        int crosses = x != sk_replica.copy;
+        if (p->feed[x] == SK_FEED_SEND && !(crosses && sk_channel_had(c, m->index)))
+            sk_replica_send_kept(m, x, dest);
+        else if (p->feed[x] == SK_FEED_WAIT || (p->feed[x] == SK_FEED_KEEP && m->index >= c->acked))
+            m->backup = 1;
+    }
+    return m;
+}
+
+/* The counterpart has it, or, where that is dead, the other one: what is sent can be more than what is received by no more than MPI
+ * allows. */
+static void wait_sent(struct sk_copied *m, int dest)
+{
+    const struct sk_copied *held = sk_replica.held;
+    sk_replica.held = m;
+    for (;;) {
+        int copy = sk_replica.dead[sk_replica_process(sk_replica.copy, dest)] ? !sk_replica.copy : sk_replica.copy;
+        if (is_sent_to(m, copy))
+            break;
+        sk_replica_turn();
+    }
+    sk_replica.held = held;
+}
+
+/* 1: nowhere, or MPI says what is wrong with it. */
+static int is_for_mpi(int count, int peer, int tag)
+{
+    return peer < 0 || peer >= sk_replica.n || tag < 0 || count < 0;
+}
+
+int sk_replica_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
+{
+    if (is_for_mpi(count, dest, tag))
+        return SK_CALL(Send, (buf, count, type, dest, tag, sk_world.comm));
+    wait_sent(post(buf, count, type, dest, tag, context), dest);
+    return 0;
+}
+
+int sk_replica_isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out)
+{
+    if (is_for_mpi(count, dest, tag))
+        return SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, out));
+    post(buf, count, type, dest, tag, SK_REPLICA_PROGRAM);
+    return SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, sk_world.comm, out)); /* it is kept: the program may go on */
+}
+
+/* ---- receiving ---- */
+
+void sk_replica_begin_receive(struct sk_replica_open *o)
+{
+    MPI_Comm c;
+    int from = sk_replica_reach(sk_replica_feeder(o->source), o->source, o->context, &c);
+    if (!o->channel) {
+        o->channel = channel(o->source, o->context, o->tag);
+        o->index = o->channel->posted++;
+    }
+    int rc = SK_CALL(Irecv, (o->buf, o->count, o->type, from, o->tag, c, &o->request));
+    if (rc)
+        sk_replica_end_receive(o, rc);
+}
+
+/* How many of the channel have come, without a gap. */
+static uint64_t come(const struct sk_channel *c)
+{
+    uint64_t n = c->posted;
+    for (const struct sk_replica_open *o = sk_replica.first; o; o = o->next)
+        if (o->channel == c && o->index < n)
+            n = o->index;
+    return n;
+}
+
+/* Whoever could be asked for these again need keep them no more. */
+static void acknowledge(const struct sk_replica_open *o)
+{
+    struct sk_channel *c = o->channel;
+    int other = sk_replica_process(!sk_replica.copy, o->source), bytes = 0;
+    if (!c || sk_replica_feeder(o->source) != sk_replica.copy || sk_replica.dead[other])
+        return;
+    if (!o->rc)
+        SK_CALL(Get_count, (&o->status, MPI_BYTE, &bytes));
+    c->fresh++;
+    c->fresh_bytes += bytes > 0 ? (size_t)bytes : 0;
+    if (c->fresh < FRESH_MOST && c->fresh_bytes < FRESH_BYTES)
+        return;
+    c->fresh = c->fresh_bytes = 0;
+    sk_control_tell(other, (uint64_t[]){SK_CONTROL_ACK, (uint64_t)c->context, (uint64_t)c->tag, come(c)}, 4);
+}
+
+void sk_replica_end_receive(struct sk_replica_open *o, int rc)
+{
+    struct sk_replica_open **p = &sk_replica.first;
+    while (*p && *p != o)
+        p = &(*p)->next;
+    if (*p)
+        *p = o->next;
+    sk_replica_found();
+    o->rc = rc;
+    o->done = 1;
+    o->status.MPI_SOURCE = o->source;
+    acknowledge(o);
+    if (o->own_type)
+        SK_CALL(Type_free, (&o->type));
+    if (o->handle != MPI_REQUEST_NULL)
+        SK_CALL(Grequest_complete, (o->handle));
+}
+
+void sk_replica_turn(void)
+{
+    int ended;
+    atomic_store_explicit(&sk_world.page->looks, ++sk_replica.looks, memory_order_relaxed);
+    if (__builtin_expect(atomic_load_explicit(&sk_world.page->repair, memory_order_acquire) > sk_replica.heard, 0))
+        sk_replica_hear();
+    sk_control_listen();
+    sk_replica_decide();
+    for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
+        next = o->next;
+        if (!o->channel)
+            continue;
+        int rc = SK_CALL(Test, (&o->request, &ended, &o->status));
+        if (rc || ended)
+            sk_replica_end_receive(o, rc);
+    }
+}
+
+/* Both might get the same message. */
+static int overlaps(const struct sk_replica_open *a, const struct sk_replica_open *b)
+{
+    return a->context == b->context && (a->source == b->source || a->source == MPI_ANY_SOURCE || b->source == MPI_ANY_SOURCE) &&
+           (a->tag == b->tag || a->tag == MPI_ANY_TAG || b->tag == MPI_ANY_TAG);
+}
+
+/* 1: it must not be posted before another one is. */
+int sk_replica_is_behind(const struct sk_replica_open *o)
+{
+    for (const struct sk_replica_open *b = sk_replica.first; b && b != o; b = b->next)
+        if (!b->channel && overlaps(b, o))
+            return 1;
+    return 0;
+}
+
+int sk_replica_is_claimed(int source, int tag)
+{
+    const struct sk_replica_open it = {.source = source, .tag = tag, .context = SK_REPLICA_PROGRAM};
+    return sk_replica_is_behind(&it);
+}
+
+static void open_receive(struct sk_replica_open *o)
+{
+    struct sk_replica_open **p = &sk_replica.first;
+    int wild = o->source == MPI_ANY_SOURCE;
+    while (*p)
+        p = &(*p)->next;
+    *p = o;
+    if (wild)
+        o->serial = sk_replica.serial++;
+    if (!wild && o->tag != MPI_ANY_TAG && !sk_replica_is_behind(o))
+        sk_replica_begin_receive(o);
+    else
+        sk_replica_turn();
+}
+
+static int given(int rc, const struct sk_replica_open *o, MPI_Status *status)
+{
+    if (status != MPI_STATUS_IGNORE) {
+        *status = o->status;
+        status->MPI_ERROR = rc;
+    }
+    if (rc)
+        SK_CALL(Comm_call_errhandler, (sk_world.comm, rc));
+    return rc;
+}
+
+static int is_for_mpi_to_receive(int count, int source, int tag)
+{
+    return count < 0 || source >= sk_replica.n || (source < 0 && source != MPI_ANY_SOURCE) || (tag < 0 && tag != MPI_ANY_TAG);
+}
+
+int sk_replica_recv(void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Status *status)
+{
+    if (is_for_mpi_to_receive(count, source, tag))
+        return SK_CALL(Recv, (buf, count, type, source, tag, sk_world.comm, status));
+    struct sk_replica_open o = {.buf = buf, .type = type, .count = count, .source = source, .tag = tag, .context = context,
+                                .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL};
+    open_receive(&o);
+    while (!o.done)
+        sk_replica_turn();
+    return given(o.rc, &o, status);
+}
+
+static int tell_status(void *extra, MPI_Status *status)
+{
+    const struct sk_replica_open *o = extra;
+    *status = o->status;
+    return o->rc;
+}
+
+static int free_receive(void *extra)
+{
+    free(extra);
+    return 0;
+}
+
+/* Chance decides whether it comes too late, and the twin is not told: from now on nobody goes on for another one. */
+static int cancel_receive(void *extra, int complete)
+{
+    struct sk_replica_open *o = extra;
+    sk_replica_refuse("MPI_Cancel");
+    if (complete || o->done)
+        return 0;
+    if (o->channel)
+        return SK_CALL(Cancel, (&o->request));
+    SK_CALL(Status_set_cancelled, (&o->status, 1));
+    SK_CALL(Status_set_elements, (&o->status, MPI_BYTE, 0));
+    sk_replica_end_receive(o, 0);
+    return 0;
+}
+
+int sk_replica_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+{
+    if (is_for_mpi_to_receive(count, source, tag))
+        return SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
+    struct sk_replica_open *o = malloc(sizeof *o);
+    if (!o)
+        no_memory();
+    *o = (struct sk_replica_open){.buf = buf, .type = type, .count = count, .source = source, .tag = tag,
+                                  .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL};
+    if (sk_plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
+        o->own_type = 1;
+    int rc = SK_CALL(Grequest_start, (tell_status, free_receive, cancel_receive, o, &o->handle));
+    if (rc) {
+        free(o);
+        return rc;
+    }
+    *out = o->handle;
+    sk_made_request(*out, MPI_COMM_WORLD, SK_OBJECT_COPIED);
+    open_receive(o);
+    return 0;
+}
+
+int sk_replica_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+                        int source, int rtag, int context, MPI_Status *status)
+{
+    const struct sk_copied *held = sk_replica.held;
+    struct sk_copied *m = NULL;
+    int rc = 0;
+    if (is_for_mpi(nsend, dest, stag))
+        rc = SK_CALL(Send, (send, nsend, stype, dest, stag, sk_world.comm));
+    else
+        sk_replica.held = m = post(send, nsend, stype, dest, stag, context);
+    if (!rc)
+        rc = sk_replica_recv(recv, nrecv, rtype, source, rtag, context, status);
+    if (m)
+        wait_sent(m, dest);
+    sk_replica.held = held;
+    return rc;
+}

@@ -1,0 +1,119 @@
+/* Begin and end of the protocol `replication`, and what it cannot do. */
+#include "world/replica/replica.h"
+
+#include "world/replica/control.h"
+#include "world/replica/decide.h"
+#include "world/replica/message.h"
+
+#include "world/log/collective.h"
+#include "world/log/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct sk_replica sk_replica = {.output = -1};
+
+static int make(MPI_Comm *out, int same)
+{
+    int rc = same ? SK_CALL(Comm_split, (MPI_COMM_WORLD, sk_replica.copy, sk_world.rank, out)) : SK_CALL(Comm_dup, (MPI_COMM_WORLD, out));
+    return rc ? rc : SK_CALL(Comm_set_errhandler, (*out, MPI_ERRORS_RETURN));
+}
+
+static void set_peers(void)
+{
+    for (int r = 0; r < sk_replica.n; r++) {
+        enum sk_replica_feed *feed = sk_replica.peer[r].feed;
+        feed[sk_replica.copy] = SK_FEED_SEND;
+        feed[!sk_replica.copy] = r == sk_world.rank ? SK_FEED_NONE : SK_FEED_KEEP;
+    }
+}
+
+/* What the program sees of the start is the part of this copy. */
+static void set_variables(void)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", sk_world.rank);
+    setenv("OMPI_COMM_WORLD_RANK", text, 1);
+    snprintf(text, sizeof text, "%d", sk_replica.n);
+    setenv("OMPI_COMM_WORLD_SIZE", text, 1);
+    const char *output = getenv(SK_WORLD_OUTPUT_ENV);
+    sk_replica.output = output ? (int)strtol(output, NULL, 10) : -1;
+    if (sk_replica.output >= 0)
+        fcntl(sk_replica.output, F_SETFD, FD_CLOEXEC);
+    unsetenv(SK_WORLD_OUTPUT_ENV);
+}
+
+void sk_replica_begin(const char *told)
+{
+    char *end;
+    int rc = 0, process = sk_world.rank, all = sk_world.size;
+    sk_replica.n = (int)strtol(told, &end, 10);
+    sk_replica.limit = strtoull(end, NULL, 10);
+    if (sk_replica.n < 1 || all != 2 * sk_replica.n)
+        sk_world_fail(SK_WORLD_FAILED, "the processes of this start are not two for each rank");
+    sk_replica.copy = process / sk_replica.n;
+    sk_world.rank = process % sk_replica.n;
+    sk_world.size = sk_replica.n;
+    set_variables();
+    sk_replica.peer = calloc((size_t)sk_replica.n, sizeof *sk_replica.peer);
+    sk_replica.dead = calloc((size_t)all, 1);
+    sk_replica.left = calloc((size_t)all, 1);
+    if (!sk_replica.peer || !sk_replica.dead || !sk_replica.left)
+        sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
+    set_peers();
+    for (int c = 0; c < SK_REPLICA_CONTEXTS && !rc; c++) {
+        rc = make(&sk_replica.same[c], 1);
+        rc = rc ? rc : make(&sk_replica.all[c], 0);
+    }
+    rc = rc ? rc : make(&sk_replica.control, 0);
+    if (rc)
+        sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicators for the copies");
+    sk_world.comm = sk_replica.same[SK_REPLICA_PROGRAM];
+    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_world.replicates = 1;
+    sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
+}
+
+void sk_replica_refuse(const char *what)
+{
+    char line[300];
+    if (sk_world.cannot)
+        return;
+    if (sk_replica.losses)
+        sk_world_fail(SK_WORLD_FUNCTION, "the program does what cannot be replicated, and a process has died: the job is started again");
+    sk_world.cannot = 1;
+    sk_world_tell(SK_WORLD_CANNOT, SK_WORLD_FUNCTION);
+    snprintf(line, sizeof line, "%s cannot be replicated: from now on the job is started again after a fault", what);
+    if (!sk_replica.copy && sk_logging_is_first_to_say())
+        sk_world_say(line);
+}
+
+/* All have come here, and nobody leaves before all know that: until then what somebody lacks can be sent again. After a death MPI's own end is
+ * left out, since it would wait for the dead; for whoever dies in it the launcher waits no longer than run.repair_limit. */
+int sk_replica_finalize(void)
+{
+    int rc = sk_logging_Barrier(), all = 2 * sk_replica.n;
+    sk_replica_settle();
+    for (int p = 0; p < all; p++)
+        if (!sk_replica.dead[p])
+            sk_control_tell(p, (uint64_t[]){SK_CONTROL_LEFT}, 1);
+    for (int p = 0; p < all; p++)
+        while (!sk_replica.dead[p] && !sk_replica.left[p])
+            sk_replica_turn();
+    sk_control_drain(); /* of a process that has ended nobody would hear any more */
+    if (rc || sk_replica.losses) {
+        sk_world.done = 1;
+        return rc;
+    }
+    sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);
+    rc = SK_CALL(Finalize, ());
+    sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
+    return rc;
+}
+
+SK_WORLD_EXPORT int saikai_world_replicates(void)
+{
+    return sk_replica.n > 0;
+}

@@ -1,0 +1,194 @@
+/* A program for the protocol replication: what each step gives depends on all messages before it, and with "chance" also on the order in
+ * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
+ * one before it would be found out. It does not use Saikai.
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck] [MICROSECONDS] */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LARGE = 40000 };
+static int rank, ranks;
+static const char *prefix;
+static uint64_t *large[2];
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    a ^= b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2);
+    return a * 0xbf58476d1ce4e5b9u;
+}
+
+/* How far this process is, and the longest of its steps, in a file of its own. */
+static void note(long step, double longest)
+{
+    char name[4096], text[64];
+    if (!prefix)
+        return;
+    snprintf(name, sizeof name, "%s.%d.%ld", prefix, rank, (long)getpid());
+    FILE *f = fopen(name, "w");
+    snprintf(text, sizeof text, "%ld %.6f\n", step, longest);
+    if (f) {
+        fputs(text, f);
+        fclose(f);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Neighbours, large messages, several tags, derived types, collectives. */
+static uint64_t calm_step(uint64_t state, long step)
+{
+    int right = (rank + 1) % ranks, left = (rank - 1 + ranks) % ranks, size = step % 10 ? 1 : LARGE;
+    uint64_t got[3] = {0}, out[3] = {state, mix(state, 1), mix(state, 2)}, sum = 0, sums[64];
+    MPI_Request r[4];
+    MPI_Status s[4];
+    MPI_Datatype every_second;
+    MPI_Type_vector(2, 1, 2, MPI_UINT64_T, &every_second);
+    MPI_Type_commit(&every_second);
+    for (int i = 0; i < size; i++)
+        large[0][i] = state + (uint64_t)i;
+    MPI_Irecv(&got[1], 1, MPI_UINT64_T, left, 2, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(large[1], size, MPI_UINT64_T, left, 1, MPI_COMM_WORLD, &r[1]);
+    MPI_Isend(large[0], size, MPI_UINT64_T, right, 1, MPI_COMM_WORLD, &r[2]);
+    MPI_Isend(&out[1], 1, MPI_UINT64_T, right, 2, MPI_COMM_WORLD, &r[3]);
+    MPI_Type_free(&every_second);
+    MPI_Type_vector(2, 1, 2, MPI_UINT64_T, &every_second);
+    MPI_Type_commit(&every_second);
+    uint64_t pair[3] = {0};
+    MPI_Sendrecv(out, 1, every_second, left, 3, pair, 1, every_second, right, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Type_free(&every_second);
+    MPI_Waitall(4, r, s);
+    for (int i = 0; i < size; i++)
+        state = mix(state, large[1][i]);
+    state = mix(mix(mix(state, got[1]), pair[0]), pair[2]);
+    MPI_Allreduce(&state, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allgather(&state, 1, MPI_UINT64_T, sums, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    for (int i = 0; i < ranks; i++)
+        sum = mix(sum, sums[i]);
+    MPI_Bcast(&sum, 1, MPI_UINT64_T, (int)(step % ranks), MPI_COMM_WORLD);
+    return mix(state, sum);
+}
+
+/* Rank 0 answers whoever comes first, in several ways; told is what it told each. */
+static uint64_t master_step(uint64_t state, long step, uint64_t told[])
+{
+    uint64_t in[64], out;
+    MPI_Request r[64];
+    MPI_Status s[64];
+    int at[64], n = 0, i, flag = 0, left = ranks - 1, first = 0;
+    switch (step % 4) {
+    case 0: /* any source, one after the other */
+        for (; left; left--) {
+            MPI_Recv(&in[0], 1, MPI_UINT64_T, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &s[0]);
+            out = state = mix(state, mix(in[0], (uint64_t)s[0].MPI_SOURCE));
+            told[s[0].MPI_SOURCE] = mix(told[s[0].MPI_SOURCE], out);
+            MPI_Send(&out, 1, MPI_UINT64_T, s[0].MPI_SOURCE, 8, MPI_COMM_WORLD);
+        }
+        return state;
+    case 1: /* a probe, and then the one that was found */
+        for (; left; left--) {
+            for (flag = 0; !flag; first++)
+                MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &flag, &s[0]);
+            MPI_Recv(&in[0], 1, MPI_UINT64_T, s[0].MPI_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            out = state = mix(state, mix(in[0], (uint64_t)s[0].MPI_SOURCE));
+            told[s[0].MPI_SOURCE] = mix(told[s[0].MPI_SOURCE], out);
+            MPI_Send(&out, 1, MPI_UINT64_T, s[0].MPI_SOURCE, 8, MPI_COMM_WORLD);
+        }
+        return mix(state, (uint64_t)first); /* how often it found nothing, too */
+    default:
+        break;
+    }
+    for (i = 1; i < ranks; i++)
+        MPI_Irecv(&in[i], 1, MPI_UINT64_T, step % 8 < 4 ? i : MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &r[i - 1]);
+    while (left) {
+        if (step % 4 == 2) {
+            MPI_Waitany(ranks - 1, r, &at[0], &s[0]);
+            n = 1;
+        } else {
+            MPI_Testsome(ranks - 1, r, &n, at, s);
+        }
+        for (i = 0; i < n; i++, left--) {
+            out = state = mix(state, mix(in[at[i] + 1], (uint64_t)s[i].MPI_SOURCE));
+            told[s[i].MPI_SOURCE] = mix(told[s[i].MPI_SOURCE], out);
+            MPI_Send(&out, 1, MPI_UINT64_T, s[i].MPI_SOURCE, 8, MPI_COMM_WORLD);
+        }
+        first += n == 0;
+    }
+    return mix(state, (uint64_t)first);
+}
+
+static uint64_t worker_step(uint64_t state, long step, uint64_t *heard)
+{
+    uint64_t in = 0;
+    MPI_Request r;
+    int done = 0;
+    long tries = 0;
+    MPI_Send(&state, 1, MPI_UINT64_T, 0, 7, MPI_COMM_WORLD);
+    MPI_Irecv(&in, 1, MPI_UINT64_T, 0, 8, MPI_COMM_WORLD, &r);
+    if (step % 3)
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    for (; !(step % 3) && !done; tries++)
+        MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+    *heard = mix(*heard, in);
+    return mix(mix(state, in), (uint64_t)tries);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int a = 1;
+    if (argc > 2 && !strcmp(argv[1], "-p")) {
+        prefix = argv[2];
+        a = 3;
+    }
+    long steps = argc > a ? strtol(argv[a], NULL, 10) : 100, pause = argc > a + 2 ? strtol(argv[a + 2], NULL, 10) : 0;
+    const char *kind = argc > a + 1 ? argv[a + 1] : "", *start = getenv("SAIKAI_START");
+    uint64_t state = (uint64_t)rank + 1, told[64] = {0}, heard = 0, all[64] = {0};
+    double longest = 0, begun = now();
+    large[0] = calloc(LARGE, sizeof **large);
+    large[1] = calloc(LARGE, sizeof **large);
+    if (!large[0] || !large[1] || ranks > 64 || ranks < 2)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (long step = 0; step < steps; step++) {
+        if (strcmp(kind, "chance"))
+            state = calm_step(state, step);
+        else
+            state = rank ? worker_step(state, step, &heard) : master_step(state, step, told);
+        if (!strcmp(kind, "chance")) /* nobody asks twice in one step */
+            MPI_Barrier(MPI_COMM_WORLD);
+        if (!strcmp(kind, "stuck") && step == 400 && start && !strcmp(start, "1")) /* nobody sends this */
+            MPI_Recv(&heard, 1, MPI_UINT64_T, (rank + 1) % ranks, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!strcmp(kind, "scan")) {
+            uint64_t sum = 0;
+            MPI_Scan(&state, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+            state = mix(state, sum);
+        }
+        double t = now();
+        longest = step && t - begun > longest ? t - begun : longest;
+        begun = t;
+        if (!(step % 20))
+            note(step, longest);
+        if (pause)
+            usleep((useconds_t)pause);
+    }
+    note(steps, longest);
+    MPI_Gather(&heard, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    int bad = 0;
+    for (int r = 1; r < ranks && !rank; r++)
+        bad += all[r] != told[r];
+    MPI_Reduce(rank ? &state : MPI_IN_PLACE, &state, 1, MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+    if (!rank)
+        printf("%ld steps, %016llx: %s\n", steps, strcmp(kind, "chance") ? (unsigned long long)state : 0, bad ? "WRONG" : "verified");
+    MPI_Finalize();
+    return bad != 0;
+}

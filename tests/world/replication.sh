@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# The protocol replication with real processes: each rank is two, some are killed, their twins go on, nothing is computed twice, and the result
+# has the same bits. Where both processes of a rank die, or the program does what cannot be replicated, the job is started again.
+# The cases often_… kill one process of each rank, whichever, at any moment, until there were enough kills.
+# usage: replication.sh CASE BUILD_DIR MPI      SAIKAI_TEST_KILLS: for the cases often_…
+set -euo pipefail
+case=$1 build=$2 mpi=$3 kills=${SAIKAI_TEST_KILLS:-4}
+. "$(dirname "$0")/../common.sh"
+n=4 exe="$build/tests/world/replicated_$mpi" arguments="1500" victims=1 notes=1 restarts=0
+# Processes: 0 to 3 are the leads of the ranks, 4 to 7 their twins.
+case $case in
+lead) victims=2 ;;
+twin) victims=5 ;;
+rank0) victims=0 ;;
+two) victims="1 6" ;;
+three) victims="0 5 2" arguments="3000" ;;
+at-once) victims="1,6" ;;
+chance) victims="0 6" arguments="3000 chance" ;;
+both) victims="2,6" restarts=1 ;;
+stuck) victims=1 arguments="600 stuck" restarts=1 ;; # in its first start all wait for what nobody sends
+scan) victims=1 arguments="1500 scan" restarts=1 ;;
+short) victims=0 arguments="1000 chance 2000" ;; # 2 ms a step: whoever is to be killed is still there
+often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= ;;
+often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= ;;
+often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= ;;
+often_chance) arguments="3000 chance" ;;
+fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 3000" victims=3 notes= ;;
+calm) victims= arguments=200 ;;
+esac
+need "$build/src/cli/saikaid"
+need "$exe"
+cd "$work"
+export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local"
+
+fail() {
+    echo "$case: $*"
+    echo "--- out"; cat out
+    echo "--- err"; tail -n 60 err
+    exit 1
+}
+
+timeout 300 "${mpiexec[@]}" -n $n "$exe" $arguments >calm.out
+grep -q verified calm.out || { cat calm.out; exit 1; }
+
+# The program's processes of this run, by their number in the start.
+processes() {
+    local p number
+    for p in $(pgrep -f -- "^$exe.*$work/at" 2>/dev/null || true); do
+        number=$(tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') || continue
+        [ -z "$number" ] || echo "$number $p"
+    done | sort -n
+}
+
+pid_of() {
+    processes | sed -n "s/^$1 //p"
+}
+
+# Until all processes are in their program's steps.
+wait_for_all() {
+    for _ in $(seq 1500); do
+        kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
+        if [ "$(processes | wc -l)" = $((2 * n)) ]; then
+            [ "$notes" ] || { sleep "$1"; return; }
+            [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' at.*.* 2>/dev/null | wc -l)" != $((2 * n)) ] || return 0
+        fi
+        sleep 0.1
+    done
+    fail "the processes did not begin in time"
+}
+
+start() {
+    rm -rf store local at.* out err
+    timeout 400 "$build/src/cli/saikai" run --protocol replication -n $n -- "$exe" -p "$work/at" $arguments >out 2>err &
+    run=$!
+}
+
+attempt() {
+    start
+    local lost=0 group victim before after
+    [ "$mpi" != openmpi ] || wait_for_all "$1"
+    [ "$mpi" = openmpi ] || victims=
+    for group in $victims; do
+        before=$(processes)
+        for victim in ${group//,/ }; do
+            kill -9 "$(pid_of "$victim")" || fail "process $victim is gone"
+            lost=$((lost + 1))
+        done
+        for _ in $(seq 300); do
+            ! grep -qE "answer: (restart|twin)" err || break
+            sleep 0.1
+        done
+        sleep 0.3
+        [ $restarts = 0 ] || break
+        after=$(processes)
+        for victim in ${group//,/ }; do
+            before=$(grep -v "^$victim " <<<"$before")
+        done
+        [ "$notes" != 1 ] || grep -q 'answer: restart' err || [ "$before" = "$after" ] || [ -z "$after" ] || fail "other processes: $before, and then $after"
+    done
+    rc=0
+    wait "$run" || rc=$?
+    run=
+    [ "$rc" = 0 ] || fail "exit code $rc"
+}
+
+same_result() {
+    grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
+}
+
+# One process of each rank; some of the kills come together. Prints nothing, and adds to killed.
+kill_at_any_moment() {
+    local r before after
+    for r in $(shuf -i 0-$((n - 1))); do
+        [ $((RANDOM % 4)) = 0 ] || sleep "0.$(shuf -i 100-900 -n 1)"
+        before=$(processes)
+        kill -9 "$(sed -n "s/^$((r + n * (RANDOM % 2))) //p" <<<"$before")" 2>/dev/null || return 0 # the program is at its end
+        killed=$((killed + 1))
+        sleep 0.1
+        after=$(comm -13 <(sort <<<"$before") <(processes | sort))
+        [ -z "$after" ] || grep -q 'answer: restart' err || fail "there are other processes than before: $after"
+    done
+}
+
+often() {
+    local killed=0 runs=0 restarts=0
+    while [ $killed -lt "$kills" ]; do
+        runs=$((runs + 1))
+        [ $runs -le "$kills" ] || fail "the program ends before it is killed often enough"
+        start
+        wait_for_all 2
+        kill_at_any_moment
+        rc=0
+        wait "$run" || rc=$?
+        run=
+        [ "$rc" = 0 ] || fail "exit code $rc"
+        ! grep 'answer: restart' err | grep -qvE 'the program was at its end|not all processes were through MPI_Init' || fail "the job was started again"
+        restarts=$((restarts + $(grep -c 'answer: restart' err || true)))
+        same_result
+    done
+    echo "$case: $killed kills in $runs runs, $restarts of them at the beginning or at the end; $(tail -n 1 out)"
+}
+
+if [[ $case = often_* ]]; then
+    often
+    exit 0
+fi
+for delay in 0.5 2 10; do
+    attempt $delay
+    grep -q "not all processes were through MPI_Init" err || break
+done
+same_result
+if [ "$mpi" != openmpi ]; then
+    grep -q "needs Open MPI" err || fail "it was not said that MPICH is not replicated"
+elif [ $restarts = 1 ]; then
+    grep -q "answer: restart, not by its twin: " err || fail "it was not said why the job was started again"
+else
+    ! grep -q 'answer: restart' err || fail "the job was started again"
+    [ -z "$victims" ] || grep -q 'answer: twin' err || fail "the fault was not answered by its twin"
+fi
+[ -z "$notes" ] || sort -k2 -n at.* | tail -n 1 | awk '{ print "longest step of all:", $2, "s" }'
+echo "$case: $(tail -n 1 out)"
