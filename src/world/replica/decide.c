@@ -154,6 +154,15 @@ static int look_at(int source, int tag, int *found_tag)
 static int look_at_all(int tag, int *source, int *found_tag)
 {
     static int next;
+    MPI_Status s;
+    int there = 0;
+    if (!sk_replica.losses) { /* nothing is there from the dead: one look is enough */
+        if (SK_CALL(Iprobe, (MPI_ANY_SOURCE, tag, sk_replica.same[SK_REPLICA_PROGRAM], &there, &s)) || !there)
+            return 0;
+        *source = s.MPI_SOURCE;
+        *found_tag = s.MPI_TAG;
+        return 1;
+    }
     for (int i = 0; i < sk_replica.n; i++) {
         *source = next = (next + 1) % sk_replica.n;
         if (look_at(*source, tag, found_tag))

@@ -12,6 +12,8 @@
 
 /* How long a receive may take to end that can no longer be cancelled: what the dead has sent is there, or never comes. */
 enum { TURNS_AT_ONCE = 100, TURNS = 110, TURN_US = 1000 };
+/* How often it is looked for what the dead has said: each look may give the core away. */
+enum { LAST_WORDS = 4 };
 
 /* Nobody hears of these. */
 static void abandon_sends(int copy, int rank)
@@ -89,8 +91,8 @@ static void change_feeder(int rank)
 /* The twin of this process is dead: those who received from it will ask. */
 static void take_over(void)
 {
-    for (int round = 0; round < TURNS_AT_ONCE; round++)
-        sk_control_listen(); /* its last decisions */
+    for (int round = 0; round < LAST_WORDS; round++)
+        sk_control_listen(); /* its last decisions; those that do not come nobody knows */
     sk_replica.dead[sk_replica_process(!sk_replica.copy, sk_world.rank)] = 1;
     for (int r = 0; r < sk_replica.n; r++) {
         enum sk_replica_feed *f = &sk_replica.peer[r].feed[!sk_replica.copy];
