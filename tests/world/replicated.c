@@ -77,6 +77,29 @@ static uint64_t calm_step(uint64_t state, long step)
     return mix(state, sum);
 }
 
+/* A receive of any tag that gets its message only when a later one of any source has got its own. */
+static uint64_t odd_step(uint64_t state, long step)
+{
+    uint64_t a = 0, b = 0;
+    MPI_Request r[2];
+    if (!rank) {
+        MPI_Irecv(&a, 1, MPI_UINT64_T, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &r[0]);
+        MPI_Irecv(&b, 1, MPI_UINT64_T, MPI_ANY_SOURCE, 27, MPI_COMM_WORLD, &r[1]);
+        MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+        MPI_Send(&b, 1, MPI_UINT64_T, 1, 26, MPI_COMM_WORLD);
+        MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+        if (a != mix(b, 1))
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    } else if (rank == 1) {
+        MPI_Recv(&b, 1, MPI_UINT64_T, 0, 26, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        a = mix(b, 1);
+        MPI_Send(&a, 1, MPI_UINT64_T, 0, step / 20 % 2 ? 27 : 29, MPI_COMM_WORLD);
+    } else if (rank == 2) {
+        MPI_Send(&state, 1, MPI_UINT64_T, 0, 27, MPI_COMM_WORLD);
+    }
+    return mix(state, b);
+}
+
 /* Rank 0 answers whoever comes first, in several ways; told is what it told each. */
 static uint64_t master_step(uint64_t state, long step, uint64_t told[])
 {
@@ -164,6 +187,8 @@ int main(int argc, char **argv)
             state = calm_step(state, step);
         else
             state = rank ? worker_step(state, step, &heard) : master_step(state, step, told);
+        if (!strcmp(kind, "chance") && step % 20 == 9 && ranks > 2)
+            state = odd_step(state, step);
         if (!strcmp(kind, "chance")) /* nobody asks twice in one step */
             MPI_Barrier(MPI_COMM_WORLD);
         if (!strcmp(kind, "stuck") && step == 400 && start && !strcmp(start, "1")) /* nobody sends this */

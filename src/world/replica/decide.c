@@ -150,13 +150,13 @@ static int look_at(int source, int tag, int *found_tag)
     return 1;
 }
 
-/* The next source in turn that has sent something. */
-static int look_at_all(int tag, int *source, int *found_tag)
+/* The next source in turn that has sent something. o: the receive that it is for, which stands behind others; NULL: none. */
+static int look_at_all(const struct sk_replica_open *o, int tag, int *source, int *found_tag)
 {
     static int next;
     MPI_Status s;
     int there = 0;
-    if (!sk_replica.losses) { /* nothing is there from the dead: one look is enough */
+    if (!sk_replica.losses && !o) { /* nothing is there from the dead: one look is enough */
         if (SK_CALL(Iprobe, (MPI_ANY_SOURCE, tag, sk_replica.same[SK_REPLICA_PROGRAM], &there, &s)) || !there)
             return 0;
         *source = s.MPI_SOURCE;
@@ -165,7 +165,7 @@ static int look_at_all(int tag, int *source, int *found_tag)
     }
     for (int i = 0; i < sk_replica.n; i++) {
         *source = next = (next + 1) % sk_replica.n;
-        if (look_at(*source, tag, found_tag))
+        if (look_at(*source, tag, found_tag) && !(o && sk_replica_is_claimed(o, *source, *found_tag)))
             return 1;
     }
     return 0;
@@ -174,7 +174,7 @@ static int look_at_all(int tag, int *source, int *found_tag)
 static int is_told(struct sk_replica_open *o)
 {
     for (size_t i = 0; i < d.n_wild; i++)
-        if (d.wild[i].serial == o->serial) {
+        if (d.wild[i].serial == o->serial && !sk_replica_is_claimed(o, d.wild[i].source, d.wild[i].tag)) {
             o->source = d.wild[i].source;
             o->tag = d.wild[i].tag;
             d.wild[i] = d.wild[--d.n_wild];
@@ -185,14 +185,21 @@ static int is_told(struct sk_replica_open *o)
 
 static int choose(struct sk_replica_open *o)
 {
-    if (o->source != MPI_ANY_SOURCE)
-        return o->tag != MPI_ANY_TAG || look_at(o->source, o->tag, &o->tag);
+    int behind = sk_replica_is_behind(o), source = o->source, tag = o->tag;
+    if (source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG)
+        return !behind;
+    if (source != MPI_ANY_SOURCE) {
+        if (!look_at(source, tag, &tag) || sk_replica_is_claimed(o, source, tag))
+            return 0;
+        o->tag = tag;
+        return 1;
+    }
     if (is_told(o))
         return 1;
-    int source = 0;
-    if (!sk_replica_leads() || !look_at_all(o->tag, &source, &o->tag))
+    if (!sk_replica_leads() || !look_at_all(behind ? o : NULL, tag, &source, &tag))
         return 0;
     o->source = source;
+    o->tag = tag;
     if (has_twin()) {
         tell_of_nothing();
         sk_control_tell(twin(), (uint64_t[]){SK_CONTROL_WILD, o->serial, (uint64_t)o->source, (uint64_t)o->tag}, 4);
@@ -205,7 +212,7 @@ void sk_replica_decide(void)
 {
     for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
         next = o->next;
-        if (!o->channel && !sk_replica_is_behind(o) && choose(o))
+        if (!o->channel && choose(o))
             sk_replica_begin_receive(o);
     }
 }
@@ -348,7 +355,7 @@ static int probe_of(int source, int tag, int *flag, MPI_Status *status)
     MPI_Status s;
     int from = sk_replica_reach(sk_replica_feeder(source), source, SK_REPLICA_PROGRAM, &c);
     int rc = SK_CALL(Iprobe, (from, tag, c, flag, &s));
-    if (!rc && *flag && sk_replica_is_claimed(source, s.MPI_TAG))
+    if (!rc && *flag && sk_replica_is_claimed(NULL, source, s.MPI_TAG))
         *flag = 0;
     if (!rc && *flag && status != MPI_STATUS_IGNORE) {
         *status = s;
@@ -379,7 +386,7 @@ int sk_replica_probe(int source, int tag, int *flag, MPI_Status *status, int wai
         }
         return rc;
     }
-    if (source == MPI_ANY_SOURCE ? look_at_all(tag, &at[0], &at[1]) : look_at(source, tag, &at[1]))
+    if (source == MPI_ANY_SOURCE ? look_at_all(NULL, tag, &at[0], &at[1]) : look_at(source, tag, &at[1]))
         rc = probe_of(at[0], at[1], flag, status);
     if (*flag)
         found(2, at);

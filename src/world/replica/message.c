@@ -260,10 +260,13 @@ int sk_replica_is_behind(const struct sk_replica_open *o)
     return 0;
 }
 
-int sk_replica_is_claimed(int source, int tag)
+int sk_replica_is_claimed(const struct sk_replica_open *before, int source, int tag)
 {
     const struct sk_replica_open it = {.source = source, .tag = tag, .context = SK_REPLICA_PROGRAM};
-    return sk_replica_is_behind(&it);
+    for (const struct sk_replica_open *b = sk_replica.first; b && b != before; b = b->next)
+        if (!b->channel && overlaps(b, &it))
+            return 1;
+    return 0;
 }
 
 static void open_receive(struct sk_replica_open *o)

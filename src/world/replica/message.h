@@ -22,7 +22,7 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc);
 int sk_replica_is_over(struct sk_copied *m);
 /* 1: it must not be posted before another one is that might get its message. */
 int sk_replica_is_behind(const struct sk_replica_open *o);
-/* 1: a message of the program with this source and tag may be that of a receive which is not posted yet. */
-int sk_replica_is_claimed(int source, int tag);
+/* 1: a message of the program with this source and tag may be that of a receive which is not posted yet, and stands before this one (NULL: of any). */
+int sk_replica_is_claimed(const struct sk_replica_open *before, int source, int tag);
 
 #endif
