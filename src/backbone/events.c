@@ -23,7 +23,7 @@ enum { LAST_WORD_MS = 300 };
 static const double tell_every_s = 10;
 
 /* Where many services speak, something comes all the time: what comes within this time is taken together. */
-static const double together_s = 0.004;
+static const double together_s = 0.02;
 
 struct sk_hub {
     void *context, *router, *zap;

@@ -290,7 +290,7 @@ static void look_at_launcher(struct job *j, double now)
 }
 
 /* How often it is asked what this process waited for a processor. */
-static const double starved_every_s = 0.1;
+static const double starved_every_s = 0.25;
 
 /* Before what came is looked at: whoever was not heard meanwhile may have spoken. */
 static void note_starved(struct job *j, double now)

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Seconds: between an order and the same again; in which a rank that nobody heard of may still come when its start is ended; between a
- * fault and the start after it, when faults repeat without progress. */
-static const double repeat_s = SK_REPEAT_S, late_start_s = 1.0, longest_backoff_s = 60;
+/* Seconds: between an order and the same again, and for each rank where there are many to be told; in which a rank that nobody heard of
+ * may still come when its start is ended; between a fault and the start after it, when faults repeat without progress. */
+static const double repeat_s = SK_REPEAT_S, repeat_rank_s = 5e-6, late_start_s = 1.0, longest_backoff_s = 60;
 /* The same signal may come twice by two ways, such as from a terminal and through a wrapper. */
 static const double echo_s = 0.1;
 
@@ -349,7 +349,7 @@ static void tick_clearing(struct sk_supervisor *s, double now)
         decide(s, now);
     } else if (now >= s->repeat) {
         sk_supervisor_send_to_all(s, SK_MSG_KILL, 0);
-        s->repeat = now + repeat_s;
+        s->repeat = now + fmax(repeat_s, repeat_rank_s * s->c.detector.n_ranks);
     }
 }
 

@@ -49,10 +49,10 @@ void sk_services_free(struct sk_services *t)
     free(t);
 }
 
-/* Where the id is, or where it would be. Ids are drawn: they are as good as hashed. */
+/* Where the id is, or where it would be: by multiplication (Knuth, The Art of Computer Programming 3, 6.4), whoever chose the ids. */
 static int *slot_of(const struct sk_services *t, uint64_t id)
 {
-    int i = (int)(id & (uint64_t)(t->slots - 1));
+    int i = (int)(id * 0x9e3779b97f4a7c15u >> 32 & (uint64_t)(t->slots - 1));
     while (t->slot[i] && t->at[t->slot[i] - 1].id != id)
         i = (i + 1) & (t->slots - 1);
     return &t->slot[i];
@@ -77,6 +77,11 @@ static int grow(struct sk_services *t)
     for (int i = 0; i < t->n; i++)
         *slot_of(t, t->at[i].id) = i + 1;
     return 0;
+}
+
+static uint32_t answer_ms(const struct sk_services *t)
+{
+    return (uint32_t)(t->pace * SK_SERVICES_ANSWER_MS);
 }
 
 static void owe(struct sk_services *t, struct service *s)
@@ -115,7 +120,7 @@ int sk_services_take(struct sk_services *t, uint64_t id, uint64_t serial, double
     s->heard = serial;
     s->heard_at = now;
     count_living(t, now);
-    if (t->living < SK_SERVICES_MANY || s->again || now - s->answered >= SK_SERVICES_ANSWER_MS / 1000.0) {
+    if (t->living < SK_SERVICES_MANY || s->again || now - s->answered >= answer_ms(t) / 1000.0) {
         s->answered = now;
         owe(t, s);
     }
@@ -142,7 +147,7 @@ static void send_to(struct sk_services *t, struct service *s)
         sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_HEARD});
     s->again = 0;
     if (t->living >= SK_SERVICES_MANY)
-        sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_PACE, .number = (uint32_t)t->pace, .first = SK_SERVICES_ANSWER_MS});
+        sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_PACE, .number = (uint32_t)t->pace, .first = answer_ms(t)});
     const void *frame = sk_frame_close(&s->out, ++s->said, &n);
     if (frame)
         t->send(t->arg, s->id, frame, n);
@@ -152,9 +157,9 @@ static void send_to(struct sk_services *t, struct service *s)
 void sk_services_put(struct sk_services *t, int place, const struct sk_message *m)
 {
     struct service *s = &t->at[place];
-    owe(t, s);
-    if (m->kind == SK_MSG_HEARD)
+    if (m->kind == SK_MSG_HEARD) /* where an answer is owed, it is since a frame came */
         return;
+    owe(t, s);
     if (sk_frame_is_full(&s->out))
         send_to(t, s);
     sk_frame_add(&s->out, m);

@@ -7,7 +7,7 @@
 struct sk_services;
 
 /* So many services are many: they are not answered each time that they speak, but within this time. Where there are more than may speak in each
- * heartbeat, they are told to speak in every second one. What is new they tell at once. */
+ * heartbeat, they are told to speak in every second one, and are answered half as often. What is new they tell at once. */
 enum { SK_SERVICES_MANY = 64, SK_SERVICES_MOST = 600, SK_SERVICES_ANSWER_MS = 2000 };
 
 /* Sends a frame to the service of this id; what cannot be sent is dropped. */

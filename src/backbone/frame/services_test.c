@@ -38,6 +38,7 @@ static void speak(struct sk_services *t, int n, double from, double to, uint64_t
         ++*serial;
         for (int i = 0; i < n; i++) {
             assert_int_equal(sk_services_take(t, (uint64_t)i, *serial, now), i);
+            sk_services_put(t, i, &(struct sk_message){.kind = SK_MSG_HEARD, .rank = (uint32_t)i}); /* the supervisor answers beats */
             if (i % 100 == 99)
                 sk_services_flush(t);
         }
@@ -96,7 +97,7 @@ static void very_many_are_told_to_speak_seldom(void **state)
     assert_int_equal(sk_services_pace(t), 1);
     speak(t, SK_SERVICES_MOST + 1, 110, 120, &serial);
     assert_int_equal(sk_services_pace(t), 2);
-    assert_int_equal(g.pace, 2);
+    assert_true(g.pace == 2 && g.answer_ms == 2 * SK_SERVICES_ANSWER_MS);
     speak(t, 3, 120, 140, &serial); /* the others have ended: those that did not hear of it keep their pace */
     assert_int_equal(sk_services_living(t), 3);
     assert_int_equal(sk_services_pace(t), 2);
