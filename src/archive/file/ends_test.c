@@ -1,0 +1,251 @@
+/* Both ends of an archive: each is made good by the other, and what is wrong with them is told. */
+#include "archive/file/index_testing.h"
+
+#include "archive/file/previous.h"
+#include "archive/file/set.h"
+#include "base/file/io.h"
+#include "base/hash.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/host/open_files_testing.h"
+
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-index-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+/* An archive whose blocks are not what they should be: only its ends are looked at. */
+static size_t write_ends(const char *path, struct sk_buf *out)
+{
+    struct sk_ska a;
+    make_index(&a);
+    sk_ska_put_header(out, sk_ska_version(&a));
+    for (int i = 0; i < DATA_END - 16; i++)
+        sk_buf_put_u8(out, (uint8_t)i);
+    struct sk_buf index = {0};
+    assert_int_equal(sk_ska_put_index(&index, &a, DATA_END, NULL), 0);
+    sk_buf_put(out, index.data, index.len);
+    size_t one = index.len / 2;
+    assert_memory_equal(index.data, index.data + one, one); /* twice the same */
+    sk_buf_free(&index);
+    sk_ska_free(&a);
+    assert_int_equal(sk_io_replace(path, out->data, out->len, NULL), 0);
+    return one;
+}
+
+static int read_ends(const char *path, const struct sk_buf *b, size_t n, int *damage, int *ends, char *why)
+{
+    struct sk_ska a = {0};
+    struct saikai_error err = {0};
+    assert_int_equal(sk_io_replace(path, b->data, n, NULL), 0);
+    int rc = sk_archive_open(path, &a, &err);
+    struct sk_ska again = {0};
+    assert_int_equal(sk_archive_open(path, &again, NULL) != 0, rc != 0); /* nobody wants to know why */
+    sk_ska_free(&again);
+    *damage = a.damage;
+    int fd = open(path, O_RDONLY);
+    *ends = rc ? rc : sk_ska_check_ends(fd, path, &a, &err);
+    close(fd);
+    snprintf(why, 500, "%.400s", err.text);
+    if (!rc)
+        assert_int_equal(a.segment_count, 5);
+    sk_ska_free(&a);
+    return rc;
+}
+
+static void each_end_is_made_good_by_the_other(void **state)
+{
+    (void)state;
+    char path[128], why[500];
+    struct sk_buf b = {0};
+    int damage, ends;
+    snprintf(path, sizeof path, "%s/x.ska", dir);
+    size_t one = write_ends(path, &b), first = DATA_END, trailer = first + one - SK_SKA_TRAILER_BYTES, second = first + one, last = b.len - 48;
+    static const uint8_t head[] = {0x93, 'S', 'K', 'A', '\r', '\n', 0x1a, '\n', 4, 0, 0, 0, 0, 0, 0, 0};
+    assert_memory_equal(b.data, head, sizeof head);
+    assert_memory_equal(b.data + b.len - 8, "SKAend4\n", 8);
+    assert_int_equal(b.len, DATA_END + 2 * one);
+    assert_int_equal(read_ends(path, &b, b.len, &damage, &ends, why), 0);
+    assert_int_equal(damage, 0);
+    assert_int_equal(ends, 0);
+    const struct {
+        size_t at;
+        int damage;
+        const char *says;
+    } cases[] = {{0, SK_SKA_HEADER_DAMAGED, "header is damaged"}, {8, SK_SKA_HEADER_DAMAGED, "header is damaged"}, {11, SK_SKA_HEADER_DAMAGED, "header"},
+                 {12, 0, "header is damaged"}, {first, 0, "copies of its index"}, {trailer, 0, "copies of its index"}, {trailer + 47, 0, "copies"},
+                 {second, SK_SKA_INDEX_DAMAGED, "copies of its index"}, {last - 1, SK_SKA_INDEX_DAMAGED, "copies"},
+                 {last, SK_SKA_TRAILER_DAMAGED | SK_SKA_INDEX_DAMAGED, "copies"}, {last + 47, SK_SKA_TRAILER_DAMAGED | SK_SKA_INDEX_DAMAGED, "copies"},
+                 {20, 0, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        b.data[cases[i].at] ^= 4;
+        if (read_ends(path, &b, b.len, &damage, &ends, why) || damage != cases[i].damage || ends != (cases[i].says ? SAIKAI_EDAMAGED : 0) ||
+            (cases[i].says && !strstr(why, cases[i].says)))
+            fail_msg("case %zu: damage %d, %d: %s", i, damage, ends, why);
+        /* both copies */
+        if (cases[i].at >= second) {
+            b.data[cases[i].at - one] ^= 4;
+            assert_int_equal(read_ends(path, &b, b.len, &damage, &ends, why), SAIKAI_EDAMAGED);
+            assert_non_null(strstr(why, "x.ska"));
+            b.data[cases[i].at - one] ^= 4;
+        }
+        b.data[cases[i].at] ^= 4;
+    }
+    /* cut short: anywhere behind the first trailer it can be read */
+    for (size_t n = 0; n < b.len; n += n < second - 60 || n > second + 60 ? 7 : 1) {
+        int rc = read_ends(path, &b, n, &damage, &ends, why);
+        assert_int_equal(rc, n < 16 ? SAIKAI_EFORMAT : n < second + SK_SKA_TRAILER_BYTES && rc ? SAIKAI_EDAMAGED : 0);
+        if (n < second)
+            assert_true(rc);
+        if (n >= second + SK_SKA_TRAILER_BYTES)
+            assert_int_equal(damage, SK_SKA_TRAILER_DAMAGED | SK_SKA_INDEX_DAMAGED);
+    }
+    /* another format, and a later version of ours */
+    memset(b.data, 'x', b.len);
+    assert_int_equal(read_ends(path, &b, b.len, &damage, &ends, why), SAIKAI_EFORMAT);
+    assert_non_null(strstr(why, "not an archive"));
+    assert_int_equal(read_ends(path, &b, 63, &damage, &ends, why), SAIKAI_EFORMAT);
+    memcpy(b.data, head, sizeof head);
+    assert_int_equal(read_ends(path, &b, 63, &damage, &ends, why), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(why, "cut short"));
+    b.data[8] = SK_SKA_VERSION + 1;
+    assert_int_equal(read_ends(path, &b, b.len, &damage, &ends, why), SAIKAI_EFORMAT);
+    assert_non_null(strstr(why, "version 8; this program reads versions 1 to 7"));
+    b.data[8] = 0;
+    assert_int_equal(read_ends(path, &b, b.len, &damage, &ends, why), SAIKAI_EFORMAT);
+    sk_buf_free(&b);
+}
+
+/* The first version has one index and one trailer: what is wrong with them is told. */
+static void the_first_version_has_one_end(void **state)
+{
+    (void)state;
+    const char *source = getenv("SAIKAI_SOURCE_DIR");
+    char golden[512], path[128];
+    void *data;
+    size_t n;
+    assert_non_null(source);
+    snprintf(golden, sizeof golden, "%s/tests/golden/ska/v1-1.ska", source);
+    snprintf(path, sizeof path, "%s/first.ska", dir);
+    assert_int_equal(sk_io_slurp(golden, 1 << 24, &data, &n, NULL), 0);
+    uint8_t *trailer = (uint8_t *)data + n - SK_SKA_TRAILER_BYTES;
+    static const struct {
+        int at, add, sealed; /* sealed: with the right checksum of the trailer */
+        size_t cut;
+        const char *says; /* NULL: it is read, and nothing is wrong */
+    } cases[] = {{0, 0, 0, 0, NULL}, {0, 0, 1, 0, NULL}, {47, 1, 0, 0, "its end is missing"}, {32, 1, 0, 0, "its end is missing"}, {0, 1, 0, 0, "its end is missing"},
+                 {0, 0, 0, 1, "its end is missing"}, {0, 1, 1, 0, "its trailer is damaged"}, {0, -1, 1, 0, "its trailer is damaged"}, {8, 1, 1, 0, "its trailer is damaged"},
+                 {8, -1, 1, 0, "its trailer is damaged"}, {22, 127, 1, 0, "its trailer is damaged"}, {24, 1, 1, 0, "the checksum of its index is wrong"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t before[SK_SKA_TRAILER_BYTES];
+        struct sk_ska a = {0};
+        struct saikai_error err = {0};
+        memcpy(before, trailer, sizeof before);
+        trailer[cases[i].at] = (uint8_t)(trailer[cases[i].at] + cases[i].add);
+        uint64_t seal = sk_hash64(trailer, 32);
+        for (int k = 0; cases[i].sealed && k < 8; k++)
+            trailer[32 + k] = (uint8_t)(seal >> 8 * k);
+        assert_int_equal(sk_io_replace(path, data, n - cases[i].cut, NULL), 0);
+        int rc = sk_archive_open(path, &a, &err);
+        if (rc != (cases[i].says ? SAIKAI_EDAMAGED : 0) || (rc && !strstr(err.text, cases[i].says)))
+            fail_msg("case %zu: %d, %s", i, rc, err.text);
+        if (!rc) {
+            int fd = open(path, O_RDONLY);
+            assert_int_equal(sk_ska_check_ends(fd, path, &a, &err), 0);
+            assert_int_equal(a.damage, 0);
+            close(fd);
+        }
+        sk_ska_free(&a);
+        memcpy(trailer, before, sizeof before);
+    }
+    free(data);
+}
+
+/* An index that is compared in several pieces. */
+static void a_large_index_is_compared_to_its_end(void **state)
+{
+    (void)state;
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char path[128], name[61] = "";
+    struct sk_ska a = {0};
+    struct sk_buf b = {0}, index = {0};
+    uint32_t seed = 5;
+    snprintf(path, sizeof path, "%s/large.ska", dir);
+    for (int i = 0; i < 4000; i++) {
+        for (int k = 0; k < 60; k++)
+            name[k] = letters[(seed = seed * 1664525u + 1013904223u) >> 26];
+        sk_ska_add_file(&a, &(struct sk_ska_file){.name = name, .mode = 0644});
+    }
+    sk_ska_put_header(&b, sk_ska_version(&a));
+    assert_int_equal(sk_ska_put_index(&index, &a, b.len, NULL), 0);
+    sk_buf_put(&b, index.data, index.len);
+    size_t one = index.len / 2;
+    assert_true(one > 150000);
+    for (int i = -1; i < 4; i++) { /* nowhere, in each piece, in the last byte of the first copy */
+        size_t place = i < 0 ? 0 : i < 3 ? 16 + (size_t)i * 65536 + 65500 : 16 + one - SK_SKA_TRAILER_BYTES - 1;
+        struct sk_ska back = {0};
+        b.data[place] ^= i >= 0;
+        assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+        assert_int_equal(sk_archive_open(path, &back, NULL), 0);
+        assert_int_equal(back.file_count, 4000);
+        int fd = open(path, O_RDONLY);
+        if (sk_ska_check_ends(fd, path, &back, NULL) != (i < 0 ? 0 : SAIKAI_EDAMAGED))
+            fail_msg("at %zu", place);
+        close(fd);
+        sk_ska_free(&back);
+        b.data[place] ^= i >= 0;
+    }
+    sk_buf_free(&index);
+    sk_buf_free(&b);
+    sk_ska_free(&a);
+}
+
+/* A damaged archive beside it is no reason to stop, whatever is wrong with it. */
+static void a_damaged_neighbour_builds_on_nothing(void **state)
+{
+    (void)state;
+    char path[128], other[128], who[32] = "";
+    struct sk_buf b = {0};
+    struct saikai_error err = {0};
+    snprintf(path, sizeof path, "%s/old.ska", dir);
+    snprintf(other, sizeof other, "%s/new.ska", dir);
+    size_t one = write_ends(path, &b);
+    assert_int_equal(sk_ska_builds_on(path, who, sizeof who, &err), 0);
+    b.data[DATA_END]++;
+    b.data[DATA_END + one]++;
+    assert_int_equal(sk_io_replace(other, b.data, b.len, NULL), 0);
+    assert_int_equal(sk_ska_builds_on(path, who, sizeof who, &err), 0);
+    sk_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
+        cmocka_unit_test(each_end_is_made_good_by_the_other),
+        cmocka_unit_test(the_first_version_has_one_end),
+        cmocka_unit_test(a_large_index_is_compared_to_its_end),
+        cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
+        cmocka_unit_test(no_file_is_left_open),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
