@@ -26,9 +26,9 @@ static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const 
     return rc;
 }
 
-/* Whether a general compressor might leave less of a part than `have`: it is asked, at its lowest level, about a piece
- * from the middle. hope: how much more it may find in all of it than in a piece. */
-static int may_repeat(struct sk_coder *c, const struct sk_part *p, int backend, size_t have, double hope)
+/* Whether a general compressor might leave less of a part than `have`: it is asked about a piece from the middle. hope: how
+ * much more it may find in all of it than in a piece. */
+static int may_repeat(struct sk_coder *c, const struct sk_part *p, int backend, int level, size_t have, double hope)
 {
     enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
     size_t n = p->size_bytes / SHARE, stored;
@@ -36,7 +36,7 @@ static int may_repeat(struct sk_coder *c, const struct sk_part *p, int backend, 
     if (p->size_bytes < 2 * LEAST)
         return 0;
     void *to = sk_coder_room(&c->packed, sk_pack_bound(n));
-    if (!to || sk_pack(&c->packer, &backend, 1, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
+    if (!to || sk_pack(&c->packer, &backend, level, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
                        &stored, NULL))
         return 0;
     return (double)stored / (double)n < hope * (double)have / (double)p->size_bytes;
@@ -64,8 +64,9 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
 {
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
-    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !sk_form_apart(r->form)) ||
-        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], SK_BACKEND_ZSTD, end - start, 1.1))
+    int apart = sk_form_apart(r->form); /* samples have compared these two already */
+    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !apart) ||
+        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], SK_BACKEND_ZSTD, apart ? r->level : 1, end - start, apart ? 1.02 : 1.1))
         return 0;
     return encode_instead(c, parts, i, &plain, start, out, err);
 }
@@ -77,7 +78,7 @@ static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const st
     struct sk_recipe strong = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_LZMA, .level = r->level};
     int plain = r->form == SK_FORM_BYTES && !r->filter;
     if ((r->level & ~SK_PACK_LONG) < SK_PACK_BEST || plain || sk_part_previous(c, i) || !sk_buf_ok(out) ||
-        r->form == SK_FORM_CODEC || r->form == SK_FORM_TAKE || sk_backend_here(SK_BACKEND_LZMA) < 0 || !may_repeat(c, &parts[i], SK_BACKEND_LZMA, out->len - start, 1.25))
+        r->form == SK_FORM_CODEC || r->form == SK_FORM_TAKE || sk_backend_here(SK_BACKEND_LZMA) < 0 || !may_repeat(c, &parts[i], SK_BACKEND_LZMA, 1, out->len - start, 1.25))
         return 0;
     return encode_instead(c, parts, i, &strong, start, out, err);
 }

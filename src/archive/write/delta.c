@@ -112,11 +112,56 @@ static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
     return 0;
 }
 
+/* 1: forms whose streams come after those of the part below; others are what they are alone. */
+static int builds(const struct sk_recipe *r)
+{
+    return r->form == SK_FORM_BYTES || r->form == SK_FORM_RECORDS || sk_form_apart(r->form);
+}
+
+/* About what a piece from the middle of a part leaves of all of it, after what is there in the part below. */
+static double about(struct seat *s, const struct sk_part *p, const struct sk_part *below)
+{
+    enum { PIECE = 96 << 10, BESIDE = 64 << 10, LEVEL = 3 };
+    size_t n = p->size_bytes < PIECE ? p->size_bytes : PIECE, at = (p->size_bytes - n) / 2, stored;
+    size_t from = at > BESIDE ? at - BESIDE : 0, end = at + n + BESIDE < below->size_bytes ? at + n + BESIDE : below->size_bytes;
+    int backend = SK_BACKEND_ZSTD;
+    void *to = sk_coder_room(&s->coder.packed, sk_pack_bound(n));
+    if (!to || !n || from >= end)
+        return (double)p->size_bytes;
+    sk_stream_after(&s->coder, below->raw + from, end - from);
+    if (sk_pack(&s->coder.packer, &backend, LEVEL, p->raw + at, n, to, &stored, NULL))
+        return 0;
+    return (double)stored / (double)n * (double)p->size_bytes;
+}
+
+/* Whether it is worth the while to encode all of a block once more. What filters and records make of bytes is not told by a piece. */
+static int may_gain(struct seat *s, const struct sk_part *parts, const struct sk_recipe *r, uint32_t count, size_t alone)
+{
+    double left = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct sk_part *below = s->coder.previous[k];
+        if (!below || !builds(&r[k]))
+            continue;
+        if (r[k].form == SK_FORM_RECORDS || (r[k].form == SK_FORM_BYTES && r[k].filter))
+            return 1;
+        left += about(s, &parts[k], below);
+    }
+    return left < 1.1 * (double)alone;
+}
+
 int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
                             struct sk_buf *alone, struct saikai_error *err)
 {
     struct sk_ska_plan *p = g->p;
     struct sk_ska_block *b = &p->a.blocks[i];
+    const struct sk_recipe *recipes = &p->recipes[b->first];
+    uint32_t built = 0;
+    while (built < b->count && !builds(&recipes[built]))
+        built++;
+    if (built == b->count) {
+        b->previous = 0;
+        return 0;
+    }
     struct seat *s = take_seat(g);
     int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &s->coder.previous, err);
     if (rc)
@@ -124,11 +169,12 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part
                         p->previous->path);
     s->out.len = 0;
     if (!rc)
-        rc = set_recipes(s, &p->recipes[b->first], b->count, err);
-    if (!rc)
+        rc = set_recipes(s, recipes, b->count, err);
+    int again = !rc && may_gain(s, parts, recipes, b->count, alone->len);
+    if (again)
         rc = sk_block_encode(&s->coder, parts, (int)b->count, s->recipes, &s->out, err);
     s->coder.previous = NULL;
-    if (!rc && s->out.len < alone->len - alone->len / 16) {
+    if (!rc && again && s->out.len < alone->len - alone->len / 16) {
         struct sk_buf longer = *alone;
         *alone = s->out;
         s->out = longer;
