@@ -285,6 +285,8 @@ static int ask(const struct task *t, struct sk_hdf5 *out, struct saikai_error *e
     struct sk_hdf5 found = {0};
     struct sk_buf in = {0};
     int fd[2], status = 0, rc;
+    if ((rc = sk_hdf5_load(err))) /* here, and not in each child */
+        return rc;
     if (pipe2(fd, O_CLOEXEC))
         return sk_fail_errno(err, errno, "%s: no pipe for the HDF5 reader", t->path);
     pid_t pid = fork();

@@ -3,7 +3,7 @@
 #ifndef SK_READER_WALK_HDF5_H
 #define SK_READER_WALK_HDF5_H
 
-#include <hdf5.h>
+#include "reader/late/hdf5.h"
 
 enum { SK_HDF5_DEEPEST = 1 << 16 }; /* groups within groups */
 

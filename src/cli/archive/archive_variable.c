@@ -243,7 +243,9 @@ static int read_hdf5(struct gathering *g, const struct sk_archive_input *in, siz
 static int make_datasets(struct gathering *g, const char *path, const struct archive_inputs *in,
                          size_t skip, struct saikai_error *err)
 {
-    int rc = 0;
+    int rc = sk_hdf5_load(err);
+    if (rc)
+        return rc;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors are told once, by us */
     g->out = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (g->out < 0)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #ifdef HAVE_NETCDF
-#include <netcdf.h>
+#include "reader/late/netcdf.h"
 
 static int type_of(nc_type t)
 {
@@ -29,7 +29,7 @@ void cli_netcdf_list(const char *path, char *out, size_t cap)
     int id, vars = 0;
     size_t n = 0;
     *out = 0;
-    if (nc_open(path, NC_NOWRITE, &id))
+    if (sk_netcdf_load(NULL) || nc_open(path, NC_NOWRITE, &id))
         return;
     nc_inq_nvars(id, &vars);
     for (int v = 0; v < vars; v++) {
@@ -83,8 +83,10 @@ static int read_variable(const char *path, const char *name, int id, int v, stru
 int cli_netcdf_read(const char *path, const char *name, struct cli_array *out,
                     struct saikai_error *err)
 {
-    int id, v, rc, e = nc_open(path, NC_NOWRITE, &id);
-    if (e)
+    int id, v, e, rc = sk_netcdf_load(err);
+    if (rc)
+        return rc;
+    if ((e = nc_open(path, NC_NOWRITE, &id)))
         return sk_fail(err, SAIKAI_EDAMAGED, "%s: netCDF cannot open it: %s", path, nc_strerror(e));
     if (nc_inq_varid(id, name + 1, &v)) {
         char list[256];

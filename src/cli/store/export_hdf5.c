@@ -9,9 +9,9 @@
 #include "cli/store/global_arrays.h"
 #include "cli/progress.h"
 #include "codec/quality/bound.h"
+#include "reader/late/hdf5.h"
 #include "store/form/container.h"
 
-#include <hdf5.h>
 #include <saikai/version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +287,9 @@ static int make_datasets(struct exporter *e, struct saikai_error *err)
 
 static int make_file(struct exporter *e, const char *path, struct saikai_error *err)
 {
+    int rc = sk_hdf5_load(err);
+    if (rc)
+        return rc;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* errors are told once, by us */
     e->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (e->file < 0)
@@ -300,7 +303,7 @@ static int make_file(struct exporter *e, const char *path, struct saikai_error *
     e->c128 = complex_type(H5T_IEEE_F64LE, 8);
     e->stream = opaque_type("saikai stream");
     e->program_file = opaque_type("saikai file");
-    int rc = make_datasets(e, err);
+    rc = make_datasets(e, err);
     H5Tclose(e->program_file);
     H5Tclose(e->stream);
     H5Tclose(e->c128);
