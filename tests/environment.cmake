@@ -1,5 +1,3 @@
 # Read by ctest before it starts any test (TEST_INCLUDE_FILES): what all of them have in their environment.
 # No test learns from the failures of others, nor writes into anybody's home; those of saikai run have a place of their own (common.sh).
 set(ENV{SAIKAI_FAILURE_DATABASE} none)
-# Many tests share few cores: a rank that waits gives its core away, also where its job alone has no more ranks than there are cores.
-set(ENV{OMPI_MCA_mpi_yield_when_idle} 1)

@@ -27,6 +27,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm_rsh_agent=$here/rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
 export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
+export OMPI_MCA_mpi_yield_when_idle=1 # all nodes share this machine's cores
+yield=${saikai%/*}/libsaikai-yield.so
 export SAIKAI_STORE_PREFIX=$CLUSTER_DIR/shared/store SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_ARCHIVE_EVERY=0
 export SAIKAI_STORE_ARCHIVE_LAST=no SAIKAI_LOG_LEVEL=debug SAIKAI_SCHEDULE_INTERVAL=500ms SAIKAI_SCHEDULE_POLL=50ms SAIKAI_RUN_NODE_TIMEOUT=10s
 export SAIKAI_REDUNDANCY_FORM=pipeline # on a busy machine measuring the messages takes seconds
@@ -36,8 +38,8 @@ arguments() { # THREADS
     case $mpi-$1 in
     openmpi-yes) echo "-x OMPI_MPI_THREAD_LEVEL=3" ;;
     openmpi-no) ;;
-    mpich-yes) echo "-launcher ssh -launcher-exec $here/rsh -genv MPIR_CVAR_DEFAULT_THREAD_LEVEL MPI_THREAD_MULTIPLE" ;;
-    *) echo "-launcher ssh -launcher-exec $here/rsh" ;;
+    mpich-yes) echo "-launcher ssh -launcher-exec $here/rsh -genv LD_PRELOAD $yield -genv MPIR_CVAR_DEFAULT_THREAD_LEVEL MPI_THREAD_MULTIPLE" ;;
+    *) echo "-launcher ssh -launcher-exec $here/rsh -genv LD_PRELOAD $yield" ;;
     esac
 }
 gate=$CLUSTER_DIR/shared/gate
