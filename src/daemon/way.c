@@ -212,10 +212,12 @@ void sk_way_wait(struct sk_way *w, struct sk_wait *waits, int n, double timeout_
         sk_link_wait(link, waits, n, timeout_s);
         return;
     }
-    memcpy(all, waits, sizeof *all * (size_t)n);
+    if (n)
+        memcpy(all, waits, sizeof *all * (size_t)n);
     all[n] = (struct sk_wait){.fd = w->fd};
     sk_link_wait(link, all, n + 1, timeout_s);
-    memcpy(waits, all, sizeof *all * (size_t)n);
+    if (n)
+        memcpy(waits, all, sizeof *all * (size_t)n);
 }
 
 /* It hung up. */

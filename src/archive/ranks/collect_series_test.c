@@ -300,7 +300,7 @@ static void a_full_disk_leaves_the_row(void **state)
         if (!j.rc[0])
             make_row("full");
     }
-    assert_true(failures > (stride > 5 ? 5 : 10));
+    assert_true(failures > (stride > 5 ? 3 : 10));
     sk_sweep_report(stride);
 }
 
@@ -335,7 +335,7 @@ static void a_crash_leaves_a_readable_set(void **state)
             make_row("crash");
         assert_true(i < 1000);
     }
-    assert_true(died > (stride > 5 ? 5 : 10));
+    assert_true(died > (stride > 5 ? 3 : 10));
     sk_sweep_report(stride);
 }
 
