@@ -4,7 +4,7 @@
 #include <math.h>
 #include <signal.h>
 
-/* A launcher that ended and a report that is still on its way can overtake each other by this much. */
+/* A report that is still on its way can be overtaken by what follows from it by this much. */
 static const double late_report_s = 0.3;
 
 static double never(const struct sk_detector *d)
@@ -13,17 +13,27 @@ static double never(const struct sk_detector *d)
     return INFINITY;
 }
 
+/* What may only follow from another rank's end waits for the report of that. */
+static int is_awaited(const struct sk_detector *d)
+{
+    return sk_detector_is_echo(&d->first) && d->gone < d->c.n_ranks;
+}
+
 static enum sk_job check_reports(const struct sk_detector *d, double now, struct sk_fault *f)
 {
-    (void)now;
-    if (!d->first.kind)
+    if (!d->first.kind || (is_awaited(d) && now - d->first_at <= late_report_s))
         return SK_JOB_RUNS;
     *f = d->first;
     return SK_JOB_FAULT;
 }
 
+static double next_report(const struct sk_detector *d)
+{
+    return is_awaited(d) ? d->first_at + late_report_s : INFINITY;
+}
+
 const struct sk_detector_ops sk_detect_reports = {
-    "reports", "a keeper tells how its rank's program ended", check_reports, never,
+    "reports", "a keeper tells how its rank's program ended", check_reports, next_report,
 };
 
 /* All are gone and nobody is to blame: success only if each ended well. */
@@ -44,7 +54,7 @@ const struct sk_detector_ops sk_detect_end = {"all-ended", "the programs of all 
 
 static enum sk_job check_launcher(const struct sk_detector *d, double now, struct sk_fault *f)
 {
-    if (!d->launcher_ended || now - d->launcher_ended_at <= late_report_s)
+    if (!d->launcher_ended || d->first.kind || now - d->launcher_ended_at <= late_report_s)
         return SK_JOB_RUNS;
     *f = (struct sk_fault){&sk_fault_launcher, -1, -1, d->launcher_status, now - d->started};
     return SK_JOB_FAULT;

@@ -100,6 +100,36 @@ static void the_launchers_sigterm_is_not_blamed(void **state)
     sk_detector_free(d);
 }
 
+/* One of two ranks that talked to each other is killed, and the other one's word of its broken pipe is here first. */
+static void a_broken_pipe_waits_for_what_broke_it(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 0, SK_EXIT_SIGNAL, SIGPIPE, 0, 100.1);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_RUNS);
+    assert_true(sk_detector_next(d, 100.2) < 100.45);
+    sk_detector_launcher_ended(d, 141 << 8, 100.05);
+    assert_int_equal(sk_detector_check(d, 100.39, &f), SK_JOB_RUNS);
+    ended(d, 2, SK_EXIT_SIGNAL, SIGKILL, 0, 100.39);
+    assert_int_equal(sk_detector_check(d, 100.39, &f), SK_JOB_FAULT);
+    assert_int_equal(f.rank, 2);
+    assert_int_equal(f.code, SIGKILL);
+    sk_detector_free(d);
+}
+
+static void a_broken_pipe_alone_is_the_fault(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 0, SK_EXIT_SIGNAL, SIGPIPE, 0, 100.1);
+    sk_detector_launcher_ended(d, 141 << 8, 100.15);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_RUNS);
+    assert_int_equal(sk_detector_check(d, 100.45, &f), SK_JOB_FAULT);
+    assert_ptr_equal(f.kind, &sk_fault_signal);
+    assert_int_equal(f.code, SIGPIPE);
+    sk_detector_free(d);
+}
+
 static void what_died_by_order_is_no_fault(void **state)
 {
     struct sk_detector *d = begin(&config);
@@ -477,6 +507,8 @@ int main(void)
         cmocka_unit_test(all_zero_exits_are_success_whatever_the_launcher_says),
         cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
         cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
+        cmocka_unit_test(a_broken_pipe_waits_for_what_broke_it),
+        cmocka_unit_test(a_broken_pipe_alone_is_the_fault),
         cmocka_unit_test(what_died_by_order_is_no_fault),
         cmocka_unit_test(ranks_that_all_died_by_order_are_no_success),
         cmocka_unit_test(a_silent_host_is_lost_after_the_node_timeout),

@@ -68,16 +68,21 @@ static struct sk_fault fault_of_exit(const struct sk_watched *k, const struct sk
     return (struct sk_fault){kinds[m->how], (int)m->rank, k->host, (int)m->code, 0};
 }
 
-/* The first report explains the fault, but for SIGTERM: MPI launchers send that to the others, so a
- * rank that ended in another way is the better explanation even if its report came later. */
+int sk_detector_is_echo(const struct sk_fault *f)
+{
+    return f->kind == &sk_fault_signal && (f->code == SIGTERM || f->code == SIGPIPE);
+}
+
+/* The first report explains the fault, but for what only follows from another one: a rank that ended in another way is the better
+ * explanation even if its report came later. */
 static void blame(struct sk_detector *d, const struct sk_message *m)
 {
     if (m->ordered || (m->how == SK_EXIT_CODE && !m->code))
         return;
     struct sk_fault f = fault_of_exit(&d->rank[m->rank], m);
-    int first_is_echo = d->first.kind == &sk_fault_signal && d->first.code == SIGTERM;
-    int echo = f.kind == &sk_fault_signal && f.code == SIGTERM;
-    if (!d->first.kind || (first_is_echo && !echo))
+    if (!d->first.kind)
+        d->first_at = d->rank[m->rank].heard;
+    if (!d->first.kind || (sk_detector_is_echo(&d->first) && !sk_detector_is_echo(&f)))
         d->first = f;
 }
 

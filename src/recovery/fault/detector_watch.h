@@ -29,6 +29,7 @@ struct sk_detector {
     struct sk_progress best;   /* the farthest of all ranks in each … */
     int worn;                  /* … or is to be looked for, since the rank that was it fell back */
     struct sk_fault first; /* of the reports of ended programs, the one that explains the others */
+    double first_at;       /* when the first of them came */
     int launcher_ended, launcher_status;
     double launcher_ended_at;
     struct sk_watched rank[];
@@ -46,6 +47,8 @@ struct sk_detector_ops {
 extern const struct sk_detector_ops sk_detect_reports, sk_detect_end, sk_detect_launcher, sk_detect_finish; /* detect_end.c */
 extern const struct sk_detector_ops sk_detect_silence, sk_detect_start, sk_detect_standstill;               /* detect_silence.c */
 
+/* 1: an end that follows from another rank's: MPI launchers send SIGTERM to the others, and who writes to one that is gone gets SIGPIPE. */
+int sk_detector_is_echo(const struct sk_fault *f);
 /* Seconds of silence that are no fault yet. */
 double sk_detector_silence_limit(const struct sk_detector *d);
 /* now on the listener's clock. */
