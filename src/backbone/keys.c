@@ -2,10 +2,13 @@
 #include "backbone/keys.h"
 
 #include "base/file/io.h"
+#include "base/hash.h"
+#include "base/host/life.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +20,8 @@
 /* Less than this is too easy to guess. */
 enum { LEAST_BYTES = 32 };
 static const char file_prefix[] = ".saikai-key-";
-/* A key file is there only while a job starts: one that is older was left by a run that died. */
+/* A key file is there only while a job starts: one that is older, and of which it cannot be seen whether its run lives, was left by one
+ * that died. */
 static const double stale_s = 3600;
 
 int sk_key_draw(void *out, size_t n, struct saikai_error *err)
@@ -117,16 +121,49 @@ static int check_owner(int fd, const char *path, struct saikai_error *err)
     return 0;
 }
 
+/* The names end with who made the file, so that others see whether that one lives. */
+const char *sk_key_file_name(const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation, char out[SK_KEY_NAME_MAX])
+{
+    struct sk_life own;
+    char number[2 * SK_NONCE_BYTES + 1];
+    print_nonce(nonce, number);
+    sk_life_own(&own);
+    int n = snprintf(out, SK_KEY_NAME_MAX, "%s%s-%u", file_prefix, number, incarnation);
+    if (*own.place)
+        snprintf(out + n, (size_t)(SK_KEY_NAME_MAX - n), ".%016" PRIx64 ".%" PRIx64 ".%" PRIx64,
+                 sk_hash64(own.place, strlen(own.place)), (uint64_t)own.pid, own.started);
+    return out;
+}
+
+/* Does the run live that made the file of this name? As sk_life_goes_on says it. */
+static int maker_goes_on(const char *name, const struct sk_life *self)
+{
+    struct sk_life maker = *self;
+    uint64_t place, pid;
+    int end = -1;
+    const char *dot = strchr(name + sizeof file_prefix - 1, '.');
+    if (!*self->place || !dot || sscanf(dot, ".%16" SCNx64 ".%" SCNx64 ".%" SCNx64 "%n", &place, &pid, &maker.started, &end) != 3 ||
+        dot[end] || pid > INT32_MAX || place != sk_hash64(self->place, strlen(self->place)))
+        return -1;
+    maker.pid = (int64_t)pid;
+    return sk_life_goes_on(&maker);
+}
+
 static void sweep(const char *dir)
 {
     DIR *d = opendir(dir);
     struct stat st;
+    struct sk_life self;
     double now = (double)time(NULL);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (!strncmp(e->d_name, file_prefix, sizeof file_prefix - 1) &&
-            !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-            st.st_uid == geteuid() && now - (double)st.st_mtime > stale_s)
+    sk_life_own(&self);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, file_prefix, sizeof file_prefix - 1) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+            !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+            continue;
+        int lives = maker_goes_on(e->d_name, &self);
+        if (!lives || (lives < 0 && now - (double)st.st_mtime > stale_s))
             unlinkat(dirfd(d), e->d_name, 0);
+    }
     if (d)
         closedir(d);
 }
@@ -134,9 +171,8 @@ static void sweep(const char *dir)
 int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
                       const uint8_t secret[SK_KEY_BYTES], char *path, struct saikai_error *err)
 {
-    char number[2 * SK_NONCE_BYTES + 1];
-    print_nonce(nonce, number);
-    int rc = sk_io_path(path, PATH_MAX, err, "%s/%s%s-%u", dir, file_prefix, number, incarnation);
+    char name[SK_KEY_NAME_MAX];
+    int rc = sk_io_path(path, PATH_MAX, err, "%s/%s", dir, sk_key_file_name(nonce, incarnation, name));
     if (rc)
         return rc;
     sweep(dir);

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SK_KEY_BYTES = 32, SK_NONCE_BYTES = 16, SK_KEY_FILE_MAX = 4096 };
+enum { SK_KEY_BYTES = 32, SK_NONCE_BYTES = 16, SK_KEY_FILE_MAX = 4096, SK_KEY_NAME_MAX = 128 };
 
 /* Fill with random bytes from the kernel. */
 int sk_key_draw(void *out, size_t n, struct saikai_error *err);
@@ -37,9 +37,12 @@ void sk_key_meeting(const uint8_t job[SK_KEY_BYTES], uint8_t name[SK_KEY_BYTES])
 /* The same for the server of a site's failure database and who asks it, from what their key file holds. */
 void sk_key_rates(const void *content, size_t n, uint8_t server[SK_KEY_BYTES], uint8_t client[SK_KEY_BYTES]);
 
+/* The name, without a directory, of the file that this process makes for this start; out. */
+const char *sk_key_file_name(const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation, char out[SK_KEY_NAME_MAX]);
 /* Write secret to a new file in dir, for this start; path[PATH_MAX] gets its name. Fails, and leaves
- * nothing, where the file system does not keep the file for its owner alone. Key files of dead runs
- * there are removed. */
+ * nothing, where the file system does not keep the file for its owner alone. Key files there of dead
+ * runs of this host are removed, and those of runs elsewhere that are older than an hour; never that of
+ * a run that is seen to live. */
 int sk_key_file_write(const char *dir, const uint8_t nonce[SK_NONCE_BYTES], uint32_t incarnation,
                       const uint8_t secret[SK_KEY_BYTES], char *path, struct saikai_error *err);
 /* Remove the file of a start that is over; the user's own, which has another name, stays. */

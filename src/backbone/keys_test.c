@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -108,6 +109,69 @@ static void files_of_dead_runs_are_swept(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
+/* The file of another process, which waits until the pipe is closed. */
+static pid_t another_run(const uint8_t its[SK_NONCE_BYTES], char path[PATH_MAX], int *hold)
+{
+    int p[2], said[2];
+    char c;
+    assert_int_equal(pipe(p) | pipe(said), 0);
+    pid_t pid = fork();
+    if (!pid) {
+        close(p[1]);
+        if (sk_key_file_write(dir, its, 0, secret, path, NULL) || write(said[1], path, PATH_MAX) != PATH_MAX || read(p[0], &c, 1))
+            _exit(1);
+        _exit(0);
+    }
+    close(p[0]);
+    close(said[1]);
+    for (size_t n = 0, k; n < PATH_MAX; n += k)
+        assert_true((ssize_t)(k = (size_t)read(said[0], path + n, PATH_MAX - n)) > 0);
+    close(said[0]);
+    *hold = p[1];
+    return pid;
+}
+
+static void a_run_that_lives_keeps_its_file_however_old(void **state)
+{
+    static const uint8_t its[SK_NONCE_BYTES] = {7};
+    char path[PATH_MAX], own[PATH_MAX], next[PATH_MAX], name[SK_KEY_NAME_MAX];
+    struct utimbuf old = {1, 1};
+    int hold;
+    pid_t pid = another_run(its, path, &hold);
+    utime(path, &old);
+    assert_int_equal(sk_key_file_write(dir, nonce, 0, secret, own, NULL), 0);
+    assert_string_equal(strrchr(own, '/') + 1, sk_key_file_name(nonce, 0, name));
+    assert_int_equal(access(path, F_OK), 0);
+    close(hold);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    utime(path, NULL); /* young, and nobody's any more */
+    utime(own, &old);
+    assert_int_equal(sk_key_file_write(dir, nonce, 1, secret, next, NULL), 0);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(access(own, F_OK), 0);
+}
+
+static void of_a_run_elsewhere_only_the_age_is_known(void **state)
+{
+    char path[PATH_MAX];
+    struct utimbuf old = {1, 1};
+    static const char *const names[] = {
+        ".saikai-key-00000000000000000000000000000002-0.00112233445566ff.1.2", /* of another host */
+        ".saikai-key-00000000000000000000000000000003-0.zz.1.2",
+        ".saikai-key-00000000000000000000000000000004-0.00112233445566ff.ffffffffffffffffff.2.5",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        close(open(in_dir(names[i]), O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(sk_key_file_write(dir, nonce, 0, secret, path, NULL), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(access(in_dir(names[i]), F_OK), 0);
+        utime(in_dir(names[i]), &old);
+    }
+    assert_int_equal(sk_key_file_write(dir, nonce, 1, secret, path, NULL), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_not_equal(access(in_dir(names[i]), F_OK), 0);
+}
+
 static void a_hosts_own_file_names_run_and_start(void **state)
 {
     char a[128], b[128];
@@ -143,6 +207,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_written_is_read_by_its_owner_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_file_of_ours_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_of_dead_runs_are_swept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_that_lives_keeps_its_file_however_old, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(of_a_run_elsewhere_only_the_age_is_known, set_up, tear_down),
         cmocka_unit_test(a_hosts_own_file_names_run_and_start),
         cmocka_unit_test(keys_of_runs_starts_and_ranks_differ),
     };

@@ -5,8 +5,10 @@
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/above.h"
 #include "daemon/way.h"
 #include "recovery/family.h"
+#include "store/owner/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +49,7 @@ struct keeper {
     double key_at;        /* when it was found */
     struct sk_keeper_page *page;
     int page_fd, signals;
+    int above; /* can be read when `saikai run` has ended; -1: that is not to be seen from here */
     sigset_t old_mask;
     pid_t parent, program;
     double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
@@ -280,6 +283,14 @@ static void pass_signal(struct keeper *k, int number)
     kill(-k->program, number);
 }
 
+/* Nobody is left who could want the program to go on, or to release this process. */
+static void end_with_parent(struct keeper *k)
+{
+    kill_program(k, 0);
+    k->released = 1;
+    sk_key_file_remove(k->s->key_file, k->s->nonce); /* nobody else may be left to do that */
+}
+
 static void take_signals(struct keeper *k, double now)
 {
     struct signalfd_siginfo info;
@@ -289,12 +300,8 @@ static void take_signals(struct keeper *k, double now)
             continue;
         if (n != parent_died())
             pass_signal(k, n);
-        else if (getppid() !=
-                 k->parent) { /* not merely the thread of the parent that had started us */
-            kill_program(k, 0);
-            k->released = 1;
-            sk_key_file_remove(k->s->key_file, k->s->nonce); /* nobody else may be left to do that */
-        }
+        else if (getppid() != k->parent) /* not merely the thread of the parent that had started us */
+            end_with_parent(k);
     }
     reap(k, now);
 }
@@ -347,9 +354,7 @@ static void check_orphaned(struct keeper *k, double now)
            "rank %u has not heard `saikai run` at %s for %.0f s and ends (if it never did: set "
            "run.address)",
            k->rank, k->s->endpoint, silent);
-    kill_program(k, 0);
-    k->released = 1;
-    sk_key_file_remove(k->s->key_file, k->s->nonce);
+    end_with_parent(k);
 }
 
 /* 1: everything is done and said. */
@@ -481,11 +486,13 @@ static int keep(struct keeper *k)
     rc = try_link(k, now);
     reap(k, now);
     while (!rc && !finished(k, now)) {
-        struct sk_wait wait = {.fd = k->signals};
+        struct sk_wait waits[2] = {{.fd = k->signals}, {.fd = k->released ? -1 : k->above}};
         struct sk_message m;
         double before = now;
-        sk_way_wait(k->way, &wait, 1, next_turn(k, now));
+        sk_way_wait(k->way, waits, 2, next_turn(k, now));
         now = sk_now();
+        if (waits[1].ready) /* before the MPI's launcher, which ends with it, sends signals that were to be passed on */
+            end_with_parent(k);
         if (now - before > k->s->heartbeat_ms / 1000.0 + own_gap_s)
             k->heard += now - before;
         take_signals(k, now);
@@ -565,7 +572,7 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     uint32_t rank = place->rank;
     struct saikai_error err = {0};
     struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits,
-                       .page_fd = -1, .signals = -1, .parent = getppid()};
+                       .page_fd = -1, .signals = -1, .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid()};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);
@@ -600,5 +607,7 @@ out:
     sk_keeper_page_unmap(k.page);
     if (k.page_fd >= 0)
         close(k.page_fd);
+    if (k.above >= 0)
+        close(k.above);
     return rc || !k.program ? SK_KEEPER_FAILED : exit_alike(&k);
 }

@@ -1,6 +1,7 @@
 /* The loop of a node's service. */
 #include "daemon/node.h"
 
+#include "backbone/keys.h"
 #include "backbone/link.h"
 #include "base/clock.h"
 #include "daemon/meeting.h"
@@ -285,6 +286,14 @@ static void make_room(void)
     setrlimit(RLIMIT_NOFILE, &most);
 }
 
+/* The last process of a run on a host is this one: a key that was brought here for its start is of no more use. */
+static void remove_own_key(const struct sk_link_settings *s)
+{
+    char own[128];
+    for (int i = 0; sk_key_file_own(i, s->nonce, s->incarnation, own); i++)
+        unlink(own);
+}
+
 int sk_node_run(const struct sk_link_settings *s, const uint8_t job[SK_KEY_BYTES], int listener)
 {
     double now = sk_now();
@@ -301,5 +310,6 @@ int sk_node_run(const struct sk_link_settings *s, const uint8_t job[SK_KEY_BYTES
     if (n.events >= 0)
         close(n.events);
     close(listener);
+    remove_own_key(s);
     return rc ? 1 : 0;
 }

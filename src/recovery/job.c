@@ -15,6 +15,7 @@
 #include "recovery/history/history_tell.h"
 #include "recovery/keyring.h"
 #include "recovery/fault/learning.h"
+#include "recovery/launch/heir.h"
 #include "recovery/launch/launcher.h"
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
@@ -55,6 +56,7 @@ struct job {
     struct sk_hub *hub;
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
     struct sk_keyring *keyring;
+    struct sk_heir *heir; /* takes away what this process leaves when it is killed; NULL: nobody does */
     const struct sk_hosts *hosts; /* the supervisor's, as of the newest start */
     const int *seat;
     struct sk_feed *feed;
@@ -149,8 +151,12 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         sk_log(SK_LOG_WARN, "standard input was too long to be kept: this start sees only its end");
     sk_log(SK_LOG_INFO, "start %u: %d ranks of %s by %s", incarnation + 1, j->o->n_ranks,
            launch.program[0], j->launcher);
+    /* On one host the keepers see our end, and a launcher whose ranks have died takes away what they had; one that is killed, or asked to end
+     * at the same time, leaves files and memory of the MPI behind. */
     if (!rc)
-        rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, err);
+        rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, j->has_hosts ? SIGTERM : 0, err);
+    if (!rc)
+        sk_heir_tell_group(j->heir, sk_process_pid(j->launchers, incarnation));
     if (input >= 0)
         close(input);
     sk_command_free(&c);
@@ -403,6 +409,8 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     uint8_t job[SK_KEY_BYTES];
     rc = sk_keyring_new(j->config, j->has_hosts, !j->form->hosts, &j->link, job,
                         &j->keyring, err);
+    if (!rc)
+        sk_keyring_set_heir(j->keyring, j->heir);
     if (!rc) /* this address alone: whoever reaches another one of this host has no business here */
         rc = sk_hub_open(address, sk_config_time(j->config, "run.node_timeout"), job, &j->hub, err);
     explicit_bzero(job, sizeof job);
@@ -485,8 +493,10 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     if (!j->probe || !*seat || !j->feed || !j->launchers)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
     rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
-    if (!rc) /* before the hub has threads */
+    if (!rc) { /* before the hub has threads */
+        j->heir = sk_heir_new();
         rc = sk_watch_new(j->config, h, j->has_hosts, j->number, &j->watch, err);
+    }
     return rc ? rc : open_hub(j, h, err);
 }
 
@@ -539,6 +549,7 @@ out:
     sk_patience_free(j.patience);
     sk_hub_close(j.hub);
     sk_keyring_free(j.keyring);
+    sk_heir_free(j.heir);
     sk_feed_free(j.feed);
     sk_command_free(&j.then);
     sk_hosts_free(&hosts);

@@ -33,6 +33,7 @@ struct sk_keyring {
     int heard;       /* all ranks below this one have been */
     double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
     char *brought;   /* by host: in this start; NULL: to none */
+    struct sk_heir *heir; /* NULL: none */
     struct sk_patience *patience; /* with the places of files: the launcher goes on though one of them hangs */
 };
 
@@ -108,6 +109,11 @@ void sk_keyring_free(struct sk_keyring *k)
     free(k->brought);
     explicit_bzero(k, sizeof *k);
     free(k);
+}
+
+void sk_keyring_set_heir(struct sk_keyring *k, struct sk_heir *heir)
+{
+    k->heir = heir;
 }
 
 /* ---- the file ---- */
@@ -189,8 +195,10 @@ static int places(const struct sk_keyring *k, const char *where[PLACES_MAX], int
 static int leave_at(struct sk_keyring *k, const char *where, int or_above, size_t cap, struct saikai_error *err)
 {
     struct attempt *a = calloc(1, sizeof *a);
+    char name[SK_KEY_NAME_MAX];
     if (!a)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to leave the key of this run");
+    sk_heir_tell(k->heir, where, sk_key_file_name(k->nonce, k->incarnation, name)); /* also of one that hangs and comes later */
     snprintf(a->where, sizeof a->where, "%s", where);
     memcpy(a->secret, k->secret, sizeof a->secret);
     memcpy(a->nonce, k->nonce, sizeof a->nonce);

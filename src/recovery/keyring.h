@@ -11,6 +11,7 @@
 #include "backbone/events.h"
 #include "base/config/config.h"
 #include "recovery/hosts.h"
+#include "recovery/launch/heir.h"
 
 #include <signal.h>
 
@@ -21,6 +22,8 @@ struct sk_keyring;
 int sk_keyring_new(const struct sk_config *c, int far, int may_bring, struct sk_link_settings *link,
                    uint8_t job[SK_KEY_BYTES], struct sk_keyring **k, struct saikai_error *err);
 void sk_keyring_free(struct sk_keyring *k); /* NULL is accepted */
+/* Who removes the file when this process is killed; it must live as long as the keyring. */
+void sk_keyring_set_heir(struct sk_keyring *k, struct sk_heir *heir);
 
 /* A start begins: leave the file, and tell its name in *link. */
 int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,

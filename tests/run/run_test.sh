@@ -354,12 +354,43 @@ sigusr)
     wait $wrapper
     expect_nothing_left
     ;;
-sigkill)
+sigkill) # nothing is left, neither by us nor by the MPI: no process, file, socket or memory
     run_behind -n 3 -- "$victim" seconds=60
     wait_for 'begin 0' out
     kill -KILL "$pid"
     wait $wrapper
-    expect_nothing_left 300
+    expect_nothing_left 1200
+    left=$(find "$work" ! -type d ! -path "$work/out" ! -path "$work/err" ! -path "$work/state/*")
+    [ -z "$left" ] || fail "files are left: $left"
+    ;;
+sigkill_keys) # … while the job starts: nor is the key of the run; what is left when all die at once goes with the next run, and no living one loses its own
+    printf '#!/bin/sh\nwhile kill -0 $PPID; do sleep 0.1; done\n' >"$work/launcher"
+    chmod +x "$work/launcher"
+    key() { find /dev/shm /tmp "$work" -maxdepth 1 -name ".saikai-key-*.$(printf %x "$1").*" 2>/dev/null; } # PID
+    starts() { # $pid, which waits for its ranks
+        run_behind --set run.mpirun="$work/launcher" --set run.start_timeout=0 -n 2 -- "$victim"
+        for i in $(seq 2400); do [ -n "$(key "$pid")" ] && return; sleep 0.05; done
+        fail "there is no key of $pid"
+    }
+    starts
+    living=$pid
+    wrapped=$wrapper
+    starts
+    kill -KILL "$pid"
+    for i in $(seq 1200); do [ -n "$(key "$pid")" ] || break; sleep 0.05; done
+    [ -z "$(key "$pid")" ] || fail "a key is left: $(key "$pid")"
+    starts
+    kill -KILL "$(pgrep -P "$pid" saikai-heir)" "$pid" || fail "there is no heir"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+    [ -n "$(key "$pid")" ] || fail "who removed it?"
+    run -n 2 -- "$victim"
+    expect_rc 0
+    [ -z "$(key "$pid")" ] || fail "the next run leaves it: $(key "$pid")"
+    [ -n "$(key $living)" ] || fail "the next run took the key of a living one"
+    kill -KILL $living
+    wait $wrapped
+    expect_nothing_left
+    [ -z "$(key $living)" ] || fail "a key is left: $(key $living)"
     ;;
 keeper_killed | launcher_killed)
     touch "$work/busy"

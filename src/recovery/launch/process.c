@@ -72,10 +72,10 @@ static char **merge(char *const *set)
 }
 
 static void become(const struct sk_command *c, char **env, int input, const sigset_t *mask,
-                   pid_t parent, int report)
+                   pid_t parent, int last_signal, int report)
 {
     setpgid(0, 0); /* the terminal's signals come to us alone, and go on through the keepers */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, last_signal);
     if (getppid() != parent)
         _exit(125);
     static const int ignored[] = {SIGPIPE, SIGTTIN, SIGTSTP};
@@ -91,7 +91,7 @@ static void become(const struct sk_command *c, char **env, int input, const sigs
 }
 
 int sk_process_start(struct sk_processes *p, uint32_t incarnation, const struct sk_command *c,
-                     int input, const sigset_t *mask, struct saikai_error *err)
+                     int input, const sigset_t *mask, int last_signal, struct saikai_error *err)
 {
     int report[2], failed = 0;
     struct process *at = realloc(p->at, sizeof *at * (size_t)(p->n + 1));
@@ -106,7 +106,7 @@ int sk_process_start(struct sk_processes *p, uint32_t incarnation, const struct 
     }
     pid_t parent = getpid(), pid = fork();
     if (!pid)
-        become(c, env, input, mask, parent, report[1]);
+        become(c, env, input, mask, parent, last_signal, report[1]);
     int e = errno;
     close(report[1]);
     free(env);
@@ -159,6 +159,14 @@ void sk_process_tick(struct sk_processes *p, double now)
             p->at[i].kill_at = INFINITY;
         }
     }
+}
+
+pid_t sk_process_pid(const struct sk_processes *p, uint32_t incarnation)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].incarnation == incarnation)
+            return p->at[i].pid;
+    return 0;
 }
 
 double sk_process_next(const struct sk_processes *p)

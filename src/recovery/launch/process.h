@@ -15,9 +15,9 @@ struct sk_processes *sk_processes_new(void);    /* NULL: out of memory */
 void sk_processes_free(struct sk_processes *p); /* NULL is accepted; processes are left alone */
 
 /* Start c->argv with c->env in a process group of its own, standard input from fd input, the signal
- * mask as given and the signals' dispositions at their defaults; it dies with this process. */
+ * mask as given and the signals' dispositions at their defaults; it gets last_signal when this process dies, 0: none. */
 int sk_process_start(struct sk_processes *p, uint32_t incarnation, const struct sk_command *c,
-                     int input, const sigset_t *mask, struct saikai_error *err);
+                     int input, const sigset_t *mask, int last_signal, struct saikai_error *err);
 /* Let it end by itself until now + patience_s, then SIGTERM, then, two seconds later, SIGKILL. */
 void sk_process_abandon(struct sk_processes *p, uint32_t incarnation, double patience_s,
                         double now);
@@ -29,6 +29,7 @@ double sk_process_next(const struct sk_processes *p); /* INFINITY: nothing is du
 /* The process of this start when it has been stopped (SIGSTOP, ^Z) for so many seconds, told once for each time; else 0. Looks
  * once in a second at most. */
 pid_t sk_process_stopped(struct sk_processes *p, uint32_t incarnation, double seconds, double now);
+pid_t sk_process_pid(const struct sk_processes *p, uint32_t incarnation); /* 0: there is none */
 int sk_process_count(const struct sk_processes *p);
 
 #endif
