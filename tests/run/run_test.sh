@@ -445,7 +445,7 @@ service) # one for the ranks of the node; it stays between the starts, tells wha
     expect 'through 0 services of nodes' err
     expect '^end 1 4$' out
     for n in 15 16; do # where nothing is said, it is a matter of how many there are
-        run -v --set backbone.service=auto -n $n -- "$victim"
+        run -v -n $n -- "$victim"
         expect_rc 0
         expect "through $((n == 16)) services of nodes" err
         expect "^end [0-9]* $n\$" out
