@@ -336,6 +336,7 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
     for (uint32_t i = 0; i < k->late_n && !missing; i++)
         missing = !sk_hub_has_heard(hub, k->incarnation, k->late_first + i);
     if (!missing) {
+        sk_log(SK_LOG_INFO, "all %d ranks have been heard", n);
         take_away(k);
     } else if (now >= k->bring_at) {
         if (!k->brought)
