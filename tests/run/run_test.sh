@@ -363,7 +363,7 @@ sigkill) # nothing is left, neither by us nor by the MPI: no process, file, sock
     left=$(find "$work" ! -type d ! -path "$work/out" ! -path "$work/err" ! -path "$work/state/*")
     [ -z "$left" ] || fail "files are left: $left"
     ;;
-sigkill_keys) # … while the job starts: nor is the key of the run; what is left when all die at once goes with the next run, and no living one loses its own
+sigkill_keys) # … while the job starts: nor is the key of the run; what is left when all die at once goes with the next run (here another test's may come first), and no living one loses its own
     printf '#!/bin/sh\nwhile kill -0 $PPID; do sleep 0.1; done\n' >"$work/launcher"
     chmod +x "$work/launcher"
     key() { find /dev/shm /tmp "$work" -maxdepth 1 -name ".saikai-key-*.$(printf %x "$1").*" 2>/dev/null; } # PID
@@ -382,7 +382,6 @@ sigkill_keys) # … while the job starts: nor is the key of the run; what is lef
     starts
     kill -KILL "$(pgrep -P "$pid" saikai-heir)" "$pid" || fail "there is no heir"
     while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
-    [ -n "$(key "$pid")" ] || fail "who removed it?"
     run -n 2 -- "$victim"
     expect_rc 0
     [ -z "$(key "$pid")" ] || fail "the next run leaves it: $(key "$pid")"
