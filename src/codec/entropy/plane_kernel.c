@@ -2,6 +2,10 @@
 #define NAME(x) x##_plain
 #include "codec/entropy/plane_kernel_impl.h"
 
+#if defined __x86_64__ && !defined SK_AVX2
+#error "the build leaves out the variant for AVX2"
+#endif
+
 const struct plane_kernel *sk_plane_kernel(void)
 {
 #ifdef SK_AVX2

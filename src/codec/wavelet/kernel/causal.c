@@ -37,6 +37,10 @@ void sk_causal_free(struct causal *c)
     memset(c, 0, sizeof *c);
 }
 
+#if defined __x86_64__ && !defined SK_AVX2
+#error "the build leaves out the variants for AVX2"
+#endif
+
 static int has_avx2(void)
 {
 #ifdef SK_AVX2

@@ -9,6 +9,10 @@
 
 /* ---- variants for the processor at hand; all give the same bits ---- */
 
+#if defined __x86_64__ && !defined SK_AVX2
+#error "the build leaves out the variants for AVX2"
+#endif
+
 static int has_avx2(void)
 {
 #ifdef SK_AVX2
