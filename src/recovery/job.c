@@ -152,9 +152,9 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     sk_log(SK_LOG_INFO, "start %u: %d ranks of %s by %s", incarnation + 1, j->o->n_ranks,
            launch.program[0], j->launcher);
     /* On one host the keepers see our end, and a launcher whose ranks have died takes away what they had; one that is killed, or asked to end
-     * at the same time, leaves files and memory of the MPI behind. */
+     * at the same time, leaves files and memory of the MPI behind. The ranks on other hosts end at once only when it is killed. */
     if (!rc)
-        rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, j->has_hosts ? SIGTERM : 0, err);
+        rc = sk_process_start(j->launchers, incarnation, &c, input, &j->old_mask, j->has_hosts ? SIGKILL : 0, err);
     if (!rc)
         sk_heir_tell_group(j->heir, sk_process_pid(j->launchers, incarnation));
     if (input >= 0)

@@ -364,7 +364,8 @@ sigkill) # nothing is left, neither by us nor by the MPI: no process, file, sock
     [ -z "$left" ] || fail "files are left: $left"
     ;;
 sigkill_keys) # … while the job starts: nor is the key of the run; what is left when all die at once goes with the next run (here another test's may come first), and no living one loses its own
-    printf '#!/bin/sh\nwhile kill -0 $PPID; do sleep 0.1; done\n' >"$work/launcher"
+    touch "$work/busy" # a launcher that starts nobody and does not end with `saikai run`
+    printf '#!/bin/sh\nwhile [ -e "%s" ]; do sleep 0.1; done\n' "$work/busy" >"$work/launcher"
     chmod +x "$work/launcher"
     key() { find /dev/shm /tmp "$work" -maxdepth 1 -name ".saikai-key-*.$(printf %x "$1").*" 2>/dev/null; } # PID
     starts() { # $pid, which waits for its ranks
@@ -388,6 +389,7 @@ sigkill_keys) # … while the job starts: nor is the key of the run; what is lef
     [ -n "$(key $living)" ] || fail "the next run took the key of a living one"
     kill -KILL $living
     wait $wrapped
+    rm "$work/busy"
     expect_nothing_left
     [ -z "$(key $living)" ] || fail "a key is left: $(key $living)"
     ;;
