@@ -152,30 +152,41 @@ static int is_close(double bits, double least)
     return least < 1 || bits <= least * (1.02 + 0.3 / (least * least));
 }
 
+/* Leave the plans that large boxes do not rule out; returns how many. A few bytes tell nothing. */
+static int near_the_least(struct plan *plan, int n, const double *cost, double least)
+{
+    const double far = 1.5, nothing = 256;
+    int left = 0;
+    for (int k = 0; k < n; k++)
+        if (least < nothing || cost[k] <= far * least)
+            plan[left++] = plan[k];
+    return left;
+}
+
 /* Hold plans, with their bits in small boxes, against each other on large boxes, and leave the
  * best: by both, the large ones first, or by these alone where there are few bits; of data that
- * shrink to nearly nothing, where only the whole tells, all. */
+ * shrink to nearly nothing, where only the whole tells, all that come near it. */
 static int narrow(const struct piece *j, struct plan *plan, int n, const double *bits,
                   struct sk_plane_writer *codes)
 {
     enum { PART = 32, FEWEST = 1 << 13, MOST = 1 << 16 };
     const double few = 1, nothing = 0.35;
     size_t most = j->n / PART < FEWEST ? FEWEST : j->n / PART > MOST ? MOST : j->n / PART;
-    double least = INFINITY, fewest = INFINITY;
+    double cost[MOST_PLANS], least = INFINITY, fewest = INFINITY;
     int best = 0;
     if (n == 1 && plan[0].causal)
         return 1;
     for (int k = 0; k < n; k++)
         fewest = bits[k] < fewest ? bits[k] : fewest;
     for (int k = 0; k < n; k++) {
-        double cost = try_reach(j, &plan[k], most, codes) * (fewest < few ? 1 : sqrt(bits[k]));
-        if (cost < least) {
-            least = cost;
+        cost[k] = try_reach(j, &plan[k], most, codes) * (fewest < few ? 1 : sqrt(bits[k]));
+        if (cost[k] < least) {
+            least = cost[k];
             best = k;
         }
     }
     if (fewest < nothing)
-        return n;
+        return near_the_least(plan, n, cost, least);
     plan[0] = plan[best];
     return 1;
 }
