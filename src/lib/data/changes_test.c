@@ -448,6 +448,49 @@ static void test_memory_that_goes_too_early(void **state)
     assert_int_equal(sk_loop_run(1, unmap, NULL), 0);
 }
 
+/* More variables than most programs have, and one of them changes. */
+static int many(struct sk_group *g, void *arg)
+{
+    enum { VARS = 70, EACH = 64 << 10 };
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    struct sk_config *c = sk_config_new();
+    struct sk_group *own;
+    struct sk_container *file = NULL;
+    char text[512], path[256];
+    uint8_t *p = mmap(NULL, (size_t)VARS * EACH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct stat sb;
+    (void)arg;
+    snprintf(text, sizeof text, "store.prefix=none; store.local=%s/local; schedule.poll=1ms; schedule.signals=; job.name=test; schedule.every=1", dir);
+    CHECK(p != MAP_FAILED && !sk_group_dup(g, &own) && !sk_config_set_all(c, text, SK_FROM_API, &err));
+    CHECK(!sk_session_new(own, c, "program", &s, &err));
+    for (int k = 0; k < VARS; k++) {
+        struct sk_var v = {.type = SAIKAI_U8, .ndims = 1, .dims = {EACH}, .data = p + (size_t)k * EACH};
+        snprintf(v.name, sizeof v.name, "v%d", k);
+        memset(v.data, k + 1, EACH);
+        CHECK(!sk_vars_put(&s->vars, &v, &err));
+    }
+    for (int64_t it = 1; it <= 3; it++) {
+        p[(size_t)(VARS - 1) * EACH + 5] = (uint8_t)it;
+        CHECK(sk_session_candidate(s, 0, it, &err) == 1);
+        CHECK(!sk_session_wait(s, &err));
+    }
+    snprintf(text, sizeof text, "%s/local/saikai-%ld/test-alone", dir, (long)getuid());
+    CHECK(!sk_gen_file(text, (struct sk_gen){1, 3, 0}, 0, path, sizeof path, &err) && !stat(path, &sb));
+    CHECK(sb.st_size < EACH); /* a page, and what is said of each variable */
+    CHECK(!sk_lineage_open(text, (struct sk_gen){1, 3, 0}, 0, &file, &err) && !sk_container_verify(file, &err));
+    sk_container_close(file);
+    sk_session_abandon(s);
+    munmap(p, (size_t)VARS * EACH);
+    return 0;
+}
+
+static void test_many_variables(void **state)
+{
+    (void)state;
+    assert_int_equal(sk_loop_run(1, many, NULL), 0);
+}
+
 /* Retention: nothing stays that no kept generation needs. */
 static void test_what_stays(void **state)
 {
@@ -541,7 +584,7 @@ int main(int argc, char **argv)
         TEST(test_lineages_stay_small),
         TEST(test_with_coded_variables), TEST(test_many_seeds),
         TEST(test_without_a_stop),      TEST(test_memory_that_goes_too_early),
-               TEST(test_what_stays),
+        TEST(test_many_variables),      TEST(test_what_stays),
         TEST(test_after_a_commit_that_failed), TEST(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
