@@ -9,7 +9,7 @@ import re
 # Calls whose arguments from the n-th on are words for people; the call itself is not removed when n is 0.
 WORDS = {"sk_log": 0, "sk_fail": 2, "sk_fail_errno": 2, "sk_error_prefix": 0, "assert": 0, "static_assert": 0, "_Static_assert": 0,
          "printf": 0, "fprintf": 0, "tell": 0}
-UNSEEN = re.compile(r"^(free|\w+_free|pthread_mutex_\w+|pthread_cond_destroy|sk_log|sk_error_prefix|sk_error_clear|assert|madvise"
+UNSEEN = re.compile(r"^(free|free_\w+|\w+_free|pthread_mutex_\w+|pthread_cond_destroy|sk_log|sk_error_prefix|sk_error_clear|assert|madvise"
                     r"|posix_fadvise|static_assert|printf|fprintf|va_start|va_end)$")
 SPACED = {  # operators between two operands, written with a space on both sides
     "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["*"], "+=": ["-="], "-=": ["+="], "*=": ["/="], "|=": ["&="], "&=": ["|="],

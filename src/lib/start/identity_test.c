@@ -113,6 +113,21 @@ static void jobs_share_a_prefix(void **state)
     assert_non_null(strstr(wrong.why, "prefix/jobs/c belongs to another job"));
 }
 
+/* Nothing is made, and nothing of it is changed. */
+static void a_store_whose_job_cannot_be_read_is_not_used(void **state)
+{
+    (void)state;
+    struct start a = {.program = "p", .config = "job.name=a", .until = 20};
+    start(&a);
+    shell("cp prefix/job kept && printf 'saikai-job 1\nna' >prefix/job && ls prefix >before");
+    struct start wrong = {.program = "p", .config = "job.name=a", .refused = SAIKAI_EDAMAGED};
+    start(&wrong);
+    assert_non_null(strstr(wrong.why, "prefix/job"));
+    shell("ls prefix | cmp - before && mv kept prefix/job");
+    struct start again = {.program = "p", .config = "job.name=a", .from = 20};
+    start(&again);
+}
+
 static void names_are_plain(void **state)
 {
     (void)state;
@@ -287,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(jobs_share_a_prefix, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(a_store_whose_job_cannot_be_read_is_not_used, make_world, remove_world),
         cmocka_unit_test_setup_teardown(names_are_plain, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_name_is_made_from_the_program, make_world, remove_world),
         cmocka_unit_test_setup_teardown(what_is_moved_together_stays_the_same_job, make_world, remove_world),

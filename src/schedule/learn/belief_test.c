@@ -87,6 +87,8 @@ static void periods_are_spread_evenly(void **state)
     one = (struct sk_belief){0, 0};
     sk_belief_period(&one, 30, 4, 0);
     assert_true(near(one.faults, 4) && near(one.seconds, 30));
+    sk_belief_period(&one, 0.25, 0, 25);
+    assert_true(near(one.faults, 4) && near(one.seconds, 30.25));
 }
 
 int main(void)

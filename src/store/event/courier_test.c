@@ -159,6 +159,32 @@ static void a_store_that_is_away_gets_its_events_later(void **state)
     sk_courier_free(c);
 }
 
+/* They are written when the store is there again, and once. */
+static void events_that_waited_are_in_the_store(void **state)
+{
+    (void)state;
+    char path[96];
+    void *text;
+    size_t n, lines = 0;
+    struct saikai_event e = make("a", 1, NULL);
+    assert_int_equal(rmdir(dir), 0);
+    struct sk_courier *c = start();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sk_courier_tell(c, &e, NULL), 0);
+        assert_int_equal(next(c, "", 0.05), -1); /* it was tried by now, or is with the next */
+    }
+    assert_int_equal(mkdir(dir, 0700), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(next(c, "", patience_s), 1);
+    sk_courier_free(c);
+    snprintf(path, sizeof path, "%s/events", dir);
+    assert_int_equal(sk_io_slurp(path, 1 << 20, &text, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++)
+        lines += ((char *)text)[i] == '\n';
+    free(text);
+    assert_int_equal(lines, 3);
+}
+
 /* Another user's file: nothing that stands there reaches the job. */
 static void what_others_could_write_is_not_heard(void **state)
 {
@@ -205,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_notice_is_noticed_once, begin, end),
         cmocka_unit_test_setup_teardown(a_later_start_hears_what_is_ahead_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_store_that_is_away_gets_its_events_later, begin, end),
+        cmocka_unit_test_setup_teardown(events_that_waited_are_in_the_store, begin, end),
         cmocka_unit_test_setup_teardown(what_others_could_write_is_not_heard, begin, end),
         cmocka_unit_test_setup_teardown(what_was_told_last_is_written_at_the_end, begin, end),
     };
