@@ -45,7 +45,7 @@ static void move_in_order(int *order, int from, int to)
 /* Hill climbing over orders: move one field at a time while that saves bits. */
 static void choose(struct sk_search *f, struct sk_field_predictor **chosen)
 {
-    int n = f->s->fields, order[SK_SAMPLE_FIELDS];
+    int n = f->s->fields, order[SK_SAMPLE_FIELDS] = {0};
     for (int i = 0; i < n; i++)
         order[i] = i;
     double best = best_in_order(f, order, chosen);
