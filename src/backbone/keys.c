@@ -82,6 +82,11 @@ void sk_key_service(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES
     derive(job, SK_KEY_BYTES, "service", 7, secret);
 }
 
+void sk_key_relay(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES])
+{
+    derive(job, SK_KEY_BYTES, "relay", 5, secret);
+}
+
 void sk_key_meeting(const uint8_t job[SK_KEY_BYTES], uint8_t name[SK_KEY_BYTES])
 {
     derive(job, SK_KEY_BYTES, "meeting", 7, name);

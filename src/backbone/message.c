@@ -66,7 +66,12 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
         sk_buf_put_u32(out, m->number);
         sk_buf_put_u32(out, m->first);
         break;
+    case SK_MSG_DEPTH:
+        sk_buf_put_u32(out, m->number);
+        break;
     case SK_MSG_TELL:
+    case SK_MSG_LISTENS:
+    case SK_MSG_PARENT:
         sk_buf_put_str(out, m->host);
         break;
     case SK_MSG_HEARD:
@@ -74,6 +79,8 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
     case SK_MSG_KILL:
     case SK_MSG_ALIVE:
     case SK_MSG_END:
+    case SK_MSG_RELAY:
+    case SK_MSG_KIN:
     case SK_MSG_KINDS:
         break;
     }
@@ -127,7 +134,14 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
         if (!v.number || v.number > SK_MSG_PACE_MAX || v.first > SK_MSG_ANSWER_MAX)
             r.bad = 1;
         break;
+    case SK_MSG_DEPTH:
+        v.number = sk_rd_u32(&r);
+        if (!v.number || v.number > SK_MSG_DEPTH_MAX)
+            r.bad = 1;
+        break;
     case SK_MSG_TELL:
+    case SK_MSG_LISTENS:
+    case SK_MSG_PARENT:
         sk_rd_str(&r, v.host, sizeof v.host);
         break;
     case SK_MSG_HEARD:
@@ -135,6 +149,8 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
     case SK_MSG_KILL:
     case SK_MSG_ALIVE:
     case SK_MSG_END:
+    case SK_MSG_RELAY:
+    case SK_MSG_KIN:
         break;
     default:
         return sk_fail(err, SAIKAI_EFORMAT, "a message is of the unknown kind %u", kind);

@@ -29,6 +29,13 @@ static struct sk_message sample(enum sk_message_kind kind)
     case SK_MSG_TELL:
         strcpy(m.host, "node-17: somebody knocked");
         break;
+    case SK_MSG_LISTENS:
+    case SK_MSG_PARENT:
+        strcpy(m.host, "tcp://10.77.0.1:40002");
+        break;
+    case SK_MSG_DEPTH:
+        m.number = SK_MSG_DEPTH_MAX;
+        break;
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
         m.number = 10;
@@ -122,6 +129,11 @@ static void impossible_values_are_refused(void **state)
     sk_buf_free(&b);
     m.code = 1;
     m.how = SK_EXIT_NO_START + 1;
+    sk_message_encode(&m, &b);
+    assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
+    sk_buf_free(&b);
+    m = sample(SK_MSG_DEPTH);
+    m.number++;
     sk_message_encode(&m, &b);
     assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
     sk_buf_free(&b);
