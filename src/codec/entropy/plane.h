@@ -65,8 +65,8 @@ int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct
  * than `most` values are not zero. Their levels must stay where they are. */
 void sk_plane_writer_keep(struct sk_plane_writer *w, size_t most);
 /* Append what sk_plane_writer_finish does not write: the codes of planes of zeros (sparse.h). -1:
- * there were too many other values, or memory is out; out is to be cut back. */
-int sk_plane_writer_sparse(const struct sk_plane_writer *w, struct sk_buf *out);
+ * there were too many other values, they take more than `most` bytes, or memory is out; out is to be cut back. */
+int sk_plane_writer_sparse(const struct sk_plane_writer *w, size_t most, struct sk_buf *out);
 
 struct sk_plane_reader;
 /* Start reading in[0, n): *r is to be freed. The input must outlive the reader. SAIKAI_EDAMAGED,

@@ -55,9 +55,9 @@ void sk_plane_writer_keep(struct sk_plane_writer *w, size_t most)
     sk_sparse_start(&w->sparse, most);
 }
 
-int sk_plane_writer_sparse(const struct sk_plane_writer *w, struct sk_buf *out)
+int sk_plane_writer_sparse(const struct sk_plane_writer *w, size_t most, struct sk_buf *out)
 {
-    return sk_sparse_put(&w->sparse, out);
+    return sk_sparse_put(&w->sparse, most, out);
 }
 
 /* Room for `more` elements of this size behind *n in an array that grows. */

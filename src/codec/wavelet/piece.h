@@ -63,6 +63,7 @@ struct piece {
     int thorough;        /* encoder: many bits are to be saved by a little time */
     int is_part;         /* of a centred piece */
     int keep_plan;       /* encoder: `plan` is chosen already */
+    size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
     int sparse, bilevel, packed; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;

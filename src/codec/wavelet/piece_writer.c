@@ -111,13 +111,15 @@ static void put_header(struct piece *j, struct sk_buf *out)
     }
 }
 
-/* The codes in the form that is shorter. */
+/* The codes in the form that is shorter. The adaptive one, which takes longer, ends early where it is not, or where another plan is
+ * better anyway. */
 static int put_codes(struct piece *j, struct sk_plane_writer *codes, struct sk_buf *out,
                      struct saikai_error *err)
 {
     struct sk_buf sparse = {0};
     int rc = sk_plane_writer_finish(codes, out, err);
-    j->sparse = !rc && !sk_plane_writer_sparse(codes, &sparse) && sk_buf_ok(&sparse) &&
+    size_t most = out->len < j->most ? out->len : j->most;
+    j->sparse = !rc && !sk_plane_writer_sparse(codes, most, &sparse) && sk_buf_ok(&sparse) &&
                 sparse.len < out->len;
     if (j->sparse) { /* which end anywhere, as far as they tell: hence the length */
         out->len = 0;
@@ -174,6 +176,7 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
         n = sk_piece_choose(j, codes, plan);
     for (int k = 0; !rc && k < n; k++) {
         j->plan = plan[k];
+        j->most = k ? best.len : SIZE_MAX;
         next.len = 0;
         rc = make(j, mask, codes, &next, err);
         if (!rc && (!k || next.len < best.len)) {

@@ -95,7 +95,7 @@ static void sparse_planes_come_back(void **unused)
                 q[k * ROOM + i] = p[k].mask && mask[i] ? 0 : number(rare);
             sk_plane_write(w, &p[k], q + k * ROOM, level + k * ROOM);
         }
-        assert_int_equal(sk_plane_writer_sparse(w, &out), 0);
+        assert_int_equal(sk_plane_writer_sparse(w, SIZE_MAX, &out), 0);
         assert_int_equal(sk_plane_reader_sparse(&r, out.data, out.len, NULL), 0);
         for (size_t k = 0; k < PLANES; k++) {
             memset(back, 0x55, ROOM * sizeof *back);
@@ -121,6 +121,38 @@ static void sparse_planes_come_back(void **unused)
     free(side);
 }
 
+/* What is too long ends early, and the bytes behind `out` that it has already are no part of it. */
+static void more_bytes_than_asked_for_are_none(void **unused)
+{
+    enum { WIDTH = 1 << 15, ROWS = 64 };
+    struct sk_plane p = {.nb = 1, .nz = 1, .ny = ROWS, .width = WIDTH / ROWS - 16, .sy = WIDTH / ROWS, .origin = 8};
+    int32_t *q = calloc(WIDTH + 100, sizeof *q);
+    uint8_t *level = calloc(WIDTH + 100, 1);
+    struct sk_plane_writer *w = sk_plane_writer_new(WIDTH);
+    struct sk_buf out = {0}, again = {0};
+    assert_true(q && level && w);
+    for (size_t i = 0; i < WIDTH; i++)
+        q[i] = number(8);
+    sk_plane_writer_keep(w, WIDTH);
+    sk_plane_write(w, &p, q, level);
+    assert_int_equal(sk_plane_writer_sparse(w, SIZE_MAX, &out), 0);
+    assert_true(out.len > 1000);
+    sk_buf_put_u8(&again, 7);
+    assert_int_equal(sk_plane_writer_sparse(w, out.len, &again), 0);
+    assert_int_equal(again.len, out.len + 1);
+    assert_memory_equal(again.data + 1, out.data, out.len);
+    again.len = 1;
+    assert_int_equal(sk_plane_writer_sparse(w, out.len - 1, &again), -1);
+    again.len = 1;
+    assert_int_equal(sk_plane_writer_sparse(w, 100, &again), -1);
+    assert_true(again.len < 1000);
+    sk_plane_writer_free(w);
+    sk_buf_free(&out);
+    sk_buf_free(&again);
+    free(q);
+    free(level);
+}
+
 static void too_many_values_are_not_kept(void **unused)
 {
     enum { WIDTH = 1000 };
@@ -132,14 +164,14 @@ static void too_many_values_are_not_kept(void **unused)
     assert_true(q && level && w);
     sk_plane_writer_keep(w, WIDTH / 2);
     sk_plane_write(w, &p, q, level);
-    assert_int_equal(sk_plane_writer_sparse(w, &out), 0);
+    assert_int_equal(sk_plane_writer_sparse(w, SIZE_MAX, &out), 0);
     assert_true(out.len <= 4);
     for (size_t i = 0; i < WIDTH; i++)
         q[i + p.origin] = 1;
     sk_plane_write(w, &p, q, level);
-    assert_int_equal(sk_plane_writer_sparse(w, &out), -1);
+    assert_int_equal(sk_plane_writer_sparse(w, SIZE_MAX, &out), -1);
     sk_plane_writer_reset(w);
-    assert_int_equal(sk_plane_writer_sparse(w, &out), -1);
+    assert_int_equal(sk_plane_writer_sparse(w, SIZE_MAX, &out), -1);
     sk_plane_writer_free(w);
     sk_buf_free(&out);
     free(q);
@@ -191,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_planes_come_back),
         cmocka_unit_test(too_many_values_are_not_kept),
+        cmocka_unit_test(more_bytes_than_asked_for_are_none),
         cmocka_unit_test(boxes_of_bits_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

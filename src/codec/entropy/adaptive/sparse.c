@@ -39,6 +39,7 @@ struct walk {
     struct sk_adaptive coder;
     struct models *m;
     unsigned n_planes;
+    size_t most; /* encoder: as soon as it is longer, nobody wants it */
 };
 
 /* A plane while it is walked over. */
@@ -322,6 +323,8 @@ static inline __attribute__((always_inline)) int walk(struct walk *w, const stru
             for (size_t y = 0; y < p->ny; y++) {
                 size_t at = p->origin + b * p->sb + z * p->sz + y * p->sy;
                 uint8_t *here = level + at;
+                if (!decoding && w->coder.out->len > w->most)
+                    break;
                 l.here = here;
                 l.up = y ? here - p->sy : zeros;
                 l.up2 = y > 1 ? here - 2 * p->sy : zeros;
@@ -419,9 +422,10 @@ void sk_sparse_add(struct sk_sparse *s, const struct sk_plane *p, const int32_t 
             }
 }
 
-int sk_sparse_put(const struct sk_sparse *s, struct sk_buf *out)
+int sk_sparse_put(const struct sk_sparse *s, size_t most, struct sk_buf *out)
 {
-    struct walk w = {0};
+    size_t room = SIZE_MAX - out->len;
+    struct walk w = {.most = out->len + (most < room ? most : room)};
     const int32_t *next = s->value;
     if (s->given_up || models_new(&w))
         return -1;
@@ -431,7 +435,7 @@ int sk_sparse_put(const struct sk_sparse *s, struct sk_buf *out)
         rc = walk(&w, &s->plane[k], NULL, (uint8_t *)(uintptr_t)s->level[k], &next, 0);
     sk_adaptive_flush(&w.coder);
     sk_scratch_give(w.m);
-    return rc;
+    return rc || out->len > w.most ? -1 : 0;
 }
 
 /* ---- the reader ---- */

@@ -26,8 +26,8 @@ void sk_sparse_start(struct sk_sparse *s, size_t most);
 void sk_sparse_free(struct sk_sparse *s);
 void sk_sparse_add(struct sk_sparse *s, const struct sk_plane *p, const int32_t *q,
                    const uint8_t *level);
-/* Append the codes of all planes kept. -1: they are not to be coded so, or memory is out. */
-int sk_sparse_put(const struct sk_sparse *s, struct sk_buf *out);
+/* Append the codes of all planes kept. -1: they are not to be coded so, take more than `most` bytes, or memory is out. */
+int sk_sparse_put(const struct sk_sparse *s, size_t most, struct sk_buf *out);
 
 struct sk_sparse_reader;
 /* As the functions of plane.h. NULL: memory is out. */
