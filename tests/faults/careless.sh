@@ -17,15 +17,16 @@ fail() {
     failures=$((failures + 1))
 }
 expect() { # expect TEXT
-    grep -q -- "$1" out || fail "nobody says '$1':"
+    cat out said 2>/dev/null | grep -q -- "$1" || fail "nobody says '$1':"
 }
 refuse() { # refuse TEXT
-    ! grep -q -- "$1" out || fail "somebody says '$1':"
+    ! cat out said 2>/dev/null | grep -q -- "$1" || fail "somebody says '$1':"
 }
 # launch EXIT-CODE ARGUMENTS…: two ranks
 launch() {
     wanted=$1 got=0
     shift
+    rm -f said
     case $mpi in
     openmpi) timeout 240 "$(command -v mpiexec.openmpi || command -v mpiexec)" --oversubscribe -n 2 "$careless" "$@" >out 2>&1 || got=$? ;;
     *) timeout 240 "$(command -v mpiexec.mpich || command -v mpiexec)" -n 2 "$careless" "$@" >out 2>&1 || got=$? ;;
