@@ -110,10 +110,16 @@ static void put_raw(struct sk_plane_writer *w, const uint8_t *token, const int32
 {
     const struct sk_token *table = sk_token_table();
     uint8_t large[BLOCK];
+    const uint64_t each = 0x0101010101010101u;
     size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        large[found] = (uint8_t)i;
-        found += token[i] >= SK_TOKEN_SMALL;
+    for (size_t i = 0; i < n; i += 8) { /* behind n there is room, and other tokens */
+        uint64_t eight;
+        memcpy(&eight, token + i, sizeof eight);
+        eight = (eight + (128 - SK_TOKEN_SMALL) * each) & 128 * each;
+        if (n - i < 8)
+            eight &= ((uint64_t)1 << 8 * (n - i)) - 1;
+        for (; eight; eight &= eight - 1)
+            large[found++] = (uint8_t)(i + (unsigned)__builtin_ctzll(eight) / 8);
     }
     uint8_t *to = found ? sk_buf_extend(&w->raw, found * SK_TOKEN_MAX_BITS / 8 + 16) : NULL;
     if (!to)

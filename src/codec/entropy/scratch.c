@@ -19,7 +19,7 @@
 #define SK_KEEP 1
 #endif
 
-enum { HEAD = 64, BLOCKS = 12, KEPT_BYTES = 16 << 20 };
+enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 32 << 20 };
 
 struct head {
     size_t size; /* without the head */

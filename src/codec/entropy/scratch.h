@@ -1,5 +1,5 @@
 /* Memory for the time of one coding. Pages that were never touched cost as much as coding does, so
- * each thread keeps some blocks for its next piece: at most 16 MiB, until it ends or says that it
+ * each thread keeps some blocks for its next piece: at most 32 MiB, until it ends or says that it
  * is done (stream.h does when a stream ends). All local; nothing blocks. */
 #ifndef SK_CODEC_ENTROPY_SCRATCH_H
 #define SK_CODEC_ENTROPY_SCRATCH_H

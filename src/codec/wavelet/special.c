@@ -77,41 +77,56 @@ static int stands_out(const void *in, size_t n, size_t size, uint64_t fill, doub
     return large * 5 > jumps;
 }
 
-enum { WIDE = 16 };
+enum { WIDE = 16, SOME = 32 };
 
-/* Extremes by lanes, which vectorises; a value that is not finite shows in its exponent. */
+/* Extremes by lanes, in vectors; a value that is not finite shows in its exponent. */
 struct extremes {
     double min, max, low, high;
     size_t masked, filled;
 };
 
-#define DEFINE_SCAN(F, U, EXPONENT)                                                                \
+/* Where m is all ones a, else b. */
+#define CHOSEN(m, a, b) (((m) & (a)) | (~(m) & (b)))
+
+#define DEFINE_ALL_FINITE(F, U, EXPONENT)                                                          \
+    typedef F some_##F __attribute__((vector_size(SOME)));                                         \
+    typedef U some_##U __attribute__((vector_size(SOME)));                                         \
     /* Returns whether all are finite; only min and max are set. */                                \
     INLINE int all_finite_##F(struct extremes *e, const F *in, size_t n)                           \
     {                                                                                              \
-        F low[WIDE], high[WIDE];                                                                   \
-        U strange[WIDE] = {0};                                                                     \
-        for (int k = 0; k < WIDE; k++)                                                             \
-            low[k] = high[k] = in[0];                                                              \
+        enum { EACH = SOME / sizeof(F), PARTS = WIDE / EACH };                                     \
+        some_##U low[PARTS], high[PARTS], strange[PARTS], exponent = (some_##U){0} + (EXPONENT);   \
+        F first[EACH], least[WIDE], most[WIDE];                                                    \
+        for (int k = 0; k < EACH; k++)                                                             \
+            first[k] = in[0];                                                                      \
+        for (int k = 0; k < PARTS; k++) {                                                          \
+            memcpy(&low[k], first, sizeof low[k]);                                                 \
+            high[k] = low[k];                                                                      \
+            strange[k] = (some_##U){0};                                                            \
+        }                                                                                          \
         for (size_t i = 0; i < n; i += WIDE) {                                                     \
             const F *p = in + (i + WIDE <= n ? i : n - WIDE);                                      \
-            for (int k = 0; k < WIDE; k++) {                                                       \
-                U bits;                                                                            \
-                memcpy(&bits, p + k, sizeof bits);                                                 \
-                strange[k] |= (U)((bits & (EXPONENT)) == (EXPONENT));                              \
-                low[k] = p[k] < low[k] ? p[k] : low[k];                                            \
-                high[k] = p[k] > high[k] ? p[k] : high[k];                                         \
+            for (int k = 0; k < PARTS; k++) {                                                      \
+                some_##U v;                                                                        \
+                memcpy(&v, p + k * EACH, sizeof v);                                                \
+                strange[k] |= (some_##U)((v & exponent) == exponent);                              \
+                low[k] = CHOSEN((some_##U)((some_##F)v < (some_##F)low[k]), v, low[k]);            \
+                high[k] = CHOSEN((some_##U)((some_##F)v > (some_##F)high[k]), v, high[k]);         \
             }                                                                                      \
         }                                                                                          \
-        e->min = low[0];                                                                           \
-        e->max = high[0];                                                                          \
-        for (int k = 1; k < WIDE; k++) {                                                           \
-            e->min = low[k] < e->min ? low[k] : e->min;                                            \
-            e->max = high[k] > e->max ? high[k] : e->max;                                          \
-            strange[0] |= strange[k];                                                              \
+        memcpy(least, low, sizeof least);                                                          \
+        memcpy(most, high, sizeof most);                                                           \
+        e->min = least[0];                                                                         \
+        e->max = most[0];                                                                          \
+        U any = 0;                                                                                 \
+        for (int k = 0; k < WIDE; k++) {                                                           \
+            e->min = least[k] < e->min ? least[k] : e->min;                                        \
+            e->max = most[k] > e->max ? most[k] : e->max;                                          \
+            any |= strange[k / EACH][k % EACH];                                                    \
         }                                                                                          \
-        return !strange[0];                                                                        \
-    }                                                                                              \
+        return !any;                                                                               \
+    }
+#define DEFINE_SCAN(F, U, EXPONENT)                                                                \
     /* Extremes of the finite values and of those not masked. */                                   \
     INLINE int scan_##F(struct extremes *e, const F *in, size_t n, int has_fill, U fill)           \
     {                                                                                              \
@@ -145,6 +160,8 @@ struct extremes {
         }                                                                                          \
     }
 #define INLINE static inline __attribute__((always_inline))
+DEFINE_ALL_FINITE(float, uint32_t, 0x7f800000u)
+DEFINE_ALL_FINITE(double, uint64_t, 0x7ff0000000000000u)
 DEFINE_SCAN(float, uint32_t, 0x7f800000u)
 DEFINE_SCAN(double, uint64_t, 0x7ff0000000000000u)
 

@@ -73,7 +73,10 @@ static inline __attribute__((always_inline)) int sk_adaptive_split(struct sk_ada
             c->at += more;
             c->past += !more;
         } else {
-            sk_buf_put_u8(c->out, (uint8_t)(c->high >> 56));
+            if (c->out->len < c->out->cap)
+                c->out->data[c->out->len++] = (uint8_t)(c->high >> 56);
+            else
+                sk_buf_put_u8(c->out, (uint8_t)(c->high >> 56));
         }
         c->low <<= 8;
         c->high = c->high << 8 | 255;

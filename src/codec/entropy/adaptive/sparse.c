@@ -397,9 +397,12 @@ static int add_row(struct sk_sparse *s, const int32_t *q, const uint8_t *level, 
             continue;
         if (s->n_values + n > s->most || more_values(s))
             return -1;
-        for (size_t i = x; i < x + n; i++)
-            if (level[i])
-                s->value[s->n_values++] = q[i];
+        int32_t *value = s->value + s->n_values;
+        for (size_t i = x; i < x + n; i++) {
+            *value = q[i];
+            value += level[i] != 0;
+        }
+        s->n_values = (size_t)(value - s->value);
     }
     return 0;
 }

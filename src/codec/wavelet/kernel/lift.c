@@ -39,7 +39,8 @@ static size_t rounded(size_t n)
     return (n + 63) / 64 * 64;
 }
 
-static void place(struct lift *l, uint8_t *p, int masked)
+/* Where the arrays of each level are: values from p on, levels and masks from `of_level` on. */
+static void place(struct lift *l, uint8_t *p, uint8_t *of_level, int masked)
 {
     for (int i = 0; i < l->n_levels; i++) {
         struct lift_level *v = &l->level[i];
@@ -48,11 +49,11 @@ static void place(struct lift *l, uint8_t *p, int masked)
                 continue;
             v->data[c] = p + 64;
             p += rounded(v->count * l->element_size) + 128;
-            v->level[c] = p + 64;
-            p += rounded(v->count) + 128;
+            v->level[c] = of_level + 64;
+            of_level += rounded(v->count) + 128;
             if (masked) {
-                v->mask[c] = p + 64;
-                p += rounded(v->count) + 128;
+                v->mask[c] = of_level + 64;
+                of_level += rounded(v->count) + 128;
             }
         }
     }
@@ -65,7 +66,7 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
     l->reach = reach;
     l->shape = *shape;
     l->element_size = element_size;
-    size_t bytes = 64, most = 0;
+    size_t bytes = 64, level_bytes = 64, most = 0;
     for (int i = 0; i < LIFT_LEVELS; i++) {
         struct lift_level *v = &l->level[i];
         for (int a = 0; a < LIFT_AXES; a++) {
@@ -75,20 +76,21 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
         v->active = i + 1 < LIFT_LEVELS ? splittable(v, shape->active) : 0;
         lay_out(v, shape->nb, reach);
         size_t arrays = (size_t)1 << __builtin_popcount(v->active);
-        bytes += arrays * (rounded(v->count * element_size) + 128 +
-                           (1 + (size_t) !!masked) * (rounded(v->count) + 128));
+        bytes += arrays * (rounded(v->count * element_size) + 128);
+        level_bytes += arrays * (1 + (size_t) !!masked) * (rounded(v->count) + 128);
         most = v->count > most ? v->count : most;
         l->n_levels = i + 1;
         if (!v->active)
             break;
     }
-    l->memory = sk_scratch_take_zeros(bytes);
+    l->memory = sk_scratch_take(bytes);
+    l->levels = sk_scratch_take_zeros(level_bytes);
     l->q = sk_scratch_take_zeros((most + LIFT_CHUNK) * sizeof *l->q);
-    if (!l->memory || !l->q) {
+    if (!l->memory || !l->levels || !l->q) {
         sk_lift_free(l);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
     }
-    place(l, l->memory, masked);
+    place(l, l->memory, l->levels, masked);
     for (int i = 0; i < l->n_levels; i++)
         for (unsigned c = 1; c < LIFT_CLASSES; c++)
             if (!(c & ~l->level[i].active))
@@ -99,9 +101,11 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
 void sk_lift_free(struct lift *l)
 {
     sk_scratch_give(l->memory);
+    sk_scratch_give(l->levels);
     sk_scratch_give(l->q);
     free(l->exception);
     l->memory = NULL;
+    l->levels = NULL;
     l->q = NULL;
     l->exception = NULL;
 }

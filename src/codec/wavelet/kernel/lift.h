@@ -76,7 +76,7 @@ struct lift {
     struct lift_level level[LIFT_LEVELS];
     size_t element_size;
     int32_t *q;
-    void *memory;
+    void *memory, *levels; /* of the values, of levels and masks */
     double mean;
     int weight_bits;
     int reach;    /* neighbours on each side along an axis */

@@ -113,6 +113,26 @@ static size_t half_row(const struct lift_level *v, size_t b, size_t z, size_t y,
 DEFINE_SPLIT(T, data)
 DEFINE_SPLIT(uint8_t, bytes)
 
+/* Zeros between the rows of the classes, which are coded along with them. Other padding is made
+ * before anybody looks at it (pad). */
+static void clear_margins(const struct lift_level *v, size_t nb)
+{
+    for (unsigned c = 0; c < LIFT_CLASSES; c++) {
+        if (c & ~v->active)
+            continue;
+        size_t nx = sk_lift_points(v, c, 2);
+        for (size_t b = 0; b < nb; b++)
+            for (size_t z = 0; z < v->h[0]; z++)
+                for (size_t y = 0; y < v->h[1]; y++) {
+                    T *row = (T *)v->data[c] + v->origin + b * v->sb + z * v->sz + y * v->sy;
+                    for (size_t x = 1; x <= v->pad[2]; x++)
+                        *(row - x) = 0;
+                    for (size_t x = nx; x < v->h[2] + v->pad[2]; x++)
+                        row[x] = 0;
+                }
+    }
+}
+
 /* Continue n points linearly over the padding on both sides, which is `room` wide beyond the most
  * points that a class has; `step` between them, `width` of them side by side. */
 static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step, size_t width)
@@ -433,6 +453,7 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
         struct lift_level *v = &l->level[i];
         struct box x = i ? inside(v - 1) : whole(l);
         split_data(v, nb, &x, i ? v[-1].data[0] : in, v->data);
+        clear_margins(v, nb);
         if (masked)
             split_bytes(v, nb, &x, i ? v[-1].mask[0] : mask, (void *const *)v->mask);
     }
@@ -451,7 +472,8 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
             sk_lift_filter_put(&v->filter[c], &filters);
             run_class(l, v, c, masked);
             coded[i > 0] += put_class(l, v, c, set_of(i), masked, codes);
-            pad(l, v, c);
+            if (sk_lift_class_at(v, k + 1)) /* nothing is predicted from the last */
+                pad(l, v, c);
         }
         if (l->trial && i < 2)
             bits[i] = sk_plane_writer_bits(codes);
@@ -499,7 +521,8 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))
                 return rc;
             run_class(l, v, c, masked);
-            pad(l, v, c);
+            if (sk_lift_class_at(v, k + 1))
+                pad(l, v, c);
         }
         struct box x = i ? inside(v - 1) : whole(l);
         merge_data(v, nb, &x, v->data, i ? v[-1].data[0] : out);
