@@ -271,21 +271,25 @@ static size_t sampled_row(const struct causal *c, size_t k, size_t take)
     return reach(c, z, y) < most_reach(c) ? (size_t)-1 : place(c, b, z, y);
 }
 
-typedef double fit_columns[CAUSAL_TAPS + 1][SPAN];
-
-/* Points of a row as regressors, differences to the first tap, the target last; and in square[]
- * what the weights x leave of it. */
-static void fit_misses(const struct causal *c, const struct taps *t, size_t at, size_t n,
-                       const double *x, fit_columns z, double *square)
+/* Points of a row as regressors, from place `to` of the columns on: differences to the first tap, the
+ * target last. */
+static void fit_columns(const struct causal *c, const struct taps *t, size_t at, size_t n,
+                        fit_batch z, size_t to)
 {
     const int32_t *d = c->n + at, *first = d + t->offset[0];
-    for (int k = 1; k < t->n; k++) {
-        const int32_t *p = d + t->offset[k];
+    for (int k = 1; k <= t->n; k++) {
+        const int32_t *p = k < t->n ? d + t->offset[k] : d;
+        double *column = z[k - 1] + to;
         for (size_t i = 0; i < n; i++)
-            z[k - 1][i] = (double)(p[i] - first[i]);
+            column[i] = (double)(p[i] - first[i]);
     }
-    for (size_t i = 0; i < n; i++)
-        z[t->n - 1][i] = square[i] = (double)(d[i] - first[i]);
+}
+
+/* Squares of what the weights x leave of the target. */
+static void fit_misses(const struct taps *t, size_t n, const double *x, fit_batch z,
+                       double *square)
+{
+    memcpy(square, z[t->n - 1], n * sizeof *square);
     for (int k = 1; k < t->n; k++)
         for (size_t i = 0; x[k - 1] != 0 && i < n; i++)
             square[i] -= x[k - 1] * z[k - 1][i];
@@ -294,34 +298,62 @@ static void fit_misses(const struct causal *c, const struct taps *t, size_t at, 
 }
 
 /* A point counts the less, the farther the weights x miss it: see lift_fit_impl.h. */
-static void fit_row(const struct causal *c, const struct taps *t, size_t at, size_t n,
-                    const double *x, double usual, fit_gram gram)
+static void fit_points(const struct taps *t, fit_batch z, size_t n, const uint8_t *mask,
+                       const double *x, double usual, fit_gram gram)
 {
-    fit_columns z;
     double weight[SPAN];
-    fit_misses(c, t, at, n, x, z, weight);
+    fit_misses(t, n, x, z, weight);
     for (size_t i = 0; i < n; i++)
-        weight[i] = c->masked && c->mask[at + i] ? 0 : sqrt(usual / (usual + weight[i]));
+        weight[i] = sqrt(usual / (usual + weight[i]));
+    for (size_t i = 0; mask && i < n; i++)
+        weight[i] = mask[i] ? 0 : weight[i];
     for (int k = 0; k < t->n; k++)
         for (size_t i = 0; i < n; i++)
             z[k][i] *= weight[i];
-    for (int k = 0; k < t->n; k++)
-        for (int h = 0; h <= k; h++)
-            gram[k][h] = gram[h][k] += fit_dot(z[k], z[h], n);
+    fit_add(z, t->n, n, gram);
+}
+
+/* Sums over `some` rows, or over the first `want` points of the only one. */
+static void fit_sums(const struct causal *c, const struct taps *t, size_t some, size_t want,
+                     const double *x, double usual, fit_gram gram)
+{
+    size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1], n = 0;
+    fit_batch z;
+    uint8_t mask[SPAN];
+    memset(gram, 0, sizeof(fit_gram));
+    for (size_t k = 0; k < some; k++) {
+        size_t at = sampled_row(c, k, some);
+        for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN) {
+            size_t m = nx - i < SPAN ? nx - i : SPAN;
+            if (n + m > SPAN) {
+                fit_points(t, z, n, c->masked ? mask : NULL, x, usual, gram);
+                n = 0;
+            }
+            fit_columns(c, t, at + i, m, z, n);
+            if (c->masked)
+                memcpy(mask + n, c->mask + at + i, m);
+            n += m;
+        }
+    }
+    fit_points(t, z, n, c->masked ? mask : NULL, x, usual, gram);
+    for (int g = 0; g < t->n; g++)
+        for (int h = 0; h < g; h++)
+            gram[h][g] = gram[g][h];
 }
 
 /* The usual square of a miss: a geometric mean, which spikes do not change much. */
 static double fit_usual(const struct causal *c, const struct taps *t, size_t take, const double *x)
 {
     enum { FEW = 12, STEP = 3 };
-    fit_columns z;
+    fit_batch z;
     double square[SPAN], logs = 0, used = 0;
     size_t few = take < FEW ? take : FEW, n = c->shape.n[2] < SPAN ? c->shape.n[2] : SPAN;
     for (size_t k = 0; k < few; k++) {
         size_t at = sampled_row(c, k, few);
         if (at == (size_t)-1)
             continue;
-        fit_misses(c, t, at, n, x, z, square);
+        fit_columns(c, t, at, n, z, 0);
+        fit_misses(t, n, x, z, square);
         for (size_t i = 0; i < n; i += STEP)
             if (!(c->masked && c->mask[at + i])) {
                 logs += log(square[i] + 0.25);
@@ -348,17 +380,10 @@ static void prior_of(const struct causal *c, const struct taps *t, double *x)
 static int fit(const struct causal *c, const struct taps *t, size_t take, size_t want, double *x)
 {
     const double width = 8, prior[CAUSAL_TAPS] = {0};
-    size_t nx = c->shape.n[2], rows = c->shape.nb * c->shape.n[0] * c->shape.n[1];
     prior_of(c, t, x);
     for (int pass = 0; pass < 2; pass++) {
-        fit_gram gram = {{0}};
-        size_t some = pass || take < 2 ? take : take / 2;
-        double usual = width * fit_usual(c, t, take, x);
-        for (size_t k = 0; k < some; k++) {
-            size_t at = sampled_row(c, k, some);
-            for (size_t i = 0; at != (size_t)-1 && i < nx && (rows > 1 || i < want); i += SPAN)
-                fit_row(c, t, at + i, nx - i < SPAN ? nx - i : SPAN, x, usual, gram);
-        }
+        fit_gram gram;
+        fit_sums(c, t, pass || take < 2 ? take : take / 2, want, x, width * fit_usual(c, t, take, x), gram);
         if (sk_fit_solve(t->n - 1, gram, prior, x))
             return -1;
     }

@@ -8,32 +8,37 @@
 #define FIT_WIDTH 8.0
 #endif
 
-/* Points of a row as regressors: differences to the first group, the mean, and the target. */
+/* Points of a row as regressors, from place `to` of the columns on: differences to the first group,
+ * the mean, and the target. */
 static void fit_columns(const struct lift *l, const struct lift_level *v, unsigned c, size_t at,
-                        size_t n, double z[LIFT_GROUPS + 2][LIFT_CHUNK])
+                        size_t n, fit_batch z, size_t to)
 {
     const struct lift_filter *f = &v->filter[c];
     double first[LIFT_CHUNK];
     const T *d = (const T *)v->data[c] + at;
     sum_group((const T *)v->data[f->group[0].source] + at, f->group[0].offset, f->group[0].n, n,
               first);
+    double share = 1.0 / f->group[0].n; /* of a power of two: exact */
     for (size_t i = 0; i < n; i++)
-        first[i] /= f->group[0].n;
+        first[i] *= share;
     for (int g = 1; g < f->n; g++) {
+        double *column = z[g - 1] + to;
         sum_group((const T *)v->data[f->group[g].source] + at, f->group[g].offset, f->group[g].n, n,
-                  z[g - 1]);
+                  column);
+        share = 1.0 / f->group[g].n;
         for (size_t i = 0; i < n; i++)
-            z[g - 1][i] = z[g - 1][i] / f->group[g].n - first[i];
+            column[i] = column[i] * share - first[i];
     }
+    double *mean = z[f->n - 1] + to, *target = z[f->n] + to;
     for (size_t i = 0; i < n; i++) {
-        z[f->n - 1][i] = l->mean - first[i];
-        z[f->n][i] = (double)d[i] - first[i];
+        mean[i] = l->mean - first[i];
+        target[i] = (double)d[i] - first[i];
     }
 }
 
 /* Squares of what the weights leave. */
-static void fit_misses(const struct lift_filter *f, const double *w,
-                       double z[LIFT_GROUPS + 2][LIFT_CHUNK], size_t n, double *square)
+static void fit_misses(const struct lift_filter *f, const double *w, fit_batch z, size_t n,
+                       double *square)
 {
     memcpy(square, z[f->n], n * sizeof *square);
     for (int g = 1; g <= f->n; g++)
@@ -43,21 +48,17 @@ static void fit_misses(const struct lift_filter *f, const double *w,
         square[i] *= square[i];
 }
 
-/* Add points of one row to the normal equations, with weights from their misses with weights w and
- * this usual square; returns the weights' sum. */
-static double fit_row(const struct lift *l, const struct lift_level *v, unsigned c, size_t at,
-                      size_t n, int masked, const double *w, double usual, fit_gram gram)
+/* Add n points to the normal equations, with weights from their misses with weights w and this
+ * usual square, those masked left out (NULL: none is); returns the weights' sum. */
+static double fit_points(const struct lift_filter *f, fit_batch z, size_t n, const uint8_t *mask,
+                         const double *w, double usual, fit_gram gram)
 {
-    const struct lift_filter *f = &v->filter[c];
-    double z[LIFT_GROUPS + 2][LIFT_CHUNK], weight[LIFT_CHUNK], sum = 0;
-    fit_columns(l, v, c, at, n, z);
+    double weight[LIFT_CHUNK], sum = 0;
     fit_misses(f, w, z, n, weight);
     for (size_t i = 0; i < n; i++)
         weight[i] = usual / (usual + weight[i]);
-    if (masked)
-        for (size_t i = 0; i < n; i++)
-            if (v->mask[c][at + i])
-                weight[i] = 0;
+    for (size_t i = 0; mask && i < n; i++)
+        weight[i] = mask[i] ? 0 : weight[i];
     for (size_t i = 0; i < n; i++) {
         sum += weight[i];
         weight[i] = sqrt(weight[i]);
@@ -65,9 +66,7 @@ static double fit_row(const struct lift *l, const struct lift_level *v, unsigned
     for (int g = 0; g <= f->n; g++)
         for (size_t i = 0; i < n; i++)
             z[g][i] = weight[i] > 0 ? z[g][i] * weight[i] : 0;
-    for (int g = 0; g <= f->n; g++)
-        for (int h = 0; h <= g; h++)
-            gram[g][h] += fit_dot(z[g], z[h], n);
+    fit_add(z, f->n + 1, n, gram);
     return sum;
 }
 
@@ -89,12 +88,13 @@ static double fit_usual(const struct lift *l, const struct lift_level *v, unsign
                         size_t take, int masked, const double *w)
 {
     enum { FEW = 12, STEP = 3 };
-    double z[LIFT_GROUPS + 2][LIFT_CHUNK], square[LIFT_CHUNK], logs = 0, used = 0;
+    fit_batch z;
+    double square[LIFT_CHUNK], logs = 0, used = 0;
     double least = v->bound * v->bound * 0.25;
     size_t few = take < FEW ? take : FEW;
     for (size_t k = 0; k < few; k++) {
         size_t at = fit_place(v, c, l->shape.nb, span, k, few);
-        fit_columns(l, v, c, at, span, z);
+        fit_columns(l, v, c, at, span, z, 0);
         fit_misses(&v->filter[c], w, z, span, square);
         for (size_t i = 0; i < span; i += STEP)
             if (!(masked && v->mask[c][at + i]) && square[i] < 1e300) {
@@ -111,10 +111,20 @@ static double fit_sums(const struct lift *l, const struct lift_level *v, unsigne
 {
     const struct lift_filter *f = &v->filter[c];
     double usual = FIT_WIDTH * fit_usual(l, v, c, span, take, masked, w), sample = 0;
+    fit_batch z;
+    uint8_t mask[LIFT_CHUNK];
+    size_t n = 0;
     memset(gram, 0, sizeof(fit_gram));
     for (size_t k = 0; k < take; k++) {
         size_t at = fit_place(v, c, l->shape.nb, span, k, take);
-        sample += fit_row(l, v, c, at, span, masked, w, usual, gram);
+        fit_columns(l, v, c, at, span, z, n);
+        if (masked)
+            memcpy(mask + n, v->mask[c] + at, span);
+        n += span;
+        if (n + span > LIFT_CHUNK || k + 1 == take) {
+            sample += fit_points(f, z, n, masked ? mask : NULL, w, usual, gram);
+            n = 0;
+        }
     }
     for (int g = 0; g <= f->n; g++)
         for (int h = 0; h < g; h++)
