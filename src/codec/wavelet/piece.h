@@ -64,6 +64,7 @@ struct piece {
     int is_part;         /* of a centred piece */
     int keep_plan;       /* encoder: `plan` is chosen already */
     size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
+    size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
     int sparse, bilevel, packed; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;

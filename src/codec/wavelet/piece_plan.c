@@ -152,14 +152,25 @@ static int is_close(double bits, double least)
     return least < 1 || bits <= least * (1.02 + 0.3 / (least * least));
 }
 
-/* Leave the plans that large boxes do not rule out; returns how many. A few bytes tell nothing. */
-static int near_the_least(struct plan *plan, int n, const double *cost, double least)
+/* Leave the plans that large boxes do not rule out, the best first; returns how many. A few bytes
+ * tell nothing. */
+static int near_the_least(struct plan *plan, int n, double *cost, double least)
 {
     const double far = 1.5, nothing = 256;
     int left = 0;
-    for (int k = 0; k < n; k++)
-        if (least < nothing || cost[k] <= far * least)
-            plan[left++] = plan[k];
+    for (int k = 0; k < n; k++) {
+        struct plan one = plan[k];
+        double its = cost[k];
+        if (least >= nothing && its > far * least)
+            continue;
+        int at = left++;
+        for (; at > 0 && cost[at - 1] > its; at--) {
+            plan[at] = plan[at - 1];
+            cost[at] = cost[at - 1];
+        }
+        plan[at] = one;
+        cost[at] = its;
+    }
     return left;
 }
 

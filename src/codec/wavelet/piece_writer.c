@@ -10,6 +10,9 @@
 
 /* Codes of which at most this part is not zero are tried as sparse ones, or when they are few. */
 enum { FINE_BOUND = 1 << 14, SPARSE_PART = 10, SPARSE_LEAST = 2048 };
+/* Static codes that are longer than another plan's by more than one part in so many lose as adaptive
+ * ones, too. */
+enum { FAR = 4 };
 
 static int by_place(const void *a, const void *b)
 {
@@ -112,14 +115,16 @@ static void put_header(struct piece *j, struct sk_buf *out)
 }
 
 /* The codes in the form that is shorter. The adaptive one, which takes longer, ends early where it is not, or where another plan is
- * better anyway. */
+ * better anyway; it is left out where the static one is far longer than another plan's. */
 static int put_codes(struct piece *j, struct sk_plane_writer *codes, struct sk_buf *out,
                      struct saikai_error *err)
 {
     struct sk_buf sparse = {0};
     int rc = sk_plane_writer_finish(codes, out, err);
     size_t most = out->len < j->most ? out->len : j->most;
-    j->sparse = !rc && !sk_plane_writer_sparse(codes, most, &sparse) && sk_buf_ok(&sparse) &&
+    int is_far = out->len / (FAR + 1) * FAR > j->least_static;
+    j->least_static = out->len < j->least_static ? out->len : j->least_static;
+    j->sparse = !rc && !is_far && !sk_plane_writer_sparse(codes, most, &sparse) && sk_buf_ok(&sparse) &&
                 sparse.len < out->len;
     if (j->sparse) { /* which end anywhere, as far as they tell: hence the length */
         out->len = 0;
@@ -172,6 +177,7 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
     struct sk_plane_writer *codes = sk_plane_writer_new(j->n);
     int rc = codes ? 0 : out_of_memory(err), n = 1, best_plan = 0;
     plan[0] = j->plan;
+    j->least_static = SIZE_MAX;
     if (!rc && !j->keep_plan)
         n = sk_piece_choose(j, codes, plan);
     for (int k = 0; !rc && k < n; k++) {
