@@ -3,11 +3,14 @@
  *
  * usage: saikai run -n RANKS --hosts FILE --launcher openmpi --set run.mpirun=THIS -- PROGRAM   (see scale.sh)
  *   SCALE_NODES     services, which share the ranks in blocks; 0: a keeper speaks for itself for each rank
+ *                   With backbone.arity they form the tree that the launcher tells them: those that others speak through merge as real
+ *                   services do (daemon/tree/kin.h).
  *   SCALE_SECONDS   length of the quiet time in which the launcher is measured
  * The first start is ended by the loss of the last node; the second one ends well. */
-#include "backbone/frame/frame.h"
+#include "backbone/frame/branch.h"
 #include "backbone/guests.h"
 #include "base/clock.h"
+#include "daemon/tree/kin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +24,13 @@ struct node {
     void *socket;
     uint32_t first, n;
     uint64_t said, progress;
-    int told, killed, released, pace; /* pace: heartbeats between two frames, as the launcher wants it */
+    int told, killed, released, asked, pace; /* asked: to say all again; pace: heartbeats between two frames, as the launcher wants it */
     double next;
+    void *tried; /* to the service above, which has not answered yet */
+    int is_below;
+    double launcher; /* when that was heard, as the service above says */
+    struct sk_branch *branch; /* for those that speak through this one; NULL: nobody does */
+    struct sk_kin *kin;
 };
 
 struct play {
@@ -33,6 +41,7 @@ struct play {
     int n_nodes, alone; /* alone: a node is a keeper */
     int n_open;         /* nodes that have begun to speak */
     uint32_t n_ranks;
+    int n_below;     /* of them, that speak through another */
     int lost;        /* the last node says nothing any more */
     double ordered;  /* when the first order to end came, 0: not yet */
     uint64_t frames; /* sent */
@@ -89,12 +98,16 @@ static void read_settings(struct play *p)
     sk_key_job(content, n, p->s.nonce, p->job);
 }
 
-static void connect_node(struct play *p, struct node *k)
+/* To the launcher, or, with its number, to the service that listens at this endpoint. */
+static void *connect_to(struct play *p, struct node *k, const char *endpoint, const uint32_t *listener)
 {
     uint8_t hub[SK_KEY_BYTES], mine[SK_KEY_BYTES], hub_public[SK_KEY_BYTES], public_key[SK_KEY_BYTES], id[9] = {'K'};
     uint32_t number = (uint32_t)(k - p->node) + 1;
     int zero = 0;
-    sk_key_hub(p->job, hub);
+    if (listener)
+        sk_key_relay(p->job, *listener, hub);
+    else
+        sk_key_hub(p->job, hub);
     if (p->alone)
         sk_key_rank(p->job, p->s.incarnation, k->first, mine);
     else
@@ -105,17 +118,23 @@ static void connect_node(struct play *p, struct node *k)
     }
     if (!p->alone)
         id[0] = 'N';
-    k->socket = zmq_socket(p->context, ZMQ_DEALER);
-    if (!k->socket || sk_key_public(hub, hub_public, NULL) || sk_key_public(mine, public_key, NULL))
+    void *socket = zmq_socket(p->context, ZMQ_DEALER);
+    if (!socket || sk_key_public(hub, hub_public, NULL) || sk_key_public(mine, public_key, NULL))
         fail("no socket");
-    zmq_setsockopt(k->socket, ZMQ_LINGER, &zero, sizeof zero);
-    zmq_setsockopt(k->socket, ZMQ_ROUTING_ID, id, sizeof id);
-    zmq_setsockopt(k->socket, ZMQ_CURVE_SERVERKEY, hub_public, SK_KEY_BYTES);
-    zmq_setsockopt(k->socket, ZMQ_CURVE_PUBLICKEY, public_key, SK_KEY_BYTES);
-    zmq_setsockopt(k->socket, ZMQ_CURVE_SECRETKEY, mine, SK_KEY_BYTES);
-    if (zmq_connect(k->socket, p->s.endpoint))
+    zmq_setsockopt(socket, ZMQ_LINGER, &zero, sizeof zero);
+    zmq_setsockopt(socket, ZMQ_ROUTING_ID, id, sizeof id);
+    zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, hub_public, SK_KEY_BYTES);
+    zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, public_key, SK_KEY_BYTES);
+    zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, mine, SK_KEY_BYTES);
+    if (zmq_connect(socket, endpoint))
         fail("cannot connect");
+    return socket;
 }
+
+struct sender {
+    struct play *p;
+    struct node *k;
+};
 
 static void send_frame(struct play *p, struct node *k, struct sk_frame *b)
 {
@@ -123,7 +142,21 @@ static void send_frame(struct play *p, struct node *k, struct sk_frame *b)
     const void *frame = sk_frame_close(b, ++k->said, &n);
     zmq_send(k->socket, frame, n, ZMQ_DONTWAIT);
     sk_frame_clear(b);
-    p->frames++;
+    p->frames += !k->is_below; /* to the launcher */
+}
+
+static void send_merged(void *arg, struct sk_frame *b)
+{
+    const struct sender *s = arg;
+    send_frame(s->p, s->k, b);
+}
+
+/* What those below said since the last time, at the end of b or alone. */
+static void pass_on(struct play *p, struct node *k, struct sk_frame *b)
+{
+    struct sender to = {p, k};
+    if (k->kin)
+        sk_kin_merge(k->kin, b, sk_now(), send_merged, &to);
 }
 
 static void put(struct play *p, struct node *k, struct sk_frame *b, struct sk_message *m)
@@ -162,30 +195,131 @@ static void all_say(struct play *p, struct node *k, enum sk_message_kind kind, u
     sk_frame_free(&b);
 }
 
-static void beat(struct play *p, struct node *k)
+/* whole: each rank tells how far it is, else the first one. */
+static void beat(struct play *p, struct node *k, int whole)
 {
     struct sk_frame b = {0};
     k->progress++;
     for (uint32_t r = k->first; r < k->first + k->n; r++) {
-        struct sk_message m = {.kind = r == k->first ? SK_MSG_BEAT : SK_MSG_ALIVE, .rank = r, .serial = 1 + k->progress};
+        struct sk_message m = {.kind = whole || r == k->first ? SK_MSG_BEAT : SK_MSG_ALIVE, .rank = r, .serial = 1 + k->progress};
         m.at = (struct sk_progress){.progress = k->progress, .complete_iteration = -1, .restored_iteration = -1, .state = 1};
         put(p, k, &b, &m);
     }
+    pass_on(p, k, &b);
     if (!p->alone)
         send_frame(p, k, &b);
     sk_frame_free(&b);
 }
 
+/* What was said before may be lost, also what came from others. */
+static void say_again(struct play *p, struct node *k)
+{
+    k->asked = 0;
+    all_say(p, k, SK_MSG_HELLO, 0, 0);
+    beat(p, k, 1);
+    if (!k->kin)
+        return;
+    sk_kin_repeat(k->kin);
+    sk_branch_ask_again(k->branch, -1);
+}
+
+/* Ask the service that listens there whether it answers. */
+static void begin_try(struct play *p, struct node *k, const struct sk_message *parent)
+{
+    struct sk_frame b = {0};
+    size_t n;
+    const void *frame = sk_frame_close(&b, 1, &n);
+    if (k->tried)
+        zmq_close(k->tried);
+    k->tried = connect_to(p, k, parent->host, &parent->number);
+    zmq_send(k->tried, frame, n, ZMQ_DONTWAIT);
+    sk_frame_free(&b);
+}
+
+static void listen_for_others(struct play *p, struct node *k)
+{
+    struct sk_frame b = {0};
+    struct sk_message m = {.kind = SK_MSG_LISTENS};
+    if (!k->branch && (!(k->kin = sk_kin_new()) || sk_branch_open("127.0.0.1", p->s.node_timeout_ms / 1000.0, p->job, &k->branch, NULL)))
+        fail("a service cannot listen");
+    m.number = sk_branch_number(k->branch);
+    snprintf(m.host, sizeof m.host, "%s", sk_branch_endpoint(k->branch));
+    sk_frame_add(&b, &m);
+    send_frame(p, k, &b);
+    sk_frame_free(&b);
+}
+
+static void listen_below(struct play *p, struct node *k, double now)
+{
+    double silent_ms = k->is_below ? 1000 * (now - k->launcher) : 0;
+    struct sk_message own = {.kind = SK_MSG_AGE, .number = silent_ms < SK_MSG_AGE_MAX ? (uint32_t)silent_ms : SK_MSG_AGE_MAX};
+    struct sk_frame_rd r;
+    int place;
+    while (sk_branch_receive(k->branch, &place, &r, now)) {
+        struct sk_kin_way way = {.place = place, .said = now};
+        int again = 0;
+        while (sk_frame_next(&r)) {
+            if (r.m.kind == SK_MSG_KIN) {
+                way.passed = 1;
+                way.said = now - r.m.number / 1000.0;
+            }
+            sk_kin_heard(k->kin, &way, &r.m, r.left, &again);
+            if (r.m.kind == SK_MSG_ALIVE)
+                sk_frame_skip(&r);
+        }
+        if (again)
+            sk_branch_ask_again(k->branch, place);
+        sk_branch_put(k->branch, place, &own);
+    }
+    if (sk_kin_has_news(k->kin)) {
+        struct sk_frame b = {0};
+        pass_on(p, k, &b);
+        send_frame(p, k, &b);
+        sk_frame_free(&b);
+    }
+    sk_branch_flush(k->branch);
+}
+
 static void take(struct play *p, struct node *k, const struct sk_message *m, double now)
 {
-    k->released |= m->kind == SK_MSG_RELEASE;
+    if (m->kind == SK_MSG_HEARD) /* something of what was said is missing */
+        k->asked = !p->alone;
     if (m->kind == SK_MSG_PACE)
         k->pace = (int)m->number;
+    if (m->kind == SK_MSG_PARENT && !k->is_below)
+        begin_try(p, k, m);
+    if (m->kind == SK_MSG_RELAY)
+        listen_for_others(p, k);
+    if (m->kind == SK_MSG_AGE)
+        k->launcher = now - m->number / 1000.0;
+    /* an order for a rank that speaks through this one */
+    if (k->kin && m->rank - k->first >= k->n && (m->kind == SK_MSG_KILL || m->kind == SK_MSG_RELEASE)) {
+        int place = sk_kin_find(k->kin, m->incarnation, m->rank);
+        if (place >= 0)
+            sk_branch_put(k->branch, place, m);
+        return;
+    }
+    k->released |= m->kind == SK_MSG_RELEASE;
     if (m->kind != SK_MSG_KILL)
         return;
     if (!(p->ordered > 0))
         p->ordered = now;
     k->killed = 1;
+}
+
+/* The service above has answered: this one goes over to it, and says all again there. */
+static void go_over(struct play *p, struct node *k)
+{
+    zmq_pollitem_t came = {.socket = k->tried, .events = ZMQ_POLLIN};
+    if (zmq_poll(&came, 1, 0) <= 0 || !came.revents)
+        return;
+    zmq_close(k->socket);
+    k->socket = k->tried;
+    k->tried = NULL;
+    k->is_below = k->pace = 1;
+    k->said = 1; /* the question */
+    p->n_below++;
+    say_again(p, k);
 }
 
 static void listen_to(struct play *p, struct node *k, double now)
@@ -206,7 +340,7 @@ static void listen_to(struct play *p, struct node *k, double now)
 
 static void open_node(struct play *p, struct node *k, double now)
 {
-    connect_node(p, k);
+    k->socket = connect_to(p, k, p->s.endpoint, NULL);
     all_say(p, k, SK_MSG_HELLO, 0, 0);
     k->next = now + p->s.heartbeat_ms / 1000.0 * (1 + (double)(k - p->node) / p->n_nodes);
 }
@@ -220,12 +354,18 @@ static void play_on(struct play *p, double until, int (*stop)(const struct play 
         for (int i = 0; i < p->n_open - p->lost; i++) {
             struct node *k = &p->node[i];
             listen_to(p, k, now);
+            if (k->tried)
+                go_over(p, k);
+            if (k->branch)
+                listen_below(p, k, now);
+            if (k->asked)
+                say_again(p, k);
             if (k->killed) {
                 all_say(p, k, SK_MSG_EXIT, 9, 1);
                 k->killed = 0;
             } else if (now >= k->next && !(p->ordered > 0)) {
-                beat(p, k);
-                k->next += k->pace * p->s.heartbeat_ms / 1000.0;
+                beat(p, k, 0);
+                k->next += k->pace * p->s.heartbeat_ms / (k->branch ? 2000.0 : 1000.0);
             }
         }
         sk_sleep(0.005);
@@ -282,7 +422,7 @@ int main(int argc, char **argv)
     if (!all_are_heard(&p))
         fail("not all were answered");
     double ready = sk_now(), used1 = processor();
-    play_on(&p, ready + 2, NULL); /* the beginning is over */
+    play_on(&p, ready + number("SCALE_SETTLE", 2), NULL); /* the beginning is over */
     double quiet = sk_now(), used2 = processor();
     uint64_t frames = p.frames;
     play_on(&p, quiet + seconds, NULL);
@@ -300,9 +440,9 @@ int main(int argc, char **argv)
     }
     double ended = sk_now();
     play_on(&p, ended + 120, all_are_released);
-    printf("{\"start\": %u, \"ranks\": %d, \"nodes\": %d, \"speakers\": %d, \"ready_s\": %.3f, \"ready_cpu_s\": %.2f, \"frames_per_s\": %.0f, "
+    printf("{\"start\": %u, \"ranks\": %d, \"nodes\": %d, \"speakers\": %d, \"below\": %d, \"ready_s\": %.3f, \"ready_cpu_s\": %.2f, \"frames_per_s\": %.0f, "
            "\"launcher_share\": %.4f, \"launcher_mib\": %.0f, \"noticed_s\": %.2f, \"cleared_s\": %.2f}\n",
-           p.s.incarnation, ranks, (int)number("SCALE_HOSTS", p.n_nodes), p.n_nodes, ready - start, used1 - used0, (double)frames / took,
+           p.s.incarnation, ranks, (int)number("SCALE_HOSTS", p.n_nodes), p.n_nodes, p.n_below, ready - start, used1 - used0, (double)frames / took,
            share, (double)memory_kib() / 1024, noticed, sk_now() - ended);
     fflush(stdout);
     _exit(p.s.incarnation ? 0 : 1);

@@ -3,6 +3,7 @@
 
 #include "backbone/guests.h"
 #include "backbone/frame/services.h"
+#include "backbone/frame/tree.h"
 #include "backbone/wire.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -33,7 +34,18 @@ struct sk_hub {
     uint8_t service_key[SK_KEY_BYTES]; /* public */
     uint8_t *part;                     /* two of SK_FRAME_ROOM bytes, of the message that is looked at */
     struct sk_frame_rd frame;         /* while from ≥ 0: what is left of a frame of this service */
-    int from;
+    int from, is_kin; /* is_kin: what follows in it is of services that speak through this one … */
+    uint32_t age_ms;  /* … and so old */
+    struct sk_tree *tree; /* NULL: there is none */
+    sk_hub_find_host *find;
+    void *find_arg;
+    double node_timeout_s;
+    struct relay { /* a service that others speak through */
+        int place, is_excused;
+    } *relay;
+    int n_relays, cap_relays;
+    int excused;      /* place of the one whose others' ranks are told as living, plus one; 0: none */
+    uint32_t excuse;  /* the next rank to be looked at for that */
     uint64_t frames;
     char endpoint[160];
     double waited;   /* when a wait was over */
@@ -100,6 +112,7 @@ int sk_hub_open(const char *address, double node_timeout_s, const uint8_t job[SK
     int v6 = strchr(address, ':') != NULL;
     if (!h)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the link to the ranks");
+    h->node_timeout_s = node_timeout_s;
     size_t n = sizeof h->endpoint;
     sk_key_service(job, secret);
     int rc = sk_key_public(secret, h->service_key, err);
@@ -140,8 +153,20 @@ void sk_hub_close(struct sk_hub *h)
         zmq_ctx_term(h->context);
     sk_guests_free(h->guests);
     sk_services_free(h->services);
+    sk_tree_free(h->tree);
+    free(h->relay);
     free(h->part);
     free(h);
+}
+
+int sk_hub_grow_tree(struct sk_hub *h, int arity, sk_hub_find_host *find, void *arg, struct saikai_error *err)
+{
+    if (!h->tree && !(h->tree = sk_tree_new(arity)))
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for the tree of node services");
+    sk_services_keep_pace(h->services);
+    h->find = find;
+    h->find_arg = arg;
+    return 0;
 }
 
 uint64_t sk_hub_frames(const struct sk_hub *h, int *services)
@@ -276,7 +301,7 @@ static int is_genuine(struct sk_hub *h, const struct sk_message *m, const uint8_
     k->hello = m->kind == SK_MSG_HELLO ? m->serial : k->hello;
     if (k->through)
         sk_log(SK_LOG_INFO, "rank %u speaks for itself: the service of its node is gone or silent", m->rank);
-    k->through = 0;
+    k->through = k->kin = 0;
     return 1;
 }
 
@@ -295,6 +320,8 @@ static void begin_frame(struct sk_hub *h, const uint8_t *id, const uint8_t *data
         tell_refusal(h, "dropped a frame of a node's service: %s", err.code ? err.text : "it is too long");
         return;
     }
+    h->is_kin = 0;
+    h->age_ms = 0;
     h->from = sk_services_take(h->services, number, h->frame.serial, sk_now());
     if (h->from == -1)
         tell_refusal(h, "a frame of a node's service came twice, or too late, and was dropped");
@@ -321,6 +348,7 @@ static int take_living(struct sk_hub *h, struct sk_message *m)
         return 0;
     *m = *first;
     m->number = n;
+    m->age_ms = h->age_ms;
     sk_frame_pass(&h->frame, n - 1);
     return 1;
 }
@@ -339,27 +367,118 @@ static int is_news(struct sk_hub *h, const struct sk_message *m)
         k->hello = m->serial;
     if (!late)
         k->heard = m->serial;
+    if (h->is_kin && k->through && !k->kin && h->tree && sk_tree_went(h->tree, k->through - 1, h->from))
+        sk_log(SK_LOG_INFO, "rank %u and those of its node speak through the service of another node", m->rank);
     k->through = h->from + 1;
-    if (m->kind == SK_MSG_HELLO && sk_services_is_new(h->services, h->from))
+    k->kin = h->is_kin;
+    if (m->kind == SK_MSG_HELLO && !h->is_kin && sk_services_is_new(h->services, h->from))
         sk_log(SK_LOG_INFO, "the ranks of %s speak through the service of their node", m->host);
     return 1;
 }
 
+/* ---- the tree ---- */
+
+/* Others speak through the service whose frame is looked at. */
+static void note_relay(struct sk_hub *h)
+{
+    h->is_kin = 1;
+    for (int i = 0; i < h->n_relays; i++)
+        if (h->relay[i].place == h->from) {
+            h->relay[i].is_excused = 0;
+            return;
+        }
+    if (h->n_relays == h->cap_relays) {
+        int cap = h->cap_relays ? 2 * h->cap_relays : 16;
+        struct relay *r = realloc(h->relay, sizeof *r * (size_t)cap);
+        if (!r)
+            return;
+        h->relay = r;
+        h->cap_relays = cap;
+    }
+    h->relay[h->n_relays++] = (struct relay){.place = h->from};
+}
+
+/* What m, of the service whose frame is looked at, says of the tree. */
+static void note_place(struct sk_hub *h, const struct sk_message *m)
+{
+    if (h->is_kin || !h->tree)
+        return;
+    if (m->kind == SK_MSG_LISTENS)
+        sk_tree_listens(h->tree, h->from, m->host, m->number);
+    if (m->kind != SK_MSG_HELLO || sk_tree_knows(h->tree, h->from))
+        return;
+    int n = 0, host = h->find(h->find_arg, m->host, &n);
+    sk_tree_sits(h->tree, h->from, host, n);
+}
+
+static void end_frame(struct sk_hub *h)
+{
+    struct sk_message m;
+    if (h->tree && sk_tree_spoke(h->tree, h->from, sk_now(), &m))
+        sk_services_put(h->services, h->from, &m);
+    h->from = -1;
+}
+
+/* A service that others speak through has been silent for half of the node timeout: they get that time. */
+static void excuse(struct sk_hub *h)
+{
+    double now = h->n_relays ? sk_now() : 0;
+    for (int i = 0; i < h->n_relays && !h->excused; i++) {
+        struct relay *r = &h->relay[i];
+        if (r->is_excused || now - sk_services_heard(h->services, r->place) <= h->node_timeout_s / 2)
+            continue;
+        r->is_excused = 1;
+        h->excused = r->place + 1;
+        h->excuse = 0;
+    }
+}
+
+/* 1: the next ranks in a row that are excused are in *m. */
+static int next_excused(struct sk_hub *h, struct sk_message *m)
+{
+    uint32_t n, incarnation = sk_guests_newest(h->guests, &n), first, i;
+    const struct sk_guest *k;
+    for (first = h->excuse; first < n; first++)
+        if ((k = sk_guests_of(h->guests, incarnation, first)) && k->kin && k->through == h->excused)
+            break;
+    for (i = first; i < n; i++)
+        if (!(k = sk_guests_of(h->guests, incarnation, i)) || !k->kin || k->through != h->excused)
+            break;
+    h->excuse = i;
+    if (i == first) {
+        h->excused = 0;
+        return 0;
+    }
+    *m = (struct sk_message){.kind = SK_MSG_ALIVE, .incarnation = incarnation, .rank = first, .number = i - first};
+    return 1;
+}
+
+/* ---- messages ---- */
+
 static int next_of_frame(struct sk_hub *h, struct sk_message *m)
 {
     while (sk_frame_next(&h->frame)) {
-        if (h->frame.m.kind == SK_MSG_TELL)
-            tell_refusal(h, "%s", h->frame.m.host);
-        if (h->frame.m.kind == SK_MSG_ALIVE && take_living(h, m))
+        const struct sk_message *v = &h->frame.m;
+        note_place(h, v);
+        if (v->kind == SK_MSG_KIN) {
+            h->age_ms = v->number;
+            note_relay(h);
+        }
+        if (v->kind == SK_MSG_TELL)
+            tell_refusal(h, "%s", v->host);
+        if (v->kind == SK_MSG_KIN || v->kind == SK_MSG_TELL || v->kind == SK_MSG_LISTENS)
+            continue;
+        if (v->kind == SK_MSG_ALIVE && take_living(h, m))
             return 1;
-        if (h->frame.m.kind != SK_MSG_ALIVE && is_news(h, &h->frame.m)) {
-            *m = h->frame.m;
+        if (v->kind != SK_MSG_ALIVE && is_news(h, v)) {
+            *m = *v;
+            m->age_ms = h->age_ms;
             return 1;
         }
-        if (!sk_guests_of(h->guests, h->frame.m.incarnation, h->frame.m.rank))
+        if (!sk_guests_of(h->guests, v->incarnation, v->rank))
             sk_frame_skip(&h->frame); /* those after it are strangers, too */
     }
-    h->from = -1;
+    end_frame(h);
     return 0;
 }
 
@@ -389,7 +508,8 @@ int sk_hub_receive(struct sk_hub *h, struct sk_message *m)
         *m = v;
         return 1;
     }
-    return 0;
+    excuse(h);
+    return h->excused && next_excused(h, m);
 }
 
 void sk_hub_send(struct sk_hub *h, const struct sk_message *m)

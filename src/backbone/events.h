@@ -10,7 +10,8 @@
  *
  * The keepers of a node may speak through one service, which has a link of its own under a key of its own and speaks for all ranks
  * of its node in frames (backbone/frame/frame.h). Whoever uses the hub does not see the difference: a rank is answered by the way that it
- * was heard through last.
+ * was heard through last. Services may speak through other services. When one that others speak through is silent, they have half a node
+ * timeout to come by themselves: their ranks are told once as living (SK_MSG_ALIVE) when it has been silent for so long.
  */
 #ifndef SK_BACKBONE_EVENTS_H
 #define SK_BACKBONE_EVENTS_H
@@ -27,6 +28,10 @@ int sk_hub_open(const char *address, double node_timeout_s, const uint8_t job[SK
 void sk_hub_close(struct sk_hub *h);
 /* The keepers of n ranks of this start may talk to us from now on. */
 int sk_hub_admit(struct sk_hub *h, uint32_t incarnation, uint32_t n, struct saikai_error *err);
+/* Services of nodes are to form a tree of this arity (backbone/frame/tree.h). find: which of the job's *n hosts this one is, -1: none; where
+ * there are at most as many as the arity, each service speaks to the hub as without. SAIKAI_ENOMEM. */
+typedef int sk_hub_find_host(void *arg, const char *host, int *n);
+int sk_hub_grow_tree(struct sk_hub *h, int arity, sk_hub_find_host *find, void *arg, struct saikai_error *err);
 /* 1: this rank's keeper of this start has been heard. */
 int sk_hub_has_heard(const struct sk_hub *h, uint32_t incarnation, uint32_t rank);
 /* Messages that came, frames of services as one; how many services there were. For the log. */

@@ -134,3 +134,10 @@ struct sk_guest *sk_guests_of(struct sk_guests *g, uint32_t incarnation, uint32_
             return &g->start[s].guest[rank];
     return NULL;
 }
+
+uint32_t sk_guests_newest(const struct sk_guests *g, uint32_t *n)
+{
+    const struct table *t = &g->start[(g->next + SK_GUEST_STARTS - 1) % SK_GUEST_STARTS];
+    *n = t->n;
+    return t->incarnation;
+}

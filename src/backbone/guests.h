@@ -16,6 +16,7 @@ struct sk_guest {
     uint32_t incarnation, rank;
     uint64_t heard, said; /* serial of the newest message from it, and to it; 0: none */
     uint64_t hello;       /* serial of the newest hello */
+    int kin;              /* that service passed on what another one said */
     int through;          /* place of the node service that it was heard through last (services.h), plus one; 0: by itself */
 };
 
@@ -29,6 +30,9 @@ int sk_guests_admit(struct sk_guests *g, uint32_t incarnation, uint32_t n, struc
 /* NULL: a stranger. Valid until the next start is admitted. */
 struct sk_guest *sk_guests_by_key(struct sk_guests *g, const uint8_t key[SK_KEY_BYTES]);
 struct sk_guest *sk_guests_of(struct sk_guests *g, uint32_t incarnation, uint32_t rank);
+
+/* The start that was admitted last, and how many ranks it has; 0: there was none. */
+uint32_t sk_guests_newest(const struct sk_guests *g, uint32_t *n);
 
 /* The public half of a secret key. */
 int sk_key_public(const uint8_t secret[SK_KEY_BYTES], uint8_t out[SK_KEY_BYTES],

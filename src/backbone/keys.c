@@ -82,6 +82,14 @@ void sk_key_service(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES
     derive(job, SK_KEY_BYTES, "service", 7, secret);
 }
 
+void sk_key_relay(const uint8_t job[SK_KEY_BYTES], uint32_t number, uint8_t secret[SK_KEY_BYTES])
+{
+    uint8_t label[9] = {'r', 'e', 'l', 'a', 'y'};
+    for (int i = 0; i < 4; i++)
+        label[5 + i] = (uint8_t)(number >> 8 * i);
+    derive(job, SK_KEY_BYTES, label, sizeof label, secret);
+}
+
 void sk_key_meeting(const uint8_t job[SK_KEY_BYTES], uint8_t name[SK_KEY_BYTES])
 {
     derive(job, SK_KEY_BYTES, "meeting", 7, name);

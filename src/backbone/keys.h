@@ -32,6 +32,9 @@ void sk_key_rank(const uint8_t job[SK_KEY_BYTES], uint32_t incarnation, uint32_t
                  uint8_t secret[SK_KEY_BYTES]);
 /* That of the services of all nodes, which speak for any rank. */
 void sk_key_service(const uint8_t job[SK_KEY_BYTES], uint8_t secret[SK_KEY_BYTES]);
+/* That of a service which others speak through, which drew this number when it began to listen: who looks for another one at its address,
+ * where that has listened before, does not reach it. */
+void sk_key_relay(const uint8_t job[SK_KEY_BYTES], uint32_t number, uint8_t secret[SK_KEY_BYTES]);
 /* What only those who have the job key can name: where the keepers of a node meet. */
 void sk_key_meeting(const uint8_t job[SK_KEY_BYTES], uint8_t name[SK_KEY_BYTES]);
 /* The same for the server of a site's failure database and who asks it, from what their key file holds. */

@@ -18,10 +18,10 @@ struct sk_link {
     uint8_t *part;        /* of a service: SK_FRAME_ROOM bytes */
 };
 
-static int set_keys(void *dealer, const uint8_t mine[SK_KEY_BYTES], const uint8_t job[SK_KEY_BYTES], struct saikai_error *err)
+/* hub: the secret key of the other end. */
+static int set_keys(void *dealer, const uint8_t mine[SK_KEY_BYTES], const uint8_t hub[SK_KEY_BYTES], struct saikai_error *err)
 {
-    uint8_t hub[SK_KEY_BYTES], hub_public[SK_KEY_BYTES], public_key[SK_KEY_BYTES];
-    sk_key_hub(job, hub);
+    uint8_t hub_public[SK_KEY_BYTES], public_key[SK_KEY_BYTES];
     int rc = sk_key_public(hub, hub_public, err);
     if (!rc)
         rc = sk_key_public(mine, public_key, err);
@@ -29,13 +29,18 @@ static int set_keys(void *dealer, const uint8_t mine[SK_KEY_BYTES], const uint8_
                 zmq_setsockopt(dealer, ZMQ_CURVE_PUBLICKEY, public_key, SK_KEY_BYTES) ||
                 zmq_setsockopt(dealer, ZMQ_CURVE_SECRETKEY, mine, SK_KEY_BYTES)))
         rc = sk_wire_fail(err, "cannot use the key of this run");
-    explicit_bzero(hub, sizeof hub);
     return rc;
 }
 
+/* Whose end the other one is. */
+struct other {
+    const char *endpoint;
+    uint8_t secret[SK_KEY_BYTES];
+};
+
 /* Under this name and this secret key, for messages of at most so many bytes. */
 static int open_link(const struct sk_link_settings *s, const uint8_t id[SK_NAME_BYTES], const uint8_t mine[SK_KEY_BYTES], int64_t most,
-                     const uint8_t job[SK_KEY_BYTES], struct sk_link **link, struct saikai_error *err)
+                     const struct other *o, struct sk_link **link, struct saikai_error *err)
 {
     struct sk_link *l = calloc(1, sizeof *l);
     if (!l)
@@ -49,11 +54,11 @@ static int open_link(const struct sk_link_settings *s, const uint8_t id[SK_NAME_
     sk_wire_set(l->dealer, ZMQ_CONNECT_TIMEOUT, 250);
     sk_wire_set(l->dealer, ZMQ_RECONNECT_IVL, 50);
     sk_wire_set(l->dealer, ZMQ_SNDHWM, 100);
-    sk_wire_set(l->dealer, ZMQ_IPV6, strchr(s->endpoint, '[') != NULL);
+    sk_wire_set(l->dealer, ZMQ_IPV6, strchr(o->endpoint, '[') != NULL);
     zmq_setsockopt(l->dealer, ZMQ_ROUTING_ID, id, SK_NAME_BYTES);
-    rc = set_keys(l->dealer, mine, job, err);
-    if (!rc && zmq_connect(l->dealer, s->endpoint))
-        rc = sk_wire_fail(err, s->endpoint);
+    rc = set_keys(l->dealer, mine, o->secret, err);
+    if (!rc && zmq_connect(l->dealer, o->endpoint))
+        rc = sk_wire_fail(err, o->endpoint);
 out:
     if (rc)
         sk_link_close(l);
@@ -66,27 +71,53 @@ int sk_link_open(const struct sk_link_settings *s, uint32_t rank, const uint8_t 
                  struct sk_link **link, struct saikai_error *err)
 {
     uint8_t id[SK_NAME_BYTES], mine[SK_KEY_BYTES];
+    struct other o = {.endpoint = s->endpoint};
     sk_wire_name_rank(id, s->incarnation, rank);
     sk_key_rank(job, s->incarnation, rank, mine);
-    int rc = open_link(s, id, mine, SK_PART_MAX - 1, job, link, err);
+    sk_key_hub(job, o.secret);
+    int rc = open_link(s, id, mine, SK_PART_MAX - 1, &o, link, err);
     explicit_bzero(mine, sizeof mine);
+    explicit_bzero(&o, sizeof o);
     return rc;
 }
 
-int sk_link_open_service(const struct sk_link_settings *s, uint64_t number, const uint8_t job[SK_KEY_BYTES], struct sk_link **link,
-                         struct saikai_error *err)
+/* o is wiped. */
+static int open_for_service(const struct sk_link_settings *s, struct other *o, uint64_t number, const uint8_t job[SK_KEY_BYTES],
+                            struct sk_link **link, struct saikai_error *err)
 {
     uint8_t id[SK_NAME_BYTES], mine[SK_KEY_BYTES];
     sk_wire_name_service(id, number);
     sk_key_service(job, mine);
-    int rc = open_link(s, id, mine, SK_FRAME_MAX, job, link, err);
+    int rc = open_link(s, id, mine, SK_FRAME_MAX, o, link, err);
     explicit_bzero(mine, sizeof mine);
+    explicit_bzero(o, sizeof *o);
     if (!rc && !((*link)->part = malloc(SK_FRAME_ROOM))) {
         sk_link_close(*link);
         *link = NULL;
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the link to saikai run");
     }
     return rc;
+}
+
+int sk_link_open_service(const struct sk_link_settings *s, uint64_t number, const uint8_t job[SK_KEY_BYTES], struct sk_link **link,
+                         struct saikai_error *err)
+{
+    struct other o = {.endpoint = s->endpoint};
+    sk_key_hub(job, o.secret);
+    return open_for_service(s, &o, number, job, link, err);
+}
+
+int sk_link_open_above(const struct sk_link_settings *s, const char *endpoint, uint32_t listener, uint64_t number,
+                       const uint8_t job[SK_KEY_BYTES], struct sk_link **link, struct saikai_error *err)
+{
+    struct other o = {.endpoint = endpoint};
+    sk_key_relay(job, listener, o.secret);
+    return open_for_service(s, &o, number, job, link, err);
+}
+
+void *sk_link_socket(struct sk_link *l)
+{
+    return l->dealer;
 }
 
 void sk_link_close(struct sk_link *l)

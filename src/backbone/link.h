@@ -27,6 +27,11 @@ int sk_link_send(struct sk_link *l, const struct sk_message *m);
 /* Node service: the same for frames, under a number that was drawn for this service; waits and is closed as the others. */
 int sk_link_open_service(const struct sk_link_settings *s, uint64_t id, const uint8_t job[SK_KEY_BYTES], struct sk_link **link,
                          struct saikai_error *err);
+/* The same to the service that listens at this endpoint under this number, through which this one is to speak; no other one answers. */
+int sk_link_open_above(const struct sk_link_settings *s, const char *endpoint, uint32_t listener, uint64_t id,
+                       const uint8_t job[SK_KEY_BYTES], struct sk_link **link, struct saikai_error *err);
+/* The socket, to wait for several links at once (sk_branch_wait); it stays the link's. */
+void *sk_link_socket(struct sk_link *l);
 /* 1: *r reads the next frame, until the next call. */
 int sk_link_receive_frame(struct sk_link *l, struct sk_frame_rd *r);
 /* Send what is in b, which is empty then. */

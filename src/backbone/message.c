@@ -66,6 +66,15 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
         sk_buf_put_u32(out, m->number);
         sk_buf_put_u32(out, m->first);
         break;
+    case SK_MSG_KIN:
+    case SK_MSG_AGE:
+        sk_buf_put_u32(out, m->number);
+        break;
+    case SK_MSG_LISTENS:
+    case SK_MSG_PARENT:
+        sk_buf_put_u32(out, m->number);
+        sk_buf_put_str(out, m->host);
+        break;
     case SK_MSG_TELL:
         sk_buf_put_str(out, m->host);
         break;
@@ -74,6 +83,7 @@ void sk_message_encode(const struct sk_message *m, struct sk_buf *out)
     case SK_MSG_KILL:
     case SK_MSG_ALIVE:
     case SK_MSG_END:
+    case SK_MSG_RELAY:
     case SK_MSG_KINDS:
         break;
     }
@@ -127,6 +137,17 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
         if (!v.number || v.number > SK_MSG_PACE_MAX || v.first > SK_MSG_ANSWER_MAX)
             r.bad = 1;
         break;
+    case SK_MSG_KIN:
+    case SK_MSG_AGE:
+        v.number = sk_rd_u32(&r);
+        if (v.number > SK_MSG_AGE_MAX)
+            r.bad = 1;
+        break;
+    case SK_MSG_LISTENS:
+    case SK_MSG_PARENT:
+        v.number = sk_rd_u32(&r);
+        sk_rd_str(&r, v.host, sizeof v.host);
+        break;
     case SK_MSG_TELL:
         sk_rd_str(&r, v.host, sizeof v.host);
         break;
@@ -135,6 +156,7 @@ int sk_message_decode(const void *data, size_t n, struct sk_message *m, struct s
     case SK_MSG_KILL:
     case SK_MSG_ALIVE:
     case SK_MSG_END:
+    case SK_MSG_RELAY:
         break;
     default:
         return sk_fail(err, SAIKAI_EFORMAT, "a message is of the unknown kind %u", kind);

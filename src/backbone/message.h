@@ -30,6 +30,12 @@ enum sk_message_kind {
     /* launcher → node service */
     SK_MSG_END,  /* the job is over; rank: none */
     SK_MSG_PACE, /* speak in each heartbeat no longer, there are many of you; rank: none */
+    /* of the tree of node services (backbone/frame/tree.h); rank: none */
+    SK_MSG_RELAY,   /* launcher → service: others will speak through you */
+    SK_MSG_LISTENS, /* service → launcher: they can do so there */
+    SK_MSG_PARENT,  /* launcher → service: speak through the one that listens there */
+    SK_MSG_KIN,     /* service → the one above: what follows in this frame is of those that speak through this one, and so old */
+    SK_MSG_AGE,     /* service → one that speaks through it: how long ago the launcher was heard */
     SK_MSG_KINDS
 };
 
@@ -48,7 +54,7 @@ struct sk_progress {
     uint32_t state, world;
 };
 
-enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18, SK_MSG_PACE_MAX = 4, SK_MSG_ANSWER_MAX = 10000 };
+enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18, SK_MSG_PACE_MAX = 4, SK_MSG_ANSWER_MAX = 10000, SK_MSG_AGE_MAX = 3600000 };
 
 struct sk_message {
     enum sk_message_kind kind;
@@ -56,17 +62,20 @@ struct sk_message {
     uint64_t serial; /* filled in by whoever sends: grows from message to message of one sender to
                         one receiver; what does not is a message that came before, and is dropped. Larger
                         than what the sender has reached so far: that one is taken */
-    char host[SK_MSG_HOST_MAX + 1]; /* hello: host name of the keeper; tell: the sentence */
+    char host[SK_MSG_HOST_MAX + 1]; /* hello: host name of the keeper; tell: the sentence; listens,
+                                       parent: the endpoint */
     uint32_t pid;                   /* hello: process id of the program on that host */
     struct sk_progress at;          /* beat, exit */
     uint32_t how;                   /* exit: enum sk_exit_how */
     uint32_t code;                  /* exit */
     uint32_t ordered;               /* exit: it was killed by order of the launcher */
     uint32_t number; /* signal: signal number; request: bits of enum sk_keeper_request; repair: its number; alive, as the hub gives
-                        it: how many ranks in a row; pace: in how many heartbeats to speak once */
+                        it: how many ranks in a row; pace: in how many heartbeats to speak once; kin, age: milliseconds, at most, SK_MSG_AGE_MAX: or
+                        more; listens, parent: which of the services that ever listened this one is, drawn */
     uint32_t first;  /* repair: as which rank the keeper of the first new process reports, the others follow; pace: milliseconds between
                         two answers, most */
     uint32_t n_dead, dead[SK_MSG_DEAD_MAX]; /* repair: whose places they take */
+    uint32_t age_ms; /* not sent; as the hub gives it: it was said so long ago */
 };
 
 /* Append m to out; check sk_buf_ok. */

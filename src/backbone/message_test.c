@@ -29,6 +29,15 @@ static struct sk_message sample(enum sk_message_kind kind)
     case SK_MSG_TELL:
         strcpy(m.host, "node-17: somebody knocked");
         break;
+    case SK_MSG_LISTENS:
+    case SK_MSG_PARENT:
+        strcpy(m.host, "tcp://10.77.0.1:40002");
+        m.number = 0xfedcba98;
+        break;
+    case SK_MSG_KIN:
+    case SK_MSG_AGE:
+        m.number = SK_MSG_AGE_MAX;
+        break;
     case SK_MSG_SIGNAL:
     case SK_MSG_REQUEST:
         m.number = 10;
@@ -125,6 +134,13 @@ static void impossible_values_are_refused(void **state)
     sk_message_encode(&m, &b);
     assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
     sk_buf_free(&b);
+    for (int kind = SK_MSG_KIN; kind <= SK_MSG_AGE; kind++) { /* older than anybody waits */
+        m = sample((enum sk_message_kind)kind);
+        m.number++;
+        sk_message_encode(&m, &b);
+        assert_int_equal(sk_message_decode(b.data, b.len, &r, NULL), SAIKAI_EFORMAT);
+        sk_buf_free(&b);
+    }
     m = sample(SK_MSG_REPAIR);
     m.dead[0] = 65536; /* more ranks than one repair knows */
     sk_message_encode(&m, &b);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zmq.h>
 
-enum { WAITS_MAX = 8 };
+enum { WAITS_MAX = 8, SOCKETS_MAX = 5 };
 /* A packet that is lost may be sent twice in this time. A handshake takes some eight turns of the threads at its ends: on a machine
  * with ten times as many processes as processors each of them may wait for its turn for a quarter of a second. */
 enum { LEAST_UNHEARD_MS = 500, LEAST_HANDSHAKE_MS = 10000, KEEPALIVE_S = 10 };
@@ -75,9 +75,9 @@ int sk_wire_receive(void *socket, uint8_t *part, size_t cap, size_t len[], int m
 
 void sk_wire_wait(void *const *sockets, int n_sockets, struct sk_wait *waits, int n, double timeout_s)
 {
-    zmq_pollitem_t items[3 + WAITS_MAX] = {0};
+    zmq_pollitem_t items[SOCKETS_MAX + WAITS_MAX] = {0};
     int k = 0, first;
-    for (; k < n_sockets; k++)
+    for (; k < n_sockets && k < SOCKETS_MAX; k++)
         items[k] = (zmq_pollitem_t){.socket = sockets[k], .events = ZMQ_POLLIN};
     first = k;
     for (int i = 0; i < n && i < WAITS_MAX; i++) {

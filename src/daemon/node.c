@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "daemon/meeting.h"
 #include "daemon/merge.h"
+#include "daemon/tree/relay.h"
+#include "daemon/tree/up.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,23 +22,24 @@ static const double together_s = 0.02, tell_every_s = 10;
 /* A service that has no keepers and does not hear the launcher ends after two heartbeats, but not before this; one that hears it, and
  * may be wanted by the next start, after so many node timeouts. */
 static const double lonely_s = 1, alone_timeouts = 5;
-/* Node timeouts without a word of the launcher after which its link is made anew, and each time twice as many: whatever is wrong with it
- * shall not be for good. */
-static const double anew_timeouts = 1, anew_timeouts_most = 8;
 /* Heartbeats after which all is said again, whether or not it was lost. */
 static const double repeat_beats = 20;
+
+/* Heartbeats between two frames of a service that others speak through: what they say is not to wait here for long. */
+static const double relay_beats = 0.5;
 
 struct node {
     const struct sk_link_settings *s;
     const uint8_t *job;
-    struct sk_link *link;
-    double opened, anew_after;
+    struct sk_up *up;
+    struct sk_relay *relay; /* for services that speak through this one; NULL: nobody does */
+    int tells_endpoint;     /* where they reach it is to be told with the next frame */
     int pace;      /* a frame is due in so many heartbeats */
     double answer; /* so seldom the launcher may answer, 0: each frame */
     int listener, events;
     int deaf; /* there is no room for another keeper: none is let in before the next heartbeat */
     struct sk_clients *members;
-    double heard, left;     /* when the launcher was heard, and a keeper left, last */
+    double left;            /* when a keeper left last */
     double repeated;        /* when all was said again last */
     double flushed, due;    /* when the last frame was sent; when the next one is to be */
     double beat_due;        /* when the keepers are to hear that we live */
@@ -62,7 +65,7 @@ static void want(struct node *n, double at)
 static void send_frame(void *arg, struct sk_frame *b)
 {
     struct node *n = arg;
-    sk_link_send_frame(n->link, b);
+    sk_up_send(n->up, b);
 }
 
 static void give_order(void *arg, int fd, const struct sk_message *m)
@@ -91,49 +94,58 @@ static void beat(struct node *n, double now)
         n->deaf = hear_of_keepers(n) != 0;
     if (now - fmax(n->passed, n->lived) < 0.9 * heartbeat(n))
         return;
-    int hears = n->answer > 0 && now - n->heard < expected(n);
+    int hears = n->answer > 0 && now - sk_up_heard(n->up) < expected(n);
     sk_clients_each(n->members, hears ? SK_MSG_HEARD : SK_MSG_ALIVE, give_order, NULL);
     n->lived = now;
 }
 
-/* A new link, as another service: what the one before said and did not bring is said again. */
-static int open_link(struct node *n, double now)
+/* Another way to the launcher: what was said through the one before may be lost. */
+static void begin_anew(struct node *n, double now)
 {
-    uint64_t number;
-    sk_link_close(n->link);
-    n->link = NULL;
-    n->opened = now;
-    n->anew_after = fmin(n->anew_after > 0 ? 2 * n->anew_after : anew_timeouts, anew_timeouts_most);
+    n->pace = 1;
+    n->answer = 0;
     sk_clients_repeat(n->members);
-    if (sk_key_draw(&number, sizeof number, NULL))
-        return -1;
-    return sk_link_open_service(n->s, number, n->job, &n->link, NULL);
+    if (n->relay)
+        sk_relay_repeat(n->relay, 1, now);
+    want(n, now);
 }
 
-/* 1: nothing came through the link for so long that another one may do better. */
-static int is_link_dead(const struct node *n, double now)
+/* What was said may be lost. */
+static void repeat_all(struct node *n, int ask, double now)
 {
-    return now - fmax(n->opened, n->heard) > expected(n) + n->anew_after * n->s->node_timeout_ms / 1000;
+    sk_clients_repeat(n->members);
+    if (n->relay)
+        sk_relay_repeat(n->relay, ask, now);
+    n->repeated = now;
 }
 
 static void flush(struct node *n, double now)
 {
     struct sk_frame b = {0};
-    if (now - n->heard > expected(n) || now - n->repeated > repeat_beats * heartbeat(n)) {
-        sk_clients_repeat(n->members); /* what was said may be lost */
-        n->repeated = now;
-    }
+    if (now - sk_up_heard(n->up) > expected(n) || now - n->repeated > repeat_beats * heartbeat(n))
+        repeat_all(n, 0, now);
     if (*n->sentence) {
         struct sk_message m = {.kind = SK_MSG_TELL};
         snprintf(m.host, sizeof m.host, "%s", n->sentence);
         sk_frame_add(&b, &m);
         *n->sentence = 0;
     }
+    if (n->tells_endpoint) {
+        struct sk_message m = {.kind = SK_MSG_LISTENS};
+        if (n->relay) {
+            snprintf(m.host, sizeof m.host, "%s", sk_relay_endpoint(n->relay));
+            m.number = sk_relay_number(n->relay);
+        }
+        sk_frame_add(&b, &m);
+        n->tells_endpoint = 0;
+    }
     sk_clients_merge(n->members, &b, send_frame, n);
-    sk_link_send_frame(n->link, &b); /* even an empty one: we live */
+    if (n->relay)
+        sk_relay_merge(n->relay, &b, now, send_frame, n);
+    sk_up_send(n->up, &b); /* even an empty one: we live */
     sk_frame_free(&b);
     n->flushed = now;
-    n->due = now + n->pace * heartbeat(n);
+    n->due = now + n->pace * heartbeat(n) * (n->relay ? relay_beats : 1);
 }
 
 static void tell_stranger(struct node *n, uid_t uid, double now)
@@ -218,61 +230,114 @@ static void take_events(struct node *n, double now)
 
 /* ---- down ---- */
 
-/* 1: the job is over. */
-static int take_orders(struct node *n, struct sk_frame_rd *r, double now)
+/* 1: it was about this service, not for a rank. */
+static int take_own(struct node *n, struct sk_frame_rd *r, double now)
+{
+    switch (r->m.kind) {
+    case SK_MSG_PACE:
+        n->pace = (int)r->m.number;
+        n->answer = r->m.first / 1000.0;
+        return 1;
+    case SK_MSG_HEARD: /* something that was said is lost: frames without it say that we are heard */
+        repeat_all(n, 1, now);
+        want(n, fmax(now, n->flushed + together_s));
+        sk_frame_skip(r);
+        return 1;
+    case SK_MSG_RELAY:
+        if (!n->relay)
+            n->relay = sk_relay_open(n->s, n->job);
+        n->tells_endpoint = 1;
+        want(n, now);
+        return 1;
+    case SK_MSG_PARENT:
+        sk_up_try(n->up, r->m.host, r->m.number, now);
+        return 1;
+    case SK_MSG_END:
+        if (n->relay)
+            sk_relay_end(n->relay);
+        return 1;
+    default:
+        return r->m.kind == SK_MSG_AGE || r->m.kind == SK_MSG_KIN;
+    }
+}
+
+/* heard: the frame shows that the launcher lives. 1: the job is over. */
+static int take_orders(struct node *n, struct sk_frame_rd *r, int heard, double now)
 {
     int over = 0;
-    n->heard = now;
-    n->anew_after = anew_timeouts;
     while (sk_frame_next(r)) {
         over |= r->m.kind == SK_MSG_END;
-        if (r->m.kind == SK_MSG_PACE) {
-            n->pace = (int)r->m.number;
-            n->answer = r->m.first / 1000.0;
+        if (take_own(n, r, now))
             continue;
-        }
-        if (r->m.kind == SK_MSG_HEARD) { /* something that was said is lost: frames without it say that we are heard */
-            sk_clients_repeat(n->members);
-            want(n, fmax(now, n->flushed + together_s));
-            sk_frame_skip(r);
-            continue;
-        }
         int fd = sk_clients_find(n->members, r->m.incarnation, r->m.rank);
         if (fd >= 0)
             give_order(NULL, fd, &r->m);
+        else if (n->relay)
+            sk_relay_order(n->relay, &r->m);
     }
-    if (now - n->passed >= heartbeat(n) / 4) {
+    if (heard && now - n->passed >= heartbeat(n) / 4) {
         sk_clients_each(n->members, SK_MSG_HEARD, give_order, NULL);
         n->passed = now;
     }
     return over;
 }
 
+static void listen_below(struct node *n, double now)
+{
+    enum sk_client_news news = sk_relay_listen(n->relay, sk_up_age(n->up, n->answer, now), now);
+    if (news == SK_CLIENT_URGENT)
+        want(n, now);
+    else if (news == SK_CLIENT_NEWS)
+        want(n, fmax(now, n->flushed + together_s));
+    sk_relay_flush(n->relay);
+}
+
 /* ---- the loop ---- */
 
-/* 0, or -1: it cannot go on. */
-static int serve(struct node *n)
+/* 1: nobody needs this service any more. */
+static int is_done(const struct node *n, int over, double now)
+{
+    double limit = fmax(2 * heartbeat(n), lonely_s), longest = fmax(limit, alone_timeouts * n->s->node_timeout_ms / 1000);
+    if (sk_clients_count(n->members))
+        return 0;
+    if (over || now - fmax(sk_up_heard(n->up), n->left) > limit + n->answer)
+        return 1;
+    return now - n->left > longest && !sk_relay_is_needed(n->relay, now);
+}
+
+static void wait_for_all(struct node *n, double seconds)
+{
+    struct sk_wait wait = {.fd = n->events};
+    struct sk_link *links[2];
+    sk_up_links(n->up, links);
+    sk_branch_wait(sk_relay_branch(n->relay), links, 2, &wait, 1, fmax(0, seconds));
+}
+
+/* 0, or -1: it cannot go on. *over: the job is. */
+static int serve(struct node *n, int *over)
 {
     struct sk_frame_rd r;
-    double limit = fmax(2 * heartbeat(n), lonely_s), longest = fmax(limit, alone_timeouts * n->s->node_timeout_ms / 1000);
-    int over = 0;
+    int heard;
     for (;;) {
         double now = sk_now();
-        int alone = !sk_clients_count(n->members);
-        if (alone && (over || now - fmax(n->heard, n->left) > limit + n->answer || now - n->left > longest))
+        if (is_done(n, *over, now))
             return 0;
-        if (is_link_dead(n, now) && open_link(n, now))
+        enum sk_up_turn turn = sk_up_turn(n->up, expected(n), now);
+        if (turn == SK_UP_FAILED)
             return -1;
+        if (turn == SK_UP_CHANGED)
+            begin_anew(n, now);
         if (now >= n->beat_due)
             beat(n, now);
         if (now >= n->due)
             flush(n, now);
-        struct sk_wait wait = {.fd = n->events};
-        sk_link_wait(n->link, &wait, 1, fmax(0, fmin(n->due, n->beat_due) - now));
+        wait_for_all(n, fmin(n->due, n->beat_due) - now);
         now = sk_now();
         take_events(n, now);
-        while (sk_link_receive_frame(n->link, &r))
-            over |= take_orders(n, &r, now);
+        while (sk_up_receive(n->up, &r, &heard, now))
+            *over |= take_orders(n, &r, heard, now);
+        if (n->relay)
+            listen_below(n, now);
     }
 }
 
@@ -297,15 +362,15 @@ static void remove_own_key(const struct sk_link_settings *s)
 int sk_node_run(const struct sk_link_settings *s, const uint8_t job[SK_KEY_BYTES], int listener)
 {
     double now = sk_now();
-    struct node n = {.s = s, .job = job, .pace = 1, .listener = listener, .heard = now, .left = now, .told = now - tell_every_s,
+    struct node n = {.s = s, .job = job, .pace = 1, .listener = listener, .left = now, .told = now - tell_every_s,
                      .due = now + together_s};
     make_room();
     n.events = epoll_create1(EPOLL_CLOEXEC);
     n.members = sk_clients_new();
-    int rc = n.events < 0 || !n.members || hear_of_keepers(&n) ? -1 : open_link(&n, now);
-    if (!rc)
-        rc = serve(&n);
-    sk_link_close(n.link);
+    int over = 0;
+    int rc = n.events < 0 || !n.members || hear_of_keepers(&n) || !(n.up = sk_up_new(s, job, now)) ? -1 : serve(&n, &over);
+    sk_relay_close(n.relay, over);
+    sk_up_free(n.up);
     sk_clients_free(n.members);
     if (n.events >= 0)
         close(n.events);

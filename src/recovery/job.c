@@ -3,6 +3,7 @@
 #include "recovery/job.h"
 
 #include "backbone/events.h"
+#include "backbone/frame/tree.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/file/patience.h"
@@ -335,6 +336,26 @@ static void turn(struct job *j, double until)
  * most, so that what falls silent is noticed in time. */
 static const double look_rank_s = 1e-6, look_most_s = 0.4;
 
+static int find_host(void *arg, const char *host, int *n)
+{
+    const struct job *j = arg;
+    *n = j->hosts ? j->hosts->n : 0;
+    return j->hosts ? sk_hosts_find(j->hosts, host) : -1;
+}
+
+/* Services of nodes form a tree where the job begins on more hosts than its arity. */
+static int grow_tree(struct job *j, const int *seat, struct saikai_error *err)
+{
+    int used = 0;
+    for (int r = 0; r < j->o->n_ranks; r++)
+        used = seat[r] >= used ? seat[r] + 1 : used;
+    int64_t arity = sk_config_int(j->config, "backbone.arity");
+    if (arity && (arity < SK_TREE_LEAST || arity > SK_TREE_MOST))
+        return sk_fail(err, SAIKAI_ECONFIG, "backbone.arity: %lld is neither 0 nor a number from %d to %d", (long long)arity, SK_TREE_LEAST,
+                       SK_TREE_MOST);
+    return !arity || used <= arity ? 0 : sk_hub_grow_tree(j->hub, (int)arity, find_host, j, err);
+}
+
 static int loop(struct job *j)
 {
     int code, services;
@@ -497,7 +518,9 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         j->heir = sk_heir_new();
         rc = sk_watch_new(j->config, h, j->has_hosts, j->number, &j->watch, err);
     }
-    return rc ? rc : open_hub(j, h, err);
+    if (!rc)
+        rc = open_hub(j, h, err);
+    return rc ? rc : grow_tree(j, *seat, err);
 }
 
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,

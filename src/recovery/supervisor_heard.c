@@ -56,7 +56,7 @@ void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told,
     if (told->kind != SK_MSG_ALIVE) {
         heard_one(s, told, now);
     } else if (s->state == RUNNING && told->incarnation == s->incarnation && !s->place) {
-        sk_detector_live(s->detector, told->rank, told->number, now);
+        sk_detector_live(s->detector, told->rank, told->number, told->age_ms / 1000.0, now);
     } else {
         struct sk_message m = *told;
         for (uint32_t i = 0; i < told->number; i++, m.rank++)

@@ -75,6 +75,43 @@ nothing_left_on() {
     done
 }
 
+cluster_more() { # FIRST LAST: further nodes
+    local i
+    for i in $(seq "$1" "$2"); do
+        echo "10.77.0.$i n$i" >>"$CLUSTER_DIR/etc-hosts"
+        _node_up "$i"
+    done
+}
+# From LEAST to MOST services, or keepers, are connected to saikai run.
+wait_for_speakers() { # LEAST MOST
+    local port n until=$((SECONDS + 100))
+    port=$(ss -Hltnp | sed -n "s/.*10\.77\.0\.254:\([0-9]*\) .*\"saikai\".*/\1/p" | head -n 1)
+    [ -n "$port" ] || fail "saikai run listens on no port"
+    while [ $SECONDS -lt $until ]; do
+        n=$(ss -Htn state established "sport = :$port" | wc -l)
+        [ "$n" -lt "$1" ] || [ "$n" -gt "$2" ] || return 0
+        sleep 0.1
+    done
+    fail "$n services are connected to saikai run, not $1 to $2"
+}
+# So often it was said that a node speaks through another one's service; then two speak to saikai run.
+wait_for_tree() { # TIMES
+    local until=$((SECONDS + 200))
+    while [ "$(grep -c 'speak through the service of another node' "$err")" -lt "$1" ]; do
+        [ $SECONDS -lt $until ] || fail "it was not said $1 times that a node speaks through another one's service"
+        sleep 0.1
+    done
+    wait_for_speakers 1 2
+}
+kill_service() { # NODE
+    local service until=$((SECONDS + 100))
+    while ! service=$(node_run "$1" pgrep -xf 'saikaid node'); do
+        [ $SECONDS -lt $until ] || fail "$1 has no service"
+        sleep 0.05
+    done
+    node_run "$1" kill -KILL $service || fail "$1 has not one service"
+}
+
 cluster_up 4
 case $case_name in
 power) # silence: noticed soon (4.3 s on a quiet machine; the limits leave room for a busy one), and the spare takes the place
@@ -138,6 +175,89 @@ services_sigkill) # saikai run dies, and a service at the same time: nothing may
     kill -KILL "$(pgrep -x -P $pid saikai)"
     nothing_left_on n1 n2 n3
     for n in n1 n2 n3; do
+        ! node_run "$n" grep -q '@saikai-' /proc/net/unix || fail "a socket is left on $n"
+    done
+    ;;
+tree) # services of seven nodes speak through each other, two to each; the loss of any of them, or of two, or twice in a row, is no loss
+    printf 'n%d slots=2\n' 1 2 3 4 5 6 7 >"$CLUSTER_DIR/hosts"
+    cluster_more 5 7
+    touch "$CLUSTER_DIR/shared/more"
+    start -n 14 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=20s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
+    wait_for 'begin 0' "$out" 100
+    wait_for_tree 5
+    kill_service n7 # nobody speaks through it
+    wait_for_tree 6
+    kill_service n1 # n2 and n3 speak through this one, n5 and n7 through the other, and n6 through n5
+    kill_service n4
+    wait_for_tree 10
+    kill_service n1
+    kill_service n4
+    wait_for_tree 14
+    kill_service n5
+    wait_for_tree 16
+    rm "$CLUSTER_DIR/shared/more"
+    finish 0
+    ! grep -q 'saikai: restart' "$err" || fail "lost services were taken for a loss"
+    expect '^end 0 14$' "$out"
+    nothing_left_on n1 n2 n3 n4 n5 n6 n7
+    ;;
+tree_power) # a node falls silent whose service others speak through: it is the only one that is lost
+    printf 'n%d slots=2\n' 1 2 3 4 5 >"$CLUSTER_DIR/hosts"
+    cluster_more 5 5
+    start -n 8 --spares 1 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s -- "$victim" seconds=100 later=1 complete=50
+    wait_for 'begin 0' "$out" 100
+    wait_for_tree 2
+    node_power n1
+    wait_for 'restart 1' "$err" 100
+    finish 0
+    expect 'host n1 has been silent' "$err"
+    expect 'n5 takes the place of n1' "$err"
+    [ "$(grep -c 'saikai: restart' "$err")" = 1 ] || fail "more than the node was lost"
+    expect '^end 1 8$' "$out"
+    nothing_left_on n2 n3 n4 n5
+    ;;
+tree_powers) # two of them at once, all the others' services speak through them: these two are lost, and nobody else
+    printf 'n%d\n' 1 2 3 4 5 6 7 8 9 >"$CLUSTER_DIR/hosts"
+    cluster_more 5 9
+    start -n 7 --spares 2 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s -- "$victim" seconds=150 later=1 complete=50
+    wait_for 'begin 0' "$out" 100
+    wait_for_tree 5
+    node_power n1
+    node_power n5
+    wait_for 'restart 1' "$err" 100
+    finish 0
+    for n in n1 n5; do expect "takes the place of $n" "$err"; done
+    ! grep 'takes the place of' "$err" | grep -qv 'of n[15]\b' || fail "more than the two nodes were lost"
+    expect '^end [12] 7$' "$out"
+    nothing_left_on n2 n3 n4 n6 n7 n8 n9
+    ;;
+tree_stopped) # a service that others speak through is stopped: they come by themselves, and it is no loss
+    printf 'n%d slots=2\n' 1 2 3 4 5 >"$CLUSTER_DIR/hosts"
+    cluster_more 5 5
+    touch "$CLUSTER_DIR/shared/more"
+    start -n 10 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
+    wait_for 'begin 0' "$out" 100
+    wait_for_tree 3
+    stopped=$(node_run n1 pgrep -xf 'saikaid node')
+    node_run n1 kill -STOP "$stopped"
+    wait_for_speakers 3 100 # those below it, and the ranks of n1
+    node_run n1 kill -CONT "$stopped"
+    rm "$CLUSTER_DIR/shared/more"
+    finish 0
+    ! grep -q 'saikai: restart' "$err" || fail "a stopped service was taken for a loss"
+    expect '^end 0 10$' "$out"
+    nothing_left_on n1 n2 n3 n4 n5
+    ;;
+tree_sigkill) # saikai run dies, and a service that others speak through at the same time: nothing may outlive them, on no node
+    printf 'n%d slots=1\n' 1 2 3 4 5 >"$CLUSTER_DIR/hosts"
+    cluster_more 5 5
+    start -n 5 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=20s -- "$victim" seconds=200
+    wait_for 'begin 0' "$out" 100
+    wait_for_tree 3
+    kill_service n1
+    kill -KILL "$(pgrep -x -P $pid saikai)"
+    nothing_left_on n1 n2 n3 n4 n5
+    for n in n1 n2 n3 n4 n5; do
         ! node_run "$n" grep -q '@saikai-' /proc/net/unix || fail "a socket is left on $n"
     done
     ;;

@@ -445,6 +445,9 @@ service) # one for the ranks of the node; it stays between the starts, tells wha
     expect_rc 0
     expect 'through 0 services of nodes' err
     expect '^end 1 4$' out
+    run --set backbone.arity=1 -n 2 -- "$victim"
+    [ "$rc" != 0 ] || fail "services may form a chain"
+    expect 'backbone.arity: 1 is neither 0 nor a number from 2 to 60' err
     for n in 15 16; do # where nothing is said, it is a matter of how many there are
         run -v -n $n -- "$victim"
         expect_rc 0

@@ -9,7 +9,7 @@ enum { MOST = 1 << 20 };
 struct service {
     uint64_t id, heard, said;
     double heard_at, answered;
-    int owed, is_new, again;
+    int owed, is_new, again, paced; /* paced: it was told that it is one of many */
     struct sk_frame out;
 };
 
@@ -22,7 +22,7 @@ struct sk_services {
     int slots; /* a power of two */
     int *due;  /* places of those that are owed something */
     int n_due;
-    int living, pace;
+    int living, pace, keeps_pace;
     double counted; /* when the living were */
 };
 
@@ -99,7 +99,7 @@ static void count_living(struct sk_services *t, double now)
     t->living = 0;
     for (int i = 0; i < t->n; i++)
         t->living += now - t->at[i].heard_at < dead_s;
-    if (t->living > SK_SERVICES_MOST)
+    if (t->living > SK_SERVICES_MOST && !t->keeps_pace)
         t->pace = 2;
 }
 
@@ -146,8 +146,10 @@ static void send_to(struct sk_services *t, struct service *s)
     if (s->again)
         sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_HEARD});
     s->again = 0;
-    if (t->living >= SK_SERVICES_MANY)
-        sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_PACE, .number = (uint32_t)t->pace, .first = answer_ms(t)});
+    int many = t->living >= SK_SERVICES_MANY;
+    if (many || s->paced)
+        sk_frame_add(&s->out, &(struct sk_message){.kind = SK_MSG_PACE, .number = (uint32_t)t->pace, .first = many ? answer_ms(t) : 0});
+    s->paced = many;
     const void *frame = sk_frame_close(&s->out, ++s->said, &n);
     if (frame)
         t->send(t->arg, s->id, frame, n);
@@ -190,6 +192,16 @@ int sk_services_count(const struct sk_services *t)
 int sk_services_living(const struct sk_services *t)
 {
     return t->living;
+}
+
+double sk_services_heard(const struct sk_services *t, int place)
+{
+    return t->at[place].heard_at;
+}
+
+void sk_services_keep_pace(struct sk_services *t)
+{
+    t->keeps_pace = 1;
 }
 
 int sk_services_pace(const struct sk_services *t)

@@ -31,6 +31,10 @@ void sk_services_end(struct sk_services *t);
 int sk_services_count(const struct sk_services *t);
 /* How many were heard lately, as of some seconds ago at most. */
 int sk_services_living(const struct sk_services *t);
+/* When this one was heard last. */
+double sk_services_heard(const struct sk_services *t, int place);
+/* However many they are, they may speak in each heartbeat: most of them will soon speak through others. */
+void sk_services_keep_pace(struct sk_services *t);
 /* In how many heartbeats each speaks at least once: it does not become less. */
 int sk_services_pace(const struct sk_services *t);
 

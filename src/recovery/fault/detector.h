@@ -32,10 +32,10 @@ struct sk_detector *sk_detector_new(const struct sk_detector_config *c, const in
                                     double now);
 void sk_detector_free(struct sk_detector *d); /* NULL is accepted */
 
-/* A message of this start's rank m->rank (< n_ranks): hello, beat or exit. */
+/* A message of this start's rank m->rank (< n_ranks): hello, beat or exit. What is older (m->age_ms) is a sign of life of that time. */
 void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double now);
-/* So many ranks from this one on live. */
-void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double now);
+/* So many ranks from this one on lived so long ago. */
+void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double age_s, double now);
 /* The keeper of rank says that it runs on host, whatever was planned. */
 void sk_detector_sits_on(struct sk_detector *d, int rank, int host);
 void sk_detector_launcher_ended(struct sk_detector *d, int wait_status, double now);

@@ -411,18 +411,51 @@ static void ranks_in_a_row_live(void **state)
     struct sk_fault f;
     for (double t = 100; t < 120; t += 0.25) {
         beat(d, 0, 1, t);
-        sk_detector_live(d, 1, UINT32_MAX - 1, t); /* whoever there is of them */
+        sk_detector_live(d, 1, UINT32_MAX - 1, 0, t); /* whoever there is of them */
         assert_int_equal(sk_detector_check(d, t, &f), SK_JOB_RUNS);
     }
     double t = 120;
     for (job = SK_JOB_RUNS; job == SK_JOB_RUNS && t < 140; t += 0.25) {
-        sk_detector_live(d, 0, 2, t);
+        sk_detector_live(d, 0, 2, 0, t);
         job = sk_detector_check(d, t, &f);
     }
     assert_int_equal(job, SK_JOB_FAULT);
     assert_ptr_equal(f.kind, &sk_fault_lost_node);
     assert_int_equal(f.host, 1);
     sk_detector_free(d);
+}
+
+/* What waited on its way is a sign of life of the time when it was said: a rank that says no more is lost as soon after it as one that
+ * speaks here itself; what came later and is older takes nothing back. */
+static void what_was_passed_on_is_as_old_as_it_was_said(void **state)
+{
+    struct sk_message late = {.kind = SK_MSG_BEAT, .incarnation = 1, .rank = 2, .age_ms = 1500};
+    double noticed[2] = {0};
+    for (int passed = 0; passed < 2; passed++) {
+        struct sk_detector *d = begin(&config);
+        struct sk_fault f;
+        double t = 100, last = passed ? 101.5 : 100;
+        for (uint32_t r = 0; r < 4; r++)
+            beat(d, (int)r, 1, 99.9);
+        for (; t < 130; t += 0.125) {
+            beat(d, 0, 1, t);
+            beat(d, 1, 1, t);
+            if (t == last && passed) {
+                sk_detector_heard(d, &late, t);
+                sk_detector_live(d, 3, 1, 1.5, t);
+                late.age_ms = 9000;
+                sk_detector_heard(d, &late, t);
+            } else if (t == last) {
+                sk_detector_live(d, 2, 2, 0, t);
+            }
+            if (sk_detector_check(d, t, &f) == SK_JOB_FAULT)
+                break;
+        }
+        assert_int_equal(f.host, 1);
+        noticed[passed] = t;
+        sk_detector_free(d);
+    }
+    assert_true(noticed[0] == noticed[1]);
 }
 
 /* A launcher that gets a processor in a third of the time hears what came meanwhile late; it notices a silence by so much later. */
@@ -526,6 +559,7 @@ int main(void)
         cmocka_unit_test(progress_is_the_farthest_of_all_ranks),
         cmocka_unit_test(keepers_of_a_lost_node_need_not_fall_silent_together),
         cmocka_unit_test(ranks_in_a_row_live),
+        cmocka_unit_test(what_was_passed_on_is_as_old_as_it_was_said),
         cmocka_unit_test(time_without_a_processor_is_nobodys_silence),
         cmocka_unit_test(an_absence_lengthens_no_silence_after_it),
         cmocka_unit_test(who_is_told_to_speak_seldom_has_a_heartbeat_more),

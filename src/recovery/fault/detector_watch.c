@@ -139,7 +139,7 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
     struct sk_watched *k = &d->rank[m->rank];
     sk_detector_time(d, now);
     count(d, k, -1);
-    k->heard = sk_detector_clock(d, now);
+    k->heard = fmax(k->heard, sk_detector_clock(d, now) - m->age_ms / 1000.0);
     if (k->state == SK_WATCHED_WAITING && (m->kind == SK_MSG_HELLO || m->kind == SK_MSG_BEAT)) {
         k->state = SK_WATCHED_RUNNING;
         d->silent_from = fmin(d->silent_from, k->heard + sk_detector_silence_limit(d));
@@ -156,11 +156,11 @@ void sk_detector_heard(struct sk_detector *d, const struct sk_message *m, double
         d->finished = k->heard;
 }
 
-void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double now)
+void sk_detector_live(struct sk_detector *d, uint32_t rank, uint32_t n, double age_s, double now)
 {
     sk_detector_time(d, now);
     for (uint64_t r = rank, end = r + n; r < end && r < (uint64_t)d->c.n_ranks; r++)
-        d->rank[r].heard = sk_detector_clock(d, now);
+        d->rank[r].heard = fmax(d->rank[r].heard, sk_detector_clock(d, now) - age_s);
 }
 
 /* Whoever is heard after this look is silent later still, so nobody need be looked at before that time. */
