@@ -162,30 +162,47 @@ code_number(struct walk *w, struct place *l, size_t x, const struct around *a, i
     return negative ? -(int32_t)got : (int32_t)got;
 }
 
-static int any(const uint8_t *p, size_t n)
-{
+/* The levels of a block; there is room behind each row for those of a whole one. */
+struct levels {
     uint64_t a, b;
-    if (n == BLOCK) {
-        memcpy(&a, p, sizeof a);
-        memcpy(&b, p + 8, sizeof b);
-        return (a | b) != 0;
-    }
-    unsigned all = 0;
-    for (size_t i = 0; i < n; i++)
-        all |= p[i];
-    return all != 0;
+};
+
+static inline __attribute__((always_inline)) void add(struct levels *l, const uint8_t *p)
+{
+    struct levels more;
+    memcpy(&more, p, sizeof more);
+    l->a |= more.a;
+    l->b |= more.b;
+}
+
+/* Is one of the first n not zero? */
+static inline __attribute__((always_inline)) int any_of(const struct levels *l, size_t n)
+{
+    if (n == BLOCK)
+        return (l->a | l->b) != 0;
+    uint64_t few = ((uint64_t)1 << 8 * (n % 8)) - 1; /* little-endian, as this machine is */
+    return (n < 8 ? l->a & few : l->a | (l->b & few)) != 0;
+}
+
+static inline __attribute__((always_inline)) int any(const uint8_t *p, size_t n)
+{
+    struct levels l = {0, 0};
+    add(&l, p);
+    return any_of(&l, n);
 }
 
 /* Is all zero that is known around these columns? */
-static int is_quiet(const struct place *l, size_t x, size_t n)
+static inline __attribute__((always_inline)) int is_quiet(const struct place *l, size_t x, size_t n)
 {
-    if ((x && (l->here[x - 1] | l->here[x - 2])) || l->up[x - 1] || l->up[x + n] ||
-        any(l->up + x, n) || any(l->back + x, n) || any(l->old + x, n))
+    struct levels all = {0, 0};
+    if ((x && (l->here[x - 1] | l->here[x - 2])) || l->up[x - 1] || l->up[x + n])
         return 0;
+    add(&all, l->up + x);
+    add(&all, l->back + x);
+    add(&all, l->old + x);
     for (int s = 0; s < l->p->n_sides; s++)
-        if (any(l->side[s] + x, n))
-            return 0;
-    return 1;
+        add(&all, l->side[s] + x);
+    return !any_of(&all, n);
 }
 
 /* Says of a quiet block whether all of it is zero. */
@@ -202,20 +219,20 @@ static inline __attribute__((always_inline)) int code_quiet(struct walk *w, stru
 
 /* Which values of a block have something near them that is not zero, as far as other rows tell: bit
  * 0, and farther: bit 1. */
-static void look_over(const struct place *l, size_t from, size_t n, uint8_t near[BLOCK])
+static void look_over(const struct place *l, size_t from, uint8_t near[BLOCK])
 {
     const uint8_t *up = l->up + from, *back = l->back + from, *old = l->old + from;
     uint8_t far[BLOCK];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < BLOCK; i++) {
         near[i] = up[i] | up[(ptrdiff_t)i - 1] | up[i + 1] | back[i] | old[i];
         far[i] = up[(ptrdiff_t)i - 2] | up[i + 2] | back[(ptrdiff_t)i - 1] | back[i + 1];
     }
     for (int s = 0; s < l->p->n_sides; s++) {
         const uint8_t *side = l->side[s] + from;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < BLOCK; i++)
             near[i] |= side[i];
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < BLOCK; i++)
         near[i] = (uint8_t)((near[i] != 0) | (far[i] != 0) << 1);
 }
 
@@ -257,7 +274,7 @@ static inline __attribute__((always_inline)) void code_block(struct walk *w, str
         return;
     }
     uint8_t near[BLOCK];
-    look_over(l, from, n, near);
+    look_over(l, from, near);
     for (size_t x = from; x < from + n; x++) {
         int32_t v = 0;
         if (!l->mask || !l->mask[x]) {
