@@ -134,20 +134,49 @@ static void clear_margins(const struct lift_level *v, size_t nb)
 }
 
 /* Continue n points linearly over the padding on both sides, which is `room` wide beyond the most
- * points that a class has; `step` between them, `width` of them side by side. */
-static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step, size_t width)
+ * points that a class has; `step` between them. */
+static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step)
 {
+    T *z = p + (n - 1) * step;
+    T da = n > 1 ? (T)(p[0] - p[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
+    *(p - step) = p[0] + da;
+    for (size_t i = 2; i <= room; i++)
+        *(p - i * step) = p[0] + da + da;
+    z[step] = z[0] + dz;
+    T far = z[0] + dz + dz;
+    for (size_t i = n + 1; i < most + room; i++)
+        p[i * step] = far;
+}
+
+/* One end of `width` lines side by side: `near` comes next to those at p, whose neighbours are at
+ * `inner`; `count` more lines, `step` apart, follow it at `far`. */
+static void pad_end(const T *restrict p, const T *restrict inner, T *restrict near, T *restrict far,
+                    size_t count, ptrdiff_t step, size_t width)
+{
+    for (size_t k = 0; k < width; k++)
+        near[k] = p[k] + (T)(p[k] - inner[k]);
+    if (!count)
+        return;
     for (size_t k = 0; k < width; k++) {
-        T *a = p + k, *z = a + (n - 1) * step;
-        T da = n > 1 ? (T)(a[0] - a[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
-        *(a - step) = a[0] + da;
-        for (size_t i = 2; i <= room; i++)
-            *(a - i * step) = a[0] + da + da;
-        z[step] = z[0] + dz;
-        T far = z[0] + dz + dz;
-        for (size_t i = n + 1; i < most + room; i++)
-            a[i * step] = far;
+        T d = (T)(p[k] - inner[k]);
+        far[k] = p[k] + d + d;
     }
+    for (size_t i = 1; i < count; i++)
+        memcpy(far + (ptrdiff_t)i * step, far, width * sizeof *far);
+}
+
+/* The same for `width` lines side by side. */
+static void pad_lines(T *p, size_t n, size_t most, size_t room, size_t step, size_t width)
+{
+    if (n < 2) {
+        for (size_t k = 0; k < width; k++)
+            pad_line(p + k, n, most, room, step);
+        return;
+    }
+    T *z = p + (n - 1) * step;
+    ptrdiff_t s = (ptrdiff_t)step;
+    pad_end(p, p + s, p - s, p - 2 * s, room - 1, -s, width);
+    pad_end(z, z - s, z + s, z + 2 * s, most + room - n - 1, s, width);
 }
 
 static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
@@ -160,12 +189,12 @@ static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
         if (v->active & 4)
             for (size_t z = 0; z < nz; z++)
                 for (size_t y = 0; y < ny; y++)
-                    pad_line(box + z * v->sz + y * v->sy, nx, v->h[2], room, 1, 1);
+                    pad_line(box + z * v->sz + y * v->sy, nx, v->h[2], room, 1);
         if (v->active & 2)
             for (size_t z = 0; z < nz; z++)
-                pad_line(box + z * v->sz - room, ny, v->h[1], room, v->sy, v->sy);
+                pad_lines(box + z * v->sz - room, ny, v->h[1], room, v->sy, v->sy);
         if (v->active & 1)
-            pad_line(box - (v->pad[1] ? room * v->sy : 0) - room, nz, v->h[0], room, v->sz, v->sz);
+            pad_lines(box - (v->pad[1] ? room * v->sy : 0) - room, nz, v->h[0], room, v->sz, v->sz);
     }
 }
 
