@@ -66,7 +66,7 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
     l->reach = reach;
     l->shape = *shape;
     l->element_size = element_size;
-    size_t bytes = 64, level_bytes = 64, most = 0;
+    size_t bytes = 128, level_bytes = 64, most = 0;
     for (int i = 0; i < LIFT_LEVELS; i++) {
         struct lift_level *v = &l->level[i];
         for (int a = 0; a < LIFT_AXES; a++) {

@@ -220,7 +220,7 @@ KERNEL sum_group(const T *s, const ptrdiff_t *o, int k, size_t n, double *out)
                  (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i]));
 }
 
-enum { WIDE = 8 };
+enum { FOURS = 4, WIDE = 4 * FOURS };
 typedef double four __attribute__((vector_size(32)));
 typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
 
@@ -246,33 +246,35 @@ KERNEL predict(const struct lift_level *v, const struct lift_filter *f, const do
         fours += f->group[g].n <= 4;
     }
     for (size_t i = 0; i < n; i += WIDE) {
-        four a0 = {constant, constant, constant, constant}, a1 = a0;
+        four sum[FOURS];
+        for (int k = 0; k < FOURS; k++)
+            sum[k] = (four){constant, constant, constant, constant};
         int g = 0;
         for (; g < pairs; g++) {
             const ptrdiff_t *o = f->group[g].offset;
             const T *a = src[g] + i + o[0], *b = src[g] + i + o[1];
-            a0 += w[g] * (load(a) + load(b));
-            a1 += w[g] * (load(a + 4) + load(b + 4));
+            for (int k = 0; k < FOURS; k++)
+                sum[k] += w[g] * (load(a + 4 * k) + load(b + 4 * k));
         }
         for (; g < fours; g++) {
             const ptrdiff_t *o = f->group[g].offset;
             const T *a = src[g] + i + o[0], *b = src[g] + i + o[1];
             const T *c = src[g] + i + o[2], *d = src[g] + i + o[3];
-            a0 += w[g] * ((load(a) + load(b)) + (load(c) + load(d)));
-            a1 += w[g] * ((load(a + 4) + load(b + 4)) + (load(c + 4) + load(d + 4)));
+            for (int k = 0; k < FOURS; k++)
+                sum[k] += w[g] * ((load(a + 4 * k) + load(b + 4 * k)) +
+                                  (load(c + 4 * k) + load(d + 4 * k)));
         }
         for (; g < f->n; g++) {
-            four s0 = {0, 0, 0, 0}, s1 = s0;
+            four s[FOURS] = {{0}};
             for (int j = 0; j < 8; j++) {
                 const T *a = src[g] + i + f->group[g].offset[j];
-                s0 += load(a);
-                s1 += load(a + 4);
+                for (int k = 0; k < FOURS; k++)
+                    s[k] += load(a + 4 * k);
             }
-            a0 += w[g] * s0;
-            a1 += w[g] * s1;
+            for (int k = 0; k < FOURS; k++)
+                sum[k] += w[g] * s[k];
         }
-        memcpy(out + i, &a0, sizeof a0);
-        memcpy(out + i + 4, &a1, sizeof a1);
+        memcpy(out + i, sum, sizeof sum);
     }
 }
 
