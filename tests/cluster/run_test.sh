@@ -182,7 +182,7 @@ tree) # services of seven nodes speak through each other, two to each; the loss 
     printf 'n%d slots=2\n' 1 2 3 4 5 6 7 >"$CLUSTER_DIR/hosts"
     cluster_more 5 7
     touch "$CLUSTER_DIR/shared/more"
-    start -n 14 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=20s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
+    start -n 14 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=20s --set run.orphan_timeout=200s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
     wait_for 'begin 0' "$out" 100
     wait_for_tree 5
     kill_service n7 # nobody speaks through it
@@ -204,11 +204,11 @@ tree) # services of seven nodes speak through each other, two to each; the loss 
 tree_power) # a node falls silent whose service others speak through: it is the only one that is lost
     printf 'n%d slots=2\n' 1 2 3 4 5 >"$CLUSTER_DIR/hosts"
     cluster_more 5 5
-    start -n 8 --spares 1 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s -- "$victim" seconds=100 later=1 complete=50
+    start -n 8 --spares 1 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s --set run.orphan_timeout=200s -- "$victim" seconds=250 later=1 complete=50
     wait_for 'begin 0' "$out" 100
     wait_for_tree 2
     node_power n1
-    wait_for 'restart 1' "$err" 100
+    wait_for 'restart 1' "$err" 200
     finish 0
     expect 'host n1 has been silent' "$err"
     expect 'n5 takes the place of n1' "$err"
@@ -219,12 +219,12 @@ tree_power) # a node falls silent whose service others speak through: it is the 
 tree_powers) # two of them at once, all the others' services speak through them: these two are lost, and nobody else
     printf 'n%d\n' 1 2 3 4 5 6 7 8 9 >"$CLUSTER_DIR/hosts"
     cluster_more 5 9
-    start -n 7 --spares 2 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s -- "$victim" seconds=150 later=1 complete=50
+    start -n 7 --spares 2 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s --set run.orphan_timeout=200s -- "$victim" seconds=250 later=1 complete=50
     wait_for 'begin 0' "$out" 100
     wait_for_tree 5
     node_power n1
     node_power n5
-    wait_for 'restart 1' "$err" 100
+    wait_for 'restart 1' "$err" 200
     finish 0
     for n in n1 n5; do expect "takes the place of $n" "$err"; done
     ! grep 'takes the place of' "$err" | grep -qv 'of n[15]\b' || fail "more than the two nodes were lost"
@@ -235,7 +235,7 @@ tree_stopped) # a service that others speak through is stopped: they come by the
     printf 'n%d slots=2\n' 1 2 3 4 5 >"$CLUSTER_DIR/hosts"
     cluster_more 5 5
     touch "$CLUSTER_DIR/shared/more"
-    start -n 10 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
+    start -n 10 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=12s --set run.orphan_timeout=200s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
     wait_for 'begin 0' "$out" 100
     wait_for_tree 3
     stopped=$(node_run n1 pgrep -xf 'saikaid node')
@@ -246,6 +246,24 @@ tree_stopped) # a service that others speak through is stopped: they come by the
     finish 0
     ! grep -q 'saikai: restart' "$err" || fail "a stopped service was taken for a loss"
     expect '^end 0 10$' "$out"
+    nothing_left_on n1 n2 n3 n4 n5
+    ;;
+tree_asleep) # saikai run itself is stopped for longer than the node timeout: all come to it, form the tree anew, and nobody is lost
+    printf 'n%d\n' 1 2 3 4 5 >"$CLUSTER_DIR/hosts"
+    cluster_more 5 5
+    touch "$CLUSTER_DIR/shared/more"
+    start -n 5 --set backbone.service=on --set backbone.arity=2 --set run.node_timeout=6s --set run.orphan_timeout=200s -- "$victim" while="$CLUSTER_DIR/shared/more" complete=20
+    wait_for 'begin 0' "$out" 100
+    wait_for_tree 3
+    launcher=$(pgrep -x -P $pid saikai)
+    kill -STOP "$launcher"
+    sleep 10
+    kill -CONT "$launcher"
+    wait_for_speakers 1 2
+    rm "$CLUSTER_DIR/shared/more"
+    finish 0
+    ! grep -q 'saikai: restart' "$err" || fail "the launcher's own sleep was taken for a loss"
+    expect '^end 0 5$' "$out"
     nothing_left_on n1 n2 n3 n4 n5
     ;;
 tree_sigkill) # saikai run dies, and a service that others speak through at the same time: nothing may outlive them, on no node
