@@ -86,6 +86,18 @@ static double fine_bound(const struct probe *p)
     return step < p->bound ? step : p->bound;
 }
 
+/* The next divisor of n after b < n: up to the root by trying, above it as the partner of one below. */
+static size_t next_divisor(size_t n, size_t b)
+{
+    for (b++; b <= n / b; b++)
+        if (n % b == 0)
+            return b;
+    for (size_t d = n / b; d > 1; d--)
+        if (n % d == 0)
+            return n / d;
+    return n;
+}
+
 /* Replace dimension d of the shape by two when the points that a divisor of it apart are like
  * neighbours: a grid that was flattened. Returns whether it did. */
 static int unfold(struct shape *s, int d, size_t stride, const struct probe *p)
@@ -94,9 +106,7 @@ static int unfold(struct shape *s, int d, size_t stride, const struct probe *p)
     if (n < 36 || s->n_dims >= SHAPE_DIMS)
         return 0;
     double beside = bits_along(p, stride, n, 1, PROBES), least = beside;
-    for (size_t b = 4; b <= n / 4; b++) {
-        if (n % b)
-            continue;
+    for (size_t b = next_divisor(n, 3); b <= n / 4; b = next_divisor(n, b)) {
         double apart = bits_along(p, stride, n, b, PROBES / 4);
         if (apart < 0 || apart > least)
             continue;
