@@ -51,7 +51,8 @@ static int usable(const struct probe *p, size_t i, double *x)
  * |residual| / bound). */
 static double bits_along(const struct probe *p, size_t stride, size_t count, size_t lag, int probes)
 {
-    double bits = 0;
+    const double large = 1e100;
+    double bits = 0, product = 1; /* one logarithm for many factors */
     int used = 0;
     uint64_t random = 0x9e3779b97f4a7c15u;
     for (int k = 0; k < probes; k++) {
@@ -62,9 +63,17 @@ static double bits_along(const struct probe *p, size_t stride, size_t count, siz
         if (at < lag || at + lag >= count || !usable(p, i, &x) ||
             !usable(p, i - lag * stride, &a) || !usable(p, i + lag * stride, &b))
             continue;
-        bits += log2(1 + fabs(x - 0.5 * a - 0.5 * b) / p->bound);
+        double factor = 1 + fabs(x - 0.5 * a - 0.5 * b) / p->bound;
+        product *= factor < large ? factor : 1;
+        if (factor >= large)
+            bits += log2(factor);
+        if (product >= large) {
+            bits += log2(product);
+            product = 1;
+        }
         used++;
     }
+    bits += log2(product);
     return used * 8 > probes ? bits / used : -1;
 }
 
