@@ -245,7 +245,7 @@ void sk_link_settings_print(const struct sk_link_settings *s, char out[SK_LINK_T
 int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct saikai_error *err)
 {
     struct sk_link_settings v = {0};
-    char nonce[2 * SK_NONCE_BYTES + 2];
+    char nonce[2 * SK_NONCE_BYTES + 2], again[SK_LINK_TEXT_MAX];
     int end = -1;
     int n = sscanf(text,
                    "5,%127[^, \t\n],%33[0-9a-f],%31[A-Z0-9_],%9u,%9u,%9u,%9u,%1u,%15" SCNu64
@@ -253,8 +253,13 @@ int sk_link_settings_parse(const char *text, struct sk_link_settings *s, struct 
                    v.endpoint, nonce, v.rank_env, &v.incarnation, &v.heartbeat_ms,
                    &v.node_timeout_ms, &v.orphan_timeout_ms, &v.service, &v.remaining_ms, &v.past.faults,
                    &v.past.ms, &v.past.last_candidates, &v.past.lost_ms, &v.past.down_ms, &end);
-    if (n != 14 || end < 0 || parse_nonce(nonce, v.nonce) || parse_path(text + end, v.key_file) ||
-        !v.heartbeat_ms || !v.node_timeout_ms || !v.orphan_timeout_ms)
+    int is_bad = n != 14 || end < 0 || parse_nonce(nonce, v.nonce) || parse_path(text + end, v.key_file) || !v.heartbeat_ms ||
+                 !v.node_timeout_ms || !v.orphan_timeout_ms;
+    if (!is_bad) { /* scanf takes signs and spaces, too */
+        sk_link_settings_print(&v, again);
+        is_bad = strcmp(again, text) != 0;
+    }
+    if (is_bad)
         return sk_fail(
             err, SAIKAI_EFORMAT,
             "%s does not come from this release's `saikai run`: install both from the same release",

@@ -166,6 +166,11 @@ static void link_settings_travel_as_plain_text(void **state)
     assert_int_equal(r.orphan_timeout_ms, 30000);
     assert_int_equal(r.service, 1);
     assert_true(r.remaining_ms == s.remaining_ms);
+    char other[SK_LINK_TEXT_MAX + 1], *at = strstr(text, ",500,");
+    for (const char *sign = "-+ 0"; *sign; sign++) { /* a number that is none of ours */
+        snprintf(other, sizeof other, "%.*s,%c500%s", (int)(at - text), text, *sign, at + 4);
+        assert_int_equal(sk_link_settings_parse(other, &r, &err), SAIKAI_EFORMAT);
+    }
     for (size_t n = (size_t)(strrchr(text, ',') - text) + 2; n > 0; n--) { /* lacks a field */
         text[n - 1] = 0;
         assert_int_equal(sk_link_settings_parse(text, &r, &err), SAIKAI_EFORMAT);
