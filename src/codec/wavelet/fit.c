@@ -4,11 +4,11 @@
 
 #include <math.h>
 
-int sk_fit_solve(int n, fit_gram gram, const double *prior, double *x)
+int sk_fit_solve(int n, fit_gram gram, const double *prior, double draw, double *x)
 {
     double c[FIT_MOST][FIT_MOST], ridge = 0;
     for (int i = 0; i < n; i++)
-        ridge += gram[i][i] * 1e-9;
+        ridge += gram[i][i] * draw;
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) {
             double s = gram[i][j] + (i == j ? ridge + 1e-300 : 0);

@@ -10,8 +10,9 @@ enum { FIT_MOST = 16 };
 /* gram[i][j], i, j <= n: products of the n regressors and, in place n, the target; symmetric. */
 typedef double fit_gram[FIT_MOST + 1][FIT_MOST + 1];
 
-/* Weights x[0, n) that minimise the residual, drawn slightly to prior[]; -1 when there are none. */
-int sk_fit_solve(int n, fit_gram gram, const double *prior, double *x);
+/* Weights x[0, n) that minimise the residual, drawn to prior[] with this part of the regressors' energy; -1 when there are
+ * none. */
+int sk_fit_solve(int n, fit_gram gram, const double *prior, double draw, double *x);
 /* Energy of the residual with weights x. */
 double sk_fit_energy(int n, fit_gram gram, const double *x);
 

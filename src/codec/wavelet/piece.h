@@ -28,7 +28,8 @@ enum {
 enum { PIECE_HAS_MASK = 1, PIECE_HAS_FILL = 2, PIECE_IS_CAUSAL = 4 };
 /* Options: reach beyond LIFT_LEAST_REACH; the values were multiplied by a power of two before all
  * else; the step of a causal piece is given; the codes are those of sparse planes; the
- * mask is one of bilevel.h; filters are those of lift_filter.h. */
+ * mask is one of bilevel.h; filters are those of lift_filter.h; their weights are fine, and the orders of what lies beyond
+ * the box stand before those of each level. */
 enum {
     PIECE_REACH = 3,
     PIECE_SCALED = 4,
@@ -36,9 +37,9 @@ enum {
     PIECE_SPARSE = 16,
     PIECE_BILEVEL = 32,
     PIECE_FILTERS = 64,
-    PIECE_OPTIONS = 127
+    PIECE_FINE = 128,
+    PIECE_OPTIONS = 255
 };
-enum { PIECE_WEIGHT_BITS = 12 };
 
 /* How to predict. */
 struct plan {
@@ -65,7 +66,7 @@ struct piece {
     int keep_plan;       /* encoder: `plan` is chosen already */
     size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
-    int sparse, bilevel, packed; /* how codes, mask and filters are coded: see the options */
+    int sparse, bilevel, packed, fine; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;
     struct shape shape;

@@ -35,7 +35,7 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
         return rc;
     sk_lift_set_bounds(lift, j->limit, plan->alpha, plan->beta, j->lowest, j->highest);
     lift->mean = j->mean;
-    lift->weight_bits = PIECE_WEIGHT_BITS;
+    lift->fine = j->fine;
     lift->fit = 1;
     lift->trial = trial;
     lift->thorough = j->thorough;
@@ -112,7 +112,7 @@ static double try_reach(const struct piece *j, struct plan *plan, size_t most,
     struct plan other = *plan;
     other.reach = LIFT_MOST_REACH;
     double far = try_box(j, &other, most, codes);
-    if (far > 0.985 * near)
+    if (far > (j->fine ? 0.99 : 0.985) * near)
         return near;
     plan->reach = other.reach;
     return far;

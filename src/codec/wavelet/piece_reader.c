@@ -62,12 +62,13 @@ static int read_options(struct piece *j, struct sk_rd *in)
     j->plan.reach = LIFT_LEAST_REACH + (int)(options & PIECE_REACH);
     j->sparse = (options & PIECE_SPARSE) != 0;
     j->packed = (options & PIECE_FILTERS) != 0;
+    j->fine = (options & PIECE_FINE) != 0;
     j->bilevel = (options & PIECE_BILEVEL) != 0;
     if (options & PIECE_SCALED)
         j->scale = (int16_t)sk_rd_u16(in);
     if (options & PIECE_STEP)
         j->step = sk_rd_f64(in);
-    return in->bad || options > PIECE_OPTIONS || j->plan.reach > LIFT_MOST_REACH ||
+    return in->bad || options > PIECE_OPTIONS || (j->fine && !j->packed) || j->plan.reach > LIFT_MOST_REACH ||
                    abs(j->scale) > 2200 || !isfinite(j->step) ||
                    (options & PIECE_STEP && !(j->step > 0))
                ? -1
@@ -126,7 +127,7 @@ static int restore(struct piece *j, double mean, void *out, struct sk_rd *head,
         return rc;
     sk_lift_set_bounds(&j->lift, j->limit, j->plan.alpha, j->plan.beta, j->lowest, j->highest);
     j->lift.mean = mean;
-    j->lift.weight_bits = PIECE_WEIGHT_BITS;
+    j->lift.fine = j->fine;
     j->lift.bytes = !j->packed;
     return sk_lift_decode(&j->lift, out, j->mask, head, codes, err);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Codes of which at most this part is not zero are tried as sparse ones, or when they are few. */
-enum { FINE_BOUND = 1 << 14, SPARSE_PART = 10, SPARSE_LEAST = 2048 };
+enum { FINE_BOUND = 1 << 13, THOROUGH_BOUND = 1 << 14, SPARSE_PART = 10, SPARSE_LEAST = 2048 };
 /* Static codes that are longer than another plan's by more than one part in so many lose as adaptive
  * ones, too. */
 enum { FAR = 4 };
@@ -86,7 +86,7 @@ static unsigned options_of(const struct piece *j)
                        (j->mask ? PIECE_BILEVEL : 0);
     if (j->plan.causal)
         return options | (j->step > 0 ? PIECE_STEP : 0);
-    return options | (unsigned)(j->plan.reach - LIFT_LEAST_REACH);
+    return options | (j->fine ? PIECE_FINE : 0) | (unsigned)(j->plan.reach - LIFT_LEAST_REACH);
 }
 
 static void put_header(struct piece *j, struct sk_buf *out)
@@ -254,7 +254,8 @@ int sk_piece_predict(struct piece *j, struct sk_buf *out, struct saikai_error *e
         rc = set_scale(j, err);
     if (!rc) {
         find_exponents(j);
-        j->thorough = (j->high - j->low) / j->limit > FINE_BOUND;
+        j->thorough = (j->high - j->low) / j->limit > THOROUGH_BOUND;
+        j->fine = (j->high - j->low) / j->limit > FINE_BOUND;
         rc = make_best(j, &mask, out, err);
     }
     sk_buf_free(&mask);

@@ -62,7 +62,8 @@ static const struct {
               {"masked2", 1e-24, masked}, {"masked3", 1e-22, masked}, {"nan3", 1e-3, with_nan},
               {"centred", 1e-3, climate}, {"far3", 1e-5, waves},      {"scaled2", 1e-3, tiny},
               {"sparse3", 1e-2, waves},   {"fitted3", 1e-4, waves},   {"bilevel2", 5e-23, masked},
-              {"bilevel3", 5e-23, masked}, {"before1", 1e-4, smooth}, {"before3", 1e-3, waves}};
+              {"bilevel3", 5e-23, masked}, {"before1", 1e-4, smooth}, {"before3", 1e-3, waves},
+              {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves}};
 
 static void check(int k, const struct sk_array *a, const void *out, size_t n)
 {

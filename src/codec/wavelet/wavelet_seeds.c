@@ -122,5 +122,8 @@ int main(int argc, char **argv)
     write_seed(argv[1], "before3", &d6, 1e-3, waves);
     parameter = "plan=0,reach=4";
     write_seed(argv[1], "far3", &d6, 1e-5, waves);
+    const struct sk_array d7 = {.type = SAIKAI_F64, .ndims = 3, .dims = {12, 30, 40}};
+    write_seed(argv[1], "fine1", &d1, 1e-6, smooth);
+    write_seed(argv[1], "fine3", &d7, 1e-7, waves);
     return 0;
 }

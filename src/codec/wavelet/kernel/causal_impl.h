@@ -384,7 +384,7 @@ static int fit(const struct causal *c, const struct taps *t, size_t take, size_t
     for (int pass = 0; pass < 2; pass++) {
         fit_gram gram;
         fit_sums(c, t, pass || take < 2 ? take : take / 2, want, x, width * fit_usual(c, t, take, x), gram);
-        if (sk_fit_solve(t->n - 1, gram, prior, x))
+        if (sk_fit_solve(t->n - 1, gram, prior, 1e-9, x))
             return -1;
     }
     return 0;

@@ -71,6 +71,7 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
         struct lift_level *v = &l->level[i];
         for (int a = 0; a < LIFT_AXES; a++) {
             v->n[a] = i ? v[-1].h[a] : shape->n[a];
+            v->order[a] = 1;
             v->scale[a] = i ? v[-1].scale[a] << (v[-1].active >> a & 1) : 1;
         }
         v->active = i + 1 < LIFT_LEVELS ? splittable(v, shape->active) : 0;
@@ -216,14 +217,19 @@ void sk_lift_standard_weights(const struct lift_filter *f, double *w)
         w[g] = g < f->reach * f->axes ? d[g / f->axes] / f->axes : 0;
 }
 
+static double unit_of(const struct lift *l)
+{
+    return 1.0 / (1 << (l->fine ? LIFT_FINE_BITS : LIFT_WEIGHT_BITS));
+}
+
 void sk_lift_weights(const struct lift *l, const struct lift_filter *f, double w[LIFT_GROUPS + 1])
 {
     if (f->fitted == LIFT_STANDARD) {
         sk_lift_standard_weights(f, w);
     } else {
-        double unit = 1.0 / (double)(1 << l->weight_bits), rest = 1;
+        double rest = 1;
         for (int g = 1; g <= f->n; g++) {
-            w[g] = f->stored[g] * unit;
+            w[g] = f->stored[g] * unit_of(l);
             rest -= w[g];
         }
         w[0] = rest;
@@ -238,49 +244,74 @@ const struct lift_filter *sk_lift_filter_before(const struct lift_level *v, unsi
     return v[1].active == v->active && f->fitted != LIFT_STANDARD ? f : NULL;
 }
 
-/* Weights of this filter as unknowns of the fit. */
-static void unknowns(const struct lift *l, const struct lift_filter *f, double *x)
+void sk_lift_unknowns(const struct lift *l, const struct lift_filter *f, double *x)
 {
-    for (int i = 0; i < f->n; i++)
-        x[i] = f->stored[i + 1] * (1.0 / (double)(1 << l->weight_bits));
-}
-
-/* Bits of a class of so many points with weights that leave this energy, beside what all take. */
-static double cost_of(const struct lift_filter *f, size_t points, double energy)
-{
-    return 0.5 * (double)points * log2(energy) + sk_lift_filter_bits(f);
-}
-
-void sk_lift_fit(const struct lift *l, const struct lift_level *v, unsigned c, struct lift_filter *f,
-              fit_gram gram, size_t points, double sample)
-{
-    int n = f->n; /* unknowns: groups 1 .. n - 1 and the mean; column n is the right-hand side */
-    double standard[LIFT_GROUPS + 1], *prior = standard + 1, x[LIFT_GROUPS + 1], near[LIFT_GROUPS + 1];
-    const struct lift_filter *before = sk_lift_filter_before(v, c);
-    struct lift_filter next = *f;
-    sk_lift_standard_weights(f, standard);
-    if (!(sample > 0) || sk_fit_solve(n, gram, prior, x))
+    if (f->fitted == LIFT_STANDARD) {
+        double w[LIFT_GROUPS + 1];
+        sk_lift_standard_weights(f, w);
+        memcpy(x, w + 1, (size_t)f->n * sizeof *x);
         return;
-    double noise = v->bound * v->bound / 3 * sample;
-    double least = cost_of(f, points, sk_fit_energy(n, gram, prior) + noise);
-    if (before) {
-        next.fitted = LIFT_AS_BEFORE;
-        sk_lift_filter_as_before(&next, before);
-        unknowns(l, &next, near);
-        double cost = cost_of(&next, points, sk_fit_energy(n, gram, near) + noise);
-        *f = cost < least ? next : *f;
-        least = cost < least ? cost : least;
     }
+    for (int i = 0; i < f->n; i++)
+        x[i] = f->stored[i + 1] * unit_of(l);
+}
+
+int sk_lift_solve(const struct lift *l, const struct lift_filter *f, struct lift_sums *s, double *x)
+{
+    const double little = 1e-13, more = 1e-9;
+    double standard[LIFT_GROUPS + 1];
+    sk_lift_standard_weights(f, standard);
+    return s->sample > 0 && ((l->fine && !sk_fit_solve(f->n, s->gram, standard + 1, little, x)) ||
+                             !sk_fit_solve(f->n, s->gram, standard + 1, more, x))
+               ? 0
+               : -1;
+}
+
+double sk_lift_energy_bits(const struct lift *l, const struct lift_level *v, const struct lift_filter *f,
+                           struct lift_sums *s, size_t points)
+{
+    double x[LIFT_GROUPS + 1], noise = v->bound * v->bound / 3 * s->sample;
+    sk_lift_unknowns(l, f, x);
+    return 0.5 * (double)points * log2(sk_fit_energy(f->n, s->gram, x) + noise) +
+           sk_lift_filter_bits(f, l->fine);
+}
+
+/* Round the weights x as coarsely as pays; points: of the class. */
+static void round_weights(const struct lift *l, const struct lift_level *v, struct lift_filter *f,
+                          const double *x, struct lift_sums *s, size_t points)
+{
+    double least = INFINITY;
+    struct lift_filter next = *f;
     next.fitted = LIFT_FITTED;
-    for (next.coarse = 0; next.coarse < 4; next.coarse++) {
-        int unit = 1 << 2 * next.coarse;
-        for (int i = 0; i < n; i++)
-            next.stored[i + 1] = (int32_t)lrint(x[i] * (1 << l->weight_bits) / unit) * unit;
-        unknowns(l, &next, near);
-        double cost = cost_of(&next, points, sk_fit_energy(n, gram, near) + noise);
-        *f = cost < least ? next : *f;
-        least = cost < least ? cost : least;
+    for (next.coarse = 0; next.coarse < sk_lift_filter_units(l->fine); next.coarse++) {
+        double unit = sk_lift_filter_unit(l->fine, next.coarse);
+        for (int i = 0; i < f->n; i++)
+            next.stored[i + 1] = (int32_t)(rint(x[i] / unit_of(l) / unit) * unit);
+        double bits = sk_lift_energy_bits(l, v, &next, s, points);
+        if (bits < least)
+            *f = next;
+        least = bits < least ? bits : least;
     }
+}
+
+int sk_lift_candidates(const struct lift *l, const struct lift_level *v, unsigned c, struct lift_sums *sums, int n_sums,
+                       size_t points, struct lift_filter out[LIFT_CANDIDATES])
+{
+    const struct lift_filter *before = sk_lift_filter_before(v, c);
+    double x[LIFT_GROUPS + 1];
+    int n = 1;
+    out[0] = v->filter[c];
+    if (before) {
+        out[n] = v->filter[c];
+        out[n].fitted = LIFT_AS_BEFORE;
+        sk_lift_filter_as_before(&out[n++], before);
+    }
+    for (int k = 0; k < n_sums; k++)
+        if (!sk_lift_solve(l, &v->filter[c], &sums[k], x)) {
+            out[n] = v->filter[c];
+            round_weights(l, v, &out[n++], x, &sums[k], points);
+        }
+    return n;
 }
 
 double sk_lift_trial_bits(const struct lift_level *finest, const double bits[2], const size_t coded[2])

@@ -28,6 +28,11 @@ enum {
     LIFT_CLASSES = 8,
     LIFT_GROUPS = 16,
     LIFT_CHUNK = 256,
+    LIFT_MOST_ORDER = 3,
+    LIFT_ORDER_BITS = 2,
+    LIFT_WEIGHT_BITS = 12,
+    LIFT_FINE_BITS = 24,
+    LIFT_CANDIDATES = 4,
 };
 
 /* How the array is seen: nb separate boxes of n[0] x n[1] x n[2] points; the point (b, z, y, x) is
@@ -50,10 +55,10 @@ struct lift_filter {
     int n, axes,
         reach; /* groups; the first `axes` are near, the next `axes` far, … `reach` times */
     struct lift_group group[LIFT_GROUPS];
-    int32_t stored[LIFT_GROUPS + 1]; /* weights in 2^-weight_bits of all groups but the first; last:
+    int32_t stored[LIFT_GROUPS + 1]; /* weights in 2^-LIFT_WEIGHT_BITS (or _FINE_BITS) of all groups but the first; last:
                                         of the mean */
     enum lift_weights { LIFT_STANDARD = 0, LIFT_FITTED, LIFT_AS_BEFORE /* as the coarser level */ } fitted;
-    int coarse; /* fitted weights are multiples of 4^coarse */
+    int coarse; /* fitted weights are multiples of a unit: lift_filter.h */
 };
 
 struct lift_level {
@@ -62,6 +67,7 @@ struct lift_level {
     size_t h[LIFT_AXES];     /* of the even points */
     size_t scale[LIFT_AXES]; /* points of the whole box per point of this one */
     size_t pad[LIFT_AXES];
+    int order[LIFT_AXES]; /* of the polynomials that continue the box along each axis, from 1 to LIFT_MOST_ORDER */
     size_t sy, sz, sb, origin, count;
     void *data[LIFT_CLASSES];
     uint8_t *level[LIFT_CLASSES];
@@ -78,11 +84,11 @@ struct lift {
     int32_t *q;
     void *memory, *levels; /* of the values, of levels and masks */
     double mean;
-    int weight_bits;
     int reach;    /* neighbours on each side along an axis */
     int fit;      /* encoder: 1 fits weights */
     int thorough; /* encoder: 1 looks at more of the data when it fits */
-    int bytes;    /* decoder: 1 where filters are bytes, as older versions wrote them */
+    int fine;     /* 1: weights have LIFT_FINE_BITS, fits tell edges from the inside, orders are chosen and stored */
+    int bytes;    /* decoder: 1 where filters are bytes, as still older versions wrote them */
     int is_encoder;
     int trial; /* encoder: 1 codes the inside of the two finest levels only, to see what they take
                 */
@@ -120,11 +126,23 @@ void sk_lift_standard_weights(const struct lift_filter *f, double *w);
 /* The filter of class c at the next coarser level, NULL: that is none of the same kind or has the
  * standard weights. */
 const struct lift_filter *sk_lift_filter_before(const struct lift_level *v, unsigned c);
-/* Fit weights to normal equations of f->n unknowns: the groups but the first, and the mean. Changes
- * the filter when that pays. points: of the class; sample: the weight of those behind the
- * equations. */
-void sk_lift_fit(const struct lift *l, const struct lift_level *v, unsigned c, struct lift_filter *f,
-              fit_gram gram, size_t points, double sample);
+/* Normal equations of a filter's unknowns, the groups but the first and the mean, and the weight of the points behind
+ * them. */
+struct lift_sums {
+    fit_gram gram;
+    double sample;
+};
+/* The weights that sums ask for, as unknowns x[0, f->n); -1: there are none. */
+int sk_lift_solve(const struct lift *l, const struct lift_filter *f, struct lift_sums *s, double *x);
+/* Filters that class c might have: the standard one, the coarser level's, those of each of the sums. points: of the class.
+ * Returns how many. */
+int sk_lift_candidates(const struct lift *l, const struct lift_level *v, unsigned c, struct lift_sums *sums, int n_sums, size_t points,
+                       struct lift_filter out[LIFT_CANDIDATES]);
+/* Bits of a class of so many points with a filter, by the energy that it leaves of the sums, beside what all take. */
+double sk_lift_energy_bits(const struct lift *l, const struct lift_level *v, const struct lift_filter *f,
+                           struct lift_sums *s, size_t points);
+/* Unknowns of a filter. */
+void sk_lift_unknowns(const struct lift *l, const struct lift_filter *f, double *x);
 /* Bits per value of a large box, from those that the finest level (with the next one: bits[0]) and
  * the next one (bits[1]) took for so many values: all coarser ones are taken to need more and more
  * as these two do. */
@@ -137,7 +155,7 @@ void sk_lift_exception(struct lift *l, const struct lift_level *v, unsigned c, s
 size_t sk_lift_element(const struct lift *l, const struct lift_level *v, unsigned c, size_t index);
 
 /* Encode the array (it is not changed; elements where mask is not 0 are free) into out: filters
- * into `head`, codes into `codes`. l is set up with bounds, mean, weight_bits. Exceptions are left
+ * into `head`, codes into `codes`. l is set up with bounds, mean, fine. Exceptions are left
  * in l. SAIKAI_ENOMEM. */
 int sk_lift_encode(struct lift *l, const void *in, const uint8_t *mask, struct sk_buf *head,
                 struct sk_plane_writer *codes, struct saikai_error *err);

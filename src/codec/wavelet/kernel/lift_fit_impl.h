@@ -70,22 +70,55 @@ static double fit_points(const struct lift_filter *f, fit_batch z, size_t n, con
     return sum;
 }
 
-/* Where the k-th of `take` spans of a class begins. */
-static size_t fit_place(const struct lift_level *v, unsigned c, size_t nb, size_t span, size_t k,
-                        size_t take)
+/* Places of a class from which filters see only the box itself, along each axis that has some: [low, high). All count as
+ * such where edges are not told apart. */
+struct fit_inside {
+    size_t low[LIFT_AXES], high[LIFT_AXES];
+};
+
+static struct fit_inside fit_inside(const struct lift *l, const struct lift_level *v, unsigned c)
+{
+    struct fit_inside in;
+    for (int a = 0; a < LIFT_AXES; a++) {
+        size_t reach = (size_t)l->reach, low = 0, n = sk_lift_points(v, c, a), high = n;
+        if (l->fine && v->active >> a & 1) {
+            low = c >> a & 1 ? reach - 1 : 1;
+            high = c >> a & 1 ? (v->h[a] > reach ? v->h[a] - reach : 0) : v->n[a] / 2;
+        }
+        in.low[a] = high > low ? low : 0;
+        in.high[a] = high > low ? high : n;
+    }
+    return in;
+}
+
+/* Points of a row that lie side by side, `inside` of them from column `first` on. */
+struct fit_span {
+    size_t at, n, first, inside;
+};
+
+/* The k-th of `take` spans of a class. */
+static struct fit_span fit_place(const struct lift_level *v, unsigned c, size_t nb, const struct fit_inside *in,
+                                 size_t span, size_t k, size_t take)
 {
     size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1),
            spans = sk_lift_points(v, c, 2) / span;
     size_t total = nb * nz * ny * spans;
     size_t s = (size_t)(((double)k + 0.5) * (double)total / (double)take);
-    size_t r = s / spans, y = r % ny, z = r / ny % nz, b = r / ny / nz;
-    return v->origin + b * v->sb + z * v->sz + y * v->sy + s % spans * span;
+    size_t r = s / spans, y = r % ny, z = r / ny % nz, b = r / ny / nz, x = s % spans * span;
+    struct fit_span p = {.at = v->origin + b * v->sb + z * v->sz + y * v->sy + x, .n = span};
+    size_t first = in->low[2] > x ? in->low[2] - x : 0, end = in->high[2] > x ? in->high[2] - x : 0;
+    end = end < span ? end : span;
+    if (z >= in->low[0] && z < in->high[0] && y >= in->low[1] && y < in->high[1] && first < end) {
+        p.first = first;
+        p.inside = end - first;
+    }
+    return p;
 }
 
 /* The usual square of a miss with weights w: a geometric mean over a few spans, which spikes do not
  * change much. */
-static double fit_usual(const struct lift *l, const struct lift_level *v, unsigned c, size_t span,
-                        size_t take, int masked, const double *w)
+static double fit_usual(const struct lift *l, const struct lift_level *v, unsigned c,
+                        const struct fit_inside *in, size_t span, size_t take, int masked, const double *w)
 {
     enum { FEW = 12, STEP = 3 };
     fit_batch z;
@@ -93,7 +126,7 @@ static double fit_usual(const struct lift *l, const struct lift_level *v, unsign
     double least = v->bound * v->bound * 0.25;
     size_t few = take < FEW ? take : FEW;
     for (size_t k = 0; k < few; k++) {
-        size_t at = fit_place(v, c, l->shape.nb, span, k, few);
+        size_t at = fit_place(v, c, l->shape.nb, in, span, k, few).at;
         fit_columns(l, v, c, at, span, z, 0);
         fit_misses(&v->filter[c], w, z, span, square);
         for (size_t i = 0; i < span; i += STEP)
@@ -105,38 +138,154 @@ static double fit_usual(const struct lift *l, const struct lift_level *v, unsign
     return used > 0 ? exp(logs / used) : least;
 }
 
-/* Sums over the sample, with weights from the misses with w; returns the weights' sum. */
-static double fit_sums(const struct lift *l, const struct lift_level *v, unsigned c, size_t span,
-                       size_t take, int masked, const double *w, fit_gram gram)
-{
-    const struct lift_filter *f = &v->filter[c];
-    double usual = FIT_WIDTH * fit_usual(l, v, c, span, take, masked, w), sample = 0;
+enum { FIT_ALL, FIT_INSIDE, FIT_SUMS };
+
+/* Points on their way into sums: enough at a time for long loops. */
+struct fit_heap {
     fit_batch z;
     uint8_t mask[LIFT_CHUNK];
-    size_t n = 0;
-    memset(gram, 0, sizeof(fit_gram));
+    size_t n;
+};
+
+/* What the points of a class are weighed with, and where they go. */
+struct fit_sink {
+    const double *w;
+    double usual;
+    int masked;
+    struct fit_heap heap[FIT_SUMS];
+    struct lift_sums *sums;
+};
+
+static void fit_flush(const struct lift_filter *f, struct fit_sink *to, int which)
+{
+    struct fit_heap *heap = &to->heap[which];
+    struct lift_sums *s = &to->sums[which];
+    if (heap->n)
+        s->sample += fit_points(f, heap->z, heap->n, to->masked ? heap->mask : NULL, to->w, to->usual, s->gram);
+    heap->n = 0;
+}
+
+static void fit_put(const struct lift *l, const struct lift_level *v, unsigned c, size_t at, size_t n, struct fit_sink *to,
+                    int which)
+{
+    struct fit_heap *heap = &to->heap[which];
+    if (!n)
+        return;
+    if (heap->n + n > LIFT_CHUNK)
+        fit_flush(&v->filter[c], to, which);
+    fit_columns(l, v, c, at, n, heap->z, heap->n);
+    if (to->masked)
+        memcpy(heap->mask + heap->n, v->mask[c] + at, n);
+    heap->n += n;
+}
+
+/* Sums over the sample, with weights from the misses with w: of all points, and of those inside. */
+static void fit_sums(const struct lift *l, const struct lift_level *v, unsigned c, size_t span,
+                     size_t take, int masked, const double *w, struct lift_sums sums[FIT_SUMS])
+{
+    const struct lift_filter *f = &v->filter[c];
+    struct fit_inside in = fit_inside(l, v, c);
+    struct fit_sink to;
+    to.w = w;
+    to.usual = FIT_WIDTH * fit_usual(l, v, c, &in, span, take, masked, w);
+    to.masked = masked;
+    to.sums = sums;
+    to.heap[FIT_ALL].n = to.heap[FIT_INSIDE].n = 0;
+    memset(sums, 0, FIT_SUMS * sizeof *sums);
     for (size_t k = 0; k < take; k++) {
-        size_t at = fit_place(v, c, l->shape.nb, span, k, take);
-        fit_columns(l, v, c, at, span, z, n);
-        if (masked)
-            memcpy(mask + n, v->mask[c] + at, span);
-        n += span;
-        if (n + span > LIFT_CHUNK || k + 1 == take) {
-            sample += fit_points(f, z, n, masked ? mask : NULL, w, usual, gram);
-            n = 0;
+        struct fit_span p = fit_place(v, c, l->shape.nb, &in, span, k, take);
+        size_t end = p.first + p.inside;
+        fit_put(l, v, c, p.at, p.first, &to, FIT_ALL);
+        fit_put(l, v, c, p.at + p.first, p.inside, &to, FIT_INSIDE);
+        fit_put(l, v, c, p.at + end, p.n - end, &to, FIT_ALL);
+    }
+    fit_flush(f, &to, FIT_ALL);
+    fit_flush(f, &to, FIT_INSIDE);
+    sums[FIT_ALL].sample += sums[FIT_INSIDE].sample;
+    for (int g = 0; g <= f->n; g++)
+        for (int h = 0; h <= g; h++) {
+            sums[FIT_ALL].gram[g][h] += sums[FIT_INSIDE].gram[g][h];
+            for (int s = 0; s < FIT_SUMS; s++)
+                sums[s].gram[h][g] = sums[s].gram[g][h];
+        }
+}
+
+/* The k-th of `take` short spans, which lie evenly along all axes at once (those of fit_place go through rows in order):
+ * element of its first point. */
+static size_t fit_look_at(const struct lift_level *v, unsigned c, size_t nb, size_t span, size_t k, size_t take)
+{
+    const double along_y = 0.7548776662466927, along_x = 0.5698402909980532; /* M. Roberts' sequence for two dimensions */
+    size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1), rest = sk_lift_points(v, c, 2) - span;
+    double s = (double)k + 0.5, fy = s * along_y - floor(s * along_y), fx = s * along_x - floor(s * along_x);
+    size_t r = (size_t)(s / (double)take * (double)(nb * nz)), y = (size_t)(fy * (double)ny),
+           x = (size_t)(fx * (double)(rest + 1));
+    return v->origin + r / nz * v->sb + r % nz * v->sz + y * v->sy + x;
+}
+
+enum { FIT_LOOK = 32 }; /* columns */
+
+/* Add to bits[k] what a span of columns takes with the k-th weights, beside what all take: by its misses one by one, which
+ * sums of squares do not tell where few points miss by much. */
+static void fit_judge(const struct lift *l, const struct lift_level *v, unsigned c, size_t at, size_t span, int masked, int n,
+                      double (*w)[LIFT_GROUPS + 2], double *bits)
+{
+    enum { GROUP = 4 };
+    const double unit = 3 / (v->bound * v->bound), most = 1e60;
+    fit_batch z;
+    double square[LIFT_CHUNK];
+    fit_columns(l, v, c, at, span, z, 0);
+    for (int k = 0; k < n; k++) {
+        double product = 1;
+        fit_misses(&v->filter[c], w[k], z, span, square);
+        for (size_t i = 0; i < span; i++) {
+            double miss = masked && v->mask[c][at + i] ? 1 : 1 + square[i] * unit;
+            product *= miss < most ? miss : most;
+            if (i % GROUP == GROUP - 1 || i + 1 == span) {
+                bits[k] += 0.5 * log2(product);
+                product = 1;
+            }
         }
     }
-    for (int g = 0; g <= f->n; g++)
-        for (int h = 0; h < g; h++)
-            gram[h][g] = gram[g][h];
-    return sample;
+}
+
+/* Which filter takes the fewest bits; `take` spans are looked at, edges in their share. */
+static int fit_best(const struct lift *l, const struct lift_level *v, unsigned c, const struct lift_filter *filter, int n,
+                    size_t points, size_t take, int masked)
+{
+    double w[LIFT_CANDIDATES][LIFT_GROUPS + 2] = {{0}}, bits[LIFT_CANDIDATES] = {0};
+    size_t nx = sk_lift_points(v, c, 2), span = nx < FIT_LOOK ? nx : FIT_LOOK;
+    int best = 0;
+    for (int k = 0; k < n; k++)
+        sk_lift_unknowns(l, &filter[k], w[k] + 1);
+    for (size_t s = 0; s < take; s++)
+        fit_judge(l, v, c, fit_look_at(v, c, l->shape.nb, span, s, take), span, masked, n, w, bits);
+    for (int k = 0; k < n; k++) {
+        bits[k] = bits[k] * (double)points / (double)(take * span) + sk_lift_filter_bits(&filter[k], l->fine);
+        best = bits[k] < bits[best] ? k : best;
+    }
+    return best;
+}
+
+/* The same by what the sums tell. */
+static int fit_least_energy(const struct lift *l, const struct lift_level *v, const struct lift_filter *filter, int n,
+                            struct lift_sums *s, size_t points)
+{
+    double least = INFINITY;
+    int best = 0;
+    for (int k = 0; k < n; k++) {
+        double bits = sk_lift_energy_bits(l, v, &filter[k], s, points);
+        best = bits < least ? k : best;
+        least = bits < least ? bits : least;
+    }
+    return best;
 }
 
 static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int masked)
 {
-    fit_gram gram;
-    struct lift_filter *f = &v->filter[c];
-    double w[LIFT_GROUPS + 2], first[LIFT_GROUPS + 1];
+    enum { LEAST_SPANS = 24 };
+    struct lift_sums sums[FIT_SUMS];
+    struct lift_filter *f = &v->filter[c], filter[LIFT_CANDIDATES];
+    double w[LIFT_GROUPS + 2];
     size_t nx = sk_lift_points(v, c, 2);
     size_t rows = l->shape.nb * sk_lift_points(v, c, 0) * sk_lift_points(v, c, 1), points = rows * nx;
     if (points < 256)
@@ -145,11 +294,13 @@ static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int mask
            span = nx < LIFT_CHUNK ? nx : LIFT_CHUNK;
     size_t total = rows * (nx / span), take = want / span + 1;
     take = take < total ? take : total;
-    sk_lift_standard_weights(f, first);
-    memcpy(w, first, sizeof first);
-    fit_sums(l, v, c, span, take < 2 ? take : take / 2, masked, w, gram);
-    if (sk_fit_solve(f->n, gram, first + 1, w + 1))
+    sk_lift_standard_weights(f, w);
+    fit_sums(l, v, c, span, take < 2 ? take : take / 2, masked, w, sums);
+    if (sk_lift_solve(l, f, &sums[FIT_ALL], w + 1))
         return;
-    double sample = fit_sums(l, v, c, span, take, masked, w, gram);
-    sk_lift_fit(l, v, c, f, gram, points, sample);
+    fit_sums(l, v, c, span, take, masked, w, sums);
+    int n = sk_lift_candidates(l, v, c, sums, l->fine ? FIT_SUMS : 1, points, filter);
+    int best = l->fine ? fit_best(l, v, c, filter, n, points, want / FIT_LOOK + LEAST_SPANS, masked)
+                       : fit_least_energy(l, v, filter, n, &sums[FIT_ALL], points);
+    *f = filter[best];
 }

@@ -133,70 +133,7 @@ static void clear_margins(const struct lift_level *v, size_t nb)
     }
 }
 
-/* Continue n points linearly over the padding on both sides, which is `room` wide beyond the most
- * points that a class has; `step` between them. */
-static void pad_line(T *p, size_t n, size_t most, size_t room, size_t step)
-{
-    T *z = p + (n - 1) * step;
-    T da = n > 1 ? (T)(p[0] - p[step]) : 0, dz = n > 1 ? (T)(z[0] - *(z - step)) : 0;
-    *(p - step) = p[0] + da;
-    for (size_t i = 2; i <= room; i++)
-        *(p - i * step) = p[0] + da + da;
-    z[step] = z[0] + dz;
-    T far = z[0] + dz + dz;
-    for (size_t i = n + 1; i < most + room; i++)
-        p[i * step] = far;
-}
-
-/* One end of `width` lines side by side: `near` comes next to those at p, whose neighbours are at
- * `inner`; `count` more lines, `step` apart, follow it at `far`. */
-static void pad_end(const T *restrict p, const T *restrict inner, T *restrict near, T *restrict far,
-                    size_t count, ptrdiff_t step, size_t width)
-{
-    for (size_t k = 0; k < width; k++)
-        near[k] = p[k] + (T)(p[k] - inner[k]);
-    if (!count)
-        return;
-    for (size_t k = 0; k < width; k++) {
-        T d = (T)(p[k] - inner[k]);
-        far[k] = p[k] + d + d;
-    }
-    for (size_t i = 1; i < count; i++)
-        memcpy(far + (ptrdiff_t)i * step, far, width * sizeof *far);
-}
-
-/* The same for `width` lines side by side. */
-static void pad_lines(T *p, size_t n, size_t most, size_t room, size_t step, size_t width)
-{
-    if (n < 2) {
-        for (size_t k = 0; k < width; k++)
-            pad_line(p + k, n, most, room, step);
-        return;
-    }
-    T *z = p + (n - 1) * step;
-    ptrdiff_t s = (ptrdiff_t)step;
-    pad_end(p, p + s, p - s, p - 2 * s, room - 1, -s, width);
-    pad_end(z, z - s, z + s, z + 2 * s, most + room - n - 1, s, width);
-}
-
-static void pad(const struct lift *l, const struct lift_level *v, unsigned c)
-{
-    T *d = v->data[c];
-    size_t nz = sk_lift_points(v, c, 0), ny = sk_lift_points(v, c, 1), nx = sk_lift_points(v, c, 2);
-    size_t room = (size_t)l->reach;
-    for (size_t b = 0; b < l->shape.nb; b++) {
-        T *box = d + b * v->sb + v->origin;
-        if (v->active & 4)
-            for (size_t z = 0; z < nz; z++)
-                for (size_t y = 0; y < ny; y++)
-                    pad_line(box + z * v->sz + y * v->sy, nx, v->h[2], room, 1);
-        if (v->active & 2)
-            for (size_t z = 0; z < nz; z++)
-                pad_lines(box + z * v->sz - room, ny, v->h[1], room, v->sy, v->sy);
-        if (v->active & 1)
-            pad_lines(box - (v->pad[1] ? room * v->sy : 0) - room, nz, v->h[0], room, v->sz, v->sz);
-    }
-}
+#include "codec/wavelet/kernel/lift_pad_impl.h"
 
 /* ---- kernels ---- */
 
@@ -494,13 +431,17 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
             run_base(l, v, masked);
             put_class(l, v, 0, 2, masked, codes);
         } else {
+            if (l->fine) {
+                choose_orders(l, v, masked);
+                put_orders(v, &filters);
+            }
             pad(l, v, 0);
         }
         unsigned c;
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
             if (l->fit)
                 fit_class(l, v, c, masked);
-            sk_lift_filter_put(&v->filter[c], &filters);
+            sk_lift_filter_put(&v->filter[c], l->fine, &filters);
             run_class(l, v, c, masked);
             coded[i > 0] += put_class(l, v, c, set_of(i), masked, codes);
             if (sk_lift_class_at(v, k + 1)) /* nothing is predicted from the last */
@@ -541,12 +482,14 @@ int NAME(sk_lift_decode)(struct lift *l, T *out, const uint8_t *mask, struct sk_
                 return rc;
             run_base(l, v, masked);
         } else {
+            if (l->fine && get_orders(v, &filters))
+                return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
             pad(l, v, 0);
         }
         unsigned c;
         for (int k = 0; (c = sk_lift_class_at(v, k)); k++) {
             if (l->bytes ? get_bytes(&v->filter[c], head)
-                         : sk_lift_filter_get(&v->filter[c], sk_lift_filter_before(v, c), &filters))
+                         : sk_lift_filter_get(&v->filter[c], sk_lift_filter_before(v, c), l->fine, &filters))
                 return sk_fail(err, SAIKAI_EDAMAGED, "the filters of a wavelet piece are damaged");
             sk_lift_plane(v, c, set_of(i), masked, &p);
             if ((rc = sk_plane_read(codes, &p, l->q, v->level[c], err)))
