@@ -229,8 +229,8 @@ enum { FIT_LOOK = 32 }; /* columns */
 static void fit_judge(const struct lift *l, const struct lift_level *v, unsigned c, size_t at, size_t span, int masked, int n,
                       double (*w)[LIFT_GROUPS + 2], double *bits)
 {
-    enum { GROUP = 4 };
-    const double unit = 3 / (v->bound * v->bound), most = 1e60;
+    enum { GROUP = 8 };
+    const double unit = 3 / (v->bound * v->bound), most = 1e35;
     fit_batch z;
     double square[LIFT_CHUNK];
     fit_columns(l, v, c, at, span, z, 0);
@@ -300,7 +300,7 @@ static void fit_class(struct lift *l, struct lift_level *v, unsigned c, int mask
         return;
     fit_sums(l, v, c, span, take, masked, w, sums);
     int n = sk_lift_candidates(l, v, c, sums, l->fine ? FIT_SUMS : 1, points, filter);
-    int best = l->fine ? fit_best(l, v, c, filter, n, points, want / FIT_LOOK + LEAST_SPANS, masked)
+    int best = l->fine ? fit_best(l, v, c, filter, n, points, want / (2 * FIT_LOOK) + LEAST_SPANS, masked)
                        : fit_least_energy(l, v, filter, n, &sums[FIT_ALL], points);
     *f = filter[best];
 }
