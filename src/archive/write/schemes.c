@@ -268,13 +268,15 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_arc
     enum { SMALL_SET = 1 << 20 };
     struct sk_archive_stats plain = *st;
     int gzip = sk_backend_here(SK_BACKEND_GZIP), backend = gzip < 0 ? SK_BACKEND_ZSTD : gzip;
+    if (p->dense_bytes > st->raw_bytes / 2) /* gzip would need long to find out that it makes that longer */
+        backend = SK_BACKEND_STORE;
+    if (backend == SK_BACKEND_STORE && st->stored_bytes < st->raw_bytes)
+        return 0;
     if (st->raw_bytes > SMALL_SET && gzip < 0 && p->near_bytes < st->raw_bytes / 2)
         return 0;
     /* samples of single classes may err together: look at the files themselves */
-    if (st->raw_bytes > SMALL_SET && gzip >= 0 && !gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes))
+    if (st->raw_bytes > SMALL_SET && backend == gzip && !gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes))
         return 0;
-    if (p->dense_bytes > st->raw_bytes / 2) /* gzip would need long to find that out */
-        backend = SK_BACKEND_STORE;
     p->limit = st->stored_bytes;
     int rc =
         write_as(p, SK_SCHEME_AGNOSTIC, backend, &(struct place){-1, to->name, 0}, &plain, err);
