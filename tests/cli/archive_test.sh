@@ -5,6 +5,7 @@ set -eu
 saikai=$1
 make_field=$2
 golden=$(cd "$(dirname "$0")/../golden/ska" && pwd)
+flip=$(cd "$(dirname "$0")/.." && pwd)/flip.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
@@ -59,7 +60,7 @@ ls | grep -q parts && fail "something is left of --variable"
 # what is damaged is listed and left out, the rest comes back, and the exit code says so
 "$saikai" archive create -q -s agnostic --unit 256KiB -o p.ska sets "$saikai"
 cp p.ska bad.ska
-printf 'x' | dd of=bad.ska bs=1 seek=2000 conv=notrunc 2> /dev/null
+"$flip" bad.ska 2000
 code=0
 "$saikai" archive extract -q -o partial bad.ska 2> err || code=$?
 [ $code = 3 ] || fail "a partial extract ends with $code"
@@ -88,7 +89,7 @@ seq 1 300000 > numbers
 rm numbers l1.ska l19.ska
 
 cp x.ska bad.ska
-printf 'x' | dd of=bad.ska bs=1 seek=2000 conv=notrunc 2> /dev/null
+"$flip" bad.ska 2000
 "$saikai" archive verify bad.ska 2> err && fail "damage was not found"
 grep -q 'bad.ska' err || fail "the message does not name the archive"
 "$saikai" archive create -q -o y.ska nothing 2> err && fail "a missing file was not found"
@@ -279,8 +280,7 @@ done
 n=$(wc -c < tree.ska)
 for at in 3 9 $((n - 1)) $((n - 30)) $((n - 60)); do
     cp tree.ska flipped.ska
-    old=$(od -An -tu1 -j $at -N 1 flipped.ska)
-    printf "\\$(printf %03o $((old ^ 64)))" | dd of=flipped.ska bs=1 seek=$at conv=notrunc 2> /dev/null
+    "$flip" flipped.ska $at
     rm -rf flipped
     "$saikai" archive extract -q -o flipped flipped.ska || fail "a wrong byte at $at of $n costs the archive"
     diff -r --no-dereference tree flipped/tree || fail "a wrong byte at $at gives other files"

@@ -1,4 +1,5 @@
-# What the tests of the tools for stores have in common. Expects $saikai; makes $dir, goes there, and counts in $failed.
+# What the tests of the tools for stores have in common. Expects $saikai and to be read by $0; makes $dir, goes there, and counts in $failed.
+helpers=$(dirname "$(realpath "$0")")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 : > "$dir/empty.conf"
@@ -24,8 +25,7 @@ expect()
 # Damage one byte: flip FILE OFFSET
 flip()
 {
-    old=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
-    printf "\\$(printf %03o $((old ^ 4)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null
+    "$helpers/../flip.sh" "$1" "$2"
 }
 
 # json CODE EXPRESSION ARG...: stdout is JSON of which a Python expression (of d) is true

@@ -4,6 +4,7 @@
 # usage: queries.sh SAIKAI MAKE_FIELD MAKE_STORE
 set -euo pipefail
 saikai=$1 make_field=$2 make_store=$3
+flip=$(cd "$(dirname "$0")/.." && pwd)/flip.sh
 command -v python3 >/dev/null || { echo "skip: python3 was not found"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -19,7 +20,7 @@ echo text >files/a
 "$saikai" archive create -q -o good.ska files saikai-store
 head -c 300000 /dev/urandom >noise # the last of the names: what is damaged in its middle costs nothing else
 "$saikai" archive create -q -s agnostic --unit 64KiB -o bad.ska files saikai-store noise
-printf x | dd of=bad.ska bs=1 seek=2000 conv=notrunc 2>/dev/null
+"$flip" bad.ska 2000
 f64=(--type f64 --dims 12x20x31)
 
 # parsed CODE EXPRESSION ARGUMENT...: one document on standard output, nothing else there; the expression (of d) holds

@@ -1,7 +1,8 @@
 /* A program for the protocol replication: what each step gives depends on all messages before it, and with "chance" also on the order in
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
  * one before it would be found out. It does not use Saikai.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck] [MICROSECONDS] */
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck] [MICROSECONDS]
+ * REPLICATED_UNTIL: the last step waits until there is a file of this name, so that the program does not end before all is done to it. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +42,12 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void wait_for_file(const char *name)
+{
+    while (name && access(name, F_OK))
+        usleep(1000);
 }
 
 /* Neighbours, large messages, several tags, derived types, collectives. */
@@ -183,6 +190,8 @@ int main(int argc, char **argv)
     if (!large[0] || !large[1] || ranks > 64 || ranks < 2)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (long step = 0; step < steps; step++) {
+        if (step == steps - 1)
+            wait_for_file(getenv("REPLICATED_UNTIL"));
         if (strcmp(kind, "chance"))
             state = calm_step(state, step);
         else

@@ -20,9 +20,9 @@ both) victims="2,6" restarts=1 ;;
 stuck) victims=1 arguments="600 stuck" restarts=1 ;; # in its first start all wait for what nobody sends
 scan) victims=1 arguments="1500 scan" restarts=1 ;;
 short) victims=0 arguments="1000 chance 2000" ;; # 2 ms a step: whoever is to be killed is still there
-often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= ;;
-often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= ;;
-often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= ;;
+often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= steps_at=4 ;;
+often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
+often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= steps_at=1 ;;
 often_chance) arguments="3000 chance" ;;
 fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 3000" victims=3 notes= ;;
 calm) victims= arguments=200 ;;
@@ -39,8 +39,18 @@ fail() {
     exit 1
 }
 
-timeout 300 "${mpiexec[@]}" -n $n "$exe" $arguments >calm.out
-grep -q verified calm.out || { cat calm.out; exit 1; }
+# The undisturbed run. The examples do not wait for the last kill: they get so many steps that they last long enough on this machine.
+undisturbed() {
+    local begun=$SECONDS
+    timeout 300 "${mpiexec[@]}" -n $n "$exe" $arguments >calm.out
+    grep -q verified calm.out || { cat calm.out; exit 1; }
+    took=$((SECONDS - begun))
+}
+undisturbed
+while [[ $case = often_* && -z "$notes" && $took -lt 4 ]]; do
+    arguments=$(awk -v at="$steps_at" '{ $at *= 2; print }' <<<"$arguments")
+    undisturbed
+done
 
 # The program's processes of this run, by their number in the start.
 processes() {
@@ -69,9 +79,17 @@ wait_for_all() {
 }
 
 start() {
-    rm -rf store local at.* out err
-    timeout 400 "$build/src/cli/saikai" run --protocol replication -n $n -- "$exe" -p "$work/at" $arguments >out 2>err &
+    rm -rf store local at.* out err go
+    REPLICATED_UNTIL="$work/go" timeout 400 "$build/src/cli/saikai" run --protocol replication -n $n -- "$exe" -p "$work/at" $arguments >out 2>err &
     run=$!
+}
+
+end_well() {
+    local rc=0
+    touch go
+    wait "$run" || rc=$?
+    run=
+    [ "$rc" = 0 ] || fail "exit code $rc"
 }
 
 attempt() {
@@ -82,7 +100,7 @@ attempt() {
     for group in $victims; do
         before=$(processes)
         for victim in ${group//,/ }; do
-            kill -9 "$(pid_of "$victim")" || fail "process $victim is gone"
+            kill -9 "$(pid_of "$victim")" || grep -q 'answer: restart' err || fail "process $victim is gone"
             lost=$((lost + 1))
         done
         for _ in $(seq 300); do
@@ -97,10 +115,7 @@ attempt() {
         done
         [ "$notes" != 1 ] || grep -q 'answer: restart' err || [ "$before" = "$after" ] || [ -z "$after" ] || fail "other processes: $before, and then $after"
     done
-    rc=0
-    wait "$run" || rc=$?
-    run=
-    [ "$rc" = 0 ] || fail "exit code $rc"
+    end_well
 }
 
 same_result() {
@@ -129,10 +144,7 @@ often() {
         start
         wait_for_all 2
         kill_at_any_moment
-        rc=0
-        wait "$run" || rc=$?
-        run=
-        [ "$rc" = 0 ] || fail "exit code $rc"
+        end_well
         ! grep 'answer: restart' err | grep -qvE 'the program was at its end|not all processes were through MPI_Init' || fail "the job was started again"
         restarts=$((restarts + $(grep -c 'answer: restart' err || true)))
         same_result

@@ -40,6 +40,14 @@ static void set_up(struct lift *l, size_t size)
     l->fit = 1;
 }
 
+/* The few points that the piece stores as they are: their type rounds a miss of the whole bound up. */
+static void stored_exactly(char exact[N], const struct lift *l)
+{
+    assert_true(l->n_exceptions < 4);
+    for (size_t i = 0; i < l->n_exceptions; i++)
+        exact[l->exception[i]] = 1;
+}
+
 static void finish(struct sk_plane_writer *codes, struct written *w)
 {
     assert_int_equal(sk_plane_writer_finish(codes, &w->codes, NULL), 0);
@@ -77,6 +85,7 @@ static void need_avx2(void)
         static float f[N];                                                                         \
         static double d[N];                                                                        \
         static T out[2][N];                                                                        \
+        static char exact[N];                                                                      \
         struct written w[2] = {0};                                                                 \
         need_avx2();                                                                               \
         fill(f, d);                                                                                \
@@ -86,12 +95,13 @@ static void need_avx2(void)
             struct lift l;                                                                         \
             struct sk_plane_writer *codes = sk_plane_writer_new(N);                                \
             set_up(&l, sizeof(T));                                                                 \
-            assert_int_equal((i ? sk_lift_encode_##SUFFIX##_avx2                                      \
-                                : sk_lift_encode_##SUFFIX)(&l, in, NULL, &w[i].head, codes, NULL),    \
+            assert_int_equal((i ? sk_lift_encode_##SUFFIX##_avx2                                   \
+                                : sk_lift_encode_##SUFFIX)(&l, in, NULL, &w[i].head, codes, NULL), \
                              0);                                                                   \
-            assert_true(l.n_exceptions < 4); /* where the type rounds a miss of half a step up */  \
+            if (i)                                                                                 \
+                stored_exactly(exact, &l);                                                         \
             finish(codes, &w[i]);                                                                  \
-            sk_lift_free(&l);                                                                         \
+            sk_lift_free(&l);                                                                      \
         }                                                                                          \
         compare(w);                                                                                \
         for (int i = 0; i < 2; i++) {                                                              \
@@ -101,15 +111,15 @@ static void need_avx2(void)
             set_up(&l, sizeof(T));                                                                 \
             assert_int_equal(sk_plane_reader_new(&codes, w[0].codes.data, w[0].codes.len, NULL),   \
                              0);                                                                   \
-            assert_int_equal((i ? sk_lift_decode_##SUFFIX##_avx2                                      \
-                                : sk_lift_decode_##SUFFIX)(&l, out[i], NULL, &head, codes, NULL),     \
+            assert_int_equal((i ? sk_lift_decode_##SUFFIX##_avx2                                   \
+                                : sk_lift_decode_##SUFFIX)(&l, out[i], NULL, &head, codes, NULL),  \
                              0);                                                                   \
             sk_plane_reader_free(codes);                                                           \
-            sk_lift_free(&l);                                                                         \
+            sk_lift_free(&l);                                                                      \
         }                                                                                          \
         assert_memory_equal(out[0], out[1], sizeof out[0]);                                        \
         for (size_t k = 0; k < N; k++)                                                             \
-            assert_true(fabs((double)out[0][k] - (double)in[k]) <= 1.001e-4);                         \
+            assert_true(exact[k] || fabs((double)out[0][k] - (double)in[k]) <= 1e-4);              \
         release(w);                                                                                \
     }
 DEFINE_LIFT_TEST(float, f32)
