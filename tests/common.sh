@@ -1,7 +1,9 @@
 # Sourced by tests that start programs under an MPI's launcher; $mpi says which.
 #   $work       a directory of the test's own; the test may run there
 #   $mpiexec    the launcher of $mpi, as many ranks as are wanted: "${mpiexec[@]}" -n 4 …
-#   $run        a process, if any, that is to be ended with the test
+#   $run        a process, if any, that is to be ended with the test; $held: another one
+#   hold FILE   stops the rank that writes its number to FILE at its first candidate, so that the program is not at its end before a shell has
+#               looked around; `at_candidate` lets it go on. Expects $at_candidate.
 #   need FILE   skips the test (77) when FILE was not built
 #   yield_beside DIR   lets ranks of MPICH give the processor away while they poll, as `saikai run` does: for more ranks than cores
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -20,15 +22,23 @@ yield_beside() {
 
 [ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || where=/dev/shm # hundreds of checkpoints: rather in memory
 work=$(mktemp -d -p "${where:-${TMPDIR:-/tmp}}" saikai-test-XXXXXX)
-run=
+run= held=
 export XDG_CONFIG_HOME=$work # nobody's own settings
 export XDG_STATE_HOME=$work/state # and nobody's own failure database: that of this test begins with nothing
 unset SAIKAI_FAILURE_DATABASE
 cleanup() {
-    if [ -n "$run" ] && kill -0 "$run" 2>/dev/null; then
-        kill -TERM "$run" || true
-        wait "$run" || true
-    fi
+    local p
+    for p in $held $run; do
+        if kill -0 "$p" 2>/dev/null; then
+            kill -TERM "$p" || true
+            wait "$p" || true
+        fi
+    done
     rm -rf "$work"
 }
 trap cleanup EXIT
+
+hold() {
+    "$at_candidate" "$1" 1 19 0 >/dev/null &
+    held=$!
+}

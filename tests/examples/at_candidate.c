@@ -5,6 +5,7 @@
  * usage: at_candidate PID N SIGNAL TARGET      PID: of the rank; TARGET: who gets the signal (the rank's own PID, or another)
  *        at_candidate FILE N SIGNAL BEFORE     FILE: a path with a /, which the rank writes its PID to; BEFORE: the one that it has had so far, or
  *                                              0; the rank gets the signal. For programs that may be at their end before a shell has looked.
+ * A rank that was stopped before goes on as soon as it is watched.
  * Prints "ITERATION RESTORED": of its newest candidate when it was gone, or when the signal was sent to another, and of the
  * generation that it had resumed from (-1: none); with FILE the PID after them. Exit code 1: it was not reached within 300 s, or the process is gone. */
 #include "backbone/keeper_page.h"
@@ -65,13 +66,14 @@ int main(int argc, char **argv)
     unsigned long long n = strtoull(argv[2], NULL, 10);
     if (!p)
         return 1;
+    kill(rank, SIGCONT);
     for (int i = 0; i < 300000 && !kill(rank, 0); i++) {
         unsigned long long at = atomic_load(&p->progress);
         int waits = atoi(argv[3]) == SIGKILL && !atomic_load(&p->complete_count) && at < 20 * n;
         if (at >= n && !waits) {
             if (kill(target, atoi(argv[3])))
                 return 1;
-            for (int k = 0; target == rank && atoi(argv[3]) && k < 10000 && !kill(rank, 0); k++)
+            for (int k = 0; target == rank && atoi(argv[3]) && atoi(argv[3]) != SIGSTOP && k < 10000 && !kill(rank, 0); k++)
                 usleep(1000);
             printf("%lld %lld", (long long)atomic_load(&p->iteration), (long long)atomic_load(&p->restored_iteration));
             printf(by_file ? " %d\n" : "\n", (int)rank);

@@ -31,6 +31,7 @@ esac
 warm=0
 case $case in warm | tasks) warm=2 ;; spent) warm=1 ;; esac
 [ "$case" = hangs ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
+yield_beside "$build/src/cli"
 cd "$work"
 export SAIKAI_JOB_NAME=world SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no
 
@@ -46,6 +47,10 @@ SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${mpiexec[@]}" -n "$ranks" "$exe" 
 grep -q verified calm.out || { cat calm.out; exit 1; }
 
 export SAIKAI_STORE_PREFIX="$work/store"
+victims="2 1 0" # of `often`: the second repair may hang inside MPI, and is a restart then
+[ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills" | tr '\n' ' ')
+case $case in two) first=3 ;; rank0) first=0 ;; often) first=${victims%% *} ;; one | checkpoint | cg | fortran) first=$victim ;; *) first=2 ;; esac
+hold "$work/pid.$first"
 timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
 run=$!
 
@@ -116,6 +121,8 @@ repaired() {
 }
 
 wait_for_pids
+wait "$held" || fail "rank $first did not get to its first candidate"
+held=
 before=$(pids)
 case $case-$mpi in
 one-mpich | often-mpich)
@@ -163,8 +170,6 @@ rank0-*)
     ;;
 often-*)
     n=0
-    victims="2 1 0" # the second repair may hang inside MPI, and is a restart then
-    [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills")
     for rank in $victims; do
         before=$(pids)
         n=$((n + 1))

@@ -48,6 +48,8 @@ SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${mpiexec[@]}" -n 4 "$exe" $argume
 grep -q verified calm.out || { cat calm.out; exit 1; }
 rm -f counts.*
 export SAIKAI_STORE_PREFIX="$work/store"
+first=${victims%% *}
+hold "$work/pid.$first"
 timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --protocol logging --warm $warm -n 4 -- "$exe" -p "$work/pid" $arguments >out 2>err &
 run=$!
 
@@ -69,11 +71,14 @@ wait_for() {
 }
 
 wait_for 0
+wait "$held" || fail "rank $first did not get to its first candidate"
+held=
 n=0 restarted= ended=
 for rank in $victims; do
     before=($(pids))
     pid=${before[rank]} n=$((n + 1))
     if [[ $case = often_* ]]; then # at any moment
+        kill -CONT "$pid" 2>/dev/null || true
         sleep "0.$(shuf -i 100-400 -n 1)"
         kill -KILL "$pid" 2>/dev/null || { ended=1; break; } # a fast machine: there is nothing left to kill
     else
