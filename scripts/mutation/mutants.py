@@ -80,7 +80,7 @@ def functions(masked):
 
 
 def not_code(masked):
-    """Ranges that are no behaviour: words for people, and the sizes of arrays."""
+    """Ranges that are no behaviour: words for people, the sizes of arrays, and how far one that is full grows."""
     ranges = []
     for m in re.finditer(r"\b(%s)\(" % "|".join(WORDS), masked):
         end, commas, depth, start = closing(masked, m.end() - 1), 0, 0, m.end()
@@ -98,6 +98,8 @@ def not_code(masked):
     for m in re.finditer(declared, masked, re.M):
         if m.group().split()[0] not in KEYWORDS:
             ranges.append((m.start(1), m.end(1)))
+    for m in re.finditer(r"\bcap\w* = [\w.>-]+ \? 2 \* [\w.>-]+ : \w+;|\bcap\w* = [\w.>-]+ \* 2 \+ \w+;", masked):
+        ranges.append((m.start(), m.end()))
     for m in re.finditer(r"\bfor \(", masked):  # a step the other way never ends: nothing is learnt from it
         end = closing(masked, m.end() - 1)
         ranges.append((masked.rfind(";", m.end(), end), end))

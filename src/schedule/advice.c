@@ -14,10 +14,7 @@
  * rounding counts as that number: 10 s hold 100 iterations of 0.1 s. */
 static int64_t iterations_within(double seconds, double iteration_time)
 {
-    double n = floor(seconds / iteration_time * (1 + 1e-12));
-    if (!(n >= 1))
-        return 1;
-    return n < (double)MOST_ITERATIONS ? (int64_t)n : MOST_ITERATIONS;
+    return (int64_t)fmin(fmax(floor(seconds / iteration_time * (1 + 1e-12)), 1), (double)MOST_ITERATIONS); /* fmax: 1 for what is no number */
 }
 
 int64_t sk_advice_every(const struct sk_advice_policy *p, double cost, double iteration_time)

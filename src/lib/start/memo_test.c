@@ -165,6 +165,29 @@ static void a_prefix_that_takes_no_files(void **state)
     close_session(&s);
 }
 
+/* Whoever has lost the lease of the prefix changes nothing there. */
+static void the_holder_alone_writes(void **state)
+{
+    (void)state;
+    struct sk_group g = {.size = 1};
+    struct sk_session s;
+    struct sk_lease *lease;
+    struct sk_owner self;
+    struct saikai_error err = {0};
+    assert_int_equal(open_session(&s, &g, "prefix"), 0);
+    sk_owner_self("job", NULL, 1, &self);
+    assert_int_equal(sk_lease_take(s.place.prefix_root, &self, 3600, &lease, &err), 0);
+    s.who.state.incarnation = 5;
+    s.place.lease_token = sk_id_random();
+    assert_int_equal(sk_memo_save(&s, &err), 0);
+    assert_true(s.who.state_behind && !has("prefix/state") && in("local0").incarnation == 5);
+    s.place.lease_token = sk_lease_token(lease);
+    assert_int_equal(sk_memo_save(&s, &err), 0);
+    assert_true(!s.who.state_behind && in("prefix").incarnation == 5);
+    sk_lease_release(lease);
+    close_session(&s);
+}
+
 static void it_goes_with_the_copies(void **state)
 {
     (void)state;
@@ -366,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_saved_in_both_places, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_prefix_that_takes_no_files, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_holder_alone_writes, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(it_goes_with_the_copies, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_could_not_be_read_is_remembered, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_newest_counts, make_dir, remove_dir),

@@ -38,20 +38,17 @@ static int pad(struct writer *w, struct saikai_error *err)
 static int write_plain(struct writer *w, const struct sk_piece *p, struct sk_skc_var *v,
                        struct saikai_error *err)
 {
-    const uint8_t *from = p->data;
     uint8_t *gathered = p->strides ? malloc(SK_SKC_CHUNK_BYTES) : NULL;
     int rc = p->strides && !gathered ? sk_fail(err, SAIKAI_ENOMEM, "no memory for a chunk of '%.60s'", p->name) : 0;
-    for (uint64_t left = v->raw_bytes, n; !rc && left; left -= n, from += n) {
-        n = left < SK_SKC_CHUNK_BYTES ? left : SK_SKC_CHUNK_BYTES;
-        if (gathered) {
-            sk_container_gather_part(p, v->raw_bytes - left, gathered, n);
-            from = gathered;
-        }
+    for (uint64_t at = 0, n; !rc && at < v->raw_bytes; at += n) {
+        n = v->raw_bytes - at < SK_SKC_CHUNK_BYTES ? v->raw_bytes - at : SK_SKC_CHUNK_BYTES;
+        if (gathered)
+            sk_container_gather_part(p, at, gathered, n);
+        const uint8_t *from = gathered ? gathered : (const uint8_t *)p->data + at;
         w->index->chunks[w->index->chunk_count++] =
             (struct sk_skc_chunk){w->at, n, n, sk_hash64(from, n)};
         v->chunk_count++;
         rc = put(w, from, n, err);
-        from = gathered ? gathered - n : from; /* where it was */
     }
     free(gathered);
     return rc;
