@@ -141,6 +141,49 @@ static void logs(void **state)
     they_take_less(a_log, 0.8, SK_SKA_WIDE);
 }
 
+/* Lines of a probe. */
+static void a_table(struct sk_buf *b, int lines)
+{
+    double pressure = 101325, heat = 293;
+    for (int i = 0; i < lines; i++) {
+        pressure += 0.1 * (uniform() - 0.5);
+        heat += 0.01 * (uniform() - 0.5);
+        sk_buf_printf(b, "%.4f,%d,%.3f,%.4f,%.6f\n", 1e-3 * i, i, pressure, heat, 1e-2 * uniform());
+    }
+}
+
+/* Few of them are numbers, too. */
+static void short_tables(void **state)
+{
+    (void)state;
+    begin();
+    for (int f = 0; f < FILES; f++)
+        a_table(&files[f], 300);
+    assert_true(files[0].len > 8 << 10 && files[0].len + files[1].len + files[2].len < 64 << 10);
+    int version, plain;
+    uint64_t ours = stored("numbers.ska", NULL, SK_SCHEME_AUTO, &version), general = stored("plain.ska", NULL, SK_SCHEME_AGNOSTIC, &plain);
+    if (ours > general / 4 * 3)
+        fail_msg("%llu bytes, by a general compressor %llu", (unsigned long long)ours, (unsigned long long)general);
+    assert_int_equal(version, SK_SKA_TEXT);
+}
+
+/* Nor do lines that have come since the set before take more: they are put apart from what is there already. */
+static void tables_that_grow(void **state)
+{
+    int version;
+    (void)state;
+    begin();
+    for (int f = 0; f < FILES; f++)
+        a_table(&files[f], 20000);
+    uint64_t first = stored("short.ska", NULL, SK_SCHEME_AUTO, &version);
+    for (int f = 0; f < FILES; f++)
+        a_table(&files[f], 300);
+    uint64_t second = stored("grown.ska", at("short.ska"), SK_SCHEME_AUTO, &version);
+    if (second > first / 30)
+        fail_msg("%llu bytes after %llu", (unsigned long long)second, (unsigned long long)first);
+    assert_int_equal(version, SK_SKA_TEXT);
+}
+
 /* What has no numbers is stored as before. */
 static void text_without_numbers(void **state)
 {
@@ -185,6 +228,8 @@ int main(void)
         cmocka_unit_test(fields),
         cmocka_unit_test(structures),
         cmocka_unit_test(logs),
+        cmocka_unit_test(short_tables),
+        cmocka_unit_test(tables_that_grow),
         cmocka_unit_test(text_without_numbers),
         cmocka_unit_test(one_set_after_another),
     };

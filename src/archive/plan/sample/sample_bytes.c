@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, PIECES = 8, STRONG = 6 };
+enum { SAMPLE_BYTES = 192 << 10, TOO_SMALL = 64 << 10, TOO_SMALL_TEXT = 4 << 10, PIECES = 8, STRONG = 6 };
 
 /* Pieces of two files of the class, as one part of as many segments: from four places of each, at
  * multiples of 64 bytes; of records from the beginning alone, because they are not found from
@@ -221,6 +221,33 @@ static void compare_with_gzip(struct sk_ska_plan *p, uint64_t all, size_t sample
         p->dense_bytes += all;
 }
 
+/* Few bytes, such as the lines that have come since the archive before: all of them are the sample, and text is the only
+ * other form that pays for so few. */
+static int sample_few(struct sk_ska_plan *p, const struct sk_ska_segment *segments, size_t count, size_t all,
+                      struct sk_recipe *recipe, struct saikai_error *err)
+{
+    enum { GAIN = 32 };
+    struct sk_ska_range *r = malloc(count * sizeof *r);
+    uint8_t *sample = malloc(all);
+    struct sk_part part = {.type = SAIKAI_U8, .segments = segments, .count = count, .raw = sample, .size_bytes = all};
+    struct sk_recipe text;
+    struct sk_coder c = {0};
+    uint8_t *to = sample;
+    for (size_t i = 0; i < count && r && sample; to += segments[i++].box.nx)
+        r[i] = (struct sk_ska_range){segments[i].file, segments[i].offset, segments[i].box.nx, to};
+    int rc = r && sample ? sk_feed_fetch(p->feed, r, count, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
+    size_t as_text = rc ? SIZE_MAX : try_text(&c, &part, &text);
+    if (as_text < SIZE_MAX) {
+        size_t plain = try_one(&c, &part, recipe);
+        text.level = recipe->level;
+        *recipe = as_text < plain - plain / GAIN ? text : *recipe;
+    }
+    sk_coder_free(&c);
+    free(sample);
+    free(r);
+    return rc;
+}
+
 int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
                     const struct sk_ska_segment *segments, size_t count, struct sk_recipe *recipe,
                     struct saikai_error *err)
@@ -232,18 +259,20 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
     *recipe = (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 9};
     for (size_t i = 0; i < count; i++)
         all += segments[i].box.nx;
+    int bytes = p->a.classes[class_index].type == SAIKAI_U8;
+    /* at most a quarter of the memory is for this */
+    int text = bytes && p->opt.memory_bytes / 4 >= (uint64_t)p->threads * (SK_TEXT_MEMORY + SK_ROWS_MEMORY);
     if (all < TOO_SMALL) {
         p->near_bytes += all;
-        return 0;
+        int rc = text && all >= TOO_SMALL_TEXT ? sample_few(p, segments, count, (size_t)all, recipe, err) : 0;
+        p->sample_seconds += sk_now() - t0;
+        return rc;
     }
     uint8_t *sample = malloc(SAMPLE_BYTES);
     if (!sample)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a sample");
     const char *form = p->scans[segments[0].file].form;
-    int bytes = p->a.classes[class_index].type == SAIKAI_U8;
     int fortran = bytes && form && !strcmp(form, sk_reader_fortran.name);
-    /* at most a quarter of the memory is for this */
-    int text = bytes && p->opt.memory_bytes / 4 >= (uint64_t)p->threads * (SK_TEXT_MEMORY + SK_ROWS_MEMORY);
     int rc = read_pieces(p, segments, count, fortran, sample, taken, &n, err);
     if (!rc) {
         struct sk_part part = {.type = SAIKAI_U8, .segments = taken, .count = n, .raw = sample};
