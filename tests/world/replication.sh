@@ -6,24 +6,25 @@
 set -euo pipefail
 case=$1 build=$2 mpi=$3 kills=${SAIKAI_TEST_KILLS:-4}
 . "$(dirname "$0")/../common.sh"
-n=4 exe="$build/tests/world/replicated_$mpi" arguments="1500" victims=1 notes=1 restarts=0
+# A step of the test's own program takes 1 ms at least: on no machine is it at its end before the launcher knows that it has begun.
+n=4 exe="$build/tests/world/replicated_$mpi" arguments="1500 steady 1000" victims=1 notes=1 restarts=0
 # Processes: 0 to 3 are the leads of the ranks, 4 to 7 their twins.
 case $case in
 lead) victims=2 ;;
 twin) victims=5 ;;
 rank0) victims=0 ;;
 two) victims="1 6" ;;
-three) victims="0 5 2" arguments="3000" ;;
+three) victims="0 5 2" arguments="3000 steady 1000" ;;
 at-once) victims="1,6" ;;
-chance) victims="0 6" arguments="3000 chance" ;;
+chance) victims="0 6" arguments="3000 chance 1000" ;;
 both) victims="2,6" restarts=1 ;;
-stuck) victims=1 arguments="600 stuck" restarts=1 ;; # in its first start all wait for what nobody sends
-scan) victims=1 arguments="1500 scan" restarts=1 ;;
-short) victims=0 arguments="1000 chance 2000" ;; # 2 ms a step: whoever is to be killed is still there
+stuck) victims=1 arguments="600 stuck 1000" restarts=1 ;; # in its first start all wait for what nobody sends
+scan) victims=1 arguments="1500 scan 1000" restarts=1 ;;
+short) victims=0 arguments="1000 chance 2000" ;;
 often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= steps_at=4 ;;
 often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
 often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= steps_at=1 ;;
-often_chance) arguments="3000 chance" ;;
+often_chance) arguments="3000 chance 2000" ;;
 fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 3000" victims=3 notes= ;;
 calm) victims= arguments=200 ;;
 esac
@@ -56,7 +57,7 @@ done
 processes() {
     local p number
     for p in $(pgrep -f -- "^$exe.*$work/at" 2>/dev/null || true); do
-        number=$(tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') || continue
+        number=$(tr "\0" "\n" 2>/dev/null <"/proc/$p/environ" | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') || continue
         [ -z "$number" ] || echo "$number $p"
     done | sort -n
 }
@@ -65,13 +66,15 @@ pid_of() {
     processes | sed -n "s/^$1 //p"
 }
 
-# Until all processes are in their program's steps.
+# Until all processes are in their program's steps, and $1 seconds more: the launcher hears of it a little later than the files say.
 wait_for_all() {
     for _ in $(seq 1500); do
         kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
         if [ "$(processes | wc -l)" = $((2 * n)) ]; then
-            [ "$notes" ] || { sleep "$1"; return; }
-            [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' at.*.* 2>/dev/null | wc -l)" != $((2 * n)) ] || return 0
+            if [ -z "$notes" ] || [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' at.*.* 2>/dev/null | wc -l)" = $((2 * n)) ]; then
+                sleep "$1"
+                return
+            fi
         fi
         sleep 0.1
     done
