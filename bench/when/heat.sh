@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # heat under `saikai run`, killed for real, with nothing configured but where files go.
 #   newcomer [SECONDS [NX]]   a user's first job is killed after so many seconds (180): what does it lose?
-#   kills [STEPS [MEAN]]      a rank is killed every MEAN seconds (20) on average until STEPS are done: total time with nothing configured, and with
-#                             fixed intervals, one after the other
+#   kills [STEPS [MEAN]]      a rank is killed after MEAN seconds (20) on average, and again each time that it was started again, until STEPS are
+#                             done: total time with nothing configured, and with fixed intervals, one after the other
 #   beside [STEPS [MEAN]]     the same, all at the same time on one processor: for machines on which others work, too, as much for all of them
-# SAIKAI_BENCH_INTERVALS: the fixed ones (default "0.5s 1s 2s 4s 8s"). The moments of kills are the same in all runs of one seed
+# SAIKAI_BENCH_INTERVALS: the fixed ones (default "0.5s 1s 2s 4s 8s"). How long the processes live is the same in all runs of one seed
 # (SAIKAI_BENCH_SEED, default 1).
 # usage: heat.sh BUILD_DIR MPI MODE [...]; prints one line of JSON for each run
 set -euo pipefail
@@ -43,27 +43,36 @@ print(json.dumps({"killed_after_seconds": float(sys.argv[1]), "grid": int(sys.ar
 END
 }
 
-moments() { # MEAN: seconds after a run's begin at which it is killed
+gaps() { # MEAN: seconds that a process lives before it is killed, one after the other
     python3 -c "
 import random
 random.seed(${SAIKAI_BENCH_SEED:-1})
-t = 0
 for i in range(500):
-    t += random.expovariate(1 / $1)
-    print('%.3f' % t)"
+    print('%.3f' % random.expovariate(1 / $1))"
 }
 
-until_moment() { # BEGIN AT RUN: waits until then; false when the run ended before
-    local then=$((${1/./} + 10#${2/./} * 1000))
+wait_for_new() { # RUN LAST: sets pid to that of rank 1 where it is not LAST any more; false when the run ended
+    pid=
+    while kill -0 "$1" 2>/dev/null; do
+        pid=$(cat pid.1 2>/dev/null || true)
+        [ -n "$pid" ] && [ "$pid" != "$2" ] && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$exe" ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+wait_beside() { # RUN SECONDS: false when the run ended
+    local then
+    then=$((${EPOCHREALTIME/./} + 10#${2/./} * 1000))
     while [ "${EPOCHREALTIME/./}" -lt "$then" ]; do
-        kill -0 "$3" 2>/dev/null || return 1
+        kill -0 "$1" 2>/dev/null || return 1
         sleep 0.1
     done
 }
 
 # A run in a folder of its own, in a session of its own: where the kernel shares a processor out by sessions, runs beside each other get the same.
 one() { # INTERVAL STEPS MEAN: "" is nothing configured
-    local interval=$1 steps=$2 mean=$3 begin end kills=0 at pid last= run place=$work/${1:-default} code=0
+    local interval=$1 steps=$2 mean=$3 begin end kills=0 gap pid last= run place=$work/${1:-default} code=0
     local -a fixed=()
     rm -rf "$place"
     mkdir -p "$place"
@@ -75,14 +84,8 @@ one() { # INTERVAL STEPS MEAN: "" is nothing configured
         "${on[@]}" "$build/src/cli/saikai" run -v "${fixed[@]}" -n 2 -- "$exe" -p "$place/pid" 96 96 96 "$steps" >out 2>err &
     run=$!
     trap 'kill -TERM "$run" 2>/dev/null' TERM
-    for at in $(moments "$mean"); do
-        until_moment "$begin" "$at" "$run" || break
-        while kill -0 "$run" 2>/dev/null; do # one that is being started again dies as soon as it is there
-            pid=$(cat pid.1 2>/dev/null || true)
-            [ -n "$pid" ] && [ "$pid" != "$last" ] && [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$exe" ] && kill -9 "$pid" && break
-            sleep 0.05
-        done
-        kill -0 "$run" 2>/dev/null || break
+    for gap in $(gaps "$mean"); do # counted from where the process is there: one that is being started again does not die of what was due before
+        wait_for_new "$run" "$last" && wait_beside "$run" "$gap" && kill -9 "$pid" || break
         last=$pid kills=$((kills + 1))
     done
     wait "$run" || code=$?

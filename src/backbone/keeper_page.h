@@ -93,7 +93,7 @@ enum sk_last_end {
 #define SK_LAST_END_ENV "SAIKAI_KEEPER_LAST_END"
 
 /* And another one what it has learnt of failures: failures per second of the hosts and of the program, faults and seconds of this
- * program alone, as floating-point numbers with commas. */
+ * program alone, and the shape of Weibull's law, as floating-point numbers with commas. */
 #define SK_LEARNT_ENV "SAIKAI_KEEPER_LEARNT"
 
 struct sk_keeper_page {
@@ -139,7 +139,7 @@ struct sk_keeper_page {
     uint32_t repair_first;
     _Atomic uint32_t repair_dead; /* written after them: what is there by then stays there while each order repeats those before */
     uint16_t repair_rank[SK_REPAIR_MOST];
-    uint8_t reserved2[4];
+    float shape; /* before the program starts: Weibull's, of the times between the faults that are expected; 0: not known */
 
     /* Written by the library while it restarts: the file that says that this rank was told to end, made by whoever hears of it
      * first (the program may ignore the signal, or hang). "": none is wanted. */

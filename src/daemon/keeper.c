@@ -554,17 +554,18 @@ static uint32_t last_end(void)
 static void take_learnt(struct sk_keeper_page *page)
 {
     const char *text = getenv(SK_LEARNT_ENV);
-    float v[4];
-    int end = -1, n = text ? sscanf(text, "%f,%f,%f,%f%n", &v[0], &v[1], &v[2], &v[3], &end) : 0;
-    if (n != 4 || end < 0 || text[end])
+    float v[5];
+    int end = -1, n = text ? sscanf(text, "%f,%f,%f,%f,%f%n", &v[0], &v[1], &v[2], &v[3], &v[4], &end) : 0;
+    if (n != 5 || end < 0 || text[end])
         return;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (!(v[i] >= 0) || isinf(v[i]))
             return;
     page->host_rate = v[0];
     page->program_rate = v[1];
     page->own_faults = v[2];
     page->own_seconds = v[3];
+    page->shape = v[4];
 }
 
 int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place *place, char **argv)

@@ -27,6 +27,7 @@ static void put_told(struct sk_buf *b, const struct sk_rates_exchange *x)
     put_belief(b, x->nodes);
     put_belief(b, x->others);
     put_belief(b, x->seen);
+    sk_buf_put_f64(b, x->shape);
     sk_buf_put_u32(b, (uint32_t)x->n);
     for (int i = 0; i < x->n; i++) {
         put_belief(b, x->host[i].seen);
@@ -159,6 +160,7 @@ static int take_told(struct sk_rd *r, struct sk_rates_exchange *before, struct s
     before->nodes = take_belief(r);
     before->others = take_belief(r);
     before->seen = take_belief(r);
+    before->shape = take_number(r, 0);
     uint32_t n = take_count(r, SK_EXCHANGE_HOSTS, 24);
     struct sk_rates_exchange *x = *out = with_hosts(before, n);
     for (uint32_t i = 0; x && i < n; i++) {

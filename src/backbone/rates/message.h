@@ -35,7 +35,7 @@ struct sk_rates_row {
 struct sk_rates_message {
     enum sk_rates_kind kind;
     struct sk_id id;
-    /* Ask: memory, job, and of hosts the names. Told: nodes, others, seen, and of hosts seen and stated, in the order of the question.
+    /* Ask: memory, job, and of hosts the names. Told: nodes, others, seen, shape, and of hosts seen and stated, in the order of the question.
      * Add: now, job, job_seconds, events, and of hosts name, to_add and stated (-1: nothing). */
     struct sk_rates_exchange *x;
     /* Rows: those of all hosts and programs that are known, and the two beliefs. */

@@ -99,6 +99,7 @@ static void what_was_added_is_told(void **state)
     assert_int_equal(a.x->n, 2);
     assert_true(fabs(a.x->seen.seconds - 3600) < 1 && a.x->seen.faults > 0.9 && a.x->seen.faults < 1.1);
     assert_true(fabs(a.x->nodes.seconds - 7200) < 1 && a.x->nodes.faults == 0);
+    assert_true(a.x->shape == 1); /* no host has failed yet */
     assert_true(fabs(a.x->host[1].seen.seconds - 3600) < 1 && a.x->host[1].stated == -1);
     sk_rates_message_free(&a);
     sk_rates_message_free(&q);

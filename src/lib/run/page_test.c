@@ -83,7 +83,7 @@ static int has_heard_of_past_starts(struct sk_group *g, struct sk_session *s)
     struct saikai_error err = {0};
     (void)g;
     CHECK(s->measured.suffered.faults == 3 && s->measured.suffered.seconds == 5 && s->measured.suffered.last_candidates == 77);
-    CHECK(s->measured.program_rate == 0);
+    CHECK(s->measured.program_rate == 0 && s->measured.shape == 1);
     CHECK(close_to(s->measured.host_rate, 2.0 / 1000)); /* one rate for each host, and both ranks are on one */
     CHECK(close_to(s->measured.advice.policy.rate, s->measured.host_rate + sk_suffered_rate(500, &s->measured.suffered)));
     return 0;
@@ -96,6 +96,26 @@ static int has_heard_what_was_learnt(struct sk_group *g, struct sk_session *s)
     CHECK(s->measured.suffered.faults == 6 && s->measured.suffered.seconds == 9000 && s->measured.suffered.last_candidates == 77);
     CHECK(close_to(s->measured.host_rate, 0.25) && close_to(s->measured.program_rate, 0.5));
     CHECK(close_to(s->measured.advice.policy.rate, 0.75));
+    CHECK(close_to(s->measured.shape, 0.5));
+    return 0;
+}
+
+/* Long after the last fault fewer are expected than on average, by the shape that was learnt. */
+static int follows_the_learnt_shape(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    CHECK(close_to(s->measured.shape, 0.5) && close_to(s->measured.advice.policy.rate, 0.75));
+    for (int64_t i = 0; i < 100000 && close_to(s->measured.advice.policy.rate, 0.75); i++)
+        CHECK(sk_session_candidate(s, 0, i, &err) >= 0 && !sk_group_barrier(g));
+    CHECK(!close_to(s->measured.advice.policy.rate, 0.75));
+    return 0;
+}
+
+static int believes_what_is_configured(struct sk_group *g, struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    (void)g;
+    CHECK(close_to(s->measured.shape, 0.8));
     return 0;
 }
 
@@ -109,9 +129,13 @@ static void what_was_suffered_before(void **state)
     page->host_rate = 0.25f; /* is not looked at without that of the program */
     page->own_faults = 6;
     page->own_seconds = 9000;
+    page->shape = 0.5f;
     run((struct start){.body = has_heard_of_past_starts, .config = config});
     page->program_rate = 0.5f;
     run((struct start){.body = has_heard_what_was_learnt, .config = config});
+    run((struct start){.body = believes_what_is_configured, .config = "failure.shape=0.8"});
+    run((struct start){.body = follows_the_learnt_shape,
+                       .config = "schedule.model=weibull; schedule.every=0; schedule.first=yes; schedule.poll=1ms; schedule.threshold=0.01", .finishes = 1});
 }
 
 /* ---- what it is told ---- */

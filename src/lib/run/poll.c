@@ -46,8 +46,7 @@ static void follow_hazard(struct sk_session *s, double tick, double cost)
 {
     const struct sk_model_ops *m = s->measured.advice.policy.model;
     if (m && m->rate_at && s->measured.suffered.after_fault)
-        sk_advice_set_rate(&s->measured.advice, sk_model_rate(m, s->measured.rate, sk_config_real(s->config, "failure.shape"),
-                                                              (double)s->clock.tick * tick, cost));
+        sk_advice_set_rate(&s->measured.advice, sk_model_rate(m, s->measured.rate, s->measured.shape, (double)s->clock.tick * tick, cost));
 }
 
 /* All ranks advise themselves alike: the time of a tick and the cost of a checkpoint are those of the slowest rank. */

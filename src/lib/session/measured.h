@@ -25,6 +25,7 @@ struct sk_measured {
     double host_rate;              /* failures per second of the hosts in use */
     double program_rate;           /* of the program, as the launcher has learnt it; 0: it has not */
     double rate;                   /* of both together, as it is believed on average */
+    double shape;                  /* Weibull's, of the times between these failures */
     double deadline;               /* at the end of the time slot, 0: none known */
     int deadline_done;             /* a checkpoint was asked for because of it */
     double notice;                 /* rank 0: the soonest deadline of a notice, 0: none is ahead */

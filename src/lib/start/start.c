@@ -208,6 +208,7 @@ static int find_lease_and_rates(struct sk_session *s, struct sk_start *st, const
     if (!rc && s->page && s->page->program_rate > 0) { /* the launcher's failure database */
         st->rate = (double)s->page->host_rate;
         st->program_rate = (double)s->page->program_rate;
+        st->shape = (double)s->page->shape;
     }
     return sk_group_verdict(s->g, rc, err);
 }
@@ -229,6 +230,12 @@ static int begin_start(struct sk_session *s, struct sk_start *st, int64_t newest
     return 0;
 }
 
+static double find_shape(const struct sk_session *s, const struct sk_start *st)
+{
+    double told = sk_config_real(s->config, "failure.shape");
+    return told > 0 ? told : st->shape > 0 ? st->shape : 1;
+}
+
 /* Into the session what all ranks agree on. */
 static void set_session(struct sk_session *s, const struct sk_start *st, char *hosts)
 {
@@ -239,6 +246,7 @@ static void set_session(struct sk_session *s, const struct sk_start *st, char *h
     s->who.unread_before = st->unread_before;
     s->measured.host_rate = st->rate;
     s->measured.program_rate = st->program_rate;
+    s->measured.shape = find_shape(s, st);
     for (int i = 0; i < s->g->size; i++)
         s->place.node_ranks += !strcmp(hosts + (size_t)i * sizeof s->place.host, s->place.host);
     if (s->g->rank == 0)

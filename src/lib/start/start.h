@@ -13,6 +13,7 @@ struct sk_start {
     struct sk_job job;
     double rate;         /* of the hosts in use */
     double program_rate; /* as the launcher has learnt it; 0: it has not */
+    double shape;        /* Weibull's, of the times between failures, as it has learnt that, too; 0: it has not */
     struct sk_suffered suffered;
     uint64_t run_id;
     uint32_t incarnation, first_incarnation, unread_before;

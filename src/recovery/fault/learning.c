@@ -64,6 +64,7 @@ static int ask_server(struct call *c)
         c->x->nodes = answer.x->nodes;
         c->x->others = answer.x->others;
         c->x->seen = answer.x->seen;
+        c->x->shape = answer.x->shape;
     }
     for (int i = 0; ok && i < c->x->n; i++) {
         c->x->host[i].seen = answer.x->host[i].seen;
@@ -215,6 +216,13 @@ struct sk_learning *sk_learning_new(const struct sk_config *c, const char *progr
     return l;
 }
 
+/* Weibull's shape of the faults of hosts and program together: that of the hosts is learnt, while a program's own faults are taken as independent
+ * of each other (nobody knows for which of them it ran all the time in between), and each counts by its part in the rate. */
+static double find_shape(const struct sk_learning *l, double hosts, double program)
+{
+    return l->x->shape > 0 && hosts > 0 ? exp(log(l->x->shape) * hosts / (hosts + program)) : 1;
+}
+
 /* What all were seen for is the belief to begin with for one of them; what is stated of a host takes the place of that. */
 static double rate_of_host(const struct sk_learning *l, const struct sk_exchange_host *h)
 {
@@ -241,7 +249,7 @@ void sk_learning_print(const struct sk_learning *l, char out[SK_LEARNT_TEXT])
             hosts += rate_of_host(l, &l->x->host[i]);
     struct sk_belief all = sk_belief_with(l->program_prior, l->x->others);
     double program = sk_belief_mean(sk_belief_with(sk_belief_of_one(all, 1), l->x->seen));
-    snprintf(out, SK_LEARNT_TEXT, "%.9g,%.9g,%.9g,%.9g", hosts, program, l->x->seen.faults, l->x->seen.seconds);
+    snprintf(out, SK_LEARNT_TEXT, "%.9g,%.9g,%.9g,%.9g,%.9g", hosts, program, l->x->seen.faults, l->x->seen.seconds, find_shape(l, hosts, program));
     char once[2][40], seen[32];
     sk_log(SK_LOG_INFO, "failure rates: the program %s, the hosts %s (%.3g faults of this program in %s count)", how_often(once[0], program),
            how_often(once[1], hosts), l->x->seen.faults, sk_format_time(seen, sizeof seen, l->x->seen.seconds));

@@ -3,6 +3,7 @@
 
 #include "base/file/io.h"
 #include "base/log.h"
+#include "schedule/learn/database.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -48,7 +49,7 @@ static struct sk_config *config(const char *database)
 }
 
 struct learnt {
-    double hosts, program, faults, seconds;
+    double hosts, program, faults, seconds, shape;
 };
 
 static struct learnt printed(const struct sk_learning *l)
@@ -56,7 +57,7 @@ static struct learnt printed(const struct sk_learning *l)
     char text[SK_LEARNT_TEXT];
     struct learnt v = {0};
     sk_learning_print(l, text);
-    assert_int_equal(sscanf(text, "%lf,%lf,%lf,%lf", &v.hosts, &v.program, &v.faults, &v.seconds), 4);
+    assert_int_equal(sscanf(text, "%lf,%lf,%lf,%lf,%lf", &v.hosts, &v.program, &v.faults, &v.seconds, &v.shape), 5);
     return v;
 }
 
@@ -100,7 +101,7 @@ static void the_next_run_begins_with_what_was_learnt(void **state)
     sk_learning_started(l, &h, seat, 2, 100);
     struct learnt v = printed(l); /* nothing but what is believed */
     assert_true(near(v.program, 1 / (7 * day)) && near(v.hosts, 2 / (5 * 31557600.0)));
-    assert_true(v.faults == 0 && v.seconds == 0);
+    assert_true(v.faults == 0 && v.seconds == 0 && v.shape == 1);
     play(l, &h);
 #ifdef HAVE_SQLITE
     l = sk_learning_new(c, "heat", &h); /* however it was typed */
@@ -123,6 +124,52 @@ static void the_next_run_begins_with_what_was_learnt(void **state)
     sk_config_free(c);
     sk_hosts_free(&h);
 }
+
+#ifdef HAVE_SQLITE
+
+/* What a job hears whose hosts failed after times by Weibull's law of this shape, n times in all. */
+static struct learnt learnt_of(double shape, int n, const char *program_mtbf)
+{
+    struct sk_database *db = NULL;
+    struct sk_hosts h = {0};
+    struct sk_config *c = config(place);
+    double at = 1.5e9;
+    int seat = 0;
+    unlink(place);
+    assert_int_equal(sk_hosts_add(&h, "n1", 1, NULL), 0);
+    assert_int_equal(sk_config_set(c, "failure.program_mtbf", program_mtbf, SK_FROM_API, "test", NULL), 0);
+    assert_int_equal(sk_database_open(place, 1, 1, &db, NULL), 0);
+    assert_int_equal(sk_database_begin(db, NULL), 0);
+    for (int i = 0; i < n; i++) { /* the quantiles of the law, in another order */
+        double passed = 1e6 * pow(-log(1 - (i * 7 % n + 0.5) / n), 1 / shape);
+        struct sk_fault_event e = {.time = at += passed, .side = SK_SIDE_NODE, .host = "n1", .source = "test"};
+        assert_int_equal(sk_database_add_event(db, &e, NULL), 0);
+        assert_int_equal(sk_database_add_time(db, SK_SIDE_NODE, "n1", at, passed, 0, NULL), 0);
+    }
+    assert_int_equal(sk_database_commit(db, NULL), 0);
+    sk_database_close(db);
+    struct sk_learning *l = sk_learning_new(c, "heat", &h);
+    assert_non_null(l);
+    sk_learning_started(l, &h, &seat, 1, 100);
+    struct learnt v = printed(l);
+    sk_learning_free(l, 0);
+    sk_config_free(c);
+    sk_hosts_free(&h);
+    return v;
+}
+
+static void jobs_hear_of_bursts(void **state)
+{
+    (void)state;
+    assert_true(fabs(learnt_of(0.6, 400, "1000y").shape - 0.6) < 0.06);
+    assert_true(fabs(learnt_of(1.5, 400, "1000y").shape - 1.5) < 0.15);
+    assert_true(fabs(learnt_of(1, 400, "1000y").shape - 1) < 0.06);
+    assert_true(fabs(learnt_of(0.4, 4, "1000y").shape - 1) < 0.3); /* hardly anything is known */
+    double own = learnt_of(0.6, 400, "1h").shape; /* faults of the program itself are the most of them */
+    assert_true(own > 0.95 && own < 1);
+}
+
+#endif
 
 static void a_bad_database_is_told_once(void **state)
 {
@@ -161,6 +208,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_run_begins_with_what_was_learnt),
+#ifdef HAVE_SQLITE
+        cmocka_unit_test(jobs_hear_of_bursts),
+#endif
         cmocka_unit_test(a_bad_database_is_told_once),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -49,6 +49,9 @@ int sk_exchange_ask(struct sk_database *db, struct sk_rates_exchange *x, struct 
         rc = sk_database_others(db, x->job, x->memory, &x->others, err);
     if (!rc)
         rc = sk_database_seen(db, SK_SIDE_PROGRAM, x->job, x->memory, &x->seen, err);
+    size_t times = 0;
+    if (!rc)
+        rc = sk_database_shape(db, SK_SIDE_NODE, &x->shape, &times, err);
     for (int i = 0; i < x->n && !rc; i++) {
         double stated = -1;
         rc = sk_database_seen(db, SK_SIDE_NODE, x->host[i].name, x->memory, &x->host[i].seen, err);

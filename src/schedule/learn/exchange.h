@@ -20,6 +20,7 @@ struct sk_rates_exchange {
     char job[SK_NAME_BYTES];
     double now, job_seconds;
     struct sk_belief nodes, others, seen; /* of all hosts, all other programs, this one */
+    double shape;                         /* Weibull's, of the times between failures of hosts; 0: not known */
     int n_events;
     struct sk_fault_event event[SK_EXCHANGE_EVENTS];
     int n;
@@ -30,7 +31,7 @@ struct sk_rates_exchange {
 struct sk_rates_exchange *sk_exchange_new(int n);
 struct sk_rates_exchange *sk_exchange_copy(const struct sk_rates_exchange *x);
 
-/* Fill nodes, others, seen, and of each host seen, and stated where that is -1. */
+/* Fill nodes, others, seen, shape, and of each host seen, and stated where that is -1. */
 int sk_exchange_ask(struct sk_database *db, struct sk_rates_exchange *x, struct saikai_error *err);
 /* What is to be added, and nothing else: hosts that were not seen are not in it, and none has a rate that is stated. NULL: memory is out. */
 struct sk_rates_exchange *sk_exchange_to_add(const struct sk_rates_exchange *x);
