@@ -18,7 +18,7 @@ def read(path):
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd="/")
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd="/")
 
 
 markdown = sorted([f"{source}/README.md", f"{source}/CHANGELOG.md"] + glob.glob(f"{source}/docs/*.md"))
