@@ -1,16 +1,17 @@
 """Where a C file may be changed, and to what: the mutants of one file.
 
 Only lines inside of functions count, and of these not what is said to people (logs, the words of errors), what checks the program
-itself (assert), and what a test without sanitizers cannot see: memory given back, and locks. `make check` looks for those with the
-sanitizers.
+itself (assert), and what a test without sanitizers cannot see: memory given back, how far an array grows, and locks. `make check`
+looks for those with the sanitizers. Nor does the mode count of a file that is opened and not made: the system does not look at it.
 """
 import re
 
 # Calls whose arguments from the n-th on are words for people; the call itself is not removed when n is 0.
 WORDS = {"sk_log": 0, "sk_fail": 2, "sk_fail_errno": 2, "sk_error_prefix": 0, "assert": 0, "static_assert": 0, "_Static_assert": 0,
          "printf": 0, "fprintf": 0, "tell": 0}
-UNSEEN = re.compile(r"^(free|free_\w+|\w+_free|pthread_mutex_\w+|pthread_cond_destroy|sk_log|sk_error_prefix|sk_error_clear|assert|madvise"
-                    r"|posix_fadvise|static_assert|printf|fprintf|va_start|va_end)$")
+UNSEEN = re.compile(r"^(free|free_\w+|\w+_free|closedir|pthread_mutex_\w+|pthread_cond_init|pthread_cond_destroy|sk_threads_lock"
+                    r"|sk_threads_unlock|sk_log|sk_error_prefix|sk_error_clear|assert|madvise|posix_fadvise|static_assert|printf|fprintf"
+                    r"|va_start|va_end)$")
 SPACED = {  # operators between two operands, written with a space on both sides
     "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["*"], "+=": ["-="], "-=": ["+="], "*=": ["/="], "|=": ["&="], "&=": ["|="],
     "&&": ["||"], "||": ["&&"], "&": ["|"], "|": ["&"], "<<": [">>"], ">>": ["<<"],
@@ -80,7 +81,8 @@ def functions(masked):
 
 
 def not_code(masked):
-    """Ranges that are no behaviour: words for people, the sizes of arrays, and how far one that is full grows."""
+    """Ranges that are no behaviour: words for people, the sizes of arrays, and how far one that is full grows
+    (too far is not seen, not far enough is for the sanitizers to see)."""
     ranges = []
     for m in re.finditer(r"\b(%s)\(" % "|".join(WORDS), masked):
         end, commas, depth, start = closing(masked, m.end() - 1), 0, 0, m.end()
@@ -98,8 +100,10 @@ def not_code(masked):
     for m in re.finditer(declared, masked, re.M):
         if m.group().split()[0] not in KEYWORDS:
             ranges.append((m.start(1), m.end(1)))
-    for m in re.finditer(r"\bcap\w* = [\w.>-]+ \? 2 \* [\w.>-]+ : \w+;|\bcap\w* = [\w.>-]+ \* 2 \+ \w+;", masked):
+    for m in re.finditer(r"([\w*.>-]+) \? 2 \* \1 : [^;)]+|\bcap\w* = [\w.>-]+ \* 2 \+ \w+;", masked):
         ranges.append((m.start(), m.end()))
+    for m in re.finditer(r"\bO_(?:RDONLY|WRONLY|RDWR)(?: \| O_(?!CREAT)\w+)*, (0),", masked):
+        ranges.append((m.start(1), m.end(1)))
     for m in re.finditer(r"\bfor \(", masked):  # a step the other way never ends: nothing is learnt from it
         end = closing(masked, m.end() - 1)
         ranges.append((masked.rfind(";", m.end(), end), end))
@@ -167,7 +171,8 @@ def of_tokens(masked, start, end):
             value = int(text, base)
             before = masked[:a].rstrip()[-2:]
             new = [value - 1] if value else []
-            if value != 1 or re.search(r"[-+*/%<>=]$", before) and not re.search(r"(?<![<>=!])=$", before):  # a flag is 0 or 1
+            says_no = value == 1 and masked[a - 1] == "-"  # "-1" is one word, as a flag is 0 or 1
+            if not says_no and (value != 1 or re.search(r"[-+*/%<>=]$", before) and not re.search(r"(?<![<>=!])=$", before)):
                 new.append(value + 1)
             if masked[a - 1] == "{" and masked[b] == "}" and not value:  # {0} is nothing at all
                 continue

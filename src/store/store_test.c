@@ -66,6 +66,52 @@ static void commit(int incarnation, int64_t it, int rank)
     assert_int_equal(sk_gen_commit(dir, (struct sk_gen){(uint32_t)incarnation, it, 0}, rank, tmp, 1, NULL), 0);
 }
 
+static char doomed[128];
+static int vanishing, renames;
+
+/* Another rank of the node takes the directory away at the worst time. */
+static int take_the_directory(const char *op, const char *path)
+{
+    (void)path;
+    if (strcmp(op, "rename"))
+        return 0;
+    renames++;
+    if (vanishing && vanishing--)
+        assert_int_equal(rmdir(doomed), 0);
+    return 0;
+}
+
+/* The last file of a retired generation takes its directory along, which may be the one that another rank has just made: the commit makes
+ * it anew, some times and not for ever. */
+static void test_a_directory_that_vanishes_is_made_anew(void **state)
+{
+    (void)state;
+    char tmp[80], name[48];
+    struct sk_gen g = {1, 10, 0};
+    struct saikai_error err = {0};
+    snprintf(tmp, sizeof tmp, "%s/tmp", dir);
+    snprintf(doomed, sizeof doomed, "%s/%s", dir, sk_gen_name(g, name));
+    for (int often = 0; often <= 4; often++) {
+        assert_int_equal(sk_io_replace(tmp, "x", 1, NULL), 0);
+        vanishing = often;
+        renames = 0;
+        sk_io_hook = take_the_directory;
+        int rc = sk_gen_commit(dir, g, 0, tmp, 0, &err);
+        sk_io_hook = NULL;
+        assert_int_equal(rc, often < 4 ? 0 : SAIKAI_ENOENT);
+        assert_int_equal(renames, often < 4 ? often + 1 : 4);
+        assert_int_equal(access(tmp, F_OK), often < 4 ? -1 : 0);
+        if (often < 4)
+            assert_int_equal(sk_io_rmtree(doomed, NULL), 0);
+    }
+    assert_int_equal(unlink(tmp), 0);
+    renames = vanishing = 0;
+    sk_io_hook = take_the_directory;
+    assert_int_equal(sk_gen_commit(dir, g, 0, tmp, 0, &err), SAIKAI_ENOENT); /* there is nothing to commit: not tried again */
+    sk_io_hook = NULL;
+    assert_int_equal(renames, 1);
+}
+
 static void test_scan(void **state)
 {
     (void)state;
@@ -398,6 +444,7 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         TEST(test_names_and_order),
         TEST(test_scan),
+        TEST(test_a_directory_that_vanishes_is_made_anew),
         TEST(test_container_round_trip_and_copy),
         TEST(test_bit_flips_everywhere),
         TEST(test_truncation_everywhere),
