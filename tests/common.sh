@@ -37,6 +37,7 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
+trap 'echo "${BASH_SOURCE[0]}: line $LINENO: exit code $? of: $BASH_COMMAND" >&2' ERR # a test that ends without a word of its own
 
 hold() {
     "$at_candidate" "$1" 1 19 0 >/dev/null &
