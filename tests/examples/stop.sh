@@ -10,7 +10,7 @@ need "$exe"
 need "$build/src/cli/saikaid"
 cd "$work"
 export SAIKAI_STORE_LOCAL="$work/local"
-arguments=(64 64 64 4000)
+arguments=(64 64 64 12000) # so long that a busy shell comes in time
 mkdir calm
 (cd calm && timeout 600 "${mpiexec[@]}" -n 2 "$exe" "${arguments[@]}" >../calm.out)
 bad() {
