@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { N_BOUNDS = 5, N_PEERS = 5, MAX_KINDS = 32 };
 static const double bounds[N_BOUNDS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
@@ -27,6 +28,7 @@ struct settings {
     double bound;
     size_t piece;
     int quiet;
+    char in[64], out[64], config[64]; /* files that other programs read and write */
 };
 
 /* Sums of logarithms of a part or a kind, at each bound: against the best peer, against each. */
@@ -159,24 +161,23 @@ static int dims_text(const struct sk_array *a, int most, char *out, size_t cap)
 static int command_for(const struct settings *s, const char *peer, const struct sk_array *a,
                        double bound, char *out, size_t cap)
 {
-    char dims[128], config[64] = "";
+    char dims[128], config[80] = "";
     int is_float = a->type == SAIKAI_F32;
     if (!strcmp(peer, "sperr")) {
         int n = dims_text(a, 3, dims, sizeof dims);
         if (n < 2)
             return -1;
         snprintf(out, cap,
-                 "%s/sperr%dd -c --ftype %d --dims %s --pwe %.17g --bitstream score.out "
-                 "score.in >/dev/null 2>&1",
-                 s->peers, n, is_float ? 32 : 64, dims, bound);
+                 "%s/sperr%dd -c --ftype %d --dims %s --pwe %.17g --bitstream %s %s >/dev/null 2>&1",
+                 s->peers, n, is_float ? 32 : 64, dims, bound, s->out, s->in);
         return 0;
     }
     if (!strcmp(peer, "sz2"))
-        snprintf(config, sizeof config, "-c score.config");
+        snprintf(config, sizeof config, "-c %s", s->config);
     int n = dims_text(a, 4, dims, sizeof dims), qoz = !strcmp(peer, "qoz");
     snprintf(out, cap,
-             "%s/%s -%c -i score.in -z score.out -%d %s %s -M ABS %.17g %s >/dev/null 2>&1",
-             s->peers, qoz ? "qoz" : "sz3", is_float ? 'f' : 'd', n, dims, config, bound,
+             "%s/%s -%c -i %s -z %s -%d %s %s -M ABS %.17g %s >/dev/null 2>&1", s->peers,
+             qoz ? "qoz" : "sz3", is_float ? 'f' : 'd', s->in, s->out, n, dims, config, bound,
              qoz ? "-q 4 -T CR" : "");
     return 0;
 }
@@ -194,20 +195,20 @@ static double run_peer(const struct settings *s, const char *peer, const struct 
     }
     if (!s->peers || command_for(s, peer, a, bound, command, sizeof command))
         return 0;
-    FILE *f = fopen("score.in", "wb");
+    FILE *f = fopen(s->in, "wb");
     if (!f)
         return 0;
     fwrite(x, 1, size, f);
     fclose(f);
-    f = fopen("score.config", "w");
+    f = fopen(s->config, "w");
     if (f) {
         fprintf(f, "[GlobalSettings]\nCmprAlgo = ALGO_LORENZO_REG\n");
         fclose(f);
     }
-    remove("score.out");
+    remove(s->out);
     if (system(command))
         return 0;
-    double n = size_of_file("score.out");
+    double n = size_of_file(s->out);
     return n > 0 ? (double)size / n : 0;
 }
 
@@ -316,18 +317,24 @@ static void print_peers(const struct means *m)
 
 int main(int argc, char **argv)
 {
-    struct settings s = {option(argc, argv, "peers"),
-                         option(argc, argv, "part"),
-                         option(argc, argv, "name"),
-                         option(argc, argv, "parameter"),
-                         option(argc, argv, "cache"),
-                         0,
-                         0,
-                         option(argc, argv, "quiet") != NULL};
+    struct settings s = {.peers = option(argc, argv, "peers"),
+                         .part = option(argc, argv, "part"),
+                         .name = option(argc, argv, "name"),
+                         .parameter = option(argc, argv, "parameter"),
+                         .cache = option(argc, argv, "cache"),
+                         .quiet = option(argc, argv, "quiet") != NULL};
     static struct means by_kind[MAX_KINDS], part[2];
     const char *text;
     double times[2] = {0};
     int failures = 0;
+    char dir[] = "score-XXXXXX"; /* of this run alone */
+    if (!mkdtemp(dir)) {
+        perror("score");
+        return 2;
+    }
+    snprintf(s.in, sizeof s.in, "%s/in", dir);
+    snprintf(s.out, sizeof s.out, "%s/out", dir);
+    snprintf(s.config, sizeof s.config, "%s/config", dir);
     s.bound = (text = option(argc, argv, "bound")) ? atof(text) : 0;
     s.piece = (text = option(argc, argv, "piece")) ? strtoull(text, NULL, 10) : 0;
     if (!s.quiet)
@@ -340,6 +347,10 @@ int main(int argc, char **argv)
             continue;
         failures += score_one(&s, u, by_kind, part, times);
     }
+    remove(s.in);
+    remove(s.out);
+    remove(s.config);
+    rmdir(dir);
     printf("\nratio over the best peer, geometric mean (least):\n");
     for (int i = 0; i < MAX_KINDS && by_kind[i].kind[0]; i++)
         print_means(&by_kind[i], by_kind[i].kind);
