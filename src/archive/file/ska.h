@@ -103,6 +103,8 @@ uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *
 enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 7 };
 /* The versions that are written: the first of them, and those that know numbers as text, rows, and both with labels and wide. */
 enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7 };
+#define SK_SKA_STREAM "bytes" /* the class of archives that are one stream of all their files */
+
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
 #define SK_SKA_MAX_BLOCK  ((uint64_t)1 << 28) /* raw bytes of a block */
 #define SK_SKA_MAX_STORED (SK_SKA_MAX_BLOCK * 2)

@@ -480,7 +480,7 @@ static int cut_in_turn(struct cutter *c, const struct sk_recipe *r, struct piece
 static int cut_agnostic(struct sk_ska_plan *p)
 {
     struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = p->opt.backend, .level = p->opt.level};
-    struct sk_ska_class all = {"bytes", SAIKAI_U8, 0, 0};
+    struct sk_ska_class all = {SK_SKA_STREAM, SAIKAI_U8, 0, 0};
     struct cutter c = {.p = p, .unit = p->unit_bytes};
     struct pieces l = {0};
     int class_index = sk_ska_add_class(&p->a, &all), rc = class_index < 0 ? class_index : 0;

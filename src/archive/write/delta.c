@@ -118,17 +118,18 @@ static int builds(const struct sk_recipe *r)
     return r->form == SK_FORM_BYTES || r->form == SK_FORM_RECORDS || sk_form_apart(r->form);
 }
 
-/* About what a piece from the middle of a part leaves of all of it, after what is there in the part below. */
+/* About what a piece from the middle of a part leaves of all of it, after the part below: anywhere in that, since what was taken out as a
+ * repeat, here or there, has moved the rest. */
 static double about(struct seat *s, const struct sk_part *p, const struct sk_part *below)
 {
-    enum { PIECE = 96 << 10, BESIDE = 64 << 10, LEVEL = 3 };
+    enum { PIECE = 96 << 10, MOST = 32 << 20, LEVEL = 3 };
     size_t n = p->size_bytes < PIECE ? p->size_bytes : PIECE, at = (p->size_bytes - n) / 2, stored;
-    size_t from = at > BESIDE ? at - BESIDE : 0, end = at + n + BESIDE < below->size_bytes ? at + n + BESIDE : below->size_bytes;
+    size_t beside = below->size_bytes < MOST ? below->size_bytes : MOST;
     int backend = SK_BACKEND_ZSTD;
     void *to = sk_coder_room(&s->coder.packed, sk_pack_bound(n));
-    if (!to || !n || from >= end)
+    if (!to || !n || !beside)
         return (double)p->size_bytes;
-    sk_stream_after(&s->coder, below->raw + from, end - from);
+    sk_stream_after(&s->coder, below->raw + (below->size_bytes - beside) / 2, beside);
     if (sk_pack(&s->coder.packer, &backend, LEVEL, p->raw + at, n, to, &stored, NULL))
         return 0;
     return (double)stored / (double)n * (double)p->size_bytes;

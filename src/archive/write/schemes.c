@@ -182,15 +182,22 @@ static int classes_part_repeats(struct sk_ska_plan *p, const struct place *to, c
     return rc == SAIKAI_ENOSPC ? 0 : rc;
 }
 
+/* Whether the archive before is one stream of all its files, on which another such stream can build. */
+static int is_stream(const struct sk_opened *o)
+{
+    return o->a->class_count == 1 && !strcmp(o->a->classes[0].key, SK_SKA_STREAM);
+}
+
 /* Samples do not see what repeats far away: all files as one stream, with zstd looking for repeats
- * at any distance, is written behind what there is, as far as it is shorter. It stands alone. */
+ * at any distance, is written behind what there is, as far as it is shorter. It stands alone, unless
+ * the archive before is such a stream. */
 static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
                      struct saikai_error *err)
 {
     struct sk_archive_stats whole = *st;
     struct place behind = {to->fd, to->name, st->stored_bytes};
     struct sk_opened *previous = p->previous;
-    int threads = p->threads, part = 1, rc = 0;
+    int threads = p->threads, part = 1, rc = 0, builds = previous && is_stream(previous);
     p->previous = NULL;
     if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
         p->threads = 1;
@@ -198,9 +205,12 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
         rc = classes_part_repeats(p, to, st, err, &part);
     p->whole = 1;
     p->limit = st->stored_bytes;
+    if (builds)
+        p->previous = previous;
     if (!rc)
         rc = part ? write_as(p, SK_SCHEME_AGNOSTIC, SK_BACKEND_ZSTD, &behind, &whole, err) : SAIKAI_ENOSPC;
-    p->previous = previous;
+    if (!builds) /* else it may have been given up for lack of memory */
+        p->previous = previous;
     p->whole = 0;
     p->threads = threads;
     p->limit = 0;

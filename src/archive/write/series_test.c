@@ -71,6 +71,86 @@ static void a_series_builds_on_the_set_before(void **state)
         expect_restored(at("series/%d.ska", i), at("series/set%d", i));
 }
 
+/* Without a pattern in its lower bits. */
+static uint8_t byte(void)
+{
+    return (uint8_t)(noise() * 2654435761u >> 24);
+}
+
+/* Two files, each of values of its own, values that both have, and records of which a quarter changes from set to set. */
+enum { OWN_BYTES = 400000, BOTH_BYTES = 460000, RECORD = 32, RECORDS = 16000, MOVED_BYTES = OWN_BYTES + BOTH_BYTES + RECORD * RECORDS };
+static void make_moved(uint8_t (*state)[MOVED_BYTES], const char *path, int set, int file)
+{
+    uint8_t *s = state[file];
+    for (int i = 0; i < MOVED_BYTES && !set; i++)
+        s[i] = file && i >= OWN_BYTES && i < OWN_BYTES + BOTH_BYTES ? state[0][i] : byte();
+    for (int i = OWN_BYTES + BOTH_BYTES; i < MOVED_BYTES; i += RECORD)
+        for (int k = RECORD / 4 * 3; k < RECORD; k++)
+            s[i + k] = byte();
+    put_file(path, s, MOVED_BYTES);
+}
+
+/* What a file has twice, or another one has, too, is at another place of what is compared than it was in the set before. */
+static void what_moved_is_found(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    uint64_t bytes[2] = {0};
+    uint8_t(*values)[MOVED_BYTES] = malloc(2 * sizeof *values);
+    assert_non_null(values);
+    sk_io_mkdirs(at("moved"), NULL);
+    for (int set = 0; set < 2; set++) {
+        struct sk_archive_input in[2] = {{.path = at("moved/%d-%d", set, 0), .name = "a"}, {.path = at("moved/%d-%d", set, 1), .name = "b"}};
+        struct sk_archive_options o = {.no_sync = 1, .previous = set ? at("moved/0.ska") : NULL};
+        struct sk_archive_stats st = {0};
+        for (int f = 0; f < 2; f++)
+            make_moved(values, in[f].path, set, f);
+        if (sk_archive_create(at("moved/%d.ska", set), in, 2, &o, &st, &err))
+            fail_msg("%s", err.text);
+        bytes[set] = st.stored_bytes;
+    }
+    free(values);
+    assert_true(bytes[0] > MOVED_BYTES);
+    assert_true(bytes[1] < 2 * RECORDS * RECORD / 4 * 5 / 4);
+    if (sk_archive_extract(at("moved/1.ska"), at("back"), NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_true(same_file(at("moved/1-0"), at("back/a")) && same_file(at("moved/1-1"), at("back/b")));
+    sk_io_rmtree(at("back"), NULL);
+}
+
+/* Pieces of text that come again far away and in another order: an archive of them is one stream. */
+enum { PIECE = 3000, PIECES = 1500 };
+static void make_stream(char (*pieces)[PIECE], const char *path, int set)
+{
+    char(*file)[PIECE] = malloc(2 * PIECES * sizeof *file);
+    assert_non_null(file);
+    for (int i = 0; i < PIECES; i++)
+        for (int k = 0; k < PIECE && (!set || i % 5 == 0); k++)
+            pieces[i][k] = (char)('a' + byte() % 16);
+    for (int i = 0; i < 2 * PIECES; i++)
+        memcpy(file[i], pieces[i < PIECES ? i : i * 7 % PIECES], PIECE);
+    put_file(path, file, 2 * PIECES * sizeof *file);
+    free(file);
+}
+
+static void a_stream_builds_on_a_stream(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    uint64_t alone, n;
+    char(*pieces)[PIECE] = malloc(PIECES * sizeof *pieces);
+    assert_non_null(pieces);
+    make_stream(pieces, at("series/set10"), 0);
+    make_stream(pieces, at("series/set11"), 1);
+    free(pieces);
+    assert_int_equal(create(10, NULL, NULL, &alone, &err), 0);
+    assert_true(alone < (uint64_t)PIECES * PIECE * 6 / 10);
+    assert_int_equal(create(11, at("series/10.ska"), NULL, &n, &err), 0);
+    if (n > alone / 10 * 3)
+        fail_msg("%llu bytes after one of %llu", (unsigned long long)n, (unsigned long long)alone);
+    expect_restored(at("series/11.ska"), at("series/set11"));
+}
+
 enum { MANY = 120, SMALL_FILE = 6000 };
 static long looks;
 static int count_looks(const char *op, const char *path)
@@ -399,7 +479,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(damage_below_is_found),
         cmocka_unit_test(a_full_disk_leaves_the_series),
         cmocka_unit_test(a_crash_leaves_the_series),
-        cmocka_unit_test(a_long_chain_keeps_to_its_memory),
+        cmocka_unit_test(a_long_chain_keeps_to_its_memory), /* before those that take much in this process */
+        cmocka_unit_test(what_moved_is_found),
+        cmocka_unit_test(a_stream_builds_on_a_stream),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -72,7 +72,8 @@ enum {
     HASH_LOG = 19,
     LARGE_LOG = 22,
     WINDOW_LOG = 27,
-    AFTER_LOG = 20
+    AFTER_LOG = 20,
+    FAR_LOG = 23
 };
 
 /* Each backend: bytes written, 0 when it failed or did not fit. */
@@ -93,9 +94,11 @@ static size_t pack_zstd(struct sk_packer *p, int level, const void *in, size_t n
         while (log < WINDOW_LOG && (size_t)1 << log < p->before_bytes + n)
             log++;
         ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, log);
-        /* 4 bytes for each entry of both tables, and 2 more: less than SK_PACK_TABLES */
-        ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, log < AFTER_LOG ? log : AFTER_LOG);
+        /* 4 bytes for each entry of both tables, and 2 more: less than SK_PACK_TABLES. What is much further back than they have entries
+         * is found by a table of few of the places, if it is long. */
+        ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, log <= AFTER_LOG ? log : AFTER_LOG + 1);
         ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, log < AFTER_LOG ? log : AFTER_LOG);
+        ZSTD_CCtx_setParameter(c, ZSTD_c_enableLongDistanceMatching, log > FAR_LOG);
         ZSTD_CCtx_refPrefix(c, p->before, p->before_bytes);
     }
     if (far && !p->before_bytes) {
