@@ -86,7 +86,7 @@ int sk_piece_predict(struct piece *p, struct sk_buf *out, struct saikai_error *e
 int sk_piece_read(struct piece *p, struct sk_rd *in, void *out, struct saikai_error *err);
 /* Encoder, piece_plan.c: the plan that takes the fewest bytes, as far as trials tell; those left in
  * plan[0, n), n at most PIECE_FINALISTS, are to be tried on the whole piece. */
-enum { PIECE_FINALISTS = 3 };
+enum { PIECE_FINALISTS = 4 };
 struct sk_plane_writer;
 int sk_piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan plan[PIECE_FINALISTS]);
 /* Encoder: predict in this shape with this plan; what was made is left in lift or causal. trial: as

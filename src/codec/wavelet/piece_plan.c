@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PLANS = 3 };
+enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */ };
 
 double sk_piece_parameter(const struct piece *p, const char *key, double standard)
 {
@@ -152,11 +152,11 @@ static int is_close(double bits, double least)
     return least < 1 || bits <= least * (1.02 + 0.3 / (least * least));
 }
 
-/* Leave the plans that large boxes do not rule out, the best first; returns how many. A few bytes
- * tell nothing. */
-static int near_the_least(struct plan *plan, int n, double *cost, double least)
+/* Leave the plans that large boxes do not rule out, since they take less than `far` times the least of them, the best first; returns how
+ * many. A few bytes tell nothing. */
+static int near_the_least(struct plan *plan, int n, double *cost, double least, double far)
 {
-    const double far = 1.5, nothing = 256;
+    const double nothing = 256;
     int left = 0;
     for (int k = 0; k < n; k++) {
         struct plan one = plan[k];
@@ -197,9 +197,37 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
         }
     }
     if (fewest < nothing)
-        return near_the_least(plan, n, cost, least);
+        return near_the_least(plan, n, cost, least, 1.5);
     plan[0] = plan[best];
     return 1;
+}
+
+/* Of a small piece small boxes say little, since nearly all of them is edges: large ones, which are a good part of it, leave those that
+ * are then tried on the whole. */
+static int choose_small(const struct piece *j, const struct plan *plan, int n,
+                        struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
+{
+    enum { PART = 4, FEWEST = 1 << 13 };
+    const double far = 1.1, few = 1, farther = 1.5; /* of what is few bits, boxes say less */
+    struct plan all[2 * MOST_PLANS];
+    double cost[2 * MOST_PLANS], least = INFINITY;
+    size_t most = j->n / PART < FEWEST ? FEWEST : j->n / PART;
+    int m = 0, both = sk_piece_parameter(j, "reach=", -1) <= 0;
+    for (int k = 0; k < n; k++) {
+        all[m++] = plan[k];
+        if (plan[k].causal || !both)
+            continue;
+        all[m] = plan[k];
+        all[m++].reach = LIFT_MOST_REACH;
+    }
+    for (int k = 0; k < m; k++) {
+        cost[k] = try_box(j, &all[k], most, codes);
+        least = cost[k] < least ? cost[k] : least;
+    }
+    m = near_the_least(all, m, cost, least, 8 * least < few * (double)most ? farther : far);
+    m = m < PIECE_FINALISTS ? m : PIECE_FINALISTS;
+    memcpy(out, all, (size_t)m * sizeof *all);
+    return m;
 }
 
 int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
@@ -213,6 +241,8 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
     out[0] = plan[given >= 0 && given < n ? given : 0];
     if (given >= 0 || n < 2)
         return narrow(j, out, 1, &(double){1}, codes);
+    if (j->n <= SMALL)
+        return choose_small(j, plan, n, codes, out);
     size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
     most = j->thorough ? THOROUGH : most;
     sk_shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);

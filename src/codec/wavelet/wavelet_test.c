@@ -302,6 +302,48 @@ static size_t size_with(const struct sk_array *a, const double *in, const char *
     return size;
 }
 
+/* Small fields, of which trials see edges above all: two waves, a front, noise on a slope. */
+static double small_value(int kind, double x, double y, double z)
+{
+    static uint32_t noise = 1;
+    noise = noise * 1664525u + 1013904223u;
+    switch (kind) {
+    case 0:
+        return sin(0.31 * x + 0.2 * y - 0.1 * z) + sin(0.7 * x - 0.4 * y + 0.3 * z + 1);
+    case 1:
+        return tanh(0.4 * x + 3 * sin(0.1 * y) + 0.1 * z - 10) + 0.1 * sin(0.2 * x + 0.1 * z);
+    default:
+        return 0.02 * x - 0.01 * y * z + (noise >> 8) * 0x1p-24;
+    }
+}
+
+/* Nobody who knew the plans would have done much better. */
+static void test_plans_of_small_pieces(void **unused)
+{
+    static const size_t shapes[][3] = {{48, 56, 64}, {1, 300, 200}, {1, 1, 150000}, {10, 34, 34}};
+    static const char *const plans[] = {"plan=0,reach=2", "plan=0,reach=4", "plan=1"};
+    (void)unused;
+    for (int s = 0; s < 4; s++)
+        for (int kind = 0; kind < 3; kind++) {
+            const size_t *d = shapes[s], n = d[0] * d[1] * d[2];
+            struct sk_array a = {.type = SAIKAI_F64, .ndims = 3, .dims = {d[0], d[1], d[2]}};
+            double *in = malloc(n * sizeof *in);
+            assert_non_null(in);
+            for (size_t i = 0; i < n; i++)
+                in[i] = small_value(kind, (double)(i % d[2]), (double)(i / d[2] % d[1]), (double)(i / (d[1] * d[2])));
+            for (double bound = 1e-2; bound > 1e-5; bound /= 10) {
+                size_t least = SIZE_MAX, own = size_with(&a, in, NULL, bound);
+                for (int k = 0; k < 3; k++) {
+                    size_t size = size_with(&a, in, plans[k], bound);
+                    least = size < least ? size : least;
+                }
+                if ((double)own > 1.25 * (double)least + 64)
+                    fail_msg("kind %d, %zu x %zu x %zu, %g: %zu bytes, %zu by the best plan", kind, d[0], d[1], d[2], bound, own, least);
+            }
+            free(in);
+        }
+}
+
 /* Long filters pay on waves, and keep the bound. */
 static void test_long_filters(void **unused)
 {
@@ -451,7 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounds_hold),      cmocka_unit_test(test_exact_without_bound),
         cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_masks_are_cheap),
-        cmocka_unit_test(test_scale_is_free),    cmocka_unit_test(test_long_filters), cmocka_unit_test(test_edges_are_apart),
+        cmocka_unit_test(test_scale_is_free),    cmocka_unit_test(test_long_filters), cmocka_unit_test(test_plans_of_small_pieces), cmocka_unit_test(test_edges_are_apart),
         cmocka_unit_test(test_psnr_is_met),      cmocka_unit_test(test_fill_is_out_of_range),
         cmocka_unit_test(test_spikes_are_cheap), cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_damage),
