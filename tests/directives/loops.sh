@@ -13,7 +13,7 @@ flags="-O2 -Wall -Wextra -Werror -Wno-unknown-pragmas"
 [ "$tool" != saikaifort ] || flags="-O2"
 "$own" $flags "$file" -o plain
 PATH=$build/src/directive:$PATH "$tool" --mpi="$mpi" $flags "$file" -o own
-"${mpiexec[@]}" -n 1 ./plain >expected
+./plain >expected # no MPI in it: MPICH's mpiexec dies now and then when such a program is at its end at once
 export SAIKAI_STORE_LOCAL=$work/local SAIKAI_STORE_FSYNC=no SAIKAI_SCHEDULE_EVERY=1 SAIKAI_JOB_NAME=loops SAIKAI_LOG_LEVEL=error
 resumed=0 deaths=0
 for at in ${DEATHS:-1 2 3 5 8 11 13 17 30}; do
