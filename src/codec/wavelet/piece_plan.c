@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */ };
+enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */, MANY = 4 /* bits of a value */ };
 
 double sk_piece_parameter(const struct piece *p, const char *key, double standard)
 {
@@ -202,13 +202,12 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
     return 1;
 }
 
-/* Of a small piece small boxes say little, since nearly all of them is edges: large ones, which are a good part of it, leave those that
- * are then tried on the whole. */
+/* Of a small piece that takes few bits small boxes say little, since nearly all of them is edges: large ones, which are a good part of it,
+ * leave those that are then tried on the whole. */
 static int choose_small(const struct piece *j, const struct plan *plan, int n,
                         struct sk_plane_writer *codes, struct plan out[PIECE_FINALISTS])
 {
-    enum { PART = 4, FEWEST = 1 << 13 };
-    const double far = 1.1, few = 1, farther = 1.5; /* of what is few bits, boxes say less */
+    enum { PART = 8, FEWEST = 1 << 13 };
     struct plan all[2 * MOST_PLANS];
     double cost[2 * MOST_PLANS], least = INFINITY;
     size_t most = j->n / PART < FEWEST ? FEWEST : j->n / PART;
@@ -224,7 +223,8 @@ static int choose_small(const struct piece *j, const struct plan *plan, int n,
         cost[k] = try_box(j, &all[k], most, codes);
         least = cost[k] < least ? cost[k] : least;
     }
-    m = near_the_least(all, m, cost, least, 8 * least < few * (double)most ? farther : far);
+    double few = 8 * least / (double)most; /* bits of a value, of which boxes say the less the fewer they are */
+    m = near_the_least(all, m, cost, least, 1.1 + 0.5 / (1 + few * few));
     m = m < PIECE_FINALISTS ? m : PIECE_FINALISTS;
     memcpy(out, all, (size_t)m * sizeof *all);
     return m;
@@ -241,8 +241,6 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
     out[0] = plan[given >= 0 && given < n ? given : 0];
     if (given >= 0 || n < 2)
         return narrow(j, out, 1, &(double){1}, codes);
-    if (j->n <= SMALL)
-        return choose_small(j, plan, n, codes, out);
     size_t most = j->n / 128 < FEWEST ? FEWEST : j->n / 128 > MOST ? MOST : j->n / 128;
     most = j->thorough ? THOROUGH : most;
     sk_shape_sample(&j->lift_shape, most, BOXES, &sample, b_offset);
@@ -250,6 +248,8 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
         bits[k] = is_hopeless(plan, k, bits) ? INFINITY : try_plan(j, &sample, &plan[k], codes);
         least = bits[k] < least ? bits[k] : least;
     }
+    if (j->n <= SMALL && least < MANY)
+        return choose_small(j, plan, n, codes, out);
     for (int k = 0; k < n; k++)
         if (bits[k] <= least || is_close(bits[k], least)) {
             bits[left] = bits[k];
