@@ -100,7 +100,9 @@ def not_code(masked):
     for m in re.finditer(declared, masked, re.M):
         if m.group().split()[0] not in KEYWORDS:
             ranges.append((m.start(1), m.end(1)))
-    for m in re.finditer(r"([\w*.>-]+) \? 2 \* \1 : [^;)]+|\bcap\w* = [\w.>-]+ \* 2 \+ \w+;", masked):
+            rest = re.match(r"(?:, \*?\w+(?:\[[^\]]*\])?)*", masked[m.end():])  # further names of the same declaration
+            ranges += [(m.end() + k.start(1), m.end() + k.end(1)) for k in re.finditer(r"\[([^\]]*)\]", rest.group())]
+    for m in re.finditer(r"([\w*.>-]+) \? 2 \* \1 : [^;)]+|\bcap\w* = [\w.>-]+ \* 2 \+ \w+;|\bcap\w* = ([\w.>-]+) \+ \2 / 2 \+ \w+;", masked):
         ranges.append((m.start(), m.end()))
     for m in re.finditer(r"\bO_(?:RDONLY|WRONLY|RDWR)(?: \| O_(?!CREAT)\w+)*, (0),", masked):
         ranges.append((m.start(1), m.end(1)))
