@@ -113,6 +113,37 @@ static void what_is_asked_for_is_restored(void **state)
     }
 }
 
+/* A link to a file that is damaged is left out with it; what comes after it is restored. */
+static void a_link_to_what_is_lost_is_left_out(void **state)
+{
+    (void)state;
+    enum { LARGE = 1500000 };
+    static struct sk_ska_entry entries[] = {{"links/hard", "large", SK_ENTRY_HARD_LINK, 0, 0}, {"links/soft", "small", SK_ENTRY_SYMLINK, 0777, 0}};
+    struct sk_archive_input in[] = {{.path = at("in/large"), .name = "large"}, {.path = at("in/small"), .name = "small"}};
+    struct sk_archive_options o = {.entries = entries, .entry_count = 2, .no_sync = 1, .threads = 1, .unit_bytes = 256 << 10};
+    uint32_t *large = malloc(LARGE);
+    assert_non_null(large);
+    for (size_t i = 0; i < LARGE / 4; i++)
+        large[i] = noise() * 2654435761u;
+    put_file(in[0].path, large, LARGE);
+    put_file(in[1].path, "small", 5);
+    free(large);
+    assert_int_equal(sk_archive_create(at("lost.ska"), in, 2, &o, NULL, NULL), 0);
+    int fd = open(at("lost.ska"), O_RDWR);
+    uint8_t byte;
+    assert_int_equal(pread(fd, &byte, 1, 100000), 1);
+    byte ^= 4;
+    assert_int_equal(pwrite(fd, &byte, 1, 100000), 1);
+    close(fd);
+    assert_int_equal(sk_archive_extract(at("lost.ska"), at("out"), NULL, NULL, NULL), SAIKAI_EDAMAGED);
+    assert_true(same_file(in[1].path, at("out/small")));
+    assert_int_not_equal(access(at("out/large"), F_OK), 0);
+    assert_int_not_equal(access(at("out/links/hard"), F_OK), 0);
+    struct stat st;
+    assert_int_equal(lstat(at("out/links/soft"), &st), 0);
+    sk_io_rmtree(at("out"), NULL);
+}
+
 static void what_is_in_the_way_stays(void **state)
 {
     (void)state;
@@ -437,6 +468,7 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(everything_is_as_it_was),
         cmocka_unit_test(what_is_asked_for_is_restored),
+        cmocka_unit_test(a_link_to_what_is_lost_is_left_out),
         cmocka_unit_test(what_is_in_the_way_stays),
         cmocka_unit_test(zeros_become_holes),
         cmocka_unit_test(long_names_come_back),
