@@ -489,10 +489,10 @@ static int find_warm(struct job *j, struct saikai_error *err)
 
 static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
 {
-    int rc = sk_launcher_choose(j->o->launcher, j->o->program[0], &j->form, &j->mpi, err);
+    const char *wanted = sk_config_text(j->config, "run.mpirun");
+    int rc = sk_launcher_choose(j->o->launcher, wanted, j->o->program[0], &j->form, &j->mpi, err);
     if (!rc)
-        rc = sk_launcher_find(j->form, sk_config_text(j->config, "run.mpirun"), j->launcher,
-                              sizeof j->launcher, err);
+        rc = sk_launcher_find(j->form, wanted, j->launcher, sizeof j->launcher, err);
     if (!rc)
         rc = sk_find_keeper(j->config, j->keeper, sizeof j->keeper, err);
     if (!rc)

@@ -25,35 +25,101 @@ static const struct sk_launcher_ops *form_at(int i)
 
 SK_KIND(sk_launcher_kind, "launcher", "launcher", struct sk_launcher_ops, form_at, description);
 
+/* The directories of PATH, one after the other; each ends with a colon or the text, and an empty one is the current one. */
+static const char *first_directory(void)
+{
+    const char *path = getenv("PATH");
+    return path ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
+static const char *next_directory(const char *p)
+{
+    p = strchr(p, ':');
+    return p ? p + 1 : NULL;
+}
+
+/* A program of the directory at p that can be executed: 0, else ENOENT or EACCES. */
+static int in_directory(const char *p, const char *name, char *out, size_t cap)
+{
+    struct stat st;
+    char full[PATH_MAX];
+    int n = (int)strcspn(p, ":");
+    if (snprintf(full, sizeof full, "%.*s/%s", n ? n : 1, n ? p : ".", name) >= (int)sizeof full || stat(full, &st) || S_ISDIR(st.st_mode))
+        return ENOENT;
+    if (access(full, X_OK))
+        return EACCES;
+    snprintf(out, cap, "%s", full);
+    return 0;
+}
+
 int sk_find_program(const char *name, char *out, size_t cap)
 {
     struct stat st;
+    int found = ENOENT;
     if (strchr(name, '/')) {
         if (stat(name, &st))
             return errno;
         snprintf(out, cap, "%s", name);
         return S_ISDIR(st.st_mode) || access(name, X_OK) ? EACCES : 0;
     }
-    const char *path = getenv("PATH");
-    int found = ENOENT;
-    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p;
-         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
-        int n = (int)strcspn(p, ":");
-        char full[PATH_MAX];
-        if (snprintf(full, sizeof full, "%.*s/%s", n ? n : 1, n ? p : ".", name) >=
-                (int)sizeof full ||
-            stat(full, &st) || S_ISDIR(st.st_mode))
-            continue;
-        if (!access(full, X_OK)) {
-            snprintf(out, cap, "%s", full);
+    for (const char *p = first_directory(); p; p = next_directory(p)) {
+        int rc = in_directory(p, name, out, cap);
+        if (!rc)
             return 0;
-        }
-        found = EACCES;
+        found = rc == EACCES ? EACCES : found;
     }
     return found;
 }
 
-int sk_launcher_choose(const char *name, const char *program, const struct sk_launcher_ops **ops,
+/* The form of an executable, by the name of what it leads to; NULL: that does not tell. Some of MPICH's family come with a script called
+ * mpirun beside the program proper. */
+static const struct sk_launcher_ops *form_of(const char *launcher)
+{
+    static const struct {
+        const char *part;
+        const struct sk_launcher_ops *ops;
+    } known[] = {{"hydra", &sk_launcher_mpich},   {"mpich", &sk_launcher_mpich},     {"orterun", &sk_launcher_openmpi},
+                 {"prte", &sk_launcher_openmpi},  {"openmpi", &sk_launcher_openmpi}, {"srun", &sk_launcher_srun}};
+    char path[PATH_MAX], real[PATH_MAX], beside[PATH_MAX + 16];
+    if (sk_find_program(launcher, path, sizeof path) || !realpath(path, real))
+        return NULL;
+    char *name = strrchr(real, '/') + 1;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(name, known[i].part))
+            return known[i].ops;
+    int is_plain = !strcmp(name, "mpirun") || !strcmp(name, "mpiexec");
+    *name = 0;
+    snprintf(beside, sizeof beside, "%smpiexec.hydra", real);
+    return is_plain && !access(beside, X_OK) ? &sk_launcher_mpich : NULL;
+}
+
+/* An mpirun may be that of another MPI. */
+static int is_no_other(const char *path, const struct sk_launcher_ops *ops)
+{
+    const struct sk_launcher_ops *form = form_of(path);
+    return !form || form == ops;
+}
+
+/* The form of what is there, for programs that do not tell. */
+static const struct sk_launcher_ops *form_here(void)
+{
+    static const char *const plain[] = {"mpirun", "mpiexec"};
+    char path[PATH_MAX];
+    for (int i = 0; i < 2; i++) {
+        const struct sk_launcher_ops *ops = form_of(plain[i]);
+        if (ops)
+            return ops;
+    }
+    for (int i = 0; sk_launcher_openmpi.programs[i]; i++)
+        if (!sk_find_program(sk_launcher_openmpi.programs[i], path, sizeof path))
+            return &sk_launcher_openmpi;
+    for (int i = 0; sk_launcher_mpich.programs[i]; i++)
+        if (!sk_find_program(sk_launcher_mpich.programs[i], path, sizeof path))
+            return &sk_launcher_mpich;
+    return &sk_launcher_openmpi;
+}
+
+int sk_launcher_choose(const char *name, const char *wanted, const char *program, const struct sk_launcher_ops **ops,
                        enum sk_mpi *mpi, struct saikai_error *err)
 {
     char path[PATH_MAX];
@@ -65,10 +131,13 @@ int sk_launcher_choose(const char *name, const char *program, const struct sk_la
         *ops = found;
         return 0;
     }
-    if (sk_slurm_present() && !sk_find_program(sk_launcher_srun.programs[0], path, sizeof path))
+    const struct sk_launcher_ops *asked = *wanted ? form_of(wanted) : NULL;
+    if (asked)
+        *ops = asked;
+    else if (sk_slurm_present() && !sk_find_program(sk_launcher_srun.programs[0], path, sizeof path))
         *ops = &sk_launcher_srun;
     else
-        *ops = *mpi == SK_MPI_MPICH ? &sk_launcher_mpich : &sk_launcher_openmpi;
+        *ops = *mpi == SK_MPI_MPICH ? &sk_launcher_mpich : *mpi == SK_MPI_OPENMPI ? &sk_launcher_openmpi : form_here();
     return 0;
 }
 
@@ -81,9 +150,10 @@ int sk_launcher_find(const struct sk_launcher_ops *ops, const char *wanted, char
             sk_fail_errno(err, e, "the launcher '%.200s' (run.mpirun) cannot be executed", wanted);
         return e ? err->code = SAIKAI_ECONFIG : 0;
     }
-    for (int i = 0; ops->programs[i]; i++)
-        if (!sk_find_program(ops->programs[i], path, cap))
-            return 0;
+    for (const char *p = first_directory(); p; p = next_directory(p))
+        for (int i = 0; ops->programs[i]; i++)
+            if (!in_directory(p, ops->programs[i], path, cap) && is_no_other(path, ops))
+                return 0;
     return sk_fail(err, SAIKAI_ENOENT,
                    "no launcher of %s was found (%s): install it, or name it with run.mpirun",
                    ops->name, ops->programs[0]);

@@ -39,13 +39,13 @@ struct sk_launcher_ops {
 extern const struct sk_kind sk_launcher_kind;
 extern const struct sk_launcher_ops sk_launcher_openmpi, sk_launcher_mpich, sk_launcher_srun;
 
-/* The form of this name, or for "auto" the one that suits: srun within a Slurm allocation, else
- * that of the MPI which the program is linked with, else Open MPI. *mpi tells which MPI was found
- * in the program. */
-int sk_launcher_choose(const char *name, const char *program, const struct sk_launcher_ops **ops,
+/* The form of this name, or for "auto" the one that suits: that of the executable which is wanted ("": none) as far as its name tells, srun
+ * within a Slurm allocation, else that of the MPI which the program is linked with. A program that does not tell (a script, Python) gets
+ * what mpirun is in PATH, else Open MPI. *mpi tells which MPI was found in the program. */
+int sk_launcher_choose(const char *name, const char *wanted, const char *program, const struct sk_launcher_ops **ops,
                        enum sk_mpi *mpi, struct saikai_error *err);
-/* The launcher's executable: `wanted` (a path or a name in PATH) or, when that is empty, the first
- * of the form's that is found. path[cap] is filled. */
+/* The launcher's executable: `wanted` (a path or a name in PATH) or, when that is empty, the first of the form's names in the first directory
+ * of PATH that has one which is no other form's. path[cap] is filled. */
 int sk_launcher_find(const struct sk_launcher_ops *ops, const char *wanted, char *path, size_t cap,
                      struct saikai_error *err);
 

@@ -242,11 +242,101 @@ static void a_launcher_is_chosen(void **state)
     enum sk_mpi mpi;
     struct saikai_error err = {0};
     unsetenv("SLURM_JOB_ID");
-    assert_int_equal(sk_launcher_choose("auto", "/no/such", &ops, &mpi, &err), 0);
+    setenv("PATH", "/nowhere", 1);
+    assert_int_equal(sk_launcher_choose("auto", "", "/no/such", &ops, &mpi, &err), 0);
     assert_ptr_equal(ops, &sk_launcher_openmpi);
-    assert_int_equal(sk_launcher_choose("mpich", "/no/such", &ops, &mpi, &err), 0);
+    assert_int_equal(sk_launcher_choose("mpich", "", "/no/such", &ops, &mpi, &err), 0);
     assert_ptr_equal(ops, &sk_launcher_mpich);
-    assert_int_equal(sk_launcher_choose("lsf", "/no/such", &ops, &mpi, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_launcher_choose("lsf", "", "/no/such", &ops, &mpi, &err), SAIKAI_EINVAL);
+}
+
+/* A directory with executables, each a file or a link to another one. */
+static void make_programs(char *dir, const char *const (*programs)[2])
+{
+    strcpy(dir, "/tmp/sk-launcher-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    for (int i = 0; programs[i][0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", dir, programs[i][0]);
+        if (programs[i][1]) {
+            assert_int_equal(symlink(programs[i][1], path), 0);
+        } else {
+            int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0755);
+            assert_true(fd >= 0);
+            close(fd);
+        }
+    }
+}
+
+static void remove_programs(const char *dir, const char *const (*programs)[2])
+{
+    for (int i = 0; programs[i][0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", dir, programs[i][0]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* Of a script or of Python nobody sees which MPI it will use: it gets what is there, or what was asked for. */
+static void what_is_there_is_taken_for_scripts(void **state)
+{
+    enum { MOST = 6 };
+    static const struct {
+        const char *programs[MOST][2], *wanted;
+        const struct sk_launcher_ops *ops;
+    } cases[] = {
+        {{{"orterun", NULL}, {"mpirun", "orterun"}, {"mpirun.openmpi", "orterun"}, {"mpiexec.hydra", NULL}, {NULL, NULL}}, "", &sk_launcher_openmpi},
+        {{{"orterun", NULL}, {"mpirun", "orterun"}, {"mpiexec.hydra", NULL}, {NULL, NULL}}, "mpiexec.hydra", &sk_launcher_mpich},
+        {{{"mpiexec.hydra", NULL}, {"mpirun", "mpiexec.hydra"}, {"mpirun.openmpi", NULL}, {NULL, NULL}}, "", &sk_launcher_mpich},
+        {{{"mpiexec.hydra", NULL}, {"mpirun", NULL}, {NULL, NULL}}, "", &sk_launcher_mpich}, /* a script beside it */
+        {{{"mpiexec.hydra", NULL}, {"own", NULL}, {NULL, NULL}}, "own", &sk_launcher_mpich},
+        {{{"mpiexec", NULL}, {NULL, NULL}}, "", &sk_launcher_openmpi},
+        {{{"mpiexec.mpich", NULL}, {NULL, NULL}}, "", &sk_launcher_mpich},
+        {{{"srun", NULL}, {"mpirun", NULL}, {NULL, NULL}}, "srun", &sk_launcher_srun},
+        {{{"srun", NULL}, {"mpirun", NULL}, {NULL, NULL}}, "none", &sk_launcher_openmpi},
+    };
+    (void)state;
+    unsetenv("SLURM_JOB_ID");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sk_launcher_ops *ops = NULL;
+        enum sk_mpi mpi;
+        char dir[64];
+        make_programs(dir, cases[i].programs);
+        setenv("PATH", dir, 1);
+        assert_int_equal(sk_launcher_choose("auto", cases[i].wanted, "/no/such", &ops, &mpi, NULL), 0);
+        remove_programs(dir, cases[i].programs);
+        if (ops != cases[i].ops)
+            fail_msg("case %zu: %s", i, ops->name);
+    }
+}
+
+/* Modules of a cluster put theirs before the system's; an mpirun of the other MPI is passed over. */
+static void the_first_in_the_path_is_taken(void **state)
+{
+    static const char *const own[][2] = {{"mpiexec.hydra", NULL}, {"mpiexec", "mpiexec.hydra"}, {"mpirun", "mpiexec.hydra"}, {NULL, NULL}};
+    static const char *const other[][2] = {{"orterun", NULL}, {"mpirun", "orterun"}, {NULL, NULL}};
+    static const char *const systems[][2] = {{"mpirun.openmpi", NULL}, {"mpiexec.mpich", NULL}, {NULL, NULL}};
+    char a[64], b[64], c[64], path[256], found[4096], want[128];
+    (void)state;
+    make_programs(a, own);
+    make_programs(b, other);
+    make_programs(c, systems);
+    snprintf(path, sizeof path, "/nowhere:%s:%s:%s", a, b, c);
+    setenv("PATH", path, 1);
+    assert_int_equal(sk_launcher_find(&sk_launcher_mpich, "", found, sizeof found, NULL), 0);
+    snprintf(want, sizeof want, "%s/mpiexec.hydra", a);
+    assert_string_equal(found, want);
+    assert_int_equal(sk_launcher_find(&sk_launcher_openmpi, "", found, sizeof found, NULL), 0);
+    snprintf(want, sizeof want, "%s/mpirun", b);
+    assert_string_equal(found, want);
+    assert_int_equal(sk_launcher_find(&sk_launcher_openmpi, "mpirun.openmpi", found, sizeof found, NULL), 0);
+    snprintf(want, sizeof want, "%s/mpirun.openmpi", c);
+    assert_string_equal(found, want);
+    assert_int_equal(sk_launcher_find(&sk_launcher_srun, "", found, sizeof found, NULL), SAIKAI_ENOENT);
+    remove_programs(a, own);
+    remove_programs(b, other);
+    remove_programs(c, systems);
 }
 
 int main(void)
@@ -258,6 +348,8 @@ int main(void)
         cmocka_unit_test(more_arguments_are_split_as_a_shell_would),
         cmocka_unit_test(ranks_that_share_cores_yield),
         cmocka_unit_test(spares_are_started_beyond_the_ranks),
+        cmocka_unit_test(what_is_there_is_taken_for_scripts),
+        cmocka_unit_test(the_first_in_the_path_is_taken),
         cmocka_unit_test(the_mpi_of_a_program_is_seen),
         cmocka_unit_test(damaged_programs_do_no_harm),
         cmocka_unit_test(programs_are_looked_for_in_the_path),
