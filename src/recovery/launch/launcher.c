@@ -71,22 +71,25 @@ int sk_find_program(const char *name, char *out, size_t cap)
     return found;
 }
 
+static int is_marked(const struct sk_launcher_ops *ops, const char *name)
+{
+    int found = strstr(name, ops->name) != NULL;
+    for (int i = 0; ops->marks[i]; i++)
+        found |= strstr(name, ops->marks[i]) != NULL;
+    return found;
+}
+
 /* The form of an executable, by the name of what it leads to; NULL: that does not tell. Some of MPICH's family come with a script called
  * mpirun beside the program proper. */
 static const struct sk_launcher_ops *form_of(const char *launcher)
 {
-    static const struct {
-        const char *part;
-        const struct sk_launcher_ops *ops;
-    } known[] = {{"hydra", &sk_launcher_mpich},   {"mpich", &sk_launcher_mpich},     {"orterun", &sk_launcher_openmpi},
-                 {"prte", &sk_launcher_openmpi},  {"openmpi", &sk_launcher_openmpi}, {"srun", &sk_launcher_srun}};
     char path[PATH_MAX], real[PATH_MAX], beside[PATH_MAX + 16];
     if (sk_find_program(launcher, path, sizeof path) || !realpath(path, real))
         return NULL;
     char *name = strrchr(real, '/') + 1;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strstr(name, known[i].part))
-            return known[i].ops;
+    for (int i = 0; form_at(i); i++)
+        if (is_marked(form_at(i), name))
+            return form_at(i);
     int is_plain = !strcmp(name, "mpirun") || !strcmp(name, "mpiexec");
     *name = 0;
     snprintf(beside, sizeof beside, "%smpiexec.hydra", real);

@@ -30,6 +30,7 @@ struct sk_launcher_ops {
     const char *name, *description;
     const char *rank_env;        /* variable in which it leaves the rank */
     const char *const *programs; /* names to look for in PATH, the best first, ends with NULL */
+    const char *const *marks;    /* an executable with one of these, or with the form's name, in its own name is of this form; ends with NULL */
     int (*build)(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err);
     /* Where ranks start by its own means alone: add the hosts that it may use; remote shells are nothing to it. NULL: it has to be
      * told the hosts, and reaches them by remote shells. */

@@ -55,5 +55,6 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
 
 static const char *const programs[] = {"mpiexec.mpich", "mpiexec.hydra", "mpirun.mpich", "mpiexec",
                                        NULL};
-const struct sk_launcher_ops sk_launcher_mpich = {"mpich", "mpiexec of MPICH (Hydra)", "PMI_RANK", programs, build,
+static const char *const marks[] = {"hydra", NULL};
+const struct sk_launcher_ops sk_launcher_mpich = {"mpich", "mpiexec of MPICH (Hydra)", "PMI_RANK", programs, marks, build,
                                                     NULL};

@@ -72,5 +72,6 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
 }
 
 static const char *const programs[] = {"mpirun.openmpi", "mpirun", "mpiexec", NULL};
-const struct sk_launcher_ops sk_launcher_openmpi = {"openmpi", "mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", programs,
+static const char *const marks[] = {"orterun", "prte", NULL};
+const struct sk_launcher_ops sk_launcher_openmpi = {"openmpi", "mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", programs, marks,
                                                     build, NULL};

@@ -33,5 +33,6 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
 }
 
 static const char *const programs[] = {"srun", NULL};
-const struct sk_launcher_ops sk_launcher_srun = {"srun", "Slurm's own", "SLURM_PROCID", programs, build,
+static const char *const marks[] = {NULL};
+const struct sk_launcher_ops sk_launcher_srun = {"srun", "Slurm's own", "SLURM_PROCID", programs, marks, build,
                                                    sk_slurm_hosts};
