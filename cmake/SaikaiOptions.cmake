@@ -1,5 +1,5 @@
 # Options, compiler flags and the libraries that Saikai uses.
-option(SAIKAI_WERROR "Treat warnings as errors" OFF)
+option(SAIKAI_WERROR "Treat warnings as errors, with the compilers that are tested with: gcc 12 and 14" OFF)
 option(SAIKAI_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
 option(SAIKAI_TSAN "Build with the thread sanitizer" OFF)
 option(SAIKAI_FUZZ "Build libFuzzer targets (needs clang)" OFF)
@@ -21,7 +21,8 @@ add_compile_definitions(_GNU_SOURCE)
 # -ffp-contract=off: an encoder and a decoder must round alike.
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wall> $<$<COMPILE_LANGUAGE:C>:-Wextra>
   $<$<COMPILE_LANGUAGE:C>:-Wno-unused-parameter> $<$<COMPILE_LANGUAGE:C>:-Wshadow> -ffp-contract=off)
-if(SAIKAI_WERROR)
+# Other compilers warn of things that nobody has seen yet; who builds with them is to get a program all the same.
+if(SAIKAI_WERROR AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION MATCHES "^(12|14)\\.")
   add_compile_options(-Werror)
 endif()
 if(SAIKAI_SANITIZE)

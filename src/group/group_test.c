@@ -131,7 +131,7 @@ static int some(struct sk_group *g, void *arg)
 {
     enum { EACH = 3 };
     int64_t in[4 * EACH], out[4 * EACH];
-    struct sk_request *req[4 * EACH + 1] = {NULL}, **list[4 * EACH + 1];
+    struct sk_request *req[4 * EACH + 1] = {NULL}, **list[4 * EACH + 1] = {NULL};
     int ended = -1, open = 0, n = g->size * EACH;
     (void)arg;
     for (int i = 0; i <= n; i++)

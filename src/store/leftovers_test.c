@@ -207,7 +207,7 @@ static void test_removing(void **state)
     struct sk_leftovers l;
     struct saikai_error err;
     struct sk_hold *held = NULL;
-    char path[256];
+    char path[PATH_MAX + 16];
     left("gone", 1, "p", 0);
     make("gone", "sub/file", 10);
     left("lives", 2, "p", 0);

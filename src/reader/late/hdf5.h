@@ -9,17 +9,22 @@
 struct saikai_error;
 
 #ifdef SK_HDF5_SONAME
+#if H5_VERSION_GE(1, 12, 0)
+#define SK_HDF5_OF_VERSION(X) X(H5Literate2) X(H5Oget_info3)
+#else
+#define SK_HDF5_OF_VERSION(X) X(H5Literate) X(H5Oget_info2)
+#endif
 #define SK_HDF5_FUNCTIONS(X) \
     X(H5Aclose) X(H5Acreate2) X(H5Awrite) X(H5Dclose) X(H5Dcreate2) X(H5Dget_chunk_info) X(H5Dget_create_plist) \
     X(H5Dget_num_chunks) X(H5Dget_offset) X(H5Dget_space) X(H5Dget_storage_size) X(H5Dget_type) X(H5Dopen2) X(H5Dread) \
     X(H5Dwrite) X(H5Eset_auto2) X(H5Fclose) X(H5Fcreate) X(H5Fget_create_plist) X(H5Fis_hdf5) X(H5Fopen) X(H5Gclose) \
-    X(H5Gcreate2) X(H5Lexists) X(H5Literate) X(H5Oclose) X(H5Oexists_by_name) X(H5Oget_info2) X(H5Oopen) X(H5Pclose) \
+    X(H5Gcreate2) X(H5Lexists) X(H5Oclose) X(H5Oexists_by_name) X(H5Oopen) X(H5Pclose) \
     X(H5Pcreate) X(H5Pget_chunk) X(H5Pget_external_count) X(H5Pget_layout) X(H5Pget_nfilters) X(H5Pget_userblock) \
     X(H5Pset_alloc_time) X(H5Pset_create_intermediate_group) X(H5Pset_fill_time) X(H5Pset_layout) X(H5Pset_obj_track_times) \
     X(H5Sclose) X(H5Screate) X(H5Screate_simple) X(H5Sget_simple_extent_dims) X(H5Sget_simple_extent_ndims) \
     X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) X(H5Sselect_hyperslab) X(H5Tclose) X(H5Tcopy) X(H5Tcreate) \
     X(H5Tdetect_class) X(H5Tget_class) X(H5Tget_order) X(H5Tget_sign) X(H5Tget_size) X(H5Tinsert) X(H5Tis_variable_str) \
-    X(H5Tset_cset) X(H5Tset_size) X(H5Tset_tag) X(H5check_version) X(H5dont_atexit) X(H5open)
+    X(H5Tset_cset) X(H5Tset_size) X(H5Tset_tag) X(H5check_version) X(H5dont_atexit) X(H5open) SK_HDF5_OF_VERSION(X)
 #define SK_HDF5_IDS(X) \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_C_S1_g) X(H5T_IEEE_F32BE_g) X(H5T_IEEE_F32LE_g) \
     X(H5T_IEEE_F64BE_g) X(H5T_IEEE_F64LE_g) X(H5T_NATIVE_DOUBLE_g) X(H5T_NATIVE_FLOAT_g) X(H5T_NATIVE_INT16_g) \
@@ -64,10 +69,8 @@ int sk_hdf5_load(struct saikai_error *err);
 #define H5Gclose sk_hdf5_late.H5Gclose
 #define H5Gcreate2 sk_hdf5_late.H5Gcreate2
 #define H5Lexists sk_hdf5_late.H5Lexists
-#define H5Literate sk_hdf5_late.H5Literate
 #define H5Oclose sk_hdf5_late.H5Oclose
 #define H5Oexists_by_name sk_hdf5_late.H5Oexists_by_name
-#define H5Oget_info2 sk_hdf5_late.H5Oget_info2
 #define H5Oopen sk_hdf5_late.H5Oopen
 #define H5Pclose sk_hdf5_late.H5Pclose
 #define H5Pcreate sk_hdf5_late.H5Pcreate
@@ -105,6 +108,13 @@ int sk_hdf5_load(struct saikai_error *err);
 #define H5check_version sk_hdf5_late.H5check_version
 #define H5dont_atexit sk_hdf5_late.H5dont_atexit
 #define H5open sk_hdf5_late.H5open
+#if H5_VERSION_GE(1, 12, 0)
+#define H5Literate2 sk_hdf5_late.H5Literate2
+#define H5Oget_info3 sk_hdf5_late.H5Oget_info3
+#else
+#define H5Literate sk_hdf5_late.H5Literate
+#define H5Oget_info2 sk_hdf5_late.H5Oget_info2
+#endif
 #define H5P_CLS_DATASET_CREATE_ID_g (*sk_hdf5_late.H5P_CLS_DATASET_CREATE_ID_g)
 #define H5P_CLS_LINK_CREATE_ID_g (*sk_hdf5_late.H5P_CLS_LINK_CREATE_ID_g)
 #define H5T_C_S1_g (*sk_hdf5_late.H5T_C_S1_g)
