@@ -105,7 +105,7 @@ beside() { # STEPS MEAN INTERVAL…: all at the same time, so that a busy machin
     local steps=$1 mean=$2 i code=0
     shift 2
     on=(taskset -c "$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')")
-    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
+    export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
     for i in "" "$@"; do
         (trap - EXIT; one "$i" "$steps" "$mean") &
         runs+=($!)

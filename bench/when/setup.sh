@@ -5,7 +5,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) mpi=$2 nodes=$3 each=$4 runs=${5:-15}
 saikai=$build/src/cli/saikai victim=$build/tests/run/victim_$mpi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 SAIKAI_FAILURE_DATABASE=none SAIKAI_STORE_PREFIX=none
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe SAIKAI_FAILURE_DATABASE=none SAIKAI_STORE_PREFIX=none
 if [ "$nodes" = 1 ]; then
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT

@@ -49,6 +49,7 @@ static void fill(void)
     missing += find(lib, "H5Pget_filter2", &table.H5Pget_filter2);
     missing += find(lib, "H5Pmodify_filter", &table.H5Pmodify_filter);
     missing += find(lib, "H5Epush2", &table.H5Epush2);
+    missing += find(lib, "H5get_libversion", &table.H5get_libversion);
     missing += find(lib, "H5E_ERR_CLS_g", &table.cls);
     missing += find(lib, "H5E_PLINE_g", &table.major);
     missing += find(lib, "H5E_CANTFILTER_g", &table.minor);

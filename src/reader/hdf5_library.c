@@ -143,7 +143,7 @@ static struct sk_hdf5_dataset *tell(hid_t set, const char *name, struct sk_hdf5 
 struct listing {
     struct sk_hdf5 *found;
     int wants_pieces;
-    uint64_t base; /* bytes before the superblock; the addresses of chunks count from there */
+    uint64_t base; /* where the addresses of chunks count from */
     size_t pieces;
 };
 
@@ -180,12 +180,20 @@ static int on_dataset(hid_t set, const char *name, void *arg)
     return l->pieces >= MOST_PIECES;
 }
 
+/* 1: the addresses of chunks count from the superblock, and not from the start of the file. HDF5 1.14.4 mended that (HDFGroup/hdf5, pull
+ * request 4236); which release is here is known when it runs, as 1.14.0 to 1.14.5 have the same SONAME. */
+static int counts_from_superblock(void)
+{
+    unsigned major = 0, minor = 0, release = 0;
+    return H5get_libversion(&major, &minor, &release) < 0 || major * 10000 + minor * 100 + release < 11404;
+}
+
 static int list_all(const struct task *t, hid_t file, struct sk_hdf5 *found)
 {
     struct listing l = {.found = found, .wants_pieces = t->pieces};
     hsize_t base = 0;
     hid_t fcpl = H5Fget_create_plist(file);
-    if (fcpl >= 0 && H5Pget_userblock(fcpl, &base) >= 0)
+    if (fcpl >= 0 && H5Pget_userblock(fcpl, &base) >= 0 && counts_from_superblock())
         l.base = base;
     enum sk_hdf5_walk_result walked = sk_hdf5_walk(file, SK_HDF5_ONCE, on_dataset, &l);
     return walked == SK_HDF5_TOO_DEEP ? TOO_DEEP : walked == SK_HDF5_FAILED ? NOT_READ : GOOD;

@@ -14,7 +14,8 @@ export SAIKAI_STORE_PREFIX=$work/store SAIKAI_STORE_LOCAL=$work/local SAIKAI_STO
 export SAIKAI_LOG_LEVEL=notice
 at=9 resumed=0
 for ranks in 2 3 1; do
-    DIE_AT=$at timeout 200 "${mpiexec[@]}" -n $ranks ./own >out 2>err && { echo "it did not die on $ranks ranks"; exit 1; }
+    DIE_AT=$at timeout 200 "${mpiexec[@]}" -n $ranks ./own >out 2>err || true # mpiexec of MPICH 4.2 often ends with 0 when a process was killed
+    ! cmp -s expected out || { echo "it did not die on $ranks ranks"; exit 1; }
     resumed=$((resumed + $(grep -c 'resuming from iteration' err || true)))
 done
 timeout 200 "${mpiexec[@]}" -n 4 ./own >out 2>err || { cat err; exit 1; }

@@ -31,7 +31,8 @@ else
         [ "$start" -le "$faults" ] && export FORMS_DIE=$candidates || unset FORMS_DIE
         timeout -k 5 300 "${mpiexec[@]}" -n $ranks "$forms" "$form" $steps >>"$log" 2>&1 </dev/null
         rc=$?
-        [ "$start" -gt "$faults" ] || [ $rc -ne 0 ] || fail "start $start did not die"
+        # not by the exit code: mpiexec of MPICH 4.2 often ends with 0 when a process was killed
+        [ "$start" -gt "$faults" ] || ! grep -q '^verified' "$log" || fail "start $start did not die"
     done
     [ $rc -eq 0 ] || fail "the last start ended with $rc"
 fi

@@ -30,7 +30,7 @@ until_true() { # what must come within a minute
 "$saikai" run -n 2 "$worker" 1 1000000 >"$log" 2>&1 </dev/null &
 run=$!
 until_true '[ -e saikai-store/lease ]'
-launcher=$(pgrep -P "$run" '^(mpi|orterun)' | head -n 1)
+launcher=$(pgrep -P "$run" '^(mpi|orterun|prte)' | head -n 1)
 kill -STOP "$launcher" || fail "there is no launcher"
 until_true "grep -q 'launcher (process $launcher) has been stopped' '$log'"
 sleep 3

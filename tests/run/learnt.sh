@@ -73,6 +73,10 @@ if [ "$(id -u)" = 0 ]; then
 fi
 lose 1 --set failure.database=none
 ! grep -q 'learning\|failure rates' err || bad "failure.database=none was not heeded"
-(unset HOME XDG_STATE_HOME && timeout 100 "$saikai" run -n 1 -- "$exe" 16 16 16 10 >out 2>err) || bad "without a home"
-[ "$(grep -c 'there is no home directory' err)" = 1 ] || bad "without a home: nothing said"
+if env -u HOME -u XDG_STATE_HOME timeout 100 "${mpiexec[@]}" -n 1 true >out 2>&1; then
+    (unset HOME XDG_STATE_HOME && timeout 100 "$saikai" run -n 1 -- "$exe" 16 16 16 10 >out 2>err) || bad "without a home"
+    [ "$(grep -c 'there is no home directory' err)" = 1 ] || bad "without a home: nothing said"
+else
+    echo "skip: without a home: this MPI's launcher does not start without one"
+fi
 echo "$mpi: learnt"

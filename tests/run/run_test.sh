@@ -398,7 +398,7 @@ keeper_killed | launcher_killed)
     run_behind -n 3 -- "$victim" while="$work/busy"
     wait_for 'begin 0' out
     what='^[^ ]*saikaid rank --'
-    [ $case_name = keeper_killed ] || what='^[^ ]*mpi[^ ]* -n 3'
+    [ $case_name = keeper_killed ] || what='^[^ ]*\(mpi\|prte\)[^ ]* -n 3'
     for p in $(tagged); do
         if tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q "$what"; then
             kill -KILL "$p" && what='^none$'

@@ -96,7 +96,7 @@ for command in $("$saikai" help | names); do
 done
 
 # what runs under mpirun: rank 0 alone prints
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 mkdir nodes sets
 for i in 0 1 2; do
     mkdir nodes/$i

@@ -4,7 +4,7 @@
 # usage: snippets.sh SOURCE BUILD
 set -euo pipefail
 source=$1 build=$2
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

@@ -13,8 +13,9 @@ table = re.findall(r"(?m)^SK_([A-Z]+)\((\w+)", open(source + "/src/world/functio
 names = [name for _, name in table]
 bad = [name + " is twice in the table" for name in sorted(set(names)) if names.count(name) > 1]
 handles = re.compile(r"\bMPI_(Comm|Group|Request|Message)\b")
-# newer than MPI 3.1: tools, sessions, partitioned and persistent collectives, counts of another type
-newer = re.compile(r"_c$|^T_|^Session_|^P(send|recv|ready|arrived)|_init$|^Comm_(idup_with_info|create_from_group)|^Group_from|^Intercomm_create_from|^Isendrecv|^Remove_|^Comm_(toint|fromint)|^Status_")
+# newer than MPI 3.1: tools, sessions, partitioned and persistent collectives, counts of another type, buffers of communicators
+newer = re.compile(r"_c$|^T_|^Session_|^P(send|recv|ready|arrived)|_init$|^Comm_(idup_with_info|create_from_group)|^Group_from|^Intercomm_create_from|^Isendrecv|^Remove_|^Comm_(toint|fromint)|^Status_"
+    r"|_i?flush_buffer$|^Buffer_i?flush$|^(Comm|Session)_(at|de)tach_buffer$|^Request_get_status_(all|any|some)$")
 old = {"Send_init", "Ssend_init", "Rsend_init", "Bsend_init", "Recv_init"}
 # for Fortran and debuggers, what is kept at a communicator (also under the names of MPI 1), and MPI's own callbacks
 left = re.compile(r"(_f2c|_c2f|_keyval)$|create_errhandler|^Attr_|_fn$|_function$|^(Handler|Keyval)")

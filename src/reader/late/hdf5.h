@@ -24,7 +24,7 @@ struct saikai_error;
     X(H5Sclose) X(H5Screate) X(H5Screate_simple) X(H5Sget_simple_extent_dims) X(H5Sget_simple_extent_ndims) \
     X(H5Sget_simple_extent_npoints) X(H5Sget_simple_extent_type) X(H5Sselect_hyperslab) X(H5Tclose) X(H5Tcopy) X(H5Tcreate) \
     X(H5Tdetect_class) X(H5Tget_class) X(H5Tget_order) X(H5Tget_sign) X(H5Tget_size) X(H5Tinsert) X(H5Tis_variable_str) \
-    X(H5Tset_cset) X(H5Tset_size) X(H5Tset_tag) X(H5check_version) X(H5dont_atexit) X(H5open) SK_HDF5_OF_VERSION(X)
+    X(H5Tset_cset) X(H5Tset_size) X(H5Tset_tag) X(H5check_version) X(H5dont_atexit) X(H5get_libversion) X(H5open) SK_HDF5_OF_VERSION(X)
 #define SK_HDF5_IDS(X) \
     X(H5P_CLS_DATASET_CREATE_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5T_C_S1_g) X(H5T_IEEE_F32BE_g) X(H5T_IEEE_F32LE_g) \
     X(H5T_IEEE_F64BE_g) X(H5T_IEEE_F64LE_g) X(H5T_NATIVE_DOUBLE_g) X(H5T_NATIVE_FLOAT_g) X(H5T_NATIVE_INT16_g) \
@@ -107,6 +107,7 @@ int sk_hdf5_load(struct saikai_error *err);
 #define H5Tset_tag sk_hdf5_late.H5Tset_tag
 #define H5check_version sk_hdf5_late.H5check_version
 #define H5dont_atexit sk_hdf5_late.H5dont_atexit
+#define H5get_libversion sk_hdf5_late.H5get_libversion
 #define H5open sk_hdf5_late.H5open
 #if H5_VERSION_GE(1, 12, 0)
 #define H5Literate2 sk_hdf5_late.H5Literate2

@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +32,39 @@ static const char *known_name(const char *name, const char *self)
                                                                                            : name;
 }
 
+/* As MPI counts them: a core's threads are one. The hosts are taken to be alike. */
+static long cores(void)
+{
+    long threads = sysconf(_SC_NPROCESSORS_ONLN);
+    char active = '0';
+    FILE *f = fopen("/sys/devices/system/cpu/smt/active", "re");
+    if (f && fread(&active, 1, 1, f) != 1)
+        active = '0';
+    if (f)
+        fclose(f);
+    return active == '1' ? threads / 2 : threads;
+}
+
+static int most_on_a_host(const struct sk_launch *l)
+{
+    int most = 0;
+    for (int h = 0; h < l->hosts->n; h++) {
+        int count = 0;
+        for (int r = 0; r < l->n_ranks; r++)
+            count += l->seat[r] == h;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* Open MPI 5 binds what its sequential mapper has placed also where there are more ranks than cores, and fails; version 4 does not bind then. */
+static void leave_unbound(const struct sk_launch *l, struct sk_command *c)
+{
+    static const char policy[] = "PRTE_MCA_hwloc_default_binding_policy";
+    if (!getenv(policy) && most_on_a_host(l) > cores())
+        sk_command_set(c, "%s=none", policy);
+}
+
 static int place(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
 {
     struct sk_buf text = {0};
@@ -47,6 +82,7 @@ static int place(const struct sk_launch *l, struct sk_command *c, struct saikai_
     sk_command_add(c, "%s", path);
     sk_command_add(c, "--map-by");
     sk_command_add(c, "seq");
+    leave_unbound(l, c);
     return 0;
 }
 
