@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan mutate bench bench-codec score score-archive install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan check-debian13 mutate bench bench-codec score score-archive install uninstall fuzz format clean
 
 all: build
 
@@ -44,6 +44,10 @@ check-sweeps: build bootstrap-tests
 # The unit tests that start threads, under the thread sanitizer.
 check-tsan: bootstrap
 	@scripts/check_tsan.sh
+
+# `make check` on Debian 13, in a root folder that debootstrap makes (as root); scripts/debian13.sh
+check-debian13:
+	@scripts/debian13.sh check
 
 # Whether the unit tests notice small mistakes in a room's code: mutants of its files, at random, in a copy of the sources.
 # COUNT (25), SEED, FILES='retention.c'; MUTATE='--json FILE --again FILE --without REGEX …': more arguments.
