@@ -18,7 +18,7 @@ CLUSTER_INIT=$build/tests/cluster/node_init CLUSTER_KEEP=$build
 cluster_enter "$build" "$mpi" "$nodes" "$each" "$runs"
 cluster_up "$nodes"
 for i in $(seq "$nodes"); do echo "n$i slots=$each"; done >"$CLUSTER_DIR/hosts"
-export OMPI_MCA_plm_rsh_agent=$rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+export OMPI_MCA_plm_rsh_agent=$rsh PRTE_MCA_plm_ssh_agent=$rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24
 export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
 export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
 extra=

@@ -8,7 +8,7 @@
 void sk_agent_choose(const struct sk_config *c, char *out, size_t cap)
 {
     const char *told = sk_config_text(c, "run.agent");
-    const char *const names[] = {"OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"};
+    const char *const names[] = {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC"};
     for (size_t i = 0; !*told && i < sizeof names / sizeof *names; i++)
         told = getenv(names[i]) ? getenv(names[i]) : "";
     snprintf(out, cap, "%.*s", (int)strcspn(told, ":"), told); /* Open MPI takes a list */
