@@ -93,10 +93,31 @@ static void the_launchers_sigterm_is_not_blamed(void **state)
     struct sk_fault f;
     ended(d, 0, SK_EXIT_SIGNAL, SIGTERM, 0, 100.1);
     ended(d, 3, SK_EXIT_CODE, 7, 0, 100.15);
-    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_FAULT);
+    assert_int_equal(sk_detector_check(d, 100.45, &f), SK_JOB_FAULT);
     assert_int_equal(f.rank, 3);
     assert_ptr_equal(f.kind, &sk_fault_exit);
     assert_int_equal(f.code, 7);
+    sk_detector_free(d);
+}
+
+/* … and its word is here before that of the rank that was killed, as their hosts are. */
+static void a_neighbour_that_exits_waits_for_what_made_it(void **state)
+{
+    struct sk_detector *d = begin(&config);
+    struct sk_fault f;
+    ended(d, 3, SK_EXIT_CODE, 14, 0, 100.1);
+    assert_int_equal(sk_detector_check(d, 100.2, &f), SK_JOB_RUNS);
+    ended(d, 0, SK_EXIT_SIGNAL, SIGTERM, 0, 100.2); /* the launcher has heard of it as well */
+    ended(d, 2, SK_EXIT_SIGNAL, SIGKILL, 0, 100.3);
+    assert_int_equal(sk_detector_check(d, 100.3, &f), SK_JOB_FAULT);
+    assert_true(f.kind == &sk_fault_signal && f.rank == 2);
+    sk_detector_free(d);
+    d = begin(&config);
+    ended(d, 3, SK_EXIT_CODE, 14, 0, 100.1);
+    ended(d, 1, SK_EXIT_CODE, 15, 0, 100.15);
+    assert_int_equal(sk_detector_check(d, 100.39, &f), SK_JOB_RUNS);
+    assert_int_equal(sk_detector_check(d, 100.42, &f), SK_JOB_FAULT); /* it was its own */
+    assert_true(f.kind == &sk_fault_exit && f.rank == 3 && f.code == 14);
     sk_detector_free(d);
 }
 
@@ -540,6 +561,7 @@ int main(void)
         cmocka_unit_test(all_zero_exits_are_success_whatever_the_launcher_says),
         cmocka_unit_test(a_killed_rank_is_a_fault_at_once),
         cmocka_unit_test(the_launchers_sigterm_is_not_blamed),
+        cmocka_unit_test(a_neighbour_that_exits_waits_for_what_made_it),
         cmocka_unit_test(a_broken_pipe_waits_for_what_broke_it),
         cmocka_unit_test(a_broken_pipe_alone_is_the_fault),
         cmocka_unit_test(what_died_by_order_is_no_fault),

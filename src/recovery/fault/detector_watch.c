@@ -68,12 +68,22 @@ static struct sk_fault fault_of_exit(const struct sk_watched *k, const struct sk
     return (struct sk_fault){kinds[m->how], (int)m->rank, k->host, (int)m->code, 0};
 }
 
-int sk_detector_is_echo(const struct sk_fault *f)
+/* How good an explanation it is, from 0. The MPI's launcher ends ranks by SIGTERM when another one has ended (by SIGKILL only together with
+ * their keepers, which then report nothing), and a connection that breaks may end one by SIGPIPE. An MPI that finds a connection broken
+ * makes its rank exit with a code of its own. */
+static int explains(const struct sk_fault *f)
 {
-    return f->kind == &sk_fault_signal && (f->code == SIGTERM || f->code == SIGPIPE);
+    if (f->kind == &sk_fault_signal && (f->code == SIGTERM || f->code == SIGPIPE))
+        return 0;
+    return f->kind == &sk_fault_exit ? 1 : 2;
 }
 
-/* The first report explains the fault, but for what only follows from another one: a rank that ended in another way is the better
+int sk_detector_is_echo(const struct sk_fault *f)
+{
+    return explains(f) < 2;
+}
+
+/* The first report explains the fault, but for what may only follow from another one: a rank that ended in another way is the better
  * explanation even if its report came later. */
 static void blame(struct sk_detector *d, const struct sk_message *m)
 {
@@ -82,7 +92,7 @@ static void blame(struct sk_detector *d, const struct sk_message *m)
     struct sk_fault f = fault_of_exit(&d->rank[m->rank], m);
     if (!d->first.kind)
         d->first_at = d->rank[m->rank].heard;
-    if (!d->first.kind || (sk_detector_is_echo(&d->first) && !sk_detector_is_echo(&f)))
+    if (!d->first.kind || explains(&f) > explains(&d->first))
         d->first = f;
 }
 
