@@ -35,7 +35,7 @@ static const double key_look_s = 0.1;
 static const double repair_look_s = 0.02;
 /* A turn that takes so much longer than it waits: this process was stopped, and nobody's silence counts. */
 static const double own_gap_s = 1;
-/* Where each rank is two processes: after how long a process counts as waiting that looks for messages and finds none, and how often it is
+/* Where each rank is two processes, and after a repair: after how long a process counts as waiting that looks for messages and finds none, and how often it is
  * looked at. */
 static const double waits_s = 30, waits_look_s = 1;
 

@@ -74,6 +74,7 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
     int done = 0, rc;
     while (!(rc = SK_CALL(Test, (r, &done, status))) && !done) {
+        sk_looks();
         sk_held_progress();
         if (wanted()) {
             if ((rc = sk_world_give_way(quiet)))
@@ -82,6 +83,7 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
             key = SK_KEY(*r);
         }
     }
+    sk_finds();
     if (key && *r == MPI_REQUEST_NULL)
         sk_request_ended(key);
     return rc;
@@ -103,6 +105,7 @@ static void undetermined(const struct before *b, const char *what)
     int rc;                                            \
     take(&b, n, requests);                             \
     do {                                               \
+        sk_looks();                                    \
         sk_held_progress();                            \
         if (wanted() && (rc = leave(&b, n, requests))) \
             return rc;                                 \
@@ -110,6 +113,7 @@ static void undetermined(const struct before *b, const char *what)
             sk_replica_turn();                         \
         rc = call;                                     \
     } while (!rc && !(enough));                        \
+    sk_finds();                                        \
     settle(&b, requests);                              \
     if (!rc) {                                         \
         heard;                                         \

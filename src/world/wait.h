@@ -4,6 +4,19 @@
 
 #include "world/layer.h"
 
+/* After a repair: this process looks for messages; and it found one, or goes on for another reason. Its keeper looks at how often, so that
+ * the launcher hears when all processes wait for each other, as the messages of one did not fit those of the others. */
+static inline void sk_looks(void)
+{
+    if (__builtin_expect(sk_world.epoch && !sk_world.replicates, 0))
+        atomic_fetch_add_explicit(&sk_world.page->looks, 1, memory_order_relaxed);
+}
+static inline void sk_finds(void)
+{
+    if (__builtin_expect(sk_world.epoch && !sk_world.replicates, 0))
+        atomic_fetch_add_explicit(&sk_world.page->finds, 1, memory_order_relaxed);
+}
+
 /* Wait for a request that the layer made itself. */
 int sk_wait(MPI_Request *r, MPI_Status *status, int quiet);
 

@@ -20,6 +20,9 @@ void saikai_world_on_repair(int (*able)(void), int (*rejoin)(void)) __attribute_
  * of it; then saikai_world_settled is called when the rank is in its place. 0: the program begins, or all go back. */
 int saikai_world_settle(int64_t key, uint64_t *position) __attribute__((weak));
 void saikai_world_settled(void) __attribute__((weak));
+/* A candidate begins; and 1: it is to be told of each. */
+void saikai_world_candidate(void) __attribute__((weak));
+int saikai_world_is_logged(void) __attribute__((weak));
 /* A generation was captured at the candidate of this number; and one is complete. */
 void saikai_world_mark(int64_t key, uint64_t position) __attribute__((weak));
 void saikai_world_cut(int64_t key) __attribute__((weak));

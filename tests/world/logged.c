@@ -1,9 +1,10 @@
 /* A ring whose ranks talk to each other in every way that the protocol logging keeps, and count the steps that this process computes: whoever
  * survives a fault computes none of them twice. Each rank leaves its count in COUNTS.<rank>, and rank 0 prints a hash of all.
- * usage: logged [-p PIDFILE] COUNTS STEPS [chance|sync|flood]
+ * usage: logged [-p PIDFILE] COUNTS STEPS [chance|sync|flood|before]
  *   chance: rank 0 receives in an order that chance decides, in all ways that there are, and the others count how often they look in vain. What
  *           chance decided is told to others at once, and compared at the end: a process that goes back must not decide anew.
- *   sync:   with what cannot be logged;   flood: with large messages */
+ *   sync:   with what cannot be logged;   flood: with large messages
+ *   before: neighbours talk to each other between saikai_restart and the loop, which a new process alone does again */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 
 enum { SMALL = 40, LARGE = 20000, MOST = 16 };
 
-static int rank, ranks, chance, sync_, flood;
+static int rank, ranks, chance, sync_, flood, before;
 static long executed;
 
 struct job {
@@ -202,6 +203,10 @@ static void run(void *arg)
         saikai_protect("small", s.small, SAIKAI_F64, 1, (size_t[]){SMALL}) < 0 ||
         saikai_protect("large", s.large, SAIKAI_F64, 1, (size_t[]){LARGE}) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
+    static double halo[LARGE]; /* as some programs fetch it once more; here nobody needs it */
+    if (before)
+        MPI_Sendrecv(s.large, LARGE, MPI_DOUBLE, (rank + ranks - 1) % ranks, 1, halo, LARGE, MPI_DOUBLE, (rank + 1) % ranks, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     while (it < j->steps) {
         usleep(1000);
         it++;
@@ -250,6 +255,7 @@ int main(int argc, char **argv)
     chance = argc > 3 && !strcmp(argv[3], "chance");
     sync_ = argc > 3 && !strcmp(argv[3], "sync");
     flood = argc > 3 && !strcmp(argv[3], "flood");
+    before = argc > 3 && !strcmp(argv[3], "before");
     saikai_in_place(run, &j);
     leave(j.counts, executed);
     MPI_Finalize();

@@ -22,6 +22,7 @@ often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
 sync) arguments="counts 700 sync" ;;
+before) arguments="counts 700 before" ;;
 memory) arguments="counts 600 flood" every=500 ;; # 160 MB between two generations
 full) arguments="counts 300 flood" every=100 ;;
 esac
@@ -85,6 +86,7 @@ for rank in $victims; do
         "$at_candidate" "$pid" "$moment" 9 "$pid" >killed || fail "rank $rank did not reach candidate $moment"
     fi
     wait_for "$n"
+    [ "$case" != before ] || break
     if [ "$case" = twice ] && grep -q "answer: restart, not in place: .*run.repair_limit" err; then
         restarted=1 # a repair with spawned processes may hang inside MPI
         break
@@ -104,6 +106,12 @@ wait "$run" || rc=$?
 run=
 [ "$rc" = 0 ] || fail "exit code $rc"
 grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
+if [ "$case" = before ]; then
+    grep -q 'the program communicates between saikai_restart and its loop' err || fail "it was not noticed"
+    grep -q 'answer: restart, not in place: ' err || fail "the job was not started again"
+    echo "$case: started again; $(tail -n 1 out)"
+    exit 0
+fi
 if [ "$restarted" ]; then
     echo "$case: started again; $(tail -n 1 out)"
     exit 0

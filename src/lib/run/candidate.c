@@ -46,7 +46,7 @@ static void plan_next(struct sk_session *s)
     uint64_t t = sk_agreement_next(&s->agreement);
     if (s->ending.end_tick < t)
         t = s->ending.end_tick;
-    if (sk_levels_want_slices(&s->levels) || is_pressed())
+    if (sk_levels_want_slices(&s->levels) || is_pressed() || (saikai_world_is_logged && saikai_world_is_logged()))
         t = s->clock.tick + 1;
     sk_clock_plan(&s->clock, t);
 }
@@ -95,6 +95,8 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
     int rc = check_call(s, place, iteration, err);
     if (rc)
         return rc;
+    if (saikai_world_candidate)
+        saikai_world_candidate();
     if (s->ending.halted)
         return sk_fail(err, SAIKAI_ESTATE, "the program is at its end, as a signal asked for");
     if (sk_clock_sleeps(&s->clock)) {

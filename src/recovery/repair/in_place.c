@@ -188,3 +188,14 @@ uint32_t sk_in_place_count(const struct sk_in_place *p)
 {
     return p->count;
 }
+
+int sk_in_place_is_stuck(const struct sk_in_place *p, const struct sk_detector *d)
+{
+    int waiting = 0;
+    for (int r = 0; p->count && !p->under_way && r < p->n_ranks; r++) {
+        uint32_t w = sk_detector_rank_at(d, r).world;
+        waiting += sk_detector_rank_runs(d, r) > 0 && SK_WORLD_STATE(w) == SK_WORLD_READY && SK_WORLD_REASON(w) == SK_WORLD_WAITS &&
+                   SK_WORLD_EPOCH(w) == p->count;
+    }
+    return waiting == p->n_ranks;
+}

@@ -97,6 +97,26 @@ static void restarts(struct crew *w, const char *why)
     crew_finish(w);
 }
 
+/* As when what the new process sends is taken for something else. */
+static void all_wait_for_each_other(void **state)
+{
+    struct crew *w = begin();
+    all_say(w, SK_WORLD_READY, SK_WORLD_WAITS, 0);
+    crew_run(w, 20);
+    assert_int_equal(w->starts, 1); /* nothing was repaired: it is the program's own affair */
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    come_back(w, 1, 1);
+    all_say(w, SK_WORLD_READY, SK_WORLD_WAITS, 1);
+    w->world[2] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, 1);
+    crew_run(w, 20);
+    assert_int_equal(w->starts, 1); /* one of them computes */
+    w->world[2] = SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_WAITS, 1);
+    restarts(w, "wait for each other");
+}
+
 static void a_program_that_does_not_ask_for_it(void **state)
 {
     struct crew *w = begin();
@@ -246,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process_is_made_again),
         cmocka_unit_test(again_and_again),
+        cmocka_unit_test(all_wait_for_each_other),
         cmocka_unit_test(a_program_that_does_not_ask_for_it),
         cmocka_unit_test(a_function_that_cannot_be_repaired),
         cmocka_unit_test(a_repair_that_fails),

@@ -57,6 +57,11 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
 int sk_supervisor_tick_repair(struct sk_supervisor *s, double now)
 {
     const char *why;
+    if (s->place && sk_in_place_is_stuck(s->place, s->detector)) {
+        snprintf(s->no_place, sizeof s->no_place, "after the repair all processes wait for each other");
+        sk_supervisor_clear(s, &s->fault, now);
+        return 1;
+    }
     if (!s->place || !sk_in_place_under_way(s->place))
         return 0;
     int rc = sk_in_place_look(s->place, s->detector, now, &why);

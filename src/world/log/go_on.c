@@ -337,8 +337,9 @@ static uint64_t settle_joined(int64_t key)
     for (int p = 0; p < sk_logging.kept->n; p++)
         if (!sk_logging.is_new[p])
             position = settle_with_survivor(p);
-    sk_witness_receive(sk_logging.is_new, key);
-    sk_logging.joining = 0;
+    sk_witness_receive(sk_logging.is_new, key, &sk_logging.check);
+    sk_logging.joining = sk_logging.is_checked = 0;
+    sk_logging.from = sk_logging.count;
     return position;
 }
 
@@ -355,6 +356,13 @@ SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
     if (joins)
         *position = settle_joined(key);
     sk_kept_end_setup(sk_logging.kept);
+    struct sk_course *c = sk_witness_course();
+    if (c && joins)
+        sk_course_inherit(c, &sk_logging.check, sk_logging.count);
+    else if (c)
+        sk_course_begin(c, sk_logging.count);
+    if (c)
+        sk_course_set_mark(c, key, sk_logging.count);
     if (sk_kept_set_mark(sk_logging.kept, key, *position) || (!joins && sk_witness_log.ring && sk_outcomes_mark(&sk_witness_log, key)))
         sk_world_fail(SK_WORLD_FAILED, "no memory for what is kept of messages: the job is started again");
     sk_logging.running = 1;
@@ -367,10 +375,32 @@ SK_WORLD_EXPORT void saikai_world_settled(void)
         sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
 }
 
+SK_WORLD_EXPORT int saikai_world_is_logged(void)
+{
+    return sk_world.logs && !sk_logging.refused && sk_logging.running;
+}
+
+SK_WORLD_EXPORT void saikai_world_candidate(void)
+{
+    if (!saikai_world_is_logged())
+        return;
+    if (sk_witness_course())
+        sk_course_candidate(sk_witness_course(), sk_logging.count);
+    if (sk_logging.is_checked)
+        return;
+    sk_logging.is_checked = 1;
+    struct sk_course_count did = {sk_logging.count.sends - sk_logging.from.sends, sk_logging.count.receives - sk_logging.from.receives};
+    if (!sk_course_is_right(&sk_logging.check, did))
+        sk_world_fail(SK_WORLD_FAILED, "the new process did not send and receive as much before its first candidate as the one before it: the program "
+                                       "communicates between saikai_restart and its loop, or does other things each time; the job is started again");
+}
+
 SK_WORLD_EXPORT void saikai_world_mark(int64_t key, uint64_t position)
 {
     if (!sk_world.logs || sk_logging.refused || !sk_logging.running)
         return;
+    if (sk_witness_course())
+        sk_course_set_mark(sk_witness_course(), key, sk_logging.count);
     for (size_t i = 0; i < sk_world.requests.slots; i++) {
         const struct sk_object *o = &sk_world.requests.slot[i];
         if (is_open(o) || (o->key && o->epoch == sk_world.epoch && o->flags & SK_OBJECT_HELD)) {

@@ -3,6 +3,7 @@
 #include "world/log/held.h"
 
 #include "world/log/chance.h"
+#include "world/wait.h"
 
 #include <stdlib.h>
 
@@ -180,7 +181,9 @@ int sk_held_await(int source, int tag, MPI_Status *s)
     do {
         if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
             return rc;
+        sk_looks();
         rc = sk_held_probe(source, tag, &found, s);
     } while (!rc && !found);
+    sk_finds();
     return rc;
 }

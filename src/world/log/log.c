@@ -38,6 +38,7 @@ void sk_logging_begin(void)
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
     sk_logging.running = sk_logging.asked = 0;
+    sk_logging.is_checked = 1;
     sk_logging.refused = sk_logging.kept == NULL;
 }
 
@@ -177,6 +178,7 @@ struct sk_kept_message *sk_logging_post(const void *buf, int count, MPI_Datatype
     if (dest < 0 || dest >= sk_world.size || tag < 0 || count < 0) /* nowhere, or MPI says what is wrong with it */
         return NULL;
     look_at_memory();
+    sk_logging.count.sends++;
     struct sk_kept_message *m = sk_logging.refused ? NULL : keep(buf, count, type, dest, tag);
     if (!m) {
         sk_logging_refuse("a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)");
@@ -203,6 +205,7 @@ int sk_logging_wait_sent(struct sk_kept_message *m)
 {
     int rc;
     while (!sk_logging_is_sent(m)) {
+        sk_looks();
         sk_held_progress();
         if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
             return rc;
@@ -265,6 +268,7 @@ static int begin_receive(void *buf, int count, MPI_Datatype type, int source, in
 int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
 {
     uint64_t number;
+    sk_logging.count.receives += source != MPI_PROC_NULL;
     if (has_to_wait(&source, &tag, &number))
         return sk_held_add(buf, count, type, source, tag, number, out);
     return begin_receive(buf, count, type, source, tag, out);
@@ -317,6 +321,7 @@ int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag
     MPI_Status s;
     uint64_t number;
     int rc = 0;
+    sk_logging.count.receives += source != MPI_PROC_NULL;
     if (has_to_wait(&source, &tag, &number) && !(rc = sk_held_await(source, tag, &s))) {
         source = s.MPI_SOURCE;
         tag = s.MPI_TAG;

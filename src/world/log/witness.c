@@ -13,6 +13,19 @@
 
 struct sk_outcomes_log sk_witness_log = {.none_at = UINT64_MAX};
 
+/* Of each process: its events, and behind them its course. */
+static const size_t BYTES = SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS) + sizeof(struct sk_course);
+
+static struct sk_course *course_of(const struct sk_outcomes *e)
+{
+    return e ? (struct sk_course *)((char *)(uintptr_t)e + SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS)) : NULL;
+}
+
+struct sk_course *sk_witness_course(void)
+{
+    return course_of(sk_witness_log.ring);
+}
+
 /* So many ranks behind it keep the events of each. */
 enum { WITNESSES = 3 };
 
@@ -30,7 +43,7 @@ static int witnesses(void)
 
 static void *map(int fd)
 {
-    void *p = mmap(NULL, SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -40,12 +53,12 @@ static void make(void)
     struct sk_outcomes_log *l = &sk_witness_log;
     if (l->ring || (witness.fd = memfd_create("saikai-events", MFD_CLOEXEC)) < 0)
         return;
-    struct sk_outcomes *e = ftruncate(witness.fd, (off_t)SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS)) ? NULL : map(witness.fd);
+    struct sk_outcomes *e = ftruncate(witness.fd, (off_t)BYTES) ? NULL : map(witness.fd);
     if (e && getrandom(&e->nonce, sizeof e->nonce, 0) == (ssize_t)sizeof e->nonce) {
         l->ring = e;
         l->words = SK_OUTCOMES_WORDS;
     } else if (e) {
-        munmap(e, SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS));
+        munmap(e, BYTES);
     }
 }
 
@@ -58,15 +71,15 @@ static void keep(struct kept *k, const uint64_t told[TOLD])
     if (k->now && k->now->nonce == told[NONCE])
         return;
     if (k->before)
-        munmap(k->before, SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS));
+        munmap(k->before, BYTES);
     k->before = k->now;
     snprintf(path, sizeof path, "/proc/%llu/fd/%llu", (unsigned long long)told[PROCESS], (unsigned long long)told[DESCRIPTOR]);
     int fd = told[NONCE] ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    k->now = fd < 0 ? NULL : lseek(fd, 0, SEEK_END) == (off_t)SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS) ? map(fd) : NULL;
+    k->now = fd < 0 ? NULL : lseek(fd, 0, SEEK_END) == (off_t)BYTES ? map(fd) : NULL;
     if (fd >= 0)
         close(fd);
     if (k->now && k->now->nonce != told[NONCE]) { /* on another host this is another process */
-        munmap(k->now, SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS));
+        munmap(k->now, BYTES);
         k->now = NULL;
     }
 }
@@ -131,12 +144,15 @@ void sk_witness_send(const char *is_new, int rank, int64_t key)
     stop_if(SK_CALL(Send, (&n, 1, MPI_UINT64_T, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
     stop_if(SK_CALL(Send, (word, (int)n, MPI_UINT64_T, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
     free(word);
+    struct sk_course_check check = e ? sk_course_check_of(course_of(e), key) : (struct sk_course_check){.known = 2};
+    stop_if(SK_CALL(Send, (&check, sizeof check, MPI_BYTE, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
 }
 
-void sk_witness_receive(const char *is_new, int64_t key)
+void sk_witness_receive(const char *is_new, int64_t key, struct sk_course_check *check)
 {
     int i = speaker(is_new, sk_world.rank), from = (sk_world.rank + 1 + i) % sk_world.size;
     uint64_t n = 0;
+    *check = (struct sk_course_check){.known = 2}; /* nobody knows */
     if (i < 0)
         return;
     stop_if(SK_CALL(Recv, (&n, 1, MPI_UINT64_T, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
@@ -149,4 +165,5 @@ void sk_witness_receive(const char *is_new, int64_t key)
         sk_outcomes_mark(&sk_witness_log, key);
     stop_if(n && sk_outcomes_load(&sk_witness_log, word, n));
     free(word);
+    stop_if(SK_CALL(Recv, (check, sizeof *check, MPI_BYTE, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
 }
