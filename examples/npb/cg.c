@@ -8,7 +8,7 @@ enum { STEPS = 25, MOST_STAGES = 8 };
 static const uint64_t seed = 314159265;
 static const double condition = 0.1;
 
-static const struct class {
+static const struct size_class {
     char name;
     int n, nonzero, iterations;
     double shift, zeta;
@@ -20,10 +20,10 @@ static const struct class {
 };
 
 struct part {
-    int row, column, rows, columns;     /* of processes: where this one is, and how many there are */
-    int high, wide;                     /* its block of the matrix */
-    int stages, partner[MOST_STAGES];   /* of sums over a row of processes */
-    int transposed;                     /* who has what this one needs of a product, and the other way round */
+    int row, column, rows, columns;   /* of processes: where this one is, and how many there are */
+    int high, wide;                   /* its block of the matrix */
+    int stages, partner[MOST_STAGES]; /* of sums over a row of processes */
+    int transposed;                   /* who has what this one needs of a product, and the other way round */
 };
 
 struct matrix {
@@ -105,7 +105,7 @@ static void compress(struct matrix *m, struct element *e, size_t count, int rows
 
 /* The block of the sum of n outer products of such vectors with themselves, with weights that fall from 1 to the condition. All ranks go
  * through all vectors. */
-static void make_matrix(const struct class *c, const struct part *own, struct matrix *m)
+static void make_matrix(const struct size_class *c, const struct part *own, struct matrix *m)
 {
     int at[32], row0 = own->row * own->high, column0 = own->column * own->wide;
     double value[32], weight = 1, ratio = pow(condition, 1.0 / c->n);
@@ -195,13 +195,13 @@ static void solve(const struct part *c, const struct matrix *m, const struct vec
     }
 }
 
-static double iterate(const struct class *class, const struct part *c, const struct matrix *m, const struct vectors *v)
+static double iterate(const struct size_class *size, const struct part *c, const struct matrix *m, const struct vectors *v)
 {
     solve(c, m, v);
     double xz = dot(c, v->x, v->z), zz = dot(c, v->z, v->z);
     for (int i = 0; i < c->wide; i++)
         v->x[i] = v->z[i] / sqrt(zz);
-    return class->shift + 1 / xz;
+    return size->shift + 1 / xz;
 }
 
 static void body(void *arg)
@@ -209,13 +209,13 @@ static void body(void *arg)
     static double *room;
     static struct matrix m;
     struct npb_run *run = arg;
-    const struct class *class = classes;
+    const struct size_class *size = classes;
     struct part c;
-    while (class->name != run->class)
-        class++;
-    cut(&c, class->n);
+    while (size->name != run->size)
+        size++;
+    cut(&c, size->n);
     free(room), free(m.begin), free(m.at), free(m.value);
-    make_matrix(class, &c, &m);
+    make_matrix(size, &c, &m);
     size_t n = (size_t)c.wide, high = (size_t)c.high;
     room = npb_array(5 * n + 2 * high, sizeof *room);
     struct vectors v = {room, room + n, room + 2 * n, room + 3 * n, room + 4 * n, room + 5 * n, room + 5 * n + high};
@@ -227,12 +227,12 @@ static void body(void *arg)
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("x", v.x, SAIKAI_F64, 1, &n) < 0 ||
         saikai_protect("zeta", &zeta, SAIKAI_F64, 0, NULL) < 0 || saikai_restart(&done) < 0)
         example_fail("cg", saikai_error_text());
-    while (done < class->iterations) {
-        zeta = iterate(class, &c, &m, &v);
+    while (done < size->iterations) {
+        zeta = iterate(size, &c, &m, &v);
         saikai_checkpoint(++done);
     }
     npb_clock_stops(run);
-    npb_tell(run, zeta, fabs(zeta - class->zeta) / class->zeta <= 1e-10);
+    npb_tell(run, zeta, fabs(zeta - size->zeta) / size->zeta <= 1e-10);
     saikai_finalize();
 }
 

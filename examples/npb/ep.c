@@ -6,7 +6,7 @@
 enum { LOG_BATCH = 16, RINGS = 10 };
 static const uint64_t seed = 271828183;
 
-static const struct class {
+static const struct size_class {
     char name;
     int log_pairs;
     double x, y; /* the sums that must come out */
@@ -44,8 +44,8 @@ static int is_near(double is, double should)
 static void body(void *arg)
 {
     struct npb_run *run = arg;
-    const struct class *c = classes;
-    while (c->name != run->class)
+    const struct size_class *c = classes;
+    while (c->name != run->size)
         c++;
     struct sums mine = {0}, all = {0};
     const size_t n = sizeof mine / sizeof(double);

@@ -10,7 +10,7 @@ static const uint64_t seed = 314159265;
 static const double poisson[4] = {-8.0 / 3, 0, 1.0 / 6, 1.0 / 12}, coarser[4] = {0.5, 0.25, 0.125, 0.0625};
 static const double smooth_small[4] = {-3.0 / 8, 1.0 / 32, -1.0 / 64, 0}, smooth_large[4] = {-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
 
-static const struct class {
+static const struct size_class {
     char name;
     int levels, iterations;
     const double *smooth;
@@ -29,7 +29,7 @@ struct block {
 };
 
 struct cube {
-    const struct class *class;
+    const struct size_class *size;
     int cuts[3], at[3]; /* of processes: how many along z, y and x, and where this one is */
     struct block level[MOST_LEVELS + 1];
     double *v, *out, *in;
@@ -146,18 +146,18 @@ static void zero(const struct block *b)
 /* u of the finest level is improved by what the coarser ones make of its residual. */
 static void cycle(const struct cube *c)
 {
-    int top = c->class->levels;
+    int top = c->size->levels;
     const struct block *l = c->level;
     for (int k = top; k > 1; k--)
         restrict_residual(c, &l[k], &l[k - 1]);
     zero(&l[1]);
-    apply(c, &l[1], l[1].u, 1, c->class->smooth, l[1].r, l[1].u);
+    apply(c, &l[1], l[1].u, 1, c->size->smooth, l[1].r, l[1].u);
     for (int k = 2; k <= top; k++) {
         if (k < top)
             zero(&l[k]);
         interpolate(&l[k - 1], &l[k]);
         apply(c, &l[k], k < top ? l[k].r : c->v, -1, poisson, l[k].u, l[k].r);
-        apply(c, &l[k], l[k].u, 1, c->class->smooth, l[k].r, l[k].u);
+        apply(c, &l[k], l[k].u, 1, c->size->smooth, l[k].r, l[k].u);
     }
     apply(c, &l[top], c->v, -1, poisson, l[top].u, l[top].r);
 }
@@ -181,8 +181,8 @@ static void keep(struct charge *best, struct charge new)
 /* v: +1 where the random field is largest, -1 where it is smallest. */
 static void put_charges(struct cube *c)
 {
-    const struct block *b = &c->level[c->class->levels];
-    long side = 1l << c->class->levels;
+    const struct block *b = &c->level[c->size->levels];
+    long side = 1l << c->size->levels;
     struct charge best[2 * CHARGES], *all = npb_array(2 * CHARGES * (size_t)example_ranks, sizeof *all);
     for (int i = 0; i < 2 * CHARGES; i++)
         best[i].cell = -1;
@@ -218,8 +218,8 @@ static void put_charges(struct cube *c)
 
 static double norm(const struct cube *c)
 {
-    const struct block *b = &c->level[c->class->levels];
-    double sum = 0, all = 0, side = (double)(1l << c->class->levels);
+    const struct block *b = &c->level[c->size->levels];
+    double sum = 0, all = 0, side = (double)(1l << c->size->levels);
     for (int z = 1; z <= b->n[0]; z++)
         for (int y = 1; y <= b->n[1]; y++)
             for (int x = 1; x <= b->n[2]; x++)
@@ -232,7 +232,7 @@ static double norm(const struct cube *c)
 static void make(struct cube *c)
 {
     static double *room;
-    size_t need = 0, used = 0, top = (size_t)c->class->levels, face = 0;
+    size_t need = 0, used = 0, top = (size_t)c->size->levels, face = 0;
     for (int axis = 0; axis < 3; axis++)
         c->cuts[axis] = 1;
     for (int r = 1, axis = 0; r < example_ranks; r *= 2, axis = (axis + 1) % 3)
@@ -262,12 +262,12 @@ static void make(struct cube *c)
 static void body(void *arg)
 {
     struct npb_run *run = arg;
-    struct cube c = {.class = classes};
-    while (c.class->name != run->class)
-        c.class++;
+    struct cube c = {.size = classes};
+    while (c.size->name != run->size)
+        c.size++;
     make(&c);
     put_charges(&c);
-    const struct block *top = &c.level[c.class->levels];
+    const struct block *top = &c.level[c.size->levels];
     size_t dims[] = {(size_t)top->n[0] + 2, (size_t)top->n[1] + 2, (size_t)top->n[2] + 2};
     long done = 0;
     npb_clock_starts(run);
@@ -275,13 +275,13 @@ static void body(void *arg)
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("u", top->u, SAIKAI_F64, 3, dims) < 0 ||
         saikai_protect("r", top->r, SAIKAI_F64, 3, dims) < 0 || saikai_restart(&done) < 0)
         example_fail("mg", saikai_error_text());
-    while (done < c.class->iterations) {
+    while (done < c.size->iterations) {
         cycle(&c);
         saikai_checkpoint(++done);
     }
     double result = norm(&c);
     npb_clock_stops(run);
-    npb_tell(run, result, fabs(result - c.class->norm) / c.class->norm <= 1e-8);
+    npb_tell(run, result, fabs(result - c.size->norm) / c.size->norm <= 1e-8);
     saikai_finalize();
 }
 

@@ -37,7 +37,7 @@ static inline uint64_t npb_jump(uint64_t x, uint64_t n)
 
 struct npb_run {
     const char *name;
-    char class;  /* S, W, A or B */
+    char size;   /* S, W, A or B */
     int arrived; /* at the published result */
     double wall, cpu;
 };
@@ -82,7 +82,7 @@ static inline void npb_tell(struct npb_run *r, double result, int verified)
     r->arrived = verified;
     if (example_rank)
         return;
-    printf("%s class %c, %d ranks: result %.16e: %s\n", r->name, r->class, example_ranks, result, verified ? "verified" : "WRONG");
+    printf("%s class %c, %d ranks: result %.16e: %s\n", r->name, r->size, example_ranks, result, verified ? "verified" : "WRONG");
     fprintf(stderr, "%s: wall %.6f cpu %.6f\n", r->name, wall, cpu);
 }
 
@@ -94,10 +94,10 @@ static inline int npb_is_power_of_two(int n)
 /* main() of each: [-p PIDFILE] [CLASS]; body runs from saikai_init to saikai_finalize, and may run again after a fault. */
 static inline int npb_main(int argc, char **argv, const char *name, int most_ranks, void (*body)(void *))
 {
-    struct npb_run run = {.name = name, .class = 'S'};
+    struct npb_run run = {.name = name, .size = 'S'};
     if (argc > 1 && strlen(argv[argc - 1]) == 1)
-        run.class = *argv[--argc];
-    if (example_begin(&argc, &argv, NULL, 0) || !strchr("SWAB", run.class) || !npb_is_power_of_two(example_ranks) || example_ranks > most_ranks) {
+        run.size = *argv[--argc];
+    if (example_begin(&argc, &argv, NULL, 0) || !strchr("SWAB", run.size) || !npb_is_power_of_two(example_ranks) || example_ranks > most_ranks) {
         if (!example_rank)
             fprintf(stderr, "usage: %s [-p PIDFILE] [S|W|A|B], with 2^k ranks, at most %d\n", name, most_ranks);
         MPI_Finalize();

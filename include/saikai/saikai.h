@@ -162,7 +162,9 @@ int saikai_refuse(const char *sentence);
  * What the program has to keep to: before saikai_in_place nothing is communicated and no communicator or group is made (else it is
  * said, and faults are answered by a restart). What body made in MPI is gone when it runs again: communicators, groups and requests
  * of before must not be used. What it allocated is not freed: free it, or use it again, at the beginning of body. No C++ objects with
- * destructors live in body. Values that body is given by arg are as the last run of it left them. */
+ * destructors live in body. Values that body is given by arg are as the last run of it left them. With run.protocol=logging nothing is
+ * communicated between saikai_restart and the first candidate but what each turn of the loop does: a process that is made again does
+ * it alone (docs/recovery.md). */
 void saikai_in_place(void (*body)(void *arg), void *arg);
 
 /* Restore the newest generation that all ranks can read. Collective, once, after saikai_protect and before the first

@@ -91,7 +91,7 @@ for path in markdown:
 
 # ---- targets of make
 makefile = read(f"{source}/Makefile")
-targets = set(re.findall(r"(?m)^([a-z-]+):", makefile))
+targets = set(re.findall(r"(?m)^([a-z0-9-]+):", makefile))
 built = set(re.findall(r"(?m)^\.\.\. (\S+)", run("cmake", "--build", build, "--target", "help").stdout))
 for path in markdown:
     for code in code_of(everything[path]) + re.findall(r"(?m)`make\n([a-z-]+)`", everything[path]):

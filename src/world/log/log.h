@@ -41,10 +41,10 @@ struct sk_logging {
     int asked;     /* for a generation, as memory is short */
     uint64_t limit, serial;
     uint64_t all_bytes; /* that were ever kept */
-    struct sk_course_count count;  /* of the program's messages so far */
-    struct sk_course_check check;  /* a new process: at its first candidate … */
-    struct sk_course_count from;   /* … with what it had when it took its place; */
-    int is_checked;                /* 0: that is still to be done */
+    struct sk_course_count count; /* of the program's messages so far */
+    struct sk_course_check check; /* a new process: at its first candidate … */
+    struct sk_course_count from;  /* … with what it had when it took its place; */
+    int is_checked;               /* 0: that is still to be done */
     struct sk_kept *kept; /* NULL: nothing is kept */
     struct sk_logging_open *held; /* receives, in the order of the program */
     char *is_new;         /* by rank, of the newest repair */
