@@ -223,10 +223,10 @@ static void body(void *arg)
     double zeta = 0;
     for (size_t i = 0; i < n; i++)
         v.x[i] = 1;
-    npb_clock_starts(run);
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("x", v.x, SAIKAI_F64, 1, &n) < 0 ||
         saikai_protect("zeta", &zeta, SAIKAI_F64, 0, NULL) < 0 || saikai_restart(&done) < 0)
         example_fail("cg", saikai_error_text());
+    npb_clock_starts(run);
     while (done < size->iterations) {
         zeta = iterate(size, &c, &m, &v);
         saikai_checkpoint(++done);

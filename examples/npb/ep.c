@@ -51,9 +51,9 @@ static void body(void *arg)
     const size_t n = sizeof mine / sizeof(double);
     const long batches = 1l << (c->log_pairs - LOG_BATCH);
     long done = 0;
-    npb_clock_starts(run);
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sums", &mine, SAIKAI_F64, 1, &n) < 0 || saikai_restart(&done) < 0)
         example_fail("ep", saikai_error_text());
+    npb_clock_starts(run);
     while (done < batches / example_ranks) {
         batch(done * example_ranks + example_rank, &mine);
         saikai_checkpoint(++done);

