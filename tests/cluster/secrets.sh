@@ -22,7 +22,7 @@ expect() { grep -q -- "$1" "$2" || fail "'$1' is not in $(basename "$2")"; }
 refuse() { ! grep -q -- "$1" "$2" || fail "'$1' is in $(basename "$2")"; }
 # Run behind our back on n1, n2, n3: $pid. (MPICH at times hangs in its own finalize, here as in the other tests.)
 start() { # ARGUMENTS…
-    export OMPI_MCA_plm_rsh_agent=$CLUSTER_DIR/spy PRTE_MCA_plm_ssh_agent=$CLUSTER_DIR/spy OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24
+    export OMPI_MCA_plm_rsh_agent=$CLUSTER_DIR/spy PRTE_MCA_plm_ssh_agent=$CLUSTER_DIR/spy OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24 PRTE_MCA_prte_local_tmpdir_base=$CLUSTER_DIR
     export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
     export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     local extra=

@@ -13,7 +13,7 @@ cluster_enter "$@"
 command -v mpiexec.openmpi >/dev/null || cluster_skip "needs Open MPI"
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=$cluster/rsh PRTE_MCA_plm_ssh_agent=$cluster/rsh
-export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
+export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24 PRTE_MCA_prte_local_tmpdir_base=$CLUSTER_DIR OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
 out=$CLUSTER_DIR/out
 fail() {
