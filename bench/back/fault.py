@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""What one fault costs: conjugate gradients (examples/cg.c) under `saikai run`, one rank killed at a random moment of the middle third, under each
+recovery model; beside it the same run without a kill, in turns. For each model: the median over the turns of the time that passes and of the
+processor time of all processes that the fault adds, and how many processes it was that were started anew.
+usage: fault.py BUILD_DIR [ranks=4] [turns=7] [size=96] [seconds=6] [every=20] [json=FILE]"""
+import glob
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+build = os.path.abspath(sys.argv[1])
+told = dict(a.split("=", 1) for a in sys.argv[2:])
+ranks, turns, size, seconds, every = int(told.get("ranks", 4)), int(told.get("turns", 7)), told.get("size", "96"), float(told.get("seconds", 6)), told.get("every", "20")
+program, work = build + "/examples/cg_openmpi", tempfile.mkdtemp()
+in_place = ["--recovery", "process=in-place", "--protocol"]
+MODELS = {
+    "restart": [],
+    "coordinated": in_place + ["coordinated"],
+    "coordinated, warm spare": in_place + ["coordinated", "--warm", "1"],
+    "logging": in_place + ["logging"],
+    "logging, warm spare": in_place + ["logging", "--warm", "1"],
+    "replication": ["--protocol", "replication"],
+}
+
+
+def numbers():
+    """The process of each rank, as far as it has said so."""
+    found = {}
+    for f in glob.glob(work + "/pid.*"):
+        try:
+            found[int(f.rsplit(".", 1)[1])] = int(open(f).read())
+        except ValueError:
+            pass
+    return found
+
+
+def run(options, steps, kill_after=None):
+    """Seconds that passed, seconds of the processor, and what happened. kill_after: seconds behind the program's begin."""
+    for name in os.listdir(work):
+        path = os.path.join(work, name)
+        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    environment = dict(os.environ, SAIKAI_STORE_PREFIX=work + "/store", SAIKAI_STORE_LOCAL=work + "/local", SAIKAI_STORE_FSYNC="no",
+                       SAIKAI_SCHEDULE_EVERY=every, SAIKAI_RUN_BACKOFF="0.1s", OMPI_MCA_mpi_yield_when_idle="1")
+    command = [build + "/src/cli/saikai", "run", *options, "-n", str(ranks), "--", program, "-p", work + "/pid", size, str(steps)]
+    used, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=work)
+    before = {}
+    if kill_after is not None:
+        while job.poll() is None and len(before) < ranks:
+            time.sleep(0.005)
+            before = numbers()
+        time.sleep(kill_after)
+        os.kill(before[random.randrange(ranks)], signal.SIGKILL)
+    out, err = job.communicate(timeout=600)
+    wall, now = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if job.returncode or "verified" not in out:
+        sys.exit("%s: %s%s" % (" ".join(command), out, err))
+    after = numbers()
+    what = "twin" if "answer: twin" in err else "in place" if "repaired in place" in err and "answer: restart" not in err else "restart" if "answer: restart" in err else "none"
+    return {"wall": wall, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime, "what": what,
+            "anew": sum(before[r] != after.get(r) for r in before)}
+
+
+def median(v):
+    s = sorted(v)
+    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
+
+
+results = []
+try:
+    steps = max(40, int(100 * seconds / run([], 100)["wall"]))
+    for model, options in MODELS.items():
+        calm, struck = [], []
+        for _ in range(turns):
+            calm.append(run(options, steps))
+            struck.append(run(options, steps, random.uniform(1, 2) * calm[-1]["wall"] / 3))
+        r = {"model": model, "ranks": ranks, "steps": steps, "turns": turns, "calm_seconds": round(median([c["wall"] for c in calm]), 3),
+             "answers": {w: [s["what"] for s in struck].count(w) for w in sorted({s["what"] for s in struck})},
+             "anew": median([s["anew"] for s in struck])}
+        for what in ("wall", "cpu"):
+            r["lost_%s_seconds" % what] = round(median([s[what] - c[what] for s, c in zip(struck, calm)]), 3)
+        results.append(r)
+        print("%-24s %2d ranks: a fault costs %6.2f s, and %6.2f s of processors; %d processes anew; calm %.2f s; answers %s"
+              % (model, ranks, r["lost_wall_seconds"], r["lost_cpu_seconds"], r["anew"], r["calm_seconds"], r["answers"]), flush=True)
+finally:
+    shutil.rmtree(work)
+if "json" in told:
+    with open(told["json"], "w") as f:
+        json.dump({"bench": "back-fault", "results": results}, f, indent=1)
+        f.write("\n")
