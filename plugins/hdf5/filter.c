@@ -29,13 +29,13 @@ static void complain(const struct host *h, const struct saikai_error *err)
                 err->text);
 }
 
-/* The same of a chunk. From 1.14.4 on HDF5 throws away what a filter puts on the stack while it runs (HDFGroup/hdf5, issue 6194); that a chunk
- * is damaged must not go unnamed, so it is said on standard error there. */
+/* The same of a chunk. From 1.14.4 on HDF5 throws away what a filter puts on the stack while it
+ * runs (HDFGroup/hdf5, issue 6194); that a chunk is damaged must not go unnamed, so it is said on
+ * standard error there. */
 static void complain_of_chunk(const struct host *h, const struct saikai_error *err)
 {
-    unsigned major = 0, minor = 0, release = 0;
     complain(h, err);
-    if (h->H5get_libversion(&major, &minor, &release) < 0 || major * 10000 + minor * 100 + release >= 11404)
+    if (h->drops_what_filters_push)
         fprintf(stderr, "saikai filter: %s\n", err->text);
 }
 

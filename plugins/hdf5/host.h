@@ -23,8 +23,8 @@ struct host {
     herr_t (*H5Pmodify_filter)(hid_t, H5Z_filter_t, unsigned, size_t, const unsigned *);
     herr_t (*H5Epush2)(hid_t, const char *, const char *, unsigned, hid_t, hid_t, hid_t,
                        const char *, ...);
-    herr_t (*H5get_libversion)(unsigned *, unsigned *, unsigned *);
     hid_t *cls, *major, *minor; /* HDF5's error class, "data filters", "filter failed" */
+    int drops_what_filters_push; /* nobody would see on the error stack what went wrong */
 };
 
 /* The one table, NULL when a function is missing from this process. Thread-safe. */

@@ -67,7 +67,7 @@ repack 2 "$work/packed.h5"
 offset=$(grep -abo SKH1 "$work/packed.h5" | head -1 | cut -d: -f1)
 printf '\377\377\377\377' | dd of="$work/packed.h5" bs=1 seek=$((offset + 60)) conv=notrunc 2>/dev/null
 if h5dump --enable-error-stack -d /T "$work/packed.h5" >"$work/log" 2>&1; then fail "damage was read"; fi
-grep -q "is damaged (checksum)" "$work/log" || fail "damage was not named"
+grep -q "is damaged (checksum)" "$work/log" || { cat "$work/log"; od -A d -t x1 -j $((offset - 16)) -N 128 "$work/packed.h5"; fail "damage was not named"; }
 # without the plug-in the file does not open as something else
 if HDF5_PLUGIN_PATH=/nonexistent h5dump -d /T "$work/written.h5" >/dev/null 2>&1; then
     fail "read without the plug-in"
