@@ -1,6 +1,8 @@
 /* XXH3 through the xxHash library, in whichever of its forms this build has. */
 #include "base/hash.h"
 
+#include "base/host/vectors.h"
+
 /* The dispatching form of the library takes the widest vectors the machine has; where it is missing, the inlined one
  * is the next best. */
 #ifdef HAVE_XXH_DISPATCH
@@ -12,7 +14,9 @@
 
 uint64_t sk_hash64(const void *data, size_t n)
 {
-    return XXH3_64bits(data, n);
+    uint64_t v = XXH3_64bits(data, n);
+    sk_vectors_clear();
+    return v;
 }
 
 struct sk_hasher *sk_hasher_new(void)
@@ -31,11 +35,14 @@ void sk_hasher_reset(struct sk_hasher *h)
 void sk_hasher_add(struct sk_hasher *h, const void *data, size_t n)
 {
     XXH3_64bits_update((XXH3_state_t *)h, data, n);
+    sk_vectors_clear();
 }
 
 uint64_t sk_hasher_value(const struct sk_hasher *h)
 {
-    return XXH3_64bits_digest((const XXH3_state_t *)h);
+    uint64_t v = XXH3_64bits_digest((const XXH3_state_t *)h);
+    sk_vectors_clear();
+    return v;
 }
 
 void sk_hasher_free(struct sk_hasher *h)

@@ -3,6 +3,7 @@
 #include "codec/array.h"
 
 #include "base/buf.h"
+#include "base/host/vectors.h"
 #include "base/types.h"
 
 #include <stdio.h>
@@ -162,6 +163,7 @@ int sk_chain_encode(const struct sk_chain *c, const struct sk_array *a, const vo
             }
         }
         rc = c->step[i]->encode(&now, i ? scratch[(i - 1) & 1] : in, &o, to, room, &size, err);
+        sk_vectors_clear();
         if (rc)
             goto out;
         if (!last)
@@ -207,6 +209,7 @@ int sk_chain_decode(const struct sk_chain *c, const struct sk_array *a, const vo
             }
         }
         rc = c->step[i]->decode(&now, from, n, to, err);
+        sk_vectors_clear();
         if (rc)
             goto out;
         from = to;

@@ -1,6 +1,7 @@
 /* Restart, candidates, files and questions, of a handle. Compiled once for each MPI. */
 #include "lib/api/api.h"
 
+#include "base/host/vectors.h"
 #include "lib/restart/restart.h"
 #include "lib/restart/restore.h"
 #include "lib/run/candidate.h"
@@ -12,7 +13,7 @@
 
 /* ---- back ---- */
 
-static int restart(struct saikai *h, const char *which, long *iteration)
+static int go_back(struct saikai *h, const char *which, long *iteration)
 {
     int restored = 0;
     int64_t at = 0;
@@ -28,6 +29,14 @@ static int restart(struct saikai *h, const char *which, long *iteration)
     if (restored && iteration)
         *iteration = (long)at;
     return restored;
+}
+
+/* What MPI and the libraries below left in the vector registers would make the program slower. */
+static int restart(struct saikai *h, const char *which, long *iteration)
+{
+    int rc = go_back(h, which, iteration);
+    sk_vectors_clear();
+    return rc;
 }
 
 API int saikai_h_restart(struct saikai *h, long *iteration)
@@ -53,6 +62,7 @@ int sk_api_inside;
 static int end_candidate(int rc)
 {
     sk_api_inside--;
+    sk_vectors_clear();
     return rc < 0 && saikai_world_goes_on && saikai_world_goes_on() ? 0 : rc;
 }
 

@@ -2,6 +2,8 @@
  * blocks with ISA-L or without. */
 #include "redundancy/code/kernel.h"
 
+#include "base/host/vectors.h"
+
 #include <string.h>
 
 #ifdef HAVE_ISAL
@@ -154,6 +156,7 @@ static void xor_all(size_t len, int sources, const uint8_t *const src[], uint8_t
         whole = 0;
     else
         xor_gen(sources + 1, (int)whole, array);
+    sk_vectors_clear();
     if (src[0] + whole != dst + whole)
         memcpy(dst + whole, src[0] + whole, len - whole);
     for (int s = 1; s < sources; s++)
@@ -166,6 +169,7 @@ static void multiply(size_t len, int sources, int rows, const uint8_t *coef,
     uint8_t tables[32 * SK_MAX_MEMBERS * SK_MAX_PARITY];
     ec_init_tables(sources, rows, (uint8_t *)coef, tables);
     ec_encode_data((int)len, sources, rows, tables, (uint8_t **)src, (uint8_t **)dst);
+    sk_vectors_clear();
 }
 
 static void multiply_add(size_t len, int rows, const uint8_t *coef, const uint8_t *src,
@@ -174,6 +178,7 @@ static void multiply_add(size_t len, int rows, const uint8_t *coef, const uint8_
     uint8_t tables[32 * SK_MAX_PARITY];
     ec_init_tables(1, rows, (uint8_t *)coef, tables);
     ec_encode_data_update((int)len, 1, rows, 0, tables, (uint8_t *)src, (uint8_t **)dst);
+    sk_vectors_clear();
 }
 
 #else
