@@ -1,4 +1,5 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
+#include "world/direct.h"
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/repair.h"
@@ -148,6 +149,7 @@ SK_WRAP(Comm_free, (MPI_Comm *comm))
         *comm = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
+    sk_direct_forget(*comm);
     int rc = SK_CALL(Comm_free, (comm));
     if (!rc)
         sk_objects_remove(&sk_world.comms, key);
@@ -157,6 +159,8 @@ SK_WRAP(Comm_free, (MPI_Comm *comm))
 SK_WRAP(Comm_disconnect, (MPI_Comm *comm))
 {
     uint64_t key = SK_KEY(*comm);
+    if (!SK_PLAIN)
+        sk_direct_forget(*comm);
     int rc = SK_CALL(Comm_disconnect, (comm));
     if (!rc && !SK_PLAIN)
         sk_objects_remove(&sk_world.comms, key);

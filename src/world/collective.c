@@ -2,6 +2,7 @@
  *
  * For each there is one function that begins it on copies; without a request it waits for its end. Outside the body the real ones are
  * called. Intracommunicators alone come here: what makes others is refused. */
+#include "world/direct.h"
 #include "world/bounce.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
@@ -83,6 +84,40 @@ static inline int by_messages(MPI_Comm comm)
 #define LOGGED_Reduce_scatter(...)         sk_logging_refuse("MPI_Reduce_scatter")
 #define LOGGED_Reduce_scatter_block(...)   sk_logging_refuse("MPI_Reduce_scatter_block")
 
+/* What blocks, moves data and may be large is made of messages, on the program's own memory (direct.h). TRY_X does that and returns, or goes on
+ * to the copies; decided by what is the same on all ranks. */
+#define DIRECT(when, what, root, sent, received)                                                                                      \
+    if (when)                                                                                                                         \
+        return sk_direct(SK_DIRECT_##what, &(struct sk_blocks){UNPACK sent}, &(struct sk_blocks){UNPACK received}, root, comm)
+#define ONE(b, n, t)           (.buf = (b), .is_one = 1, .count = (n), .type = (t))
+#define EVERY(b, n, t)         (.buf = (b), .count = (n), .type = (t))
+#define LYING(b, ns, ds, t)    (.buf = (b), .counts = (ns), .displs = (ds), .type = (t))
+#define LYING_AS(b, ns, ds, t) (.buf = (b), .counts = (ns), .displs = (ds), .types = (t))
+#define TRY_Bcast(buf, count, type, root) DIRECT(sk_is_large(count, type), BCAST, root, (.buf = NULL), ONE(buf, count, type))
+#define TRY_Gather(send, ns, ts, recv, nr, tr, root)                                                    \
+    DIRECT(rank_of(comm) == (root) ? sk_is_large(nr, tr) : sk_is_large(ns, ts), GATHER, root, ONE(send, ns, ts), EVERY(recv, nr, tr))
+#define TRY_Scatter(send, ns, ts, recv, nr, tr, root)                                                   \
+    DIRECT(rank_of(comm) == (root) ? sk_is_large(ns, ts) : sk_is_large(nr, tr), SCATTER, root, EVERY(send, ns, ts), ONE(recv, nr, tr))
+#define TRY_Gatherv(send, ns, ts, recv, nr, displs, tr, root)  DIRECT(1, GATHER, root, ONE(send, ns, ts), LYING(recv, nr, displs, tr))
+#define TRY_Scatterv(send, ns, displs, ts, recv, nr, tr, root) DIRECT(1, SCATTER, root, LYING(send, ns, displs, ts), ONE(recv, nr, tr))
+#define TRY_Allgather(send, ns, ts, recv, nr, tr)              DIRECT(sk_is_large(nr, tr), ALLGATHER, 0, ONE(send, ns, ts), EVERY(recv, nr, tr))
+#define TRY_Allgatherv(send, ns, ts, recv, nr, displs, tr)                                              \
+    DIRECT(sk_are_large(size_of(comm), nr, tr), ALLGATHER, 0, ONE(send, ns, ts), LYING(recv, nr, displs, tr))
+#define TRY_Alltoall(send, ns, ts, recv, nr, tr)                                                        \
+    DIRECT((send) != MPI_IN_PLACE && sk_is_large(nr, tr), ALLTOALL, 0, EVERY(send, ns, ts), EVERY(recv, nr, tr))
+#define TRY_Alltoallv(send, ns, ds, ts, recv, nr, dr, tr)                                               \
+    DIRECT((send) != MPI_IN_PLACE, ALLTOALL, 0, LYING(send, ns, ds, ts), LYING(recv, nr, dr, tr))
+#define TRY_Alltoallw(send, ns, ds, ts, recv, nr, dr, tr)                                               \
+    DIRECT((send) != MPI_IN_PLACE, ALLTOALL, 0, LYING_AS(send, ns, ds, ts), LYING_AS(recv, nr, dr, tr))
+#define TRY_Reduce(...)
+#define TRY_Allreduce(send, recv, count, type, op)   \
+    if (sk_reduces_directly(count, type, op, comm))  \
+        return sk_direct_allreduce(send, recv, count, type, op, comm)
+#define TRY_Scan(...)
+#define TRY_Exscan(...)
+#define TRY_Reduce_scatter(...)
+#define TRY_Reduce_scatter_block(...)
+
 /* PAIR(Name, Iname, parameters, arguments, send layout, recv layout, arguments for the copies): `s` and `r` are the addresses of the
  * copies, `n` the number of ranks, `root` whether this one is it. */
 #define UNPACK(...) __VA_ARGS__
@@ -114,8 +149,10 @@ static inline int by_messages(MPI_Comm comm)
                 return rc;                                                                               \
             if (by_messages(comm))                                                                       \
                 LOGGED_##Name args;                                                                      \
-            if (does_not_block(comm))                                                                            \
+            if (does_not_block(comm)) {                                                                  \
+                TRY_##Name args;                                                                         \
                 return begin_##Name(UNPACK args, comm, NULL);                                            \
+            }                                                                                            \
         }                                                                                                \
         return SK_CALL(Name, (UNPACK args, sk_comm(comm)));                                              \
     }                                                                                                    \

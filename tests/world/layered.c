@@ -94,6 +94,83 @@ static void collectives(void)
     MPI_Type_free(&gapped);
 }
 
+/* What is large goes another way through the layer. */
+enum { LARGE = 9001 }; /* elements for each rank: nothing divides it */
+static int *much, *more;
+
+static void fresh_large(void)
+{
+    for (int i = 0; i < ranks * LARGE; i++) {
+        much[i] = rank * 100000 + i;
+        more[i] = -1;
+    }
+}
+
+#define TRY_LARGE(name, call)                                            \
+    do {                                                                 \
+        fresh_large();                                                   \
+        int rc_ = call;                                                  \
+        tell("large " name, more, sizeof *more * (size_t)(ranks * LARGE));   \
+        tell("large " name " a", much, sizeof *much * (size_t)(ranks * LARGE)); \
+        if (rc_)                                                         \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                \
+    } while (0)
+
+static void large_collectives(MPI_Comm c)
+{
+    MPI_Datatype types[64];
+    int part[64], at[64], bytes[64], me, n;
+    MPI_Comm_rank(c, &me);
+    MPI_Comm_size(c, &n);
+    for (int r = 0; r < n; r++) {
+        part[r] = (r % 2) * LARGE / (r + 1); /* some have nothing */
+        at[r] = (n - 1 - r) * LARGE;
+        bytes[r] = at[r] * (int)sizeof(int);
+        types[r] = MPI_INT;
+    }
+    for (int turn = 0; turn < ranks; turn++) { /* as often in all parts of the world */
+        int root = turn % n;
+        TRY_LARGE("bcast", MPI_Bcast(me == root ? much : more, LARGE, MPI_INT, root, c));
+        TRY_LARGE("gather", MPI_Gather(much, LARGE, MPI_INT, me == root ? more : NULL, LARGE, MPI_INT, root, c));
+        TRY_LARGE("gather in place", MPI_Gather(me == root ? MPI_IN_PLACE : much, LARGE, MPI_INT, me == root ? more : NULL, LARGE, MPI_INT, root, c));
+        TRY_LARGE("scatter", MPI_Scatter(me == root ? much : NULL, LARGE, MPI_INT, more, LARGE, MPI_INT, root, c));
+        TRY_LARGE("scatter in place", MPI_Scatter(me == root ? much : NULL, LARGE, MPI_INT, me == root ? MPI_IN_PLACE : more, LARGE, MPI_INT, root, c));
+        TRY_LARGE("gatherv", MPI_Gatherv(much, part[me], MPI_INT, more, part, at, MPI_INT, root, c));
+        TRY_LARGE("scatterv", MPI_Scatterv(much, part, at, MPI_INT, more, part[me], MPI_INT, root, c));
+    }
+    TRY_LARGE("allgather", MPI_Allgather(much, LARGE, MPI_INT, more, LARGE, MPI_INT, c));
+    TRY_LARGE("allgather in place", MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, much, LARGE, MPI_INT, c));
+    TRY_LARGE("allgatherv", MPI_Allgatherv(much, part[me], MPI_INT, more, part, at, MPI_INT, c));
+    TRY_LARGE("allgatherv in place", MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, much, part, at, MPI_INT, c));
+    TRY_LARGE("alltoall", MPI_Alltoall(much, LARGE, MPI_INT, more, LARGE, MPI_INT, c));
+    TRY_LARGE("alltoall in place", MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, much, LARGE, MPI_INT, c));
+    for (int r = 0; r < n; r++)
+        part[r] = (r + me) % 3 * LARGE / 2; /* the same from here to there as there from here */
+    TRY_LARGE("alltoallv", MPI_Alltoallv(much, part, at, MPI_INT, more, part, at, MPI_INT, c));
+    TRY_LARGE("alltoallw", MPI_Alltoallw(much, part, bytes, types, more, part, bytes, types, c));
+    TRY_LARGE("allreduce", MPI_Allreduce(much, more, n * LARGE, MPI_INT, MPI_SUM, c));
+    TRY_LARGE("allreduce in place", MPI_Allreduce(MPI_IN_PLACE, much, n * LARGE, MPI_INT, MPI_BXOR, c));
+    TRY_LARGE("allreduce in bytes", MPI_Allreduce(much, more, n * LARGE * (int)sizeof(int), MPI_UNSIGNED_CHAR, MPI_MAX, c));
+}
+
+/* In the world, in a part of it, and in that made once more under the same handle, as MPI may give. */
+static void large(void)
+{
+    much = malloc(sizeof *much * (size_t)(ranks * LARGE));
+    more = malloc(sizeof *more * (size_t)(ranks * LARGE));
+    if (!much || !more)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    large_collectives(MPI_COMM_WORLD);
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Comm some;
+        MPI_Comm_split(MPI_COMM_WORLD, rank > 0, -rank, &some);
+        large_collectives(some);
+        MPI_Comm_free(&some);
+    }
+    free(much);
+    free(more);
+}
+
 static void messages(void)
 {
     int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks, index = 0, flag = 0, n = 0, many[4];
@@ -182,6 +259,7 @@ static void body(void *arg)
     (void)arg;
     MPI_Barrier(MPI_COMM_WORLD);
     collectives();
+    large();
     messages();
     communicators();
     if (!rank)
