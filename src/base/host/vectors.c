@@ -1,3 +1,4 @@
+/* Looks at the upper halves of the vector registers by XGETBV, and clears them by VZEROUPPER, where the processor has them. */
 #include "base/host/vectors.h"
 
 #if defined __x86_64__ && defined __GNUC__
