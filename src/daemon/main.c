@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { USAGE = 2 };
@@ -107,6 +108,7 @@ static int run_node(void)
     if (!text || sk_link_settings_parse(text, &s, NULL) || read(SK_NODE_KEY_FD, job, sizeof job) != (ssize_t)sizeof job)
         return usage();
     close(SK_NODE_KEY_FD);
+    prctl(PR_SET_NAME, "saikaid"); /* it was started as /proc/self/exe, which top and ps would show as "exe" */
     int rc = sk_node_run(&s, job, SK_NODE_LISTENER_FD);
     explicit_bzero(job, sizeof job);
     return rc;

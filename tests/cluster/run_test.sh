@@ -367,12 +367,29 @@ no_spare) # without a spare the remaining hosts take the ranks
     expect '^end 1 4$' "$out"
     nothing_left_on n1
     ;;
-sigkill) # saikai run dies: nothing may outlive it, on no node
-    printf 'n1\nn2\nn3\n' >"$CLUSTER_DIR/hosts"
-    start -n 3 -- "$victim" seconds=60
+sigkill) # saikai run dies: nothing may outlive it, on no node, the launcher's own host among them; nor may the MPI's files and memory
+    # MPICH's ranks look for a network device that this host does not have
+    ranks=$([ "$mpi" = openmpi ] && echo 4 || echo 3)
+    printf 'n1\nn2\nn3\nhead\n' | head -n "$ranks" >"$CLUSTER_DIR/hosts"
+    start -n "$ranks" -- "$victim" seconds=60
     wait_for 'begin 0' "$out" 100
-    kill -KILL "$(pgrep -x -P $pid saikai)"
+    run=$(pgrep -x -P $pid saikai)
+    session=${TMPDIR:-/tmp}/ompi.head.$(id -u)/pid.$(pgrep -P "$run" '^mpi(run|exec)')
+    job=$(find "$session" -name 'smseg-*' 2>/dev/null | sed -n 's/.*smseg-\([0-9]*\)-.*/\1/p' | head -n 1) # Open MPI 4
+    [ "$mpi" != openmpi ] || ! mpirun.openmpi --version | grep -q ' 4\.' || [ -n "$job" ] || fail "$session tells no job"
+    kill -KILL "$run"
     nothing_left_on n1 n2 n3
+    segments=$([ -z "$job" ] || printf '/dev/shm/vader_segment.head.%d.%x.*' "$(id -u)" "$job")
+    for i in $(seq 600); do
+        left=$(ls -d "$session" $segments 2>/dev/null)
+        [ -n "$left" ] || break
+        sleep 0.1
+    done
+    [ -z "$left" ] || fail "the MPI has left $left"
+    for n in n1 n2 n3; do
+        left=$(node_run "$n" sh -c 'ls -d /tmp/ompi* /dev/shm/*' 2>/dev/null)
+        [ -z "$left" ] || fail "the MPI has left on $n: $left"
+    done
     ;;
 slurm) # a rank is killed, then a node loses its power: srun is the launcher, the allocation's last host the spare
     slurm_up 4

@@ -1,8 +1,10 @@
-/* Waits for the end of `saikai run`, removes the files that it was told of, and ends processes that do not do so by themselves. */
+/* Waits for the end of `saikai run`, removes the files that it was told of, ends processes that do not do so by themselves, and takes away what
+ * launchers leave that were killed. */
 #include "recovery/launch/heir.h"
 
 #include "base/clock.h"
 #include "recovery/family.h"
+#include "recovery/launch/remains.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -88,6 +90,18 @@ static void end_groups(const struct group *g, int n, double at, int number)
     }
 }
 
+/* Ranks may outlive the launcher that was killed by a moment, and make what is theirs meanwhile. */
+static void take_remains(const struct group *g, int n)
+{
+    static const double pauses_s[] = {0, 0.5, 2.5};
+    struct sk_remains remains[GROUPS] = {{{0}, 0}};
+    for (size_t k = 0; k < sizeof pauses_s / sizeof *pauses_s; k++) {
+        sk_sleep(pauses_s[k]);
+        for (int i = 0; i < n; i++)
+            sk_remains_take_away(&remains[i], g[i].leader, "/dev/shm");
+    }
+}
+
 /* What was told comes before the end. */
 static void live(int fd)
 {
@@ -109,6 +123,7 @@ static void live(int fd)
             take_away(&files[i]);
     end_groups(groups, GROUPS, now + itself_s, SIGTERM);
     end_groups(groups, GROUPS, now + order_s, SIGKILL);
+    take_remains(groups, GROUPS);
     _exit(0);
 }
 

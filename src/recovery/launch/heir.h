@@ -18,7 +18,7 @@ void sk_heir_free(struct sk_heir *h);
  * happens. */
 void sk_heir_tell(struct sk_heir *h, const char *dir, const char *name);
 /* After the leader of a process group was started: 30 s after the end of `saikai run` the group gets SIGTERM, and after 40 s SIGKILL, if the
- * leader is still there. As sk_heir_tell. */
+ * leader is still there. What an mpirun of Open MPI's leaves when it is killed goes then, too (remains.h). As sk_heir_tell. */
 void sk_heir_tell_group(struct sk_heir *h, pid_t leader);
 
 #endif
