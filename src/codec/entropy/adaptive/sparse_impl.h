@@ -1,0 +1,376 @@
+/* sparse_walk.h for one instruction set: NAME(x) tells the variants apart. One walk over the values of a plane both writes and reads
+ * them, so that contexts are the same. */
+#include "codec/entropy/adaptive/sparse_models.h"
+#include "codec/entropy/scratch.h"
+#include "codec/entropy/token.h"
+
+#include <string.h>
+
+enum {
+    BLOCK = 16,
+    EDGE = 8, /* zeros on both sides of a row that is not there */
+};
+
+/* A plane while it is walked over. */
+struct place {
+    const struct sk_plane *p;
+    unsigned set, plane;
+    const uint8_t *here, *up, *up2, *back, *back2, *old; /* levels of this row and of known ones */
+    const uint8_t *side[SK_PLANE_SIDES], *mask;
+    const int8_t *sign_up, *sign_back;
+    int8_t *sign;
+    uint8_t *quiet; /* by block: what it was when it was last coded */
+    unsigned run;
+    int fresh; /* the block is known not to be all zero, and all of it so far was */
+};
+
+static inline unsigned sum_context(unsigned sum)
+{
+    if (sum < 16)
+        return sum;
+    return sum < 64 ? 16 + (sum - 16) / 4 : 28 + (sum - 64) / 16;
+}
+
+/* 0, 1, 2 … for |q| of 0, 1, 2, 3, then by half octaves. */
+static inline unsigned class_of(unsigned level)
+{
+    return level < 2 ? 0 : level == 2 ? 1 : level < 9 ? level - 2 : 7;
+}
+
+/* The lesser of this and 2. */
+static inline unsigned few_of(unsigned level)
+{
+    return (unsigned)(level > 1) + (level > 3);
+}
+
+static inline unsigned lesser(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static inline unsigned wide_context(unsigned sum)
+{
+    static const uint8_t of[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6, 6, 6, 6};
+    return sum < 16 ? of[sum] : sum < 24 ? 7 : sum < 36 ? 8 : sum < 60 ? 9 : sum < 120 ? 10 : 11;
+}
+
+/* What is known of the columns of a block, but for what stands to the left of each in its row: each of these is a part of a context. */
+struct columns {
+    uint16_t sum[BLOCK], wide[BLOCK];
+    uint8_t near[BLOCK], far[BLOCK], most[BLOCK];
+    uint8_t any[BLOCK]; /* is something near that is not zero: bit 0, and farther: bit 1 */
+};
+
+/* What the sides add to the columns. */
+struct beside {
+    uint16_t sum[BLOCK], all[BLOCK], apart[BLOCK];
+    uint8_t most[BLOCK];
+};
+
+static inline __attribute__((always_inline)) void look_beside(const struct place *l, size_t from,
+                                                              struct beside *b)
+{
+    memset(b, 0, sizeof *b);
+    for (int s = 0; s < l->p->n_sides; s++) {
+        const uint8_t *side = l->side[s] + from;
+        uint16_t weight = l->p->side[s].weight;
+        for (size_t i = 0; i < BLOCK; i++) {
+            b->sum[i] = (uint16_t)(b->sum[i] + weight * side[i]);
+            b->all[i] = (uint16_t)(b->all[i] + side[i]);
+            b->apart[i] = (uint16_t)(b->apart[i] + side[(ptrdiff_t)i - 1] + side[i + 1]);
+            b->most[i] = side[i] > b->most[i] ? side[i] : b->most[i];
+        }
+    }
+}
+
+/* There is room behind each row for the levels of a whole block. */
+static void look_over(const struct place *l, size_t from, struct columns *restrict c)
+{
+    const struct sk_plane_weights w = l->p->weights;
+    const uint8_t *up = l->up + from, *back = l->back + from, *old = l->old + from,
+                  *up2 = l->up2 + from, *back2 = l->back2 + from;
+    struct beside b;
+    look_beside(l, from, &b);
+    for (size_t i = 0; i < BLOCK; i++) {
+        unsigned up_left = up[(ptrdiff_t)i - 1], up_right = up[i + 1];
+        c->sum[i] = (uint16_t)(b.sum[i] + w.up * up[i] + w.up_left * up_left +
+                               w.up_right * up_right + w.back * back[i]);
+        c->wide[i] = (uint16_t)(up[i] + up_left + up_right + up[(ptrdiff_t)i - 2] + up[i + 2] +
+                                back[i] + back[(ptrdiff_t)i - 1] + back[i + 1] + b.apart[i] / 2 +
+                                b.all[i]);
+    }
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint8_t q = (uint8_t)((b.all[i] > 0) + (b.all[i] > 2) + (b.all[i] > 6));
+        uint8_t up_left = up[(ptrdiff_t)i - 1], up_right = up[i + 1];
+        c->near[i] = (uint8_t)(((few_of(up[i]) * 3 + few_of(back[i])) * 4 + q) * 4 +
+                               2u * (up_left > 0) + (up_right > 0));
+        c->far[i] = (uint8_t)(few_of(old[i]) * 72 + 12u * (up2[i] > 0) + 6u * (back2[i] > 0) +
+                              few_of(b.most[i]) * 2);
+        c->most[i] = up[i] > back[i] ? up[i] : back[i];
+        uint8_t near = up[i] | up_left | up_right | back[i] | old[i] | b.most[i];
+        uint8_t far = up[(ptrdiff_t)i - 2] | up[i + 2] | back[(ptrdiff_t)i - 1] | back[i + 1];
+        c->any[i] = (uint8_t)((near != 0) | (far != 0) << 1);
+    }
+}
+
+/* Levels around one value, as contexts. */
+struct around {
+    unsigned sum, near, wide, far, most;
+};
+
+/* Those of column i of the block, x of the row, with what is to the left. */
+static inline __attribute__((always_inline)) struct around
+look(const struct place *l, const struct columns *c, size_t i, size_t x)
+{
+    const struct sk_plane_weights *w = &l->p->weights;
+    unsigned left = x ? l->here[x - 1] : 0, left2 = x > 1 ? l->here[x - 2] : 0;
+    struct around a;
+    a.sum = c->sum[i] + w->left * left + w->left2 * left2;
+    a.near = few_of(left) * 144 + c->near[i];
+    a.wide = wide_context((c->wide[i] + left + left2) / 2);
+    a.far = few_of(left2) * 24 + c->far[i] + (unsigned)l->fresh;
+    a.most = class_of(left > c->most[i] ? left : c->most[i]);
+    return a;
+}
+
+/* A number that is not zero; its zero decision was made. */
+static inline __attribute__((always_inline)) int32_t
+code_number(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t x,
+            const struct around *a, int32_t q, int decoding)
+{
+    unsigned s3 = (unsigned)((l->sign[(ptrdiff_t)x - 1] + 1) * 3 + l->sign_up[x] + 1);
+    sk_adaptive_slot *sign[] = {&m->sign[l->set][s3 * 3 + (unsigned)(l->sign_back[x] + 1)],
+                                &m->plane_sign[l->plane][s3]};
+    int negative = sk_adaptive_bit(c, sign, 2, &m->mix_sign[l->set], q < 0, decoding);
+    uint32_t v = q < 0 ? 0u - (uint32_t)q : (uint32_t)q;
+    unsigned k = 0, want = decoding ? 0 : 31u - (unsigned)__builtin_clz(v);
+    for (; k < EXPONENTS - 1; k++) {
+        sk_adaptive_slot *size[] = {&m->size[l->set][k][sum_context(a->sum) / 4],
+                                    &m->plane_size[l->plane][k], &m->class_size[a->most][k]};
+        if (!sk_adaptive_bit(c, size, 3, &m->mix_size[l->set][lesser(k, 3)], k < want,
+                             decoding))
+            break;
+    }
+    uint32_t got = 1;
+    for (unsigned left = k; left-- > 0;) {
+        int bit = (int)(v >> left & 1);
+        if (k - left > 2) {
+            bit = sk_adaptive_split(c, 1u << 15, bit, decoding);
+        } else {
+            sk_adaptive_slot *rest[] = {&m->rest[l->set][k][k - left == 1 ? 0 : 1 + (got & 1)]};
+            bit = sk_adaptive_bit(c, rest, 1, &m->mix_rest, bit, decoding);
+        }
+        got = got << 1 | (unsigned)bit;
+    }
+    l->sign[x] = negative ? -1 : 1;
+    return negative ? -(int32_t)got : (int32_t)got;
+}
+
+/* The levels of a block; there is room behind each row for those of a whole one. */
+struct levels {
+    uint64_t a, b;
+};
+
+static inline __attribute__((always_inline)) void add(struct levels *l, const uint8_t *p)
+{
+    struct levels more;
+    memcpy(&more, p, sizeof more);
+    l->a |= more.a;
+    l->b |= more.b;
+}
+
+/* Is one of the first n not zero? */
+static inline __attribute__((always_inline)) int any_of(const struct levels *l, size_t n)
+{
+    if (n == BLOCK)
+        return (l->a | l->b) != 0;
+    uint64_t few = ((uint64_t)1 << 8 * (n % 8)) - 1; /* little-endian, as this machine is */
+    return (n < 8 ? l->a & few : l->a | (l->b & few)) != 0;
+}
+
+static inline __attribute__((always_inline)) int any(const uint8_t *p, size_t n)
+{
+    struct levels l = {0, 0};
+    add(&l, p);
+    return any_of(&l, n);
+}
+
+/* Is all zero that is known around these columns? */
+static inline __attribute__((always_inline)) int is_quiet(const struct place *l, size_t x, size_t n)
+{
+    struct levels all = {0, 0};
+    if ((x && (l->here[x - 1] | l->here[x - 2])) || l->up[x - 1] || l->up[x + n])
+        return 0;
+    add(&all, l->up + x);
+    add(&all, l->back + x);
+    add(&all, l->old + x);
+    for (int s = 0; s < l->p->n_sides; s++)
+        add(&all, l->side[s] + x);
+    return !any_of(&all, n);
+}
+
+/* Says of a quiet block whether all of it is zero. */
+static inline __attribute__((always_inline)) int code_quiet(struct sk_adaptive *c,
+                                                            struct sk_sparse_models *m,
+                                                            struct place *l, size_t block, int busy,
+                                                            int decoding)
+{
+    unsigned left = block ? l->quiet[block - 1] : 0, above = l->quiet[block];
+    unsigned run = 32u - (unsigned)__builtin_clz(l->run + 1) - 1;
+    sk_adaptive_slot *slot[] = {&m->quiet[l->plane][left], &m->above[l->set][above * 3 + left],
+                                &m->run[l->set][lesser(run / 2, RUNS - 1)][above]};
+    return sk_adaptive_bit(c, slot, 3, &m->mix_quiet[l->set], busy, decoding);
+}
+
+/* Says whether a value is zero. */
+static inline __attribute__((always_inline)) int code_busy(struct sk_adaptive *c,
+                                                           struct sk_sparse_models *m,
+                                                           struct place *l,
+                                                           const struct around *a, int busy,
+                                                           int decoding)
+{
+    sk_adaptive_slot *slot[] = {&m->sum[l->set][sum_context(a->sum)], &m->near[l->set][a->near],
+                                &m->wide[l->plane][a->wide], &m->far[l->set][a->far]};
+    unsigned mix = (unsigned)l->fresh * 4 + (a->wide > 6 ? 3 : a->wide > 3 ? 2 : a->wide > 0);
+    return sk_adaptive_bit(c, slot, 4, &m->mix_zero[l->set][mix], busy, decoding);
+}
+
+/* The columns [x, x + n); q is where the decoder writes, next what the encoder takes. */
+static inline __attribute__((always_inline)) void
+code_block(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t from, size_t n,
+           int32_t *q, uint8_t *level, const int32_t **next, int decoding)
+{
+    unsigned state = 0;
+    l->fresh = 0;
+    if (l->mask && !memchr(l->mask + from, 0, n)) {
+        state = 2;
+    } else if (is_quiet(l, from, n)) {
+        int busy = code_quiet(c, m, l, from / BLOCK, decoding ? 0 : any(level + from, n), decoding);
+        l->run = busy ? 0 : l->run + (l->run < 1u << 30);
+        l->fresh = busy;
+        state = busy ? 1 : 2;
+    }
+    l->quiet[from / BLOCK] = (uint8_t)state;
+    if (state == 2) {
+        if (decoding) {
+            memset(q + from, 0, n * sizeof *q);
+            memset(level + from, 0, n);
+        }
+        return;
+    }
+    struct columns columns;
+    look_over(l, from, &columns);
+    for (size_t x = from; x < from + n; x++) {
+        size_t i = x - from;
+        int32_t v = 0;
+        if (!l->mask || !l->mask[x]) {
+            int busy = decoding ? 0 : level[x] != 0;
+            int left = x && (l->here[x - 1] || (x > 1 && l->here[x - 2]));
+            struct around a;
+            if (columns.any[i] & 1 || left) {
+                a = look(l, &columns, i, x);
+                busy = code_busy(c, m, l, &a, busy, decoding);
+            } else {
+                sk_adaptive_slot *alone = &m->alone[l->plane][l->fresh * 2 + (columns.any[i] >> 1)];
+                busy = sk_adaptive_alone(c, alone, busy, decoding);
+                if (busy)
+                    a = look(l, &columns, i, x);
+            }
+            if (busy) {
+                v = code_number(c, m, l, x, &a, decoding ? 1 : *(*next)++, decoding);
+                l->fresh = 0;
+            }
+        }
+        if (decoding) {
+            q[x] = v;
+            level[x] = (uint8_t)sk_level_of(v);
+        }
+    }
+}
+
+/* Memory of a walk over one plane: zeros, what blocks were, and signs of two slabs. */
+struct room {
+    uint8_t *zeros, *quiet;
+    int8_t *sign[2];
+    size_t slab, row;
+};
+
+static int room_new(struct room *r, const struct sk_plane *p)
+{
+    size_t blocks = p->width / BLOCK + 1, zeros = p->width + BLOCK + 2 * EDGE;
+    r->row = p->width + 2;
+    r->slab = (p->ny + 1) * r->row;
+    r->zeros = sk_scratch_take_zeros(zeros + blocks + 2 * r->slab);
+    if (!r->zeros)
+        return -1;
+    r->quiet = r->zeros + zeros;
+    r->sign[0] = (int8_t *)(r->quiet + blocks);
+    r->sign[1] = r->sign[0] + r->slab;
+    return 0;
+}
+
+/* Rows of a plane, as far as they are known. */
+static inline __attribute__((always_inline)) void
+place_at(struct place *l, const struct room *r, size_t b, size_t z, size_t y, const uint8_t *level)
+{
+    const struct sk_plane *p = l->p;
+    size_t at = p->origin + b * p->sb + z * p->sz + y * p->sy;
+    const uint8_t *here = level + at, *zeros = r->zeros + EDGE;
+    int8_t *slab = r->sign[z & 1], *before = r->sign[~z & 1];
+    l->here = here;
+    l->up = y ? here - p->sy : zeros;
+    l->up2 = y > 1 ? here - 2 * p->sy : zeros;
+    l->back = z ? here - p->sz : zeros;
+    l->back2 = z > 1 ? here - 2 * p->sz : zeros;
+    l->old = b ? here - p->sb : zeros;
+    for (int s = 0; s < p->n_sides; s++)
+        l->side[s] = p->side[s].level + (ptrdiff_t)at + p->side[s].shift;
+    l->mask = p->mask ? p->mask + at : NULL;
+    l->sign = slab + (y + 1) * r->row + 1;
+    l->sign_up = slab + y * r->row + 1;
+    l->sign_back = before + (y + 1) * r->row + 1;
+    l->quiet = r->quiet;
+}
+
+static inline __attribute__((always_inline)) int walk(struct sk_sparse_walk *w,
+                                                      const struct sk_plane *p, int32_t *q,
+                                                      uint8_t *level, const int32_t **next,
+                                                      int decoding)
+{
+    struct room r;
+    struct place l = {.p = p, .set = (unsigned)p->set, .plane = lesser(w->n_planes++, PLANES - 1)};
+    struct sk_adaptive c = w->coder; /* nothing else points to this one: it may stay in registers */
+    if (room_new(&r, p))
+        return -1;
+    for (size_t b = 0; b < p->nb; b++)
+        for (size_t z = 0; z < p->nz; z++) {
+            memset(r.sign[z & 1], 0, r.slab);
+            if (!z)
+                memset(r.sign[~z & 1], 0, r.slab);
+            for (size_t y = 0; y < p->ny; y++) {
+                if (!decoding && c.out->len > w->most)
+                    break;
+                size_t at = p->origin + b * p->sb + z * p->sz + y * p->sy;
+                place_at(&l, &r, b, z, y, level);
+                for (size_t x = 0; x < p->width; x += BLOCK)
+                    code_block(&c, w->m, &l, x, p->width - x < BLOCK ? p->width - x : BLOCK,
+                               decoding ? q + at : NULL, level + at, next, decoding);
+            }
+        }
+    w->coder = c;
+    sk_scratch_give(r.zeros);
+    return 0;
+}
+
+static int NAME(write)(struct sk_sparse_walk *w, const struct sk_plane *p, const uint8_t *level,
+                       const int32_t **next)
+{
+    return walk(w, p, NULL, (uint8_t *)(uintptr_t)level, next, 0);
+}
+
+static int NAME(read)(struct sk_sparse_walk *w, const struct sk_plane *p, int32_t *q, uint8_t *level)
+{
+    return walk(w, p, q, level, NULL, 1);
+}
+
+const struct sk_sparse_kernel NAME(sk_sparse_kernel) = {NAME(write), NAME(read)};
