@@ -177,6 +177,7 @@ static int on_some(struct sk_group *g, struct sk_request **const req[], int n, i
 
 /* src/world/world.h: what is below does not know what is above. */
 extern void saikai_world_quiet(const void *comm) __attribute__((weak));
+extern int saikai_world_dup(const void *comm, void *copy) __attribute__((weak));
 
 static const struct sk_group_ops mpi_ops;
 
@@ -232,7 +233,8 @@ static const struct sk_group_ops mpi_ops = {
 int sk_group_mpi(const void *comm, struct sk_group **out, struct saikai_error *err)
 {
     MPI_Comm copy;
-    if (MPI_Comm_dup(*(const MPI_Comm *)comm, &copy) != MPI_SUCCESS)
+    int made = saikai_world_dup ? saikai_world_dup(comm, &copy) : MPI_Comm_dup(*(const MPI_Comm *)comm, &copy);
+    if (made != MPI_SUCCESS)
         return sk_fail(err, SAIKAI_EMPI, "cannot duplicate the communicator given to saikai_init");
     int rc = wrap(copy, out);
     return rc ? sk_fail(err, rc, "no memory for the group of ranks") : 0;

@@ -1,4 +1,5 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
+#include "world/comms/attributes.h"
 #include "world/direct.h"
 #include "world/layer.h"
 #include "world/log/log.h"
@@ -86,6 +87,8 @@ SK_WRAP(Finalize, (void))
     MPI_Request r = MPI_REQUEST_NULL;
     if (!SK_PLAIN && sk_world.replicates)
         return sk_replica_finalize();
+    if (!SK_PLAIN)
+        sk_attributes_end();
     if (SK_PLAIN || sk_warm_end())
         return SK_CALL(Finalize, ());
     int rc = SK_CALL(Ibarrier, (sk_world.comm, &r));
@@ -125,12 +128,12 @@ SK_WRAP(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler))
         if (sk_world.epoch)
             SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, errhandler));
     }
-    return SK_CALL(Comm_set_errhandler, (sk_comm(comm), errhandler));
+    return SK_CALL(Comm_set_errhandler, (sk_asked(comm), errhandler));
 }
 
 SK_WRAP(Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler *errhandler))
 {
-    return SK_CALL(Comm_get_errhandler, (sk_comm(comm), errhandler));
+    return SK_CALL(Comm_get_errhandler, (sk_asked(comm), errhandler));
 }
 
 /* What belongs to the world before a repair is let go of, and not freed: that would be a matter of all its processes. */
@@ -150,6 +153,7 @@ SK_WRAP(Comm_free, (MPI_Comm *comm))
         return MPI_SUCCESS;
     }
     sk_direct_forget(*comm);
+    sk_made_forget(key);
     int rc = SK_CALL(Comm_free, (comm));
     if (!rc)
         sk_objects_remove(&sk_world.comms, key);
@@ -159,8 +163,10 @@ SK_WRAP(Comm_free, (MPI_Comm *comm))
 SK_WRAP(Comm_disconnect, (MPI_Comm *comm))
 {
     uint64_t key = SK_KEY(*comm);
-    if (!SK_PLAIN)
+    if (!SK_PLAIN) {
         sk_direct_forget(*comm);
+        sk_made_forget(key);
+    }
     int rc = SK_CALL(Comm_disconnect, (comm));
     if (!rc && !SK_PLAIN)
         sk_objects_remove(&sk_world.comms, key);

@@ -60,24 +60,24 @@ static int does_not_block(MPI_Comm comm)
     return !inter;
 }
 
-/* 1: collectives are made of messages that a protocol sees. */
-static inline int by_messages(MPI_Comm comm)
+/* The members, when collectives are made of messages that a protocol sees. */
+static inline struct sk_members *by_messages(MPI_Comm comm)
 {
-    return sk_logs_collective(comm) || sk_replicates(comm);
+    return sk_replicates(comm) ? sk_made_world() : sk_logs_on(comm);
 }
 
 /* What the protocols do about each. */
-#define LOGGED_Bcast(...)                  return sk_logging_Bcast(__VA_ARGS__)
-#define LOGGED_Reduce(...)                 return sk_logging_Reduce(__VA_ARGS__)
-#define LOGGED_Allreduce(...)              return sk_logging_Allreduce(__VA_ARGS__)
-#define LOGGED_Gather(...)                 return sk_logging_Gather(__VA_ARGS__)
-#define LOGGED_Gatherv(...)                return sk_logging_Gatherv(__VA_ARGS__)
-#define LOGGED_Scatter(...)                return sk_logging_Scatter(__VA_ARGS__)
-#define LOGGED_Scatterv(...)               return sk_logging_Scatterv(__VA_ARGS__)
-#define LOGGED_Allgather(...)              return sk_logging_Allgather(__VA_ARGS__)
-#define LOGGED_Allgatherv(...)             return sk_logging_Allgatherv(__VA_ARGS__)
-#define LOGGED_Alltoall(...)               return sk_logging_Alltoall(__VA_ARGS__)
-#define LOGGED_Alltoallv(...)              return sk_logging_Alltoallv(__VA_ARGS__)
+#define LOGGED_Bcast(...)                  return sk_logging_Bcast(g, __VA_ARGS__)
+#define LOGGED_Reduce(...)                 return sk_logging_Reduce(g, __VA_ARGS__)
+#define LOGGED_Allreduce(...)              return sk_logging_Allreduce(g, __VA_ARGS__)
+#define LOGGED_Gather(...)                 return sk_logging_Gather(g, __VA_ARGS__)
+#define LOGGED_Gatherv(...)                return sk_logging_Gatherv(g, __VA_ARGS__)
+#define LOGGED_Scatter(...)                return sk_logging_Scatter(g, __VA_ARGS__)
+#define LOGGED_Scatterv(...)               return sk_logging_Scatterv(g, __VA_ARGS__)
+#define LOGGED_Allgather(...)              return sk_logging_Allgather(g, __VA_ARGS__)
+#define LOGGED_Allgatherv(...)             return sk_logging_Allgatherv(g, __VA_ARGS__)
+#define LOGGED_Alltoall(...)               return sk_logging_Alltoall(g, __VA_ARGS__)
+#define LOGGED_Alltoallv(...)              return sk_logging_Alltoallv(g, __VA_ARGS__)
 #define LOGGED_Scan(...)                   sk_logging_refuse("MPI_Scan")
 #define LOGGED_Exscan(...)                 sk_logging_refuse("MPI_Exscan")
 #define LOGGED_Alltoallw(...)              sk_logging_refuse("MPI_Alltoallw")
@@ -143,11 +143,12 @@ static inline int by_messages(MPI_Comm comm)
     }                                                                                                    \
     SK_WRAP(Name, (UNPACK params))                                                                       \
     {                                                                                                    \
+        struct sk_members *g;                                                                            \
         int rc;                                                                                          \
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if (by_messages(comm))                                                                       \
+            if ((g = by_messages(comm)))                                                                 \
                 LOGGED_##Name args;                                                                      \
             if (does_not_block(comm)) {                                                                  \
                 TRY_##Name args;                                                                         \
@@ -236,8 +237,9 @@ SK_WRAP(Barrier, (MPI_Comm comm))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (by_messages(comm))
-            return sk_logging_Barrier();
+        struct sk_members *g = by_messages(comm);
+        if (g)
+            return sk_logging_Barrier(g);
         if (does_not_block(comm))
             return begin_barrier(comm, NULL);
     }

@@ -81,10 +81,18 @@ static void check(const struct sk_objects *t, uint64_t key, const char *what)
 
 MPI_Comm sk_world_translate(MPI_Comm c)
 {
+    struct sk_members *m;
     if (c == MPI_COMM_WORLD)
         return sk_world.comm;
+    if (sk_logging.chosen && (m = sk_made_members(c)))
+        return sk_made_below(m);
     check(&sk_world.comms, SK_KEY(c), "a communicator is used that was made before the repair");
     return c;
+}
+
+MPI_Comm sk_world_own(MPI_Comm c)
+{
+    return sk_logging.chosen && c != MPI_COMM_WORLD && sk_made_members(c) ? c : sk_world_translate(c);
 }
 
 MPI_Group sk_group(MPI_Group g)
@@ -115,8 +123,10 @@ int sk_world_is_quiet(MPI_Comm c)
 
 void sk_made_comm(MPI_Comm made, MPI_Comm parent)
 {
+    const struct sk_object *of = sk_objects_find(&sk_world.comms, SK_KEY(parent));
+    uint32_t flags = parent == MPI_COMM_SELF ? SK_OBJECT_ALONE : of ? of->flags & (SK_OBJECT_QUIET | SK_OBJECT_ALONE) : 0;
     if (made != MPI_COMM_NULL)
-        remember(&sk_world.comms, SK_KEY(made), sk_world_is_quiet(parent) ? SK_OBJECT_QUIET : 0);
+        remember(&sk_world.comms, SK_KEY(made), flags);
 }
 
 void sk_made_group(MPI_Group made)
@@ -241,6 +251,18 @@ int sk_world_enter(MPI_Comm c)
 }
 
 /* ---- for the library ---- */
+
+SK_WORLD_EXPORT int saikai_world_dup(const void *comm, void *copy)
+{
+    MPI_Comm c = *(const MPI_Comm *)comm;
+    int rc = sk_world.armed ? sk_world_enter(c) : 0;
+    if (!rc)
+        rc = SK_CALL(Comm_dup, (sk_comm(c), copy));
+    if (!rc && sk_world.armed)
+        sk_made_comm(*(MPI_Comm *)copy, c);
+    saikai_world_quiet(copy);
+    return rc;
+}
 
 SK_WORLD_EXPORT void saikai_world_quiet(const void *comm)
 {

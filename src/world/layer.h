@@ -28,6 +28,8 @@
 #pragma weak ompi_mpi_int
 #pragma weak ompi_mpi_byte
 #pragma weak ompi_mpi_uint64_t
+#else
+#pragma weak MPI_UNWEIGHTED
 #endif
 
 #define SK_WORLD_EXPORT __attribute__((visibility("default")))
@@ -84,6 +86,12 @@ MPI_Comm sk_world_translate(MPI_Comm c);
 static inline MPI_Comm sk_comm(MPI_Comm c)
 {
     return sk_world.armed && sk_world_depth <= 1 ? sk_world_translate(c) : c;
+}
+/* The same for what is asked of MPI's object alone: one that the layer made itself is what the program has. */
+MPI_Comm sk_world_own(MPI_Comm c);
+static inline MPI_Comm sk_asked(MPI_Comm c)
+{
+    return sk_world.armed && sk_world_depth <= 1 ? sk_world_own(c) : c;
 }
 /* The same group, if it is of this world. */
 MPI_Group sk_group(MPI_Group g);

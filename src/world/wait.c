@@ -69,6 +69,25 @@ static void settle(struct before *b, const MPI_Request r[])
         free(b->key);
 }
 
+/* The status of request i, if it has ended, as the program's communicator has it. */
+static void tell(const struct before *b, int i, MPI_Status *s)
+{
+    if (__builtin_expect(sk_logging.translated > 0, 0) && s != MPI_STATUS_IGNORE && i >= 0 && i < b->n && b->key[i])
+        sk_logging_tell(b->key[i], s);
+}
+
+static void tell_all(const struct before *b, int ended, MPI_Status statuses[])
+{
+    for (int i = 0; sk_logging.translated && ended && statuses != MPI_STATUSES_IGNORE && i < b->n; i++)
+        tell(b, i, &statuses[i]);
+}
+
+static void tell_some(const struct before *b, int n, const int indices[], MPI_Status statuses[])
+{
+    for (int i = 0; sk_logging.translated && statuses != MPI_STATUSES_IGNORE && i < n; i++) /* MPI_UNDEFINED is negative */
+        tell(b, indices[i], &statuses[i]);
+}
+
 int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
 {
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
@@ -84,6 +103,8 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
         }
     }
     sk_finds();
+    if (key && sk_logging.translated && !rc && status != MPI_STATUS_IGNORE)
+        sk_logging_tell(key, status);
     if (key && *r == MPI_REQUEST_NULL)
         sk_request_ended(key);
     return rc;
@@ -99,8 +120,9 @@ static void undetermined(const struct before *b, const char *what)
     }
 }
 
-/* The call is made until it has what was wanted, or it is time to leave. heard: what is done before the program hears of it. */
-#define LOOK_UNTIL(n, requests, call, enough, heard)   \
+/* The call is made until it has what was wanted, or it is time to leave. translate: what becomes of statuses; heard: what is done before the program
+ * hears of it. */
+#define LOOK_UNTIL(n, requests, call, enough, translate, heard) \
     struct before b;                                   \
     int rc;                                            \
     take(&b, n, requests);                             \
@@ -114,6 +136,7 @@ static void undetermined(const struct before *b, const char *what)
         rc = call;                                     \
     } while (!rc && !(enough));                        \
     sk_finds();                                        \
+    translate;                                         \
     settle(&b, requests);                              \
     if (!rc) {                                         \
         heard;                                         \
@@ -126,13 +149,13 @@ static void undetermined(const struct before *b, const char *what)
 static int wait_for(MPI_Request *request, MPI_Status *status)
 {
     int done = 0;
-    LOOK_UNTIL(1, request, SK_CALL(Test, (request, &done, status)), done, );
+    LOOK_UNTIL(1, request, SK_CALL(Test, (request, &done, status)), done, tell(&b, 0, status), );
 }
 
 static int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     int done = 0;
-    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, &done, statuses)), done, );
+    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, &done, statuses)), done, tell_all(&b, done, statuses), );
 }
 
 /* Of what chance decides (log/chance.h): whether it is kept, and what the process before this one was told. */
@@ -167,7 +190,7 @@ SK_WRAP(Test, (MPI_Request *request, int *flag, MPI_Status *status))
     CHANCE(SK_CHANCE_TEST, 1, request, NULL, 0);
     if (told != SK_CHANCE_FREE)
         return (*flag = told >= 0) ? wait_for(request, status) : MPI_SUCCESS;
-    LOOK_UNTIL(1, request, WITH_TWIN(sk_replica_test(request, flag, status), SK_CALL(Test, (request, flag, status))), 1,
+    LOOK_UNTIL(1, request, WITH_TWIN(sk_replica_test(request, flag, status), SK_CALL(Test, (request, flag, status))), 1, tell(&b, *flag ? 0 : -1, status),
                HEARD(SK_CHANCE_TEST, *flag ? 0 : -1, NULL));
 }
 
@@ -180,6 +203,7 @@ SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statu
         return (*flag = told >= 0) ? wait_for_all(count, requests, statuses) : MPI_SUCCESS;
     LOOK_UNTIL(count, requests,
                WITH_TWIN(sk_replica_test_all(count, requests, flag, statuses), SK_CALL(Testall, (count, requests, flag, statuses))), 1,
+               tell_all(&b, *flag, statuses),
                HEARD(SK_CHANCE_TESTALL, *flag ? 0 : -1, NULL));
 }
 
@@ -193,7 +217,7 @@ SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *sta
         return wait_for(&requests[*index], status);
     LOOK_UNTIL(count, requests,
                WITH_TWIN(sk_replica_any(count, requests, index, &done, status, 1), SK_CALL(Testany, (count, requests, index, &done, status))),
-               done, HEARD(SK_CHANCE_WAITANY, 1, index));
+               done, tell(&b, *index, status), HEARD(SK_CHANCE_WAITANY, 1, index));
 }
 
 SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status))
@@ -207,6 +231,7 @@ SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_
         return (*flag = told == 1) ? wait_for(&requests[*index], status) : MPI_SUCCESS;
     LOOK_UNTIL(count, requests,
                WITH_TWIN(sk_replica_any(count, requests, index, flag, status, 0), SK_CALL(Testany, (count, requests, index, flag, status))), 1,
+               tell(&b, *flag ? *index : -1, status),
                HEARD(SK_CHANCE_TESTANY, *flag ? 1 : -1, index));
 }
 
@@ -228,7 +253,7 @@ SK_WRAP(Waitsome, (int incount, MPI_Request requests[], int *outcount, int indic
         return wait_for_some(*outcount = told, requests, indices, statuses);
     LOOK_UNTIL(incount, requests, WITH_TWIN(sk_replica_some(incount, requests, outcount, indices, statuses, 1),
                                             SK_CALL(Testsome, (incount, requests, outcount, indices, statuses))), *outcount,
-               HEARD(SK_CHANCE_WAITSOME, *outcount, indices));
+               tell_some(&b, *outcount, indices, statuses), HEARD(SK_CHANCE_WAITSOME, *outcount, indices));
 }
 
 SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]))
@@ -240,6 +265,7 @@ SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indic
         return wait_for_some(*outcount = told > 0 ? told : 0, requests, indices, statuses);
     LOOK_UNTIL(incount, requests, WITH_TWIN(sk_replica_some(incount, requests, outcount, indices, statuses, 0),
                                             SK_CALL(Testsome, (incount, requests, outcount, indices, statuses))), 1,
+               tell_some(&b, *outcount, indices, statuses),
                HEARD(SK_CHANCE_TESTSOME, *outcount ? *outcount : -1, indices));
 }
 
@@ -251,7 +277,7 @@ SK_WRAP(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)
     if ((*flag = 0, told == SK_CHANCE_NONE))
         return MPI_SUCCESS;
     LOOK_UNTIL(1, &request, WITH_TWIN(sk_replica_get_status(request, flag, status), SK_CALL(Request_get_status, (request, flag, status))), told == SK_CHANCE_FREE || *flag,
-               if (told == SK_CHANCE_FREE) HEARD(SK_CHANCE_GET_STATUS, *flag ? 0 : -1, NULL));
+               tell(&b, *flag ? 0 : -1, status), if (told == SK_CHANCE_FREE) HEARD(SK_CHANCE_GET_STATUS, *flag ? 0 : -1, NULL));
 }
 
 /* A request that MPI frees when it has ended: nobody will hear of that, so what it writes into could not be taken back. */
@@ -310,53 +336,76 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
 
 /* ---- one message ---- */
 
+/* The members, if the protocol `logging` has the message: what is no more kept on MPI_COMM_WORLD goes as ever. */
+static inline struct sk_members *by_protocol(MPI_Comm c)
+{
+    struct sk_members *g = sk_logs_on(c);
+    return g && (g->context || sk_logging_keeps()) ? g : NULL;
+}
+
 #define SEND(Name, Begin)                                                                                      \
     SK_WRAP(Name, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))       \
     {                                                                                                          \
         MPI_Request r = MPI_REQUEST_NULL;                                                                      \
+        struct sk_members *g;                                                                                  \
         int rc;                                                                                                \
         if (SK_PLAIN)                                                                                          \
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
-        if (sk_replicates(comm) && LOGGED_##Name)                                                              \
+        if (sk_replicates(comm) && REPLICATED_##Name)                                                          \
             return sk_replica_send(buf, count, datatype, dest, tag, SK_REPLICA_PROGRAM);                       \
-        if (sk_logs(comm) && LOGGED_##Name && sk_logging_tag(tag))                                                 \
-            return sk_logging_send(buf, count, datatype, dest, tag);                                               \
+        if ((g = by_protocol(comm))) {                                                                         \
+            if ((rc = sk_logging_address(g, comm, &dest, &tag, 0)))                                            \
+                return rc;                                                                                     \
+            return sk_logging_send(LOGGED_##Name, buf, count, datatype, dest, tag);                            \
+        }                                                                                                      \
         if (!sk_careful())                                                                                     \
             return SK_CALL(Name, (buf, count, datatype, dest, tag, sk_comm(comm)));                            \
         rc = SK_CALL(Begin, (buf, count, datatype, dest, tag, sk_comm(comm), &r));                             \
         return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
     }
 
-/* Whoever sends synchronously learns from its end that it is received: that would have to be logged, too. */
+/* What the protocol `replication` does not have. */
 static int refused(const char *what)
 {
-    sk_logging_refuse(what);
+    sk_replica_refuse(what);
     return 0;
 }
-#define LOGGED_Send   1
-#define LOGGED_Ssend  refused("MPI_Ssend")
-#define LOGGED_Rsend  refused("MPI_Rsend")
+#define REPLICATED_Send  1
+#define REPLICATED_Ssend refused("MPI_Ssend")
+#define REPLICATED_Rsend refused("MPI_Rsend")
+/* A message that is sent ready is received as any other. */
+#define LOGGED_Send  SK_LOGGING_PLAIN
+#define LOGGED_Ssend SK_LOGGING_SYNCHRONOUS
+#define LOGGED_Rsend SK_LOGGING_PLAIN
 
 SEND(Send, Isend)
 SEND(Ssend, Issend)
 SEND(Rsend, Irsend)
 
-SK_WRAP(Isend, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))
-{
-    int plain = SK_PLAIN, rc;
-    if (!plain && (rc = sk_world_enter(comm)))
-        return rc;
-    if (!plain && sk_replicates(comm))
-        return sk_replica_isend(buf, count, datatype, dest, tag, request);
-    if (!plain && sk_logs(comm) && sk_logging_tag(tag) && sk_logging_post(buf, count, datatype, dest, tag))
-        return sk_logging_nothing(request);
-    rc = SK_CALL(Isend, (buf, count, datatype, dest, tag, sk_comm(comm), request));
-    if (!plain && !rc)
-        sk_made_request(*request, comm, 0);
-    return rc;
-}
+#define BEGIN_SEND(Name, Blocking)                                                                                              \
+    SK_WRAP(Name, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))   \
+    {                                                                                                                           \
+        int plain = SK_PLAIN, rc;                                                                                               \
+        if (!plain && (rc = sk_world_enter(comm)))                                                                              \
+            return rc;                                                                                                          \
+        if (!plain && sk_replicates(comm) && REPLICATED_##Blocking)                                                             \
+            return sk_replica_isend(buf, count, datatype, dest, tag, request);                                                  \
+        struct sk_members *g = plain ? NULL : by_protocol(comm);                                                                \
+        if (g) {                                                                                                                \
+            rc = sk_logging_address(g, comm, &dest, &tag, 0);                                                                   \
+            return rc ? rc : sk_logging_isend(LOGGED_##Blocking, buf, count, datatype, dest, tag, request);                     \
+        }                                                                                                                       \
+        rc = SK_CALL(Name, (buf, count, datatype, dest, tag, sk_comm(comm), request));                                          \
+        if (!plain && !rc)                                                                                                      \
+            sk_made_request(*request, comm, 0);                                                                                 \
+        return rc;                                                                                                              \
+    }
+
+BEGIN_SEND(Isend, Send)
+BEGIN_SEND(Issend, Ssend)
+BEGIN_SEND(Irsend, Rsend)
 
 SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
 {
@@ -365,8 +414,11 @@ SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag
         return rc;
     if (!plain && sk_replicates(comm))
         return sk_replica_irecv(buf, count, datatype, source, tag, request);
-    if (!plain && sk_logs_collective(comm) && sk_logging_tag(tag))
-        return sk_logging_irecv(buf, count, datatype, source, tag, request);
+    struct sk_members *g = plain ? NULL : sk_logs_on(comm);
+    if (g) {
+        rc = sk_logging_address(g, comm, &source, &tag, 1);
+        return rc ? rc : sk_logging_irecv(g, buf, count, datatype, source, tag, request);
+    }
     rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), request));
     if (!plain && !rc)
         sk_made_receive(*request, comm, source, 0);
@@ -383,8 +435,11 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return rc;
     if (sk_replicates(comm))
         return sk_replica_recv(buf, count, datatype, source, tag, SK_REPLICA_PROGRAM, status);
-    if (sk_logs_collective(comm) && sk_logging_tag(tag))
-        return sk_logging_recv(buf, count, datatype, source, tag, status);
+    struct sk_members *g = sk_logs_on(comm);
+    if (g) {
+        rc = sk_logging_address(g, comm, &source, &tag, 1);
+        return rc ? rc : sk_logging_recv(g, buf, count, datatype, source, tag, status);
+    }
     if (!sk_careful())
         return SK_CALL(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
     rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), &r));
@@ -394,14 +449,23 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
     return sk_wait(&r, status, sk_world_is_quiet(comm));
 }
 
+static int address_both(struct sk_members *g, MPI_Comm comm, int *dest, int *sendtag, int *source, int *recvtag)
+{
+    int rc = sk_logging_address(g, comm, dest, sendtag, 0);
+    return rc ? rc : sk_logging_address(g, comm, source, recvtag, 1);
+}
+
 /* Both at once; the send is of packed bytes when packed. */
 static int exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
                     int source, int rtag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Request r = MPI_REQUEST_NULL, s = MPI_REQUEST_NULL;
     int quiet = sk_world_is_quiet(comm);
-    if (sk_logs_collective(comm))
-        return sk_logging_exchange(send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, status);
+    struct sk_members *g = sk_logs_on(comm);
+    if (g) {
+        int bad = address_both(g, comm, &dest, &stag, &source, &rtag);
+        return bad ? bad : sk_logging_exchange(g, send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, status);
+    }
     int rc = SK_CALL(Irecv, (recv, nrecv, rtype, source, rtag, sk_comm(comm), &r));
     if (rc)
         return rc;
@@ -422,9 +486,7 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
         if (sk_replicates(comm))
             return sk_replica_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                                        SK_REPLICA_PROGRAM, status);
-        if (sk_logs_collective(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag))
-            return sk_logging_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, status);
-        if (sk_careful())
+        if (sk_careful() || sk_logs_on(comm))
             return exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
     }
     return SK_CALL(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, sk_comm(comm),
@@ -434,14 +496,24 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
 static int exchange_packed(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
                            MPI_Status *status)
 {
-    int size = 0, at = 0;
-    int rc = SK_CALL(Pack_size, (count, datatype, sk_comm(comm), &size));
+    int size = 0, at = 0, rc;
+    struct sk_members *g = sk_logs_on(comm);
+    if (g) {
+        if ((rc = address_both(g, comm, &dest, &sendtag, &source, &recvtag)))
+            return rc;
+        struct sk_kept_message *m = sk_logging_keeps() ? sk_logging_post(SK_LOGGING_PLAIN, buf, count, datatype, dest, sendtag) : NULL;
+        if (m || dest == MPI_PROC_NULL) /* what is sent was copied */
+            return sk_logging_receive_after(g, m, buf, count, datatype, source, recvtag, status);
+    }
+    rc = SK_CALL(Pack_size, (count, datatype, sk_asked(comm), &size));
     void *packed = rc ? NULL : malloc((size_t)size + 1); /* stays, when the body is left meanwhile */
     if (!rc && !packed)
         rc = MPI_ERR_NO_MEM;
     if (!rc)
-        rc = SK_CALL(Pack, (buf, count, datatype, packed, size, &at, sk_comm(comm)));
-    if (!rc)
+        rc = SK_CALL(Pack, (buf, count, datatype, packed, size, &at, sk_asked(comm)));
+    if (!rc && g)
+        rc = sk_logging_exchange(g, packed, at, MPI_PACKED, dest, sendtag, buf, count, datatype, source, recvtag, status);
+    else if (!rc)
         rc = exchange(packed, at, MPI_PACKED, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
     free(packed);
     return rc;
@@ -456,10 +528,7 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
             return rc;
         if (sk_replicates(comm))
             return sk_replica_exchange(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, SK_REPLICA_PROGRAM, status);
-        struct sk_kept_message *m = NULL;
-        if (sk_logs(comm) && sk_logging_tag(sendtag) && sk_logging_tag(recvtag) && (m = sk_logging_post(buf, count, datatype, dest, sendtag)))
-            return sk_logging_receive_after(m, buf, count, datatype, source, recvtag, status); /* what is sent was copied */
-        if (sk_careful())
+        if (sk_careful() || sk_logs_on(comm))
             return exchange_packed(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
     }
     return SK_CALL(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
@@ -470,8 +539,13 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     int rc, found = 0;
     if (SK_PLAIN)
         return SK_CALL(Probe, (source, tag, comm, status));
-    if (sk_logs_collective(comm) && source != MPI_PROC_NULL && !(rc = sk_world_enter(comm)))
-        return sk_logging_probe(source, tag, NULL, status);
+    if ((rc = sk_world_enter(comm)))
+        return rc;
+    struct sk_members *g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
+    if (g) {
+        rc = sk_logging_address(g, comm, &source, &tag, 1);
+        return rc ? rc : sk_logging_probe(g, source, tag, NULL, status);
+    }
     do {
         if ((rc = sk_world_enter(comm)))
             return rc;
@@ -489,8 +563,11 @@ SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *stat
             return rc;
         if (sk_replicates(comm))
             return sk_replica_probe(source, tag, flag, status, 0);
-        if (sk_logs_collective(comm) && source != MPI_PROC_NULL)
-            return sk_logging_probe(source, tag, flag, status);
+        struct sk_members *g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
+        if (g) {
+            rc = sk_logging_address(g, comm, &source, &tag, 1);
+            return rc ? rc : sk_logging_probe(g, source, tag, flag, status);
+        }
     }
     return SK_CALL(Iprobe, (source, tag, sk_comm(comm), flag, status));
 }

@@ -10,6 +10,8 @@
 void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void)) __attribute__((weak));
 /* *comm (an MPI_Comm) belongs to the library: calls on it, and on what is made from it, return an error when a repair is wanted. */
 void saikai_world_quiet(const void *comm) __attribute__((weak));
+/* As MPI_Comm_dup into *copy (an MPI_Comm), which then belongs to the library: made by MPI, whatever becomes of the program's communicators. */
+int saikai_world_dup(const void *comm, void *copy) __attribute__((weak));
 /* Does not return when a repair is wanted and the body can be left. */
 void saikai_world_leave(void) __attribute__((weak));
 

@@ -1,4 +1,5 @@
 /* The wrappers that are all alike, made from the table. */
+#include "world/comms/make.h"
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/replica/replica.h"
@@ -9,11 +10,14 @@
         return SK_CALL(name, args);   \
     }
 
-#define SK_MAKE(name, params, args, made, parent)         \
+#define SK_MAKE(name, params, args, made, parent, own)    \
     SK_WRAP(name, params)                                 \
     {                                                     \
         int plain = SK_PLAIN, rc;                         \
+        struct sk_members *g;                             \
         if (!plain && (rc = sk_world_enter(parent)))      \
+            return rc;                                    \
+        if (!plain && (g = sk_logs_on(parent)) && (rc = sk_make_##name own) != SK_MAKE_BY_MPI) \
             return rc;                                    \
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \
@@ -41,7 +45,7 @@
             return rc;                                    \
         if (!plain && sk_replicates(comm))                \
             sk_replica_refuse("MPI_" #name);              \
-        if (!plain && sk_logs(comm))                      \
+        if (!plain && sk_logs_on(comm))                      \
             sk_logging_refuse("MPI_" #name);                 \
         rc = SK_CALL(name, args);                         \
         if (!plain && !rc)                                \
@@ -57,7 +61,7 @@
             return rc;                                    \
         if (!plain && sk_replicates(comm))                \
             sk_replica_refuse("MPI_" #name);              \
-        if (!plain && sk_logs(comm))                      \
+        if (!plain && sk_logs_on(comm))                      \
             sk_logging_refuse("MPI_" #name);                 \
         rc = SK_CALL(name, args);                         \
         if (!plain && !rc)                                \

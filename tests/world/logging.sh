@@ -18,10 +18,14 @@ tasks) exe="$build/examples/tasks_$mpi" arguments="900 40" victims="2 0" warm=2 
 often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 $((700 * kills))" ;;
 often_cg) exe="$build/examples/cg_$mpi" arguments="64 $((250 * kills))" ;;
 often_tasks) exe="$build/examples/tasks_$mpi" arguments="$((400 * kills)) 40" ;;
+made) exe="$build/tests/world/made_$mpi" arguments="counts 400" ;;
+made_others) exe="$build/tests/world/made_$mpi" arguments="counts 500" victims="3 0 1" warm=3 ;; # all but one
+often_made) exe="$build/tests/world/made_$mpi" arguments="counts $((150 * kills))" ;;
 often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
 sync) arguments="counts 700 sync" ;;
+cancel) arguments="counts 700 cancel" ;;
 before) arguments="counts 700 before" ;;
 memory) arguments="counts 600 flood" every=500 ;; # 160 MB between two generations
 full) arguments="counts 300 flood" every=100 ;;
@@ -127,8 +131,8 @@ fi
 [ "$(grep -c 'repaired in place' err)" = "$n" ] || fail "not $n repairs"
 logged=$(grep -c 'messages are not logged any more' err || true)
 case $case in
-sync)
-    [ "$logged" -ge 1 ] && grep -q "MPI_Ssend: messages are not logged" err || fail "it was not said that a synchronous send is not logged"
+cancel)
+    [ "$logged" -ge 1 ] && grep -q "MPI_Cancel: messages are not logged" err || fail "it was not said that a receive that is taken back is not logged"
     ;;
 full)
     [ "$logged" -ge 1 ] && grep -q "run.log_memory: messages are not logged" err || fail "it was not said that memory is full"

@@ -93,6 +93,8 @@ struct sk_members {
     int *rank_of;     /* and by rank in the world: the rank here, -1: no member */
     struct sk_topology *topology; /* its topology (topology.h), owned; NULL: none */
     int uses;         /* of whoever holds on to it; the last one frees it */
+    uint64_t below;       /* one of MPI's with the same members, 0: none was needed; */
+    uint32_t below_epoch; /* it belongs to the world of this repair */
 };
 
 /* world: the ranks of the n members, copied; me: this process's rank in the world, which is among them. uses is 1. NULL: no memory. */

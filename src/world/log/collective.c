@@ -7,16 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = SK_LOGGING_TAG_COLLECTIVE };
-
-static int send_to(int dest, const void *buf, int count, MPI_Datatype type)
+static int tag_of(const struct sk_members *g)
 {
-    return sk_logging_send(buf, count, type, dest, TAG);
+    return sk_wire_own(g->context, SK_LOGGING_COLLECTIVE);
 }
 
-static int receive_from(int source, void *buf, int count, MPI_Datatype type)
+static int send_to(struct sk_members *g, int dest, const void *buf, int count, MPI_Datatype type)
 {
-    return sk_logging_recv(buf, count, type, source, TAG, MPI_STATUS_IGNORE);
+    return sk_logging_send(SK_LOGGING_PLAIN, buf, count, type, g->world[dest], tag_of(g));
+}
+
+static int receive_from(struct sk_members *g, int source, void *buf, int count, MPI_Datatype type)
+{
+    return sk_logging_recv(g, buf, count, type, g->world[source], tag_of(g), MPI_STATUS_IGNORE);
+}
+
+/* Both at once. */
+static int exchange(struct sk_members *g, int dest, const void *send, int ns, MPI_Datatype ts, int source, void *recv, int nr, MPI_Datatype tr)
+{
+    return sk_logging_exchange(g, send, ns, ts, g->world[dest], tag_of(g), recv, nr, tr, g->world[source], tag_of(g), MPI_STATUS_IGNORE);
 }
 
 static ptrdiff_t extent_of(MPI_Datatype type)
@@ -49,25 +58,25 @@ static void *room(int count, MPI_Datatype type, void **whole)
     return (char *)*whole - lb;
 }
 
-int sk_logging_Barrier(void)
+int sk_logging_Barrier(struct sk_members *g)
 {
-    int n = sk_world.size, me = sk_world.rank, rc = 0;
+    int n = g->n, me = g->rank, rc = 0;
     for (int step = 1; step < n && !rc; step *= 2)
-        rc = sk_logging_exchange(NULL, 0, MPI_BYTE, (me + step) % n, TAG, NULL, 0, MPI_BYTE, (me - step + n) % n, TAG, MPI_STATUS_IGNORE);
+        rc = exchange(g, (me + step) % n, NULL, 0, MPI_BYTE, (me - step + n) % n, NULL, 0, MPI_BYTE);
     return rc;
 }
 
-int sk_logging_Bcast(void *buf, int count, MPI_Datatype type, int root)
+int sk_logging_Bcast(struct sk_members *g, void *buf, int count, MPI_Datatype type, int root)
 {
-    int n = sk_world.size, me = (sk_world.rank - root + n) % n, step = 1, rc = 0;
+    int n = g->n, me = (g->rank - root + n) % n, step = 1, rc = 0;
     for (; step < n; step *= 2)
         if (me & step) {
-            rc = receive_from((me - step + root) % n, buf, count, type);
+            rc = receive_from(g, (me - step + root) % n, buf, count, type);
             break;
         }
     for (step /= 2; step && !rc; step /= 2)
         if (me + step < n)
-            rc = send_to((me + step + root) % n, buf, count, type);
+            rc = send_to(g, (me + step + root) % n, buf, count, type);
     return rc;
 }
 
@@ -81,50 +90,50 @@ static int join(void *acc, void *more, int lower, int count, MPI_Datatype type, 
 }
 
 /* Into acc of rank 0. */
-static int reduce_to_first(void *acc, int count, MPI_Datatype type, MPI_Op op)
+static int reduce_to_first(struct sk_members *g, void *acc, int count, MPI_Datatype type, MPI_Op op)
 {
-    int n = sk_world.size, me = sk_world.rank, rc = 0;
+    int n = g->n, me = g->rank, rc = 0;
     void *whole, *more = room(count, type, &whole);
     for (int step = 1; step < n && !rc; step *= 2) {
         if (me & step) {
-            rc = send_to(me - step, acc, count, type);
+            rc = send_to(g, me - step, acc, count, type);
             break;
         }
-        if (me + step < n && !(rc = receive_from(me + step, more, count, type)))
+        if (me + step < n && !(rc = receive_from(g, me + step, more, count, type)))
             rc = join(acc, more, 1, count, type, op);
     }
     free(whole);
     return rc;
 }
 
-int sk_logging_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root)
+int sk_logging_Reduce(struct sk_members *g, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root)
 {
-    int me = sk_world.rank;
+    int me = g->rank;
     void *whole, *acc = room(count, type, &whole);
     int rc = copy(send == MPI_IN_PLACE ? recv : send, count, type, acc, count, type);
     if (!rc)
-        rc = reduce_to_first(acc, count, type, op);
+        rc = reduce_to_first(g, acc, count, type, op);
     if (!rc && root && !me)
-        rc = send_to(root, acc, count, type);
+        rc = send_to(g, root, acc, count, type);
     else if (!rc && me == root)
-        rc = root ? receive_from(0, recv, count, type) : copy(acc, count, type, recv, count, type);
+        rc = root ? receive_from(g, 0, recv, count, type) : copy(acc, count, type, recv, count, type);
     free(whole);
     return rc;
 }
 
-int sk_logging_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op)
+int sk_logging_Allreduce(struct sk_members *g, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op)
 {
-    int n = sk_world.size, me = sk_world.rank;
+    int n = g->n, me = g->rank;
     int rc = send == MPI_IN_PLACE ? 0 : copy(send, count, type, recv, count, type);
     if (n & (n - 1)) {
         if (!rc)
-            rc = reduce_to_first(recv, count, type, op);
-        return rc ? rc : sk_logging_Bcast(recv, count, type, 0);
+            rc = reduce_to_first(g, recv, count, type, op);
+        return rc ? rc : sk_logging_Bcast(g, recv, count, type, 0);
     }
     void *whole, *more = room(count, type, &whole);
     for (int step = 1; step < n && !rc; step *= 2) {
         int other = me ^ step;
-        rc = sk_logging_exchange(recv, count, type, other, TAG, more, count, type, other, TAG, MPI_STATUS_IGNORE);
+        rc = exchange(g, other, recv, count, type, other, more, count, type);
         if (!rc)
             rc = join(recv, more, me < other, count, type, op);
     }
@@ -150,90 +159,89 @@ static void *block(const struct blocks *b, int i)
     return at(b->buf, b->counts ? b->displs[i] : (ptrdiff_t)i * b->count, b->type);
 }
 
-static int gather(const void *send, int ns, MPI_Datatype ts, const struct blocks *to, int root)
+static int gather(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, const struct blocks *to, int root)
 {
-    int me = sk_world.rank, rc = 0;
+    int me = g->rank, rc = 0;
     if (me != root)
-        return send_to(root, send, ns, ts);
-    for (int i = 0; i < sk_world.size && !rc; i++)
+        return send_to(g, root, send, ns, ts);
+    for (int i = 0; i < g->n && !rc; i++)
         if (i != me)
-            rc = receive_from(i, block(to, i), count_of(to, i), to->type);
+            rc = receive_from(g, i, block(to, i), count_of(to, i), to->type);
         else if (send != MPI_IN_PLACE)
             rc = copy(send, ns, ts, block(to, i), count_of(to, i), to->type);
     return rc;
 }
 
-int sk_logging_Gather(const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root)
+int sk_logging_Gather(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root)
 {
-    return gather(send, ns, ts, &(struct blocks){.buf = recv, .count = nr, .type = tr}, root);
+    return gather(g, send, ns, ts, &(struct blocks){.buf = recv, .count = nr, .type = tr}, root);
 }
 
-int sk_logging_Gatherv(const void *send, int ns, MPI_Datatype ts, void *recv, const int *nr, const int *displs, MPI_Datatype tr, int root)
+int sk_logging_Gatherv(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, const int *nr, const int *displs, MPI_Datatype tr, int root)
 {
-    return gather(send, ns, ts, &(struct blocks){.buf = recv, .counts = nr, .displs = displs, .type = tr}, root);
+    return gather(g, send, ns, ts, &(struct blocks){.buf = recv, .counts = nr, .displs = displs, .type = tr}, root);
 }
 
-static int scatter(const struct blocks *from, void *recv, int nr, MPI_Datatype tr, int root)
+static int scatter(struct sk_members *g, const struct blocks *from, void *recv, int nr, MPI_Datatype tr, int root)
 {
-    int me = sk_world.rank, rc = 0;
+    int me = g->rank, rc = 0;
     if (me != root)
-        return receive_from(root, recv, nr, tr);
-    for (int i = 0; i < sk_world.size && !rc; i++)
+        return receive_from(g, root, recv, nr, tr);
+    for (int i = 0; i < g->n && !rc; i++)
         if (i != me)
-            rc = send_to(i, block(from, i), count_of(from, i), from->type);
+            rc = send_to(g, i, block(from, i), count_of(from, i), from->type);
         else if (recv != MPI_IN_PLACE)
             rc = copy(block(from, i), count_of(from, i), from->type, recv, nr, tr);
     return rc;
 }
 
-int sk_logging_Scatter(const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root)
+int sk_logging_Scatter(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root)
 {
-    return scatter(&(struct blocks){.buf = (void *)(uintptr_t)send, .count = ns, .type = ts}, recv, nr, tr, root);
+    return scatter(g, &(struct blocks){.buf = (void *)(uintptr_t)send, .count = ns, .type = ts}, recv, nr, tr, root);
 }
 
-int sk_logging_Scatterv(const void *send, const int *ns, const int *displs, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root)
+int sk_logging_Scatterv(struct sk_members *g, const void *send, const int *ns, const int *displs, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr, int root)
 {
-    return scatter(&(struct blocks){.buf = (void *)(uintptr_t)send, .counts = ns, .displs = displs, .type = ts}, recv, nr, tr, root);
+    return scatter(g, &(struct blocks){.buf = (void *)(uintptr_t)send, .counts = ns, .displs = displs, .type = ts}, recv, nr, tr, root);
 }
 
 /* Each with each other; from: one block for each, or, of one block, the same for all (one). */
-static int all_to_all(const struct blocks *from, int one, const struct blocks *to)
+static int all_to_all(struct sk_members *g, const struct blocks *from, int one, const struct blocks *to)
 {
-    int n = sk_world.size, me = sk_world.rank, rc = 0;
+    int n = g->n, me = g->rank, rc = 0;
     for (int i = 0; i < n && !rc; i++) {
         int dest = (me + i) % n, source = (me - i + n) % n, b = one ? 0 : dest;
         if (!i && from->buf != block(to, me))
             rc = copy(block(from, b), count_of(from, b), from->type, block(to, me), count_of(to, me), to->type);
         else if (i)
-            rc = sk_logging_exchange(block(from, b), count_of(from, b), from->type, dest, TAG, block(to, source), count_of(to, source), to->type,
-                                 source, TAG, MPI_STATUS_IGNORE);
+            rc = exchange(g, dest, block(from, b), count_of(from, b), from->type, source, block(to, source), count_of(to, source), to->type);
     }
     return rc;
 }
 
-static int all_gather(const void *send, int ns, MPI_Datatype ts, const struct blocks *to)
+static int all_gather(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, const struct blocks *to)
 {
-    int me = sk_world.rank;
+    int me = g->rank;
     struct blocks from = {.buf = (void *)(uintptr_t)send, .count = ns, .type = ts};
     if (send == MPI_IN_PLACE)
         from = (struct blocks){.buf = block(to, me), .count = count_of(to, me), .type = to->type};
-    return all_to_all(&from, 1, to);
+    return all_to_all(g, &from, 1, to);
 }
 
-int sk_logging_Allgather(const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr)
+int sk_logging_Allgather(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr)
 {
-    return all_gather(send, ns, ts, &(struct blocks){.buf = recv, .count = nr, .type = tr});
+    return all_gather(g, send, ns, ts, &(struct blocks){.buf = recv, .count = nr, .type = tr});
 }
 
-int sk_logging_Allgatherv(const void *send, int ns, MPI_Datatype ts, void *recv, const int *nr, const int *displs, MPI_Datatype tr)
+int sk_logging_Allgatherv(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, const int *nr, const int *displs, MPI_Datatype tr)
 {
-    return all_gather(send, ns, ts, &(struct blocks){.buf = recv, .counts = nr, .displs = displs, .type = tr});
+    return all_gather(g, send, ns, ts, &(struct blocks){.buf = recv, .counts = nr, .displs = displs, .type = tr});
 }
 
 /* In place: a copy of all that is sent. */
-static int all_to_all_in_place(const struct blocks *to)
+static int all_to_all_in_place(struct sk_members *g, const struct blocks *to)
 {
-    int n = sk_world.size, rc = 0;
+    int n = g->n, rc = 0;
     void **whole = calloc((size_t)n, sizeof *whole), **from = calloc((size_t)n, sizeof *from);
     if (!whole || !from)
         sk_world_fail(SK_WORLD_FAILED, "no memory for a collective operation: the job is started again");
@@ -242,9 +250,8 @@ static int all_to_all_in_place(const struct blocks *to)
         rc = copy(block(to, i), count_of(to, i), to->type, from[i], count_of(to, i), to->type);
     }
     for (int i = 1; i < n && !rc; i++) {
-        int dest = (sk_world.rank + i) % n, source = (sk_world.rank - i + n) % n;
-        rc = sk_logging_exchange(from[dest], count_of(to, dest), to->type, dest, TAG, block(to, source), count_of(to, source), to->type, source,
-                             TAG, MPI_STATUS_IGNORE);
+        int dest = (g->rank + i) % n, source = (g->rank - i + n) % n;
+        rc = exchange(g, dest, from[dest], count_of(to, dest), to->type, source, block(to, source), count_of(to, source), to->type);
     }
     for (int i = 0; i < n; i++)
         free(whole[i]);
@@ -253,19 +260,32 @@ static int all_to_all_in_place(const struct blocks *to)
     return rc;
 }
 
-int sk_logging_Alltoall(const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr)
+int sk_logging_Alltoall(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr)
 {
     struct blocks to = {.buf = recv, .count = nr, .type = tr};
     if (send == MPI_IN_PLACE)
-        return all_to_all_in_place(&to);
-    return all_to_all(&(struct blocks){.buf = (void *)(uintptr_t)send, .count = ns, .type = ts}, 0, &to);
+        return all_to_all_in_place(g, &to);
+    return all_to_all(g, &(struct blocks){.buf = (void *)(uintptr_t)send, .count = ns, .type = ts}, 0, &to);
 }
 
-int sk_logging_Alltoallv(const void *send, const int *ns, const int *ds, MPI_Datatype ts, void *recv, const int *nr, const int *dr,
+int sk_logging_Alltoallv(struct sk_members *g, const void *send, const int *ns, const int *ds, MPI_Datatype ts, void *recv, const int *nr, const int *dr,
                      MPI_Datatype tr)
 {
     struct blocks to = {.buf = recv, .counts = nr, .displs = dr, .type = tr};
     if (send == MPI_IN_PLACE)
-        return all_to_all_in_place(&to);
-    return all_to_all(&(struct blocks){.buf = (void *)(uintptr_t)send, .counts = ns, .displs = ds, .type = ts}, 0, &to);
+        return all_to_all_in_place(g, &to);
+    return all_to_all(g, &(struct blocks){.buf = (void *)(uintptr_t)send, .counts = ns, .displs = ds, .type = ts}, 0, &to);
+}
+
+/* As an allgather, with messages of another kind. */
+int sk_logging_tell_all(struct sk_members *g, int own, const void *mine, size_t bytes, void *all)
+{
+    int rc = 0, tag = sk_wire_own(g->context, own), n = (int)bytes;
+    memcpy((char *)all + bytes * (size_t)g->rank, mine, bytes);
+    for (int i = 1; i < g->n && !rc; i++) {
+        int dest = (g->rank + i) % g->n, source = (g->rank - i + g->n) % g->n;
+        rc = sk_logging_exchange(g, mine, n, MPI_BYTE, g->world[dest], tag, (char *)all + bytes * (size_t)source, n, MPI_BYTE, g->world[source], tag,
+                                 MPI_STATUS_IGNORE);
+    }
+    return rc;
 }

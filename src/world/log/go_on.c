@@ -4,6 +4,7 @@
  * told what the others have from it. These calls block inside MPI, as those of the repair do, and have the same limit. */
 #include "world/log/go_on.h"
 
+#include "world/log/held.h"
 #include "world/log/log.h"
 #include "world/log/witness.h"
 
@@ -13,15 +14,6 @@
 #include <string.h>
 
 /* ---- whether it can be ---- */
-
-/* A communicator or group of the program's would be one of the world before. */
-static int has_others(const struct sk_objects *t)
-{
-    for (size_t i = 0; i < t->slots; i++)
-        if (t->slot[i].key && t->slot[i].epoch == sk_world.epoch && !(t->slot[i].flags & SK_OBJECT_QUIET))
-            return 1;
-    return 0;
-}
 
 /* What is known of a receive. 1: it has ended, with what was sent. */
 static int look(struct sk_object *o)
@@ -62,8 +54,8 @@ static int count_receives(void)
 
 int sk_logging_is_able(void)
 {
-    return sk_world.logs && !sk_logging.refused && sk_logging.running && !sk_logging.in_library && sk_logging.able && sk_logging.rejoin && !has_others(&sk_world.comms) &&
-           !has_others(&sk_world.groups) && sk_logging.able() && count_receives();
+    return sk_world.logs && !sk_logging.refused && sk_logging.running && !sk_logging.in_library && sk_logging.able && sk_logging.rejoin && !sk_made_has_others() &&
+           sk_logging.able() && count_receives();
 }
 
 /* All of the repaired world tell whether they are able, and who is new. 1: all are. */
@@ -240,6 +232,8 @@ int sk_logging_go_on(int able, uint32_t before)
             send_setup(p);
         else
             settle_with(p);
+    sk_made_go_on(before);
+    sk_held_forget();
     begin_receives(before);
     sk_logging.going_on = 1;
     int rc = sk_logging.rejoin();
@@ -404,7 +398,7 @@ SK_WORLD_EXPORT void saikai_world_mark(int64_t key, uint64_t position)
     for (size_t i = 0; i < sk_world.requests.slots; i++) {
         const struct sk_object *o = &sk_world.requests.slot[i];
         if (is_open(o) || (o->key && o->epoch == sk_world.epoch && o->flags & SK_OBJECT_HELD)) {
-            sk_logging_refuse("a receive is open at a checkpoint");
+            sk_logging_refuse("a receive or a synchronous send is open at a checkpoint");
             return;
         }
     }

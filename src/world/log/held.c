@@ -7,12 +7,11 @@
 
 #include <stdlib.h>
 
-/* A receive of this source and tag, named or not, gets such a message. ANY_TAG is none of the layer's. */
+/* A receive of this source and tag, named or not, gets such a message. Any tag is none of the layer's. */
 static int fits(const struct sk_logging_open *o, int source, int tag)
 {
     int same_source = o->source == MPI_ANY_SOURCE || source == MPI_ANY_SOURCE || o->source == source;
-    int same_tag = o->tag == tag || (o->tag == MPI_ANY_TAG && tag < SK_LOGGING_TAG) || (tag == MPI_ANY_TAG && o->tag < SK_LOGGING_TAG);
-    return same_source && same_tag;
+    return same_source && (sk_wire_fits(o->tag, tag) || sk_wire_fits(tag, o->tag));
 }
 
 /* The first that waits for such a message, before `end`. */
@@ -56,17 +55,11 @@ static int no_cancel(void *extra, int complete)
     return MPI_SUCCESS;
 }
 
-int sk_held_add(void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out)
+/* At the end of the list, with a request for the program. */
+static int append(struct sk_logging_open *o, MPI_Request *out)
 {
-    struct sk_logging_open *o = calloc(1, sizeof *o), **end = &sk_logging.held;
-    if (!o)
-        return MPI_ERR_NO_MEM;
-    *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .number = number, .waits = 1,
-                                  .inner = MPI_REQUEST_NULL};
-    int rc = SK_CALL(Type_dup, (type, &o->type)); /* the program may free its own before this ends */
-    o->own_type = !rc;
-    if (!rc)
-        rc = SK_CALL(Grequest_start, (query, nothing, no_cancel, o, &o->handle));
+    struct sk_logging_open **end = &sk_logging.held;
+    int rc = SK_CALL(Grequest_start, (query, nothing, no_cancel, o, &o->handle));
     if (rc) {
         free(o);
         return rc;
@@ -82,21 +75,110 @@ int sk_held_add(void *buf, int count, MPI_Datatype type, int source, int tag, ui
     return 0;
 }
 
+int sk_held_add(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out)
+{
+    struct sk_logging_open *o = calloc(1, sizeof *o);
+    if (!o)
+        return MPI_ERR_NO_MEM;
+    *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .number = number, .waits = 1,
+                                  .inner = MPI_REQUEST_NULL};
+    int rc = SK_CALL(Type_dup, (type, &o->type)); /* the program may free its own before this ends */
+    o->own_type = !rc;
+    if (!rc)
+        rc = append(o, out);
+    if (!rc)
+        sk_logging_hold_members(o, g);
+    return rc;
+}
+
+int sk_held_send(struct sk_kept_message *m, MPI_Request *out)
+{
+    struct sk_logging_open *o = calloc(1, sizeof *o);
+    if (!o)
+        return MPI_ERR_NO_MEM;
+    *o = (struct sk_logging_open){.message = m, .number = UINT64_MAX, .counted = 1, .inner = MPI_REQUEST_NULL};
+    SK_CALL(Status_set_elements, (&o->status, MPI_BYTE, 0));
+    o->status.MPI_SOURCE = MPI_ANY_SOURCE;
+    o->status.MPI_TAG = MPI_ANY_TAG;
+    return append(o, out);
+}
+
+void sk_held_refuse(void)
+{
+    for (struct sk_logging_open *o = sk_logging.held; o; o = o->next)
+        if (o->message)
+            o->message->lent = 1;
+}
+
 /* ---- messages ---- */
 
-/* MPI's answer, but messages of the layer's own are none. From one source they come in the order of the program, so when the first is one of
- * those, no other can be needed before it. */
+/* Messages that were taken out of MPI, in the order in which they came: with MPI_ANY_TAG it shows the first one alone, which may be of another
+ * communicator of the program's, or the layer's own. */
+static struct parked {
+    struct parked *next;
+    MPI_Status status;
+    MPI_Message message;
+} *parked;
+
+static struct parked **find_parked(int source, int tag)
+{
+    struct parked **p = &parked;
+    while (*p && !((source == MPI_ANY_SOURCE || source == (*p)->status.MPI_SOURCE) && sk_wire_fits(tag, (*p)->status.MPI_TAG)))
+        p = &(*p)->next;
+    return p;
+}
+
+/* 1: one more was there. */
+static int park(int source, int *rc)
+{
+    int found = 0;
+    struct parked *p = malloc(sizeof *p), **end = &parked;
+    if (!p)
+        sk_world_fail(SK_WORLD_FAILED, "no memory for a message that has come");
+    p->next = NULL;
+    *rc = SK_CALL(Improbe, (source, MPI_ANY_TAG, sk_world.comm, &found, &p->message, &p->status));
+    if (*rc || !found) {
+        free(p);
+        return 0;
+    }
+    while (*end)
+        end = &(*end)->next;
+    *end = p;
+    return 1;
+}
+
+int sk_held_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+{
+    struct parked **at = parked ? find_parked(source, tag) : NULL, *p = at ? *at : NULL;
+    if (!p || source == MPI_PROC_NULL)
+        return SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
+    int rc = SK_CALL(Imrecv, (buf, count, type, &p->message, out));
+    *at = p->next;
+    free(p);
+    return rc;
+}
+
+void sk_held_forget(void)
+{
+    for (struct parked *p; (p = parked);) {
+        parked = p->next;
+        free(p);
+    }
+}
+
+/* MPI's answer for one message that fits. */
 static int look(int source, int tag, int *found, MPI_Status *s)
 {
-    int rc = SK_CALL(Iprobe, (source, tag, sk_world.comm, found, s));
-    if (rc || !*found || tag != MPI_ANY_TAG || s->MPI_TAG < SK_LOGGING_TAG)
-        return rc;
-    *found = 0;
-    for (int p = 0; source == MPI_ANY_SOURCE && p < sk_world.size && !rc && !*found; p++) {
-        rc = SK_CALL(Iprobe, (p, tag, sk_world.comm, found, s));
-        if (*found && s->MPI_TAG >= SK_LOGGING_TAG)
-            *found = 0;
-    }
+    int rc = 0;
+    struct parked *p;
+    do {
+        p = parked || sk_wire_is_any(tag) ? *find_parked(source, tag) : NULL;
+    } while (!p && sk_wire_is_any(tag) && park(source, &rc));
+    *found = p != NULL;
+    if (p)
+        *s = p->status;
+    else if (!rc && !sk_wire_is_any(tag))
+        rc = SK_CALL(Iprobe, (source, tag, sk_world.comm, found, s));
     return rc;
 }
 
@@ -113,7 +195,7 @@ static void give(struct sk_logging_open *o, int source, int tag)
     o->waits = 0;
     o->serial = sk_logging.serial++;
     o->index = c && !sk_logging.refused ? c->posted++ : 0;
-    if (SK_CALL(Irecv, (o->buf, o->count, o->type, source, tag, sk_world.comm, &o->inner)))
+    if (sk_held_receive(o->buf, o->count, o->type, source, tag, &o->inner))
         sk_world_fail(SK_WORLD_FAILED, "MPI cannot receive a message: the job is started again");
     sk_made_receive(o->inner, MPI_COMM_WORLD, source, sk_logging.refused ? 0 : SK_OBJECT_LOGGED);
     struct sk_object *made = sk_logging.refused ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(o->inner));
@@ -125,6 +207,12 @@ static void give(struct sk_logging_open *o, int source, int tag)
 static int has_ended(struct sk_logging_open *o)
 {
     int done = 0;
+    if (o->message) {
+        if (!sk_logging_is_sent(o->message))
+            return 0;
+        SK_CALL(Grequest_complete, (o->handle));
+        return 1;
+    }
     sk_logging_forward(1, &o->inner);
     uint64_t key = SK_KEY(o->inner);
     o->rc = SK_CALL(Test, (&o->inner, &done, &o->status));

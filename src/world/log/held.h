@@ -9,7 +9,15 @@
 /* 1: a receive of this message has to wait for one that is held. */
 int sk_held_stands_before(int source, int tag);
 /* Hold this receive. number: among those that leave their message to chance, or UINT64_MAX: it names it. */
-int sk_held_add(void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out);
+int sk_held_add(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out);
+/* A request that ends when MPI has this message, which is synchronous. */
+int sk_held_send(struct sk_kept_message *m, MPI_Request *out);
+/* What is kept is let go of: but messages that such requests wait for stay. */
+void sk_held_refuse(void);
+/* MPI begins to receive the next message with this named source and tag. */
+int sk_held_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out);
+/* In a repaired world: what had come from the one before comes again. */
+void sk_held_forget(void);
 /* Look for messages, and for what has ended. */
 void sk_held_look(void);
 static inline void sk_held_progress(void)

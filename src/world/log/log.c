@@ -30,6 +30,7 @@ void sk_logging_begin(void)
     if (!sk_logging.chosen || sk_world.unwatched)
         return;
     sk_world.logs = 1; /* what cannot be repaired is sent in the same way: all ranks have to agree on that */
+    sk_made_begin();
     if (sk_logging.joining)
         return;
     sk_witness_exchange();
@@ -57,6 +58,7 @@ void sk_logging_end(void)
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = NULL;
     sk_logging.held = NULL;
+    sk_logging.refused = 1; /* on communicators of the program's, messages go on as they did */
     sk_world.logs = 0;
 }
 
@@ -92,6 +94,7 @@ void sk_logging_refuse(const char *what)
     if (sk_logging.joining || is_behind()) /* the others wait for it */
         sk_world_fail(SK_WORLD_FAILED, "the new process does what cannot be logged: the job is started again");
     sk_logging.refused = 1;
+    sk_held_refuse();
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = NULL;
     snprintf(line, sizeof line, "%s: messages are not logged any more, and after a fault all ranks go back to the newest generation "
@@ -100,27 +103,54 @@ void sk_logging_refuse(const char *what)
         sk_world_say(line);
 }
 
-int sk_logging_is_world(MPI_Comm c)
+/* ---- between the program's communicators and the world ---- */
+
+static int wrong(MPI_Comm c, int code)
 {
-    if (c == MPI_COMM_WORLD)
-        return 1;
-    if (!sk_world_is_quiet(c))
-        sk_logging_refuse("the program communicates on another communicator than MPI_COMM_WORLD");
+    SK_CALL(Comm_call_errhandler, (sk_asked(c), code));
+    return code;
+}
+
+int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, int receives)
+{
+    if (*peer == MPI_PROC_NULL)
+        return 0;
+    if ((*peer < 0 || *peer >= g->n) && !(receives && *peer == MPI_ANY_SOURCE))
+        return wrong(c, MPI_ERR_RANK);
+    if (*tag > SK_WIRE_TAG_MOST) {
+        char line[160];
+        snprintf(line, sizeof line, "tag %d is more than the layer leaves of a tag (%d, which MPI_TAG_UB says): use other tags or another run.protocol", *tag,
+                 SK_WIRE_TAG_MOST);
+        sk_world_say(line);
+        return wrong(c, MPI_ERR_TAG);
+    }
+    if (*tag < 0 && !(receives && *tag == MPI_ANY_TAG))
+        return wrong(c, MPI_ERR_TAG);
+    *peer = *peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : g->world[*peer];
+    *tag = *tag == MPI_ANY_TAG ? sk_wire_any(g->context) : sk_wire(g->context, *tag);
     return 0;
 }
 
-int sk_logging_tag(int tag)
+void sk_logging_translate(const struct sk_members *g, MPI_Status *s)
 {
-    if (tag < SK_LOGGING_TAG)
-        return 1;
-    SK_CALL(Comm_call_errhandler, (sk_world.comm, MPI_ERR_TAG)); /* it would be taken for a message of the layer */
-    return 0;
+    if (s == MPI_STATUS_IGNORE || !g->context || s->MPI_SOURCE < 0)
+        return;
+    s->MPI_SOURCE = g->rank_of[s->MPI_SOURCE];
+    s->MPI_TAG = sk_wire_tag(s->MPI_TAG);
+}
+
+void sk_logging_tell(uint64_t key, MPI_Status *s)
+{
+    const struct sk_object *o = sk_objects_find(&sk_world.requests, key);
+    const struct sk_logging_open *r = o && o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) ? o->more : NULL;
+    if (r && r->members)
+        sk_logging_translate(r->members, s);
 }
 
 /* ---- sending ---- */
 
 /* A copy of what is sent, at the end of its channel. NULL: not possible. */
-static struct sk_kept_message *keep(const void *buf, int count, MPI_Datatype type, int dest, int tag)
+static struct sk_kept_message *keep(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
     int each = sk_plain_bytes(type), most = 0, at = 0;
     if (each < 0 && SK_CALL(Pack_size, (count, type, sk_world.comm, &most)))
@@ -129,6 +159,7 @@ static struct sk_kept_message *keep(const void *buf, int count, MPI_Datatype typ
     struct sk_kept_message *m = bytes > INT_MAX ? NULL : sk_kept_add(sk_logging.kept, dest, tag, bytes);
     if (!m)
         return NULL;
+    m->synchronous = mode == SK_LOGGING_SYNCHRONOUS;
     sk_logging.all_bytes += bytes;
     if (each >= 0 && bytes)
         memcpy(m->data, buf, bytes);
@@ -166,20 +197,22 @@ static void look_at_memory(void)
 int sk_logging_send_again(struct sk_kept_message *m, int dest)
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    int done = 0, rc = SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r));
+    int done = 0;
+    int rc = m->synchronous ? SK_CALL(Issend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r))
+                            : SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r));
     if (!rc)
         rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
     m->request = rc || done ? 0 : SK_KEY(r);
     return rc;
 }
 
-struct sk_kept_message *sk_logging_post(const void *buf, int count, MPI_Datatype type, int dest, int tag)
+struct sk_kept_message *sk_logging_post(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
-    if (dest < 0 || dest >= sk_world.size || tag < 0 || count < 0) /* nowhere, or MPI says what is wrong with it */
+    if (dest < 0 || count < 0 || !sk_logging.kept) /* nowhere, or MPI says what is wrong with it */
         return NULL;
     look_at_memory();
     sk_logging.count.sends++;
-    struct sk_kept_message *m = sk_logging.refused ? NULL : keep(buf, count, type, dest, tag);
+    struct sk_kept_message *m = sk_logging.refused ? NULL : keep(mode, buf, count, type, dest, tag);
     if (!m) {
         sk_logging_refuse("a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)");
         return NULL;
@@ -220,22 +253,39 @@ int sk_logging_nothing(MPI_Request *out)
 
 /* ---- receiving ---- */
 
-static struct sk_logging_open *open_receive(void *buf, int count, MPI_Datatype type, int source, int tag)
+/* g: whose status has to be told otherwise than MPI has it, or NULL. */
+static struct sk_logging_open *open_receive(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag)
 {
-    struct sk_kept_channel *c = sk_kept_channel(sk_logging.kept, source, tag);
-    struct sk_logging_open *o = c ? malloc(sizeof *o) : NULL;
+    struct sk_kept_channel *c = sk_logging.refused ? NULL : sk_kept_channel(sk_logging.kept, source, tag);
+    struct sk_logging_open *o = malloc(sizeof *o);
     if (!o)
-        return NULL;
+        sk_world_fail(SK_WORLD_FAILED, "no memory to remember a receive");
+    if (!c)
+        sk_logging_refuse("a receive cannot be counted (memory, or more tags than 256 between two ranks)");
     *o = (struct sk_logging_open){.buf = buf, .count = count, .type = type, .source = source, .tag = tag, .serial = sk_logging.serial++,
-                              .index = c->posted++};
+                              .index = c ? c->posted++ : 0};
+    sk_logging_hold_members(o, g);
     if (sk_plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
         o->own_type = 1;
     return o;
 }
 
+void sk_logging_hold_members(struct sk_logging_open *o, struct sk_members *g)
+{
+    o->members = g && g->context ? sk_members_hold(g) : NULL;
+    sk_logging.translated += o->members != NULL;
+}
+
+void sk_logging_let_members_go(struct sk_logging_open *o)
+{
+    sk_logging.translated -= o->members != NULL;
+    sk_members_let_go(o->members);
+    o->members = NULL;
+}
+
 static int is_wild(int source, int tag)
 {
-    return source != MPI_PROC_NULL && (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG);
+    return source != MPI_PROC_NULL && (source == MPI_ANY_SOURCE || sk_wire_is_any(tag));
 }
 
 /* 1: the receive has to be held: which message it gets is chance and not known, or the affair of one before it. */
@@ -249,15 +299,12 @@ static int has_to_wait(int *source, int *tag, uint64_t *number)
 }
 
 /* The source and tag are named. */
-static int begin_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+static int begin_receive(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
 {
-    int names = source >= 0 && source < sk_world.size && tag >= 0 && !sk_logging.refused;
-    int rc = SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
+    int rc = sk_held_receive(buf, count, type, source, tag, out);
     if (rc || source == MPI_PROC_NULL)
         return rc;
-    struct sk_logging_open *o = names ? open_receive(buf, count, type, source, tag) : NULL;
-    if (names && !o)
-        sk_logging_refuse("a receive cannot be counted (memory, or more tags than 256 between two ranks)");
+    struct sk_logging_open *o = sk_logging.refused && !g->context ? NULL : open_receive(g, buf, count, type, source, tag);
     sk_made_receive(*out, MPI_COMM_WORLD, source, o ? SK_OBJECT_LOGGED : 0);
     struct sk_object *made = o ? sk_objects_find(&sk_world.requests, SK_KEY(*out)) : NULL;
     if (made)
@@ -265,13 +312,13 @@ static int begin_receive(void *buf, int count, MPI_Datatype type, int source, in
     return 0;
 }
 
-int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+int sk_logging_irecv(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
 {
     uint64_t number;
     sk_logging.count.receives += source != MPI_PROC_NULL;
     if (has_to_wait(&source, &tag, &number))
-        return sk_held_add(buf, count, type, source, tag, number, out);
-    return begin_receive(buf, count, type, source, tag, out);
+        return sk_held_add(g, buf, count, type, source, tag, number, out);
+    return begin_receive(g, buf, count, type, source, tag, out);
 }
 
 void sk_logging_count(struct sk_logging_open *o)
@@ -285,6 +332,7 @@ void sk_logging_count(struct sk_logging_open *o)
 void sk_logging_ended(struct sk_logging_open *o)
 {
     sk_logging_count(o);
+    sk_logging_let_members_go(o);
     if (o->own_type)
         SK_CALL(Type_free, (&o->type));
     free(o);
@@ -300,20 +348,37 @@ void sk_logging_forward(int n, MPI_Request r[])
 
 /* ---- both, for calls that block ---- */
 
-/* Also by a rank that keeps nothing any more. */
-int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int tag)
+/* As ever, by a rank that keeps nothing any more. */
+static int begin_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out)
+{
+    return mode == SK_LOGGING_SYNCHRONOUS ? SK_CALL(Issend, (buf, count, type, dest, tag, sk_world.comm, out))
+                                          : SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, out));
+}
+
+int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
     if (sk_world.replicates) /* a collective's */
         return sk_replica_send(buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
     MPI_Request r = MPI_REQUEST_NULL;
-    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(buf, count, type, dest, tag);
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
     if (m)
         return sk_logging_wait_sent(m);
-    int rc = SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, &r));
+    int rc = begin_send(mode, buf, count, type, dest, tag, &r);
     return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, 0);
 }
 
-int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
+int sk_logging_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out)
+{
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
+    if (m)
+        return mode == SK_LOGGING_PLAIN ? sk_logging_nothing(out) : sk_held_send(m, out);
+    int rc = begin_send(mode, buf, count, type, dest, tag, out);
+    if (!rc)
+        sk_made_request(*out, MPI_COMM_WORLD, 0);
+    return rc;
+}
+
+int sk_logging_recv(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
 {
     if (sk_world.replicates)
         return sk_replica_recv(buf, count, type, source, tag, SK_REPLICA_COLLECTIVE, status);
@@ -329,11 +394,11 @@ int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag
             sk_chance_matched(number, source, tag);
     }
     if (!rc)
-        rc = begin_receive(buf, count, type, source, tag, &r);
+        rc = begin_receive(g, buf, count, type, source, tag, &r);
     return rc ? rc : sk_wait(&r, status, 0);
 }
 
-int sk_logging_probe(int source, int tag, int *flag, MPI_Status *status)
+int sk_logging_probe(struct sk_members *g, int source, int tag, int *flag, MPI_Status *status)
 {
     enum sk_chance call = flag ? SK_CHANCE_IPROBE : SK_CHANCE_PROBE;
     int is_chance = source != MPI_PROC_NULL && (flag || is_wild(source, tag)), got[2], found = 1, rc;
@@ -352,28 +417,30 @@ int sk_logging_probe(int source, int tag, int *flag, MPI_Status *status)
         rc = flag ? sk_held_probe(source, tag, &found, &s) : sk_held_await(source, tag, &s);
     if (!rc && is_chance && n == SK_CHANCE_FREE)
         sk_chance_happened(call, found ? 2 : -1, (int[]){s.MPI_SOURCE, s.MPI_TAG});
-    if (!rc && found && status != MPI_STATUS_IGNORE)
+    if (!rc && found && status != MPI_STATUS_IGNORE) {
         *status = s;
+        sk_logging_translate(g, status);
+    }
     if (flag)
         *flag = found;
     return rc;
 }
 
-int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
+int sk_logging_receive_after(struct sk_members *g, struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
 {
-    int rc = sk_logging_recv(buf, count, type, source, tag, status);
+    int rc = sk_logging_recv(g, buf, count, type, source, tag, status);
     return rc || sk_logging.refused || !m ? rc : sk_logging_wait_sent(m); /* a refusal meanwhile has freed it, or left it to MPI */
 }
 
-int sk_logging_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+int sk_logging_exchange(struct sk_members *g, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
                     int source, int rtag, MPI_Status *status)
 {
     if (sk_world.replicates)
         return sk_replica_exchange(send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request s = MPI_REQUEST_NULL;
-    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(send, nsend, stype, dest, stag);
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(SK_LOGGING_PLAIN, send, nsend, stype, dest, stag);
     int rc = m ? 0 : SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_world.comm, &s));
     if (!rc)
-        rc = sk_logging_receive_after(m, recv, nrecv, rtype, source, rtag, status);
+        rc = sk_logging_receive_after(g, m, recv, nrecv, rtype, source, rtag, status);
     return rc || s == MPI_REQUEST_NULL ? rc : sk_wait(&s, MPI_STATUS_IGNORE, 0);
 }

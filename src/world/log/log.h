@@ -1,7 +1,7 @@
 /* The protocol `logging`: pessimistic sender-based message logging. Whoever sends keeps a copy (sent.h); a lost process alone goes back,
  * gets from the others what they sent it since, and is not heard again with what they have from it.
  *
- * What is sent on MPI_COMM_WORLD in the body of saikai_in_place is kept. MPI receives by named source and tag alone (held.h), in the order of
+ * What is sent on MPI_COMM_WORLD, and on communicators made of it (comms/made.h), in the body of saikai_in_place is kept. MPI receives by named source and tag alone (held.h), in the order of
  * the program. Where nothing is left to chance, no event has to be logged (Alvisi and Marzullo 1998); what chance decides is kept as
  * well (chance.h). Collectives are made of such messages. What this does not cover is refused (sk_logging_refuse): the job then uses
  * `coordinated`, as all ranks agree after a fault.
@@ -10,21 +10,26 @@
 #ifndef SK_WORLD_LOG_H
 #define SK_WORLD_LOG_H
 
+#include "world/comms/made.h"
 #include "world/log/course.h"
 #include "world/log/sent.h"
 #include "world/layer.h"
 
-/* Tags of the layer's own messages; the program must stay below. */
-enum { SK_LOGGING_TAG = 0x7ffffff0, SK_LOGGING_TAG_COLLECTIVE = SK_LOGGING_TAG, SK_LOGGING_TAG_REPAIR };
+/* Between all ranks in a repair; no context has it. */
+enum { SK_LOGGING_TAG_REPAIR = 0x7ffffff0 };
+/* The layer's own messages in each context: collectives, and what is collective for some of the ranks (MPI_Comm_create_group). */
+enum { SK_LOGGING_COLLECTIVE, SK_LOGGING_SOME };
 
-/* A receive of the program that has not ended. */
+/* A receive of the program that has not ended. source, tag: rank in the world, and wire tag (comms/members.h). */
 struct sk_logging_open {
+    struct sk_members *members; /* held; NULL: source and tag are as the program knows them */
     void *buf;
     MPI_Datatype type;
     int count, source, tag, own_type, counted;
     uint64_t serial, index;
     /* of one that is held (held.c) */
     struct sk_logging_open *next;
+    struct sk_kept_message *message; /* not a receive: this has to be sent */
     int waits, rc;        /* for its message; as what it ended */
     uint64_t number;      /* among those that leave their message to chance */
     MPI_Request handle, inner; /* the program's, and MPI's own */
@@ -45,6 +50,7 @@ struct sk_logging {
     struct sk_course_check check; /* a new process: at its first candidate … */
     struct sk_course_count from;  /* … with what it had when it took its place; */
     int is_checked;               /* 0: that is still to be done */
+    uint64_t translated;          /* receives whose status the program has otherwise than MPI, not ended yet */
     struct sk_kept *kept; /* NULL: nothing is kept */
     struct sk_logging_open *held; /* receives, in the order of the program */
     char *is_new;         /* by rank, of the newest repair */
@@ -65,38 +71,49 @@ void sk_logging_ask(void);
 /* 1: no other rank of this job on this host has done so. */
 int sk_logging_is_first_to_say(void);
 
-/* 1: the messages of this communicator are the protocol's. */
-int sk_logging_is_world(MPI_Comm c);
-static inline int sk_logs_collective(MPI_Comm c)
+/* The members of a communicator whose messages are the protocol's; NULL: they are MPI's. */
+static inline struct sk_members *sk_logs_on(MPI_Comm c)
 {
-    return __builtin_expect(sk_world.logs, 0) && sk_logging_is_world(c);
+    return __builtin_expect(sk_logging.chosen, 0) ? sk_made_members(c) : NULL;
 }
-/* 1: and they are kept. */
-static inline int sk_logs(MPI_Comm c)
+/* 1: messages are kept. */
+static inline int sk_logging_keeps(void)
 {
-    return sk_logs_collective(c) && !sk_logging.refused;
+    return sk_world.logs && !sk_logging.refused;
 }
 
+/* What follows has ranks of the world and wire tags. */
+/* A synchronous send ends when its message is being received: also when it has to be sent again. */
+enum sk_logging_mode { SK_LOGGING_PLAIN, SK_LOGGING_SYNCHRONOUS };
 /* It is kept and under way; NULL: it is to be sent as ever. */
-struct sk_kept_message *sk_logging_post(const void *buf, int count, MPI_Datatype type, int dest, int tag);
+struct sk_kept_message *sk_logging_post(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag);
 /* Until MPI has it. */
 int sk_logging_wait_sent(struct sk_kept_message *m);
-int sk_logging_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out);
-int sk_logging_send(const void *buf, int count, MPI_Datatype type, int dest, int tag);
-int sk_logging_recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
-int sk_logging_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+int sk_logging_irecv(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out);
+int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag);
+int sk_logging_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out);
+/* The status is for members of g. */
+int sk_logging_recv(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
+int sk_logging_exchange(struct sk_members *g, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
                     int source, int rtag, MPI_Status *status);
 /* Receive, and then wait for what was posted (NULL: nothing). */
-int sk_logging_receive_after(struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
+int sk_logging_receive_after(struct sk_members *g, struct sk_kept_message *m, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status);
 /* flag NULL: until there is a message. */
-int sk_logging_probe(int source, int tag, int *flag, MPI_Status *status);
-/* 1: the program may use this tag; else it is told that it may not. */
-int sk_logging_tag(int tag);
+int sk_logging_probe(struct sk_members *g, int source, int tag, int *flag, MPI_Status *status);
+/* What the program names in communicator c with these members, to a rank of the world and a wire tag. receives: also any. 0, or the error that
+ * the program's error handler was told of. */
+int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, int receives);
+/* A receive of this request has ended with this status: as the program's communicator has it. */
+void sk_logging_tell(uint64_t key, MPI_Status *s);
+void sk_logging_translate(const struct sk_members *g, MPI_Status *s);
 /* A request that has ended, for what is kept already. */
 int sk_logging_nothing(MPI_Request *out);
 /* 1: MPI needs it no more. */
 int sk_logging_is_sent(struct sk_kept_message *m);
 int sk_logging_send_again(struct sk_kept_message *m, int dest);
+/* What is to be told of it is for these members, if they know others by another rank than the world does (NULL: they do not); and no more. */
+void sk_logging_hold_members(struct sk_logging_open *o, struct sk_members *g);
+void sk_logging_let_members_go(struct sk_logging_open *o);
 void sk_logging_count(struct sk_logging_open *o);
 void sk_logging_ended(struct sk_logging_open *o);
 

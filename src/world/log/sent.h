@@ -16,6 +16,7 @@ struct sk_kept_message {
     uint64_t request; /* by which it is under way, 0: it is not */
     size_t bytes;
     int tag;
+    int synchronous; /* it is over when it is being received */
     int lent; /* MPI may still read it for a world that is no more: it is never freed */
     _Alignas(16) char data[];
 };

@@ -5,6 +5,7 @@
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
 
+#include "world/comms/made.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
 
@@ -94,7 +95,7 @@ void sk_replica_refuse(const char *what)
  * left out, since it would wait for the dead; for whoever dies in it the launcher waits no longer than run.repair_limit. */
 int sk_replica_finalize(void)
 {
-    int rc = sk_logging_Barrier(), all = 2 * sk_replica.n;
+    int rc = sk_logging_Barrier(sk_made_world()), all = 2 * sk_replica.n;
     sk_replica_settle();
     for (int p = 0; p < all; p++)
         if (!sk_replica.dead[p])

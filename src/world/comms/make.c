@@ -1,0 +1,326 @@
+/* Communicators are made in one exchange of all members of the parent: what each says of colour and key, where it runs, and which contexts are in
+ * use there. All come to the same members and the same context from that. */
+#include "world/comms/make.h"
+
+#include "world/comms/attributes.h"
+#include "world/comms/topology.h"
+#include "world/log/collective.h"
+#include "world/log/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct said {
+    struct sk_split split;
+    uint64_t host;
+    struct sk_contexts used;
+};
+
+/* The program's error handler is told. */
+static int wrong(MPI_Comm comm, int code)
+{
+    SK_CALL(Comm_call_errhandler, (sk_asked(comm), code));
+    return code;
+}
+
+/* Of all members, by rank. The result is to be freed. */
+static int exchange(struct sk_members *g, int own, struct sk_split split, uint64_t host, struct said **all)
+{
+    struct said mine = {split, host, *sk_made_contexts()};
+    *all = malloc(sizeof **all * (size_t)g->n);
+    if (!*all)
+        return MPI_ERR_NO_MEM;
+    int rc = sk_logging_tell_all(g, own, &mine, sizeof mine, *all);
+    if (rc)
+        free(*all);
+    return rc;
+}
+
+static int choose(const struct said *all, int n)
+{
+    struct sk_contexts used = all[0].used;
+    for (int i = 1; i < n; i++)
+        sk_contexts_unite(&used, &all[i].used);
+    return sk_contexts_lowest_free(&used);
+}
+
+/* The program's handle: dup: what is kept at the parent goes over, as MPI_Comm_dup has it. */
+static int stand_in(MPI_Comm parent, int dup, MPI_Info info, MPI_Comm *out)
+{
+    MPI_Errhandler errors;
+    MPI_Comm source = parent == MPI_COMM_WORLD ? sk_attributes_aside() : parent;
+    int rc = !dup                    ? SK_CALL(Comm_split, (MPI_COMM_SELF, 0, 0, out))
+             : info == MPI_INFO_NULL ? SK_CALL(Comm_dup, (source, out))
+                                     : SK_CALL(Comm_dup_with_info, (source, info, out));
+    if (rc)
+        return rc;
+    if (!SK_CALL(Comm_get_errhandler, (sk_asked(parent), &errors))) {
+        SK_CALL(Comm_set_errhandler, (*out, errors));
+        SK_CALL(Errhandler_free, (&errors));
+    }
+    return 0;
+}
+
+/* How it is to look: the topology is taken over. */
+struct plan {
+    MPI_Comm parent;
+    int dup;
+    MPI_Info info;
+    struct sk_topology *topology;
+};
+
+static int make(const struct plan *p, int context, int n, const int *world, MPI_Comm *out)
+{
+    int rc = 0;
+    struct sk_members *m = NULL;
+    *out = MPI_COMM_NULL;
+    if (context < 0) {
+        sk_world_say("more than 1022 communicators at once are more than the layer can tell apart (run.protocol)");
+        rc = wrong(p->parent, MPI_ERR_INTERN);
+    } else if (n > 0) {
+        m = sk_members_new(context, n, world, sk_world.size, sk_world.rank);
+        rc = m ? stand_in(p->parent, p->dup, p->info, out) : MPI_ERR_NO_MEM;
+    }
+    if (!rc && m) {
+        m->topology = p->topology;
+        sk_made_keep(*out, m);
+        return 0;
+    }
+    sk_members_let_go(m);
+    sk_topology_free(p->topology);
+    return rc;
+}
+
+/* The members are known to those who belong to them. */
+static int make_of(struct sk_members *g, const struct plan *p, int n, const int *world, MPI_Comm *out)
+{
+    struct said *all;
+    int rc = exchange(g, SK_LOGGING_COLLECTIVE, (struct sk_split){0, 0}, 0, &all);
+    if (rc)
+        return rc;
+    rc = make(p, choose(all, g->n), n, world, out);
+    free(all);
+    return rc;
+}
+
+static int by_colour(struct sk_members *g, const struct plan *p, struct sk_split mine, uint64_t host, MPI_Comm *out)
+{
+    struct said *all;
+    struct sk_split *split = malloc(sizeof *split * (size_t)g->n);
+    int *world = malloc(sizeof *world * (size_t)g->n), rc = split && world ? exchange(g, SK_LOGGING_COLLECTIVE, mine, host, &all) : MPI_ERR_NO_MEM;
+    if (!rc) {
+        for (int i = 0; i < g->n; i++) {
+            split[i] = all[i].split;
+            for (int j = 0; host && split[i].colour >= 0 && j <= i; j++) /* the first on this host */
+                if (all[j].host == all[i].host && all[j].split.colour >= 0) {
+                    split[i].colour = j;
+                    break;
+                }
+        }
+        int n = sk_members_split(g, split, g->rank, world);
+        rc = n < 0 ? MPI_ERR_NO_MEM : make(p, choose(all, g->n), n, world, out);
+        free(all);
+    }
+    free(split);
+    free(world);
+    return rc;
+}
+
+/* ---- of all, and of parts ---- */
+
+int sk_make_Comm_dup(struct sk_members *g, MPI_Comm comm, MPI_Comm *out)
+{
+    return sk_make_Comm_dup_with_info(g, comm, MPI_INFO_NULL, out);
+}
+
+int sk_make_Comm_dup_with_info(struct sk_members *g, MPI_Comm comm, MPI_Info info, MPI_Comm *out)
+{
+    struct sk_topology *t = sk_topology_copy(g->topology);
+    if (g->topology && !t)
+        return MPI_ERR_NO_MEM;
+    return make_of(g, &(struct plan){comm, 1, info, t}, g->n, g->world, out);
+}
+
+int sk_make_Comm_split(struct sk_members *g, MPI_Comm comm, int colour, int key, MPI_Comm *out)
+{
+    if (colour < 0 && colour != MPI_UNDEFINED)
+        return wrong(comm, MPI_ERR_ARG);
+    return by_colour(g, &(struct plan){.parent = comm}, (struct sk_split){colour < 0 ? -1 : colour, key}, 0, out);
+}
+
+/* By name, never 0. */
+static uint64_t host(void)
+{
+    char name[256] = "";
+    uint64_t h = 0xcbf29ce484222325u;
+    gethostname(name, sizeof name - 1);
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    return h | 1;
+}
+
+int sk_make_Comm_split_type(struct sk_members *g, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out)
+{
+    (void)info;
+    if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED) { /* all ranks have the same, or none */
+        sk_logging_refuse("MPI_Comm_split_type of another type than MPI_COMM_TYPE_SHARED");
+        return SK_MAKE_BY_MPI;
+    }
+    return by_colour(g, &(struct plan){.parent = comm}, (struct sk_split){type == MPI_UNDEFINED ? -1 : 0, key}, host(), out);
+}
+
+/* The ranks of a group, which have to be some of g; is_member: whether this process is. NULL: they are not. */
+static int *ranks_of(const struct sk_members *g, MPI_Group group, int *n, int *is_member)
+{
+    int *world = sk_made_ranks(sk_group(group), n);
+    *is_member = 0;
+    for (int i = 0; i < *n; i++) {
+        if (world[i] < 0 || world[i] >= g->n_world || g->rank_of[world[i]] < 0) {
+            free(world);
+            return NULL;
+        }
+        *is_member |= world[i] == sk_world.rank;
+    }
+    return world;
+}
+
+int sk_make_Comm_create(struct sk_members *g, MPI_Comm comm, MPI_Group group, MPI_Comm *out)
+{
+    int n, is_member, *world = ranks_of(g, group, &n, &is_member);
+    if (!world)
+        return wrong(comm, MPI_ERR_GROUP);
+    int rc = make_of(g, &(struct plan){.parent = comm}, is_member ? n : 0, world, out);
+    free(world);
+    return rc;
+}
+
+int sk_make_Comm_create_group(struct sk_members *g, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *out)
+{
+    int n, is_member, *world = ranks_of(g, group, &n, &is_member);
+    (void)tag; /* one thread calls MPI, so the members do this one after the other, in the same order */
+    if (!world)
+        return wrong(comm, MPI_ERR_GROUP);
+    *out = MPI_COMM_NULL;
+    struct sk_members *some = is_member ? sk_members_new(g->context, n, world, sk_world.size, sk_world.rank) : NULL;
+    struct said *all;
+    int rc = !is_member ? 0 : some ? exchange(some, SK_LOGGING_SOME, (struct sk_split){0, 0}, 0, &all) : MPI_ERR_NO_MEM;
+    if (!rc && is_member) {
+        rc = make(&(struct plan){.parent = comm}, choose(all, n), n, world, out);
+        free(all);
+    }
+    sk_members_let_go(some);
+    free(world);
+    return rc;
+}
+
+/* ---- with a topology ---- */
+
+/* The first n of g; t is taken over. */
+static int make_first(struct sk_members *g, MPI_Comm comm, int n, struct sk_topology *t, MPI_Comm *out)
+{
+    if (!t)
+        return MPI_ERR_NO_MEM;
+    return make_of(g, &(struct plan){.parent = comm, .topology = t}, g->rank < n ? n : 0, g->world, out);
+}
+
+int sk_make_Cart_create(struct sk_members *g, MPI_Comm comm, int n, const int dims[], const int periods[], MPI_Comm *out)
+{
+    int size = n < 0 ? -1 : sk_cart_size(n, dims);
+    if (size < 0 || size > g->n)
+        return wrong(comm, n < 0 || size < 0 ? MPI_ERR_DIMS : MPI_ERR_ARG);
+    return make_first(g, comm, size, sk_topology_cart(n, dims, periods), out);
+}
+
+int sk_make_Cart_sub(struct sk_members *g, MPI_Comm comm, const int remains[], MPI_Comm *out)
+{
+    struct sk_split mine;
+    if (!g->topology || g->topology->kind != SK_TOPOLOGY_CART)
+        return wrong(comm, MPI_ERR_TOPOLOGY);
+    struct sk_topology *t = sk_cart_sub(g->topology, g->rank, remains, &mine.colour, &mine.key);
+    return t ? by_colour(g, &(struct plan){.parent = comm, .topology = t}, mine, 0, out) : MPI_ERR_NO_MEM;
+}
+
+int sk_make_Graph_create(struct sk_members *g, MPI_Comm comm, int n, const int index[], const int edges[], MPI_Comm *out)
+{
+    if (n < 0 || n > g->n)
+        return wrong(comm, MPI_ERR_ARG);
+    return make_first(g, comm, n, sk_topology_graph(n, index, edges), out);
+}
+
+int sk_make_Dist_graph_create_adjacent(struct sk_members *g, MPI_Comm comm, int n_sources, const int sources[], const int source_weights[],
+                                       int n_destinations, const int destinations[], const int destination_weights[], MPI_Comm *out)
+{
+    int weighted = source_weights != MPI_UNWEIGHTED && destination_weights != MPI_UNWEIGHTED;
+    if (n_sources < 0 || n_destinations < 0)
+        return wrong(comm, MPI_ERR_ARG);
+    return make_first(g, comm, g->n,
+                      sk_topology_dist(n_sources, sources, weighted ? source_weights : NULL, n_destinations, destinations,
+                                       weighted ? destination_weights : NULL), out);
+}
+
+/* An edge that some rank has told of. */
+struct edge {
+    int from, to, weight;
+};
+
+/* All edges of all ranks, to be freed. */
+static int all_edges(struct sk_members *g, int mine, const struct edge *edge, int *n, struct edge **out)
+{
+    int *count = malloc(sizeof *count * 2 * (size_t)g->n), *at = count + g->n, rc = count ? 0 : MPI_ERR_NO_MEM;
+    *out = NULL;
+    *n = 0;
+    mine *= 3;
+    if (!rc)
+        rc = sk_logging_tell_all(g, SK_LOGGING_COLLECTIVE, &mine, sizeof mine, count);
+    for (int i = 0; !rc && i < g->n; i++) {
+        at[i] = *n;
+        *n += count[i];
+    }
+    if (!rc && !(*out = malloc(sizeof **out * (size_t)(*n / 3 + 1))))
+        rc = MPI_ERR_NO_MEM;
+    if (!rc)
+        rc = sk_logging_Allgatherv(g, edge, mine, MPI_INT, *out, count, at, MPI_INT);
+    *n /= 3;
+    free(count);
+    return rc;
+}
+
+/* What concerns this rank: ends at the other side, and weights. Their number. */
+static int concerns(const struct edge *e, int n, int me, int incoming, int *end, int *weight)
+{
+    int found = 0;
+    for (int i = 0; i < n; i++)
+        if ((incoming ? e[i].to : e[i].from) == me) {
+            end[found] = incoming ? e[i].from : e[i].to;
+            weight[found++] = e[i].weight;
+        }
+    return found;
+}
+
+int sk_make_Dist_graph_create(struct sk_members *g, MPI_Comm comm, int n, const int nodes[], const int degrees[], const int targets[],
+                              const int weights[], MPI_Comm *out)
+{
+    int mine = 0, all = 0, weighted = weights != MPI_UNWEIGHTED;
+    struct edge *edge, *every = NULL;
+    for (int i = 0; i < n; i++)
+        mine += degrees[i];
+    edge = malloc(sizeof *edge * (size_t)(mine + 1));
+    if (!edge)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0, k = 0; i < n; i++)
+        for (int j = 0; j < degrees[i]; j++, k++)
+            edge[k] = (struct edge){nodes[i], targets[k], weighted ? weights[k] : 1};
+    int rc = all_edges(g, mine, edge, &all, &every);
+    free(edge);
+    int *list = rc ? NULL : malloc(sizeof *list * 4 * (size_t)(all + 1)), most = all + 1;
+    if (!rc && !list)
+        rc = MPI_ERR_NO_MEM;
+    if (!rc) {
+        int in = concerns(every, all, g->rank, 1, list, list + most), from = concerns(every, all, g->rank, 0, list + 2 * most, list + 3 * most);
+        rc = make_first(g, comm, g->n, sk_topology_dist(in, list, weighted ? list + most : NULL, from, list + 2 * most, weighted ? list + 3 * most : NULL), out);
+    }
+    free(list);
+    free(every);
+    return rc;
+}
