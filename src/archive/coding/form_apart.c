@@ -1,27 +1,30 @@
 /* Bytes that are taken apart: what a general compressor is to shrink, as one stream, and numbers by column. Numbers of text
  * (src/codec/text), with columns for each label of a line or without, and rows, short or wide, of structures that nobody has described
- * (src/codec/rows). */
+ * (src/codec/rows). Each of them also after the part of an archive before. */
 #include "archive/coding/part.h"
+
+#include "base/types.h"
 
 /* Who takes apart and puts together. */
 struct apart {
     const char *what;
-    /* what is needed is there */
-    int (*ready)(struct sk_coder *c);
-    int (*put)(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, struct sk_buf *stream, struct sk_buf *numbers,
+    /* what is needed is there; before: the part that this one comes after, NULL where it stands alone */
+    int (*ready)(struct sk_coder *c, const struct sk_part *before);
+    int after, bytes; /* comes after another; is for parts of bytes only */
+    int (*put)(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *stream, struct sk_buf *numbers,
                struct saikai_error *err);
     int (*get)(struct sk_coder *c, const struct sk_part *p, const uint8_t *stream, size_t n, struct sk_rd *numbers, struct saikai_error *err);
     uint64_t (*most)(uint64_t n); /* bytes of the stream of so many bytes */
 };
 
-static int encode(struct sk_coder *c, const struct apart *by, const struct sk_part *p, const struct sk_recipe *r, struct sk_buf *out,
+static int encode(struct sk_coder *c, const struct apart *by, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *out,
                   struct saikai_error *err)
 {
     struct sk_buf *stream = &c->symbols, *numbers = &c->bits;
-    int rc = by->ready(c) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %s", by->what);
+    int rc = by->ready(c, before) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %s", by->what);
     stream->len = numbers->len = 0;
     if (!rc)
-        rc = by->put(c, p, r, stream, numbers, err);
+        rc = by->put(c, p, before, r, stream, numbers, err);
     if (rc)
         return rc;
     sk_buf_put_u64(out, stream->len);
@@ -30,13 +33,13 @@ static int encode(struct sk_coder *c, const struct apart *by, const struct sk_pa
     return rc;
 }
 
-static int decode(struct sk_coder *c, const struct apart *by, struct sk_part *p, struct sk_rd *in, struct saikai_error *err)
+static int decode(struct sk_coder *c, const struct apart *by, struct sk_part *p, const struct sk_part *before, struct sk_rd *in, struct saikai_error *err)
 {
     uint64_t n = sk_rd_u64(in);
-    if (in->bad || p->type != SAIKAI_U8 || n > by->most(p->size_bytes))
+    if (in->bad || (by->bytes && p->type != SAIKAI_U8) || (by->after && !before) || n > by->most(p->size_bytes))
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of %s is damaged", by->what);
     uint8_t *stream = sk_coder_room(&c->symbols, n);
-    int rc = stream && by->ready(c) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %s", by->what);
+    int rc = stream && by->ready(c, before) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %s", by->what);
     if (!rc)
         rc = sk_stream_get(c, in, stream, n, err);
     return rc ? rc : by->get(c, p, stream, n, in, err);
@@ -44,28 +47,57 @@ static int decode(struct sk_coder *c, const struct apart *by, struct sk_part *p,
 
 /* ---- text ---- */
 
-static int text_ready(struct sk_coder *c)
+static int text_ready(struct sk_coder *c, const struct sk_part *before)
 {
     if (!c->text)
         c->text = sk_text_new();
-    if (c->text)
-        sk_text_labelled(c->text, 0);
+    if (!c->text)
+        return 0;
+    sk_text_labelled(c->text, 0);
+    sk_text_alone(c->text);
+    if (before)
+        sk_text_after(c->text, before->raw, before->size_bytes, 0);
     return c->text != NULL;
 }
 
-static int labels_ready(struct sk_coder *c)
+static int labels_ready(struct sk_coder *c, const struct sk_part *before)
 {
-    int ready = text_ready(c);
+    int ready = text_ready(c, before);
     if (ready)
         sk_text_labelled(c->text, 1);
     return ready;
 }
 
-static int put_text(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, struct sk_buf *layout, struct sk_buf *numbers,
-                    struct saikai_error *err)
+static int put_text(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *layout,
+                    struct sk_buf *numbers, struct saikai_error *err)
 {
+    (void)before;
     struct sk_text_packing how = {&c->packer, r->backend, r->level};
     return sk_text_put(c->text, &how, p->raw, p->size_bytes, layout, numbers, err);
+}
+
+/* About where in the part below segment k, which begins at `at`, was. */
+static size_t place_of(const struct sk_coder *c, size_t k, size_t at)
+{
+    return c->places ? (size_t)c->places[k] : at;
+}
+
+static size_t bytes_of(const struct sk_part *p, size_t k)
+{
+    return sk_box_count(p->segments[k].box) * sk_type_size(p->type);
+}
+
+/* Pieces begin where files do: each has its place in those before. */
+static int put_text_after(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *layout,
+                          struct sk_buf *numbers, struct saikai_error *err)
+{
+    struct sk_text_packing how = {&c->packer, r->backend, r->level};
+    int rc = 0;
+    for (size_t k = 0, at = 0; k < p->count && !rc; at += bytes_of(p, k++)) {
+        sk_text_after(c->text, before->raw, before->size_bytes, place_of(c, k, at));
+        rc = sk_text_put(c->text, &how, p->raw + at, bytes_of(p, k), layout, numbers, err);
+    }
+    return rc;
 }
 
 static int get_text(struct sk_coder *c, const struct sk_part *p, const uint8_t *layout, size_t n, struct sk_rd *numbers, struct saikai_error *err)
@@ -73,37 +105,46 @@ static int get_text(struct sk_coder *c, const struct sk_part *p, const uint8_t *
     return sk_text_get(c->text, &c->packer, layout, n, numbers, p->raw, p->size_bytes, err);
 }
 
-static const struct apart text = {"text", text_ready, put_text, get_text, sk_text_layout_most},
-                          labelled = {"text with labels", labels_ready, put_text, get_text, sk_text_layout_most};
+static const struct apart text = {"text", text_ready, 0, 1, put_text, get_text, sk_text_layout_most},
+                          labelled = {"text with labels", labels_ready, 0, 1, put_text, get_text, sk_text_layout_most},
+                          text_after = {"text after another", text_ready, 1, 1, put_text_after, get_text, sk_text_layout_most},
+                          labelled_after = {"text with labels after another", labels_ready, 1, 1, put_text_after, get_text, sk_text_layout_most};
 
 /* ---- rows ---- */
 
-static int rows_ready(struct sk_coder *c)
+static int rows_ready(struct sk_coder *c, const struct sk_part *before)
 {
     if (!c->rows)
         c->rows = sk_rows_new();
-    if (c->rows)
-        sk_rows_wide(c->rows, 0);
-    return c->rows != NULL;
+    if (!c->rows)
+        return 0;
+    sk_rows_wide(c->rows, 0);
+    sk_rows_alone(c->rows);
+    if (before)
+        sk_rows_after(c->rows, before->raw, before->size_bytes, 0);
+    return 1;
 }
 
-static int wide_ready(struct sk_coder *c)
+static int wide_ready(struct sk_coder *c, const struct sk_part *before)
 {
-    int ready = rows_ready(c);
+    int ready = rows_ready(c, before);
     if (ready)
         sk_rows_wide(c->rows, 1);
     return ready;
 }
 
 /* Rows begin where a file's do: each segment has its own. */
-static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, struct sk_buf *bytes, struct sk_buf *numbers,
-                    struct saikai_error *err)
+static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *bytes,
+                    struct sk_buf *numbers, struct saikai_error *err)
 {
     int rc = 0;
     (void)r;
     sk_rows_begin(c->rows);
-    for (size_t k = 0, at = 0; k < p->count && !rc; at += sk_box_count(p->segments[k++].box))
-        rc = sk_rows_put(c->rows, p->raw + at, sk_box_count(p->segments[k].box), bytes, numbers, err);
+    for (size_t k = 0, at = 0; k < p->count && !rc; at += bytes_of(p, k++)) {
+        if (before)
+            sk_rows_after(c->rows, before->raw, before->size_bytes, place_of(c, k, at));
+        rc = sk_rows_put(c->rows, p->raw + at, bytes_of(p, k), bytes, numbers, err);
+    }
     return rc;
 }
 
@@ -117,7 +158,8 @@ static uint64_t all_of(uint64_t n)
     return n;
 }
 
-static const struct apart rows = {"rows", rows_ready, put_rows, get_rows, all_of}, wide = {"wide rows", wide_ready, put_rows, get_rows, all_of};
+static const struct apart rows = {"rows", rows_ready, 0, 1, put_rows, get_rows, all_of}, wide = {"wide rows", wide_ready, 0, 1, put_rows, get_rows, all_of},
+                          rows_after = {"rows after others", wide_ready, 1, 0, put_rows, get_rows, all_of};
 
 /* ---- the forms ---- */
 
@@ -125,16 +167,24 @@ static const struct apart rows = {"rows", rows_ready, put_rows, get_rows, all_of
     static int encode_##name(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r, struct sk_buf *out,             \
                              struct saikai_error *err)                                                                                    \
     {                                                                                                                                     \
-        return encode(c, &name, &parts[i], r, out, err);                                                                                  \
+        const struct sk_part *before = name.after ? sk_part_previous(c, i) : NULL;                                                        \
+        return encode(c, &name, &parts[i], before, r, out, err);                                                                          \
     }                                                                                                                                     \
     static int decode_##name(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd *in, struct saikai_error *err)                \
     {                                                                                                                                     \
-        return decode(c, &name, &parts[i], in, err);                                                                                      \
+        const struct sk_part *before = name.after ? sk_part_previous(c, i) : NULL;                                                        \
+        return decode(c, &name, &parts[i], before, in, err);                                                                              \
     }
 APART(text)
 APART(labelled)
 APART(rows)
 APART(wide)
+APART(text_after)
+APART(labelled_after)
+APART(rows_after)
 
 const struct sk_form_ops sk_form_text = {"text", encode_text, decode_text}, sk_form_labelled = {"labelled", encode_labelled, decode_labelled},
-                         sk_form_rows = {"rows", encode_rows, decode_rows}, sk_form_wide = {"wide rows", encode_wide, decode_wide};
+                         sk_form_rows = {"rows", encode_rows, decode_rows}, sk_form_wide = {"wide rows", encode_wide, decode_wide},
+                         sk_form_text_after = {"text after another", encode_text_after, decode_text_after},
+                         sk_form_labelled_after = {"labelled after another", encode_labelled_after, decode_labelled_after},
+                         sk_form_rows_after = {"rows after others", encode_rows_after, decode_rows_after};

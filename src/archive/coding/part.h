@@ -26,6 +26,9 @@ enum sk_form {
     SK_FORM_ROWS = 7,
     SK_FORM_LABELLED = 8,
     SK_FORM_WIDE = 9,
+    SK_FORM_TEXT_AFTER = 10,
+    SK_FORM_LABELLED_AFTER = 11,
+    SK_FORM_ROWS_AFTER = 12,
     SK_FORMS
 };
 
@@ -77,6 +80,8 @@ struct sk_coder {
     /* NULL, or per part of the block that is coded next: the part of a previous archive that it
      * resembles (NULL: none); the same for encoding and decoding */
     const struct sk_part *const *previous;
+    /* for encoding a part after the one below: for each of its segments about where in that one it was; NULL: in the same place */
+    const uint64_t *places;
     /* all parts of the block that the one that is decoded next takes from */
     const struct sk_part *below;
     int below_count;
@@ -88,13 +93,19 @@ void sk_coder_free(struct sk_coder *c);
 /* The first version of archives that knows this form, 0: all that are written do. */
 static inline int sk_form_version(int form)
 {
-    return form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
+    return form >= SK_FORM_TEXT_AFTER ? SK_SKA_AFTER : form >= SK_FORM_LABELLED ? SK_SKA_WIDE : form == SK_FORM_ROWS ? SK_SKA_ROWS : form == SK_FORM_TEXT ? SK_SKA_TEXT : 0;
 }
 
 /* 1: what is written by this form are a general compressor's stream and numbers by column. */
 static inline int sk_form_apart(int form)
 {
     return form == SK_FORM_TEXT || form == SK_FORM_ROWS || form == SK_FORM_LABELLED || form == SK_FORM_WIDE;
+}
+
+/* 1: the same, after the part below. */
+static inline int sk_form_after(int form)
+{
+    return form >= SK_FORM_TEXT_AFTER && form <= SK_FORM_ROWS_AFTER;
 }
 
 struct sk_form_ops {
@@ -107,7 +118,8 @@ struct sk_form_ops {
                   struct saikai_error *err);
 };
 extern const struct sk_form_ops sk_form_bytes, sk_form_predict, sk_form_fields, sk_form_codec,
-    sk_form_records, sk_form_take, sk_form_text, sk_form_rows, sk_form_labelled, sk_form_wide;
+    sk_form_records, sk_form_take, sk_form_text, sk_form_rows, sk_form_labelled, sk_form_wide, sk_form_text_after,
+    sk_form_labelled_after, sk_form_rows_after;
 
 /* 1: the elements of the file are in the other byte order than those of this machine. */
 int sk_part_foreign(const struct sk_part *p);

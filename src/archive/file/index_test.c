@@ -277,7 +277,7 @@ static void add_block(struct sk_ska *a, const char *key, int type, size_t bytes)
     sk_ska_close_block(a);
 }
 
-/* Those of bytes, each on the one that has the middle of its stretch; not of a class with less than a twentieth of all. */
+/* Each on the one that has the middle of its stretch; not of a class of bytes with less than a twentieth of all. */
 static void blocks_build_on_those_of_their_class(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void blocks_build_on_those_of_their_class(void **state)
         int type;
         size_t bytes;
         uint32_t on;
-    } blocks[] = {{"x", SAIKAI_U8, 198, 2}, {"x", SAIKAI_U8, 4, 4}, {"values", SAIKAI_F64, 2, 0}, {"x", SAIKAI_U8, 98, 4}, {"x", SAIKAI_U8, 1, 5},
+    } blocks[] = {{"x", SAIKAI_U8, 198, 2}, {"x", SAIKAI_U8, 4, 4}, {"values", SAIKAI_F64, 2, 3}, {"x", SAIKAI_U8, 98, 4}, {"x", SAIKAI_U8, 1, 5},
                   {"x", SAIKAI_U8, 40, 5}, {"other", SAIKAI_U8, 19, 0}, {"few", SAIKAI_U8, 20, 6}, {"none", SAIKAI_U8, 20, 0}};
     size_t n = sizeof blocks / sizeof *blocks;
     for (size_t i = 0; i < n; i++)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_SHARE = 20 };
+enum { LEAST_SHARE = 20, LEAST_SHARE_NUMBERS = 100 };
 
 /* One that owns what it is about. */
 struct owned {
@@ -122,7 +122,7 @@ int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, 
 
 /* ---- making one ---- */
 
-/* The class of a block's largest part, -1: it holds more than bytes. */
+/* The class of a block's largest part, of several the first one by name: parts may be in another order in another archive. -1: it is empty. */
 static int64_t key_class(const struct sk_ska *a, size_t i)
 {
     const struct sk_ska_block *b = &a->blocks[i];
@@ -130,9 +130,7 @@ static int64_t key_class(const struct sk_ska *a, size_t i)
     int64_t found = -1;
     for (uint32_t k = 0; k < b->count; k++) {
         const struct sk_ska_part *p = &a->parts[b->first + k];
-        if (a->classes[p->class].type != SAIKAI_U8)
-            return -1;
-        if (p->size_bytes > most) {
+        if (p->size_bytes > most || (p->size_bytes && p->size_bytes == most && strcmp(a->classes[p->class].key, a->classes[found].key) < 0)) {
             most = p->size_bytes;
             found = p->class;
         }
@@ -142,6 +140,10 @@ static int64_t key_class(const struct sk_ska *a, size_t i)
 
 int sk_previous_usable(const struct sk_ska *a, size_t i)
 {
+    const struct sk_ska_block *b = &a->blocks[i];
+    for (uint32_t k = 0; k < b->count; k++)
+        if (a->classes[a->parts[b->first + k].class].type != SAIKAI_U8)
+            return 0;
     return key_class(a, i) >= 0;
 }
 
@@ -161,7 +163,7 @@ static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place
     return found;
 }
 
-/* A class with few of all bytes is not worth needing another archive for. */
+/* A class with few of all bytes is not worth needing another archive for; variables have many classes. */
 int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous)
 {
     uint64_t all = 0, *total = calloc(a->class_count + 1, sizeof *total),
@@ -178,7 +180,7 @@ int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous)
         uint64_t n = a->blocks[i].size_bytes;
         if (c < 0 || a->blocks[i].previous || a->blocks[i].own) /* some take from others already */
             continue;
-        if (total[c] >= all / LEAST_SHARE)
+        if (total[c] >= all / (a->classes[c].type == SAIKAI_U8 ? LEAST_SHARE : LEAST_SHARE_NUMBERS))
             a->blocks[i].previous = block_at(previous, a->classes[c].key, before[c] + n / 2);
         before[c] += n;
     }

@@ -36,10 +36,10 @@ int sk_opened_previous(struct sk_opened *o, struct sk_opened **previous, struct 
 int sk_opened_below(struct sk_opened *o, size_t i, struct sk_opened **previous, size_t *k,
                     struct saikai_error *err);
 
-/* For an archive that is made: blocks of bytes of one class build on those of the same class, each
+/* For an archive that is made: blocks of one class build on those of the same class, each
  * on the one that holds the same stretch of it. SAIKAI_ENOMEM. */
 int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous);
-/* 1: blocks may build on block i. */
+/* 1: block i holds bytes alone, on which blocks build also where there is too little memory for those of variables. */
 int sk_previous_usable(const struct sk_ska *a, size_t i);
 
 #endif

@@ -100,9 +100,9 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 7 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 8 };
 /* The versions that are written: the first of them, and those that know numbers as text, rows, and both with labels and wide. */
-enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7 };
+enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7, SK_SKA_AFTER = 8 };
 #define SK_SKA_STREAM "bytes" /* the class of archives that are one stream of all their files */
 
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */

@@ -19,7 +19,8 @@ static const uint8_t end_magic_4[8] = {'S', 'K', 'A', 'e', 'n', 'd', '4', '\n'};
 static const uint8_t end_magic_5[8] = {'S', 'K', 'A', 'e', 'n', 'd', '5', '\n'};
 static const uint8_t end_magic_6[8] = {'S', 'K', 'A', 'e', 'n', 'd', '6', '\n'};
 static const uint8_t end_magic_7[8] = {'S', 'K', 'A', 'e', 'n', 'd', '7', '\n'};
-static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5, end_magic_6, end_magic_7};
+static const uint8_t end_magic_8[8] = {'S', 'K', 'A', 'e', 'n', 'd', '8', '\n'};
+static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5, end_magic_6, end_magic_7, end_magic_8};
 
 /* By the last bytes of a trailer; 0: it is none. */
 static int version_of(const uint8_t end[8])

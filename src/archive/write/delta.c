@@ -1,7 +1,10 @@
-/* Encodes a block after the one of the previous archive that it resembles. Seats bound how much
- * memory these comparisons take at a time. */
+/* Encodes a block after the one of the previous archive that it resembles: part by part, as columns of numbers after the same columns, as
+ * bytes after those, or alone. Seats bound how much memory these comparisons take at a time. */
 #include "archive/write/delta.h"
 #include "archive/coding/block.h"
+
+#include "base/log.h"
+#include "base/types.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +16,14 @@ struct seat {
     int taken;
     struct sk_unpacker unpacker;
     struct sk_coder coder;
-    struct sk_buf out;
-    struct sk_recipe *recipes;
+    struct sk_buf out, piece;
+    uint64_t *places; /* of each segment of a part in the one below */
 };
 
 struct sk_archive_delta {
     struct sk_ska_plan *p;
+    uint32_t *was; /* of each file 1 more than the number of the one of that name before, 0: there was none */
+    int numbers;   /* 1: there is memory for columns of numbers */
     int count;
     pthread_mutex_t lock;
     pthread_cond_t freed;
@@ -40,14 +45,57 @@ int sk_archive_delta_share(uint64_t memory, int threads, const struct sk_unpack_
     return 0;
 }
 
+/* A name, and whose number it is. */
+struct named {
+    const char *name;
+    uint32_t number;
+};
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(((const struct named *)x)->name, ((const struct named *)y)->name);
+}
+
+/* Which file each one was in the archive before. */
+static uint32_t *find_files(const struct sk_ska *a, const struct sk_ska *before)
+{
+    uint32_t *was = calloc(a->file_count + 1, sizeof *was);
+    struct named *list = malloc((before->file_count + 1) * sizeof *list);
+    for (size_t f = 0; list && f < before->file_count; f++)
+        list[f] = (struct named){before->files[f].name, (uint32_t)f};
+    if (list && before->file_count)
+        qsort(list, before->file_count, sizeof *list, by_name);
+    for (size_t f = 0; list && was && f < a->file_count && before->file_count; f++) {
+        struct named wanted = {a->files[f].name, 0}, *found = bsearch(&wanted, list, before->file_count, sizeof *list, by_name);
+        was[f] = found ? found->number + 1 : 0;
+    }
+    if (!list) {
+        free(was);
+        was = NULL;
+    }
+    free(list);
+    return was;
+}
+
+int sk_archive_delta_numbers(const struct sk_ska_plan *p)
+{
+    return p->opt.memory_bytes / 4 >= (uint64_t)p->comparing * (2 * SK_TEXT_MEMORY + SK_ROWS_MEMORY);
+}
+
 int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,
                          struct saikai_error *err)
 {
     struct sk_archive_delta *g = calloc(1, sizeof *g + (size_t)count * sizeof *g->seats);
     if (!g)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", p->previous->path);
+    g->was = find_files(&p->a, p->previous->a);
+    if (!g->was) {
+        free(g);
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", p->previous->path);
+    }
     g->p = p;
     g->count = count;
+    g->numbers = sk_archive_delta_numbers(p);
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->freed, NULL);
     *out = g;
@@ -62,8 +110,10 @@ void sk_archive_delta_free(struct sk_archive_delta *g)
         sk_unpacker_free(&g->seats[i].unpacker);
         sk_coder_free(&g->seats[i].coder);
         sk_buf_free(&g->seats[i].out);
-        free(g->seats[i].recipes);
+        sk_buf_free(&g->seats[i].piece);
+        free(g->seats[i].places);
     }
+    free(g->was);
     pthread_cond_destroy(&g->freed);
     pthread_mutex_destroy(&g->lock);
     free(g);
@@ -92,37 +142,51 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* The block's recipes, with a compressor that knows what to do with what comes before. */
-static int set_recipes(struct seat *s, const struct sk_recipe *from, size_t n,
-                       struct saikai_error *err)
+/* ---- one part after the one below ---- */
+
+enum { LEVEL = 9, STRONG = 19 };
+
+static int level_of(const struct sk_recipe *r)
 {
-    enum { LEVEL = 9, STRONG = 19 };
-    struct sk_recipe *more = realloc(s->recipes, (n + 1) * sizeof *more);
-    if (!more)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
-    s->recipes = more;
-    memcpy(more, from, n * sizeof *more);
-    for (size_t i = 0; i < n; i++)
-        if (more[i].backend != SK_BACKEND_ZSTD || sk_form_apart(more[i].form)) {
-            more[i].backend = SK_BACKEND_ZSTD;
-            more[i].level = more[i].level >= SK_PACK_BEST ? STRONG : LEVEL;
-            /* numbers of text and of rows are told from others of their piece alone */
-            more[i].form = sk_form_apart(more[i].form) ? SK_FORM_BYTES : more[i].form;
-        }
-    return 0;
+    return (r->level & ~SK_PACK_LONG) >= SK_PACK_BEST ? STRONG : LEVEL;
 }
 
-/* 1: forms whose streams come after those of the part below; others are what they are alone. */
+/* 1: forms whose streams come after those of the part below. */
 static int builds(const struct sk_recipe *r)
 {
     return r->form == SK_FORM_BYTES || r->form == SK_FORM_RECORDS || sk_form_apart(r->form);
 }
 
+/* The same with a compressor that knows what to do with what comes before. */
+static struct sk_recipe after_bytes(const struct sk_recipe *r)
+{
+    struct sk_recipe same = *r;
+    if (r->backend != SK_BACKEND_ZSTD || sk_form_apart(r->form)) {
+        same.backend = SK_BACKEND_ZSTD;
+        same.level = level_of(r);
+        same.form = sk_form_apart(r->form) ? SK_FORM_BYTES : r->form;
+    }
+    return same;
+}
+
+/* As columns of numbers, of text or of rows, each after the same one below. */
+static struct sk_recipe after_numbers(const struct sk_part *p, const struct sk_recipe *r)
+{
+    enum { LOOKED_AT = 64 << 10 };
+    size_t n = p->size_bytes < LOOKED_AT ? p->size_bytes : LOOKED_AT;
+    const uint8_t *some = p->raw + (p->size_bytes - n) / 2;
+    int text = r->form == SK_FORM_TEXT || r->form == SK_FORM_LABELLED, labels = r->form == SK_FORM_LABELLED;
+    if (r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8 && (text = sk_text_likely(some, n)))
+        labels = sk_text_has_labels(some, n);
+    return (struct sk_recipe){.form = !text ? SK_FORM_ROWS_AFTER : labels ? SK_FORM_LABELLED_AFTER : SK_FORM_TEXT_AFTER,
+                              .backend = SK_BACKEND_ZSTD, .level = level_of(r)};
+}
+
 /* About what a piece from the middle of a part leaves of all of it, after the part below: anywhere in that, since what was taken out as a
  * repeat, here or there, has moved the rest. */
-static double about(struct seat *s, const struct sk_part *p, const struct sk_part *below)
+static double about_bytes(struct seat *s, const struct sk_part *p, const struct sk_part *below)
 {
-    enum { PIECE = 96 << 10, MOST = 32 << 20, LEVEL = 3 };
+    enum { PIECE = 96 << 10, MOST = 32 << 20, QUICK = 3 };
     size_t n = p->size_bytes < PIECE ? p->size_bytes : PIECE, at = (p->size_bytes - n) / 2, stored;
     size_t beside = below->size_bytes < MOST ? below->size_bytes : MOST;
     int backend = SK_BACKEND_ZSTD;
@@ -130,24 +194,194 @@ static double about(struct seat *s, const struct sk_part *p, const struct sk_par
     if (!to || !n || !beside)
         return (double)p->size_bytes;
     sk_stream_after(&s->coder, below->raw + (below->size_bytes - beside) / 2, beside);
-    if (sk_pack(&s->coder.packer, &backend, LEVEL, p->raw + at, n, to, &stored, NULL))
+    if (sk_pack(&s->coder.packer, &backend, QUICK, p->raw + at, n, to, &stored, NULL))
         return 0;
     return (double)stored / (double)n * (double)p->size_bytes;
 }
 
-/* Whether it is worth the while to encode all of a block once more. What filters and records make of bytes is not told by a piece. */
-static int may_gain(struct seat *s, const struct sk_part *parts, const struct sk_recipe *r, uint32_t count, size_t alone)
+/* What the bytes of a part from `at` on, of one segment and at most so many, take by columns; *n: how many they are. SIZE_MAX: failed. */
+static size_t one_piece(struct seat *s, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t at, size_t *n)
 {
-    double left = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        const struct sk_part *below = s->coder.previous[k];
-        if (!below || !builds(&r[k]))
-            continue;
-        if (r[k].form == SK_FORM_RECORDS || (r[k].form == SK_FORM_BYTES && r[k].filter))
-            return 1;
-        left += about(s, &parts[k], below);
+    enum { WORD = 64 };
+    size_t width = sk_type_size(p->type), k = 0, skip = at, all;
+    while (k + 1 < p->count && skip >= (all = sk_box_count(p->segments[k].box) * width)) {
+        skip -= all;
+        k++;
     }
-    return left < 1.1 * (double)alone;
+    all = sk_box_count(p->segments[k].box) * width;
+    skip = all < *n ? 0 : skip < all - *n ? skip / WORD * WORD : (all - *n) / WORD * WORD;
+    *n = all - skip < *n ? all - skip : *n;
+    struct sk_ska_segment some = p->segments[k];
+    struct sk_part piece = *p;
+    uint64_t place = s->places[k] + skip;
+    some.box = (struct sk_stencil_box){1, 1, *n / width};
+    *n = *n / width * width;
+    piece.segments = &some;
+    piece.count = 1;
+    piece.size_bytes = *n;
+    for (size_t i = 0; i < k; i++)
+        piece.raw += sk_box_count(p->segments[i].box) * width;
+    piece.raw += skip;
+    s->coder.previous = below;
+    s->coder.places = &place;
+    s->piece.len = 0;
+    return *n && sk_block_encode(&s->coder, &piece, 1, r, &s->piece, NULL) ? SIZE_MAX : s->piece.len;
+}
+
+/* The same by columns, of pieces from all over the part; few bytes are all looked at. */
+static double about_numbers(struct seat *s, const struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below)
+{
+    enum { PIECE = 40 << 10, PIECES = 4 };
+    size_t stored = 0, seen = 0;
+    if (p->size_bytes <= 2 * PIECES * PIECE)
+        return 0;
+    for (size_t k = 0; k < PIECES; k++) {
+        size_t n = PIECE, one = one_piece(s, p, r, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
+        if (one == SIZE_MAX)
+            return 0;
+        stored += one;
+        seen += n;
+    }
+    return seen ? (double)stored / (double)seen * (double)p->size_bytes : 0;
+}
+
+/* The part once more by recipe r behind what is in s->out; what is shorter stays. */
+static int encode_after(struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t *least,
+                        struct saikai_error *err)
+{
+    size_t start = s->out.len - *least, end = s->out.len;
+    s->coder.previous = below;
+    s->coder.places = s->places;
+    int rc = sk_block_encode(&s->coder, p, 1, r, &s->out, err);
+    if (rc || !sk_buf_ok(&s->out))
+        return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
+    size_t n = s->out.len - end;
+    if (n < *least) {
+        memmove(s->out.data + start, s->out.data + end, n);
+        *least = n;
+    }
+    s->out.len = start + *least;
+    return 0;
+}
+
+/* Part number k of a block, of which `alone` is what it takes by itself: as that, or after the one below, whichever is shorter. */
+static int encode_part(struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, int numbers,
+                       const uint8_t *alone, size_t n, struct saikai_error *err)
+{
+    size_t least = n;
+    sk_buf_put(&s->out, alone, n);
+    if (!*below || !(*below)->size_bytes || r->form == SK_FORM_TAKE)
+        return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
+    int swapped = p->native && sk_part_foreign(p), rc = 0;
+    if (swapped)
+        sk_part_swap(p);
+    p->native = 0;
+    struct sk_recipe by = after_numbers(p, r);
+    if (numbers && about_numbers(s, p, &by, below) < 1.2 * (double)least)
+        rc = encode_after(s, p, &by, below, &least, err);
+    /* what filters and records make of bytes is not told by a piece */
+    int unsure = r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter);
+    if (!rc && builds(r) && (unsure || about_bytes(s, p, *below) < 1.1 * (double)least)) {
+        by = after_bytes(r);
+        rc = encode_after(s, p, &by, below, &least, err);
+    }
+    if (swapped)
+        sk_part_swap(p);
+    p->native = swapped;
+    return rc;
+}
+
+/* ---- where things were ---- */
+
+/* A segment of the part below, and where in it that begins. */
+struct spot {
+    uint32_t file;
+    uint64_t offset, bytes, at;
+};
+
+static int by_spot(const void *x, const void *y)
+{
+    const struct spot *a = x, *b = y;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The last one of a file that does not begin behind a place; else its first one; NULL: the file has none. */
+static const struct spot *spot_at(const struct spot *list, size_t n, uint32_t file, uint64_t offset)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (list[mid].file < file || (list[mid].file == file && list[mid].offset <= offset))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low && list[low - 1].file == file)
+        return &list[low - 1];
+    return low < n && list[low].file == file ? &list[low] : NULL;
+}
+
+/* Of each segment of a part about where it was in the one below: by the file's name and the place in it; of files that have another name
+ * as the segment of the same number, or as the same place. */
+static int find_places(struct sk_archive_delta *g, struct seat *s, const struct sk_part *p, const struct sk_part *below)
+{
+    struct spot *list = malloc((below->count + 1) * sizeof *list);
+    uint64_t *more = realloc(s->places, (p->count + 1) * sizeof *more), at = 0;
+    s->places = more ? more : s->places;
+    if (!list || !more) {
+        free(list);
+        return SAIKAI_ENOMEM;
+    }
+    for (size_t k = 0, width = sk_type_size(below->type); k < below->count; k++) {
+        const struct sk_ska_segment *x = &below->segments[k];
+        uint64_t n = sk_box_count(x->box) * width;
+        list[k] = (struct spot){x->file, x->offset, n, at};
+        if (below->count == p->count)
+            more[k] = at;
+        at += n;
+    }
+    if (below->count)
+        qsort(list, below->count, sizeof *list, by_spot);
+    at = 0;
+    for (size_t k = 0, width = sk_type_size(p->type); k < p->count; k++) {
+        const struct sk_ska_segment *x = &p->segments[k];
+        const struct spot *was = g->was[x->file] ? spot_at(list, below->count, g->was[x->file] - 1, x->offset) : NULL;
+        uint64_t into = was && x->offset > was->offset ? x->offset - was->offset : 0;
+        if (was)
+            more[k] = was->at + (into < was->bytes ? into : was->bytes);
+        else if (below->count != p->count)
+            more[k] = at;
+        at += sk_box_count(x->box) * width;
+    }
+    free(list);
+    return 0;
+}
+
+/* ---- a block ---- */
+
+/* All parts of a block, of which `alone` is what they take by themselves, one after another in s->out. */
+static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, struct sk_part *parts, const struct sk_part *const *below,
+                        const struct sk_buf *alone, struct saikai_error *err)
+{
+    const struct sk_ska_block *b = &g->p->a.blocks[i];
+    struct sk_rd in = sk_rd_init(alone->data, alone->len);
+    int rc = 0;
+    for (uint32_t k = 0; k < b->count && !rc; k++) {
+        const uint8_t *from = in.p;
+        uint64_t n = sk_rd_u64(&in);
+        sk_rd_bytes(&in, n);
+        if (below[k] && find_places(g, s, &parts[k], below[k]))
+            rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
+        if (!rc)
+            rc = encode_part(s, &parts[k], &g->p->recipes[b->first + k], &below[k], g->numbers, from, 8 + (size_t)n, err);
+        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %llu alone, %zu so far after the set before", i, k,
+               g->p->a.classes[g->p->a.parts[b->first + k].class].key, parts[k].size_bytes, (unsigned long long)n, s->out.len);
+    }
+    s->coder.previous = NULL;
+    s->coder.places = NULL;
+    return rc;
 }
 
 int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
@@ -155,27 +389,16 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part
 {
     struct sk_ska_plan *p = g->p;
     struct sk_ska_block *b = &p->a.blocks[i];
-    const struct sk_recipe *recipes = &p->recipes[b->first];
-    uint32_t built = 0;
-    while (built < b->count && !builds(&recipes[built]))
-        built++;
-    if (built == b->count) {
-        b->previous = 0;
-        return 0;
-    }
+    const struct sk_part *const *below;
     struct seat *s = take_seat(g);
-    int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &s->coder.previous, err);
+    int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &below, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
                         p->previous->path);
     s->out.len = 0;
     if (!rc)
-        rc = set_recipes(s, recipes, b->count, err);
-    int again = !rc && may_gain(s, parts, recipes, b->count, alone->len);
-    if (again)
-        rc = sk_block_encode(&s->coder, parts, (int)b->count, s->recipes, &s->out, err);
-    s->coder.previous = NULL;
-    if (!rc && again && s->out.len < alone->len - alone->len / 16) {
+        rc = encode_parts(g, s, i, parts, below, alone, err);
+    if (!rc && s->out.len < alone->len - alone->len / 16) {
         struct sk_buf longer = *alone;
         *alone = s->out;
         s->out = longer;

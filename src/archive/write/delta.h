@@ -11,6 +11,9 @@
 int sk_archive_delta_share(uint64_t memory_bytes, int threads, const struct sk_unpack_need *largest,
                            uint64_t *unit_bytes);
 
+/* Whether there is memory for columns of numbers after those of a previous archive: a quarter of all of it. */
+int sk_archive_delta_numbers(const struct sk_ska_plan *p);
+
 struct sk_archive_delta;
 /* Room for `count` blocks at a time; the plan must outlive it. */
 int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_delta **out,

@@ -318,7 +318,7 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     for (int i = 0; i < q->depth; i++)
         q->ring[i].block = (size_t)i;
     p->a.store = p->opt.store;
-    p->a.needs = 0;
+    p->a.needs = p->a.previous && sk_archive_delta_numbers(p) ? SK_SKA_AFTER : 0; /* its blocks may turn out to come after others */
     for (size_t i = 0; i < p->a.part_count; i++) {
         int needs = sk_form_version(p->recipes[i].form);
         p->a.needs = needs > p->a.needs ? needs : p->a.needs;

@@ -84,6 +84,21 @@ static int share_memory(struct sk_ska_plan *p, uint64_t *fits, struct saikai_err
     return 0;
 }
 
+/* Blocks that would take more than there is memory for are not built on. */
+static int drop_large(struct sk_ska_plan *p, struct saikai_error *err)
+{
+    for (size_t i = 0; i < p->a.block_count; i++) {
+        struct sk_ska_block *b = &p->a.blocks[i];
+        struct sk_unpack_need need = {0};
+        int rc = b->previous ? sk_unpack_need(p->previous, b->previous - 1, &need, err) : 0;
+        if (rc)
+            return rc;
+        if (need.raw_bytes > p->seat.raw_bytes || need.work_bytes > p->seat.work_bytes)
+            b->previous = 0;
+    }
+    return 0;
+}
+
 static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
 {
     const char *path = p->previous->path, *slash = strrchr(path, '/');
@@ -92,7 +107,7 @@ static int name_previous(struct sk_ska_plan *p, struct saikai_error *err)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to build on %s", path);
     p->a.previous_hash = p->previous->a->hash;
     p->a.depth = p->previous->a->depth + 1;
-    return 0;
+    return drop_large(p, err);
 }
 
 /* Where in a file an archive is written; fd -1: nowhere, to see how long it would be. */

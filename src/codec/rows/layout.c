@@ -50,24 +50,30 @@ struct looks {
     const uint8_t *in;
     size_t rows, width, lag;
     const struct prices *prices;
+    struct row_past past; /* as many as there are rows: where there are less, they are not looked at */
 };
 
 static inline size_t look_at(const struct looks *s, size_t k)
 {
     enum { RUN = 64 };
     size_t runs = LOOKS / RUN, from = s->lag + 2, left = s->rows - from - RUN;
+    if (s->past.rows >= from + 2 * RUN && s->past.rows < s->rows)
+        left = s->past.rows - from - RUN;
     return from + left / runs * (k / RUN) + k % RUN;
 }
 
-static double words_cost(const struct looks *s, size_t at, int bytes, int difference)
+static double words_cost(const struct looks *s, size_t at, int kind)
 {
+    int bytes = column_bytes(kind);
     uint32_t histogram[8][256] = {{0}};
     double bits = 0;
     for (size_t k = 0; k < LOOKS; k++) {
         const uint8_t *p = s->in + look_at(s, k) * s->width + at;
         uint64_t v = load_word(p, bytes);
-        if (difference)
+        if (kind == DIFFERENCE4 || kind == DIFFERENCE8)
             v -= load_word(p - s->width, bytes);
+        else if (kind >= SINCE4 && look_at(s, k) < s->past.rows)
+            v -= load_word(s->past.p + look_at(s, k) * s->width + at, bytes);
         for (int b = 0; b < bytes; b++)
             histogram[b][v >> 8 * b & 255]++;
     }
@@ -83,38 +89,47 @@ static double numbers_cost(const struct looks *s, size_t at, int kind, int guess
     for (size_t k = 0; k < LOOKS; k++) {
         size_t j = look_at(s, k);
         uint64_t v = load_number(s->in + j * s->width + at, kind);
-        uint64_t z = sk_fold((int64_t)(v - row_guess(s->in + at, s->width, j, kind, guess, s->lag)));
+        uint64_t p = guess < ROW_GUESSES ? row_guess(s->in + at, s->width, j, kind, guess, s->lag)
+                                         : row_guess_past(s->in + at, s->past.p + at, s->past.rows, s->width, j, kind, guess, s->lag);
+        uint64_t z = sk_fold((int64_t)(v - p));
         histogram[z ? 64 - __builtin_clzll(z) : 0]++;
     }
     return sk_residual_cost(histogram);
+}
+
+/* Of numbers: what costs least of all that they may be expected to be. */
+static double choose_guess(const struct looks *s, size_t at, int kind, double least, struct row_column *c)
+{
+    int guesses = s->past.rows ? ROW_GUESSES_PAST : ROW_GUESSES;
+    double before = numbers_cost(s, at, kind, ROW_BEFORE), since = s->past.rows ? numbers_cost(s, at, kind, ROW_PAST) : INFINITY;
+    if ((before < since ? before : since) > least * 1.5) /* not even near it */
+        return least;
+    for (int guess = ROW_NONE; guess < guesses; guess++) {
+        if ((guess == ROW_LAG || guess == ROW_PLANE || guess == ROW_CHANGE_LAG || guess == ROW_CHANGE_PLANE) && s->lag < 2)
+            continue;
+        double cost = guess == ROW_BEFORE ? before : guess == ROW_PAST ? since : numbers_cost(s, at, kind, guess);
+        if (cost < least * 0.97) {
+            least = cost;
+            c->kind = (uint8_t)kind;
+            c->guess = (uint8_t)guess;
+        }
+    }
+    return least;
 }
 
 /* What costs least for the bytes of a row at a place. */
 static double choose_kind(const struct looks *s, size_t at, int bytes, struct row_column *c)
 {
     int wide = bytes == 8;
-    double least = words_cost(s, at, bytes, 0), cost = words_cost(s, at, bytes, 1);
+    double least = words_cost(s, at, wide ? WORD8 : WORD4), cost;
     *c = (struct row_column){.kind = (uint8_t)(wide ? WORD8 : WORD4), .at = (uint16_t)at};
-    if (cost < least * 0.95) {
-        least = cost;
-        c->kind = (uint8_t)(wide ? DIFFERENCE8 : DIFFERENCE4);
-    }
-    for (int big = 0; big < 2; big++) {
-        int kind = (wide ? FLOAT8 : FLOAT4) + 2 * big;
-        double before = numbers_cost(s, at, kind, ROW_BEFORE);
-        if (before > least * 1.5) /* not even near it */
-            continue;
-        for (int guess = ROW_NONE; guess < ROW_GUESSES; guess++) {
-            if (guess >= ROW_LAG && s->lag < 2)
-                continue;
-            cost = guess == ROW_BEFORE ? before : numbers_cost(s, at, kind, guess);
-            if (cost < least * 0.97) {
-                least = cost;
-                c->kind = (uint8_t)kind;
-                c->guess = (uint8_t)guess;
-            }
+    for (int kind = wide ? DIFFERENCE8 : DIFFERENCE4; kind <= SINCE8; kind += SINCE4 - DIFFERENCE4)
+        if ((kind < SINCE4 || s->past.rows) && (cost = words_cost(s, at, kind)) < least * 0.95) {
+            least = cost;
+            c->kind = (uint8_t)kind;
         }
-    }
+    for (int big = 0; big < 2; big++)
+        least = choose_guess(s, at, (wide ? FLOAT8 : FLOAT4) + 2 * big, least, c);
     return least;
 }
 
@@ -147,7 +162,7 @@ static double choose_columns(const struct looks *s, struct row_layout *l)
 /* How many rows apart the numbers of a column are most alike again, 1: nowhere. */
 static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const struct row_column *c)
 {
-    int kind = c->kind >= FLOAT4 ? c->kind : column_bytes(c->kind) == 8 ? FLOAT8 : FLOAT4;
+    int kind = is_number(c->kind) ? c->kind : column_bytes(c->kind) == 8 ? FLOAT8 : FLOAT4;
     enum { LAG_LEAST = 4, LAG_MOST = 1024, POINTS = 192 };
     size_t most = rows / 4 < LAG_MOST ? rows / 4 : LAG_MOST;
     uint64_t least = UINT64_MAX, alone = 0;
@@ -170,7 +185,7 @@ static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const str
 }
 
 /* Of the width that most bytes speak for, and of short ones that no byte speaks for, the one whose columns cost the least. */
-static void choose_width(const uint8_t *in, size_t n, uint32_t most, const struct prices *prices, struct row_layout *l)
+static void choose_width(const uint8_t *in, size_t n, uint32_t most, const struct prices *prices, const struct row_past *past, struct row_layout *l)
 {
     static const uint8_t widths[] = {0, 8, 16, 24};
     uint32_t likely = sk_rows_width(in, n, most);
@@ -178,7 +193,7 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, const struc
     double least = INFINITY;
     for (size_t i = 0; likely && i < sizeof widths; i++) {
         l->width = widths[i] ? widths[i] : likely;
-        struct looks s = {in, n / l->width, l->width, 1, prices};
+        struct looks s = {in, n / l->width, l->width, 1, prices, {past->p, past->rows / l->width}};
         if ((i && l->width == likely) || s.rows < LOOKS / 4)
             continue;
         l->bits = choose_columns(&s, l);
@@ -191,19 +206,20 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, const struc
     l->likely = likely;
 }
 
-void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l)
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, const struct row_past *past, struct row_layout *l)
 {
     struct prices prices;
     set_prices(&prices);
     *l = (struct row_layout){.lag = 1};
-    choose_width(in, n, most, &prices, l);
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices};
+    choose_width(in, n, most, &prices, past, l);
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices, {0}};
     if (!l->width)
         return;
+    l->past = s.past = (struct row_past){past->p, past->rows / l->width};
     int k = 0;
-    while (k + 1 < l->columns && (l->column[k].kind < FLOAT4 || l->column[k].guess == ROW_NONE))
+    while (k + 1 < l->columns && (!is_number(l->column[k].kind) || l->column[k].guess == ROW_NONE))
         k++;
-    l->lag = find_lag(in, s.rows, l->width, &l->column[l->column[k].kind < FLOAT4 ? 0 : k]);
+    l->lag = find_lag(in, s.rows, l->width, &l->column[!is_number(l->column[k].kind) ? 0 : k]);
     s.lag = l->lag;
     if (l->lag > 1)
         l->bits = choose_columns(&s, l);
@@ -212,16 +228,14 @@ void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, struct row_layout 
 int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l)
 {
     struct prices prices;
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, &prices};
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, &prices, l->past};
     double bits = 0;
     if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || sk_rows_width(in, n, most) != l->likely)
         return 0;
     set_prices(&prices);
     for (int i = 0; i < l->columns; i++) {
         const struct row_column *c = &l->column[i];
-        int wide = column_bytes(c->kind);
-        bits += c->kind >= FLOAT4 ? numbers_cost(&s, c->at, c->kind, c->guess)
-                                  : words_cost(&s, c->at, wide, c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8) + (wide == 4);
+        bits += is_number(c->kind) ? numbers_cost(&s, c->at, c->kind, c->guess) : words_cost(&s, c->at, c->kind) + (column_bytes(c->kind) == 4);
     }
     return fabs(bits / l->width - l->bits) <= l->bits / 64;
 }

@@ -8,14 +8,24 @@
 enum { ROWS_PIECE = 1 << 20, ROW_LEAST = 8, ROW_MOST = 256, ROW_WIDE = 512, ROW_COLUMNS = ROW_WIDE / 4, ROWS = ROWS_PIECE / ROW_LEAST };
 
 /* What a column is. Stored: never renumbered. WORD: bytes by their place; DIFFERENCE: the same of the difference to the row before;
- * FLOAT: predicted numbers, also with the highest byte first. */
+ * FLOAT: predicted numbers, also with the highest byte first; SINCE: bytes of the difference to the same row of the past, where there is one. */
 enum column_kind {
-    WORD4 = 0, WORD8 = 1, DIFFERENCE4 = 2, DIFFERENCE8 = 3, FLOAT4 = 4, FLOAT8 = 5, FLOAT4_BIG = 6, FLOAT8_BIG = 7, COLUMN_KINDS
+    WORD4 = 0, WORD8 = 1, DIFFERENCE4 = 2, DIFFERENCE8 = 3, FLOAT4 = 4, FLOAT8 = 5, FLOAT4_BIG = 6, FLOAT8_BIG = 7, COLUMN_KINDS,
+    SINCE4 = 8, SINCE8 = 9, COLUMN_KINDS_PAST
 };
 
 /* What a number is expected to be. Stored: never renumbered. Nothing; the one a row before; the line through those of the two rows
  * before; the one `lag` rows before; that and how much the row before differs from the one `lag` before it. */
-enum row_guess { ROW_NONE = 0, ROW_BEFORE = 1, ROW_LINE = 2, ROW_LAG = 3, ROW_PLANE = 4, ROW_GUESSES };
+enum row_guess { ROW_NONE = 0, ROW_BEFORE = 1, ROW_LINE = 2, ROW_LAG = 3, ROW_PLANE = 4, ROW_GUESSES,
+                 /* The one in the same row of the past; that and how much it has changed since: the number one row before, `lag` rows before,
+                  * both of them less the one lag + 1 rows before, and in the line through the two rows before. */
+                 ROW_PAST = 5, ROW_CHANGE = 6, ROW_CHANGE_LAG = 7, ROW_CHANGE_PLANE = 8, ROW_CHANGE_LINE = 9, ROW_GUESSES_PAST };
+
+/* Rows that these come after, as far as they go. */
+struct row_past {
+    const uint8_t *p;
+    size_t rows;
+};
 
 struct row_column {
     uint8_t kind, guess;
@@ -28,12 +38,18 @@ struct row_layout {
     uint32_t lag;   /* at least 1 */
     int columns;
     double bits; /* of a byte, about; not stored */
+    struct row_past past;
     struct row_column column[ROW_COLUMNS];
 };
 
 static inline int column_bytes(int kind)
 {
     return kind & 1 ? 8 : 4;
+}
+
+static inline int is_number(int kind)
+{
+    return kind >= FLOAT4 && kind <= FLOAT8_BIG;
 }
 
 static inline uint64_t load_word(const uint8_t *p, int bytes)
@@ -113,8 +129,35 @@ static inline uint64_t row_guess(const uint8_t *first, size_t width, size_t j, i
     return load_number(at - width, kind);
 }
 
-/* How the rows of in[0, n), of at most `most` bytes, are best taken apart; width 0: they are none. */
-void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l);
+/* How much the number of a row has changed since the past; past: the column in its first row. */
+static inline double row_change(const uint8_t *first, const uint8_t *past, size_t width, size_t j, int kind)
+{
+    return load_value(first + j * width, kind) - load_value(past + j * width, kind);
+}
+
+/* The same with the past, of which there are rows; past: the column in its first row. */
+static inline uint64_t row_guess_past(const uint8_t *first, const uint8_t *past, size_t rows, size_t width, size_t j, int kind, int guess, size_t lag)
+{
+    if (guess < ROW_GUESSES || j >= rows)
+        return row_guess(first, width, j, kind, guess < ROW_GUESSES ? guess : ROW_BEFORE, lag);
+    const uint8_t *at = past + j * width;
+    size_t needs = guess == ROW_PAST ? 0 : guess == ROW_CHANGE ? 1 : guess == ROW_CHANGE_LAG ? lag : guess == ROW_CHANGE_LINE ? 2 : lag + 1;
+    if (guess == ROW_PAST || !j || (guess == ROW_CHANGE_LAG && j < needs))
+        return load_number(at, kind);
+    double x = load_value(at, kind), change;
+    if (guess == ROW_CHANGE_LAG)
+        return value_number(x + row_change(first, past, width, j - lag, kind), kind);
+    change = row_change(first, past, width, j - 1, kind);
+    if (guess == ROW_CHANGE_LINE && j >= needs)
+        change = 2 * change - row_change(first, past, width, j - 2, kind);
+    else if (guess == ROW_CHANGE_PLANE && j >= needs)
+        change = (change + row_change(first, past, width, j - lag, kind)) - row_change(first, past, width, j - lag - 1, kind);
+    return value_number(x + change, kind);
+}
+
+/* How the rows of in[0, n), of at most `most` bytes, are best taken apart; width 0: they are none. past: what they come after, in bytes in
+ * place of rows. */
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, const struct row_past *past, struct row_layout *l);
 /* The distance up to `most` at which most bytes are the same, the shortest of about equal ones; where none stands out, numbers stand
  * alone. 0: there are too few bytes. */
 uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most);

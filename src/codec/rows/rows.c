@@ -9,6 +9,9 @@
 struct sk_rows {
     int known;     /* 1: the layout is that of the piece before */
     uint32_t most; /* bytes of a row */
+    int after;     /* 1: rows come after others */
+    const uint8_t *past;
+    size_t past_bytes, next; /* next: where in the past the next bytes begin, when it is written */
     struct row_layout layout;
     uint8_t symbol[ROWS], context[ROWS];
     uint32_t table[SK_MIX_GROUPS][SK_MIX_ONE];
@@ -21,6 +24,7 @@ struct sk_rows *sk_rows_new(void)
     if (t) {
         sk_rows_begin(t);
         sk_rows_wide(t, 0);
+        sk_rows_alone(t);
     }
     return t;
 }
@@ -28,6 +32,21 @@ struct sk_rows *sk_rows_new(void)
 void sk_rows_wide(struct sk_rows *t, int wide)
 {
     t->most = wide ? ROW_WIDE : ROW_MOST;
+}
+
+void sk_rows_alone(struct sk_rows *t)
+{
+    t->after = 0;
+    t->past = NULL;
+    t->past_bytes = t->next = 0;
+}
+
+void sk_rows_after(struct sk_rows *t, const uint8_t *past, size_t n, size_t at)
+{
+    t->after = 1;
+    t->past = past;
+    t->past_bytes = n;
+    t->next = at;
 }
 
 int sk_rows_are_wide(const uint8_t *in, size_t n)
@@ -60,18 +79,28 @@ void sk_rows_begin(struct sk_rows *t)
 /* The bytes of a column by their place. */
 static int put_words(const uint8_t *in, size_t rows, const struct row_layout *l, const struct row_column *c, struct sk_buf *bytes)
 {
-    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8;
+    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8, since = c->kind >= SINCE4;
     uint8_t *to = sk_buf_extend(bytes, rows * (size_t)n);
     uint64_t before = 0;
     if (!to)
         return SAIKAI_ENOMEM;
     for (size_t j = 0; j < rows; j++) {
         uint64_t v = load_word(in + j * l->width + c->at, n), d = difference ? v - before : v;
+        if (since && j < l->past.rows)
+            d -= load_word(l->past.p + j * l->width + c->at, n);
         before = v;
         for (int b = 0; b < n; b++)
             to[(size_t)b * rows + j] = (uint8_t)(d >> 8 * b);
     }
     return 0;
+}
+
+/* What number j of a column is expected to be; rows: the first one. */
+static inline uint64_t guess(const struct row_layout *l, const uint8_t *rows, const struct row_column *c, size_t j, int kind)
+{
+    if (kind < ROW_GUESSES)
+        return row_guess(rows + c->at, l->width, j, c->kind, kind, l->lag);
+    return row_guess_past(rows + c->at, l->past.p + c->at, l->past.rows, l->width, j, c->kind, kind, l->lag);
 }
 
 static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const struct row_column *c, struct sk_buf *out)
@@ -87,7 +116,7 @@ static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const 
     struct sk_open_out open = {.p = to};
     for (size_t j = 0; j < rows; j++) {
         uint64_t v = load_number(in + j * l->width + c->at, c->kind);
-        v -= row_guess(in + c->at, l->width, j, c->kind, c->guess, l->lag);
+        v -= guess(l, in, c, j, c->guess);
         t->context[j] = context_of(level);
         t->symbol[j] = sk_residual_put(&open, sk_fold((int64_t)v));
         level = next_level(level, t->symbol[j]);
@@ -98,29 +127,71 @@ static int put_numbers(struct sk_rows *t, const uint8_t *in, size_t rows, const 
     return sk_coded_put(t->symbol, t->context, rows, out);
 }
 
-/* The beginning of in[0, all), to the end of a row where it goes on. To look for rows takes longer than to see that they are those of before. */
+/* What is left of the past from where the next bytes are expected on, and some bytes later: in bytes. */
+static struct row_past past_at(const struct sk_rows *t, size_t later)
+{
+    size_t at = t->next + later;
+    return t->after && at < t->past_bytes ? (struct row_past){t->past + at, t->past_bytes - at} : (struct row_past){NULL, 0};
+}
+
+/* The layout of in[0, n). To look for rows takes longer than to see that they are those of before. 1: what comes after the past and is
+ * rows only from its fifth byte on, as behind the mark of a record. */
+static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
+{
+    enum { MARK = 4 };
+    struct row_layout *l = &t->layout, later;
+    struct row_past past = past_at(t, 0);
+    if (t->known) {
+        l->past = (struct row_past){past.p, past.rows / l->width};
+        if (sk_rows_fit(in, n, t->most, l))
+            return 0;
+    }
+    sk_rows_find(in, n, t->most, &past, l);
+    if (!t->after || !l->width || n <= MARK)
+        return 0;
+    past = past_at(t, MARK);
+    sk_rows_find(in + MARK, n - MARK, t->most, &past, &later);
+    return later.width && later.bits < 0.9 * l->bits;
+}
+
+static void put_layout(const struct sk_rows *t, const struct row_layout *l, size_t n, struct sk_buf *numbers)
+{
+    sk_buf_put_u32(numbers, (uint32_t)n);
+    sk_buf_put_u16(numbers, (uint16_t)l->width);
+    if (!l->width)
+        return;
+    sk_buf_put_u16(numbers, (uint16_t)l->lag);
+    if (t->after) {
+        sk_buf_put_u32(numbers, l->past.rows ? (uint32_t)t->next : 0);
+        sk_buf_put_u32(numbers, (uint32_t)l->past.rows);
+    }
+    for (int i = 0; i < l->columns; i++)
+        sk_buf_put_u8(numbers, l->column[i].kind);
+}
+
+/* The beginning of in[0, all), to the end of a row where it goes on. */
 static int put_piece(struct sk_rows *t, const uint8_t *in, size_t all, size_t *taken, struct sk_buf *bytes, struct sk_buf *numbers)
 {
+    enum { MARK = 4 };
     struct row_layout *l = &t->layout;
     size_t rows = 0, n = all < ROWS_PIECE ? all : ROWS_PIECE;
     int rc = 0;
-    if (!t->known || !sk_rows_fit(in, n, t->most, l))
-        sk_rows_find(in, n, t->most, l);
+    if (find_layout(t, in, n)) {
+        n = MARK;
+        l->width = 0;
+    }
     t->known = l->width > 0;
     if (n < all && l->width)
         n = n / l->width * l->width;
     *taken = n;
-    sk_buf_put_u32(numbers, (uint32_t)n);
-    sk_buf_put_u16(numbers, (uint16_t)l->width);
-    if (l->width) {
+    if (l->width)
         rows = n / l->width;
-        sk_buf_put_u16(numbers, (uint16_t)l->lag);
-        for (int i = 0; i < l->columns; i++)
-            sk_buf_put_u8(numbers, l->column[i].kind);
-    }
+    l->past.rows = l->past.rows < rows ? l->past.rows : rows;
+    put_layout(t, l, n, numbers);
     for (int i = 0; l->width && i < l->columns && !rc; i++)
-        rc = l->column[i].kind >= FLOAT4 ? put_numbers(t, in, rows, &l->column[i], numbers) : put_words(in, rows, l, &l->column[i], bytes);
+        rc = is_number(l->column[i].kind) ? put_numbers(t, in, rows, &l->column[i], numbers) : put_words(in, rows, l, &l->column[i], bytes);
     sk_buf_put(bytes, in + rows * l->width, n - rows * l->width);
+    t->next += n;
     return rc;
 }
 
@@ -152,19 +223,29 @@ static const uint8_t *take(struct left *l, size_t n)
     return p;
 }
 
-static int get_layout(struct sk_rd *in, size_t n, uint32_t most, struct row_layout *l)
+/* Where the rows of the past are: as many as these at most, and all of them there. */
+static int get_past(const struct sk_rows *t, struct sk_rd *in, size_t n, struct row_layout *l)
+{
+    uint64_t from = sk_rd_u32(in), rows = sk_rd_u32(in);
+    l->past = (struct row_past){rows ? t->past + from : NULL, (size_t)rows};
+    return in->bad || rows > n / l->width || (rows && (from > t->past_bytes || rows > (t->past_bytes - from) / l->width)) ? -1 : 0;
+}
+
+static int get_layout(struct sk_rows *t, struct sk_rd *in, size_t n, struct row_layout *l)
 {
     unsigned at = 0;
+    int kinds = t->after ? COLUMN_KINDS_PAST : COLUMN_KINDS;
+    l->past = (struct row_past){NULL, 0};
     l->columns = 0;
     l->width = sk_rd_u16(in);
     if (!l->width)
         return in->bad ? -1 : 0;
     l->lag = sk_rd_u16(in);
-    if (in->bad || l->width < ROW_LEAST || l->width > most || l->width > n || !l->lag)
+    if (in->bad || l->width < ROW_LEAST || l->width > t->most || l->width > n || !l->lag || (t->after && get_past(t, in, n, l)))
         return -1;
     while (at < l->width && !in->bad) {
         int kind = sk_rd_u8(in);
-        if (kind >= COLUMN_KINDS || at + (unsigned)column_bytes(kind) > l->width)
+        if (kind >= kinds || at + (unsigned)column_bytes(kind) > l->width)
             return -1;
         l->column[l->columns++] = (struct row_column){(uint8_t)kind, 0, (uint16_t)at};
         at += (unsigned)column_bytes(kind);
@@ -174,7 +255,7 @@ static int get_layout(struct sk_rd *in, size_t n, uint32_t most, struct row_layo
 
 static int get_words(struct left *bytes, const struct row_layout *l, const struct row_column *c, uint8_t *out, size_t rows)
 {
-    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8;
+    int n = column_bytes(c->kind), difference = c->kind == DIFFERENCE4 || c->kind == DIFFERENCE8, since = c->kind >= SINCE4;
     const uint8_t *from = take(bytes, rows * (size_t)n);
     uint64_t before = 0;
     if (!from)
@@ -184,6 +265,8 @@ static int get_words(struct left *bytes, const struct row_layout *l, const struc
         for (int b = 0; b < n; b++)
             v |= (uint64_t)from[(size_t)b * rows + j] << 8 * b;
         before = difference ? v + before : v;
+        if (since && j < l->past.rows)
+            before += load_word(l->past.p + j * l->width + c->at, n);
         memcpy(out + j * l->width + c->at, &before, (size_t)n);
     }
     return 0;
@@ -193,11 +276,11 @@ static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_
 {
     const struct row_layout *l = &t->layout;
     struct sk_coded coded;
-    int guess = sk_rd_u8(in);
+    int kind = sk_rd_u8(in);
     uint32_t n = sk_rd_u32(in);
     const uint8_t *p = n <= sk_rd_left(in) ? sk_rd_bytes(in, n) : NULL;
     unsigned level = 0;
-    if (!p || guess >= ROW_GUESSES || sk_coded_start(&coded, t->table, in))
+    if (!p || kind >= (t->after ? ROW_GUESSES_PAST : ROW_GUESSES) || sk_coded_start(&coded, t->table, in))
         return -1;
     struct sk_open_in open = {p, 0};
     for (size_t j = 0; j < rows; j++) {
@@ -208,7 +291,7 @@ static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_
         if (open.at > 8 * (uint64_t)n)
             return -1;
         level = next_level(level, (unsigned)s);
-        v += row_guess(out + c->at, l->width, j, c->kind, guess, l->lag);
+        v += guess(l, out, c, j, kind);
         store_number(out + j * l->width + c->at, c->kind, v);
     }
     return sk_coded_end(&coded);
@@ -217,10 +300,10 @@ static int get_numbers(struct sk_rows *t, const struct row_column *c, struct sk_
 static int get_piece(struct sk_rows *t, struct left *bytes, struct sk_rd *numbers, uint8_t *out, size_t n)
 {
     struct row_layout *l = &t->layout;
-    int bad = get_layout(numbers, n, t->most, l);
+    int bad = get_layout(t, numbers, n, l);
     size_t rows = !bad && l->width ? n / l->width : 0, rest = n - rows * (bad ? 0 : l->width);
     for (int i = 0; i < l->columns && !bad; i++)
-        bad = l->column[i].kind >= FLOAT4 ? get_numbers(t, &l->column[i], numbers, out, rows)
+        bad = is_number(l->column[i].kind) ? get_numbers(t, &l->column[i], numbers, out, rows)
                                           : get_words(bytes, l, &l->column[i], out, rows);
     const uint8_t *from = bad ? NULL : take(bytes, rest);
     if (from && rest)

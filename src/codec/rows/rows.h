@@ -20,6 +20,11 @@ void sk_rows_wide(struct sk_rows *t, int wide);
 /* Whether bytes look like wide rows. */
 int sk_rows_are_wide(const uint8_t *in, size_t n);
 
+/* Rows that are put or got stand alone, as at first; or they come after the past[0, n): those that are put next probably after what begins
+ * there at `at`. Both sides must agree but for `at`, and the past must stay. */
+void sk_rows_alone(struct sk_rows *t);
+void sk_rows_after(struct sk_rows *t, const uint8_t *past, size_t n, size_t at);
+
 /* The bytes that are put next have nothing to do with those before. */
 void sk_rows_begin(struct sk_rows *t);
 /* Take n bytes apart: n bytes or less for a general compressor are appended to `bytes`, all the rest to `numbers`. SAIKAI_ENOMEM. */

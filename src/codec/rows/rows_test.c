@@ -226,11 +226,101 @@ static void damage(void **state)
     sk_rows_free(t);
 }
 
+/* ---- after others ---- */
+
+/* There and back after past[0, n_past), where the first bytes are thought to begin at `at`; what is left of them. */
+static size_t after(const uint8_t *in, size_t n, const uint8_t *past, size_t n_past, size_t at)
+{
+    struct sk_rows *t = sk_rows_new();
+    struct sk_buf bytes = {0}, numbers = {0};
+    struct saikai_error err = {0};
+    uint8_t *out = malloc(n + 1);
+    assert_non_null(t);
+    assert_non_null(out);
+    sk_rows_wide(t, 1);
+    sk_rows_after(t, past, n_past, at);
+    assert_int_equal(sk_rows_put(t, in, n, &bytes, &numbers, &err), 0);
+    size_t left = numbers.len + (bytes.len ? zipped(bytes.data, bytes.len) : 0), len = numbers.len;
+    sk_buf_extend(&numbers, SK_BITS_SLACK);
+    struct sk_rd rd = sk_rd_init(numbers.data, len);
+    sk_rows_after(t, past, n_past, 0);
+    if (sk_rows_get(t, bytes.data, bytes.len, &rd, out, n, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(sk_rd_left(&rd), 0);
+    assert_memory_equal(in, out, n);
+    /* damage is told, or other bytes come; with less of the past, too */
+    for (size_t k = 0; k < len; k += len / 61 + 1) {
+        numbers.data[k] ^= (uint8_t)(1 << k % 8);
+        rd = sk_rd_init(numbers.data, len);
+        sk_rows_after(t, past, k % 2 ? n_past : n_past / 3, 0);
+        int rc = sk_rows_get(t, bytes.data, bytes.len, &rd, out, n, NULL);
+        assert_true(!rc || rc == SAIKAI_EDAMAGED);
+        numbers.data[k] ^= (uint8_t)(1 << k % 8);
+    }
+    free(out);
+    sk_buf_free(&bytes);
+    sk_buf_free(&numbers);
+    sk_rows_free(t);
+    return left;
+}
+
+/* Noise that changes a little, in doubles and floats, with the highest byte first, too; numbers of things that stay, and some that all grow. */
+static void what_changes_a_little(void **state)
+{
+    (void)state;
+    enum { COUNT = 30000, WIDTH = 32 };
+    static uint8_t sets[2][COUNT * WIDTH];
+    for (int i = 0; i < COUNT; i++) {
+        double x = uneven();
+        float y = (float)uneven();
+        uint32_t id = noise(), all = noise();
+        uint64_t big;
+        for (int set = 0; set < 2; set++) {
+            uint8_t *p = sets[set] + i * WIDTH;
+            memcpy(p, &x, 8);
+            memcpy(p + 8, &y, 4);
+            memcpy(p + 12, &id, 4);
+            memcpy(&big, &x, 8);
+            big = __builtin_bswap64(big);
+            memcpy(p + 16, &big, 8);
+            memcpy(p + 24, &all, 4);
+            memcpy(p + 28, &id, 4);
+            x += 1e-6 * uneven();
+            y += 1e-3f;
+            all += 7;
+        }
+    }
+    size_t n = sizeof sets[1], alone = round_trip(sets[1], n), with = after(sets[1], n, sets[0], sizeof sets[0], 0);
+    if (with > alone / 2)
+        fail_msg("%zu bytes after the same rows, %zu alone", with, alone);
+    assert_true(after(sets[0], n, sets[0], n, 0) < n / 400); /* nothing changed */
+    after(sets[1], n, sets[0], n / 3, 64);                  /* the past is shorter, and elsewhere */
+    after(sets[1], n, sets[0], n, n);                       /* or there is none */
+    after(sets[1], 3, sets[0], n, 0);
+}
+
+/* A smooth field that moved: what changed at one point changed beside it; behind the mark of a record, 4 bytes off. */
+static void what_changes_smoothly(void **state)
+{
+    (void)state;
+    enum { COUNT = 60000 };
+    static uint8_t sets[2][4 + 8 * COUNT];
+    for (int set = 0; set < 2; set++)
+        for (int i = 0; i < COUNT; i++) {
+            double x = sin(i * 12.9898) * 43758.5453, v = x - floor(x) + 0.1 * set * sin(1e-3 * i);
+            memcpy(sets[set] + 4 + 8 * i, &v, 8);
+        }
+    size_t n = sizeof sets[1], alone = round_trip(sets[1], n), with = after(sets[1], n, sets[0], n, 0);
+    if (with > alone / 3 * 2)
+        fail_msg("%zu bytes after the same field, %zu alone", with, alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structures), cmocka_unit_test(wide_structures), cmocka_unit_test(complex_numbers), cmocka_unit_test(big_endian_numbers),
         cmocka_unit_test(anything_comes_back), cmocka_unit_test(pieces), cmocka_unit_test(damage),
+        cmocka_unit_test(what_changes_a_little), cmocka_unit_test(what_changes_smoothly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

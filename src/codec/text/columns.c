@@ -73,10 +73,12 @@ static int put_shapes(struct sk_text *t, const struct column *c, struct sk_buf *
 
 static void find_offs(struct sk_text *t, const struct column *c, struct guess g)
 {
+    struct series s = sk_series(t, c);
     for (uint32_t j = 0; j < c->count; j++) {
         uint32_t i = t->order[c->first + j];
         int64_t v = t->value[i];
-        t->off[j] = g.kind == GUESS_NONE ? (uint64_t)v : sk_fold(v - sk_guess(t, c, g, j, c->scale[t->shape[i]]));
+        int scale = c->scale[t->shape[i]];
+        t->off[j] = g.kind == GUESS_NONE ? (uint64_t)v : sk_fold(v - (t->after ? sk_guess_past(&s, g, j, scale) : sk_guess(t, c, g, j, scale)));
     }
 }
 
@@ -268,7 +270,7 @@ static int get_column(struct sk_text *t, struct sk_packer *packer, struct column
     g->kind = sk_rd_u8(in);
     g->lag = sk_rd_u32(in);
     int stored = sk_rd_u8(in);
-    if (in->bad || g->kind >= GUESSES || !g->lag)
+    if (in->bad || g->kind >= (t->after ? (int)GUESSES_PAST : (int)GUESSES) || !g->lag)
         return SAIKAI_EDAMAGED;
     return stored == STORED_CODED ? get_coded(t, c, in) : stored == STORED_WORDS ? get_words(t, packer, c, in, err) : SAIKAI_EDAMAGED;
 }
@@ -277,12 +279,16 @@ static int get_column(struct sk_text *t, struct sk_packer *packer, struct column
 static int add_guesses(struct sk_text *t, const struct guess *g)
 {
     uint32_t next[COLUMNS] = {0};
+    struct series series[COLUMNS];
+    for (int c = 0; c < t->columns; c++)
+        series[c] = sk_series(t, &t->column[c]);
     for (uint32_t i = 0; i < t->count; i++) {
         const struct column *c = &t->column[t->in[i]];
         uint32_t j = next[t->in[i]]++;
         uint64_t off = t->off[c->first + j];
         struct guess by = g[t->in[i]];
-        int64_t p = sk_guess(t, c, by, j, c->scale[t->shape[i]]),
+        int scale = c->scale[t->shape[i]];
+        int64_t p = t->after ? sk_guess_past(&series[t->in[i]], by, j, scale) : sk_guess(t, c, by, j, scale),
                 v = by.kind == GUESS_NONE ? (int64_t)off : (int64_t)((uint64_t)p + (uint64_t)sk_unfold(off));
         if (v <= -SK_NUMBER_LIMIT || v >= SK_NUMBER_LIMIT)
             return SAIKAI_EDAMAGED;

@@ -3,16 +3,22 @@
 
 enum { RUNS = 4, RUN = 1024 };
 
+static int64_t expect(const struct sk_text *t, const struct column *c, const struct series *s, struct guess g, uint32_t j, int scale)
+{
+    return t->after ? sk_guess_past(s, g, j, scale) : sk_guess(t, c, g, j, scale);
+}
+
 /* About as many bits as the sample takes. */
 static double cost(const struct sk_text *t, const struct column *c, struct guess g)
 {
     uint32_t histogram[SK_SYMBOLS] = {0};
+    struct series s = sk_series(t, c);
     for (uint32_t r = 1; r <= RUNS; r++) {
         uint32_t to = (uint32_t)((uint64_t)c->count * r / RUNS), some = c->count / RUNS < RUN ? c->count / RUNS + 1 : RUN;
         for (uint32_t j = to < some ? 0 : to - some; j < to; j++) {
             uint32_t i = t->order[c->first + j];
             int64_t v = t->value[i];
-            uint64_t z = g.kind == GUESS_NONE ? (uint64_t)v : sk_fold(v - sk_guess(t, c, g, j, c->scale[t->shape[i]]));
+            uint64_t z = g.kind == GUESS_NONE ? (uint64_t)v : sk_fold(v - expect(t, c, &s, g, j, c->scale[t->shape[i]]));
             histogram[z ? 64 - __builtin_clzll(z) : 0]++;
         }
     }
@@ -27,19 +33,63 @@ static int negative(const struct sk_text *t, const struct column *c)
     return 0;
 }
 
+static void choose(const struct sk_text *t, const struct column *c, struct guess g, struct guess *best, double *least)
+{
+    double bits = g.lag ? cost(t, c, g) : *least;
+    if (bits < *least) {
+        *least = bits;
+        *best = g;
+    }
+}
+
+/* The lag around one at which numbers are most alike, as some of them say: rows may have come or gone. */
+static uint32_t find_lag(const struct sk_text *t, const struct column *c, uint32_t around)
+{
+    enum { NEAR = 160, POINTS = 64 };
+    struct series s = sk_series(t, c);
+    uint64_t least = UINT64_MAX;
+    uint32_t best = 0;
+    if (c->count < POINTS || around <= NEAR)
+        return 0;
+    for (int d = 0; d <= 2 * NEAR; d++) { /* from the middle to both sides */
+        uint32_t lag = d & 1 ? around + (uint32_t)(d + 1) / 2 : around - (uint32_t)d / 2;
+        uint64_t bits = 0;
+        for (uint32_t k = 0; k < POINTS && bits < least; k++) {
+            uint32_t j = (uint32_t)((uint64_t)c->count * k / POINTS), i = s.order[j];
+            uint64_t z = sk_fold(t->value[i] - sk_guess_past(&s, (struct guess){GUESS_COLUMN, lag}, j, c->scale[t->shape[i]]));
+            bits += z ? 64 - (unsigned)__builtin_clzll(z) : 0;
+        }
+        if (bits < least) {
+            least = bits;
+            best = lag;
+        }
+    }
+    return best;
+}
+
+/* After a past: what stood in the same place there, counted from its beginning, from its end, or shortly beside it. */
+static void choose_past(const struct sk_text *t, const struct column *c, struct guess *best, double *least)
+{
+    uint32_t old = t->past->column[t->past_of[c - t->column] - 1].count, lags[] = {old, c->count, find_lag(t, c, old), c->frame};
+    for (size_t k = 0; k < sizeof lags / sizeof *lags; k++) {
+        int seen = !lags[k];
+        for (size_t i = 0; i < k; i++)
+            seen = seen || lags[i] == lags[k];
+        for (int kind = GUESS_COLUMN; !seen && kind < GUESSES_PAST; kind++)
+            if (kind != GUESS_TEXT)
+                choose(t, c, (struct guess){kind, lags[k]}, best, least);
+    }
+}
+
 struct guess sk_guess_choose(const struct sk_text *t, const struct column *c)
 {
     /* each must gain something over what is simpler */
     static const struct guess all[] = {{GUESS_COLUMN, 1}, {GUESS_TEXT, 1}, {GUESS_TEXT, 2}, {GUESS_TEXT, 3}, {GUESS_LINE, 1}, {GUESS_SIDE, 1}};
     struct guess best = {negative(t, c) ? GUESS_ZERO : GUESS_NONE, 1}, frame = {GUESS_COLUMN, c->frame};
     double least = cost(t, c, best) * 0.99;
-    for (size_t k = 0; k <= sizeof all / sizeof *all; k++) {
-        struct guess g = k < sizeof all / sizeof *all ? all[k] : frame;
-        double bits = g.lag ? cost(t, c, g) : least;
-        if (bits < least) {
-            least = bits;
-            best = g;
-        }
-    }
+    for (size_t k = 0; k <= sizeof all / sizeof *all; k++)
+        choose(t, c, k < sizeof all / sizeof *all ? all[k] : frame, &best, &least);
+    if (t->after && t->past_of[c - t->column])
+        choose_past(t, c, &best, &least);
     return best;
 }

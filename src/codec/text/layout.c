@@ -255,6 +255,47 @@ int sk_piece_take_apart(struct sk_text *t, const uint8_t *in, size_t n, size_t *
     return 0;
 }
 
+/* ---- what it comes after ---- */
+
+/* The number of a label of t in the past, -1: it is not known there. */
+static int label_in_past(const struct sk_text *t, int label)
+{
+    for (int i = 1; label && i < t->past->labels; i++)
+        if (t->past->label[i] == t->label[label])
+            return i;
+    return label ? -1 : 0;
+}
+
+/* Columns of lines with the same label, as many numbers, and the same place. */
+static void match_columns(struct sk_text *t)
+{
+    for (int l = 0; l < t->labels; l++) {
+        int old = label_in_past(t, l);
+        for (size_t n = 0; n <= WIDE && old >= 0; n++)
+            for (size_t k = 0; k < WIDE; k++) {
+                uint8_t c = t->column_of[l][n][k];
+                if (c && !t->past_of[c - 1])
+                    t->past_of[c - 1] = t->past->column_of[old][n][k];
+            }
+    }
+}
+
+int sk_piece_past(struct sk_text *t, size_t from, size_t some, size_t *used)
+{
+    *used = 0;
+    memset(t->past_of, 0, sizeof t->past_of);
+    if (!some)
+        return 0;
+    t->past->labelled = t->labelled;
+    t->past_layout.len = 0;
+    int rc = sk_piece_take_apart(t->past, t->before + from, some, used, &t->past_layout);
+    if (rc)
+        return rc;
+    sk_piece_order(t->past);
+    match_columns(t);
+    return 0;
+}
+
 /* ---- putting together ---- */
 
 /* The numbers of the line that begins at layout[at], its label if it has numbers, and where it ends. -1: it is none. */

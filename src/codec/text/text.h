@@ -17,6 +17,11 @@ void sk_text_free(struct sk_text *t);
 /* 1: lines with other words before their first number have other columns, as in logs; both sides must agree. At first 0. */
 void sk_text_labelled(struct sk_text *t, int labelled);
 
+/* Text that is put or got stands alone, as at first; or it comes after another one, before[0, n): what is put next probably after what
+ * begins there at `at`. Both sides must agree but for `at`, and that one must stay. Takes the memory of a second thread. */
+void sk_text_alone(struct sk_text *t);
+void sk_text_after(struct sk_text *t, const uint8_t *before, size_t n, size_t at);
+
 /* How columns of values that repeat are packed. */
 struct sk_text_packing {
     struct sk_packer *packer;

@@ -385,11 +385,91 @@ static void test_likely(void **state)
     sk_buf_free(&t);
 }
 
+/* ---- after another text ---- */
+
+/* There and back after another one, of which the beginning is thought to be at `at`; what is left. */
+static size_t after(int labelled, const struct sk_buf *in, const struct sk_buf *before, size_t at)
+{
+    struct sk_packer packer = {0};
+    struct sk_text_packing how = {&packer, SK_BACKEND_STORE, 0};
+    struct sk_buf layout = {0}, numbers = {0};
+    uint8_t *out = malloc(in->len + 1);
+    assert_non_null(out);
+    sk_text_labelled(work, labelled);
+    sk_text_after(work, before->data, before->len, at);
+    assert_int_equal(sk_text_put(work, &how, in->data, in->len, &layout, &numbers, NULL), 0);
+    size_t len = numbers.len;
+    sk_buf_extend(&numbers, SK_BITS_SLACK);
+    assert_true(sk_buf_ok(&numbers));
+    struct sk_rd rd = sk_rd_init(numbers.data, len);
+    sk_text_after(work, before->data, before->len, 0);
+    assert_int_equal(sk_text_get(work, &packer, layout.data, layout.len, &rd, out, in->len, NULL), 0);
+    assert_int_equal(sk_rd_left(&rd), 0);
+    assert_memory_equal(in->data, out, in->len);
+    for (size_t k = 0; k < len; k += len / 37 + 1) { /* damage is told, or other numbers come */
+        numbers.data[k] ^= (uint8_t)(1 << k % 8);
+        rd = sk_rd_init(numbers.data, len);
+        sk_text_after(work, before->data, k % 2 ? before->len : before->len / 5, 0);
+        int rc = sk_text_get(work, &packer, layout.data, layout.len, &rd, out, in->len, NULL);
+        assert_true(!rc || rc == SAIKAI_EDAMAGED || rc == SAIKAI_ENOMEM);
+        numbers.data[k] ^= (uint8_t)(1 << k % 8);
+    }
+    sk_text_alone(work);
+    sk_buf_free(&layout);
+    sk_buf_free(&numbers);
+    sk_packer_free(&packer);
+    free(out);
+    return len;
+}
+
+/* Particles in no order, that move a little from set to set; `gone` of the first ones are no more. */
+static void particles(struct sk_buf *t, int set, int gone, int count)
+{
+    seed = 5;
+    sk_buf_printf(t, "ITEM: ATOMS %d\n", count - gone);
+    for (int i = 0; i < count; i++) {
+        double x = 100 * uniform(), v = uniform() - 0.5, y = 1e3 * uniform();
+        if (i >= gone)
+            sk_buf_printf(t, "%d %.6f %.4e %.5f\n", i, x + 0.001 * v * set, v * (1 + 1e-3 * set), y + 0.25 * set);
+    }
+}
+
+static void test_after(void **state)
+{
+    (void)state;
+    struct sk_buf sets[3] = {{0}}, none = {0};
+    particles(&sets[0], 0, 0, 20000);
+    particles(&sets[1], 1, 0, 20000);
+    particles(&sets[2], 1, 40, 20000);
+    struct made alone;
+    same_as(0, sets[1].data, sets[1].len, &alone);
+    for (int labelled = 0; labelled < 2; labelled++) {
+        size_t with = after(labelled, &sets[1], &sets[0], 0), fewer = after(labelled, &sets[2], &sets[0], 0);
+        if (with > alone.numbers / 2 || fewer > alone.numbers / 2)
+            fail_msg("%zu bytes after the same particles, %zu after more, %zu alone", with, fewer, alone.numbers);
+        assert_true(after(labelled, &sets[0], &sets[0], 0) < alone.numbers / 50); /* nothing changed */
+        after(labelled, &sets[1], &sets[0], sets[0].len / 2);                     /* it is not where it is thought to be */
+        after(labelled, &sets[1], &sets[0], sets[0].len);
+        after(labelled, &sets[1], &none, 0);
+    }
+    /* more than one piece */
+    for (int i = 0; i < 3; i++)
+        sets[i].len = 0;
+    particles(&sets[0], 0, 0, 100000);
+    particles(&sets[1], 1, 0, 100000);
+    same_as(0, sets[1].data, sets[1].len, &alone);
+    size_t with = after(0, &sets[1], &sets[0], 0);
+    if (with > alone.numbers / 2)
+        fail_msg("%zu bytes after the same pieces, %zu alone", with, alone.numbers);
+    for (int i = 0; i < 3; i++)
+        sk_buf_free(&sets[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short),  cmocka_unit_test(test_all_short_texts), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_damage), cmocka_unit_test(test_likely), cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_likely), cmocka_unit_test(test_labels), cmocka_unit_test(test_after),
     };
     work = sk_text_new();
     int rc = work ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
