@@ -19,7 +19,8 @@
 enum { LAYOUT = 5, TYPE, NDIMS, DIMS, VALUES = DIMS + SAIKAI_MAX_DIMS, BIG_ENDIAN_FLAG = 256 };
 
 static const char *const chains[] = {"",    "raw",   "zstd", "lz4",     "gzip",    "shuffle+zstd",
-                                     "fpc", "fpzip", "haar", "wavelet", "predict", "fast"};
+                                     "fpc", "fpzip", "haar", "wavelet", "predict", "fast",
+                                     "quick"};
 enum { n_chains = sizeof chains / sizeof *chains };
 
 /* Say it on HDF5's error stack, where h5dump and the application find it. */
@@ -105,6 +106,11 @@ static const char *chain_of(const unsigned *v, int type, struct sk_codec_options
     if (!sk_chain_takes(&c, type)) {
         opt->level = 0;
         return exact_chain(type);
+    }
+    if (!strcmp(chain, "quick") && opt->bound.kind == SK_BOUND_NONE) {
+        sk_fail(err, SAIKAI_EBOUND, "saikai filter: quick is for error bounds, and none was given: give one, or use fast (%d)",
+                SAIKAI_HDF5_FAST);
+        return NULL;
     }
     return chain;
 }

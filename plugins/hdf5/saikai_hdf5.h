@@ -31,6 +31,7 @@ enum saikai_hdf5_codec {
     SAIKAI_HDF5_WAVELET = 9,
     SAIKAI_HDF5_PREDICT = 10,
     SAIKAI_HDF5_FAST = 11,
+    SAIKAI_HDF5_QUICK = 12,
 };
 
 #define SAIKAI_HDF5_VALUES 5

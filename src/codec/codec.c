@@ -5,6 +5,7 @@
 #include "codec/added.h"
 #include "codec/haar/haar.h"
 #include "codec/lossless/lossless.h"
+#include "codec/quick/quick.h"
 #include "codec/wavelet/wavelet.h"
 
 #include <saikai/component.h>
@@ -27,7 +28,7 @@ static const struct sk_codec_ops *const table[] = {
 #ifdef HAVE_FPZIP
     &sk_codec_fpzip,
 #endif
-    &sk_codec_haar,    &sk_codec_wavelet,
+    &sk_codec_haar,    &sk_codec_wavelet, &sk_codec_quick,
 };
 
 const struct sk_codec_ops *sk_codec_at(int i)

@@ -57,6 +57,9 @@ refused 1 "differ: *[1-9]" "$saikai" compare --bound exact $f64 field.f64 h.sks
 grep -q "not finite: *1, of them 0" out.txt || fail "NaN was not kept"
 refused 1 "BROKEN" "$saikai" compare --bound rel:1e-9 $f64 field.f64 h.sks
 refused 2 "keeps no bound" "$saikai" compress -c haar --bound rel:1e-3 $f64 field.f64 x.sks
+refused 2 "give --bound" "$saikai" compress -c quick $f64 field.f64 x.sks
+"$saikai" compress -c quick --bound rel:1e-3 $f64 field.f64 quick.sks >out.txt || fail "quick does not take a bound"
+"$saikai" compare --bound rel:1e-3 $f64 field.f64 quick.sks >out.txt || fail "quick does not keep its bound"
 refused 1 "n=0" "$saikai" compress -c haar --parameter n=0 $f64 field.f64 x.sks
 
 # plots: whole documents, a curve and three panels

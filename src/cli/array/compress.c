@@ -12,6 +12,7 @@
 #include "codec/chooser.h"
 #include "codec/cut.h"
 #include "codec/haar/haar.h"
+#include "codec/quick/quick.h"
 #include "codec/stream.h"
 #include "codec/wavelet/wavelet.h"
 
@@ -33,17 +34,17 @@ static int sink(void *arg, const void *data, size_t n, struct saikai_error *err)
     return rc;
 }
 
-/* 1: a chain that begins with the codec haar. */
-static int is_haar(const char *chain)
+/* 1: a chain that begins with this codec. */
+static int begins_with(const char *chain, const struct sk_codec_ops *codec)
 {
     struct sk_chain c;
-    return chain && !sk_chain_parse(chain, &c, NULL) && c.step[0] == &sk_codec_haar;
+    return chain && !sk_chain_parse(chain, &c, NULL) && c.step[0] == codec;
 }
 
 /* The bound as text; a lossy codec that was given none keeps none. */
 static const char *promise(const struct sk_stream_info *info, char *out, size_t cap)
 {
-    if (info->bound.kind == SK_BOUND_NONE && is_haar(info->chain))
+    if (info->bound.kind == SK_BOUND_NONE && begins_with(info->chain, &sk_codec_haar))
         return "lossy without a bound";
     return sk_bound_format(out, cap, &info->bound);
 }
@@ -204,8 +205,10 @@ int cli_compress(struct cli *cli, int argc, char **argv)
     opt.codec.level = (int)level;
     opt.codec.parameter = parameter;
     opt.threads = (int)threads;
-    if (is_haar(codec) && opt.codec.bound.kind != SK_BOUND_NONE)
+    if (begins_with(codec, &sk_codec_haar) && opt.codec.bound.kind != SK_BOUND_NONE)
         return cli_usage(cli, "--codec %s keeps no bound: leave --bound out, or use %s", sk_codec_haar.name, sk_codec_wavelet.name);
+    if (begins_with(codec, &sk_codec_quick) && opt.codec.bound.kind == SK_BOUND_NONE)
+        return cli_usage(cli, "--codec %s is for error bounds: give --bound, or leave the codec out", sk_codec_quick.name);
     struct cli_array in = {0};
     if (cli_array_read(argv[0], &hint, &in, &err))
         return cli_fail(cli, &err);
