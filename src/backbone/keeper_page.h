@@ -62,6 +62,10 @@ enum sk_world_reason {
     SK_WORLD_REASONS
 };
 
+/* How the messages of two processes of a rank differ, beside what is in them: they belong to a collective operation; one of the two never sent
+ * this one. */
+enum sk_differ_how { SK_DIFFER_COLLECTIVE = 1, SK_DIFFER_MISSING = 2 };
+
 #define SK_WORLD_WORD(state, reason, epoch) ((uint32_t)(state) | (uint32_t)(reason) << 8 | (uint32_t)(epoch) << 16)
 #define SK_WORLD_STATE(word) ((word) & 255u)
 #define SK_WORLD_REASON(word) ((word) >> 8 & 255u)
@@ -79,7 +83,7 @@ enum sk_world_reason {
 #define SK_WORLD_LOG_ENV "SAIKAI_WORLD_LOG"
 
 /* Set where the protocol replication is chosen, for two processes of each rank: how many ranks there are, and most bytes of messages that a
- * process keeps. And for copies that are not the lead, by their keeper: the descriptor of the output that the lead's goes to. */
+ * process keeps, and 1: their messages are compared. And for copies that are not the lead, by their keeper: the descriptor of the output that the lead's goes to. */
 #define SK_WORLD_COPIES_ENV "SAIKAI_WORLD_COPIES"
 #define SK_WORLD_OUTPUT_ENV "SAIKAI_WORLD_OUTPUT"
 
@@ -144,9 +148,17 @@ struct sk_keeper_page {
     /* Written by the library while it restarts: the file that says that this rank was told to end, made by whoever hears of it
      * first (the program may ignore the signal, or hang). "": none is wanted. */
     char stop_mark[SK_KEEPER_MARK_BYTES];
+
+    /* By the layer where messages of twins are compared: how many differed so far (written last), and the first of them: to which rank, with
+     * which tag, which number from 0 of those with that rank and tag, at which iteration (-1: not known). */
+    _Atomic uint32_t differ;
+    uint32_t differ_how; /* bits of enum sk_differ_how */
+    int32_t differ_to, differ_tag;
+    uint64_t differ_number;
+    int64_t differ_iteration;
 };
 
-_Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES, "the layout is shared between processes");
+_Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES + 32, "the layout is shared between processes");
 
 /* Keeper: make the page (sealed memory file of SK_KEEPER_PAGE_BYTES, without FD_CLOEXEC) and map
  * it. *fd and *page are the caller's: close and sk_keeper_page_unmap. */

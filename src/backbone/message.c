@@ -8,6 +8,31 @@
 
 enum { MAGIC = 0x33424b53 }; /* "SKB3" */
 
+/* Among the bits of the state: a difference follows what is told of every rank. */
+static const uint32_t differs = 1u << 31;
+
+static void put_differ(struct sk_buf *b, const struct sk_differ *d)
+{
+    sk_buf_put_u32(b, d->n);
+    sk_buf_put_u32(b, d->how);
+    sk_buf_put_u32(b, (uint32_t)d->to);
+    sk_buf_put_u32(b, (uint32_t)d->tag);
+    sk_buf_put_u64(b, d->number);
+    sk_buf_put_u64(b, (uint64_t)d->iteration);
+}
+
+static void get_differ(struct sk_rd *r, struct sk_differ *d)
+{
+    d->n = sk_rd_u32(r);
+    d->how = sk_rd_u32(r);
+    d->to = (int32_t)sk_rd_u32(r);
+    d->tag = (int32_t)sk_rd_u32(r);
+    d->number = sk_rd_u64(r);
+    d->iteration = (int64_t)sk_rd_u64(r);
+    if (!d->n || d->to < 0 || d->iteration < -1)
+        r->bad = 1;
+}
+
 static void put_progress(struct sk_buf *b, const struct sk_progress *p)
 {
     sk_buf_put_u64(b, p->progress);
@@ -15,8 +40,10 @@ static void put_progress(struct sk_buf *b, const struct sk_progress *p)
     sk_buf_put_u64(b, (uint64_t)p->complete_iteration);
     sk_buf_put_u64(b, p->complete_count);
     sk_buf_put_u64(b, (uint64_t)p->restored_iteration);
-    sk_buf_put_u32(b, p->state);
+    sk_buf_put_u32(b, p->state | (p->differ.n ? differs : 0));
     sk_buf_put_u32(b, p->world);
+    if (p->differ.n)
+        put_differ(b, &p->differ);
 }
 
 static void get_progress(struct sk_rd *r, struct sk_progress *p)
@@ -28,6 +55,9 @@ static void get_progress(struct sk_rd *r, struct sk_progress *p)
     p->restored_iteration = (int64_t)sk_rd_u64(r);
     p->state = sk_rd_u32(r);
     p->world = sk_rd_u32(r);
+    if (p->state & differs)
+        get_differ(r, &p->differ);
+    p->state &= ~differs;
 }
 
 void sk_message_encode(const struct sk_message *m, struct sk_buf *out)

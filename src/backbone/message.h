@@ -45,6 +45,15 @@ enum sk_exit_how {
     SK_EXIT_NO_START = 2, /* could not be executed; code is the errno */
 };
 
+/* How the messages of a rank's two processes differ; as differ… in sk_keeper_page. */
+struct sk_differ {
+    uint32_t n; /* 0: they do not, and what follows does not count and does not travel */
+    uint32_t how;
+    int32_t to, tag;
+    uint64_t number;
+    int64_t iteration;
+};
+
 /* What the page shared with the library says; as sk_keeper_page. */
 struct sk_progress {
     uint64_t progress;
@@ -52,6 +61,7 @@ struct sk_progress {
     uint64_t complete_count;
     int64_t restored_iteration;
     uint32_t state, world;
+    struct sk_differ differ;
 };
 
 enum { SK_MSG_HOST_MAX = 255, SK_MSG_DEAD_MAX = 18, SK_MSG_PACE_MAX = 4, SK_MSG_ANSWER_MAX = 10000, SK_MSG_AGE_MAX = 3600000 };

@@ -24,7 +24,9 @@ static struct sk_message sample(enum sk_message_kind kind)
         m.ordered = 1;
         /* fall through */
     case SK_MSG_BEAT:
-        m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002};
+        m.at = (struct sk_progress){1ull << 40, -5, -1, 3, 1000000007, 2, 0x70002, {0}};
+        if (kind == SK_MSG_BEAT)
+            m.at.differ = (struct sk_differ){3, 2, 7, -1, 1ull << 50, -1};
         break;
     case SK_MSG_TELL:
         strcpy(m.host, "node-17: somebody knocked");

@@ -11,6 +11,7 @@
 #include "recovery/fault/fault_model.h"
 #include "recovery/fault/monitor.h"
 #include "recovery/launch/launcher.h"
+#include "recovery/repair/compare.h"
 #include "recovery/repair/protocol.h"
 #include "recovery/source/source.h"
 #endif
@@ -25,7 +26,7 @@ void sk_cli_kinds_tell(void)
         &sk_reader_kind, &sk_merge_kind, &sk_failures_kind,
 #ifdef HAVE_ZMQ
         &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind, &sk_monitor_kind, &sk_fault_model_kind, &sk_answer_kind,
-        &sk_protocol_kind, &sk_source_kind,
+        &sk_protocol_kind, &sk_compare_kind, &sk_source_kind,
 #endif
         NULL,
     };

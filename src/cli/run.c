@@ -12,6 +12,7 @@
 #include "cli/kinds.h"
 #include "recovery/job.h"
 #include "recovery/launch/launcher.h"
+#include "recovery/repair/compare.h"
 
 enum { RUN_FAILED = 125 };
 
@@ -67,7 +68,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
     const char *hosts = NULL, *launcher = SK_AUTO, *time_limit = NULL, *hang = NULL,
-               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL, *protocol = NULL, *warm = NULL;
+               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL, *protocol = NULL, *compare = NULL, *warm = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -92,6 +93,9 @@ int cli_run(struct cli *cli, int argc, char **argv)
         {0, "protocol", CLI_TEXT, &protocol, "PROTOCOL", NULL,
          "who goes back after a fault that needs no restart: with process=in-place coordinated (all ranks) or logging (the dead process alone); "
          "replication (nobody: each rank is two processes, and takes two cores) (default: coordinated)"},
+        {0, "compare", CLI_CHOICE, &compare, NULL, cli_forms(&sk_compare_kind, NULL),
+         "with --protocol replication, compare by hash what the two processes of a rank send, and say it when they differ (silent data corruption): then go on "
+         "(tell), start the job again (restart), or end it (default: nothing is compared)"},
         {0, "warm", CLI_TEXT, &warm, "K", NULL,
          "with process=in-place, start K processes beyond the ranks, which wait to take the place of dead ones (default: 0)"},
         {0, "then", CLI_TEXT, &then, "COMMAND", NULL,
@@ -131,6 +135,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         rc = set(cli, "run.recovery", "--recovery", recovery);
     if (rc < 0)
         rc = set(cli, "run.protocol", "--protocol", protocol);
+    if (rc < 0)
+        rc = set(cli, "run.compare", "--compare", compare);
     if (rc < 0)
         rc = set(cli, "run.warm", "--warm", warm);
     if (rc < 0)

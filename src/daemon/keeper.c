@@ -58,6 +58,7 @@ struct keeper {
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
     uint32_t told_world; /* what the layer said of itself in the newest beat */
+    int told_differ;     /* that messages of twins differ, too */
     uint32_t looks, finds; /* of its page, at the look before … */
     double look_at, waits_since; /* … and the next one; since when it has found nothing */
 };
@@ -202,7 +203,10 @@ static struct sk_message message(const struct keeper *k, enum sk_message_kind ki
         .restored_iteration = atomic_load(&p->restored_iteration),
         .state = atomic_load(&p->state),
         .world = world_of(k),
+        .differ.n = atomic_load_explicit(&p->differ, memory_order_acquire),
     };
+    if (m.at.differ.n)
+        m.at.differ = (struct sk_differ){m.at.differ.n, p->differ_how, p->differ_to, p->differ_tag, p->differ_number, p->differ_iteration};
     return m;
 }
 
@@ -466,6 +470,12 @@ static void look_whether_it_waits(struct keeper *k, double now)
     k->look_at = now + waits_look_s;
 }
 
+/* The first difference is told with the next turn, the number of the others with each beat. */
+static int differs_newly(const struct keeper *k)
+{
+    return !k->told_differ && atomic_load_explicit(&k->page->differ, memory_order_acquire);
+}
+
 static double next_turn(const struct keeper *k, double now)
 {
     double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
@@ -506,12 +516,13 @@ static int keep(struct keeper *k)
             say_hello(k);
         if (k->gone && now >= k->next_report)
             report_exit(k, now);
-        if (now >= k->next_beat || world_of(k) != k->told_world) {
+        if (now >= k->next_beat || world_of(k) != k->told_world || differs_newly(k)) {
             struct sk_message beat = message(k, SK_MSG_BEAT);
             if ((now - k->heard) * 1000 > 1.5 * k->s->heartbeat_ms)
                 say_hello(k); /* the first may be lost, or we were cut off: say who we are */
             send(k, &beat);
             k->told_world = beat.at.world;
+            k->told_differ = beat.at.differ.n > 0;
             k->next_beat = now + k->s->heartbeat_ms / 1000.0;
         }
         check_orphaned(k, now);

@@ -101,7 +101,8 @@ static int by_rank(const void *a, const void *b)
 static int says_the_same(const struct sk_progress *a, const struct sk_progress *b)
 {
     return a->complete_iteration == b->complete_iteration && a->complete_count == b->complete_count &&
-           a->restored_iteration == b->restored_iteration && a->state == b->state && a->world == b->world;
+           a->restored_iteration == b->restored_iteration && a->state == b->state && a->world == b->world &&
+           a->differ.n == b->differ.n;
 }
 
 enum sk_client_news sk_client_heard(struct sk_clients *s, struct sk_client *m, const struct sk_message *v)

@@ -6,6 +6,7 @@
 #include "backbone/frame/tree.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
+#include "base/file/io.h"
 #include "base/file/patience.h"
 #include "base/hash.h"
 #include "base/host/starved.h"
@@ -20,6 +21,7 @@
 #include "recovery/launch/launcher.h"
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
+#include "recovery/repair/compare.h"
 #include "recovery/repair/protocol.h"
 #include "recovery/settings.h"
 #include "recovery/source/watch.h"
@@ -50,6 +52,7 @@ struct job {
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
     int protocol; /* enum sk_protocol */
+    int compare;  /* enum sk_compare */
     int copied;   /* ranks that are two processes each; 0: none are */
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
     int has_hosts;
@@ -138,7 +141,7 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     if (*j->world && j->protocol == SK_PROTOCOL_LOGGING)
         sk_command_set(&c, "%s=%lld", SK_WORLD_LOG_ENV, (long long)sk_config_size(j->config, "run.log_memory"));
     if (j->copied)
-        sk_command_set(&c, "%s=%d %lld", SK_WORLD_COPIES_ENV, j->copied, (long long)sk_config_size(j->config, "run.log_memory"));
+        sk_command_set(&c, "%s=%d %lld %d", SK_WORLD_COPIES_ENV, j->copied, (long long)sk_config_size(j->config, "run.log_memory"), j->compare != 0);
     if (j->warm)
         sk_command_set(&c, "%s=%d", SK_WORLD_RANKS_ENV, j->o->n_ranks);
     if (*learnt)
@@ -191,6 +194,7 @@ static void probe(void *arg, char *answers)
 struct keep {
     char dir[PATH_MAX];
     uint64_t run;
+    int makes; /* the prefix: nobody else does */
     struct sk_event e;
 };
 
@@ -198,6 +202,8 @@ static int keep_event(void *arg, struct saikai_error *err)
 {
     const struct keep *k = arg;
     int rc = sk_history_add(k->dir, &k->e, err);
+    if (rc == SAIKAI_ENOENT && k->makes && !sk_io_mkdirs(k->dir, err))
+        rc = sk_history_add(k->dir, &k->e, err);
     sk_history_tell(k->dir, k->run, &k->e);
     return rc;
 }
@@ -219,6 +225,7 @@ static void record(void *arg, struct sk_event *e)
     snprintf(e->command, sizeof e->command, "%.*s", (int)sizeof e->command - 1, j->o->command ? j->o->command : j->o->program[0]);
     k->e = *e;
     k->run = j->number;
+    k->makes = j->copied > 0;
     snprintf(k->dir, sizeof k->dir, "%s", dir);
     int rc = sk_patience_call(j->patience, dir, keep_event, free, k, &err);
     if (rc != SAIKAI_ETIMEDOUT)
@@ -445,6 +452,10 @@ static int find_world(struct job *j, struct saikai_error *err)
     int rc = sk_recovery_parse(sk_config_text(j->config, "run.recovery"), &plan, err);
     if (!rc && (j->protocol = sk_protocol_parse(sk_config_text(j->config, "run.protocol"), err)) < 0)
         return j->protocol;
+    if (!rc && (j->compare = sk_compare_parse(sk_config_text(j->config, "run.compare"), err)) < 0)
+        return j->compare;
+    if (!rc && j->compare && j->protocol != SK_PROTOCOL_REPLICATION)
+        sk_log(SK_LOG_NOTICE, "run.compare has no effect: each rank is one process (--protocol replication makes it two)");
     int in_place = !rc && sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE);
     if (!rc && !in_place && j->protocol == SK_PROTOCOL_LOGGING)
         sk_log(SK_LOG_NOTICE, "run.protocol=logging has no effect: no fault is answered in place (--recovery process=in-place)");
@@ -554,6 +565,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     if (!*j.world)
         sc.repair_s = 0;
     sc.copied = j.copied;
+    sc.compare = j.copied ? j.compare : SK_COMPARE_OFF;
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;

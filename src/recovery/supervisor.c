@@ -1,5 +1,7 @@
 /* The states of a job and what leads from one to the next: starting, clearing after a fault,
  * waiting, stopping, and giving up. */
+#include "recovery/repair/compare.h"
+#include "recovery/repair/comparing.h"
 #include "recovery/repair/repairing.h"
 #include "recovery/repair/transferring.h"
 
@@ -44,7 +46,8 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->answers = calloc((size_t)s->hosts.n, 1);
     s->assessor = sk_assessor_new(&c->assess, s->hosts.n);
     s->place = c->repair_s > 0 && ops->admit && !c->copied ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
-    if (!s->answered || !s->answers || !s->assessor || (c->repair_s > 0 && ops->admit && !c->copied && !s->place)) {
+    s->differed = c->compare ? calloc((size_t)c->detector.n_ranks, 1) : NULL;
+    if (!s->answered || !s->answers || !s->assessor || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copied && !s->place)) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -62,6 +65,7 @@ void sk_supervisor_free(struct sk_supervisor *s)
     free(s->seat);
     free(s->answered);
     free(s->answers);
+    free(s->differed);
     free(s);
 }
 
@@ -86,6 +90,8 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
     if (s->detector)
         sk_detector_slower(s->detector, s->pace);
     s->transfers = (struct sk_transfers){0};
+    if (s->differed)
+        memset(s->differed, 0, (size_t)s->c.detector.n_ranks);
     if (!s->detector)
         sk_fail(&err, SAIKAI_ENOMEM, "no memory for %d ranks", s->c.detector.n_ranks);
     if (!s->detector || s->ops->start(s->arg, s->incarnation, &s->past, &s->hosts, s->seat, &err)) {
@@ -366,7 +372,7 @@ static int any_runs(const struct sk_supervisor *s)
 /* The program runs, but somebody wants it to end. */
 static void tick_stopping(struct sk_supervisor *s, double now)
 {
-    struct sk_fault f = {&sk_fault_signal, -1, -1, s->stop_signal, 0};
+    struct sk_fault f = {&sk_fault_signal, -1, -1, s->stop_signal, 0, NULL};
     if (sk_detector_all_stopped(s->detector)) {
         if (!s->stop_signal) /* it came to the ranks by another way */
             s->stop_signal = f.code = SIGTERM;
@@ -412,7 +418,7 @@ static void tick_running(struct sk_supervisor *s, double now)
         sk_say(s, SK_LOG_INFO, "the program reached its first candidate");
         s->candidate_said = 1;
     }
-    if (sk_supervisor_tick_repair(s, now) || sk_supervisor_tick_transfer(s, now))
+    if (sk_supervisor_tick_repair(s, now) || sk_supervisor_tick_transfer(s, now) || sk_supervisor_tick_compare(s, now))
         return;
     switch (sk_detector_check(s->detector, now, &f)) {
     case SK_JOB_RUNS:
@@ -537,7 +543,7 @@ void sk_supervisor_signal(struct sk_supervisor *s, int number, int checkpoint, i
     int library = s->state == RUNNING && p.state == SK_KEEPER_INITIALISED;
     if (ends && s->stop_signal) {
         if (s->state == RUNNING && now - s->stop_at > echo_s)
-            sk_supervisor_clear(s, &(struct sk_fault){&sk_fault_signal, -1, -1, s->stop_signal, 0}, now);
+            sk_supervisor_clear(s, &(struct sk_fault){&sk_fault_signal, -1, -1, s->stop_signal, 0, NULL}, now);
     } else if (ends) {
         s->saves = stop && library && p.progress;
         begin_to_stop(s, number, now);

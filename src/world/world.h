@@ -36,5 +36,7 @@ int saikai_world_is_pressed(void) __attribute__((weak));
 int saikai_world_goes_on(void) __attribute__((weak));
 /* 1: each rank is two processes that have to do the same: nothing is saved or read, as time would decide when. */
 int saikai_world_replicates(void) __attribute__((weak));
+/* There, a candidate of this iteration has come. */
+void saikai_world_iteration(int64_t iteration) __attribute__((weak));
 
 #endif

@@ -1,9 +1,14 @@
 /* A program for the protocol replication: what each step gives depends on all messages before it, and with "chance" also on the order in
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
- * one before it would be found out. It does not use Saikai.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck] [MICROSECONDS]
+ * one before it would be found out. It does not use Saikai, but with
+ * WITH_SAIKAI calls saikai_checkpoint in each step.
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|flip:WHO:AT] [MICROSECONDS]
+ * flip:WHO:AT turns one bit round in one process of the first start, that with the number WHO: before it sends its message with tag 1 in step AT.
  * REPLICATED_UNTIL: the last step waits until there is a file of this name, so that the program does not end before all is done to it. */
 #include <mpi.h>
+#ifdef WITH_SAIKAI
+#include <saikai/saikai.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +19,7 @@
 enum { LARGE = 40000 };
 static int rank, ranks;
 static const char *prefix;
+static long flip_at = -1; /* in this process */
 static uint64_t *large[2];
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -62,6 +68,8 @@ static uint64_t calm_step(uint64_t state, long step)
     MPI_Type_commit(&every_second);
     for (int i = 0; i < size; i++)
         large[0][i] = state + (uint64_t)i;
+    if (step == flip_at)
+        large[0][size / 2] ^= 1u << 13;
     MPI_Irecv(&got[1], 1, MPI_UINT64_T, left, 2, MPI_COMM_WORLD, &r[0]);
     MPI_Irecv(large[1], size, MPI_UINT64_T, left, 1, MPI_COMM_WORLD, &r[1]);
     MPI_Isend(large[0], size, MPI_UINT64_T, right, 1, MPI_COMM_WORLD, &r[2]);
@@ -171,6 +179,18 @@ static uint64_t worker_step(uint64_t state, long step, uint64_t *heard)
     return mix(mix(state, in), (uint64_t)tries);
 }
 
+/* Which process of the start this is, that the layer does not tell. */
+static void choose_flip(const char *kind, const char *start)
+{
+    const char *number = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    char *end;
+    if (strncmp(kind, "flip:", 5) || !number || !start || strcmp(start, "1"))
+        return;
+    long who = strtol(kind + 5, &end, 10);
+    if (*end == ':' && who == strtol(number, NULL, 10))
+        flip_at = strtol(end + 1, NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -185,11 +205,20 @@ int main(int argc, char **argv)
     const char *kind = argc > a + 1 ? argv[a + 1] : "", *start = getenv("SAIKAI_START");
     uint64_t state = (uint64_t)rank + 1, told[64] = {0}, heard = 0, all[64] = {0};
     double longest = 0, begun = now();
+    choose_flip(kind, start);
+#ifdef WITH_SAIKAI
+    if (saikai_init(MPI_COMM_WORLD, "") || saikai_restart(NULL))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+#endif
     large[0] = calloc(LARGE, sizeof **large);
     large[1] = calloc(LARGE, sizeof **large);
     if (!large[0] || !large[1] || ranks > 64 || ranks < 2)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (long step = 0; step < steps; step++) {
+#ifdef WITH_SAIKAI
+        if (saikai_checkpoint(step) < 0)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+#endif
         if (step == steps - 1)
             wait_for_file(getenv("REPLICATED_UNTIL"));
         if (strcmp(kind, "chance"))
@@ -223,6 +252,9 @@ int main(int argc, char **argv)
     MPI_Reduce(rank ? &state : MPI_IN_PLACE, &state, 1, MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
     if (!rank)
         printf("%ld steps, %016llx: %s\n", steps, strcmp(kind, "chance") ? (unsigned long long)state : 0, bad ? "WRONG" : "verified");
+#ifdef WITH_SAIKAI
+    saikai_finalize();
+#endif
     MPI_Finalize();
     return bad != 0;
 }

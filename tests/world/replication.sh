@@ -7,7 +7,7 @@ set -euo pipefail
 case=$1 build=$2 mpi=$3 kills=${SAIKAI_TEST_KILLS:-4}
 . "$(dirname "$0")/../common.sh"
 # A step of the test's own program takes 1 ms at least: on no machine is it at its end before the launcher knows that it has begun.
-n=4 exe="$build/tests/world/replicated_$mpi" arguments="1500 steady 1000" victims=1 notes=1 restarts=0
+n=4 exe="$build/tests/world/replicated_$mpi" arguments="1500 steady 1000" victims=1 notes=1 restarts=0 options=
 # Processes: 0 to 3 are the leads of the ranks, 4 to 7 their twins.
 case $case in
 lead) victims=2 ;;
@@ -27,6 +27,11 @@ often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= steps_a
 often_chance) arguments="3000 chance 2000" ;;
 fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 3000" victims=3 notes= ;;
 calm) victims= arguments=200 ;;
+# A bit turns round in one process, in any of its messages: one of the steps between 20 and 519.
+flip*) who=$(shuf -i 0-7 -n 1) at=$(shuf -i 20-519 -n 1) victims= options="--compare ${case#flip_}"; options=${options/flip/tell}
+    exe="$build/tests/world/replicated_saikai_$mpi" arguments="1000 flip:$who:$at 500" ;;
+alike) victims= options="--compare give-up" arguments="1500 steady" ;;
+alike_chance) victims=2 options="--compare give-up" arguments="3000 chance 1000" ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
@@ -84,7 +89,7 @@ wait_for_all() {
 
 start() {
     rm -rf store local at.* out err go
-    REPLICATED_UNTIL="$work/go" timeout 400 "$build/src/cli/saikai" run --protocol replication -n $n -- "$exe" -p "$work/at" $arguments >out 2>err &
+    REPLICATED_UNTIL="$work/go" timeout 400 "$build/src/cli/saikai" run --protocol replication $options -n $n -- "$exe" -p "$work/at" $arguments >out 2>err &
     run=$!
 }
 
@@ -99,7 +104,7 @@ end_well() {
 attempt() {
     start
     local lost=0 group victim before after
-    [ "$mpi" != openmpi ] || wait_for_all "$1"
+    [ "$mpi" != openmpi ] || [ -z "$victims" ] || wait_for_all "$1"
     [ "$mpi" = openmpi ] || victims=
     for group in $victims; do
         before=$(processes)
@@ -120,6 +125,18 @@ attempt() {
         [ "$notes" != 1 ] || grep -q 'answer: restart' err || [ "$before" = "$after" ] || [ -z "$after" ] || fail "other processes: $before, and then $after"
     done
     end_well
+}
+
+# The history tells which message of which rank differed, and at which iteration. What others sent after that differs, too, and may be told before:
+# it is all that is told of a start that ends at once.
+told_of_the_flip() {
+    local r=$((who % n)) sentence
+    sentence="the two processes of rank $r on .* sent different data in message $((at + 1)) to rank $(((r + 1) % n)) with tag 1 at iteration $at: silent data corruption"
+    [ "$case" = flip ] || sentence="the two processes of rank .* sent different data in message .* at iteration \($at\|$((at + 1))\): silent data corruption"
+    "$build/src/cli/saikai" history "$work/store" >history 2>&1 || fail "no history"
+    grep -q "$sentence" history || fail "a bit turned round in process $who before message $((at + 1)): $(cat history)"
+    grep -q "$sentence" err || fail "it was not said that a bit turned round"
+    [ "$case" = flip ] || [ "$(grep -c 'silent data corruption' history)" = 1 ] || fail "what ended a start was kept more than once: $(cat history)"
 }
 
 same_result() {
@@ -160,13 +177,26 @@ if [[ $case = often_* ]]; then
     often
     exit 0
 fi
+if [[ $case = flip_give-up && $mpi = openmpi ]]; then
+    start
+    ! wait "$run" || fail "the job did not end with an error"
+    run=
+    told_of_the_flip
+    grep -q "run.compare=give-up" err || fail "it was not said why the job ended"
+    exit 0
+fi
 for delay in 0.5 2 10; do
     attempt $delay
     grep -q "not all processes were through MPI_Init" err || break
 done
-same_result
+[ "$case" = flip ] || same_result
 if [ "$mpi" != openmpi ]; then
     grep -q "needs Open MPI" err || fail "it was not said that MPICH is not replicated"
+elif [ "$case" = flip ] || [ "$case" = flip_restart ]; then
+    told_of_the_flip
+    [ "$case" = flip ] || grep -q 'answer: restart' err || fail "the job was not started again"
+    # What is wrong stays in one of the two worlds: the lead's is seen.
+    [ "$case" != flip ] || [ "$who" -lt $n ] || same_result
 elif [ $restarts = 1 ]; then
     grep -q "answer: restart, not by its twin: " err || fail "it was not said why the job was started again"
 else

@@ -106,7 +106,8 @@ static int pass_on(struct sk_kin *k, const struct sk_message *m)
 static int says_the_same(const struct sk_progress *a, const struct sk_progress *b)
 {
     return a->complete_iteration == b->complete_iteration && a->complete_count == b->complete_count &&
-           a->restored_iteration == b->restored_iteration && a->state == b->state && a->world == b->world;
+           a->restored_iteration == b->restored_iteration && a->state == b->state && a->world == b->world &&
+           a->differ.n == b->differ.n;
 }
 
 static void came(struct rank *r, const struct sk_kin_way *way)

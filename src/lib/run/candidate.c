@@ -97,6 +97,8 @@ int sk_session_due(struct sk_session *s, uint32_t place, int64_t iteration, stru
         return rc;
     if (saikai_world_candidate)
         saikai_world_candidate();
+    if (s->silent && saikai_world_iteration)
+        saikai_world_iteration(iteration);
     if (s->ending.halted)
         return sk_fail(err, SAIKAI_ESTATE, "the program is at its end, as a signal asked for");
     if (sk_clock_sleeps(&s->clock)) {

@@ -44,7 +44,7 @@ static enum sk_job check_end(const struct sk_detector *d, double now, struct sk_
         return SK_JOB_RUNS;
     for (int r = 0; r < d->c.n_ranks; r++)
         if (!d->rank[r].clean) {
-            *f = (struct sk_fault){&sk_fault_signal, r, d->rank[r].host, SIGKILL, 0};
+            *f = (struct sk_fault){&sk_fault_signal, r, d->rank[r].host, SIGKILL, 0, NULL};
             return SK_JOB_FAULT;
         }
     return SK_JOB_DONE;
@@ -56,7 +56,7 @@ static enum sk_job check_launcher(const struct sk_detector *d, double now, struc
 {
     if (!d->launcher_ended || d->first.kind || now - d->launcher_ended_at <= late_report_s)
         return SK_JOB_RUNS;
-    *f = (struct sk_fault){&sk_fault_launcher, -1, -1, d->launcher_status, now - d->started};
+    *f = (struct sk_fault){&sk_fault_launcher, -1, -1, d->launcher_status, now - d->started, NULL};
     return SK_JOB_FAULT;
 }
 

@@ -29,7 +29,7 @@ static enum sk_job check_silence(const struct sk_detector *d, double now, struct
         const struct sk_watched *k = &d->rank[r];
         const struct sk_fault_ops *kind =
             host_speaks(d, k->host, now) ? &sk_fault_silent_rank : &sk_fault_lost_node;
-        *f = (struct sk_fault){kind, r, k->host, 0, now - k->heard};
+        *f = (struct sk_fault){kind, r, k->host, 0, now - k->heard, NULL};
         return SK_JOB_FAULT;
     }
     return SK_JOB_RUNS;
@@ -52,7 +52,7 @@ static enum sk_job check_start(const struct sk_detector *d, double now, struct s
         double since = fmax(d->started, d->rank[r].called);
         if (d->rank[r].state != SK_WATCHED_WAITING || now - since <= d->c.start_timeout_s)
             continue;
-        *f = (struct sk_fault){&sk_fault_late_start, r, d->rank[r].host, 0, now - since};
+        *f = (struct sk_fault){&sk_fault_late_start, r, d->rank[r].host, 0, now - since, NULL};
         return SK_JOB_FAULT;
     }
     return SK_JOB_RUNS;
@@ -76,8 +76,8 @@ static enum sk_job check_standstill(const struct sk_detector *d, double now, str
 {
     if (now <= standstill_ends(d))
         return SK_JOB_RUNS;
-    *f = d->reached ? (struct sk_fault){&sk_fault_hang, -1, -1, 0, now - d->moved}
-                        : (struct sk_fault){&sk_fault_long_setup, -1, -1, 0, now - d->started};
+    *f = d->reached ? (struct sk_fault){&sk_fault_hang, -1, -1, 0, now - d->moved, NULL}
+                        : (struct sk_fault){&sk_fault_long_setup, -1, -1, 0, now - d->started, NULL};
     return SK_JOB_FAULT;
 }
 

@@ -65,7 +65,7 @@ static struct sk_fault fault_of_exit(const struct sk_watched *k, const struct sk
         [SK_EXIT_SIGNAL] = &sk_fault_signal,
         [SK_EXIT_NO_START] = &sk_fault_no_start,
     };
-    return (struct sk_fault){kinds[m->how], (int)m->rank, k->host, (int)m->code, 0};
+    return (struct sk_fault){kinds[m->how], (int)m->rank, k->host, (int)m->code, 0, NULL};
 }
 
 /* How good an explanation it is, from 0. The MPI's launcher ends ranks by SIGTERM when another one has ended (by SIGKILL only together with

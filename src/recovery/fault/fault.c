@@ -2,6 +2,7 @@
 #include "recovery/fault/fault.h"
 
 #include "backbone/keeper_page.h"
+#include "backbone/message.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -169,11 +170,41 @@ const struct sk_fault_ops sk_fault_launcher = {
     code_of_launcher, unknown, hopeless_at_first,
 };
 
+/* ---- two processes that are to do the same do not ---- */
+
+static void describe_difference(const struct sk_fault *f, const struct sk_fault_words *w, char *out, size_t cap)
+{
+    const struct sk_differ *d = f->differ;
+    char which[96], when[48] = "";
+    if (d->how & SK_DIFFER_COLLECTIVE)
+        snprintf(which, sizeof which, "message %llu of collective operations to rank %d", (unsigned long long)d->number + 1, d->to);
+    else
+        snprintf(which, sizeof which, "message %llu to rank %d with tag %d", (unsigned long long)d->number + 1, d->to, d->tag);
+    if (d->iteration >= 0)
+        snprintf(when, sizeof when, " at iteration %lld", (long long)d->iteration);
+    if (d->how & SK_DIFFER_MISSING)
+        snprintf(out, cap, "one of the two processes of %s did not send %s%s", w->who, which, when);
+    else
+        snprintf(out, cap, "the two processes of %s sent different data in %s%s: silent data corruption, or a program that does not do the same twice",
+                 w->who, which, when);
+}
+
+static const char *hopeless_if_wanted(const struct sk_fault *f, int ever)
+{
+    (void)ever;
+    return f->code ? "its two processes of a rank differ (run.compare=give-up)" : NULL;
+}
+
+const struct sk_fault_ops sk_fault_difference = {
+    "difference", "the two processes of a rank sent different messages (run.compare)", 0, describe_difference, NULL, by_itself, hopeless_if_wanted,
+};
+
 /* ---- all of them ---- */
 
 static const struct sk_fault_ops *const forms[] = {
     &sk_fault_signal, &sk_fault_exit, &sk_fault_no_start, &sk_fault_silent_rank, &sk_fault_lost_node,
     &sk_fault_hang, &sk_fault_long_setup, &sk_fault_late_start, &sk_fault_launcher,
+    &sk_fault_difference,
 };
 
 static const struct sk_fault_ops *form_at(int i)

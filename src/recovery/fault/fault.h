@@ -13,11 +13,14 @@ enum {
     SK_RUN_REFUSED = 75, /* as SAIKAI_EXIT_REFUSED */
 };
 
+struct sk_differ;
+
 struct sk_fault {
     const struct sk_fault_ops *kind; /* NULL: none */
     int rank, host;                  /* -1: does not apply */
     int code;
     double seconds; /* silence, standstill, or time since the start */
+    const struct sk_differ *differ; /* of a difference: which message */
 };
 
 /* What else a sentence needs. */
@@ -58,7 +61,8 @@ extern const struct sk_fault_ops sk_fault_signal,    /* rank was killed by signa
     sk_fault_hang,                                   /* no rank has reached another candidate for seconds */
     sk_fault_long_setup,                             /* no rank has reached a first candidate for seconds since the start */
     sk_fault_late_start,                             /* rank has not said hello for seconds since the start */
-    sk_fault_launcher;                               /* the MPI's launcher ended (wait status code) and left ranks owed */
+    sk_fault_launcher,                               /* the MPI's launcher ended (wait status code) and left ranks owed */
+    sk_fault_difference;                             /* the two processes of rank sent different messages; code 1: that ends the job */
 
 /* "rank 2 on n3 was killed by signal 9 (Killed)". program: as typed; NULL: not known. */
 void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, const char *program, char *out, size_t cap);

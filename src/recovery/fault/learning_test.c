@@ -70,7 +70,7 @@ static int near(double a, double b)
 static void play(struct sk_learning *l, struct sk_hosts *h)
 {
     int seat[2] = {0, 1};
-    struct sk_fault killed = {&sk_fault_signal, 1, 1, 9, 0}, lost = {&sk_fault_lost_node, -1, 1, 0, 4};
+    struct sk_fault killed = {&sk_fault_signal, 1, 1, 9, 0, NULL}, lost = {&sk_fault_lost_node, -1, 1, 0, 4, NULL};
     sk_learning_started(l, h, seat, 2, 100);
     sk_learning_fault(l, &killed, h, 1, 400);
     sk_learning_tick(l, 400);

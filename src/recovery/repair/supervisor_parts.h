@@ -27,6 +27,8 @@ struct sk_supervisor {
     double order_at;           /* when the order to repair is to be repeated */
     double place_until;        /* how long a fault waits for what the survivors say of themselves; 0: none does */
     struct sk_transfers transfers; /* where each rank is two processes */
+    char *differed;        /* by process: how far it was told that its messages are not those of its twin; NULL: they are not compared */
+    struct sk_differ differ; /* of the newest such fault */
     int ignoring; /* a silence that counts as the network's */
     enum state state;
     uint32_t incarnation;

@@ -1,5 +1,6 @@
 /* Ranks that are two processes each, played with a clock of the test's own: the end of one is forgiven as long as its twin is there, and
  * whatever else happens ends in a restart of all. */
+#include "recovery/repair/compare.h"
 #include "recovery/supervisor_testing.h"
 
 #include <setjmp.h>
@@ -175,6 +176,82 @@ static void a_death_when_its_twin_is_done(void **state)
     crew_finish(w);
 }
 
+/* ---- messages of twins that differ ---- */
+
+static struct crew *begin_comparing(enum sk_compare what)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.copied = N / 2;
+    c.compare = (int)what;
+    struct crew *w = crew_begin(&c);
+    all_say(w, SK_WORLD_READY, 0);
+    crew_run(w, 0.5);
+    assert_int_equal(w->events, 0);
+    return w;
+}
+
+static void a_difference_is_told_once(void **state)
+{
+    struct crew *w = begin_comparing(SK_COMPARE_TELL);
+    w->at.differ = (struct sk_differ){.n = 1, .to = 7, .tag = 5, .number = 16, .iteration = 40};
+    crew_run(w, 0.5);
+    assert_int_equal(w->events, N); /* each process says so here */
+    assert_non_null(strstr(w->event.what, "sent different data in message 17 to rank 7 with tag 5 at iteration 40"));
+    assert_string_equal(w->event.fault, "difference");
+    assert_string_equal(w->event.answer, "ignore");
+    w->at.differ.n = 1000;
+    crew_run(w, 20);
+    assert_int_equal(w->events, N);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->kills, 0);
+    assert_null(strstr(w->said, "in all"));
+    for (int r = 0; r < N; r++)
+        crew_exit(w, r, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    assert_non_null(strstr(w->said, "in all 1000 messages of the two processes of rank 0 differed"));
+    crew_finish(w);
+}
+
+/* Also when it is only found at the end of the program. */
+static void a_difference_starts_the_job_again(void **state)
+{
+    struct crew *w = begin_comparing(SK_COMPARE_RESTART);
+    for (int r = 1; r < N; r++)
+        crew_exit(w, r, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 0.5);
+    w->at.differ = (struct sk_differ){.n = 1, .how = SK_DIFFER_COLLECTIVE | SK_DIFFER_MISSING, .to = 1, .number = 2, .iteration = -1};
+    crew_exit(w, 0, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 0.06);
+    w->at.differ.n = 0; /* of the next start */
+    restarts(w, "");
+}
+
+static void a_difference_ends_the_job(void **state)
+{
+    struct crew *w = begin_comparing(SK_COMPARE_GIVE_UP);
+    w->at.differ = (struct sk_differ){.n = 1, .to = 1, .tag = 5, .iteration = -1};
+    crew_run(w, 8);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->events, 1);
+    assert_string_equal(w->event.answer, "given-up");
+    assert_non_null(strstr(w->event.what, "message 1 to rank 1 with tag 5:"));
+    assert_non_null(strstr(w->event.then, "run.compare=give-up"));
+    assert_int_equal(crew_exit_code(w), SK_RUN_FAILED);
+    crew_finish(w);
+}
+
+/* What a beat says of it is not looked at where nobody wants to know. */
+static void nobody_compares(void **state)
+{
+    struct crew *w = begin();
+    w->at.differ = (struct sk_differ){.n = 1};
+    crew_run(w, 2);
+    assert_int_equal(w->events, 0);
+    assert_int_equal(w->starts, 1);
+    crew_finish(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +265,10 @@ int main(void)
         cmocka_unit_test(all_wait_and_nobody_has_died),
         cmocka_unit_test(a_death_before_mpi_has_begun),
         cmocka_unit_test(a_death_when_its_twin_is_done),
+        cmocka_unit_test(a_difference_is_told_once),
+        cmocka_unit_test(a_difference_starts_the_job_again),
+        cmocka_unit_test(a_difference_ends_the_job),
+        cmocka_unit_test(nobody_compares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,7 @@ void sk_channels_free(struct sk_channels *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         free(c->at[i]->missing);
+        sk_pairing_free(&c->at[i]->pairing);
         free(c->at[i]);
     }
     free(c->at);

@@ -6,6 +6,8 @@
 #ifndef SK_WORLD_CHANNEL_H
 #define SK_WORLD_CHANNEL_H
 
+#include "world/replica/pairing.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +20,7 @@ struct sk_channel {
     size_t n_missing;
     uint64_t fresh;      /* received since this process last told the sender's other copy */
     size_t fresh_bytes;
+    struct sk_pairing pairing; /* where messages are compared (compare.h) */
 };
 
 struct sk_copied {

@@ -2,6 +2,7 @@
  * what the dead have said is passed over. */
 #include "world/replica/control.h"
 
+#include "world/replica/compare.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
 #include "world/replica/takeover.h"
@@ -103,6 +104,9 @@ static void take(int process, const uint64_t *word, int n)
     case SK_CONTROL_OUTCOME:
     case SK_CONTROL_TAKEN:
         sk_replica_take_decision(kind, word, n);
+        break;
+    case SK_CONTROL_HASH:
+        sk_compare_take(word, n);
         break;
     }
 }

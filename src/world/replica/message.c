@@ -1,6 +1,7 @@
 /* Messages between copies: sent from a copy that is kept, and received with a look at what else comes. */
 #include "world/replica/message.h"
 
+#include "world/replica/compare.h"
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
 #include "world/replica/takeover.h"
@@ -119,6 +120,8 @@ static struct sk_copied *post(const void *buf, int count, MPI_Datatype type, int
     struct sk_channel *c = channel(dest, context, tag);
     struct sk_copied *m = copy_of(buf, count, type, &p->channels, c);
     sk_replica.bytes += m->bytes;
+    if (sk_replica.compares)
+        sk_compare_sent(dest, m);
     for (int x = 0; x < 2; x++) {
         int crosses = x != sk_replica.copy;
         if (p->feed[x] == SK_FEED_SEND && !(crosses && sk_channel_had(c, m->index)))
@@ -234,6 +237,8 @@ void sk_replica_turn(void)
         sk_replica_hear();
     sk_control_listen();
     sk_replica_decide();
+    if (sk_replica.compares)
+        sk_compare_idle();
     for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
         next = o->next;
         if (!o->channel)

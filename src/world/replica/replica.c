@@ -1,6 +1,7 @@
 /* Begin and end of the protocol `replication`, and what it cannot do. */
 #include "world/replica/replica.h"
 
+#include "world/replica/compare.h"
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct sk_replica sk_replica = {.output = -1};
+struct sk_replica sk_replica = {.output = -1, .iteration = -1};
 
 static int make(MPI_Comm *out, int same)
 {
@@ -51,7 +52,8 @@ void sk_replica_begin(const char *told)
     char *end;
     int rc = 0, process = sk_world.rank, all = sk_world.size;
     sk_replica.n = (int)strtol(told, &end, 10);
-    sk_replica.limit = strtoull(end, NULL, 10);
+    sk_replica.limit = strtoull(end, &end, 10);
+    sk_replica.compares = (int)strtol(end, &end, 10);
     if (sk_replica.n < 1 || all != 2 * sk_replica.n)
         sk_world_fail(SK_WORLD_FAILED, "the processes of this start are not two for each rank");
     sk_replica.copy = process / sk_replica.n;
@@ -97,12 +99,15 @@ int sk_replica_finalize(void)
 {
     int rc = sk_logging_Barrier(sk_made_world()), all = 2 * sk_replica.n;
     sk_replica_settle();
+    sk_compare_flush();
     for (int p = 0; p < all; p++)
         if (!sk_replica.dead[p])
             sk_control_tell(p, (uint64_t[]){SK_CONTROL_LEFT}, 1);
     for (int p = 0; p < all; p++)
         while (!sk_replica.dead[p] && !sk_replica.left[p])
             sk_replica_turn();
+    if (!sk_replica.copy)
+        sk_compare_end();
     sk_control_drain(); /* of a process that has ended nobody would hear any more */
     if (rc || sk_replica.losses) {
         sk_world.done = 1;
@@ -117,4 +122,9 @@ int sk_replica_finalize(void)
 SK_WORLD_EXPORT int saikai_world_replicates(void)
 {
     return sk_replica.n > 0;
+}
+
+SK_WORLD_EXPORT void saikai_world_iteration(int64_t iteration)
+{
+    sk_replica.iteration = iteration;
 }

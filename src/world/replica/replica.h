@@ -65,6 +65,8 @@ struct sk_replica {
     uint32_t heard;                  /* the newest order that tells of the dead */
     uint32_t looks, finds;           /* for messages; and what they brought. The keeper looks at them */
     int losses;
+    int compares;                    /* messages of twins are compared (compare.h) */
+    int64_t iteration;               /* of the newest candidate, -1: there was none */
     struct sk_replica_peer *peer;    /* by rank */
     struct sk_replica_open *first;   /* in the order in which they were begun */
     const struct sk_copied *held;    /* that is waited for */
@@ -96,7 +98,7 @@ static inline int sk_replica_feeder(int rank)
 {
     return sk_replica.dead[sk_replica_process(sk_replica.copy, rank)] ? !sk_replica.copy : sk_replica.copy;
 }
-/* After MPI_Init; told: the number of ranks and the most bytes kept. */
+/* After MPI_Init; told: the number of ranks, the most bytes kept, and 1: messages are compared. */
 void sk_replica_begin(const char *told);
 void sk_replica_refuse(const char *what);
 int sk_replica_finalize(void);
