@@ -193,11 +193,13 @@ static size_t take_lines(struct sk_events_reader *r, const char *text, size_t n,
 }
 
 /* From r->at on. A line that is longer than one can be is none: it is passed over. */
-static void read_on(struct sk_events_reader *r, int fd, sk_events_each *each, void *arg)
+static int read_on(struct sk_events_reader *r, int fd, sk_events_each *each, void *arg, struct saikai_error *err)
 {
     char *text = malloc(READ_BYTES);
-    ssize_t n = 0;
-    while (text && (n = pread(fd, text, READ_BYTES, r->at)) > 0) {
+    ssize_t n;
+    if (!text)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for events");
+    while ((n = pread(fd, text, READ_BYTES, r->at)) > 0) {
         size_t done = take_lines(r, text, (size_t)n, each, arg);
         if (!done && n < READ_BYTES)
             break;
@@ -208,6 +210,7 @@ static void read_on(struct sk_events_reader *r, int fd, sk_events_each *each, vo
         r->at += (off_t)done;
     }
     free(text);
+    return 0;
 }
 
 /* What came before the present file: the rest of the one that was read, or all of it. */
@@ -219,9 +222,9 @@ static int read_before(struct sk_events_reader *r, sk_events_each *each, void *a
         return fd == SAIKAI_ENOENT ? 0 : fd;
     if (f.st_ino != r->file || r->at > f.st_size)
         r->at = 0;
-    read_on(r, fd, each, arg);
+    int rc = read_on(r, fd, each, arg, err);
     close(fd);
-    return 0;
+    return rc;
 }
 
 int sk_events_read(struct sk_events_reader *r, sk_events_each *each, void *arg, struct saikai_error *err)
@@ -235,11 +238,13 @@ int sk_events_read(struct sk_events_reader *r, sk_events_each *each, void *arg, 
     int rc = 0;
     if (f.st_ino != r->file || r->at > f.st_size) {
         rc = read_before(r, each, arg, err);
-        r->file = f.st_ino;
-        r->at = 0;
+        if (!rc) {
+            r->file = f.st_ino;
+            r->at = 0;
+        }
     }
     if (!rc)
-        read_on(r, fd, each, arg);
+        rc = read_on(r, fd, each, arg, err);
     close(fd);
     return rc;
 }
