@@ -225,7 +225,7 @@ static void encode_some(void *arg)
         flush(e);
     }
     pthread_mutex_unlock(&e->lock);
-    sk_scratch_drop();
+    sk_scratch_rest();
 }
 
 /* Everything the pieces need to know; the frame's header is in *head. */
@@ -419,7 +419,7 @@ static void decode_some(void *arg)
             d->rc = rc, d->failed = i, d->err = err;
     }
     pthread_mutex_unlock(&d->lock);
-    sk_scratch_drop();
+    sk_scratch_rest();
     sk_buf_free(&scratch.encoded);
     sk_buf_free(&scratch.decoded);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* A sanitizer is to see every use after the end. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -19,7 +20,7 @@
 #define SK_KEEP 1
 #endif
 
-enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 32 << 20 };
+enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 32 << 20, REST_BYTES = 8 << 20, HUGE = 2 << 20 };
 
 struct head {
     size_t size; /* without the head */
@@ -76,6 +77,20 @@ static struct head *find(size_t n)
     return h;
 }
 
+/* Large blocks are of huge pages, where the system has them: touching small ones for the first time took up to a third of the time of
+ * reading an array. */
+static struct head *new_block(size_t n)
+{
+    size_t all = n + HEAD, alignment = all < HUGE ? HEAD : HUGE;
+    if (all > SIZE_MAX - HUGE)
+        return NULL;
+    all = (all + alignment - 1) / alignment * alignment;
+    struct head *h = aligned_alloc(alignment, all);
+    if (h && alignment == HUGE)
+        madvise(h, all, MADV_HUGEPAGE);
+    return h;
+}
+
 void *sk_scratch_take(size_t n)
 {
     if (n > SIZE_MAX - 2 * HEAD)
@@ -84,7 +99,7 @@ void *sk_scratch_take(size_t n)
     struct head *h = find(n);
     if (h)
         return body_of(h);
-    h = aligned_alloc(HEAD, n + HEAD);
+    h = new_block(n);
     if (!h)
         return NULL;
     h->size = n;
@@ -109,6 +124,13 @@ void *sk_scratch_grow(void *block, size_t used, size_t n)
     return p;
 }
 
+static void drop_oldest(void)
+{
+    kept.bytes -= kept.block[0]->size;
+    free(kept.block[0]);
+    memmove(&kept.block[0], &kept.block[1], (size_t)--kept.n * sizeof kept.block[0]);
+}
+
 void sk_scratch_give(void *block)
 {
     if (!block)
@@ -119,16 +141,14 @@ void sk_scratch_give(void *block)
         free(h);
         return;
     }
-    while (kept.n && (kept.n == BLOCKS || kept.bytes + h->size > KEPT_BYTES)) {
-        kept.bytes -= kept.block[0]->size; /* the oldest */
-        free(kept.block[0]);
-        memmove(&kept.block[0], &kept.block[1], (size_t)--kept.n * sizeof kept.block[0]);
-    }
+    while (kept.n && (kept.n == BLOCKS || kept.bytes + h->size > KEPT_BYTES))
+        drop_oldest();
     kept.block[kept.n++] = h;
     kept.bytes += h->size;
 }
 
-void sk_scratch_drop(void)
+void sk_scratch_rest(void)
 {
-    drop(&kept);
+    while (kept.bytes > REST_BYTES)
+        drop_oldest();
 }
