@@ -153,15 +153,15 @@ static int is_close(double bits, double least)
 }
 
 /* Leave the plans that large boxes do not rule out, since they take less than `far` times the least of them, the best first; returns how
- * many. A few bytes tell nothing. */
+ * many. A few bytes tell little: only what takes several times as many loses then. */
 static int near_the_least(struct plan *plan, int n, double *cost, double least, double far)
 {
-    const double nothing = 256;
+    const double nothing = 256, little = 64, several = 4;
     int left = 0;
     for (int k = 0; k < n; k++) {
         struct plan one = plan[k];
         double its = cost[k];
-        if (least >= nothing && its > far * least)
+        if (its > (least >= nothing ? far * least : several * least + little))
             continue;
         int at = left++;
         for (; at > 0 && cost[at - 1] > its; at--) {
