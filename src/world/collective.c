@@ -63,7 +63,7 @@ static int does_not_block(MPI_Comm comm)
 /* The members, when collectives are made of messages that a protocol sees. */
 static inline struct sk_members *by_messages(MPI_Comm comm)
 {
-    return sk_replicates(comm) ? sk_made_world() : sk_logs_on(comm);
+    return sk_logs_on(comm);
 }
 
 /* What the protocols do about each. */

@@ -84,7 +84,7 @@ MPI_Comm sk_world_translate(MPI_Comm c)
     struct sk_members *m;
     if (c == MPI_COMM_WORLD)
         return sk_world.comm;
-    if (sk_logging.chosen && (m = sk_made_members(c)))
+    if (sk_world.makes && (m = sk_made_members(c)))
         return sk_made_below(m);
     check(&sk_world.comms, SK_KEY(c), "a communicator is used that was made before the repair");
     return c;
@@ -92,7 +92,7 @@ MPI_Comm sk_world_translate(MPI_Comm c)
 
 MPI_Comm sk_world_own(MPI_Comm c)
 {
-    return sk_logging.chosen && c != MPI_COMM_WORLD && sk_made_members(c) ? c : sk_world_translate(c);
+    return sk_world.makes && c != MPI_COMM_WORLD && sk_made_members(c) ? c : sk_world_translate(c);
 }
 
 MPI_Group sk_group(MPI_Group g)

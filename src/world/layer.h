@@ -42,6 +42,7 @@ struct sk_world {
     int cannot;       /* said, and told to the launcher */
     int logs;         /* the protocol logging is at work (log.h) */
     int replicates;   /* the protocol replication is (replica/replica.h) */
+    int makes;        /* one of these was chosen: the layer makes communicators itself (comms/made.h) */
     int done;         /* MPI_Finalize after a repair: the real one would wait for the dead */
     int rank, size;   /* in MPI_COMM_WORLD */
     long keeper;      /* its process */

@@ -340,7 +340,13 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
 static inline struct sk_members *by_protocol(MPI_Comm c)
 {
     struct sk_members *g = sk_logs_on(c);
-    return g && (g->context || sk_logging_keeps()) ? g : NULL;
+    return g && !sk_world.replicates && (g->context || sk_logging_keeps()) ? g : NULL;
+}
+
+/* The members, if each rank is two processes that both get the messages of this communicator. */
+static inline struct sk_members *for_twins(MPI_Comm c)
+{
+    return __builtin_expect(sk_world.replicates, 0) ? sk_made_members(c) : NULL;
 }
 
 #define SEND(Name, Begin)                                                                                      \
@@ -348,13 +354,14 @@ static inline struct sk_members *by_protocol(MPI_Comm c)
     {                                                                                                          \
         MPI_Request r = MPI_REQUEST_NULL;                                                                      \
         struct sk_members *g;                                                                                  \
-        int rc;                                                                                                \
+        int lane, rc;                                                                                                \
         if (SK_PLAIN)                                                                                          \
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
-        if (sk_replicates(comm) && REPLICATED_##Name)                                                          \
-            return sk_replica_send(buf, count, datatype, dest, tag, SK_REPLICA_PROGRAM);                       \
+        if ((g = for_twins(comm)))                                                                             \
+            return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                   \
+                       ? rc : sk_replica_send(LOGGED_##Name, buf, count, datatype, dest, tag, lane);           \
         if ((g = by_protocol(comm))) {                                                                         \
             if ((rc = sk_logging_address(g, comm, &dest, &tag, 0)))                                            \
                 return rc;                                                                                     \
@@ -366,15 +373,6 @@ static inline struct sk_members *by_protocol(MPI_Comm c)
         return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
     }
 
-/* What the protocol `replication` does not have. */
-static int refused(const char *what)
-{
-    sk_replica_refuse(what);
-    return 0;
-}
-#define REPLICATED_Send  1
-#define REPLICATED_Ssend refused("MPI_Ssend")
-#define REPLICATED_Rsend refused("MPI_Rsend")
 /* A message that is sent ready is received as any other. */
 #define LOGGED_Send  SK_LOGGING_PLAIN
 #define LOGGED_Ssend SK_LOGGING_SYNCHRONOUS
@@ -387,12 +385,14 @@ SEND(Rsend, Irsend)
 #define BEGIN_SEND(Name, Blocking)                                                                                              \
     SK_WRAP(Name, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))   \
     {                                                                                                                           \
-        int plain = SK_PLAIN, rc;                                                                                               \
+        int plain = SK_PLAIN, lane, rc;                                                                                         \
+        struct sk_members *g;                                                                                                   \
         if (!plain && (rc = sk_world_enter(comm)))                                                                              \
             return rc;                                                                                                          \
-        if (!plain && sk_replicates(comm) && REPLICATED_##Blocking)                                                             \
-            return sk_replica_isend(buf, count, datatype, dest, tag, request);                                                  \
-        struct sk_members *g = plain ? NULL : by_protocol(comm);                                                                \
+        if (!plain && (g = for_twins(comm)))                                                                                    \
+            return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                                    \
+                       ? rc : sk_replica_isend(LOGGED_##Blocking, buf, count, datatype, dest, tag, lane, request);              \
+        g = plain ? NULL : by_protocol(comm);                                                                                   \
         if (g) {                                                                                                                \
             rc = sk_logging_address(g, comm, &dest, &tag, 0);                                                                   \
             return rc ? rc : sk_logging_isend(LOGGED_##Blocking, buf, count, datatype, dest, tag, request);                     \
@@ -412,9 +412,12 @@ SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
-    if (!plain && sk_replicates(comm))
-        return sk_replica_irecv(buf, count, datatype, source, tag, request);
-    struct sk_members *g = plain ? NULL : sk_logs_on(comm);
+    struct sk_members *g = plain ? NULL : for_twins(comm);
+    int lane;
+    if (g)
+        return (rc = sk_replica_address(g, comm, &source, &tag, 1, &lane))
+                   ? rc : sk_replica_irecv(g->context ? g : NULL, comm, buf, count, datatype, source, tag, lane, request);
+    g = plain ? NULL : sk_logs_on(comm);
     if (g) {
         rc = sk_logging_address(g, comm, &source, &tag, 1);
         return rc ? rc : sk_logging_irecv(g, buf, count, datatype, source, tag, request);
@@ -433,9 +436,12 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
-    if (sk_replicates(comm))
-        return sk_replica_recv(buf, count, datatype, source, tag, SK_REPLICA_PROGRAM, status);
-    struct sk_members *g = sk_logs_on(comm);
+    struct sk_members *g = for_twins(comm);
+    int lane;
+    if (g)
+        return (rc = sk_replica_address(g, comm, &source, &tag, 1, &lane))
+                   ? rc : sk_replica_recv(&(struct sk_replica_known){comm, g->context ? g : NULL}, buf, count, datatype, source, tag, lane, status);
+    g = sk_logs_on(comm);
     if (g) {
         rc = sk_logging_address(g, comm, &source, &tag, 1);
         return rc ? rc : sk_logging_recv(g, buf, count, datatype, source, tag, status);
@@ -453,6 +459,16 @@ static int address_both(struct sk_members *g, MPI_Comm comm, int *dest, int *sen
 {
     int rc = sk_logging_address(g, comm, dest, sendtag, 0);
     return rc ? rc : sk_logging_address(g, comm, source, recvtag, 1);
+}
+
+static int exchange_with_twins(struct sk_members *g, MPI_Comm comm, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv,
+                               int nrecv, MPI_Datatype rtype, int source, int rtag, MPI_Status *status)
+{
+    int lane, rc = sk_replica_address(g, comm, &dest, &stag, 0, &lane);
+    if (!rc)
+        rc = sk_replica_address(g, comm, &source, &rtag, 1, &lane);
+    return rc ? rc : sk_replica_exchange(&(struct sk_replica_known){comm, g->context ? g : NULL}, send, nsend, stype, dest, stag, recv, nrecv, rtype,
+                                         source, rtag, lane, status);
 }
 
 /* Both at once; the send is of packed bytes when packed. */
@@ -483,9 +499,9 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_replicates(comm))
-            return sk_replica_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
-                                       SK_REPLICA_PROGRAM, status);
+        struct sk_members *g = for_twins(comm);
+        if (g)
+            return exchange_with_twins(g, comm, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, status);
         if (sk_careful() || sk_logs_on(comm))
             return exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
     }
@@ -526,12 +542,31 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_replicates(comm))
-            return sk_replica_exchange(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, SK_REPLICA_PROGRAM, status);
+        struct sk_members *g = for_twins(comm);
+        if (g)
+            return exchange_with_twins(g, comm, buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, status);
         if (sk_careful() || sk_logs_on(comm))
             return exchange_packed(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
     }
     return SK_CALL(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
+}
+
+/* flag NULL: until there is a message. */
+static int probe_with_twins(struct sk_members *g, MPI_Comm comm, int source, int tag, int *flag, MPI_Status *status)
+{
+    int lane, found = 0, rc = sk_replica_address(g, comm, &source, &tag, 1, &lane);
+    if (!rc && source == MPI_PROC_NULL)
+        return SK_CALL(Iprobe, (source, tag, sk_world.comm, flag ? flag : &found, status));
+    while (!rc && !found) {
+        rc = sk_replica_probe(lane, source, tag, &found, status, !flag);
+        if (flag)
+            break;
+    }
+    if (!rc && found)
+        sk_logging_translate(g, status);
+    if (flag)
+        *flag = found;
+    return rc;
 }
 
 SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
@@ -541,7 +576,10 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
         return SK_CALL(Probe, (source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
-    struct sk_members *g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
+    struct sk_members *g = for_twins(comm);
+    if (g)
+        return probe_with_twins(g, comm, source, tag, NULL, status);
+    g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
     if (g) {
         rc = sk_logging_address(g, comm, &source, &tag, 1);
         return rc ? rc : sk_logging_probe(g, source, tag, NULL, status);
@@ -549,8 +587,7 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     do {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        rc = sk_replicates(comm) ? sk_replica_probe(source, tag, &found, status, 1)
-                                 : SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
+        rc = SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
     } while (!rc && !found);
     return rc;
 }
@@ -561,9 +598,10 @@ SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *stat
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (sk_replicates(comm))
-            return sk_replica_probe(source, tag, flag, status, 0);
-        struct sk_members *g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
+        struct sk_members *g = for_twins(comm);
+        if (g)
+            return probe_with_twins(g, comm, source, tag, flag, status);
+        g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
         if (g) {
             rc = sk_logging_address(g, comm, &source, &tag, 1);
             return rc ? rc : sk_logging_probe(g, source, tag, flag, status);

@@ -2,7 +2,9 @@
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
  * one before it would be found out. It does not use Saikai, but with
  * WITH_SAIKAI calls saikai_checkpoint in each step.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|flip:WHO:AT] [MICROSECONDS]
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|init|flip:WHO:AT] [MICROSECONDS]
+ * made: on communicators of the program's own, which live for some steps. init: and there with persistent requests and sends that are buffered, of some
+ * ranks alone, whose messages others receive in other ways.
  * flip:WHO:AT turns one bit round in one process of the first start, that with the number WHO: before it sends its message with tag 1 in step AT.
  * REPLICATED_UNTIL: the last step waits until there is a file of this name, so that the program does not end before all is done to it. */
 #include <mpi.h>
@@ -115,6 +117,90 @@ static uint64_t odd_step(uint64_t state, long step)
     return mix(state, b);
 }
 
+/* Communicators that are made and freed every few steps: a duplicate, halves in the order of falling ranks, a ring of the halves. Messages with the
+ * same tag go over all of them at the same time, wildcards included; what is received is added up, so that no order counts. */
+enum { OWN_LIFE = 7 };
+static MPI_Comm own_all, own_half, own_ring;
+
+static uint64_t received(MPI_Comm c, uint64_t *status_sum)
+{
+    uint64_t in = 0;
+    MPI_Status s;
+    MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, c, &s);
+    MPI_Recv(&in, 1, MPI_UINT64_T, s.MPI_SOURCE, s.MPI_TAG, c, &s);
+    *status_sum += (uint64_t)(100 * s.MPI_SOURCE + s.MPI_TAG);
+    return in;
+}
+
+static uint64_t unseen_step(uint64_t state)
+{
+    static char room[4096];
+    uint64_t in[2] = {0}, out[2] = {mix(state, 7), mix(state, 8)};
+    int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks, size = sizeof room;
+    MPI_Request r[2];
+    MPI_Status s = {0};
+    if (rank == 0) { /* to rank 1 alone */
+        MPI_Send_init(&out[0], 1, MPI_UINT64_T, right, 9, own_all, &r[0]);
+        MPI_Start(&r[0]);
+        MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+        MPI_Request_free(&r[0]);
+        MPI_Buffer_attach(room, size);
+        MPI_Bsend(&out[1], 1, MPI_UINT64_T, right, 10, own_all);
+        MPI_Buffer_detach(room, &size);
+    } else if (rank == 1) {
+        MPI_Recv_init(&in[1], 1, MPI_UINT64_T, MPI_ANY_SOURCE, 10, own_all, &r[1]);
+        MPI_Start(&r[1]);
+        MPI_Recv(&in[0], 1, MPI_UINT64_T, left, 9, own_all, MPI_STATUS_IGNORE);
+        MPI_Wait(&r[1], &s);
+        MPI_Request_free(&r[1]);
+        if (s.MPI_SOURCE != left || s.MPI_TAG != 10 || !in[0] || !in[1])
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return mix(mix(state, in[0]), in[1]);
+}
+
+static uint64_t made_step(uint64_t state, long step, const char *how)
+{
+    uint64_t in[3] = {0}, out[3] = {mix(state, 1), mix(state, 2), mix(state, 3)}, sum = 0, seen = 0, all[64] = {0};
+    int n, me, left, right, periodic = 1;
+    MPI_Request r[4];
+    MPI_Status s[4];
+    if (step % OWN_LIFE == 0) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &own_all);
+        MPI_Comm_split(own_all, rank % 2, -rank, &own_half);
+        MPI_Comm_size(own_half, &n);
+        MPI_Cart_create(own_half, 1, &n, &periodic, 0, &own_ring);
+    }
+    MPI_Comm_size(own_half, &n);
+    MPI_Comm_rank(own_half, &me);
+    MPI_Irecv(&in[0], 1, MPI_UINT64_T, MPI_ANY_SOURCE, 5, own_all, &r[0]);
+    MPI_Irecv(&in[1], 1, MPI_UINT64_T, (rank + ranks - 1) % ranks, MPI_ANY_TAG, MPI_COMM_WORLD, &r[1]);
+    MPI_Issend(&out[0], 1, MPI_UINT64_T, (rank + 1) % ranks, 5, own_all, &r[2]);
+    MPI_Isend(&out[1], 1, MPI_UINT64_T, (rank + 1) % ranks, 5, MPI_COMM_WORLD, &r[3]);
+    if (me % 2 == 0 && me + 1 < n)
+        MPI_Ssend(&out[2], 1, MPI_UINT64_T, me + 1, 5, own_half);
+    else if (me % 2)
+        sum += received(own_half, &seen);
+    MPI_Waitall(4, r, s);
+    sum += mix(in[0], (uint64_t)s[0].MPI_SOURCE) + mix(in[1], (uint64_t)s[1].MPI_TAG);
+    MPI_Cart_shift(own_ring, 0, 1, &left, &right);
+    MPI_Sendrecv(&out[2], 1, MPI_UINT64_T, right, 5, &in[2], 1, MPI_UINT64_T, left, 5, own_ring, MPI_STATUS_IGNORE);
+    MPI_Allgather(&out[1], 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, own_half);
+    for (int i = 0; i < n; i++)
+        sum = mix(sum, all[i]);
+    sum = mix(mix(sum, in[2]), seen);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, own_ring);
+    MPI_Bcast(&sum, 1, MPI_UINT64_T, 0, own_all);
+    if (strcmp(how, "init") == 0)
+        sum = mix(sum, unseen_step(state));
+    if (step % OWN_LIFE == OWN_LIFE - 1) {
+        MPI_Comm_free(&own_ring);
+        MPI_Comm_free(&own_half);
+        MPI_Comm_free(&own_all);
+    }
+    return mix(state, sum);
+}
+
 /* Rank 0 answers whoever comes first, in several ways; told is what it told each. */
 static uint64_t master_step(uint64_t state, long step, uint64_t told[])
 {
@@ -221,7 +307,9 @@ int main(int argc, char **argv)
 #endif
         if (step == steps - 1)
             wait_for_file(getenv("REPLICATED_UNTIL"));
-        if (strcmp(kind, "chance"))
+        if (!strcmp(kind, "made") || !strcmp(kind, "init"))
+            state = made_step(state, step, kind);
+        else if (strcmp(kind, "chance"))
             state = calm_step(state, step);
         else
             state = rank ? worker_step(state, step, &heard) : master_step(state, step, told);

@@ -19,12 +19,17 @@ at-once) victims="1,6" ;;
 chance) victims="0 6" arguments="3000 chance 1000" ;;
 both) victims="2,6" restarts=1 ;;
 stuck) victims=1 arguments="600 stuck 1000" restarts=1 ;; # in its first start all wait for what nobody sends
+made) victims="1 6" arguments="2100 made 1000" ;;
+init) victims=1 arguments="1500 init 1000" restarts=1 ;;
+kinds) exe="$build/tests/world/made_$mpi" arguments="counts 400" victims=2 notes= ;;
+made_alike) victims= options="--compare give-up" arguments="700 made" ;;
 scan) victims=1 arguments="1500 scan 1000" restarts=1 ;;
 short) victims=0 arguments="1000 chance 2000" ;;
 often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= steps_at=4 ;;
 often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
 often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= steps_at=1 ;;
 often_chance) arguments="3000 chance 2000" ;;
+often_made) arguments="3500 made 2000" ;;
 fortran) exe="$build/examples/heat_fortran_$mpi" arguments="48 3000" victims=3 notes= ;;
 calm) victims= arguments=200 ;;
 # A bit turns round in one process, in any of its messages: one of the steps between 20 and 519.
@@ -166,7 +171,7 @@ often() {
         wait_for_all 2
         kill_at_any_moment
         end_well
-        ! grep 'answer: restart' err | grep -qvE 'the program was at its end|not all processes were through MPI_Init' || fail "the job was started again"
+        ! grep 'answer: restart' err | grep -qvE 'the program was at its end|not all processes were through MPI_Init|was making a communicator' || fail "the job was started again"
         restarts=$((restarts + $(grep -c 'answer: restart' err || true)))
         same_result
     done

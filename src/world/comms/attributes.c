@@ -24,7 +24,7 @@ void sk_attributes_end(void)
 
 static int is_kept_aside(MPI_Comm comm)
 {
-    return !SK_PLAIN && sk_logging.chosen && comm == MPI_COMM_WORLD;
+    return !SK_PLAIN && sk_world.makes && comm == MPI_COMM_WORLD;
 }
 
 static MPI_Comm place(MPI_Comm comm)
@@ -47,7 +47,7 @@ SK_WRAP(Comm_delete_attr, (MPI_Comm comm, int keyval))
 SK_WRAP(Comm_get_attr, (MPI_Comm comm, int keyval, void *value, int *flag))
 {
     static int most = SK_WIRE_TAG_MOST;
-    if (!SK_PLAIN && sk_logging.chosen && keyval == MPI_TAG_UB) {
+    if (!SK_PLAIN && sk_world.makes && keyval == MPI_TAG_UB) {
         *(void **)value = &most;
         *flag = 1;
         return MPI_SUCCESS;

@@ -36,7 +36,7 @@ static struct sk_object *object_of(MPI_Comm c)
 struct sk_members *sk_made_members(MPI_Comm c)
 {
     if (c == MPI_COMM_WORLD)
-        return sk_world.logs ? sk_made_world() : NULL;
+        return sk_world.logs || sk_world.replicates ? sk_made_world() : NULL;
     const struct sk_object *o = object_of(c);
     if (!o || !(o->flags & SK_OBJECT_MADE))
         return NULL;

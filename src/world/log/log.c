@@ -21,7 +21,7 @@ struct sk_logging sk_logging;
 
 void sk_logging_choose(const char *limit)
 {
-    sk_logging.chosen = limit != NULL;
+    sk_world.makes = sk_logging.chosen = limit != NULL;
     sk_logging.limit = limit ? strtoull(limit, NULL, 10) : 0;
 }
 
@@ -145,6 +145,17 @@ void sk_logging_tell(uint64_t key, MPI_Status *s)
     const struct sk_logging_open *r = o && o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) ? o->more : NULL;
     if (r && r->members)
         sk_logging_translate(r->members, s);
+    if (o && o->flags & SK_OBJECT_PERSISTENT && o->more)
+        sk_logging_translate(o->more, s);
+}
+
+void sk_logging_tell_members(uint64_t key, struct sk_members *g)
+{
+    struct sk_object *o = g->context ? sk_objects_find(&sk_world.requests, key) : NULL;
+    if (!o)
+        return;
+    o->more = sk_members_hold(g); /* for good: programs make few of these */
+    sk_logging.translated++;
 }
 
 /* ---- sending ---- */
@@ -358,7 +369,7 @@ static int begin_send(enum sk_logging_mode mode, const void *buf, int count, MPI
 int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
     if (sk_world.replicates) /* a collective's */
-        return sk_replica_send(buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
+        return sk_replica_send(0, buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
     MPI_Request r = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
     if (m)
@@ -381,7 +392,7 @@ int sk_logging_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_
 int sk_logging_recv(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Status *status)
 {
     if (sk_world.replicates)
-        return sk_replica_recv(buf, count, type, source, tag, SK_REPLICA_COLLECTIVE, status);
+        return sk_replica_recv(NULL, buf, count, type, source, tag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Status s;
     uint64_t number;
@@ -436,7 +447,7 @@ int sk_logging_exchange(struct sk_members *g, const void *send, int nsend, MPI_D
                     int source, int rtag, MPI_Status *status)
 {
     if (sk_world.replicates)
-        return sk_replica_exchange(send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
+        return sk_replica_exchange(NULL, send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request s = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(SK_LOGGING_PLAIN, send, nsend, stype, dest, stag);
     int rc = m ? 0 : SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_world.comm, &s));

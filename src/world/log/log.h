@@ -74,7 +74,7 @@ int sk_logging_is_first_to_say(void);
 /* The members of a communicator whose messages are the protocol's; NULL: they are MPI's. */
 static inline struct sk_members *sk_logs_on(MPI_Comm c)
 {
-    return __builtin_expect(sk_logging.chosen, 0) ? sk_made_members(c) : NULL;
+    return __builtin_expect(sk_world.makes, 0) ? sk_made_members(c) : NULL;
 }
 /* 1: messages are kept. */
 static inline int sk_logging_keeps(void)
@@ -106,6 +106,8 @@ int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
 /* A receive of this request has ended with this status: as the program's communicator has it. */
 void sk_logging_tell(uint64_t key, MPI_Status *s);
 void sk_logging_translate(const struct sk_members *g, MPI_Status *s);
+/* A persistent receive is MPI's own, and its messages are for these members. */
+void sk_logging_tell_members(uint64_t key, struct sk_members *g);
 /* A request that has ended, for what is kept already. */
 int sk_logging_nothing(MPI_Request *out);
 /* 1: MPI needs it no more. */

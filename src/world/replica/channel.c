@@ -72,7 +72,7 @@ size_t sk_channel_sweep(struct sk_channels *c, int all, const struct sk_copied *
     struct sk_copied **at = &c->first, *before = NULL, *m;
     size_t freed = 0;
     while ((m = *at)) {
-        if (m != held && !m->backup && over(m)) {
+        if (m != held && !m->waited && !m->backup && over(m)) {
             *at = m->next;
             if (c->newest == m)
                 c->newest = before;

@@ -30,6 +30,8 @@ struct sk_copied {
     uint64_t request[2]; /* by which it is under way to a copy of the receiver, 0: it is not */
     size_t bytes;
     int backup;          /* the receiver's other copy may ask for it */
+    int synchronous;     /* it is under way until it is being received; and */
+    int waited;          /* a request of the program's stands for it */
     int lent;            /* MPI may still read it for one that is dead: it is never freed */
     _Alignas(16) char data[];
 };

@@ -11,6 +11,8 @@
 
 /* A message in words: where it went, and its hash. */
 enum { WORDS = 2, MOST = (SK_CONTROL_WORDS - 1) / WORDS };
+/* Where in its word they are. */
+enum { DEST = 32, LANE = 58, DEST_BITS = LANE - DEST };
 /* Turns in which nothing came, after which the twin tells what it has. */
 enum { IDLE_TURNS = 16 };
 
@@ -32,7 +34,7 @@ static int is_on(void)
 
 static uint64_t place_of(int dest, const struct sk_channel *c)
 {
-    return (uint64_t)c->context << 63 | (uint64_t)(uint32_t)dest << 32 | (uint32_t)c->tag;
+    return (uint64_t)c->context << LANE | (uint64_t)(uint32_t)dest << DEST | (uint32_t)c->tag;
 }
 
 /* The first is told in full, of the others how many: after a first one much differs. */
@@ -42,7 +44,7 @@ static void differs(int dest, const struct sk_channel *c, uint64_t number, int64
     uint32_t n = atomic_load_explicit(&p->differ, memory_order_relaxed);
     if (!n) {
         p->differ_to = dest;
-        p->differ_tag = c->tag;
+        p->differ_tag = c->context == SK_REPLICA_PROGRAM ? c->tag : sk_wire_tag(c->tag);
         p->differ_how = (c->context == SK_REPLICA_COLLECTIVE ? SK_DIFFER_COLLECTIVE : 0) | (missing ? SK_DIFFER_MISSING : 0);
         p->differ_number = number;
         p->differ_iteration = iteration;
@@ -103,7 +105,7 @@ void sk_compare_take(const uint64_t *word, int n)
     if (!is_on())
         return;
     for (int i = 1; i + 1 < n; i += WORDS) {
-        int context = (int)(word[i] >> 63), dest = (int)(word[i] >> 32 & INT32_MAX), tag = (int)(uint32_t)word[i];
+        int context = (int)(word[i] >> LANE), dest = (int)(word[i] >> DEST & ((1u << DEST_BITS) - 1)), tag = (int)(uint32_t)word[i];
         struct sk_channel *c = dest < sk_replica.n ? sk_channel_find(&sk_replica.peer[dest].channels, context, tag) : NULL;
         if (!c)
             sk_world_fail(SK_WORLD_FAILED, "no memory to compare messages: the job is started again");

@@ -139,11 +139,11 @@ static int follow(uint64_t *n, const uint64_t **number)
 
 /* ---- receives ---- */
 
-static int look_at(int source, int tag, int *found_tag)
+static int look_at(int context, int source, int tag, int *found_tag)
 {
     MPI_Comm c;
     MPI_Status s;
-    int there = 0, from = sk_replica_reach(sk_replica_feeder(source), source, SK_REPLICA_PROGRAM, &c);
+    int there = 0, from = sk_replica_reach(sk_replica_feeder(source), source, context, &c);
     if (SK_CALL(Iprobe, (from, tag, c, &there, &s)) || !there)
         return 0;
     *found_tag = s.MPI_TAG;
@@ -151,13 +151,13 @@ static int look_at(int source, int tag, int *found_tag)
 }
 
 /* The next source in turn that has sent something. o: the receive that it is for, which stands behind others; NULL: none. */
-static int look_at_all(const struct sk_replica_open *o, int tag, int *source, int *found_tag)
+static int look_at_all(const struct sk_replica_open *o, int context, int tag, int *source, int *found_tag)
 {
     static int next;
     MPI_Status s;
     int there = 0;
     if (!sk_replica.losses && !o) { /* nothing is there from the dead: one look is enough */
-        if (SK_CALL(Iprobe, (MPI_ANY_SOURCE, tag, sk_replica.same[SK_REPLICA_PROGRAM], &there, &s)) || !there)
+        if (SK_CALL(Iprobe, (MPI_ANY_SOURCE, tag, sk_replica.same[context], &there, &s)) || !there)
             return 0;
         *source = s.MPI_SOURCE;
         *found_tag = s.MPI_TAG;
@@ -165,7 +165,7 @@ static int look_at_all(const struct sk_replica_open *o, int tag, int *source, in
     }
     for (int i = 0; i < sk_replica.n; i++) {
         *source = next = (next + 1) % sk_replica.n;
-        if (look_at(*source, tag, found_tag) && !(o && sk_replica_is_claimed(o, *source, *found_tag)))
+        if (look_at(context, *source, tag, found_tag) && !(o && sk_replica_is_claimed(o, context, *source, *found_tag)))
             return 1;
     }
     return 0;
@@ -174,7 +174,7 @@ static int look_at_all(const struct sk_replica_open *o, int tag, int *source, in
 static int is_told(struct sk_replica_open *o)
 {
     for (size_t i = 0; i < d.n_wild; i++)
-        if (d.wild[i].serial == o->serial && !sk_replica_is_claimed(o, d.wild[i].source, d.wild[i].tag)) {
+        if (d.wild[i].serial == o->serial && !sk_replica_is_claimed(o, o->context, d.wild[i].source, d.wild[i].tag)) {
             o->source = d.wild[i].source;
             o->tag = d.wild[i].tag;
             d.wild[i] = d.wild[--d.n_wild];
@@ -189,14 +189,14 @@ static int choose(struct sk_replica_open *o)
     if (source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG)
         return !behind;
     if (source != MPI_ANY_SOURCE) {
-        if (!look_at(source, tag, &tag) || sk_replica_is_claimed(o, source, tag))
+        if (!look_at(o->context, source, tag, &tag) || sk_replica_is_claimed(o, o->context, source, tag))
             return 0;
         o->tag = tag;
         return 1;
     }
     if (is_told(o))
         return 1;
-    if (!sk_replica_leads() || !look_at_all(behind ? o : NULL, tag, &source, &tag))
+    if (!sk_replica_leads() || !look_at_all(behind ? o : NULL, o->context, tag, &source, &tag))
         return 0;
     o->source = source;
     o->tag = tag;
@@ -219,7 +219,7 @@ void sk_replica_decide(void)
 
 /* ---- requests ---- */
 
-/* Of sends it is known that they have ended. */
+/* Of sends that are not synchronous it is known that they have ended. */
 static int is_chance(int n, const MPI_Request request[])
 {
     for (int i = 0; i < n; i++) {
@@ -349,13 +349,13 @@ int sk_replica_some(int n_requests, MPI_Request request[], int *count, int index
 /* ---- probes ---- */
 
 /* What a receive before this is still to get is not found. */
-static int probe_of(int source, int tag, int *flag, MPI_Status *status)
+static int probe_of(int context, int source, int tag, int *flag, MPI_Status *status)
 {
     MPI_Comm c;
     MPI_Status s;
-    int from = sk_replica_reach(sk_replica_feeder(source), source, SK_REPLICA_PROGRAM, &c);
+    int from = sk_replica_reach(sk_replica_feeder(source), source, context, &c);
     int rc = SK_CALL(Iprobe, (from, tag, c, flag, &s));
-    if (!rc && *flag && sk_replica_is_claimed(NULL, source, s.MPI_TAG))
+    if (!rc && *flag && sk_replica_is_claimed(NULL, context, source, s.MPI_TAG))
         *flag = 0;
     if (!rc && *flag && status != MPI_STATUS_IGNORE) {
         *status = s;
@@ -364,7 +364,7 @@ static int probe_of(int source, int tag, int *flag, MPI_Status *status)
     return rc;
 }
 
-int sk_replica_probe(int source, int tag, int *flag, MPI_Status *status, int waits)
+int sk_replica_probe(int context, int source, int tag, int *flag, MPI_Status *status, int waits)
 {
     uint64_t n;
     const uint64_t *number;
@@ -374,20 +374,20 @@ int sk_replica_probe(int source, int tag, int *flag, MPI_Status *status, int wai
         return SK_CALL(Iprobe, (source, tag, sk_world.comm, flag, status));
     sk_replica_turn();
     if (waits && source != MPI_ANY_SOURCE) /* chance decides nothing */
-        return probe_of(source, tag, flag, status);
+        return probe_of(context, source, tag, flag, status);
     if (follow(&n, &number)) {
         if (n) {
             at[0] = (int)number[0];
             at[1] = (int)number[1];
         }
         while (n && !rc && !*flag) {
-            rc = probe_of(at[0], at[1], flag, status);
+            rc = probe_of(context, at[0], at[1], flag, status);
             sk_replica_turn();
         }
         return rc;
     }
-    if (source == MPI_ANY_SOURCE ? look_at_all(NULL, tag, &at[0], &at[1]) : look_at(source, tag, &at[1]))
-        rc = probe_of(at[0], at[1], flag, status);
+    if (source == MPI_ANY_SOURCE ? look_at_all(NULL, context, tag, &at[0], &at[1]) : look_at(context, source, tag, &at[1]))
+        rc = probe_of(context, at[0], at[1], flag, status);
     if (*flag)
         found(2, at);
     else if (!waits)

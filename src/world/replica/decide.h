@@ -16,6 +16,6 @@ int sk_replica_get_status(MPI_Request request, int *flag, MPI_Status *status);
 int sk_replica_test_all(int n, MPI_Request request[], int *flag, MPI_Status status[]);
 int sk_replica_any(int n, MPI_Request request[], int *index, int *flag, MPI_Status *status, int waits);
 int sk_replica_some(int n, MPI_Request request[], int *count, int index[], MPI_Status status[], int waits);
-int sk_replica_probe(int source, int tag, int *flag, MPI_Status *status, int waits);
+int sk_replica_probe(int context, int source, int tag, int *flag, MPI_Status *status, int waits);
 
 #endif

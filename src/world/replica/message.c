@@ -6,6 +6,8 @@
 #include "world/replica/decide.h"
 #include "world/replica/takeover.h"
 
+#include "world/log/log.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,25 @@ static struct sk_channel *channel(int rank, int context, int tag)
     return c;
 }
 
+int sk_replica_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, int receives, int *lane)
+{
+    *lane = SK_REPLICA_PROGRAM;
+    if (!g->context)
+        return 0;
+    int rc = sk_logging_address(g, c, peer, tag, receives);
+    int own = SK_REPLICA_OWN + g->context - 1;
+    *lane = own < SK_REPLICA_OTHERS ? own : SK_REPLICA_OTHERS;
+    if (rc || *peer == MPI_PROC_NULL || !sk_wire_is_any(*tag))
+        return rc;
+    if (*lane == SK_REPLICA_OTHERS) { /* it would find what is another communicator's */
+        sk_world_say("MPI_ANY_TAG can be used in MPI_COMM_WORLD and in 6 communicators more at the same time with run.protocol=replication");
+        SK_CALL(Comm_call_errhandler, (c, MPI_ERR_TAG));
+        return MPI_ERR_TAG;
+    }
+    *tag = MPI_ANY_TAG;
+    return 0;
+}
+
 /* ---- sending ---- */
 
 void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
@@ -44,7 +65,8 @@ void sk_replica_send_kept(struct sk_copied *m, int copy, int rank)
     MPI_Comm c;
     MPI_Request r = MPI_REQUEST_NULL;
     int done = 0, to = sk_replica_reach(copy, rank, m->channel->context, &c);
-    int rc = SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, to, m->channel->tag, c, &r));
+    int rc = m->synchronous ? SK_CALL(Issend, (m->data, (int)m->bytes, MPI_PACKED, to, m->channel->tag, c, &r))
+                            : SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, to, m->channel->tag, c, &r));
     if (!rc)
         rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
     if (rc)
@@ -106,7 +128,7 @@ static struct sk_copied *copy_of(const void *buf, int count, MPI_Datatype type, 
     return m;
 }
 
-static struct sk_copied *post(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
+static struct sk_copied *post(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
 {
     static unsigned sends;
     struct sk_replica_peer *p = &sk_replica.peer[dest];
@@ -119,6 +141,7 @@ static struct sk_copied *post(const void *buf, int count, MPI_Datatype type, int
     sk_replica.bytes -= sk_channel_sweep(&p->channels, 0, sk_replica.held, sk_replica_is_over);
     struct sk_channel *c = channel(dest, context, tag);
     struct sk_copied *m = copy_of(buf, count, type, &p->channels, c);
+    m->synchronous = synchronous;
     sk_replica.bytes += m->bytes;
     if (sk_replica.compares)
         sk_compare_sent(dest, m);
@@ -134,16 +157,17 @@ static struct sk_copied *post(const void *buf, int count, MPI_Datatype type, int
 
 /* The counterpart has it, or, where that is dead, the other one: what is sent can be more than what is received by no more than MPI
  * allows. */
+static int has_arrived(struct sk_copied *m, int dest)
+{
+    return is_sent_to(m, sk_replica.dead[sk_replica_process(sk_replica.copy, dest)] ? !sk_replica.copy : sk_replica.copy);
+}
+
 static void wait_sent(struct sk_copied *m, int dest)
 {
     const struct sk_copied *held = sk_replica.held;
     sk_replica.held = m;
-    for (;;) {
-        int copy = sk_replica.dead[sk_replica_process(sk_replica.copy, dest)] ? !sk_replica.copy : sk_replica.copy;
-        if (is_sent_to(m, copy))
-            break;
+    while (!has_arrived(m, dest))
         sk_replica_turn();
-    }
     sk_replica.held = held;
 }
 
@@ -153,19 +177,83 @@ static int is_for_mpi(int count, int peer, int tag)
     return peer < 0 || peer >= sk_replica.n || tag < 0 || count < 0;
 }
 
-int sk_replica_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
+int sk_replica_send(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
 {
     if (is_for_mpi(count, dest, tag))
         return SK_CALL(Send, (buf, count, type, dest, tag, sk_world.comm));
-    wait_sent(post(buf, count, type, dest, tag, context), dest);
+    wait_sent(post(synchronous, buf, count, type, dest, tag, context), dest);
     return 0;
 }
 
-int sk_replica_isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out)
+/* Synchronous sends that have not ended. */
+static struct sending {
+    struct sending *next;
+    struct sk_copied *message;
+    int dest;
+    MPI_Request handle;
+} *sending;
+
+static int tell_sent(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    SK_CALL(Status_set_elements, (status, MPI_BYTE, 0));
+    SK_CALL(Status_set_cancelled, (status, 0));
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int free_sent(void *extra)
+{
+    free(extra);
+    return 0;
+}
+
+static int cancel_sent(void *extra, int complete)
+{
+    (void)extra, (void)complete;
+    sk_replica_refuse("MPI_Cancel");
+    return 0;
+}
+
+static int isend_synchronous(struct sk_copied *m, int dest, MPI_Request *out)
+{
+    struct sending *s = malloc(sizeof *s);
+    if (!s)
+        no_memory();
+    *s = (struct sending){sending, m, dest, MPI_REQUEST_NULL};
+    int rc = SK_CALL(Grequest_start, (tell_sent, free_sent, cancel_sent, s, &s->handle));
+    if (rc) {
+        free(s);
+        return rc;
+    }
+    m->waited = 1;
+    sending = s;
+    *out = s->handle;
+    sk_made_request(*out, MPI_COMM_WORLD, SK_OBJECT_COPIED);
+    return 0;
+}
+
+static void end_sends(void)
+{
+    for (struct sending **p = &sending, *s; (s = *p);) {
+        if (!has_arrived(s->message, s->dest)) {
+            p = &s->next;
+            continue;
+        }
+        *p = s->next;
+        s->message->waited = 0;
+        SK_CALL(Grequest_complete, (s->handle)); /* may free it */
+    }
+}
+
+int sk_replica_isend(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context, MPI_Request *out)
 {
     if (is_for_mpi(count, dest, tag))
         return SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, out));
-    post(buf, count, type, dest, tag, SK_REPLICA_PROGRAM);
+    struct sk_copied *m = post(synchronous, buf, count, type, dest, tag, context);
+    if (synchronous)
+        return isend_synchronous(m, dest, out);
     return SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, sk_world.comm, out)); /* it is kept: the program may go on */
 }
 
@@ -223,6 +311,8 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
     o->done = 1;
     o->status.MPI_SOURCE = o->source;
     acknowledge(o);
+    if (o->members)
+        sk_logging_translate(o->members, &o->status);
     if (o->own_type)
         SK_CALL(Type_free, (&o->type));
     if (o->handle != MPI_REQUEST_NULL)
@@ -247,6 +337,8 @@ void sk_replica_turn(void)
         if (rc || ended)
             sk_replica_end_receive(o, rc);
     }
+    if (sending)
+        end_sends();
 }
 
 /* Both might get the same message. */
@@ -265,9 +357,9 @@ int sk_replica_is_behind(const struct sk_replica_open *o)
     return 0;
 }
 
-int sk_replica_is_claimed(const struct sk_replica_open *before, int source, int tag)
+int sk_replica_is_claimed(const struct sk_replica_open *before, int context, int source, int tag)
 {
-    const struct sk_replica_open it = {.source = source, .tag = tag, .context = SK_REPLICA_PROGRAM};
+    const struct sk_replica_open it = {.source = source, .tag = tag, .context = context};
     for (const struct sk_replica_open *b = sk_replica.first; b && b != before; b = b->next)
         if (!b->channel && overlaps(b, &it))
             return 1;
@@ -296,7 +388,7 @@ static int given(int rc, const struct sk_replica_open *o, MPI_Status *status)
         status->MPI_ERROR = rc;
     }
     if (rc)
-        SK_CALL(Comm_call_errhandler, (sk_world.comm, rc));
+        SK_CALL(Comm_call_errhandler, (o->members ? o->comm : sk_world.comm, rc));
     return rc;
 }
 
@@ -305,12 +397,13 @@ static int is_for_mpi_to_receive(int count, int source, int tag)
     return count < 0 || source >= sk_replica.n || (source < 0 && source != MPI_ANY_SOURCE) || (tag < 0 && tag != MPI_ANY_TAG);
 }
 
-int sk_replica_recv(void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Status *status)
+int sk_replica_recv(const struct sk_replica_known *as, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Status *status)
 {
     if (is_for_mpi_to_receive(count, source, tag))
         return SK_CALL(Recv, (buf, count, type, source, tag, sk_world.comm, status));
     struct sk_replica_open o = {.buf = buf, .type = type, .count = count, .source = source, .tag = tag, .context = context,
-                                .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL};
+                                .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL, .comm = as ? as->comm : MPI_COMM_WORLD,
+                                .members = as ? as->members : NULL};
     open_receive(&o);
     while (!o.done)
         sk_replica_turn();
@@ -326,6 +419,7 @@ static int tell_status(void *extra, MPI_Status *status)
 
 static int free_receive(void *extra)
 {
+    sk_members_let_go(((struct sk_replica_open *)extra)->members);
     free(extra);
     return 0;
 }
@@ -345,19 +439,20 @@ static int cancel_receive(void *extra, int complete)
     return 0;
 }
 
-int sk_replica_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Request *out)
+int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Request *out)
 {
     if (is_for_mpi_to_receive(count, source, tag))
         return SK_CALL(Irecv, (buf, count, type, source, tag, sk_world.comm, out));
     struct sk_replica_open *o = malloc(sizeof *o);
     if (!o)
         no_memory();
-    *o = (struct sk_replica_open){.buf = buf, .type = type, .count = count, .source = source, .tag = tag,
-                                  .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL};
+    *o = (struct sk_replica_open){.buf = buf, .type = type, .count = count, .source = source, .tag = tag, .context = context,
+                                  .request = MPI_REQUEST_NULL, .handle = MPI_REQUEST_NULL, .comm = comm, .members = g ? sk_members_hold(g) : NULL};
     if (sk_plain_bytes(type) < 0 && !SK_CALL(Type_dup, (type, &o->type))) /* the program may free its own before this ends */
         o->own_type = 1;
     int rc = SK_CALL(Grequest_start, (tell_status, free_receive, cancel_receive, o, &o->handle));
     if (rc) {
+        sk_members_let_go(o->members);
         free(o);
         return rc;
     }
@@ -367,7 +462,7 @@ int sk_replica_irecv(void *buf, int count, MPI_Datatype type, int source, int ta
     return 0;
 }
 
-int sk_replica_exchange(const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
+int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
                         int source, int rtag, int context, MPI_Status *status)
 {
     const struct sk_copied *held = sk_replica.held;
@@ -376,9 +471,9 @@ int sk_replica_exchange(const void *send, int nsend, MPI_Datatype stype, int des
     if (is_for_mpi(nsend, dest, stag))
         rc = SK_CALL(Send, (send, nsend, stype, dest, stag, sk_world.comm));
     else
-        sk_replica.held = m = post(send, nsend, stype, dest, stag, context);
+        sk_replica.held = m = post(0, send, nsend, stype, dest, stag, context);
     if (!rc)
-        rc = sk_replica_recv(recv, nrecv, rtype, source, rtag, context, status);
+        rc = sk_replica_recv(as, recv, nrecv, rtype, source, rtag, context, status);
     if (m)
         wait_sent(m, dest);
     sk_replica.held = held;

@@ -7,6 +7,8 @@
 #include "world/replica/message.h"
 
 #include "world/comms/made.h"
+#include "world/comms/attributes.h"
+#include "world/comms/made.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
 
@@ -75,7 +77,8 @@ void sk_replica_begin(const char *told)
         sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicators for the copies");
     sk_world.comm = sk_replica.same[SK_REPLICA_PROGRAM];
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
-    sk_world.replicates = 1;
+    sk_world.replicates = sk_world.makes = 1;
+    sk_made_begin();
     sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
 }
 
@@ -91,6 +94,37 @@ void sk_replica_refuse(const char *what)
     snprintf(line, sizeof line, "%s cannot be replicated: from now on the job is started again after a fault", what);
     if (!sk_replica.copy && sk_logging_is_first_to_say())
         sk_world_say(line);
+}
+
+/* It blocks inside MPI: whoever is still there when a member has died is found by the launcher. */
+int sk_replica_prepare(int rc, MPI_Comm made)
+{
+    struct sk_members *m = rc || !sk_world.replicates || sk_replica.losses || made == MPI_COMM_NULL ? NULL : sk_made_members(made);
+    if (!m)
+        return rc;
+    if (!sk_world.cannot)
+        sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
+    sk_made_below(m);
+    if (!sk_world.cannot)
+        sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
+    return rc;
+}
+
+int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *tag, int receives)
+{
+    int lane, rc = sk_replica_address(g, *comm, peer, tag, receives, &lane);
+    if (!rc && g->context)
+        *comm = sk_replica.same[lane];
+    return rc;
+}
+
+int sk_replica_without(const char *what, MPI_Comm comm)
+{
+    char line[200];
+    snprintf(line, sizeof line, "%s is possible on MPI_COMM_WORLD alone with run.protocol=replication", what);
+    sk_world_say(line);
+    SK_CALL(Comm_call_errhandler, (comm, MPI_ERR_COMM));
+    return MPI_ERR_COMM;
 }
 
 /* All have come here, and nobody leaves before all know that: until then what somebody lacks can be sent again. After a death MPI's own end is
@@ -113,6 +147,7 @@ int sk_replica_finalize(void)
         sk_world.done = 1;
         return rc;
     }
+    sk_attributes_end();
     sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);
     rc = SK_CALL(Finalize, ());
     sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);

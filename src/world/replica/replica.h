@@ -24,13 +24,16 @@
 #ifndef SK_WORLD_REPLICA_H
 #define SK_WORLD_REPLICA_H
 
+#include "world/comms/members.h"
 #include "world/layer.h"
 #include "world/replica/channel.h"
 
 /* A request of the program's that stands for a receive: among the flags of objects.h. */
 enum { SK_OBJECT_COPIED = 1 << 16 };
 
-enum { SK_REPLICA_PROGRAM, SK_REPLICA_COLLECTIVE, SK_REPLICA_CONTEXTS };
+/* Lanes: a communicator of MPI's each, so that MPI_ANY_TAG finds what it may. The program's first communicators have one of their own, the others
+ * one together. */
+enum { SK_REPLICA_PROGRAM, SK_REPLICA_COLLECTIVE, SK_REPLICA_OWN, SK_REPLICA_OTHERS = SK_REPLICA_OWN + 6, SK_REPLICA_CONTEXTS };
 
 /* Whether this process sends what it has for a rank to a copy of that. */
 enum sk_replica_feed {
@@ -53,6 +56,8 @@ struct sk_replica_open {
     void *buf;
     MPI_Datatype type;
     int count, source, tag, context, own_type, done, rc;
+    MPI_Comm comm;              /* the program's … */
+    struct sk_members *members; /* … whose ranks and tags the program knows it by; NULL: those of the world */
     MPI_Request request; /* MPI's … */
     MPI_Request handle;  /* … and the program's, MPI_REQUEST_NULL: it waits */
     MPI_Status status;
@@ -102,5 +107,11 @@ static inline int sk_replica_feeder(int rank)
 void sk_replica_begin(const char *told);
 void sk_replica_refuse(const char *what);
 int sk_replica_finalize(void);
+/* A message of the program's communicator with these members is MPI's affair: where it goes there. 0, or the error that the program was told of. */
+int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *tag, int receives);
+/* What cannot be had on a communicator that the program made: the error that it is told. */
+int sk_replica_without(const char *what, MPI_Comm comm);
+/* A communicator was made, if rc is 0: what is not replicated will find it in MPI, too. Collective over its members. rc. */
+int sk_replica_prepare(int rc, MPI_Comm made);
 
 #endif
