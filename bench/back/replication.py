@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What the protocol replication costs. While nothing fails: the loops of CG, heat and EP with two processes of each rank, beside the same program
 started twice at the same time on the same cores, in turns; the median over the pairs of what replication adds, in percent, to the time that
-passes and to the processor time, with the interval that holds the median with 95 %. At a fault (TRANSFER): one process of a program with steps of a millisecond or so is
+passes and to the processor time, with the interval that holds the median with 95 %. In the same way what comparing messages (--compare tell) adds to replication. At a fault (TRANSFER): one process of a program with steps of a millisecond or so is
 killed, and the longest time is taken that any of the others had no step; beside it the longest step of the same program when nobody is killed.
-usage: replication.py BUILD_DIR [pairs=N] [ranks=N] [seconds=S] [kills=N] [json=FILE]"""
+usage: replication.py BUILD_DIR [pairs=N] [compares=N] [ranks=N] [seconds=S] [kills=N] [json=FILE]"""
 import glob
 import json
 import os
@@ -18,6 +18,7 @@ import time
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 pairs, ranks, seconds, kills = int(told.get("pairs", 11)), int(told.get("ranks", 2)), float(told.get("seconds", 3)), int(told.get("kills", 11))
+compares = int(told.get("compares", pairs))
 loops, steps_of = build + "/bench/bench_layer_openmpi", build + "/tests/world/replicated_openmpi"
 work = tempfile.mkdtemp()
 # More processes than cores: who waits gives its core away, in both.
@@ -55,22 +56,42 @@ def interval(v):
     return s[out], s[n - 1 - out]
 
 
-def cost(kernel, n):
-    wall, _ = seconds_of([start([loops, kernel, str(n), "20"]) for _ in range(2)])
-    program = [loops, kernel, str(n), str(max(20, int(20 * seconds / wall)))]
+def in_turns(program, how_many, without, by):
+    """What starting the program in the second way adds to the first, in percent: of the time that passes, and of processor time."""
     added = {"wall": [], "cpu": []}
-    for pair in range(pairs):
+    for pair in range(how_many):
         got = {}
-        for copied in (0, 1) if pair % 2 else (1, 0):
-            got[copied] = seconds_of([start(program, "--protocol", "replication")] if copied else [start(program), start(program)])
+        for second in (0, 1) if pair % 2 else (1, 0):
+            got[second] = seconds_of(by(program) if second else without(program))
         for i, what in enumerate(("wall", "cpu")):
             added[what].append(100 * (got[1][i] / got[0][i] - 1))
-    r = {"kernel": kernel, "n": n, "ranks": ranks, "pairs": pairs}
+    r = {}
     for what, v in added.items():
         r[what + "_percent"] = round(median(v), 2)
         r[what + "_95"] = [round(x, 2) for x in interval(v)]
+    return r
+
+
+def twin(program):
+    return [start(program, "--protocol", "replication")]
+
+
+def cost(kernel, n):
+    wall, _ = seconds_of([start([loops, kernel, str(n), "20"]) for _ in range(2)])
+    program = [loops, kernel, str(n), str(max(20, int(20 * seconds / wall)))]
+    r = {"kernel": kernel, "n": n, "ranks": ranks, "pairs": pairs, **in_turns(program, pairs, lambda p: [start(p), start(p)], twin)}
     print("%-4s %3d^3, %d ranks: beside the program started twice replication adds %6.2f %% of wall time (95 %%: %.2f to %.2f), %6.2f %% of processor "
           "time (%.2f to %.2f)" % (kernel, n, ranks, r["wall_percent"], *r["wall_95"], r["cpu_percent"], *r["cpu_95"]), flush=True)
+    return r
+
+
+def comparing(kernel, n):
+    wall, _ = seconds_of(twin([loops, kernel, str(n), "20"]))
+    program = [loops, kernel, str(n), str(max(20, int(20 * seconds / wall)))]
+    r = {"kernel": kernel, "n": n, "ranks": ranks, "pairs": compares, "what": "compare",
+         **in_turns(program, compares, twin, lambda p: [start(p, "--protocol", "replication", "--compare", "tell")])}
+    print("%-4s %3d^3, %d ranks: comparing messages adds %6.2f %% of wall time to replication (95 %%: %.2f to %.2f), %6.2f %% of processor time (%.2f to %.2f)"
+          % (kernel, n, ranks, r["wall_percent"], *r["wall_95"], r["cpu_percent"], *r["cpu_95"]), flush=True)
     return r
 
 
@@ -125,6 +146,7 @@ def transfer():
 
 try:
     results = [cost(kernel, n) for kernel, n in (("cg", 64), ("cg", 128), ("heat", 64), ("ep", 128))] if pairs else []
+    results += [comparing(kernel, n) for kernel, n in (("cg", 64), ("heat", 64))] if compares else []
     results += [transfer()] if kills else []
 finally:
     shutil.rmtree(work)

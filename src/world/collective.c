@@ -7,6 +7,7 @@
 #include "world/log/collective.h"
 #include "world/log/log.h"
 #include "world/replica/replica.h"
+#include "world/replica/scan.h"
 #include "world/wait.h"
 
 /* What was begun on copies is waited for, or becomes the program's request. */
@@ -78,11 +79,12 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
 #define LOGGED_Allgatherv(...)             return sk_logging_Allgatherv(g, __VA_ARGS__)
 #define LOGGED_Alltoall(...)               return sk_logging_Alltoall(g, __VA_ARGS__)
 #define LOGGED_Alltoallv(...)              return sk_logging_Alltoallv(g, __VA_ARGS__)
-#define LOGGED_Scan(...)                   sk_logging_refuse("MPI_Scan")
-#define LOGGED_Exscan(...)                 sk_logging_refuse("MPI_Exscan")
+#define FOR_TWINS(Name, ...)               { if (sk_world.replicates) return sk_replica_##Name(g, __VA_ARGS__); sk_logging_refuse("MPI_" #Name); }
+#define LOGGED_Scan(...)                   FOR_TWINS(Scan, __VA_ARGS__)
+#define LOGGED_Exscan(...)                 FOR_TWINS(Exscan, __VA_ARGS__)
 #define LOGGED_Alltoallw(...)              sk_logging_refuse("MPI_Alltoallw")
-#define LOGGED_Reduce_scatter(...)         sk_logging_refuse("MPI_Reduce_scatter")
-#define LOGGED_Reduce_scatter_block(...)   sk_logging_refuse("MPI_Reduce_scatter_block")
+#define LOGGED_Reduce_scatter(...)         FOR_TWINS(Reduce_scatter, __VA_ARGS__)
+#define LOGGED_Reduce_scatter_block(...)   FOR_TWINS(Reduce_scatter_block, __VA_ARGS__)
 
 /* What blocks, moves data and may be large is made of messages, on the program's own memory (direct.h). TRY_X does that and returns, or goes on
  * to the copies; decided by what is the same on all ranks. */

@@ -265,6 +265,60 @@ static uint64_t worker_step(uint64_t state, long step, uint64_t *heard)
     return mix(mix(state, in), (uint64_t)tries);
 }
 
+/* One after the other, x -> a x + b: an operation that does not commute. */
+static void after(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    const uint64_t *f = in;
+    uint64_t *g = inout;
+    (void)type;
+    for (int i = 0; i < *n; i++, f += 2, g += 2) {
+        g[1] = f[1] * g[0] + g[1];
+        g[0] = f[0] * g[0];
+    }
+}
+
+/* Each against what it must be, from what all ranks tell. */
+
+static uint64_t scans(uint64_t state)
+{
+    uint64_t all[64], out[2] = {state, state + 1}, in[2] = {0, 0}, parts[3 * 64], got[3] = {0}, want = 0;
+    int counts[64], bad = 0;
+    MPI_Op op;
+    MPI_Datatype pair;
+    MPI_Op_create(after, 0, &op);
+    MPI_Type_contiguous(2, MPI_UINT64_T, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Allgather(&state, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    MPI_Exscan(out, in, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    for (int r = 0; r < rank; r++)
+        want += all[r] + 1;
+    bad |= rank && in[1] != want;
+    MPI_Scan(MPI_IN_PLACE, out, 1, pair, op, MPI_COMM_WORLD);
+    want = all[0] + 1;
+    for (int r = 1; r <= rank; r++)
+        want = want * all[r] + all[r] + 1;
+    bad |= out[1] != want;
+    for (int r = 0, k = 0; r < ranks; r++) {
+        counts[r] = r % 3;
+        for (int i = 0; i < counts[r]; i++)
+            parts[k++] = state + (uint64_t)r;
+    }
+    MPI_Reduce_scatter(parts, got, counts, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    want = 0;
+    for (int r = 0; r < ranks; r++)
+        want += all[r] + (uint64_t)rank;
+    bad |= counts[rank] && got[counts[rank] - 1] != want;
+    for (int r = 0; r < ranks; r++)
+        parts[r] = state + (uint64_t)r;
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, parts, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    bad |= parts[0] != want;
+    MPI_Op_free(&op);
+    MPI_Type_free(&pair);
+    if (bad)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    return want;
+}
+
 /* Which process of the start this is, that the layer does not tell. */
 static void choose_flip(const char *kind, const char *start)
 {
@@ -322,7 +376,7 @@ int main(int argc, char **argv)
         if (!strcmp(kind, "scan")) {
             uint64_t sum = 0;
             MPI_Scan(&state, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-            state = mix(state, sum);
+            state = mix(state, sum + scans(state));
         }
         double t = now();
         longest = step && t - begun > longest ? t - begun : longest;

@@ -23,7 +23,7 @@ made) victims="1 6" arguments="2100 made 1000" ;;
 init) victims=1 arguments="1500 init 1000" restarts=1 ;;
 kinds) exe="$build/tests/world/made_$mpi" arguments="counts 400" victims=2 notes= ;;
 made_alike) victims= options="--compare give-up" arguments="700 made" ;;
-scan) victims=1 arguments="1500 scan 1000" restarts=1 ;;
+scan) victims="1 4" arguments="1500 scan 1000" ;;
 short) victims=0 arguments="1000 chance 2000" ;;
 often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= steps_at=4 ;;
 often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
