@@ -3,9 +3,11 @@
 
 #include "archive/file/previous.h"
 #include "archive/file/set.h"
+#include "archive/read/extract.h"
 #include "base/file/io.h"
 #include "base/hash.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -180,6 +182,59 @@ static void the_first_version_has_one_end(void **state)
     free(data);
 }
 
+static long fails, operations;
+static int fail_once(const char *op, const char *path)
+{
+    (void)op;
+    return strstr(path, "kept.ska") && ++operations == fails ? EIO : 0;
+}
+
+/* Who checks an archive hears of the end that is damaged, though nothing is lost; who restores from it gets all. What cannot be read is
+ * never taken for whole. */
+static void a_check_looks_at_both_ends(void **state)
+{
+    (void)state;
+    const char *source = getenv("SAIKAI_SOURCE_DIR");
+    char golden[512], path[128], out[128];
+    struct saikai_error err = {0};
+    uint8_t *data;
+    size_t n;
+    assert_non_null(source);
+    snprintf(golden, sizeof golden, "%s/tests/golden/ska/v2-1.ska", source);
+    snprintf(path, sizeof path, "%s/kept.ska", dir);
+    snprintf(out, sizeof out, "%s/out", dir);
+    assert_int_equal(sk_io_slurp(golden, 1 << 24, (void **)&data, &n, NULL), 0);
+    assert_int_equal(sk_io_replace(path, data, n, NULL), 0);
+    assert_int_equal(sk_archive_extract(path, NULL, NULL, NULL, &err), 0);
+    operations = 0;
+    sk_io_hook = fail_once;
+    for (fails = 1; operations >= fails - 1; fails++) {
+        operations = 0;
+        int rc = sk_archive_extract(path, NULL, NULL, NULL, &err);
+        if (operations < fails) {
+            assert_int_equal(rc, 0);
+            break;
+        }
+        if (rc != SAIKAI_EIO && rc != SAIKAI_EDAMAGED)
+            fail_msg("operation %ld: %d", fails, rc);
+    }
+    sk_io_hook = NULL;
+    assert_true(fails > 6);
+    static const char *const says[] = {"its header is damaged; nothing is lost", "one of the two copies of its index is damaged; nothing is lost"};
+    for (int end = 0; end < 2; end++) {
+        data[end ? n - 20 : 12] ^= 4;
+        assert_int_equal(sk_io_replace(path, data, n, NULL), 0);
+        data[end ? n - 20 : 12] ^= 4;
+        assert_int_equal(sk_archive_extract(path, NULL, NULL, NULL, &err), SAIKAI_EDAMAGED);
+        if (!strstr(err.text, says[end]) || !strstr(err.text, "kept.ska"))
+            fail_msg("end %d: %s", end, err.text);
+        if (sk_archive_extract(path, out, NULL, NULL, &err))
+            fail_msg("end %d: %s", end, err.text);
+        assert_int_equal(sk_io_rmtree(out, NULL), 0);
+    }
+    free(data);
+}
+
 /* An index that is compared in several pieces. */
 static void a_large_index_is_compared_to_its_end(void **state)
 {
@@ -243,6 +298,7 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(each_end_is_made_good_by_the_other),
         cmocka_unit_test(the_first_version_has_one_end),
+        cmocka_unit_test(a_check_looks_at_both_ends),
         cmocka_unit_test(a_large_index_is_compared_to_its_end),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(no_file_is_left_open),

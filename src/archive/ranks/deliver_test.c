@@ -116,6 +116,37 @@ static void each_rank_gets_its_files(void **state)
     drop_inputs();
 }
 
+static int owner_is_first(void *arg, const struct sk_ska_file *f, size_t index, size_t files, int ranks)
+{
+    (void)arg;
+    (void)f;
+    (void)index;
+    assert_true(files == RANKS && ranks > 0);
+    return 0;
+}
+
+/* Where each archive of a set holds one file, the first of each: what comes of them from one rank to another is told apart. */
+static void each_archive_has_a_file_of_its_own(void **state)
+{
+    (void)state;
+    struct job j = {.dir = "sets8", .inputs = 1, .o = {.writers = RANKS}};
+    make_inputs();
+    j.o.archive.no_sync = 1;
+    create(&j);
+    assert_int_equal(j.rc[0], 0);
+    for (int ranks = 1; ranks <= RANKS; ranks++) {
+        struct back b = {.from = "sets8", .o = {.owner = owner_is_first}};
+        extract(&b, ranks);
+        for (int r = 0; r < RANKS; r++) {
+            if (r < ranks && b.rc[r])
+                fail_msg("rank %d of %d: %s", r, ranks, b.err[r].text);
+            assert_true(same_file(at("%s", names[r][0]), at("back/0/%s", names[r][0])));
+        }
+        assert_int_equal(b.st.files, RANKS);
+    }
+    drop_inputs();
+}
+
 /* A file of rank r and a name's length: neighbours in a block go to ranks far apart, and back. */
 static int far_apart(const char *name, int ranks)
 {
@@ -195,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_of_a_store),
         cmocka_unit_test(each_rank_gets_its_files),
+        cmocka_unit_test(each_archive_has_a_file_of_its_own),
         cmocka_unit_test(files_go_where_the_caller_says),
         cmocka_unit_test(damage_and_full_disks_are_told_to_all),
     };

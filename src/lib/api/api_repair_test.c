@@ -20,7 +20,13 @@ static struct {
     int64_t key;      /* what it was told */
     uint64_t position;
     int settled;
+    int goes_on; /* whether the rank is in a repair */
 } layer;
+
+int saikai_world_goes_on(void)
+{
+    return layer.goes_on;
+}
 
 void saikai_world_on_repair(int (*able)(void), int (*rejoin)(void))
 {
@@ -185,11 +191,32 @@ static void a_rank_stays_where_it_is(void **state)
     api_testing_runs(is_abandoned);
 }
 
+/* What a candidate cannot do while the world is repaired is no error of the program's, and nothing is saved; afterwards it is told again. */
+static int hears_nothing_of_a_repair(void)
+{
+    double x = 1;
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) && !saikai_protect("x", &x, SAIKAI_F64, 0, NULL));
+    CHECK(!saikai_restart(NULL) && saikai_checkpoint_now(5) == 1 && !saikai_wait());
+    layer.goes_on = 1;
+    CHECK(saikai_checkpoint(4) == 0 && saikai_checkpoint_now(3) == 0);
+    layer.goes_on = 0;
+    CHECK(saikai_checkpoint(4) == SAIKAI_EINVAL && saikai_checkpoint_now(3) == SAIKAI_EINVAL);
+    CHECK(saikai_checkpoint_now(6) == 1);
+    return saikai_finalize();
+}
+
+static void a_repair_is_no_error_of_a_candidate(void **state)
+{
+    (void)state;
+    api_testing_runs(hears_nothing_of_a_repair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_body_runs_once_more, api_testing_make_dir, api_testing_remove_dir),
         cmocka_unit_test_setup_teardown(a_rank_stays_where_it_is, api_testing_make_dir, api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(a_repair_is_no_error_of_a_candidate, api_testing_make_dir, api_testing_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
