@@ -29,18 +29,18 @@ int sk_engine_write_directly(struct sk_engine *e, int64_t seq, struct sk_gen gen
     if (bytes > sk_headroom_largest_file())
         return sk_fail(err, SAIKAI_ENOSPC, "and none may be written to the prefix (ulimit -f)");
     int rc = sk_where_may_write(&e->where, e->where.prefix_root, SK_WHERE_LEASE_WAIT, err);
+    if (!rc)
+        rc = sk_where_tmp(&e->where, e->where.prefix_root, 0, path, err);
     if (rc)
         return rc;
     struct sk_held *h = calloc(1, sizeof *h);
-    rc = h ? sk_where_tmp(&e->where, e->where.prefix_root, 0, path, err)
-               : sk_fail(err, SAIKAI_ENOMEM, "no memory for a generation's record");
-    if (!rc)
-        rc = sk_container_write(path, header, p, NULL, count, e->where.sync_prefix, NULL, NULL, err);
+    if (!h)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for a generation's record");
+    rc = sk_container_write(path, header, p, NULL, count, e->where.sync_prefix, NULL, NULL, err);
     if (!rc && !(rc = sk_where_may_write(&e->where, e->where.prefix_root, 0, err)))
         rc = sk_gen_commit(e->where.prefix_root, gen, e->where.rank, path, e->where.sync_prefix, err);
-    if (rc)
-        sk_io_unlink(path, NULL);
     if (rc) {
+        sk_io_unlink(path, NULL);
         free(h);
         return rc;
     }

@@ -8,6 +8,8 @@
 #include "group/loop.h"
 #include "group/patient.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -181,13 +183,38 @@ static void goes_on(void *arg)
 static int make_dir(void **state)
 {
     (void)state;
-    return world_begin("/dev/shm/saikai-nomem-XXXXXX", SK_LOG_WARN);
+    return world_begin("/dev/shm/saikai-nomem-XXXXXX", SK_LOG_NOTICE);
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
     return world_end();
+}
+
+/* Nothing fits into memory of the nodes; and nothing but the job's own files is ever removed. */
+static atomic_int astray;
+static int no_room(const char *op, const char *path)
+{
+    if (!strcmp(op, "unlink") && (strncmp(path, world.dir, strlen(world.dir)) || strlen(path) > 250))
+        atomic_store(&astray, 1);
+    return !strcmp(op, "truncate") && strstr(path, "/local/") && strstr(path, "slot-") ? ENOSPC : 0;
+}
+
+/* What does not fit there is written into the prefix while the program waits, or memory is out for that as well. */
+static void what_has_no_room_goes_to_the_prefix_or_memory_is_out(void **state)
+{
+    (void)state;
+    struct start how = {.settings = "redundancy.scheme=none; restart.tries=1000", .ranks = RANKS, .makes = 2, .finishes = 1};
+    struct saikai_error err = {0};
+    sk_io_hook = no_room;
+    if (run(&how, &err))
+        fail_msg("%s", err.text);
+    world_expect("was written to the prefix while the program waited", 1);
+    goes_on(&how);
+    assert_true(no_memory_sweep_places(run, NULL, goes_on, &how, spared) >= 40);
+    sk_io_hook = NULL;
+    assert_false(atomic_load(&astray));
 }
 
 static void checkpoints_are_made_by_all_or_none(void **state)
@@ -236,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(checkpoints_are_made_by_all_or_none, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_has_no_room_goes_to_the_prefix_or_memory_is_out, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(other_ranks_go_on_from_them, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
