@@ -9,16 +9,19 @@
 
 #include "base/hash.h"
 
+#include <time.h>
+
 /* A message in words: where it went, and its hash. */
 enum { WORDS = 2, MOST = (SK_CONTROL_WORDS - 1) / WORDS };
 /* Where in its word they are. */
 enum { DEST = 32, LANE = 58, DEST_BITS = LANE - DEST };
-/* Turns in which nothing came, after which the twin tells what it has. */
-enum { IDLE_TURNS = 16 };
+/* How long the twin keeps what it has to tell while it waits for something: a message for each message would cost more than the program's own. */
+static const double keeps_s = 0.02;
 
 static struct {
     uint64_t word[1 + MOST * WORDS];
-    int n, idle;
+    int n;
+    double since; /* when it was first idle with them, 0: it was not */
 } out;
 
 static int twin(void)
@@ -79,7 +82,6 @@ void sk_compare_sent(int dest, const struct sk_copied *m)
     }
     out.word[1 + out.n * WORDS] = place_of(dest, m->channel);
     out.word[2 + out.n * WORDS] = hash;
-    out.idle = 0;
     if (++out.n == MOST)
         sk_compare_flush();
 }
@@ -88,6 +90,7 @@ void sk_compare_flush(void)
 {
     int n = out.n;
     out.n = 0;
+    out.since = 0;
     if (!n || !is_on())
         return;
     out.word[0] = SK_CONTROL_HASH;
@@ -96,7 +99,14 @@ void sk_compare_flush(void)
 
 void sk_compare_idle(void)
 {
-    if (out.n && ++out.idle > IDLE_TURNS)
+    struct timespec t;
+    if (!out.n)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    if (!(out.since > 0))
+        out.since = now;
+    else if (now - out.since > keeps_s)
         sk_compare_flush();
 }
 
