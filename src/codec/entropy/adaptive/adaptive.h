@@ -59,16 +59,15 @@ void sk_adaptive_slots(sk_adaptive_slot *slot, size_t n);
 /* Mixers of `inputs` contexts that all count the same. */
 void sk_adaptive_mixers(struct sk_adaptive_mixer *m, size_t n, int inputs);
 
-/* The part of the interval that a one has. */
-static inline __attribute__((always_inline)) int sk_adaptive_split(struct sk_adaptive *c,
-                                                                   uint32_t p, int bit,
-                                                                   int decoding)
+/* The end of the part of the interval that a one has. */
+static inline __attribute__((always_inline)) uint64_t sk_adaptive_middle(const struct sk_adaptive *c, uint32_t p)
 {
-    uint64_t middle = c->low + ((c->high - c->low) >> 16) * p;
-    if (decoding)
-        bit = c->code <= middle;
-    c->high = bit ? middle : c->high;
-    c->low = bit ? c->low : middle + 1;
+    return c->low + ((c->high - c->low) >> 16) * p;
+}
+
+/* Shift bytes out of the interval, or in, that both of its ends have. */
+static inline __attribute__((always_inline)) void sk_adaptive_shift(struct sk_adaptive *c, int decoding)
+{
     while (!((c->low ^ c->high) >> 56)) {
         if (decoding) {
             int more = c->at < c->end;
@@ -84,6 +83,19 @@ static inline __attribute__((always_inline)) int sk_adaptive_split(struct sk_ada
         c->low <<= 8;
         c->high = c->high << 8 | 255;
     }
+}
+
+/* The part of the interval that a bit has which learns nothing. */
+static inline __attribute__((always_inline)) int sk_adaptive_split(struct sk_adaptive *c,
+                                                                   uint32_t p, int bit,
+                                                                   int decoding)
+{
+    uint64_t middle = sk_adaptive_middle(c, p);
+    if (decoding)
+        bit = c->code <= middle;
+    c->high = bit ? middle : c->high;
+    c->low = bit ? c->low : middle + 1;
+    sk_adaptive_shift(c, decoding);
     return bit;
 }
 
@@ -101,8 +113,17 @@ static inline __attribute__((always_inline)) int
 sk_adaptive_alone(struct sk_adaptive *c, sk_adaptive_slot *slot, int bit, int decoding)
 {
     uint32_t p = *slot >> 16;
-    bit = sk_adaptive_split(c, p ? p : 1, bit, decoding);
-    sk_adaptive_learn(slot, bit, c->tables);
+    uint64_t middle = sk_adaptive_middle(c, p ? p : 1);
+    if (decoding ? c->code <= middle : bit) {
+        c->high = middle;
+        sk_adaptive_learn(slot, 1, c->tables);
+        bit = 1;
+    } else {
+        c->low = middle + 1;
+        sk_adaptive_learn(slot, 0, c->tables);
+        bit = 0;
+    }
+    sk_adaptive_shift(c, decoding);
     return bit;
 }
 
@@ -185,11 +206,21 @@ static inline __attribute__((always_inline)) int sk_adaptive_bit(struct sk_adapt
     sum = sum > SK_ADAPTIVE_LIMIT ? SK_ADAPTIVE_LIMIT : sum;
     sum = sum < -SK_ADAPTIVE_LIMIT ? -SK_ADAPTIVE_LIMIT : sum;
     uint32_t p = t->probability[sum + SK_ADAPTIVE_LIMIT];
-    bit = sk_adaptive_split(c, p, bit, decoding);
-    int32_t miss = (bit << 16) - (int32_t)p;
+    uint64_t middle = sk_adaptive_middle(c, p);
     int shift = m->seen < 64 ? 14 : m->seen < 1024 ? 15 : 16;
     m->seen += m->seen < 1024;
-    sk_adaptive_learn_all(slot, n, m, x, miss, shift, bit, t);
+    /* A branch, and what is learnt in both of its ways: most bits are as expected, and the processor goes on with the next before it
+     * is sure of this one. */
+    if (decoding ? c->code <= middle : bit) {
+        c->high = middle;
+        sk_adaptive_learn_all(slot, n, m, x, 65536 - (int32_t)p, shift, 1, t);
+        bit = 1;
+    } else {
+        c->low = middle + 1;
+        sk_adaptive_learn_all(slot, n, m, x, -(int32_t)p, shift, 0, t);
+        bit = 0;
+    }
+    sk_adaptive_shift(c, decoding);
     return bit;
 }
 

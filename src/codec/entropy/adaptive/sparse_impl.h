@@ -118,12 +118,11 @@ struct around {
     unsigned sum, near, wide, far, most;
 };
 
-/* Those of column i of the block, x of the row, with what is to the left. */
+/* Those of column i of the block, with what is to the left. */
 static inline __attribute__((always_inline)) struct around
-look(const struct place *l, const struct columns *c, size_t i, size_t x)
+look(const struct place *l, const struct columns *c, size_t i, unsigned left, unsigned left2)
 {
     const struct sk_plane_weights *w = &l->p->weights;
-    unsigned left = x ? l->here[x - 1] : 0, left2 = x > 1 ? l->here[x - 2] : 0;
     struct around a;
     a.sum = c->sum[i] + w->left * left + w->left2 * left2;
     a.near = few_of(left) * 144 + c->near[i];
@@ -251,40 +250,42 @@ code_block(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, s
         state = busy ? 1 : 2;
     }
     l->quiet[from / BLOCK] = (uint8_t)state;
-    if (state == 2) {
-        if (decoding) {
-            memset(q + from, 0, n * sizeof *q);
-            memset(level + from, 0, n);
-        }
-        return;
+    if (decoding) { /* what is not zero comes over it */
+        memset(q + from, 0, n * sizeof *q);
+        memset(level + from, 0, n);
     }
+    if (state == 2)
+        return;
     struct columns columns;
     look_over(l, from, &columns);
-    for (size_t x = from; x < from + n; x++) {
-        size_t i = x - from;
-        int32_t v = 0;
+    unsigned left = from ? l->here[from - 1] : 0, left2 = from ? l->here[from - 2] : 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t x = from + i;
+        unsigned now = 0;
         if (!l->mask || !l->mask[x]) {
             int busy = decoding ? 0 : level[x] != 0;
-            int left = x && (l->here[x - 1] || (x > 1 && l->here[x - 2]));
             struct around a;
-            if (columns.any[i] & 1 || left) {
-                a = look(l, &columns, i, x);
+            if (columns.any[i] & 1 || left | left2) {
+                a = look(l, &columns, i, left, left2);
                 busy = code_busy(c, m, l, &a, busy, decoding);
             } else {
                 sk_adaptive_slot *alone = &m->alone[l->plane][l->fresh * 2 + (columns.any[i] >> 1)];
                 busy = sk_adaptive_alone(c, alone, busy, decoding);
                 if (busy)
-                    a = look(l, &columns, i, x);
+                    a = look(l, &columns, i, left, left2);
             }
             if (busy) {
-                v = code_number(c, m, l, x, &a, decoding ? 1 : *(*next)++, decoding);
+                int32_t v = code_number(c, m, l, x, &a, decoding ? 1 : *(*next)++, decoding);
                 l->fresh = 0;
+                now = decoding ? sk_level_of(v) : level[x];
+                if (decoding) {
+                    q[x] = v;
+                    level[x] = (uint8_t)now;
+                }
             }
         }
-        if (decoding) {
-            q[x] = v;
-            level[x] = (uint8_t)sk_level_of(v);
-        }
+        left2 = left;
+        left = now;
     }
 }
 
