@@ -7,6 +7,7 @@
 #include "codec/entropy/scratch.h"
 #include "codec/frame.h"
 #include "codec/lossless/lossless.h"
+#include "codec/quick/quick.h"
 #include "codec/quality/measure.h"
 #include "codec/team.h"
 #include "codec/array.h"
@@ -109,13 +110,14 @@ static int may_be_smaller_exact(const struct encoder *e, const struct sk_cut_pie
     return !rc && (double)n / (double)part.size < 1.3 * (double)size / (double)p->size;
 }
 
-/* Keep the piece exactly, where that takes fewer bytes than were made of it. */
+/* Keep the piece exactly, where that takes fewer bytes than were made of it; but not where time counts for more, since it would take
+ * several times as much. */
 static int encode_exact(const struct encoder *e, const struct sk_cut_piece *p, struct slot *s,
                         size_t *size, struct saikai_error *err)
 {
     const struct sk_codec_ops *exact = &sk_codec_predict;
     size_t room = exact->max_encoded(&p->array), n = 0;
-    if (e->opt.bare || !sk_chain_lossy(&e->chain) || e->opt.codec.bound.kind == SK_BOUND_NONE ||
+    if (e->opt.bare || !sk_chain_lossy(&e->chain) || e->chain.step[0] == &sk_codec_quick || e->opt.codec.bound.kind == SK_BOUND_NONE ||
         !(exact->types >> p->array.type & 1) || room == (size_t)-1 ||
         !may_be_smaller_exact(e, p, *size))
         return SK_FRAME_CHAIN;
