@@ -14,7 +14,7 @@ void sk_repeats_free(struct sk_repeats *r)
     *r = (struct sk_repeats){0};
 }
 
-/* Append; one that goes on where the last one ended, also at its source, makes that longer. */
+/* Append; one that goes on where the last one ended, also at its source, makes that longer. -1: no memory. */
 static int add(struct sk_repeats *r, const struct sk_repeat *x)
 {
     struct sk_repeat *last = r->count ? &r->list[r->count - 1] : NULL;
@@ -29,7 +29,7 @@ static int add(struct sk_repeats *r, const struct sk_repeat *x)
         size_t cap = r->cap ? 2 * r->cap : 256;
         struct sk_repeat *more = realloc(r->list, cap * sizeof *more);
         if (!more)
-            return SAIKAI_ENOMEM;
+            return -1;
         r->list = more;
         r->cap = cap;
     }
