@@ -79,12 +79,16 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
 #define LOGGED_Allgatherv(...)             return sk_logging_Allgatherv(g, __VA_ARGS__)
 #define LOGGED_Alltoall(...)               return sk_logging_Alltoall(g, __VA_ARGS__)
 #define LOGGED_Alltoallv(...)              return sk_logging_Alltoallv(g, __VA_ARGS__)
-#define FOR_TWINS(Name, ...)               { if (sk_world.replicates) return sk_replica_##Name(g, __VA_ARGS__); sk_logging_refuse("MPI_" #Name); }
-#define LOGGED_Scan(...)                   FOR_TWINS(Scan, __VA_ARGS__)
-#define LOGGED_Exscan(...)                 FOR_TWINS(Exscan, __VA_ARGS__)
-#define LOGGED_Alltoallw(...)              sk_logging_refuse("MPI_Alltoallw")
-#define LOGGED_Reduce_scatter(...)         FOR_TWINS(Reduce_scatter, __VA_ARGS__)
-#define LOGGED_Reduce_scatter_block(...)   FOR_TWINS(Reduce_scatter_block, __VA_ARGS__)
+/* The protocols have functions of their own. */
+#define BOTH(Name, ...)                    return sk_world.replicates ? sk_replica_##Name(g, __VA_ARGS__) : sk_logging_##Name(g, __VA_ARGS__)
+#define LOGGED_Scan(...)                   BOTH(Scan, __VA_ARGS__)
+#define LOGGED_Exscan(...)                 BOTH(Exscan, __VA_ARGS__)
+#define LOGGED_Reduce_scatter(...)         BOTH(Reduce_scatter, __VA_ARGS__)
+#define LOGGED_Reduce_scatter_block(...)   BOTH(Reduce_scatter_block, __VA_ARGS__)
+#define LOGGED_Alltoallw(...)                       \
+    if (!sk_world.replicates)                       \
+        return sk_logging_Alltoallw(g, __VA_ARGS__); \
+    sk_replica_refuse("MPI_Alltoallw")
 
 /* What blocks, moves data and may be large is made of messages, on the program's own memory (direct.h). TRY_X does that and returns, or goes on
  * to the copies; decided by what is the same on all ranks. */
@@ -150,8 +154,9 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if ((g = by_messages(comm)))                                                                 \
+            if ((g = by_messages(comm))) {                                                               \
                 LOGGED_##Name args;                                                                      \
+            }                                                                                            \
             if (does_not_block(comm)) {                                                                  \
                 TRY_##Name args;                                                                         \
                 return begin_##Name(UNPACK args, comm, NULL);                                            \
@@ -161,12 +166,15 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
     }                                                                                                    \
     SK_WRAP(Iname, (UNPACK params, MPI_Request *request))                                                \
     {                                                                                                    \
+        struct sk_members *g;                                                                            \
         int rc;                                                                                          \
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if (by_messages(comm))                                                                       \
-                sk_logging_refuse("MPI_" #Iname);                                                            \
+            if ((g = by_messages(comm)) && sk_world.replicates)                                          \
+                sk_replica_refuse("MPI_" #Iname);                                                        \
+            else if (g)                                                                                  \
+                sk_logging_refuse("MPI_" #Iname);                                                        \
             if (does_not_block(comm))                                                                            \
                 return begin_##Name(UNPACK args, comm, request);                                         \
         }                                                                                                \
@@ -254,7 +262,10 @@ SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        if (by_messages(comm))
+        struct sk_members *g = by_messages(comm);
+        if (g && sk_world.replicates)
+            sk_replica_refuse("MPI_Ibarrier");
+        else if (g)
             sk_logging_refuse("MPI_Ibarrier");
         if (does_not_block(comm))
             return begin_barrier(comm, request);

@@ -14,6 +14,7 @@ enum {
     SK_OBJECT_MOVED = 32,     /* it goes on as another request (of) */
     SK_OBJECT_HELD = 64,      /* stands for a receive that MPI may not have been given yet (more) */
     SK_OBJECT_MADE = 128,     /* a communicator that the layer made itself (more: its members) */
+    SK_OBJECT_LASTING = 512,  /* a persistent request that the layer made itself (more) */
     SK_OBJECT_ALONE = 256,    /* a communicator made of MPI_COMM_SELF, by this process alone */
 };
 

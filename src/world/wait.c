@@ -4,6 +4,7 @@
 
 #include "world/log/chance.h"
 #include "world/log/held.h"
+#include "world/log/lasting.h"
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
@@ -15,12 +16,45 @@ enum { USUAL = 64 };
 struct before {
     int n;
     uint64_t *key, usual[USUAL];
+    MPI_Request *handle; /* the program's, where it is a persistent one that the layer made; NULL: there are none */
 };
+
+/* In place of persistent requests, what they are just now; and back again. */
+static void take_lasting(struct before *b, int n, MPI_Request r[])
+{
+    b->handle = NULL;
+    for (int i = 0; sk_logging.lasting && i < n; i++) {
+        const MPI_Request *inner = sk_lasting_inner(r[i]);
+        if (!inner)
+            continue;
+        if (!b->handle) {
+            b->handle = malloc((size_t)n * sizeof *b->handle);
+            if (!b->handle)
+                sk_world_fail(SK_WORLD_FAILED, "no memory to wait for requests");
+            for (int j = 0; j < n; j++)
+                b->handle[j] = MPI_REQUEST_NULL;
+        }
+        b->handle[i] = r[i];
+        r[i] = *inner;
+    }
+}
+
+static void give_back_lasting(struct before *b, MPI_Request r[])
+{
+    for (int i = 0; b->handle && i < b->n; i++)
+        if (b->handle[i] != MPI_REQUEST_NULL) {
+            *sk_lasting_inner(b->handle[i]) = r[i];
+            r[i] = b->handle[i];
+        }
+    free(b->handle);
+    b->handle = NULL;
+}
 
 static void take(struct before *b, int n, MPI_Request r[])
 {
     if (sk_logging.chosen)
         sk_logging_forward(n, r);
+    take_lasting(b, n, r);
     b->n = n > 0 ? n : 0;
     b->key = n <= USUAL ? b->usual : malloc((size_t)n * sizeof *b->key);
     if (!b->key)
@@ -52,6 +86,7 @@ static int wanted(void)
 static int leave(struct before *b, int n, MPI_Request r[])
 {
     int quiet = any_quiet(b);
+    give_back_lasting(b, r);
     if (b->key != b->usual)
         free(b->key);
     int rc = sk_world_give_way(quiet);
@@ -60,11 +95,12 @@ static int leave(struct before *b, int n, MPI_Request r[])
     return rc;
 }
 
-static void settle(struct before *b, const MPI_Request r[])
+static void settle(struct before *b, MPI_Request r[])
 {
     for (int i = 0; i < b->n; i++)
         if (b->key[i] && r[i] == MPI_REQUEST_NULL)
             sk_request_ended(b->key[i]);
+    give_back_lasting(b, r);
     if (b->key != b->usual)
         free(b->key);
 }
@@ -93,6 +129,12 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
     int done = 0, rc;
     while (!(rc = SK_CALL(Test, (r, &done, status))) && !done) {
+        if (sk_later_runs()) {
+            sk_later_leave();
+            sk_logging_forward(1, r); /* after a repair */
+            key = SK_KEY(*r);
+            continue;
+        }
         sk_looks();
         sk_held_progress();
         if (wanted()) {
@@ -294,6 +336,7 @@ SK_WRAP(Request_free, (MPI_Request *request))
     }
     if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT))
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
+    sk_lasting_forget(*request);
     sk_objects_remove(&sk_world.requests, key);
     return SK_CALL(Request_free, (request));
 }
@@ -301,11 +344,13 @@ SK_WRAP(Request_free, (MPI_Request *request))
 SK_WRAP(Cancel, (MPI_Request *request))
 {
     struct before b;
-    if (!SK_PLAIN) {
-        take(&b, 1, request);
-        undetermined(&b, "MPI_Cancel");
-    }
-    return SK_CALL(Cancel, (request));
+    if (SK_PLAIN)
+        return SK_CALL(Cancel, (request));
+    take(&b, 1, request);
+    undetermined(&b, "MPI_Cancel");
+    int rc = SK_CALL(Cancel, (request));
+    give_back_lasting(&b, request);
+    return rc;
 }
 
 SK_WRAP(Start, (MPI_Request *request))
@@ -316,6 +361,9 @@ SK_WRAP(Start, (MPI_Request *request))
         take(&b, 1, request);
         if (wanted() && (rc = leave(&b, 1, request)))
             return rc;
+        give_back_lasting(&b, request);
+        if ((rc = sk_lasting_start(*request)) >= 0)
+            return rc;
     }
     return SK_CALL(Start, (request));
 }
@@ -324,12 +372,18 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
 {
     struct before b;
     if (!SK_PLAIN) {
-        int rc;
+        int rc = 0;
         take(&b, count, requests);
         if (wanted() && (rc = leave(&b, count, requests)))
             return rc;
+        give_back_lasting(&b, requests);
         if (b.key != b.usual)
             free(b.key);
+        for (int i = 0; i < count && sk_logging.lasting && !rc; i++) /* in their order; others, of MPI_COMM_SELF, are MPI's */
+            if ((rc = sk_lasting_start(requests[i])) < 0)
+                rc = SK_CALL(Start, (&requests[i]));
+        if (sk_logging.lasting)
+            return rc;
     }
     return SK_CALL(Startall, (count, requests));
 }
@@ -359,9 +413,12 @@ static inline struct sk_members *for_twins(MPI_Comm c)
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
-        if ((g = for_twins(comm)))                                                                             \
+        if ((g = for_twins(comm)) && REPLICATED_##Name)                                                        \
             return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                   \
                        ? rc : sk_replica_send(LOGGED_##Name, buf, count, datatype, dest, tag, lane);           \
+        BEFORE_##Name(comm);                                                                                   \
+        if (g && (rc = sk_replica_redirect(g, &comm, &dest, &tag, 0)))                                         \
+            return rc;                                                                                         \
         if ((g = by_protocol(comm))) {                                                                         \
             if ((rc = sk_logging_address(g, comm, &dest, &tag, 0)))                                            \
                 return rc;                                                                                     \
@@ -373,14 +430,33 @@ static inline struct sk_members *for_twins(MPI_Comm c)
         return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
     }
 
+/* What the protocol `replication` does not have goes to MPI, where it meets what it has. */
+#define REPLICATED_Send  1
+#define REPLICATED_Ssend 1
+#define REPLICATED_Rsend 1
+#define REPLICATED_Bsend 0
+#define BEFORE_Send(comm)  (void)0
+#define BEFORE_Ssend(comm) (void)0
+#define BEFORE_Rsend(comm) (void)0
+#define BEFORE_Bsend(comm) buffered(comm)
 /* A message that is sent ready is received as any other. */
 #define LOGGED_Send  SK_LOGGING_PLAIN
 #define LOGGED_Ssend SK_LOGGING_SYNCHRONOUS
 #define LOGGED_Rsend SK_LOGGING_PLAIN
+#define LOGGED_Bsend SK_LOGGING_BUFFERED
 
 SEND(Send, Isend)
 SEND(Ssend, Issend)
 SEND(Rsend, Irsend)
+
+/* Where it is not logged, the message may leave MPI's buffer when nobody looks. */
+static void buffered(MPI_Comm comm)
+{
+    if (!by_protocol(comm) || !sk_logging_keeps())
+        sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Bsend");
+}
+
+SEND(Bsend, Ibsend)
 
 #define BEGIN_SEND(Name, Blocking)                                                                                              \
     SK_WRAP(Name, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request))   \
@@ -389,9 +465,13 @@ SEND(Rsend, Irsend)
         struct sk_members *g;                                                                                                   \
         if (!plain && (rc = sk_world_enter(comm)))                                                                              \
             return rc;                                                                                                          \
-        if (!plain && (g = for_twins(comm)))                                                                                    \
+        if ((g = plain ? NULL : for_twins(comm)) && REPLICATED_##Blocking)                                                      \
             return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                                    \
                        ? rc : sk_replica_isend(LOGGED_##Blocking, buf, count, datatype, dest, tag, lane, request);              \
+        if (!plain)                                                                                                             \
+            BEFORE_##Blocking(comm);                                                                                            \
+        if (g && (rc = sk_replica_redirect(g, &comm, &dest, &tag, 0)))                                                          \
+            return rc;                                                                                                          \
         g = plain ? NULL : by_protocol(comm);                                                                                   \
         if (g) {                                                                                                                \
             rc = sk_logging_address(g, comm, &dest, &tag, 0);                                                                   \
@@ -406,6 +486,7 @@ SEND(Rsend, Irsend)
 BEGIN_SEND(Isend, Send)
 BEGIN_SEND(Issend, Ssend)
 BEGIN_SEND(Irsend, Rsend)
+BEGIN_SEND(Ibsend, Bsend)
 
 SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request))
 {

@@ -37,48 +37,6 @@
         return rc;                          \
     }
 
-/* A message that a protocol does not have meets those that it has (replica/replica.h). */
-#define SK_TO_LANE(peer, receives, g)                                                                       \
-    struct sk_members *g = plain || !sk_world.replicates ? NULL : sk_made_members(comm);                    \
-    if (g && (rc = sk_replica_redirect(g, &comm, &peer, &tag, receives)))                                   \
-        return rc;
-
-#define SK_START(name, params, args, made, comm, flags)   \
-    SK_WRAP(name, params)                                 \
-    {                                                     \
-        int plain = SK_PLAIN, rc;                         \
-        if (!plain && (rc = sk_world_enter(comm)))        \
-            return rc;                                    \
-        if (!plain && sk_replicates(comm))                \
-            sk_replica_refuse("MPI_" #name);              \
-        if (!plain && sk_logs_on(comm))                      \
-            sk_logging_refuse("MPI_" #name);                 \
-        SK_TO_LANE(dest, 0, g)                            \
-        rc = SK_CALL(name, args);                         \
-        if (!plain && !rc)                                \
-            sk_made_request(*made, comm, flags);          \
-        return rc;                                        \
-    }
-
-#define SK_RECEIVE(name, params, args, made, comm, flags) \
-    SK_WRAP(name, params)                                 \
-    {                                                     \
-        int plain = SK_PLAIN, rc;                         \
-        if (!plain && (rc = sk_world_enter(comm)))        \
-            return rc;                                    \
-        if (!plain && sk_replicates(comm))                \
-            sk_replica_refuse("MPI_" #name);              \
-        if (!plain && sk_logs_on(comm))                      \
-            sk_logging_refuse("MPI_" #name);                 \
-        SK_TO_LANE(source, 1, g)                          \
-        rc = SK_CALL(name, args);                         \
-        if (!plain && !rc)                                \
-            sk_made_receive(*made, comm, source, flags);  \
-        if (g && !rc)                                     \
-            sk_logging_tell_members(SK_KEY(*made), g);    \
-        return rc;                                        \
-    }
-
 #define SK_REFUSE(name, params, args, comm)                       \
     SK_WRAP(name, params)                                         \
     {                                                             \
@@ -88,19 +46,6 @@
             if ((rc = sk_world_enter(comm)))                      \
                 return rc;                                        \
         }                                                         \
-        return SK_CALL(name, args);                               \
-    }
-
-#define SK_BUFFERED(name, params, args, comm)                     \
-    SK_WRAP(name, params)                                         \
-    {                                                             \
-        int plain = SK_PLAIN, rc;                                 \
-        if (!plain) {                                             \
-            sk_world_cannot(SK_WORLD_FUNCTION, "MPI_" #name);     \
-            if ((rc = sk_world_enter(comm)))                      \
-                return rc;                                        \
-        }                                                         \
-        SK_TO_LANE(dest, 0, g)                                    \
         return SK_CALL(name, args);                               \
     }
 

@@ -21,6 +21,9 @@ often_tasks) exe="$build/examples/tasks_$mpi" arguments="$((400 * kills)) 40" ;;
 made) exe="$build/tests/world/made_$mpi" arguments="counts 400" ;;
 made_others) exe="$build/tests/world/made_$mpi" arguments="counts 500" victims="3 0 1" warm=3 ;; # all but one
 often_made) exe="$build/tests/world/made_$mpi" arguments="counts $((150 * kills))" ;;
+halo) exe="$build/tests/world/halo_$mpi" arguments="counts 400" ;;
+halo_others) exe="$build/tests/world/halo_$mpi" arguments="counts 500" victims="1 2 0" warm=3 ;;
+often_halo) exe="$build/tests/world/halo_$mpi" arguments="counts $((150 * kills))" ;;
 often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
@@ -108,6 +111,7 @@ done
 rc=0
 wait "$run" || rc=$?
 run=
+! grep -E '^rank [0-9]+: ' out || fail "a rank has seen what must not be"
 [ "$rc" = 0 ] || fail "exit code $rc"
 grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
 if [ "$case" = before ]; then

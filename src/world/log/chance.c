@@ -1,6 +1,7 @@
 /* Events, between the program and those who keep them. */
 #include "world/log/chance.h"
 
+#include "world/log/lasting.h"
 #include "world/log/log.h"
 #include "world/log/witness.h"
 
@@ -24,7 +25,8 @@ int sk_chance_of(int n, MPI_Request r[], const char *function)
 {
     sk_logging_forward(n, r);
     for (int i = 0; i < n; i++) {
-        const struct sk_object *o = r[i] == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(r[i]));
+        const MPI_Request *inner = sk_lasting_inner(r[i]), known = inner ? *inner : r[i];
+        const struct sk_object *o = known == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(known));
         if (o && !(o->flags & SK_OBJECT_QUIET))
             return sk_chance_is_kept(function);
     }

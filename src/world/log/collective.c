@@ -2,6 +2,7 @@
  * again, whichever ranks were through with one and which were not. All ranks compute with the same operands in the same order. */
 #include "world/log/collective.h"
 
+#include "world/log/later.h"
 #include "world/log/log.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 static int tag_of(const struct sk_members *g)
 {
-    return sk_wire_own(g->context, SK_LOGGING_COLLECTIVE);
+    return sk_wire_own(g->context, sk_later_tag());
 }
 
 static int send_to(struct sk_members *g, int dest, const void *buf, int count, MPI_Datatype type)
@@ -141,13 +142,19 @@ int sk_logging_Allreduce(struct sk_members *g, const void *send, void *recv, int
     return rc;
 }
 
-/* Where block i of a buffer is. */
+/* Where block i of a buffer is. types: of each, and displs are in bytes. */
 struct blocks {
     void *buf;
     const int *counts, *displs;
     int count;
     MPI_Datatype type;
+    const MPI_Datatype *types;
 };
+
+static MPI_Datatype type_of(const struct blocks *b, int i)
+{
+    return b->types ? b->types[i] : b->type;
+}
 
 static int count_of(const struct blocks *b, int i)
 {
@@ -156,6 +163,8 @@ static int count_of(const struct blocks *b, int i)
 
 static void *block(const struct blocks *b, int i)
 {
+    if (b->types)
+        return (char *)b->buf + b->displs[i];
     return at(b->buf, b->counts ? b->displs[i] : (ptrdiff_t)i * b->count, b->type);
 }
 
@@ -212,9 +221,9 @@ static int all_to_all(struct sk_members *g, const struct blocks *from, int one, 
     for (int i = 0; i < n && !rc; i++) {
         int dest = (me + i) % n, source = (me - i + n) % n, b = one ? 0 : dest;
         if (!i && from->buf != block(to, me))
-            rc = copy(block(from, b), count_of(from, b), from->type, block(to, me), count_of(to, me), to->type);
+            rc = copy(block(from, b), count_of(from, b), type_of(from, b), block(to, me), count_of(to, me), type_of(to, me));
         else if (i)
-            rc = exchange(g, dest, block(from, b), count_of(from, b), from->type, source, block(to, source), count_of(to, source), to->type);
+            rc = exchange(g, dest, block(from, b), count_of(from, b), type_of(from, b), source, block(to, source), count_of(to, source), type_of(to, source));
     }
     return rc;
 }
@@ -246,12 +255,12 @@ static int all_to_all_in_place(struct sk_members *g, const struct blocks *to)
     if (!whole || !from)
         sk_world_fail(SK_WORLD_FAILED, "no memory for a collective operation: the job is started again");
     for (int i = 0; i < n && !rc; i++) {
-        from[i] = room(count_of(to, i), to->type, &whole[i]);
-        rc = copy(block(to, i), count_of(to, i), to->type, from[i], count_of(to, i), to->type);
+        from[i] = room(count_of(to, i), type_of(to, i), &whole[i]);
+        rc = copy(block(to, i), count_of(to, i), type_of(to, i), from[i], count_of(to, i), type_of(to, i));
     }
     for (int i = 1; i < n && !rc; i++) {
         int dest = (g->rank + i) % n, source = (g->rank - i + n) % n;
-        rc = exchange(g, dest, from[dest], count_of(to, dest), to->type, source, block(to, source), count_of(to, source), to->type);
+        rc = exchange(g, dest, from[dest], count_of(to, dest), type_of(to, dest), source, block(to, source), count_of(to, source), type_of(to, source));
     }
     for (int i = 0; i < n; i++)
         free(whole[i]);
@@ -275,6 +284,83 @@ int sk_logging_Alltoallv(struct sk_members *g, const void *send, const int *ns, 
     if (send == MPI_IN_PLACE)
         return all_to_all_in_place(g, &to);
     return all_to_all(g, &(struct blocks){.buf = (void *)(uintptr_t)send, .counts = ns, .displs = ds, .type = ts}, 0, &to);
+}
+
+int sk_logging_Alltoallw(struct sk_members *g, const void *send, const int *ns, const int *ds, const MPI_Datatype *ts, void *recv, const int *nr,
+                         const int *dr, const MPI_Datatype *tr)
+{
+    struct blocks to = {.buf = recv, .counts = nr, .displs = dr, .types = tr};
+    if (send == MPI_IN_PLACE)
+        return all_to_all_in_place(g, &to);
+    return all_to_all(g, &(struct blocks){.buf = (void *)(uintptr_t)send, .counts = ns, .displs = ds, .types = ts}, 0, &to);
+}
+
+/* ---- reductions of prefixes and parts ---- */
+
+/* Each rank gets what is before it (before, unless it is the first), and hands on what it comes to with its own (acc): all in the order of the ranks. */
+static int scan(struct sk_members *g, void *acc, void *before, int count, MPI_Datatype type, MPI_Op op)
+{
+    void *whole, *copied = room(count, type, &whole);
+    int rc = g->rank ? receive_from(g, g->rank - 1, before, count, type) : 0;
+    if (!rc && g->rank)
+        rc = copy(before, count, type, copied, count, type);
+    if (!rc && g->rank)
+        rc = join(acc, copied, 0, count, type, op);
+    if (!rc && g->rank + 1 < g->n)
+        rc = send_to(g, g->rank + 1, acc, count, type);
+    free(whole);
+    return rc;
+}
+
+int sk_logging_Scan(struct sk_members *g, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op)
+{
+    void *whole, *before = room(count, type, &whole);
+    int rc = send == MPI_IN_PLACE ? 0 : copy(send, count, type, recv, count, type);
+    if (!rc)
+        rc = scan(g, recv, before, count, type, op);
+    free(whole);
+    return rc;
+}
+
+int sk_logging_Exscan(struct sk_members *g, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op)
+{
+    void *whole, *acc = room(count, type, &whole);
+    int rc = copy(send == MPI_IN_PLACE ? recv : send, count, type, acc, count, type);
+    if (!rc)
+        rc = scan(g, acc, recv, count, type, op); /* the first one's recv stays as it is */
+    free(whole);
+    return rc;
+}
+
+/* All are reduced to the first, which gives each its part. */
+int sk_logging_Reduce_scatter(struct sk_members *g, const void *send, void *recv, const int *nr, MPI_Datatype type, MPI_Op op)
+{
+    int all = 0, *first = malloc(sizeof *first * (size_t)g->n);
+    if (!first)
+        sk_world_fail(SK_WORLD_FAILED, "no memory for a collective operation: the job is started again");
+    for (int i = 0; i < g->n; all += nr[i++])
+        first[i] = all;
+    void *whole, *acc = room(all, type, &whole);
+    int rc = copy(send == MPI_IN_PLACE ? recv : send, all, type, acc, all, type);
+    if (!rc)
+        rc = reduce_to_first(g, acc, all, type, op);
+    if (!rc)
+        rc = sk_logging_Scatterv(g, acc, nr, first, type, recv, nr[g->rank], type, 0);
+    free(whole);
+    free(first);
+    return rc;
+}
+
+int sk_logging_Reduce_scatter_block(struct sk_members *g, const void *send, void *recv, int nr, MPI_Datatype type, MPI_Op op)
+{
+    int *each = malloc(sizeof *each * (size_t)g->n);
+    if (!each)
+        sk_world_fail(SK_WORLD_FAILED, "no memory for a collective operation: the job is started again");
+    for (int i = 0; i < g->n; i++)
+        each[i] = nr;
+    int rc = sk_logging_Reduce_scatter(g, send, recv, each, type, op);
+    free(each);
+    return rc;
 }
 
 /* As an allgather, with messages of another kind. */

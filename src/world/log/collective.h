@@ -19,6 +19,12 @@ int sk_logging_Allgatherv(struct sk_members *g, const void *send, int ns, MPI_Da
 int sk_logging_Alltoall(struct sk_members *g, const void *send, int ns, MPI_Datatype ts, void *recv, int nr, MPI_Datatype tr);
 int sk_logging_Alltoallv(struct sk_members *g, const void *send, const int *ns, const int *ds, MPI_Datatype ts, void *recv, const int *nr, const int *dr,
                      MPI_Datatype tr);
+int sk_logging_Alltoallw(struct sk_members *g, const void *send, const int *ns, const int *ds, const MPI_Datatype *ts, void *recv, const int *nr,
+                         const int *dr, const MPI_Datatype *tr);
+int sk_logging_Scan(struct sk_members *g, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op);
+int sk_logging_Exscan(struct sk_members *g, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op);
+int sk_logging_Reduce_scatter(struct sk_members *g, const void *send, void *recv, const int *nr, MPI_Datatype type, MPI_Op op);
+int sk_logging_Reduce_scatter_block(struct sk_members *g, const void *send, void *recv, int nr, MPI_Datatype type, MPI_Op op);
 /* The same bytes of each, by rank. own: which of the layer's own tags. */
 int sk_logging_tell_all(struct sk_members *g, int own, const void *mine, size_t bytes, void *all);
 

@@ -5,6 +5,7 @@
 #include "world/log/go_on.h"
 
 #include "world/log/held.h"
+#include "world/log/later.h"
 #include "world/log/log.h"
 #include "world/log/witness.h"
 
@@ -40,7 +41,7 @@ static int count_receives(void)
         struct sk_object *o = &t->slot[i];
         if (is_open(o) && look(o))
             sk_logging_count(o->more);
-        else if (o->key && o->epoch == sk_world.epoch && !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_QUIET | SK_OBJECT_MOVED | SK_OBJECT_HELD)))
+        else if (o->key && o->epoch == sk_world.epoch && !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_QUIET | SK_OBJECT_MOVED | SK_OBJECT_HELD | SK_OBJECT_LASTING)))
             return 0;
     }
     for (size_t i = 0; i < t->slots; i++) {
@@ -204,10 +205,10 @@ static void begin_receives(uint32_t before)
         sk_world_fail(SK_WORLD_FAILED, "no memory to begin receives again: the job is started again");
     for (size_t i = 0; i < t->slots; i++) {
         struct sk_object *o = &t->slot[i];
-        if (!o->key || o->epoch != before || !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD)))
+        if (!o->key || o->epoch != before || !(o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD | SK_OBJECT_LASTING)))
             continue;
         o->epoch = sk_world.epoch;
-        if (!(o->flags & (SK_OBJECT_MOVED | SK_OBJECT_HELD)) && !((struct sk_logging_open *)o->more)->counted)
+        if (o->flags & SK_OBJECT_LOGGED && !(o->flags & (SK_OBJECT_MOVED | SK_OBJECT_HELD)) && !((struct sk_logging_open *)o->more)->counted)
             open[n++] = *o;
     }
     qsort(open, n, sizeof *open, by_serial);
@@ -341,6 +342,8 @@ SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
 {
     int joins = sk_logging.joining;
     *position = 0;
+    if (!sk_logging.going_on)
+        sk_later_turn();
     if (!sk_world.logs || (sk_logging.refused && !joins))
         return 0;
     if (sk_logging.going_on) {
@@ -369,14 +372,16 @@ SK_WORLD_EXPORT void saikai_world_settled(void)
         sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
 }
 
+/* Whether or not this rank still keeps anything: all ranks count tags from the same places. */
 SK_WORLD_EXPORT int saikai_world_is_logged(void)
 {
-    return sk_world.logs && !sk_logging.refused && sk_logging.running;
+    return sk_world.logs;
 }
 
 SK_WORLD_EXPORT void saikai_world_candidate(void)
 {
-    if (!saikai_world_is_logged())
+    sk_later_turn();
+    if (!sk_world.logs || sk_logging.refused || !sk_logging.running)
         return;
     if (sk_witness_course())
         sk_course_candidate(sk_witness_course(), sk_logging.count);
@@ -398,7 +403,7 @@ SK_WORLD_EXPORT void saikai_world_mark(int64_t key, uint64_t position)
     for (size_t i = 0; i < sk_world.requests.slots; i++) {
         const struct sk_object *o = &sk_world.requests.slot[i];
         if (is_open(o) || (o->key && o->epoch == sk_world.epoch && o->flags & SK_OBJECT_HELD)) {
-            sk_logging_refuse("a receive or a synchronous send is open at a checkpoint");
+            sk_logging_refuse("a receive, a synchronous send or a collective is open at a checkpoint");
             return;
         }
     }

@@ -91,16 +91,41 @@ int sk_held_add(struct sk_members *g, void *buf, int count, MPI_Datatype type, i
     return rc;
 }
 
-int sk_held_send(struct sk_kept_message *m, MPI_Request *out)
+/* What is no receive: its status is empty. */
+static struct sk_logging_open *other(void)
 {
     struct sk_logging_open *o = calloc(1, sizeof *o);
     if (!o)
-        return MPI_ERR_NO_MEM;
-    *o = (struct sk_logging_open){.message = m, .number = UINT64_MAX, .counted = 1, .inner = MPI_REQUEST_NULL};
+        return NULL;
+    *o = (struct sk_logging_open){.number = UINT64_MAX, .counted = 1, .inner = MPI_REQUEST_NULL};
     SK_CALL(Status_set_elements, (&o->status, MPI_BYTE, 0));
     o->status.MPI_SOURCE = MPI_ANY_SOURCE;
     o->status.MPI_TAG = MPI_ANY_TAG;
+    return o;
+}
+
+int sk_held_send(struct sk_kept_message *m, MPI_Request *out)
+{
+    struct sk_logging_open *o = other();
+    if (!o)
+        return MPI_ERR_NO_MEM;
+    o->message = m;
     return append(o, out);
+}
+
+int sk_held_call(struct sk_logging_open **open, MPI_Request *out)
+{
+    *open = other();
+    if (!*open)
+        return MPI_ERR_NO_MEM;
+    (*open)->calls = 1;
+    return append(*open, out);
+}
+
+void sk_held_called(struct sk_logging_open *open, int rc)
+{
+    open->rc = rc;
+    open->calls = 2;
 }
 
 void sk_held_refuse(void)
@@ -207,8 +232,8 @@ static void give(struct sk_logging_open *o, int source, int tag)
 static int has_ended(struct sk_logging_open *o)
 {
     int done = 0;
-    if (o->message) {
-        if (!sk_logging_is_sent(o->message))
+    if (o->message || o->calls) {
+        if (o->message ? !sk_logging_is_sent(o->message) : o->calls == 1)
             return 0;
         SK_CALL(Grequest_complete, (o->handle));
         return 1;
@@ -267,7 +292,7 @@ int sk_held_await(int source, int tag, MPI_Status *s)
 {
     int found = 0, rc;
     do {
-        if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
+        if (sk_careful() && sk_pending() && !sk_later_runs() && (rc = sk_world_give_way(0)))
             return rc;
         sk_looks();
         rc = sk_held_probe(source, tag, &found, s);

@@ -36,6 +36,8 @@ void sk_logging_begin(void)
     sk_witness_exchange();
     sk_outcomes_clear(&sk_witness_log);
     sk_logging.held = NULL; /* they are of a world that is no more */
+    sk_later_forget();
+    sk_held_forget();
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
     sk_logging.running = sk_logging.asked = 0;
@@ -145,7 +147,7 @@ void sk_logging_tell(uint64_t key, MPI_Status *s)
     const struct sk_logging_open *r = o && o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) ? o->more : NULL;
     if (r && r->members)
         sk_logging_translate(r->members, s);
-    if (o && o->flags & SK_OBJECT_PERSISTENT && o->more)
+    if (o && o->flags & SK_OBJECT_PERSISTENT && !(o->flags & SK_OBJECT_LASTING) && o->more)
         sk_logging_translate(o->more, s);
 }
 
@@ -222,7 +224,7 @@ struct sk_kept_message *sk_logging_post(enum sk_logging_mode mode, const void *b
     if (dest < 0 || count < 0 || !sk_logging.kept) /* nowhere, or MPI says what is wrong with it */
         return NULL;
     look_at_memory();
-    sk_logging.count.sends++;
+    sk_logging.count.sends += !sk_later_runs();
     struct sk_kept_message *m = sk_logging.refused ? NULL : keep(mode, buf, count, type, dest, tag);
     if (!m) {
         sk_logging_refuse("a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)");
@@ -249,6 +251,10 @@ int sk_logging_wait_sent(struct sk_kept_message *m)
 {
     int rc;
     while (!sk_logging_is_sent(m)) {
+        if (sk_later_runs()) {
+            sk_later_leave();
+            continue;
+        }
         sk_looks();
         sk_held_progress();
         if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
@@ -362,8 +368,11 @@ void sk_logging_forward(int n, MPI_Request r[])
 /* As ever, by a rank that keeps nothing any more. */
 static int begin_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out)
 {
-    return mode == SK_LOGGING_SYNCHRONOUS ? SK_CALL(Issend, (buf, count, type, dest, tag, sk_world.comm, out))
-                                          : SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, out));
+    switch (mode) {
+    case SK_LOGGING_SYNCHRONOUS: return SK_CALL(Issend, (buf, count, type, dest, tag, sk_world.comm, out));
+    case SK_LOGGING_BUFFERED: return SK_CALL(Ibsend, (buf, count, type, dest, tag, sk_world.comm, out));
+    default: return SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, out));
+    }
 }
 
 int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
@@ -373,7 +382,7 @@ int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_D
     MPI_Request r = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
     if (m)
-        return sk_logging_wait_sent(m);
+        return mode == SK_LOGGING_BUFFERED ? 0 : sk_logging_wait_sent(m);
     int rc = begin_send(mode, buf, count, type, dest, tag, &r);
     return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, 0);
 }
@@ -381,8 +390,10 @@ int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_D
 int sk_logging_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Request *out)
 {
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
+    if (dest == MPI_PROC_NULL)
+        return sk_logging_nothing(out);
     if (m)
-        return mode == SK_LOGGING_PLAIN ? sk_logging_nothing(out) : sk_held_send(m, out);
+        return mode == SK_LOGGING_SYNCHRONOUS ? sk_held_send(m, out) : sk_logging_nothing(out);
     int rc = begin_send(mode, buf, count, type, dest, tag, out);
     if (!rc)
         sk_made_request(*out, MPI_COMM_WORLD, 0);
@@ -397,7 +408,7 @@ int sk_logging_recv(struct sk_members *g, void *buf, int count, MPI_Datatype typ
     MPI_Status s;
     uint64_t number;
     int rc = 0;
-    sk_logging.count.receives += source != MPI_PROC_NULL;
+    sk_logging.count.receives += source != MPI_PROC_NULL && !sk_later_runs();
     if (has_to_wait(&source, &tag, &number) && !(rc = sk_held_await(source, tag, &s))) {
         source = s.MPI_SOURCE;
         tag = s.MPI_TAG;

@@ -1,0 +1,123 @@
+/* What a persistent request is to do each time, and the functions that make it. The handle is a persistent request of MPI's to nobody: it stays what
+ * it is through a repair. */
+#include "world/log/lasting.h"
+
+#include "world/replica/replica.h"
+
+#include <stdlib.h>
+
+struct lasting {
+    struct sk_members *members;
+    enum sk_logging_mode mode;
+    int receives, count, peer, tag, own_type; /* peer, tag: rank in the world, wire tag */
+    void *buf;
+    MPI_Datatype type;
+    MPI_Request inner;
+};
+
+static struct lasting *find(MPI_Request handle)
+{
+    const struct sk_object *o = handle == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(handle));
+    return o && o->flags & SK_OBJECT_LASTING ? o->more : NULL;
+}
+
+MPI_Request *sk_lasting_inner(MPI_Request handle)
+{
+    struct lasting *l = sk_logging.lasting ? find(handle) : NULL;
+    if (!l)
+        return NULL;
+    sk_logging_forward(1, &l->inner);
+    return &l->inner;
+}
+
+int sk_lasting_start(MPI_Request handle)
+{
+    struct lasting *l = find(handle);
+    if (!l)
+        return -1;
+    if (l->inner != MPI_REQUEST_NULL) {
+        SK_CALL(Comm_call_errhandler, (sk_world.comm, MPI_ERR_REQUEST));
+        return MPI_ERR_REQUEST;
+    }
+    return l->receives ? sk_logging_irecv(l->members, l->buf, l->count, l->type, l->peer, l->tag, &l->inner)
+                       : sk_logging_isend(l->mode, l->buf, l->count, l->type, l->peer, l->tag, &l->inner);
+}
+
+static void let_go(struct lasting *l)
+{
+    if (l->own_type)
+        SK_CALL(Type_free, (&l->type));
+    sk_members_let_go(l->members);
+    sk_logging.lasting--;
+    free(l);
+}
+
+void sk_lasting_forget(MPI_Request handle)
+{
+    struct lasting *l = find(handle);
+    if (!l)
+        return;
+    if (l->inner != MPI_REQUEST_NULL && l->receives)
+        sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
+    let_go(l);
+}
+
+/* The program may free its datatype meanwhile, and the communicator. */
+static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, MPI_Request *out)
+{
+    struct lasting *l = malloc(sizeof *l);
+    int peer = how->peer, tag = how->tag;
+    int rc = l ? sk_logging_address(g, comm, &peer, &tag, how->receives) : MPI_ERR_NO_MEM;
+    if (!rc)
+        rc = SK_CALL(Recv_init, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, out));
+    if (rc) {
+        free(l);
+        return rc;
+    }
+    *l = *how;
+    l->peer = peer;
+    l->tag = tag;
+    l->members = sk_members_hold(g);
+    l->inner = MPI_REQUEST_NULL;
+    l->own_type = sk_plain_bytes(l->type) < 0 && !SK_CALL(Type_dup, (how->type, &l->type));
+    struct sk_object *o = sk_made_request(*out, MPI_COMM_SELF, SK_OBJECT_PERSISTENT | SK_OBJECT_LASTING);
+    o->more = l;
+    sk_logging.lasting++;
+    return 0;
+}
+
+#define NO_CANNOT
+#define CANNOT(what) sk_world_cannot(SK_WORLD_FUNCTION, what)
+#define INIT(Name, buffer, is_receive, how, other, made)                                                               \
+    SK_WRAP(Name, (buffer buf, int count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm, MPI_Request *request))  \
+    {                                                                                                                  \
+        int plain = SK_PLAIN, rc;                                                                                      \
+        struct sk_members *of = plain ? NULL : sk_logs_on(comm), *g = sk_world.replicates ? NULL : of;                 \
+        if (!plain && !g) {                                                                                            \
+            other;                                                                                                     \
+        }                                                                                                              \
+        if (!plain && (rc = sk_world_enter(comm)))                                                                     \
+            return rc;                                                                                                 \
+        if (of && !g) {                                                                                                \
+            sk_replica_refuse("MPI_" #Name);                                                                           \
+            if ((rc = sk_replica_redirect(of, &comm, &peer, &tag, is_receive)))                                        \
+                return rc;                                                                                             \
+        }                                                                                                              \
+        if (g)                                                                                                         \
+            return make(g, comm, &(struct lasting){.mode = (how), .receives = (is_receive), .count = count, .peer = peer, .tag = tag, \
+                                                   .buf = (void *)(uintptr_t)buf, .type = datatype}, request);         \
+        rc = SK_CALL(Name, (buf, count, datatype, peer, tag, sk_comm(comm), request));                                 \
+        if (!plain && !rc)                                                                                             \
+            made;                                                                                                      \
+        if (of && (is_receive) && !rc)                                                                                 \
+            sk_logging_tell_members(SK_KEY(*request), of);                                                             \
+        return rc;                                                                                                     \
+    }
+#define SENDS    sk_made_request(*request, comm, SK_OBJECT_PERSISTENT)
+#define RECEIVES sk_made_receive(*request, comm, peer, SK_OBJECT_PERSISTENT)
+
+INIT(Send_init, const void *, 0, SK_LOGGING_PLAIN, NO_CANNOT, SENDS)
+INIT(Ssend_init, const void *, 0, SK_LOGGING_SYNCHRONOUS, NO_CANNOT, SENDS)
+INIT(Rsend_init, const void *, 0, SK_LOGGING_PLAIN, NO_CANNOT, SENDS)
+INIT(Bsend_init, const void *, 0, SK_LOGGING_BUFFERED, CANNOT("MPI_Bsend_init"), (void)0)
+INIT(Recv_init, void *, 1, SK_LOGGING_PLAIN, NO_CANNOT, RECEIVES)
