@@ -141,6 +141,7 @@ static void smooth_fields_become_small(void **unused)
             x[i] = 1e20;
     size_t masked = round_trip("masked", &a, x, (struct sk_bound){SK_BOUND_ABS, 1e-3}, 1e-3);
     assert_true(masked < plain + 200 * 40);
+    free(x);
 }
 
 static void without_a_bound_or_floats_it_says_so(void **unused)
