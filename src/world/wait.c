@@ -129,12 +129,6 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
     int done = 0, rc;
     while (!(rc = SK_CALL(Test, (r, &done, status))) && !done) {
-        if (sk_later_runs()) {
-            sk_later_leave();
-            sk_logging_forward(1, r); /* after a repair */
-            key = SK_KEY(*r);
-            continue;
-        }
         sk_looks();
         sk_held_progress();
         if (wanted()) {

@@ -55,8 +55,8 @@
     {                                                                                                   \
         int rc;                                                                                         \
         if (!SK_PLAIN) {                                                                                \
-            if (sk_world.replicates && comm != MPI_COMM_WORLD && sk_made_members(comm))                 \
-                return sk_replica_without("MPI_" #name, comm);                                          \
+            if ((rc = sk_made_takes("MPI_" #name, comm, tag)))                                          \
+                return rc;                                                                              \
             sk_world_cannot(SK_WORLD_FUNCTION, "MPI_" #name);                                           \
             if ((rc = sk_world_enter(comm)))                                                            \
                 return rc;                                                                              \

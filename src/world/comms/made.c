@@ -4,6 +4,7 @@
 #include "world/comms/topology.h"
 #include "world/log/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { TAG_BELOW = 20064 };
@@ -107,6 +108,20 @@ int *sk_made_ranks(MPI_Group g, int *n)
     if (*n)
         stop_if(SK_CALL(Group_translate_ranks, (g, *n, mine, all(), rank)));
     return rank;
+}
+
+int sk_made_takes(const char *what, MPI_Comm comm, int tag)
+{
+    char line[200];
+    struct sk_members *m = sk_made_members(comm);
+    int others = comm != MPI_COMM_WORLD || (!sk_world.replicates && tag == MPI_ANY_TAG);
+    if (!m || !others)
+        return 0;
+    snprintf(line, sizeof line, "%s is possible on MPI_COMM_WORLD alone with run.protocol=%s%s", what, sk_world.replicates ? "replication" : "logging",
+             comm == MPI_COMM_WORLD ? ", and not with MPI_ANY_TAG" : "");
+    sk_world_say(line);
+    SK_CALL(Comm_call_errhandler, (comm, MPI_ERR_COMM));
+    return MPI_ERR_COMM;
 }
 
 /* ---- MPI's own ---- */

@@ -28,6 +28,11 @@ void sk_made_keep(MPI_Comm c, struct sk_members *m);
 int sk_made_group_of(const struct sk_members *m, MPI_Group *out);
 int *sk_made_ranks(MPI_Group g, int *n);
 
+/* A function is called that takes a message out of MPI by source and tag, and no protocol has it. 0: it gets none but the program's, of this
+ * communicator; else the program's error handler was told, and a line says why: with MPI_ANY_TAG it might get one of another communicator, or of
+ * the layer's own. */
+int sk_made_takes(const char *what, MPI_Comm comm, int tag);
+
 /* Is freed: the handle is MPI's affair then. */
 void sk_made_forget(uint64_t key);
 

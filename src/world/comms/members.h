@@ -92,7 +92,6 @@ struct sk_members {
     int *world;       /* the rank in the world of each */
     int *rank_of;     /* and by rank in the world: the rank here, -1: no member */
     struct sk_topology *topology; /* its topology (topology.h), owned; NULL: none */
-    uint64_t begun, turn; /* non-blocking collectives so far in this turn of the program */
     int uses;         /* of whoever holds on to it; the last one frees it */
     uint64_t below;       /* one of MPI's with the same members, 0: none was needed; */
     uint32_t below_epoch; /* it belongs to the world of this repair */

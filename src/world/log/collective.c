@@ -2,7 +2,6 @@
  * again, whichever ranks were through with one and which were not. All ranks compute with the same operands in the same order. */
 #include "world/log/collective.h"
 
-#include "world/log/later.h"
 #include "world/log/log.h"
 
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 static int tag_of(const struct sk_members *g)
 {
-    return sk_wire_own(g->context, sk_later_tag());
+    return sk_wire_own(g->context, SK_LOGGING_COLLECTIVE);
 }
 
 static int send_to(struct sk_members *g, int dest, const void *buf, int count, MPI_Datatype type)

@@ -5,7 +5,6 @@
 #include "world/log/go_on.h"
 
 #include "world/log/held.h"
-#include "world/log/later.h"
 #include "world/log/log.h"
 #include "world/log/witness.h"
 
@@ -342,8 +341,6 @@ SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
 {
     int joins = sk_logging.joining;
     *position = 0;
-    if (!sk_logging.going_on)
-        sk_later_turn();
     if (!sk_world.logs || (sk_logging.refused && !joins))
         return 0;
     if (sk_logging.going_on) {
@@ -372,16 +369,14 @@ SK_WORLD_EXPORT void saikai_world_settled(void)
         sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
 }
 
-/* Whether or not this rank still keeps anything: all ranks count tags from the same places. */
 SK_WORLD_EXPORT int saikai_world_is_logged(void)
 {
-    return sk_world.logs;
+    return sk_world.logs && !sk_logging.refused && sk_logging.running;
 }
 
 SK_WORLD_EXPORT void saikai_world_candidate(void)
 {
-    sk_later_turn();
-    if (!sk_world.logs || sk_logging.refused || !sk_logging.running)
+    if (!saikai_world_is_logged())
         return;
     if (sk_witness_course())
         sk_course_candidate(sk_witness_course(), sk_logging.count);

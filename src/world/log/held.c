@@ -113,21 +113,6 @@ int sk_held_send(struct sk_kept_message *m, MPI_Request *out)
     return append(o, out);
 }
 
-int sk_held_call(struct sk_logging_open **open, MPI_Request *out)
-{
-    *open = other();
-    if (!*open)
-        return MPI_ERR_NO_MEM;
-    (*open)->calls = 1;
-    return append(*open, out);
-}
-
-void sk_held_called(struct sk_logging_open *open, int rc)
-{
-    open->rc = rc;
-    open->calls = 2;
-}
-
 void sk_held_refuse(void)
 {
     for (struct sk_logging_open *o = sk_logging.held; o; o = o->next)
@@ -232,8 +217,8 @@ static void give(struct sk_logging_open *o, int source, int tag)
 static int has_ended(struct sk_logging_open *o)
 {
     int done = 0;
-    if (o->message || o->calls) {
-        if (o->message ? !sk_logging_is_sent(o->message) : o->calls == 1)
+    if (o->message) {
+        if (!sk_logging_is_sent(o->message))
             return 0;
         SK_CALL(Grequest_complete, (o->handle));
         return 1;
@@ -292,7 +277,7 @@ int sk_held_await(int source, int tag, MPI_Status *s)
 {
     int found = 0, rc;
     do {
-        if (sk_careful() && sk_pending() && !sk_later_runs() && (rc = sk_world_give_way(0)))
+        if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
             return rc;
         sk_looks();
         rc = sk_held_probe(source, tag, &found, s);

@@ -36,7 +36,6 @@ void sk_logging_begin(void)
     sk_witness_exchange();
     sk_outcomes_clear(&sk_witness_log);
     sk_logging.held = NULL; /* they are of a world that is no more */
-    sk_later_forget();
     sk_held_forget();
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
@@ -224,7 +223,7 @@ struct sk_kept_message *sk_logging_post(enum sk_logging_mode mode, const void *b
     if (dest < 0 || count < 0 || !sk_logging.kept) /* nowhere, or MPI says what is wrong with it */
         return NULL;
     look_at_memory();
-    sk_logging.count.sends += !sk_later_runs();
+    sk_logging.count.sends++;
     struct sk_kept_message *m = sk_logging.refused ? NULL : keep(mode, buf, count, type, dest, tag);
     if (!m) {
         sk_logging_refuse("a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)");
@@ -251,10 +250,6 @@ int sk_logging_wait_sent(struct sk_kept_message *m)
 {
     int rc;
     while (!sk_logging_is_sent(m)) {
-        if (sk_later_runs()) {
-            sk_later_leave();
-            continue;
-        }
         sk_looks();
         sk_held_progress();
         if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
@@ -408,7 +403,7 @@ int sk_logging_recv(struct sk_members *g, void *buf, int count, MPI_Datatype typ
     MPI_Status s;
     uint64_t number;
     int rc = 0;
-    sk_logging.count.receives += source != MPI_PROC_NULL && !sk_later_runs();
+    sk_logging.count.receives += source != MPI_PROC_NULL;
     if (has_to_wait(&source, &tag, &number) && !(rc = sk_held_await(source, tag, &s))) {
         source = s.MPI_SOURCE;
         tag = s.MPI_TAG;

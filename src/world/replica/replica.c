@@ -118,15 +118,6 @@ int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *ta
     return rc;
 }
 
-int sk_replica_without(const char *what, MPI_Comm comm)
-{
-    char line[200];
-    snprintf(line, sizeof line, "%s is possible on MPI_COMM_WORLD alone with run.protocol=replication", what);
-    sk_world_say(line);
-    SK_CALL(Comm_call_errhandler, (comm, MPI_ERR_COMM));
-    return MPI_ERR_COMM;
-}
-
 /* All have come here, and nobody leaves before all know that: until then what somebody lacks can be sent again. After a death MPI's own end is
  * left out, since it would wait for the dead; for whoever dies in it the launcher waits no longer than run.repair_limit. */
 int sk_replica_finalize(void)

@@ -109,8 +109,6 @@ void sk_replica_refuse(const char *what);
 int sk_replica_finalize(void);
 /* A message of the program's communicator with these members is MPI's affair: where it goes there. 0, or the error that the program was told of. */
 int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *tag, int receives);
-/* What cannot be had on a communicator that the program made: the error that it is told. */
-int sk_replica_without(const char *what, MPI_Comm comm);
 /* A communicator was made, if rc is 0: what is not replicated will find it in MPI, too. Collective over its members. rc. */
 int sk_replica_prepare(int rc, MPI_Comm made);
 
