@@ -115,8 +115,11 @@ int sk_world_is_quiet(MPI_Comm c)
 
 void sk_made_comm(MPI_Comm made, MPI_Comm parent)
 {
-    if (made != MPI_COMM_NULL)
-        remember(&sk_world.comms, SK_KEY(made), sk_world_is_quiet(parent) ? SK_OBJECT_QUIET : 0);
+    const struct sk_object *from = sk_objects_find(&sk_world.comms, SK_KEY(parent));
+    void *errors = parent == MPI_COMM_WORLD && sk_world.has_errors ? (void *)(uintptr_t)sk_world.errors : from ? from->more : NULL;
+    struct sk_object *o = made == MPI_COMM_NULL ? NULL : remember(&sk_world.comms, SK_KEY(made), sk_world_is_quiet(parent) ? SK_OBJECT_QUIET : 0);
+    if (o) /* its errors are treated as those of the one that it is made from */
+        o->more = errors;
 }
 
 void sk_made_group(MPI_Group made)
