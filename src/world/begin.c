@@ -116,23 +116,6 @@ SK_WRAP(Comm_get_parent, (MPI_Comm *parent))
     return SK_CALL(Comm_get_parent, (parent));
 }
 
-/* Of MPI_COMM_WORLD it holds for whatever that is after a repair. */
-SK_WRAP(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler))
-{
-    if (!SK_PLAIN && comm == MPI_COMM_WORLD) {
-        sk_world.errors = errhandler;
-        sk_world.has_errors = 1;
-        if (sk_world.epoch)
-            SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, errhandler));
-    }
-    return SK_CALL(Comm_set_errhandler, (sk_comm(comm), errhandler));
-}
-
-SK_WRAP(Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler *errhandler))
-{
-    return SK_CALL(Comm_get_errhandler, (sk_comm(comm), errhandler));
-}
-
 /* What belongs to the world before a repair is let go of, and not freed: that would be a matter of all its processes. */
 static int is_stale(const struct sk_objects *t, uint64_t key)
 {

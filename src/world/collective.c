@@ -7,6 +7,7 @@
 #include "world/log/collective.h"
 #include "world/log/log.h"
 #include "world/replica/replica.h"
+#include "world/view/wrong.h"
 #include "world/wait.h"
 
 /* What was begun on copies is waited for, or becomes the program's request. */
@@ -84,6 +85,39 @@ static inline int by_messages(MPI_Comm comm)
 #define LOGGED_Reduce_scatter(...)         sk_logging_refuse("MPI_Reduce_scatter")
 #define LOGGED_Reduce_scatter_block(...)   sk_logging_refuse("MPI_Reduce_scatter_block")
 
+/* WRONG_X: MPI refuses these arguments, and is given them as they are (view/wrong.h). */
+#define BLOCK(n, t)                         sk_is_wrong_block(n, t)
+#define SOME_BLOCK(ns, t)                   sk_are_wrong_blocks(size_of(comm), ns, t)
+#define SOME_TYPE(ns, ts)                   sk_are_wrong_types(size_of(comm), ns, ts)
+#define ROOT(root)                          sk_is_wrong_root(root, comm)
+#define GIVEN(b)                            ((b) != MPI_IN_PLACE)
+#define AT(root)                            (rank_of(comm) == (root))
+#define WRONG_Bcast(b, n, t, root)          (ROOT(root) || BLOCK(n, t))
+#define WRONG_Reduce(s, r, n, t, op, root)  (ROOT(root) || BLOCK(n, t) || sk_is_wrong_op(op, t))
+#define WRONG_Allreduce(s, r, n, t, op)     (BLOCK(n, t) || sk_is_wrong_op(op, t) || ((s) == (r) && (n) > 1))
+#define WRONG_Scan(s, r, n, t, op)          (BLOCK(n, t) || sk_is_wrong_op(op, t))
+#define WRONG_Exscan                        WRONG_Scan
+#define WRONG_Gather(s, ns, ts, r, nr, tr, root) \
+    (ROOT(root) || (GIVEN(s) && BLOCK(ns, ts)) || (AT(root) && BLOCK(nr, tr)))
+#define WRONG_Gatherv(s, ns, ts, r, nr, d, tr, root) \
+    (ROOT(root) || (GIVEN(s) && BLOCK(ns, ts)) || (AT(root) && SOME_BLOCK(nr, tr)))
+#define WRONG_Scatter(s, ns, ts, r, nr, tr, root) \
+    (ROOT(root) || (GIVEN(r) && BLOCK(nr, tr)) || (AT(root) && BLOCK(ns, ts)))
+#define WRONG_Scatterv(s, ns, d, ts, r, nr, tr, root) \
+    (ROOT(root) || (GIVEN(r) && BLOCK(nr, tr)) || (AT(root) && SOME_BLOCK(ns, ts)))
+#define WRONG_Allgather(s, ns, ts, r, nr, tr)      ((GIVEN(s) && BLOCK(ns, ts)) || BLOCK(nr, tr))
+#define WRONG_Allgatherv(s, ns, ts, r, nr, d, tr)  ((GIVEN(s) && BLOCK(ns, ts)) || SOME_BLOCK(nr, tr))
+#define WRONG_Alltoall                             WRONG_Allgather
+#define WRONG_Alltoallv(s, ns, ds, ts, r, nr, dr, tr) ((GIVEN(s) && SOME_BLOCK(ns, ts)) || SOME_BLOCK(nr, tr))
+#define WRONG_Alltoallw(s, ns, ds, ts, r, nr, dr, tr) ((GIVEN(s) && SOME_TYPE(ns, ts)) || SOME_TYPE(nr, tr))
+#define WRONG_Reduce_scatter(s, r, ns, t, op)      (SOME_BLOCK(ns, t) || sk_is_wrong_op(op, t))
+#define WRONG_Reduce_scatter_block(s, r, n, t, op) (BLOCK(n, t) || sk_is_wrong_op(op, t))
+/* Where the layer does something about a collective. */
+static inline int is_concerned(MPI_Comm comm)
+{
+    return (sk_world.in_body || sk_world.replicates) && comm != MPI_COMM_NULL;
+}
+
 /* What blocks, moves data and may be large is made of messages, on the program's own memory (direct.h). TRY_X does that and returns, or goes on
  * to the copies; decided by what is the same on all ranks. */
 #define DIRECT(when, what, root, sent, received)                                                                                      \
@@ -147,6 +181,8 @@ static inline int by_messages(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
+            if (!is_concerned(comm) || WRONG_##Name args)                                                \
+                return SK_CALL(Name, (UNPACK args, sk_comm(comm)));                                      \
             if (by_messages(comm))                                                                       \
                 LOGGED_##Name args;                                                                      \
             if (does_not_block(comm)) {                                                                  \
@@ -162,6 +198,8 @@ static inline int by_messages(MPI_Comm comm)
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
+            if (!is_concerned(comm) || WRONG_##Name args)                                                \
+                return SK_CALL(Iname, (UNPACK args, sk_comm(comm), request));                            \
             if (by_messages(comm))                                                                       \
                 sk_logging_refuse("MPI_" #Iname);                                                            \
             if (does_not_block(comm))                                                                            \
@@ -236,6 +274,8 @@ SK_WRAP(Barrier, (MPI_Comm comm))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (!is_concerned(comm))
+            return SK_CALL(Barrier, (sk_comm(comm)));
         if (by_messages(comm))
             return sk_logging_Barrier();
         if (does_not_block(comm))
@@ -250,6 +290,8 @@ SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (!is_concerned(comm))
+            return SK_CALL(Ibarrier, (sk_comm(comm), request));
         if (by_messages(comm))
             sk_logging_refuse("MPI_Ibarrier");
         if (does_not_block(comm))

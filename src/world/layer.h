@@ -22,6 +22,8 @@
 #pragma weak ompi_mpi_group_empty
 #pragma weak ompi_request_null
 #pragma weak ompi_mpi_info_null
+#pragma weak ompi_mpi_datatype_null
+#pragma weak ompi_mpi_op_null
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_errors_are_fatal
 #pragma weak ompi_mpi_packed
@@ -45,8 +47,6 @@ struct sk_world {
     long keeper;      /* its process */
     uint32_t epoch;   /* the newest repair that this process went through */
     MPI_Comm comm;    /* what MPI_COMM_WORLD means now */
-    MPI_Errhandler errors; /* of MPI_COMM_WORLD, when has_errors */
-    int has_errors;
     struct sk_keeper_page *page;
     struct sk_objects comms, groups, requests;
     jmp_buf back;

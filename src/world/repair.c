@@ -7,6 +7,7 @@
 #include "world/layer.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
+#include "world/view/attached.h"
 #include "world/warm.h"
 
 #include <fcntl.h>
@@ -167,16 +168,16 @@ void sk_repair(void)
     play("hangs");
     for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
         dead[i] = p->repair_rank[i];
+    MPI_Errhandler held;
+    sk_attached_hold(&held);
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));
     if (!sk_warm_repair(epoch, dead, n, &rc))
         rc = repair_by_spawning(epoch, dead, n);
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
     sk_world.epoch = epoch;
-    if (sk_world.has_errors)
-        SK_CALL(Comm_set_errhandler, (sk_world.comm, sk_world.errors));
-    else
-        SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_attached_let_go(&held);
+    sk_attached_errors();
 }
 
 void sk_join(uint32_t epoch)

@@ -7,6 +7,7 @@
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
+#include "world/view/wrong.h"
 
 #include <stdlib.h>
 
@@ -310,6 +311,12 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
 
 /* ---- one message ---- */
 
+/* A protocol has nothing to do with what MPI refuses; MPI is given it as it is. */
+static inline int is_refused(const void *buf, int count, MPI_Datatype type, MPI_Comm comm)
+{
+    return (sk_world.logs || sk_world.replicates) && sk_is_wrong_message(buf, count, type, comm);
+}
+
 #define SEND(Name, Begin)                                                                                      \
     SK_WRAP(Name, (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm))       \
     {                                                                                                          \
@@ -319,6 +326,8 @@ SK_WRAP(Startall, (int count, MPI_Request requests[]))
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
+        if (is_refused(buf, count, datatype, comm))                                                            \
+            return SK_CALL(Name, (buf, count, datatype, dest, tag, sk_comm(comm)));                            \
         if (sk_replicates(comm) && LOGGED_##Name)                                                              \
             return sk_replica_send(buf, count, datatype, dest, tag, SK_REPLICA_PROGRAM);                       \
         if (sk_logs(comm) && LOGGED_##Name && sk_logging_tag(tag))                                                 \
@@ -348,6 +357,8 @@ SK_WRAP(Isend, (const void *buf, int count, MPI_Datatype datatype, int dest, int
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
+    if (!plain && is_refused(buf, count, datatype, comm))
+        return SK_CALL(Isend, (buf, count, datatype, dest, tag, sk_comm(comm), request));
     if (!plain && sk_replicates(comm))
         return sk_replica_isend(buf, count, datatype, dest, tag, request);
     if (!plain && sk_logs(comm) && sk_logging_tag(tag) && sk_logging_post(buf, count, datatype, dest, tag))
@@ -363,6 +374,8 @@ SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
+    if (!plain && is_refused(buf, count, datatype, comm))
+        return SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), request));
     if (!plain && sk_replicates(comm))
         return sk_replica_irecv(buf, count, datatype, source, tag, request);
     if (!plain && sk_logs_collective(comm) && sk_logging_tag(tag))
@@ -381,6 +394,8 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
+    if (is_refused(buf, count, datatype, comm))
+        return SK_CALL(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
     if (sk_replicates(comm))
         return sk_replica_recv(buf, count, datatype, source, tag, SK_REPLICA_PROGRAM, status);
     if (sk_logs_collective(comm) && sk_logging_tag(tag))
@@ -419,6 +434,9 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (is_refused(sendbuf, sendcount, sendtype, comm) || is_refused(recvbuf, recvcount, recvtype, comm))
+            return SK_CALL(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                                      sk_comm(comm), status));
         if (sk_replicates(comm))
             return sk_replica_exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                                        SK_REPLICA_PROGRAM, status);
@@ -454,6 +472,8 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        if (is_refused(buf, count, datatype, comm))
+            return SK_CALL(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
         if (sk_replicates(comm))
             return sk_replica_exchange(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, SK_REPLICA_PROGRAM, status);
         struct sk_kept_message *m = NULL;

@@ -196,11 +196,9 @@ int sk_warm_repair(uint32_t epoch, const int *dead, int n, int *rc)
         return 0;
     for (int i = 0; i < n; i++) /* they are in ascending order */
         lowest += dead[i] == lowest;
-    SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     *rc = lowest == sk_world.rank ? lead(epoch, dead, n) : hear(warm.at[lowest]);
     if (!*rc && warm.told[WORD] == JOIN)
         *rc = make_world();
-    SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, sk_world.has_errors ? sk_world.errors : MPI_ERRORS_ARE_FATAL));
     if (*rc || warm.told[WORD] == JOIN)
         return 1;
     memcpy(warm.at, warm.told + MAP, sizeof *warm.at * (size_t)warm.ranks);

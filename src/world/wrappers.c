@@ -2,6 +2,7 @@
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/replica/replica.h"
+#include "world/view/attached.h"
 
 #define SK_ASK(name, params, args)    \
     SK_WRAP(name, params)             \
@@ -9,7 +10,10 @@
         return SK_CALL(name, args);   \
     }
 
-#define SK_MAKE(name, params, args, made, parent)         \
+#define SK_MAKE(name, params, args, made, parent) SK_MAKE_AND(name, params, args, made, parent, 0)
+#define SK_COPY(name, params, args, made, parent) SK_MAKE_AND(name, params, args, made, parent, sk_attached_copy(made))
+
+#define SK_MAKE_AND(name, params, args, made, parent, and)\
     SK_WRAP(name, params)                                 \
     {                                                     \
         int plain = SK_PLAIN, rc;                         \
@@ -18,6 +22,11 @@
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \
         rc = SK_CALL(name, args);                         \
+        if (!plain && !rc && (parent) == MPI_COMM_WORLD) {\
+            rc = and;                                     \
+            if (!rc && *made != MPI_COMM_NULL)            \
+                sk_attached_inherit(*made);               \
+        }                                                 \
         if (!plain && !rc)                                \
             sk_made_comm(*made, parent);                  \
         return rc;                                        \

@@ -3,6 +3,7 @@
 #include "world/log/held.h"
 
 #include "world/log/chance.h"
+#include "world/view/attached.h"
 #include "world/wait.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static int query(void *extra, MPI_Status *status)
     status->MPI_TAG = o->status.MPI_TAG;
     SK_CALL(Get_elements_x, (&o->status, MPI_BYTE, &bytes));
     SK_CALL(Status_set_elements_x, (status, MPI_BYTE, bytes));
-    SK_CALL(Status_set_cancelled, (status, 0));
+    SK_CALL(Status_set_cancelled, (status, o->cancelled));
     return o->rc;
 }
 
@@ -49,11 +50,20 @@ static int nothing(void *extra)
     return MPI_SUCCESS;
 }
 
-static int no_cancel(void *extra, int complete)
+/* One that still waits is given to nobody any more. */
+static int cancel(void *extra, int complete)
 {
-    (void)extra;
-    (void)complete;
-    return MPI_SUCCESS;
+    struct sk_logging_open *o = extra, **at = &sk_logging.held;
+    if (complete)
+        return MPI_SUCCESS;
+    if (!o->waits)
+        return SK_CALL(Cancel, (&o->inner));
+    while (*at && *at != o)
+        at = &(*at)->next;
+    if (*at)
+        *at = o->next;
+    o->cancelled = 1;
+    return SK_CALL(Grequest_complete, (o->handle));
 }
 
 int sk_held_add(void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out)
@@ -66,7 +76,7 @@ int sk_held_add(void *buf, int count, MPI_Datatype type, int source, int tag, ui
     int rc = SK_CALL(Type_dup, (type, &o->type)); /* the program may free its own before this ends */
     o->own_type = !rc;
     if (!rc)
-        rc = SK_CALL(Grequest_start, (query, nothing, no_cancel, o, &o->handle));
+        rc = SK_CALL(Grequest_start, (query, nothing, cancel, o, &o->handle));
     if (rc) {
         free(o);
         return rc;
@@ -127,9 +137,15 @@ static int has_ended(struct sk_logging_open *o)
     int done = 0;
     sk_logging_forward(1, &o->inner);
     uint64_t key = SK_KEY(o->inner);
-    o->rc = SK_CALL(Test, (&o->inner, &done, &o->status));
+    o->rc = SK_CALL(Request_get_status, (o->inner, &done, &o->status));
     if (!done && !o->rc)
         return 0;
+    MPI_Errhandler held; /* the program hears of an error where it waits for its own request */
+    sk_attached_mute(&held);
+    o->rc = SK_CALL(Test, (&o->inner, &done, &o->status));
+    sk_attached_unmute(&held);
+    if (!o->rc)
+        SK_CALL(Test_cancelled, (&o->status, &o->cancelled));
     sk_logging_count(o);
     sk_objects_remove(&sk_world.requests, key);
     SK_CALL(Grequest_complete, (o->handle));

@@ -25,7 +25,7 @@ struct sk_logging_open {
     uint64_t serial, index;
     /* of one that is held (held.c) */
     struct sk_logging_open *next;
-    int waits, rc;        /* for its message; as what it ended */
+    int waits, rc, cancelled; /* for its message; as what it ended */
     uint64_t number;      /* among those that leave their message to chance */
     MPI_Request handle, inner; /* the program's, and MPI's own */
     MPI_Status status;
