@@ -205,7 +205,8 @@ elif [ "$case" = flip ] || [ "$case" = flip_restart ]; then
 elif [ $restarts = 1 ]; then
     grep -q "answer: restart, not by its twin: " err || fail "it was not said why the job was started again"
 else
-    ! grep -q 'answer: restart' err || fail "the job was started again"
+    # a program that makes communicators may be making one just then
+    ! grep 'answer: restart' err | grep -qv 'was making a communicator' || fail "the job was started again"
     [ -z "$victims" ] || grep -q 'answer: twin' err || fail "the fault was not answered by its twin"
 fi
 [ -z "$notes" ] || sort -k2 -n at.* | tail -n 1 | awk '{ print "longest step of all:", $2, "s" }'
