@@ -296,6 +296,15 @@ echo 2 > w/dup/p/q
 echo 3 > v/dup/p
 (cd w && "$saikai" archive create -q -o ../x3.ska dup ../dup) 2> err && fail "took two files of one name"
 grep -q 'the same name' err || fail "does not tell that two files have one name"
+# one of several names of a file, given twice: it would be a link to itself
+mkdir -p twice/sub
+echo one >twice/one
+ln twice/one twice/other
+rc=0
+"$saikai" archive create -o twice.ska twice/one twice/sub/../one 2>err || rc=$?
+[ "$rc" -ne 0 ] || fail "a file with two names that is given twice is taken"
+grep -q 'twice/one would be in the archive twice' err || fail "does not tell which file was given twice: $(cat err)"
+"$saikai" archive create -o twice.ska twice/one twice/other 2>err || fail "two names of one file are not taken: $(cat err)"
 (cd v && "$saikai" archive create -q -o ../x3.ska dup ../dup) 2> err && fail "took a file and a directory of one name"
 grep -q 'both a file' err || fail "does not tell that a file and a directory have one name"
 [ ! -e x3.ska ] || fail "names that cannot be restored left an archive"

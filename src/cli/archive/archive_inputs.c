@@ -212,6 +212,9 @@ static int by_key(const void *name, const void *b)
 static int check_names(const struct archive_inputs *in, struct saikai_error *err)
 {
     int rc = 0;
+    for (size_t i = 0; i < in->entry_count; i++) /* a file of several names is one input, and its other names are links: to itself when one is given twice */
+        if (in->entries[i].kind != SK_ENTRY_DIRECTORY && bsearch(in->entries[i].name, in->list, in->n, sizeof *in->list, by_key))
+            return sk_fail(err, SAIKAI_EINVAL, "%s would be in the archive twice: it is given under two names for the same place", in->entries[i].name);
     for (size_t i = 0; i < in->n && !rc; i++) {
         const char *name = in->list[i].name;
         if (i && !strcmp(in->list[i - 1].name, name))
