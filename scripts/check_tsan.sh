@@ -8,7 +8,7 @@
 # usage: check_tsan.sh
 set -eu
 jobs=$(nproc)
-left_out='crash|retention|survive|copies|series|never_worse|powercut|cow|^store_test|^redundancy_test|lossless|rates_link|rates_hostile|^events_|^way_test'
+left_out='crash|job_memory|retention|survive|copies|series|never_worse|powercut|cow|^store_test|^redundancy_test|lossless|rates_link|rates_hostile|^events_|^way_test'
 mkdir -p build-tsan
 log=build-tsan/tests.log
 cmake --preset tsan >build-tsan/build.log 2>&1 &&
