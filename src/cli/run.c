@@ -123,24 +123,15 @@ int cli_run(struct cli *cli, int argc, char **argv)
         .options = options,
     };
     int rc = cli_parse(cli, &spec, &argc, &argv);
-    if (rc < 0)
-        rc = set(cli, "schedule.time_limit", "--time-limit", time_limit);
-    if (rc < 0)
-        rc = set(cli, "run.hang_timeout", "--hang-timeout", hang);
-    if (rc < 0)
-        rc = set(cli, "run.key_file", "--key-file", key_file);
-    if (rc < 0)
-        rc = set(cli, "run.then", "--then", then);
-    if (rc < 0)
-        rc = set(cli, "run.recovery", "--recovery", recovery);
-    if (rc < 0)
-        rc = set(cli, "run.protocol", "--protocol", protocol);
-    if (rc < 0)
-        rc = set(cli, "run.compare", "--compare", compare);
-    if (rc < 0)
-        rc = set(cli, "run.warm", "--warm", warm);
-    if (rc < 0)
-        rc = set(cli, "restart.from", "--from", from);
+    const struct {
+        const char *key, *option, *value;
+    } given[] = {
+        {"schedule.time_limit", "--time-limit", time_limit}, {"run.hang_timeout", "--hang-timeout", hang}, {"run.key_file", "--key-file", key_file},
+        {"run.then", "--then", then}, {"run.recovery", "--recovery", recovery}, {"run.protocol", "--protocol", protocol},
+        {"run.compare", "--compare", compare}, {"run.warm", "--warm", warm}, {"restart.from", "--from", from},
+    };
+    for (size_t i = 0; rc < 0 && i < sizeof given / sizeof *given; i++)
+        rc = set(cli, given[i].key, given[i].option, given[i].value);
     if (rc >= 0)
         return rc;
     if (ranks < 1 || ranks > 1 << 20)
