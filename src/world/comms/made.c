@@ -117,7 +117,7 @@ int sk_made_takes(const char *what, MPI_Comm comm, int tag)
     int others = comm != MPI_COMM_WORLD || (!sk_world.replicates && tag == MPI_ANY_TAG);
     if (!m || !others)
         return 0;
-    snprintf(line, sizeof line, "%s is possible on MPI_COMM_WORLD alone with run.protocol=%s%s", what, sk_world.replicates ? "replication" : "logging",
+    snprintf(line, sizeof line, "%s is possible on MPI_COMM_WORLD alone with this run.protocol%s", what,
              comm == MPI_COMM_WORLD ? ", and not with MPI_ANY_TAG" : "");
     sk_world_say(line);
     SK_CALL(Comm_call_errhandler, (comm, MPI_ERR_COMM));
