@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs `make TARGET` for these sources on Debian 13, in a root folder of its own that debootstrap makes, with processes and mounts of its own: all
+# Runs `make TARGET`, or any command, for these sources on Debian 13, in a root folder of its own that debootstrap makes, with processes and mounts of its own: all
 # of them end with this. The folder is kept, build and all, so that only the first time takes minutes. Needs root, debootstrap and a mirror of Debian;
 # without them it says so and ends with 0.
-# usage: debian13.sh [TARGET]…      (check)
+# usage: debian13.sh [TARGET]…            (check)
+#        debian13.sh --run COMMAND [WORD]…  in the folder of the sources there, such as: --run ctest --test-dir build -R world_one
 #   SAIKAI_DEBIAN13  the root folder (/var/cache/saikai/debian13); remove it to have it made anew
 #   DEBIAN_MIRROR    (http://deb.debian.org/debian)
 #   SAIKAI_DATA      as for `make check`
@@ -35,10 +36,14 @@ if [ "${1:-}" = --inside ]; then # in namespaces of our own
     umount -l old
     cd /root/saikai
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
-        ${SAIKAI_DATA:+SAIKAI_DATA="$SAIKAI_DATA"} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 make "$@"
+        ${SAIKAI_DATA:+SAIKAI_DATA="$SAIKAI_DATA"} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@"
 fi
 
-[ $# -gt 0 ] || set -- check
+case ${1:-} in
+--run) shift ;;
+*) [ $# -gt 0 ] && set -- make "$@" || set -- make check ;;
+esac
+[ $# -gt 0 ] || { echo "debian13.sh: --run needs a command" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || skip "only root can make a root folder"
 command -v debootstrap >/dev/null || skip "there is no debootstrap (apt-get install debootstrap)"
 unshare -mpf true 2>/dev/null || skip "namespaces cannot be made here"

@@ -5,7 +5,8 @@
 #   hold FILE   stops the rank that writes its number to FILE at its first candidate, so that the program is not at its end before a shell has
 #               looked around; `at_candidate` lets it go on. Expects $at_candidate.
 #   need FILE   skips the test (77) when FILE was not built
-#   is_repaired  whether a world of this MPI can be repaired in place: Open MPI 4
+#   is_repaired  whether a world of this MPI can be repaired in place: Open MPI 4 and 5
+#   keeps_protocols  whether logging and replication go on after a fault with it: Open MPI 4
 #   yield_beside DIR   lets ranks of MPICH give the processor away while they poll, as `saikai run` does: for more ranks than cores
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpiexec=(mpiexec."$mpi")
@@ -14,6 +15,10 @@ command -v "${mpiexec[0]}" >/dev/null || { echo "skip: there is no mpiexec"; exi
 [ "$mpi" = openmpi ] && mpiexec+=(--oversubscribe)
 
 is_repaired() {
+    [ "$mpi" = openmpi ] && "${mpiexec[0]}" --version 2>/dev/null | grep -q ' [45]\.'
+}
+
+keeps_protocols() {
     [ "$mpi" = openmpi ] && "${mpiexec[0]}" --version 2>/dev/null | grep -q ' 4\.'
 }
 

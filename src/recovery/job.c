@@ -19,6 +19,7 @@
 #include "recovery/fault/learning.h"
 #include "recovery/launch/heir.h"
 #include "recovery/launch/launcher.h"
+#include "recovery/launch/version/openmpi_version.h"
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
 #include "recovery/repair/compare.h"
@@ -566,6 +567,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         sc.repair_s = 0;
     sc.copied = j.copied;
     sc.compare = j.copied ? j.compare : SK_COMPARE_OFF;
+    sc.mpi_notices = *j.world && sk_openmpi_notices_deaths(j.launcher);
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;

@@ -28,6 +28,7 @@ struct sk_supervisor_config {
     double stop_grace_s; /* the same where the program is to save itself first; 0: for ever */
     int copied;       /* ranks that are two processes each, n_ranks / 2 of the detector's; 0: they are one */
     int compare;      /* enum sk_compare: what is done when the messages of two processes of a rank differ */
+    int mpi_notices;  /* survivors of a death need their MPI to notice it before a recovery in place can go on */
     double repair_s;  /* most time for a recovery in place, and for MPI's end after a death; 0: there is none */
     double deadline;  /* no restart after this time; 0: none */
     const char *command; /* what to type to go on; NULL: not known */

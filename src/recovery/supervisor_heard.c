@@ -23,7 +23,7 @@ static void heard_one(struct sk_supervisor *s, const struct sk_message *told, do
         own.rank = replaced ? told->rank : (uint32_t)rank;
     }
     if (replaced && s->detector && s->state != ENDED) {
-        if (told->kind == SK_MSG_EXIT && !(s->state == RUNNING && sk_in_place_under_way(s->place)))
+        if (told->kind == SK_MSG_EXIT && (s->c.mpi_notices || !(s->state == RUNNING && sk_in_place_under_way(s->place))))
             sk_supervisor_send_as(s, (int)told->rank, told->incarnation, SK_MSG_RELEASE, 0);
         return;
     }

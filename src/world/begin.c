@@ -1,6 +1,7 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
 #include "world/comms/attributes.h"
 #include "world/direct.h"
+#include "world/form/form.h"
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/repair.h"
@@ -11,17 +12,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 1: a world of this MPI can be repaired. */
-static int can_be_repaired(void)
+/* How a repair goes is chosen, and errors are the form's affair from now on, unless nothing is to be repaired. */
+static void choose_form(int level, int copies)
 {
-#if defined OPEN_MPI && OMPI_MAJOR_VERSION == 4
-    char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int n = 0;
-    SK_CALL(Get_library_version, (version, &n)); /* Open MPI 5 has the same SONAME */
-    return !strncmp(version, "Open MPI v4.", 12);
-#else
-    return 0;
-#endif
+    const struct sk_repair_ops *form = sk_form_choose();
+    int logs = form && form->logs;
+    sk_logging_choose(logs ? getenv(SK_WORLD_LOG_ENV) : NULL);
+    if (form && !logs && getenv(SK_WORLD_LOG_ENV) && !sk_world.rank && !getenv(SK_WORLD_JOIN_ENV))
+        sk_world_say("run.protocol=logging needs Open MPI 4: with this MPI all ranks go back to the newest generation after a fault");
+    if (form && level <= MPI_THREAD_FUNNELED && !copies && sk_form_guard(MPI_COMM_WORLD))
+        sk_world_cannot(SK_WORLD_MPI, "this MPI takes no error handler of the layer's");
+}
+
+/* What is lacking is said. */
+static void look_what_lacks(int level, int copies)
+{
+    const struct sk_repair_ops *form = sk_form();
+    if (!form)
+        sk_world_cannot(SK_WORLD_MPI, "this MPI cannot be repaired in place (Open MPI 4 can, and Open MPI 5 that was made and started with its fault tolerance)");
+    else if (copies && !form->replicates)
+        sk_world_cannot(SK_WORLD_MPI, "run.protocol=replication needs Open MPI 4: no twin takes over with this MPI");
+    else if (level > MPI_THREAD_FUNNELED)
+        sk_world_cannot(SK_WORLD_THREADS, "threads may call MPI");
 }
 
 /* MPI has begun: from now on handles are remembered, when the keeper wants that and all is there for it. */
@@ -39,7 +51,7 @@ static void arm(int level)
     sk_world.comm = MPI_COMM_WORLD;
     sk_world.armed = 1;
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
-    sk_logging_choose(getenv(SK_WORLD_LOG_ENV));
+    choose_form(level, copies != NULL);
     int ranks = spares ? (int)strtol(spares, NULL, 10) : 0;
     if (copies)
         sk_replica_begin(copies);
@@ -47,10 +59,7 @@ static void arm(int level)
         sk_join(epoch);
     else if (ranks > 0 && ranks < sk_world.size)
         sk_warm_begin(ranks);
-    if (!can_be_repaired())
-        sk_world_cannot(SK_WORLD_MPI, "this MPI cannot be repaired in place (Open MPI 4 can)");
-    else if (level > MPI_THREAD_FUNNELED)
-        sk_world_cannot(SK_WORLD_THREADS, "threads may call MPI");
+    look_what_lacks(level, copies != NULL);
     if (sk_world.cannot) { /* nothing is remembered then, by whichever thread */
         sk_world.unwatched = 1;
         sk_world.armed = sk_warm_is_on() || copies;
@@ -84,19 +93,13 @@ SK_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided))
 /* After a repair the real one would wait for the dead. What was sent has arrived when all have come here. */
 SK_WRAP(Finalize, (void))
 {
-    MPI_Request r = MPI_REQUEST_NULL;
     if (!SK_PLAIN && sk_world.replicates)
         return sk_replica_finalize();
     if (!SK_PLAIN)
         sk_attributes_end();
     if (SK_PLAIN || sk_warm_end())
         return SK_CALL(Finalize, ());
-    int rc = SK_CALL(Ibarrier, (sk_world.comm, &r));
-    for (int done = 0; !rc && !done;) {
-        rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
-        if (!done)
-            usleep(100);
-    }
+    int rc = sk_form_meet(sk_world.comm);
     sk_world.done = 1;
     return rc;
 }
@@ -122,18 +125,21 @@ SK_WRAP(Comm_get_parent, (MPI_Comm *parent))
 /* Of MPI_COMM_WORLD it holds for whatever that is after a repair. */
 SK_WRAP(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler))
 {
-    if (!SK_PLAIN && comm == MPI_COMM_WORLD) {
+    if (SK_PLAIN)
+        return SK_CALL(Comm_set_errhandler, (sk_comm(comm), errhandler));
+    if (comm == MPI_COMM_WORLD) {
         sk_world.errors = errhandler;
         sk_world.has_errors = 1;
-        if (sk_world.epoch)
-            SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, errhandler));
     }
-    return SK_CALL(Comm_set_errhandler, (sk_asked(comm), errhandler));
+    int rc = sk_form_set_errors(comm, errhandler);
+    if (!rc && comm == MPI_COMM_WORLD && sk_world.epoch)
+        rc = sk_form_guard(MPI_COMM_WORLD);
+    return rc;
 }
 
 SK_WRAP(Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler *errhandler))
 {
-    return SK_CALL(Comm_get_errhandler, (sk_asked(comm), errhandler));
+    return SK_PLAIN ? SK_CALL(Comm_get_errhandler, (sk_asked(comm), errhandler)) : sk_form_get_errors(comm, errhandler);
 }
 
 /* What belongs to the world before a repair is let go of, and not freed: that would be a matter of all its processes. */

@@ -112,6 +112,7 @@ static struct sk_object *remember(struct sk_objects *t, uint64_t key, uint32_t f
     o->epoch = sk_world.epoch;
     o->flags = flags;
     o->more = NULL;
+    o->errors = 0;
     return o;
 }
 
@@ -125,8 +126,10 @@ void sk_made_comm(MPI_Comm made, MPI_Comm parent)
 {
     const struct sk_object *of = sk_objects_find(&sk_world.comms, SK_KEY(parent));
     uint32_t flags = parent == MPI_COMM_SELF ? SK_OBJECT_ALONE : of ? of->flags & (SK_OBJECT_QUIET | SK_OBJECT_ALONE) : 0;
-    if (made != MPI_COMM_NULL)
-        remember(&sk_world.comms, SK_KEY(made), flags);
+    uint64_t errors = parent == MPI_COMM_WORLD && sk_world.has_errors ? SK_KEY(sk_world.errors) : of ? of->errors : 0;
+    struct sk_object *o = made == MPI_COMM_NULL ? NULL : remember(&sk_world.comms, SK_KEY(made), flags);
+    if (o) /* its errors are treated as those of the one that it is made from */
+        o->errors = errors;
 }
 
 void sk_made_group(MPI_Group made)

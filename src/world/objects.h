@@ -24,6 +24,7 @@ struct sk_object {
     uint32_t flags;
     void *more; /* the owner's affair */
     uint64_t of;  /* a receive: the communicator …; the request that it goes on as */
+    uint64_t errors; /* a communicator: the error handler that the program wants, as a key; 0: the default */
     int32_t from; /* … and the rank there that it waits for, -1: any */
 };
 

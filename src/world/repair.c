@@ -1,9 +1,10 @@
-/* The repair: survivors make a communicator of their own, spawn as many processes as died, and all become one world, in which each rank
- * is what it was (MPI_Comm_create_group, MPI_Comm_spawn, MPI_Intercomm_merge, MPI_Comm_split by rank).
+/* The repair: survivors make a communicator of their own (form/form.h), spawn as many processes as died, and all become one world, in which
+ * each rank is what it was (MPI_Comm_spawn, MPI_Intercomm_merge, MPI_Comm_split by rank).
  *
  * These calls block inside MPI. The launcher waits for all ranks no longer than run.repair_limit, and then ends them and starts the job again. */
 #include "world/repair.h"
 
+#include "world/form/form.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG = 20061, CMDLINE_MAX = 1 << 20 };
+enum { CMDLINE_MAX = 1 << 20 };
 
 /* The keeper's own command line tells what the program was started with. *text holds the words. NULL: it cannot be read. */
 static char **keeper_words(char **text)
@@ -143,18 +144,33 @@ static void play(const char *what)
 /* With new processes. */
 static int repair_by_spawning(uint32_t epoch, const int *dead, int n)
 {
-    MPI_Group all, rest;
     MPI_Comm survivors = MPI_COMM_NULL, inter = MPI_COMM_NULL;
-    int rc = SK_CALL(Comm_group, (sk_world.comm, &all));
-    if (!rc)
-        rc = SK_CALL(Group_excl, (all, n, dead, &rest));
-    if (!rc)
-        rc = SK_CALL(Comm_create_group, (sk_world.comm, rest, TAG, &survivors));
+    int rc = sk_form()->survivors(sk_world.comm, dead, n, &survivors);
     if (!rc)
         rc = SK_CALL(Comm_set_errhandler, (survivors, MPI_ERRORS_RETURN));
     if (!rc)
         rc = spawn(epoch, survivors, &inter);
     return rc ? rc : unite(inter, 0, sk_world.size);
+}
+
+/* Whoever is still in a call that blocks, on any communicator of this world. */
+static void wake_all(void)
+{
+    const struct sk_objects *t = &sk_world.comms;
+    for (size_t i = 0; sk_form()->wake && i < t->slots; i++)
+        if (t->slot[i].key && t->slot[i].epoch == sk_world.epoch)
+            sk_form()->wake((MPI_Comm)(uintptr_t)t->slot[i].key);
+    if (sk_form()->wake)
+        sk_form()->wake(sk_world.comm);
+}
+
+static void fail(int error)
+{
+    char text[MPI_MAX_ERROR_STRING] = "?", line[MPI_MAX_ERROR_STRING + 100];
+    int n = 0;
+    SK_CALL(Error_string, (error, text, &n));
+    snprintf(line, sizeof line, "the repair did not work (%s): the job is started again", text);
+    sk_world_fail(SK_WORLD_FAILED, line);
 }
 
 void sk_repair(void)
@@ -168,15 +184,13 @@ void sk_repair(void)
     for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
         dead[i] = p->repair_rank[i];
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));
+    wake_all();
     if (!sk_warm_repair(epoch, dead, n, &rc))
         rc = repair_by_spawning(epoch, dead, n);
     if (rc)
-        sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
+        fail(rc);
     sk_world.epoch = epoch;
-    if (sk_world.has_errors)
-        SK_CALL(Comm_set_errhandler, (sk_world.comm, sk_world.errors));
-    else
-        SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_form_guard(sk_world.comm);
 }
 
 void sk_join(uint32_t epoch)
@@ -190,7 +204,7 @@ void sk_join(uint32_t epoch)
         sk_world_fail(SK_WORLD_FAILED, "this process was to take the place of a dead one, but has no parents");
     if (unite(parent, 1, 0))
         sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
-    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_form_guard(sk_world.comm);
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
     sk_logging_join();
 }

@@ -6,6 +6,7 @@
  * there are some that know nothing of the start's processes: from then on all are spawned. */
 #include "world/warm.h"
 
+#include "world/form/form.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
@@ -23,6 +24,8 @@ enum { TAG_WORD = 20062, TAG_WORLD = 20063, TURN_US = 2000 };
 /* What is told: a word, the number of the repair, as whom the spare's keeper reports; and which process has each rank. */
 enum { WORD, EPOCH, ID, MAP };
 enum { FINALIZE = 1, END, SPAWN, JOIN };
+/* Of a process that is not in the communicator any more. */
+enum { GONE = -1 };
 
 static struct {
     int ranks, total; /* processes of the start: ranks and then spares; total 0: there are none */
@@ -30,6 +33,7 @@ static struct {
     int *at;          /* of the start's processes, which one has a rank; -1: none of them */
     int *pid;         /* of each, all on this host */
     int *told;
+    MPI_Comm all; /* of the start's processes, the dead left out when the form of repair wants that */
 } warm;
 
 int sk_warm_is_on(void)
@@ -50,25 +54,61 @@ static int has_rank(int process)
     return 0;
 }
 
+/* Its rank among all. */
+static int number_of(int process)
+{
+    MPI_Group first = MPI_GROUP_NULL, now = MPI_GROUP_NULL;
+    int rank = MPI_UNDEFINED, rc;
+    if (warm.all == MPI_COMM_WORLD)
+        return process;
+    rc = SK_CALL(Comm_group, (MPI_COMM_WORLD, &first));
+    if (!rc)
+        rc = SK_CALL(Comm_group, (warm.all, &now));
+    if (!rc)
+        rc = SK_CALL(Group_translate_ranks, (first, 1, &process, now, &rank));
+    if (now != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&now));
+    if (first != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&first));
+    return rc || rank == MPI_UNDEFINED ? GONE : rank;
+}
+
 static int tell(int process, int word, uint32_t epoch, uint32_t id)
 {
     warm.told[WORD] = word;
     warm.told[EPOCH] = (int)epoch;
     warm.told[ID] = (int)id;
     memcpy(warm.told + MAP, warm.at, sizeof *warm.at * (size_t)warm.ranks);
-    return SK_CALL(Send, (warm.told, MAP + warm.ranks, MPI_INT, process, TAG_WORD, MPI_COMM_WORLD));
+    return SK_CALL(Send, (warm.told, MAP + warm.ranks, MPI_INT, number_of(process), TAG_WORD, warm.all));
 }
 
-static int hear(int process)
+static int hear_from(int rank)
 {
-    return SK_CALL(Recv, (warm.told, MAP + warm.ranks, MPI_INT, process, TAG_WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return SK_CALL(Recv, (warm.told, MAP + warm.ranks, MPI_INT, rank, TAG_WORD, warm.all, MPI_STATUS_IGNORE));
+}
+
+/* By all that live. */
+static int make_world_together(void)
+{
+    MPI_Comm left = MPI_COMM_NULL;
+    int *list = malloc(sizeof *list * (size_t)warm.ranks), rc = list ? 0 : MPI_ERR_NO_MEM;
+    for (int r = 0; !rc && r < warm.ranks; r++)
+        list[r] = number_of(warm.at[r]);
+    if (!rc)
+        rc = sk_form()->among(warm.all, list, warm.ranks, &left, &sk_world.comm);
+    free(list);
+    if (!rc)
+        warm.all = left; /* the one before is left as it is: to free it is a matter of all its processes */
+    return rc;
 }
 
 /* The world of those that have a rank. */
 static int make_world(void)
 {
-    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     memcpy(warm.at, warm.told + MAP, sizeof *warm.at * (size_t)warm.ranks);
+    if (sk_form() && sk_form()->among)
+        return make_world_together();
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     int rc = SK_CALL(Comm_group, (MPI_COMM_WORLD, &all));
     if (!rc)
         rc = SK_CALL(Group_incl, (all, warm.ranks, warm.at, &some));
@@ -105,21 +145,40 @@ static void take_place(int me)
     kill((pid_t)sk_world.keeper, SIGCHLD); /* it looks */
     if (make_world())
         sk_world_fail(SK_WORLD_FAILED, "the repair did not work: the job is started again");
-    SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_ARE_FATAL));
+    sk_form_guard(warm.all);
+    sk_form_guard(sk_world.comm);
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
     sk_logging_join();
 }
 
-static void wait_for_word(int me)
+/* 1: this one has a place in the world that is made. */
+static int is_chosen(int me)
 {
-    int there = 0, rc = 0;
+    for (int r = 0; r < warm.ranks; r++)
+        if (warm.told[MAP + r] == me)
+            return 1;
+    return 0;
+}
+
+static int listen(void)
+{
+    int there = 0, rc = SK_CALL(Comm_set_errhandler, (warm.all, MPI_ERRORS_RETURN));
+    MPI_Status from = {0};
     while (!rc && !there) {
-        rc = SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG_WORD, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+        rc = SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG_WORD, warm.all, &there, &from));
+        if (rc && sk_form() && sk_form()->acknowledge) /* somebody has died, as may well be */
+            rc = sk_form()->acknowledge(warm.all);
         if (!there)
             usleep(TURN_US);
     }
-    if (!rc)
-        rc = hear(MPI_ANY_SOURCE);
+    return rc ? rc : hear_from(from.MPI_SOURCE);
+}
+
+static void wait_for_word(int me)
+{
+    int rc = listen();
+    while (!rc && warm.told[WORD] == JOIN && !is_chosen(me)) /* those that stay spares help the others */
+        rc = make_world() ? MPI_ERR_OTHER : listen();
     if (!rc && warm.told[WORD] == JOIN) {
         take_place(me);
         return;
@@ -135,6 +194,7 @@ void sk_warm_begin(int ranks)
 {
     int me = sk_world.rank, total = sk_world.size, pid = (int)getpid();
     char text[16];
+    warm.all = MPI_COMM_WORLD;
     warm.ranks = ranks;
     warm.total = total;
     warm.usable = 1;
@@ -163,7 +223,7 @@ static int choose(const int *dead, int n)
     int found = 0;
     int *taken = calloc((size_t)n, sizeof *taken);
     for (int s = warm.ranks; taken && s < warm.total && found < n; s++)
-        if (!has_rank(s) && is_alive(s))
+        if (!has_rank(s) && is_alive(s) && number_of(s) != GONE)
             taken[found++] = s;
     for (int i = 0; i < n; i++)
         warm.at[dead[i]] = found == n ? taken[i] : -1;
@@ -184,6 +244,9 @@ static int lead(uint32_t epoch, const int *dead, int n)
         if (!new && warm.at[r] != me)
             rc = tell(warm.at[r], enough ? JOIN : SPAWN, epoch, 0);
     }
+    for (int s = warm.ranks; enough && sk_form()->among && s < warm.total; s++)
+        if (!has_rank(s) && is_alive(s) && number_of(s) != GONE)
+            tell(s, JOIN, epoch, 0); /* if it has died by now, nobody waits for it */
     warm.told[WORD] = enough ? JOIN : SPAWN;
     memcpy(warm.told + MAP, warm.at, sizeof *warm.at * (size_t)warm.ranks);
     return rc;
@@ -196,11 +259,11 @@ int sk_warm_repair(uint32_t epoch, const int *dead, int n, int *rc)
         return 0;
     for (int i = 0; i < n; i++) /* they are in ascending order */
         lowest += dead[i] == lowest;
-    SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    *rc = lowest == sk_world.rank ? lead(epoch, dead, n) : hear(warm.at[lowest]);
+    SK_CALL(Comm_set_errhandler, (warm.all, MPI_ERRORS_RETURN));
+    *rc = lowest == sk_world.rank ? lead(epoch, dead, n) : hear_from(number_of(warm.at[lowest]));
     if (!*rc && warm.told[WORD] == JOIN)
         *rc = make_world();
-    SK_CALL(Comm_set_errhandler, (MPI_COMM_WORLD, sk_world.has_errors ? sk_world.errors : MPI_ERRORS_ARE_FATAL));
+    sk_form_guard(warm.all);
     if (*rc || warm.told[WORD] == JOIN)
         return 1;
     memcpy(warm.at, warm.told + MAP, sizeof *warm.at * (size_t)warm.ranks);
@@ -220,7 +283,7 @@ int sk_warm_end(void)
     if (!sk_world.epoch) /* they may have looked at different moments */
         SK_CALL(Bcast, (&whole, 1, MPI_INT, 0, sk_world.comm));
     for (int s = warm.ranks; leader == sk_world.rank && s < warm.total; s++)
-        if (!has_rank(s) && is_alive(s))
+        if (!has_rank(s) && is_alive(s) && number_of(s) != GONE)
             tell(s, whole ? FINALIZE : END, 0, 0);
     return whole;
 }

@@ -1,7 +1,8 @@
 /* Calls what the layer between program and MPI wraps, in every form, and prints a number for each call: with and without the layer they
  * must be the same. The layer is fully at work within saikai_in_place alone.
  * usage: layered [-p PIDFILE]             in saikai_in_place
- *        layered [-p PIDFILE] loop N      a loop of N candidates that is not in it, whose last line says "verified" */
+ *        layered [-p PIDFILE] loop N      a loop of N candidates that is not in it, whose last line says "verified"
+ *        layered [-p PIDFILE] makes N     one in it, which makes communicators in each turn, and calls one with a wrong argument */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
@@ -308,6 +309,55 @@ static void loop(long steps)
         printf("layered: %ld steps, sum %ld: verified\n", steps, sum);
 }
 
+static int heard;
+
+static void on_error(MPI_Comm *c, int *code, ...)
+{
+    (void)c, (void)code;
+    heard++;
+}
+
+/* Of the ranks of one parity, and of the same ones again. Errors are the program's affair there. 0: all is as it must be. */
+static int made_and_freed(long it, long *sum)
+{
+    MPI_Comm part, again;
+    MPI_Errhandler mine, set, got;
+    int n = 0, before = heard;
+    long all = 0;
+    MPI_Comm_split(MPI_COMM_WORLD, (int)((rank + it) % 2), -rank, &part);
+    MPI_Comm_create_errhandler(on_error, &mine);
+    set = mine;
+    MPI_Comm_set_errhandler(part, mine);
+    MPI_Errhandler_free(&mine);
+    MPI_Comm_dup(part, &again);
+    MPI_Comm_free(&part);
+    MPI_Comm_get_errhandler(again, &got);
+    int known = got == set;
+    MPI_Errhandler_free(&got);
+    MPI_Comm_size(again, &n);
+    int wrong = MPI_Send(&it, 1, MPI_LONG, 77, 0, again) != MPI_SUCCESS;
+    MPI_Allreduce(&it, &all, 1, MPI_LONG, MPI_SUM, again);
+    MPI_Comm_free(&again);
+    *sum += all;
+    return !known || !wrong || heard != before + 1 || n != ranks / 2 || all != it * n;
+}
+
+static void makes(void *arg)
+{
+    long it = 0, sum = 0, steps = *(long *)arg;
+    int bad = 0, any = 0;
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_I64, 0, NULL) < 0 || saikai_restart(&it) < 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    while (it < steps) {
+        bad |= made_and_freed(++it, &sum);
+        saikai_checkpoint(it);
+    }
+    saikai_finalize();
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (!rank)
+        printf("layered: %ld steps that make communicators, sum %ld: %s\n", steps, sum, any ? "WRONG" : "verified");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -326,6 +376,8 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && !strcmp(argv[1], "loop"))
         loop(atol(argv[2]));
+    else if (argc > 2 && !strcmp(argv[1], "makes"))
+        saikai_in_place(makes, &(long){atol(argv[2])});
     else if (argc > 1 && !strcmp(argv[1], "alone"))
         saikai_in_place(alone, NULL);
     else

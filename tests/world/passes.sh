@@ -10,6 +10,11 @@ need "$exe"
 need "$build/src/cli/saikaid"
 cd "$work"
 export SAIKAI_STORE_LOCAL="$work/local"
+# For a warning of its own, that its topologies were not tested with its fault tolerance, Open MPI 5 puts a line end and a zero byte into the
+# output, wherever a buffer ends.
+same() {
+    cmp <(tr -d '\0\n' <"$1") <(tr -d '\0\n' <"$2")
+}
 LD_PRELOAD="$layer" LD_BIND_NOW=1 sh -c 'exit 0' || { echo "a shell does not start with the layer"; exit 1; }
 for exe in "$exe" "$build"/tests/world/layered_MPI*_"$mpi"; do
     [ -x "$exe" ] || continue # there is no Fortran
@@ -19,11 +24,11 @@ for exe in "$exe" "$build"/tests/world/layered_MPI*_"$mpi"; do
         timeout 100 "${mpiexec[@]}" -n $n env LD_PRELOAD="$layer" "$exe" >idle
         cmp plain idle || { echo "$exe, $n ranks: another result with the layer idle"; diff plain idle; exit 1; }
         timeout 100 "$build/src/cli/saikai" run --recovery process=in-place -n $n -- "$exe" >atwork 2>err || { cat err; exit 1; }
-        cmp plain atwork || { echo "$exe, $n ranks: another result with the layer at work"; diff plain atwork; cat err; exit 1; }
+        same plain atwork || { echo "$exe, $n ranks: another result with the layer at work"; diff -a plain atwork; cat err; exit 1; }
         timeout 100 "$build/src/cli/saikai" run --recovery process=in-place --warm 1 -n $n -- "$exe" >warm 2>err || { cat err; exit 1; }
-        cmp plain warm || { echo "$exe, $n ranks: another result with a warm spare"; diff plain warm; cat err; exit 1; }
+        same plain warm || { echo "$exe, $n ranks: another result with a warm spare"; diff -a plain warm; cat err; exit 1; }
         timeout 100 "$build/src/cli/saikai" run --recovery process=in-place --protocol logging -n $n -- "$exe" >logged 2>err || { cat err; exit 1; }
-        cmp plain logged || { echo "$exe, $n ranks: another result when messages are logged"; diff plain logged; cat err; exit 1; }
+        same plain logged || { echo "$exe, $n ranks: another result when messages are logged"; diff -a plain logged; cat err; exit 1; }
         ! grep "not repaired in place" err || ! is_repaired || { echo "$exe: the layer gave up"; exit 1; }
     done
 done

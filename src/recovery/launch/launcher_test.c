@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char *program[] = {"./app", "-n", "two words", NULL};
@@ -159,6 +160,54 @@ static void spares_are_started_beyond_the_ranks(void **state)
     assert_string_equal(c.argv[2], "1");
     assert_true(has(&c, "mpi_yield_when_idle") <= 0);
     sk_command_free(&c);
+}
+
+/* An mpirun that says of itself what Open MPI's says. */
+static void with_version(const char *version, const char *says, char path[])
+{
+    strcpy(path, "/tmp/saikai-launcher-test-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && dprintf(fd, "#!/bin/sh\necho '%s%s'\n", says, version) > 0 && !fchmod(fd, 0700));
+    close(fd);
+}
+
+static int is_set(const struct sk_command *c, const char *what)
+{
+    for (int i = 0; i < c->n_env; i++)
+        if (!strcmp(c->env[i], what))
+            return 1;
+    return 0;
+}
+
+static void survivors_live_on_by_the_means_of_each_version(void **state)
+{
+    static const struct {
+        const char *says, *version;
+        int notices;
+    } cases[] = {{"mpirun (Open MPI) ", "4.1.4", 0}, {"mpirun (Open MPI) ", "5.0.7", 1}, {"prterun (Open MPI) ", "10.0.0rc1", 1}, {"HYDRA build details: ", "5.0", 0}};
+    char path[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_launch l = launch();
+        with_version(cases[i].version, cases[i].says, path);
+        l.launcher = path;
+        l.survives = 1;
+        struct sk_command c = build(&sk_launcher_openmpi, &l);
+        int at = has(&c, "--with-ft");
+        assert_int_equal(has(&c, "--enable-recovery") > 0, !cases[i].notices);
+        assert_int_equal(at > 0 && !strcmp(c.argv[at + 1], "ulfm"), cases[i].notices);
+        assert_int_equal(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo"), cases[i].notices);
+        sk_command_free(&c);
+        setenv("OMPI_MCA_btl_tcp_if_include", "eth0", 1); /* the user's own */
+        c = build(&sk_launcher_openmpi, &l);
+        assert_false(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo"));
+        sk_command_free(&c);
+        unsetenv("OMPI_MCA_btl_tcp_if_include");
+        l.survives = 0;
+        c = build(&sk_launcher_openmpi, &l);
+        assert_true(has(&c, "--enable-recovery") < 0 && has(&c, "--with-ft") < 0);
+        sk_command_free(&c);
+        unlink(path);
+    }
 }
 
 /* A minimal ELF file with one needed library. */
@@ -348,6 +397,7 @@ int main(void)
         cmocka_unit_test(more_arguments_are_split_as_a_shell_would),
         cmocka_unit_test(ranks_that_share_cores_yield),
         cmocka_unit_test(spares_are_started_beyond_the_ranks),
+        cmocka_unit_test(survivors_live_on_by_the_means_of_each_version),
         cmocka_unit_test(what_is_there_is_taken_for_scripts),
         cmocka_unit_test(the_first_in_the_path_is_taken),
         cmocka_unit_test(the_mpi_of_a_program_is_seen),

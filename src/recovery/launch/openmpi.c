@@ -2,6 +2,7 @@
 #include "recovery/launch/launcher.h"
 
 #include "base/buf.h"
+#include "recovery/launch/version/openmpi_version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,27 @@ static int place(const struct sk_launch *l, struct sk_command *c, struct saikai_
     return 0;
 }
 
+/* One variable for mpirun and the ranks, unless the user has set it; what is said on the command line goes before it. */
+static void prefer(struct sk_command *c, const char *name, const char *value)
+{
+    if (!getenv(name))
+        sk_command_set(c, "%s=%s", name, value);
+}
+
+/* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; ranks are on this host alone. */
+static void survive(const struct sk_launch *l, struct sk_command *c)
+{
+    if (!sk_openmpi_notices_deaths(l->launcher)) {
+        sk_command_add(c, "--enable-recovery");
+        return;
+    }
+    sk_command_add(c, "--with-ft");
+    sk_command_add(c, "ulfm");
+    prefer(c, "OMPI_MCA_btl_tcp_if_include", "lo");
+    prefer(c, "OMPI_MCA_async_mpi_finalize", "1");
+    prefer(c, "OMPI_MCA_mpi_add_procs_cutoff", "1024");
+}
+
 static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
 {
     if (!geteuid()) {
@@ -93,8 +115,8 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
         sk_command_set(c, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     }
     export_environment(c);
-    if (l->survives)
-        sk_command_add(c, "--enable-recovery");
+    if (l->survives && !(l->hosts && sk_openmpi_notices_deaths(l->launcher))) /* a lost host ends the job there in any case */
+        survive(l, c);
     if (l->hosts)
         return place(l, c, err);
     if (l->survives || l->n_ranks > sysconf(_SC_NPROCESSORS_ONLN))

@@ -69,6 +69,29 @@ static void one_process_is_made_again(void **state)
     crew_finish(w);
 }
 
+/* The survivors' MPI waits until the launcher of the MPI tells it of the death, which that one hears of when the keeper has ended. */
+static void an_mpi_that_notices_deaths_hears_of_it_at_once(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.repair_s = LIMIT;
+    c.mpi_notices = 1;
+    assert_int_equal(sk_recovery_parse("process=in-place", &c.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_with_library(&c);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    int releases = w->releases;
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_int_equal(w->order.number, 1);
+    assert_int_equal(w->releases, releases + 1);
+    struct sk_message late = {.kind = SK_MSG_EXIT, .incarnation = 0, .rank = 2, .how = SK_EXIT_SIGNAL, .code = SIGKILL};
+    sk_supervisor_heard(w->s, &late, w->now); /* that answer was lost: the repair is not over */
+    assert_int_equal(w->releases, releases + 2);
+    come_back(w, 2, 1);
+    assert_int_equal(w->starts, 1);
+    crew_finish(w);
+}
+
 static void again_and_again(void **state)
 {
     struct crew *w = begin();
@@ -265,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process_is_made_again),
+        cmocka_unit_test(an_mpi_that_notices_deaths_hears_of_it_at_once),
         cmocka_unit_test(again_and_again),
         cmocka_unit_test(all_wait_for_each_other),
         cmocka_unit_test(a_program_that_does_not_ask_for_it),

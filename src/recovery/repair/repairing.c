@@ -35,6 +35,9 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
         snprintf(s->no_place, sizeof s->no_place, "%s", no);
         return 0;
     }
+    for (int r = 0; s->c.mpi_notices && r < s->c.detector.n_ranks; r++) /* when its keeper has ended, the MPI's launcher tells the survivors */
+        if (!sk_detector_rank_runs(s->detector, r))
+            sk_supervisor_send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
     sk_in_place_begin(s->place, s->detector, now, &order, who, sizeof who);
     if (s->ops->admit(s->arg, s->incarnation, order.first, order.n_dead, &err)) {
         snprintf(s->no_place, sizeof s->no_place, "%.150s", err.text);

@@ -1,0 +1,44 @@
+/* The table of the forms of repair. */
+#include "world/form/form.h"
+
+#include <stddef.h>
+
+static const struct sk_repair_ops *const forms[] = {&sk_repair_group, &sk_repair_ulfm};
+static const struct sk_repair_ops *chosen;
+
+const struct sk_repair_ops *sk_form_choose(void)
+{
+    for (size_t i = 0; !chosen && i < sizeof forms / sizeof *forms; i++)
+        if (forms[i]->is_offered())
+            chosen = forms[i];
+    return chosen;
+}
+
+const struct sk_repair_ops *sk_form(void)
+{
+    return chosen;
+}
+
+int sk_form_meet(MPI_Comm comm)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    if (chosen)
+        return chosen->meet(comm);
+    int rc = SK_CALL(Ibarrier, (comm, &r));
+    return rc ? rc : sk_form_poll(&r);
+}
+
+int sk_form_guard(MPI_Comm comm)
+{
+    return chosen ? chosen->guard(comm) : 0;
+}
+
+int sk_form_set_errors(MPI_Comm comm, MPI_Errhandler errors)
+{
+    return chosen ? chosen->set_errors(comm, errors) : SK_CALL(Comm_set_errhandler, (sk_asked(comm), errors));
+}
+
+int sk_form_get_errors(MPI_Comm comm, MPI_Errhandler *errors)
+{
+    return chosen ? chosen->get_errors(comm, errors) : SK_CALL(Comm_get_errhandler, (sk_asked(comm), errors));
+}

@@ -1,0 +1,60 @@
+/* The form `group`, for Open MPI 4 under `mpirun --enable-recovery`: MPI takes no notice of a death. Nothing ends with an error for it, and
+ * survivors can make a communicator by MPI_Comm_create_group, as the dead are none of its business. */
+#include "world/form/form.h"
+
+#include <string.h>
+
+enum { TAG = 20061 };
+
+static int is_offered(void)
+{
+#if defined OPEN_MPI && OMPI_MAJOR_VERSION == 4
+    char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int n = 0;
+    SK_CALL(Get_library_version, (version, &n)); /* Open MPI 5 has the same SONAME */
+    return !strncmp(version, "Open MPI v4.", 12);
+#else
+    return 0;
+#endif
+}
+
+static int guard(MPI_Comm comm)
+{
+    return SK_CALL(Comm_set_errhandler, (comm, (comm == sk_world.comm || comm == MPI_COMM_WORLD) && sk_world.has_errors ? sk_world.errors : MPI_ERRORS_ARE_FATAL));
+}
+
+static int set_errors(MPI_Comm comm, MPI_Errhandler errors)
+{
+    return SK_CALL(Comm_set_errhandler, (sk_asked(comm), errors));
+}
+
+static int get_errors(MPI_Comm comm, MPI_Errhandler *errors)
+{
+    return SK_CALL(Comm_get_errhandler, (sk_asked(comm), errors));
+}
+
+static int meet(MPI_Comm comm)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    int rc = SK_CALL(Ibarrier, (comm, &r));
+    return rc ? rc : sk_form_poll(&r);
+}
+
+static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
+{
+    MPI_Group all = MPI_GROUP_NULL, rest = MPI_GROUP_NULL;
+    int rc = SK_CALL(Comm_group, (comm, &all));
+    if (!rc)
+        rc = SK_CALL(Group_excl, (all, n, dead, &rest));
+    if (!rc)
+        rc = SK_CALL(Comm_create_group, (comm, rest, TAG, out));
+    if (rest != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&rest));
+    if (all != MPI_GROUP_NULL)
+        SK_CALL(Group_free, (&all));
+    return rc;
+}
+
+const struct sk_repair_ops sk_repair_group = {
+    "group", "survivors make a communicator by MPI_Comm_create_group (Open MPI 4)", 1, 1, is_offered, guard, set_errors, get_errors, NULL, NULL, NULL, meet,
+    survivors};
