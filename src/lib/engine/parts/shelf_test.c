@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -79,6 +80,91 @@ static void test_old(void **state)
     assert_int_equal(sk_shelf_count(&stock, SK_SLOT_DELTA, 1, 1), 0);
 }
 
+/* What counts as one, each thing that it must be taken away in turn. */
+static void test_what_is_an_old_copy(void **state)
+{
+    (void)state;
+    struct sk_held *old = calloc(1, sizeof *old);
+    assert_non_null(old);
+    sk_stock_add(&stock, old);
+    for (int bits = 0; bits < 8; bits++) {
+        old->stage = bits & 1 ? FREE : COMMITTED;
+        old->seq = bits & 2 ? 1 : 0;                                  /* of this start, in a file of its own */
+        old->base = (struct sk_gen){bits & 4 ? 1 : 0, 3, 0};          /* what changed since another one */
+        assert_int_equal(sk_shelf_count(&stock, SK_SLOT_FULL, 1, 1), !bits);
+        assert_int_equal(sk_shelf_count(&stock, SK_SLOT_FULL, 0, 1), 0);
+    }
+}
+
+/* Whatever the order of the list, which is none. */
+static void test_pick_in_any_order(void **state)
+{
+    (void)state;
+    static const size_t pages[][3] = {{2, 4, 6}, {6, 4, 2}, {4, 6, 2}, {4, 2, 6}, {2, 6, 4}, {6, 2, 4}};
+    static const size_t wants[][2] = {{1, 2}, {2, 2}, {3, 4}, {4, 4}, {5, 6}, {6, 6}, {7, 6}}; /* wanted, and got */
+    for (size_t o = 0; o < sizeof pages / sizeof *pages; o++) {
+        for (int i = 0; i < 3; i++)
+            add(SK_SLOT_FULL, pages[o][i] * PAGE, FREE);
+        for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
+            assert_int_equal(sk_shelf_pick(&stock, SK_SLOT_FULL, wants[i][0] * PAGE)->slot->size_bytes, wants[i][1] * PAGE);
+        assert_int_equal(sk_shelf_pick(&stock, SK_SLOT_FULL, 4 * PAGE + 1)->slot->size_bytes, 6 * PAGE);
+        assert_null(sk_shelf_pick(&stock, SK_SLOT_DELTA, PAGE));
+        clear(state);
+    }
+}
+
+static void test_any(void **state)
+{
+    (void)state;
+    struct sk_held *old = calloc(1, sizeof *old);
+    assert_non_null(old);
+    sk_stock_add(&stock, old); /* without a slot */
+    assert_null(sk_shelf_any(&stock, SK_SLOT_FULL));
+    assert_null(sk_shelf_any(&stock, SK_SLOT_DELTA));
+    struct sk_held *full = add(SK_SLOT_FULL, PAGE, FREE);
+    add(SK_SLOT_FULL, PAGE, TAKEN);
+    struct sk_held *delta = add(SK_SLOT_DELTA, PAGE, FREE);
+    add(SK_SLOT_DELTA, PAGE, COMMITTED);
+    assert_ptr_equal(sk_shelf_any(&stock, SK_SLOT_FULL), full);
+    assert_ptr_equal(sk_shelf_any(&stock, SK_SLOT_DELTA), delta);
+    full->stage = SUBMITTED;
+    assert_null(sk_shelf_any(&stock, SK_SLOT_FULL));
+}
+
+/* f, d: free slots of a page, F, D: of two; t: one that is taken. The list is searched from the last one. */
+static void test_trim_table(void **state)
+{
+    static const struct {
+        const char *slots;
+        size_t full, delta, deltas_bytes;
+        const char *stay;
+    } rows[] = {
+        {"ff", PAGE, 0, 0, "-f"},          {"fff", PAGE, PAGE, 0, "--f"},     {"ff", 0, 0, 0, "-f"}, /* nobody has said what is wanted */
+        {"f", 0, 0, 0, "f"},               {"fd", 0, 0, 0, "fd"},             {"fd", PAGE, 0, 9 * PAGE, "f-"},
+        {"fd", 0, PAGE, 0, "-d"},          {"dd", PAGE, PAGE, PAGE, "-d"},    {"dd", PAGE, PAGE, 2 * PAGE - 1, "-d"},
+        {"dd", PAGE, PAGE, 2 * PAGE, "dd"}, {"ddd", 0, PAGE, 2 * PAGE, "-dd"}, {"ddd", 0, PAGE, 3 * PAGE, "ddd"},
+        {"Dd", 0, PAGE, 2 * PAGE, "-d"},   {"D", 0, PAGE, PAGE, "D"},         {"dtd", PAGE, PAGE, PAGE, "-td"},
+        {"tt", PAGE, 0, 0, "tt"},          {"ftt", PAGE, 0, 0, "ftt"},        {"ffd", PAGE, PAGE, PAGE, "-fd"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sk_held *h[4];
+        for (int k = 0; rows[i].slots[k]; k++)
+            h[k] = add(strchr("dD", rows[i].slots[k]) ? SK_SLOT_DELTA : SK_SLOT_FULL, strchr("FD", rows[i].slots[k]) ? 2 * PAGE : PAGE,
+                       rows[i].slots[k] == 't' ? TAKEN : FREE);
+        shelf.wanted_bytes[SK_SLOT_FULL] = rows[i].full;
+        shelf.wanted_bytes[SK_SLOT_DELTA] = rows[i].delta;
+        sk_shelf_trim(&shelf, &stock, (double)rows[i].deltas_bytes);
+        for (int k = 0; rows[i].slots[k]; k++) {
+            const struct sk_held *x = stock.all;
+            while (x && x != h[k])
+                x = x->next;
+            if (!x != (rows[i].stay[k] == '-'))
+                fail_msg("row %zu: slot %d", i, k);
+        }
+        clear(state);
+    }
+}
+
 static void test_trim(void **state)
 {
     (void)state;
@@ -125,11 +211,55 @@ static void test_untold(void **state)
     assert_null(sk_shelf_newest_untold(&stock));
 }
 
+/* Four generations, 1 the oldest; what is changed of the newest, and which one is found then. */
+static void test_who_is_untold(void **state)
+{
+    static const struct {
+        char what;
+        int complete, told, found;
+    } rows[] = {
+        {'.', 0, 0, 4}, {'.', 3, 0, 4}, {'.', 4, 0, 0}, {'.', 3, 4, 0}, {'.', 2, 4, 3}, {'.', 2, 3, 4}, {'f', 0, 0, 3}, {'s', 0, 0, 3},
+        {'d', 0, 0, 3}, {'a', 0, 0, 3}, {'h', 0, 0, 3}, {'l', 0, 0, 3}, {'b', 0, 0, 4}, {'o', 0, 0, 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int order = 0; order < 2; order++) {
+            struct sk_held *h[5];
+            for (int k = 1; k <= 4; k++) {
+                int n = order ? k : 5 - k;
+                h[n] = add(SK_SLOT_FULL, PAGE, COMMITTED);
+                h[n]->seq = n;
+                h[n]->gen = (struct sk_gen){1, 10 * n, 0};
+            }
+            struct sk_held *x = h[4];
+            struct sk_slot *slot = x->slot;
+            x->stage = rows[i].what == 'f' ? FREE : rows[i].what == 's' ? SUBMITTED : COMMITTED;
+            x->use = rows[i].what == 'd' ? SK_SLOT_DELTA : SK_SLOT_FULL;
+            x->users.archiving = rows[i].what == 'a';
+            x->users.holds = rows[i].what == 'h';
+            x->users.lent = rows[i].what == 'l';
+            x->slot = rows[i].what == 'o' ? NULL : slot;
+            if (rows[i].what == 'b') /* on one that is not there */
+                x->base = (struct sk_gen){1, 5, 0};
+            stock.complete_seq = rows[i].complete;
+            stock.told_seq = rows[i].told;
+            const struct sk_held *found = sk_shelf_newest_untold(&stock);
+            if (found != (rows[i].found ? h[rows[i].found] : NULL))
+                fail_msg("row %zu: %lld", i, found ? (long long)found->seq : 0);
+            x->slot = slot;
+            clear(state);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_pick, clear),
         cmocka_unit_test_teardown(test_old, clear),
+        cmocka_unit_test_teardown(test_what_is_an_old_copy, clear),
+        cmocka_unit_test_teardown(test_pick_in_any_order, clear),
+        cmocka_unit_test_teardown(test_any, clear),
+        cmocka_unit_test_teardown(test_trim_table, clear),
+        cmocka_unit_test_teardown(test_who_is_untold, clear),
         cmocka_unit_test_teardown(test_trim, clear),
         cmocka_unit_test_teardown(test_broken, clear),
         cmocka_unit_test_teardown(test_untold, clear),
