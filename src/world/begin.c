@@ -127,10 +127,6 @@ SK_WRAP(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler))
 {
     if (SK_PLAIN)
         return SK_CALL(Comm_set_errhandler, (sk_comm(comm), errhandler));
-    if (comm == MPI_COMM_WORLD) {
-        sk_world.errors = errhandler;
-        sk_world.has_errors = 1;
-    }
     int rc = sk_form_set_errors(comm, errhandler);
     if (!rc && comm == MPI_COMM_WORLD && sk_world.epoch)
         rc = sk_form_guard(MPI_COMM_WORLD);

@@ -8,6 +8,7 @@
 #include "world/log/log.h"
 #include "world/replica/replica.h"
 #include "world/replica/scan.h"
+#include "world/view/wrong.h"
 #include "world/wait.h"
 
 /* What was begun on copies is waited for, or becomes the program's request. */
@@ -55,6 +56,8 @@ static int size_of(MPI_Comm comm)
 static int does_not_block(MPI_Comm comm)
 {
     int inter = 0;
+    if (comm == MPI_COMM_NULL)
+        return 0;
     if (sk_careful() || !sk_world.in_body || sk_world.unwatched)
         return sk_careful();
     SK_CALL(Comm_test_inter, (sk_comm(comm), &inter));
@@ -89,6 +92,42 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
     if (!sk_world.replicates)                       \
         return sk_logging_Alltoallw(g, __VA_ARGS__); \
     sk_replica_refuse("MPI_Alltoallw")
+
+/* WRONG_X: what MPI would say is wrong with these arguments (view/wrong.h), among n ranks, of which this one is me; 0: nothing. */
+#define BLOCK(count, t)                     sk_wrong_block(count, t)
+#define SOME_BLOCK(counts, t)               sk_wrong_blocks(n, counts, t)
+#define SOME_TYPE(counts, ts)               sk_wrong_types(n, counts, ts)
+#define ROOT(root)                          sk_wrong_root(root, n)
+#define GIVEN(b, wrong)                     ((b) != MPI_IN_PLACE ? (wrong) : 0)
+#define AT(root, wrong)                     (me == (root) ? (wrong) : 0)
+#define WRONG_Bcast(b, c, t, root)          (BLOCK(c, t) ?: ROOT(root))
+#define WRONG_Reduce(s, r, c, t, op, root)  (sk_wrong_op(op, t) ?: BLOCK(c, t) ?: ROOT(root) ?: AT(root, (s) == (r) && (c) ? MPI_ERR_ARG : 0))
+#define WRONG_Allreduce(s, r, c, t, op)     (sk_wrong_op(op, t) ?: BLOCK(c, t) ?: (s) == (r) && (c) > 1 ? MPI_ERR_BUFFER : 0)
+#define WRONG_Scan(s, r, c, t, op)          (sk_wrong_op(op, t) ?: BLOCK(c, t))
+#define WRONG_Exscan                        WRONG_Scan
+#define WRONG_Gather(s, cs, ts, r, cr, tr, root)      (ROOT(root) ?: GIVEN(s, BLOCK(cs, ts)) ?: AT(root, BLOCK(cr, tr)))
+#define WRONG_Gatherv(s, cs, ts, r, cr, d, tr, root)  (ROOT(root) ?: GIVEN(s, BLOCK(cs, ts)) ?: AT(root, SOME_BLOCK(cr, tr)))
+#define WRONG_Scatter(s, cs, ts, r, cr, tr, root)     (ROOT(root) ?: GIVEN(r, BLOCK(cr, tr)) ?: AT(root, BLOCK(cs, ts)))
+#define WRONG_Scatterv(s, cs, d, ts, r, cr, tr, root) (ROOT(root) ?: GIVEN(r, BLOCK(cr, tr)) ?: AT(root, SOME_BLOCK(cs, ts)))
+#define WRONG_Allgather(s, cs, ts, r, cr, tr)         (GIVEN(s, BLOCK(cs, ts)) ?: BLOCK(cr, tr))
+#define WRONG_Allgatherv(s, cs, ts, r, cr, d, tr)     (GIVEN(s, BLOCK(cs, ts)) ?: SOME_BLOCK(cr, tr))
+#define WRONG_Alltoall                                WRONG_Allgather
+#define WRONG_Alltoallv(s, cs, ds, ts, r, cr, dr, tr) (GIVEN(s, SOME_BLOCK(cs, ts)) ?: SOME_BLOCK(cr, tr))
+#define WRONG_Alltoallw(s, cs, ds, ts, r, cr, dr, tr) (GIVEN(s, SOME_TYPE(cs, ts)) ?: SOME_TYPE(cr, tr))
+#define WRONG_Reduce_scatter(s, r, cs, t, op)         (sk_wrong_op(op, t) ?: SOME_BLOCK(cs, t))
+#define WRONG_Reduce_scatter_block(s, r, c, t, op)    (sk_wrong_op(op, t) ?: BLOCK(c, t))
+
+/* Who takes part, as far as it is needed to look at arguments. */
+static void look_at(MPI_Comm comm, const struct sk_members *g, int *n, int *me)
+{
+    *n = g ? g->n : size_of(comm);
+    *me = g ? g->rank : rank_of(comm);
+}
+/* What a communicator that the layer made has of MPI is of this process alone: it would find something else wrong. */
+static inline int is_stand_in(const struct sk_members *g)
+{
+    return g && g->context;
+}
 
 /* What blocks, moves data and may be large is made of messages, on the program's own memory (direct.h). TRY_X does that and returns, or goes on
  * to the copies; decided by what is the same on all ranks. */
@@ -132,6 +171,13 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
 #define EACH(b, c, t)           (&(struct sk_spread){.buf = (b), .count = (c) * n, .type = (t)})
 #define PARTS(b, cs, ds, t)     (&(struct sk_spread){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .type = (t)})
 #define TYPED(b, cs, ds, ts)    (&(struct sk_spread){.buf = (b), .n_parts = n, .counts = (cs), .displs = (ds), .types = (ts)})
+/* Wrong arguments are MPI's affair, where the layer would do something else with them. */
+#define LOOK(by_mpi, wrong)                                                                              \
+            if (g || begins) {                                                                           \
+                look_at(comm, g, &n, &me);                                                               \
+                if ((rc = wrong))                                                                        \
+                    return is_stand_in(g) ? sk_wrong(comm, rc) : by_mpi;                                 \
+            }
 #define PAIR(Name, Iname, params, args, send, recv, copies)                                              \
     static int begin_##Name(UNPACK params, MPI_Request *out)                                             \
     {                                                                                                    \
@@ -150,14 +196,17 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
     SK_WRAP(Name, (UNPACK params))                                                                       \
     {                                                                                                    \
         struct sk_members *g;                                                                            \
-        int rc;                                                                                          \
+        int rc, begins, n, me;                                                                           \
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if ((g = by_messages(comm))) {                                                               \
+            g = by_messages(comm);                                                                       \
+            begins = does_not_block(comm);                                                               \
+            LOOK(SK_CALL(Name, (UNPACK args, sk_comm(comm))), WRONG_##Name args)                         \
+            if (g) {                                                                                     \
                 LOGGED_##Name args;                                                                      \
             }                                                                                            \
-            if (does_not_block(comm)) {                                                                  \
+            if (begins) {                                                                                \
                 TRY_##Name args;                                                                         \
                 return begin_##Name(UNPACK args, comm, NULL);                                            \
             }                                                                                            \
@@ -167,15 +216,18 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
     SK_WRAP(Iname, (UNPACK params, MPI_Request *request))                                                \
     {                                                                                                    \
         struct sk_members *g;                                                                            \
-        int rc;                                                                                          \
+        int rc, begins, n, me;                                                                           \
         if (!SK_PLAIN) {                                                                                 \
             if ((rc = sk_world_enter(comm)))                                                             \
                 return rc;                                                                               \
-            if ((g = by_messages(comm)) && sk_world.replicates)                                          \
+            g = by_messages(comm);                                                                       \
+            begins = does_not_block(comm);                                                               \
+            LOOK(SK_CALL(Iname, (UNPACK args, sk_comm(comm), request)), WRONG_##Name args)               \
+            if (g && sk_world.replicates)                                                                \
                 sk_replica_refuse("MPI_" #Iname);                                                        \
             else if (g)                                                                                  \
                 sk_logging_refuse("MPI_" #Iname);                                                        \
-            if (does_not_block(comm))                                                                            \
+            if (begins)                                                                                  \
                 return begin_##Name(UNPACK args, comm, request);                                         \
         }                                                                                                \
         return SK_CALL(Iname, (UNPACK args, sk_comm(comm), request));                                    \

@@ -1,6 +1,7 @@
 /* Each block is one message, and all are under way at the same time; a broadcast goes along a binomial tree. */
 #include "world/direct.h"
 
+#include "world/form/form.h"
 #include "world/wait.h"
 
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static int beside(MPI_Comm comm, MPI_Comm *out)
     *out = *made;
     free(made);
     remember_beside(comm, *out);
-    return 0;
+    return sk_form_set_errors(*out, MPI_ERRORS_RETURN); /* they are told of the program's own (told) */
 }
 
 void sk_direct_forget(MPI_Comm comm)
@@ -220,7 +221,15 @@ static int prepare(struct exchange *x, MPI_Comm comm)
     return x->r ? 0 : MPI_ERR_NO_MEM;
 }
 
-int sk_direct(enum sk_direct what, const struct sk_blocks *send, const struct sk_blocks *recv, int root, MPI_Comm comm)
+/* The program hears of an error as one of the communicator that it knows. */
+static int told(int rc, MPI_Comm comm)
+{
+    if (rc && !sk_world_is_quiet(comm))
+        SK_CALL(Comm_call_errhandler, (sk_comm(comm), rc));
+    return rc;
+}
+
+static int move(enum sk_direct what, const struct sk_blocks *send, const struct sk_blocks *recv, int root, MPI_Comm comm)
 {
     struct exchange x = {0};
     int rc = prepare(&x, comm);
@@ -241,6 +250,11 @@ int sk_direct(enum sk_direct what, const struct sk_blocks *send, const struct sk
     default:
         return exchange(&x, send, ALL, recv, ALL);
     }
+}
+
+int sk_direct(enum sk_direct what, const struct sk_blocks *send, const struct sk_blocks *recv, int root, MPI_Comm comm)
+{
+    return told(move(what, send, recv, root, comm), comm);
 }
 
 /* ---- reduction ---- */
@@ -305,7 +319,7 @@ static int reduce_parts(struct exchange *x, const struct parts *p, MPI_Op op)
     return rc;
 }
 
-int sk_direct_allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static int reduce_to_all(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     struct exchange x = {0};
     int rc = prepare(&x, comm);
@@ -324,4 +338,9 @@ int sk_direct_allreduce(const void *send, void *recv, int count, MPI_Datatype ty
     for (int i = 1; i < x.n && !rc; i++)
         rc = transmit(&x, &mine, (x.me + i) % x.n);
     return rc ? rc : finish(&x);
+}
+
+int sk_direct_allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    return told(reduce_to_all(send, recv, count, type, op, comm), comm);
 }

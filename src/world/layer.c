@@ -6,6 +6,7 @@
 #include "world/log/log.h"
 #include "world/repair.h"
 #include "world/replica/replica.h"
+#include "world/view/errors.h"
 
 #include <saikai/saikai.h>
 
@@ -130,6 +131,8 @@ void sk_made_comm(MPI_Comm made, MPI_Comm parent)
     struct sk_object *o = made == MPI_COMM_NULL ? NULL : remember(&sk_world.comms, SK_KEY(made), flags);
     if (o) /* its errors are treated as those of the one that it is made from */
         o->errors = errors;
+    if (parent == MPI_COMM_WORLD && sk_world.comm != MPI_COMM_WORLD)
+        sk_errors_inherit(made);
 }
 
 void sk_made_group(MPI_Group made)

@@ -22,6 +22,8 @@
 #pragma weak ompi_mpi_group_empty
 #pragma weak ompi_request_null
 #pragma weak ompi_mpi_info_null
+#pragma weak ompi_mpi_datatype_null
+#pragma weak ompi_mpi_op_null
 #pragma weak ompi_mpi_errors_return
 #pragma weak ompi_mpi_errors_are_fatal
 #pragma weak ompi_mpi_packed

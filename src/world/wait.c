@@ -8,6 +8,7 @@
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
+#include "world/view/wrong.h"
 
 #include <stdlib.h>
 
@@ -391,10 +392,10 @@ static inline struct sk_members *by_protocol(MPI_Comm c)
     return g && !sk_world.replicates && (g->context || sk_logging_keeps()) ? g : NULL;
 }
 
-/* The members, if each rank is two processes that both get the messages of this communicator. */
-static inline struct sk_members *for_twins(MPI_Comm c)
+/* A protocol has nothing to do with what MPI refuses. MPI is told of nobody: the communicator may be this process's alone (comms/made.h). */
+static inline int is_refused(const void *buf, int count, MPI_Datatype type, MPI_Comm comm)
 {
-    return __builtin_expect(sk_world.replicates, 0) ? sk_made_members(c) : NULL;
+    return __builtin_expect(sk_world.makes, 0) && sk_wrong_message(buf, count, type, comm);
 }
 
 #define SEND(Name, Begin)                                                                                      \
@@ -407,7 +408,9 @@ static inline struct sk_members *for_twins(MPI_Comm c)
             return SK_CALL(Name, (buf, count, datatype, dest, tag, comm));                                     \
         if ((rc = sk_world_enter(comm)))                                                                       \
             return rc;                                                                                         \
-        if ((g = for_twins(comm)) && REPLICATED_##Name)                                                        \
+        if (is_refused(buf, count, datatype, comm))                                                            \
+            return SK_CALL(Name, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm)));                  \
+        if ((g = sk_replicates_on(comm)) && REPLICATED_##Name)                                                        \
             return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                   \
                        ? rc : sk_replica_send(LOGGED_##Name, buf, count, datatype, dest, tag, lane);           \
         BEFORE_##Name(comm);                                                                                   \
@@ -459,7 +462,9 @@ SEND(Bsend, Ibsend)
         struct sk_members *g;                                                                                                   \
         if (!plain && (rc = sk_world_enter(comm)))                                                                              \
             return rc;                                                                                                          \
-        if ((g = plain ? NULL : for_twins(comm)) && REPLICATED_##Blocking)                                                      \
+        if (!plain && is_refused(buf, count, datatype, comm))                                                                   \
+            return SK_CALL(Name, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm), request));                          \
+        if ((g = plain ? NULL : sk_replicates_on(comm)) && REPLICATED_##Blocking)                                                      \
             return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                                    \
                        ? rc : sk_replica_isend(LOGGED_##Blocking, buf, count, datatype, dest, tag, lane, request);              \
         if (!plain)                                                                                                             \
@@ -487,7 +492,9 @@ SK_WRAP(Irecv, (void *buf, int count, MPI_Datatype datatype, int source, int tag
     int plain = SK_PLAIN, rc;
     if (!plain && (rc = sk_world_enter(comm)))
         return rc;
-    struct sk_members *g = plain ? NULL : for_twins(comm);
+    if (!plain && is_refused(buf, count, datatype, comm))
+        return SK_CALL(Irecv, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm), request));
+    struct sk_members *g = plain ? NULL : sk_replicates_on(comm);
     int lane;
     if (g)
         return (rc = sk_replica_address(g, comm, &source, &tag, 1, &lane))
@@ -511,7 +518,9 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return SK_CALL(Recv, (buf, count, datatype, source, tag, comm, status));
     if ((rc = sk_world_enter(comm)))
         return rc;
-    struct sk_members *g = for_twins(comm);
+    if (is_refused(buf, count, datatype, comm))
+        return SK_CALL(Recv, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm), status));
+    struct sk_members *g = sk_replicates_on(comm);
     int lane;
     if (g)
         return (rc = sk_replica_address(g, comm, &source, &tag, 1, &lane))
@@ -574,7 +583,10 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        struct sk_members *g = for_twins(comm);
+        if (is_refused(sendbuf, sendcount, sendtype, comm) || is_refused(recvbuf, recvcount, recvtype, comm))
+            return SK_CALL(Sendrecv, (sendbuf, sendcount, sendtype, MPI_PROC_NULL, sendtag, recvbuf, recvcount, recvtype, MPI_PROC_NULL, recvtag,
+                                      sk_asked(comm), status));
+        struct sk_members *g = sk_replicates_on(comm);
         if (g)
             return exchange_with_twins(g, comm, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, status);
         if (sk_careful() || sk_logs_on(comm))
@@ -617,70 +629,13 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
     if (!SK_PLAIN) {
         if ((rc = sk_world_enter(comm)))
             return rc;
-        struct sk_members *g = for_twins(comm);
+        if (is_refused(buf, count, datatype, comm))
+            return SK_CALL(Sendrecv_replace, (buf, count, datatype, MPI_PROC_NULL, sendtag, MPI_PROC_NULL, recvtag, sk_asked(comm), status));
+        struct sk_members *g = sk_replicates_on(comm);
         if (g)
             return exchange_with_twins(g, comm, buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, status);
         if (sk_careful() || sk_logs_on(comm))
             return exchange_packed(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
     }
     return SK_CALL(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
-}
-
-/* flag NULL: until there is a message. */
-static int probe_with_twins(struct sk_members *g, MPI_Comm comm, int source, int tag, int *flag, MPI_Status *status)
-{
-    int lane, found = 0, rc = sk_replica_address(g, comm, &source, &tag, 1, &lane);
-    if (!rc && source == MPI_PROC_NULL)
-        return SK_CALL(Iprobe, (source, tag, sk_world.comm, flag ? flag : &found, status));
-    while (!rc && !found) {
-        rc = sk_replica_probe(lane, source, tag, &found, status, !flag);
-        if (flag)
-            break;
-    }
-    if (!rc && found)
-        sk_logging_translate(g, status);
-    if (flag)
-        *flag = found;
-    return rc;
-}
-
-SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
-{
-    int rc, found = 0;
-    if (SK_PLAIN)
-        return SK_CALL(Probe, (source, tag, comm, status));
-    if ((rc = sk_world_enter(comm)))
-        return rc;
-    struct sk_members *g = for_twins(comm);
-    if (g)
-        return probe_with_twins(g, comm, source, tag, NULL, status);
-    g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
-    if (g) {
-        rc = sk_logging_address(g, comm, &source, &tag, 1);
-        return rc ? rc : sk_logging_probe(g, source, tag, NULL, status);
-    }
-    do {
-        if ((rc = sk_world_enter(comm)))
-            return rc;
-        rc = SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
-    } while (!rc && !found);
-    return rc;
-}
-
-SK_WRAP(Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
-{
-    int rc;
-    if (!SK_PLAIN) {
-        if ((rc = sk_world_enter(comm)))
-            return rc;
-        struct sk_members *g = for_twins(comm);
-        if (g)
-            return probe_with_twins(g, comm, source, tag, flag, status);
-        g = source == MPI_PROC_NULL ? NULL : sk_logs_on(comm);
-        if (g) {
-            rc = sk_logging_address(g, comm, &source, &tag, 1);
-            return rc ? rc : sk_logging_probe(g, source, tag, flag, status);
-        }
-    }
-    return SK_CALL(Iprobe, (source, tag, sk_comm(comm), flag, status));
 }

@@ -4,6 +4,7 @@
 
 #include "world/comms/attributes.h"
 #include "world/comms/topology.h"
+#include "world/form/form.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
 
@@ -55,7 +56,7 @@ static int stand_in(MPI_Comm parent, int dup, MPI_Info info, MPI_Comm *out)
                                      : SK_CALL(Comm_dup_with_info, (source, info, out));
     if (rc)
         return rc;
-    if (!SK_CALL(Comm_get_errhandler, (sk_asked(parent), &errors))) {
+    if (!sk_form_get_errors(parent, &errors)) {
         SK_CALL(Comm_set_errhandler, (*out, errors));
         SK_CALL(Errhandler_free, (&errors));
     }
@@ -173,8 +174,10 @@ int sk_make_Comm_split_type(struct sk_members *g, MPI_Comm comm, int type, int k
 /* The ranks of a group, which have to be some of g; is_member: whether this process is. NULL: they are not. */
 static int *ranks_of(const struct sk_members *g, MPI_Group group, int *n, int *is_member)
 {
-    int *world = sk_made_ranks(sk_group(group), n);
     *is_member = 0;
+    if (group == MPI_GROUP_NULL)
+        return NULL;
+    int *world = sk_made_ranks(sk_group(group), n);
     for (int i = 0; i < *n; i++) {
         if (world[i] < 0 || world[i] >= g->n_world || g->rank_of[world[i]] < 0) {
             free(world);

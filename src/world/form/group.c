@@ -2,6 +2,8 @@
  * survivors can make a communicator by MPI_Comm_create_group, as the dead are none of its business. */
 #include "world/form/form.h"
 
+#include "world/view/errors.h"
+
 #include <string.h>
 
 enum { TAG = 20061 };
@@ -18,19 +20,23 @@ static int is_offered(void)
 #endif
 }
 
+/* MPI_COMM_WORLD goes with what stands for it. */
 static int guard(MPI_Comm comm)
 {
-    return SK_CALL(Comm_set_errhandler, (comm, (comm == sk_world.comm || comm == MPI_COMM_WORLD) && sk_world.has_errors ? sk_world.errors : MPI_ERRORS_ARE_FATAL));
+    return comm == sk_world.comm || comm == MPI_COMM_WORLD ? sk_errors_of_world() : SK_CALL(Comm_set_errhandler, (comm, MPI_ERRORS_ARE_FATAL));
 }
 
 static int set_errors(MPI_Comm comm, MPI_Errhandler errors)
 {
-    return SK_CALL(Comm_set_errhandler, (sk_asked(comm), errors));
+    if (comm != MPI_COMM_WORLD)
+        return SK_CALL(Comm_set_errhandler, (sk_asked(comm), errors));
+    int rc = sk_errors_want(errors);
+    return rc ? rc : sk_errors_of_world();
 }
 
 static int get_errors(MPI_Comm comm, MPI_Errhandler *errors)
 {
-    return SK_CALL(Comm_get_errhandler, (sk_asked(comm), errors));
+    return SK_CALL(Comm_get_errhandler, (comm == MPI_COMM_WORLD ? comm : sk_asked(comm), errors));
 }
 
 static int meet(MPI_Comm comm)

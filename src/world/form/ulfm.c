@@ -67,12 +67,18 @@ static MPI_Errhandler wanted(MPI_Comm comm)
     return o && o->errors ? (MPI_Errhandler)(uintptr_t)o->errors : MPI_ERRORS_ARE_FATAL;
 }
 
-/* As if the guard were not there. */
+/* As if the guard were not there: the program's handler is told of the communicator that it knows, and is a part of the program. */
 static void pass_on(MPI_Comm comm, int error)
 {
+    int depth = sk_world_depth;
+    comm = comm == sk_world.comm ? MPI_COMM_WORLD : comm;
+    sk_world_depth++;
     SK_CALL(Comm_set_errhandler, (comm, wanted(comm)));
+    sk_world_depth = -1;
     SK_CALL(Comm_call_errhandler, (comm, error));
+    sk_world_depth = depth + 1;
     SK_CALL(Comm_set_errhandler, (comm, guarding));
+    sk_world_depth = depth;
 }
 
 /* 0: it has been said who has died. */
@@ -141,9 +147,10 @@ static int set_errors(MPI_Comm comm, MPI_Errhandler errors)
     if (rc)
         return rc;
     struct sk_object *o = sk_objects_find(&sk_world.comms, SK_KEY(real));
-    if (comm == MPI_COMM_WORLD)
+    if (comm == MPI_COMM_WORLD) {
         sk_world.errors = errors;
-    else if (o)
+        sk_world.has_errors = 1;
+    } else if (o)
         o->errors = SK_KEY(errors);
     else
         return 0; /* MPI_COMM_SELF: no other process is in it */

@@ -3,6 +3,7 @@
 #include "world/log/lasting.h"
 
 #include "world/replica/replica.h"
+#include "world/view/wrong.h"
 
 #include <stdlib.h>
 
@@ -98,6 +99,8 @@ static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, 
         }                                                                                                              \
         if (!plain && (rc = sk_world_enter(comm)))                                                                     \
             return rc;                                                                                                 \
+        if (of && sk_wrong_message(buf, count, datatype, comm))                                                        \
+            return SK_CALL(Name, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm), request));                 \
         if (of && !g) {                                                                                                \
             sk_replica_refuse("MPI_" #Name);                                                                           \
             if ((rc = sk_replica_redirect(of, &comm, &peer, &tag, is_receive)))                                        \

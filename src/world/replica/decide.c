@@ -208,12 +208,32 @@ static int choose(struct sk_replica_open *o)
     return 1;
 }
 
+/* Receives of this turn for which there was nothing: there is nothing for others that are just like them, of which there may be thousands. */
+enum { REMEMBERED = 32 };
+struct in_vain {
+    const struct sk_replica_open *like[REMEMBERED];
+    int n;
+};
+
+static int is_in_vain(const struct in_vain *v, const struct sk_replica_open *o)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->like[i]->source == o->source && v->like[i]->tag == o->tag && v->like[i]->context == o->context)
+            return 1;
+    return 0;
+}
+
 void sk_replica_decide(void)
 {
+    struct in_vain v = {.n = 0};
     for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
         next = o->next;
-        if (!o->channel && choose(o))
+        if (o->channel || is_in_vain(&v, o))
+            continue;
+        if (choose(o))
             sk_replica_begin_receive(o);
+        else if (v.n < REMEMBERED)
+            v.like[v.n++] = o;
     }
 }
 

@@ -5,6 +5,7 @@
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
 #include "world/replica/takeover.h"
+#include "world/view/errors.h"
 
 #include "world/log/log.h"
 
@@ -319,24 +320,62 @@ void sk_replica_end_receive(struct sk_replica_open *o, int rc)
         SK_CALL(Grequest_complete, (o->handle));
 }
 
+/* MPI's requests of all receives that are posted. They are asked for together: each call that finds nothing gives the processor away on a machine
+ * with more processes than cores. */
+static struct {
+    int most;
+    struct sk_replica_open **open;
+    MPI_Request *request;
+    MPI_Status *status;
+    int *index;
+} asked;
+
+static void have_room(int n)
+{
+    if (n <= asked.most)
+        return;
+    asked.most = 2 * n;
+    asked.open = realloc(asked.open, sizeof(struct sk_replica_open *) * (size_t)asked.most);
+    asked.request = realloc(asked.request, sizeof *asked.request * (size_t)asked.most);
+    asked.status = realloc(asked.status, sizeof *asked.status * (size_t)asked.most);
+    asked.index = realloc(asked.index, sizeof *asked.index * (size_t)asked.most);
+    if (!asked.open || !asked.request || !asked.status || !asked.index)
+        no_memory();
+}
+
+static void end_receives(void)
+{
+    int n = 0, ended = 0;
+    for (struct sk_replica_open *o = sk_replica.first; o; o = o->next) {
+        if (!o->channel)
+            continue;
+        have_room(n + 1);
+        asked.open[n] = o;
+        asked.request[n++] = o->request;
+    }
+    int rc = n ? SK_CALL(Testsome, (n, asked.request, &ended, asked.index, asked.status)) : 0;
+    if (rc && rc != MPI_ERR_IN_STATUS)
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot receive messages: the job is started again");
+    for (int i = 0; n && i < ended; i++) { /* MPI_UNDEFINED is negative */
+        struct sk_replica_open *o = asked.open[asked.index[i]];
+        o->request = MPI_REQUEST_NULL;
+        o->status = asked.status[i];
+        sk_replica_end_receive(o, rc ? o->status.MPI_ERROR : 0);
+    }
+}
+
 void sk_replica_turn(void)
 {
-    int ended;
     atomic_store_explicit(&sk_world.page->looks, ++sk_replica.looks, memory_order_relaxed);
     if (__builtin_expect(atomic_load_explicit(&sk_world.page->repair, memory_order_acquire) > sk_replica.heard, 0))
         sk_replica_hear();
     sk_control_listen();
+    sk_errors_muted++;
     sk_replica_decide();
     if (sk_replica.compares)
         sk_compare_idle();
-    for (struct sk_replica_open *o = sk_replica.first, *next; o; o = next) {
-        next = o->next;
-        if (!o->channel)
-            continue;
-        int rc = SK_CALL(Test, (&o->request, &ended, &o->status));
-        if (rc || ended)
-            sk_replica_end_receive(o, rc);
-    }
+    end_receives();
+    sk_errors_muted--;
     if (sending)
         end_sends();
 }

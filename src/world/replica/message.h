@@ -2,6 +2,7 @@
 #ifndef SK_WORLD_REPLICA_MESSAGE_H
 #define SK_WORLD_REPLICA_MESSAGE_H
 
+#include "world/comms/made.h"
 #include "world/replica/replica.h"
 
 /* As which communicator the program knows a receive. */
@@ -10,6 +11,11 @@ struct sk_replica_known {
     struct sk_members *members;
 };
 
+/* The members, if each rank is two processes that both get the messages of this communicator. */
+static inline struct sk_members *sk_replicates_on(MPI_Comm c)
+{
+    return __builtin_expect(sk_world.replicates, 0) ? sk_made_members(c) : NULL;
+}
 /* How a copy of a rank is reached. */
 int sk_replica_reach(int copy, int rank, int context, MPI_Comm *comm);
 /* What comes is taken in. Never blocks. */

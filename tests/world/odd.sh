@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# What programs seldom do (odd.c) comes to the same with the layer between program and MPI as without it, line by line.
+# usage: odd.sh WAY BUILD_DIR MPI      SAIKAI_TEST_PARTS: some of its parts
+set -euo pipefail
+way=$1 build=$2 mpi=$3
+. "$(dirname "$0")/../common.sh"
+exe="$build/tests/world/odd_$mpi" ranks=3
+parts=${SAIKAI_TEST_PARTS:-errors handlers}
+case $way in
+body) options= ;;
+warm) options="--warm 1" ;;
+*) options="--protocol $way"; parts=${SAIKAI_TEST_PARTS:-errors} ;;
+esac
+need "$build/src/cli/saikaid"
+need "$exe"
+is_repaired || { echo "skip: this MPI is repaired in no way, and the layer leaves it alone"; exit 77; }
+[ "$way" = body ] || [ "$way" = warm ] || keeps_protocols || { echo "skip: this MPI has no such protocol"; exit 77; }
+cd "$work"
+export SAIKAI_STORE_PREFIX=none SAIKAI_STORE_LOCAL="$work/local"
+timeout 200 "${mpiexec[@]}" -n $ranks "$exe" $parts >plain 2>plain.err || { echo "it does not work without the layer"; tail -n 30 plain plain.err; exit 1; }
+grep -q verified plain || { tail -n 30 plain; exit 1; }
+rc=0
+timeout 300 "$build/src/cli/saikai" run --recovery process=in-place $options -n $ranks -- "$exe" $parts >out 2>err || rc=$?
+if [ $rc != 0 ] || ! cmp -s plain out; then
+    echo "$way: exit code $rc; without the layer (<) and with it (>):"
+    diff plain out | head -n 40 || true
+    tail -n 30 err
+    exit 1
+fi
+echo "$way: $(wc -l <out) lines are the same"
