@@ -1,5 +1,4 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
-#include "world/comms/attributes.h"
 #include "world/direct.h"
 #include "world/form/form.h"
 #include "world/layer.h"
@@ -95,8 +94,6 @@ SK_WRAP(Finalize, (void))
 {
     if (!SK_PLAIN && sk_world.replicates)
         return sk_replica_finalize();
-    if (!SK_PLAIN)
-        sk_attributes_end();
     if (SK_PLAIN || sk_warm_end())
         return SK_CALL(Finalize, ());
     int rc = sk_form_meet(sk_world.comm);

@@ -1,4 +1,5 @@
 /* The wrappers that are all alike, made from the table. */
+#include "world/comms/attributes.h"
 #include "world/comms/make.h"
 #include "world/layer.h"
 #include "world/log/log.h"
@@ -10,7 +11,11 @@
         return SK_CALL(name, args);   \
     }
 
-#define SK_MAKE(name, params, args, made, parent, own)    \
+#define SK_MAKE(name, params, args, made, parent, own) SK_MAKE_AND(name, params, args, made, parent, own, 0)
+#define SK_COPY(name, params, args, made, parent, own) \
+    SK_MAKE_AND(name, params, args, made, parent, own, (parent) == MPI_COMM_WORLD && !sk_attributes_are_copied() ? sk_attributes_copy(made) : 0)
+
+#define SK_MAKE_AND(name, params, args, made, parent, own, and) \
     SK_WRAP(name, params)                                 \
     {                                                     \
         int plain = SK_PLAIN, rc;                         \
@@ -22,6 +27,8 @@
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \
         rc = SK_CALL(name, args);                         \
+        if (!plain && !rc)                                \
+            rc = and;                                     \
         if (!plain && !rc)                                \
             sk_made_comm(*made, parent);                  \
         return rc;                                        \

@@ -12,6 +12,7 @@ cg) exe="$build/examples/cg_$mpi" size=64 steps=1300 ;;
 fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
 tasks) exe="$build/examples/tasks_$mpi" size=900 steps=40 ;;
 makes) exe="$build/tests/world/layered_$mpi" size=makes steps=1000 ;; # dies while communicators are made, as likely as not
+kept) exe="$build/tests/world/layered_$mpi" size=kept steps=600 ;; # attributes and error handlers of MPI_COMM_WORLD
 logging) ! keeps_protocols || { echo "skip: with this MPI messages are logged"; exit 77; } ;;
 esac
 need "$build/src/cli/saikaid"
@@ -56,7 +57,7 @@ grep -q verified calm.out || { cat calm.out; exit 1; }
 export SAIKAI_STORE_PREFIX="$work/store"
 victims="2 1 0" # of `often`: the second repair may hang inside MPI, and is a restart then
 [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills" | tr '\n' ' ')
-case $case in two) first=3 ;; rank0) first=0 ;; often) first=${victims%% *} ;; one | checkpoint | cg | fortran) first=$victim ;; *) first=2 ;; esac
+case $case in two) first=3 ;; rank0) first=0 ;; often) first=${victims%% *} ;; one | kept | checkpoint | cg | fortran) first=$victim ;; *) first=2 ;; esac
 hold "$work/pid.$first"
 timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --protocol $protocol --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
 run=$!
@@ -152,7 +153,7 @@ logging-*) # all go back, and it is said
     repaired 1
     grep -q "run.protocol=logging needs Open MPI 4" err || fail "it was not said that all go back"
     ;;
-one-* | checkpoint-* | cg-* | fortran-*)
+one-* | kept-* | checkpoint-* | cg-* | fortran-*)
     kill_rank "$victim" "$moment"
     only_changed "$victim" "$before"
     ends_well

@@ -2,6 +2,7 @@
  * must be the same. The layer is fully at work within saikai_in_place alone.
  * usage: layered [-p PIDFILE]             in saikai_in_place
  *        layered [-p PIDFILE] loop N      a loop of N candidates that is not in it, whose last line says "verified"
+ *        layered [-p PIDFILE] kept N      one in it, with attributes and an error handler of MPI_COMM_WORLD before and after it
  *        layered [-p PIDFILE] makes N     one in it, which makes communicators in each turn, and calls one with a wrong argument */
 #include <mpi.h>
 #include <saikai/saikai.h>
@@ -358,6 +359,69 @@ static void makes(void *arg)
         printf("layered: %ld steps that make communicators, sum %ld: %s\n", steps, sum, any ? "WRONG" : "verified");
 }
 
+static MPI_Comm heard_of;
+
+static void on_world_error(MPI_Comm *c, int *code, ...)
+{
+    (void)code;
+    heard_of = *c;
+    heard++;
+}
+
+static int copy_attribute(MPI_Comm old, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)key, (void)extra;
+    *(void **)out = old == MPI_COMM_WORLD ? (char *)in + 1 : NULL;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+/* What is kept at MPI_COMM_WORLD holds for whatever that is now. 0: it does. */
+static int what_is_kept(void)
+{
+    MPI_Comm copy;
+    MPI_Errhandler mine;
+    static char some[2];
+    char *value = NULL;
+    int key, found = 0, before = heard;
+    MPI_Comm_create_keyval(copy_attribute, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, key, some);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_get_attr(copy, key, &value, &found);
+    MPI_Comm_free(&copy);
+    MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
+    MPI_Comm_free_keyval(&key);
+    MPI_Comm_create_errhandler(on_world_error, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
+    MPI_Errhandler_free(&mine);
+    heard_of = MPI_COMM_NULL;
+    MPI_Send(&key, 1, MPI_INT, 77, 0, MPI_COMM_WORLD);
+    int of_world = heard_of == MPI_COMM_WORLD;
+    MPI_Send(&key, 1, MPI_INT, 0, 0, MPI_COMM_NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    return !found || value != some + 1 || !of_world || heard != before + 2;
+}
+
+static void kept(void *arg)
+{
+    long it = 0, sum = 0, all = 0, steps = *(long *)arg;
+    int bad = what_is_kept(), any = 0;
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_I64, 0, NULL) < 0 || saikai_restart(&it) < 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    while (it < steps) {
+        usleep(2000);
+        it++;
+        MPI_Allreduce(&it, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        sum += all;
+        saikai_checkpoint(it);
+    }
+    saikai_finalize();
+    bad |= what_is_kept();
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (!rank)
+        printf("layered: %ld steps, sum %ld: %s\n", steps, sum, any ? "WRONG" : "verified");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -378,6 +442,8 @@ int main(int argc, char **argv)
         loop(atol(argv[2]));
     else if (argc > 2 && !strcmp(argv[1], "makes"))
         saikai_in_place(makes, &(long){atol(argv[2])});
+    else if (argc > 2 && !strcmp(argv[1], "kept"))
+        saikai_in_place(kept, &(long){atol(argv[2])});
     else if (argc > 1 && !strcmp(argv[1], "alone"))
         saikai_in_place(alone, NULL);
     else

@@ -46,14 +46,23 @@ static int choose(const struct said *all, int n)
     return sk_contexts_lowest_free(&used);
 }
 
+/* A handle of this process alone, with what is kept at the parent. */
+static int duplicate(MPI_Comm parent, MPI_Info info, MPI_Comm *out)
+{
+    if (parent == MPI_COMM_WORLD) {
+        int rc = SK_CALL(Comm_split, (MPI_COMM_SELF, 0, 0, out));
+        if (!rc && info != MPI_INFO_NULL)
+            rc = SK_CALL(Comm_set_info, (*out, info));
+        return rc ? rc : sk_attributes_copy(out);
+    }
+    return info == MPI_INFO_NULL ? SK_CALL(Comm_dup, (parent, out)) : SK_CALL(Comm_dup_with_info, (parent, info, out));
+}
+
 /* The program's handle: dup: what is kept at the parent goes over, as MPI_Comm_dup has it. */
 static int stand_in(MPI_Comm parent, int dup, MPI_Info info, MPI_Comm *out)
 {
     MPI_Errhandler errors;
-    MPI_Comm source = parent == MPI_COMM_WORLD ? sk_attributes_aside() : parent;
-    int rc = !dup                    ? SK_CALL(Comm_split, (MPI_COMM_SELF, 0, 0, out))
-             : info == MPI_INFO_NULL ? SK_CALL(Comm_dup, (source, out))
-                                     : SK_CALL(Comm_dup_with_info, (source, info, out));
+    int rc = dup ? duplicate(parent, info, out) : SK_CALL(Comm_split, (MPI_COMM_SELF, 0, 0, out));
     if (rc)
         return rc;
     if (!sk_form_get_errors(parent, &errors)) {
@@ -254,7 +263,10 @@ int sk_make_Graph_create(struct sk_members *g, MPI_Comm comm, int n, const int i
 int sk_make_Dist_graph_create_adjacent(struct sk_members *g, MPI_Comm comm, int n_sources, const int sources[], const int source_weights[],
                                        int n_destinations, const int destinations[], const int destination_weights[], MPI_Comm *out)
 {
+    static const int none; /* of an edge that there is not: it is weighted all the same */
     int weighted = source_weights != MPI_UNWEIGHTED && destination_weights != MPI_UNWEIGHTED;
+    source_weights = source_weights ? source_weights : &none;
+    destination_weights = destination_weights ? destination_weights : &none;
     if (n_sources < 0 || n_destinations < 0)
         return wrong(comm, MPI_ERR_ARG);
     return make_first(g, comm, g->n,
@@ -306,6 +318,8 @@ int sk_make_Dist_graph_create(struct sk_members *g, MPI_Comm comm, int n, const 
 {
     int mine = 0, all = 0, weighted = weights != MPI_UNWEIGHTED;
     struct edge *edge, *every = NULL;
+    if (n < 0)
+        return wrong(comm, MPI_ERR_ARG);
     for (int i = 0; i < n; i++)
         mine += degrees[i];
     edge = malloc(sizeof *edge * (size_t)(mine + 1));

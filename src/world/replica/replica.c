@@ -7,7 +7,6 @@
 #include "world/replica/message.h"
 
 #include "world/comms/made.h"
-#include "world/comms/attributes.h"
 #include "world/comms/made.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
@@ -138,7 +137,6 @@ int sk_replica_finalize(void)
         sk_world.done = 1;
         return rc;
     }
-    sk_attributes_end();
     sk_world_tell(SK_WORLD_OVER, SK_WORLD_FINE);
     rc = SK_CALL(Finalize, ());
     sk_world_tell(SK_WORLD_READY, SK_WORLD_FINE);
