@@ -39,7 +39,7 @@ static int query(void *extra, MPI_Status *status)
     status->MPI_TAG = o->status.MPI_TAG;
     SK_CALL(Get_elements_x, (&o->status, MPI_BYTE, &bytes));
     SK_CALL(Status_set_elements_x, (status, MPI_BYTE, bytes));
-    SK_CALL(Status_set_cancelled, (status, 0));
+    SK_CALL(Status_set_cancelled, (status, o->cancelled));
     return o->rc;
 }
 
@@ -49,18 +49,27 @@ static int nothing(void *extra)
     return MPI_SUCCESS;
 }
 
-static int no_cancel(void *extra, int complete)
+/* A receive that still waits is given to nobody any more. A message that has to be sent is sent. */
+static int cancel(void *extra, int complete)
 {
-    (void)extra;
-    (void)complete;
-    return MPI_SUCCESS;
+    struct sk_logging_open *o = extra, **at = &sk_logging.held;
+    if (complete || o->message)
+        return MPI_SUCCESS;
+    if (!o->waits)
+        return SK_CALL(Cancel, (&o->inner));
+    while (*at && *at != o)
+        at = &(*at)->next;
+    if (*at)
+        *at = o->next;
+    o->cancelled = 1;
+    return SK_CALL(Grequest_complete, (o->handle));
 }
 
 /* At the end of the list, with a request for the program. */
 static int append(struct sk_logging_open *o, MPI_Request *out)
 {
     struct sk_logging_open **end = &sk_logging.held;
-    int rc = SK_CALL(Grequest_start, (query, nothing, no_cancel, o, &o->handle));
+    int rc = SK_CALL(Grequest_start, (query, nothing, cancel, o, &o->handle));
     if (rc) {
         free(o);
         return rc;
@@ -233,6 +242,8 @@ static int has_ended(struct sk_logging_open *o)
     sk_errors_mute(&held);
     o->rc = SK_CALL(Test, (&o->inner, &done, &o->status));
     sk_errors_unmute(&held);
+    if (!o->rc)
+        SK_CALL(Test_cancelled, (&o->status, &o->cancelled));
     sk_logging_count(o);
     sk_objects_remove(&sk_world.requests, key);
     SK_CALL(Grequest_complete, (o->handle));

@@ -30,7 +30,7 @@ struct sk_logging_open {
     /* of one that is held (held.c) */
     struct sk_logging_open *next;
     struct sk_kept_message *message; /* not a receive: this has to be sent */
-    int waits, rc;        /* for its message; as what it ended */
+    int waits, rc, cancelled; /* for its message; as what it ended */
     uint64_t number;      /* among those that leave their message to chance */
     MPI_Request handle, inner; /* the program's, and MPI's own */
     MPI_Status status;
