@@ -373,10 +373,11 @@ static int begin_set(struct collection *c, const char *dir, struct saikai_error 
             rc = find_before(c, dir, err);
     }
     rc = sk_group_verdict(c->g, rc, err);
-    if (!rc && !(rc = sk_group_bcast(c->g, &c->set.number, sizeof c->set.number, 0)))
-        rc = sk_group_bcast(c->g, &c->before, sizeof c->before, 0);
-    else if (rc)
+    if (rc)
         return rc;
+    rc = sk_group_bcast(c->g, &c->set.number, sizeof c->set.number, 0);
+    if (!rc)
+        rc = sk_group_bcast(c->g, &c->before, sizeof c->before, 0);
     if (rc)
         return sk_fail(err, rc, "the ranks lost touch");
     return sk_group_verdict(

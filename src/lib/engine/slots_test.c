@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,6 +225,57 @@ static void test_a_retired_one_that_somebody_cut(void **state)
     assert_false(has_file(0));
 }
 
+/* ---- waiting ---- */
+
+static void *take_one(void *arg)
+{
+    struct sk_slot *slot = NULL;
+    (void)arg;
+    return sk_engine_acquire(e, SK_SLOT_FULL, PAGE, &slot, NULL) ? NULL : slot;
+}
+
+/* As long as a slot is being made ready, old ones have yet to go, or something is with the committer when all others are needed,
+ * nothing is taken and nothing made. */
+static void test_waits(void **state)
+{
+    static const struct {
+        const char *what, *marks;
+        int preparing, prepare, due, busy;
+    } rows[] = {
+        {"one is being made", "f", 1, 0, 0, 0},   {"one will be made", "f", 0, 1, 0, 0},  {"old ones will go", "f", 0, 0, 1, 0},
+        {"the committer has one", "aac", 0, 0, 0, 1}, {"one waits for it", "aas", 0, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pthread_t thread;
+        void *slot = NULL;
+        set_up(state);
+        put(rows[i].marks);
+        set_counts(1, 1, rows[i].busy ? 3 : 0);
+        int is_free = rows[i].marks[0] == 'f';
+        made[0]->stage = is_free ? TAKEN : made[0]->stage; /* else it would be taken without a look at the rest */
+        e->shelf.preparing = rows[i].preparing;
+        e->shelf.prepare = rows[i].prepare;
+        e->keep.retired_seq = rows[i].due ? 0 : 1;
+        e->sealing.busy = rows[i].busy;
+        int before = count();
+        assert_int_equal(pthread_create(&thread, NULL, take_one, NULL), 0);
+        usleep(20000); /* whether or not it has come there yet */
+        sk_threads_lock(&e->threads);
+        int changed = count() != before, gone = 0;
+        for (int k = 0; rows[i].marks[k]; k++)
+            gone += strchr("ac", rows[i].marks[k]) && !has_file(k);
+        e->shelf.preparing = e->shelf.prepare = e->sealing.busy = 0;
+        e->keep.retired_seq = 1;
+        struct sk_held *h = made[is_free ? 0 : 2];
+        h->stage = FREE;
+        sk_threads_tell_and_unlock(&e->threads);
+        assert_int_equal(pthread_join(thread, &slot), 0);
+        if (changed || gone || slot != h->slot)
+            fail_msg("%s: it did not wait", rows[i].what);
+        tear_down(state);
+    }
+}
+
 /* ---- no room ---- */
 
 static int failures_left;
@@ -267,7 +319,8 @@ static void test_no_room(void **state)
         const char *gone;
     } rows[] = {
         {"ccD", SK_SLOT_FULL, 1, 2, 0, 0, 4, ""},  {"ccD", SK_SLOT_FULL, 1, 2, 1, 0, 3, ""}, {"ccD", SK_SLOT_FULL, 1, 2, 2, 0, 2, "1"},
-        {"ccf", SK_SLOT_DELTA, 1, 2, 1, 0, 3, ""}, {"cD", SK_SLOT_FULL, 1, 1, 1, 0, 2, ""},  {"cD", SK_SLOT_FULL, 1, 1, 2, SAIKAI_ENOSPC, 1, ""},
+        {"ccf", SK_SLOT_DELTA, 1, 2, 1, 0, 3, ""}, {"cD", SK_SLOT_FULL, 1, 1, 1, 0, 2, ""},
+        {"cD", SK_SLOT_FULL, 1, 1, 2, SAIKAI_ENOSPC, 1, ""},
         {"c", SK_SLOT_FULL, 1, 1, 1, SAIKAI_ENOSPC, 1, ""},
         {"ccc", SK_SLOT_FULL, 2, 1, 1, 0, 3, "2"}, /* one that was never complete, and will not be needed */
         {"ccc", SK_SLOT_FULL, 2, 3, 1, 0, 3, "1"},
@@ -341,6 +394,26 @@ static void test_prepare(void **state)
         assert_int_equal(largest, rows[i].largest_delta);
         assert_true(rows[i].marks[0] != 'D' || made[0]->stage == FREE);
         tear_down(state);
+    }
+}
+
+/* One that somebody cut is not ready, and names are not given twice. */
+static void test_prepare_anew(void **state)
+{
+    (void)state;
+    put("f");
+    assert_int_equal(truncate(made[0]->slot->tmp_path, 10), 0);
+    sk_engine_expect(e, PAGE, PAGE);
+    sk_threads_lock(&e->threads);
+    sk_engine_prepare_slots(e);
+    sk_threads_unlock(&e->threads);
+    assert_int_equal(count(), 2);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sk_shelf_new(&e->shelf, &e->where, &e->stock, SK_SLOT_FULL, PAGE, NULL), 0);
+    for (const struct sk_held *h = e->stock.all; h; h = h->next) {
+        assert_true(sk_slot_is_whole(h->slot));
+        for (const struct sk_held *k = h->next; k; k = k->next)
+            assert_string_not_equal(h->slot->tmp_path, k->slot->tmp_path);
     }
 }
 
@@ -426,8 +499,10 @@ int main(void)
         cmocka_unit_test(test_acquire),
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_retired_one_that_somebody_cut, set_up, tear_down),
+        cmocka_unit_test(test_waits),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_prepare),
+        cmocka_unit_test_setup_teardown(test_prepare_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_prepare_without_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_ones, set_up, tear_down),
         cmocka_unit_test(test_retire),

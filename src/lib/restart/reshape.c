@@ -103,6 +103,8 @@ int sk_reshape_begin(struct sk_session *s, struct saikai_error *err)
     rc = sk_group_allreduce(s->g, all, 2, SK_OP_MIN);
     if (!rc)
         rc = sk_group_bcast(s->g, &root, sizeof root, 0);
+    if (rc)
+        sk_fail(err, rc, "the ranks lost contact while they compared what they protect");
     if (rc || !all[0])
         goto out;
     if (mine != root)

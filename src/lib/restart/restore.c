@@ -257,7 +257,7 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
     }
     if (away)
         count = -1;
-    int rc = sk_group_bcast(s->g, &count, sizeof count, 0);
+    int rc = sk_group_bcast(s->g, &count, sizeof count, 0), lost = rc;
     if (count < 0) { /* nobody knows what is there: none of it goes */
         s->resume.unread = 1;
         count = 0;
@@ -269,7 +269,7 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
     for (int64_t i = 0; !rc && s->g->rank == 0 && i < count; i++)
         gen[count - 1 - i] = l.gen[i];
     if (!rc)
-        rc = sk_group_bcast(s->g, gen, (size_t)count * sizeof *gen, 0);
+        rc = lost = sk_group_bcast(s->g, gen, (size_t)count * sizeof *gen, 0);
     if (!rc)
         rc = sk_group_verdict(s->g, sk_ledger_adopt(s->levels.ledger, gen, (size_t)count, err), err);
     if (!rc && !strcmp(s->place.prefix_root, s->place.local_root)) /* the engine has them in its own directory */
@@ -278,7 +278,7 @@ static int adopt_prefix(struct sk_session *s, struct sk_gen g, struct saikai_err
                 sk_level_adopt(&s->levels.at[SK_LEVEL_LOCAL], gen[i], 0);
     free(gen);
     sk_gen_list_free(&l);
-    return rc;
+    return lost ? sk_fail(err, lost, "the ranks lost contact after the restart") : rc;
 }
 
 static int adopt(struct sk_session *s, struct sk_gen g, int made_whole, struct saikai_error *err)

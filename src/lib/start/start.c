@@ -192,7 +192,7 @@ static int share_hosts(struct sk_session *s, char **hosts, struct saikai_error *
     if ((rc = sk_group_verdict(s->g, rc, err)))
         return rc;
     rc = sk_group_allgather(s->g, s->place.host, *hosts, sizeof s->place.host);
-    return sk_group_verdict(s->g, rc, err);
+    return rc ? sk_fail(err, rc, "the ranks could not tell each other their hosts") : 0;
 }
 
 /* Collective: by which lease the place is this job's, or will be, and how often its hosts fail. */
@@ -219,12 +219,14 @@ static int begin_start(struct sk_session *s, struct sk_start *st, int64_t newest
     int64_t found[2] = {newest, -sk_tries_marked(s)};
     int rc = sk_group_allreduce(s->g, found, 2, SK_OP_MAX);
     if (rc)
-        return rc;
+        return sk_fail(err, rc, "the ranks lost contact before the start had its number");
     st->stopped = -found[1];
     if (s->g->rank == 0)
         rc = sk_incarnation_begin(s, st, found[0], err);
-    if ((rc = sk_group_verdict(s->g, rc, err)) || (rc = sk_group_bcast(s->g, st, sizeof *st, 0)) || (rc = sk_memo_share(s, hosts)))
+    if ((rc = sk_group_verdict(s->g, rc, err)))
         return rc;
+    if ((rc = sk_group_bcast(s->g, st, sizeof *st, 0)) || (rc = sk_memo_share(s, hosts)))
+        return sk_fail(err, rc, "the ranks lost contact at start %u", st->incarnation);
     sk_tries_clear_marks(s);
     sk_lease_begun(s->place.lease, st->incarnation);
     return 0;
