@@ -3,7 +3,7 @@
 # usage: layering.sh SOURCE_DIR
 set -eu
 cd "$1"
-rooms="base format codec schedule capture store group redundancy reader archive backbone world recovery lib fortran directive daemon cli"
+rooms="base format codec schedule capture store group redundancy reader archive output backbone world recovery lib fortran directive daemon cli"
 bad=0
 # One pass over all includes: this runs beside everything else on a busy machine.
 files=$(find src -name '*.[ch]')

@@ -16,7 +16,9 @@ other = {
     "file": ["src/reader/read_raw.c", "src/cli/store/verify.c", "src/cli/store/export_hdf5.c", "src/cli/store/info.c"],  # a file, a statement
     "host": ["src/store/owner/owner.c", "src/redundancy/keys.def", "src/store/event/", "src/cli/events/"],  # a field; the usual rule, which the field's table names
     "process": ["src/store/owner/owner.c"],  # a field
-    "store": ["src/cli/", "src/store/"],  # a store
+    "store": ["src/cli/", "src/store/", "src/output/kept_there.h"],  # a store
+    "directory": ["src/cli/", "src/base/", "src/archive/file/sink.c"],  # a directory
+    "command": ["src/cli/", "src/store/owner/job.c"],  # a field
     "text": ["src/reader/read_raw.c", "src/cli/store/verify.c", "src/base/config/config.c", "src/archive/coding/form_apart.c"],  # a type; how a block is coded
     "hdf5": ["src/cli/store/export.c"],  # an option
     "openmpi": ["src/cli/mpi_group.c", "src/lib/"],  # an MPI, not its launcher

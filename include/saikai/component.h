@@ -145,6 +145,26 @@ struct saikai_fault_model_ops {
     int32_t answer; /* SAIKAI_ANSWER_…: what is done about it when the configuration does not say */
 };
 
+/* ---- an output method: where generations go beyond the prefix (output.to, saikai output) ---- */
+
+#define SAIKAI_KIND_OUTPUT_METHOD "output-method"
+/* Take one name and the size of what has it. 0, or not 0: give up and return that. */
+typedef int saikai_take_name(void *to, const char *name, uint64_t size_bytes);
+/* Bytes under names such as "home/me/run/saikai-store/0c1d…/gen-0001-000000000200-0/rank-000001.skc": letters, digits and "._+@%-" in parts with
+ * '/' between them, none of which begins with a dot; at most 511 bytes. place is what stands behind "NAME:" in output.to. Called by one
+ * thread, in a process that has nothing else to do: it may block. 0; or -1 and a sentence in why. */
+struct saikai_output_method_ops {
+    /* The content of the file at path gets this name, in place of what had it. It is there in whole, and to stay, when this returns;
+     * after an error it is as before. */
+    int (*put)(const char *place, const char *name, const char *path, char *why, size_t why_cap);
+    /* What has this name becomes the content of the file at path, which is not there yet. 1: nothing has this name. */
+    int (*get)(const char *place, const char *name, const char *path, char *why, size_t why_cap);
+    /* Tell every name that begins with `begins`, in any order. */
+    int (*list)(const char *place, const char *begins, saikai_take_name *take, void *to, char *why, size_t why_cap);
+    /* Nothing has this name any more; it may be that nothing had. */
+    int (*remove)(const char *place, const char *name, char *why, size_t why_cap);
+};
+
 #ifdef __cplusplus
 }
 #endif

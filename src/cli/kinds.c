@@ -3,6 +3,7 @@
 
 #include "archive/plan/options.h"
 #include "lib/levels/kinds.h"
+#include "output/method.h"
 #include "reader/reader.h"
 #include "schedule/failure/failures.h"
 
@@ -23,7 +24,7 @@
 void sk_cli_kinds_tell(void)
 {
     static const struct sk_kind *const list[] = {
-        &sk_reader_kind, &sk_merge_kind, &sk_failures_kind,
+        &sk_reader_kind, &sk_merge_kind, &sk_failures_kind, &sk_method_kind,
 #ifdef HAVE_ZMQ
         &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind, &sk_monitor_kind, &sk_fault_model_kind, &sk_answer_kind,
         &sk_protocol_kind, &sk_compare_kind, &sk_source_kind,

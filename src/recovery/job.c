@@ -16,6 +16,7 @@
 #include "recovery/feed.h"
 #include "recovery/history/history_tell.h"
 #include "recovery/keyring.h"
+#include "recovery/output/forwarder.h"
 #include "recovery/fault/learning.h"
 #include "recovery/launch/heir.h"
 #include "recovery/launch/launcher.h"
@@ -70,6 +71,7 @@ struct job {
     struct sk_supervisor *supervisor;
     struct sk_learning *learning; /* NULL: nothing is learnt */
     struct sk_watch *watch;       /* sources of events; NULL: none */
+    struct sk_forwarder *forwarder;   /* to an output; NULL: there is none */
     char above[SK_LIFE_TEXT + 24]; /* who this is, for the leases of stores … */
     uint64_t number;               /* … and its number there */
     struct sk_patience *patience; /* with the prefix, where the history is */
@@ -531,6 +533,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = sk_watch_new(j->config, h, j->has_hosts, j->number, &j->watch, err);
     }
     if (!rc)
+        rc = sk_forwarder_new(j->config, j->number, &j->forwarder, err);
+    if (!rc)
         rc = open_hub(j, h, err);
     return rc ? rc : grow_tree(j, *seat, err);
 }
@@ -547,6 +551,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     struct sk_id number = sk_id_random();
     j.number = (uint64_t)number.b[0] + 1 + sk_hash64(number.b, sizeof number.b) / 2;
     int rc = sk_command_split(&j.then, "run.then", sk_config_text(config, "run.then"), err);
+    if (!rc)
+        rc = sk_forwarder_bring_back(config, err);
     if (!rc)
         rc = prepare(&j, &hosts, &seat, err);
     if (!rc)
@@ -576,7 +582,10 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         goto out;
     }
     code = loop(&j);
+    sk_forwarder_finish(j.forwarder);
+    j.forwarder = NULL;
 out:
+    sk_forwarder_free(j.forwarder);
     sk_watch_free(j.watch);
     sk_family_kill(0, 2);
     sk_learning_free(j.learning, sk_now());

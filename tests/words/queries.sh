@@ -57,6 +57,9 @@ query() { # one command by name; 1: no query
     info) parsed 0 "'variables' in d" info ;;
     verify) parsed 1 "d['good'] is False and d['generations']" verify ;;
     mark) parsed 0 "d['mark'] == 'bad'" mark --bad 100 ;;
+    output) # with something there, and the other verbs: tests/run/output.sh
+        mkdir place
+        parsed 0 "d['generations'] == []" output ls --set "output.to=directory:$work/place" ;;
     clean) parsed 0 "isinstance(d, dict)" clean --dry-run --set "store.local=$work/local" ;;
     rm) parsed 0 "isinstance(d, dict)" rm --yes --keep 3 ;;
     compress) parsed 0 "d['compressed_bytes'] > 0" compress "${f64[@]}" field.f64 field.sks ;;
