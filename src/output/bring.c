@@ -109,12 +109,16 @@ static int get_file(const struct sk_bring *b, const char *aside, const struct sk
         rc = sk_kept_there_name(b->base, g->store, name, err, "%s/%s", gen, f->name);
     if (b->progress)
         b->progress(b->arg, name, out->size_bytes);
-    if (!rc)
+    for (int tries = 0; !rc && tries < 2; tries++) { /* what was damaged on the way may come whole the second time */
+        sk_error_clear(err);
         rc = sk_io_unlink(path, err);
-    if (!rc)
-        rc = sk_outlet_get(b->output, name, path, err);
-    if (!rc)
-        rc = check(path, f, err);
+        if (!rc)
+            rc = sk_outlet_get(b->output, name, path, err);
+        if (!rc && !(rc = check(path, f, err)))
+            break;
+        if (rc == SAIKAI_EDAMAGED && !tries)
+            rc = 0;
+    }
     if (!rc) {
         out->files++;
         out->size_bytes += f->size_bytes;
@@ -164,7 +168,7 @@ static int get_newest(const struct sk_bring *b, const char *aside, struct sk_id 
                       struct saikai_error *err)
 {
     struct sk_kept_there there = {0};
-    char gen[48], dir[PATH_MAX];
+    char gen[48], dir[PATH_MAX], name[SK_OUTLET_NAME];
     int rc = sk_kept_there_list(b->output, b->base, &there, err), found = 0;
     if (rc)
         return rc;
@@ -178,8 +182,11 @@ static int get_newest(const struct sk_bring *b, const char *aside, struct sk_id 
         rc = get_generation(b, aside, g, out, err);
         found = !rc || (rc != SAIKAI_EDAMAGED && rc != SAIKAI_ENOENT) || b->gen.incarnation; /* what is wrong with the output is no reason to go further back */
         if (!found) {
-            sk_log(SK_LOG_WARN, "generation %s at %s is passed over: %s", sk_gen_name(g->gen, gen), b->output->label, err ? err->text : "it is damaged");
+            sk_log(SK_LOG_WARN, "generation %s at %s is passed over, and does not count any more: %s", sk_gen_name(g->gen, gen), b->output->label,
+                   err ? err->text : "it is damaged");
             out->passed_over++;
+            if (!sk_kept_there_name(b->base, g->store, name, NULL, "%s" SK_KEPT_WHOLE, gen)) /* else it would be kept in place of a good one */
+                sk_outlet_remove(b->output, name, NULL);
             if (!sk_gen_dir(aside, g->gen, dir, sizeof dir, NULL))
                 sk_io_rmtree(dir, NULL);
         }
