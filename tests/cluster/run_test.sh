@@ -405,6 +405,27 @@ slurm) # a rank is killed, then a node loses its power: srun is the launcher, th
     finish 143
     nothing_left_on n1 n3 n4
     ;;
+slurm_sigkill) # saikai run dies in an allocation: the step ends, and nothing of the job is left on any node
+    slurm_up 4
+    start_slurm -n 3 -- "$victim" seconds=200
+    wait_for 'begin 0' "$out" 100
+    kill -KILL "$(pgrep -x saikai)"
+    nothing_left_on n1 n2 n3
+    for n in n1 n2 n3; do
+        ! node_run "$n" grep -q '@saikai-' /proc/net/unix || fail "a socket is left on $n"
+        for i in $(seq 600); do
+            left=$(node_run "$n" sh -c 'ls -d /tmp/ompi* /tmp/prte* /tmp/pmix* /dev/shm/*' 2>/dev/null)
+            [ -n "$left" ] || break
+            sleep 0.1
+        done
+        [ -z "$left" ] || fail "the MPI has left on $n: $left"
+    done
+    for i in $(seq 600); do
+        [ -n "$(squeue -h -s -o %i 2>/dev/null | grep -v -e extern -e batch -e interactive)" ] || break
+        sleep 0.1
+    done
+    [ $i -lt 600 ] || fail "a step is left: $(squeue -s)"
+    ;;
 slurm_limit) # an allocation that ends: what is saved before that is where the next one goes on
     # (with default settings a minute's allocation is about to end as soon as it begins; Slurm itself is told to be patient)
     slurm_up 4
