@@ -109,9 +109,12 @@ int sk_offpath_new(struct sk_group *g, int slices, struct sk_offpath **out,
     /* one rank without threads, and all work in slices: who finishes when must be the same
      * everywhere */
     int64_t threads = g->threads && !slices && !rc;
-    if ((rc = sk_group_verdict(g, rc, err)) ||
-        (rc = sk_group_allreduce(g, &threads, 1, SK_OP_MIN)) || (rc = sk_group_dup(g, &own)))
+    if ((rc = sk_group_verdict(g, rc, err)))
         goto out;
+    if ((rc = sk_group_allreduce(g, &threads, 1, SK_OP_MIN)) || (rc = sk_group_dup(g, &own))) {
+        sk_fail(err, rc, "the ranks lost contact before the work beside the program could begin");
+        goto out;
+    }
     if (threads)
         rc = sk_group_patient(own, &o->stop, &own, err);
     if (!rc) {

@@ -2,6 +2,7 @@
 #include "lib/levels/offpath.h"
 
 #include "base/clock.h"
+#include "group/failing_testing.h"
 #include "group/loop.h"
 
 #include <pthread.h>
@@ -219,6 +220,44 @@ static void test_nothing(void **state)
     assert_false(sk_offpath_wants_slices(NULL));
 }
 
+/* Ranks that lose touch as it begins: all hear it, with a sentence, and nothing is left. */
+struct beginning {
+    int calls, slices; /* so many calls of each rank work */
+    int rc[N];
+    struct saikai_error err[N];
+};
+
+static int begin_it(struct sk_group *g, void *arg)
+{
+    struct beginning *b = arg;
+    int left = b->calls, r = g->rank;
+    struct failing_group front = {{&failing_ops, r, g->size, g->threads}, g, &left};
+    struct sk_offpath *o = NULL;
+    b->rc[r] = sk_offpath_new(&front.g, b->slices, &o, &b->err[r]);
+    CHECK(!b->rc[r] == (o != NULL));
+    left = 1 << 20;
+    if (o)
+        sk_offpath_free(o);
+    return 0;
+}
+
+static void test_that_cannot_begin(void **state)
+{
+    (void)state;
+    for (int slices = 0; slices < 2; slices++)
+        for (int calls = 1, failed = 1; failed; calls++) {
+            struct beginning b = {.calls = calls, .slices = slices};
+            assert_int_equal(sk_loop_run(N, begin_it, &b), 0);
+            failed = b.rc[0] != 0;
+            assert_true(failed || calls > 4);
+            for (int r = 0; r < N; r++) {
+                assert_int_equal(b.rc[r], failed ? SAIKAI_EMPI : 0);
+                if (failed && (b.err[r].code != SAIKAI_EMPI || !*b.err[r].text))
+                    fail_msg("call %d: %d '%s'", calls, b.err[r].code, b.err[r].text);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_in_slices),
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_signals_are_the_programs),
+        cmocka_unit_test(test_that_cannot_begin),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

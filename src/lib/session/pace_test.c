@@ -61,7 +61,7 @@ static void test_due_by_time(void **state)
         double ago; /* 0: never so far */
         int due;
     } rows[] = {
-        {SK_LEVEL_FAR, "store.archive_interval=2h", 0, 0, 1},        {SK_LEVEL_FAR, "store.archive_interval=2h", 0, 1 * HOUR, 0},
+        {SK_LEVEL_FAR, "store.archive_interval=1000h", 0, 0, 1},       {SK_LEVEL_FAR, "store.archive_interval=2h", 0, 1 * HOUR, 0},
         {SK_LEVEL_FAR, "store.archive_interval=2h", 0, 3 * HOUR, 1}, {SK_LEVEL_FAR, "store.archive_interval=2h", 1, 3 * HOUR, 0},
         {SK_LEVEL_FAR, "store.archive_interval=0s", 0, 1 * HOUR, 1}, {SK_LEVEL_PARITY, "redundancy.interval=2h", 0, 1 * HOUR, 0},
         {SK_LEVEL_PARITY, "redundancy.interval=2h", 0, 3 * HOUR, 1}, {SK_LEVEL_PARITY, "redundancy.interval=2h", 3, 3 * HOUR, 0},

@@ -3,13 +3,17 @@
 
 #include "base/file/io.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "base/host/open_files_testing.h"
 
 enum { PAGE = 4096 };
 
@@ -37,9 +41,23 @@ static int end(void **state)
     return sk_io_rmtree(dir, NULL);
 }
 
+/* Files of slots. */
+static int files(void)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
 static int clear(void **state)
 {
     (void)state;
+    for (struct sk_held *h = stock.all; h; h = h->next)
+        h->stage = FREE; /* none has got a name: their files go */
     sk_stock_drop_all(&stock);
     stock = (struct sk_stock){0};
     shelf = (struct sk_shelf){.number = shelf.number};
@@ -154,13 +172,16 @@ static void test_trim_table(void **state)
         shelf.wanted_bytes[SK_SLOT_FULL] = rows[i].full;
         shelf.wanted_bytes[SK_SLOT_DELTA] = rows[i].delta;
         sk_shelf_trim(&shelf, &stock, (double)rows[i].deltas_bytes);
+        int stay = 0;
         for (int k = 0; rows[i].slots[k]; k++) {
+            stay += rows[i].stay[k] != '-';
             const struct sk_held *x = stock.all;
             while (x && x != h[k])
                 x = x->next;
             if (!x != (rows[i].stay[k] == '-'))
                 fail_msg("row %zu: slot %d", i, k);
         }
+        assert_int_equal(files(), stay);
         clear(state);
     }
 }
@@ -190,6 +211,7 @@ static void test_broken(void **state)
     sk_shelf_drop_broken(&stock);
     assert_ptr_equal(stock.all, good);
     assert_null(good->next);
+    assert_int_equal(files(), 1);
 }
 
 static void test_untold(void **state)
@@ -250,6 +272,69 @@ static void test_who_is_untold(void **state)
         }
 }
 
+/* What ulimit -f allows, with the descriptors that are open before and after; what a slot has already is no more that it takes. */
+static void test_limits(void **state)
+{
+    static const struct {
+        size_t has, wants; /* pages; 0: no slot */
+        int rc;
+    } rows[] = {{0, 8, 0}, {0, 9, SAIKAI_ENOSPC}, {4, 8, 0}, {8, 8, 0}, {8, 4, 0}, {8, 1, 0}, {2, 11, SAIKAI_ENOSPC}};
+    struct rlimit was, now;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    now = was;
+    now.rlim_cur = 8 * PAGE;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sk_slot *slot = rows[i].has ? add(SK_SLOT_FULL, rows[i].has * PAGE, FREE)->slot : NULL;
+        int before = open_files(), had = slot != NULL;
+        struct saikai_error err = {0};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+        int rc = sk_shelf_take_room(&shelf, &where, 1000 + (int)i, rows[i].wants * PAGE, &slot, &err);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        if (rc != rows[i].rc || err.code != rc)
+            fail_msg("row %zu: %d %s", i, rc, err.text);
+        if (slot)
+            assert_int_equal(slot->size_bytes, rc ? rows[i].has * PAGE : rows[i].wants * PAGE);
+        assert_int_equal(open_files(), before + (!rc && !had));
+        if (!had)
+            sk_slot_free(slot, 1);
+    }
+}
+
+/* Beside the bytes that are asked for it looks for 16 MiB to work with, and keeps no lock. */
+static void test_room_to_work(void **state)
+{
+    struct rlimit was, now;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    now = was;
+    now.rlim_cur = (rlim_t)100 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+    int before = open_files();
+    assert_int_equal(sk_shelf_room(&shelf, &where, (uint64_t)84 << 20, NULL), 0);
+    assert_int_equal(sk_shelf_room(&shelf, &where, ((uint64_t)84 << 20) + 1, NULL), SAIKAI_ENOSPC);
+    assert_int_equal(sk_shelf_new(&shelf, &where, &stock, SK_SLOT_FULL, ((size_t)100 << 20) + 1, NULL), SAIKAI_ENOSPC);
+    assert_null(stock.all);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    shelf.share = 1;
+    for (int i = 0; i < 2; i++)
+        sk_shelf_room(&shelf, &where, 1, NULL);
+    shelf.share = 1e-15;
+    for (int i = 0; i < 2; i++)
+        sk_shelf_room(&shelf, &where, 1, NULL);
+    assert_int_equal(open_files(), before);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    int number = shelf.number;
+    for (int i = 0; i < 3; i++)
+        add(SK_SLOT_FULL, PAGE, TAKEN);
+    assert_int_equal(shelf.number, number + 3);
+    assert_int_equal(files(), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +346,9 @@ int main(void)
         cmocka_unit_test_teardown(test_trim_table, clear),
         cmocka_unit_test_teardown(test_who_is_untold, clear),
         cmocka_unit_test_teardown(test_trim, clear),
+        cmocka_unit_test_teardown(test_limits, clear),
+        cmocka_unit_test_teardown(test_room_to_work, clear),
+        cmocka_unit_test_teardown(test_names, clear),
         cmocka_unit_test_teardown(test_broken, clear),
         cmocka_unit_test_teardown(test_untold, clear),
     };
