@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan check-debian13 mutate bench bench-codec score score-archive install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan check-debian13 check-mpi-suite mutate bench bench-codec score score-archive install uninstall fuzz format clean
 
 all: build
 
@@ -48,6 +48,11 @@ check-tsan: bootstrap
 # `make check` on Debian 13, in a root folder that debootstrap makes (as root); scripts/debian13.sh
 check-debian13:
 	@scripts/debian13.sh check
+
+# MPICH's test suite without the layer between program and MPI and through it in each way. TESTS=DIR: the folder test/mpi of MPICH's sources, else nothing is done;
+# SUITE="--directories pt2pt,coll --ways plain,body …": more arguments (tests/world/suite.py). About an hour.
+check-mpi-suite: build
+	@nice -n 5 python3 tests/world/suite.py --build build --work build-mpi-suite $(if $(TESTS),--tests '$(abspath $(TESTS))') $(SUITE) || [ $$? = 77 ]
 
 # Whether the unit tests notice small mistakes in a room's code: mutants of its files, at random, in a copy of the sources.
 # COUNT (25), SEED, FILES='retention.c'; MUTATE='--json FILE --again FILE --without REGEX …': more arguments.
@@ -97,4 +102,4 @@ format:
 	@git clang-format --extensions c,h HEAD || true
 
 clean:
-	rm -rf build build-asan build-tsan build-release build-fuzz
+	rm -rf build build-asan build-tsan build-release build-fuzz build-mpi-suite
