@@ -268,7 +268,7 @@ static void handlers(void)
 
 /* ---- attributes ---- */
 
-static int copied, deleted, copied_of_world;
+static int copied, deleted, copied_of_world, elsewhere;
 
 static int copy_attribute(MPI_Comm old, int key, void *extra, void *in, void *out, int *flag)
 {
@@ -282,7 +282,11 @@ static int copy_attribute(MPI_Comm old, int key, void *extra, void *in, void *ou
 
 static int delete_attribute(MPI_Comm c, int key, void *value, void *extra)
 {
+    int me = -1, n = -1;
     (void)c, (void)key, (void)value, (void)extra;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    elsewhere |= me != rank || n != ranks;
     deleted++;
     return MPI_SUCCESS;
 }
@@ -318,6 +322,7 @@ static void attributes(void)
     MPI_Comm_dup(copy, &twice);
     tell("of a copy's copy", value_of(twice, key));
     tell("copied", copied);
+    tell("  of the world", copied_of_world);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
     tell("of a part", value_of(half, key));
     MPI_Comm_set_attr(MPI_COMM_WORLD, key, (char *)NULL + 30);
@@ -345,6 +350,7 @@ static void attributes(void)
     MPI_Comm_delete_attr(MPI_COMM_WORLD, bare);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     tell("deleted at last", deleted);
+    tell("deleted elsewhere", elsewhere);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free_keyval(&bare);
     MPI_Comm_free_keyval(&bad);

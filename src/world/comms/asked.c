@@ -47,8 +47,23 @@ static void list(int *to, int most, const int *from, int n)
     if (!t)                                                                             \
         return MPI_ERR_TOPOLOGY;
 
-ASK(Comm_rank, (MPI_Comm comm, int *rank), (sk_comm(comm), rank), *rank = g->rank;)
-ASK(Comm_size, (MPI_Comm comm, int *size), (sk_comm(comm), size), *size = g->n;)
+/* Functions of the program's that MPI calls, such as those that delete attributes, ask for their place in the world, too. */
+static int is_called_back(MPI_Comm comm)
+{
+    return sk_world.armed && sk_world_depth && comm == MPI_COMM_WORLD && sk_world.comm != MPI_COMM_WORLD;
+}
+#define PLACE(Name, result, here, member)                                        \
+    SK_WRAP(Name, (MPI_Comm comm, int *result))                                  \
+    {                                                                            \
+        const struct sk_members *g = asked(comm);                                \
+        if (!result || (!g && !is_called_back(comm)))                            \
+            return SK_CALL(Name, (sk_comm(comm), result));                       \
+        *result = g ? g->member : sk_world.here;                                 \
+        return MPI_SUCCESS;                                                      \
+    }
+
+PLACE(Comm_rank, rank, rank, rank)
+PLACE(Comm_size, size, size, n)
 
 SK_WRAP(Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int *result))
 {
