@@ -332,6 +332,7 @@ SK_WRAP(Request_free, (MPI_Request *request))
     if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT))
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
     sk_lasting_forget(*request);
+    sk_logging_forget_members(o);
     sk_objects_remove(&sk_world.requests, key);
     return SK_CALL(Request_free, (request));
 }

@@ -278,7 +278,7 @@ static void settle_new(int peer, const struct sk_kept_mark *mark)
     word[1] = (uint64_t)p->channels;
     for (int i = 0; i < p->channels; i++) {
         uint64_t *w = word + 2 + WORDS * i;
-        struct sk_kept_count at = sk_kept_at(mark, peer, p->channel[i].tag);
+        struct sk_kept_count at = sk_kept_at(mark, peer, i);
         w[0] = (uint64_t)p->channel[i].tag;
         w[1] = at.sent;
         w[2] = at.posted;

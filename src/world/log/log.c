@@ -155,8 +155,17 @@ void sk_logging_tell_members(uint64_t key, struct sk_members *g)
     struct sk_object *o = g->context ? sk_objects_find(&sk_world.requests, key) : NULL;
     if (!o)
         return;
-    o->more = sk_members_hold(g); /* for good: programs make few of these */
+    o->more = sk_members_hold(g);
     sk_logging.translated++;
+}
+
+void sk_logging_forget_members(struct sk_object *o)
+{
+    if (!o || (o->flags & (SK_OBJECT_PERSISTENT | SK_OBJECT_LASTING | SK_OBJECT_BOUNCED)) != SK_OBJECT_PERSISTENT || !o->more)
+        return;
+    sk_members_let_go(o->more);
+    o->more = NULL;
+    sk_logging.translated--;
 }
 
 /* ---- sending ---- */
@@ -352,7 +361,7 @@ void sk_logging_ended(struct sk_logging_open *o)
 
 void sk_logging_forward(int n, MPI_Request r[])
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && sk_world.epoch; i++) /* there was a repair */
         for (const struct sk_object *o; r[i] != MPI_REQUEST_NULL && (o = sk_objects_find(&sk_world.requests, SK_KEY(r[i]))) &&
                                         o->flags & SK_OBJECT_MOVED;)
             r[i] = (MPI_Request)(uintptr_t)o->of;

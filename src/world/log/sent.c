@@ -48,28 +48,53 @@ void sk_kept_free(struct sk_kept *k)
         free_list(k, &k->peer[p].setup);
         free_list(k, &k->peer[p].run);
         free(k->peer[p].channel);
+        free(k->peer[p].place);
     }
     while (k->oldest)
         drop_oldest(k);
     free(k);
 }
 
+/* A hash table of numbers, twice as large as it needs to be: it is never full. */
+enum { PLACES = 2 * SK_KEPT_CHANNELS };
+struct sk_kept_place {
+    unsigned short number[PLACES]; /* of the channel, from 1; 0: none */
+};
+
+/* Where a channel's number stands, or has to. */
+static unsigned short *place_of(const struct sk_kept_peer *p, int tag)
+{
+    unsigned at = (unsigned)tag * 0x9e3779b1u >> 23;
+    while (p->place->number[at] && p->channel[p->place->number[at] - 1].tag != tag)
+        at = (at + 1) % PLACES;
+    return &p->place->number[at];
+}
+
+/* Room for one more. */
+static int grow(struct sk_kept_peer *p)
+{
+    if (p->channels == SK_KEPT_CHANNELS || (!p->place && !(p->place = calloc(1, sizeof *p->place))))
+        return -1;
+    if (p->channels & (p->channels - 1)) /* 0, 1, 2, 4 … */
+        return 0;
+    struct sk_kept_channel *c = realloc(p->channel, sizeof *c * (size_t)(p->channels ? 2 * p->channels : 1));
+    if (!c)
+        return -1;
+    p->channel = c;
+    return 0;
+}
+
 struct sk_kept_channel *sk_kept_channel(struct sk_kept *k, int peer, int tag)
 {
     struct sk_kept_peer *p = &k->peer[peer];
-    for (int i = 0; i < p->channels; i++)
-        if (p->channel[i].tag == tag)
-            return &p->channel[i];
-    if (p->channels == SK_KEPT_CHANNELS)
+    unsigned short *number = p->place ? place_of(p, tag) : NULL;
+    if (number && *number)
+        return &p->channel[*number - 1];
+    if (grow(p))
         return NULL;
-    if (!(p->channels & (p->channels - 1))) { /* 0, 1, 2, 4 … */
-        struct sk_kept_channel *c = realloc(p->channel, sizeof *c * (size_t)(p->channels ? 2 * p->channels : 1));
-        if (!c)
-            return NULL;
-        p->channel = c;
-    }
     p->channel[p->channels] = (struct sk_kept_channel){.tag = tag};
-    return &p->channel[p->channels++];
+    *place_of(p, tag) = (unsigned short)++p->channels;
+    return &p->channel[p->channels - 1];
 }
 
 static void append(struct sk_kept_list *l, struct sk_kept_message *m)
@@ -87,7 +112,7 @@ struct sk_kept_message *sk_kept_add(struct sk_kept *k, int peer, int tag, size_t
     struct sk_kept_message *m = c ? malloc(sizeof *m + bytes) : NULL;
     if (!m)
         return NULL;
-    *m = (struct sk_kept_message){.index = c->sent++, .bytes = bytes, .tag = tag};
+    *m = (struct sk_kept_message){.index = c->sent++, .bytes = bytes, .tag = tag, .channel = (int)(c - k->peer[peer].channel)};
     append(k->in_setup ? &k->peer[peer].setup : &k->peer[peer].run, m);
     k->bytes += bytes;
     return m;
@@ -95,8 +120,7 @@ struct sk_kept_message *sk_kept_add(struct sk_kept *k, int peer, int tag, size_t
 
 int sk_kept_is_had(struct sk_kept *k, int peer, const struct sk_kept_message *m)
 {
-    const struct sk_kept_channel *c = sk_kept_channel(k, peer, m->tag);
-    return k->peer[peer].has_all || (c && m->index < c->had);
+    return k->peer[peer].has_all || m->index < k->peer[peer].channel[m->channel].had;
 }
 
 void sk_kept_end_setup(struct sk_kept *k)
@@ -109,15 +133,18 @@ int sk_kept_set_mark(struct sk_kept *k, int64_t key, uint64_t position)
     size_t n = 0;
     for (int p = 0; p < k->n; p++)
         n += (size_t)k->peer[p].channels;
-    struct sk_kept_mark *m = malloc(sizeof *m + n * sizeof *m->count);
+    struct sk_kept_mark *m = malloc(sizeof *m + n * sizeof *m->count + ((size_t)k->n + 1) * sizeof *m->first);
     if (!m)
         return -1;
-    *m = (struct sk_kept_mark){.key = key, .position = position};
-    for (int p = 0; p < k->n; p++)
+    *m = (struct sk_kept_mark){.key = key, .position = position, .first = (size_t *)&m->count[n]};
+    for (int p = 0; p < k->n; p++) {
+        m->first[p] = m->n;
         for (int i = 0; i < k->peer[p].channels; i++) {
             const struct sk_kept_channel *c = &k->peer[p].channel[i];
-            m->count[m->n++] = (struct sk_kept_count){p, c->tag, c->sent, c->posted};
+            m->count[m->n++] = (struct sk_kept_count){c->sent, c->posted};
         }
+    }
+    m->first[k->n] = m->n;
     if (k->youngest)
         k->youngest->next = m;
     else
@@ -134,12 +161,10 @@ const struct sk_kept_mark *sk_kept_find(const struct sk_kept *k, int64_t key)
     return m;
 }
 
-struct sk_kept_count sk_kept_at(const struct sk_kept_mark *m, int peer, int tag)
+struct sk_kept_count sk_kept_at(const struct sk_kept_mark *m, int peer, int channel)
 {
-    for (size_t i = 0; i < m->n; i++)
-        if (m->count[i].peer == peer && m->count[i].tag == tag)
-            return m->count[i];
-    return (struct sk_kept_count){.peer = peer, .tag = tag};
+    size_t at = m->first[peer] + (size_t)channel;
+    return at < m->first[peer + 1] ? m->count[at] : (struct sk_kept_count){0, 0};
 }
 
 static void cut_list(struct sk_kept *k, int peer, const struct sk_kept_mark *mark, int (*ended)(struct sk_kept_message *m))
@@ -148,7 +173,7 @@ static void cut_list(struct sk_kept *k, int peer, const struct sk_kept_mark *mar
     for (struct sk_kept_message *m = l->first, *next; m; m = next) {
         next = m->next;
         m->next = NULL;
-        if (m->index >= sk_kept_at(mark, peer, m->tag).sent || !ended(m))
+        if (m->index >= sk_kept_at(mark, peer, m->channel).sent || !ended(m))
             append(&kept, m);
         else
             free_message(k, m);

@@ -16,6 +16,7 @@ struct sk_kept_message {
     uint64_t request; /* by which it is under way, 0: it is not */
     size_t bytes;
     int tag;
+    int channel;     /* the number of its channel: that of this tag */
     int synchronous; /* it is over when it is being received */
     int lent; /* MPI may still read it for a world that is no more: it is never freed */
     _Alignas(16) char data[];
@@ -27,20 +28,22 @@ struct sk_kept_channel {
     uint64_t had;                /* so many of those sent need not be sent, as the peer has them from the process before this one */
 };
 
+struct sk_kept_place; /* its number by its tag */
+
 struct sk_kept_list {
     struct sk_kept_message *first, *last;
 };
 
 struct sk_kept_peer {
     struct sk_kept_list setup, run;
-    struct sk_kept_channel *channel;
+    struct sk_kept_channel *channel; /* in the order in which their tags came up */
     int channels;
+    struct sk_kept_place *place; /* by tag, a hash table */
     int has_all; /* what this process sends it, it has: the set-up of a new process */
 };
 
 /* Counts of a channel at a mark. */
 struct sk_kept_count {
-    int peer, tag;
     uint64_t sent, posted;
 };
 
@@ -48,7 +51,7 @@ struct sk_kept_mark {
     struct sk_kept_mark *next; /* the next younger one */
     int64_t key;               /* of the generation */
     uint64_t position;         /* candidates since the program's first restart */
-    size_t n;
+    size_t n, *first;          /* of each peer: the first of its counts, which are in the order of its channels; and the end of all */
     struct sk_kept_count count[];
 };
 
@@ -78,8 +81,8 @@ void sk_kept_end_setup(struct sk_kept *k);
 /* 0, or -1: no memory. */
 int sk_kept_set_mark(struct sk_kept *k, int64_t key, uint64_t position);
 const struct sk_kept_mark *sk_kept_find(const struct sk_kept *k, int64_t key); /* NULL: none */
-/* 0 for a channel that there was not yet. */
-struct sk_kept_count sk_kept_at(const struct sk_kept_mark *m, int peer, int tag);
+/* The counts of the channel with this number. 0 for one that there was not yet. */
+struct sk_kept_count sk_kept_at(const struct sk_kept_mark *m, int peer, int channel);
 /* Nothing before this mark is needed any more. What is still under way stays: ended says whether a message is not. An unknown key
  * changes nothing. */
 void sk_kept_cut(struct sk_kept *k, int64_t key, int (*ended)(struct sk_kept_message *m));

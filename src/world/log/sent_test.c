@@ -67,8 +67,8 @@ static void a_cut_leaves_what_is_younger(void **state)
     send(k, 1, 1, 5);
     sk_kept_set_mark(k, 20, 2);
     send(k, 1, 1, 6);
-    assert_int_equal(sk_kept_at(sk_kept_find(k, 10), 1, 1).sent, 5);
-    assert_int_equal(sk_kept_at(sk_kept_find(k, 10), 1, 2).sent, 0); /* there was no such channel yet */
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 10), 1, 0).sent, 5);
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 10), 1, 1).sent, 0); /* there was no such channel yet */
     k->peer[1].run.first->request = 1;                               /* under way */
     sk_kept_cut(k, 10, by_request);
     assert_int_equal(length(&k->peer[1].run), 4);
@@ -122,6 +122,30 @@ static void too_many_tags(void **state)
     sk_kept_free(k);
 }
 
+/* Each tag has its own count, whatever place the table gives it, and a mark has those that there were. */
+static void tags_are_told_apart(void **state)
+{
+    struct sk_kept *k = sk_kept_new(2);
+    sk_kept_end_setup(k);
+    for (uint64_t i = 0; i < 3; i++)
+        for (int c = 0; c < 100; c++)
+            send(k, c % 2, c << 21 | (c & 1), i);
+    sk_kept_channel(k, 1, 1 << 21 | 1)->posted = 7;
+    assert_int_equal(sk_kept_set_mark(k, 5, 0), 0);
+    send(k, 0, 12345, 0);
+    send(k, 0, 2 << 21, 3);
+    assert_int_equal(sk_kept_channel(k, 0, 2 << 21)->sent, 4);
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 5), 0, 1).sent, 3);
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 5), 0, 50).sent, 0); /* behind it stand those of the next peer */
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 5), 1, 0).posted, 7);
+    assert_int_equal(sk_kept_at(sk_kept_find(k, 5), 1, 50).sent, 0);
+    sk_kept_cut(k, 5, all_ended);
+    assert_int_equal(length(&k->peer[0].run), 2);
+    assert_int_equal(length(&k->peer[1].run), 0);
+    assert_int_equal(k->bytes, 20);
+    sk_kept_free(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +154,7 @@ int main(void)
         cmocka_unit_test(marks_of_what_was_not_complete_go),
         cmocka_unit_test(what_the_peer_has),
         cmocka_unit_test(too_many_tags),
+        cmocka_unit_test(tags_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
