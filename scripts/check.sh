@@ -1,14 +1,15 @@
 #!/bin/sh
 # Runs all tests of BUILD_DIR but those of the label `more`, which are further cases of others and run with `make check-sweeps`.
 # What is skipped is listed with its reason. Ends with one line of totals.
-# usage: check.sh BUILD_DIR
+# usage: check.sh BUILD_DIR [ARGUMENT OF CTEST]…   (-R REGEX: some of them)
 set -eu
 build=$1
+shift
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 slots=$(($(nproc) * 3)) # many tests wait most of the time
 failed=0
 
-ctest --test-dir "$build" -LE '^more$' --output-on-failure -j"$slots" >"$build/tests.log" 2>&1 || failed=1
+ctest --test-dir "$build" -LE '^more$' --output-on-failure -j"$slots" "$@" >"$build/tests.log" 2>&1 || failed=1
 grep -E 'tests passed|Passed|Skipped' "$build/tests.log" | grep -vE ' (0\.|1\.)[0-9]* sec$' || true
 
 echo "== skipped, and why"
