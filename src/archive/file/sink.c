@@ -2,17 +2,22 @@
  * files, directories and links their names at the end. */
 #include "archive/file/sink.h"
 
-#include "base/hash.h"
+#include "base/file/below.h"
 #include "base/file/io.h"
+#include "base/hash.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+static int whole_path(const struct sk_sink *s, const char *name, char path[4096], struct saikai_error *err)
+{
+    return sk_io_path(path, 4096, err, "%s/%s", s->dir, name);
+}
 
 /* The name under which a file is written until it is complete. Where it would be too long for a
  * directory its end is cut, and a hash of it tells it from others. */
@@ -23,9 +28,8 @@ static int tmp_name(const struct sk_sink *s, uint32_t file, char *out, size_t ca
     const char *name = s->a->files[file].name, *slash = strrchr(name, '/');
     size_t before = slash ? (size_t)(slash - name) + 1 : 0, n = strlen(name + before);
     if (n + sizeof mark - 1 <= NAME_MAX)
-        return sk_io_path(out, cap, err, "%s/%s%s", s->dir, name, mark);
-    return sk_io_path(out, cap, err, "%s/%.*s~%016llx%s", s->dir,
-                      (int)before + NAME_MAX - (int)sizeof mark - 16, name,
+        return sk_io_path(out, cap, err, "%s%s", name, mark);
+    return sk_io_path(out, cap, err, "%.*s~%016llx%s", (int)before + NAME_MAX - (int)sizeof mark - 16, name,
                       (unsigned long long)sk_hash64(name, strlen(name)), mark);
 }
 
@@ -59,16 +63,27 @@ static int put_all(int fd, const char *path, const uint8_t *data, size_t n, uint
     return rc;
 }
 
+/* Of what is in the way: what it is. */
+static const char *kind_of(mode_t mode)
+{
+    return S_ISLNK(mode) ? "link" : S_ISDIR(mode) ? "directory" : S_ISFIFO(mode) ? "FIFO" : S_ISSOCK(mode) ? "socket" : "device";
+}
+
 int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, uint64_t offset,
                 const void *data, size_t n, struct saikai_error *err)
 {
-    char path[4096];
+    char tmp[4096], path[4096];
     if (!s->dir)
         return 0;
-    int rc = tmp_name(s, file, path, sizeof path, err);
+    int rc = tmp_name(s, file, tmp, sizeof tmp, err);
+    if (!rc)
+        rc = whole_path(s, tmp, path, err);
     if (!rc && (o->fd < 0 || o->file != file)) {
+        struct sk_below at;
         sk_sink_close(o);
-        o->fd = sk_io_open(path, O_WRONLY, 0, err);
+        sk_below_begin(&at, s->dir);
+        o->fd = sk_below_open(&at, tmp, err);
+        sk_below_end(&at);
         o->file = file;
         rc = o->fd < 0 ? o->fd : 0;
     }
@@ -76,161 +91,142 @@ int sk_sink_put(const struct sk_sink *s, struct sk_sink_file *o, uint32_t file, 
 }
 
 /* What has the name already and is no file is not replaced: a rename would do so without a word. */
-static int check_place(const struct sk_sink *s, uint32_t i, struct saikai_error *err)
+static int check_place(const struct sk_sink *s, struct sk_below *at, const char *name, struct saikai_error *err)
 {
-    char path[4096];
     struct stat st;
-    int rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, s->a->files[i].name);
-    if (rc || lstat(path, &st) || S_ISREG(st.st_mode))
-        return rc;
-    return sk_fail(err, SAIKAI_EEXIST, "%s is not replaced: it is a %s; remove it, or restore elsewhere", path,
-                   S_ISLNK(st.st_mode)   ? "link"
-                   : S_ISDIR(st.st_mode) ? "directory"
-                   : S_ISFIFO(st.st_mode) ? "FIFO"
-                   : S_ISSOCK(st.st_mode) ? "socket"
-                                          : "device");
+    if (sk_below_look(at, name, &st) || S_ISREG(st.st_mode))
+        return 0;
+    return sk_fail(err, SAIKAI_EEXIST, "%s/%s is not replaced: it is a %s; remove it, or restore elsewhere", s->dir, name, kind_of(st.st_mode));
+}
+
+static int make_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, struct saikai_error *err)
+{
+    char tmp[4096], path[4096];
+    int rc = check_place(s, at, s->a->files[i].name, err);
+    if (!rc)
+        rc = tmp_name(s, i, tmp, sizeof tmp, err);
+    if (!rc)
+        rc = whole_path(s, tmp, path, err);
+    int fd = rc ? rc : sk_below_create(at, tmp, 0600, err);
+    if (fd < 0)
+        return fd;
+    rc = sk_io_truncate(fd, path, (off_t)s->a->files[i].size_bytes, err);
+    close(fd);
+    return rc;
 }
 
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
 {
+    struct sk_below at;
     int rc = s->dir ? sk_io_mkdirs(s->dir, err) : 0;
     s->made = s->dir && !rc;
-    for (uint32_t i = 0; s->made && i < s->a->file_count && !rc; i++) {
-        char path[4096];
-        if (!s->wanted[i])
-            continue;
-        rc = check_place(s, i, err);
-        if (!rc)
-            rc = tmp_name(s, i, path, sizeof path, err);
-        char *slash = rc ? NULL : strrchr(path, '/');
-        if (slash) {
-            *slash = 0;
-            rc = sk_io_mkdirs(path, err);
-            *slash = '/';
-        }
-        if (rc)
-            break;
-        int fd = sk_io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600, err);
-        if (fd < 0)
-            return fd;
-        rc = sk_io_truncate(fd, path, (off_t)s->a->files[i].size_bytes, err);
-        close(fd);
-    }
+    sk_below_begin(&at, s->dir);
+    for (uint32_t i = 0; s->made && i < s->a->file_count && !rc; i++)
+        if (s->wanted[i])
+            rc = make_file(s, &at, i, err);
+    sk_below_end(&at);
     return rc;
 }
 
-static int finish_file(const struct sk_sink *s, uint32_t i, int sync, struct saikai_error *err)
+static void time_of(int64_t mtime_ns, struct timespec times[2])
+{
+    times[0] = (struct timespec){.tv_nsec = UTIME_OMIT};
+    times[1].tv_sec = (time_t)(mtime_ns / 1000000000);
+    times[1].tv_nsec = (long)(mtime_ns % 1000000000);
+    if (times[1].tv_nsec < 0)
+        times[1].tv_nsec = UTIME_OMIT;
+}
+
+static int finish_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, int sync, struct saikai_error *err)
 {
     char tmp[4096], path[4096];
     const struct sk_ska_file *f = &s->a->files[i];
+    struct timespec times[2];
     int rc = tmp_name(s, i, tmp, sizeof tmp, err);
     if (!rc)
-        rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, f->name);
-    int fd = rc ? rc : sk_io_open(tmp, O_WRONLY, 0, err);
+        rc = whole_path(s, tmp, path, err);
+    int fd = rc ? rc : sk_below_open(at, tmp, err);
     if (fd < 0)
         return fd;
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
-    times[1].tv_sec = (time_t)(f->mtime_ns / 1000000000);
-    times[1].tv_nsec = (long)(f->mtime_ns % 1000000000);
-    if (times[1].tv_nsec < 0)
-        times[1].tv_nsec = UTIME_OMIT;
+    time_of(f->mtime_ns, times);
     if (fchmod(fd, f->mode & 0777) || futimens(fd, times))
-        rc = sk_fail_errno(err, errno, "cannot set mode and time of %s", tmp);
+        rc = sk_fail_errno(err, errno, "cannot set mode and time of %s", path);
     if (!rc && sync)
-        rc = sk_io_fsync(fd, tmp, err);
+        rc = sk_io_fsync(fd, path, err);
     close(fd);
-    return rc ? rc : sk_io_rename(tmp, path, err);
+    return rc ? rc : sk_below_rename(at, tmp, f->name, err);
 }
 
 /* ---- directories and links ---- */
 
 /* A link takes the place of a link or file that has its name. */
-static int make_link(const struct sk_sink *s, const struct sk_ska_entry *e, const char *path,
-                     struct saikai_error *err)
+static int make_link(struct sk_below *at, const struct sk_ska_entry *e, struct saikai_error *err)
 {
-    char target[4096];
     struct stat st;
-    if (e->kind == SK_ENTRY_HARD_LINK) {
-        int rc = sk_io_path(target, sizeof target, err, "%s/%s", s->dir, e->target);
-        if (rc)
-            return rc;
-        if (lstat(target, &st))
-            return 0; /* damaged, and told */
-    }
-    int rc = !lstat(path, &st) && !S_ISDIR(st.st_mode) ? sk_io_unlink(path, err) : 0;
+    if (e->kind == SK_ENTRY_HARD_LINK && sk_below_look(at, e->target, &st))
+        return 0; /* damaged, and told */
+    int rc = !sk_below_look(at, e->name, &st) && !S_ISDIR(st.st_mode) ? sk_below_unlink(at, e->name, err) : 0;
     if (!rc)
-        rc = e->kind == SK_ENTRY_HARD_LINK ? sk_io_link(target, path, err)
-                                           : sk_io_symlink(e->target, path, err);
+        rc = e->kind == SK_ENTRY_HARD_LINK ? sk_below_link(at, e->target, e->name, err) : sk_below_symlink(at, e->target, e->name, err);
     if (rc)
         return rc;
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
-    times[1].tv_sec = (time_t)(e->mtime_ns / 1000000000);
-    times[1].tv_nsec = (long)(e->mtime_ns % 1000000000);
-    if (e->kind == SK_ENTRY_SYMLINK && times[1].tv_nsec >= 0)
-        utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW); /* some file systems cannot */
+    struct timespec times[2];
+    time_of(e->mtime_ns, times);
+    if (e->kind == SK_ENTRY_SYMLINK && times[1].tv_nsec != UTIME_OMIT)
+        sk_below_set_times(at, e->name, times, NULL); /* some file systems cannot */
     return 0;
 }
 
-static int finish_directory(const struct sk_ska_entry *e, const char *path,
-                            struct saikai_error *err)
+/* Permissions last: a directory that we may not enter has its time by then. */
+static int finish_directory(struct sk_below *at, const struct sk_ska_entry *e, struct saikai_error *err)
 {
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {0}};
-    times[1].tv_sec = (time_t)(e->mtime_ns / 1000000000);
-    times[1].tv_nsec = (long)(e->mtime_ns % 1000000000);
-    if (times[1].tv_nsec < 0)
-        times[1].tv_nsec = UTIME_OMIT;
-    if (chmod(path, e->mode & 0777) || utimensat(AT_FDCWD, path, times, 0))
-        return sk_fail_errno(err, errno, "cannot set mode and time of %s", path);
-    return 0;
+    struct timespec times[2];
+    time_of(e->mtime_ns, times);
+    int rc = sk_below_set_times(at, e->name, times, err);
+    return rc ? rc : sk_below_set_mode(at, e->name, e->mode & 0777, err);
 }
 
-/* Files first: no link of the archive leads them elsewhere. A directory gets its time when all that
+/* Files and directories first, then links: none of the archive leads these, nor others, elsewhere. A directory gets its time when all that
  * is in it is there. */
-static int finish_entries(const struct sk_sink *s, struct saikai_error *err)
+static int finish_entries(const struct sk_sink *s, struct sk_below *at, struct saikai_error *err)
 {
-    char path[4096];
     int rc = 0;
     for (int links = 0; links < 2; links++)
         for (size_t i = 0; i < s->a->entry_count && !rc; i++) {
             const struct sk_ska_entry *e = &s->a->entries[i];
-            if (!s->entries[i] || (e->kind != SK_ENTRY_DIRECTORY) != links)
-                continue;
-            rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, e->name);
-            char *slash = rc || !links ? NULL : strrchr(path, '/');
-            if (slash) {
-                *slash = 0;
-                rc = sk_io_mkdirs(path, err);
-                *slash = '/';
-            }
-            if (!rc)
-                rc = links ? make_link(s, e, path, err) : sk_io_mkdirs(path, err);
+            if (s->entries[i] && (e->kind != SK_ENTRY_DIRECTORY) == links)
+                rc = links ? make_link(at, e, err) : sk_below_mkdirs(at, e->name, err);
         }
     for (size_t i = s->a->entry_count; i-- > 0 && !rc;)
-        if (s->entries[i] && s->a->entries[i].kind == SK_ENTRY_DIRECTORY &&
-            !(rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, s->a->entries[i].name)))
-            rc = finish_directory(&s->a->entries[i], path, err);
+        if (s->entries[i] && s->a->entries[i].kind == SK_ENTRY_DIRECTORY)
+            rc = finish_directory(at, &s->a->entries[i], err);
     return rc;
 }
 
 int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
 {
+    struct sk_below at;
     int rc = 0;
+    sk_below_begin(&at, s->dir);
     for (uint32_t i = 0; s->made && i < s->a->file_count && !rc; i++)
         if (s->wanted[i])
-            rc = finish_file(s, i, sync, err);
-    for (uint32_t i = 0; s->made && i < s->a->file_count && !rc && sync; i++) {
-        char path[4096];
-        if (s->wanted[i] &&
-            !(rc = sk_io_path(path, sizeof path, err, "%s/%s", s->dir, s->a->files[i].name)))
-            rc = sk_io_fsync_parent(path, err);
-    }
-    return rc || !s->made || !s->entries ? rc : finish_entries(s, err);
+            rc = finish_file(s, &at, i, sync, err);
+    for (uint32_t i = 0; s->made && i < s->a->file_count && !rc && sync; i++)
+        if (s->wanted[i])
+            rc = sk_below_sync(&at, s->a->files[i].name, err);
+    if (!rc && s->made && s->entries)
+        rc = finish_entries(s, &at, err);
+    sk_below_end(&at);
+    return rc;
 }
 
 void sk_sink_drop(struct sk_sink *s)
 {
-    char path[4096];
+    char tmp[4096];
+    struct sk_below at;
+    sk_below_begin(&at, s->dir);
     for (uint32_t i = 0; s->made && i < s->a->file_count; i++)
-        if (s->wanted[i] && !tmp_name(s, i, path, sizeof path, NULL))
-            sk_io_unlink(path, NULL);
+        if (s->wanted[i] && !tmp_name(s, i, tmp, sizeof tmp, NULL))
+            sk_below_unlink(&at, tmp, NULL);
+    sk_below_end(&at);
 }

@@ -39,7 +39,7 @@ unsigned long sk_io_count(void)
     return atomic_load_explicit(&count, memory_order_relaxed);
 }
 
-static int hooked(const char *op, const char *path)
+int sk_io_begin(const char *op, const char *path)
 {
     if (!uncounted)
         atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
@@ -73,7 +73,7 @@ int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
     if (redirected(path))
         return sk_io_way->open(path, flags, mode, err);
     struct stat st;
-    int e = hooked("open", path);
+    int e = sk_io_begin("open", path);
     if (e)
         return sk_fail_errno(err, e, "cannot open %s", path);
     int fd, ours = flags & O_CREAT && sk_modes_of_directories();
@@ -99,7 +99,7 @@ int sk_io_open(const char *path, int flags, int mode, struct saikai_error *err)
 static int write_all(int fd, const char *path, const void *data, size_t n, off_t at, int positioned,
                      struct saikai_error *err)
 {
-    int e = hooked("write", path);
+    int e = sk_io_begin("write", path);
     if (e)
         return sk_fail_errno(err, e, "cannot write %s", path);
     const char *p = data;
@@ -136,7 +136,7 @@ int sk_io_pread(int fd, const char *path, void *data, size_t n, off_t at, struct
 {
     if (redirected(path))
         return sk_io_way->read(fd, path, data, n, at, err);
-    int e = hooked("read", path);
+    int e = sk_io_begin("read", path);
     if (e)
         return sk_fail_errno(err, e, "cannot read %s", path);
     char *p = data;
@@ -160,7 +160,7 @@ int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
 {
     if (redirected(path))
         return sk_io_way->fsync(fd, path, err);
-    int e = hooked("fsync", path);
+    int e = sk_io_begin("fsync", path);
     if (!e && fsync(fd))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
@@ -168,7 +168,7 @@ int sk_io_fsync(int fd, const char *path, struct saikai_error *err)
 
 int sk_io_msync(void *map, size_t n, const char *path, struct saikai_error *err)
 {
-    int e = hooked("fsync", path);
+    int e = sk_io_begin("fsync", path);
     if (!e && msync(map, n, MS_SYNC))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot sync %s", path) : 0;
@@ -193,7 +193,7 @@ int sk_io_fsync_parent(const char *path, struct saikai_error *err)
 
 DIR *sk_io_opendir(const char *path)
 {
-    int e = hooked("opendir", path);
+    int e = sk_io_begin("opendir", path);
     if (e) {
         errno = e;
         return NULL;
@@ -205,7 +205,7 @@ int sk_io_rename(const char *from, const char *to, struct saikai_error *err)
 {
     if (redirected(to))
         return sk_io_way->rename(from, to, err);
-    int e = hooked("rename", to);
+    int e = sk_io_begin("rename", to);
     if (!e && rename(from, to))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot rename %s to %s", from, to) : 0;
@@ -213,7 +213,7 @@ int sk_io_rename(const char *from, const char *to, struct saikai_error *err)
 
 int sk_io_link(const char *target, const char *path, struct saikai_error *err)
 {
-    int e = hooked("link", path);
+    int e = sk_io_begin("link", path);
     if (!e && link(target, path))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot make %s another name of %s", path, target) : 0;
@@ -221,7 +221,7 @@ int sk_io_link(const char *target, const char *path, struct saikai_error *err)
 
 int sk_io_symlink(const char *target, const char *path, struct saikai_error *err)
 {
-    int e = hooked("link", path);
+    int e = sk_io_begin("link", path);
     if (!e && symlink(target, path))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot make the link %s", path) : 0;
@@ -231,7 +231,7 @@ int sk_io_unlink(const char *path, struct saikai_error *err)
 {
     if (redirected(path))
         return sk_io_way->unlink(path, err);
-    int e = hooked("unlink", path);
+    int e = sk_io_begin("unlink", path);
     if (!e && unlink(path) && errno != ENOENT)
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot remove %s", path) : 0;
@@ -249,7 +249,7 @@ static int sync_new(const char *path, struct saikai_error *err)
     int fd = rc ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return rc;
-    int e = hooked("fsync", dir);
+    int e = sk_io_begin("fsync", dir);
     if (!e && fsync(fd) && errno == EIO)
         e = errno;
     close(fd);
@@ -284,7 +284,7 @@ static int make_directories(const char *path, int lasting, struct saikai_error *
     int rc = 0;
     if (!n || n >= sizeof part)
         return sk_fail(err, SAIKAI_EINVAL, "directory name of %zu bytes", n);
-    int e = hooked("mkdir", path);
+    int e = sk_io_begin("mkdir", path);
     if (e)
         return sk_fail_errno(err, e, "cannot make directory %s", path);
     for (size_t i = 1; !rc && i <= n; i++) {
@@ -311,7 +311,7 @@ int sk_io_mkdirs_lasting(const char *path, struct saikai_error *err)
 
 int sk_io_mkdir(const char *path, int mode, struct saikai_error *err)
 {
-    int e = hooked("mkdir", path);
+    int e = sk_io_begin("mkdir", path);
     if (!e && mkdir(path, (mode_t)mode))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot make directory %s", path) : 0;
@@ -321,7 +321,7 @@ int sk_io_rmdir(const char *path, struct saikai_error *err)
 {
     if (redirected(path))
         return sk_io_way->rmdir(path, err);
-    int e = hooked("unlink", path);
+    int e = sk_io_begin("unlink", path);
     if (!e && rmdir(path) && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot remove directory %s", path) : 0;
@@ -329,7 +329,7 @@ int sk_io_rmdir(const char *path, struct saikai_error *err)
 
 static int remove_at(int dir_fd, const char *name, const char *shown, struct saikai_error *err)
 {
-    int e = hooked("unlink", shown);
+    int e = sk_io_begin("unlink", shown);
     if (e)
         return sk_fail_errno(err, e, "cannot remove %s", shown);
     if (!unlinkat(dir_fd, name, 0) || errno == ENOENT)
@@ -367,7 +367,7 @@ int sk_io_rmtree(const char *path, struct saikai_error *err)
 
 int sk_io_reserve(int fd, const char *path, off_t size, struct saikai_error *err)
 {
-    int e = hooked("truncate", path);
+    int e = sk_io_begin("truncate", path);
     if (e)
         return sk_fail_errno(err, e, "cannot reserve %lld bytes for %s", (long long)size, path);
     if (ftruncate(fd, size))
@@ -387,7 +387,7 @@ int sk_io_truncate(int fd, const char *path, off_t size, struct saikai_error *er
 {
     if (redirected(path))
         return sk_io_way->truncate(fd, path, size, err);
-    int e = hooked("truncate", path);
+    int e = sk_io_begin("truncate", path);
     if (!e && ftruncate(fd, size))
         e = errno;
     return e ? sk_fail_errno(err, e, "cannot shorten %s", path) : 0;
@@ -409,7 +409,7 @@ int sk_io_size(int fd, const char *path, off_t *size, struct saikai_error *err)
 int sk_io_map(int fd, const char *path, size_t n, int writable, void **data,
               struct saikai_error *err)
 {
-    int e = hooked("mmap", path);
+    int e = sk_io_begin("mmap", path);
     if (e)
         return sk_fail_errno(err, e, "cannot map %s", path);
     if (!n) {

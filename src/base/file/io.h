@@ -15,6 +15,8 @@
 /* Test hook: op is "open", "write", "fsync", "rename", "unlink", "link", "mkdir", "truncate", "mmap", "read", "opendir"; returns 0 to go
  * on or an errno to fail with. NULL (the default) switches it off. */
 extern int (*_Atomic sk_io_hook)(const char *op, const char *path);
+/* For the files of this folder: count an operation that is about to begin, and ask the hook. */
+int sk_io_begin(const char *op, const char *path);
 
 /* Operations begun by this process so far: while it stands still, nothing moves. */
 unsigned long sk_io_count(void);
