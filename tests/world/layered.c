@@ -427,6 +427,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const char *to = getenv("LAYERED_OUTPUT");
+    if (to && !rank && !freopen(to, "w", stdout))
+        MPI_Abort(MPI_COMM_WORLD, 1);
     if (argc > 2 && !strcmp(argv[1], "-p")) {
         char name[4096];
         snprintf(name, sizeof name, "%s.%d", argv[2], rank);
