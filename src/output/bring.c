@@ -2,7 +2,6 @@
 #include "output/bring.h"
 
 #include "base/file/io.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "output/kept_there.h"
 #include "output/manifest.h"
@@ -16,12 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART = 1 << 20, STATE_MOST = 1 << 20 };
+enum { STATE_MOST = 1 << 20 };
 
 /* ---- where ---- */
 
-/* 1: nothing is in it, or it is not there. */
-static int is_empty(const char *dir)
+int sk_bring_may_go(const char *dir)
 {
     DIR *d = sk_io_opendir(dir);
     if (!d)
@@ -40,7 +38,7 @@ static int choose_places(const char *dir, char *to, char *aside, struct saikai_e
     int rc = sk_io_path(to, PATH_MAX, err, "%s", realpath(dir, real) ? real : dir);
     for (size_t n = rc ? 0 : strlen(to); n > 1 && to[n - 1] == '/';)
         to[--n] = 0;
-    if (!rc && !is_empty(to))
+    if (!rc && !sk_bring_may_go(to))
         rc = sk_fail(err, SAIKAI_EEXIST, "%s is not empty: name a directory that is, or is not there", dir);
     return rc ? rc : sk_io_path(aside, PATH_MAX, err, "%s.%ld.tmp", to, (long)getpid());
 }
@@ -73,30 +71,17 @@ static int get_of_store(const struct sk_bring *b, const char *aside, struct sk_i
 
 static int check(const char *path, const struct sk_manifest_file *f, struct saikai_error *err)
 {
-    struct sk_hasher *h = sk_hasher_new();
-    uint8_t *part = malloc(PART);
-    off_t size = 0;
-    int fd = -1, rc = h && part ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", path);
-    if (!rc && (fd = sk_io_open(path, O_RDONLY, 0, err)) < 0)
-        rc = fd;
-    if (!rc)
-        rc = sk_io_size(fd, path, &size, err);
-    if (!rc && (uint64_t)size != f->size_bytes)
-        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s has %lld bytes and not %llu", f->name, (long long)size, (unsigned long long)f->size_bytes);
-    for (off_t at = 0; !rc && at < size;) {
-        size_t n = size - at < PART ? (size_t)(size - at) : PART;
-        if (!(rc = sk_io_pread(fd, path, part, n, at, err)))
-            sk_hasher_add(h, part, n);
-        at += (off_t)n;
-    }
-    if (!rc && sk_hasher_value(h) != f->hash)
+    uint64_t size = 0, hash = 0;
+    int rc = sk_manifest_sum(path, &size, &hash, err);
+    if (!rc && size != f->size_bytes)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "%s has %llu bytes and not %llu", f->name, (unsigned long long)size, (unsigned long long)f->size_bytes);
+    if (!rc && hash != f->hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "%s is damaged there", f->name);
-    if (!rc)
-        rc = sk_io_fsync(fd, path, err);
-    if (fd >= 0)
-        close(fd);
-    free(part);
-    sk_hasher_free(h);
+    int fd = rc ? rc : sk_io_open(path, O_RDONLY, 0, err);
+    if (fd < 0)
+        return fd;
+    rc = sk_io_fsync(fd, path, err);
+    close(fd);
     return rc;
 }
 

@@ -24,6 +24,9 @@ struct sk_brought {
     uint64_t size_bytes;
 };
 
+/* 1: something may be brought to dir: nothing is in it, or it is not there. */
+int sk_bring_may_go(const char *dir);
+
 /* dir must not be there, or be empty. It is made at once and whole: by way of a directory beside it. Every file is checked against size and
  * checksum; a generation with damage is passed over for an older one, and that is said. Local, blocks. SAIKAI_ENOENT: there is nothing
  * to bring back. SAIKAI_EEXIST: there is something in dir. After an error dir is as it was. */

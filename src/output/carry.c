@@ -3,48 +3,19 @@
 
 #include "archive/read/content.h"
 #include "base/file/io.h"
-#include "base/hash.h"
 #include "output/kept_there.h"
 #include "output/manifest.h"
 #include "store/owner/job.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART = 1 << 20, STATE_MOST = 1 << 20 };
-
-static int sum(const char *path, uint64_t *size_bytes, uint64_t *hash, struct saikai_error *err)
-{
-    struct sk_hasher *h = sk_hasher_new();
-    uint8_t *part = malloc(PART);
-    off_t size = 0;
-    int fd = -1, rc = h && part ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", path);
-    if (!rc && (fd = sk_io_open(path, O_RDONLY, 0, err)) < 0)
-        rc = fd;
-    if (!rc)
-        rc = sk_io_size(fd, path, &size, err);
-    for (off_t at = 0; !rc && at < size;) {
-        size_t n = size - at < PART ? (size_t)(size - at) : PART;
-        if (!(rc = sk_io_pread(fd, path, part, n, at, err)))
-            sk_hasher_add(h, part, n);
-        at += (off_t)n;
-    }
-    if (!rc) {
-        *size_bytes = (uint64_t)size;
-        *hash = sk_hasher_value(h);
-    }
-    if (fd >= 0)
-        close(fd);
-    free(part);
-    sk_hasher_free(h);
-    return rc;
-}
+enum { STATE_MOST = 1 << 20 };
 
 /* One that is being written has no name of its own yet. */
 static int is_wanted(const char *name)
@@ -64,7 +35,7 @@ static int put_file(const struct sk_carry *c, struct sk_id store, const char *ge
     if (c->progress)
         c->progress(c->arg, path, done->size_bytes);
     if (!rc)
-        rc = sum(path, &size, &hash, err);
+        rc = sk_manifest_sum(path, &size, &hash, err);
     if (!rc)
         rc = sk_manifest_add(m, file, size, hash, err);
     if (!rc && (rc = sk_outlet_put(c->output, name, path, err)) && access(path, F_OK) && errno == ENOENT)

@@ -1,12 +1,17 @@
 /* The text of a manifest: a first line, a line for each file, and one with the checksum of all before it. */
 #include "output/manifest.h"
 
+#include "base/file/io.h"
 #include "base/hash.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { PART = 1 << 20 };
 
 static const char first[] = "saikai-output 1\n";
 
@@ -93,4 +98,31 @@ void sk_manifest_free(struct sk_manifest *m)
 {
     free(m->file);
     *m = (struct sk_manifest){0};
+}
+
+int sk_manifest_sum(const char *path, uint64_t *size_bytes, uint64_t *hash, struct saikai_error *err)
+{
+    struct sk_hasher *h = sk_hasher_new();
+    uint8_t *part = malloc(PART);
+    off_t size = 0;
+    int fd = -1, rc = h && part ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", path);
+    if (!rc && (fd = sk_io_open(path, O_RDONLY, 0, err)) < 0)
+        rc = fd;
+    if (!rc)
+        rc = sk_io_size(fd, path, &size, err);
+    for (off_t at = 0; !rc && at < size;) {
+        size_t n = size - at < PART ? (size_t)(size - at) : PART;
+        if (!(rc = sk_io_pread(fd, path, part, n, at, err)))
+            sk_hasher_add(h, part, n);
+        at += (off_t)n;
+    }
+    if (!rc) {
+        *size_bytes = (uint64_t)size;
+        *hash = sk_hasher_value(h);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(part);
+    sk_hasher_free(h);
+    return rc;
 }

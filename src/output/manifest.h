@@ -24,4 +24,7 @@ int sk_manifest_encode(const struct sk_manifest *m, struct sk_buf *b, struct sai
 int sk_manifest_decode(const void *data, size_t n, struct sk_manifest *m, struct saikai_error *err);
 void sk_manifest_free(struct sk_manifest *m);
 
+/* Size and checksum of a file as a manifest has them. Local, reads all of it. */
+int sk_manifest_sum(const char *path, uint64_t *size_bytes, uint64_t *hash, struct saikai_error *err);
+
 #endif

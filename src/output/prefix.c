@@ -6,7 +6,6 @@
 #include "output/kept_there.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,18 +87,6 @@ int sk_prefix_carry(const struct sk_prefix *p, uint64_t run, struct sk_carried *
 
 /* ---- bringing back ---- */
 
-int sk_prefix_is_empty(const char *dir)
-{
-    int n = 0;
-    DIR *d = sk_io_opendir(dir);
-    if (!d)
-        return errno == ENOENT;
-    for (struct dirent *e; (e = readdir(d));)
-        n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
-    closedir(d);
-    return !n;
-}
-
 int sk_prefix_stores_there(const struct sk_prefix *p, int (*each)(void *arg, const char *base, const char *dir, struct saikai_error *err), void *arg,
                            struct saikai_error *err)
 {
@@ -179,7 +166,7 @@ int sk_prefix_bring(const struct sk_prefix *p, int finished, struct sk_gen gen, 
 {
     struct bringing x = {.p = p, .finished = finished, .gen = gen, .told = told};
     int before = sk_modes_of_directories(), mode = 0;
-    if (!sk_prefix_is_empty(p->dir))
+    if (!sk_bring_may_go(p->dir))
         return sk_fail(err, SAIKAI_EEXIST, "%s is not empty: what is at the output can be brought back only where nothing is", p->dir);
     int rc = sk_modes_parse(sk_config_text(p->config, "store.mode"), &mode, err);
     if (rc)

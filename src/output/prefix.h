@@ -23,9 +23,6 @@ int sk_prefix_carry(const struct sk_prefix *p, uint64_t run, struct sk_carried *
 int sk_prefix_bring(const struct sk_prefix *p, int finished, struct sk_gen gen, void (*told)(void *arg, const char *dir, const struct sk_brought *b),
                     struct saikai_error *err);
 
-/* 1: nothing at all is in the prefix, or it is not there. */
-int sk_prefix_is_empty(const char *dir);
-
 /* Tell the base of each store that the output has of this prefix, and the directory that it is of. */
 int sk_prefix_stores_there(const struct sk_prefix *p, int (*each)(void *arg, const char *base, const char *dir, struct saikai_error *err), void *arg,
                            struct saikai_error *err);

@@ -42,9 +42,9 @@ grep -q 'is at the output' err || bad "that it was carried is not said"
 kill -TERM $run
 wait $run && bad "it ended by itself" || true
 run=
-for f in archive "$(find archive -name '*.skc' | head -n 1)"; do
-    [ "$f" = archive ] || [ "$(stat -c %a "$f")" = 600 ] || bad "what is there can be read by others: $(ls -l "$f")"
-done
+[ "$(find archive -name '*.skc' | wc -l)" -ge 2 ] || bad "what was carried is not there"
+open=$(find archive -mindepth 1 -perm /077)
+[ -z "$open" ] || bad "others may read or write there: $open"
 [ "$(find archive -name '.*' -o -name '*.tmp' | wc -l)" = 0 ] || bad "something unfinished is left at the output"
 kept=$(whole)
 [ "$(wc -w <<<"$kept")" = 2 ] || bad "kept there: $kept"

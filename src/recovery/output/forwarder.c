@@ -5,6 +5,7 @@
 #include "base/config/units.h"
 #include "base/log.h"
 #include "output/prefix.h"
+#include "recovery/beside/beside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,25 +37,6 @@ static void on_term(int number)
     signal(SIGTERM, SIG_IGN);
     kill(0, SIGTERM);
     _exit(0);
-}
-
-static void become(pid_t parent, int word)
-{
-    struct sigaction term = {.sa_handler = on_term};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), own = fcntl(word, F_DUPFD_CLOEXEC, 10);
-    setpgid(0, 0); /* the terminal's signals are for `saikai run` */
-    sigaction(SIGTERM, &term, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || null < 0 || own < 0)
-        _exit(1);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(own, 3);
-    close_range(4, ~0U, 0);
-    fcntl(3, F_SETFD, FD_CLOEXEC);
-    signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_NAME, "saikai-forward");
-    setpriority(PRIO_PROCESS, 0, 5); /* the ranks go before it */
 }
 
 /* What failed is said when it changes, as the prefix does. */
@@ -127,7 +107,7 @@ int sk_forwarder_bring_back(const struct sk_config *c, struct saikai_error *err)
     struct saikai_error why = {0};
     const char *mode = sk_config_text(c, "restart.mode"), *prefix = sk_config_text(c, "store.prefix");
     int rc = open_output(c, &o, err);
-    if (rc || !o.method || !sk_config_bool(c, "output.back") || !strcmp(mode, "never") || !sk_prefix_is_empty(prefix))
+    if (rc || !o.method || !sk_config_bool(c, "output.back") || !strcmp(mode, "never") || !sk_bring_may_go(prefix))
         return rc;
     struct sk_prefix p = {.config = c, .output = &o, .dir = prefix, .arg = &o};
     sk_log(SK_LOG_INFO, "nothing is in the prefix %s: looking at the output %s", prefix, o.label);
@@ -156,7 +136,7 @@ int sk_forwarder_new(const struct sk_config *c, uint64_t run, struct sk_forwarde
     }
     pid_t parent = getpid(), pid = fork();
     if (!pid) {
-        become(parent, p[0]);
+        sk_beside_become(parent, p[0], "saikai-forward", on_term);
         live(c, &o, run);
     }
     close(p[0]);
@@ -171,14 +151,6 @@ int sk_forwarder_new(const struct sk_config *c, uint64_t run, struct sk_forwarde
     snprintf(k->label, sizeof k->label, "%.150s", o.label);
     *out = k;
     return 0;
-}
-
-/* 1: it is gone, whoever collected it. */
-static int is_gone(struct sk_forwarder *k)
-{
-    if (k->pid && waitpid(k->pid, NULL, WNOHANG))
-        k->pid = 0;
-    return !k->pid;
 }
 
 static int is_signalled(void)
@@ -200,14 +172,14 @@ void sk_forwarder_finish(struct sk_forwarder *k)
     int told = 0;
     close(k->word);
     k->word = -1;
-    while (!is_gone(k) && (now = sk_now()) - begun < k->final_wait_s && !is_signalled()) {
+    while (!sk_beside_is_gone(&k->pid) && (now = sk_now()) - begun < k->final_wait_s && !is_signalled()) {
         if (!told && now - begun > told_s) {
             sk_log(SK_LOG_NOTICE, "the job has ended; what is newest is carried to %s (a signal, such as ^C, leaves it)", k->label);
             told = 1;
         }
         sk_sleep(turn_s);
     }
-    if (!is_gone(k))
+    if (!sk_beside_is_gone(&k->pid))
         sk_log(SK_LOG_WARN, "not all was carried to %s: 'saikai output put' does it", k->label);
     sk_forwarder_free(k);
 }
@@ -217,11 +189,11 @@ void sk_forwarder_free(struct sk_forwarder *k)
     if (!k)
         return;
     double end = sk_now() + end_s;
-    if (!is_gone(k))
+    if (!sk_beside_is_gone(&k->pid))
         kill(k->pid, SIGTERM);
-    while (!is_gone(k) && sk_now() < end)
+    while (!sk_beside_is_gone(&k->pid) && sk_now() < end)
         sk_sleep(0.005);
-    if (!is_gone(k)) {
+    if (!sk_beside_is_gone(&k->pid)) {
         kill(-k->pid, SIGKILL);
         kill(k->pid, SIGKILL);
         waitpid(k->pid, NULL, 0);

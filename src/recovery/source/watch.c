@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "recovery/beside/beside.h"
 #include "recovery/fault/unwell.h"
 #include "recovery/source/ask.h"
 #include "recovery/source/source.h"
@@ -13,8 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,28 +46,6 @@ static void on_term(int number)
     (void)number;
     sk_ask_stop();
     _exit(0);
-}
-
-/* Nothing of `saikai run` stays open but its standard error, where a source may say what is wrong. */
-static int become(pid_t parent, int out)
-{
-    struct sigaction term = {.sa_handler = on_term};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), own = fcntl(out, F_DUPFD_CLOEXEC, 10);
-    setpgid(0, 0); /* the terminal's signals are for `saikai run` */
-    sigaction(SIGTERM, &term, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || null < 0 || own < 0)
-        _exit(1);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(own, 3);
-    close_range(4, ~0U, 0);
-    fcntl(3, F_SETFD, FD_CLOEXEC);
-    fcntl(3, F_SETFL, O_NONBLOCK);
-    signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_NAME, "saikai-source");
-    setpriority(PRIO_PROCESS, 0, 5); /* the ranks go before it */
-    return 3;
 }
 
 static void live(const struct sk_source_ops *s, const struct sk_source_view *v, uint64_t run, int out)
@@ -107,8 +84,11 @@ static void begin(struct sk_watch *w, const struct sk_source_ops *s, const struc
     }
     fcntl(p[0], F_SETFL, O_NONBLOCK);
     pid_t parent = getpid(), pid = fork();
-    if (!pid)
-        live(s, v, run, become(parent, p[1]));
+    if (!pid) {
+        sk_beside_become(parent, p[1], "saikai-source", on_term);
+        fcntl(3, F_SETFL, O_NONBLOCK);
+        live(s, v, run, 3);
+    }
     close(p[1]);
     if (pid < 0) {
         close(p[0]);
@@ -200,24 +180,16 @@ void sk_watch_tick(struct sk_watch *w, double now)
             hear(w, &w->at[i], now);
 }
 
-/* 1: it is gone, whoever collected it. */
-static int is_gone(struct watched *a)
-{
-    if (a->pid && waitpid(a->pid, NULL, WNOHANG))
-        a->pid = 0;
-    return !a->pid;
-}
-
 void sk_watch_free(struct sk_watch *w)
 {
     double end = sk_now() + end_s;
     for (int i = 0; w && i < w->n; i++)
-        if (!is_gone(&w->at[i]))
+        if (!sk_beside_is_gone(&w->at[i].pid))
             kill(w->at[i].pid, SIGTERM);
     for (int i = 0; w && i < w->n; i++) {
-        while (!is_gone(&w->at[i]) && sk_now() < end)
+        while (!sk_beside_is_gone(&w->at[i].pid) && sk_now() < end)
             sk_sleep(0.005);
-        if (!is_gone(&w->at[i])) {
+        if (!sk_beside_is_gone(&w->at[i].pid)) {
             kill(w->at[i].pid, SIGKILL);
             waitpid(w->at[i].pid, NULL, WNOHANG);
         }
