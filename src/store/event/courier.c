@@ -91,6 +91,7 @@ static void write_waiting(struct sk_courier *c)
     pthread_mutex_lock(&c->lock);
     if (rc == SAIKAI_ENOENT || rc == SAIKAI_EIO) { /* the store is away: later, before what came meanwhile */
         sk_buf_put(&lines, c->out.data, c->out.len);
+        lines.failed = 0; /* without memory for both what came meanwhile is lost */
         sk_buf_free(&c->out);
         c->out = lines;
         lines = (struct sk_buf){0};
@@ -227,6 +228,10 @@ int sk_courier_tell(struct sk_courier *c, const struct saikai_event *e, struct s
         rc = sk_fail(err, SAIKAI_EBUSY, "%d events wait to be written to %s: this one is dropped", c->waiting, c->reader.dir);
     if (!rc) {
         sk_buf_put(&c->out, line.data, line.len);
+        rc = sk_buf_ok(&c->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for an event: it is dropped");
+        c->out.failed = 0; /* those that wait are as they were */
+    }
+    if (!rc) {
         c->waiting++;
         c->kicked = 1;
         pthread_cond_signal(&c->wake);

@@ -222,6 +222,49 @@ static void a_courier_is_there_or_not(void **state)
     assert_true(no_memory_sweep(ask, NULL, NULL, NULL) >= 3);
 }
 
+static int print(void *arg, struct saikai_error *err)
+{
+    struct sk_buf line = {0};
+    struct saikai_event e = event("a", 1);
+    (void)arg;
+    int rc = sk_event_print(&e, &line, err);
+    sk_buf_free(&line);
+    return rc;
+}
+
+static void count(void *arg, const struct saikai_event *e)
+{
+    (void)e;
+    ++*(int *)arg;
+}
+
+/* Lines are made, and wait, in buffers that grow in one place of the code: whichever of that place's allocations fails, an event
+ * of which was said that it is told is there in the end. */
+static void what_is_told_is_written(void **state)
+{
+    (void)state;
+    void **places;
+    int failed = 0, was_told = 0, n = no_memory_list(print, NULL, NULL, 0, &places);
+    for (int i = 0; i < n; i++)
+        for (long nth = 1; nth <= 12; nth++) {
+            struct saikai_error err = {0};
+            no_memory.only = places[i];
+            int rc = no_memory_run(ask, NULL, nth, &err);
+            no_memory.only = NULL;
+            if (rc && (rc != SAIKAI_ENOMEM || !strstr(err.text, "memory")))
+                fail_msg("%d, %s", rc, err.text);
+            failed += rc != 0;
+            was_told += !rc;
+        }
+    free(places);
+    struct sk_events_reader reader = {0};
+    int written = 0;
+    assert_int_equal(sk_events_open(&reader, dir, 1, NULL), 0);
+    assert_int_equal(sk_events_read(&reader, count, &written, NULL), 0);
+    assert_true(failed >= 2 && was_told >= 1);
+    assert_int_equal(written, was_told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +274,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_event_is_passed_over, begin, end),
         cmocka_unit_test_setup_teardown(an_event_is_told_or_not, begin, end),
         cmocka_unit_test_setup_teardown(a_courier_is_there_or_not, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_told_is_written, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
