@@ -11,7 +11,8 @@
 struct failing_group {
     struct sk_group g;
     struct sk_group *inner;
-    int *left; /* calls that work, of all groups of this rank together */
+    int *left;        /* calls that work, of all groups of this rank together … */
+    int only_whole;   /* … or of this one: those that are split from it work, as threads of their own may use them */
 };
 
 static struct failing_group *failing_of(struct sk_group *g)
@@ -95,7 +96,7 @@ static struct sk_group *failing_new(struct sk_group *inner, int *left)
 {
     struct failing_group *f = calloc(1, sizeof *f);
     if (f)
-        *f = (struct failing_group){{&failing_ops, inner->rank, inner->size, inner->threads}, inner, left};
+        *f = (struct failing_group){{&failing_ops, inner->rank, inner->size, inner->threads}, inner, left, 0};
     return f ? &f->g : NULL;
 }
 
@@ -107,7 +108,7 @@ static int failing_split(struct sk_group *g, int colour, int key, struct sk_grou
     if (!rc)
         rc = sk_group_split(failing_of(g)->inner, colour, key, &sub);
     if (!rc && sub)
-        *out = failing_new(sub, failing_of(g)->left);
+        *out = failing_of(g)->only_whole ? sub : failing_new(sub, failing_of(g)->left);
     return rc;
 }
 

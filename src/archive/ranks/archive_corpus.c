@@ -3,7 +3,7 @@
 #include "archive/coding/block.h"
 #include "archive/plan/listing.h"
 #include "archive/coding/block_case.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/wire.h"
 #include "base/file/io.h"
 #include "reader/hdf5.h"
 #include "reader/scan.h"

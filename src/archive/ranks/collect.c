@@ -1,5 +1,4 @@
-/* N ranks → M writers: arranging, one archive per writer, one verdict.
- * Groups of processes that share a file after Islam et al., SC'12, section III-B. */
+/* N ranks → M writers: one archive per writer, one verdict. */
 #include "archive/ranks/collect.h"
 #include "archive/plan/listing.h"
 #include "archive/ranks/serve.h"
@@ -8,9 +7,10 @@
 
 #include "archive/ranks/owners.h"
 #include "archive/ranks/pull.h"
-#include "archive/ranks/messages.h"
+#include "archive/ranks/wire/messages.h"
 #include "archive/file/target.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/wire.h"
+#include "archive/ranks/writers.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
@@ -22,101 +22,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { HOST = 64, LEAST_PIECE = 16 << 10, MOST_PIECE = 1 << 20 };
-
-/* ---- who writes ---- */
-
-struct seat {
-    int node, rank; /* node: number of the first rank there */
-};
-
-static int by_node(const void *x, const void *y)
-{
-    const struct seat *a = x, *b = y;
-    return a->node != b->node ? a->node - b->node : a->rank - b->rank;
-}
-
-static int nodes_of(const char *const *hosts, int ranks, struct seat *seats)
-{
-    int nodes = 0;
-    for (int r = 0; r < ranks; r++) {
-        int first = 0;
-        while (strcmp(hosts[first], hosts[r]))
-            first++;
-        seats[r] = (struct seat){first, r};
-        nodes += first == r;
-    }
-    return nodes;
-}
-
-int sk_collect_arrange(const char *const *hosts, int ranks, const struct sk_collect_options *o,
-                       int *writer, int *place, int *writers, struct saikai_error *err)
-{
-    if (o->writers < 0 || o->writers > ranks || o->group < 0 || (o->writers && o->group))
-        return sk_fail(err, SAIKAI_EINVAL,
-                       "%d writers with groups of %d: %d ranks have 1 to %d writers, and either "
-                       "writers or a group is given",
-                       o->writers, o->group, ranks, ranks);
-    struct seat *seats = malloc((size_t)ranks * sizeof *seats);
-    if (!seats)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory to arrange %d ranks", ranks);
-    int nodes = nodes_of(hosts, ranks, seats), m = o->writers, per_node;
-    if (!m)
-        m = o->group ? (ranks + o->group - 1) / o->group : nodes;
-    per_node = m == nodes && (o->order == SK_ORDER_NODE || (!o->writers && !o->group));
-    if (o->order == SK_ORDER_NODE || per_node)
-        qsort(seats, (size_t)ranks, sizeof *seats, by_node);
-    for (int i = 0, w = -1, p = 0; i < ranks; i++) {
-        int now = per_node   ? w + (!i || seats[i].node != seats[i - 1].node)
-                  : o->group ? i / o->group
-                             : (int)((int64_t)i * m / ranks);
-        p = now == w ? p + 1 : 0;
-        w = now;
-        writer[seats[i].rank] = w;
-        place[seats[i].rank] = p;
-    }
-    *writers = m;
-    free(seats);
-    return 0;
-}
-
-static int arrange(struct sk_group *g, const struct sk_collect_options *o, int *writer, int *place,
-                   int *writers, struct saikai_error *err)
-{
-    char name[HOST] = "";
-    size_t n = (size_t)g->size;
-    char *all = malloc(n * HOST);
-    const char **hosts = malloc(n * sizeof *hosts);
-    int *w = malloc(n * sizeof *w), *p = malloc(n * sizeof *p);
-    if (o->host)
-        strncpy(name, o->host, HOST - 1);
-    else
-        gethostname(name, HOST - 1);
-    int rc =
-        all && hosts && w && p ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", g->size);
-    rc = sk_group_verdict(g, rc, err);
-    if (!rc && (rc = sk_group_allgather(g, name, all, HOST)))
-        sk_fail(err, rc, "the ranks could not tell each other their nodes");
-    for (size_t i = 0; i < n && !rc; i++)
-        hosts[i] = all + i * HOST;
-    if (!rc)
-        rc = sk_group_verdict(g, sk_collect_arrange(hosts, g->size, o, w, p, writers, err), err);
-    if (!rc) {
-        *writer = w[g->rank];
-        *place = p[g->rank];
-    }
-    free(all);
-    free(hosts);
-    free(w);
-    free(p);
-    return rc;
-}
+enum { LEAST_PIECE = 16 << 10, MOST_PIECE = 1 << 20 };
 
 /* ---- one archive ---- */
 
 struct collection {
     struct sk_group *g;   /* all ranks */
     struct sk_group *sub; /* those who share a writer; rank 0 of it writes */
+    struct sk_writers own; /* formed for this archive */
     const struct sk_collect_options *o;
     struct sk_archive_input *inputs; /* those this rank gives */
     size_t count;
@@ -435,7 +348,7 @@ static void collection_free(struct collection *c)
     free(c->list);
     free(c->inputs);
     sk_feed_local_free(&c->feed);
-    sk_group_free(c->sub);
+    sk_writers_free(&c->own);
     free(c);
 }
 
@@ -445,7 +358,6 @@ int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archi
                       struct saikai_error *err)
 {
     double t0 = sk_now();
-    int writer = 0, place = 0;
     struct collection *c = calloc(1, sizeof *c);
     int rc = sk_group_verdict(
         g, c ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory to make an archive"), err);
@@ -456,12 +368,14 @@ int sk_collect_create(struct sk_group *g, const char *dir, const struct sk_archi
     c->g = g;
     c->o = o;
     c->target.fd = c->lock = -1;
-    rc = arrange(g, o, &writer, &place, &c->set.parts, err);
+    if (!o->formed)
+        rc = sk_writers_form(g, o, &c->own, err);
+    const struct sk_writers *w = o->formed ? o->formed : &c->own;
+    c->set.parts = w->count;
+    c->part = w->writer + 1;
+    c->sub = w->group;
     if (!rc)
         rc = choose_inputs(c, inputs, count, err);
-    if (!rc && (rc = sk_group_split(g, writer, place, &c->sub)))
-        sk_fail(err, rc, "the ranks could not form groups");
-    c->part = writer + 1;
     if (!rc)
         rc = begin_set(c, dir, err);
     if (!rc)

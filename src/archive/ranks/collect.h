@@ -6,6 +6,8 @@
 #include "archive/file/set.h"
 #include "group/group.h"
 
+struct sk_writers;
+
 enum sk_order { SK_ORDER_RANK = 0, SK_ORDER_NODE };
 
 struct sk_collect_options {
@@ -16,13 +18,10 @@ struct sk_collect_options {
     int group;        /* ranks that share a writer; 0 with writers 0: one writer per node */
     int order;        /* enum sk_order: who shares a writer, ranks in a row or those of a node */
     const char *host; /* name of this rank's node, NULL: the machine's */
+    /* who shares a writer, of sk_writers_form over the same group with these options; NULL: formed for this archive, for which the
+     * ranks block until all have come */
+    const struct sk_writers *formed;
 };
-
-/* Who writes: pure. hosts: one string per rank; *writers: how many there are. Out: writer[r] and
- * place[r] of rank r, its writer (0 … M-1) and its place among those who share it; place 0 writes.
- */
-int sk_collect_arrange(const char *const *hosts, int ranks, const struct sk_collect_options *o,
-                       int *writer, int *place, int *writers, struct saikai_error *err);
 
 /* Collective: write all ranks' inputs as a new set into dir (created; on a file system that all
  * writers see), one archive per writer, then remove older sets but for what the new one builds on.

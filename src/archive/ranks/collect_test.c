@@ -2,6 +2,7 @@
 #include "archive/ranks/collect_testing.h"
 
 #include "archive/plan/listing.h"
+#include "archive/ranks/writers.h"
 #include "base/host/fork_testing.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ static void expect_arranged(const char *const *hosts, int ranks, struct sk_colle
                             const int *want_writer, const int *want_place, int want_writers)
 {
     int writer[16], place[16], writers = 0;
-    assert_int_equal(sk_collect_arrange(hosts, ranks, &o, writer, place, &writers, NULL), 0);
+    assert_int_equal(sk_writers_arrange(hosts, ranks, &o, writer, place, &writers, NULL), 0);
     assert_int_equal(writers, want_writers);
     for (int i = 0; i < ranks; i++) {
         assert_int_equal(writer[i], want_writer[i]);
@@ -38,9 +39,9 @@ static void arranges(void **state)
     expect_arranged(hosts, 5, (opt){.group = 99}, (int[]){0, 0, 0, 0, 0}, (int[]){0, 1, 2, 3, 4},
                     1);
     int w[5], p[5], n;
-    assert_int_equal(sk_collect_arrange(hosts, 5, &(opt){.writers = 6}, w, p, &n, NULL),
+    assert_int_equal(sk_writers_arrange(hosts, 5, &(opt){.writers = 6}, w, p, &n, NULL),
                      SAIKAI_EINVAL);
-    assert_int_equal(sk_collect_arrange(hosts, 5, &(opt){.writers = 2, .group = 2}, w, p, &n, NULL),
+    assert_int_equal(sk_writers_arrange(hosts, 5, &(opt){.writers = 2, .group = 2}, w, p, &n, NULL),
                      SAIKAI_EINVAL);
 }
 

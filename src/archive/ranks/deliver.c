@@ -4,7 +4,7 @@
 
 #include "archive/file/set.h"
 #include "archive/ranks/deliver_run.h"
-#include "archive/ranks/messages.h"
+#include "archive/ranks/wire/messages.h"
 #include "base/clock.h"
 #include "base/file/io.h"
 

@@ -2,7 +2,7 @@
  * thread and alone speaks over the group. */
 #include "archive/ranks/deliver_run.h"
 
-#include "archive/ranks/messages.h"
+#include "archive/ranks/wire/messages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* One owner for each file: rank 0 hears what all ranks have and says who gives what. */
 #include "archive/ranks/owners.h"
 
-#include "archive/ranks/messages.h"
+#include "archive/ranks/wire/messages.h"
 #include "base/buf.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * members, and pieces are merged where they belong as they come. */
 #include "archive/ranks/pull.h"
 
-#include "archive/ranks/messages.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/messages.h"
+#include "archive/ranks/wire/wire.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The members' side of pulling: a thread reads, the messenger sends. */
 #include "archive/ranks/serve.h"
 
-#include "archive/ranks/messages.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/messages.h"
+#include "archive/ranks/wire/wire.h"
 
 #include <pthread.h>
 #include <stdlib.h>

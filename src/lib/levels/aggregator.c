@@ -3,6 +3,7 @@
 
 #include "archive/ranks/collect.h"
 #include "archive/ranks/deliver.h"
+#include "archive/ranks/writers.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "lib/engine/heal/heal.h"
@@ -23,6 +24,7 @@ struct sk_aggregator {
     struct sk_group *job; /* that works use */
     char *local, *prefix, *host;
     struct sk_collect_options options;
+    struct sk_writers writers;
     int rank, nranks;
     uint32_t incarnation;
     struct sk_id lease;
@@ -169,6 +171,13 @@ static int open_aggregator(const struct sk_level_setup *s, void **out, struct sa
         return rc;
     }
     a->job = sk_offpath_group(a->off);
+    /* here, and not for each archive: to form groups blocks, and the thread must be able to stop */
+    rc = sk_writers_form(a->job, &a->options, &a->writers, err);
+    if (rc) {
+        close_aggregator(a);
+        return rc;
+    }
+    a->options.formed = &a->writers;
     *out = a;
     return 0;
 }
@@ -187,17 +196,16 @@ static void close_aggregator(void *f)
     struct sk_aggregator *a = f;
     if (!a)
         return;
-    sk_offpath_free(a->off); /* the thread ends first */
+    sk_offpath_stop(a->off); /* the thread ends first: it uses the groups */
+    sk_writers_free(&a->writers);
+    sk_offpath_free(a->off);
     free_parts(a);
 }
 
 static int give_up(void *f)
 {
     struct sk_aggregator *a = f;
-    if (sk_offpath_give_up(a->off, a))
-        return 1;
-    free_parts(a);
-    return 0;
+    return sk_offpath_give_up(a->off, a);
 }
 
 static void bring(void *f, struct sk_gen gen, int64_t seq, int anew)

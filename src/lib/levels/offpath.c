@@ -199,14 +199,14 @@ static void keep(struct sk_offpath *o, void *user)
     pthread_mutex_unlock(&lock);
 }
 
-/* The group stays: to free it, all ranks would have to, and one may hang. */
+/* The group stays, and what was split from it: to free them, all ranks would have to, and one may hang. */
 int sk_offpath_give_up(struct sk_offpath *o, void *user)
 {
     if (!o)
         return 0;
     o->given_up = 1;
     sk_offpath_stop(o);
-    keep(o, o->left ? user : NULL);
+    keep(o, user);
     return o->left;
 }
 

@@ -47,16 +47,16 @@ void sk_offpath_stop(struct sk_offpath *o);
 /* Local: give up. What waits for other ranks stops waiting and ends with SAIKAI_EPEER; works not
  * begun end so, too. For an orderly end, drain before (and over MPI, always). NULL is accepted. */
 void sk_offpath_free(struct sk_offpath *o);
-/* The same when a work hangs on some rank. 1: a work hangs here, and goes on alone with all that it uses, which is
- * `user` and must stay. */
+/* The same when a work hangs on some rank, and groups cannot be freed: `user`, which has those that were split from this one, stays
+ * reachable and must not be freed. 1: a work hangs here, and goes on alone with all that it uses. */
 int sk_offpath_give_up(struct sk_offpath *o, void *user);
 /* Collective, blocking: until all works have ended here. */
 void sk_offpath_drain(struct sk_offpath *o);
 /* Local: for so long at most; 1: all works have ended here. Works in slices are waited for whatever they take, collectively. */
 int sk_offpath_wait(struct sk_offpath *o, double seconds);
 
-/* The group that works use, and split theirs from: by the session before the first work, then by
- * works alone. */
+/* The group that works use, and that groups for them are split from, by the session before the first work: a work that would split it
+ * could not be stopped while it waits for ranks that do not come. */
 struct sk_group *sk_offpath_group(struct sk_offpath *o);
 
 /* Collective in the sense that all ranks call it at the same tick. Takes work over. In slices it

@@ -231,7 +231,7 @@ static int begin_it(struct sk_group *g, void *arg)
 {
     struct beginning *b = arg;
     int left = b->calls, r = g->rank;
-    struct failing_group front = {{&failing_ops, r, g->size, g->threads}, g, &left};
+    struct failing_group front = {{&failing_ops, r, g->size, g->threads}, g, &left, 0};
     struct sk_offpath *o = NULL;
     b->rc[r] = sk_offpath_new(&front.g, b->slices, &o, &b->err[r]);
     CHECK(!b->rc[r] == (o != NULL));

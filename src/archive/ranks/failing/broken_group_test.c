@@ -36,7 +36,7 @@ static int create_rank(struct sk_group *whole, void *arg)
 {
     struct job *j = arg;
     int r = whole->rank, left = j->calls;
-    struct failing_group front = {{&failing_ops, r, whole->size, whole->threads}, whole, &left};
+    struct failing_group front = {{&failing_ops, r, whole->size, whole->threads}, whole, &left, 0};
     struct sk_collect_options o = {.writers = j->writers, .previous = j->previous, .archive = {.no_sync = 1, .threads = 1}};
     struct sk_archive_input in[FILES] = {{0}};
     char name[FILES][32];
@@ -60,7 +60,7 @@ static int extract_rank(struct sk_group *whole, void *arg)
 {
     struct job *j = arg;
     int r = whole->rank, left = j->calls;
-    struct failing_group front = {{&failing_ops, r, whole->size, whole->threads}, whole, &left};
+    struct failing_group front = {{&failing_ops, r, whole->size, whole->threads}, whole, &left, 0};
     struct sk_deliver_options o = {.extract = {.no_sync = 1, .threads = 1}, .owner = to_another};
     j->rc[r] = sk_collect_extract(&front.g, at("set"), at("back/%d", r), &o, NULL, &j->err[r]);
     return 0;

@@ -69,8 +69,9 @@ static int program(struct sk_group *g, void *arg)
     double *u = calloc(CELLS, sizeof *u);
     if (!u || sk_group_dup(g, &own) || !(own = failing_new(own, &left)))
         return -1;
+    failing_of(own)->only_whole = 1;
     t->at[rank] = -1;
-    int rc = sk_session_new(own, world_config("schedule.every=10; redundancy.scheme=none; %s", t->config), "program", &s, &t->err[rank]);
+    int rc = sk_session_new(own, world_config("schedule.every=10; %s", t->config), "program", &s, &t->err[rank]);
     if (!rc)
         rc = begin(s, u, t, rank);
     if (!rc)
@@ -125,13 +126,19 @@ static void each_call(const char *config)
 static void test_with_a_prefix(void **state)
 {
     (void)state;
-    each_call("");
+    each_call("redundancy.scheme=none");
 }
 
 static void test_in_one_place(void **state)
 {
     (void)state;
-    each_call("store.local=none");
+    each_call("redundancy.scheme=none; store.local=none");
+}
+
+static void test_with_all_levels(void **state)
+{
+    (void)state;
+    each_call("redundancy.scheme=xor; redundancy.domain=process; store.archive=aggregate");
 }
 
 static int make_dir(void **state)
@@ -151,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_with_a_prefix, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_in_one_place, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_with_all_levels, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

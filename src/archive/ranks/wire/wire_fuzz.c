@@ -3,7 +3,7 @@
  * first byte chooses. */
 #include "archive/plan/listing.h"
 #include "archive/ranks/owners.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/wire.h"
 
 #include <stdlib.h>
 #include <string.h>

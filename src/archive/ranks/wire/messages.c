@@ -1,6 +1,6 @@
 /* Sends the length first and then the bytes in pieces, and sleeps the longer between two looks the
  * longer nothing has come. */
-#include "archive/ranks/messages.h"
+#include "archive/ranks/wire/messages.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -3,9 +3,9 @@
 #include "archive/ranks/collect.h"
 #include "archive/ranks/deliver.h"
 #include "archive/ranks/deliver_run.h"
-#include "archive/ranks/messages.h"
+#include "archive/ranks/wire/messages.h"
 #include "archive/ranks/owners.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/wire.h"
 
 #include "base/types.h"
 #include "group/loop.h"

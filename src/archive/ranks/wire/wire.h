@@ -1,7 +1,7 @@
 /* What ranks tell each other while they make an archive together: lists of files with their
  * variables and chunks, and requests for bytes. Pure. Decoders take hostile bytes. */
-#ifndef SK_ARCHIVE_RANKS_WIRE_H
-#define SK_ARCHIVE_RANKS_WIRE_H
+#ifndef SK_ARCHIVE_RANKS_WIRE_WIRE_H
+#define SK_ARCHIVE_RANKS_WIRE_WIRE_H
 
 #include "archive/plan/listing.h"
 #include "archive/plan/plan.h"

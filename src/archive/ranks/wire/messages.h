@@ -1,6 +1,6 @@
 /* Byte strings of any length between two ranks, and waiting politely. */
-#ifndef SK_ARCHIVE_RANKS_MESSAGES_H
-#define SK_ARCHIVE_RANKS_MESSAGES_H
+#ifndef SK_ARCHIVE_RANKS_WIRE_MESSAGES_H
+#define SK_ARCHIVE_RANKS_WIRE_MESSAGES_H
 
 #include "group/group.h"
 

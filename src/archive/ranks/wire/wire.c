@@ -1,7 +1,7 @@
 /* Lists of files and requests for bytes as messages. What is decoded is checked against what can
  * be. */
 #include "archive/plan/listing.h"
-#include "archive/ranks/wire.h"
+#include "archive/ranks/wire/wire.h"
 
 #include "base/types.h"
 #include "reader/scan.h"
