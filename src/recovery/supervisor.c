@@ -201,10 +201,10 @@ static int lose_hosts(struct sk_supervisor *s, const struct sk_verdict *v, char 
 
 static double backoff(const struct sk_supervisor *s)
 {
-    if (s->barren < 2)
+    if (s->barren.all < 2)
         return 0;
     double first = s->c.backoff_s > 0 ? s->c.backoff_s : 1;
-    return fmin(first * pow(2, s->barren - 2), longest_backoff_s);
+    return fmin(first * pow(2, s->barren.all - 2), longest_backoff_s);
 }
 
 /* Why there is no other restart; NULL: there is one. */
@@ -215,7 +215,7 @@ static const char *why_not(const struct sk_supervisor *s, double now)
         return hopeless;
     if (s->refused)
         return "its store belongs to a job that is running, as said above";
-    if (s->c.no_progress && s->barren >= s->c.no_progress)
+    if (sk_barren_enough(s->barren, s->c.no_progress))
         return s->uses_library ? "the fault repeats without a newer generation (run.no_progress)"
                                : "it dies right after its start again and again (run.no_progress, run.short_life)";
     if (s->restarts >= s->c.retries)
@@ -300,9 +300,9 @@ static void decide(struct sk_supervisor *s, double now)
     struct sk_progress p = sk_detector_progress(s->detector);
     note_progress(s, &p, s->since);
     if (p.restored_iteration > s->restored) /* the start before got on, although it died before that was known */
-        s->barren = 0;
+        s->barren = (struct sk_barren){0};
     s->restored = p.restored_iteration > s->restored ? p.restored_iteration : s->restored;
-    s->barren = got_on(s, &p) ? 0 : s->barren + 1;
+    s->barren = got_on(s, &p) ? (struct sk_barren){0} : sk_barren_next(s->barren, &s->fault);
     release_all(s);
     s->ops->abandon(s->arg, s->incarnation, 0);
     if (s->stop_signal) {
@@ -318,7 +318,7 @@ static void decide(struct sk_supervisor *s, double now)
     }
     *s->no_place = 0;
     if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
-        s->barren = 0; /* another node may do better */
+        s->barren = (struct sk_barren){0}; /* another node may do better */
     if (s->ops->suffer)
         s->ops->suffer(s->arg, &s->fault, &s->hosts, p.progress || !s->uses_library);
     const char *no = why_not(s, now);

@@ -20,7 +20,7 @@ struct sk_supervisor_config {
     struct sk_detector_config detector; /* n_hosts is taken from the hosts */
     struct sk_assess_config assess;     /* what a fault is taken for */
     int retries;                        /* most restarts */
-    int no_progress;  /* faults in a row without progress after which the job is given up; 0: never */
+    int no_progress;  /* faults of the program in a row without progress after which the job is given up, twice as many where some came from outside; 0: never */
     double short_life_s; /* a program without the library that dies sooner has made no progress */
     double backoff_s; /* before the second restart without progress; doubled each time; 0: 1 s */
     double grace_s;   /* between a signal that ends the job, or a kill, and the next harder step; 0:

@@ -260,6 +260,31 @@ static void a_fault_that_repeats_without_progress_ends_the_job(void **state)
     crew_finish(w);
 }
 
+/* Kills from outside may follow each other by chance: it takes twice as many of them, alone or mixed with the program's own. */
+static void kills_in_a_row_end_the_job_later(void **state)
+{
+    static const struct {
+        int deaths, own; /* which of them, from 0, is the program's; -1: none */
+    } cases[] = {{6, -1}, {6, 2}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct sk_supervisor_config c = crew_config();
+        c.backoff_s = 0.1;
+        c.assess.repeated_faults = 0;
+        struct crew *w = crew_begin(&c);
+        w->at.state = SK_KEEPER_INITIALISED;
+        int n = 0;
+        for (; n < 20 && crew_exit_code(w) < 0; n++) {
+            crew_exit(w, 1, n == cases[k].own ? SK_EXIT_CODE : SK_EXIT_SIGNAL, n == cases[k].own ? 3 : 9, 0);
+            crew_run(w, 8);
+        }
+        assert_int_equal(n, cases[k].deaths);
+        assert_int_equal(crew_exit_code(w), 137);
+        assert_non_null(strstr(w->said, "run.no_progress"));
+        crew_finish(w);
+    }
+    (void)state;
+}
+
 /* A start that dies right after a checkpoint is complete has not told of it: the next one goes on from there. */
 static void what_the_next_start_goes_on_from_is_progress(void **state)
 {
@@ -269,15 +294,15 @@ static void what_the_next_start_goes_on_from_is_progress(void **state)
     for (int i = 0; i < 8; i++) {
         w->at.restored_iteration = 10 * i;
         crew_run(w, 0.5);
-        crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_exit(w, 1, SK_EXIT_SIGNAL, SIGBUS, 0);
         crew_run(w, 1);
         assert_int_equal(crew_exit_code(w), -1);
     }
     for (int i = 0; i < 2; i++) { /* and from the same one again is none */
-        crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_exit(w, 1, SK_EXIT_SIGNAL, SIGBUS, 0);
         crew_run(w, 5);
     }
-    assert_int_equal(crew_exit_code(w), 128 + SIGKILL);
+    assert_int_equal(crew_exit_code(w), 128 + SIGBUS);
     crew_finish(w);
 }
 
@@ -423,6 +448,7 @@ int main(void)
         cmocka_unit_test(an_outage_of_three_seconds_is_not_fenced),
         cmocka_unit_test(what_comes_back_from_an_earlier_start_is_told_to_leave),
         cmocka_unit_test(a_fault_that_repeats_without_progress_ends_the_job),
+        cmocka_unit_test(kills_in_a_row_end_the_job_later),
         cmocka_unit_test(what_the_next_start_goes_on_from_is_progress),
         cmocka_unit_test(progress_makes_faults_count_anew),
         cmocka_unit_test(a_program_that_cannot_be_executed_is_not_tried_again),

@@ -237,6 +237,11 @@ int sk_fault_last_end(const struct sk_fault *f)
     return f->kind && f->kind->last_end ? f->kind->last_end(f) : SK_LAST_END_FROM_OUTSIDE;
 }
 
+int sk_fault_may_be_chance(const struct sk_fault *f)
+{
+    return sk_fault_means(f, SK_FAULT_SILENCE) || (f->kind == &sk_fault_signal && end_by_signal(f) != SK_LAST_END_BY_ITSELF);
+}
+
 const char *sk_fault_hopeless(const struct sk_fault *f, int ever)
 {
     return f->kind && f->kind->hopeless ? f->kind->hopeless(f, ever) : NULL;

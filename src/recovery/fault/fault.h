@@ -68,6 +68,8 @@ extern const struct sk_fault_ops sk_fault_signal,    /* rank was killed by signa
 void sk_fault_describe(const struct sk_fault *f, const struct sk_hosts *h, const char *program, char *out, size_t cap);
 int sk_fault_exit_code(const struct sk_fault *f, int started);
 int sk_fault_last_end(const struct sk_fault *f);
+/* 1: nothing says that the program did it (killed from outside, silent): that it came again may be chance. */
+int sk_fault_may_be_chance(const struct sk_fault *f);
 const char *sk_fault_hopeless(const struct sk_fault *f, int ever);
 /* 1: all of these bits. */
 int sk_fault_means(const struct sk_fault *f, unsigned bits);

@@ -18,9 +18,9 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
     v = sk_supervisor_assess(s, f, 0, now);
     if (v.answer != SAIKAI_ANSWER_IN_PLACE)
         return 0;
-    int barren = s->best > s->place_best ? 0 : s->barren + 1;
+    struct sk_barren barren = s->best > s->place_best ? (struct sk_barren){0} : sk_barren_next(s->barren, f);
     const char *no = s->hosts.n > 1 ? "the job has several hosts" : sk_in_place_why_not(s->place, s->detector);
-    if (!no && s->c.no_progress && barren >= s->c.no_progress)
+    if (!no && s->c.no_progress && barren.all >= s->c.no_progress) /* the job is not given up: a restart may do better */
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)
         no = "it was restarted often enough";

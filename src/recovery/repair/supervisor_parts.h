@@ -2,6 +2,7 @@
 #ifndef SK_RECOVERY_SUPERVISOR_PARTS_H
 #define SK_RECOVERY_SUPERVISOR_PARTS_H
 
+#include "recovery/repair/barren.h"
 #include "recovery/repair/transfer.h"
 #include "recovery/supervisor.h"
 
@@ -32,7 +33,8 @@ struct sk_supervisor {
     int ignoring; /* a silence that counts as the network's */
     enum state state;
     uint32_t incarnation;
-    int restarts, barren;  /* barren: faults in a row without progress */
+    int restarts;
+    struct sk_barren barren;
     int uses_library;      /* the program was seen to use it */
     int refused;           /* another job has its store */
     struct sk_fault fault; /* why the job is being cleared */
