@@ -181,7 +181,7 @@ static struct sk_kept_message *keep(enum sk_logging_mode mode, const void *buf, 
     if (!m)
         return NULL;
     m->synchronous = mode == SK_LOGGING_SYNCHRONOUS;
-    sk_logging.all_bytes += bytes;
+    sk_logging.all_bytes += sk_kept_whole(bytes);
     if (each >= 0 && bytes)
         memcpy(m->data, buf, bytes);
     if (each < 0 && SK_CALL(Pack, (buf, count, type, m->data, most, &at, sk_world.comm)))

@@ -16,9 +16,9 @@ struct sk_kept *sk_kept_new(int n_ranks)
 
 static void free_message(struct sk_kept *k, struct sk_kept_message *m)
 {
-    k->bytes -= m->bytes;
+    k->bytes -= sk_kept_whole(m->bytes);
     if (!m->lent && !m->request)
-        free(m);
+        sk_arena_give(&k->arena, m);
 }
 
 static void free_list(struct sk_kept *k, struct sk_kept_list *l)
@@ -52,6 +52,7 @@ void sk_kept_free(struct sk_kept *k)
     }
     while (k->oldest)
         drop_oldest(k);
+    sk_arena_free(&k->arena);
     free(k);
 }
 
@@ -109,12 +110,12 @@ static void append(struct sk_kept_list *l, struct sk_kept_message *m)
 struct sk_kept_message *sk_kept_add(struct sk_kept *k, int peer, int tag, size_t bytes)
 {
     struct sk_kept_channel *c = sk_kept_channel(k, peer, tag);
-    struct sk_kept_message *m = c ? malloc(sizeof *m + bytes) : NULL;
+    struct sk_kept_message *m = c ? sk_arena_take(&k->arena, sk_kept_whole(bytes)) : NULL;
     if (!m)
         return NULL;
     *m = (struct sk_kept_message){.index = c->sent++, .bytes = bytes, .tag = tag, .channel = (int)(c - k->peer[peer].channel)};
     append(k->in_setup ? &k->peer[peer].setup : &k->peer[peer].run, m);
-    k->bytes += bytes;
+    k->bytes += sk_kept_whole(bytes);
     return m;
 }
 
@@ -126,6 +127,7 @@ int sk_kept_is_had(struct sk_kept *k, int peer, const struct sk_kept_message *m)
 void sk_kept_end_setup(struct sk_kept *k)
 {
     k->in_setup = 0;
+    sk_arena_part(&k->arena); /* what goes is not among what stays */
 }
 
 int sk_kept_set_mark(struct sk_kept *k, int64_t key, uint64_t position)

@@ -7,6 +7,8 @@
 #ifndef SK_WORLD_SENT_H
 #define SK_WORLD_SENT_H
 
+#include "world/arena/arena.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,12 @@ struct sk_kept_message {
     int lent; /* MPI may still read it for a world that is no more: it is never freed */
     _Alignas(16) char data[];
 };
+
+/* What a message of so many bytes takes. */
+static inline size_t sk_kept_whole(size_t bytes)
+{
+    return sizeof(struct sk_kept_message) + bytes;
+}
 
 struct sk_kept_channel {
     int tag;
@@ -58,7 +66,8 @@ struct sk_kept_mark {
 struct sk_kept {
     int n;            /* peers */
     int in_setup;
-    uint64_t bytes;   /* of all messages that are kept */
+    uint64_t bytes;   /* of all messages that are kept, as sk_kept_whole counts */
+    struct sk_arena arena;
     struct sk_kept_mark *oldest, *youngest;
     struct sk_kept_peer peer[];
 };
