@@ -7,7 +7,7 @@ ifdef SAIKAI_DATA
 CMAKE_FLAGS += -DSAIKAI_DATA=$(abspath $(SAIKAI_DATA))
 endif
 
-.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec score score-archive install uninstall fuzz format clean
+.PHONY: all bootstrap bootstrap-tests build demo check check-sanitized check-sweeps check-tsan check-debian13 check-debian13-short check-mpi-suite mutate bench bench-codec score score-archive score-lossless install uninstall fuzz format clean
 
 all: build
 
@@ -77,6 +77,11 @@ bench-codec: build
 score: build
 	@cmake --build build -j$(JOBS) --target score -- --no-print-directory -s
 	@cd build && bench/score $(if $(PEERS),peers=$(abspath $(PEERS))) $(SCORE)
+
+# The lossless codecs on the part of the same arrays that is only scored, beside the libraries that people use.
+score-lossless: build
+	@cmake --build build -j$(JOBS) --target codec_lossless -- --no-print-directory -s
+	@cd build && bench/codec_lossless scored json=score_lossless.json $(SCORE)
 
 # Archives beside gzip, zstd and xz on sets of files that are made anew; figures also to build/score_archive.json.
 # SCORE="part=seen set=foam,gro best=0 …": more arguments (bench/archive/score.py).

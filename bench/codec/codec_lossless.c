@@ -1,8 +1,8 @@
 /* The lossless codecs on real arrays, beside the libraries that people use today, in one run.
  *
- * usage: codec_lossless DIR [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE]
+ * usage: codec_lossless DIR|unseen|seen|scored [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE]
  * DIR holds index.csv (name,type,dims,…), the raw arrays and, if any, peers-lossless.csv
- * (name,codec,bytes,ratio,…). Ratios and speeds are those of one thread and one piece (processor
+ * (name,codec,bytes,ratio,…). unseen: the arrays of unseen.h, which are made anew, or one part of them. Ratios and speeds are those of one thread and one piece (processor
  * time, the best of the repetitions); the last table is of whole variables in pieces by one and two
  * threads (wall-clock time, medians), each array repeated along its slowest dimension to at least
  * `megabytes`. Exit code 1 when something did not come back. */
@@ -13,6 +13,7 @@
 #include "codec/stream.h"
 #include "codec/array.h"
 #include "codec_peers.h"
+#include "unseen.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -102,6 +103,35 @@ static int load(const char *dir, struct entry *e, const char *only)
     if (f)
         fclose(f);
     return n;
+}
+
+static int make(const char *part, struct entry *e, const char *only)
+{
+    const struct unseen *u;
+    int n = 0;
+    for (int i = 0; n < MAX_ARRAYS && (u = unseen_at(i)); i++) {
+        if ((strcmp(part, "unseen") && strcmp(part, u->scored ? "scored" : "seen")) || !strstr(u->name, only))
+            continue;
+        e[n] = (struct entry){.a = u->a, .data = unseen_make(u), .size = sk_array_size_bytes(&u->a)};
+        snprintf(e[n].name, sizeof e[n].name, "%s", u->name);
+        n += e[n].data != NULL;
+    }
+    return n;
+}
+
+static int is_made(const char *place)
+{
+    return !strcmp(place, "unseen") || !strcmp(place, "seen") || !strcmp(place, "scored");
+}
+
+/* Where no peer's figures are stored: the best of this run. Ours are the first of the chains. */
+static void best_measured(const struct result r[][MAX_CODECS], int arrays, int codecs, struct entry *e)
+{
+    enum { OURS = 2 };
+    for (int i = 0; i < arrays; i++)
+        for (int c = OURS; *e[i].peer == 0 && c < codecs; c++)
+            if (r[i][c].ratio > e[i].peer_ratio)
+                e[i].peer_ratio = r[i][c].ratio;
 }
 
 /* One codec on one array: a chain by name, or the peer of a number. -1: it did not come back. */
@@ -254,9 +284,10 @@ static void print_means(const struct result r[][MAX_CODECS], int arrays, int cod
     fprintf(json, "\n  ],\n");
 }
 
-static int print_chosen(const struct entry *e, int arrays, FILE *json)
+static int print_chosen(const struct entry *e, const struct result r[][MAX_CODECS], int arrays, FILE *json)
 {
-    int rc = 0;
+    double sum[2] = {0}, least[2] = {INFINITY, INFINITY};
+    int rc = 0, n[2] = {0};
     printf("\nthe chooser, for size              chain                    ratio   best peer\n");
     fprintf(json, "  \"chooser\": [");
     for (int i = 0; i < arrays; i++) {
@@ -267,7 +298,13 @@ static int print_chosen(const struct entry *e, int arrays, FILE *json)
             rc = -1;
             continue;
         }
-        double ratio = (double)e[i].size / (double)b.len;
+        double ratio = (double)e[i].size / (double)b.len, over[2] = {ratio / e[i].peer_ratio, ratio / r[i][REFERENCE].ratio};
+        for (int k = 0; k < 2; k++)
+            if (isfinite(over[k])) {
+                sum[k] += log(over[k]);
+                least[k] = fmin(least[k], over[k]);
+                n[k]++;
+            }
         printf("  %-32s %-20s %9.4f %11.4f %s%s\n", e[i].name, c.chain, ratio, e[i].peer_ratio,
                e[i].peer, ratio < 0.99 * e[i].peer_ratio ? " (smaller than ours)" : "");
         fprintf(
@@ -276,6 +313,8 @@ static int print_chosen(const struct entry *e, int arrays, FILE *json)
             i ? "," : "", e[i].name, c.chain, ratio, e[i].peer_ratio);
         sk_buf_free(&b);
     }
+    for (int k = 0; k < 2 && n[0] && n[1]; k++)
+        printf("  over %s: %.3f, least %.3f (%d arrays)\n", k ? "fpzip" : "the best peer of each", exp(sum[k] / n[k]), least[k], n[k]);
     fprintf(json, "\n  ],\n");
     return rc;
 }
@@ -307,11 +346,11 @@ int main(int argc, char **argv)
     if (argc < 2) {
         fprintf(
             stderr,
-            "usage: codec_lossless DIR [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE]\n");
+            "usage: codec_lossless DIR|unseen|seen|scored [name=SUBSTRING] [repeat=N] [megabytes=N] [json=FILE]\n");
         return 2;
     }
-    int arrays = load(argv[1], e, option(argc, argv, "name", "")),
-        codecs = N_CHAINS + n_codec_peers, rc = 0;
+    const char *only = option(argc, argv, "name", "");
+    int arrays = is_made(argv[1]) ? make(argv[1], e, only) : load(argv[1], e, only), codecs = N_CHAINS + n_codec_peers, rc = 0;
     int repeat = atoi(option(argc, argv, "repeat", "5"));
     size_t least = (size_t)atoi(option(argc, argv, "megabytes", "64")) << 20;
     FILE *json = fopen(option(argc, argv, "json", "/dev/null"), "w");
@@ -336,7 +375,9 @@ int main(int argc, char **argv)
     }
     fprintf(json, "\n  ],\n");
     print_means(r, arrays, codecs, json);
-    rc |= print_chosen(e, arrays, json);
+    if (is_made(argv[1]))
+        best_measured(r, arrays, codecs, e);
+    rc |= print_chosen(e, r, arrays, json);
     rc |= print_threads(e, arrays, least, json);
     fprintf(json, "}\n");
     if (fclose(json))

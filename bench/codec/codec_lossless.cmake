@@ -1,5 +1,5 @@
 # `make bench-codec`, the lossless part. zfp and blosc are measured beside ours where they are found.
-add_executable(codec_lossless EXCLUDE_FROM_ALL codec/codec_lossless.c codec/codec_peers.c)
+add_executable(codec_lossless EXCLUDE_FROM_ALL codec/codec_lossless.c codec/unseen.c codec/unseen_fields.c codec/unseen_equations.c codec/codec_peers.c)
 target_link_libraries(codec_lossless PRIVATE sk_codec m)
 foreach(peer zfp blosc)
   string(TOUPPER ${peer} PEER)
