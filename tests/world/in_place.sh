@@ -21,7 +21,7 @@ need "$exe"
 victim=${SAIKAI_TEST_VICTIM:-2} moment=${SAIKAI_TEST_MOMENT:-40} kills=${SAIKAI_TEST_KILLS:-}
 [ "$case" = outside ] && exe="$build/tests/world/layered_$mpi" size= steps=
 form=$mpi
-is_repaired || { form=other; case "$case" in one | often) ;; *) echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77 ;; esac; }
+is_repaired || { form=other kills=; case "$case" in one | often) ;; *) echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77 ;; esac; }
 case $case in
 checkpoint) every=1 ;; # there is always one under way
 often | warm) # a survivor may be killed as soon as it is back
@@ -57,7 +57,7 @@ grep -q verified calm.out || { cat calm.out; exit 1; }
 export SAIKAI_STORE_PREFIX="$work/store"
 victims="2 1 0" # of `often`: the second repair may hang inside MPI, and is a restart then
 [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills" | tr '\n' ' ')
-case $case in two) first=3 ;; rank0) first=0 ;; often) first=${victims%% *} ;; one | kept | checkpoint | cg | fortran) first=$victim ;; *) first=2 ;; esac
+case $case-$form in *-other) first=2 ;; two-*) first=3 ;; rank0-*) first=0 ;; often-*) first=${victims%% *} ;; one-* | kept-* | checkpoint-* | cg-* | fortran-*) first=$victim ;; *) first=2 ;; esac
 hold "$work/pid.$first"
 timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --protocol $protocol --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
 run=$!
