@@ -9,7 +9,7 @@ set -eu
 packages="build-essential cmake pkg-config gfortran
   openmpi-bin libopenmpi-dev mpich libmpich-dev
   libcmocka-dev libxxhash-dev libisal-dev libzstd-dev liblz4-dev zlib1g-dev liblzma-dev libdeflate-dev libfpzip-dev
-  libhdf5-dev hdf5-tools libnetcdf-dev netcdf-bin libzmq3-dev libsodium-dev libsqlite3-dev sqlite3 libhwloc-dev
+  libhdf5-dev hdf5-tools libnetcdf-dev netcdf-bin libzmq3-dev libsodium-dev libsqlite3-dev sqlite3 libhwloc-dev libpmix-dev
   libzfp-dev libblosc-dev zstd xz-utils python3 iproute2 procps mandoc bsdextrautils"
 slurm_packages="slurmctld slurmd slurm-client munge"
 slurm_services="slurmctld slurmd munge"

@@ -26,6 +26,7 @@ other = {
     "gzip": ["src/codec/haar/parameter.c"],  # a parameter of haar
     "predict": ["src/archive/coding/form_predict.c"],  # how a block is coded
     "srun": [],
+    "pmix": ["src/recovery/launch/srun.c"],  # a plug-in of Slurm
     "restart": ["src/cli/plan/plan.c"],  # an option
     "files": ["src/cli/", "src/store/keys.def"],  # a number of them; the usual way, which the table of keys names
 }

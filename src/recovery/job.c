@@ -530,7 +530,7 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
     if (!rc) { /* before the hub has threads */
         j->heir = sk_heir_new();
-        rc = sk_watch_new(j->config, h, j->has_hosts, j->number, &j->watch, err);
+        rc = sk_watch_new(j->config, h, j->has_hosts, j->launcher, j->number, &j->watch, err);
     }
     if (!rc)
         rc = sk_forwarder_new(j->config, j->number, &j->forwarder, err);

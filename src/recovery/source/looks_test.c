@@ -53,7 +53,7 @@ static int begin(void **state)
     setenv("PATH", path, 1);
     unsetenv("SLURM_JOB_ID");
     unsetenv("SLURM_JOB_NODELIST");
-    view = (struct sk_source_view){config, &hosts, 1};
+    view = (struct sk_source_view){config, &hosts, 1, NULL};
     own = NULL;
     looks = NULL;
     teller = sk_teller_new("test", "none", 0, -1);

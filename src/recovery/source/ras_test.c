@@ -43,7 +43,7 @@ static int begin(void **state)
     if (!mkdtemp(dir) || !(config = sk_config_new()))
         return -1;
     snprintf(path, sizeof path, "%s/ras.db", dir);
-    view = (struct sk_source_view){config, &hosts, 0};
+    view = (struct sk_source_view){config, &hosts, 0, NULL};
     own = NULL;
     teller = sk_teller_new("test", "none", 0, -1);
     return !teller || sk_config_set(config, "events.rasdaemon", path, SK_FROM_API, "test", NULL);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sk_source_ops *const forms[] = {&sk_source_health, &sk_source_slurm, &sk_source_ras};
+static const struct sk_source_ops *const forms[] = {&sk_source_health, &sk_source_slurm, &sk_source_ras, &sk_source_pmix};
 enum { n_forms = sizeof forms / sizeof *forms };
 
 static struct sk_source_ops added[SK_MOST_ADDED];

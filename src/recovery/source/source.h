@@ -16,10 +16,12 @@ struct sk_source_view {
     const struct sk_config *config;
     const struct sk_hosts *hosts; /* as they were before the first start */
     int told_hosts;               /* there is a list of them; 0: this one alone */
+    const char *launcher;         /* path of mpirun, mpiexec or srun; NULL: not known */
 };
 
 struct sk_source_ops {
     const char *name, *description;
+    double every_s; /* how often it looks; 0: as events.every says. A look that often costs next to nothing */
     /* 1: there is something to look at; 0: not here. Does not block. NULL: always. */
     int (*here)(const struct sk_source_view *v);
     /* Look once and tell what is new; *state is its own, NULL at first. May block. An error is said once. */
@@ -29,7 +31,7 @@ struct sk_source_ops {
 };
 
 extern const struct sk_kind sk_source_kind;
-extern const struct sk_source_ops sk_source_health, sk_source_slurm, sk_source_ras;
+extern const struct sk_source_ops sk_source_health, sk_source_slurm, sk_source_ras, sk_source_pmix;
 /* The i-th, NULL past the last. */
 const struct sk_source_ops *sk_source_at(int i);
 

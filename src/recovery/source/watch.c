@@ -51,7 +51,7 @@ static void on_term(int number)
 static void live(const struct sk_source_ops *s, const struct sk_source_view *v, uint64_t run, int out)
 {
     struct sk_teller *t = sk_teller_new(s->name, sk_config_text(v->config, "store.prefix"), run, out);
-    double every = fmax(sk_config_time(v->config, "events.every"), least_s);
+    double every = s->every_s > 0 ? s->every_s : fmax(sk_config_time(v->config, "events.every"), least_s);
     void *state = NULL;
     int told = 0;
     while (t && !sk_teller_is_alone(t)) {
@@ -99,10 +99,10 @@ static void begin(struct sk_watch *w, const struct sk_source_ops *s, const struc
     w->at[w->n++] = (struct watched){.of = s, .pid = pid, .fd = p[0], .heard = sk_now()};
 }
 
-int sk_watch_new(const struct sk_config *c, const struct sk_hosts *hosts, int told_hosts, uint64_t run, struct sk_watch **out,
-                 struct saikai_error *err)
+int sk_watch_new(const struct sk_config *c, const struct sk_hosts *hosts, int told_hosts, const char *launcher, uint64_t run,
+                 struct sk_watch **out, struct saikai_error *err)
 {
-    struct sk_source_view v = {c, hosts, told_hosts};
+    struct sk_source_view v = {c, hosts, told_hosts, launcher};
     const struct sk_source_ops *s;
     double rounds = ceil((double)hosts->n / SK_ASK_AT_ONCE);
     struct sk_watch *w = calloc(1, sizeof *w);

@@ -114,7 +114,7 @@ static struct sk_watch *watch(const char *sources)
     struct sk_watch *w = NULL;
     struct saikai_error err = {0};
     set("events.sources", sources);
-    assert_int_equal(sk_watch_new(config, &hosts, 0, 1, &w, &err), 0);
+    assert_int_equal(sk_watch_new(config, &hosts, 0, NULL, 1, &w, &err), 0);
     return w;
 }
 
@@ -136,7 +136,7 @@ static void no_source_is_no_process(void **state)
     struct saikai_error err = {0};
     struct sk_watch *w = NULL;
     set("events.sources", "weather");
-    assert_int_equal(sk_watch_new(config, &hosts, 0, 1, &w, &err), SAIKAI_ECONFIG);
+    assert_int_equal(sk_watch_new(config, &hosts, 0, NULL, 1, &w, &err), SAIKAI_ECONFIG);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
