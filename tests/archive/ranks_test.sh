@@ -104,6 +104,17 @@ for r in 0 1 2 3; do
     diff -r "$work/in/shared$r" "$work/shared.back/shared$r" || fail "what is shared differs"
 done
 
+# sets in the tree that they are made of, and what others are writing there: each holds the files and no set
+mkdir -p "$work/in/within/run"
+seq 1 20000 > "$work/in/within/run/numbers"
+for i in 1 2; do
+    ranks 2 create --writers 1 --no-sync -o "$work/in/within" within || fail "create in the tree, time $i"
+    [ "$("$saikai" archive ls "$work/in/within" | awk '{print $NF}')" = within/run/numbers ] || fail "time $i a set in its own tree holds something else"
+    : > "$work/in/within/set-000009.1-of-1.ska.1.tmp"
+done
+grep -q 'within/set-000001.1-of-1.ska is left out' "$work/err" || fail "a set that is left out is not told"
+rm -r "$work/in/within"
+
 # real checkpoints, in little memory
 data=$SAIKAI_DATA/checkpoints/enzo_collapse_np16
 if [ -d "$data" ]; then

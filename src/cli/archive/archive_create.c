@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text/output.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_own.h"
 #include "cli/archive/archive_ranks.h"
 #include "cli/archive/archive_say.h"
 #include "cli/archive/archive_watch.h"
@@ -221,13 +222,17 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
 
 static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
 {
-    struct archive_inputs in = {.follow = a->follow, .exclude = &a->exclude};
+    struct cli_archive_own own;
+    struct archive_inputs in = {.follow = a->follow, .exclude = &a->exclude, .own = &own};
     struct sk_archive_options o = a->o;
     struct sk_archive_stats st;
     struct cli_progress bar;
+    cli_archive_own_file(&own, a->out);
     int rc = a->files_from ? cli_archive_inputs_listed(a->files_from, &in, err) : 0;
     if (!rc)
         rc = cli_archive_inputs_gather(operands, count, &in, err);
+    if (!rc && !a->quiet)
+        cli_archive_own_say(&own, "archive create");
     if (!rc && !in.n && !in.entry_count)
         rc = sk_fail(err, SAIKAI_ENOENT, "there is nothing to archive: no file was named");
     o.entries = in.entries;

@@ -3,6 +3,7 @@
 #include "cli/archive/archive_inputs.h"
 
 #include "base/file/io.h"
+#include "cli/archive/archive_own.h"
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -170,6 +171,8 @@ static int add_tree(struct archive_inputs *in, const char *path, int depth,
         return 0;
     if (in->follow || !depth ? stat(path, &st) : lstat(path, &st))
         return sk_fail_errno(err, errno, "cannot read %s", path);
+    if (in->own && cli_archive_own_is(in->own, path, &st))
+        return 0;
     if (S_ISLNK(st.st_mode))
         return add_symlink(in, path, &st, err);
     if (!S_ISDIR(st.st_mode))

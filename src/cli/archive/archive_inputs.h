@@ -5,6 +5,7 @@
 #include "archive/plan/options.h"
 
 struct cli_list;
+struct cli_archive_own;
 
 struct archive_inputs {
     struct sk_archive_input *list;
@@ -13,6 +14,7 @@ struct archive_inputs {
      * names and patterns of what is left out (NULL: nothing) */
     int follow;
     const struct cli_list *exclude;
+    struct cli_archive_own *own; /* where the archive goes: left out (NULL: nowhere near) */
     /* directories and links, their names to be freed as well; none with follow */
     struct sk_ska_entry *entries;
     size_t entry_count, entry_cap;

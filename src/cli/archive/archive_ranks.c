@@ -4,6 +4,7 @@
 
 #include "archive/ranks/deliver.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_own.h"
 #include "cli/archive/archive_say.h"
 #include "cli/mpi_group.h"
 
@@ -67,13 +68,17 @@ int cli_archive_create_ranks(struct cli *cli, const char *out, char **operands, 
 {
     struct saikai_error err = {0};
     struct cli_mpi m;
-    struct archive_inputs in = {0};
+    struct cli_archive_own own;
+    struct archive_inputs in = {.own = &own};
     struct sk_archive_stats st;
     struct sk_ska_set set;
     int rc = cli_mpi_start(&m, &err);
     if (rc)
         return fail_once(cli, &m, &err);
+    cli_archive_own_sets(&own, out);
     rc = gather(operands, count, m.group->rank, &in, &err);
+    if (!rc && !quiet)
+        cli_archive_own_say(&own, cli->command);
     int64_t files = (int64_t)in.n;
     rc = sk_group_verdict(m.group, rc, &err);
     if (!rc && (rc = sk_group_allreduce(m.group, &files, 1, SK_OP_SUM)))

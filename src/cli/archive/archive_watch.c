@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_own.h"
 #include "cli/archive/archive_say.h"
 
 #include <dirent.h>
@@ -31,11 +32,12 @@ static double seconds(struct timespec t)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* When anything in a tree changed last (contents, names, modes), and how many files it has. */
-static double last_change(const char *path, int depth, long *files)
+/* When anything in a tree changed last (contents, names, modes), and how many files it has. Archives that go into it are none of its
+ * files. */
+static double last_change(const char *path, int depth, long *files, struct cli_archive_own *own)
 {
     struct stat st;
-    if (lstat(path, &st) || depth > 64)
+    if (lstat(path, &st) || depth > 64 || cli_archive_own_is(own, path, &st))
         return 0;
     double last =
         seconds(st.st_mtim) > seconds(st.st_ctim) ? seconds(st.st_mtim) : seconds(st.st_ctim);
@@ -49,7 +51,7 @@ static double last_change(const char *path, int depth, long *files)
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
             sk_io_path(sub, sizeof sub, NULL, "%s/%s", path, e->d_name))
             continue;
-        double t = last_change(sub, depth + 1, files);
+        double t = last_change(sub, depth + 1, files, own);
         last = t > last ? t : last;
     }
     if (d)
@@ -61,6 +63,7 @@ struct watching {
     struct cli_archive_watch w;
     const struct sk_archive_options *o;
     char last[4096]; /* the archive made last, "": none */
+    int said;        /* that archives go into what is watched */
 };
 
 /* With --previous at the start: the newest archive there. */
@@ -120,9 +123,11 @@ static int create_one(struct watching *g, const char *out, const struct archive_
 static int archive_set(struct watching *g, char *path, const char *taken, const char *next,
                        struct saikai_error *err)
 {
-    struct archive_inputs in = {.follow = g->w.follow, .exclude = g->w.exclude};
+    struct cli_archive_own own;
+    struct archive_inputs in = {.follow = g->w.follow, .exclude = g->w.exclude, .own = &own};
     struct sk_archive_stats stats;
     const char *out = *taken && !g->w.previous ? taken : next;
+    cli_archive_own_directory(&own, g->w.out);
     int rc = cli_archive_inputs_gather(&path, 1, &in, err);
     if (!rc)
         rc = create_one(g, out, &in, &stats, err);
@@ -148,6 +153,7 @@ static int visit_set(struct watching *g, const char *name, struct saikai_error *
     char path[4096], taken[4096], next[4096];
     struct stat st;
     struct timespec now;
+    struct cli_archive_own own;
     long files = 0;
     int rc = sk_io_path(path, sizeof path, err, "%s/%s", g->w.dir, name);
     if (!rc)
@@ -156,7 +162,11 @@ static int visit_set(struct watching *g, const char *name, struct saikai_error *
         return rc;
     if (stat(path, &st) || !S_ISDIR(st.st_mode))
         return 0;
-    double changed = last_change(path, 0, &files);
+    cli_archive_own_directory(&own, g->w.out);
+    double changed = last_change(path, 0, &files, &own);
+    if (!g->w.quiet && !g->said)
+        cli_archive_own_say(&own, "archive create");
+    g->said |= own.count > 0;
     clock_gettime(CLOCK_REALTIME, &now);
     if (!files || seconds(now) - changed < g->w.settle_s)
         return 0;

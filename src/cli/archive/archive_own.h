@@ -1,0 +1,30 @@
+/* What of a tree is the archive that is made of it: it cannot hold itself. */
+#ifndef SK_CLI_ARCHIVE_OWN_H
+#define SK_CLI_ARCHIVE_OWN_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+/* Where an archive goes to. Set up by one of the functions below; {0}: nowhere in any tree. */
+struct cli_archive_own {
+    int kind;
+    struct stat dir, file; /* the directory that it is put into; what has its name now, or standard output */
+    int has_dir, has_file;
+    char name[256]; /* in the directory */
+    char left[4096]; /* what was left out first, and of how many */
+    size_t count;
+};
+
+/* The output of one process as -o names it ("-", links and devices, too). */
+void cli_archive_own_file(struct cli_archive_own *own, const char *out);
+/* A directory of numbered sets: these, and what will be one. */
+void cli_archive_own_sets(struct cli_archive_own *own, const char *dir);
+/* A directory that is no one's but the archives'. */
+void cli_archive_own_directory(struct cli_archive_own *own, const char *dir);
+
+/* 1: what is found at `path` is to be left out, and is counted. */
+int cli_archive_own_is(struct cli_archive_own *own, const char *path, const struct stat *st);
+/* One line on stderr if anything was left out. */
+void cli_archive_own_say(const struct cli_archive_own *own, const char *command);
+
+#endif
