@@ -13,6 +13,17 @@
 
 enum { CASE_PARTS = 4, CASE_BOXES = 3 };
 
+/* What all parts resemble the second time: two records, the second one cut short. */
+static inline const struct sk_part *const *case_previous(void)
+{
+    static uint8_t bytes[48] = {8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 0, 0, 0, 200};
+    static const struct sk_ska_segment all = {.box = {1, 1, sizeof bytes}};
+    static const struct sk_part part = {
+        .type = SAIKAI_U8, .segments = &all, .count = 1, .raw = bytes, .size_bytes = sizeof bytes};
+    static const struct sk_part *const each[CASE_PARTS] = {&part, &part, &part, &part};
+    return each;
+}
+
 struct block_case {
     int count;
     struct sk_part parts[CASE_PARTS];

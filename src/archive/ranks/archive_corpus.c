@@ -196,6 +196,13 @@ static void block(const char *name, int type, int fields, const struct sk_recipe
     case_free(&b);
 }
 
+/* The part that the fuzzer lets blocks come after, for forms that do. */
+static void begin_after(struct sk_coder *c, int form)
+{
+    if (sk_form_after(form))
+        c->previous = case_previous();
+}
+
 /* Numbers as text, with other bytes between them. */
 static void text_block(const char *name, int form)
 {
@@ -209,6 +216,7 @@ static void text_block(const char *name, int form)
     b.parts[0].raw = malloc(b.parts[0].size_bytes);
     for (size_t i = 0; i < b.parts[0].size_bytes; i++)
         b.parts[0].raw[i] = (uint8_t)text[i % (sizeof text - 1)];
+    begin_after(&c, form);
     case_write(&b, &head);
     sk_block_encode(&c, b.parts, 1, &r, &out, NULL);
     save(name, head.data, head.len, out.data, out.len);
@@ -219,10 +227,10 @@ static void text_block(const char *name, int form)
 }
 
 /* Rows of a whole number and two others, in one piece. */
-static void rows_block(void)
+static void rows_block(const char *name, int form)
 {
     struct block_case b = {.count = 1};
-    struct sk_recipe r = {.form = SK_FORM_ROWS, .backend = SK_BACKEND_ZSTD};
+    struct sk_recipe r = {.form = form, .backend = SK_BACKEND_ZSTD};
     struct sk_coder c = {0};
     struct sk_buf head = {0}, out = {0};
     b.segments[0][0].box = (struct sk_stencil_box){4, 48, 32};
@@ -234,9 +242,10 @@ static void rows_block(void)
         memcpy(b.parts[0].raw + 16 * i, word, 8);
         memcpy(b.parts[0].raw + 16 * i + 8, &x, 8);
     }
+    begin_after(&c, form);
     case_write(&b, &head);
     sk_block_encode(&c, b.parts, 1, &r, &out, NULL);
-    save("block_fuzz/rows", head.data, head.len, out.data, out.len);
+    save(name, head.data, head.len, out.data, out.len);
     sk_buf_free(&head);
     sk_buf_free(&out);
     sk_coder_free(&c);
@@ -280,7 +289,10 @@ static void blocks(void)
     block("block_fuzz/takes-of-one", SAIKAI_U8, 0, r);
     text_block("block_fuzz/text", SK_FORM_TEXT);
     text_block("block_fuzz/labelled", SK_FORM_LABELLED);
-    rows_block();
+    rows_block("block_fuzz/rows", SK_FORM_ROWS);
+    text_block("block_fuzz/text_after", SK_FORM_TEXT_AFTER);
+    text_block("block_fuzz/labelled_after", SK_FORM_LABELLED_AFTER);
+    rows_block("block_fuzz/rows_after", SK_FORM_ROWS_AFTER);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
-/* Rows from hostile bytes, wide ones where the first byte's second bit is set. After one that is odd: they are rows, which come back as they were. Else: u16 bytes of rows, u16 of the
- * bytes for a general compressor, these, and the numbers: they may be damaged, and nothing outside the rows is touched. */
+/* Rows from hostile bytes, wide ones where the first byte's second bit is set, and such that come after others where its third bit is:
+ * then u16 bytes of these, u16 of where in them the rows are thought to begin, and they are next. After a first byte that is odd: they are
+ * rows, which come back as they were. Else: u16 bytes of rows, u16 of the bytes for a general compressor, these, and the numbers: they may
+ * be damaged, and nothing outside the rows is touched. */
 #include "codec/rows/rows.h"
 
 #include "codec/residual/residual.h"
@@ -53,18 +55,37 @@ static void back(struct sk_rows *t, const uint8_t *data, size_t n)
     free(out);
 }
 
+/* What it comes after, without a byte behind it that could be read; NULL: it stands alone. */
+static uint8_t *begin_after(struct sk_rows *t, struct sk_rd *in)
+{
+    size_t some = sk_rd_u16(in), at = sk_rd_u16(in);
+    const uint8_t *p = some <= sk_rd_left(in) ? sk_rd_bytes(in, some) : NULL;
+    uint8_t *past = p && some ? malloc(some) : NULL;
+    if (!past)
+        return NULL;
+    memcpy(past, p, some);
+    sk_rows_after(t, past, some, at);
+    return past;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct sk_rows *t;
+    struct sk_rd in = sk_rd_init(data, n);
+    unsigned how = sk_rd_u8(&in);
     if (!t)
         t = sk_rows_new();
-    if (t && n) {
-        sk_rows_begin(t);
-        sk_rows_wide(t, data[0] >> 1 & 1);
-    }
-    if (t && n && data[0] & 1)
-        there_and_back(t, data + 1, n - 1);
-    else if (t && n)
-        back(t, data + 1, n - 1);
+    if (!t || !n)
+        return 0;
+    sk_rows_begin(t);
+    sk_rows_wide(t, how >> 1 & 1);
+    sk_rows_alone(t);
+    uint8_t *past = how & 4 ? begin_after(t, &in) : NULL;
+    if (how & 1)
+        there_and_back(t, in.p, sk_rd_left(&in));
+    else
+        back(t, in.p, sk_rd_left(&in));
+    sk_rows_alone(t);
+    free(past);
     return 0;
 }

@@ -15,8 +15,18 @@ static void save(const char *name, const struct sk_buf *b)
         exit(1);
 }
 
-/* As text, and taken apart. */
-static void seed_as(const char *name, int labelled, const char *text, size_t n)
+/* What the text of a seed comes after. */
+static void put_past(struct sk_buf *b, const struct sk_buf *past)
+{
+    if (!past)
+        return;
+    sk_buf_put_u16(b, (uint16_t)past->len);
+    sk_buf_put_u16(b, 0);
+    sk_buf_put(b, past->data, past->len);
+}
+
+/* As text, and taken apart; past: after another, NULL: alone. */
+static void seed_after(const char *name, int labelled, const struct sk_buf *past, const char *text, size_t n)
 {
     struct sk_text *t = sk_text_new();
     struct sk_packer packer = {0};
@@ -26,13 +36,17 @@ static void seed_as(const char *name, int labelled, const char *text, size_t n)
     if (!t)
         exit(1);
     sk_text_labelled(t, labelled);
-    sk_buf_put_u8(&b, (uint8_t)(1 | labelled << 1));
+    if (past)
+        sk_text_after(t, past->data, past->len, 0);
+    sk_buf_put_u8(&b, (uint8_t)(1 | labelled << 1 | (past ? 4 : 0)));
+    put_past(&b, past);
     sk_buf_put(&b, text, n);
     save(name, &b);
     b.len = 0;
     if (sk_text_put(t, &how, (const uint8_t *)text, n, &layout, &numbers, NULL))
         exit(1);
-    sk_buf_put_u8(&b, (uint8_t)(labelled << 1));
+    sk_buf_put_u8(&b, (uint8_t)(labelled << 1 | (past ? 4 : 0)));
+    put_past(&b, past);
     sk_buf_put_u16(&b, (uint16_t)n);
     sk_buf_put_u16(&b, (uint16_t)layout.len);
     sk_buf_put(&b, layout.data, layout.len);
@@ -44,6 +58,28 @@ static void seed_as(const char *name, int labelled, const char *text, size_t n)
     sk_buf_free(&b);
     sk_packer_free(&packer);
     sk_text_free(t);
+}
+
+static void seed_as(const char *name, int labelled, const char *text, size_t n)
+{
+    seed_after(name, labelled, NULL, text, n);
+}
+
+/* A table and a log whose numbers have changed a little. */
+static void seeds_after(void)
+{
+    struct sk_buf table[2] = {{0}, {0}}, lines[2] = {{0}, {0}};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 60; i++) {
+            sk_buf_printf(&table[k], "%4d %8.3f %.5e\n", i * 3, 0.01 * i * i - 5 + 0.002 * k, 1.0 / (i * i * i + 1 + k));
+            sk_buf_printf(&lines[k], "Time = %d\n residual %g  steps  %d\n%d %d\n", i + 60 * k, 1.0 / (i + 3 + k), i % 4, i * i, k - i);
+        }
+    seed_after("after", 0, &table[0], (const char *)table[1].data, table[1].len);
+    seed_after("labels_after", 1, &lines[0], (const char *)lines[1].data, lines[1].len);
+    for (int k = 0; k < 2; k++) {
+        sk_buf_free(&table[k]);
+        sk_buf_free(&lines[k]);
+    }
 }
 
 static void seed(const char *name, const char *text, size_t n)
@@ -74,6 +110,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 40; i++)
         sk_buf_printf(&b, "Time = %d\n x%c \1 residual %g  steps  %d\n%d %d\n", i, 'a' + i, 1.0 / (i + 3), i % 4, i * i, -i);
     seed_as("labels", 1, (const char *)b.data, b.len);
+    seeds_after();
     sk_buf_free(&b);
     return 0;
 }
