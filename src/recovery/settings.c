@@ -134,6 +134,8 @@ int sk_job_hosts(const struct sk_job_options *o, const struct sk_launcher_ops *f
     }
     if (form->hosts)
         return form->hosts(h, err);
+    if (sk_slurm_has_several()) /* mpirun would start ranks there by itself, and nothing here would know */
+        return sk_slurm_hosts(h, err);
     *told = 0;
     if (o->spares)
         return sk_fail(err, SAIKAI_ECONFIG,

@@ -391,11 +391,13 @@ sigkill) # saikai run dies: nothing may outlive it, on no node, the launcher's o
         [ -z "$left" ] || fail "the MPI has left on $n: $left"
     done
     ;;
-slurm) # a rank is killed, then a node loses its power: srun is the launcher, the allocation's last host the spare
+slurm | slurm_mpirun) # a rank is killed, then a node loses its power: srun or the MPI's mpirun is the launcher, the allocation's last host the spare
     slurm_up 4
-    start_slurm -n 3 --spares 1 --set run.node_timeout=10s --set schedule.stop_grace=1s -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
+    by=srun launcher=
+    [ $case_name = slurm ] || { by=mpi launcher="--launcher $mpi"; }
+    start_slurm -n 3 $launcher --spares 1 --set run.node_timeout=10s --set schedule.stop_grace=1s -- "$victim" seconds=30 later=30 after=1 die=kill complete=50
     wait_for 'begin 1' "$out" 100
-    expect 'start 1: 3 ranks of .* by .*/srun' "$err"
+    expect 'start 1: 3 ranks of .* by .*/'$by "$err"
     expect 'rank 1 on n2 was killed by signal' "$err" # by 9, or by 11 where Open MPI crashed while it connected, before its time
     sleep 1
     node_power n2
@@ -405,12 +407,22 @@ slurm) # a rank is killed, then a node loses its power: srun is the launcher, th
     finish 143
     nothing_left_on n1 n3 n4
     ;;
-slurm_sigkill) # saikai run dies in an allocation: the step ends, and nothing of the job is left on any node
+slurm_sigkill | slurm_mpirun_sigkill) # saikai run dies in an allocation: the steps end, and nothing of the job is left on any node
     slurm_up 4
-    start_slurm -n 3 -- "$victim" seconds=200
+    launcher=
+    [ $case_name = slurm_sigkill ] || launcher="--launcher $mpi"
+    start_slurm -n 3 $launcher -- "$victim" seconds=200
     wait_for 'begin 0' "$out" 100
-    kill -KILL "$(pgrep -x saikai)"
+    run=$(pgrep -x saikai)
+    session=${TMPDIR:-/tmp}/ompi.head.$(id -u)/pid.$(pgrep -P "$run" '^mpi(run|exec)') # Open MPI 4
+    [ "$mpi$launcher" != "openmpi--launcher openmpi" ] || ! mpirun.openmpi --version | grep -q ' 4\.' || [ -d "$session" ] || fail "there is no $session"
+    kill -KILL "$run"
     nothing_left_on n1 n2 n3
+    for i in $(seq 600); do
+        [ -e "$session" ] || break
+        sleep 0.1
+    done
+    [ ! -e "$session" ] || fail "the MPI has left $session"
     for n in n1 n2 n3; do
         ! node_run "$n" grep -q '@saikai-' /proc/net/unix || fail "a socket is left on $n"
         for i in $(seq 600); do

@@ -171,6 +171,8 @@ int sk_command_build(const struct sk_launcher_ops *ops, const struct sk_launch *
     sk_command_add(c, "-n");
     sk_command_add(c, "%d", l->n_ranks + l->warm);
     int rc = ops->build(l, c, err);
+    if (sk_slurm_present() && !getenv("SLURM_OVERLAP")) /* an mpirun reaches other hosts by srun, and that of the start before still holds them */
+        sk_command_set(c, "SLURM_OVERLAP=1");
     if (!rc)
         rc = sk_command_split(c, "run.mpirun_args", l->extra, err);
     sk_command_add(c, "%s", l->keeper);

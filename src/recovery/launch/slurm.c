@@ -20,6 +20,14 @@ int sk_slurm_present(void)
     return job_id() != NULL;
 }
 
+int sk_slurm_has_several(void)
+{
+    const char *n = getenv("SLURM_JOB_NUM_NODES");
+    if (!n || !*n)
+        n = getenv("SLURM_NNODES");
+    return sk_slurm_present() && n && strtol(n, NULL, 10) > 1;
+}
+
 int sk_slurm_hosts(struct sk_hosts *h, struct saikai_error *err)
 {
     char line[256];

@@ -6,6 +6,8 @@
 
 /* 1: this process runs in an allocation. */
 int sk_slurm_present(void);
+/* 1: the allocation has more than one host. */
+int sk_slurm_has_several(void);
 /* The allocation's hosts, added to *h. */
 int sk_slurm_hosts(struct sk_hosts *h, struct saikai_error *err);
 /* Seconds until the allocation's time limit, at least 1 when that has passed; 0: none, or none known. From SLURM_JOB_END_TIME, or

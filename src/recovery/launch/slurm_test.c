@@ -46,6 +46,23 @@ static int end(void **state)
     return sk_io_rmtree(dir, NULL);
 }
 
+static void an_allocation_may_have_several_hosts(void **state)
+{
+    (void)state;
+    unsetenv("SLURM_NNODES");
+    setenv("SLURM_JOB_NUM_NODES", "3", 1);
+    assert_int_equal(sk_slurm_has_several(), 0); /* and no allocation */
+    setenv("SLURM_JOB_ID", "7", 1);
+    assert_int_equal(sk_slurm_has_several(), 1);
+    setenv("SLURM_JOB_NUM_NODES", "1", 1);
+    setenv("SLURM_NNODES", "3", 1);
+    assert_int_equal(sk_slurm_has_several(), 0);
+    unsetenv("SLURM_JOB_NUM_NODES");
+    assert_int_equal(sk_slurm_has_several(), 1);
+    unsetenv("SLURM_NNODES");
+    assert_int_equal(sk_slurm_has_several(), 0);
+}
+
 static void spans_are_read_as_slurm_prints_them(void **state)
 {
     (void)state;
@@ -120,6 +137,7 @@ static void the_hosts_are_those_of_the_allocation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_allocation_may_have_several_hosts, begin, end),
         cmocka_unit_test(spans_are_read_as_slurm_prints_them),
         cmocka_unit_test_setup_teardown(nothing_is_known_outside_of_an_allocation, begin, end),
         cmocka_unit_test_setup_teardown(the_environment_goes_before_the_tool, begin, end),
