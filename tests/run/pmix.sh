@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What mpirun tells by PMIx. Open MPI 5: the end of a start, of which a rank was killed, is among the events as mpirun saw it; nothing of the listener is
-# left when `saikai run` ends or is killed; a libpmix that is not there is said once and harms nobody. Open MPI 4: its mpirun is left alone,
-# also when it could be found, since a tool that connects would be its end.
+# What mpirun tells by PMIx. Open MPI 5: the end of a start, of which a rank was killed, is among the events as mpirun saw it, and what another
+# tool tells mpirun of a host; nothing of the listener is left when `saikai run` ends or is killed; a libpmix that is not there is said once
+# and harms nobody. Open MPI 4: its mpirun is left alone, also when it could be found, since a tool that connects would be its end.
 # usage: pmix.sh BUILD_DIR
 set -euo pipefail
 build=$1 mpi=openmpi
@@ -23,7 +23,7 @@ told() { # EXPRESSION: until it holds of `d`, the events of PMIx
     local end=$((SECONDS + 200))
     until "$saikai" events --json --filter source=pmix 2>/dev/null | python3 -c "
 import json, sys
-ends = lambda d: [e for e in d if e['fields']['event'] != 'PMIX_ERR_LOST_CONNECTION'] # of an mpirun that had to be ended
+ends = lambda d: [e for e in d if e['fields'].get('event') != 'PMIX_ERR_LOST_CONNECTION'] # of an mpirun that had to be ended
 d = json.load(sys.stdin)
 sys.exit(not ($1))" 2>/dev/null; do
         [ $SECONDS -lt $end ] || bad "never: $1"
@@ -72,6 +72,11 @@ kill -9 "$(cat pid.0)"
 told "[($end) for e in ends(d)] == [($is), ($is)] and len({e['fields']['namespace'] for e in ends(d)}) == 2"
 [ "$(grep -c PMIX err)" = 0 ] || bad "something of it is among what the job prints"
 until_heard
+if [ -x "$build/tests/run/pmix_notify" ]; then # somebody tells mpirun that a host is down
+    "$build/tests/run/pmix_notify" "$(pgrep -P "$(above)" prte)" >notified 2>&1 || bad "$(cat notified)"
+    told "('hw', 'pmix', 'PMIX_EVENT_NODE_DOWN', 'unwell', 'a power supply has failed') in [(e['space'], e['name'], e['fields'].get('event'),
+        e['fields'].get('node'), e['fields'].get('message')) for e in d] and any(e['name'] == 'notice' for e in d)"
+fi
 of="$heard $(pgrep -P "$(above)" saikai-source | tr '\n' ' ') $(cat pid.0 pid.1 | tr '\n' ' ')"
 kill -9 "$(above)"
 wait $run || true
