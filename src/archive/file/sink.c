@@ -115,15 +115,36 @@ static int make_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, s
     return rc;
 }
 
+static void remove_parts(void *arg)
+{
+    struct sk_sink *s = arg;
+    char tmp[4096];
+    struct sk_below at;
+    sk_below_begin(&at, s->dir);
+    for (uint32_t i = 0; s->made && i < s->a->file_count; i++)
+        if (s->wanted[i] && !tmp_name(s, i, tmp, sizeof tmp, NULL))
+            sk_below_unlink(&at, tmp, NULL);
+    sk_below_end(&at);
+}
+
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
 {
     struct sk_below at;
     int rc = s->dir ? sk_io_mkdirs(s->dir, err) : 0;
     s->made = s->dir && !rc;
+    s->passing = (struct sk_passing){.drop = remove_parts, .arg = s};
+    if (s->made) {
+        sk_passing_hold();
+        sk_passing_begin(&s->passing);
+        sk_passing_release();
+    }
     sk_below_begin(&at, s->dir);
     for (uint32_t i = 0; s->made && i < s->a->file_count && !rc; i++)
-        if (s->wanted[i])
+        if (s->wanted[i]) {
+            sk_passing_hold();
             rc = make_file(s, &at, i, err);
+            sk_passing_release();
+        }
     sk_below_end(&at);
     return rc;
 }
@@ -217,16 +238,13 @@ int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
     if (!rc && s->made && s->entries)
         rc = finish_entries(s, &at, err);
     sk_below_end(&at);
+    if (!rc)
+        sk_passing_end(&s->passing);
     return rc;
 }
 
 void sk_sink_drop(struct sk_sink *s)
 {
-    char tmp[4096];
-    struct sk_below at;
-    sk_below_begin(&at, s->dir);
-    for (uint32_t i = 0; s->made && i < s->a->file_count; i++)
-        if (s->wanted[i] && !tmp_name(s, i, tmp, sizeof tmp, NULL))
-            sk_below_unlink(&at, tmp, NULL);
-    sk_below_end(&at);
+    remove_parts(s);
+    sk_passing_end(&s->passing);
 }

@@ -4,14 +4,16 @@
 #define SK_ARCHIVE_FILE_SINK_H
 
 #include "archive/file/ska.h"
+#include "base/file/passing.h"
 
-/* Set it up by hand; nothing in it is owned. */
+/* Set it up by hand; nothing in it is owned. It must stay where it is from sk_sink_make until it is finished or dropped. */
 struct sk_sink {
     const char *dir; /* NULL: nothing is written */
     const struct sk_ska *a;
     const uint8_t *wanted;  /* per file of the archive */
     const uint8_t *entries; /* per directory or link, NULL: none */
     int made;
+    struct sk_passing passing;
 };
 
 /* Make the directories and temporary files of all wanted files. */

@@ -58,13 +58,15 @@ static void sweep_beside(const char *out)
     sk_target_sweep(*dir ? dir : "/", name);
 }
 
-int sk_target_open(struct sk_target *t, const char *out, struct saikai_error *err)
+static void drop(void *arg)
 {
-    t->fd = -1;
-    int rc = sk_io_path(t->tmp, sizeof t->tmp, err, "%s.%ld.tmp", out, (long)getpid());
-    if (rc)
-        return rc;
-    sweep_beside(out);
+    struct sk_target *t = arg;
+    sk_io_unlink(t->tmp, NULL);
+}
+
+/* Held: nobody lets go of what there is before it is known. */
+static int open_held(struct sk_target *t, struct saikai_error *err)
+{
     for (;;) {
         struct stat st;
         int fd = sk_io_open(t->tmp, O_RDWR | O_CREAT, 0666, err);
@@ -77,10 +79,25 @@ int sk_target_open(struct sk_target *t, const char *out, struct saikai_error *er
         }
         t->fd = fd;
         if (fstat(fd, &st) || st.st_nlink) {
+            t->passing = (struct sk_passing){.drop = drop, .arg = t};
+            sk_passing_begin(&t->passing);
             return sk_io_truncate(fd, t->tmp, 0, err);
         }
         close(fd); /* taken for a leftover between the two calls */
     }
+}
+
+int sk_target_open(struct sk_target *t, const char *out, struct saikai_error *err)
+{
+    t->fd = -1;
+    int rc = sk_io_path(t->tmp, sizeof t->tmp, err, "%s.%ld.tmp", out, (long)getpid());
+    if (rc)
+        return rc;
+    sweep_beside(out);
+    sk_passing_hold();
+    rc = open_held(t, err);
+    sk_passing_release();
+    return rc;
 }
 
 int sk_target_commit(struct sk_target *t, const char *out, int sync, struct saikai_error *err)
@@ -88,6 +105,7 @@ int sk_target_commit(struct sk_target *t, const char *out, int sync, struct saik
     int rc = sk_io_rename(t->tmp, out, err);
     if (rc)
         return rc;
+    sk_passing_end(&t->passing);
     close(t->fd);
     t->fd = -1;
     return sync ? sk_io_fsync_parent(out, err) : 0;
@@ -98,6 +116,7 @@ void sk_target_drop(struct sk_target *t)
     if (t->fd < 0)
         return;
     sk_io_unlink(t->tmp, NULL);
+    sk_passing_end(&t->passing);
     close(t->fd);
     t->fd = -1;
 }

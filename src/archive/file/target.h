@@ -3,13 +3,15 @@
 #define SK_ARCHIVE_FILE_TARGET_H
 
 #include "base/error.h"
+#include "base/file/passing.h"
 
 struct sk_target {
     int fd; /* -1: none */
     char tmp[4096];
+    struct sk_passing passing;
 };
 
-/* Make OUT.PID.tmp, empty and locked (flock) for as long as it is open; what dead processes left of
+/* *t must stay where it is until it is committed or dropped. Make OUT.PID.tmp, empty and locked (flock) for as long as it is open; what dead processes left of
  * the same OUT is removed. Fails with SAIKAI_EIO, SAIKAI_ENOSPC, SAIKAI_ENOENT. */
 int sk_target_open(struct sk_target *t, const char *out, struct saikai_error *err);
 /* Rename it to out, which it replaces; sync: wait until the name is on the disk. */

@@ -6,6 +6,7 @@
 #include "codec/general/general.h"
 #include "reader/reader.h"
 #include "base/file/io.h"
+#include "base/file/passing.h"
 #include "base/log.h"
 #include "base/text/output.h"
 #include "cli/archive/archive_inputs.h"
@@ -14,6 +15,7 @@
 #include "cli/archive/archive_say.h"
 #include "cli/archive/archive_watch.h"
 #include "cli/cli.h"
+#include "cli/archive/interrupt.h"
 #include "cli/kinds.h"
 #include "cli/mpi_group.h"
 
@@ -196,6 +198,11 @@ static void complete(struct args *a)
     a->watch.exclude = &a->exclude;
 }
 
+static void drop(void *path)
+{
+    sk_io_unlink(path, NULL);
+}
+
 /* To a stream by way of a temporary file; a link's file in its place. */
 static int create(const char *to, const struct archive_inputs *in, const struct sk_archive_options *o,
                   struct sk_archive_stats *st, struct saikai_error *err)
@@ -205,7 +212,12 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
     int rc = sk_output_look(to, &out, err);
     if (rc || !out.is_stream)
         return rc ? rc : sk_archive_create(out.path, in->list, in->n, o, st, err);
+    struct sk_passing passing = {.drop = drop, .arg = tmp};
+    sk_passing_hold();
     int fd = sk_output_temporary(tmp, err), made = -1;
+    if (fd >= 0)
+        sk_passing_begin(&passing);
+    sk_passing_release();
     rc = fd < 0 ? fd : sk_archive_create(tmp, in->list, in->n, o, st, err);
     if (!rc && (made = sk_io_open(tmp, O_RDONLY, 0, err)) < 0)
         rc = made;
@@ -216,6 +228,7 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
     if (fd >= 0) {
         close(fd);
         sk_io_unlink(tmp, NULL);
+        sk_passing_end(&passing);
     }
     return rc;
 }
@@ -290,8 +303,12 @@ int cli_archive_create(struct cli *cli, int argc, char **argv)
             cli_list_free(&a.exclude);
             return code;
         }
+        struct cli_interrupt interrupt = {0};
+        if (!a.watch.dir) /* the watcher ends by itself, after the set that it is at */
+            cli_interrupt_begin(&interrupt);
         if (!rc)
             rc = a.watch.dir ? watch(&a, &err) : create_once(&a, argc, argv, &err);
+        cli_interrupt_end(&interrupt);
         code = rc ? cli_fail(cli, &err) : CLI_OK;
     }
     cli_list_free(&a.descriptions);

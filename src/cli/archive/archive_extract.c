@@ -10,6 +10,7 @@
 #include "cli/archive/archive_say.h"
 #include "cli/archive/archive_variable.h"
 #include "cli/cli.h"
+#include "cli/archive/interrupt.h"
 #include "cli/mpi_group.h"
 
 #include <stdio.h>
@@ -195,7 +196,10 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
     cli_progress_begin(&bar, a->verify ? "verify" : "extract", 1);
     if (!a->quiet)
         cli_archive_show(&a->o.progress, &a->o.progress_arg, &bar);
+    struct cli_interrupt interrupt;
+    cli_interrupt_begin(&interrupt);
     int rc = extract_parts(from, dir, &a->o, &st, &err);
+    cli_interrupt_end(&interrupt);
     cli_progress_end(&bar);
     return report(cli, a, archive, &st, rc, &err);
 }

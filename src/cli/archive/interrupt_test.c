@@ -1,0 +1,162 @@
+/* An archive that is made or restored and interrupted, before any operation of it: it ends by the signal, and nothing unfinished is left. */
+#include "cli/archive/interrupt.h"
+
+#include "archive/read/extract.h"
+#include "archive/write/create.h"
+#include "base/file/io.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[] = "/tmp/saikai-interrupt-XXXXXX", path[4096];
+
+static const char *at(const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static atomic_int operations;
+static int moment, number;
+
+/* Before operation `moment` the signal comes, and the operation hangs: nothing but the signal ends the process. */
+static int interrupt(const char *op, const char *name)
+{
+    (void)op;
+    if (strncmp(name, dir, sizeof dir - 1) || atomic_fetch_add(&operations, 1) != moment)
+        return 0;
+    kill(getpid(), number);
+    sleep(120);
+    _exit(99);
+}
+
+static int make(void)
+{
+    char a[4096], b[4096], out[4096];
+    snprintf(a, sizeof a, "%s/a", dir);
+    snprintf(b, sizeof b, "%s/b", dir);
+    snprintf(out, sizeof out, "%s/x.ska", dir);
+    struct sk_archive_input in[] = {{.path = a, .name = "a"}, {.path = b, .name = "sub/b"}};
+    return sk_archive_create(out, in, 2, &(struct sk_archive_options){.threads = 2}, NULL, NULL);
+}
+
+static int restore(void)
+{
+    char from[4096], to[4096];
+    snprintf(from, sizeof from, "%s/kept.ska", dir);
+    snprintf(to, sizeof to, "%s/out", dir);
+    return sk_archive_extract(from, to, &(struct sk_extract_options){.threads = 2}, NULL, NULL);
+}
+
+/* How the process ended. */
+static int run(int (*what)(void), int when, int sig)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (!pid) {
+        struct cli_interrupt i;
+        moment = when;
+        number = sig;
+        sk_io_hook = interrupt;
+        cli_interrupt_begin(&i);
+        int rc = what();
+        cli_interrupt_end(&i);
+        _exit(rc ? 1 : 0);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static int unfinished(const char *name)
+{
+    DIR *d = opendir(name);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += strstr(e->d_name, ".tmp") || strstr(e->d_name, ".saikai-part");
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void file_of(const char *name, unsigned seed)
+{
+    uint8_t bytes[30000];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
+    assert_int_equal(sk_io_replace(at(name), bytes, sizeof bytes, NULL), 0);
+}
+
+/* At each operation until there are no more; how many there were. */
+static int at_each(int (*what)(void))
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int when = 0;; when++) {
+        char sub[4096];
+        int sig = numbers[when % 3], status = run(what, when, sig);
+        snprintf(sub, sizeof sub, "%s/out/sub", dir);
+        if (unfinished(dir) || unfinished(at("out")) || unfinished(sub))
+            fail_msg("interrupted before operation %d, something unfinished is left", when);
+        if (WIFEXITED(status)) {
+            assert_int_equal(WEXITSTATUS(status), 0);
+            return when;
+        }
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), sig);
+    }
+}
+
+static void nothing_unfinished_is_left(void **state)
+{
+    (void)state;
+    assert_int_equal(make(), 0);
+    char kept[4096];
+    snprintf(kept, sizeof kept, "%s/kept.ska", dir);
+    assert_int_equal(rename(at("x.ska"), kept), 0);
+    assert_true(at_each(make) > 5);
+    assert_true(at_each(restore) > 8);
+}
+
+/* What is ignored stays so. */
+static void what_is_ignored(void **state)
+{
+    (void)state;
+    struct cli_interrupt i;
+    void (*was)(int) = signal(SIGINT, SIG_IGN);
+    cli_interrupt_begin(&i);
+    assert_int_equal(kill(getpid(), SIGINT), 0);
+    cli_interrupt_end(&i);
+    signal(SIGINT, was);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    file_of("a", 1);
+    file_of("b", 2);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_unfinished_is_left), cmocka_unit_test(what_is_ignored)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
