@@ -47,12 +47,12 @@ void sk_world_tell(enum sk_world_state state, enum sk_world_reason why)
 void sk_world_cannot(enum sk_world_reason why, const char *what)
 {
     char line[300];
-    if (!sk_world.armed || sk_world.cannot)
-        return;
-    if (sk_world.replicates) {
+    if (sk_world.armed && sk_world.replicates) { /* each time */
         sk_replica_refuse(what);
         return;
     }
+    if (!sk_world.armed || sk_world.cannot)
+        return;
     sk_world.cannot = 1;
     sk_world_tell(SK_WORLD_CANNOT, why);
     snprintf(line, sizeof line, "%s: after a fault this job is started again, and not repaired in place", what);

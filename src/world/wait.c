@@ -472,6 +472,10 @@ SEND(Bsend, Ibsend)
             BEFORE_##Blocking(comm);                                                                                            \
         if (g && (rc = sk_replica_redirect(g, &comm, &dest, &tag, 0)))                                                          \
             return rc;                                                                                                          \
+        if (g) { /* it ends at once, and must do so in both */                                                                  \
+            rc = SK_CALL(Blocking, (buf, count, datatype, dest, tag, sk_comm(comm)));                                           \
+            return rc ? rc : sk_logging_nothing(request);                                                                       \
+        }                                                                                                                       \
         g = plain ? NULL : by_protocol(comm);                                                                                   \
         if (g) {                                                                                                                \
             rc = sk_logging_address(g, comm, &dest, &tag, 0);                                                                   \

@@ -3,6 +3,7 @@
 #include "world/comms/make.h"
 #include "world/layer.h"
 #include "world/log/log.h"
+#include "world/replica/decide.h"
 #include "world/replica/replica.h"
 
 #define SK_ASK(name, params, args)    \
@@ -57,6 +58,8 @@
     }
 
 /* What is received of it later could not be told as the communicator has it. */
+#define MATCH_Mprobe  (source, tag, NULL, message, status)
+#define MATCH_Improbe (source, tag, flag, message, status)
 #define SK_MATCHED(name, params, args, comm)                                                            \
     SK_WRAP(name, params)                                                                               \
     {                                                                                                   \
@@ -67,6 +70,8 @@
             sk_world_cannot(SK_WORLD_FUNCTION, "MPI_" #name);                                           \
             if ((rc = sk_world_enter(comm)))                                                            \
                 return rc;                                                                              \
+            if (sk_replicates(comm) && source != MPI_PROC_NULL)                                         \
+                return sk_replica_match MATCH_##name;                                                   \
         }                                                                                               \
         return SK_CALL(name, args);                                                                     \
     }

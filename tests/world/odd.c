@@ -1,12 +1,13 @@
 /* What programs seldom do, and the layer between program and MPI must not change: wrong arguments, error handlers that return or are the program's
  * own, attributes that are copied, trees of communicators, thousands of requests. Prints a line for each thing that was found; with and without
  * the layer they must be the same.
- * usage: odd [PART…]   errors, handlers, attributes, trees, requests, cancelled; else all of them */
+ * usage: odd [PART…]   errors, handlers, attributes, trees, requests, chance, cancelled; else all of them */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, ranks;
 
@@ -469,6 +470,40 @@ static void cancelled(void)
     }
 }
 
+/* How many looks it takes until a collective operation has ended is chance; what is sent then follows from it. */
+static void chance(void)
+{
+    enum { TURNS = 60, MOST = 50 };
+    int next = (rank + 1) % ranks, good = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        MPI_Request r[2];
+        MPI_Status statuses[2];
+        int mine = rank + turn, sum = 0, given = rank ? -1 : turn, n = 0, theirs = 0, left = 2, indices[2];
+        usleep((useconds_t)(turn % (2 + rank)) * 300);
+        MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[0]);
+        MPI_Ibcast(&given, 1, MPI_INT, 0, MPI_COMM_WORLD, &r[1]);
+        for (int index, flag; left; left -= flag) {
+            if (turn % 3 == 0)
+                MPI_Testany(2, r, &index, &flag, MPI_STATUS_IGNORE);
+            else if (turn % 3 == 1)
+                MPI_Test(&r[left - 1], &flag, MPI_STATUS_IGNORE);
+            else
+                MPI_Testsome(2, r, &flag, indices, statuses);
+            for (; !flag && n < MOST; n++, flag = -1)
+                MPI_Send(&n, 1, MPI_INT, next, 50, MPI_COMM_WORLD);
+            flag = flag > 0 ? flag : 0;
+        }
+        MPI_Send(&n, 1, MPI_INT, next, 51, MPI_COMM_WORLD);
+        MPI_Recv(&theirs, 1, MPI_INT, MPI_ANY_SOURCE, 51, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        good += sum == ranks * (ranks - 1) / 2 + ranks * turn && given == turn;
+        for (int i = 0, got; i < theirs; i++) {
+            MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            good -= got != i;
+        }
+    }
+    tell("turns of chance", good);
+}
+
 static char **wanted;
 
 static int is_wanted(const char *part)
@@ -484,7 +519,7 @@ static void body(void *arg)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"errors", errors}, {"handlers", handlers}, {"attributes", attributes}, {"trees", trees}, {"requests", requests}, {"cancelled", cancelled}};
+    } parts[] = {{"errors", errors}, {"handlers", handlers}, {"attributes", attributes}, {"trees", trees}, {"requests", requests}, {"chance", chance}, {"cancelled", cancelled}};
     (void)arg;
     long it = 0; /* nothing is ever saved, but with logging what chance decides is kept from here on */
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("it", &it, SAIKAI_I64, 0, NULL) < 0 || saikai_restart(&it) < 0)

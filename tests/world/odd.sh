@@ -5,11 +5,11 @@ set -euo pipefail
 way=$1 build=$2 mpi=$3
 . "$(dirname "$0")/../common.sh"
 exe="$build/tests/world/odd_$mpi" ranks=3
-parts=${SAIKAI_TEST_PARTS:-errors handlers attributes trees requests cancelled}
+parts=${SAIKAI_TEST_PARTS:-errors handlers attributes trees requests chance cancelled}
 case $way in
 body) options= ;;
 warm) options="--warm 1" ;;
-*) options="--protocol $way"; parts=${SAIKAI_TEST_PARTS:-errors attributes trees requests cancelled} ;;
+*) options="--protocol $way"; parts=${SAIKAI_TEST_PARTS:-errors attributes trees requests chance cancelled} ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"

@@ -58,7 +58,7 @@ CONFIGURATION = '''#define HAVE_STDARG_H 1
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--tests', default=os.environ.get('SAIKAI_MPI_TESTS'), help="the folder test/mpi of MPICH's sources ($SAIKAI_MPI_TESTS)")
-    p.add_argument('--build', default=str(Path(__file__).resolve().parents[2] / 'build'))
+    p.add_argument('--build', type=os.path.abspath, default=str(Path(__file__).resolve().parents[2] / 'build'))
     p.add_argument('--mpi', default='openmpi')
     p.add_argument('--work', default='suite', help='where programs and results are kept')
     p.add_argument('--directories', default=','.join(C_DIRECTORIES + F_DIRECTORIES))

@@ -84,6 +84,11 @@ static void tell_of_nothing(void)
     d.often = 0;
 }
 
+void sk_replica_tell(void)
+{
+    tell_of_nothing();
+}
+
 void sk_replica_settle(void)
 {
     tell_of_nothing();
@@ -239,14 +244,24 @@ void sk_replica_decide(void)
 
 /* ---- requests ---- */
 
-/* Of sends that are not synchronous it is known that they have ended. */
+/* What MPI gives for a message that has ended when it is begun: so have sends that are not synchronous (sk_replica_isend). */
+static MPI_Request ended(void)
+{
+    static MPI_Request request;
+    static int is_known;
+    if (!is_known && SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, sk_world.comm, &request)))
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
+    is_known = 1;
+    return request;
+}
+
+/* Whatever else a request stands for, and be it MPI's own affair: when it ends is chance. What cannot be replicated must not take the two apart either,
+ * or each would wait for what the other one does not do. */
 static int is_chance(int n, const MPI_Request request[])
 {
-    for (int i = 0; i < n; i++) {
-        const struct sk_object *o = request[i] == MPI_REQUEST_NULL ? NULL : sk_objects_find(&sk_world.requests, SK_KEY(request[i]));
-        if (o && o->flags & SK_OBJECT_COPIED)
+    for (int i = 0; i < n; i++)
+        if (request[i] != MPI_REQUEST_NULL && request[i] != ended())
             return 1;
-    }
     return 0;
 }
 
@@ -333,6 +348,8 @@ int sk_replica_any(int n_requests, MPI_Request request[], int *index, int *flag,
     if (follow(&n, &number)) {
         *flag = n > 0;
         *index = n ? (int)number[0] : MPI_UNDEFINED;
+        if (n && *index == MPI_UNDEFINED) /* none of them is under way, here as there */
+            return SK_CALL(Testany, (n_requests, request, index, flag, status));
         return n ? wait_for(&request[*index], status) : 0;
     }
     int rc = SK_CALL(Testany, (n_requests, request, index, flag, status));
@@ -352,6 +369,8 @@ int sk_replica_some(int n_requests, MPI_Request request[], int *count, int index
         return SK_CALL(Testsome, (n_requests, request, count, index, status));
     if (follow(&n, &number)) {
         *count = (int)n;
+        if (n && (int)number[0] == MPI_UNDEFINED) /* none of them is under way, here as there */
+            return SK_CALL(Testsome, (n_requests, request, count, index, status));
         for (uint64_t i = 0; i < n; i++)
             index[i] = (int)number[i];
         for (int i = 0; i < *count && !rc; i++)
@@ -359,8 +378,8 @@ int sk_replica_some(int n_requests, MPI_Request request[], int *count, int index
         return rc;
     }
     rc = SK_CALL(Testsome, (n_requests, request, count, index, status));
-    if (*count > 0)
-        found(*count, index);
+    if (*count)
+        found(*count > 0 ? *count : 1, *count > 0 ? index : count); /* MPI_UNDEFINED is negative */
     else if (!waits)
         nothing();
     return rc;
@@ -412,5 +431,36 @@ int sk_replica_probe(int context, int source, int tag, int *flag, MPI_Status *st
         found(2, at);
     else if (!waits)
         nothing();
+    return rc;
+}
+
+int sk_replica_match(int source, int tag, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    uint64_t n;
+    const uint64_t *number;
+    int rc = 0, there = 0, at[2] = {source, tag};
+    MPI_Status s;
+    sk_replica_turn();
+    int told = follow(&n, &number);
+    if (told && n) {
+        at[0] = (int)number[0];
+        at[1] = (int)number[1];
+    }
+    while (!(told && !n)) {
+        rc = SK_CALL(Improbe, (at[0], at[1], sk_replica.same[SK_REPLICA_PROGRAM], &there, message, &s));
+        if (rc || there || (flag && !told))
+            break;
+        sk_replica_turn();
+    }
+    if (there && !told)
+        found(2, (int[]){s.MPI_SOURCE, s.MPI_TAG});
+    else if (!told)
+        nothing();
+    if (there && status != MPI_STATUS_IGNORE) {
+        s.MPI_ERROR = status->MPI_ERROR; /* it is no concern of a call for one message */
+        *status = s;
+    }
+    if (flag)
+        *flag = there;
     return rc;
 }

@@ -7,7 +7,6 @@
 #include "world/replica/message.h"
 
 #include "world/comms/made.h"
-#include "world/comms/made.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
 
@@ -84,6 +83,7 @@ void sk_replica_begin(const char *told)
 void sk_replica_refuse(const char *what)
 {
     char line[300];
+    sk_replica_tell();
     if (sk_world.cannot)
         return;
     if (sk_replica.losses)
