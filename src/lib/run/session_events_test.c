@@ -5,8 +5,10 @@
 #include "lib/restart/restart.h"
 #include "lib/run/candidate.h"
 #include "lib/run/events.h"
+#include "lib/run/requests.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,11 +133,100 @@ static void without_a_prefix_there_are_none(void **state)
     world_start(1, alone, NULL);
 }
 
+/* ---- what the job tells of itself ---- */
+
+/* The next event of the library, as one line: name, severity, rank and fields. Its start is told before anybody listens. */
+static int hear(struct sk_session *s, const char *filter, char *line, size_t size, double seconds)
+{
+    struct saikai_error err = {0};
+    struct saikai_event e;
+    int rc = sk_session_next_event(s, filter, seconds, &e, sizeof e, &err);
+    size_t n = 0;
+    *line = 0;
+    CHECK(rc >= 0);
+    if (!rc)
+        return 0;
+    n = (size_t)snprintf(line, size, "%s %d %d", e.name, e.severity, e.rank);
+    for (int i = 0; i < e.n_fields; i++)
+        n += (size_t)snprintf(line + n, size - n, " %s=%s", e.field[i].key, e.field[i].value);
+    return 1;
+}
+
+static const char usual[] = "space=mw,name!=started,name!=damage", damage[] = "space=mw,name=damage";
+
+static int hears(struct sk_session *s, const char *filter, const char *expected)
+{
+    char line[256];
+    if (hear(s, filter, line, sizeof line, *expected ? patience_s : 0) < 0 || strcmp(line, expected))
+        return fprintf(stderr, "'%s' is heard in place of '%s'\n", line, expected), 0;
+    return 1;
+}
+
+struct told {
+    const char *config;
+    int all; /* what only debug tells, too */
+    int64_t saved;
+};
+
+/* Rank 0 hears. A signal comes to one rank, and a file of another one is found damaged. */
+static int tells(struct sk_group *g, void *arg)
+{
+    const struct told *t = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS] = {0};
+    char line[256];
+    int restored = 0, first = !g->rank;
+    int64_t it = 0, saved = 0;
+    CHECK(!world_session(g, world_config("schedule.signals=USR2; schedule.every=1000000; schedule.first=no; %s", t->config), &s, &err));
+    CHECK(!world_protect(s, u, CELLS, &err) && !sk_session_restart(s, &restored, &it, &err));
+    CHECK(restored == !t->all);
+    CHECK(!first || (hears(s, usual, "") && hears(s, damage, ""))); /* what is told from now on */
+    CHECK(!sk_group_barrier(g));
+    CHECK(until_saved(s, &it, QUIET) == -1);
+    snprintf(line, sizeof line, "restarted %d -1 iteration=%lld level=restored", SAIKAI_EVENT_INFO, (long long)t->saved);
+    CHECK(!first || !restored || hears(s, usual, line));
+    CHECK(!first || hears(s, usual, ""));
+    if (g->rank == 1)
+        raise(SIGUSR2);
+    CHECK((saved = until_saved(s, &it, ENOUGH)) > 0);
+    snprintf(line, sizeof line, "checkpoint-asked %d -1", SAIKAI_EVENT_INFO);
+    CHECK(!first || hears(s, usual, line));
+    CHECK(!world_settle(s, it));
+    for (int far = 0; t->all && first && far < 2; far++) {
+        snprintf(line, sizeof line, "checkpoint %d -1 iteration=%lld level=%s", SAIKAI_EVENT_DEBUG, (long long)saved,
+                 sk_level_traits[far ? SK_LEVEL_FAR : SK_LEVEL_LOCAL].arrived);
+        CHECK(hears(s, usual, line));
+    }
+    CHECK(!first || hears(s, usual, ""));
+    if (g->rank == 2)
+        s->agreement.damages_told--; /* as when something was found damaged since: a new generation is made for it */
+    CHECK((saved = until_saved(s, &it, ENOUGH)) > 0);
+    snprintf(line, sizeof line, "damage %d 2", SAIKAI_EVENT_WARNING);
+    CHECK(!first || hears(s, damage, line));
+    CHECK(!world_settle(s, it));
+    if (!g->rank)
+        ((struct told *)t)->saved = saved;
+    return world_leave(s, 0, 0);
+}
+
+static void the_job_tells_what_comes_to_pass(void **state)
+{
+    (void)state;
+    struct told t = {.config = "events.least=debug", .all = 1};
+    world_start(N, tells, &t);
+    sk_requests_remove();
+    t = (struct told){.config = "restart.mode=auto", .saved = t.saved};
+    world_start(N, tells, &t);
+    sk_requests_remove();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_notice_saves_the_job_at_once_and_before_its_deadline, begin, end),
         cmocka_unit_test_setup_teardown(what_one_rank_tells_all_may_hear, begin, end),
+        cmocka_unit_test_setup_teardown(the_job_tells_what_comes_to_pass, begin, end),
         cmocka_unit_test_setup_teardown(without_a_prefix_there_are_none, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
