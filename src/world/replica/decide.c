@@ -76,7 +76,7 @@ static void nothing(void)
 }
 
 /* Before anything else is told: the twin comes to what follows only if it finds nothing as often. */
-static void tell_of_nothing(void)
+void sk_replica_tell(void)
 {
     uint64_t head[HEAD] = {d.often, NONE};
     if (d.often)
@@ -84,14 +84,9 @@ static void tell_of_nothing(void)
     d.often = 0;
 }
 
-void sk_replica_tell(void)
-{
-    tell_of_nothing();
-}
-
 void sk_replica_settle(void)
 {
-    tell_of_nothing();
+    sk_replica_tell();
     while (d.sent > d.taken && has_twin())
         sk_replica_turn();
 }
@@ -206,7 +201,7 @@ static int choose(struct sk_replica_open *o)
     o->source = source;
     o->tag = tag;
     if (has_twin()) {
-        tell_of_nothing();
+        sk_replica_tell();
         sk_control_tell(twin(), (uint64_t[]){SK_CONTROL_WILD, o->serial, (uint64_t)o->source, (uint64_t)o->tag}, 4);
         d.sent++;
     }
