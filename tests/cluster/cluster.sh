@@ -1,7 +1,7 @@
 # A cluster in one machine, for tests (root, iproute2, util-linux). Source it after cluster_enter.
 #
-# Each node nI has its own network (10.77.0.I), host name, processes, System V memory, /tmp and /dev/shm (lost with the
-# node) and /local (survives it, like a disk); $CLUSTER_DIR/shared is the same on all, like a parallel file system. The
+# Each node nI, and the head, has its own network (10.77.0.I), host name, processes, System V memory, /tmp and /dev/shm (lost
+# with the node); a node has /local (survives it, like a disk); $CLUSTER_DIR/shared is the same on all, like a parallel file system. The
 # whole cluster lives in namespaces of its own: when the test's shell ends, however it ends, everything is gone.
 #
 #   cluster_enter CASE…    run this script again inside; skips (77) when the machine does not allow it
@@ -12,7 +12,7 @@
 #   node_cut NODE          its network cable is pulled; its processes go on
 #   node_mend NODE         … and plugged in again
 
-# the remote shell of this folder is called on the nodes, too
+# the remote shell of this folder is called on the nodes, too, and benchmarks use it from the sources
 _cluster_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 cluster_skip() {
@@ -21,18 +21,23 @@ cluster_skip() {
 }
 
 cluster_enter() {
-    [ -z "${CLUSTER_DIR:-}" ] || return 0
+    if [ -n "${CLUSTER_DIR:-}" ]; then
+        # Heads of clusters that run side by side have one name and the same process numbers: files of one must not be the other's.
+        _own_memory "$(_keep_below_tmp "${_cluster_folder%/tests/cluster}" "$CLUSTER_KEEP")" || exit 1
+        unset TMPDIR TMP TEMP
+        return 0
+    fi
     [ "$(id -u)" = 0 ] || cluster_skip "needs root"
     local tool
     for tool in ip unshare nsenter; do
         command -v $tool >/dev/null || cluster_skip "needs $tool"
     done
-    unshare --net --mount --pid --uts --fork --kill-child true 2>/dev/null ||
+    unshare --net --mount --pid --uts --ipc --fork --kill-child true 2>/dev/null ||
         cluster_skip "namespaces cannot be made here"
     CLUSTER_DIR=$(mktemp -d /run/saikai-cluster-XXXXXX) || cluster_skip "cannot write to /run"
     export CLUSTER_DIR
     # Not exec: what is mounted and made is taken away here, after the last process inside.
-    unshare --net --mount --pid --uts --fork --kill-child --mount-proc --propagation private bash "$0" "$@"
+    unshare --net --mount --pid --uts --ipc --fork --kill-child --mount-proc --propagation private bash "$0" "$@"
     local rc=$?
     rm -rf --one-file-system "$CLUSTER_DIR"
     exit $rc
@@ -46,20 +51,26 @@ _keep_below_tmp() { # DIR…
     done
 }
 
+# A new /tmp and /dev/shm in this mount namespace, but for the directories in the old /tmp that are named.
+_own_memory() { # "DIR…"
+    local dir k=0
+    for dir in $1; do k=$((k + 1)); mkdir -p "$CLUSTER_DIR/keep$k" && mount --bind "$dir" "$CLUSTER_DIR/keep$k" || return 1; done
+    mount -t tmpfs -o size=1g,mode=1777 tmp /tmp || return 1
+    k=0
+    for dir in $1; do k=$((k + 1)); mkdir -p "$dir" && mount --move "$CLUSTER_DIR/keep$k" "$dir" || return 1; done
+    mount -t tmpfs -o size=1g,mode=1777 shm /dev/shm
+}
+export -f _own_memory
+
 _node_up() {
     local i=$1 d=$CLUSTER_DIR/n$1 keep p
     mkdir -p "$d/local"
-    keep=$(_keep_below_tmp "$_cluster_folder" "$CLUSTER_KEEP")
+    keep=$(_keep_below_tmp "${_cluster_folder%/tests/cluster}" "$CLUSTER_KEEP")
     unshare --net --mount --pid --uts --ipc --fork --propagation private bash -c '
         set -e
         hostname "$1"
         mount -t proc proc /proc
-        k=0
-        for dir in $3; do k=$((k + 1)); mkdir -p /run/keep$k && mount --bind "$dir" /run/keep$k; done
-        mount -t tmpfs -o size=1g,mode=1777 tmp /tmp
-        k=0
-        for dir in $3; do k=$((k + 1)); mkdir -p "$dir" && mount --move /run/keep$k "$dir"; done
-        mount -t tmpfs -o size=1g,mode=1777 shm /dev/shm
+        _own_memory "$3"
         mkdir -p /local
         mount --bind "$2/local" /local
         exec "$4"' bash "n$i" "$d" "$keep" "$CLUSTER_INIT" </dev/null >"$d/console" 2>&1 &

@@ -67,11 +67,20 @@ static void empty(struct sk_remains *r, int fd, int depth)
     closedir(d);
 }
 
-/* NAME of the form PREFIX.HOST.UID; a host may have dots in its name. */
-static int is_of_user(const char *name, const char *prefix)
+/* NAME is PREFIX.HOST.UID with this host's name, which the MPI cuts at the first dot unless it was told not to. Of other hosts, as containers
+ * are that share the directory, the processes are not seen from here: one of the same number may live there. */
+static int is_ours(const char *name, const char *prefix)
 {
-    const char *last = strrchr(name, '.');
-    return !strncmp(name, prefix, strlen(prefix)) && last && strtoul(last + 1, NULL, 10) == geteuid();
+    char host[256] = "", own[300];
+    if (gethostname(host, sizeof host - 1))
+        return 0;
+    for (char *dot = host + strlen(host); dot; dot = strchr(host, '.')) {
+        *dot = 0;
+        snprintf(own, sizeof own, "%s.%s.%u", prefix, host, (unsigned)geteuid());
+        if (!strcmp(name, own))
+            return 1;
+    }
+    return 0;
 }
 
 static void take_session(struct sk_remains *r, const char *temporary, pid_t mpirun)
@@ -82,7 +91,7 @@ static void take_session(struct sk_remains *r, const char *temporary, pid_t mpir
         return;
     snprintf(session, sizeof session, "pid.%d", (int)mpirun);
     for (struct dirent *e; (e = readdir(d));) {
-        int of_user = is_of_user(e->d_name, "ompi.") ? open_own(dirfd(d), e->d_name) : -1;
+        int of_user = is_ours(e->d_name, "ompi") ? open_own(dirfd(d), e->d_name) : -1;
         int fd = of_user < 0 ? -1 : open_own(of_user, session);
         if (fd >= 0) {
             empty(r, fd, DEPTH);
@@ -110,7 +119,7 @@ static void take_memory(const struct sk_remains *r, const char *memory)
         if (!(job = strrchr(name, '.')))
             continue;
         *job = 0;
-        if (is_of_user(name, "vader_segment.") && is_noted(r, (uint32_t)strtoul(job + 1, NULL, 16)))
+        if (is_ours(name, "vader_segment") && is_noted(r, (uint32_t)strtoul(job + 1, NULL, 16)))
             unlinkat(dirfd(d), e->d_name, 0);
     }
     closedir(d);

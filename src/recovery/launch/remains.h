@@ -15,7 +15,8 @@ struct sk_remains {
 
 /* Takes away what the mpirun of this process number, which is gone, has left below TMPDIR, TMP, TEMP or /tmp, and the segments below `memory`
  * ("/dev/shm") of the jobs that are told of there or were told of before (*r, zeroed at first): a rank that dies later than mpirun may make
- * one after that. Nothing happens when there is such a process, and nothing to what is another user's. Does not follow links. */
+ * one after that. Nothing happens when there is such a process, and nothing to what is another user's or carries another host's name. Does not
+ * follow links. */
 void sk_remains_take_away(struct sk_remains *r, pid_t mpirun, const char *memory);
 
 #endif

@@ -13,11 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char dir[64];
+static char dir[64], host[256], cut[256]; /* this host's name, and up to its first dot */
 
 static int set_up(void **state)
 {
     strcpy(dir, "/tmp/saikai-remains-XXXXXX");
+    if (gethostname(host, sizeof host - 1))
+        return -1;
+    snprintf(cut, sizeof cut, "%.*s", (int)strcspn(host, "."), host);
     return mkdtemp(dir) && !chdir(dir) && !setenv("TMPDIR", dir, 1) ? 0 : -1;
 }
 
@@ -30,7 +33,7 @@ static int tear_down(void **state)
 
 static void make(const char *fmt, ...)
 {
-    char path[256];
+    char path[512];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(path, sizeof path, fmt, ap);
@@ -47,7 +50,7 @@ static void make(const char *fmt, ...)
 
 static int is_there(const char *fmt, ...)
 {
-    char path[256];
+    char path[512];
     struct stat st;
     va_list ap;
     va_start(ap, fmt);
@@ -71,18 +74,18 @@ static void test_all_of_it_goes(void **state)
     struct sk_remains r = {{0}, 0};
     unsigned uid = geteuid();
     pid_t pid = gone();
-    make("ompi.a.b.%u/pid.%d/contact.txt", uid, pid);
-    make("ompi.a.b.%u/pid.%d/pmix_dstor_ds21_7/smseg-205455361-0", uid, pid); /* 0xc3f0001 */
-    make("ompi.a.b.%u/pid.%d/1/0/x", uid, pid);
-    make("shm/vader_segment.a.b.%u.c3f0001.0", uid);
-    make("shm/vader_segment.a.b.%u.c3f0002.11", uid); /* what the first one spawned */
+    make("ompi.%s.%u/pid.%d/contact.txt", host, uid, pid);
+    make("ompi.%s.%u/pid.%d/pmix_dstor_ds21_7/smseg-205455361-0", host, uid, pid); /* 0xc3f0001 */
+    make("ompi.%s.%u/pid.%d/1/0/x", host, uid, pid);
+    make("shm/vader_segment.%s.%u.c3f0001.0", host, uid);
+    make("shm/vader_segment.%s.%u.c3f0002.11", host, uid); /* what the first one spawned */
     sk_remains_take_away(&r, pid, "shm");
-    assert_false(is_there("ompi.a.b.%u", uid));
-    assert_false(is_there("shm/vader_segment.a.b.%u.c3f0001.0", uid));
-    assert_false(is_there("shm/vader_segment.a.b.%u.c3f0002.11", uid));
-    make("shm/vader_segment.a.b.%u.c3f0001.1", uid); /* of a rank that was still beginning */
+    assert_false(is_there("ompi.%s.%u", host, uid));
+    assert_false(is_there("shm/vader_segment.%s.%u.c3f0001.0", host, uid));
+    assert_false(is_there("shm/vader_segment.%s.%u.c3f0002.11", host, uid));
+    make("shm/vader_segment.%s.%u.c3f0001.1", host, uid); /* of a rank that was still beginning */
     sk_remains_take_away(&r, pid, "shm");
-    assert_false(is_there("shm/vader_segment.a.b.%u.c3f0001.1", uid));
+    assert_false(is_there("shm/vader_segment.%s.%u.c3f0001.1", host, uid));
 }
 
 static void test_nothing_else_goes(void **state)
@@ -90,36 +93,40 @@ static void test_nothing_else_goes(void **state)
     struct sk_remains r = {{0}, 0};
     unsigned uid = geteuid();
     pid_t pid = gone();
-    char target[96];
+    char target[384];
     make("elsewhere/smseg-1-0");
-    make("ompi.h.%u/pid.%d/smseg-205455361-0", uid, pid);
-    make("ompi.h.%u/pid.1/smseg-65537-0", uid); /* of another run */
-    make("ompi.h.%u1/pid.%d/contact.txt", uid, pid); /* another user's, by its name */
-    make("shm/vader_segment.h.%u.c3e0001.0", uid);
-    make("shm/vader_segment.h.%u1.c3f0001.0", uid);
+    make("ompi.%s.%u/pid.%d/smseg-205455361-0", cut, uid, pid);
+    make("ompi.%s.%u/pid.1/smseg-65537-0", cut, uid); /* of another run */
+    make("ompi.%s.%u1/pid.%d/contact.txt", cut, uid, pid); /* another user's, by its name */
+    make("ompi.other.%u/pid.%d/smseg-205455361-0", uid, pid); /* another host's: a container that has this directory, too */
+    make("shm/vader_segment.other.%u.c3f0001.0", uid);
+    make("shm/vader_segment.%s.%u.c3e0001.0", cut, uid);
+    make("shm/vader_segment.%s.%u1.c3f0001.0", cut, uid);
     make("shm/vader_segment");
-    make("shm/other.h.%u.c3f0001.0", uid);
-    snprintf(target, sizeof target, "ompi.h.%u/pid.%d/link", uid, pid);
+    make("shm/other.%s.%u.c3f0001.0", cut, uid);
+    snprintf(target, sizeof target, "ompi.%s.%u/pid.%d/link", cut, uid, pid);
     assert_false(symlink("../../elsewhere", target));
     sk_remains_take_away(&r, pid, "shm");
-    assert_false(is_there("ompi.h.%u/pid.%d", uid, pid));
+    assert_false(is_there("ompi.%s.%u/pid.%d", cut, uid, pid));
     assert_true(is_there("elsewhere/smseg-1-0"));
-    assert_true(is_there("ompi.h.%u/pid.1/smseg-65537-0", uid));
-    assert_true(is_there("ompi.h.%u1/pid.%d/contact.txt", uid, pid));
-    assert_true(is_there("shm/vader_segment.h.%u.c3e0001.0", uid));
-    assert_true(is_there("shm/vader_segment.h.%u1.c3f0001.0", uid));
+    assert_true(is_there("ompi.%s.%u/pid.1/smseg-65537-0", cut, uid));
+    assert_true(is_there("ompi.%s.%u1/pid.%d/contact.txt", cut, uid, pid));
+    assert_true(is_there("ompi.other.%u/pid.%d/smseg-205455361-0", uid, pid));
+    assert_true(is_there("shm/vader_segment.other.%u.c3f0001.0", uid));
+    assert_true(is_there("shm/vader_segment.%s.%u.c3e0001.0", cut, uid));
+    assert_true(is_there("shm/vader_segment.%s.%u1.c3f0001.0", cut, uid));
     assert_true(is_there("shm/vader_segment"));
-    assert_true(is_there("shm/other.h.%u.c3f0001.0", uid));
+    assert_true(is_there("shm/other.%s.%u.c3f0001.0", cut, uid));
 }
 
 static void test_a_living_one_keeps_what_it_has(void **state)
 {
     struct sk_remains r = {{0}, 0};
-    make("ompi.h.%u/pid.%d/smseg-205455361-0", geteuid(), getpid());
-    make("shm/vader_segment.h.%u.c3f0001.0", geteuid());
+    make("ompi.%s.%u/pid.%d/smseg-205455361-0", cut, geteuid(), getpid());
+    make("shm/vader_segment.%s.%u.c3f0001.0", cut, geteuid());
     sk_remains_take_away(&r, getpid(), "shm");
-    assert_true(is_there("ompi.h.%u/pid.%d/smseg-205455361-0", geteuid(), getpid()));
-    assert_true(is_there("shm/vader_segment.h.%u.c3f0001.0", geteuid()));
+    assert_true(is_there("ompi.%s.%u/pid.%d/smseg-205455361-0", cut, geteuid(), getpid()));
+    assert_true(is_there("shm/vader_segment.%s.%u.c3f0001.0", cut, geteuid()));
 }
 
 int main(void)
