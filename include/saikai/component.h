@@ -128,7 +128,7 @@ struct saikai_event_source_ops {
 /* ---- a fault model: which fault is this (run.recovery, saikai run --recovery) ---- */
 
 #define SAIKAI_KIND_FAULT_MODEL "fault-model"
-enum { SAIKAI_ANSWER_IGNORE = 0, SAIKAI_ANSWER_RESTART = 1, SAIKAI_ANSWER_MIGRATION = 2, SAIKAI_ANSWER_IN_PLACE = 3 };
+enum { SAIKAI_ANSWER_IGNORE = 0, SAIKAI_ANSWER_RESTART = 1, SAIKAI_ANSWER_MIGRATION = 2, SAIKAI_ANSWER_IN_PLACE = 3, SAIKAI_ANSWER_TRANSFER = 4 };
 struct saikai_fault_view {
     uint32_t size_bytes;
     uint32_t n_nodes, n_past;
@@ -143,6 +143,43 @@ struct saikai_fault_model_ops {
     /* 1: it is one of this model; others are asked in the order of run.recovery until one says so. */
     int (*matches)(const struct saikai_fault *fault, const struct saikai_fault_view *view);
     int32_t answer; /* SAIKAI_ANSWER_…: what is done about it when the configuration does not say */
+};
+
+/* ---- a recovery protocol: what is done for each process that a fault takes (run.recovery, saikai run --recovery, as MODEL=NAME) ---- */
+
+#define SAIKAI_KIND_RECOVERY_PROTOCOL "recovery-protocol"
+struct saikai_lost_process {
+    uint32_t size_bytes;
+    int32_t rank;
+    int32_t copy;     /* where each rank is two processes (run.protocol=replication) which of them, 0 or 1; else 0 */
+    int32_t node;     /* where it ran: place in the list of nodes */
+    int32_t twin;     /* 1: the other process of its rank lives and can go on in its place */
+    int32_t in_place; /* 1: it can be made again while the others stay; 0: it cannot; -1: the others have not told yet */
+};
+struct saikai_loss {
+    uint32_t size_bytes;
+    uint32_t n_lost;
+    const struct saikai_lost_process *lost; /* by rank; all of the job where it is not known whose fault it is */
+    const struct saikai_fault *fault;
+    const struct saikai_fault_view *view; /* the nodes with what monitors say of them, and the faults before this one */
+    const int32_t *room;                  /* by node: how many more processes it takes; -1: nobody has told a limit */
+    const char *model;                    /* the fault model that matched */
+};
+/* What is done for one of them: nothing, as its silence will pass (IGNORE); the job is started again, with it on the same node (RESTART) or
+ * on another one (MIGRATION); it is made again while the others stay (IN_PLACE); its twin goes on in its place (TRANSFER). */
+struct saikai_treatment {
+    int32_t answer; /* SAIKAI_ANSWER_… */
+    int32_t node;   /* of MIGRATION: place in the list of nodes, one that is not lost and not down, has room, and is another one; -1: a
+                     * spare takes the place of the node with all that runs there */
+};
+/* As soon as one process needs a start of the whole job, all are started again, each where its answer says and the others where they were.
+ * What cannot be done (a node that is not there, a twin that does not live) is said, and the job is started again as without the component. */
+struct saikai_recovery_protocol_ops {
+    uint32_t answers; /* bit 1u << SAIKAI_ANSWER_… for each that it may give: what they need is made ready before the start */
+    /* Fill each[loss->n_lost], which is RESTART everywhere, in the order of loss->lost. It may be asked again about the same fault when
+     * more is known, and IN_PLACE and TRANSFER can still fail. 0, and a few words in why, which are kept with the fault (or none); -1: it
+     * has no answer, and a sentence in why. */
+    int (*decide)(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap);
 };
 
 /* ---- an output method: where generations go beyond the prefix (output.to, saikai output) ---- */

@@ -2,6 +2,10 @@
 #include "cli/cli.h"
 
 #include "base/config/component.h"
+#ifdef HAVE_ZMQ
+#include "recovery/answer/recovery_protocol.h"
+#include "recovery/fault/fault_model.h"
+#endif
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +20,26 @@ static int names(const char *value, const char *form)
     return 0;
 }
 
+#ifdef HAVE_ZMQ
+/* run.recovery names fault models, and with each, in words or as that model has it, a recovery protocol. */
+static int is_answer(const struct cli *cli, const struct sk_kind *kind, const char *form)
+{
+    struct sk_recovery_plan plan;
+    if (kind != &sk_recovery_protocol_kind || sk_recovery_parse(sk_config_text(cli->config, "run.recovery"), &plan, NULL))
+        return 0;
+    for (int i = 0; i < plan.n; i++)
+        if (!strcmp(sk_recovery_protocol_at(plan.step[i].protocol)->name, form))
+            return 1;
+    return 0;
+}
+#else
+static int is_answer(const struct cli *cli, const struct sk_kind *kind, const char *form)
+{
+    (void)cli, (void)kind, (void)form;
+    return 0;
+}
+#endif
+
 /* The key that chooses this form, NULL: none does. */
 static const char *chosen_by(const struct cli *cli, const struct sk_kind *kind, const char *form, char *out, size_t cap)
 {
@@ -26,7 +50,7 @@ static const char *chosen_by(const struct cli *cli, const struct sk_kind *kind, 
         snprintf(out, cap, "%s.%s", k->section, k->key);
         return out;
     }
-    return NULL;
+    return is_answer(cli, kind, form) ? "run.recovery" : NULL;
 }
 
 static void put(struct sk_json *j, const struct cli *cli, const struct sk_kind *kind, const char *form, const char *about)

@@ -8,6 +8,7 @@
 #include "schedule/failure/failures.h"
 
 #ifdef HAVE_ZMQ
+#include "recovery/answer/recovery_protocol.h"
 #include "recovery/fault/detector.h"
 #include "recovery/fault/fault_model.h"
 #include "recovery/fault/monitor.h"
@@ -26,7 +27,7 @@ void sk_cli_kinds_tell(void)
     static const struct sk_kind *const list[] = {
         &sk_reader_kind, &sk_merge_kind, &sk_failures_kind, &sk_method_kind,
 #ifdef HAVE_ZMQ
-        &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind, &sk_monitor_kind, &sk_fault_model_kind, &sk_answer_kind,
+        &sk_launcher_kind, &sk_detector_kind, &sk_fault_kind, &sk_monitor_kind, &sk_fault_model_kind, &sk_recovery_protocol_kind,
         &sk_protocol_kind, &sk_compare_kind, &sk_source_kind,
 #endif
         NULL,

@@ -136,7 +136,7 @@ int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat, struc
     return 0;
 }
 
-static int count(const int *seat, int n_ranks, int host)
+int sk_hosts_ranks(const int *seat, int n_ranks, int host)
 {
     int n = 0;
     for (int r = 0; r < n_ranks; r++)
@@ -188,7 +188,7 @@ static int spread(const struct sk_hosts *h, int lost, int n_ranks, int *seat)
 
 int sk_hosts_lose(struct sk_hosts *h, int lost, int n_ranks, int *seat)
 {
-    int need = count(seat, n_ranks, lost);
+    int need = sk_hosts_ranks(seat, n_ranks, lost);
     h->host[lost].state = SK_HOST_LOST;
     int spare = find_spare(h, need);
     for (int i = 0; spare < 0 && i < h->n;

@@ -39,6 +39,9 @@ void sk_hosts_free(struct sk_hosts *h);
 int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat,
                    struct saikai_error *err);
 
+/* How many ranks sit on a host. */
+int sk_hosts_ranks(const int *seat, int n_ranks, int host);
+
 /* Host `lost` is gone: its ranks move to a spare with enough slots; when there is none, to free
  * slots of the active hosts and then evenly over them. Ranks on other hosts stay where their
  * node-local checkpoints are. Returns the spare taken, -1 when the ranks were spread, -2 when no

@@ -2,6 +2,7 @@
  * waiting, stopping, and giving up. */
 #include "recovery/repair/compare.h"
 #include "recovery/repair/comparing.h"
+#include "recovery/repair/moving.h"
 #include "recovery/repair/repairing.h"
 #include "recovery/repair/transferring.h"
 
@@ -44,10 +45,11 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->c.detector.n_hosts = s->hosts.n;
     s->answered = calloc((size_t)s->hosts.n, 1);
     s->answers = calloc((size_t)s->hosts.n, 1);
-    s->assessor = sk_assessor_new(&c->assess, s->hosts.n);
+    s->assessor = sk_assessor_new(&c->assess, s->hosts.n, c->detector.n_ranks);
+    s->lost = calloc((size_t)c->detector.n_ranks, 1);
     s->place = c->repair_s > 0 && ops->admit && !c->copied ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
     s->differed = c->compare ? calloc((size_t)c->detector.n_ranks, 1) : NULL;
-    if (!s->answered || !s->answers || !s->assessor || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copied && !s->place)) {
+    if (!s->answered || !s->answers || !s->assessor || !s->lost || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copied && !s->place)) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -63,6 +65,7 @@ void sk_supervisor_free(struct sk_supervisor *s)
     sk_in_place_free(s->place);
     sk_hosts_free(&s->hosts);
     free(s->seat);
+    free(s->lost);
     free(s->answered);
     free(s->answers);
     free(s->differed);
@@ -154,49 +157,6 @@ static void probe_once(struct sk_supervisor *s)
             return;
     s->probed = 1;
     s->ops->probe(s->arg, s->answered);
-}
-
-/* A spare that is down, or a host that the answer leaves, is not used any more; *then says what took its place. 0; -1: no host is
- * left. */
-static int lose_host(struct sk_supervisor *s, int h, char *then, size_t cap)
-{
-    const char *name = s->hosts.host[h].name;
-    int spare = sk_hosts_lose(&s->hosts, h, s->c.detector.n_ranks, s->seat);
-    if (spare == -2)
-        return -1;
-    if (spare >= 0)
-        snprintf(then, cap, "%s takes the place of %s", s->hosts.host[spare].name, name);
-    else
-        snprintf(then, cap, "no spare host is left: the ranks of %s are spread over the others", name);
-    sk_say(s, SK_LOG_WARN, "%s", then);
-    return 0;
-}
-
-/* Replace all hosts that are down, and the one that the fault's answer leaves; -1: none is left. */
-static int lose_hosts(struct sk_supervisor *s, const struct sk_verdict *v, char *then, size_t cap)
-{
-    int rc = 0;
-    for (int h = 0; h < s->hosts.n; h++) { /* spares before the ranks move */
-        const char *why = sk_assess_down(s->assessor, h);
-        if (!why || s->hosts.host[h].state != SK_HOST_SPARE)
-            continue;
-        if (s->answered[h] && !s->answers[h])
-            sk_say(s, SK_LOG_WARN, "spare host %s does not answer and counts as lost", s->hosts.host[h].name);
-        else
-            sk_say(s, SK_LOG_WARN, "spare host %s counts as lost: %s", s->hosts.host[h].name, why);
-        s->hosts.host[h].state = SK_HOST_LOST;
-    }
-    int *leave = calloc((size_t)s->hosts.n, sizeof *leave);
-    for (int h = 0; leave && h < s->hosts.n; h++) /* all of them before the ranks move */
-        leave[h] = s->hosts.host[h].state == SK_HOST_ACTIVE && (h == v->leaves || sk_assess_down(s->assessor, h));
-    for (int h = 0; leave && h < s->hosts.n; h++)
-        if (leave[h] && sk_assess_down(s->assessor, h) == NULL && !sk_fault_means(&s->fault, SK_FAULT_TAKES_HOST))
-            s->hosts.host[h].shunned = 1; /* it lives, and would be a spare again */
-    for (int h = 0; leave && h < s->hosts.n; h++)
-        if (leave[h] && lose_host(s, h, then, cap))
-            rc = -1;
-    free(leave);
-    return rc;
 }
 
 static double backoff(const struct sk_supervisor *s)
@@ -309,20 +269,19 @@ static void decide(struct sk_supervisor *s, double now)
         end_by_signal(s);
         return;
     }
-    struct sk_verdict v = sk_supervisor_assess(s, &s->fault, 1, now);
-    char then[600] = "";
-    if (v.answer == SAIKAI_ANSWER_IN_PLACE || v.answer == SK_ANSWER_TRANSFER || (s->c.copied && *s->no_place)) {
-        const char *wanted = v.answer == SK_ANSWER_TRANSFER || s->c.copied ? "not by its twin" : "not in place";
-        v.answer = v.answer == SAIKAI_ANSWER_MIGRATION ? v.answer : SAIKAI_ANSWER_RESTART;
-        snprintf(then, sizeof then, "%s: %s", wanted, *s->no_place ? s->no_place : "there is no layer for it");
-    }
+    struct sk_verdict v = sk_supervisor_assess(s, &s->fault, 1, (struct sk_means){0}, now);
+    char then[900];
+    if (s->c.copied && *s->no_place)
+        snprintf(then, sizeof then, "not by its twin: %s", s->no_place);
+    else
+        snprintf(then, sizeof then, "%s", v.said);
     *s->no_place = 0;
     if (v.leaves >= 0 && v.spares && sk_fault_means(&s->fault, SK_FAULT_OF_PROCESS))
         s->barren = (struct sk_barren){0}; /* another node may do better */
     if (s->ops->suffer)
         s->ops->suffer(s->arg, &s->fault, &s->hosts, p.progress || !s->uses_library);
     const char *no = why_not(s, now);
-    if (!no && v.answer == SAIKAI_ANSWER_MIGRATION && lose_hosts(s, &v, then, sizeof then))
+    if (!no && v.answer == SAIKAI_ANSWER_MIGRATION && sk_supervisor_move(s, &v, then, sizeof then))
         no = "no host is left";
     sk_supervisor_record(s, &s->fault, &v, no, then);
     sk_assess_remember(s->assessor, &s->fault, s->since);
@@ -391,11 +350,11 @@ static int is_ignored(struct sk_supervisor *s, const struct sk_fault *f, double 
 {
     if (s->stop_signal || !sk_fault_means(f, SK_FAULT_SILENCE))
         return 0;
-    struct sk_verdict v = sk_supervisor_assess(s, f, 0, now);
+    struct sk_verdict v = sk_supervisor_assess(s, f, 0, (struct sk_means){0}, now);
     if (v.answer != SAIKAI_ANSWER_IGNORE)
         return 0;
     if (!s->ignoring)
-        sk_supervisor_record(s, f, &v, NULL, "");
+        sk_supervisor_record(s, f, &v, NULL, v.said);
     s->ignoring = 1;
     return 1;
 }

@@ -199,6 +199,40 @@ faults) # a fault model and a monitor, in the order that the job's recovery says
     has "node $(hostname) is not well: a smell of smoke (source of events site-list)" err
     quiet "${run[@]}" --set events.every=100ms -- sleep 1 || fail "the job did not come through with a source that fails"
     [ "$(grep -c 'SITE_NODES_ILL: the variable is not set' err)" = 1 ] || fail "not said once"
+    # a recovery protocol: the words it gives are kept; on one node there is nowhere to go
+    compile "$source/examples/components/recovery_protocol.c" step.so
+    mkdir steps
+    step=("$saikai" run --set store.prefix="$work/steps" --set run.no_progress=0 --set run.backoff=0.1s)
+    quiet "${step[@]}" --set "components=$work/step.so" --recovery 'process=step-aside' -- "$work/crash" || fail "the job did not come through with the recovery protocol"
+    [ "$(grep -c 'fault model: process; answer: restart, as recovery protocol step-aside says: it died for the first time, or there is nowhere to go' err)" = 3 ] ||
+        fail "the recovery protocol is not told of"
+    "$saikai" history steps --json >out 2>err || fail "saikai history --json"
+    has 'as recovery protocol step-aside says' out
+    quiet "$saikai" components --set "components=$work/step.so" --set run.recovery=network,process=step-aside --json || fail "saikai components"
+    python3 - <<END || fail "the JSON is another one"
+import json
+forms = {f["name"]: f for f in json.load(open("out")) if f["kind"] == "recovery-protocol"}
+assert sorted(forms) == ["ignore", "in-place", "migration", "restart", "step-aside", "twin"], forms
+assert forms["step-aside"]["from"] == "$work/step.so" and forms["step-aside"]["components_call_it"] == "recovery-protocol"
+assert [n for n in sorted(forms) if forms[n]["chosen_by"] == "run.recovery"] == ["ignore", "step-aside"], forms
+END
+    # what it answers is held against what there is: nothing of this can be, and the job is started again all the same
+    changed() { # WHAT IT SAYS, SED
+        sed "$2" "$source/examples/components/recovery_protocol.c" >other.c
+        ! cmp -s other.c "$source/examples/components/recovery_protocol.c" || fail "$1: nothing was changed"
+        compile other.c other.so
+        quiet "${step[@]}" --set "components=$work/other.so" --recovery process=step-aside -- "$work/crash" || fail "$1: the job did not come through"
+        has "answer: restart, as recovery protocol step-aside cannot decide: $1" err
+    }
+    changed 'rank 0 was to go to node 99, and the job has 1 nodes' 's/int32_t other = .*/& other = 99;/'
+    changed "rank 0 was to go to $(hostname)" 's/int32_t other = .*/& other = p->node;/'
+    changed 'not by its twin: ' 's/} else if (p->twin) {/} else if (1) {/'
+    changed 'not in place: ' 's/} else if (p->in_place .*/} else if (1) {/'
+    changed "'ignore', for rank 0, is not among the answers" 's/each\[i\].answer = SAIKAI_ANSWER_TRANSFER/each[i].answer = SAIKAI_ANSWER_IGNORE/; s/(p->twin)/(1)/'
+    changed 'the weather' 's/it died for the first time, or there is nowhere to go/the weather/; /the weather/{n; s/return 0;/return -1;/}'
+    sed 's/ops_size_bytes = sizeof ops/ops_size_bytes = 8/' "$source/examples/components/recovery_protocol.c" >other.c
+    compile other.c other.so
+    refused 'its table of functions has 8 bytes, that of the kind recovery-protocol has 16' "$work/other.so"
     # without a store nothing is kept, and nothing made
     quiet "${run[@]}" --set store.prefix="$work/none" -- "$work/crash" || fail "the job did not come through without a store"
     [ ! -e none ] || fail "a directory was made"

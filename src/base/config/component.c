@@ -25,7 +25,7 @@ enum { MOST_FILES = 32, MOST_COMPONENTS = 64, LONGEST_NAME = 31 };
 /* Of kinds that this process may not have, such as a rank those of the launcher. */
 static const char *const all_kinds[] = {
     SAIKAI_KIND_INTERVAL_MODEL, SAIKAI_KIND_FAILURE_RATES, SAIKAI_KIND_CODEC, SAIKAI_KIND_MONITOR, SAIKAI_KIND_FAULT_MODEL,
-    SAIKAI_KIND_EVENT_SOURCE, SAIKAI_KIND_OUTPUT_METHOD,
+    SAIKAI_KIND_EVENT_SOURCE, SAIKAI_KIND_OUTPUT_METHOD, SAIKAI_KIND_RECOVERY_PROTOCOL,
 };
 enum { n_all_kinds = sizeof all_kinds / sizeof *all_kinds };
 

@@ -1,4 +1,4 @@
-/* Puts together what fault models may see, and asks monitors and models. */
+/* Puts together what fault models may see, and asks monitors, models and recovery protocols. */
 #include "recovery/fault/assess.h"
 
 #include "recovery/fault/monitor.h"
@@ -20,11 +20,14 @@ struct sk_assessor {
     int n_hosts;
     struct saikai_node *node;
     struct why *why;
+    int32_t *room; /* by host */
+    struct saikai_lost_process *lost;
+    struct saikai_treatment *each;
     struct saikai_fault past[MOST_PAST];
     uint32_t n_past;
 };
 
-struct sk_assessor *sk_assessor_new(const struct sk_assess_config *c, int n_hosts)
+struct sk_assessor *sk_assessor_new(const struct sk_assess_config *c, int n_hosts, int n_ranks)
 {
     struct sk_assessor *a = calloc(1, sizeof *a);
     if (!a)
@@ -33,7 +36,10 @@ struct sk_assessor *sk_assessor_new(const struct sk_assess_config *c, int n_host
     a->n_hosts = n_hosts;
     a->node = calloc((size_t)n_hosts + 1, sizeof *a->node);
     a->why = calloc((size_t)n_hosts + 1, sizeof *a->why);
-    if (!a->node || !a->why || (!a->c.plan.n && sk_recovery_parse(NULL, &a->c.plan, NULL))) {
+    a->room = calloc((size_t)n_hosts + 1, sizeof *a->room);
+    a->lost = calloc((size_t)n_ranks, sizeof *a->lost);
+    a->each = calloc((size_t)n_ranks, sizeof *a->each);
+    if (!a->node || !a->why || !a->room || !a->lost || !a->each || (!a->c.plan.n && sk_recovery_parse(NULL, &a->c.plan, NULL))) {
         sk_assessor_free(a);
         return NULL;
     }
@@ -46,6 +52,9 @@ void sk_assessor_free(struct sk_assessor *a)
         return;
     free(a->node);
     free(a->why);
+    free(a->room);
+    free(a->lost);
+    free(a->each);
     free(a);
 }
 
@@ -92,11 +101,54 @@ static int spares_for(const struct sk_assessor *a, const struct sk_hosts *h, int
     return n;
 }
 
+/* The processes that the fault took: those that the scene names, and all on nodes that are down. Where that is none, nobody knows whose
+ * fault it is, and it is all of them. */
+static uint32_t list_lost(struct sk_assessor *a, const struct sk_scene *s)
+{
+    uint32_t n = 0;
+    for (int all = 0; !n && all < 2; all++)
+        for (int r = 0; r < s->n_ranks; r++) {
+            if (!all && !s->lost[r] && !a->node[s->seat[r]].down)
+                continue;
+            a->lost[n++] = (struct saikai_lost_process){
+                .size_bytes = sizeof *a->lost,
+                .rank = s->copied ? r % s->copied : r,
+                .copy = s->copied ? r / s->copied : 0,
+                .node = s->seat[r],
+                .twin = s->twins,
+                .in_place = s->in_place,
+            };
+        }
+    return n;
+}
+
+static void find_room(struct sk_assessor *a, const struct sk_hosts *h)
+{
+    for (int i = 0; i < a->n_hosts; i++) {
+        int left = h->host[i].slots - a->node[i].ranks;
+        a->room[i] = !h->host[i].slots ? -1 : left > 0 ? left : 0;
+    }
+}
+
+/* Where each rank is two processes, those that are built in leave it to the twin, if that lives. */
+static void ask_protocol(struct sk_assessor *a, const struct sk_scene *s, int form, struct saikai_loss *loss, struct sk_treated *out)
+{
+    if (s->twins && form < SK_N_ANSWERS)
+        form = SAIKAI_ANSWER_TRANSFER;
+    find_room(a, s->hosts);
+    loss->size_bytes = sizeof *loss;
+    loss->n_lost = list_lost(a, s);
+    loss->lost = a->lost;
+    loss->room = a->room;
+    sk_treat(sk_recovery_protocol_at(form), loss, s->cannot ? s->cannot : "", a->each, out);
+}
+
 struct sk_verdict sk_assess(struct sk_assessor *a, const struct sk_fault *f, const struct sk_scene *scene)
 {
-    struct sk_verdict v = {.leaves = -1};
+    struct sk_verdict v = {.leaves = -1, .lost = a->lost, .each = a->each};
     struct saikai_fault fault = seen(f, scene->now);
-    int down = 0;
+    struct sk_treated t;
+    int down = 0, form;
     look_at_nodes(a, scene);
     v.spares = spares_for(a, scene->hosts, f->host);
     struct saikai_fault_view view = {
@@ -110,12 +162,16 @@ struct sk_verdict sk_assess(struct sk_assessor *a, const struct sk_fault *f, con
         .repeated_window_s = a->c.repeated_window_s,
         .network_patience_s = a->c.network_patience_s,
     };
-    v.model = sk_recovery_choose(&a->c.plan, &fault, &view, &v.answer);
-    if (v.answer == SAIKAI_ANSWER_MIGRATION && a->n_hosts < 2)
-        v.answer = SAIKAI_ANSWER_RESTART; /* a single host has no substitute: it is tried again */
+    v.model = sk_recovery_choose(&a->c.plan, &fault, &view, &form);
+    struct saikai_loss loss = {.fault = &fault, .view = &view, .model = v.model ? v.model->name : ""};
+    ask_protocol(a, scene, form, &loss, &t);
+    v.answer = t.answer;
+    v.wanted = t.wanted;
+    v.n_lost = loss.n_lost;
+    snprintf(v.said, sizeof v.said, "%s", t.said);
     for (int h = 0; h < a->n_hosts; h++)
         down += a->node[h].down;
-    if (v.answer == SAIKAI_ANSWER_MIGRATION && (!down || fault.of & SAIKAI_FAULT_OF_NODE))
+    if (t.whole_node && (!down || fault.of & SAIKAI_FAULT_OF_NODE))
         v.leaves = f->host;
     return v;
 }

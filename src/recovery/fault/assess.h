@@ -1,8 +1,9 @@
-/* What a fault is taken for, and how it is answered: the nodes as monitors see them, the faults before it, and the models of the
- * job's recovery. Pure but for what monitors of components do. */
+/* What a fault is taken for, and how it is answered: the nodes as monitors see them, the faults before it, and the models and
+ * recovery protocols of the job. Pure but for what components do. */
 #ifndef SK_RECOVERY_ASSESS_H
 #define SK_RECOVERY_ASSESS_H
 
+#include "recovery/answer/treat.h"
 #include "recovery/fault/detector.h"
 #include "recovery/fault/fault_model.h"
 #include "recovery/hosts.h"
@@ -20,19 +21,30 @@ struct sk_scene {
     int n_ranks;
     const struct sk_detector *detector;
     const char *answered, *answers; /* as probed at first, and now; NULL: not probed */
+    const char *lost;    /* by rank: the fault took it */
+    int copied;          /* ranks that are two processes each, n_ranks / 2; 0: they are one */
+    int twins;           /* the twins of all that are lost can go on */
+    int in_place;        /* all that are lost can be made again; -1: not known yet */
+    const char *cannot;  /* why not */
     double now;
 };
 
 struct sk_verdict {
     const struct sk_fault_model_ops *model; /* NULL: none matched */
     int answer;                             /* SAIKAI_ANSWER_… */
+    int wanted;                             /* the answer that was wanted before it turned out that it cannot be */
     int leaves;                             /* the host that a migration leaves for the fault itself, -1: only those that are down */
     int spares;                             /* that could take over the ranks of the fault's host */
+    /* What is done for each lost process, until the next assessment. */
+    uint32_t n_lost;
+    const struct saikai_lost_process *lost;
+    const struct saikai_treatment *each;
+    char said[240]; /* what a component says of that, or why an answer cannot be; "": nothing */
 };
 
 struct sk_assessor;
 /* NULL: out of memory. */
-struct sk_assessor *sk_assessor_new(const struct sk_assess_config *c, int n_hosts);
+struct sk_assessor *sk_assessor_new(const struct sk_assess_config *c, int n_hosts, int n_ranks);
 void sk_assessor_free(struct sk_assessor *a); /* NULL is accepted */
 
 struct sk_verdict sk_assess(struct sk_assessor *a, const struct sk_fault *f, const struct sk_scene *scene);

@@ -1,6 +1,8 @@
 /* The fault models that are built in, those of components, and the choice among them. */
 #include "recovery/fault/fault_model.h"
 
+#include "recovery/answer/recovery_protocol.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,34 +75,18 @@ const struct sk_fault_model_ops *sk_fault_model_at(int i)
 SK_OPEN_KIND(sk_fault_model_kind, "fault-model", "fault model", struct sk_fault_model_ops, sk_fault_model_at, description,
              SAIKAI_KIND_FAULT_MODEL, struct saikai_fault_model_ops, add);
 
-/* By SAIKAI_ANSWER_… */
-static const struct sk_answer_ops answers[] = {
-    {"ignore", "nothing is done as long as the model matches; of silence alone, else restart"},
-    {"restart", "the job is started again on the same nodes"},
-    {"migration", "the job is started again, and a spare takes the place of the node"},
-    {"in-place", "the dead process is made again and the others stay (saikai_in_place); restart where that cannot be"},
-    {"twin", "the twin of the dead process goes on in its place (run.protocol=replication); restart where that cannot be"},
-};
-enum { n_answers = sizeof answers / sizeof *answers };
-
-static const struct sk_answer_ops *answer_at(int i)
-{
-    return i >= 0 && i < n_answers ? &answers[i] : NULL;
-}
-
-SK_KIND(sk_answer_kind, "answer", "answer to a fault", struct sk_answer_ops, answer_at, description);
-
 int sk_recovery_has(const struct sk_recovery_plan *p, int answer)
 {
     for (int i = 0; i < p->n; i++)
-        if (p->step[i].answer == answer)
+        if (sk_recovery_protocol_at(p->step[i].protocol)->ops.answers & 1u << answer)
             return 1;
     return 0;
 }
 
-const char *sk_answer_name(int answer)
+/* What a model has for an answer when the configuration does not say; one that there is not is a restart. */
+static int usual(const struct sk_fault_model_ops *m)
 {
-    return answer_at(answer) ? answers[answer].name : "?";
+    return m->ops.answer >= 0 && m->ops.answer < SK_N_ANSWERS ? m->ops.answer : SAIKAI_ANSWER_RESTART;
 }
 
 /* One "model" or "model=answer". */
@@ -114,15 +100,15 @@ static int parse_step(const char *word, size_t n, struct sk_recovery_plan *p, st
             *equals-- = 0;
     if (answer)
         answer += strspn(answer, " ");
-    int m = sk_kind_form(&sk_fault_model_kind, text), a = answer ? sk_kind_form(&sk_answer_kind, answer) : -1;
+    int m = sk_kind_form(&sk_fault_model_kind, text), a = answer ? sk_kind_form(&sk_recovery_protocol_kind, answer) : -1;
     if (m < 0)
         return sk_kind_unknown(&sk_fault_model_kind, NULL, text, err);
     if (answer && a < 0)
-        return sk_kind_unknown(&sk_answer_kind, NULL, answer, err);
+        return sk_kind_unknown(&sk_recovery_protocol_kind, NULL, answer, err);
     if (p->n == SK_MOST_MODELS)
         return sk_fail(err, SAIKAI_ECONFIG, "more than %d models", SK_MOST_MODELS);
     p->step[p->n].model = sk_fault_model_at(m);
-    p->step[p->n++].answer = answer ? a : sk_fault_model_at(m)->ops.answer;
+    p->step[p->n++].protocol = answer ? a : usual(sk_fault_model_at(m));
     return 0;
 }
 
@@ -134,7 +120,7 @@ int sk_recovery_parse(const char *text, struct sk_recovery_plan *out, struct sai
     if (!text || !text[strspn(text, between)])
         for (int i = 0; i < n_forms; i++) {
             p.step[p.n].model = &forms[i];
-            p.step[p.n++].answer = forms[i].ops.answer;
+            p.step[p.n++].protocol = usual(&forms[i]);
         }
     else
         for (const char *s = text; !rc && *(s += strspn(s, between));) {
@@ -156,16 +142,13 @@ int sk_recovery_parse(const char *text, struct sk_recovery_plan *out, struct sai
 }
 
 const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_plan *p, const struct saikai_fault *f,
-                                                    const struct saikai_fault_view *v, int *answer)
+                                                    const struct saikai_fault_view *v, int *protocol)
 {
-    *answer = SAIKAI_ANSWER_RESTART;
+    *protocol = SAIKAI_ANSWER_RESTART;
     for (int i = 0; i < p->n; i++) {
         if (!p->step[i].model->ops.matches(f, v))
             continue;
-        *answer = p->step[i].answer;
-        if (!answer_at(*answer) || (*answer == SAIKAI_ANSWER_IGNORE && !(f->of & SAIKAI_FAULT_SILENCE)) ||
-            ((*answer == SAIKAI_ANSWER_IN_PLACE || *answer == SK_ANSWER_TRANSFER) && !(f->of & SAIKAI_FAULT_OF_PROCESS)))
-            *answer = SAIKAI_ANSWER_RESTART;
+        *protocol = p->step[i].protocol;
         return p->step[i].model;
     }
     return NULL;

@@ -93,9 +93,9 @@ static void answers_may_be_others(void **state)
     struct saikai_fault_view v = view(NULL, 0);
     assert_string_equal(taken_for("process=migration", process(1, 0), &v, SAIKAI_ANSWER_MIGRATION), "process");
     assert_string_equal(taken_for("physical=restart,process", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical");
-    assert_string_equal(taken_for("process=ignore", process(1, 0), &v, SAIKAI_ANSWER_RESTART), "process"); /* the dead stay dead */
+    assert_string_equal(taken_for("process=ignore", process(1, 0), &v, SAIKAI_ANSWER_IGNORE), "process"); /* what can be is the protocol's affair */
     assert_string_equal(taken_for("process=in-place", process(1, 0), &v, SAIKAI_ANSWER_IN_PLACE), "process");
-    assert_string_equal(taken_for("physical=in-place", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical"); /* a process alone is made again */
+    assert_string_equal(taken_for("physical=in-place", silence(5), &v, SAIKAI_ANSWER_IN_PLACE), "physical");
 }
 
 static void wrong_words_are_named(void **state)
@@ -107,7 +107,7 @@ static void wrong_words_are_named(void **state)
     assert_int_equal(err.code, SAIKAI_ECONFIG);
     assert_string_equal(err.text, "run.recovery: unknown fault model 'weather': network, physical, repeated or process");
     assert_int_equal(sk_recovery_parse("process=pray", &p, &err), SAIKAI_ECONFIG);
-    assert_string_equal(err.text, "run.recovery: unknown answer to a fault 'pray': ignore, restart, migration, in-place or twin");
+    assert_string_equal(err.text, "run.recovery: unknown recovery protocol 'pray': ignore, restart, migration, in-place or twin");
     assert_int_equal(p.n, 7);
     assert_int_equal(sk_recovery_parse("process,process,process,process,process,process,process,process,process,process,process,process,"
                                        "process,process,process,process,process", &p, &err), SAIKAI_ECONFIG);

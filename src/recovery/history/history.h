@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SK_HISTORY_LINE = 1400 };
+enum { SK_HISTORY_LINE = 1700 };
 
 struct sk_event {
     int64_t at_ms; /* wall clock, milliseconds since 1970 */
     int64_t start; /* of the job, the first is 0 */
     int64_t rank;  /* -1: of none alone */
     char node[256], fault[32], model[32], answer[32]; /* node "": none; model "": none matched */
-    char what[320], then[160];                         /* the sentence about it; what came of the answer, or "" */
+    char what[320], then[400];                         /* the sentence about it; what came of the answer, or "" */
     char command[320];                                 /* of the job, cut */
 };
 

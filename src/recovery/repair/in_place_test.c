@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -284,6 +285,39 @@ static void without_the_answer_nothing_changes(void **state)
     crew_finish(w);
 }
 
+/* In place where it knows that it can be, else a restart. */
+static int where_it_can_be(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap)
+{
+    for (uint32_t i = 0; i < loss->n_lost; i++)
+        each[i].answer = loss->lost[i].in_place > 0 ? SAIKAI_ANSWER_IN_PLACE : SAIKAI_ANSWER_RESTART;
+    snprintf(why, why_cap, "%u lost", loss->n_lost);
+    return 0;
+}
+
+static void a_component_decides(void **state)
+{
+    static const struct saikai_recovery_protocol_ops ops = {1u << SAIKAI_ANSWER_IN_PLACE | 1u << SAIKAI_ANSWER_RESTART, where_it_can_be};
+    static const struct saikai_component c = {SAIKAI_COMPONENT_ABI, sizeof c, SAIKAI_KIND_RECOVERY_PROTOCOL, "picky", "picky", &ops, sizeof ops};
+    struct sk_supervisor_config sc = crew_config();
+    sk_recovery_protocol_kind.add(&c, 0);
+    sc.repair_s = LIMIT;
+    assert_int_equal(sk_recovery_parse("process=picky", &sc.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_with_library(&sc);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_int_equal(w->order.number, 1);
+    assert_string_equal(w->event.answer, "in-place");
+    assert_string_equal(w->event.then, "as recovery protocol picky says: 1 lost; rank 1 is made again and the others stay");
+    come_back(w, 1, 1);
+    assert_int_equal(w->starts, 1);
+    w->world[3] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_FUNCTION, 1);
+    crew_run(w, 0.5);
+    crew_exit(w, 2, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "as recovery protocol picky says: 1 lost");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +337,7 @@ int main(void)
         cmocka_unit_test(no_progress_between_repairs),
         cmocka_unit_test(a_restart_after_repairs),
         cmocka_unit_test(without_the_answer_nothing_changes),
+        cmocka_unit_test(a_component_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

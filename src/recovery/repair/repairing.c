@@ -6,25 +6,32 @@
 
 #include <stdio.h>
 
-int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, double now)
+/* NULL: all that are dead can be made again; else why not. */
+static const char *why_not(const struct sk_supervisor *s, struct sk_barren barren)
 {
-    struct sk_progress p = sk_detector_progress(s->detector);
-    struct saikai_error err = {0};
-    struct sk_message order;
-    char who[64], then[128];
-    struct sk_verdict v = {0};
-    if (!s->place || s->stop_signal || !sk_fault_means(f, SK_FAULT_OF_PROCESS))
-        return 0;
-    v = sk_supervisor_assess(s, f, 0, now);
-    if (v.answer != SAIKAI_ANSWER_IN_PLACE)
-        return 0;
-    struct sk_barren barren = s->best > s->place_best ? (struct sk_barren){0} : sk_barren_next(s->barren, f);
     const char *no = s->hosts.n > 1 ? "the job has several hosts" : sk_in_place_why_not(s->place, s->detector);
     if (!no && s->c.no_progress && barren.all >= s->c.no_progress) /* the job is not given up: a restart may do better */
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)
         no = "it was restarted often enough";
-    if (no && sk_in_place_may_change(s->place, s->detector)) { /* what is known of the others is as old as their newest beat */
+    return no;
+}
+
+int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    struct sk_progress p = sk_detector_progress(s->detector);
+    struct saikai_error err = {0};
+    struct sk_message order;
+    char who[64], then[400];
+    if (!s->place || s->stop_signal || !sk_fault_means(f, SK_FAULT_OF_PROCESS))
+        return 0;
+    struct sk_barren barren = s->best > s->place_best ? (struct sk_barren){0} : sk_barren_next(s->barren, f);
+    const char *no = why_not(s, barren);
+    int may_change = no && sk_in_place_may_change(s->place, s->detector);
+    struct sk_verdict v = sk_supervisor_assess(s, f, 0, (struct sk_means){.in_place = !no ? 1 : may_change ? -1 : 0}, now);
+    if (v.wanted != SAIKAI_ANSWER_IN_PLACE)
+        return 0;
+    if (may_change) { /* what is known of the others is as old as their newest beat */
         if (!(s->place_until > 0))
             s->place_until = now + 4 * s->c.detector.heartbeat_s;
         if (now < s->place_until)
@@ -43,7 +50,7 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
         snprintf(s->no_place, sizeof s->no_place, "%.150s", err.text);
         return 0;
     }
-    snprintf(then, sizeof then, "rank %s is made again and the others stay", who);
+    snprintf(then, sizeof then, "%s%srank %s is made again and the others stay", v.said, *v.said ? "; " : "", who);
     sk_supervisor_record(s, f, &v, NULL, then);
     sk_assess_remember(s->assessor, f, now);
     if (s->ops->suffer)

@@ -10,7 +10,7 @@
 
 void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...)
 {
-    char line[512];
+    char line[1000];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
@@ -37,8 +37,19 @@ void sk_supervisor_send_to_all(struct sk_supervisor *s, enum sk_message_kind kin
             sk_supervisor_send(s, r, s->incarnation, kind, number);
 }
 
+/* Whom the fault took: known as long as the others live. */
+static void note_lost(struct sk_supervisor *s, const struct sk_fault *f, double now)
+{
+    int takes = sk_fault_means(f, SK_FAULT_TAKES_HOST | SK_FAULT_ENDS_HOST), silence = sk_fault_means(f, SK_FAULT_SILENCE);
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        s->lost[r] = r == f->rank || (takes && s->seat[r] == f->host) || (silence && sk_detector_rank_silent(s->detector, r, now)) ||
+                     (!sk_detector_rank_runs(s->detector, r) && !sk_detector_rank_ended_well(s->detector, r));
+}
+
 void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, double now)
 {
+    if (s->state == RUNNING)
+        note_lost(s, f, now);
     s->state = CLEARING;
     s->fault = *f;
     s->since = now;
@@ -46,9 +57,14 @@ void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, doub
     sk_supervisor_send_to_all(s, SK_MSG_KILL, 0);
 }
 
-struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now)
+struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, struct sk_means can, double now)
 {
-    struct sk_scene scene = {&s->hosts, s->seat, s->c.detector.n_ranks, s->detector, NULL, NULL, now};
+    struct sk_scene scene = {
+        .hosts = &s->hosts, .seat = s->seat, .n_ranks = s->c.detector.n_ranks, .detector = s->detector, .lost = s->lost, .copied = s->c.copied,
+        .twins = can.twins, .in_place = can.in_place, .cannot = *s->no_place ? s->no_place : "there is no layer for it", .now = now,
+    };
+    if (s->state == RUNNING)
+        note_lost(s, f, now);
     if (ask && s->probed && s->hosts.n > 1) {
         s->ops->probe(s->arg, s->answers);
         scene.answered = s->answered;

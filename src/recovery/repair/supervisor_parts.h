@@ -22,6 +22,7 @@ struct sk_supervisor {
     struct sk_detector *detector; /* of this incarnation */
     int pace;                     /* heartbeats between two words of a keeper, 0: one */
     struct sk_assessor *assessor;
+    char *lost;                /* by rank: the newest fault took it */
     struct sk_in_place *place; /* NULL: faults are not repaired */
     char no_place[160];        /* why the fault was not repaired, or the repair failed; "": it was not asked for */
     int64_t place_best;        /* newest complete generation at the repair before, -1: there was none */
@@ -56,7 +57,13 @@ struct sk_supervisor {
 };
 
 void sk_say(struct sk_supervisor *s, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, double now);
+/* What can be done about a fault without starting all again. */
+struct sk_means {
+    int twins;    /* the twins of all that are dead can go on */
+    int in_place; /* all that are dead can be made again; -1: not known yet */
+};
+/* ask: the hosts, too. */
+struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, struct sk_means can, double now);
 /* What happened, which model matched and what is done: in one line, and kept. */
 void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then);
 /* To whom reports as this rank, and, below, to a rank of this start, as whoever its keeper reports now; to all that run. */

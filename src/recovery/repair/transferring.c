@@ -66,7 +66,7 @@ static void take(struct sk_supervisor *s, char *who, size_t cap)
 
 int sk_supervisor_transfer(struct sk_supervisor *s, const struct sk_fault *f, double now)
 {
-    char who[64], then[128];
+    char who[64], then[400];
     if (!s->c.copied || s->stop_signal || f->rank < 0 || !is_dead(s, f->rank))
         return 0;
     const char *no = why_not(s);
@@ -75,11 +75,12 @@ int sk_supervisor_transfer(struct sk_supervisor *s, const struct sk_fault *f, do
         return 0;
     }
     struct sk_fault told = *f;
-    struct sk_verdict v = sk_supervisor_assess(s, f, 0, now);
+    struct sk_verdict v = sk_supervisor_assess(s, f, 0, (struct sk_means){.twins = 1}, now);
+    if (v.answer != SAIKAI_ANSWER_TRANSFER) /* a component would have it otherwise */
+        return 0;
     told.rank %= s->c.copied;
-    v.answer = SK_ANSWER_TRANSFER;
     take(s, who, sizeof who);
-    snprintf(then, sizeof then, "the twin of rank %s goes on in its place", who);
+    snprintf(then, sizeof then, "%s%sthe twin of rank %s goes on in its place", v.said, *v.said ? "; " : "", who);
     s->transfers.order_at = s->transfers.since = now;
     sk_supervisor_tick_transfer(s, now);
     sk_supervisor_record(s, &told, &v, NULL, then);

@@ -272,6 +272,36 @@ static void nobody_compares(void **state)
     crew_finish(w);
 }
 
+/* A component is asked before the twin, and knows whom it would take the place of. */
+static int on_fridays(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap)
+{
+    (void)why, (void)why_cap;
+    assert_int_equal(loss->n_lost, 1);
+    assert_int_equal(loss->lost[0].rank, 1);
+    each[0].answer = loss->lost[0].twin && loss->lost[0].copy ? SAIKAI_ANSWER_TRANSFER : SAIKAI_ANSWER_RESTART;
+    return 0;
+}
+
+static void a_component_decides(void **state)
+{
+    static const struct saikai_recovery_protocol_ops ops = {1u << SAIKAI_ANSWER_TRANSFER | 1u << SAIKAI_ANSWER_RESTART, on_fridays};
+    static const struct saikai_component part = {SAIKAI_COMPONENT_ABI, sizeof part, SAIKAI_KIND_RECOVERY_PROTOCOL, "fridays", "", &ops, sizeof ops};
+    struct sk_supervisor_config c = crew_config();
+    sk_recovery_protocol_kind.add(&part, 0);
+    c.copied = N / 2;
+    assert_int_equal(sk_recovery_parse("process=fridays", &c.assess.plan, NULL), 0);
+    for (int second = 0; second < 2; second++) {
+        struct crew *w = crew_begin(&c);
+        all_say(w, SK_WORLD_READY, 0);
+        crew_run(w, 0.5);
+        crew_exit(w, second ? 3 : 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_run(w, 5);
+        assert_string_equal(w->event.answer, second ? "twin" : "restart");
+        assert_int_equal(w->starts, second ? 1 : 2);
+        crew_finish(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_difference_starts_the_job_again),
         cmocka_unit_test(a_difference_ends_the_job),
         cmocka_unit_test(nobody_compares),
+        cmocka_unit_test(a_component_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
