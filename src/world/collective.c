@@ -5,6 +5,7 @@
 #include "world/direct.h"
 #include "world/bounce.h"
 #include "world/log/collective.h"
+#include "world/log/later/later.h"
 #include "world/log/log.h"
 #include "world/replica/replica.h"
 #include "world/replica/scan.h"
@@ -92,6 +93,16 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
     if (!sk_world.replicates)                       \
         return sk_logging_Alltoallw(g, __VA_ARGS__); \
     sk_replica_refuse("MPI_Alltoallw")
+
+/* One that does not block, under the protocol logging. */
+#define LATER(call)                                \
+    struct sk_steps *steps = sk_steps_new();       \
+    if (!steps)                                    \
+        return MPI_ERR_NO_MEM;                     \
+    sk_logging_note(steps);                        \
+    rc = call;                                     \
+    sk_logging_note(NULL);                         \
+    return sk_later_begin(g, steps, rc, request)
 
 /* WRONG_X: what MPI would say is wrong with these arguments (view/wrong.h), among n ranks, of which this one is me; 0: nothing. */
 #define BLOCK(count, t)                     sk_wrong_block(count, t)
@@ -223,10 +234,11 @@ static inline int is_stand_in(const struct sk_members *g)
             g = by_messages(comm);                                                                       \
             begins = does_not_block(comm);                                                               \
             LOOK(SK_CALL(Iname, (UNPACK args, sk_comm(comm), request)), WRONG_##Name args)               \
-            if (g && sk_world.replicates)                                                                \
+            if (g && !sk_world.replicates) {                                                             \
+                LATER(sk_logging_##Name(g, UNPACK args));                                                \
+            }                                                                                            \
+            if (g)                                                                                       \
                 sk_replica_refuse("MPI_" #Iname);                                                        \
-            else if (g)                                                                                  \
-                sk_logging_refuse("MPI_" #Iname);                                                        \
             if (begins)                                                                                  \
                 return begin_##Name(UNPACK args, comm, request);                                         \
         }                                                                                                \
@@ -315,10 +327,11 @@ SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
         if ((rc = sk_world_enter(comm)))
             return rc;
         struct sk_members *g = by_messages(comm);
-        if (g && sk_world.replicates)
+        if (g && !sk_world.replicates) {
+            LATER(sk_logging_Barrier(g));
+        }
+        if (g)
             sk_replica_refuse("MPI_Ibarrier");
-        else if (g)
-            sk_logging_refuse("MPI_Ibarrier");
         if (does_not_block(comm))
             return begin_barrier(comm, request);
     }

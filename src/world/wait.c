@@ -5,6 +5,7 @@
 #include "world/log/chance.h"
 #include "world/log/held.h"
 #include "world/log/lasting.h"
+#include "world/log/later/later.h"
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
@@ -329,6 +330,8 @@ SK_WRAP(Request_free, (MPI_Request *request))
         *request = MPI_REQUEST_NULL;
         return MPI_SUCCESS;
     }
+    if (sk_later_is(*request))
+        return sk_wrong(MPI_COMM_WORLD, MPI_ERR_REQUEST);
     if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT))
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
     sk_lasting_forget(*request);
@@ -342,6 +345,8 @@ SK_WRAP(Cancel, (MPI_Request *request))
     struct before b;
     if (SK_PLAIN)
         return SK_CALL(Cancel, (request));
+    if (sk_later_is(*request))
+        return sk_wrong(MPI_COMM_WORLD, MPI_ERR_REQUEST);
     take(&b, 1, request);
     undetermined(&b, "MPI_Cancel");
     int rc = SK_CALL(Cancel, (request));

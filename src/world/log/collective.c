@@ -1,5 +1,8 @@
 /* Collectives of the protocol logging, made of messages that are kept as all others are: so a lost process has its part of them given
- * again, whichever ranks were through with one and which were not. All ranks compute with the same operands in the same order. */
+ * again, whichever ranks were through with one and which were not. All ranks compute with the same operands in the same order.
+ *
+ * What a rank does depends on nothing that it receives. So a collective that does not block is the same: what is done here one after the other is
+ * noted instead (steps.h). */
 #include "world/log/collective.h"
 
 #include "world/log/log.h"
@@ -12,19 +15,49 @@ static int tag_of(const struct sk_members *g)
     return sk_wire_own(g->context, SK_LOGGING_COLLECTIVE);
 }
 
+static struct sk_steps *noted; /* NULL: they are done at once */
+
+void sk_logging_note(struct sk_steps *steps)
+{
+    noted = steps;
+}
+
+static int note(struct sk_step s)
+{
+    return sk_steps_add(noted, &s) ? MPI_ERR_NO_MEM : 0;
+}
+
+static int note_send(const struct sk_members *g, int dest, const void *buf, int count, MPI_Datatype type)
+{
+    return note((struct sk_step){.what = SK_STEP_SEND, .peer = g->world[dest], .from = buf, .n_from = count, .t_from = SK_KEY(type)});
+}
+
+static int note_receive(const struct sk_members *g, int source, void *buf, int count, MPI_Datatype type)
+{
+    return note((struct sk_step){.what = SK_STEP_RECEIVE, .peer = g->world[source], .to = buf, .n_to = count, .t_to = SK_KEY(type)});
+}
+
 static int send_to(struct sk_members *g, int dest, const void *buf, int count, MPI_Datatype type)
 {
+    if (noted)
+        return note_send(g, dest, buf, count, type);
     return sk_logging_send(SK_LOGGING_PLAIN, buf, count, type, g->world[dest], tag_of(g));
 }
 
 static int receive_from(struct sk_members *g, int source, void *buf, int count, MPI_Datatype type)
 {
+    if (noted)
+        return note_receive(g, source, buf, count, type);
     return sk_logging_recv(g, buf, count, type, g->world[source], tag_of(g), MPI_STATUS_IGNORE);
 }
 
 /* Both at once. */
 static int exchange(struct sk_members *g, int dest, const void *send, int ns, MPI_Datatype ts, int source, void *recv, int nr, MPI_Datatype tr)
 {
+    if (noted) {
+        int rc = note_send(g, dest, send, ns, ts);
+        return rc ? rc : note_receive(g, source, recv, nr, tr);
+    }
     return sk_logging_exchange(g, send, ns, ts, g->world[dest], tag_of(g), recv, nr, tr, g->world[source], tag_of(g), MPI_STATUS_IGNORE);
 }
 
@@ -42,10 +75,20 @@ static void *at(const void *buf, ptrdiff_t elements, MPI_Datatype type)
 
 static int copy(const void *from, int nf, MPI_Datatype tf, void *to, int nt, MPI_Datatype tt)
 {
+    if (noted)
+        return note((struct sk_step){.what = SK_STEP_COPY, .from = from, .to = to, .n_from = nf, .n_to = nt, .t_from = SK_KEY(tf), .t_to = SK_KEY(tt)});
     return SK_CALL(Sendrecv, (from, nf, tf, 0, 0, to, nt, tt, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));
 }
 
-/* Room for count elements; *whole is to be freed. */
+/* into = from op into. */
+static int reduce(const void *from, void *into, int count, MPI_Datatype type, MPI_Op op)
+{
+    if (noted)
+        return note((struct sk_step){.what = SK_STEP_REDUCE, .from = from, .to = into, .n_to = count, .t_to = SK_KEY(type), .op = SK_KEY(op)});
+    return SK_CALL(Reduce_local, (from, into, count, type, op));
+}
+
+/* Room for count elements; *whole is to be freed: NULL, if the steps that are noted have it. */
 static void *room(int count, MPI_Datatype type, void **whole)
 {
     MPI_Aint lb = 0, bytes = 0;
@@ -55,7 +98,13 @@ static void *room(int count, MPI_Datatype type, void **whole)
     *whole = malloc((size_t)(bytes > 0 ? bytes : 1));
     if (!*whole)
         sk_world_fail(SK_WORLD_FAILED, "no memory for a collective operation: the job is started again");
-    return (char *)*whole - lb;
+    char *start = (char *)*whole - lb;
+    if (noted) {
+        if (sk_steps_own(noted, *whole))
+            sk_world_fail(SK_WORLD_FAILED, "no memory for a collective operation: the job is started again");
+        *whole = NULL;
+    }
+    return start;
 }
 
 int sk_logging_Barrier(struct sk_members *g)
@@ -84,8 +133,8 @@ int sk_logging_Bcast(struct sk_members *g, void *buf, int count, MPI_Datatype ty
 static int join(void *acc, void *more, int lower, int count, MPI_Datatype type, MPI_Op op)
 {
     if (!lower)
-        return SK_CALL(Reduce_local, (more, acc, count, type, op));
-    int rc = SK_CALL(Reduce_local, (acc, more, count, type, op));
+        return reduce(more, acc, count, type, op);
+    int rc = reduce(acc, more, count, type, op);
     return rc ? rc : copy(more, count, type, acc, count, type);
 }
 

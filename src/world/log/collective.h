@@ -4,7 +4,10 @@
 
 #include "world/comms/members.h"
 #include "world/layer.h"
+#include "world/log/later/steps.h"
 
+/* Until this is said with NULL, none of the following is done, and its steps are added here. */
+void sk_logging_note(struct sk_steps *steps);
 /* As MPI's, for the members of a communicator. */
 int sk_logging_Barrier(struct sk_members *g);
 int sk_logging_Bcast(struct sk_members *g, void *buf, int count, MPI_Datatype type, int root);

@@ -53,7 +53,7 @@ static int nothing(void *extra)
 static int cancel(void *extra, int complete)
 {
     struct sk_logging_open *o = extra, **at = &sk_logging.held;
-    if (complete || o->message)
+    if (complete || o->message || o->is_call)
         return MPI_SUCCESS;
     if (!o->waits)
         return SK_CALL(Cancel, (&o->inner));
@@ -65,10 +65,9 @@ static int cancel(void *extra, int complete)
     return SK_CALL(Grequest_complete, (o->handle));
 }
 
-/* At the end of the list, with a request for the program. */
-static int append(struct sk_logging_open *o, MPI_Request *out)
+/* A request of the program's. */
+static int stand_for(struct sk_logging_open *o, MPI_Request *out)
 {
-    struct sk_logging_open **end = &sk_logging.held;
     int rc = SK_CALL(Grequest_start, (query, nothing, cancel, o, &o->handle));
     if (rc) {
         free(o);
@@ -79,6 +78,16 @@ static int append(struct sk_logging_open *o, MPI_Request *out)
     struct sk_object *made = sk_objects_find(&sk_world.requests, SK_KEY(*out));
     if (made)
         made->more = o;
+    return 0;
+}
+
+/* At the end of the list, with a request for the program. */
+static int append(struct sk_logging_open *o, MPI_Request *out)
+{
+    struct sk_logging_open **end = &sk_logging.held;
+    int rc = stand_for(o, out);
+    if (rc)
+        return rc;
     while (*end)
         end = &(*end)->next;
     *end = o;
@@ -121,6 +130,21 @@ int sk_held_send(struct sk_kept_message *m, MPI_Request *out)
         return MPI_ERR_NO_MEM;
     o->message = m;
     return append(o, out);
+}
+
+int sk_held_call(struct sk_logging_open **call, MPI_Request *out)
+{
+    *call = other();
+    if (!*call)
+        return MPI_ERR_NO_MEM;
+    (*call)->is_call = 1;
+    return stand_for(*call, out);
+}
+
+void sk_held_called(struct sk_logging_open *call, int rc)
+{
+    call->rc = rc;
+    SK_CALL(Grequest_complete, (call->handle));
 }
 
 void sk_held_refuse(void)

@@ -4,6 +4,7 @@
 #ifndef SK_WORLD_LOG_HELD_H
 #define SK_WORLD_LOG_HELD_H
 
+#include "world/log/later/later.h"
 #include "world/log/log.h"
 
 /* 1: a receive of this message has to wait for one that is held. */
@@ -12,6 +13,9 @@ int sk_held_stands_before(int source, int tag);
 int sk_held_add(struct sk_members *g, void *buf, int count, MPI_Datatype type, int source, int tag, uint64_t number, MPI_Request *out);
 /* A request that ends when MPI has this message, which is synchronous. */
 int sk_held_send(struct sk_kept_message *m, MPI_Request *out);
+/* A request that ends when it is said so: with rc. */
+int sk_held_call(struct sk_logging_open **call, MPI_Request *out);
+void sk_held_called(struct sk_logging_open *call, int rc);
 /* What is kept is let go of: but messages that such requests wait for stay. */
 void sk_held_refuse(void);
 /* MPI begins to receive the next message with this named source and tag. */
@@ -24,6 +28,8 @@ static inline void sk_held_progress(void)
 {
     if (__builtin_expect(sk_logging.held != NULL, 0))
         sk_held_look();
+    if (__builtin_expect(sk_logging.later != 0, 0))
+        sk_later_look();
 }
 /* A message that a receive made now would get. Once, or until there is one, or an error. */
 int sk_held_probe(int source, int tag, int *found, MPI_Status *status);

@@ -37,6 +37,7 @@ void sk_logging_begin(void)
     sk_outcomes_clear(&sk_witness_log);
     sk_logging.held = NULL; /* they are of a world that is no more */
     sk_held_forget();
+    sk_later_forget();
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = sk_logging.refused || sk_world.cannot ? NULL : sk_kept_new(sk_world.size);
     sk_logging.running = sk_logging.asked = 0;

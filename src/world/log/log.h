@@ -17,8 +17,9 @@
 
 /* Between all ranks in a repair; no context has it. */
 enum { SK_LOGGING_TAG_REPAIR = 0x7ffffff0 };
-/* The layer's own messages in each context: collectives, and what is collective for some of the ranks (MPI_Comm_create_group). */
-enum { SK_LOGGING_COLLECTIVE, SK_LOGGING_SOME };
+/* The layer's own messages in each context: collectives, and what is collective for some of the ranks (MPI_Comm_create_group),
+ * and collectives that do not block. */
+enum { SK_LOGGING_COLLECTIVE, SK_LOGGING_SOME, SK_LOGGING_LATER };
 
 /* A receive of the program that has not ended. source, tag: rank in the world, and wire tag (comms/members.h). */
 struct sk_logging_open {
@@ -30,6 +31,7 @@ struct sk_logging_open {
     /* of one that is held (held.c) */
     struct sk_logging_open *next;
     struct sk_kept_message *message; /* not a receive: this has to be sent */
+    int is_call;                     /* not a receive: a collective that does not block (later.h) */
     int waits, rc, cancelled; /* for its message; as what it ended */
     uint64_t number;      /* among those that leave their message to chance */
     MPI_Request handle, inner; /* the program's, and MPI's own */
@@ -51,6 +53,7 @@ struct sk_logging {
     struct sk_course_count from;  /* … with what it had when it took its place; */
     int is_checked;               /* 0: that is still to be done */
     uint64_t lasting;             /* persistent requests that the layer made */
+    uint64_t later;               /* collectives that do not block, and are not over */
     uint64_t translated;          /* receives whose status the program has otherwise than MPI, not ended yet */
     struct sk_kept *kept; /* NULL: nothing is kept */
     struct sk_logging_open *held; /* receives, in the order of the program */

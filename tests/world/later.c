@@ -1,0 +1,293 @@
+/* A solver that overlaps everything: collective operations that do not block, several of them at once, on communicators that overlap, waited for in other
+ * orders than they were begun in, together with messages. Under the protocol logging whoever survives a fault computes no step twice. What each gives is held
+ * against what it must be.
+ * usage: later [-p PIDFILE] COUNTS STEPS        with 4 ranks */
+#include <mpi.h>
+#include <saikai/saikai.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS = 4, N = 64, KINDS = 8 };
+
+static int rank, bad;
+static long executed;
+static double u[N];
+
+static void must(int holds, const char *what)
+{
+    if (!holds && !bad++)
+        printf("rank %d: %s\n", rank, what);
+}
+
+/* ---- several at once ---- */
+
+/* All of them end, in one of five ways. */
+static void await(MPI_Request r[], int n, long it)
+{
+    int index[KINDS], some, flag = 0, left = n;
+    MPI_Status s[KINDS];
+    switch (it % 5) {
+    case 0: MPI_Waitall(n, r, s); break;
+    case 1:
+        for (int i = n; i-- > 0;)
+            MPI_Wait(&r[i], &s[0]);
+        break;
+    case 2:
+        while (left > 0) {
+            MPI_Waitsome(n, r, &some, index, s);
+            must(some != MPI_UNDEFINED, "requests are left");
+            left -= some;
+        }
+        break;
+    case 3:
+        while (!flag)
+            MPI_Testall(n, r, &flag, s);
+        break;
+    default:
+        for (int i = n / 2; i < n; i++) {
+            for (flag = 0; !flag;)
+                MPI_Test(&r[i], &flag, &s[0]);
+            must(r[i] == MPI_REQUEST_NULL, "a request that has ended");
+        }
+        for (index[0] = 0; index[0] != MPI_UNDEFINED;)
+            MPI_Waitany(n, r, index, s);
+    }
+    for (int i = 0; i < n; i++)
+        must(r[i] == MPI_REQUEST_NULL, "a request that was waited for");
+}
+
+static void relax(double heat)
+{
+    double next[N];
+    for (int i = 0; i < N; i++)
+        next[i] = 0.5 * u[i] + 0.25 * (u[(i + 1) % N] + u[(i + N - 1) % N]) + 1e-4 * heat * (i + 1);
+    memcpy(u, next, sizeof u);
+}
+
+static void overlap(MPI_Comm part, long it)
+{
+    int next = (rank + 1) % RANKS, before = (rank + RANKS - 1) % RANKS, root = (int)(it % RANKS);
+    double mine[3] = {u[0], u[1] * 1e3, u[2] * 1e-3}, all[3], also[3], edge = 0, last = u[N - 1], table[5];
+    MPI_Request r[KINDS];
+    for (int i = 0; i < 5; i++)
+        table[i] = rank == root ? (double)it / (i + 1) : -1;
+    MPI_Iallreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(&edge, 1, MPI_DOUBLE, before, 5, MPI_COMM_WORLD, &r[1]);
+    MPI_Iallreduce(mine, also, 3, MPI_DOUBLE, MPI_MAX, part, &r[2]);
+    MPI_Ibcast(table, 5, MPI_DOUBLE, root, MPI_COMM_WORLD, &r[3]);
+    MPI_Ibarrier(part, &r[4]);
+    MPI_Isend(&last, 1, MPI_DOUBLE, next, 5, MPI_COMM_WORLD, &r[5]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &r[6]);
+    relax(1);
+    await(r, 7, it);
+    for (int i = 0; i < 5; i++)
+        must(table[i] == (double)it / (i + 1), "MPI_Ibcast");
+    u[0] += 1e-5 * (all[0] + all[1] * 1e-3 + all[2]) + 1e-6 * also[0];
+    u[1] += 1e-3 * edge;
+}
+
+/* ---- what each gives ---- */
+
+static int64_t sum_to(int64_t n)
+{
+    return n * (n + 1) / 2;
+}
+
+static void reductions(MPI_Comm c, long it)
+{
+    int n, me, counts[RANKS] = {1, 1, 1, 1};
+    MPI_Comm_size(c, &n);
+    MPI_Comm_rank(c, &me);
+    int64_t mine = it + me, at_root = -7, up_to = -7, below = -7, part = -7, block = -7, all[RANKS], place = it * me, root = it % n;
+    MPI_Request r[KINDS];
+    for (int i = 0; i < n; i++)
+        all[i] = 10 * i + me;
+    MPI_Ireduce(&mine, &at_root, 1, MPI_INT64_T, MPI_SUM, (int)root, c, &r[0]);
+    MPI_Iscan(&mine, &up_to, 1, MPI_INT64_T, MPI_SUM, c, &r[1]);
+    MPI_Iexscan(&mine, &below, 1, MPI_INT64_T, MPI_SUM, c, &r[2]);
+    MPI_Ireduce_scatter(all, &part, counts, MPI_INT64_T, MPI_SUM, c, &r[3]);
+    MPI_Ireduce_scatter_block(all, &block, 1, MPI_INT64_T, MPI_SUM, c, &r[4]);
+    MPI_Iallreduce(MPI_IN_PLACE, &place, 1, MPI_INT64_T, MPI_SUM, c, &r[5]);
+    MPI_Iallreduce(NULL, NULL, 0, MPI_INT64_T, MPI_SUM, c, &r[6]);
+    await(r, 7, it + 1);
+    must(at_root == (me == root ? it * n + sum_to(n - 1) : -7), "MPI_Ireduce");
+    must(up_to == it * (me + 1) + sum_to(me), "MPI_Iscan");
+    must(below == (me ? it * me + sum_to(me - 1) : -7), "MPI_Iexscan");
+    must(part == 10 * me * n + sum_to(n - 1), "MPI_Ireduce_scatter");
+    must(block == 10 * me * n + sum_to(n - 1), "MPI_Ireduce_scatter_block");
+    must(place == it * sum_to(n - 1), "MPI_Iallreduce in place");
+}
+
+/* Rank i has 100 * i + it + j for rank j, or in its place j. */
+static void data(MPI_Comm c, long it)
+{
+    int n, me, ones[RANKS], places[RANKS], bytes[RANKS];
+    MPI_Comm_size(c, &n);
+    MPI_Comm_rank(c, &me);
+    int64_t from[RANKS], gathered[2][RANKS], given[2] = {-7, -7}, all[2][RANKS], every[4][RANKS];
+    int root = (int)(it % n);
+    MPI_Datatype types[RANKS];
+    MPI_Request r[KINDS], q[KINDS];
+    for (int i = 0; i < n; i++) {
+        from[i] = every[3][i] = 100 * me + it + i;
+        ones[i] = 1;
+        places[i] = n - 1 - i;
+        bytes[i] = i * (int)sizeof *from;
+        types[i] = MPI_INT64_T;
+    }
+    all[1][places[me]] = from[0];
+    MPI_Igather(from, 1, MPI_INT64_T, gathered[0], 1, MPI_INT64_T, root, c, &r[0]);
+    MPI_Igatherv(from, 1, MPI_INT64_T, gathered[1], ones, places, MPI_INT64_T, root, c, &r[1]);
+    MPI_Iscatter(from, 1, MPI_INT64_T, &given[0], 1, MPI_INT64_T, root, c, &r[2]);
+    MPI_Iscatterv(from, ones, places, MPI_INT64_T, &given[1], 1, MPI_INT64_T, root, c, &r[3]);
+    MPI_Iallgather(from, 1, MPI_INT64_T, all[0], 1, MPI_INT64_T, c, &r[4]);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all[1], ones, places, MPI_INT64_T, c, &r[5]);
+    MPI_Ialltoall(from, 1, MPI_INT64_T, every[0], 1, MPI_INT64_T, c, &q[0]);
+    MPI_Ialltoallv(from, ones, places, MPI_INT64_T, every[1], ones, places, MPI_INT64_T, c, &q[1]);
+    MPI_Ialltoallw(from, ones, bytes, types, every[2], ones, bytes, types, c, &q[2]);
+    MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, every[3], 1, MPI_INT64_T, c, &q[3]);
+    await(q, 4, it + 2); /* those that were begun last */
+    await(r, 6, it + 3);
+    must(given[0] == 100 * root + it + me && given[1] == 100 * root + it + places[me], "MPI_Iscatter(v)");
+    for (int i = 0; i < n; i++) {
+        must(me != root || (gathered[0][i] == 100 * i + it && gathered[1][places[i]] == 100 * i + it), "MPI_Igather(v)");
+        must(all[0][i] == 100 * i + it && all[1][places[i]] == 100 * i + it, "MPI_Iallgather(v)");
+        must(every[0][i] == 100 * i + it + me && every[2][i] == every[0][i] && every[3][i] == every[0][i], "MPI_Ialltoall(w)");
+        must(every[1][places[i]] == 100 * i + it + places[me], "MPI_Ialltoallv");
+    }
+}
+
+/* ---- an operation, a type and a communicator of the program's, freed before they have done (Open MPI 4 crashes at the last without the layer) ---- */
+
+struct matrix {
+    int64_t a, b, c, d;
+};
+
+/* Products of matrices: their order counts. */
+static void multiply(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    const struct matrix *x = in;
+    struct matrix *y = inout;
+    (void)type;
+    for (int i = 0; i < *n; i++)
+        y[i] = (struct matrix){x[i].a * y[i].a + x[i].b * y[i].c, x[i].a * y[i].b + x[i].b * y[i].d, x[i].c * y[i].a + x[i].d * y[i].c,
+                               x[i].c * y[i].b + x[i].d * y[i].d};
+}
+
+static struct matrix matrix_of(int r, long it)
+{
+    return (struct matrix){r + 1, it % 7, 1, r % 2};
+}
+
+static void own_kinds(long it)
+{
+    struct matrix mine = matrix_of(rank, it), all, should = matrix_of(0, it);
+    MPI_Datatype type, column;
+    MPI_Op op;
+    MPI_Request r[KINDS];
+    MPI_Comm copy;
+    int64_t grid[4][4], root = it % RANKS, sum = rank, sums = -1;
+    for (int i = 0; i < 16; i++)
+        grid[i / 4][i % 4] = rank == root ? it * 16 + i : -1;
+    MPI_Type_contiguous(4, MPI_INT64_T, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_vector(4, 1, 4, MPI_INT64_T, &column);
+    MPI_Type_commit(&column);
+    MPI_Op_create(multiply, 0, &op);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Iallreduce(&mine, &all, 1, type, op, MPI_COMM_WORLD, &r[0]);
+    MPI_Ibcast(&grid[0][1], 1, column, (int)root, MPI_COMM_WORLD, &r[1]);
+    MPI_Iallreduce(&sum, &sums, 1, MPI_INT64_T, MPI_SUM, copy, &r[2]);
+    MPI_Ibarrier(MPI_COMM_SELF, &r[3]);
+    MPI_Wait(&r[3], MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    MPI_Type_free(&column);
+    MPI_Op_free(&op);
+    MPI_Comm_free(&copy);
+    must(type == MPI_DATATYPE_NULL && op == MPI_OP_NULL && copy == MPI_COMM_NULL, "what was freed");
+    await(r, 3, it + 4);
+    for (int i = 1; i < RANKS; i++) {
+        struct matrix next = matrix_of(i, it);
+        multiply(&should, &next, &(int){1}, NULL);
+        should = next;
+    }
+    must(!memcmp(&all, &should, sizeof all), "MPI_Iallreduce with an operation that does not commute");
+    must(sums == sum_to(RANKS - 1), "MPI_Iallreduce on a communicator that was freed");
+    for (int i = 0; i < 16; i++)
+        must(grid[i / 4][i % 4] == (rank == root || i % 4 == 1 ? it * 16 + i : -1), "MPI_Ibcast of a column");
+}
+
+/* ---- the program ---- */
+
+static void step(MPI_Comm half, long it)
+{
+    overlap(half, it);
+    reductions(it % 2 ? half : MPI_COMM_WORLD, it);
+    data(it % 3 ? MPI_COMM_WORLD : half, it);
+    own_kinds(it);
+}
+
+static void run(void *arg)
+{
+    long it = 0, steps = *(long *)arg;
+    int wrong = 0;
+    MPI_Comm half;
+    for (int i = 0; i < N; i++)
+        u[i] = rank + 1e-2 * i;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &half);
+    if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("u", u, SAIKAI_F64, 1, (size_t[]){N}) < 0 || saikai_restart(&it) < 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    while (it < steps) {
+        usleep(1000);
+        it++;
+        executed++;
+        step(half, it);
+        saikai_checkpoint(it);
+    }
+    int64_t hash = 0x1234567, all = 0;
+    for (int i = 0; i < N; i++) {
+        int64_t bits;
+        memcpy(&bits, &u[i], sizeof bits);
+        hash = (int64_t)(((uint64_t)hash ^ (uint64_t)bits) * 0x100000001b3u);
+    }
+    MPI_Reduce(&hash, &all, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&bad, &wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Comm_free(&half);
+    saikai_finalize();
+    if (!rank)
+        printf("later: %ld steps, hash %016llx: %s\n", steps, (unsigned long long)all, wrong ? "WRONG" : "verified");
+}
+
+static void leave(const char *base, long number)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s.%d", base, rank);
+    FILE *f = fopen(name, "w");
+    if (!f)
+        return;
+    fprintf(f, "%ld\n", number);
+    fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+    int ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 2 && !strcmp(argv[1], "-p")) {
+        leave(argv[2], (long)getpid());
+        argv += 2;
+        argc -= 2;
+    }
+    if (argc < 3 || ranks != RANKS)
+        return 2;
+    long steps = strtol(argv[2], NULL, 10);
+    saikai_in_place(run, &steps);
+    leave(argv[1], executed);
+    MPI_Finalize();
+    return 0;
+}
