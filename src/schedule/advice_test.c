@@ -137,6 +137,62 @@ static void test_update_only_past_the_threshold(void **state)
     assert_int_equal(s.now.from, overdue);
 }
 
+/* Costs that have moved need not move the advice: where a limit binds, or rounding does, it stays what it was, also where it goes on from. */
+static void test_what_binds_stays(void **state)
+{
+    (void)state;
+    struct sk_advice_policy p = policy(1e-5);
+    struct sk_advice_state s;
+    p.max_interval = 100;
+    sk_advice_init(&s, &p);
+    assert_int_equal(sk_advice_update(&s, 2, 1, 0, 12), 1);
+    assert_int_equal(s.now.every, 100);
+    assert_int_equal(s.now.from, 100);
+    assert_int_equal(sk_advice_update(&s, 50, 1, 300, 312), 0);
+    assert_int_equal(s.now.every, 100);
+    assert_int_equal(s.now.from, 100);
+    assert_int_equal(sk_advice_update(&s, 50, 2, 300, 312), 1);
+    assert_int_equal(s.now.every, 50);
+    assert_int_equal(s.now.from, 350);
+    sk_advice_set_most(&s, 80); /* of two limits the smaller one, whichever it is */
+    assert_int_equal(sk_advice_update(&s, 50, 2, 300, 312), 0);
+    sk_advice_set_most(&s, 40);
+    assert_int_equal(sk_advice_update(&s, 50, 2, 300, 312), 1);
+    assert_int_equal(s.now.every, 40);
+    sk_advice_set_most(&s, -1);
+    assert_int_equal(sk_advice_update(&s, 50, 2, 300, 312), 1);
+    assert_int_equal(s.now.every, 50);
+    assert_int_equal(sk_advice_update(&s, 50, 3, 300, 350), 1); /* 300 + 33 is over */
+    assert_int_equal(s.now.from, 350);
+}
+
+/* A change by just the threshold is none; a first value always is one. */
+static void test_the_threshold_itself(void **state)
+{
+    (void)state;
+    struct sk_advice_policy p = policy(1e-5);
+    struct sk_advice_state s;
+    p.threshold = 0.25;
+    sk_advice_init(&s, &p);
+    assert_int_equal(sk_advice_update(&s, 4, 4, 0, 1), 1);
+    struct sk_advice first = s.now;
+    assert_int_equal(sk_advice_update(&s, 5, 5, 0, 1), 0);
+    assert_int_equal(sk_advice_update(&s, 3, 3, 0, 1), 0);
+    assert_memory_equal(&first, &s.now, sizeof first);
+    assert_int_equal(sk_advice_update(&s, 5.001, 4, 0, 1), 1);
+    assert_true(s.now.every > first.every);
+    assert_int_equal(sk_advice_update(&s, 5.001, 8, 0, 1), 1); /* of the iterations alone */
+    assert_true(s.now.every < first.every);
+    sk_advice_set_planned(&s, 400);
+    assert_int_equal(sk_advice_update(&s, 5.001, 8, 0, 1), 1);
+    assert_int_equal(s.now.every, 50);
+    sk_advice_set_planned(&s, 500);
+    assert_int_equal(sk_advice_update(&s, 5.001, 8, 0, 1), 0);
+    sk_advice_set_planned(&s, NAN); /* no plan */
+    assert_int_equal(sk_advice_update(&s, 5.001, 8, 0, 1), 1);
+    assert_true(s.now.every < first.every && s.now.every != 50);
+}
+
 static void test_update_refuses_nonsense(void **state)
 {
     (void)state;
@@ -249,6 +305,8 @@ int main(void)
         cmocka_unit_test(test_planned_by_another_model),
         cmocka_unit_test(test_most_iterations),
         cmocka_unit_test(test_update_only_past_the_threshold),
+        cmocka_unit_test(test_what_binds_stays),
+        cmocka_unit_test(test_the_threshold_itself),
         cmocka_unit_test(test_update_refuses_nonsense),
         cmocka_unit_test(test_fixed_every_holds_for_good),
         cmocka_unit_test(test_rate_of_other_hosts),

@@ -1,7 +1,7 @@
 /* Parity as a level: a generation that is complete is coded over groups of nodes by the protector, which keeps data and parity of the
  * newest one there until a newer one is, and retires them itself. */
 #include "lib/levels/level.h"
-#include "lib/levels/protector.h"
+#include "lib/levels/protect/protector.h"
 
 static int open_parity(const struct sk_level_setup *s, void **out, struct saikai_error *err)
 {

@@ -1,6 +1,6 @@
 /* The course of a coding, from the list of its files to the set that replaces older ones, and what
  * is removed then. */
-#include "lib/levels/protector.h"
+#include "lib/levels/protect/protector.h"
 
 #include "base/clock.h"
 #include "base/file/io.h"
@@ -8,7 +8,7 @@
 #include "lib/engine/heal/heal.h"
 #include "lib/levels/neighbours.h"
 #include "lib/levels/offpath.h"
-#include "lib/levels/protection.h"
+#include "lib/levels/protect/protection.h"
 #include "redundancy/code/cost.h"
 #include "redundancy/set/encode.h"
 #include "redundancy/set/parity_file.h"

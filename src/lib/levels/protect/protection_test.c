@@ -1,5 +1,5 @@
 /* How a job is protected, by what is wanted and by where its ranks run; and which ranks share a node. */
-#include "lib/levels/protection.h"
+#include "lib/levels/protect/protection.h"
 
 #include "base/file/io.h"
 #include "base/log.h"

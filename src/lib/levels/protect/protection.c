@@ -1,6 +1,6 @@
 /* Reads the wanted scheme, gathers the failure domains, groups the ranks, and takes less parity
  * where there are too few domains. */
-#include "lib/levels/protection.h"
+#include "lib/levels/protect/protection.h"
 
 #include "base/log.h"
 #include "redundancy/domains.h"
