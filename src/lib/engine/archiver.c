@@ -3,7 +3,7 @@
 
 #include "base/file/io.h"
 #include "base/log.h"
-#include "lib/engine/direct.h"
+#include "lib/engine/direct/direct.h"
 #include "lib/engine/engine_parts.h"
 #include "lib/engine/retention.h"
 #include "store/form/lineage.h"

@@ -3,7 +3,7 @@
 
 #include "archive/file/set.h"
 #include "base/log.h"
-#include "lib/engine/direct.h"
+#include "lib/engine/direct/direct.h"
 #include "lib/engine/engine_parts.h"
 #include "store/form/lineage.h"
 

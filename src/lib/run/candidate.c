@@ -6,7 +6,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"
-#include "lib/engine/direct.h"
+#include "lib/engine/direct/direct.h"
 #include "lib/engine/slots.h"
 #include "lib/run/events.h"
 #include "lib/run/poll.h"

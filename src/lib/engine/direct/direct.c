@@ -1,6 +1,6 @@
 /* A checkpoint without a slot: where node-local memory does not take it, it is written into the prefix piece by piece while the
  * program waits. Each rank does what it can: a generation counts when every rank has its file in one of the places. */
-#include "lib/engine/direct.h"
+#include "lib/engine/direct/direct.h"
 
 #include "base/file/io.h"
 #include "base/host/headroom.h"
