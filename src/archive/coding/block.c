@@ -84,8 +84,8 @@ static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const st
     return encode_instead(c, parts, i, &strong, start, out, err);
 }
 
-static int encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                       struct sk_buf *out, struct saikai_error *err)
+int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                         struct sk_buf *out, struct saikai_error *err)
 {
     static const struct sk_recipe stored = {.form = SK_FORM_BYTES};
     size_t start = out->len;
@@ -113,7 +113,7 @@ int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
 {
     int rc = 0;
     for (int i = 0; i < count && !rc; i++)
-        rc = encode_part(c, parts, i, &recipes[i], out, err);
+        rc = sk_block_encode_part(c, parts, i, &recipes[i], out, err);
     return rc;
 }
 

@@ -9,6 +9,9 @@
  */
 int sk_block_encode(struct sk_coder *c, struct sk_part *parts, int count,
                     const struct sk_recipe *recipes, struct sk_buf *out, struct saikai_error *err);
+/* One of them: part i, which may be predicted from those before it. */
+int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                         struct sk_buf *out, struct saikai_error *err);
 /* Decode a block's stored bytes into parts[].raw (sized by the caller from the index), in file byte
  * order, each part as soon as its bytes are there. Reads up to SK_BITS_SLACK bytes behind `stored`,
  * which must be readable. Hostile input. Fails with SAIKAI_EDAMAGED, SAIKAI_ENOMEM, SAIKAI_ENOTSUP

@@ -139,7 +139,9 @@ static int put_rows(struct sk_coder *c, const struct sk_part *p, const struct sk
 {
     int rc = 0;
     (void)r;
-    sk_rows_begin(c->rows);
+    if (!before || !c->same_rows)
+        sk_rows_begin(c->rows);
+    sk_rows_marks(c->rows, p->type == SAIKAI_U8); /* not in an array */
     for (size_t k = 0, at = 0; k < p->count && !rc; at += bytes_of(p, k++)) {
         if (before)
             sk_rows_after(c->rows, before->raw, before->size_bytes, place_of(c, k, at));

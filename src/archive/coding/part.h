@@ -47,6 +47,7 @@ struct sk_recipe {
     double weights[SK_NEIGHBOURS]; /* predict: of SK_STENCIL_FITTED */
     struct sk_relation relation;
     char codec[32]; /* codec: name of the first pass */
+    double share;                /* about what it leaves of a byte; 0: not known */
     const struct sk_take *takes; /* take: what the part is put together of */
     size_t take_count;
 };
@@ -74,6 +75,7 @@ struct sk_coder {
     struct sk_packer packer;
     struct sk_text *text; /* NULL until it is needed */
     struct sk_rows *rows; /* the same */
+    int same_rows;        /* 1: rows after others may be those of the part that was encoded before */
     /* what tells when the stored bytes of the block that is decoded next are there; NULL: they are
      */
     const struct sk_arriving *arriving;

@@ -144,11 +144,11 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 
 /* ---- one part after the one below ---- */
 
-enum { LEVEL = 9, STRONG = 19 };
+enum { LEVEL = 9, LEVEL_ROWS = 6, STRONG = 19 };
 
-static int level_of(const struct sk_recipe *r)
+static int level_of(const struct sk_recipe *r, int usual)
 {
-    return (r->level & ~SK_PACK_LONG) >= SK_PACK_BEST ? STRONG : LEVEL;
+    return (r->level & ~SK_PACK_LONG) >= SK_PACK_BEST ? STRONG : usual;
 }
 
 /* 1: forms whose streams come after those of the part below. */
@@ -163,7 +163,7 @@ static struct sk_recipe after_bytes(const struct sk_recipe *r)
     struct sk_recipe same = *r;
     if (r->backend != SK_BACKEND_ZSTD || sk_form_apart(r->form)) {
         same.backend = SK_BACKEND_ZSTD;
-        same.level = level_of(r);
+        same.level = level_of(r, LEVEL);
         same.form = sk_form_apart(r->form) ? SK_FORM_BYTES : r->form;
     }
     return same;
@@ -179,7 +179,7 @@ static struct sk_recipe after_numbers(const struct sk_part *p, const struct sk_r
     if (r->form == SK_FORM_BYTES && !r->filter && p->type == SAIKAI_U8 && (text = sk_text_likely(some, n)))
         labels = sk_text_has_labels(some, n);
     return (struct sk_recipe){.form = !text ? SK_FORM_ROWS_AFTER : labels ? SK_FORM_LABELLED_AFTER : SK_FORM_TEXT_AFTER,
-                              .backend = SK_BACKEND_ZSTD, .level = level_of(r)};
+                              .backend = SK_BACKEND_ZSTD, .level = level_of(r, text ? LEVEL : LEVEL_ROWS)};
 }
 
 /* About what a piece from the middle of a part leaves of all of it, after the part below: anywhere in that, since what was taken out as a
@@ -236,6 +236,7 @@ static double about_numbers(struct seat *s, const struct sk_part *p, const struc
     if (p->size_bytes <= 2 * PIECES * PIECE)
         return 0;
     for (size_t k = 0; k < PIECES; k++) {
+        s->coder.same_rows = k > 0;
         size_t n = PIECE, one = one_piece(s, p, r, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
         if (one == SIZE_MAX)
             return 0;
@@ -245,49 +246,62 @@ static double about_numbers(struct seat *s, const struct sk_part *p, const struc
     return seen ? (double)stored / (double)seen * (double)p->size_bytes : 0;
 }
 
-/* The part once more by recipe r behind what is in s->out; what is shorter stays. */
-static int encode_after(struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t *least,
+/* The part once more by recipe r behind what is in s->out from `start` on; what is shorter stays. Nothing there: this one. */
+static int encode_after(struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, size_t start,
                         struct saikai_error *err)
 {
-    size_t start = s->out.len - *least, end = s->out.len;
+    size_t end = s->out.len, least = end - start;
     s->coder.previous = below;
     s->coder.places = s->places;
     int rc = sk_block_encode(&s->coder, p, 1, r, &s->out, err);
     if (rc || !sk_buf_ok(&s->out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     size_t n = s->out.len - end;
-    if (n < *least) {
+    if (least && n < least)
         memmove(s->out.data + start, s->out.data + end, n);
-        *least = n;
-    }
-    s->out.len = start + *least;
+    s->out.len = start + (!least || n < least ? n : least);
     return 0;
 }
 
-/* Part number k of a block, of which `alone` is what it takes by itself: as that, or after the one below, whichever is shorter. */
-static int encode_part(struct seat *s, struct sk_part *p, const struct sk_recipe *r, const struct sk_part *const *below, int numbers,
-                       const uint8_t *alone, size_t n, struct saikai_error *err)
+/* In the order of the file. */
+static void in_file_order(struct sk_part *p)
 {
-    size_t least = n;
-    sk_buf_put(&s->out, alone, n);
+    if (p->native && sk_part_foreign(p))
+        sk_part_swap(p);
+    p->native = !sk_part_foreign(p);
+}
+
+/* A part, and what is known of it. */
+struct looked_at {
+    const struct sk_recipe *r;
+    const uint8_t *alone; /* as it is by itself; NULL: it need not be, as it clearly takes less after the one below */
+    size_t alone_bytes;
+    int numbers; /* 1: there are columns of numbers below: by `by` it takes about so many bytes */
+    struct sk_recipe by;
+    double about;
+};
+
+/* A part as what it is alone, or after the one below, whichever is shorter. */
+static int encode_part(struct seat *s, struct sk_part *p, const struct looked_at *l, const struct sk_part *const *below, struct saikai_error *err)
+{
+    size_t start = s->out.len;
+    const struct sk_recipe *r = l->r;
+    int rc = 0;
+    if (l->alone)
+        sk_buf_put(&s->out, l->alone, l->alone_bytes);
     if (!*below || !(*below)->size_bytes || r->form == SK_FORM_TAKE)
         return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
-    int swapped = p->native && sk_part_foreign(p), rc = 0;
-    if (swapped)
-        sk_part_swap(p);
-    p->native = 0;
-    struct sk_recipe by = after_numbers(p, r);
-    if (numbers && about_numbers(s, p, &by, below) < 1.2 * (double)least)
-        rc = encode_after(s, p, &by, below, &least, err);
+    in_file_order(p);
+    if (l->numbers && (!l->alone || l->about < 1.2 * (double)l->alone_bytes)) {
+        s->coder.same_rows = 0;
+        rc = encode_after(s, p, &l->by, below, start, err);
+    }
     /* what filters and records make of bytes is not told by a piece */
     int unsure = r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter);
-    if (!rc && builds(r) && (unsure || about_bytes(s, p, *below) < 1.1 * (double)least)) {
-        by = after_bytes(r);
-        rc = encode_after(s, p, &by, below, &least, err);
+    if (!rc && builds(r) && (unsure || about_bytes(s, p, *below) < 1.1 * (double)(s->out.len - start))) {
+        struct sk_recipe by = after_bytes(r);
+        rc = encode_after(s, p, &by, below, start, err);
     }
-    if (swapped)
-        sk_part_swap(p);
-    p->native = swapped;
     return rc;
 }
 
@@ -361,49 +375,92 @@ static int find_places(struct sk_archive_delta *g, struct seat *s, const struct 
 
 /* ---- a block ---- */
 
-/* All parts of a block, of which `alone` is what they take by themselves, one after another in s->out. */
-static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, struct sk_part *parts, const struct sk_part *const *below,
-                        const struct sk_buf *alone, struct saikai_error *err)
+/* How much less after the one below is clearly less: samples may err. */
+static const double CLEARLY = 0.92;
+
+/* About what a part takes alone; 0: nobody knows. A sample does not tell how much repeats in all of it. */
+static double about_alone(const struct sk_part *p, const struct sk_recipe *r)
+{
+    return r->form == SK_FORM_PREDICT || sk_form_apart(r->form) ? r->share * (double)p->size_bytes : 0;
+}
+
+/* Part k of the block alone, behind what is in `alone`. */
+static int encode_alone(struct sk_coder *c, struct sk_part *parts, uint32_t k, struct sk_buf *alone, struct looked_at *l, struct saikai_error *err)
+{
+    size_t start = alone->len;
+    int rc = sk_block_encode_part(c, parts, (int)k, l->r, alone, err);
+    if (!rc) {
+        l->alone = alone->data + start;
+        l->alone_bytes = alone->len - start;
+    }
+    return rc;
+}
+
+/* All parts of a block one after another in s->out. Those that have to be seen alone are it in `alone`; *expected: about what all of them
+ * would take; *all_alone: 1 if they all have been seen alone. */
+static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, struct sk_coder *c, struct sk_part *parts, const struct sk_part *const *below,
+                        struct sk_buf *alone, double *expected, int *all_alone, struct saikai_error *err)
 {
     const struct sk_ska_block *b = &g->p->a.blocks[i];
-    struct sk_rd in = sk_rd_init(alone->data, alone->len);
     int rc = 0;
+    *expected = 0;
+    *all_alone = 1;
     for (uint32_t k = 0; k < b->count && !rc; k++) {
-        const uint8_t *from = in.p;
-        uint64_t n = sk_rd_u64(&in);
-        sk_rd_bytes(&in, n);
-        if (below[k] && find_places(g, s, &parts[k], below[k]))
+        struct sk_part *p = &parts[k];
+        struct looked_at l = {.r = &g->p->recipes[b->first + k]};
+        double by_itself = about_alone(p, l.r);
+        in_file_order(p);
+        l.numbers = g->numbers && below[k] && below[k]->size_bytes && l.r->form != SK_FORM_TAKE;
+        if (below[k] && find_places(g, s, p, below[k]))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a block's parts");
+        if (!rc && l.numbers) {
+            l.by = after_numbers(p, l.r);
+            l.about = about_numbers(s, p, &l.by, &below[k]);
+        }
+        if (!rc && (!l.about || l.about > CLEARLY * by_itself))
+            rc = encode_alone(c, parts, k, alone, &l, err);
         if (!rc)
-            rc = encode_part(s, &parts[k], &g->p->recipes[b->first + k], &below[k], g->numbers, from, 8 + (size_t)n, err);
-        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %llu alone, %zu so far after the set before", i, k,
-               g->p->a.classes[g->p->a.parts[b->first + k].class].key, parts[k].size_bytes, (unsigned long long)n, s->out.len);
+            rc = encode_part(s, p, &l, &below[k], err);
+        *all_alone &= l.alone != NULL;
+        *expected += l.alone ? (double)l.alone_bytes : by_itself;
+        sk_log(SK_LOG_DEBUG, "archive: block %zu, part %u, %s: %zu bytes, %.0f alone%s, %zu so far after the set before", i, k,
+               g->p->a.classes[g->p->a.parts[b->first + k].class].key, p->size_bytes, l.alone ? (double)l.alone_bytes : by_itself,
+               l.alone ? "" : " about", s->out.len);
     }
     s->coder.previous = NULL;
     s->coder.places = NULL;
     return rc;
 }
 
-int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
-                            struct sk_buf *alone, struct saikai_error *err)
+int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_coder *c, struct sk_part *parts, struct sk_buf *out,
+                            struct saikai_error *err)
 {
     struct sk_ska_plan *p = g->p;
     struct sk_ska_block *b = &p->a.blocks[i];
     const struct sk_part *const *below;
     struct seat *s = take_seat(g);
+    double expected = 0;
+    int all_alone = 0;
     int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &below, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)",
                         p->previous->path);
     s->out.len = 0;
+    out->len = 0;
     if (!rc)
-        rc = encode_parts(g, s, i, parts, below, alone, err);
-    if (!rc && s->out.len < alone->len - alone->len / 16) {
-        struct sk_buf longer = *alone;
-        *alone = s->out;
-        s->out = longer;
-    } else {
+        rc = encode_parts(g, s, i, c, parts, below, out, &expected, &all_alone, err);
+    if (!rc && (double)s->out.len < expected - expected / 20) {
+        struct sk_buf other = *out;
+        *out = s->out;
+        s->out = other;
+    } else if (!rc && all_alone) {
         b->previous = 0;
+    } else if (!rc) {
+        b->previous = 0;
+        out->len = 0;
+        for (uint32_t k = 0; k < b->count; k++)
+            in_file_order(&parts[k]);
+        rc = sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], out, err);
     }
     leave_seat(g, s);
     return rc;

@@ -20,11 +20,11 @@ int sk_archive_delta_new(struct sk_ska_plan *p, int count, struct sk_archive_del
                          struct saikai_error *err);
 void sk_archive_delta_free(struct sk_archive_delta *g);
 
-/* Encode block i, whose parts and whose bytes encoded alone are given, once more after the block
- * that it resembles. Where that is shorter it takes the place of `alone`; where not, the block
- * stands alone. From any thread; waits while all the room is taken. Fails as sk_unpack_block. */
-int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_part *parts,
-                            struct sk_buf *alone, struct saikai_error *err);
+/* Encode block i, whose parts are given, to out: after the block that it resembles, where that is clearly shorter than alone;
+ * where not, the block stands alone. What a part takes alone is only found out where samples do not tell. c: of the calling thread. The
+ * parts' bytes may come back in native order. From any thread; waits while all the room is taken. Fails as sk_unpack_block. */
+int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_coder *c, struct sk_part *parts, struct sk_buf *out,
+                            struct saikai_error *err);
 
 /* Encode block i, whose parts are all put together of a block of the previous archive; as bytes, alone, when
  * that one has others than its hashes said. Fails as sk_unpack_block. */

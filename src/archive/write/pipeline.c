@@ -184,10 +184,9 @@ static int encode_block(struct pipe *q, size_t i, struct slot *slot, struct sk_c
                        (unsigned long long)b->size_bytes);
     slot->out.len = 0;
     int takes = p->recipes[b->first].form == SK_FORM_TAKE && b->previous;
-    int rc = takes ? sk_archive_delta_take(q->delta, i, parts, &slot->out, err)
-                   : sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
-    if (!rc && b->previous && !takes)
-        rc = sk_archive_delta_encode(q->delta, i, parts, &slot->out, err);
+    int rc = takes         ? sk_archive_delta_take(q->delta, i, parts, &slot->out, err)
+             : b->previous ? sk_archive_delta_encode(q->delta, i, c, parts, &slot->out, err)
+                           : sk_block_encode(c, parts, (int)b->count, &p->recipes[b->first], &slot->out, err);
     if (rc)
         return rc;
     b->stored_bytes = slot->out.len;

@@ -3,28 +3,49 @@
 
 #include <math.h>
 
-enum { PLACES = 2048, LOOKS = 512 };
+/* What counts many bytes at once is compiled for wider registers as well, where there are such. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define WIDE
+#endif
 
-/* Bytes that are the same in two words. */
-static inline unsigned same_bytes(uint64_t a, uint64_t b)
+enum { PLACES = 2048, LOOKS = 512, FEW_LOOKS = 64 };
+
+/* In the lowest bit of each byte of a word: whether it is another one in b. */
+static inline uint32_t other_bytes(uint32_t a, uint32_t b)
 {
-    uint64_t x = a ^ b, some = (x & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f);
-    return 8 - (unsigned)__builtin_popcountll((some | x) & UINT64_C(0x8080808080808080));
+    uint32_t x = a ^ b;
+    return ((((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x) >> 7) & 0x01010101u;
+}
+
+/* Of the places from `at` on, fewer than 128: how many bytes of two words are others the distances most, most - 4 … before. Bytes are counted
+ * side by side, so that one instruction counts many. */
+WIDE static void count_others(const uint8_t *at, size_t step, size_t from, size_t to, uint32_t most, uint32_t *others)
+{
+    uint32_t sum[ROW_WIDE / 4] = {0}, word[ROW_WIDE / 4 + 1];
+    for (size_t k = from; k < to; k++) {
+        const uint8_t *p = at + step * k / 4 * 4;
+        uint32_t low = (uint32_t)load_word(p, 4), high = (uint32_t)load_word(p + 4, 4);
+        memcpy(word, p - most, most + 4);
+        for (uint32_t i = 0; i < most / 4; i++)
+            sum[i] += other_bytes(low, word[i]) + other_bytes(high, word[i + 1]);
+    }
+    for (uint32_t i = 0; i < most / 4; i++)
+        others[i] += (sum[i] & 255) + (sum[i] >> 8 & 255) + (sum[i] >> 16 & 255) + (sum[i] >> 24);
 }
 
 uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most)
 {
-    uint32_t alike[ROW_WIDE / 4 + 1] = {0}, best = 0, sum = 0, width = 0;
+    enum { AT_A_TIME = 64 };
+    uint32_t alike[ROW_WIDE / 4 + 1] = {0}, others[ROW_WIDE / 4] = {0}, best = 0, sum = 0, width = 0;
     if (n < 16 * (size_t)most)
         return 0;
     size_t step = (n - most - 8) / PLACES;
-    for (size_t k = 0; k < PLACES; k++) {
-        const uint8_t *p = in + most + step * k / 4 * 4;
-        uint64_t v = load_word(p, 8);
-        for (uint32_t w = ROW_LEAST; w <= most; w += 4)
-            alike[w / 4] += same_bytes(v, load_word(p - w, 8));
-    }
+    for (size_t k = 0; k < PLACES; k += AT_A_TIME)
+        count_others(in + most, step, k, k + AT_A_TIME, most, others);
     for (uint32_t w = ROW_LEAST; w <= most; w += 4) {
+        alike[w / 4] = 8 * PLACES - others[(most - w) / 4];
         best = alike[w / 4] > best ? alike[w / 4] : best;
         sum += alike[w / 4];
     }
@@ -35,14 +56,14 @@ uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most)
 
 /* What k of LOOKS bytes take that are the same, for each k. */
 struct prices {
-    double of[LOOKS + 1];
+    float of[LOOKS + 1];
 };
 
 static void set_prices(struct prices *p)
 {
     p->of[0] = 0;
     for (int k = 1; k <= LOOKS; k++)
-        p->of[k] = -k * (double)log2f((float)k / LOOKS);
+        p->of[k] = -(float)k * log2f((float)k / LOOKS);
 }
 
 /* Rows that are looked at: several in a row from several places. Each needs one before it, lag: more. */
@@ -51,63 +72,91 @@ struct looks {
     size_t rows, width, lag;
     const struct prices *prices;
     struct row_past past; /* as many as there are rows: where there are less, they are not looked at */
+    uint32_t row[LOOKS];
 };
 
-static inline size_t look_at(const struct looks *s, size_t k)
+static void choose_looks(struct looks *s)
 {
-    enum { RUN = 64 };
-    size_t runs = LOOKS / RUN, from = s->lag + 2, left = s->rows - from - RUN;
+    enum { RUN = 64, RUNS = LOOKS / RUN };
+    size_t from = s->lag + 2, left = s->rows - from - RUN;
     if (s->past.rows >= from + 2 * RUN && s->past.rows < s->rows)
         left = s->past.rows - from - RUN;
-    return from + left / runs * (k / RUN) + k % RUN;
+    for (size_t k = 0; k < LOOKS; k++)
+        s->row[k] = (uint32_t)(from + left / RUNS * (k / RUN) + k % RUN);
 }
 
-static double words_cost(const struct looks *s, size_t at, int kind)
+/* What is found at a place in the rows that are looked at: 8 bytes, or 4 at the end of a row, also in the row before and in the past. */
+struct place {
+    uint64_t here[LOOKS], before[LOOKS], past[LOOKS];
+};
+
+static void see_place(const struct looks *s, size_t at, struct place *p)
 {
-    int bytes = column_bytes(kind);
-    uint32_t histogram[8][256] = {{0}};
-    double bits = 0;
+    int bytes = at + 8 <= s->width ? 8 : 4;
     for (size_t k = 0; k < LOOKS; k++) {
-        const uint8_t *p = s->in + look_at(s, k) * s->width + at;
-        uint64_t v = load_word(p, bytes);
-        if (kind == DIFFERENCE4 || kind == DIFFERENCE8)
-            v -= load_word(p - s->width, bytes);
-        else if (kind >= SINCE4 && look_at(s, k) < s->past.rows)
-            v -= load_word(s->past.p + look_at(s, k) * s->width + at, bytes);
-        for (int b = 0; b < bytes; b++)
-            histogram[b][v >> 8 * b & 255]++;
+        const uint8_t *q = s->in + s->row[k] * s->width + at;
+        p->here[k] = load_word(q, bytes);
+        p->before[k] = load_word(q - s->width, bytes);
+        p->past[k] = s->row[k] < s->past.rows ? load_word(s->past.p + s->row[k] * s->width + at, bytes) : 0;
     }
-    for (int b = 0; b < bytes; b++)
-        for (int i = 0; i < 256; i++)
-            bits += s->prices->of[histogram[b][i]];
-    return bits;
 }
 
-static double numbers_cost(const struct looks *s, size_t at, int kind, int guess)
+/* What four bytes of each word from bit `from` on take, each by its place. */
+static double bytes_cost(const struct prices *prices, const uint64_t *word, unsigned from)
+{
+    uint16_t histogram[4][256] = {{0}};
+    float bits[4] = {0};
+    for (size_t k = 0; k < LOOKS; k++)
+        for (unsigned b = 0; b < 4; b++)
+            histogram[b][word[k] >> (from + 8 * b) & 255]++;
+    for (int i = 0; i < 256; i++)
+        for (int b = 0; b < 4; b++)
+            bits[b] += prices->of[histogram[b][i]];
+    return (double)bits[0] + (double)bits[1] + (double)bits[2] + (double)bits[3];
+}
+
+static double words_cost(const struct looks *s, const struct place *p, int kind)
+{
+    const uint64_t *less = kind == DIFFERENCE4 || kind == DIFFERENCE8 ? p->before : kind >= SINCE4 ? p->past : NULL;
+    uint64_t words[LOOKS];
+    for (size_t k = 0; k < LOOKS; k++)
+        words[k] = less ? p->here[k] - less[k] : p->here[k];
+    return bytes_cost(s->prices, words, 0) + (column_bytes(kind) == 8 ? bytes_cost(s->prices, words, 32) : 0);
+}
+
+/* Of so many of the looks, evenly: bits of all of them. */
+static double numbers_cost(const struct looks *s, size_t at, int kind, int guess, size_t looks)
 {
     uint32_t histogram[SK_SYMBOLS] = {0};
-    for (size_t k = 0; k < LOOKS; k++) {
-        size_t j = look_at(s, k);
+    for (size_t k = 0; k < LOOKS; k += LOOKS / looks) {
+        size_t j = s->row[k];
         uint64_t v = load_number(s->in + j * s->width + at, kind);
         uint64_t p = guess < ROW_GUESSES ? row_guess(s->in + at, s->width, j, kind, guess, s->lag)
                                          : row_guess_past(s->in + at, s->past.p + at, s->past.rows, s->width, j, kind, guess, s->lag);
         uint64_t z = sk_fold((int64_t)(v - p));
         histogram[z ? 64 - __builtin_clzll(z) : 0]++;
     }
-    return sk_residual_cost(histogram);
+    return sk_residual_cost(histogram) * (double)(LOOKS / looks);
 }
 
-/* Of numbers: what costs least of all that they may be expected to be. */
+/* Of numbers: what costs least of all that they may be expected to be. A few looks tell which of these come near it. */
 static double choose_guess(const struct looks *s, size_t at, int kind, double least, struct row_column *c)
 {
     int guesses = s->past.rows ? ROW_GUESSES_PAST : ROW_GUESSES;
-    double before = numbers_cost(s, at, kind, ROW_BEFORE), since = s->past.rows ? numbers_cost(s, at, kind, ROW_PAST) : INFINITY;
-    if ((before < since ? before : since) > least * 1.5) /* not even near it */
+    double about[ROW_GUESSES_PAST], fewest = INFINITY, simple;
+    about[ROW_BEFORE] = numbers_cost(s, at, kind, ROW_BEFORE, FEW_LOOKS);
+    about[ROW_PAST] = s->past.rows ? numbers_cost(s, at, kind, ROW_PAST, FEW_LOOKS) : INFINITY;
+    simple = about[ROW_BEFORE] < about[ROW_PAST] ? about[ROW_BEFORE] : about[ROW_PAST];
+    if (simple > least * 1.5) /* not even near it */
         return least;
     for (int guess = ROW_NONE; guess < guesses; guess++) {
-        if ((guess == ROW_LAG || guess == ROW_PLANE || guess == ROW_CHANGE_LAG || guess == ROW_CHANGE_PLANE) && s->lag < 2)
-            continue;
-        double cost = guess == ROW_BEFORE ? before : guess == ROW_PAST ? since : numbers_cost(s, at, kind, guess);
+        int lags = guess == ROW_LAG || guess == ROW_PLANE || guess == ROW_CHANGE_LAG || guess == ROW_CHANGE_PLANE;
+        if (guess != ROW_BEFORE && guess != ROW_PAST)
+            about[guess] = lags && s->lag < 2 ? INFINITY : numbers_cost(s, at, kind, guess, FEW_LOOKS);
+        fewest = about[guess] < fewest ? about[guess] : fewest;
+    }
+    for (int guess = ROW_NONE; guess < guesses; guess++) {
+        double cost = about[guess] < fewest * 1.06 ? numbers_cost(s, at, kind, guess, LOOKS) : INFINITY;
         if (cost < least * 0.97) {
             least = cost;
             c->kind = (uint8_t)kind;
@@ -118,13 +167,13 @@ static double choose_guess(const struct looks *s, size_t at, int kind, double le
 }
 
 /* What costs least for the bytes of a row at a place. */
-static double choose_kind(const struct looks *s, size_t at, int bytes, struct row_column *c)
+static double choose_kind(const struct looks *s, const struct place *p, size_t at, int bytes, struct row_column *c)
 {
     int wide = bytes == 8;
-    double least = words_cost(s, at, wide ? WORD8 : WORD4), cost;
+    double least = words_cost(s, p, wide ? WORD8 : WORD4), cost;
     *c = (struct row_column){.kind = (uint8_t)(wide ? WORD8 : WORD4), .at = (uint16_t)at};
     for (int kind = wide ? DIFFERENCE8 : DIFFERENCE4; kind <= SINCE8; kind += SINCE4 - DIFFERENCE4)
-        if ((kind < SINCE4 || s->past.rows) && (cost = words_cost(s, at, kind)) < least * 0.95) {
+        if ((kind < SINCE4 || s->past.rows) && (cost = words_cost(s, p, kind)) < least * 0.95) {
             least = cost;
             c->kind = (uint8_t)kind;
         }
@@ -141,13 +190,15 @@ static double choose_columns(const struct looks *s, struct row_layout *l)
     uint8_t wide[ROW_COLUMNS + 1] = {0};
     int places = (int)l->width / 4, n = 0;
     for (int i = 0; i < places; i++) {
-        double cost = best[i] + choose_kind(s, 4 * (size_t)i, 4, &four[i]) + 1;
+        struct place p;
+        see_place(s, 4 * (size_t)i, &p);
+        double cost = best[i] + choose_kind(s, &p, 4 * (size_t)i, 4, &four[i]) + 1;
         if (!i || cost < best[i + 1]) {
             best[i + 1] = cost;
             wide[i + 1] = 0;
         }
         if (i + 1 < places) {
-            best[i + 2] = best[i] + choose_kind(s, 4 * (size_t)i, 8, &eight[i]);
+            best[i + 2] = best[i] + choose_kind(s, &p, 4 * (size_t)i, 8, &eight[i]);
             wide[i + 2] = 1;
         }
     }
@@ -193,9 +244,10 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, const struc
     double least = INFINITY;
     for (size_t i = 0; likely && i < sizeof widths; i++) {
         l->width = widths[i] ? widths[i] : likely;
-        struct looks s = {in, n / l->width, l->width, 1, prices, {past->p, past->rows / l->width}};
+        struct looks s = {in, n / l->width, l->width, 1, prices, {past->p, past->rows / l->width}, {0}};
         if ((i && l->width == likely) || s.rows < LOOKS / 4)
             continue;
+        choose_looks(&s);
         l->bits = choose_columns(&s, l);
         if (l->bits < 0.97 * least) {
             least = l->bits;
@@ -212,7 +264,7 @@ void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, const struct row_p
     set_prices(&prices);
     *l = (struct row_layout){.lag = 1};
     choose_width(in, n, most, &prices, past, l);
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices, {0}};
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices, {0}, {0}};
     if (!l->width)
         return;
     l->past = s.past = (struct row_past){past->p, past->rows / l->width};
@@ -221,21 +273,54 @@ void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, const struct row_p
         k++;
     l->lag = find_lag(in, s.rows, l->width, &l->column[!is_number(l->column[k].kind) ? 0 : k]);
     s.lag = l->lag;
-    if (l->lag > 1)
+    if (l->lag > 1) {
+        choose_looks(&s);
         l->bits = choose_columns(&s, l);
+    }
+}
+
+double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, const struct row_layout *l)
+{
+    struct prices prices;
+    struct row_layout own = {.width = l->width};
+    struct looks s = {in, n / l->width, l->width, l->lag, &prices, {past->p, past->rows / l->width}, {0}};
+    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag)
+        return INFINITY;
+    set_prices(&prices);
+    choose_looks(&s);
+    return choose_columns(&s, &own);
+}
+
+/* Bits of a byte of in[0, n) in the rows of l; INFINITY: there are too few. */
+static double bits_by(const uint8_t *in, size_t n, const struct row_layout *l)
+{
+    struct prices prices;
+    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, &prices, l->past, {0}};
+    double bits = 0;
+    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag)
+        return INFINITY;
+    set_prices(&prices);
+    choose_looks(&s);
+    for (int i = 0; i < l->columns; i++) {
+        const struct row_column *c = &l->column[i];
+        struct place p;
+        if (is_number(c->kind)) {
+            bits += numbers_cost(&s, c->at, c->kind, c->guess, LOOKS);
+            continue;
+        }
+        see_place(&s, c->at, &p);
+        bits += words_cost(&s, &p, c->kind) + (column_bytes(c->kind) == 4);
+    }
+    return bits / l->width;
 }
 
 int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l)
 {
-    struct prices prices;
-    struct looks s = {in, l->width ? n / l->width : 0, l->width, l->lag, &prices, l->past};
-    double bits = 0;
-    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || sk_rows_width(in, n, most) != l->likely)
-        return 0;
-    set_prices(&prices);
-    for (int i = 0; i < l->columns; i++) {
-        const struct row_column *c = &l->column[i];
-        bits += is_number(c->kind) ? numbers_cost(&s, c->at, c->kind, c->guess) : words_cost(&s, c->at, c->kind) + (column_bytes(c->kind) == 4);
-    }
-    return fabs(bits / l->width - l->bits) <= l->bits / 64;
+    double bits = bits_by(in, n, l);
+    return bits < INFINITY && fabs(bits - l->bits) <= l->bits / 64 && sk_rows_width(in, n, most) == l->likely;
+}
+
+int sk_rows_about_fit(const uint8_t *in, size_t n, const struct row_layout *l)
+{
+    return fabs(bits_by(in, n, l) - l->bits) <= l->bits / 64;
 }

@@ -8,8 +8,10 @@
 
 struct sk_rows {
     int known;     /* 1: the layout is that of the piece before */
+    int compared;  /* 1: which came after others, and was compared with these */
     uint32_t most; /* bytes of a row */
     int after;     /* 1: rows come after others */
+    int marks;     /* 1: a mark of four bytes may be in front of them */
     const uint8_t *past;
     size_t past_bytes, next; /* next: where in the past the next bytes begin, when it is written */
     struct row_layout layout;
@@ -37,6 +39,7 @@ void sk_rows_wide(struct sk_rows *t, int wide)
 void sk_rows_alone(struct sk_rows *t)
 {
     t->after = 0;
+    t->marks = 1;
     t->past = NULL;
     t->past_bytes = t->next = 0;
 }
@@ -47,6 +50,11 @@ void sk_rows_after(struct sk_rows *t, const uint8_t *past, size_t n, size_t at)
     t->past = past;
     t->past_bytes = n;
     t->next = at;
+}
+
+void sk_rows_marks(struct sk_rows *t, int marks)
+{
+    t->marks = marks;
 }
 
 int sk_rows_are_wide(const uint8_t *in, size_t n)
@@ -139,19 +147,19 @@ static struct row_past past_at(const struct sk_rows *t, size_t later)
 static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
 {
     enum { MARK = 4 };
-    struct row_layout *l = &t->layout, later;
+    struct row_layout *l = &t->layout;
     struct row_past past = past_at(t, 0);
     if (t->known) {
         l->past = (struct row_past){past.p, past.rows / l->width};
-        if (sk_rows_fit(in, n, t->most, l))
+        if (t->after ? t->compared == (past.rows > 0) && sk_rows_about_fit(in, n, l) : sk_rows_fit(in, n, t->most, l))
             return 0;
     }
+    t->compared = past.rows > 0;
     sk_rows_find(in, n, t->most, &past, l);
-    if (!t->after || !l->width || n <= MARK)
+    if (!t->after || !t->marks || !l->width || n <= MARK)
         return 0;
     past = past_at(t, MARK);
-    sk_rows_find(in + MARK, n - MARK, t->most, &past, &later);
-    return later.width && later.bits < 0.9 * l->bits;
+    return sk_rows_bits(in + MARK, n - MARK, &past, l) < 0.9 * l->bits;
 }
 
 static void put_layout(const struct sk_rows *t, const struct row_layout *l, size_t n, struct sk_buf *numbers)

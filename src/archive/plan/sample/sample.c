@@ -204,6 +204,8 @@ static int sample_floats(struct sk_ska_plan *p, struct sk_family *f, int type,
         rc = sk_select_predictors(&s, p->threads, f->recipes, f->order, bits);
     if (!rc)
         rc = prefer_bytes(&s, f, bits, &near);
+    for (size_t i = 0; i < f->fields && !rc; i++)
+        f->recipes[i].share = f->recipes[i].form == SK_FORM_PREDICT ? bits[i] / s.width : 0;
     if (!rc)
         report(p, f, bits);
     for (size_t m = 0; m < f->members && near; m++)

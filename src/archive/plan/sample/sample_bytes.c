@@ -281,6 +281,7 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
         size_t gzipped, least = try_all(&part, text, fortran, recipe, &gzipped);
         if (text && !fortran && recipe->form == SK_FORM_BYTES && sk_rows_are_wide(sample, taken[0].box.nx))
             rc = try_wide(p, segments, count, sample, recipe, &least, err);
+        recipe->share = (double)least / (double)part.size_bytes;
         compare_with_gzip(p, all, part.size_bytes, least, gzipped);
         sk_log(SK_LOG_DEBUG,
                "archive: %s: form %d, filter %d, backend %d, level %d, sample %zu of %zu",
