@@ -1,7 +1,7 @@
 /* A solver that overlaps everything: collective operations that do not block, several of them at once, on communicators that overlap, waited for in other
  * orders than they were begun in, together with messages. Under the protocol logging whoever survives a fault computes no step twice. What each gives is held
  * against what it must be.
- * usage: later [-p PIDFILE] COUNTS STEPS        with 4 ranks */
+ * usage: later [-p PIDFILE] COUNTS STEPS [cancel]        with 4 ranks; cancel: takes receives back, which is not logged, so all go back */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 enum { RANKS = 4, N = 64, KINDS = 8 };
 
-static int rank, bad;
+static int rank, bad, cancels;
 static long executed;
 static double u[N];
 
@@ -81,6 +81,12 @@ static void overlap(MPI_Comm part, long it)
     MPI_Ibarrier(part, &r[4]);
     MPI_Isend(&last, 1, MPI_DOUBLE, next, 5, MPI_COMM_WORLD, &r[5]);
     MPI_Ibarrier(MPI_COMM_WORLD, &r[6]);
+    if (cancels) {
+        MPI_Request never;
+        MPI_Irecv(&edge, 1, MPI_DOUBLE, next, 9, MPI_COMM_WORLD, &never);
+        MPI_Cancel(&never);
+        MPI_Wait(&never, MPI_STATUS_IGNORE);
+    }
     relax(1);
     await(r, 7, it);
     for (int i = 0; i < 5; i++)
@@ -220,31 +226,95 @@ static void own_kinds(long it)
         must(grid[i / 4][i % 4] == (rank == root || i % 4 == 1 ? it * 16 + i : -1), "MPI_Ibcast of a column");
 }
 
+/* ---- neighbours ---- */
+
+/* A ring of two by two, where both neighbours of a dimension are the same process: what goes down comes from above. */
+static void beside(MPI_Comm grid, long it)
+{
+    int peer[4];
+    int64_t mine = 1000 * rank + it, to[4], all[4], from[4];
+    MPI_Aint bytes[4];
+    MPI_Datatype types[4];
+    int ones[4] = {1, 1, 1, 1}, mirrored[4] = {3, 2, 1, 0};
+    int64_t all_v[4], from_v[4], from_w[4];
+    MPI_Request r[KINDS];
+    for (int d = 0; d < 2; d++)
+        MPI_Cart_shift(grid, d, 1, &peer[2 * d], &peer[2 * d + 1]);
+    for (int i = 0; i < 4; i++) {
+        to[i] = 10 * mine + i;
+        bytes[i] = i * (MPI_Aint)sizeof *to;
+        types[i] = MPI_INT64_T;
+    }
+    MPI_Ineighbor_alltoall(to, 1, MPI_INT64_T, from, 1, MPI_INT64_T, grid, &r[0]);
+    MPI_Ineighbor_allgather(&mine, 1, MPI_INT64_T, all, 1, MPI_INT64_T, grid, &r[1]);
+    MPI_Ineighbor_allgatherv(&mine, 1, MPI_INT64_T, all_v, ones, mirrored, MPI_INT64_T, grid, &r[2]);
+    MPI_Ineighbor_alltoallw(to, ones, bytes, types, from_w, ones, bytes, types, grid, &r[3]);
+    MPI_Neighbor_alltoallv(to, ones, mirrored, MPI_INT64_T, from_v, ones, mirrored, MPI_INT64_T, grid);
+    await(r, 4, it);
+    for (int i = 0; i < 4; i++) {
+        int64_t theirs = 1000 * peer[i] + it;
+        must(all[i] == theirs && all_v[3 - i] == theirs, "MPI_Ineighbor_allgather(v)");
+        must(from[i] == 10 * theirs + (i ^ 1) && from_w[i] == from[i], "MPI_Ineighbor_alltoall(w) in a ring of two");
+        must(from_v[3 - i] == 10 * theirs + 3 - (i ^ 1), "MPI_Neighbor_alltoallv in a ring of two");
+    }
+    MPI_Neighbor_allgather(&mine, 1, MPI_INT64_T, all, 1, MPI_INT64_T, grid);
+    MPI_Neighbor_alltoall(to, 1, MPI_INT64_T, from, 1, MPI_INT64_T, grid);
+    must(all[3] == 1000 * peer[3] + it && from[2] == 10 * (1000 * (int64_t)peer[2] + it) + 3, "neighbours that are waited for");
+}
+
+/* Each sends to the next one twice, and to itself; the last sends nothing, the first hears nothing but itself. */
+static void along_edges(MPI_Comm chain, long it)
+{
+    int64_t to[3] = {rank + it, rank + 2 * it, rank + 3 * it}, from[3] = {-1, -1, -1}, all[3] = {-1, -1, -1};
+    int first = rank == 0, last = rank == RANKS - 1;
+    MPI_Neighbor_alltoall(last ? to + 2 : to, 1, MPI_INT64_T, from, 1, MPI_INT64_T, chain);
+    must(from[0] == rank + 3 * it, "what goes to oneself");
+    must(first || (from[1] == rank - 1 + it && from[2] == rank - 1 + 2 * it), "two edges between the same");
+    MPI_Neighbor_allgather(to, 1, MPI_INT64_T, all, 1, MPI_INT64_T, chain);
+    must(all[0] == to[0] && (first || (all[1] == to[0] - 1 && all[2] == to[0] - 1)), "MPI_Neighbor_allgather along edges");
+}
+
 /* ---- the program ---- */
 
-static void step(MPI_Comm half, long it)
+static struct {
+    MPI_Comm half, grid, chain;
+} on;
+
+static void set_up(void)
 {
+    int last = rank == RANKS - 1, first = rank == 0;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &on.half);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, (int[]){2, 2}, (int[]){1, 1}, 0, &on.grid);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, first ? 1 : 3, (int[]){rank, rank - 1, rank - 1}, (int[]){1, 1, 1}, last ? 1 : 3,
+                                   last ? (int[]){rank, 0, 0} : (int[]){rank + 1, rank + 1, rank}, (int[]){1, 1, 1}, MPI_INFO_NULL, 0, &on.chain);
+}
+
+
+static void step(long it)
+{
+    MPI_Comm half = on.half;
     overlap(half, it);
     reductions(it % 2 ? half : MPI_COMM_WORLD, it);
     data(it % 3 ? MPI_COMM_WORLD : half, it);
     own_kinds(it);
+    beside(on.grid, it);
+    along_edges(on.chain, it);
 }
 
 static void run(void *arg)
 {
     long it = 0, steps = *(long *)arg;
     int wrong = 0;
-    MPI_Comm half;
     for (int i = 0; i < N; i++)
         u[i] = rank + 1e-2 * i;
-    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, -rank, &half);
+    set_up();
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("u", u, SAIKAI_F64, 1, (size_t[]){N}) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     while (it < steps) {
         usleep(1000);
         it++;
         executed++;
-        step(half, it);
+        step(it);
         saikai_checkpoint(it);
     }
     int64_t hash = 0x1234567, all = 0;
@@ -255,7 +325,9 @@ static void run(void *arg)
     }
     MPI_Reduce(&hash, &all, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Reduce(&bad, &wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Comm_free(&half);
+    MPI_Comm_free(&on.half);
+    MPI_Comm_free(&on.grid);
+    MPI_Comm_free(&on.chain);
     saikai_finalize();
     if (!rank)
         printf("later: %ld steps, hash %016llx: %s\n", steps, (unsigned long long)all, wrong ? "WRONG" : "verified");
@@ -286,6 +358,7 @@ int main(int argc, char **argv)
     if (argc < 3 || ranks != RANKS)
         return 2;
     long steps = strtol(argv[2], NULL, 10);
+    cancels = argc > 3 && !strcmp(argv[3], "cancel");
     saikai_in_place(run, &steps);
     leave(argv[1], executed);
     MPI_Finalize();

@@ -26,6 +26,7 @@ halo_others) exe="$build/tests/world/halo_$mpi" arguments="counts 500" victims="
 often_halo) exe="$build/tests/world/halo_$mpi" arguments="counts $((150 * kills))" ;;
 later) exe="$build/tests/world/later_$mpi" arguments="counts 300" ;;
 later_others) exe="$build/tests/world/later_$mpi" arguments="counts 400" victims="1 2 0" warm=3 ;;
+later_cancel) exe="$build/tests/world/later_$mpi" arguments="counts 300 cancel" ;;
 often_later) exe="$build/tests/world/later_$mpi" arguments="counts $((150 * kills))" ;;
 often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
@@ -142,7 +143,7 @@ fi
 [ "$(grep -c 'repaired in place' err)" = "$n" ] || fail "not $n repairs"
 logged=$(grep -c 'messages are not logged any more' err || true)
 case $case in
-cancel)
+cancel | later_cancel)
     [ "$logged" -ge 1 ] && grep -q "MPI_Cancel: messages are not logged" err || fail "it was not said that a receive that is taken back is not logged"
     ;;
 full)

@@ -179,6 +179,8 @@ void sk_later_look(void)
 {
     static const struct sk_steps_ops ops = {send, receive, here, has_received, has_sent};
     uint64_t busy[SK_CONTEXT_WORDS] = {0};
+    if (sk_logging.going_on) /* the library waits, beside a new process that has to be sent what is older before (go_on.c) */
+        return;
     for (struct later **at = &first, *l; (l = *at);) {
         if (has_to_wait(busy, l) || !sk_steps_go(l->steps, &ops, l)) {
             at = &l->next;
