@@ -231,6 +231,15 @@ diff want got || fail "modes, times or links of a tree"
 [ tree/a/one -ef tree/d/same ] && [ treeout/tree/a/one -ef treeout/tree/d/same ] || fail "a hard link"
 "$saikai" archive ls tree.ska | grep -q ' tree/d/to -> ../a/one$' || fail "ls does not show a link"
 "$saikai" archive ls tree.ska | grep -q ' tree/nothing/$' || fail "ls does not show an empty directory"
+# what has to be known is said without -v, and not with -q: too little memory for the archive before
+head -c 20000000 /dev/urandom > much
+"$saikai" archive create -q --no-sync -o much1.ska much
+echo more >> much
+"$saikai" archive create --no-sync -m 16M --previous much1.ska -o much2.ska much > out.txt 2> err || fail "little memory"
+grep -q 'too little memory to build on much1.ska' err || fail "little memory is not told: $(cat err)"
+"$saikai" archive create -q --no-sync -m 16M --previous much1.ska -o much2.ska much 2> err && [ ! -s err ] || fail "little memory with -q: $(cat err)"
+rm much much1.ska much2.ska
+
 # members, patterns, lists and what is left out
 "$saikai" archive extract -q -o some tree.ska tree/d || fail "a member"
 [ "$(cat some/tree/d/same)" = one ] && [ ! -e some/tree/nothing ] || fail "a directory of the archive alone"

@@ -7,7 +7,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 fail() { echo "archive_tree_test: $*" >&2; exit 1; }
-names() { "$saikai" archive ls "$1" | awk '{print $NF}' | sort | tr '\n' ' '; } # what an archive holds
+names() { "$saikai" archive ls "$1" | grep -v '^#' | awk '{print $NF}' | sort | tr '\n' ' '; } # what an archive holds
 
 mkdir -p tree/sub
 cd tree
@@ -53,6 +53,16 @@ rm link.ska elsewhere.ska
 "$saikai" archive create -q -o - . > out.ska || fail "standard output"
 [ "$(names out.ska)" = "$held" ] || fail "on standard output it holds $(names out.ska)"
 rm out.ska
+# nor does it hold those that it builds on
+"$saikai" archive create -q -o one.ska .
+echo more >> numbers
+"$saikai" archive create --previous one.ska -o two.ska . > ../out 2> ../err || fail "after another"
+[ "$(names two.ska)" = "$held" ] || fail "after another it holds $(names two.ska)"
+[ "$(wc -l < ../err)" = 1 ] && grep -q '\./one\.ska is left out: .* builds on' ../err || fail "after another it says: $(cat ../err)"
+echo more >> numbers
+"$saikai" archive create --previous two.ska -o three.ska . > ../out 2> ../err || fail "after two others"
+[ "$(names three.ska)" = "$held" ] && grep -q 'left out, and 1 more: .* builds on' ../err || fail "after two others it holds $(names three.ska) and says: $(cat ../err)"
+rm one.ska two.ska three.ska
 cd ..
 
 # the watcher, whose archives go into what it watches: beside the sets, or into one of them

@@ -1,6 +1,7 @@
 /* saikai archive: its verbs, and the list of what is in an archive. */
 #include "archive/file/previous.h"
 #include "archive/file/set.h"
+#include "base/log.h"
 #include "base/file/io.h"
 #include "base/text/json.h"
 #include "cli/archive/archive_create.h"
@@ -225,6 +226,7 @@ static int ls(struct cli *cli, int argc, char **argv)
 int cli_archive(struct cli *cli, int argc, char **argv)
 {
     sk_hdf5_asked = sk_hdf5_library;
+    sk_log_set(sk_log_stderr, NULL, SK_LOG_WARN); /* -v: more, -q: nothing */
     static const struct {
         const char *name;
         int (*run)(struct cli *cli, int argc, char **argv);

@@ -241,6 +241,8 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     struct sk_archive_stats st;
     struct cli_progress bar;
     cli_archive_own_file(&own, a->out);
+    if (o.previous)
+        cli_archive_own_below(&own, o.previous);
     int rc = a->files_from ? cli_archive_inputs_listed(a->files_from, &in, err) : 0;
     if (!rc)
         rc = cli_archive_inputs_gather(operands, count, &in, err);
@@ -292,6 +294,8 @@ int cli_archive_create(struct cli *cli, int argc, char **argv)
     if (code < 0) {
         if (a.verbose)
             sk_log_set(sk_log_stderr, NULL, SK_LOG_DEBUG);
+        else if (a.quiet)
+            sk_log_set(NULL, NULL, -1);
         complete(&a);
         rc = describe_all(&a.descriptions, &err);
         int ranks = !a.watch.dir && (a.writers || a.group || a.order || cli_mpi_started());

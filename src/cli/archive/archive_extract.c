@@ -3,6 +3,7 @@
 
 #include "archive/file/set.h"
 #include "archive/read/extract.h"
+#include "base/log.h"
 #include "base/file/io.h"
 #include "base/text/output.h"
 #include "cli/archive/archive_inputs.h"
@@ -204,14 +205,23 @@ static int extract(struct cli *cli, struct args *a, const char *archive)
     return report(cli, a, archive, &st, rc, &err);
 }
 
+static int extract_variable(struct cli *cli, const struct args *a, const char *archive)
+{
+    struct cli_interrupt interrupt;
+    cli_interrupt_begin(&interrupt);
+    int code = cli_archive_extract_variable(cli, archive, a->variable, a->dir, &a->o, a->quiet, extract_parts);
+    cli_interrupt_end(&interrupt);
+    return code;
+}
+
 int cli_archive_extract(struct cli *cli, int argc, char **argv)
 {
     struct args a = {.verify = !strcmp(argv[0], "verify")};
     int code = parse(cli, &a, &argc, &argv);
+    if (code < 0 && a.quiet)
+        sk_log_set(NULL, NULL, -1);
     if (code < 0)
-        code = a.variable ? cli_archive_extract_variable(cli, argv[0], a.variable, a.dir, &a.o, a.quiet,
-                                                     extract_parts)
-                          : extract(cli, &a, argv[0]);
+        code = a.variable ? extract_variable(cli, &a, argv[0]) : extract(cli, &a, argv[0]);
     sk_json_free(&a.j);
     cli_list_free(&a.exclude);
     for (int i = 0; i < a.lost.n; i++)

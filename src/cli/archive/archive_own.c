@@ -2,6 +2,7 @@
  * where these do not know yet, or know several. */
 #include "cli/archive/archive_own.h"
 
+#include "archive/file/previous.h"
 #include "base/file/io.h"
 #include "base/text/output.h"
 
@@ -31,6 +32,19 @@ void cli_archive_own_file(struct cli_archive_own *own, const char *path)
     own->has_file = !stat(out.path, &own->file);
     own->has_dir = !sk_io_path(dir, sizeof dir, NULL, "%.*s", slash ? (int)(slash - out.path) + 1 : 1, slash ? out.path : ".") &&
                    !sk_io_path(own->name, sizeof own->name, NULL, "%s", slash ? slash + 1 : out.path) && !stat(dir, &own->dir);
+}
+
+void cli_archive_own_below(struct cli_archive_own *own, const char *previous)
+{
+    struct sk_opened *newest = NULL, *o = NULL;
+    int rc = sk_opened_new(previous, &newest, NULL);
+    for (o = newest; !rc && own->below_count <= SK_SKA_MAX_DEPTH;) {
+        own->below_count += !fstat(o->fd, &own->below[own->below_count]);
+        if (!o->a->previous)
+            break;
+        rc = sk_opened_previous(o, &o, NULL);
+    }
+    sk_opened_free(newest);
 }
 
 void cli_archive_own_sets(struct cli_archive_own *own, const char *dir)
@@ -80,12 +94,25 @@ static int is_of_set(const struct cli_archive_own *own, const char *path, const 
     return S_ISREG(st->st_mode) && !strncmp(name, "set-", 4) && end && (!end[4] || is_temporary(end + 4)) && is_in(own, path);
 }
 
+/* 1: the one file is an archive that is built on; another name of that is a file like others. */
+static int is_below(const struct cli_archive_own *own, const char *path, const struct stat *st)
+{
+    for (int i = 0; i < own->below_count; i++)
+        if (same_inode(st, &own->below[i]))
+            return st->st_nlink < 2 || is_in(own, path);
+    return 0;
+}
+
 int cli_archive_own_is(struct cli_archive_own *own, const char *path, const struct stat *st)
 {
     int is = own->kind == ONE_FILE    ? is_own_file(own, path, st)
              : own->kind == SETS      ? is_of_set(own, path, st)
              : own->kind == DIRECTORY ? own->has_dir && S_ISDIR(st->st_mode) && same_inode(st, &own->dir)
                                       : 0;
+    if (!is && is_below(own, path, st)) {
+        is = 1;
+        own->below_left++;
+    }
     if (is && !own->count++)
         snprintf(own->left, sizeof own->left, "%s", path);
     return is;
@@ -98,5 +125,6 @@ void cli_archive_own_say(const struct cli_archive_own *own, const char *command)
         return;
     if (own->count > 1)
         snprintf(more, sizeof more, ", and %zu more", own->count - 1);
-    fprintf(stderr, "saikai %s: %s is left out%s: the archive that is made does not hold itself\n", command, own->left, more);
+    fprintf(stderr, "saikai %s: %s is left out%s: the archive that is made does not hold itself%s\n", command, own->left, more,
+            own->below_left ? ", nor what it builds on" : "");
 }

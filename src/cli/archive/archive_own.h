@@ -2,6 +2,8 @@
 #ifndef SK_CLI_ARCHIVE_OWN_H
 #define SK_CLI_ARCHIVE_OWN_H
 
+#include "archive/file/ska.h"
+
 #include <stddef.h>
 #include <sys/stat.h>
 
@@ -13,10 +15,14 @@ struct cli_archive_own {
     char name[256]; /* in the directory */
     char left[4096]; /* what was left out first, and of how many */
     size_t count;
+    struct stat below[SK_SKA_MAX_DEPTH + 1]; /* those that it builds on */
+    int below_count, below_left;             /* below_left: of what was left out, so many are such */
 };
 
 /* The output of one process as -o names it ("-", links and devices, too). */
 void cli_archive_own_file(struct cli_archive_own *own, const char *out);
+/* And what it builds on: the archive before, and those that this one builds on. What cannot be read is none; who builds on it says so. */
+void cli_archive_own_below(struct cli_archive_own *own, const char *previous);
 /* A directory of numbered sets: these, and what will be one. */
 void cli_archive_own_sets(struct cli_archive_own *own, const char *dir);
 /* A directory that is no one's but the archives'. */

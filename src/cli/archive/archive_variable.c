@@ -7,6 +7,7 @@
 #include "cli/archive/archive_variable.h"
 
 #include "base/file/io.h"
+#include "base/file/passing.h"
 #include "base/types.h"
 #include "cli/archive/archive_inputs.h"
 #include "cli/atomic_file.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef HAVE_HDF5
@@ -296,29 +298,49 @@ static int copy_all(const struct gathering *g, int fd, const char *path,
     return rc;
 }
 
-static int write_variable(const char *dir, const char *variable, const char *out, size_t *found,
+/* What has only a temporary name: what was restored of the files, and the output. */
+struct unfinished {
+    char dir[4096];
+    struct cli_atomic_file file;
+};
+
+static void drop(void *arg)
+{
+    enum { TRIES = 50 }; /* who restores may be giving a file its name there */
+    struct unfinished *u = arg;
+    struct stat st;
+    if (u->file.begun)
+        sk_io_unlink(u->file.temporary, NULL);
+    for (int i = 0; i < TRIES && !lstat(u->dir, &st); i++)
+        sk_io_rmtree(u->dir, NULL);
+}
+
+static int write_variable(struct unfinished *u, const char *variable, const char *out, size_t *found,
                           struct saikai_error *err)
 {
     struct gathering g = {.pattern = variable};
     struct archive_inputs in = {0};
-    struct cli_atomic_file f = {0};
+    struct cli_atomic_file *f = &u->file;
+    const char *dir = u->dir;
     char *operand = strdup(dir);
     int rc = operand ? cli_archive_inputs_gather(&operand, 1, &in, err)
                      : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
+    sk_passing_hold();
     if (!rc)
-        rc = cli_atomic_begin(&f, out, err);
+        rc = cli_atomic_begin(f, out, err);
+    sk_passing_release();
     if (!rc)
-        rc = make_datasets(&g, f.temporary, &in, strlen(dir) + 1, err);
+        rc = make_datasets(&g, f->temporary, &in, strlen(dir) + 1, err);
     if (!rc) {
-        int fd = sk_io_open(f.temporary, O_WRONLY, 0, err);
-        rc = fd < 0 ? fd : copy_all(&g, fd, f.temporary, &in, err);
+        int fd = sk_io_open(f->temporary, O_WRONLY, 0, err);
+        rc = fd < 0 ? fd : copy_all(&g, fd, f->temporary, &in, err);
         if (fd >= 0)
             close(fd);
     }
     if (!rc)
-        rc = cli_atomic_commit(&f, err);
+        rc = cli_atomic_commit(f, err);
     else
-        cli_atomic_abort(&f);
+        cli_atomic_abort(f);
     *found = g.count + g.read;
     free(g.copies);
     free(operand);
@@ -335,17 +357,23 @@ int cli_archive_extract_variable(struct cli *cli, const char *path, const char *
     struct saikai_error err = {0};
     struct sk_archive_stats st;
     struct sk_extract_options o = *opt;
-    char dir[4096];
+    struct unfinished u = {.file = {0}};
+    struct sk_passing passing = {.drop = drop, .arg = &u};
     size_t found = 0;
     o.wants_class = wants_class;
     o.arg = (void *)(uintptr_t)variable;
     o.no_sync = 1;
-    int rc = sk_io_path(dir, sizeof dir, &err, "%s.%ld.parts", out, (long)getpid());
+    int rc = sk_io_path(u.dir, sizeof u.dir, &err, "%s.%ld.parts", out, (long)getpid());
+    sk_passing_hold();
+    sk_passing_begin(&passing);
+    sk_passing_release();
     if (!rc)
-        rc = extract(path, dir, &o, &st, &err);
+        rc = extract(path, u.dir, &o, &st, &err);
     if (!rc)
-        rc = write_variable(dir, variable, out, &found, &err);
-    sk_io_rmtree(dir, NULL);
+        rc = write_variable(&u, variable, out, &found, &err);
+    if (*u.dir)
+        sk_io_rmtree(u.dir, NULL);
+    sk_passing_end(&passing);
     if (rc)
         return cli_fail(cli, &err);
     if (!quiet)

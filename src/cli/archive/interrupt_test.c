@@ -3,6 +3,7 @@
 
 #include "archive/read/extract.h"
 #include "archive/write/create.h"
+#include "cli/archive/archive_variable.h"
 #include "base/file/io.h"
 
 #include <dirent.h>
@@ -58,6 +59,16 @@ static int restore(void)
     return sk_archive_extract(from, to, &(struct sk_extract_options){.threads = 2}, NULL, NULL);
 }
 
+/* Of a variable that is not there, when all that would hold it has been restored. */
+static int restore_variable(void)
+{
+    char from[4096], to[4096];
+    struct cli cli = {.command = "archive extract"};
+    snprintf(from, sizeof from, "%s/kept.ska", dir);
+    snprintf(to, sizeof to, "%s/variable.h5", dir);
+    return cli_archive_extract_variable(&cli, from, "none", to, &(struct sk_extract_options){.threads = 2}, 1, sk_archive_extract) == CLI_OK;
+}
+
 /* How the process ended. */
 static int run(int (*what)(void), int when, int sig)
 {
@@ -83,7 +94,7 @@ static int unfinished(const char *name)
     DIR *d = opendir(name);
     int n = 0;
     for (struct dirent *e; d && (e = readdir(d));)
-        n += strstr(e->d_name, ".tmp") || strstr(e->d_name, ".saikai-part");
+        n += strstr(e->d_name, ".tmp") || strstr(e->d_name, ".saikai-part") || strstr(e->d_name, ".parts");
     if (d)
         closedir(d);
     return n;
@@ -125,6 +136,7 @@ static void nothing_unfinished_is_left(void **state)
     assert_int_equal(rename(at("x.ska"), kept), 0);
     assert_true(at_each(make) > 5);
     assert_true(at_each(restore) > 8);
+    assert_true(at_each(restore_variable) > 8);
 }
 
 /* What is ignored stays so. */
