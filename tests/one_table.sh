@@ -25,6 +25,7 @@ other = {
     "mpich": ["src/cli/mpi_group.c", "src/lib/"],
     "gzip": ["src/codec/haar/parameter.c"],  # a parameter of haar
     "predict": ["src/archive/coding/form_predict.c"],  # how a block is coded
+    "none": ["src/"],  # nothing of something
     "srun": [],
     "pmix": ["src/recovery/launch/srun.c"],  # a plug-in of Slurm
     "restart": ["src/cli/plan/plan.c"],  # an option

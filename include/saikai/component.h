@@ -182,6 +182,55 @@ struct saikai_recovery_protocol_ops {
     int (*decide)(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap);
 };
 
+/* ---- a parallel FT protocol: what ranks do while all is well, and who goes back after a fault (run.protocol, saikai run --protocol) ---- */
+
+#define SAIKAI_KIND_PARALLEL_PROTOCOL "parallel-protocol"
+/* What Saikai makes ready for it: the layer between program and MPI; a copy of each message at its sender since the newest generation; each rank as two
+ * processes; and, which is for the reader alone, a program that saves itself. */
+enum { SAIKAI_NEEDS_LAYER = 1, SAIKAI_NEEDS_LOG = 2, SAIKAI_NEEDS_TWINS = 4, SAIKAI_NEEDS_CHECKPOINTS = 8 };
+/* Who goes back when a process is made again while the others stay. Saikai carries it out: ALL to the newest generation; the LOST alone, which needs LOG;
+ * NOBODY, which needs TWINS. */
+enum { SAIKAI_BACK_ALL = 0, SAIKAI_BACK_LOST = 1, SAIKAI_BACK_NOBODY = 2 };
+
+/* A process of the job, as the hooks know it. */
+struct saikai_world {
+    uint32_t size_bytes;
+    int32_t rank, size; /* in MPI_COMM_WORLD */
+    int32_t is_new;     /* 1: it takes the place of a lost one */
+    uint32_t repairs;   /* that it has been through, or that were before it */
+    /* In the hook generation alone, in all ranks alike: `bytes` of each, in the order of the ranks. 0; not 0: a process has died meanwhile. */
+    int (*exchange)(const struct saikai_world *w, const void *mine, void *all, uint64_t bytes);
+    /* A line on the standard error output, with rank and protocol. */
+    void (*tell)(const struct saikai_world *w, const char *line);
+};
+/* A message of the program's point-to-point functions. */
+struct saikai_message {
+    uint32_t size_bytes;
+    int32_t peer;     /* rank in MPI_COMM_WORLD of who receives it, or has sent it; -1: of another job */
+    int32_t tag;
+    uint64_t comm;    /* tells communicators of this process apart; 0: MPI_COMM_WORLD */
+    uint64_t bytes;   /* of data */
+    const void *data; /* its contents, packed, until the hook returns; NULL: they cannot be had (part of an element was received) */
+};
+/* The hooks are called within the ranks, by the thread that calls MPI, one at a time; NULL: not wanted. They neither call MPI nor block, but in
+ * exchange. Where all are NULL nothing is added to a message. */
+struct saikai_parallel_protocol_ops {
+    uint32_t needs;    /* SAIKAI_NEEDS_… bits; a protocol with hooks needs the layer */
+    int32_t goes_back; /* SAIKAI_BACK_… */
+    /* At the end of MPI_Init. */
+    void (*begin)(const struct saikai_world *w);
+    /* A message is about to leave; a message has come, and its receive has ended. What is sent between the generation and the end of a process that
+     * is lost is seen again when its ranks compute it again. */
+    void (*sends)(const struct saikai_world *w, const struct saikai_message *m);
+    void (*received)(const struct saikai_world *w, const struct saikai_message *m);
+    /* All ranks save themselves now, at the same candidate, as this generation; and: it is complete, so that nobody will go back behind it. */
+    void (*generation)(const struct saikai_world *w, int64_t number);
+    void (*complete)(const struct saikai_world *w, int64_t number);
+    /* In those that live: these ranks are lost; and, in the repaired world, they are back, before anybody goes on. */
+    void (*lost)(const struct saikai_world *w, const int32_t *ranks, uint32_t n);
+    void (*back)(const struct saikai_world *w, const int32_t *ranks, uint32_t n);
+};
+
 /* ---- an output method: where generations go beyond the prefix (output.to, saikai output) ---- */
 
 #define SAIKAI_KIND_OUTPUT_METHOD "output-method"

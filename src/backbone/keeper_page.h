@@ -87,6 +87,9 @@ enum sk_differ_how { SK_DIFFER_COLLECTIVE = 1, SK_DIFFER_MISSING = 2 };
 #define SK_WORLD_COPIES_ENV "SAIKAI_WORLD_COPIES"
 #define SK_WORLD_OUTPUT_ENV "SAIKAI_WORLD_OUTPUT"
 
+/* Set where the chosen protocol has hooks (world/hooks/hooks.h): its name and the path of its component. */
+#define SK_WORLD_PROTOCOL_ENV "SAIKAI_WORLD_PROTOCOL"
+
 /* How the start before this one ended, as far as the launcher knows. */
 enum sk_last_end {
     SK_LAST_END_UNKNOWN = 0, /* or there was none */

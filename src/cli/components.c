@@ -5,6 +5,7 @@
 #ifdef HAVE_ZMQ
 #include "recovery/answer/recovery_protocol.h"
 #include "recovery/fault/fault_model.h"
+#include "world/protocol/protocol.h"
 #endif
 
 #include <stdio.h>
@@ -20,23 +21,26 @@ static int names(const char *value, const char *form)
     return 0;
 }
 
+/* The key that chooses a form without naming it, NULL: none does. run.recovery names fault models, and with each, in words or as that model has it, a
+ * recovery protocol; and of parallel FT protocols nothing is the first. */
 #ifdef HAVE_ZMQ
-/* run.recovery names fault models, and with each, in words or as that model has it, a recovery protocol. */
-static int is_answer(const struct cli *cli, const struct sk_kind *kind, const char *form)
+static const char *implied_by(const struct cli *cli, const struct sk_kind *kind, const char *form)
 {
     struct sk_recovery_plan plan;
+    if (kind == &sk_protocol_kind)
+        return !*sk_config_text(cli->config, "run.protocol") && !strcmp(form, sk_protocol_at(0)->name) ? "run.protocol" : NULL;
     if (kind != &sk_recovery_protocol_kind || sk_recovery_parse(sk_config_text(cli->config, "run.recovery"), &plan, NULL))
-        return 0;
+        return NULL;
     for (int i = 0; i < plan.n; i++)
         if (!strcmp(sk_recovery_protocol_at(plan.step[i].protocol)->name, form))
-            return 1;
-    return 0;
+            return "run.recovery";
+    return NULL;
 }
 #else
-static int is_answer(const struct cli *cli, const struct sk_kind *kind, const char *form)
+static const char *implied_by(const struct cli *cli, const struct sk_kind *kind, const char *form)
 {
     (void)cli, (void)kind, (void)form;
-    return 0;
+    return NULL;
 }
 #endif
 
@@ -50,7 +54,7 @@ static const char *chosen_by(const struct cli *cli, const struct sk_kind *kind, 
         snprintf(out, cap, "%s.%s", k->section, k->key);
         return out;
     }
-    return is_answer(cli, kind, form) ? "run.recovery" : NULL;
+    return implied_by(cli, kind, form);
 }
 
 static void put(struct sk_json *j, const struct cli *cli, const struct sk_kind *kind, const char *form, const char *about)

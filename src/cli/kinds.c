@@ -14,8 +14,8 @@
 #include "recovery/fault/monitor.h"
 #include "recovery/launch/launcher.h"
 #include "recovery/repair/compare.h"
-#include "recovery/repair/protocol.h"
 #include "recovery/source/source.h"
+#include "world/protocol/protocol.h"
 #endif
 
 #include <stdio.h>

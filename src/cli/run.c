@@ -92,7 +92,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
          "another one than usual, or process=in-place where the program can be repaired while it runs (default: network, physical, repeated, process)"},
         {0, "protocol", CLI_TEXT, &protocol, "PROTOCOL", NULL,
          "who goes back after a fault that needs no restart: with process=in-place coordinated (all ranks) or logging (the dead process alone); "
-         "replication (nobody: each rank is two processes, and takes two cores) (default: coordinated)"},
+         "replication (nobody: each rank is two processes, and takes two cores); none (no layer: every fault is a restart), or that of a component (default: coordinated)"},
         {0, "compare", CLI_CHOICE, &compare, NULL, cli_forms(&sk_compare_kind, NULL),
          "with --protocol replication, compare by hash what the two processes of a rank send, and say it when they differ (silent data corruption): then go on "
          "(tell), start the job again (restart), or end it (default: nothing is compared)"},

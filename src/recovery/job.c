@@ -6,6 +6,7 @@
 #include "backbone/frame/tree.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
+#include "base/config/component.h"
 #include "base/file/io.h"
 #include "base/file/patience.h"
 #include "base/hash.h"
@@ -24,11 +25,11 @@
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
 #include "recovery/repair/compare.h"
-#include "recovery/repair/protocol.h"
 #include "recovery/settings.h"
 #include "recovery/source/watch.h"
 #include "recovery/supervisor.h"
 #include "store/owner/owner.h"
+#include "world/protocol/protocol.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,10 +54,11 @@ struct job {
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
-    int protocol; /* enum sk_protocol */
+    const struct sk_protocol_ops *protocol;
     int compare;  /* enum sk_compare */
     int copied;   /* ranks that are two processes each; 0: none are */
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
+    char hooks[PATH_MAX]; /* the library that calls the hooks of the protocol, "": it has none */
     int has_hosts;
     int warm; /* processes beyond the ranks */
     struct sk_hub *hub;
@@ -140,8 +142,10 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
     sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
     if (*j->world)
-        sk_command_set(&c, "%s=%s", SK_WORLD_LIBRARY_ENV, j->world);
-    if (*j->world && j->protocol == SK_PROTOCOL_LOGGING)
+        sk_command_set(&c, "%s=%s%s%s", SK_WORLD_LIBRARY_ENV, j->hooks, *j->hooks ? ":" : "", j->world);
+    if (*j->hooks)
+        sk_command_set(&c, "%s=%s %s", SK_WORLD_PROTOCOL_ENV, j->protocol->name, sk_component_path(&sk_protocol_kind, j->protocol->name));
+    if (*j->world && sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LOG))
         sk_command_set(&c, "%s=%lld", SK_WORLD_LOG_ENV, (long long)sk_config_size(j->config, "run.log_memory"));
     if (j->copied)
         sk_command_set(&c, "%s=%d %lld %d", SK_WORLD_COPIES_ENV, j->copied, (long long)sk_config_size(j->config, "run.log_memory"), j->compare != 0);
@@ -448,38 +452,54 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     return rc ? rc : sk_hub_settings(j->hub, &j->link, err);
 }
 
-/* The layer that recovery in place needs, when a model asks for that. */
+/* The layer, and what calls the hooks of a component's protocol before it. */
+static void find_libraries(struct job *j, int hooks)
+{
+    const char *lost = "faults are answered by a restart";
+    if (j->form != &sk_launcher_openmpi)
+        sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: %s%s", lost, hooks ? ", and the hooks of the protocol are not called" : "");
+    else if (sk_find_preload(j->keeper, "libsaikai-world-openmpi.so", j->world, sizeof j->world))
+        sk_log(SK_LOG_NOTICE, "libsaikai-world-openmpi.so is not beside %s: %s", j->keeper, lost);
+    else if (hooks && sk_find_preload(j->keeper, "libsaikai-hooks-openmpi.so", j->hooks, sizeof j->hooks))
+        sk_log(SK_LOG_NOTICE, "libsaikai-hooks-openmpi.so is not beside %s: the hooks of protocol %s are not called", j->keeper, j->protocol->name);
+}
+
+/* The layer that recovery in place needs, when a model asks for that, or a protocol. */
 static int find_world(struct job *j, struct saikai_error *err)
 {
     struct sk_recovery_plan plan;
     int rc = sk_recovery_parse(sk_config_text(j->config, "run.recovery"), &plan, err);
-    if (!rc && (j->protocol = sk_protocol_parse(sk_config_text(j->config, "run.protocol"), err)) < 0)
-        return j->protocol;
-    if (!rc && (j->compare = sk_compare_parse(sk_config_text(j->config, "run.compare"), err)) < 0)
-        return j->compare;
-    if (!rc && j->compare && j->protocol != SK_PROTOCOL_REPLICATION)
-        sk_log(SK_LOG_NOTICE, "run.compare has no effect: each rank is one process (--protocol replication makes it two)");
-    int in_place = !rc && sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE);
-    if (!rc && !in_place && j->protocol == SK_PROTOCOL_LOGGING)
-        sk_log(SK_LOG_NOTICE, "run.protocol=logging has no effect: no fault is answered in place (--recovery process=in-place)");
-    int copies = !rc && j->protocol == SK_PROTOCOL_REPLICATION;
-    if (!in_place && !copies)
+    if (!rc)
+        rc = sk_protocol_find(sk_config_text(j->config, "run.protocol"), &j->protocol, err);
+    if (rc)
         return rc;
-    if (j->form != &sk_launcher_openmpi)
-        sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: faults are answered by a restart");
-    else if (sk_find_preload(j->keeper, "libsaikai-world-openmpi.so", j->world, sizeof j->world))
-        sk_log(SK_LOG_NOTICE, "libsaikai-world-openmpi.so is not beside %s: faults are answered by a restart", j->keeper);
+    if ((j->compare = sk_compare_parse(sk_config_text(j->config, "run.compare"), err)) < 0)
+        return j->compare;
+    const char *name = j->protocol->name;
+    int in_place = sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE), copies = sk_protocol_needs(j->protocol, SAIKAI_NEEDS_TWINS),
+        hooks = sk_protocol_has_hooks(j->protocol);
+    if (j->compare && !copies)
+        sk_log(SK_LOG_NOTICE, "run.compare has no effect: each rank is one process (--protocol replication makes it two)");
+    if (in_place && !sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LAYER)) {
+        sk_log(SK_LOG_NOTICE, "run.protocol=%s: no process is made again in place, and faults are answered by a restart", name);
+        return 0;
+    }
+    if (!in_place && sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LOG))
+        sk_log(SK_LOG_NOTICE, "run.protocol=%s has no effect%s: no fault is answered in place (--recovery process=in-place)", name,
+               hooks ? " but its hooks" : "");
+    if (in_place || copies || hooks)
+        find_libraries(j, hooks);
     return 0;
 }
 
 /* Two processes of each rank, where run.protocol=replication can be had. */
 static void find_copies(struct job *j)
 {
-    if (j->protocol != SK_PROTOCOL_REPLICATION || !*j->world)
+    if (!sk_protocol_needs(j->protocol, SAIKAI_NEEDS_TWINS) || !*j->world)
         return;
     if (j->has_hosts) {
-        sk_log(SK_LOG_NOTICE, "run.protocol=replication: on several hosts each rank runs once, and faults are answered by a restart");
-        *j->world = 0;
+        sk_log(SK_LOG_NOTICE, "run.protocol=%s: on several hosts each rank runs once, and faults are answered by a restart", j->protocol->name);
+        *j->world = *j->hooks = 0;
         return;
     }
     j->copied = j->o->n_ranks;

@@ -2,6 +2,7 @@
 #include "world/layer.h"
 
 #include "world/bounce.h"
+#include "world/hooks/hooks.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
 #include "world/repair.h"
@@ -243,6 +244,8 @@ int sk_world_give_way(int quiet)
     if (sk_logging_go_on(able, before))
         return 0;
     sk_world.in_body = 0;
+    if (saikai_hooks_left)
+        saikai_hooks_left();
     longjmp(sk_world.back, 1);
 }
 
@@ -275,6 +278,16 @@ SK_WORLD_EXPORT void saikai_world_quiet(const void *comm)
     struct sk_object *o = sk_world.armed ? sk_objects_find(&sk_world.comms, SK_KEY(*(const MPI_Comm *)comm)) : NULL;
     if (o)
         o->flags |= SK_OBJECT_QUIET;
+}
+
+SK_WORLD_EXPORT int saikai_world_is_quiet(const void *comm)
+{
+    return sk_world_is_quiet(*(const MPI_Comm *)comm);
+}
+
+SK_WORLD_EXPORT int saikai_world_repairs(void)
+{
+    return !sk_world.armed || sk_world.unwatched ? -1 : (int)sk_world.epoch;
 }
 
 SK_WORLD_EXPORT void saikai_world_leave(void)

@@ -5,6 +5,7 @@
 #include "world/repair.h"
 
 #include "world/form/form.h"
+#include "world/hooks/hooks.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
@@ -183,6 +184,8 @@ void sk_repair(void)
     play("hangs");
     for (int i = 0; i < n && i < SK_REPAIR_MOST; i++)
         dead[i] = p->repair_rank[i];
+    if (saikai_hooks_lost)
+        saikai_hooks_lost(dead, n < SK_REPAIR_MOST ? n : SK_REPAIR_MOST);
     SK_CALL(Comm_set_errhandler, (sk_world.comm, MPI_ERRORS_RETURN));
     wake_all();
     if (!sk_warm_repair(epoch, dead, n, &rc))
@@ -191,6 +194,8 @@ void sk_repair(void)
         fail(rc);
     sk_world.epoch = epoch;
     sk_form_guard(sk_world.comm);
+    if (saikai_hooks_back)
+        saikai_hooks_back(dead, n < SK_REPAIR_MOST ? n : SK_REPAIR_MOST, epoch);
 }
 
 void sk_join(uint32_t epoch)

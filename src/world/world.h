@@ -34,6 +34,9 @@ uint64_t saikai_world_pace(uint64_t candidate) __attribute__((weak));
 int saikai_world_is_pressed(void) __attribute__((weak));
 /* 1: the rank does not leave what it is in, so an error of it for want of the other ranks is none. */
 int saikai_world_goes_on(void) __attribute__((weak));
+/* How many repairs this process has been through, or were before it; -1: the layer remembers nothing. And 1: *comm (an MPI_Comm) is the library's own. */
+int saikai_world_repairs(void) __attribute__((weak));
+int saikai_world_is_quiet(const void *comm) __attribute__((weak));
 /* 1: each rank is two processes that have to do the same: nothing is saved or read, as time would decide when. */
 int saikai_world_replicates(void) __attribute__((weak));
 /* There, a candidate of this iteration has come. */

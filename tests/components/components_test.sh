@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Components of examples/components, compiled with the installed headers alone: they are listed, chosen and used, and what must not be
 # loaded is said before anything starts.
-# usage: components_test.sh CASE SOURCE_DIR BUILD_DIR SAIKAI [PROGRAM]
+# usage: components_test.sh CASE SOURCE_DIR BUILD_DIR SAIKAI [PROGRAM MESSAGES]
 set -u
-case_name=$1 source=$2 build=$3 saikai=$4 program=${5:-}
+case_name=$1 source=$2 build=$3 saikai=$4 program=${5:-} messages=${6:-}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
@@ -291,5 +291,109 @@ END
     unset SAIKAI_COMPONENTS_LOAD
     timeout 120 "$program" 40 40 40 30 >out 2>err && fail "a program takes a model that nobody has"
     has "'young-calm' is none of the choices" err
+    ;;
+protocol) # a parallel FT protocol, whose hooks see the program's messages
+    source_file=$source/examples/components/parallel_protocol.c
+    compile "$source_file" both.so
+    other() { # NAME SED: another one
+        sed "$2" "$source_file" >"$1.c"
+        ! cmp -s "$1.c" "$source_file" || fail "$1: nothing was changed"
+        compile "$1.c" "$1.so"
+    }
+    quiet "$saikai" components --set "components=$work/both.so" --set run.protocol=both-ends --json || fail "saikai components"
+    python3 - <<END || fail "the JSON is another one"
+import json
+forms = {f["name"]: f for f in json.load(open("out")) if f["kind"] == "protocol"}
+assert sorted(forms) == ["both-ends", "coordinated", "logging", "none", "replication"], forms
+assert forms["both-ends"]["from"] == "$work/both.so" and forms["both-ends"]["components_call_it"] == "parallel-protocol"
+assert [n for n in forms if forms[n]["chosen_by"]] == ["both-ends"] and forms["both-ends"]["chosen_by"] == "run.protocol", forms
+END
+    quiet "$saikai" components --json || fail "saikai components"
+    python3 -c 'import json; assert [f["name"] for f in json.load(open("out")) if f["kind"] == "protocol" and f["chosen_by"] == "run.protocol"] == ["coordinated"]' ||
+        fail "the default protocol is not told of"
+    # what contradicts itself, and what is none: nothing starts
+    other lost 's/SAIKAI_BACK_ALL/SAIKAI_BACK_LOST/'
+    other bare 's/SAIKAI_NEEDS_LAYER | //'
+    for bad in "lost the lost with _LOG" "bare needs SAIKAI_NEEDS_LAYER"; do
+        quiet "$saikai" run --set "components=$work/${bad%% *}.so" --protocol both-ends -- touch "$work/started"
+        [ $? = 2 ] || fail "${bad%% *}: not exit code 2"
+        has "run.protocol: the protocol 'both-ends' contradicts itself: .*${bad#* }" err
+        [ ! -e started ] || fail "the program was started"
+    done
+    quiet "$saikai" run --protocol both-ends -- touch "$work/started"
+    [ $? = 2 ] || fail "an unknown protocol: not exit code 2"
+    has "unknown parallel FT protocol 'both-ends': coordinated, logging, replication or none" err
+    sed 's/\.abi = SAIKAI_COMPONENT_ABI/.abi = SAIKAI_COMPONENT_ABI + 1/' "$source_file" >abi.c
+    compile abi.c abi.so
+    refused 'compiled for version 2 of saikai/component.h' "$work/abi.so"
+    sed 's/ops_size_bytes = sizeof ops/ops_size_bytes = 8/' "$source_file" >small.c
+    compile small.c small.so
+    refused 'its table of functions has 8 bytes, that of the kind parallel-protocol has' "$work/small.so"
+    if ! ldd "$program" | grep -q libmpi.so.40; then # the layer is for Open MPI
+        echo "skip: not Open MPI"
+        exit 0
+    fi
+    export SAIKAI_STORE_LOCAL=$work/local SAIKAI_JOB_NAME=components SAIKAI_STORE_FSYNC=no BOTH_ENDS=tell
+    messages() { # NAME OBJECT PROTOCOL HOW
+        SAIKAI_SCHEDULE_EVERY=1 SAIKAI_STORE_PREFIX=$work/store-$1 timeout 300 "$saikai" run --set "components=$work/$2.so" --protocol "$3" "${@:5}" -n 4 -- \
+            "$messages" "$4" 15 >out 2>err || fail "$1: the job did not come through"
+        has '4 ranks, 15 steps: done' out
+        rm -rf local
+    }
+    # every way to send and to receive is seen, once, at both ends; ranks 0 and 1 get one more in a communicator of half of them
+    messages plain both both-ends plain
+    for r in 0 1 2 3; do
+        [ "$(grep -c "rank $r: $((r < 2 ? 7 : 6)) messages compared" err)" -ge 12 ] || fail "rank $r does not see all messages"
+    done
+    lacks 'have come' err
+    lacks 'is not what has come' err
+    # one that is under way at a checkpoint: by number at the first, by what is in it at the others
+    messages cross both both-ends cross
+    for r in 0 1 2 3; do
+        has "rank $(((r + 1) % 4)): rank $r has sent . messages since the generation before, and . of them have come" err
+        has "rank $(((r + 1) % 4)): what rank $r has sent since the generation before is not what has come" err
+    done
+    # one that is damaged on its way
+    other damaged 's/^    count(m, 0);/    count(m, 0), mine[m->peer].sum += !w->rank \&\& m->tag == 6;/; s/^    (void)w;$//'
+    messages damaged damaged both-ends plain
+    has 'rank 1: what rank 0 has sent since the generation before is not what has come' err
+    [ "$(grep 'is not what has come' err | grep -vc 'rank 1: what rank 0')" = 0 ] || fail "others are told of, too"
+    # beside messages that are kept, for all its hooks
+    other kept 's/SAIKAI_BACK_ALL/SAIKAI_BACK_LOST/; s/SAIKAI_NEEDS_CHECKPOINTS/& | SAIKAI_NEEDS_LOG/'
+    messages kept kept both-ends plain --recovery process=in-place
+    has 'rank 3: 6 messages compared' err
+    lacks 'is not what has come' err
+    # without hooks nothing is loaded before the layer; without a layer nothing at all
+    other bald 's/^    \.\(begin\|sends\|received\|generation\|lost\|back\) = .*//; s/^static void \(begin\|sends\|received\|generation\|lost\|back\)(/__attribute__((unused)) &/'
+    for p in "bald both-ends saikai-world" "both both-ends saikai-hooks-.*:.*saikai-world" "both coordinated saikai-world" "both none"; do
+        set -- $p
+        SAIKAI_STORE_PREFIX=$work/store quiet "$saikai" run --launcher openmpi --set "components=$work/$1.so" --protocol "$2" --recovery process=in-place -- \
+            sh -c 'echo "preload=$LD_PRELOAD"' || fail "$p: the job did not come through"
+        has "^preload=.*${3:-}" out
+        [ "$1" = both ] && [ "$2" = both-ends ] || lacks saikai-hooks out
+        [ "$2" != none ] || lacks saikai-world out
+    done
+    has 'run.protocol=none: no process is made again in place' err
+    # a loss in place: the others are told of it, and nothing differs after it
+    export SAIKAI_SCHEDULE_EVERY=20 SAIKAI_RUN_REPAIR_LIMIT=100s SAIKAI_STORE_PREFIX=$work/store-lost
+    timeout 500 "$saikai" run --set "components=$work/both.so" --protocol both-ends --recovery process=in-place -n 4 -- "$program" -p "$work/pid" 40 40 40 3000 >out 2>err &
+    job=$!
+    for _ in $(seq 3000); do # until a generation was compared, of a loop that has long to go
+        grep -q 'rank 2: [1-9][0-9]* messages compared' err && break
+        sleep 0.02
+    done
+    kill -9 "$(cat pid.2)" || fail "rank 2 has gone"
+    wait $job || fail "the job did not come through a loss"
+    has 'verified' out
+    lacks 'have come' err
+    lacks 'is not what has come' err
+    if grep -q 'repaired in place' err; then
+        for r in 0 1 3; do
+            has "rank $r: rank 2 is lost" err
+            has "rank $r: rank 2 is back, after 1 repairs" err
+        done
+    else
+        has 'answer: restart, not in place: ' err
+    fi
     ;;
 esac

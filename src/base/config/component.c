@@ -26,6 +26,7 @@ enum { MOST_FILES = 32, MOST_COMPONENTS = 64, LONGEST_NAME = 31 };
 static const char *const all_kinds[] = {
     SAIKAI_KIND_INTERVAL_MODEL, SAIKAI_KIND_FAILURE_RATES, SAIKAI_KIND_CODEC, SAIKAI_KIND_MONITOR, SAIKAI_KIND_FAULT_MODEL,
     SAIKAI_KIND_EVENT_SOURCE, SAIKAI_KIND_OUTPUT_METHOD, SAIKAI_KIND_RECOVERY_PROTOCOL,
+    SAIKAI_KIND_PARALLEL_PROTOCOL,
 };
 enum { n_all_kinds = sizeof all_kinds / sizeof *all_kinds };
 
@@ -166,14 +167,14 @@ static int count_of(const struct sk_kind *k)
 
 static int check_kind(const struct saikai_component *c, const struct sk_kind *k, struct saikai_error *err)
 {
-    char kinds[160] = "";
+    char kinds[240] = "";
     size_t n = 0;
     if (!k && is_any_kind(c->kind))
         return 0;
     for (int i = 0; i < n_all_kinds; i++)
         n += (size_t)snprintf(kinds + n, sizeof kinds - n, "%s%s", i ? "|" : "", all_kinds[i]);
     if (!k) {
-        char words[200];
+        char words[280];
         return sk_fail(err, SAIKAI_ECONFIG, "component '%s' is of the kind '%.40s', which cannot be added to: %s", c->name, c->kind,
                        sk_words_spell(kinds, words, sizeof words));
     }

@@ -14,6 +14,7 @@
 #include "lib/run/stop.h"
 #include "lib/start/tries.h"
 #include "store/form/lineage.h"
+#include "world/hooks/hooks.h"
 #include "world/world.h"
 
 #include <dirent.h>
@@ -444,6 +445,8 @@ static int take(struct sk_session *s, uint32_t place, int64_t iteration, int wit
     double begun = with_files ? s->capture.files_begun : sk_now();
     struct sk_gen g = {s->who.incarnation, iteration, place};
     int64_t seq;
+    if (saikai_hooks_generation)
+        saikai_hooks_generation(sk_gen_key(g));
     int rc = sk_ledger_add(s->levels.ledger, g, begun, &seq, err);
     if (!rc && why)
         rc = sk_fail(err, why->code, "%s", why->text);

@@ -8,6 +8,7 @@
 #include "lib/run/events.h"
 #include "lib/run/pace.h"
 #include "lib/start/memo.h"
+#include "world/hooks/hooks.h"
 #include "world/world.h"
 
 void sk_walk_tell(struct sk_session *s, int64_t *word)
@@ -54,6 +55,8 @@ void sk_walk_arrived(struct sk_session *s, enum sk_level_place place, int64_t se
         sk_keeper_page_complete(s->page, e.gen.iteration);
     if (place == SK_LEVEL_LOCAL && saikai_world_cut)
         saikai_world_cut(sk_gen_key(e.gen));
+    if (place == SK_LEVEL_LOCAL && saikai_hooks_complete)
+        saikai_hooks_complete(sk_gen_key(e.gen));
     if (s->g->rank == 0)
         sk_log(SK_LOG_DEBUG, "generation of iteration %lld is %s", (long long)e.gen.iteration, t->arrived);
     sk_session_tell_generation(s, first ? "mw.saved" : "mw.checkpoint", e.gen.iteration, t->arrived, first ? SAIKAI_EVENT_INFO : SAIKAI_EVENT_DEBUG);

@@ -3,6 +3,7 @@
  * both copies. The twin may be before or behind the dead one in the program: of what it has yet to send, it skips what the others have. */
 #include "world/replica/takeover.h"
 
+#include "world/hooks/hooks.h"
 #include "world/replica/control.h"
 #include "world/replica/message.h"
 
@@ -115,6 +116,8 @@ static void lose(int process)
         take_over();
     sk_replica.dead[process] = 1;
     sk_replica.losses++;
+    if (saikai_hooks_lost)
+        saikai_hooks_lost(&rank, 1);
     abandon_sends(copy, rank);
     if (sk_replica.dead[sk_replica_process(!copy, rank)])
         sk_world_fail(SK_WORLD_FAILED, "both processes of a rank have died: the job is started again");
