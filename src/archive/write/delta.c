@@ -182,19 +182,29 @@ static struct sk_recipe after_numbers(const struct sk_part *p, const struct sk_r
                               .backend = SK_BACKEND_ZSTD, .level = level_of(r, text ? LEVEL : LEVEL_ROWS)};
 }
 
-/* About what a piece from the middle of a part leaves of all of it, after the part below: anywhere in that, since what was taken out as a
+/* About what pieces from all over a part leave of all of it, after the part below: anywhere in that, since what was taken out as a
  * repeat, here or there, has moved the rest. */
 static double about_bytes(struct seat *s, const struct sk_part *p, const struct sk_part *below)
 {
-    enum { PIECE = 96 << 10, MOST = 32 << 20, QUICK = 3 };
-    size_t n = p->size_bytes < PIECE ? p->size_bytes : PIECE, at = (p->size_bytes - n) / 2, stored;
-    size_t beside = below->size_bytes < MOST ? below->size_bytes : MOST;
+    enum { PIECE = 24 << 10, PIECES = 4, MOST = 32 << 20, QUICK = 3 };
+    size_t n = p->size_bytes, beside = below->size_bytes < MOST ? below->size_bytes : MOST, stored;
+    const uint8_t *some = p->raw;
     int backend = SK_BACKEND_ZSTD;
-    void *to = sk_coder_room(&s->coder.packed, sk_pack_bound(n));
+    if (n > 2 * PIECES * PIECE) {
+        s->piece.len = 0;
+        for (size_t k = 0; k < PIECES; k++)
+            sk_buf_put(&s->piece, p->raw + n / (2 * PIECES) * (2 * k + 1), PIECE);
+        some = s->piece.data;
+        n = s->piece.len;
+    } else if (n > PIECES * PIECE) {
+        some += (n - PIECES * PIECE) / 2;
+        n = PIECES * PIECE;
+    }
+    void *to = sk_buf_ok(&s->piece) ? sk_coder_room(&s->coder.packed, sk_pack_bound(n)) : NULL;
     if (!to || !n || !beside)
         return (double)p->size_bytes;
     sk_stream_after(&s->coder, below->raw + (below->size_bytes - beside) / 2, beside);
-    if (sk_pack(&s->coder.packer, &backend, QUICK, p->raw + at, n, to, &stored, NULL))
+    if (sk_pack(&s->coder.packer, &backend, QUICK, some, n, to, &stored, NULL))
         return 0;
     return (double)stored / (double)n * (double)p->size_bytes;
 }
@@ -375,8 +385,8 @@ static int find_places(struct sk_archive_delta *g, struct seat *s, const struct 
 
 /* ---- a block ---- */
 
-/* How much less after the one below is clearly less: samples may err. */
-static const double CLEARLY = 0.92;
+/* How much less after the one below is clearly less: samples may err, of predictions the least. */
+static const double CLEARLY = 0.92, CLEARLY_PREDICTED = 0.96;
 
 /* About what a part takes alone; 0: nobody knows. A sample does not tell how much repeats in all of it. */
 static double about_alone(const struct sk_part *p, const struct sk_recipe *r)
@@ -417,7 +427,7 @@ static int encode_parts(struct sk_archive_delta *g, struct seat *s, size_t i, st
             l.by = after_numbers(p, l.r);
             l.about = about_numbers(s, p, &l.by, &below[k]);
         }
-        if (!rc && (!l.about || l.about > CLEARLY * by_itself))
+        if (!rc && (!l.about || l.about > (l.r->form == SK_FORM_PREDICT ? CLEARLY_PREDICTED : CLEARLY) * by_itself))
             rc = encode_alone(c, parts, k, alone, &l, err);
         if (!rc)
             rc = encode_part(s, p, &l, &below[k], err);

@@ -88,11 +88,13 @@ static void choose_looks(struct looks *s)
 /* What is found at a place in the rows that are looked at: 8 bytes, or 4 at the end of a row, also in the row before and in the past. */
 struct place {
     uint64_t here[LOOKS], before[LOOKS], past[LOOKS];
+    double low[COLUMN_KINDS_PAST]; /* what the first four bytes take as WORD4, DIFFERENCE4, SINCE4; below 0: not known yet */
 };
 
 static void see_place(const struct looks *s, size_t at, struct place *p)
 {
     int bytes = at + 8 <= s->width ? 8 : 4;
+    p->low[WORD4] = p->low[DIFFERENCE4] = p->low[SINCE4] = -1;
     for (size_t k = 0; k < LOOKS; k++) {
         const uint8_t *q = s->in + s->row[k] * s->width + at;
         p->here[k] = load_word(q, bytes);
@@ -115,13 +117,17 @@ static double bytes_cost(const struct prices *prices, const uint64_t *word, unsi
     return (double)bits[0] + (double)bits[1] + (double)bits[2] + (double)bits[3];
 }
 
-static double words_cost(const struct looks *s, const struct place *p, int kind)
+/* Carries go up only: the first four bytes of a wide difference are those of a narrow one. */
+static double words_cost(const struct looks *s, struct place *p, int kind)
 {
+    double *low = &p->low[kind & ~1];
     const uint64_t *less = kind == DIFFERENCE4 || kind == DIFFERENCE8 ? p->before : kind >= SINCE4 ? p->past : NULL;
     uint64_t words[LOOKS];
     for (size_t k = 0; k < LOOKS; k++)
         words[k] = less ? p->here[k] - less[k] : p->here[k];
-    return bytes_cost(s->prices, words, 0) + (column_bytes(kind) == 8 ? bytes_cost(s->prices, words, 32) : 0);
+    if (*low < 0)
+        *low = bytes_cost(s->prices, words, 0);
+    return *low + (column_bytes(kind) == 8 ? bytes_cost(s->prices, words, 32) : 0);
 }
 
 /* Of so many of the looks, evenly: bits of all of them. */
@@ -167,7 +173,7 @@ static double choose_guess(const struct looks *s, size_t at, int kind, double le
 }
 
 /* What costs least for the bytes of a row at a place. */
-static double choose_kind(const struct looks *s, const struct place *p, size_t at, int bytes, struct row_column *c)
+static double choose_kind(const struct looks *s, struct place *p, size_t at, int bytes, struct row_column *c)
 {
     int wide = bytes == 8;
     double least = words_cost(s, p, wide ? WORD8 : WORD4), cost;
