@@ -340,6 +340,23 @@ assert [(e["start"], e["node"], e["rank"], e["model"], e["answer"]) for e in eve
 END
     nothing_left_on n1 n2 n3 n4
     ;;
+aside) # a component sends a process that dies twice on a node to another one, alone: its neighbour stays
+    printf 'n1 slots=2\nn2 slots=2\nn3 slots=2\n' >"$CLUSTER_DIR/hosts"
+    folder=$(mktemp -d -p "$CLUSTER_KEEP") || exit 1 # nobody else may write there
+    trap 'rm -rf "$folder"' EXIT
+    ${CC:-cc} -std=c11 -fPIC -shared -I"$here/../../include" "$here/../../examples/components/recovery_protocol.c" -o "$folder/step.so" || fail "compile"
+    chmod 755 "$folder" "$folder/step.so"
+    printf '#!/bin/sh\n[ "$(hostname)" != n2 ] || set -- "$@" die=kill rank=3 until=99\nexec %s "$@"\n' "$victim" >"$CLUSTER_DIR/shared/broken"
+    chmod +x "$CLUSTER_DIR/shared/broken"
+    start -n 4 --spares 1 --launcher "$mpi" --set components="$folder/step.so" --recovery process=step-aside -- "$CLUSTER_DIR/shared/broken" seconds=1
+    finish 0
+    expect 'rank 3 on n2 was killed by signal 9 (Killed); fault model: process; answer: restart, as recovery protocol step-aside says' "$err"
+    expect 'rank 3 on n2 .* answer: migration, as recovery protocol step-aside says: processes die on n2; rank 3 goes to n3' "$err"
+    expect 'restart 2' "$err"
+    ! grep -q 'restart 3' "$err" || fail "the process was not moved"
+    expect '^end 2 4$' "$out"
+    nothing_left_on n1 n2 n3
+    ;;
 patience) # a silence that counts as the network's is no loss
     printf 'n1\nn2\nn3\nn4\n' >"$CLUSTER_DIR/hosts"
     touch "$CLUSTER_DIR/shared/more"
