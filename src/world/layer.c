@@ -142,9 +142,20 @@ void sk_made_group(MPI_Group made)
         remember(&sk_world.groups, SK_KEY(made), 0);
 }
 
+/* What MPI gives for all that has ended when it begins: always the same one, so it stands for nothing that could be remembered. What was remembered of
+ * it for the library would be held against the program. */
+static int is_everybodys(MPI_Request r)
+{
+    static MPI_Request ended;
+    static int is_known;
+    if (!is_known && !SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &ended)))
+        is_known = 1;
+    return is_known && r == ended;
+}
+
 struct sk_object *sk_made_request(MPI_Request made, MPI_Comm c, uint32_t flags)
 {
-    if (made == MPI_REQUEST_NULL)
+    if (made == MPI_REQUEST_NULL || (!flags && is_everybodys(made)))
         return NULL;
     return remember(&sk_world.requests, SK_KEY(made), flags | (sk_world_is_quiet(c) ? SK_OBJECT_QUIET : 0));
 }

@@ -84,6 +84,15 @@ static int wanted(void)
     return sk_careful() && sk_pending();
 }
 
+/* A request that is not known has ended: where there are no others, nothing is waited for, and whose call this is cannot be told. */
+static int waits(const struct before *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->key[i] && sk_objects_find(&sk_world.requests, b->key[i]))
+            return 1;
+    return sk_world.unwatched;
+}
+
 /* 0: the repair is done, and the requests have others in their place. */
 static int leave(struct before *b, int n, MPI_Request r[])
 {
@@ -167,7 +176,7 @@ static void undetermined(const struct before *b, const char *what)
     do {                                               \
         sk_looks();                                    \
         sk_held_progress();                            \
-        if (wanted() && (rc = leave(&b, n, requests))) \
+        if (wanted() && waits(&b) && (rc = leave(&b, n, requests))) \
             return rc;                                 \
         if (sk_world.replicates)                       \
             sk_replica_turn();                         \
