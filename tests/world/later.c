@@ -232,6 +232,22 @@ static void own_kinds(long it)
         must(grid[i / 4][i % 4] == (rank == root || i % 4 == 1 ? it * 16 + i : -1), "MPI_Ibcast of a column");
 }
 
+/* What MPI forbids of such a request is an error, and does it no harm. */
+static void forbidden(void)
+{
+    MPI_Request r;
+    int rc[2], class[2] = {0};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Ibarrier(MPI_COMM_WORLD, &r);
+    rc[0] = MPI_Request_free(&r);
+    rc[1] = MPI_Cancel(&r);
+    for (int i = 0; i < 2; i++)
+        MPI_Error_class(rc[i], &class[i]);
+    must(class[0] == MPI_ERR_REQUEST && class[1] == MPI_ERR_REQUEST && r != MPI_REQUEST_NULL, "MPI_Request_free and MPI_Cancel of a collective");
+    must(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS && r == MPI_REQUEST_NULL, "a collective after that");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* ---- neighbours ---- */
 
 /* A ring of two by two, where both neighbours of a dimension are the same process: what goes down comes from above. */
@@ -303,6 +319,7 @@ static void step(long it)
     reductions(it % 2 ? half : MPI_COMM_WORLD, it);
     data(it % 3 ? MPI_COMM_WORLD : half, it);
     own_kinds(it);
+    forbidden();
     beside(on.grid, it);
     along_edges(on.chain, it);
 }
