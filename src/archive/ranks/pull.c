@@ -230,7 +230,7 @@ static int pull_hash(struct sk_ska_feed *f, const struct sk_ska_range *r, uint64
     if (!streams)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to ask for a hash");
     struct stream *s = &streams[m];
-    *s = (struct stream){.ranges = &answer, .count = 1, .total = sizeof told};
+    *s = (struct stream){.ranges = &answer, .total = sizeof told};
     sk_wire_put_ranges(&s->body, r, 1, p->first[m]);
     put_u64(s->head, SK_ASK_HASH);
     put_u64(s->head + 8, s->body.len);
