@@ -119,13 +119,18 @@ void sk_archive_delta_free(struct sk_archive_delta *g)
     free(g);
 }
 
-static struct seat *take_seat(struct sk_archive_delta *g)
+/* One for block i: rather the one that has decoded the block that it builds on. */
+static struct seat *take_seat(struct sk_archive_delta *g, size_t i)
 {
+    size_t below = g->p->a.blocks[i].previous - 1;
     struct seat *s = NULL;
     pthread_mutex_lock(&g->lock);
     while (!s) {
-        for (int i = 0; i < g->count && !s; i++)
-            s = g->seats[i].taken ? NULL : &g->seats[i];
+        for (int k = 0; k < g->count; k++) {
+            struct seat *free_one = &g->seats[k];
+            if (!free_one->taken && (!s || (free_one->unpacker.held == g->p->previous && free_one->unpacker.held_block == below)))
+                s = free_one;
+        }
         if (!s)
             pthread_cond_wait(&g->freed, &g->lock);
     }
@@ -291,6 +296,9 @@ struct looked_at {
     double about;
 };
 
+/* What leaves more than so much of pieces finds nothing that is worth the time. */
+static const double NOTHING = 0.97, CHANGED = 0.85;
+
 /* A part as what it is alone, or after the one below, whichever is shorter. */
 static int encode_part(struct seat *s, struct sk_part *p, const struct looked_at *l, const struct sk_part *const *below, struct saikai_error *err)
 {
@@ -302,12 +310,12 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct looked_at
     if (!*below || !(*below)->size_bytes || r->form == SK_FORM_TAKE)
         return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     in_file_order(p);
-    if (l->numbers && (!l->alone || l->about < 1.2 * (double)l->alone_bytes)) {
+    if (l->numbers && (!l->alone || (l->about < 1.2 * (double)l->alone_bytes && l->about < NOTHING * (double)p->size_bytes))) {
         s->coder.same_rows = 0;
         rc = encode_after(s, p, &l->by, below, start, err);
     }
-    /* what filters and records make of bytes is not told by a piece */
-    int unsure = r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter);
+    /* what filters and records make of bytes is not told by a piece; where numbers take much less than alone, they have changed, and bytes are others */
+    int unsure = (r->form == SK_FORM_RECORDS || (r->form == SK_FORM_BYTES && r->filter)) && (double)(s->out.len - start) > CHANGED * (double)l->alone_bytes;
     if (!rc && builds(r) && (unsure || about_bytes(s, p, *below) < 1.1 * (double)(s->out.len - start))) {
         struct sk_recipe by = after_bytes(r);
         rc = encode_after(s, p, &by, below, start, err);
@@ -448,7 +456,7 @@ int sk_archive_delta_encode(struct sk_archive_delta *g, size_t i, struct sk_code
     struct sk_ska_plan *p = g->p;
     struct sk_ska_block *b = &p->a.blocks[i];
     const struct sk_part *const *below;
-    struct seat *s = take_seat(g);
+    struct seat *s = take_seat(g, i);
     double expected = 0;
     int all_alone = 0;
     int rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &below, err);
@@ -496,7 +504,7 @@ int sk_archive_delta_take(struct sk_archive_delta *g, size_t i, struct sk_part *
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD};
     const struct sk_recipe *r = &p->recipes[b->first];
     const struct sk_part *const *alike;
-    struct seat *s = take_seat(g);
+    struct seat *s = take_seat(g, i);
     int same = 1, rc = sk_unpack_alike(&s->unpacker, p->previous, &p->a, i, &alike, err);
     if (rc)
         sk_error_prefix(err, "cannot build on %s (without it, this archive stands alone)", p->previous->path);
