@@ -389,7 +389,7 @@ double sk_classes_cost(const struct sk_class_plane *p, const uint8_t *classes)
 
 /* ---- decoding ---- */
 
-/* class | (freq - 1) << 8 | (slot - start) << 20 */
+/* class | (slot - start) << 8 | freq << 20 */
 typedef uint32_t slot_t;
 
 struct in_lane {
@@ -405,10 +405,21 @@ static void slots_of(const uint16_t freq[SK_CLASSES], slot_t slot[PROB])
     unsigned at = 0;
     for (unsigned s = 0; s < SK_CLASSES; s++)
         for (unsigned i = 0; i < freq[s]; i++)
-            slot[at++] = s | (freq[s] - 1u) << 8 | i << 20;
+            slot[at++] = s | i << 8 | (slot_t)freq[s] << 20;
 }
 
-/* The next class of a lane. Reads 4 bytes at l->p whether they are needed or not. */
+/* Reads 4 bytes at *p whether they are needed or not: whether they are cannot be foreseen, and a branch would cost more. */
+static inline __attribute__((always_inline)) void next_state(uint64_t *state, const uint8_t **p, slot_t e)
+{
+    uint64_t x = (*state >> PROB_BITS) * (e >> 20) + (e >> 8 & 0xfff);
+    uint32_t word;
+    memcpy(&word, *p, 4);
+    uint64_t low = 0 - (uint64_t)(x < LOW);
+    *state = x ^ ((x ^ (x << 32 | word)) & low);
+    *p += low & 4;
+}
+
+/* The next class of a lane. */
 static inline __attribute__((always_inline)) void get(struct in_lane *l,
                                                       const slot_t *const by_context[CONTEXTS],
                                                       unsigned before, size_t i, int skips)
@@ -418,16 +429,8 @@ static inline __attribute__((always_inline)) void get(struct in_lane *l,
         l->west2 = l->west;
         return;
     }
-    const slot_t *t = by_context[context_of(before, l->west, l->west2)];
-    uint64_t x = l->x;
-    slot_t e = t[x & (PROB - 1)];
-    uint32_t word;
-    memcpy(&word, l->p, 4);
-    x = (x >> PROB_BITS) * ((e >> 8 & 0xfff) + 1) + (e >> 20);
-    uint64_t filled = x << 32 | word;
-    int low = x < LOW;
-    l->x = low ? filled : x;
-    l->p += low ? 4 : 0;
+    slot_t e = by_context[context_of(before, l->west, l->west2)][l->x & (PROB - 1)];
+    next_state(&l->x, &l->p, e);
     l->west2 = l->west;
     l->west = e & 0xff;
     l->c[i] = (uint8_t)l->west;
@@ -452,6 +455,51 @@ get_chunk(struct in_lane l[LANES], int lanes, size_t row, size_t plane, size_t n
         if (skips)
             l[k].skip += n;
     }
+}
+
+/* The same of all lanes, none of them skipping. Written so that what lives from one value to the next fits the registers of a processor: of
+ * a class only its double is carried on in one, and added to the sum of the value after the next in memory, long before that is needed. */
+static void get_chunks(struct in_lane l[LANES], size_t row, size_t plane, size_t n, const slot_t *const by_context[CONTEXTS])
+{
+    uint16_t sum[LANES][CHUNK + 1];
+    uint8_t got[LANES][CHUNK];
+    const slot_t *by[CONTEXTS];
+    for (int k = 0; k < LANES; k++) {
+        sum_before(l[k].c, row, plane, n, sum[k]);
+        sum[k][0] = (uint16_t)(sum[k][0] + l[k].west2);
+        sum[k][n] = 0;
+    }
+    memcpy(by, by_context, sizeof by);
+    uint64_t x0 = l[0].x, x1 = l[1].x, x2 = l[2].x, x3 = l[3].x;
+    const uint8_t *p0 = l[0].p, *p1 = l[1].p, *p2 = l[2].p, *p3 = l[3].p;
+    unsigned w0 = l[0].west, w1 = l[1].west, w2 = l[2].west, w3 = l[3].west;
+#define GET(k)                                                                    \
+    {                                                                             \
+        slot_t e = by[(sum[k][i] + 2 * w##k) >> 4][x##k & (PROB - 1)];            \
+        sum[k][i + 1] = (uint16_t)(sum[k][i + 1] + w##k);                         \
+        w##k = e & 0xff;                                                          \
+        got[k][i] = (uint8_t)w##k;                                                \
+        next_state(&x##k, &p##k, e);                                              \
+    }
+    for (size_t i = 0; i < n; i++) {
+        GET(0)
+        GET(1)
+        GET(2)
+        GET(3)
+    }
+#undef GET
+#define KEEP(k)                                                                   \
+    memcpy(l[k].c, got[k], n);                                                    \
+    l[k].west2 = n > 1 ? got[k][n - 2] : l[k].west;                               \
+    l[k].x = x##k;                                                                \
+    l[k].p = p##k;                                                                \
+    l[k].west = w##k;                                                             \
+    l[k].c += n;
+    KEEP(0)
+    KEEP(1)
+    KEEP(2)
+    KEEP(3)
+#undef KEEP
 }
 
 /* Rows so short that what is needed of them is not yet there for a chunk. */
@@ -499,7 +547,7 @@ static int get_values(struct in_lane *l, int lanes, const struct sk_class_plane 
         else if (p->skip)
             get_chunk(l, lanes, p->row, p->plane, some, by_context, 1);
         else if (lanes == LANES)
-            get_chunk(l, LANES, p->row, p->plane, some, by_context, 0);
+            get_chunks(l, p->row, p->plane, some, by_context);
         else
             get_chunk(l, lanes, p->row, p->plane, some, by_context, 0);
     }

@@ -9,11 +9,17 @@
 
 #define BLOCK 256 /* values that stay in the first-level cache while several terms are added */
 
+#define SIDE  16  /* rows that are restored side by side */
+#define STEP  LANES /* columns by which each is behind the one above it */
+#define AHEAD 64  /* values of a row whose residuals are read at once: some steps */
+
 #define JOIN2(a, b) a##b
 #define JOIN(a, b)  JOIN2(a, b)
 #define NAME(x)     JOIN(x, SUFFIX)
 
+/* LANES: values of 8 bytes in a vector register, with less than 4 of them rows side by side cost more than they save */
 #define TARGET
+#define LANES  0
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -33,9 +39,11 @@
 #undef W
 #undef I
 #undef TARGET
+#undef LANES
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2,bmi,bmi2,lzcnt")))
+#define LANES  4
 #define T      float
 #define W      uint32_t
 #define I      int32_t
@@ -55,7 +63,9 @@
 #undef W
 #undef I
 #undef TARGET
+#undef LANES
 
+#define LANES 8
 #ifdef __clang__
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512cd,bmi,bmi2,lzcnt")))
 #else
@@ -82,6 +92,7 @@
 #undef W
 #undef I
 #undef TARGET
+#undef LANES
 #endif
 
 const struct sk_kernel *sk_kernel_at(size_t word, int level)

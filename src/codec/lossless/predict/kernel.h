@@ -21,6 +21,19 @@ struct sk_scale {
     double ref, step, inverse;
 };
 
+#define SK_EDGE 3 /* most values at a row's start that have fewer than all values before them */
+
+/* Rows below each other that are restored side by side: each of at least 16 values, with as many rows before it as terms ask for. */
+struct sk_side {
+    void *x;              /* the first value of the first row; all values before it are there */
+    const uint8_t *class; /* of that value on */
+    size_t nx, rows;
+    const struct sk_terms *terms;
+    const int *degree;     /* [SK_EDGE + 1], along the row: for its first values, and the others */
+    const double (*c)[4];  /* [SK_EDGE + 1] */
+    const struct sk_scale *scale;
+};
+
 /* The prediction of x[i] is v[i] + c[1] v[i-1] + … - c[1] x[i-1] - c[2] x[i-2] - …, where v[-3 …
  * n-1] is what the rows before say (sk_terms) and c[1 … degree] the operator along the row. */
 struct sk_kernel {
@@ -34,6 +47,10 @@ struct sk_kernel {
     void (*restore)(void *x, const double *v, size_t n, int degree, const double c[4],
                     const struct sk_scale *s, struct sk_bits_in *bits, const uint8_t *class,
                     const uint8_t *skip, int tame);
+    /* The same of whole rows, of which no value is skipped. NULL where vectors are too short to make it worth it. */
+    void (*restore_rows)(const struct sk_side *s, struct sk_bits_in *bits);
+    /* Plain bits below n classes: none for 0, the sign for 1, else sign and what is below the leading two. */
+    uint64_t (*extra)(const uint8_t *class, size_t n);
     /* Bitwise or of n words, and the largest of them without its sign bit. */
     void (*survey)(const void *x, size_t n, uint64_t *bits, uint64_t *most);
     /* 1 when every one of n values is on the scale's grid. */

@@ -59,6 +59,10 @@ void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const vo
 void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
                       const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
                       const uint8_t *skip);
+/* The same of this many whole rows from the chunk's first on, of one plane and scale, each with SK_EDGE rows of its plane before it; none of
+ * their values is skipped. */
+void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t rows, void *x, const struct sk_scale *scale,
+                     struct sk_bits_in *bits, const uint8_t *class);
 
 /* Choose orders (and a split) by trying them on a sample. plan->shape, word, kernel and shift are
  * set. */

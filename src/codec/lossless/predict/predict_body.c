@@ -139,12 +139,46 @@ static int get_scales(const struct sk_plan *p, struct sk_rd *in, struct sk_scale
     return 0;
 }
 
-static uint64_t total_extra(const uint8_t *class, const uint8_t *skip, size_t n)
+static uint64_t total_extra(const struct sk_plan *p, const uint8_t *class, const uint8_t *skip)
 {
+    size_t n = p->shape.total;
     uint64_t sum = 0;
+    if (!skip)
+        return p->kernel->extra(class, n);
     for (size_t i = 0; i < n; i++)
-        sum += skip && skip[i] ? 0 : extra_bits(class[i]);
+        sum += skip[i] ? 0 : extra_bits(class[i]);
     return sum;
+}
+
+static int alike(const struct sk_scale *a, const struct sk_scale *b)
+{
+    return a->shift == b->shift && a->decimal == b->decimal && a->loose == b->loose && a->ref == b->ref && a->step == b->step &&
+           a->inverse == b->inverse;
+}
+
+/* How many whole rows from chunk c (of number *k) on can be restored side by side; c and *k are then the last chunk of them. 0: too few. */
+static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales, struct sk_chunk *c, size_t *k)
+{
+    enum { FEWEST_ROWS = 4, SHORTEST_ROW = 16 };
+    const size_t nx = p->shape.n[0], before = c->next_row - c->rows, left = p->shape.n[1] - c->at[1], first = *k;
+    struct sk_chunk next = *c, last = *c;
+    size_t rows = 0, at_last = first;
+    if (!p->kernel->restore_rows || c->from || c->at[1] < SK_EDGE || left < FEWEST_ROWS || nx < SHORTEST_ROW)
+        return 0;
+    for (size_t n = first;;) {
+        if (next.to == nx) {
+            rows = next.next_row - before;
+            last = next;
+            at_last = n;
+        }
+        if (rows == left || !sk_chunk_next(&next, &p->shape) || (scales && !alike(&scales[++n], &scales[first])))
+            break;
+    }
+    if (rows < FEWEST_ROWS)
+        return 0;
+    *c = last;
+    *k = at_last;
+    return rows;
 }
 
 static void restore(const struct sk_plan *p, const struct sk_scale *scales, const uint8_t *raw,
@@ -155,8 +189,23 @@ static void restore(const struct sk_plan *p, const struct sk_scale *scales, cons
     struct sk_predictor predictor;
     struct sk_chunk c = {0};
     sk_predictor_init(&predictor, p);
-    for (size_t k = 0; sk_chunk_next(&c, &p->shape); k++)
-        sk_restore_chunk(&predictor, &c, x, scales ? &scales[k] : &plain, &bits, class, skip);
+    for (size_t k = 0; sk_chunk_next(&c, &p->shape); k++) {
+        const struct sk_chunk first = c;
+        const struct sk_scale *scale = scales ? &scales[k] : &plain;
+        size_t rows = skip ? 0 : rows_alike(p, scales, &c, &k);
+        if (rows)
+            sk_restore_rows(&predictor, &first, rows, x, scale, &bits, class);
+        else
+            sk_restore_chunk(&predictor, &c, x, scale, &bits, class, skip);
+    }
+}
+
+static unsigned most_class(const uint8_t *class, size_t n)
+{
+    uint8_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = class[i] > most ? class[i] : most;
+    return most;
 }
 
 int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *skip, void *x)
@@ -171,11 +220,10 @@ int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *ski
     const uint8_t *raw = bytes <= sk_rd_left(in) ? sk_rd_bytes(in, (size_t)bytes) : NULL;
     struct sk_class_plane plane = plane_of(p, skip);
     if (!raw || sk_classes_decode(&plane, in, class) ||
-        (total_extra(class, skip, n) + 7) / 8 != bytes)
+        (total_extra(p, class, skip) + 7) / 8 != bytes)
         goto out;
-    for (size_t i = 0; p->word == 4 && i < n; i++)
-        if (class[i] > 63) /* longer than a word */
-            goto out;
+    if (most_class(class, n) > 16 * p->word - 1) /* longer than a word */
+        goto out;
     /* the reader looks up to 15 bytes ahead: the classes behind the bits are longer than that */
     restore(p, scales, raw, class, skip, x);
     rc = 0;

@@ -1,8 +1,6 @@
 /* Chunks of an array through the kernels. */
 #include "codec/lossless/predict/predict.h"
 
-#define EDGE 3 /* most values at a row's start that have fewer than all values before them */
-
 int sk_chunk_next(struct sk_chunk *c, const struct sk_shape *s)
 {
     size_t nx = s->n[0], rows = sk_shape_rows(s);
@@ -24,7 +22,7 @@ int sk_chunk_next(struct sk_chunk *c, const struct sk_shape *s)
     c->to = nx < SK_CHUNK_VALUES ? nx : SK_CHUNK_VALUES;
     c->rows = 1;
     /* rows of one plane that all have enough rows before them go together */
-    if (nx <= SK_CHUNK_VALUES / 2 && c->at[1] >= EDGE) {
+    if (nx <= SK_CHUNK_VALUES / 2 && c->at[1] >= SK_EDGE) {
         size_t most = SK_CHUNK_VALUES / nx, left = s->n[1] - c->at[1];
         c->rows = left < most ? left : most;
     }
@@ -42,7 +40,7 @@ void sk_predictor_init(struct sk_predictor *p, const struct sk_plan *plan)
     unsigned halves = plan->orders.half[0];
     p->plan = plan;
     p->near[0] = -1;
-    for (unsigned i = 0; i <= EDGE; i++)
+    for (unsigned i = 0; i <= SK_EDGE; i++)
         p->degree[i] = sk_operator(halves > 2 * i ? 2 * i : halves, p->c[i]);
 }
 
@@ -51,7 +49,7 @@ static void set_terms(struct sk_predictor *p, const struct sk_chunk *c)
 {
     int same = p->near[0] == 0;
     for (int k = 1; k < SK_AXES; k++) {
-        int near = c->at[k] < EDGE ? (int)c->at[k] : EDGE;
+        int near = c->at[k] < SK_EDGE ? (int)c->at[k] : SK_EDGE;
         same &= near == p->near[k];
         p->near[k] = near;
     }
@@ -64,28 +62,28 @@ static void set_terms(struct sk_predictor *p, const struct sk_chunk *c)
 static double *sums(const struct sk_predictor *p, const struct sk_chunk *c, const void *x,
                     size_t first, size_t n, double *store)
 {
-    size_t back = c->from < EDGE ? c->from : EDGE;
-    for (int i = 0; i < EDGE; i++)
+    size_t back = c->from < SK_EDGE ? c->from : SK_EDGE;
+    for (int i = 0; i < SK_EDGE; i++)
         store[i] = 0;
     p->plan->kernel->sum_terms(at(p->plan, x, first - back), n + back, &p->terms,
-                               store + EDGE - back);
-    return store + EDGE;
+                               store + SK_EDGE - back);
+    return store + SK_EDGE;
 }
 
 void sk_predict_chunk(struct sk_predictor *p, const struct sk_chunk *c, const void *x,
                       const struct sk_scale *scale, void *r)
 {
-    double store[EDGE + SK_CHUNK_VALUES];
+    double store[SK_EDGE + SK_CHUNK_VALUES];
     const struct sk_plan *plan = p->plan;
     size_t n = sk_chunk_values(c), nx = c->to - c->from;
     set_terms(p, c);
     double *v = sums(p, c, x, c->first, n, store);
-    size_t skip = c->from ? 0 : n < EDGE ? n : EDGE;
+    size_t skip = c->from ? 0 : n < SK_EDGE ? n : SK_EDGE;
     if (n > skip)
-        plan->kernel->residual(at(plan, x, c->first + skip), v + skip, n - skip, p->degree[EDGE],
-                               p->c[EDGE], scale, (uint8_t *)r + skip * plan->word);
+        plan->kernel->residual(at(plan, x, c->first + skip), v + skip, n - skip, p->degree[SK_EDGE],
+                               p->c[SK_EDGE], scale, (uint8_t *)r + skip * plan->word);
     for (size_t row = 0; !c->from && row < c->rows; row++)
-        for (size_t i = 0; i < EDGE && i < nx; i++) {
+        for (size_t i = 0; i < SK_EDGE && i < nx; i++) {
             size_t k = row * nx + i;
             plan->kernel->residual(at(plan, x, c->first + k), v + k, 1, p->degree[i], p->c[i],
                                    scale, (uint8_t *)r + k * plan->word);
@@ -96,7 +94,7 @@ void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
                       const struct sk_scale *scale, struct sk_bits_in *bits, const uint8_t *class,
                       const uint8_t *skip)
 {
-    double store[EDGE + SK_CHUNK_VALUES];
+    double store[SK_EDGE + SK_CHUNK_VALUES];
     const struct sk_plan *plan = p->plan;
     size_t nx = c->to - c->from;
     set_terms(p, c);
@@ -109,11 +107,27 @@ void sk_restore_chunk(struct sk_predictor *p, const struct sk_chunk *c, void *x,
             memset(to, 0, plan->word);
             i = 1;
         }
-        for (; !c->from && i < EDGE && i < nx; i++)
+        for (; !c->from && i < SK_EDGE && i < nx; i++)
             plan->kernel->restore(to + i * plan->word, v + i, 1, p->degree[i], p->c[i], scale, bits,
                                   class + first + i, s ? s + i : NULL, plan->tame);
         if (i < nx)
-            plan->kernel->restore(to + i * plan->word, v + i, nx - i, p->degree[EDGE], p->c[EDGE],
+            plan->kernel->restore(to + i * plan->word, v + i, nx - i, p->degree[SK_EDGE], p->c[SK_EDGE],
                                   scale, bits, class + first + i, s ? s + i : NULL, plan->tame);
     }
+}
+
+void sk_restore_rows(struct sk_predictor *p, const struct sk_chunk *c, size_t rows, void *x, const struct sk_scale *scale,
+                       struct sk_bits_in *bits, const uint8_t *class)
+{
+    const struct sk_plan *plan = p->plan;
+    set_terms(p, c);
+    const struct sk_side side = {.x = (uint8_t *)x + c->first * plan->word,
+                                 .class = class + c->first,
+                                 .nx = plan->shape.n[0],
+                                 .rows = rows,
+                                 .terms = &p->terms,
+                                 .degree = p->degree,
+                                 .c = (const double(*)[4])p->c,
+                                 .scale = scale};
+    plan->kernel->restore_rows(&side, bits);
 }
