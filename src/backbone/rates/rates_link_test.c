@@ -205,8 +205,11 @@ static void what_could_not_be_sent_is_sent_later(void **state)
     assert_true(size > 0);
     assert_int_equal(sk_rates_spool_send(path, &peer, 1, &err), SAIKAI_ETIMEDOUT);
     assert_int_equal(size_of(path), size);
-    int fd = open(path, O_WRONLY); /* the second one is damaged */
-    assert_int_equal(pwrite(fd, "\xff", 1, size / 3 + 10), 1);
+    uint8_t byte; /* of the random number of the second one: any value may stand there */
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &byte, 1, size / 3 + 10), 1);
+    byte = (uint8_t)~byte;
+    assert_int_equal(pwrite(fd, &byte, 1, size / 3 + 10), 1);
     close(fd);
     start();
     assert_int_equal(sk_rates_spool_send(path, &peer, 60, &err), 0);
