@@ -416,7 +416,8 @@ SK_WORLD_EXPORT void saikai_world_cut(int64_t key)
 }
 
 /* A generation is asked for at half of the limit, and it takes about four exchanges until it is complete and known to be so: to ask, to agree,
- * to tell, to hear. They shall be over at three quarters. */
+ * to tell, to hear. They shall be over at three quarters; from there on ranks wait at each candidate (is_pressed). If they waited
+ * earlier, it would be for exchanges that are not due: many times the step of a program whose steps are quick. */
 SK_WORLD_EXPORT uint64_t saikai_world_pace(uint64_t candidate)
 {
     static uint64_t then, bytes_then;
@@ -433,7 +434,7 @@ SK_WORLD_EXPORT uint64_t saikai_world_pace(uint64_t candidate)
 
 SK_WORLD_EXPORT int saikai_world_is_pressed(void)
 {
-    return sk_world.logs && !sk_logging.refused && sk_logging.asked && sk_logging.kept->bytes > sk_logging.limit / 8 * 5;
+    return sk_world.logs && !sk_logging.refused && sk_logging.asked && sk_logging.kept->bytes > sk_logging.limit / 4 * 3;
 }
 
 SK_WORLD_EXPORT int saikai_world_goes_on(void)
