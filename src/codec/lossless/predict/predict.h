@@ -75,6 +75,8 @@ void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_sc
  * reading it is in *scale. Reading checks what it reads. */
 void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk_scale *before);
 int sk_grid_get(struct sk_rd *r, struct sk_scale *scale);
+/* 1: both are the same scale of one array; b may be NULL. */
+int sk_grid_same(const struct sk_scale *a, const struct sk_scale *b);
 /* The grid offset + k * step of packed values (netCDF), from a sample, into p->affine. */
 void sk_affine_find(struct sk_plan *p, const void *x);
 

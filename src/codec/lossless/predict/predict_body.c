@@ -150,12 +150,6 @@ static uint64_t total_extra(const struct sk_plan *p, const uint8_t *class, const
     return sum;
 }
 
-static int alike(const struct sk_scale *a, const struct sk_scale *b)
-{
-    return a->shift == b->shift && a->decimal == b->decimal && a->loose == b->loose && a->ref == b->ref && a->step == b->step &&
-           a->inverse == b->inverse;
-}
-
 /* How many whole rows from chunk c (of number *k) on can be restored side by side; c and *k are then the last chunk of them. 0: too few. */
 static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales, struct sk_chunk *c, size_t *k)
 {
@@ -171,7 +165,7 @@ static size_t rows_alike(const struct sk_plan *p, const struct sk_scale *scales,
             last = next;
             at_last = n;
         }
-        if (rows == left || !sk_chunk_next(&next, &p->shape) || (scales && !alike(&scales[++n], &scales[first])))
+        if (rows == left || !sk_chunk_next(&next, &p->shape) || (scales && !sk_grid_same(&scales[++n], &scales[first])))
             break;
     }
     if (rows < FEWEST_ROWS)

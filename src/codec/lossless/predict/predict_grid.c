@@ -95,7 +95,7 @@ void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_sc
         *scale = own;
 }
 
-static int same(const struct sk_scale *a, const struct sk_scale *b)
+int sk_grid_same(const struct sk_scale *a, const struct sk_scale *b)
 {
     return b && a->step == b->step && a->ref == b->ref && a->loose == b->loose &&
            a->decimal == b->decimal;
@@ -106,7 +106,7 @@ void sk_grid_put(struct sk_buf *b, const struct sk_scale *scale, const struct sk
     int e;
     if (scale->step == 0) {
         sk_buf_put_u8(b, NONE);
-    } else if (same(scale, before)) {
+    } else if (sk_grid_same(scale, before)) {
         sk_buf_put_u8(b, SAME);
     } else if (scale->decimal) {
         sk_buf_put_u8(b, DECIMAL);
