@@ -66,7 +66,7 @@ function(saikai_library name module what)
   set_property(GLOBAL APPEND PROPERTY SAIKAI_FEATURES "${line}")
 endfunction()
 
-# saikai_late(NAME): target late_NAME for those that load the library when they first need it, by its SONAME (src/reader/late). Where
+# saikai_late(NAME): target late_NAME for those that load the library when they first need it, by its SONAME (src/base/host/load.h). Where
 # that cannot be found out they link it.
 function(saikai_late name)
   add_library(late_${name} INTERFACE)
@@ -102,6 +102,7 @@ saikai_library(NETCDF netcdf "netCDF files")
 saikai_late(HDF5)
 saikai_late(NETCDF)
 saikai_library(ZMQ libzmq "events between launcher and ranks")
+saikai_late(ZMQ)
 saikai_library(SODIUM libsodium "keys between launcher and ranks")
 if(HAVE_ZMQ AND NOT HAVE_SODIUM)
   set(HAVE_ZMQ FALSE CACHE INTERNAL "")

@@ -8,7 +8,7 @@ add_custom_target(bench-paper-when
 # `make bench-scale`: what the ranks of large jobs, whose node services are played, cost their launcher.
 if(TARGET saikaid)
   add_executable(scale EXCLUDE_FROM_ALL when/scale.c)
-  target_link_libraries(scale PRIVATE sk_daemon sk_backbone)
+  target_link_libraries(scale PRIVATE sk_daemon sk_backbone dep_ZMQ)
   add_custom_target(bench-scale
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 1000 16
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/when/scale.sh $<TARGET_FILE:saikai> $<TARGET_FILE:scale> 10000 150

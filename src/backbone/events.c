@@ -4,6 +4,7 @@
 #include "backbone/guests.h"
 #include "backbone/frame/services.h"
 #include "backbone/frame/tree.h"
+#include "backbone/late/zmq.h"
 #include "backbone/wire.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 static const char domain[] = "saikai", failures[] = "inproc://failures";
 /* As whom services are let in. */

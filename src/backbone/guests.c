@@ -2,9 +2,10 @@
  * themselves are as good as random). */
 #include "backbone/guests.h"
 
+#include "backbone/late/zmq.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 struct table {
     uint32_t incarnation, n;
@@ -24,7 +25,9 @@ int sk_key_public(const uint8_t secret[SK_KEY_BYTES], uint8_t out[SK_KEY_BYTES],
                   struct saikai_error *err)
 {
     char text[41], public_text[41];
-    int rc = 0;
+    int rc = sk_zmq_load(err);
+    if (rc)
+        return rc;
     zmq_z85_encode(text, secret, SK_KEY_BYTES);
     if (zmq_curve_public(public_text, text) || !zmq_z85_decode(out, public_text))
         rc = sk_fail(err, SAIKAI_ENOTSUP,

@@ -2,6 +2,7 @@
 #include "backbone/link.h"
 
 #include "backbone/guests.h"
+#include "backbone/late/zmq.h"
 #include "backbone/wire.h"
 
 #include <arpa/inet.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <zmq.h>
 
 struct sk_link {
     void *context, *dealer;
@@ -45,7 +45,9 @@ static int open_link(const struct sk_link_settings *s, const uint8_t id[SK_NAME_
     struct sk_link *l = calloc(1, sizeof *l);
     if (!l)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the link to saikai run");
-    int rc = 0;
+    int rc = sk_zmq_load(err);
+    if (rc)
+        goto out;
     if (!(l->context = zmq_ctx_new()) || !(l->dealer = zmq_socket(l->context, ZMQ_DEALER))) {
         rc = sk_wire_fail(err, "cannot make the socket to saikai run");
         goto out;

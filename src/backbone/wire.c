@@ -1,9 +1,10 @@
 /* What the two ends of a link do alike. */
 #include "backbone/wire.h"
 
+#include "backbone/late/zmq.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <zmq.h>
 
 enum { WAITS_MAX = 8, SOCKETS_MAX = 5 };
 /* A packet that is lost may be sent twice in this time. A handshake takes some eight turns of the threads at its ends: on a machine

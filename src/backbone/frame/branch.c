@@ -3,12 +3,12 @@
 
 #include "backbone/frame/services.h"
 #include "backbone/guests.h"
+#include "backbone/late/zmq.h"
 #include "backbone/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 static const char domain[] = "saikai", service_user[] = "service";
 enum { LAST_WORD_MS = 300, WAITING_MAX = 128, LINKS_MAX = 2 };

@@ -2,6 +2,7 @@
 #include "backbone/rates/link.h"
 
 #include "backbone/guests.h"
+#include "backbone/late/zmq.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zmq.h>
 
 enum {
     ROUTE_MOST = 255,
@@ -134,8 +134,11 @@ int sk_rates_call(const struct sk_rates_peer *p, const struct sk_rates_message *
 {
     double until = sk_now() + seconds;
     struct sk_buf b = {0};
+    int rc = sk_zmq_load(err);
+    if (rc)
+        return rc;
     void *context = zmq_ctx_new(), *dealer = context ? zmq_socket(context, ZMQ_DEALER) : NULL;
-    int rc = dealer ? open_client(p, dealer, err) : fail_zmq(err, "cannot make a socket to the server of failure rates");
+    rc = dealer ? open_client(p, dealer, err) : fail_zmq(err, "cannot make a socket to the server of failure rates");
     sk_rates_encode(question, &b);
     if (!rc && !sk_buf_ok(&b))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for a question about failure rates");

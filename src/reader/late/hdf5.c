@@ -2,7 +2,7 @@
 #define SK_READER_LATE_OWN
 #include "reader/late/hdf5.h"
 
-#include "reader/late/load.h"
+#include "base/host/load.h"
 
 struct sk_hdf5_late sk_hdf5_late;
 

@@ -1,4 +1,4 @@
-/* The HDF5 library as a command sees it that may never need it: it is loaded with the first file that wants it (late/load.h). It brings some
+/* The HDF5 library as a command sees it that may never need it: it is loaded with the first file that wants it (base/host/load.h). It brings some
  * forty libraries along (for clouds, which no checkpoint is in), and each start of each command would pay for them. Include this in place of
  * hdf5.h; a function that is missing here does not link. */
 #ifndef SK_READER_LATE_HDF5_H

@@ -2,7 +2,7 @@
 #define SK_READER_LATE_OWN
 #include "reader/late/netcdf.h"
 
-#include "reader/late/load.h"
+#include "base/host/load.h"
 
 struct sk_netcdf_late sk_netcdf_late;
 

@@ -1,6 +1,6 @@
 /* Libraries that are loaded when something first needs them. */
-#ifndef SK_READER_LATE_LOAD_H
-#define SK_READER_LATE_LOAD_H
+#ifndef SK_HOST_LOAD_H
+#define SK_HOST_LOAD_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* Loads a library and finds its symbols, all or none. */
-#include "reader/late/load.h"
+#include "base/host/load.h"
 
 #include "base/error.h"
 

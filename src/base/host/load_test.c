@@ -1,5 +1,5 @@
 /* Libraries that are loaded late: once, with all that they must have, and told when they are not there. */
-#include "reader/late/load.h"
+#include "base/host/load.h"
 
 #include "base/error.h"
 
