@@ -137,6 +137,8 @@ def transfer():
     for _ in range(kills):
         calm.append(longest(0))
         killed += [x for x in [longest(1)] if x is not None]
+    if not killed:
+        sys.exit("in none of %d runs a twin took over: nothing is measured" % kills)
     low, high = interval(killed)
     print("TRANSFER: %.1f ms without a step (median of %d kills; 95 %%: %.1f to %.1f), %.1f ms when nobody is killed"
           % (median(killed), len(killed), low, high, median(calm)), flush=True)

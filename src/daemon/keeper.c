@@ -33,6 +33,9 @@ static const double family_s = 0.5;
 static const double key_look_s = 0.1;
 /* How often the layer is looked at during a repair. */
 static const double repair_look_s = 0.02;
+/* And while a rank with the layer begins, that the first fault finds the launcher knowing that it can be repaired; not for ever, since a program
+ * may never say so. */
+static const double begin_look_s = 0.05, begins_s = 60;
 /* A turn that takes so much longer than it waits: this process was stopped, and nobody's silence counts. */
 static const double own_gap_s = 1;
 /* Where each rank is two processes, and after a repair: after how long a process counts as waiting that looks for messages and finds none, and how often it is
@@ -52,6 +55,7 @@ struct keeper {
     int above; /* can be read when `saikai run` has ended; -1: that is not to be seen from here */
     sigset_t old_mask;
     pid_t parent, program;
+    double begins_until;     /* when the layer is no longer looked at more often for that; 0: there is none */
     double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
     int gone, ordered, released;
     int status;      /* of waitpid, when gone */
@@ -456,6 +460,12 @@ static int is_repaired(const struct keeper *k)
     return !k->gone && repair && w != SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, repair) && SK_WORLD_STATE(w) != SK_WORLD_OVER;
 }
 
+static int begins(const struct keeper *k, double now)
+{
+    uint32_t state = SK_WORLD_STATE(atomic_load(&k->page->world));
+    return !k->gone && now < k->begins_until && (state == SK_WORLD_NONE || state == SK_WORLD_OUTSIDE);
+}
+
 /* A process that computes does not look; one that waits does, and for whom it waits does not, or finds something. So when all wait, nobody
  * ever goes on: that is for the launcher to find. */
 static void look_whether_it_waits(struct keeper *k, double now)
@@ -481,6 +491,8 @@ static double next_turn(const struct keeper *k, double now)
     double due = k->gone && k->next_report < k->next_beat ? k->next_report : k->next_beat;
     if (is_repaired(k) && due > now + repair_look_s)
         due = now + repair_look_s;
+    if (begins(k, now) && due > now + begin_look_s)
+        due = now + begin_look_s;
     if (!k->way && due > now + key_look_s)
         due = now + key_look_s;
     return due > now ? due - now : 0;
@@ -492,6 +504,7 @@ static int keep(struct keeper *k)
     double now = sk_now();
     int rc;
     k->heard = k->next_beat = now;
+    k->begins_until = getenv(SK_WORLD_LIBRARY_ENV) ? now + begins_s : 0;
     k->key_until = now + k->s->orphan_timeout_ms / 1000.0;
     rc = try_link(k, now);
     reap(k, now);

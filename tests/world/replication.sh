@@ -13,6 +13,7 @@ case $case in
 lead) victims=2 ;;
 twin) victims=5 ;;
 rank0) victims=0 ;;
+soon) victims=2 options="--set run.heartbeat=20s --set run.node_timeout=60s" delays=2 ;; # that all have begun is told long before the next heartbeat
 two) victims="1 6" ;;
 three) victims="0 5 2" arguments="3000 steady 1000" ;;
 at-once) victims="1,6" ;;
@@ -190,7 +191,7 @@ if [[ $case = flip_give-up && $mpi = openmpi ]]; then
     grep -q "run.compare=give-up" err || fail "it was not said why the job ended"
     exit 0
 fi
-for delay in 0.5 2 10; do
+for delay in ${delays:-0.5 2 10}; do
     attempt $delay
     grep -q "not all processes were through MPI_Init" err || break
 done
