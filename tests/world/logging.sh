@@ -28,6 +28,9 @@ later) exe="$build/tests/world/later_$mpi" arguments="counts 300" ;;
 later_others) exe="$build/tests/world/later_$mpi" arguments="counts 400" victims="1 2 0" warm=3 ;;
 later_cancel) exe="$build/tests/world/later_$mpi" arguments="counts 300 cancel" ;;
 often_later) exe="$build/tests/world/later_$mpi" arguments="counts $((150 * kills))" ;;
+duplicates) exe="$build/tests/world/duplicates_$mpi" arguments="counts 300" ;;
+duplicates_others) exe="$build/tests/world/duplicates_$mpi" arguments="counts 400" victims="1 2 0" warm=3 ;;
+often_duplicates) exe="$build/tests/world/duplicates_$mpi" arguments="counts $((150 * kills))" ;;
 often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
@@ -58,7 +61,7 @@ fail() {
 
 calm=("${mpiexec[@]}")
 # MPI's own may add in another order (docs/recovery.md)
-[[ $case != *later* ]] || calm=("$build/src/cli/saikai" run --recovery process=in-place --protocol logging)
+[[ $case != *later* && $case != *duplicates* ]] || calm=("$build/src/cli/saikai" run --recovery process=in-place --protocol logging)
 SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${calm[@]}" -n 4 "$exe" $arguments >calm.out
 grep -q verified calm.out || { cat calm.out; exit 1; }
 rm -f counts.*

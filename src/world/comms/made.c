@@ -155,7 +155,7 @@ MPI_Comm sk_made_below(struct sk_members *m)
         return (MPI_Comm)(uintptr_t)m->below;
     stop_if(SK_CALL(Comm_group, (sk_world.comm, &world)));
     stop_if(SK_CALL(Group_incl, (world, m->n, m->world, &g)));
-    stop_if(SK_CALL(Comm_create_group, (sk_world.comm, g, TAG_BELOW + m->context, &c)));
+    stop_if(SK_CALL(Comm_create_group, (sk_world.comm, g, TAG_BELOW + sk_members_to(m, 0), &c)));
     SK_CALL(Group_free, (&g));
     SK_CALL(Group_free, (&world));
     m->below = SK_KEY(shaped(c, m->topology));

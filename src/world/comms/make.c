@@ -6,6 +6,7 @@
 #include "world/comms/topology.h"
 #include "world/form/form.h"
 #include "world/log/collective.h"
+#include "world/log/later/later.h"
 #include "world/log/log.h"
 
 #include <stdlib.h>
@@ -137,6 +138,72 @@ static int by_colour(struct sk_members *g, const struct plan *p, struct sk_split
     return rc;
 }
 
+/* ---- without waiting ---- */
+
+/* The members of what is made of g: this process's context alone is known yet, the lowest that is free here (-1: none). NULL: no memory. */
+static struct sk_members *members_to_be(const struct sk_members *g)
+{
+    struct sk_members *m = sk_members_new(sk_contexts_lowest_free(sk_made_contexts()), g->n, g->world, sk_world.size, sk_world.rank);
+    if (!m)
+        return NULL;
+    m->to = malloc(sizeof *m->to * (size_t)(g->n + 1));
+    m->topology = m->to ? sk_topology_copy(g->topology) : NULL;
+    if (!m->to || (g->topology && !m->topology)) {
+        sk_members_let_go(m);
+        return NULL;
+    }
+    m->to[g->rank] = m->context;
+    return m;
+}
+
+/* Each tells each other its context, and waits for none before it has told all. */
+static int plan_to_tell(struct sk_steps *s, struct sk_members *m)
+{
+    int n = m->n, me = m->rank, rc = 0;
+    for (int i = 1; i < n && !rc; i++)
+        rc = sk_steps_add(s, &(struct sk_step){.what = SK_STEP_SEND, .peer = m->world[(me + i) % n], .from = &m->to[me], .n_from = 1, .t_from = SK_KEY(MPI_INT)});
+    for (int i = 1; i < n && !rc; i++) {
+        int source = (me - i + n) % n;
+        rc = sk_steps_add(s, &(struct sk_step){.what = SK_STEP_RECEIVE, .peer = m->world[source], .to = &m->to[source], .n_to = 1, .t_to = SK_KEY(MPI_INT)});
+    }
+    return rc ? MPI_ERR_NO_MEM : 0;
+}
+
+static int idup(struct sk_members *g, MPI_Comm comm, MPI_Comm *out, MPI_Request *request)
+{
+    struct sk_steps *steps = sk_steps_new();
+    struct sk_members *m = members_to_be(g);
+    int rc = steps && m ? plan_to_tell(steps, m) : MPI_ERR_NO_MEM, made_rc = 0;
+    *out = MPI_COMM_NULL;
+    if (!rc && m->context < 0) {
+        sk_world_say("more than 1022 communicators at once are more than the layer can tell apart (run.protocol)");
+        made_rc = MPI_ERR_INTERN;
+    } else if (!rc) {
+        made_rc = stand_in(comm, 1, MPI_INFO_NULL, out); /* others wait for this process, whatever comes of it here */
+    }
+    rc = sk_later_begin_making(g, steps, rc, m, made_rc, request);
+    if (!rc && !made_rc)
+        sk_made_keep(*out, sk_members_hold(m));
+    sk_members_let_go(m);
+    return rc;
+}
+
+/* Without the protocol logging it cannot be repaired. */
+SK_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request))
+{
+    if (!SK_PLAIN) {
+        struct sk_members *g = sk_world.replicates ? NULL : sk_logs_on(comm);
+        int rc;
+        if (!g)
+            sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Comm_idup");
+        if ((rc = sk_world_enter(comm)))
+            return rc;
+        if (g)
+            return idup(g, comm, newcomm, request);
+    }
+    return SK_CALL(Comm_idup, (sk_comm(comm), newcomm, request));
+}
+
 /* ---- of all, and of parts ---- */
 
 int sk_make_Comm_dup(struct sk_members *g, MPI_Comm comm, MPI_Comm *out)
@@ -214,7 +281,7 @@ int sk_make_Comm_create_group(struct sk_members *g, MPI_Comm comm, MPI_Group gro
     if (!world)
         return wrong(comm, MPI_ERR_GROUP);
     *out = MPI_COMM_NULL;
-    struct sk_members *some = is_member ? sk_members_new(g->context, n, world, sk_world.size, sk_world.rank) : NULL;
+    struct sk_members *some = is_member ? sk_members_part(g, n, world, sk_world.rank) : NULL;
     struct said *all;
     int rc = !is_member ? 0 : some ? exchange(some, SK_LOGGING_SOME, (struct sk_split){0, 0}, 0, &all) : MPI_ERR_NO_MEM;
     if (!rc && is_member) {

@@ -72,6 +72,21 @@ struct sk_members *sk_members_all(int n_world, int me)
     return m;
 }
 
+struct sk_members *sk_members_part(const struct sk_members *of, int n, const int *world, int me)
+{
+    struct sk_members *m = sk_members_new(of->context, n, world, of->n_world, me);
+    if (!m || !of->to)
+        return m;
+    m->to = malloc(sizeof *m->to * (size_t)(n + 1));
+    if (!m->to) {
+        sk_members_let_go(m);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++)
+        m->to[i] = of->to[of->rank_of[world[i]]];
+    return m;
+}
+
 struct sk_members *sk_members_hold(struct sk_members *m)
 {
     m->uses++;
@@ -83,8 +98,23 @@ void sk_members_let_go(struct sk_members *m)
     if (!m || --m->uses)
         return;
     sk_topology_free(m->topology);
+    free(m->to);
     free(m->world);
     free(m);
+}
+
+int sk_members_clash(const struct sk_members *a, const struct sk_members *b)
+{
+    if (a->context == b->context)
+        return 1;
+    if (!a->to && !b->to)
+        return 0;
+    for (int i = 0; i < a->n; i++) {
+        int there = b->rank_of[a->world[i]];
+        if (there >= 0 && sk_members_to(a, i) == sk_members_to(b, there))
+            return 1;
+    }
+    return 0;
 }
 
 int sk_members_compare(const struct sk_members *a, const struct sk_members *b)

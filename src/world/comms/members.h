@@ -11,6 +11,8 @@
  *     alone: a process that is given the same messages again comes to the same context and members. Disjoint parts of one split share a context.
  *   - when it is freed, its number is free at this rank. Communicators that are made and freed in each turn so get the same numbers in
  *     each, and a process that begins behind some of these turns knows the same numbers as those that went through them.
+ *   - MPI_Comm_idup cannot wait for what others say. There each member takes the lowest number that is free at itself, when it is called, and tells
+ *     the others: each gets messages of the new communicator in a context of its own (to). That is enough, as nobody but the receiver matches.
  *   - the program's handle is a communicator of this process alone (MPI's own object for attributes, names, error handlers and
  *     Fortran); what belongs to the members (rank, size, group, topology) is answered from here. Nothing of it belongs to a world before a repair, so
  *     it stays valid.
@@ -86,11 +88,12 @@ void sk_contexts_release(struct sk_contexts *c, int context); /* not that of MPI
 /* ---- members ---- */
 
 struct sk_members {
-    int context;
+    int context;      /* in which this process gets messages */
     int n, rank;      /* how many, and which one this process is */
     int n_world;      /* ranks of the world */
     int *world;       /* the rank in the world of each */
     int *rank_of;     /* and by rank in the world: the rank here, -1: no member */
+    int *to;          /* and each of them, by rank, owned; NULL: all in the same. Until MPI_Comm_idup is over not all are known */
     struct sk_topology *topology; /* its topology (topology.h), owned; NULL: none */
     int uses;         /* of whoever holds on to it; the last one frees it */
     uint64_t below;       /* one of MPI's with the same members, 0: none was needed; */
@@ -101,8 +104,17 @@ struct sk_members {
 struct sk_members *sk_members_new(int context, int n, const int *world, int n_world, int me);
 /* All of a world. */
 struct sk_members *sk_members_all(int n_world, int me);
+/* Some of these, by their ranks in the world, with the contexts that they have there. */
+struct sk_members *sk_members_part(const struct sk_members *of, int n, const int *world, int me);
 struct sk_members *sk_members_hold(struct sk_members *m);
 void sk_members_let_go(struct sk_members *m); /* NULL is accepted */
+/* The context of messages to this rank of them. */
+static inline int sk_members_to(const struct sk_members *m, int rank)
+{
+    return m->to ? m->to[rank] : m->context;
+}
+/* 1: a message of one may look like one of the other, to this process or to another member of both. */
+int sk_members_clash(const struct sk_members *a, const struct sk_members *b);
 /* As MPI_Comm_compare of different communicators: 0: the same ranks in the same order, 1: the same ranks, 2: others. */
 enum { SK_MEMBERS_SAME, SK_MEMBERS_SIMILAR, SK_MEMBERS_OTHERS };
 int sk_members_compare(const struct sk_members *a, const struct sk_members *b);

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -88,6 +89,26 @@ static void members(void **state)
     sk_members_let_go(NULL);
 }
 
+/* Each has a number of its own for what it gets. */
+static void uneven(void **state)
+{
+    struct sk_members *of = sk_members_new(4, 3, (int[]){4, 3, 0}, 5, 3), *same = sk_members_new(4, 2, (int[]){3, 1}, 5, 3),
+                      *even = sk_members_new(9, 2, (int[]){3, 0}, 5, 3), *apart = sk_members_new(9, 2, (int[]){3, 1}, 5, 3);
+    (void)state;
+    of->to = malloc(3 * sizeof *of->to);
+    memcpy(of->to, (int[]){7, 4, 9}, 3 * sizeof *of->to);
+    assert_true(sk_members_to(of, 0) == 7 && sk_members_to(of, 2) == 9 && sk_members_to(even, 1) == 9);
+    struct sk_members *part = sk_members_part(of, 2, (int[]){0, 3}, 3), *plain = sk_members_part(even, 1, (int[]){3}, 3);
+    assert_true(part->context == 4 && part->rank == 1 && part->to[0] == 9 && part->to[1] == 4 && plain->context == 9 && !plain->to);
+    assert_true(sk_members_clash(of, same));   /* this process gets both in 4 */
+    assert_true(sk_members_clash(of, even) && sk_members_clash(even, of)); /* rank 0 of the world gets both in 9 */
+    assert_false(sk_members_clash(of, apart)); /* that is in one of them alone */
+    assert_false(sk_members_clash(even, same));
+    assert_true(sk_members_clash(even, apart));
+    for (int i = 0; i < 6; i++)
+        sk_members_let_go((struct sk_members *[]){of, same, even, apart, part, plain}[i]);
+}
+
 static void grids(void **state)
 {
     struct sk_topology *s = sk_topology_cart(3, (int[]){2, 3, 4}, (int[]){0, 1, 0}), *left;
@@ -154,7 +175,7 @@ static void graphs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wire), cmocka_unit_test(contexts), cmocka_unit_test(members), cmocka_unit_test(grids),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wire), cmocka_unit_test(contexts), cmocka_unit_test(members), cmocka_unit_test(uneven), cmocka_unit_test(grids),
                                        cmocka_unit_test(graphs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int tag_of(const struct sk_members *g)
+/* Of what is sent to a rank of g, and of what is received. */
+static int tag_to(const struct sk_members *g, int dest)
+{
+    return sk_wire_own(sk_members_to(g, dest), SK_LOGGING_COLLECTIVE);
+}
+
+static int tag_here(const struct sk_members *g)
 {
     return sk_wire_own(g->context, SK_LOGGING_COLLECTIVE);
 }
@@ -41,14 +47,14 @@ static int send_to(struct sk_members *g, int dest, const void *buf, int count, M
 {
     if (noted)
         return note_send(g, dest, buf, count, type);
-    return sk_logging_send(SK_LOGGING_PLAIN, buf, count, type, g->world[dest], tag_of(g));
+    return sk_logging_send(SK_LOGGING_PLAIN, buf, count, type, g->world[dest], tag_to(g, dest));
 }
 
 static int receive_from(struct sk_members *g, int source, void *buf, int count, MPI_Datatype type)
 {
     if (noted)
         return note_receive(g, source, buf, count, type);
-    return sk_logging_recv(g, buf, count, type, g->world[source], tag_of(g), MPI_STATUS_IGNORE);
+    return sk_logging_recv(g, buf, count, type, g->world[source], tag_here(g), MPI_STATUS_IGNORE);
 }
 
 /* Both at once. */
@@ -58,7 +64,7 @@ static int exchange(struct sk_members *g, int dest, const void *send, int ns, MP
         int rc = note_send(g, dest, send, ns, ts);
         return rc ? rc : note_receive(g, source, recv, nr, tr);
     }
-    return sk_logging_exchange(g, send, ns, ts, g->world[dest], tag_of(g), recv, nr, tr, g->world[source], tag_of(g), MPI_STATUS_IGNORE);
+    return sk_logging_exchange(g, send, ns, ts, g->world[dest], tag_to(g, dest), recv, nr, tr, g->world[source], tag_here(g), MPI_STATUS_IGNORE);
 }
 
 static ptrdiff_t extent_of(MPI_Datatype type)
@@ -418,7 +424,7 @@ int sk_logging_tell_all(struct sk_members *g, int own, const void *mine, size_t 
     memcpy((char *)all + bytes * (size_t)g->rank, mine, bytes);
     for (int i = 1; i < g->n && !rc; i++) {
         int dest = (g->rank + i) % g->n, source = (g->rank - i + g->n) % g->n;
-        rc = sk_logging_exchange(g, mine, n, MPI_BYTE, g->world[dest], tag, (char *)all + bytes * (size_t)source, n, MPI_BYTE, g->world[source], tag,
+        rc = sk_logging_exchange(g, mine, n, MPI_BYTE, g->world[dest], sk_wire_own(sk_members_to(g, dest), own), (char *)all + bytes * (size_t)source, n, MPI_BYTE, g->world[source], tag,
                                  MPI_STATUS_IGNORE);
     }
     return rc;

@@ -128,8 +128,9 @@ int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
     }
     if (*tag < 0 && !(receives && *tag == MPI_ANY_TAG))
         return wrong(c, MPI_ERR_TAG);
+    int context = receives ? g->context : sk_members_to(g, *peer);
     *peer = *peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : g->world[*peer];
-    *tag = *tag == MPI_ANY_TAG ? sk_wire_any(g->context) : sk_wire(g->context, *tag);
+    *tag = *tag == MPI_ANY_TAG ? sk_wire_any(context) : sk_wire(context, *tag);
     return 0;
 }
 

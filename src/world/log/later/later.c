@@ -8,12 +8,14 @@
 
 static struct later {
     struct later *next;
-    struct sk_members *members;
+    struct sk_members *members, *made; /* made: of the communicator that it makes, NULL: none */
+    int made_rc;
     struct sk_steps *steps;
     struct sk_logging_open *call; /* the program's request */
     MPI_Request receive, *send;   /* MPI's; send: of a rank that keeps nothing any more */
     size_t sends, room;
 } *first;
+static size_t uneven; /* how many of them are on a communicator whose members have contexts of their own */
 
 /* ---- steps ---- */
 
@@ -22,9 +24,10 @@ static MPI_Datatype type_of(uint64_t key)
     return (MPI_Datatype)(uintptr_t)key;
 }
 
-static int tag_of(const struct later *l)
+/* Of what is sent to a rank of the world. */
+static int tag_to(const struct later *l, int peer)
 {
-    return sk_wire_own(l->members->context, SK_LOGGING_LATER);
+    return sk_wire_own(sk_members_to(l->members, l->members->rank_of[peer]), SK_LOGGING_LATER);
 }
 
 /* As ever, when it is not kept. */
@@ -38,7 +41,7 @@ static int send_by_mpi(struct later *l, const struct sk_step *s)
         l->send = more;
         l->room = room;
     }
-    return SK_CALL(Isend, (s->from, s->n_from, type_of(s->t_from), s->peer, tag_of(l), sk_world.comm, &l->send[l->sends++]));
+    return SK_CALL(Isend, (s->from, s->n_from, type_of(s->t_from), s->peer, tag_to(l, s->peer), sk_world.comm, &l->send[l->sends++]));
 }
 
 /* How many there were when the program is at some place is chance: they do not count (course.h). */
@@ -48,7 +51,7 @@ static int send(void *extra, const struct sk_step *s)
     struct sk_course_count count = sk_logging.count;
     struct sk_kept_message *m = NULL;
     if (!sk_logging.refused)
-        m = sk_logging_post(SK_LOGGING_PLAIN, s->from, s->n_from, type_of(s->t_from), s->peer, tag_of(l));
+        m = sk_logging_post(SK_LOGGING_PLAIN, s->from, s->n_from, type_of(s->t_from), s->peer, tag_to(l, s->peer));
     sk_logging.count = count;
     return m ? 0 : send_by_mpi(l, s);
 }
@@ -57,7 +60,8 @@ static int receive(void *extra, const struct sk_step *s)
 {
     struct later *l = extra;
     struct sk_course_count count = sk_logging.count;
-    int rc = sk_logging_irecv(l->members, s->to, s->n_to, type_of(s->t_to), s->peer, tag_of(l), &l->receive);
+    int rc = sk_logging_irecv(l->members, s->to, s->n_to, type_of(s->t_to), s->peer,
+                               sk_wire_own(l->members->context, SK_LOGGING_LATER), &l->receive);
     sk_logging.count = count;
     return rc;
 }
@@ -155,23 +159,36 @@ SK_WRAP(Op_free, (MPI_Op *op))
 
 /* ---- all of them ---- */
 
+/* What the making of a communicator comes to: each member has to have had a number for it. */
+static int has_made(const struct later *l)
+{
+    for (int i = 0; l->made && i < l->made->n; i++)
+        if (l->made->to[i] < 0)
+            return MPI_ERR_INTERN;
+    return l->made_rc;
+}
+
 static void end(struct later *l)
 {
-    sk_held_called(l->call, l->steps->rc);
+    uneven -= l->members->to != NULL;
+    sk_held_called(l->call, l->steps->rc ? l->steps->rc : has_made(l));
     sk_steps_free(l->steps);
     sk_members_let_go(l->members);
+    sk_members_let_go(l->made);
     free(l->send);
     free(l);
     if (freed)
         free_put_off();
 }
 
-/* 1: one before it of its communicator is not over. */
+/* 1: one before it of its communicator is not over, or of one that the program has freed since, whose messages look the same to a member of both. */
 static int has_to_wait(uint64_t busy[SK_CONTEXT_WORDS], const struct later *l)
 {
     uint64_t *word = &busy[l->members->context / 64], bit = 1ull << l->members->context % 64;
     int is_busy = (*word & bit) != 0;
     *word |= bit;
+    for (const struct later *e = first; uneven && !is_busy && e != l; e = e->next)
+        is_busy = sk_members_clash(e->members, l->members);
     return is_busy;
 }
 
@@ -195,6 +212,11 @@ void sk_later_look(void)
 
 int sk_later_begin(struct sk_members *g, struct sk_steps *steps, int rc, MPI_Request *out)
 {
+    return sk_later_begin_making(g, steps, rc, NULL, 0, out);
+}
+
+int sk_later_begin_making(struct sk_members *g, struct sk_steps *steps, int rc, struct sk_members *made, int made_rc, MPI_Request *out)
+{
     struct later *l = rc ? NULL : calloc(1, sizeof *l), **last = &first;
     if (!rc)
         rc = l ? sk_held_call(&l->call, out) : MPI_ERR_NO_MEM;
@@ -204,6 +226,9 @@ int sk_later_begin(struct sk_members *g, struct sk_steps *steps, int rc, MPI_Req
         return rc;
     }
     l->members = sk_members_hold(g);
+    l->made = made ? sk_members_hold(made) : NULL;
+    l->made_rc = made_rc;
+    uneven += g->to != NULL;
     l->steps = steps;
     l->receive = MPI_REQUEST_NULL;
     sk_logging.count.sends++;
@@ -227,5 +252,6 @@ void sk_later_forget(void)
 {
     first = NULL;
     freed = NULL;
+    uneven = 0;
     sk_logging.later = 0;
 }
