@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-/* e = E_HIGH + E_LOW to 30 digits. */
-#define E_HIGH 2.718281828459045091
-#define E_LOW  1.4456468917292502e-16
+#define E 2.718281828459045091
 
 /* 1 + W0 from p = sqrt(2 d): terms μ_k p^k by the recurrence of eq. 4.23 and 4.24. It converges for
  * p < √2; with p up to 0.35 the last of 26 terms is below 1e-15 of the first. */
@@ -24,46 +22,22 @@ static double branch_series(double p)
     return sum;
 }
 
-static double halley(double x, double w)
+/* W0 of x in [-0.35, 0]: from log(1 + x) a few steps lead there. */
+static double halley(double x)
 {
-    for (int i = 0; i < 20; i++) {
+    double w = log1p(x), step = 1;
+    for (int i = 0; i < 20 && fabs(step) > 4e-16 * fabs(w); i++) {
         double e = exp(w), f = w * e - x;
-        double step = f / (e * (w + 1) - (w + 2) * f / (2 * w + 2));
+        step = f / (e * (w + 1) - (w + 2) * f / (2 * w + 2));
         w -= step;
-        if (fabs(step) <= 4e-16 * fabs(w))
-            break;
     }
     return w;
 }
 
-static double away_from_branch(double x)
-{
-    if (x == 0)
-        return x;
-    double guess = log1p(x);
-    if (x < -0.25)
-        guess = branch_series(fmin(sqrt(2 * (1 + E_HIGH * x)), 0.9)) - 1;
-    else if (x > 3)
-        guess = log(x) - log(log(x)) * (1 - 1 / log(x));
-    else
-        guess *= 1 - log1p(guess) / (2 + guess);
-    return halley(x, guess);
-}
-
 double sk_lambert_w0_from_branch(double d)
 {
-    if (!(d >= 0))
+    if (!(d >= 0 && d <= 1))
         return NAN;
     double p = sqrt(2 * d);
-    return p < 0.35 ? branch_series(p) : 1 + away_from_branch((d - 1) / E_HIGH);
-}
-
-double sk_lambert_w0(double x)
-{
-    if (isinf(x) && x > 0)
-        return x;
-    double d = fma(x, E_HIGH, 1) + x * E_LOW;
-    if (!(d > -2e-16)) /* the double nearest to -1/e lies just left of it */
-        return NAN;
-    return d < 0.06 ? sk_lambert_w0_from_branch(fmax(d, 0)) - 1 : away_from_branch(x);
+    return p < 0.35 ? branch_series(p) : 1 + halley((d - 1) / E);
 }

@@ -7,10 +7,7 @@
 #ifndef SK_SCHEDULE_LAMBERT_H
 #define SK_SCHEDULE_LAMBERT_H
 
-/* W0(x); not a number for x < -1/e. */
-double sk_lambert_w0(double x);
-
-/* 1 + W0((d - 1)/e) for d >= 0. Near the branch point x = -1/e neither x nor W can hold the digits
+/* 1 + W0((d - 1)/e) for d from 0 to 1, else not a number. Near the branch point x = -1/e neither x nor W can hold the digits
  * that matter; the distance d = 1 + e x can, and so can 1 + W. */
 double sk_lambert_w0_from_branch(double d);
 

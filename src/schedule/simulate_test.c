@@ -245,9 +245,136 @@ static void test_refusals(void **state)
     assert_true(r.wall == 42);
 }
 
+/* ---- failures that come when the test says, and what was played by hand ---- */
+
+enum { MOST = 6 };
+struct script {
+    double gap[MOST]; /* from one failure to the next; 0: none comes any more */
+    int at;
+};
+static struct script script;
+
+static void *open_script(const struct sk_fleet *fleet, uint64_t seed)
+{
+    (void)fleet;
+    (void)seed;
+    script.at = 0;
+    return &script;
+}
+
+static double next_of_script(void *source, uint64_t *node)
+{
+    struct script *f = source;
+    (void)node;
+    return f->at < MOST && f->gap[f->at] > 0 ? f->gap[f->at++] : INFINITY;
+}
+
+static void close_script(void *source)
+{
+    (void)source;
+}
+
+/* 95 s of work, a checkpoint of 5 s each 20 s: at 25, 50, 75, 100 and, with the last 15 s, at 120; a restart takes 10 s. */
+static void test_played_by_hand(void **state)
+{
+    (void)state;
+    static const struct sk_failures_ops scripted = {"script", "", open_script, next_of_script, close_script};
+    static const struct {
+        double late, gap[MOST], wall; /* late: so long after it was made a checkpoint counts */
+        int failures;
+    } cases[] = {
+        {0, {0}, 120, 0},                       /* nothing disturbs it, nor the second run of the others */
+        {0, {30}, 30 + 10 + 95, 1},
+        {0, {24.5}, 24.5 + 10 + 120, 1},       /* in the middle of the first checkpoint */
+        {0, {25}, 25 + 10 + 95, 1},            /* which is just made */
+        {0, {74}, 74 + 10 + 70, 1},
+        {0, {99.5}, 99.5 + 10 + 45, 1},
+        {0, {119}, 119 + 10 + 20, 1},
+        {0, {120}, 130, 1},                     /* at the end: it is the next run's first */
+        {0, {30, 4}, 34 + 10 + 95, 2},         /* while it restarts */
+        {0, {30, 10}, 40 + 10 + 95, 2},        /* just after that */
+        {0, {30, 4, 9, 3}, 46 + 10 + 95, 4},
+        {0, {30, 40}, 70 + 10 + 70, 2},        /* a checkpoint further */
+        {0, {10, 40, 30}, 80 + 10 + 95, 3},
+        {3, {0}, 123, 0},
+        {3, {27}, 27 + 10 + 123, 1},           /* the first one does not count yet */
+        {3, {28}, 28 + 10 + 98, 1},
+        {3, {52}, 52 + 10 + 98, 1},            /* nor the second one, but the first */
+        {3, {122}, 122 + 10 + 23, 1},
+        {3, {123}, 133, 1},
+        {20, {44}, 44 + 10 + 140, 1},
+        {20, {45}, 45 + 10 + 115, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_simulation s = {.costs = {0, 5, 5 + cases[i].late, 10}, .fleet = {.nodes = 1}, .failures = &scripted,
+                                  .work = 95, .interval = 20, .runs = 2, .max_failures = 100};
+        struct sk_simulation_result r;
+        double calm = 120 + cases[i].late;
+        memcpy(script.gap, cases[i].gap, sizeof script.gap);
+        assert_int_equal(sk_simulate(&s, &r, NULL), 0);
+        if (fabs(2 * r.wall - calm - cases[i].wall) > 1e-9 || (int)r.failures != cases[i].failures)
+            fail_msg("case %zu: %g s, %d failures", i, 2 * r.wall - calm, (int)r.failures);
+        if (cases[i].failures)
+            assert_float_equal(r.loss, (cases[i].wall - calm) / cases[i].failures, 1e-9);
+    }
+    /* failures up to the most are played */
+    struct sk_simulation s = {.costs = {0, 5, 5, 10}, .fleet = {.nodes = 1}, .failures = &scripted, .work = 95, .interval = 20, .runs = 2, .max_failures = 2};
+    struct sk_simulation_result r;
+    script = (struct script){.gap = {30, 40}};
+    assert_int_equal(sk_simulate(&s, &r, NULL), 0);
+    s.max_failures = 1;
+    assert_int_equal(sk_simulate(&s, &r, NULL), SAIKAI_ELOST);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each run's time is what one run more adds to the sum; what is told of all of them is made from these. */
+static void test_runs_are_summed_up(void **state)
+{
+    (void)state;
+    enum { RUNS = 41 };
+    struct sk_simulation s = job(10, 1e-2, 1);
+    struct sk_simulation_result r;
+    double wall[RUNS], before = 0, mean = 0, squares = 0;
+    s.work = 20 * s.interval;
+    for (s.runs = 2; s.runs <= RUNS; s.runs++) {
+        assert_int_equal(sk_simulate(&s, &r, NULL), 0);
+        if (s.runs == 2) {
+            wall[0] = r.wall_05;
+            wall[1] = r.wall_95;
+            assert_true(wall[0] < wall[1] && fabs(wall[0] + wall[1] - 2 * r.wall) < 1e-9 * r.wall);
+        } else {
+            wall[s.runs - 1] = r.wall * s.runs - before;
+        }
+        before = r.wall * s.runs;
+    }
+    for (int i = 0; i < RUNS; i++)
+        mean += wall[i] / RUNS;
+    for (int i = 0; i < RUNS; i++)
+        squares += (wall[i] - mean) * (wall[i] - mean);
+    double error = sqrt(squares / (RUNS - 1) / RUNS);
+    qsort(wall, RUNS, sizeof *wall, by_size);
+    assert_float_equal(r.wall_05, wall[2], 1e-6 * mean);
+    assert_float_equal(r.wall_50, wall[20], 1e-6 * mean);
+    assert_float_equal(r.wall_95, wall[38], 1e-6 * mean);
+    assert_true(wall[1] < wall[2] && wall[2] < wall[3] && wall[19] < wall[21] && wall[37] < wall[39]);
+    assert_float_equal(r.wall_error / error, 1, 1e-6);
+    assert_float_equal(r.overhead, mean / s.work - 1, 1e-9);
+    assert_float_equal(r.overhead_error, error / s.work, 1e-6 * error / s.work);
+    assert_float_equal((r.overhead_high - r.overhead) / r.overhead_error, 2.0211, 1e-4); /* forty degrees of freedom */
+    assert_float_equal((r.overhead - r.overhead_low) / r.overhead_error, 2.0211, 1e-4);
+    assert_int_equal(r.checkpoints, RUNS * 20);
+}
+
 static void test_student(void **state)
 {
     (void)state;
+    assert_float_equal(sk_student_95(3), 3.1824, 0.005);
+    assert_float_equal(sk_student_95(5), 2.5706, 0.0005);
     assert_float_equal(sk_student_95(10), 2.228, 0.001);
     assert_float_equal(sk_student_95(30), 2.042, 0.001);
     assert_float_equal(sk_student_95(1000000), 1.960, 0.001);
@@ -266,6 +393,8 @@ int main(void)
         cmocka_unit_test(test_same_seed_same_numbers),
         cmocka_unit_test(test_without_failures),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_played_by_hand),
+        cmocka_unit_test(test_runs_are_summed_up),
         cmocka_unit_test(test_student),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
