@@ -3,6 +3,8 @@
 
 #include "backbone/late/zmq.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,8 +76,27 @@ int sk_wire_receive(void *socket, uint8_t *part, size_t cap, size_t len[], int m
     return n;
 }
 
+/* Without a socket: ZeroMQ may not be loaded. */
+static void wait_for_descriptors(struct sk_wait *waits, int n, int ms)
+{
+    struct pollfd items[WAITS_MAX];
+    for (int i = 0; i < n; i++) {
+        waits[i].ready = 0;
+        items[i] = (struct pollfd){.fd = waits[i].fd, .events = waits[i].out ? POLLOUT : POLLIN}; /* one below 0 is passed over */
+    }
+    if (poll(items, (nfds_t)n, ms) <= 0)
+        return;
+    for (int i = 0; i < n; i++)
+        waits[i].ready = items[i].revents != 0;
+}
+
 void sk_wire_wait(void *const *sockets, int n_sockets, struct sk_wait *waits, int n, double timeout_s)
 {
+    int ms = timeout_s < 0 ? -1 : timeout_s < INT_MAX / 1000 - 1 ? (int)(timeout_s * 1000 + 0.999) : INT_MAX;
+    if (!n_sockets) {
+        wait_for_descriptors(waits, n < WAITS_MAX ? n : WAITS_MAX, ms);
+        return;
+    }
     zmq_pollitem_t items[SOCKETS_MAX + WAITS_MAX] = {0};
     int k = 0, first;
     for (; k < n_sockets && k < SOCKETS_MAX; k++)
@@ -87,7 +108,6 @@ void sk_wire_wait(void *const *sockets, int n_sockets, struct sk_wait *waits, in
             items[k++] = (zmq_pollitem_t){.fd = waits[i].fd,
                                           .events = waits[i].out ? ZMQ_POLLOUT : ZMQ_POLLIN};
     }
-    long ms = timeout_s < 0 ? -1 : (long)(timeout_s * 1000 + 0.999);
     if (zmq_poll(items, k, ms) <= 0)
         return;
     for (int i = 0, j = first; i < n && i < WAITS_MAX; i++)
