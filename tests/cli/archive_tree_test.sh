@@ -65,6 +65,23 @@ echo more >> numbers
 rm one.ska two.ska three.ska
 cd ..
 
+# names with newlines, from a list that ends them with zero bytes; and a tree of hard links, as backups are, which took minutes once
+mkdir odd
+echo 1 > 'odd/two
+lines'
+echo 2 > odd/-dash
+find odd -type f -print0 | "$saikai" archive create -q -0 -T - -o odd.ska || fail "names that end with zero bytes"
+"$saikai" archive extract -q -o back odd.ska && diff -r odd back/odd || fail "odd names do not come back"
+mkdir links
+i=0
+while [ $i -lt 20000 ]; do echo links/$i; i=$((i + 1)); done | xargs touch
+cp -al links again
+timeout 60 "$saikai" archive create -q --no-sync -o links.ska links again || fail "hard links take too long"
+rm -r back
+timeout 60 "$saikai" archive extract -q --no-sync -o back links.ska || fail "hard links take too long to come back"
+[ "$(find back -type f -links 2 | wc -l)" = 40000 ] || fail "hard links do not come back"
+rm -r odd back links again odd.ska links.ska
+
 # the watcher, whose archives go into what it watches: beside the sets, or into one of them
 for at in w w/archives w/b/archives; do
     mkdir -p w/a w/b

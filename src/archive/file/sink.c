@@ -2,6 +2,7 @@
  * files, directories and links their names at the end. */
 #include "archive/file/sink.h"
 
+#include "archive/file/parts.h"
 #include "base/file/below.h"
 #include "base/file/io.h"
 #include "base/hash.h"
@@ -24,7 +25,7 @@ static int whole_path(const struct sk_sink *s, const char *name, char path[4096]
 static int tmp_name(const struct sk_sink *s, uint32_t file, char *out, size_t cap,
                     struct saikai_error *err)
 {
-    static const char mark[] = ".saikai-part";
+    static const char mark[] = SK_PARTS_END;
     const char *name = s->a->files[file].name, *slash = strrchr(name, '/');
     size_t before = slash ? (size_t)(slash - name) + 1 : 0, n = strlen(name + before);
     if (n + sizeof mark - 1 <= NAME_MAX)
@@ -115,6 +116,13 @@ static int make_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, s
     return rc;
 }
 
+static void forget_note(struct sk_sink *s)
+{
+    if (*s->note)
+        sk_io_unlink(s->note, NULL);
+    *s->note = 0;
+}
+
 static void remove_parts(void *arg)
 {
     struct sk_sink *s = arg;
@@ -125,6 +133,20 @@ static void remove_parts(void *arg)
         if (s->wanted[i] && !tmp_name(s, i, tmp, sizeof tmp, NULL))
             sk_below_unlink(&at, tmp, NULL);
     sk_below_end(&at);
+    forget_note(s);
+}
+
+/* Best effort: a directory in which we may make none may have others where files go. */
+static void leave_note(struct sk_sink *s)
+{
+    struct sk_buf names = {0};
+    char tmp[4096];
+    for (uint32_t i = 0; i < s->a->file_count; i++)
+        if (s->wanted[i] && !tmp_name(s, i, tmp, sizeof tmp, NULL))
+            sk_buf_put(&names, tmp, strlen(tmp) + 1);
+    if (!names.len || !sk_buf_ok(&names) || sk_parts_name(s->dir, s->note, NULL) || sk_parts_note(s->note, &names))
+        *s->note = 0;
+    sk_buf_free(&names);
 }
 
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
@@ -133,9 +155,13 @@ int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
     int rc = s->dir ? sk_io_mkdirs(s->dir, err) : 0;
     s->made = s->dir && !rc;
     s->passing = (struct sk_passing){.drop = remove_parts, .arg = s};
+    if (s->made && s->sweeps)
+        sk_parts_sweep(s->dir);
     if (s->made) {
         sk_passing_hold();
         sk_passing_begin(&s->passing);
+        if (s->sweeps)
+            leave_note(s);
         sk_passing_release();
     }
     sk_below_begin(&at, s->dir);
@@ -238,8 +264,10 @@ int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
     if (!rc && s->made && s->entries)
         rc = finish_entries(s, &at, err);
     sk_below_end(&at);
-    if (!rc)
+    if (!rc) {
+        forget_note(s);
         sk_passing_end(&s->passing);
+    }
     return rc;
 }
 

@@ -12,7 +12,9 @@ struct sk_sink {
     const struct sk_ska *a;
     const uint8_t *wanted;  /* per file of the archive */
     const uint8_t *entries; /* per directory or link, NULL: none */
+    int sweeps;             /* 1: what killed restores left below dir goes first, and a note says what this one would leave (parts.h) */
     int made;
+    char note[4096];        /* "": none */
     struct sk_passing passing;
 };
 

@@ -2,6 +2,7 @@
  * relies on it: names, numbers, and that segments tile the files. */
 #include "archive/file/ska.h"
 
+#include "archive/file/names.h"
 #include "base/types.h"
 
 #include <stdlib.h>
@@ -379,15 +380,15 @@ static int parse_previous(struct sk_rd *r, struct sk_ska *a)
     return a->previous ? 0 : SAIKAI_ENOMEM;
 }
 
-static int holds(const struct sk_ska *a, const char *name)
+/* The files are only sorted where there is a hard link. */
+static int holds(struct sk_names *names, const struct sk_ska *a, const char *name)
 {
-    for (size_t i = 0; i < a->file_count; i++)
-        if (!strcmp(a->files[i].name, name))
-            return 1;
-    return 0;
+    if (!names->list && sk_names_init(names, a))
+        return SAIKAI_ENOMEM;
+    return sk_names_find(names, name) >= 0 ? 0 : SAIKAI_EDAMAGED;
 }
 
-static int parse_entries(struct sk_rd *r, struct sk_ska *a)
+static int parse_all_entries(struct sk_rd *r, struct sk_ska *a, struct sk_names *names)
 {
     char name[SK_SKA_MAX_NAME], target[SK_SKA_MAX_NAME];
     uint64_t n = get_int(r);
@@ -398,13 +399,23 @@ static int parse_entries(struct sk_rd *r, struct sk_ska *a)
         e.mode = sk_rd_u32(r) & 07777;
         e.mtime_ns = (int64_t)sk_rd_u64(r);
         if (r->bad || e.kind < SK_ENTRY_DIRECTORY || e.kind > SK_ENTRY_HARD_LINK ||
-            !sk_ska_safe_name(name) || (e.kind == SK_ENTRY_SYMLINK && !*target) ||
-            (e.kind == SK_ENTRY_HARD_LINK && !holds(a, target)))
+            !sk_ska_safe_name(name) || (e.kind == SK_ENTRY_SYMLINK && !*target))
             return SAIKAI_EDAMAGED;
+        int rc = e.kind == SK_ENTRY_HARD_LINK ? holds(names, a, target) : 0;
+        if (rc)
+            return rc;
         if (sk_ska_add_entry(a, &e) < 0)
             return SAIKAI_ENOMEM;
     }
     return r->bad ? SAIKAI_EDAMAGED : 0;
+}
+
+static int parse_entries(struct sk_rd *r, struct sk_ska *a)
+{
+    struct sk_names names = {0};
+    int rc = parse_all_entries(r, a, &names);
+    sk_names_free(&names);
+    return rc;
 }
 
 /* Blocks that take from others of this archive: from such that take from none. */

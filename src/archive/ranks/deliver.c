@@ -294,7 +294,7 @@ static int prepare(struct sk_delivery *d, const char *dir, const struct sk_deliv
     rc = set_buffers(d, &o->extract, err);
     for (int k = 0; k < d->part_count; k++)
         d->parts[k].sink =
-            (struct sk_sink){.dir = dir, .a = &d->parts[k].a, .wanted = d->parts[k].wanted};
+            (struct sk_sink){.dir = dir, .a = &d->parts[k].a, .wanted = d->parts[k].wanted, .sweeps = o->extract.sweeps};
     if (!rc)
         rc = each_sink(d, sk_sink_make, err);
     return sk_group_verdict(d->g, rc, err);

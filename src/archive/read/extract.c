@@ -2,6 +2,7 @@
  * threads, each segment is compared with its hash and written to its place in the file. */
 #include "archive/read/extract.h"
 #include "archive/read/preread.h"
+#include "archive/file/names.h"
 #include "archive/file/sink.h"
 #include "archive/coding/unpack.h"
 
@@ -182,15 +183,22 @@ static int is_wanted(const struct sk_extract_options *o, const char *name, uint8
 }
 
 /* Directories and links, too; a hard link brings the file that it is another name of. */
-static void choose_entries(struct job *j, uint8_t *met)
+static int choose_entries(struct job *j, uint8_t *met)
 {
-    for (size_t i = 0; i < j->a.entry_count; i++) {
+    struct sk_names names = {0};
+    int rc = 0;
+    for (size_t i = 0; i < j->a.entry_count && !rc; i++) {
         const struct sk_ska_entry *e = &j->a.entries[i];
         j->entries[i] = (uint8_t)is_wanted(j->o, e->name, met);
-        for (size_t f = 0; e->kind == SK_ENTRY_HARD_LINK && j->entries[i] && f < j->a.file_count;
-             f++)
-            j->wanted[f] |= !strcmp(j->a.files[f].name, e->target);
+        if (e->kind != SK_ENTRY_HARD_LINK || !j->entries[i])
+            continue;
+        rc = names.list ? 0 : sk_names_init(&names, &j->a);
+        int64_t f = rc ? -1 : sk_names_find(&names, e->target);
+        if (f >= 0)
+            j->wanted[f] = 1;
     }
+    sk_names_free(&names);
+    return rc;
 }
 
 static int choose_files(struct job *j, const struct sk_extract_options *o, struct saikai_error *err)
@@ -205,8 +213,8 @@ static int choose_files(struct job *j, const struct sk_extract_options *o, struc
                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     for (size_t i = 0; i < j->a.file_count && !rc; i++)
         n += j->wanted[i] = (uint8_t)is_wanted(o, j->a.files[i].name, met);
-    if (!rc)
-        choose_entries(j, met);
+    if (!rc && choose_entries(j, met))
+        rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     if (!rc && !n && o->only)
         rc = sk_fail(err, SAIKAI_ENOENT, "%s holds no file '%s'; `saikai archive ls` lists them",
                      j->path, o->only);
@@ -280,6 +288,7 @@ static int finish_whole(struct job *j, int rc, int sync, struct saikai_error *er
             j->o->damaged(j->o->arg, j->a.files[i].name, NULL);
     }
     bad.wanted = j->damaged;
+    *bad.note = 0; /* the others are unfinished still */
     sk_sink_drop(&bad);
     struct saikai_error first = j->err;
     int failed = sk_sink_finish(&j->sink, sync, err);
@@ -329,7 +338,7 @@ int sk_archive_extract(const char *path, const char *dir, const struct sk_extrac
     if (!rc)
         rc = sk_preread_new(j.fd, path, &j.a, j.order, j.count, (size_t)threads + ahead, &j.reading,
                             err);
-    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted, .entries = j.entries};
+    j.sink = (struct sk_sink){.dir = dir, .a = &j.a, .wanted = j.wanted, .entries = j.entries, .sweeps = o->sweeps};
     if (!rc)
         rc = sk_sink_make(&j.sink, err);
     if (!rc)

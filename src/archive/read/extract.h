@@ -19,6 +19,7 @@ struct sk_extract_options {
     const char *const *members, *const *exclude;
     int member_count, exclude_count;
     int threads, no_sync;
+    int sweeps; /* 1: what a restore that was killed left below dir is removed, and what this one would leave is noted there (file/parts.h) */
     uint64_t memory_bytes; /* as above */
     /* an archive of another store than these is SAIKAI_EDAMAGED, and not used; none given: any is */
     const struct sk_id *stores;

@@ -2,6 +2,7 @@
  * bytes after those, or alone. Seats bound how much memory these comparisons take at a time. */
 #include "archive/write/delta.h"
 #include "archive/coding/block.h"
+#include "archive/file/names.h"
 
 #include "base/log.h"
 #include "base/types.h"
@@ -45,35 +46,18 @@ int sk_archive_delta_share(uint64_t memory, int threads, const struct sk_unpack_
     return 0;
 }
 
-/* A name, and whose number it is. */
-struct named {
-    const char *name;
-    uint32_t number;
-};
-
-static int by_name(const void *x, const void *y)
-{
-    return strcmp(((const struct named *)x)->name, ((const struct named *)y)->name);
-}
-
 /* Which file each one was in the archive before. */
 static uint32_t *find_files(const struct sk_ska *a, const struct sk_ska *before)
 {
     uint32_t *was = calloc(a->file_count + 1, sizeof *was);
-    struct named *list = malloc((before->file_count + 1) * sizeof *list);
-    for (size_t f = 0; list && f < before->file_count; f++)
-        list[f] = (struct named){before->files[f].name, (uint32_t)f};
-    if (list && before->file_count)
-        qsort(list, before->file_count, sizeof *list, by_name);
-    for (size_t f = 0; list && was && f < a->file_count && before->file_count; f++) {
-        struct named wanted = {a->files[f].name, 0}, *found = bsearch(&wanted, list, before->file_count, sizeof *list, by_name);
-        was[f] = found ? found->number + 1 : 0;
-    }
-    if (!list) {
+    struct sk_names names;
+    if (sk_names_init(&names, before)) {
         free(was);
-        was = NULL;
+        return NULL;
     }
-    free(list);
+    for (size_t f = 0; was && f < a->file_count; f++)
+        was[f] = (uint32_t)(sk_names_find(&names, a->files[f].name) + 1);
+    sk_names_free(&names);
     return was;
 }
 

@@ -50,7 +50,7 @@ struct args {
     struct cli_archive_watch watch;
     struct cli_list descriptions, exclude;
     const char *files_from;
-    int follow;
+    int follow, null;
     int64_t writers, group;
     const char *order;
     struct sk_archive_options o;
@@ -121,6 +121,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
          "layout description of a raw format (docs/format-raw.md); may be repeated"},
         {'T', "files-from", CLI_TEXT, &a->files_from, "FILE", NULL,
          "also what is named in FILE, one name on each line; - is standard input"},
+        {'0', "null", CLI_FLAG, &a->null, NULL, NULL, "names in that FILE end with a zero byte, as find -print0 writes them: they may hold newlines"},
         {0, "exclude", CLI_LIST, &a->exclude, "GLOB", NULL,
          "leave out what is called so, with or without its directory; may be repeated"},
         {'L', "dereference", CLI_FLAG, &a->follow, NULL, NULL,
@@ -243,7 +244,7 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     cli_archive_own_file(&own, a->out);
     if (o.previous)
         cli_archive_own_below(&own, o.previous);
-    int rc = a->files_from ? cli_archive_inputs_listed(a->files_from, &in, err) : 0;
+    int rc = a->files_from ? cli_archive_inputs_listed(a->files_from, a->null ? 0 : '\n', &in, err) : 0;
     if (!rc)
         rc = cli_archive_inputs_gather(operands, count, &in, err);
     if (!rc && !a->quiet)

@@ -133,6 +133,7 @@ static int parse(struct cli *cli, struct args *a, int *argc, char ***argv)
     a->o.exclude_count = a->exclude.n;
     a->o.threads = (int)a->threads;
     a->o.no_sync = a->no_sync;
+    a->o.sweeps = 1;
     if (a->variable && (a->verify || !a->dir))
         return cli_usage(cli, "--variable NAME goes with extract and -o FILE");
     if (a->variable && a->json)

@@ -30,7 +30,7 @@ void cli_archive_inputs_free(struct archive_inputs *in)
     free(in->inodes);
 }
 
-/* A file that has several names, and the first of them that was seen: its number in the list. */
+/* A file that has several names, and the first of them that was seen: its number in the list, and 1; 0: a free place in the table. */
 struct archive_inode {
     dev_t dev;
     ino_t ino;
@@ -133,21 +133,45 @@ static int add_symlink(struct archive_inputs *in, const char *path, const struct
     return add_entry(in, path, st, SK_ENTRY_SYMLINK, target, err);
 }
 
+static struct archive_inode *inode_place(struct archive_inode *table, size_t cap, dev_t dev, ino_t ino)
+{
+    size_t k = (size_t)(((uint64_t)ino ^ (uint64_t)dev << 32) * 0x9e3779b97f4a7c15u >> 20) & (cap - 1);
+    while (table[k].input && (table[k].ino != ino || table[k].dev != dev))
+        k = (k + 1) & (cap - 1);
+    return &table[k];
+}
+
+/* Where a file of several names is in the table, or is to be: trees of backups have nothing else. NULL: no memory. */
+static struct archive_inode *inode_of(struct archive_inputs *in, const struct stat *st)
+{
+    if (in->inode_count >= in->inode_cap / 2) {
+        size_t cap = in->inode_cap ? 2 * in->inode_cap : 256;
+        struct archive_inode *more = calloc(cap, sizeof *more);
+        if (!more)
+            return NULL;
+        for (size_t i = 0; i < in->inode_cap; i++)
+            if (in->inodes[i].input)
+                *inode_place(more, cap, in->inodes[i].dev, in->inodes[i].ino) = in->inodes[i];
+        free(in->inodes);
+        in->inodes = more;
+        in->inode_cap = cap;
+    }
+    return inode_place(in->inodes, in->inode_cap, st->st_dev, st->st_ino);
+}
+
 /* A file, or one more name of a file that is in the list. */
 static int add_file(struct archive_inputs *in, const char *path, const struct stat *st,
                     struct saikai_error *err)
 {
     if (in->follow || st->st_nlink < 2 || !S_ISREG(st->st_mode))
         return add_input(in, path, err);
-    for (size_t i = 0; i < in->inode_count; i++)
-        if (in->inodes[i].ino == st->st_ino && in->inodes[i].dev == st->st_dev)
-            return add_entry(in, path, st, SK_ENTRY_HARD_LINK, in->list[in->inodes[i].input].name,
-                             err);
-    void *more = grown(in->inodes, in->inode_count, &in->inode_cap, sizeof *in->inodes);
-    if (!more)
+    struct archive_inode *known = inode_of(in, st);
+    if (!known)
         return no_memory(err);
-    in->inodes = more;
-    in->inodes[in->inode_count++] = (struct archive_inode){st->st_dev, st->st_ino, in->n};
+    if (known->input)
+        return add_entry(in, path, st, SK_ENTRY_HARD_LINK, in->list[known->input - 1].name, err);
+    *known = (struct archive_inode){st->st_dev, st->st_ino, in->n + 1};
+    in->inode_count++;
     return add_input(in, path, err);
 }
 
@@ -260,7 +284,7 @@ int cli_archive_inputs_check(struct archive_inputs *in, struct saikai_error *err
     return check_names(in, err);
 }
 
-int cli_archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err)
+int cli_archive_inputs_listed(const char *list, int end, struct archive_inputs *in, struct saikai_error *err)
 {
     struct stat st;
     /* what a shell makes of <(...) has a writer; a FIFO of the file system may never get one */
@@ -273,8 +297,10 @@ int cli_archive_inputs_listed(const char *list, struct archive_inputs *in, struc
     int rc = 0;
     if (!f)
         return sk_fail_errno(err, errno, "cannot read %s", list);
-    for (ssize_t n; !rc && (n = getline(&line, &cap, f)) > 0;) {
-        while (n > 0 && (line[n - 1] == '\n' || (n > 1 && line[n - 1] == '/')))
+    for (ssize_t n; !rc && (n = getdelim(&line, &cap, end, f)) > 0;) {
+        if (line[n - 1] == end)
+            line[--n] = 0;
+        while (n > 1 && line[n - 1] == '/')
             line[--n] = 0;
         if (n > 0)
             rc = add_tree(in, line, 0, err);

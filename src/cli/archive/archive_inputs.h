@@ -18,7 +18,7 @@ struct archive_inputs {
     /* directories and links, their names to be freed as well; none with follow */
     struct sk_ska_entry *entries;
     size_t entry_count, entry_cap;
-    struct archive_inode *inodes; /* of files with several names */
+    struct archive_inode *inodes; /* of files with several names: a table */
     size_t inode_count, inode_cap;
 };
 
@@ -26,8 +26,8 @@ struct archive_inputs {
  * sorted by their names in the archive. The list is to be freed after a failure as well. */
 int cli_archive_inputs_gather(char **operands, int count, struct archive_inputs *in,
                           struct saikai_error *err);
-/* The same for names that stand in a file one on each line, "-": standard input. */
-int cli_archive_inputs_listed(const char *list, struct archive_inputs *in, struct saikai_error *err);
+/* The same for names that stand in a file, each with `end` (a newline, or 0) behind it, "-": standard input. */
+int cli_archive_inputs_listed(const char *list, int end, struct archive_inputs *in, struct saikai_error *err);
 /* Sort them; mistakes in their names. Part of cli_archive_inputs_gather, and to be called after
  * cli_archive_inputs_listed. */
 int cli_archive_inputs_check(struct archive_inputs *in, struct saikai_error *err);

@@ -6,6 +6,7 @@
  * copied as they are. */
 #include "cli/archive/archive_variable.h"
 
+#include "archive/file/parts.h"
 #include "base/file/io.h"
 #include "base/file/passing.h"
 #include "base/types.h"
@@ -348,6 +349,20 @@ static int write_variable(struct unfinished *u, const char *variable, const char
     return rc;
 }
 
+/* Where files are restored to, beside the output; what killed ones left there goes first. */
+static int name_parts(const char *out, char parts[4096], struct saikai_error *err)
+{
+    char dir[4096];
+    const char *slash = strrchr(out, '/');
+    int rc = sk_io_path(dir, sizeof dir, err, "%.*s", slash == out ? 1 : slash ? (int)(slash - out) : 1, slash ? out : ".");
+    if (rc)
+        return rc;
+    sk_parts_sweep(dir);
+    if (!sk_parts_name(dir, parts, NULL))
+        return 0;
+    return sk_io_path(parts, 4096, err, "%s.%ld.parts", out, (long)getpid());
+}
+
 int cli_archive_extract_variable(struct cli *cli, const char *path, const char *variable,
                              const char *out, const struct sk_extract_options *opt, int quiet,
                              int (*extract)(const char *path, const char *dir,
@@ -363,7 +378,8 @@ int cli_archive_extract_variable(struct cli *cli, const char *path, const char *
     o.wants_class = wants_class;
     o.arg = (void *)(uintptr_t)variable;
     o.no_sync = 1;
-    int rc = sk_io_path(u.dir, sizeof u.dir, &err, "%s.%ld.parts", out, (long)getpid());
+    o.sweeps = 0;
+    int rc = name_parts(out, u.dir, &err);
     sk_passing_hold();
     sk_passing_begin(&passing);
     sk_passing_release();

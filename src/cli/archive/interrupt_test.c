@@ -56,7 +56,7 @@ static int restore(void)
     char from[4096], to[4096];
     snprintf(from, sizeof from, "%s/kept.ska", dir);
     snprintf(to, sizeof to, "%s/out", dir);
-    return sk_archive_extract(from, to, &(struct sk_extract_options){.threads = 2}, NULL, NULL);
+    return sk_archive_extract(from, to, &(struct sk_extract_options){.threads = 2, .sweeps = 1}, NULL, NULL);
 }
 
 /* Of a variable that is not there, when all that would hold it has been restored. */
@@ -94,7 +94,7 @@ static int unfinished(const char *name)
     DIR *d = opendir(name);
     int n = 0;
     for (struct dirent *e; d && (e = readdir(d));)
-        n += strstr(e->d_name, ".tmp") || strstr(e->d_name, ".saikai-part") || strstr(e->d_name, ".parts");
+        n += strstr(e->d_name, ".tmp") || strstr(e->d_name, ".saikai-part") || strstr(e->d_name, ".saikai-extract");
     if (d)
         closedir(d);
     return n;
