@@ -2,6 +2,7 @@
  * say, tries what they do not see, and keeps what is shortest. */
 #include "archive/write/schemes.h"
 #include "archive/write/delta.h"
+#include "archive/write/gzip_chance.h"
 #include "archive/write/pipeline.h"
 
 #include "base/file/io.h"
@@ -243,51 +244,10 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     return rc;
 }
 
-/* Up to n bytes of all files one after another, from a place on, that are in one file. 0: they cannot be read. */
-static size_t read_at(struct sk_ska_plan *p, uint64_t at, size_t n, uint8_t *to)
-{
-    uint32_t f = 0;
-    while (f < p->a.file_count && at >= p->a.files[f].size_bytes)
-        at -= p->a.files[f++].size_bytes;
-    if (f == p->a.file_count)
-        return 0;
-    n = p->a.files[f].size_bytes - at < n ? (size_t)(p->a.files[f].size_bytes - at) : n;
-    struct sk_ska_range r = {f, at, n, to};
-    return sk_feed_fetch(p->feed, &r, 1, NULL) ? 0 : n;
-}
-
-/* Whether gzip -6 may leave less of all files than is stored, from pieces spread over them: it looks no further back
- * than 32 KiB, so that pieces tell. The fewer have been seen, the clearer they must be. */
-static int gzip_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes)
-{
-    enum { PIECE = 64 << 10, PIECES = 16, FEW = 4, ALIKE = 16 };
-    static const uint8_t order[PIECES] = {2, 10, 6, 14, 0, 8, 4, 12, 1, 9, 5, 13, 3, 11, 7, 15};
-    struct sk_packer packer = {0};
-    uint8_t *buf = malloc(PIECE + sk_pack_bound(PIECE));
-    uint64_t seen = 0, left = 0;
-    double share = (double)stored_bytes / (double)total, least = 1;
-    int may = 1;
-    for (int k = 1; k <= PIECES && buf && may; k++) {
-        int backend = SK_BACKEND_GZIP;
-        size_t stored = 0, n = read_at(p, total / PIECES * order[k - 1], PIECE, buf);
-        if (!n || sk_pack(&packer, &backend, 6, buf, n, buf + PIECE, &stored, NULL))
-            break;
-        seen += n;
-        left += stored;
-        double about = (double)left / (double)seen;
-        least = (double)stored / (double)n < least ? (double)stored / (double)n : least;
-        if (k >= FEW && !(k & (k - 1))) /* a quarter, an eighth, a sixteenth must be between them; less where all pieces agree */
-            may = about - about / k <= share && least - least / ALIKE <= share;
-    }
-    sk_packer_free(&packer);
-    free(buf);
-    return may;
-}
-
 /* Where samples do not tell that what is there is less than plain files through gzip -6, that is
- * made, too, and the shorter one stays. Those of a small set say little, and its index and the
+ * made, too, and the shorter one stays. whole: all files as one stream were tried. Those of a small set say little, and its index and the
  * models of its variables weigh more than what they save. */
-static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_archive_stats *st,
+static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, struct sk_archive_stats *st,
                     struct saikai_error *err)
 {
     enum { SMALL_SET = 1 << 20 };
@@ -300,7 +260,7 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, struct sk_arc
     if (st->raw_bytes > SMALL_SET && gzip < 0 && p->near_bytes < st->raw_bytes / 2)
         return 0;
     /* samples of single classes may err together: look at the files themselves */
-    if (st->raw_bytes > SMALL_SET && backend == gzip && !gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes))
+    if (st->raw_bytes > SMALL_SET && backend == gzip && !sk_gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes, whole))
         return 0;
     p->limit = st->stored_bytes;
     int rc =
@@ -323,11 +283,12 @@ static int write_auto(struct sk_ska_plan *p, const struct place *to, int twice,
     /* what is nearly all in the archive before is nowhere shorter */
     if (!rc && p->a.previous && st->stored_bytes < st->raw_bytes / 64)
         return 0;
-    if (!rc && twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0)
+    int whole = twice && sk_backend_here(SK_BACKEND_ZSTD) >= 0;
+    if (!rc && whole)
         rc = try_whole(p, to, st, err);
     p->near_bytes = near;
     p->dense_bytes = dense;
-    return rc ? rc : try_gzip(p, to, st, err);
+    return rc ? rc : try_gzip(p, to, whole && !sk_ska_plan_strong(p), st, err);
 }
 
 int sk_ska_plan_write(struct sk_ska_plan *p, int fd, const char *name, struct sk_archive_stats *st,

@@ -4,6 +4,7 @@
 
 #include "codec/general/strong.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef HAVE_ZSTD
@@ -122,6 +123,30 @@ static size_t pack_gzip(int level, const void *in, size_t n, void *out, size_t c
     uLongf got = cap;
     return compress2(out, &got, in, n, level ? level : 6) == Z_OK ? got : 0;
 #else
+    return 0;
+#endif
+}
+
+size_t sk_gzip_leaves(int level, const void *before, size_t n_before, const void *in, size_t n)
+{
+#ifdef HAVE_ZLIB
+    z_stream z = {0};
+    uint8_t out[16 << 10];
+    if (n > UINT_MAX || deflateInit(&z, level) != Z_OK)
+        return 0;
+    if (n_before)
+        deflateSetDictionary(&z, before, (uInt)n_before);
+    z.next_in = (Bytef *)(uintptr_t)in;
+    z.avail_in = (uInt)n;
+    do {
+        z.next_out = out;
+        z.avail_out = sizeof out;
+    } while (deflate(&z, Z_FINISH) == Z_OK);
+    size_t left = z.total_out;
+    deflateEnd(&z);
+    return left;
+#else
+    (void)level, (void)before, (void)n_before, (void)in, (void)n;
     return 0;
 #endif
 }

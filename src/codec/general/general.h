@@ -53,6 +53,8 @@ size_t sk_pack_bound(size_t n);
  * come before. Fails with SAIKAI_ENOMEM. */
 int sk_pack(struct sk_packer *p, int *backend, int level, const void *in, size_t n, void *out,
             size_t *size, struct saikai_error *err);
+/* How many bytes gzip's form (with 6 around it) takes of n bytes that come after others; 0: no memory, or not built in. */
+size_t sk_gzip_leaves(int level, const void *before, size_t n_before, const void *in, size_t n);
 /* Undo into out, whose size is exactly n_out. Input is hostile. Fails with SAIKAI_EDAMAGED,
  * SAIKAI_ENOMEM, and SAIKAI_ENOTSUP for a backend that this build lacks. */
 int sk_unpack(struct sk_packer *p, int backend, const void *in, size_t n, void *out, size_t n_out,
