@@ -65,10 +65,14 @@ static int does_not_block(MPI_Comm comm)
     return !inter;
 }
 
-/* The members, when collectives are made of messages that a protocol sees. */
+/* The members, when collectives are made of messages that a protocol sees. Those between two groups are left to MPI. */
 static inline struct sk_members *by_messages(MPI_Comm comm)
 {
-    return sk_logs_on(comm);
+    struct sk_members *g = sk_logs_on(comm);
+    if (!g || !g->remote)
+        return g;
+    sk_world_cannot(SK_WORLD_FUNCTION, "a collective operation of an inter-communicator");
+    return NULL;
 }
 
 /* What the protocols do about each. */

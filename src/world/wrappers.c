@@ -12,18 +12,28 @@
         return SK_CALL(name, args);   \
     }
 
-#define SK_MAKE(name, params, args, made, parent, own) SK_MAKE_AND(name, params, args, made, parent, own, 0)
-#define SK_COPY(name, params, args, made, parent, own) \
-    SK_MAKE_AND(name, params, args, made, parent, own, (parent) == MPI_COMM_WORLD && !sk_attributes_are_copied() ? sk_attributes_copy(made) : 0)
+/* What the layer makes itself of an inter-communicator. */
+static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what)
+{
+    struct sk_members *g = sk_logs_on(parent);
+    if (!g || !g->remote || copies)
+        return g;
+    sk_world_cannot(SK_WORLD_FUNCTION, what);
+    return NULL;
+}
 
-#define SK_MAKE_AND(name, params, args, made, parent, own, and) \
+#define SK_MAKE(name, params, args, made, parent, own) SK_MAKE_AND(name, params, args, made, parent, own, 0, 0)
+#define SK_COPY(name, params, args, made, parent, own) \
+    SK_MAKE_AND(name, params, args, made, parent, own, 1, (parent) == MPI_COMM_WORLD && !sk_attributes_are_copied() ? sk_attributes_copy(made) : 0)
+
+#define SK_MAKE_AND(name, params, args, made, parent, own, copies, and) \
     SK_WRAP(name, params)                                 \
     {                                                     \
         int plain = SK_PLAIN, rc;                         \
         struct sk_members *g;                             \
         if (!plain && (rc = sk_world_enter(parent)))      \
             return rc;                                    \
-        if (!plain && (g = sk_logs_on(parent)) && (rc = sk_make_##name own) != SK_MAKE_BY_MPI) \
+        if (!plain && (g = makes_of(parent, copies, "MPI_" #name " of an inter-communicator")) && (rc = sk_make_##name own) != SK_MAKE_BY_MPI) \
             return sk_replica_prepare(rc, *made);         \
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \

@@ -31,6 +31,10 @@ often_later) exe="$build/tests/world/later_$mpi" arguments="counts $((150 * kill
 duplicates) exe="$build/tests/world/duplicates_$mpi" arguments="counts 300" ;;
 duplicates_others) exe="$build/tests/world/duplicates_$mpi" arguments="counts 400" victims="1 2 0" warm=3 ;;
 often_duplicates) exe="$build/tests/world/duplicates_$mpi" arguments="counts $((150 * kills))" ;;
+between) exe="$build/tests/world/between_$mpi" arguments="counts 300" ;;
+between_others) exe="$build/tests/world/between_$mpi" arguments="counts 400" victims="1 2 0" warm=3 ;;
+between_collective) exe="$build/tests/world/between_$mpi" arguments="counts 300 collective" ;;
+often_between) exe="$build/tests/world/between_$mpi" arguments="counts $((150 * kills))" ;;
 often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
@@ -61,7 +65,7 @@ fail() {
 
 calm=("${mpiexec[@]}")
 # MPI's own may add in another order (docs/recovery.md)
-[[ $case != *later* && $case != *duplicates* ]] || calm=("$build/src/cli/saikai" run --recovery process=in-place --protocol logging)
+[[ $case != *later* && $case != *duplicates* && $case != *between* ]] || calm=("$build/src/cli/saikai" run --recovery process=in-place --protocol logging)
 SAIKAI_STORE_PREFIX="$work/calm" timeout 300 "${calm[@]}" -n 4 "$exe" $arguments >calm.out
 grep -q verified calm.out || { cat calm.out; exit 1; }
 rm -f counts.*
@@ -104,7 +108,7 @@ for rank in $victims; do
         "$at_candidate" "$pid" "$moment" 9 "$pid" >killed || fail "rank $rank did not reach candidate $moment"
     fi
     wait_for "$n"
-    [ "$case" != before ] || break
+    [[ $case != before && $case != between_collective ]] || break
     if [ "$case" = twice ] && grep -q "answer: restart, not in place: .*run.repair_limit" err; then
         restarted=1 # a repair with spawned processes may hang inside MPI
         break
@@ -127,6 +131,12 @@ run=
 grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
 if [ "$case" = before ]; then
     grep -q 'the program communicates between saikai_restart and its loop' err || fail "it was not noticed"
+    grep -q 'answer: restart, not in place: ' err || fail "the job was not started again"
+    echo "$case: started again; $(tail -n 1 out)"
+    exit 0
+fi
+if [ "$case" = between_collective ]; then
+    [ "$(grep -c 'a collective operation of an inter-communicator: after a fault this job is started again' err)" -ge 1 ] || fail "it was not said what cannot be repaired"
     grep -q 'answer: restart, not in place: ' err || fail "the job was not started again"
     echo "$case: started again; $(tail -n 1 out)"
     exit 0

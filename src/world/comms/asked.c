@@ -71,7 +71,8 @@ SK_WRAP(Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int *result))
     struct sk_members *a = SK_PLAIN ? NULL : sk_logs_on(comm1), *b = a ? sk_logs_on(comm2) : NULL;
     if (!a || !b)
         return SK_CALL(Comm_compare, (sk_comm(comm1), sk_comm(comm2), result));
-    *result = a == b ? MPI_IDENT : means[sk_members_compare(a, b)];
+    int near = sk_members_compare(a, b), far = a->remote && b->remote ? sk_members_compare(a->remote, b->remote) : 0;
+    *result = a == b ? MPI_IDENT : !a->remote != !b->remote ? MPI_UNEQUAL : means[near > far ? near : far];
     return MPI_SUCCESS;
 }
 
@@ -80,6 +81,41 @@ SK_WRAP(Comm_group, (MPI_Comm comm, MPI_Group *group))
     int plain = SK_PLAIN;
     struct sk_members *g = plain ? NULL : sk_logs_on(comm);
     int rc = g ? sk_made_group_of(g, group) : SK_CALL(Comm_group, (sk_comm(comm), group));
+    if (!plain && !rc)
+        sk_made_group(*group);
+    return rc;
+}
+
+/* ---- of two groups ---- */
+
+static struct sk_members *of_two(MPI_Comm comm)
+{
+    struct sk_members *g = asked(comm);
+    return g && g->remote ? g : NULL;
+}
+
+SK_WRAP(Comm_test_inter, (MPI_Comm comm, int *flag))
+{
+    if (!of_two(comm))
+        return SK_CALL(Comm_test_inter, (sk_asked(comm), flag));
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+SK_WRAP(Comm_remote_size, (MPI_Comm comm, int *size))
+{
+    const struct sk_members *g = of_two(comm);
+    if (!g)
+        return SK_CALL(Comm_remote_size, (sk_asked(comm), size));
+    *size = g->remote->n;
+    return MPI_SUCCESS;
+}
+
+SK_WRAP(Comm_remote_group, (MPI_Comm comm, MPI_Group *group))
+{
+    int plain = SK_PLAIN;
+    const struct sk_members *g = of_two(comm);
+    int rc = g ? sk_made_group_of(g->remote, group) : SK_CALL(Comm_remote_group, (sk_asked(comm), group));
     if (!plain && !rc)
         sk_made_group(*group);
     return rc;

@@ -145,20 +145,42 @@ static MPI_Comm shaped(MPI_Comm plain, const struct sk_topology *t)
     return c;
 }
 
-MPI_Comm sk_made_below(struct sk_members *m)
+/* Collective over these members. */
+static MPI_Comm plain_below(const struct sk_members *m)
 {
     MPI_Group world = MPI_GROUP_NULL, g = MPI_GROUP_NULL;
     MPI_Comm c = MPI_COMM_NULL;
-    if (m == made.world)
-        return sk_world.comm;
-    if (m->below && m->below_epoch == sk_world.epoch)
-        return (MPI_Comm)(uintptr_t)m->below;
     stop_if(SK_CALL(Comm_group, (sk_world.comm, &world)));
     stop_if(SK_CALL(Group_incl, (world, m->n, m->world, &g)));
     stop_if(SK_CALL(Comm_create_group, (sk_world.comm, g, TAG_BELOW + sk_members_to(m, 0), &c)));
     SK_CALL(Group_free, (&g));
     SK_CALL(Group_free, (&world));
-    m->below = SK_KEY(shaped(c, m->topology));
+    return c;
+}
+
+/* Of two groups: by way of one of both. */
+static MPI_Comm two_groups(const struct sk_members *m)
+{
+    struct sk_members *both = sk_members_both(m, sk_world.rank);
+    MPI_Comm all, half, c = MPI_COMM_NULL;
+    if (!both)
+        sk_world_fail(SK_WORLD_FAILED, "no memory for the ranks of two groups");
+    all = plain_below(both);
+    stop_if(SK_CALL(Comm_split, (all, both->world[0] == m->world[0], m->rank, &half)));
+    stop_if(SK_CALL(Intercomm_create, (half, 0, all, both->rank_of[m->remote->world[0]], 0, &c)));
+    SK_CALL(Comm_free, (&half));
+    SK_CALL(Comm_free, (&all));
+    sk_members_let_go(both);
+    return c;
+}
+
+MPI_Comm sk_made_below(struct sk_members *m)
+{
+    if (m == made.world)
+        return sk_world.comm;
+    if (m->below && m->below_epoch == sk_world.epoch)
+        return (MPI_Comm)(uintptr_t)m->below;
+    m->below = SK_KEY(m->remote ? two_groups(m) : shaped(plain_below(m), m->topology));
     m->below_epoch = sk_world.epoch;
     return (MPI_Comm)(uintptr_t)m->below;
 }

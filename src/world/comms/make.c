@@ -3,11 +3,13 @@
 #include "world/comms/make.h"
 
 #include "world/comms/attributes.h"
+#include "world/comms/make_parts.h"
 #include "world/comms/topology.h"
 #include "world/form/form.h"
 #include "world/log/collective.h"
 #include "world/log/later/later.h"
 #include "world/log/log.h"
+#include "world/wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +61,7 @@ static int duplicate(MPI_Comm parent, MPI_Info info, MPI_Comm *out)
     return info == MPI_INFO_NULL ? SK_CALL(Comm_dup, (parent, out)) : SK_CALL(Comm_dup_with_info, (parent, info, out));
 }
 
-/* The program's handle: dup: what is kept at the parent goes over, as MPI_Comm_dup has it. */
-static int stand_in(MPI_Comm parent, int dup, MPI_Info info, MPI_Comm *out)
+int sk_make_stand_in(MPI_Comm parent, int dup, MPI_Info info, MPI_Comm *out)
 {
     MPI_Errhandler errors;
     int rc = dup ? duplicate(parent, info, out) : SK_CALL(Comm_split, (MPI_COMM_SELF, 0, 0, out));
@@ -91,7 +92,7 @@ static int make(const struct plan *p, int context, int n, const int *world, MPI_
         rc = wrong(p->parent, MPI_ERR_INTERN);
     } else if (n > 0) {
         m = sk_members_new(context, n, world, sk_world.size, sk_world.rank);
-        rc = m ? stand_in(p->parent, p->dup, p->info, out) : MPI_ERR_NO_MEM;
+        rc = m ? sk_make_stand_in(p->parent, p->dup, p->info, out) : MPI_ERR_NO_MEM;
     }
     if (!rc && m) {
         m->topology = p->topology;
@@ -101,6 +102,24 @@ static int make(const struct plan *p, int context, int n, const int *world, MPI_
     sk_members_let_go(m);
     sk_topology_free(p->topology);
     return rc;
+}
+
+int sk_make_agree(struct sk_members *g, int mine, int *all, int *context)
+{
+    struct said *said;
+    int rc = exchange(g, SK_LOGGING_COLLECTIVE, (struct sk_split){0, mine}, 0, &said);
+    if (rc)
+        return rc;
+    for (int i = 0; i < g->n; i++)
+        all[i] = said[i].split.key;
+    *context = choose(said, g->n);
+    free(said);
+    return 0;
+}
+
+int sk_make_of(MPI_Comm parent, int context, int n, const int *world, MPI_Comm *out)
+{
+    return make(&(struct plan){.parent = parent}, context, n, world, out);
 }
 
 /* The members are known to those who belong to them. */
@@ -140,15 +159,26 @@ static int by_colour(struct sk_members *g, const struct plan *p, struct sk_split
 
 /* ---- without waiting ---- */
 
+/* The same ranks, whose contexts are not known yet. NULL: no memory. */
+static struct sk_members *unknown(const struct sk_members *g, int context)
+{
+    struct sk_members *m = sk_members_new(context, g->n, g->world, sk_world.size, sk_world.rank);
+    if (m && !(m->to = malloc(sizeof *m->to * (size_t)(g->n + 1)))) {
+        sk_members_let_go(m);
+        return NULL;
+    }
+    return m;
+}
+
 /* The members of what is made of g: this process's context alone is known yet, the lowest that is free here (-1: none). NULL: no memory. */
 static struct sk_members *members_to_be(const struct sk_members *g)
 {
-    struct sk_members *m = sk_members_new(sk_contexts_lowest_free(sk_made_contexts()), g->n, g->world, sk_world.size, sk_world.rank);
+    struct sk_members *m = unknown(g, sk_contexts_lowest_free(sk_made_contexts()));
     if (!m)
         return NULL;
-    m->to = malloc(sizeof *m->to * (size_t)(g->n + 1));
-    m->topology = m->to ? sk_topology_copy(g->topology) : NULL;
-    if (!m->to || (g->topology && !m->topology)) {
+    m->topology = sk_topology_copy(g->topology);
+    m->remote = g->remote ? unknown(g->remote, m->context) : NULL;
+    if ((g->topology && !m->topology) || (g->remote && !m->remote)) {
         sk_members_let_go(m);
         return NULL;
     }
@@ -156,35 +186,52 @@ static struct sk_members *members_to_be(const struct sk_members *g)
     return m;
 }
 
-/* Each tells each other its context, and waits for none before it has told all. */
-static int plan_to_tell(struct sk_steps *s, struct sk_members *m)
+/* One number to each of them but this process; or one from each. */
+static int plan_with(struct sk_steps *s, struct sk_members *group, const int *mine)
 {
-    int n = m->n, me = m->rank, rc = 0;
-    for (int i = 1; i < n && !rc; i++)
-        rc = sk_steps_add(s, &(struct sk_step){.what = SK_STEP_SEND, .peer = m->world[(me + i) % n], .from = &m->to[me], .n_from = 1, .t_from = SK_KEY(MPI_INT)});
-    for (int i = 1; i < n && !rc; i++) {
-        int source = (me - i + n) % n;
-        rc = sk_steps_add(s, &(struct sk_step){.what = SK_STEP_RECEIVE, .peer = m->world[source], .to = &m->to[source], .n_to = 1, .t_to = SK_KEY(MPI_INT)});
+    int n = group->n, first = group->rank < 0 ? 0 : group->rank, rc = 0;
+    for (int i = 0; i < n && !rc; i++) { /* not all to the same one at once */
+        int r = (first + i) % n;
+        struct sk_step step = {.what = mine ? SK_STEP_SEND : SK_STEP_RECEIVE, .peer = group->world[r]};
+        if (mine)
+            step.from = mine, step.n_from = 1, step.t_from = SK_KEY(MPI_INT);
+        else
+            step.to = &group->to[r], step.n_to = 1, step.t_to = SK_KEY(MPI_INT);
+        if (r != group->rank)
+            rc = sk_steps_add(s, &step);
     }
     return rc ? MPI_ERR_NO_MEM : 0;
 }
 
-static int idup(struct sk_members *g, MPI_Comm comm, MPI_Comm *out, MPI_Request *request)
+/* Each tells each other its context, and waits for none before it has told all. */
+static int plan_to_tell(struct sk_steps *s, struct sk_members *m)
+{
+    const int *mine = &m->to[m->rank];
+    int rc = plan_with(s, m, mine);
+    if (!rc && m->remote)
+        rc = plan_with(s, m->remote, mine);
+    if (!rc)
+        rc = plan_with(s, m, NULL);
+    return rc || !m->remote ? rc : plan_with(s, m->remote, NULL);
+}
+
+static int idup(struct sk_members *g, MPI_Comm comm, MPI_Info info, MPI_Comm *out, MPI_Request *request)
 {
     struct sk_steps *steps = sk_steps_new();
-    struct sk_members *m = members_to_be(g);
-    int rc = steps && m ? plan_to_tell(steps, m) : MPI_ERR_NO_MEM, made_rc = 0;
+    struct sk_members *m = members_to_be(g), *all = g->remote ? sk_members_both(g, sk_world.rank) : sk_members_hold(g);
+    int rc = steps && m && all ? plan_to_tell(steps, m) : MPI_ERR_NO_MEM, made_rc = 0;
     *out = MPI_COMM_NULL;
     if (!rc && m->context < 0) {
         sk_world_say("more than 1022 communicators at once are more than the layer can tell apart (run.protocol)");
         made_rc = MPI_ERR_INTERN;
     } else if (!rc) {
-        made_rc = stand_in(comm, 1, MPI_INFO_NULL, out); /* others wait for this process, whatever comes of it here */
+        made_rc = sk_make_stand_in(comm, 1, info, out); /* others wait for this process, whatever comes of it here */
     }
-    rc = sk_later_begin_making(g, steps, rc, m, made_rc, request);
+    rc = sk_later_begin_making(all, steps, rc, m, made_rc, request);
     if (!rc && !made_rc)
         sk_made_keep(*out, sk_members_hold(m));
     sk_members_let_go(m);
+    sk_members_let_go(all);
     return rc;
 }
 
@@ -199,7 +246,7 @@ SK_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request))
         if ((rc = sk_world_enter(comm)))
             return rc;
         if (g)
-            return idup(g, comm, newcomm, request);
+            return idup(g, comm, MPI_INFO_NULL, newcomm, request);
     }
     return SK_CALL(Comm_idup, (sk_comm(comm), newcomm, request));
 }
@@ -213,6 +260,10 @@ int sk_make_Comm_dup(struct sk_members *g, MPI_Comm comm, MPI_Comm *out)
 
 int sk_make_Comm_dup_with_info(struct sk_members *g, MPI_Comm comm, MPI_Info info, MPI_Comm *out)
 {
+    MPI_Request r;
+    int rc = g->remote ? idup(g, comm, info, out, &r) : 0;
+    if (g->remote)
+        return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, 0);
     struct sk_topology *t = sk_topology_copy(g->topology);
     if (g->topology && !t)
         return MPI_ERR_NO_MEM;

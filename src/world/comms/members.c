@@ -87,6 +87,28 @@ struct sk_members *sk_members_part(const struct sk_members *of, int n, const int
     return m;
 }
 
+struct sk_members *sk_members_both(const struct sk_members *m, int me)
+{
+    const struct sk_members *a = m->world[0] < m->remote->world[0] ? m : m->remote, *b = a == m ? m->remote : m;
+    size_t first = (size_t)a->n, second = (size_t)b->n;
+    int *list = malloc(sizeof *list * 2 * (first + second)), *to = list + first + second;
+    struct sk_members *both = NULL;
+    if (list) {
+        memcpy(list, a->world, sizeof *list * first);
+        memcpy(list + first, b->world, sizeof *list * second);
+        memcpy(to, a->to, sizeof *to * first);
+        memcpy(to + first, b->to, sizeof *to * second);
+        both = sk_members_new(m->context, a->n + b->n, list, m->n_world, me);
+    }
+    if (both && (both->to = malloc(sizeof *to * (first + second))))
+        memcpy(both->to, to, sizeof *to * (first + second));
+    free(list);
+    if (both && both->to)
+        return both;
+    sk_members_let_go(both);
+    return NULL;
+}
+
 struct sk_members *sk_members_hold(struct sk_members *m)
 {
     m->uses++;
@@ -98,6 +120,7 @@ void sk_members_let_go(struct sk_members *m)
     if (!m || --m->uses)
         return;
     sk_topology_free(m->topology);
+    sk_members_let_go(m->remote);
     free(m->to);
     free(m->world);
     free(m);

@@ -94,6 +94,7 @@ struct sk_members {
     int *world;       /* the rank in the world of each */
     int *rank_of;     /* and by rank in the world: the rank here, -1: no member */
     int *to;          /* and each of them, by rank, owned; NULL: all in the same. Until MPI_Comm_idup is over not all are known */
+    struct sk_members *remote; /* of an inter-communicator: the other group, owned, whose ranks messages go to; both have `to` */
     struct sk_topology *topology; /* its topology (topology.h), owned; NULL: none */
     int uses;         /* of whoever holds on to it; the last one frees it */
     uint64_t below;       /* one of MPI's with the same members, 0: none was needed; */
@@ -106,8 +107,15 @@ struct sk_members *sk_members_new(int context, int n, const int *world, int n_wo
 struct sk_members *sk_members_all(int n_world, int me);
 /* Some of these, by their ranks in the world, with the contexts that they have there. */
 struct sk_members *sk_members_part(const struct sk_members *of, int n, const int *world, int me);
+/* Of an inter-communicator: both groups, that with the lower first rank of the world first: the same at all members. */
+struct sk_members *sk_members_both(const struct sk_members *m, int me);
 struct sk_members *sk_members_hold(struct sk_members *m);
 void sk_members_let_go(struct sk_members *m); /* NULL is accepted */
+/* Whose ranks the program means when it sends and receives. */
+static inline const struct sk_members *sk_members_peers(const struct sk_members *m)
+{
+    return m->remote ? m->remote : m;
+}
 /* The context of messages to this rank of them. */
 static inline int sk_members_to(const struct sk_members *m, int rank)
 {

@@ -109,6 +109,38 @@ static void uneven(void **state)
         sk_members_let_go((struct sk_members *[]){of, same, even, apart, part, plain}[i]);
 }
 
+static int *numbers(int n, const int *list)
+{
+    int *copy = malloc((size_t)n * sizeof *copy);
+    memcpy(copy, list, (size_t)n * sizeof *copy);
+    return copy;
+}
+
+/* Two groups, seen from both sides: the ranks that messages go to are the other ones, and both together are the same to all. */
+static void groups(void **state)
+{
+    struct sk_members *one = sk_members_new(5, 2, (int[]){3, 1}, 5, 3), *other = sk_members_new(8, 2, (int[]){2, 4}, 5, 4);
+    (void)state;
+    one->to = numbers(2, (int[]){5, 6});
+    one->remote = sk_members_new(5, 2, (int[]){2, 4}, 5, 3);
+    one->remote->to = numbers(2, (int[]){7, 8});
+    other->to = numbers(2, (int[]){7, 8});
+    other->remote = sk_members_new(8, 2, (int[]){3, 1}, 5, 4);
+    other->remote->to = numbers(2, (int[]){5, 6});
+    assert_int_equal(one->remote->rank, -1);
+    assert_ptr_equal(sk_members_peers(one), one->remote);
+    assert_ptr_equal(sk_members_peers(one->remote), one->remote);
+    struct sk_members *a = sk_members_both(one, 3), *b = sk_members_both(other, 4);
+    static const int ranks[] = {2, 4, 3, 1}, contexts_of[] = {7, 8, 5, 6};
+    assert_memory_equal(a->world, ranks, sizeof ranks);
+    assert_memory_equal(b->world, ranks, sizeof ranks);
+    assert_memory_equal(a->to, contexts_of, sizeof ranks);
+    assert_memory_equal(b->to, contexts_of, sizeof ranks);
+    assert_true(a->n == 4 && a->rank == 2 && a->context == 5 && b->rank == 1 && b->context == 8);
+    for (int i = 0; i < 4; i++)
+        sk_members_let_go((struct sk_members *[]){one, other, a, b}[i]);
+}
+
 static void grids(void **state)
 {
     struct sk_topology *s = sk_topology_cart(3, (int[]){2, 3, 4}, (int[]){0, 1, 0}), *left;
@@ -175,7 +207,7 @@ static void graphs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wire), cmocka_unit_test(contexts), cmocka_unit_test(members), cmocka_unit_test(uneven), cmocka_unit_test(grids),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wire), cmocka_unit_test(contexts), cmocka_unit_test(members), cmocka_unit_test(uneven), cmocka_unit_test(groups), cmocka_unit_test(grids),
                                        cmocka_unit_test(graphs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,9 +115,10 @@ static int wrong(MPI_Comm c, int code)
 
 int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, int receives)
 {
+    const struct sk_members *p = sk_members_peers(g);
     if (*peer == MPI_PROC_NULL)
         return 0;
-    if ((*peer < 0 || *peer >= g->n) && !(receives && *peer == MPI_ANY_SOURCE))
+    if ((*peer < 0 || *peer >= p->n) && !(receives && *peer == MPI_ANY_SOURCE))
         return wrong(c, MPI_ERR_RANK);
     if (*tag > SK_WIRE_TAG_MOST) {
         char line[160];
@@ -128,8 +129,8 @@ int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
     }
     if (*tag < 0 && !(receives && *tag == MPI_ANY_TAG))
         return wrong(c, MPI_ERR_TAG);
-    int context = receives ? g->context : sk_members_to(g, *peer);
-    *peer = *peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : g->world[*peer];
+    int context = receives ? g->context : sk_members_to(p, *peer);
+    *peer = *peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : p->world[*peer];
     *tag = *tag == MPI_ANY_TAG ? sk_wire_any(context) : sk_wire(context, *tag);
     return 0;
 }
@@ -138,7 +139,7 @@ void sk_logging_translate(const struct sk_members *g, MPI_Status *s)
 {
     if (s == MPI_STATUS_IGNORE || !g->context || s->MPI_SOURCE < 0)
         return;
-    s->MPI_SOURCE = g->rank_of[s->MPI_SOURCE];
+    s->MPI_SOURCE = sk_members_peers(g)->rank_of[s->MPI_SOURCE];
     s->MPI_TAG = sk_wire_tag(s->MPI_TAG);
 }
 

@@ -17,9 +17,9 @@
 
 /* Between all ranks in a repair; no context has it. */
 enum { SK_LOGGING_TAG_REPAIR = 0x7ffffff0 };
-/* The layer's own messages in each context: collectives, and what is collective for some of the ranks (MPI_Comm_create_group),
- * and collectives that do not block. */
-enum { SK_LOGGING_COLLECTIVE, SK_LOGGING_SOME, SK_LOGGING_LATER };
+/* The layer's own messages in each context: collectives, what is collective for some of the ranks (MPI_Comm_create_group), collectives that do
+ * not block, and those of the leaders of two groups (MPI_Intercomm_create). */
+enum { SK_LOGGING_COLLECTIVE, SK_LOGGING_SOME, SK_LOGGING_LATER, SK_LOGGING_LEADERS };
 
 /* A receive of the program that has not ended. source, tag: rank in the world, and wire tag (comms/members.h). */
 struct sk_logging_open {

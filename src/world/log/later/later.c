@@ -162,9 +162,10 @@ SK_WRAP(Op_free, (MPI_Op *op))
 /* What the making of a communicator comes to: each member has to have had a number for it. */
 static int has_made(const struct later *l)
 {
-    for (int i = 0; l->made && i < l->made->n; i++)
-        if (l->made->to[i] < 0)
-            return MPI_ERR_INTERN;
+    for (const struct sk_members *m = l->made; m; m = m->remote)
+        for (int i = 0; i < m->n; i++)
+            if (m->to[i] < 0)
+                return MPI_ERR_INTERN;
     return l->made_rc;
 }
 
