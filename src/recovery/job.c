@@ -559,6 +559,14 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     return rc ? rc : grow_tree(j, *seat, err);
 }
 
+/* A repair that makes a world without the dead needs what this MPI knows of them; a twin goes on in the world that there is. */
+static void tell_what_mpi_notices(const struct job *j, struct sk_supervisor_config *sc)
+{
+    int notices = *j->world && sk_openmpi_notices_deaths(j->launcher);
+    sc->hides_deaths = notices && j->copied;
+    sc->mpi_notices = notices && !j->copied;
+}
+
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
                struct saikai_error *err)
 {
@@ -593,7 +601,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
         sc.repair_s = 0;
     sc.copied = j.copied;
     sc.compare = j.copied ? j.compare : SK_COMPARE_OFF;
-    sc.mpi_notices = *j.world && sk_openmpi_notices_deaths(j.launcher);
+    tell_what_mpi_notices(&j, &sc);
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;

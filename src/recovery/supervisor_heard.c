@@ -13,6 +13,12 @@ static void heard_from_the_past(struct sk_supervisor *s, const struct sk_message
         sk_hosts_return(&s->hosts, h);
 }
 
+/* An MPI that must not hear of a death takes the end of a keeper for one: after a death whoever has come to its end stays until nobody else is left. */
+static int is_held(const struct sk_supervisor *s)
+{
+    return s->c.hides_deaths && s->transfers.order.n_dead;
+}
+
 static void heard_one(struct sk_supervisor *s, const struct sk_message *told, double now)
 {
     struct sk_message own = *told, *m = &own;
@@ -45,7 +51,7 @@ static void heard_one(struct sk_supervisor *s, const struct sk_message *told, do
     /* A keeper leaves with its program's exit code, and a bad one makes the MPI's launcher kill the
      * other keepers before they can report. So it has to stay until all ranks are gone. */
     int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code;
-    if ((good || sk_supervisor_is_spent(s, (int)m->rank)) && m->kind == SK_MSG_EXIT && s->state == RUNNING)
+    if ((good || sk_supervisor_is_spent(s, (int)m->rank)) && m->kind == SK_MSG_EXIT && s->state == RUNNING && !is_held(s))
         sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
     else if (m->kind != SK_MSG_EXIT)
         sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);

@@ -14,7 +14,7 @@
 /* How a repair goes is chosen, and errors are the form's affair from now on, unless nothing is to be repaired. */
 static void choose_form(int level, int copies)
 {
-    const struct sk_repair_ops *form = sk_form_choose();
+    const struct sk_repair_ops *form = sk_form_choose(copies);
     int logs = form && form->logs;
     sk_logging_choose(logs ? getenv(SK_WORLD_LOG_ENV) : NULL);
     if (form && !logs && getenv(SK_WORLD_LOG_ENV) && !sk_world.rank && !getenv(SK_WORLD_JOIN_ENV))
@@ -30,7 +30,7 @@ static void look_what_lacks(int level, int copies)
     if (!form)
         sk_world_cannot(SK_WORLD_MPI, "this MPI cannot be repaired in place (Open MPI 4 can, and Open MPI 5 that was made and started with its fault tolerance)");
     else if (copies && !form->replicates)
-        sk_world_cannot(SK_WORLD_MPI, "run.protocol=replication needs Open MPI 4: no twin takes over with this MPI");
+        sk_world_cannot(SK_WORLD_MPI, "run.protocol=replication needs Open MPI 4, or Open MPI 5 that was made and started with its fault tolerance: no twin takes over with this MPI");
     else if (level > MPI_THREAD_FUNNELED)
         sk_world_cannot(SK_WORLD_THREADS, "threads may call MPI");
 }

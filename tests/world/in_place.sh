@@ -13,7 +13,7 @@ fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
 tasks) exe="$build/examples/tasks_$mpi" size=900 steps=40 ;;
 makes) exe="$build/tests/world/layered_$mpi" size=makes steps=1000 ;; # dies while communicators are made, as likely as not
 kept) exe="$build/tests/world/layered_$mpi" size=kept steps=600 ;; # attributes and error handlers of MPI_COMM_WORLD
-logging) ! keeps_protocols || { echo "skip: with this MPI messages are logged"; exit 77; } ;;
+logging) ! keeps_log || { echo "skip: with this MPI messages are logged"; exit 77; } ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
@@ -37,7 +37,7 @@ protocol=coordinated
 [ "$case" != logging ] || protocol=logging
 case $case in warm | tasks) warm=2 ;; spent) warm=1 ;; esac
 # With Open MPI 4 there is no way out for who is in a call that makes communicators.
-[ "$case" != makes ] || ! keeps_protocols || export SAIKAI_RUN_REPAIR_LIMIT=10s
+[ "$case" != makes ] || ! keeps_log || export SAIKAI_RUN_REPAIR_LIMIT=10s
 [ "$case" = hangs ] || [ -n "${SAIKAI_RUN_REPAIR_LIMIT:-}" ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
 yield_beside "$build/src/cli"
 cd "$work"
@@ -141,9 +141,9 @@ one-other | often-other)
     ;;
 makes-*)
     kill_rank 2 40
-    keeps_protocols || only_changed 2 "$before"
+    keeps_log || only_changed 2 "$before"
     ends_well
-    keeps_protocols || repaired 1
+    keeps_log || repaired 1
     grep -qE "repaired in place|answer: restart, not in place" err || fail "neither repaired nor started again"
     ;;
 logging-*) # all go back, and it is said

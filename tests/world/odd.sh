@@ -14,17 +14,18 @@ esac
 need "$build/src/cli/saikaid"
 need "$exe"
 is_repaired || { echo "skip: this MPI is repaired in no way, and the layer leaves it alone"; exit 77; }
-[ "$way" = body ] || [ "$way" = warm ] || keeps_protocols || { echo "skip: this MPI has no such protocol"; exit 77; }
+case $way in logging) keeps_log ;; replication) has_twins ;; esac || { echo "skip: this MPI has no such protocol"; exit 77; }
 cd "$work"
 export SAIKAI_STORE_PREFIX=none SAIKAI_STORE_LOCAL="$work/local"
 timeout 200 "${mpiexec[@]}" -n $ranks "$exe" $parts >plain 2>plain.err || { echo "it does not work without the layer"; tail -n 30 plain plain.err; exit 1; }
 grep -q verified plain || { tail -n 30 plain; exit 1; }
 rc=0
 timeout 300 "$build/src/cli/saikai" run --recovery process=in-place $options -n $ranks -- "$exe" $parts >out 2>err || rc=$?
-if [ $rc != 0 ] || ! cmp -s plain out; then
+tr -d '\0' <out >seen # Open MPI 5 adds one when it warns of topologies (docs/recovery.md)
+if [ $rc != 0 ] || ! cmp -s plain seen; then
     echo "$way: exit code $rc; without the layer (<) and with it (>):"
-    diff plain out | head -n 40 || true
+    diff plain seen | head -n 40 || true
     tail -n 30 err
     exit 1
 fi
-echo "$way: $(wc -l <out) lines are the same"
+echo "$way: $(wc -l <seen) lines are the same"

@@ -41,7 +41,7 @@ alike_chance) victims=2 options="--compare give-up" arguments="3000 chance 1000"
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
-keeps_protocols || [ "$case" = calm ] || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) no twin takes over"; exit 77; }
+has_twins || [ "$case" = calm ] || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) no twin takes over"; exit 77; }
 cd "$work"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local"
 
@@ -56,7 +56,7 @@ fail() {
 undisturbed() {
     local begun=$SECONDS
     timeout 300 "${mpiexec[@]}" -n $n "$exe" $arguments >calm.out
-    grep -q verified calm.out || { cat calm.out; exit 1; }
+    grep -aq verified calm.out || { cat calm.out; exit 1; }
     took=$((SECONDS - begun))
 }
 undisturbed
@@ -146,7 +146,7 @@ told_of_the_flip() {
 }
 
 same_result() {
-    grep -E 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
+    grep -aE 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
 }
 
 # One process of each rank; some of the kills come together. Prints nothing, and adds to killed.
@@ -176,7 +176,7 @@ often() {
         restarts=$((restarts + $(grep -c 'answer: restart' err || true)))
         same_result
     done
-    echo "$case: $killed kills in $runs runs, $restarts of them at the beginning or at the end; $(tail -n 1 out)"
+    echo "$case: $killed kills in $runs runs, $restarts of them at the beginning or at the end; $(tail -n 1 out | tr -d '\0')"
 }
 
 if [[ $case = often_* ]]; then
@@ -211,4 +211,4 @@ else
     [ -z "$victims" ] || grep -q 'answer: twin' err || fail "the fault was not answered by its twin"
 fi
 [ -z "$notes" ] || sort -k2 -n at.* | tail -n 1 | awk '{ print "longest step of all:", $2, "s" }'
-echo "$case: $(tail -n 1 out)"
+echo "$case: $(tail -n 1 out | tr -d '\0')"

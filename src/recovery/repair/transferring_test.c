@@ -19,14 +19,20 @@ static void all_say(struct crew *w, enum sk_world_state state, uint32_t order)
 }
 
 /* Processes 0 and 2 are rank 0, 1 and 3 are rank 1. */
-static struct crew *begin(void)
+static struct crew *begin_where(int hides_deaths)
 {
     struct sk_supervisor_config c = crew_config();
     c.copied = N / 2;
+    c.hides_deaths = hides_deaths;
     struct crew *w = crew_begin(&c);
     all_say(w, SK_WORLD_READY, 0);
     crew_run(w, 0.5);
     return w;
+}
+
+static struct crew *begin(void)
+{
+    return begin_where(0);
 }
 
 static void a_twin_goes_on(void **state)
@@ -55,6 +61,30 @@ static void a_twin_goes_on(void **state)
         crew_exit(w, r, SK_EXIT_CODE, 0, 0);
     crew_run(w, 1);
     assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+/* An MPI that would hear of a death from the end of a keeper: nobody leaves, be it for that death or at its own good end, until all have ended. */
+static void an_mpi_that_must_not_hear_of_a_death_does_not(void **state)
+{
+    struct crew *w = begin_where(1);
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.25);
+    assert_string_equal(w->event.answer, "twin");
+    all_say(w, SK_WORLD_READY, 1);
+    crew_run(w, 1);
+    struct sk_message late = {.kind = SK_MSG_EXIT, .incarnation = 0, .rank = 3, .how = SK_EXIT_SIGNAL, .code = SIGKILL};
+    sk_supervisor_heard(w->s, &late, w->now);
+    crew_exit(w, 0, SK_EXIT_CODE, 0, 0);
+    crew_exit(w, 1, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(w->releases, 0);
+    crew_exit(w, 2, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    for (late.rank = 0; late.rank < N; late.rank++) /* they ask until they are answered */
+        sk_supervisor_heard(w->s, &late, w->now);
+    assert_int_equal(w->releases, N);
     crew_finish(w);
 }
 
@@ -306,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_twin_goes_on),
+        cmocka_unit_test(an_mpi_that_must_not_hear_of_a_death_does_not),
         cmocka_unit_test(two_ranks_one_after_the_other),
         cmocka_unit_test(both_of_a_rank),
         cmocka_unit_test(both_at_once),

@@ -6,10 +6,10 @@
 static const struct sk_repair_ops *const forms[] = {&sk_repair_group, &sk_repair_ulfm};
 static const struct sk_repair_ops *chosen;
 
-const struct sk_repair_ops *sk_form_choose(void)
+const struct sk_repair_ops *sk_form_choose(int unnoticed)
 {
     for (size_t i = 0; !chosen && i < sizeof forms / sizeof *forms; i++)
-        if (forms[i]->is_offered())
+        if (forms[i]->is_offered(unnoticed))
             chosen = forms[i];
     return chosen;
 }
@@ -17,6 +17,14 @@ const struct sk_repair_ops *sk_form_choose(void)
 const struct sk_repair_ops *sk_form(void)
 {
     return chosen;
+}
+
+int sk_form_is_death(int error)
+{
+    int class = MPI_SUCCESS;
+    if (!error || SK_CALL(Error_class, (error, &class)))
+        return 0;
+    return class == SK_FORM_PROC_FAILED || class == SK_FORM_PROC_FAILED_PENDING || class == SK_FORM_REVOKED;
 }
 
 int sk_form_meet(MPI_Comm comm)

@@ -7,11 +7,14 @@
 
 #include <unistd.h>
 
+/* Open MPI's numbers of the classes of errors that mean a death, which the headers of version 4 lack. */
+enum { SK_FORM_PROC_FAILED = 75, SK_FORM_PROC_FAILED_PENDING = 76, SK_FORM_REVOKED = 77 };
+
 struct sk_repair_ops {
     const char *name, *description;
     int logs, replicates; /* the protocols logging and replication go on with it */
-    /* 1: this MPI can do it, in the way in which it was started. */
-    int (*is_offered)(void);
+    /* 1: this MPI can do it, in the way in which it was started. unnoticed: the launcher keeps deaths from it. */
+    int (*is_offered)(int unnoticed);
     /* Errors that MPI tells of a communicator from now on are the form's affair: those that mean a death do not end the program. What is made of
      * the communicator is as it is. 0, or MPI's error. Local. */
     int (*guard)(MPI_Comm comm);
@@ -48,9 +51,11 @@ static inline int sk_form_poll(MPI_Request *r)
 extern const struct sk_repair_ops sk_repair_group, sk_repair_ulfm;
 
 /* The form that this MPI offers, NULL: none. Called once, after MPI_Init. */
-const struct sk_repair_ops *sk_form_choose(void);
+const struct sk_repair_ops *sk_form_choose(int unnoticed);
 /* That form, NULL before it was chosen, or when there is none. */
 const struct sk_repair_ops *sk_form(void);
+/* 1: MPI tells by it that a process has died. */
+int sk_form_is_death(int error);
 /* Where no form was chosen, errors are MPI's own affair. */
 int sk_form_guard(MPI_Comm comm);
 int sk_form_meet(MPI_Comm comm);

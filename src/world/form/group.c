@@ -1,5 +1,6 @@
-/* The form `group`, for Open MPI 4 under `mpirun --enable-recovery`: MPI takes no notice of a death. Nothing ends with an error for it, and
- * survivors can make a communicator by MPI_Comm_create_group, as the dead are none of its business. */
+/* The form `group`: MPI takes no notice of a death. Nothing ends with an error for it, and survivors can make a communicator by
+ * MPI_Comm_create_group, as the dead are none of its business. So it is with Open MPI 4 under `mpirun --enable-recovery`, and with Open MPI 5 under
+ * `mpirun --with-ft ulfm` where `saikai run` keeps deaths from it: it learns of them from the end of a keeper alone, and these stay. */
 #include "world/form/form.h"
 
 #include "world/view/errors.h"
@@ -8,15 +9,16 @@
 
 enum { TAG = 20061 };
 
-static int is_offered(void)
+static int is_offered(int unnoticed)
 {
 #if defined OPEN_MPI && OMPI_MAJOR_VERSION == 4
+    (void)unnoticed;
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int n = 0;
     SK_CALL(Get_library_version, (version, &n)); /* Open MPI 5 has the same SONAME */
     return !strncmp(version, "Open MPI v4.", 12);
 #else
-    return 0;
+    return unnoticed && sk_repair_ulfm.is_offered(unnoticed);
 #endif
 }
 
@@ -62,5 +64,5 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
 }
 
 const struct sk_repair_ops sk_repair_group = {
-    "group", "survivors make a communicator by MPI_Comm_create_group (Open MPI 4)", 1, 1, is_offered, guard, set_errors, get_errors, NULL, NULL, NULL, meet,
+    "group", "survivors make a communicator by MPI_Comm_create_group (Open MPI 4, and 5 where it does not hear of deaths)", 1, 1, is_offered, guard, set_errors, get_errors, NULL, NULL, NULL, meet,
     survivors};

@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Open MPI's numbers of the classes of errors that mean a death, which the headers of version 4 lack. */
-enum { PROC_FAILED = 75, PROC_FAILED_PENDING = 76, REVOKED = 77 };
 /* How long after such an error the launcher may take to say what is to be done; it ends a job in far less. And after one that may have come of a death. */
 enum { MOST_WAIT_S = 60, SHORT_WAIT_S = 3, TURN_US = 500 };
 
@@ -43,8 +41,9 @@ static int call(const char *name, MPI_Comm comm)
     return rc;
 }
 
-static int is_offered(void)
+static int is_offered(int unnoticed)
 {
+    (void)unnoticed;
 #if defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5
     const bool *is_on = extension("ompi_ftmpi_enabled");
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
@@ -99,7 +98,7 @@ static void on_error(MPI_Comm *comm, int *error, ...)
 {
     int class = MPI_SUCCESS;
     SK_CALL(Error_class, (*error, &class));
-    int means_death = class == PROC_FAILED || class == PROC_FAILED_PENDING || class == REVOKED;
+    int means_death = sk_form_is_death(*error);
     /* A collective of MPI's own in which somebody dies may end with an error that says nothing. */
     int may = class == MPI_ERR_OTHER || class == MPI_ERR_INTERN || class == MPI_ERR_UNKNOWN;
     if (!means_death && (!may || wait_for_word(SHORT_WAIT_S))) {
@@ -237,7 +236,7 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
         if (!rc)
             rc = SK_CALL(Comm_size, (*out, &left));
         if (!rc && left < all - n)
-            rc = PROC_FAILED; /* somebody else has died since: the keepers will tell */
+            rc = SK_FORM_PROC_FAILED; /* somebody else has died since: the keepers will tell */
         usleep(TURN_US);
     }
     return rc;

@@ -117,7 +117,9 @@ void sk_control_listen(void)
     MPI_Status s;
     int there = 0, n = 0;
     for (;;) {
-        if (SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG, sk_replica.control, &there, &s)) || !there)
+        int rc = SK_CALL(Iprobe, (MPI_ANY_SOURCE, TAG, sk_replica.control, &there, &s));
+        sk_replica_stop_at_death(rc);
+        if (rc || !there)
             return;
         SK_CALL(Get_count, (&s, MPI_UINT64_T, &n));
         if (n < 1 || n > SK_CONTROL_WORDS ||

@@ -1,6 +1,7 @@
 /* Messages between copies: sent from a copy that is kept, and received with a look at what else comes. */
 #include "world/replica/message.h"
 
+#include "world/form/form.h"
 #include "world/replica/compare.h"
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
@@ -343,6 +344,12 @@ static void have_room(int n)
         no_memory();
 }
 
+void sk_replica_stop_at_death(int error)
+{
+    if (sk_form_is_death(error))
+        sk_world_fail(SK_WORLD_FAILED, "MPI has noticed a death, and no twin goes on then: the job is started again");
+}
+
 static void end_receives(void)
 {
     int n = 0, ended = 0;
@@ -360,6 +367,8 @@ static void end_receives(void)
         struct sk_replica_open *o = asked.open[asked.index[i]];
         o->request = MPI_REQUEST_NULL;
         o->status = asked.status[i];
+        if (rc)
+            sk_replica_stop_at_death(o->status.MPI_ERROR);
         sk_replica_end_receive(o, rc ? o->status.MPI_ERROR : 0);
     }
 }

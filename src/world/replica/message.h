@@ -35,6 +35,8 @@ void sk_replica_send_kept(struct sk_copied *m, int copy, int rank);
 /* Post, or post again. */
 void sk_replica_begin_receive(struct sk_replica_open *o);
 void sk_replica_end_receive(struct sk_replica_open *o, int rc);
+/* MPI was not to hear of deaths: when it has after all, because a keeper has died too, what it gives is not what the program is to see. */
+void sk_replica_stop_at_death(int error);
 int sk_replica_is_over(struct sk_copied *m);
 /* 1: it must not be posted before another one is that might get its message. */
 int sk_replica_is_behind(const struct sk_replica_open *o);
