@@ -154,15 +154,14 @@ static int encode_column(struct sk_coder *c, const double *column, struct sk_ste
     return rc ? sk_fail(err, rc, "no memory to encode %zu records", b.nx) : 0;
 }
 
-static int make_room(struct sk_coder *c, size_t rows, struct sk_stencil_box b)
+/* 1: there is memory for it. */
+static int has_room(struct sk_coder *c, size_t rows, struct sk_stencil_box b)
 {
     return sk_coder_room(&c->symbols, rows) && sk_coder_room(&c->contexts, rows) &&
-                   sk_coder_room(&c->tables, SK_MIX_ONE * sizeof(uint32_t)) &&
-                   sk_coder_room(&c->bits, sk_predict_max_bits(rows, 64)) &&
-                   sk_coder_room(&c->P, rows * sizeof(double)) &&
-                   sk_coder_room(&c->scratch, sk_predict_scratch(b))
-               ? 0
-               : SAIKAI_ENOMEM;
+           sk_coder_room(&c->tables, SK_MIX_ONE * sizeof(uint32_t)) &&
+           sk_coder_room(&c->bits, sk_predict_max_bits(rows, 64)) &&
+           sk_coder_room(&c->P, rows * sizeof(double)) &&
+           sk_coder_room(&c->scratch, sk_predict_scratch(b));
 }
 
 static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
@@ -173,7 +172,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
     struct sk_stencil_box b = {1, 1, rows};
     if (!fields)
         return sk_fail(err, SAIKAI_EINTERNAL, "records of different lengths in one part");
-    if (make_room(c, rows, b))
+    if (!has_room(c, rows, b))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu records", rows);
     sk_part_to_native(p);
     int rc = 0;
@@ -235,7 +234,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     struct sk_stencil_box b = {1, 1, rows};
     if (!fields)
         return sk_fail(err, SAIKAI_EDAMAGED, "a part of records is damaged");
-    if (make_room(c, rows, b))
+    if (!has_room(c, rows, b))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu records", rows);
     int rc = 0;
     for (size_t f = 0; f < fields && !rc; f++) {

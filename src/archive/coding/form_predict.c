@@ -18,7 +18,7 @@ struct room {
     double *P, *scratch, *sums;
 };
 
-static int make_room(struct sk_coder *c, const struct sk_part *p, const struct sk_relation *rel,
+static int has_room(struct sk_coder *c, const struct sk_part *p, const struct sk_relation *rel,
                      struct room *m)
 {
     size_t count = 0, scratch = 0, sums = 0;
@@ -35,10 +35,7 @@ static int make_room(struct sk_coder *c, const struct sk_part *p, const struct s
         m->P = sk_coder_room(&c->P, count * sizeof(double));
     if (rel->kind == SK_RELATION_COLUMNS)
         m->sums = sk_coder_room(&c->sums, sums);
-    return m->scratch && (m->P || rel->kind == SK_RELATION_NONE) &&
-                   (m->sums || rel->kind != SK_RELATION_COLUMNS)
-               ? 0
-               : SAIKAI_ENOMEM;
+    return m->scratch && (m->P || rel->kind == SK_RELATION_NONE) && (m->sums || rel->kind != SK_RELATION_COLUMNS);
 }
 
 /* Column relations go plane by plane: the first two planes teach. */
@@ -107,7 +104,7 @@ static int encode(struct sk_coder *c, struct sk_part *parts, int i, const struct
     uint8_t *symbols = sk_coder_room(&c->symbols, n);
     uint8_t *start = sk_coder_room(&c->bits, sk_predict_max_bits(n, width) + p->count * 8),
             *bits = start;
-    if (!symbols || !start || make_room(c, p, &r->relation, &m))
+    if (!symbols || !start || !has_room(c, p, &r->relation, &m))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to encode %zu values", n);
     set_fields(parts, i, &r->relation, fields);
     size_t at = 0;
@@ -184,7 +181,7 @@ static int decode(struct sk_coder *c, struct sk_part *parts, int i, struct sk_rd
     rel = r.relation.kind;
     size_t n = p->size_bytes / (size_t)(width / 8);
     uint8_t *symbols = sk_coder_room(&c->symbols, n);
-    if (!symbols || make_room(c, p, &r.relation, &m))
+    if (!symbols || !has_room(c, p, &r.relation, &m))
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to decode %zu values", n);
     int rc = sk_symbols_get(c, parts, i, in, symbols, n, err);
     if (rc)

@@ -57,7 +57,7 @@ static int cutter_new(struct cutter *t, int coarse)
     t->most = (size_t)SK_CHUNK_MOST >> (SK_CHUNKS_COARSEST - coarse);
     t->mask = (((uint64_t)1 << (CUT_BITS + coarse)) - 1) << (64 - CUT_BITS - coarse);
     t->window = malloc(WINDOW);
-    return t->window ? 0 : SAIKAI_ENOMEM;
+    return t->window ? 0 : -1;
 }
 
 /* Bytes of the next chunk of data[n]: to where the hash of the 64 bytes before says so. */

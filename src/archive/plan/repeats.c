@@ -63,7 +63,7 @@ static int table_new(struct table *t, struct sk_ska_plan *p)
         n *= 2;
     *t = (struct table){.p = p, .mask = n - 1};
     t->slots = calloc(n, sizeof *t->slots);
-    return t->slots ? 0 : SAIKAI_ENOMEM;
+    return t->slots ? 0 : -1;
 }
 
 static const struct sk_file_chunk *chunk_of(const struct table *t, const struct seen *s)
@@ -152,7 +152,7 @@ struct check {
 static int check_new(struct check *c)
 {
     *c = (struct check){.room = malloc(2 * (size_t)WINDOW), .packed = malloc(sk_pack_bound(LOOKED_AT))};
-    return c->room && c->packed ? 0 : SAIKAI_ENOMEM;
+    return c->room && c->packed ? 0 : -1;
 }
 
 static void check_free(struct check *c)
@@ -331,7 +331,7 @@ static int before_new(const struct sk_ska_plan *p, struct before *b)
     b->longest = malloc((a->file_count + 1) * sizeof *b->longest);
     b->named = malloc((a->file_count + 1) * sizeof *b->named);
     if (!b->s || !b->first || !b->longest || !b->named)
-        return SAIKAI_ENOMEM;
+        return -1;
     for (size_t f = 0; f <= a->file_count; f++) {
         while (at < a->segment_count && b->s[at].file < f)
             at++;

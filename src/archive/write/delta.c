@@ -348,7 +348,7 @@ static int find_places(struct sk_archive_delta *g, struct seat *s, const struct 
     s->places = more ? more : s->places;
     if (!list || !more) {
         free(list);
-        return SAIKAI_ENOMEM;
+        return -1;
     }
     for (size_t k = 0, width = sk_type_size(below->type); k < below->count; k++) {
         const struct sk_ska_segment *x = &below->segments[k];

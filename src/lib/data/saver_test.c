@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 enum { LARGE = 6 << 20, SMALL = 3 << 20, LITTLE = 1000 };
@@ -142,11 +143,30 @@ static void later_writes_do_not_reach_it(void **state)
     }
 }
 
+/* A form that was asked for by its name and cannot be opened: it is said so, and which key says it. */
+static void one_that_cannot_be_opened_is_told(void **state)
+{
+    (void)state;
+    struct sk_config *c = sk_config_new();
+    struct rlimit most, none;
+    struct saikai_error err = {0};
+    struct sk_saver *sv = NULL;
+    assert_int_equal(sk_config_set(c, "capture.snapshot", "uffd", SK_FROM_API, "", &err), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &most), 0);
+    none = (struct rlimit){0, most.rlim_max}; /* no further descriptor */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int rc = sk_saver_open(c, &sv, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
+    assert_true(rc < 0 && !sv && err.code == rc && !strncmp(err.text, "capture.snapshot", 16));
+    sk_config_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_to_be_copied_is_copied, make_memory, remove_memory),
         cmocka_unit_test_setup_teardown(later_writes_do_not_reach_it, make_memory, remove_memory),
+        cmocka_unit_test(one_that_cannot_be_opened_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

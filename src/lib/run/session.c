@@ -293,11 +293,9 @@ static int drain_all(struct sk_session *s)
 static int keeps_earlier(struct sk_session *s)
 {
     struct sk_gen_list l = {0};
-    int found = 0;
     if (sk_engine_may_remove_earlier(s->levels.engine) || sk_gen_scan(s->place.local_root, -1, &l, NULL))
         return 0;
-    for (size_t i = 0; i < l.count; i++)
-        found |= l.gen[i].incarnation < s->who.incarnation;
+    int found = l.count && l.gen[l.count - 1].incarnation < s->who.incarnation; /* the newest comes first */
     sk_gen_list_free(&l);
     return found;
 }

@@ -6,7 +6,7 @@ static const uint64_t longest_span = 1u << 24;
 
 void sk_agreement_start(struct sk_agreement *x)
 {
-    *x = (struct sk_agreement){.span = 1, .post_tick = 1, .take_tick = UINT64_MAX};
+    *x = (struct sk_agreement){.span = 1, .take_tick = UINT64_MAX};
 }
 
 uint64_t sk_agreement_next(const struct sk_agreement *x)

@@ -257,6 +257,24 @@ static void test_unused_ones_stay_until_own_ones_are_archived(void **state)
     world_expect("removed", 0);
 }
 
+static int until_10(struct sk_session *s, double *u)
+{
+    (void)u;
+    return go(s, 1, 12, 0);
+}
+
+/* It need not be more than one, and also a run that comes to its end leaves it. */
+static void test_one_that_is_not_used_stays(void **state)
+{
+    (void)state;
+    run((struct start){.body = until_10, .config = "store.archive_every=0"});
+    assert_true(is_there(1, 1, 10) && !is_there(0, 1, 10) && world_generations(world_local()) == 1);
+    run((struct start){.body = nothing, .config = "restart.mode=never", .ends = 1});
+    assert_true(is_there(1, 1, 10));
+    run((struct start){.body = until_10, .config = "restart.mode=never", .ends = 1}); /* its own is archived, and nothing is left on the node */
+    assert_true(is_there(0, 3, 10) && !is_there(1, 1, 10) && !is_there(1, 3, 10));
+}
+
 static void test_without_a_prefix(void **state)
 {
     (void)state;
@@ -324,6 +342,7 @@ int main(void)
         TEST(test_memory_given_back),
         TEST(test_part_of_a_section_given_back),
         TEST(test_unused_ones_stay_until_own_ones_are_archived),
+        TEST(test_one_that_is_not_used_stays),
         TEST(test_without_a_prefix),
         TEST(test_a_finished_run_goes_in_silence),
         TEST(test_a_failed_restart_costs_nothing),

@@ -377,6 +377,43 @@ static void test_later(void **state)
     sk_lease_release(l);
 }
 
+static const char *bad_op;
+static _Atomic int bad_code;
+
+static int fail_at_the_lease(const char *op, const char *path)
+{
+    return strstr(path, SK_LEASE_FILE) && !strcmp(op, bad_op) ? bad_code : 0;
+}
+
+/* What a dead holder left cannot be replaced now: nothing is taken, and nothing is lost; it is taken when the disk has room again. */
+static void test_not_now(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        int code;
+    } cases[] = {{"open", ENOSPC}, {"write", ENOSPC}, {"rename", EIO}, {"write", EIO}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_owner dead = self();
+        struct sk_lease *l;
+        struct saikai_error err = {0};
+        write_lease(&dead); /* by this process, which has none of that token */
+        bad_op = cases[i].op;
+        bad_code = cases[i].code;
+        sk_io_hook = fail_at_the_lease;
+        assert_int_equal(take(0.6, &l, NULL), 0);
+        assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 0.3, &err), SAIKAI_EBUSY);
+        assert_int_equal(sk_lease_is_lost(l), 0);
+        sk_io_hook = NULL;
+        int rc = sk_lease_check(dir, sk_lease_token(l), 60, &err);
+        if (rc)
+            fail_msg("%s: %s", cases[i].op, err.text);
+        assert_int_equal(sk_lease_is_lost(l), 0);
+        sk_lease_release(l);
+        assert_int_equal(access(lease_path(), F_OK), -1);
+    }
+}
+
 /* What is posted with a lease that somebody else has, from the beginning or by now, is written by nobody. */
 static void test_posts_need_the_store(void **state)
 {
@@ -517,6 +554,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_look_before_writing, begin, end),
         cmocka_unit_test_setup_teardown(test_come_and_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_later, begin, end),
+        cmocka_unit_test_setup_teardown(test_not_now, begin, end),
         cmocka_unit_test_setup_teardown(test_posts_need_the_store, begin, end),
         cmocka_unit_test_setup_teardown(test_no_path, begin, end),
         cmocka_unit_test_setup_teardown(test_read_only, begin, end),

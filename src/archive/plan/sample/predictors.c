@@ -372,7 +372,7 @@ static void try_columns(struct sk_search *f, int field)
 
 /* ---- all of it ---- */
 
-static int make_room(struct sk_search *f)
+static int has_room(struct sk_search *f)
 {
     size_t count = 1, scratch = 1, sums = 1;
     for (int i = 0; i < f->s->boxes; i++) {
@@ -389,9 +389,7 @@ static int make_room(struct sk_search *f)
     f->P = malloc(count * sizeof(double));
     f->scratch = malloc(scratch);
     f->sums = malloc(sums);
-    return f->predictors && f->points && f->symbols && f->bits && f->P && f->scratch && f->sums
-               ? 0
-               : SAIKAI_ENOMEM;
+    return f->predictors && f->points && f->symbols && f->bits && f->P && f->scratch && f->sums;
 }
 
 void sk_search_free(struct sk_search *f)
@@ -413,7 +411,7 @@ struct sk_search *sk_search_new(const struct sk_sample_set *s)
     struct sk_search *f = calloc(1, sizeof *f);
     if (f)
         f->s = s;
-    if (f && make_room(f)) {
+    if (f && !has_room(f)) {
         sk_search_free(f);
         f = NULL;
     }

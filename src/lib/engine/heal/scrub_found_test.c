@@ -1,6 +1,7 @@
 /* What the scrub finds in the files of a node, by itself: whatever is damaged is told with its file, and nothing else is. */
 #include "lib/engine/heal/scrub.h"
 
+#include "base/host/no_memory_testing.h"
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "group/loop.h"
@@ -195,6 +196,54 @@ static void a_parity_file_is_read_to_its_end(void **state)
     sk_gen_remove_all(dir, set.gen, NULL);
 }
 
+/* ---- without memory ---- */
+
+/* Until the damage of its parity file is found: what there is is told again and again, as it is when generations come and go. */
+static int search(void *arg, struct saikai_error *err)
+{
+    const struct sk_parity_set *set = arg;
+    struct sk_scrub_config c = {.root = dir, .incarnation = THIS, .period = 0.01, .share = 1, .suspect = suspect, .arg = &found};
+    struct sk_scrub *s = NULL;
+    memset(&found, 0, sizeof found);
+    int rc = sk_scrub_start(&c, &s, err);
+    if (rc)
+        return rc;
+    for (double begun = sk_now(); !found.count && sk_now() - begun < 100; sk_sleep(0.002))
+        sk_scrub_set(s, &set->gen, 1, set, 1);
+    sk_scrub_stop(s);
+    sk_scrub_free(s);
+    return 0;
+}
+
+static void is_right(void *arg)
+{
+    const struct sk_parity_set *set = arg;
+    char path[PATH_MAX];
+    assert_int_equal(sk_parity_set_path(dir, *set, 0, path, sizeof path, NULL), 0);
+    it_is_told(set->gen, 1, path, "parity block 0 is damaged");
+}
+
+static int nothing(void *arg, struct saikai_error *err)
+{
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+/* What there was no memory to look at is looked at again, and nothing is suspected for that. */
+static void memory_that_runs_out_damages_nothing(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    struct sk_parity_set set = {{THIS, 50, 0}, THIS};
+    write_generation(set.gen);
+    assert_int_equal(sk_loop_run(2, code, &set), 0);
+    assert_int_equal(sk_parity_set_path(dir, set, 0, path, sizeof path, NULL), 0);
+    flip(path, 4096);
+    assert_true(no_memory_sweep_places(search, is_right, NULL, &set, nothing) >= 3);
+    sk_gen_remove_all(dir, set.gen, NULL);
+}
+
 /* ---- not at all ---- */
 
 static void nothing_is_read_while_it_is_paused_or_off(void **state)
@@ -253,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_generation_is_read_to_its_end),
         cmocka_unit_test(a_parity_file_is_read_to_its_end),
+        cmocka_unit_test(memory_that_runs_out_damages_nothing),
         cmocka_unit_test(nothing_is_read_while_it_is_paused_or_off),
     };
     return cmocka_run_group_tests(tests, start, end);

@@ -162,6 +162,42 @@ static void ranks_that_have_no_part(void **state)
     sk_requests_remove();
 }
 
+/* ---- what is lost beside the generations ---- */
+
+static int started;
+
+static int counts(struct sk_group *g, void *arg)
+{
+    const int *restores = arg;
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS] = {0};
+    int restored = 0;
+    int64_t from = 0;
+    CHECK(!world_session(g, world_config("schedule.first=no; schedule.every=10; store.archive_every=0; redundancy.scheme=none"), &s, &err));
+    CHECK(!world_protect(s, u, CELLS, &err) && !sk_session_restart(s, &restored, &from, &err) && restored == *restores);
+    CHECK(sk_session_candidate(s, 0, from + 10, &err) == 1 && !sk_session_wait(s, &err));
+    if (!g->rank)
+        started = (int)s->who.incarnation;
+    return world_leave(s, sk_group_barrier(g), 0);
+}
+
+/* Which start it was nobody remembers; the generations on the nodes do, and no name is given twice. */
+static void a_start_is_numbered_by_what_is_there(void **state)
+{
+    (void)state;
+    static const int no = 0, yes = 1;
+    world_start(2, counts, (void *)&no);
+    world_start(2, counts, (void *)&yes);
+    assert_int_equal(started, 2);
+    assert_true(world_has(world_local(), 2, 20, 0) && world_has(world_local(), 2, 20, 1));
+    world_lose("prefix/state");
+    world_start(2, counts, (void *)&yes);
+    assert_int_equal(started, 3);
+    assert_true(world_has(world_local(), 3, 30, 0) && world_has(world_local(), 3, 30, 1));
+    sk_requests_remove();
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -181,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_in_files_is_looked_at, setup, teardown),
         cmocka_unit_test_setup_teardown(ranks_that_have_no_part, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_start_is_numbered_by_what_is_there, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
