@@ -176,6 +176,19 @@ static void test_memory_given_back(void **state)
     }
 }
 
+/* The same where the checkpoint is of files, too: these are fine, and the variable is none. */
+static int gives_back_beside_files(struct sk_session *s, double *u)
+{
+    struct saikai_error err = {0};
+    char path[512];
+    CHECK(!go(s, 1, 15, 0));
+    munmap(u, CELLS * sizeof *u);
+    CHECK(sk_session_files_begin(s, 20, &err) == 1 && !sk_session_file_path(s, "f", path, sizeof path, &err));
+    CHECK(sk_session_files_end(s, 1, &err) == SAIKAI_EINVAL && strstr(err.text, "variable 'u'") && strstr(err.text, "given back"));
+    CHECK(sk_ledger_iteration(s->levels.ledger, SK_LEDGER_COMPLETE) == 10);
+    return 0;
+}
+
 /* Sections of a Fortran array are strided: from the lowest to the highest of its elements. */
 static int gives_back_a_part(struct sk_session *s, double *u)
 {
@@ -193,6 +206,8 @@ static int gives_back_a_part(struct sk_session *s, double *u)
 static void test_part_of_a_section_given_back(void **state)
 {
     (void)state;
+    run((struct start){.body = gives_back_beside_files});
+    world_anew();
     run((struct start){.body = gives_back_a_part});
 }
 
