@@ -353,6 +353,12 @@ static void sets_are_found_by_their_names(void **state)
     assert_int_equal(sk_ska_set_find(at("sets/none"), &s, &err), SAIKAI_ENOENT);
     assert_int_equal(sk_ska_set_next(at("sets"), &next, &err), 0);
     assert_int_equal(next, 6);
+    static int (*const looks[])(const char *dir, struct sk_ska_set *out, struct saikai_error *err) = {sk_ska_set_look, sk_ska_set_newest};
+    for (int i = 0; i < 3; i++) { /* what cannot be listed is not taken for an empty directory */
+        memset(&err, 0, sizeof err);
+        int rc = i < 2 ? looks[i](at("sets/set-000005.1-of-2.ska"), &s, &err) : sk_ska_set_next(at("sets/set-000005.1-of-2.ska"), &next, &err);
+        assert_true(rc < 0 && err.code == rc && strstr(err.text, "set-000005.1-of-2.ska"));
+    }
     assert_int_equal(sk_ska_set_path(&(struct sk_ska_set){1234567, 12}, "d", 3, path, sizeof path, &err), 0);
     assert_string_equal(path, "d/set-1234567.3-of-12.ska");
     assert_int_equal(sk_ska_set_traces(at("sets")), 1);

@@ -122,6 +122,7 @@ static void files_are_found(void **state)
     for (int r = 0; r < 80; r++)
         assert_int_equal(c->ranks[r], r);
     assert_int_equal(c->forms, SK_CONTENT_FILES);
+    assert_true(c->header.run_id == 5 && c->header.iteration == 7 && c->header.nranks == 80);
     assert_int_equal(c->bytes, bytes);
     assert_int_equal(c->stored_bytes, bytes);
     assert_true(c->complete == 1 && c->nranks == 80);
@@ -268,6 +269,7 @@ static void one_file_alone(void **state)
     assert_int_equal(c->bytes, st.st_size);
     assert_int_equal(c->stored_bytes, st.st_size);
     assert_true(c->gen.iteration == 7 && c->gen.incarnation == 2 && c->gen.place == 1);
+    assert_true(c->header.run_id == 5 && c->header.iteration == 7 && c->header.rank == 6 && c->header.nranks == 9);
     assert_int_equal(sk_content_path(c, 0, path, sizeof path, NULL), 0);
     assert_string_equal(path, given);
     expect_rank(c, 6, 2, 0);
