@@ -138,6 +138,7 @@ static void test_errors_name_the_line(void **state)
         {"n1 often\n", ":1: 'often' is no failure rate: write mtbf=5y"},
         {"\n\nn[1-2 3\n", ":3: host list 'n[1-2'"},
         {"n1 1\n\nN1 2\n", ":3: host 'N1' has a rate already (line 1)"},
+        {"b 1\na 1\nc 1\nB 2\n", ":4: host 'B' has a rate already (line 1)"},
         {"n1 -5\n", ":1: '-5' is no failure rate"},
         {"n[1-99999999] 1\n", ":1: host list"},
     };
@@ -270,6 +271,34 @@ static void test_names_of_hosts(void **state)
     sk_rates_free(r);
 }
 
+/* Lines come in any order: each host is found by its name, and by its short one when that is enough. */
+static void test_hosts_in_any_order(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"n3.west 3", "n1.west 1", "z9 9", "n1.east 4", "N2.east 2", "a 7", "n3.east 5", "k 6"};
+    enum { LINES = sizeof lines / sizeof *lines };
+    static const struct {
+        const char *host;
+        double rate; /* 0.5: that of all others */
+    } wanted[] = {{"n3.west", 3}, {"n1.west", 1}, {"z9", 9}, {"n1.east", 4}, {"n2.east", 2}, {"A", 7}, {"n3.east", 5}, {"k", 6},
+                  {"n2", 2}, {"z9.west", 9}, {"n1", 0.5}, {"n3", 0.5}, {"n2.west", 0.5}, {"n4", 0.5}};
+    for (int turn = 0; turn < LINES; turn++) {
+        char text[256] = "";
+        struct sk_rates *r = NULL;
+        struct saikai_error err = {0};
+        for (int i = 0; i < LINES; i++)
+            sprintf(text + strlen(text), "%s\n", lines[(i + turn) % LINES]);
+        write_file(text);
+        assert_int_equal(sk_rates_open(path, 0.5, &r, &err), 0);
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            int known = 9;
+            if (sk_rates_of(r, wanted[i].host, &known) != wanted[i].rate || known != (wanted[i].rate != 0.5))
+                fail_msg("turn %d: %s: %g", turn, wanted[i].host, sk_rates_of(r, wanted[i].host, NULL));
+        }
+        sk_rates_free(r);
+    }
+}
+
 static int add_up(void *arg, const char *host, double rate, struct saikai_error *err)
 {
     double *sum = arg;
@@ -382,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_no_database),
         cmocka_unit_test(test_sqlite),
         cmocka_unit_test(test_names_of_hosts),
+        cmocka_unit_test(test_hosts_in_any_order),
         cmocka_unit_test(test_each_host_is_told),
         cmocka_unit_test(test_a_component_reads),
     };
