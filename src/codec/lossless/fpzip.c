@@ -10,11 +10,11 @@
 #ifdef HAVE_FPZIP
 #include "codec/lossless/lossless.h"
 #include "codec/array.h"
+#include "codec/lossless/late/fpzip.h"
 
 #include "base/hash.h"
 #include "base/types.h"
 
-#include <fpzip.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 {
     size_t n = 0, made = 0;
     int rc = sk_lossless_begin(a, sk_codec_fpzip.name, &n, err);
-    if (rc)
+    if (rc || (rc = sk_fpzip_load(err)))
         return rc;
     uint8_t *to = malloc(worst(n));
     FPZ *f = to ? fpzip_write_to_buffer(to, worst(n)) : NULL;
@@ -118,8 +118,8 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     n -= 8;
     if (hash_of(a, (const uint8_t *)in + 8, n) != hash)
         return sk_fail(err, SAIKAI_EDAMAGED, "codec fpzip: the checksum does not fit");
-    if (!want)
-        return 0;
+    if (!want || (rc = sk_fpzip_load(err)))
+        return rc;
     uint8_t *from = calloc(1, n + worst(want));
     FPZ *f = NULL;
     if (from) {
