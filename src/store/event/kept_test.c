@@ -2,6 +2,8 @@
 #include "store/event/kept.h"
 
 #include "base/file/io.h"
+#include "base/file/modes.h"
+#include "store/owner/job.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -216,6 +218,36 @@ static void others_are_kept_out(void **state)
     assert_int_equal(read_on(&r).last, 3);
 }
 
+/* Whoever may read the store's other files may read its events, and nobody else may write them. */
+static void who_may_read_it(void **state)
+{
+    (void)state;
+    static const struct {
+        mode_t job; /* of the store's file `job`; 0: there is none, 1: it is a link to one that all may read */
+        int told;   /* what the process says of its own store, 0: it keeps none */
+        mode_t events;
+    } cases[] = {{0, 0, 0600}, {0600, 0, 0600}, {0640, 0, 0640}, {0644, 0, 0644}, {0666, 0, 0644}, {0755, 0, 0644}, {0400, 0, 0600},
+                 {1, 0, 0600}, {0644, SK_MODE_PRIVATE, 0600}, {0600, SK_MODE_GROUP, 0640}, {0, SK_MODE_GROUP, 0640}};
+    char job[96], other[96];
+    snprintf(job, sizeof job, "%s/" SK_JOB_FILE, dir);
+    snprintf(other, sizeof other, "%s/other", dir);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stat sb;
+        unlink(file);
+        unlink(job);
+        if (cases[i].job) {
+            assert_int_equal(sk_io_replace(cases[i].job == 1 ? other : job, "x", 1, NULL), 0);
+            assert_int_equal(cases[i].job == 1 ? chmod(other, 0644) || symlink(other, job) : chmod(job, cases[i].job), 0);
+        }
+        sk_modes_set(cases[i].told);
+        assert_int_equal(add(1, NULL), 0);
+        sk_modes_set(0);
+        assert_int_equal(stat(file, &sb), 0);
+        if ((sb.st_mode & 07777) != cases[i].events)
+            fail_msg("case %zu: %o", i, sb.st_mode & 07777);
+    }
+}
+
 static void no_directory_is_made(void **state)
 {
     (void)state;
@@ -236,6 +268,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_file_is_put_away, begin, end),
         cmocka_unit_test_setup_teardown(many_may_write_at_once, begin, end),
         cmocka_unit_test_setup_teardown(others_are_kept_out, begin, end),
+        cmocka_unit_test_setup_teardown(who_may_read_it, begin, end),
         cmocka_unit_test_setup_teardown(no_directory_is_made, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
