@@ -6,41 +6,90 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* log2 of numbers from 1 on, to about 1e-5: nothing that is decoded depends on it. */
-static double log2_of(uint32_t n)
+typedef double four __attribute__((vector_size(32)));
+typedef int64_t four_bits __attribute__((vector_size(32)));
+typedef int32_t four_counts __attribute__((vector_size(16)));
+
+/* log2 of whole numbers from 1 on, to about 1e-5 (of 0: anything finite): nothing that is decoded depends on it. The exponent and the
+ * fraction are parts of a double. */
+static inline __attribute__((always_inline)) void log2_of(const four *n, four *out)
 {
-    int e = 31 - __builtin_clz(n);
-    double m = (double)n / (double)(1u << e) - 1, m2 = m * m; /* a polynomial fitted on [0, 1] */
-    return e + m * (1.44252727 - 0.71791346 * m + m2 * (0.45654033 - 0.27596883 * m) +
+    const int64_t fraction = ((int64_t)1 << 52) - 1, one = (int64_t)1023 << 52, magic = (int64_t)1075 << 52;
+    const double magic_one = 0x1p52 + 1023;
+    four_bits bits = (four_bits)*n;
+    four e = (four)((bits >> 52) | magic) - magic_one, m = (four)((bits & fraction) | one) - 1, m2 = m * m;
+    /* a polynomial fitted on [0, 1] */
+    *out = e + m * (1.44252727 - 0.71791346 * m + m2 * (0.45654033 - 0.27596883 * m) +
                     m2 * m2 * (0.12010017 - 0.02528548 * m));
 }
 
-static double entropy_cost(const uint32_t *counts)
+/* Bits of so many of each of the first `tokens` tokens (the others do not occur), without their table. */
+static double entropy_of(const uint32_t *counts, unsigned tokens, uint32_t *n)
 {
-    double bits = 0;
-    uint32_t n = 0;
-    for (int t = 0; t < SK_TOKENS; t++)
-        if (counts[t]) {
-            n += counts[t];
-            bits -= counts[t] * log2_of(counts[t]);
+    four all = {0}, sum = {0}, x, log2;
+    for (unsigned t = 0; t < tokens; t += 4) {
+        four_counts c;
+        memcpy(&c, counts + t, sizeof c);
+        x = __builtin_convertvector(c, four);
+        log2_of(&x, &log2);
+        sum -= x * log2;
+        all += x;
+    }
+    double total = (all[0] + all[1]) + (all[2] + all[3]);
+    *n = (uint32_t)total;
+    if (total < 1)
+        return 0;
+    x = (four){total, total, total, total};
+    log2_of(&x, &log2);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) + total * log2[0];
+}
+
+static double entropy_cost(const uint32_t *counts, unsigned tokens)
+{
+    uint32_t n;
+    double bits = entropy_of(counts, tokens, &n);
+    return n ? bits + sk_rans_model_cost(counts) : 0;
+}
+
+/* Tokens up to the last that occurs in contexts [first, last). */
+static unsigned tokens_of(struct sk_plane_writer *w, unsigned first, unsigned last)
+{
+    uint32_t any[SK_TOKENS] = {0};
+    unsigned n = SK_TOKENS;
+    for (unsigned k = first; k < last; k++)
+        for (int t = 0; t < SK_TOKENS; t++)
+            any[t] |= plane_counts_of(w, k)[t];
+    while (n && !any[n - 1])
+        n--;
+    return n;
+}
+
+/* Bits with `together` contexts for one table, without the tables. */
+static double bits_of(struct sk_plane_writer *w, unsigned together)
+{
+    sk_plane_gather_counts(w);
+    double bits = (double)w->raw.len * 8;
+    for (unsigned s = 0; s <= SK_PLANE_SETS; s++) {
+        unsigned last = s * FINE + w->top[s];
+        for (unsigned k = s * FINE; k < last; k += together) {
+            uint32_t counts[SK_TOKENS] = {0}, n;
+            for (unsigned j = k; j < k + together && j < last; j++)
+                for (int t = 0; t < SK_TOKENS; t++)
+                    counts[t] += plane_counts_of(w, j)[t];
+            bits += entropy_of(counts, SK_TOKENS, &n);
         }
-    return n ? bits + n * log2_of(n) + sk_rans_model_cost(counts) : 0;
+    }
+    return bits;
 }
 
 double sk_plane_writer_bits(struct sk_plane_writer *w)
 {
-    sk_plane_gather_counts(w);
-    enum { TOGETHER = 4 };
-    double bits = (double)w->raw.len * 8;
-    for (unsigned k = 0; k < CTX_MASKED; k += TOGETHER) {
-        uint32_t counts[SK_TOKENS] = {0};
-        for (unsigned j = k; j < k + TOGETHER && j < CTX_MASKED; j++)
-            for (int t = 0; t < SK_TOKENS; t++)
-                counts[t] += plane_counts_of(w, j)[t];
-        double cost = entropy_cost(counts);
-        bits += cost > 0 ? cost - sk_rans_model_cost(counts) : 0;
-    }
-    return bits;
+    return bits_of(w, 4);
+}
+
+double sk_plane_writer_least_bits(struct sk_plane_writer *w)
+{
+    return bits_of(w, 1);
 }
 
 struct cluster {
@@ -49,21 +98,21 @@ struct cluster {
     uint32_t counts[SK_TOKENS];
 };
 
-static void cost_with_next(struct cluster *c, int n, int i)
+static void cost_with_next(struct cluster *c, int n, int i, unsigned tokens)
 {
     if (i + 1 >= n)
         return;
     uint32_t both[SK_TOKENS];
     for (int t = 0; t < SK_TOKENS; t++)
         both[t] = c[i].counts[t] + c[i + 1].counts[t];
-    c[i].with_next = entropy_cost(both);
+    c[i].with_next = entropy_cost(both, tokens);
 }
 
 /* Join neighbouring contexts as long as that saves bits, or there are too many. */
-static int join(struct cluster *c, int n, int most)
+static int join(struct cluster *c, int n, int most, unsigned tokens)
 {
     for (int i = 0; i < n; i++)
-        cost_with_next(c, n, i);
+        cost_with_next(c, n, i, tokens);
     for (;;) {
         int best = -1;
         double gain = n > most ? -1e300 : 0;
@@ -80,9 +129,9 @@ static int join(struct cluster *c, int n, int most)
             c[best].counts[t] += c[best + 1].counts[t];
         memmove(&c[best + 1], &c[best + 2], (size_t)(n - best - 2) * sizeof *c);
         n--;
-        cost_with_next(c, n, best);
+        cost_with_next(c, n, best, tokens);
         if (best > 0)
-            cost_with_next(c, n, best - 1);
+            cost_with_next(c, n, best - 1, tokens);
     }
 }
 
@@ -109,15 +158,16 @@ static int write_set(struct sk_plane_writer *w, struct models *m, unsigned first
     if (!c)
         return -1;
     int n = 0;
+    unsigned tokens = tokens_of(w, first, last);
     for (unsigned k = first; k < last; k++) {
         if (empty(plane_counts_of(w, k)))
             continue;
         c[n].first = c[n].last = k;
         memcpy(c[n].counts, plane_counts_of(w, k), sizeof c[n].counts);
-        c[n].cost = entropy_cost(c[n].counts);
+        c[n].cost = entropy_cost(c[n].counts, tokens);
         n++;
     }
-    n = join(c, n, most);
+    n = join(c, n, most, tokens);
     sk_bits_put(out, (uint64_t)n, 6);
     for (int i = 0; i < n; i++) {
         sk_bits_put(out, c[i].last - first, 7);

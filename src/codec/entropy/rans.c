@@ -171,15 +171,15 @@ int sk_rans_model_read(struct sk_rans_model *m, struct sk_rans_bits_in *in)
 double sk_rans_model_cost(const uint32_t counts[SK_TOKENS])
 {
     double bits = 10;
-    uint64_t n = 0;
+    uint32_t n = 0; /* of values in one piece, as the counts are */
     int last = 0;
     unsigned used = 0;
-    for (int t = 0; t < SK_TOKENS; t++)
-        if (counts[t]) {
-            n += counts[t];
-            last = t;
-            used++;
-        }
+    for (int t = 0; t < SK_TOKENS; t++) {
+        int at = counts[t] ? t : 0;
+        n += counts[t];
+        last = at > last ? at : last;
+        used += counts[t] != 0;
+    }
     return bits + used * (1.6 + precision_of(n)) + 1.2 * (last + 1 - (int)used);
 }
 

@@ -20,14 +20,17 @@
 #define SK_KEEP 1
 #endif
 
-enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 32 << 20, REST_BYTES = 8 << 20, HUGE = 2 << 20 };
+enum { HEAD = 64, BLOCKS = 16, KEPT_BYTES = 64 << 20, REST_BYTES = 8 << 20, HUGE = 2 << 20 };
 
 struct head {
     size_t size; /* without the head */
 };
 
+/* Sizes stand here, too: what was lent to the system may have lost its head. */
 struct kept {
     struct head *block[BLOCKS];
+    size_t size[BLOCKS];
+    uint8_t lent[BLOCKS];
     int n;
     size_t bytes;
 };
@@ -61,32 +64,45 @@ static void *body_of(struct head *h)
     return (uint8_t *)h + HEAD;
 }
 
+/* Take block i from the list; the others stay in the order of their age. */
+static struct head *take_out(int i)
+{
+    struct head *h = kept.block[i];
+    size_t rest = (size_t)(--kept.n - i);
+    kept.bytes -= kept.size[i];
+    h->size = kept.size[i];
+    memmove(&kept.block[i], &kept.block[i + 1], rest * sizeof kept.block[0]);
+    memmove(&kept.size[i], &kept.size[i + 1], rest * sizeof kept.size[0]);
+    memmove(&kept.lent[i], &kept.lent[i + 1], rest);
+    return h;
+}
+
 /* The smallest kept block that is large enough, but not for far more. */
 static struct head *find(size_t n)
 {
     int best = -1;
     for (int i = 0; i < kept.n; i++)
-        if (kept.block[i]->size >= n && kept.block[i]->size / 4 <= n &&
-            (best < 0 || kept.block[i]->size < kept.block[best]->size))
+        if (kept.size[i] >= n && kept.size[i] / 4 <= n &&
+            (best < 0 || kept.size[i] < kept.size[best]))
             best = i;
-    if (best < 0)
-        return NULL;
-    struct head *h = kept.block[best];
-    kept.block[best] = kept.block[--kept.n];
-    kept.bytes -= h->size;
-    return h;
+    return best < 0 ? NULL : take_out(best);
+}
+
+static size_t rounded(size_t n)
+{
+    size_t alignment = n < HUGE ? HEAD : HUGE;
+    return (n + alignment - 1) / alignment * alignment;
 }
 
 /* Large blocks are of huge pages, where the system has them: touching small ones for the first time took up to a third of the time of
  * reading an array. */
 static struct head *new_block(size_t n)
 {
-    size_t all = n + HEAD, alignment = all < HUGE ? HEAD : HUGE;
-    if (all > SIZE_MAX - HUGE)
+    if (n + HEAD > SIZE_MAX - HUGE)
         return NULL;
-    all = (all + alignment - 1) / alignment * alignment;
-    struct head *h = aligned_alloc(alignment, all);
-    if (h && alignment == HUGE)
+    size_t all = rounded(n + HEAD);
+    struct head *h = aligned_alloc(all < HUGE ? HEAD : HUGE, all);
+    if (h && all >= HUGE)
         madvise(h, all, MADV_HUGEPAGE);
     return h;
 }
@@ -126,9 +142,7 @@ void *sk_scratch_grow(void *block, size_t used, size_t n)
 
 static void drop_oldest(void)
 {
-    kept.bytes -= kept.block[0]->size;
-    free(kept.block[0]);
-    memmove(&kept.block[0], &kept.block[1], (size_t)--kept.n * sizeof kept.block[0]);
+    free(take_out(0));
 }
 
 void sk_scratch_give(void *block)
@@ -143,12 +157,37 @@ void sk_scratch_give(void *block)
     }
     while (kept.n && (kept.n == BLOCKS || kept.bytes + h->size > KEPT_BYTES))
         drop_oldest();
-    kept.block[kept.n++] = h;
+    kept.block[kept.n] = h;
+    kept.size[kept.n] = h->size;
+    kept.lent[kept.n++] = 0;
     kept.bytes += h->size;
+}
+
+/* Lend a large block to the system, which takes its pages when it is short of some; until then they are there for the next piece. */
+static int lend(int i)
+{
+#ifdef MADV_FREE
+    size_t all = rounded(kept.size[i] + HEAD);
+    return all >= HUGE && !madvise(kept.block[i], all, MADV_FREE) ? 0 : -1;
+#else
+    return -1;
+#endif
 }
 
 void sk_scratch_rest(void)
 {
-    while (kept.bytes > REST_BYTES)
-        drop_oldest();
+    size_t held = 0;
+    for (int i = 0; i < kept.n; i++)
+        held += kept.lent[i] ? 0 : kept.size[i];
+    for (int i = 0; held > REST_BYTES && i < kept.n;) {
+        if (kept.lent[i]) {
+            i++;
+            continue;
+        }
+        held -= kept.size[i];
+        if (lend(i))
+            free(take_out(i));
+        else
+            kept.lent[i++] = 1;
+    }
 }

@@ -1,6 +1,7 @@
 /* Memory for the time of one coding. Pages that were never touched cost as much as coding does, so
- * each thread keeps some blocks for its next piece: at most 32 MiB, until it ends, and 8 MiB
- * from when it says that it is done (stream.h does when a stream ends). All local; nothing blocks. */
+ * each thread keeps some blocks for its next piece: at most 64 MiB, until it ends. From when it says that it is done (stream.h
+ * does when a stream ends) all beyond 8 MiB is lent to the system (MADV_FREE), which takes pages back when it is short of some. All
+ * local; nothing blocks. */
 #ifndef SK_CODEC_ENTROPY_SCRATCH_H
 #define SK_CODEC_ENTROPY_SCRATCH_H
 
@@ -15,7 +16,7 @@ void *sk_scratch_take_zeros(size_t n);
  * the block is as it was. */
 void *sk_scratch_grow(void *block, size_t used, size_t n);
 void sk_scratch_give(void *block); /* NULL is accepted */
-/* Free what this thread keeps beyond 8 MiB. */
+/* Lend to the system what this thread keeps beyond 8 MiB. */
 void sk_scratch_rest(void);
 
 #endif

@@ -66,6 +66,7 @@ struct piece {
     int keep_plan;       /* encoder: `plan` is chosen already */
     size_t most;         /* encoder: bytes of the best plan so far, SIZE_MAX: there is none */
     size_t least_static; /* encoder: bytes of the shortest static codes so far, the same */
+    double least_bits;   /* encoder: of the plans so far, before they are coded */
     int sparse, bilevel, packed, fine; /* how codes, mask and filters are coded: see the options */
     int lowest, highest; /* exponents of most values */
     struct special special;

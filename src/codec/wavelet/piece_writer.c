@@ -135,8 +135,20 @@ static int put_codes(struct piece *j, struct sk_plane_writer *codes, struct sk_b
     return rc;
 }
 
-/* The whole piece with plan j->plan, mask being the coded mask. */
-static int make(struct piece *j, const struct sk_buf *mask, struct sk_plane_writer *codes,
+/* Is what was transformed not worth coding, since another plan's needs fewer bits? As adaptive codes what is a little longer may still be
+ * the shortest. */
+static int is_lost(struct piece *j, struct sk_plane_writer *codes)
+{
+    const double close = 1.05;
+    double bits = sk_plane_writer_least_bits(codes);
+    int lost = bits > close * j->least_bits;
+    j->least_bits = bits < j->least_bits ? bits : j->least_bits;
+    return lost;
+}
+
+/* The whole piece with plan j->plan, one of so many, mask being the coded mask. Nothing is appended where another one is
+ * shorter. */
+static int make(struct piece *j, int n_plans, const struct sk_buf *mask, struct sk_plane_writer *codes,
                 struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_buf head = {0}, coded = {0};
@@ -144,9 +156,10 @@ static int make(struct piece *j, const struct sk_buf *mask, struct sk_plane_writ
     sk_plane_writer_keep(codes, j->n / SPARSE_PART + SPARSE_LEAST);
     int rc =
         sk_piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
-    if (!rc)
+    int lost = !rc && n_plans > 1 && is_lost(j, codes);
+    if (!rc && !lost)
         rc = put_codes(j, codes, &coded, err);
-    if (!rc) {
+    if (!rc && !lost) {
         put_header(j, out);
         if (j->mask) {
             sk_buf_put_u64(out, j->special.fill);
@@ -178,14 +191,15 @@ static int make_best(struct piece *j, const struct sk_buf *mask, struct sk_buf *
     int rc = codes ? 0 : out_of_memory(err), n = 1, best_plan = 0;
     plan[0] = j->plan;
     j->least_static = SIZE_MAX;
+    j->least_bits = INFINITY;
     if (!rc && !j->keep_plan)
         n = sk_piece_choose(j, codes, plan);
     for (int k = 0; !rc && k < n; k++) {
         j->plan = plan[k];
         j->most = k ? best.len : SIZE_MAX;
         next.len = 0;
-        rc = make(j, mask, codes, &next, err);
-        if (!rc && (!k || next.len < best.len)) {
+        rc = make(j, n, mask, codes, &next, err);
+        if (!rc && next.len && (!k || next.len < best.len)) {
             struct sk_buf swap = best;
             best = next;
             next = swap;

@@ -120,22 +120,29 @@ static struct fit_span fit_place(const struct lift_level *v, unsigned c, size_t 
 static double fit_usual(const struct lift *l, const struct lift_level *v, unsigned c,
                         const struct fit_inside *in, size_t span, size_t take, int masked, const double *w)
 {
-    enum { FEW = 12, STEP = 3 };
+    enum { FEW = 12, STEP = 3, GROUP = 4 };
     fit_batch z;
     double square[LIFT_CHUNK], logs = 0, used = 0;
-    double least = v->bound * v->bound * 0.25;
+    const double least = v->bound * v->bound * 0.25, unit = 1 / least, most = 1e75;
     size_t few = take < FEW ? take : FEW;
     for (size_t k = 0; k < few; k++) {
         size_t at = fit_place(v, c, l->shape.nb, in, span, k, few).at;
+        double product = 1; /* one logarithm for several factors */
         fit_columns(l, v, c, at, span, z, 0);
         fit_misses(&v->filter[c], w, z, span, square);
-        for (size_t i = 0; i < span; i += STEP)
-            if (!(masked && v->mask[c][at + i]) && square[i] < 1e300) {
-                logs += log(square[i] + least);
+        for (size_t i = 0; i < span; i += STEP) {
+            double factor = 1 + square[i] * unit;
+            if (!(masked && v->mask[c][at + i]) && factor < most) {
+                product *= factor;
                 used++;
             }
+            if (i / STEP % GROUP == GROUP - 1 || i + STEP >= span) {
+                logs += log(product);
+                product = 1;
+            }
+        }
     }
-    return used > 0 ? exp(logs / used) : least;
+    return used > 0 ? exp(logs / used) * least : least;
 }
 
 enum { FIT_ALL, FIT_INSIDE, FIT_SUMS };
