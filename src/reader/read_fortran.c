@@ -33,7 +33,7 @@ static uint64_t next_record(const struct sk_view *src, uint64_t at, int big)
     return at + (uint64_t)n + 8;
 }
 
-/* 1: little, 2: big, 0: no such file. All of a small file is looked at, the first records of a
+/* 1: little, 2: big, 0: no such file, or none whose records hold anything. All of a small file is looked at, the first records of a
  * large one. */
 static int order_of(const struct sk_view *src)
 {
@@ -46,7 +46,7 @@ static int order_of(const struct sk_view *src)
             at = next;
             records++;
         }
-        if (records && (at == src->size || records == 1000))
+        if (at > 8 * records && (at == src->size || records == 1000)) /* zeros are empty records without end */
             return big + 1;
     }
     return 0;
