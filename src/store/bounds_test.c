@@ -442,15 +442,18 @@ static void parts_of_pieces_are_gathered(void **state)
     struct sk_piece p = {.type = SAIKAI_F64, .ndims = 2, .dims = {4, 3}, .data = values, .size_bytes = 96, .strides = strides};
     double expected[12];
     uint8_t out[98];
-    for (int i = 0; i < 12; i++)
-        expected[i] = values[i / 3 * 10 + i % 3 * 2];
-    for (size_t from = 0; from <= 96; from++)
-        for (size_t n = 0; from + n <= 96; n++) {
-            memset(out, 0xee, sizeof out);
-            sk_container_gather_part(&p, from, out + 1, n);
-            assert_memory_equal(out + 1, (uint8_t *)expected + from, n);
-            assert_true(out[0] == 0xee && out[n + 1] == 0xee);
-        }
+    for (int gaps = 1; gaps >= 0; gaps--) {
+        p.strides = gaps ? strides : NULL;
+        for (int i = 0; i < 12; i++)
+            expected[i] = values[gaps ? i / 3 * 10 + i % 3 * 2 : i];
+        for (size_t from = 0; from <= 96; from++)
+            for (size_t n = 0; from + n <= 96; n++) {
+                memset(out, 0xee, sizeof out);
+                sk_container_gather_part(&p, from, out + 1, n);
+                assert_memory_equal(out + 1, (uint8_t *)expected + from, n);
+                assert_true(out[0] == 0xee && out[n + 1] == 0xee);
+            }
+    }
 }
 
 int main(void)
