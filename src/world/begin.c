@@ -153,7 +153,7 @@ SK_WRAP(Comm_free, (MPI_Comm *comm))
     }
     sk_direct_forget(*comm);
     sk_made_forget(key);
-    int rc = SK_CALL(Comm_free, (comm));
+    int rc = SK_CALL_ASIDE(Comm_free, (comm));
     if (!rc)
         sk_objects_remove(&sk_world.comms, key);
     return rc;
@@ -166,7 +166,7 @@ SK_WRAP(Comm_disconnect, (MPI_Comm *comm))
         sk_direct_forget(*comm);
         sk_made_forget(key);
     }
-    int rc = SK_CALL(Comm_disconnect, (comm));
+    int rc = SK_CALL_ASIDE(Comm_disconnect, (comm));
     if (!rc && !SK_PLAIN)
         sk_objects_remove(&sk_world.comms, key);
     return rc;

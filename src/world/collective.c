@@ -52,6 +52,14 @@ static int size_of(MPI_Comm comm)
     return size;
 }
 
+/* 1: what refused functions have made (of processes that were started or found), and what is made of that: it is not known, and in processes without the layer
+ * what blocks blocks. */
+static int is_foreign(MPI_Comm comm)
+{
+    const struct sk_object *o = sk_objects_find(&sk_world.comms, SK_KEY(comm));
+    return comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF && (!o || o->flags & SK_OBJECT_FOREIGN);
+}
+
 /* 1: it is to be begun, and then waited for. That must be the same on all ranks, since MPI does not match what blocks with what does not; and
  * what one rank alone called may have made this one the only one that cannot be repaired. Intercommunicators make all of their ranks so. */
 static int does_not_block(MPI_Comm comm)
@@ -61,6 +69,8 @@ static int does_not_block(MPI_Comm comm)
         return 0;
     if (sk_careful() || !sk_world.in_body || sk_world.unwatched)
         return sk_careful();
+    if (is_foreign(comm))
+        return 0;
     SK_CALL(Comm_test_inter, (sk_comm(comm), &inter));
     return !inter;
 }
@@ -226,7 +236,7 @@ static inline int is_stand_in(const struct sk_members *g)
                 return begin_##Name(UNPACK args, comm, NULL);                                            \
             }                                                                                            \
         }                                                                                                \
-        return SK_CALL(Name, (UNPACK args, sk_comm(comm)));                                              \
+        return SK_CALL_ASIDE(Name, (UNPACK args, sk_comm(comm)));                                              \
     }                                                                                                    \
     SK_WRAP(Iname, (UNPACK params, MPI_Request *request))                                                \
     {                                                                                                    \
@@ -321,7 +331,7 @@ SK_WRAP(Barrier, (MPI_Comm comm))
         if (does_not_block(comm))
             return begin_barrier(comm, NULL);
     }
-    return SK_CALL(Barrier, (sk_comm(comm)));
+    return SK_CALL_ASIDE(Barrier, (sk_comm(comm)));
 }
 
 SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct sk_world sk_world;
-_Thread_local int sk_world_depth;
+_Thread_local int sk_world_depth, sk_world_aside;
 
 /* How long a process that is of no more use waits for its keeper to end it. */
 enum { MOST_WAIT_S = 60 };
@@ -127,7 +127,8 @@ int sk_world_is_quiet(MPI_Comm c)
 void sk_made_comm(MPI_Comm made, MPI_Comm parent)
 {
     const struct sk_object *of = sk_objects_find(&sk_world.comms, SK_KEY(parent));
-    uint32_t flags = parent == MPI_COMM_SELF ? SK_OBJECT_ALONE : of ? of->flags & (SK_OBJECT_QUIET | SK_OBJECT_ALONE) : 0;
+    uint32_t unknown = parent == MPI_COMM_WORLD || parent == MPI_COMM_NULL ? 0 : SK_OBJECT_FOREIGN;
+    uint32_t flags = parent == MPI_COMM_SELF ? SK_OBJECT_ALONE : of ? of->flags & (SK_OBJECT_QUIET | SK_OBJECT_ALONE | SK_OBJECT_FOREIGN) : unknown;
     uint64_t errors = parent == MPI_COMM_WORLD && sk_world.has_errors ? SK_KEY(sk_world.errors) : of ? of->errors : 0;
     struct sk_object *o = made == MPI_COMM_NULL ? NULL : remember(&sk_world.comms, SK_KEY(made), flags);
     if (o) /* its errors are treated as those of the one that it is made from */
@@ -277,7 +278,7 @@ SK_WORLD_EXPORT int saikai_world_dup(const void *comm, void *copy)
     MPI_Comm c = *(const MPI_Comm *)comm;
     int rc = sk_world.armed ? sk_world_enter(c) : 0;
     if (!rc)
-        rc = SK_CALL(Comm_dup, (sk_comm(c), copy));
+        rc = SK_CALL_ASIDE(Comm_dup, (sk_comm(c), copy));
     if (!rc && sk_world.armed)
         sk_made_comm(*(MPI_Comm *)copy, c);
     saikai_world_quiet(copy);
@@ -322,7 +323,7 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
     if (sk_world.communicated || sk_world.comms.count || sk_world.groups.count)
         sk_world_cannot(SK_WORLD_BEFORE, "the program communicates, or makes communicators, before saikai_in_place");
     if (_setjmp(sk_world.back)) {
-        sk_world_depth = 0;
+        sk_world_depth = sk_world_aside = 0;
         sk_logging.in_library = 0;
         abandon();
     }

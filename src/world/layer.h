@@ -60,6 +60,9 @@ extern struct sk_world sk_world;
 /* > 0: MPI itself is at work. The layer is there from the beginning of the process, so this costs no call. */
 extern _Thread_local int sk_world_depth __attribute__((tls_model("initial-exec")));
 
+/* Up to this depth none of the layer's functions is at work, and what it has open may go on (log/meanwhile.h). */
+extern _Thread_local int sk_world_aside __attribute__((tls_model("initial-exec")));
+
 /* The real function of this name, by which the program would have been served. Does not return without one. */
 void *sk_world_real(const char *name);
 
@@ -73,6 +76,16 @@ void *sk_world_real(const char *name);
         int rc_ = real_ args;                                           \
         sk_world_depth--;                                               \
         rc_;                                                            \
+    })
+/* The same of what may wait in MPI for other processes, where the layer has nothing half done. */
+#define SK_CALL_ASIDE(name, args)                                       \
+    ({                                                                  \
+        int was_ = sk_world_aside;                                      \
+        if (sk_world_depth <= was_)                                     \
+            sk_world_aside = sk_world_depth + 1;                        \
+        int rc_aside_ = SK_CALL(name, args);                            \
+        sk_world_aside = was_;                                          \
+        rc_aside_;                                                      \
     })
 /* Call it as it is: nobody is to be repaired, or MPI calls itself. */
 #define SK_PLAIN (__builtin_expect(!sk_world.armed || sk_world_depth, 1))

@@ -16,6 +16,7 @@ enum {
     SK_OBJECT_MADE = 128,     /* a communicator that the layer made itself (more: its members) */
     SK_OBJECT_LASTING = 512,  /* a persistent request that the layer made itself (more) */
     SK_OBJECT_ALONE = 256,    /* a communicator made of MPI_COMM_SELF, by this process alone */
+    SK_OBJECT_FOREIGN = 1024, /* a communicator made of one that is not known: processes that the layer knows nothing of may belong to it */
 };
 
 struct sk_object {

@@ -1,4 +1,5 @@
 /* Looking for a message without receiving it. */
+#include "world/log/held.h"
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
@@ -39,6 +40,7 @@ SK_WRAP(Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     do {
         if ((rc = sk_world_enter(comm)))
             return rc;
+        sk_held_progress();
         rc = SK_CALL(Iprobe, (source, tag, sk_comm(comm), &found, status));
     } while (!rc && !found);
     return rc;

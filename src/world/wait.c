@@ -437,7 +437,7 @@ static inline int is_refused(const void *buf, int count, MPI_Datatype type, MPI_
             return sk_logging_send(LOGGED_##Name, buf, count, datatype, dest, tag);                            \
         }                                                                                                      \
         if (!sk_careful())                                                                                     \
-            return SK_CALL(Name, (buf, count, datatype, dest, tag, sk_comm(comm)));                            \
+            return SK_CALL_ASIDE(Name, (buf, count, datatype, dest, tag, sk_comm(comm)));                            \
         rc = SK_CALL(Begin, (buf, count, datatype, dest, tag, sk_comm(comm), &r));                             \
         return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
     }
@@ -550,7 +550,7 @@ SK_WRAP(Recv, (void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return rc ? rc : sk_logging_recv(g, buf, count, datatype, source, tag, status);
     }
     if (!sk_careful())
-        return SK_CALL(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
+        return SK_CALL_ASIDE(Recv, (buf, count, datatype, source, tag, sk_comm(comm), status));
     rc = SK_CALL(Irecv, (buf, count, datatype, source, tag, sk_comm(comm), &r));
     if (rc)
         return rc;
@@ -611,7 +611,7 @@ SK_WRAP(Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
         if (sk_careful() || sk_logs_on(comm))
             return exchange(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
     }
-    return SK_CALL(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, sk_comm(comm),
+    return SK_CALL_ASIDE(Sendrecv, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, sk_comm(comm),
                               status));
 }
 
@@ -656,5 +656,5 @@ SK_WRAP(Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest
         if (sk_careful() || sk_logs_on(comm))
             return exchange_packed(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
     }
-    return SK_CALL(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
+    return SK_CALL_ASIDE(Sendrecv_replace, (buf, count, datatype, dest, sendtag, source, recvtag, sk_comm(comm), status));
 }

@@ -37,7 +37,7 @@ static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what
             return sk_replica_prepare(rc, *made);         \
         if (!plain && sk_replicates(parent))              \
             sk_replica_refuse("MPI_" #name);              \
-        rc = SK_CALL(name, args);                         \
+        rc = SK_CALL_ASIDE(name, args);                        \
         if (!plain && !rc)                                \
             rc = and;                                     \
         if (!plain && !rc)                                \
@@ -64,7 +64,7 @@ static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what
             if ((rc = sk_world_enter(comm)))                      \
                 return rc;                                        \
         }                                                         \
-        return SK_CALL(name, args);                               \
+        return SK_CALL_ASIDE(name, args);                               \
     }
 
 /* What is received of it later could not be told as the communicator has it. */
@@ -83,7 +83,7 @@ static struct sk_members *makes_of(MPI_Comm parent, int copies, const char *what
             if (sk_replicates(comm) && source != MPI_PROC_NULL)                                         \
                 return sk_replica_match MATCH_##name;                                                   \
         }                                                                                               \
-        return SK_CALL(name, args);                                                                     \
+        return SK_CALL_ASIDE(name, args);                                                                     \
     }
 
 #define SK_OWN(name, file)

@@ -136,7 +136,7 @@ SK_WRAP(Intercomm_create, (MPI_Comm local_comm, int local_leader, MPI_Comm bridg
             return rc;
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Intercomm_create");
     }
-    return SK_CALL(Intercomm_create, (sk_comm(local_comm), local_leader, sk_comm(bridge_comm), remote_leader, tag, newintercomm));
+    return SK_CALL_ASIDE(Intercomm_create, (sk_comm(local_comm), local_leader, sk_comm(bridge_comm), remote_leader, tag, newintercomm));
 }
 
 /* ---- one of both ---- */
@@ -168,5 +168,5 @@ SK_WRAP(Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newintercomm))
             return rc ? rc : merge(g, intercomm, high, newintercomm);
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Intercomm_merge");
     }
-    return SK_CALL(Intercomm_merge, (sk_comm(intercomm), high, newintercomm));
+    return SK_CALL_ASIDE(Intercomm_merge, (sk_comm(intercomm), high, newintercomm));
 }

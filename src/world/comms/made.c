@@ -180,7 +180,10 @@ MPI_Comm sk_made_below(struct sk_members *m)
         return sk_world.comm;
     if (m->below && m->below_epoch == sk_world.epoch)
         return (MPI_Comm)(uintptr_t)m->below;
+    int was = sk_world_aside;
+    sk_world_aside = sk_world_depth + 1; /* an argument of what MPI is to do: nothing is half done (SK_CALL_ASIDE) */
     m->below = SK_KEY(m->remote ? two_groups(m) : shaped(plain_below(m), m->topology));
+    sk_world_aside = was;
     m->below_epoch = sk_world.epoch;
     return (MPI_Comm)(uintptr_t)m->below;
 }

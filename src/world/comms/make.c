@@ -248,7 +248,7 @@ SK_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request))
         if (g)
             return idup(g, comm, MPI_INFO_NULL, newcomm, request);
     }
-    return SK_CALL(Comm_idup, (sk_comm(comm), newcomm, request));
+    return SK_CALL_ASIDE(Comm_idup, (sk_comm(comm), newcomm, request));
 }
 
 /* ---- of all, and of parts ---- */

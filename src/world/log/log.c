@@ -3,6 +3,7 @@
 
 #include "world/log/chance.h"
 #include "world/log/held.h"
+#include "world/log/meanwhile.h"
 #include "world/log/witness.h"
 #include "world/replica/message.h"
 #include "world/wait.h"
@@ -31,6 +32,7 @@ void sk_logging_begin(void)
         return;
     sk_world.logs = 1; /* what cannot be repaired is sent in the same way: all ranks have to agree on that */
     sk_made_begin();
+    sk_meanwhile_begin();
     if (sk_logging.joining)
         return;
     sk_witness_exchange();

@@ -117,7 +117,7 @@ static int with_neighbours(struct sk_members *g, MPI_Comm comm, const struct lyi
 #define PAIR(Name, Iname, params, args, from, to)                                                            \
     SK_WRAP(Name, (UNPACK params, MPI_Comm comm))                                                            \
     {                                                                                                        \
-        WITH_NEIGHBOURS(Name, NULL, from, to, SK_CALL(Name, (UNPACK args, sk_comm(comm))));                  \
+        WITH_NEIGHBOURS(Name, NULL, from, to, SK_CALL_ASIDE(Name, (UNPACK args, sk_comm(comm))));                  \
     }                                                                                                        \
     SK_WRAP(Iname, (UNPACK params, MPI_Comm comm, MPI_Request *request))                                     \
     {                                                                                                        \
