@@ -66,8 +66,6 @@ int sk_plane_writer_finish(struct sk_plane_writer *w, struct sk_buf *out, struct
 /* From here to the next reset, keep the planes for sk_plane_writer_sparse, too, as long as no more
  * than `most` values are not zero. Their levels must stay where they are. */
 void sk_plane_writer_keep(struct sk_plane_writer *w, size_t most);
-/* Were there no more than that so far? */
-int sk_plane_writer_keeps(const struct sk_plane_writer *w);
 /* Append what sk_plane_writer_finish does not write: the codes of planes of zeros (sparse.h). -1:
  * there were too many other values, they take more than `most` bytes, or memory is out; out is to be cut back. */
 int sk_plane_writer_sparse(const struct sk_plane_writer *w, size_t most, struct sk_buf *out);

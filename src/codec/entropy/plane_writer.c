@@ -55,11 +55,6 @@ void sk_plane_writer_keep(struct sk_plane_writer *w, size_t most)
     sk_sparse_start(&w->sparse, most);
 }
 
-int sk_plane_writer_keeps(const struct sk_plane_writer *w)
-{
-    return !w->sparse.given_up;
-}
-
 int sk_plane_writer_sparse(const struct sk_plane_writer *w, size_t most, struct sk_buf *out)
 {
     return sk_sparse_put(&w->sparse, most, out);
