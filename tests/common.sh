@@ -5,9 +5,8 @@
 #   hold FILE   stops the rank that writes its number to FILE at its first candidate, so that the program is not at its end before a shell has
 #               looked around; `at_candidate` lets it go on. Expects $at_candidate.
 #   need FILE   skips the test (77) when FILE was not built
-#   is_repaired  whether a world of this MPI can be repaired in place: Open MPI 4 and 5
-#   keeps_log    whether the protocol logging goes on after a fault with it: Open MPI 4
-#   has_twins    whether the protocol replication does: Open MPI 4 and 5
+#   is_repaired  whether a world of this MPI can be repaired in place, with any protocol: Open MPI 4 and 5
+#   takes_no_notice  whether its MPI takes no notice of a death: Open MPI 4
 #   yield_beside DIR   lets ranks of MPICH give the processor away while they poll, as `saikai run` does: for more ranks than cores
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpiexec=(mpiexec."$mpi")
@@ -19,12 +18,8 @@ is_repaired() {
     [ "$mpi" = openmpi ] && "${mpiexec[0]}" --version 2>/dev/null | grep -q ' [45]\.'
 }
 
-keeps_log() {
+takes_no_notice() {
     [ "$mpi" = openmpi ] && "${mpiexec[0]}" --version 2>/dev/null | grep -q ' 4\.'
-}
-
-has_twins() {
-    is_repaired
 }
 
 need() {

@@ -15,10 +15,7 @@
 static void choose_form(int level, int copies)
 {
     const struct sk_repair_ops *form = sk_form_choose(copies);
-    int logs = form && form->logs;
-    sk_logging_choose(logs ? getenv(SK_WORLD_LOG_ENV) : NULL);
-    if (form && !logs && getenv(SK_WORLD_LOG_ENV) && !sk_world.rank && !getenv(SK_WORLD_JOIN_ENV))
-        sk_world_say("run.protocol=logging needs Open MPI 4: with this MPI all ranks go back to the newest generation after a fault");
+    sk_logging_choose(form ? getenv(SK_WORLD_LOG_ENV) : NULL);
     if (form && level <= MPI_THREAD_FUNNELED && !copies && sk_form_guard(MPI_COMM_WORLD))
         sk_world_cannot(SK_WORLD_MPI, "this MPI takes no error handler of the layer's");
 }

@@ -154,10 +154,13 @@ static int repair_by_spawning(uint32_t epoch, const int *dead, int n)
     return rc ? rc : unite(inter, 0, sk_world.size);
 }
 
-/* Whoever is still in a call that blocks, on any communicator of this world. */
+/* Whoever is still in a call that blocks, on any communicator of this world. Where messages are logged nobody is, and what others are still about to receive
+ * must not end. */
 static void wake_all(void)
 {
     const struct sk_objects *t = &sk_world.comms;
+    if (sk_logging.chosen)
+        return;
     for (size_t i = 0; sk_form()->wake && i < t->slots; i++)
         if (t->slot[i].key && t->slot[i].epoch == sk_world.epoch)
             sk_form()->wake((MPI_Comm)(uintptr_t)t->slot[i].key);

@@ -2,6 +2,7 @@
  * between them. */
 #include "world/wait.h"
 
+#include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/log/held.h"
 #include "world/log/lasting.h"
@@ -139,7 +140,7 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
 {
     uint64_t key = *r == MPI_REQUEST_NULL ? 0 : SK_KEY(*r);
     int done = 0, rc;
-    while (!(rc = SK_CALL(Test, (r, &done, status))) && !done) {
+    while (!(rc = sk_over_test(r, &done, status)) && !done) {
         sk_looks();
         sk_held_progress();
         if (wanted()) {
@@ -196,13 +197,13 @@ static void undetermined(const struct before *b, const char *what)
 static int wait_for(MPI_Request *request, MPI_Status *status)
 {
     int done = 0;
-    LOOK_UNTIL(1, request, SK_CALL(Test, (request, &done, status)), done, tell(&b, 0, status), );
+    LOOK_UNTIL(1, request, sk_over_test(request, &done, status), done, tell(&b, 0, status), );
 }
 
 static int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     int done = 0;
-    LOOK_UNTIL(count, requests, SK_CALL(Testall, (count, requests, &done, statuses)), done, tell_all(&b, done, statuses), );
+    LOOK_UNTIL(count, requests, sk_over_test_all(count, requests, &done, statuses), done, tell_all(&b, done, statuses), );
 }
 
 /* Of what chance decides (log/chance.h): whether it is kept, and what the process before this one was told. */
@@ -237,7 +238,7 @@ SK_WRAP(Test, (MPI_Request *request, int *flag, MPI_Status *status))
     CHANCE(SK_CHANCE_TEST, 1, request, NULL, 0);
     if (told != SK_CHANCE_FREE)
         return (*flag = told >= 0) ? wait_for(request, status) : MPI_SUCCESS;
-    LOOK_UNTIL(1, request, WITH_TWIN(sk_replica_test(request, flag, status), SK_CALL(Test, (request, flag, status))), 1, tell(&b, *flag ? 0 : -1, status),
+    LOOK_UNTIL(1, request, WITH_TWIN(sk_replica_test(request, flag, status), sk_over_test(request, flag, status)), 1, tell(&b, *flag ? 0 : -1, status),
                HEARD(SK_CHANCE_TEST, *flag ? 0 : -1, NULL));
 }
 
@@ -249,7 +250,7 @@ SK_WRAP(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statu
     if (told != SK_CHANCE_FREE)
         return (*flag = told >= 0) ? wait_for_all(count, requests, statuses) : MPI_SUCCESS;
     LOOK_UNTIL(count, requests,
-               WITH_TWIN(sk_replica_test_all(count, requests, flag, statuses), SK_CALL(Testall, (count, requests, flag, statuses))), 1,
+               WITH_TWIN(sk_replica_test_all(count, requests, flag, statuses), sk_over_test_all(count, requests, flag, statuses)), 1,
                tell_all(&b, *flag, statuses),
                HEARD(SK_CHANCE_TESTALL, *flag ? 0 : -1, NULL));
 }
@@ -263,7 +264,7 @@ SK_WRAP(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *sta
     if (told == 1)
         return wait_for(&requests[*index], status);
     LOOK_UNTIL(count, requests,
-               WITH_TWIN(sk_replica_any(count, requests, index, &done, status, 1), SK_CALL(Testany, (count, requests, index, &done, status))),
+               WITH_TWIN(sk_replica_any(count, requests, index, &done, status, 1), sk_over_test_any(count, requests, index, &done, status)),
                done, tell(&b, *index, status), HEARD(SK_CHANCE_WAITANY, 1, index));
 }
 
@@ -277,7 +278,7 @@ SK_WRAP(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_
     if (told != SK_CHANCE_FREE)
         return (*flag = told == 1) ? wait_for(&requests[*index], status) : MPI_SUCCESS;
     LOOK_UNTIL(count, requests,
-               WITH_TWIN(sk_replica_any(count, requests, index, flag, status, 0), SK_CALL(Testany, (count, requests, index, flag, status))), 1,
+               WITH_TWIN(sk_replica_any(count, requests, index, flag, status, 0), sk_over_test_any(count, requests, index, flag, status)), 1,
                tell(&b, *flag ? *index : -1, status),
                HEARD(SK_CHANCE_TESTANY, *flag ? 1 : -1, index));
 }
@@ -299,7 +300,7 @@ SK_WRAP(Waitsome, (int incount, MPI_Request requests[], int *outcount, int indic
     if (told >= 0)
         return wait_for_some(*outcount = told, requests, indices, statuses);
     LOOK_UNTIL(incount, requests, WITH_TWIN(sk_replica_some(incount, requests, outcount, indices, statuses, 1),
-                                            SK_CALL(Testsome, (incount, requests, outcount, indices, statuses))), *outcount,
+                                            sk_over_test_some(incount, requests, outcount, indices, statuses)), *outcount,
                tell_some(&b, *outcount, indices, statuses), HEARD(SK_CHANCE_WAITSOME, *outcount, indices));
 }
 
@@ -311,7 +312,7 @@ SK_WRAP(Testsome, (int incount, MPI_Request requests[], int *outcount, int indic
     if (told != SK_CHANCE_FREE)
         return wait_for_some(*outcount = told > 0 ? told : 0, requests, indices, statuses);
     LOOK_UNTIL(incount, requests, WITH_TWIN(sk_replica_some(incount, requests, outcount, indices, statuses, 0),
-                                            SK_CALL(Testsome, (incount, requests, outcount, indices, statuses))), 1,
+                                            sk_over_test_some(incount, requests, outcount, indices, statuses)), 1,
                tell_some(&b, *outcount, indices, statuses),
                HEARD(SK_CHANCE_TESTSOME, *outcount ? *outcount : -1, indices));
 }

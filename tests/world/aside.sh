@@ -8,7 +8,7 @@ what=$1 build=$2 mpi=$3 at_candidate=$4
 exe="$build/tests/world/aside_$mpi"
 need "$build/src/cli/saikaid"
 need "$exe"
-keeps_log || { echo "skip: this MPI has no such protocol"; exit 77; }
+takes_no_notice || { echo "skip: with Open MPI 4 alone, as another version has what this is about otherwise where it bears deaths"; exit 77; }
 cd "$work"
 export SAIKAI_JOB_NAME=aside SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=1 SAIKAI_STORE_FSYNC=no SAIKAI_RUN_NO_PROGRESS=0
 saikai=("$build/src/cli/saikai" run --recovery process=in-place --protocol logging -n 4 --)

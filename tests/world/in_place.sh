@@ -13,7 +13,6 @@ fortran) exe="$build/examples/heat_fortran_$mpi" size=64 ;;
 tasks) exe="$build/examples/tasks_$mpi" size=900 steps=40 ;;
 makes) exe="$build/tests/world/layered_$mpi" size=makes steps=1000 ;; # dies while communicators are made, as likely as not
 kept) exe="$build/tests/world/layered_$mpi" size=kept steps=600 ;; # attributes and error handlers of MPI_COMM_WORLD
-logging) ! keeps_log || { echo "skip: with this MPI messages are logged"; exit 77; } ;;
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
@@ -33,11 +32,9 @@ fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
 esac
 warm=0
-protocol=coordinated
-[ "$case" != logging ] || protocol=logging
 case $case in warm | tasks) warm=2 ;; spent) warm=1 ;; esac
 # With Open MPI 4 there is no way out for who is in a call that makes communicators.
-[ "$case" != makes ] || ! keeps_log || export SAIKAI_RUN_REPAIR_LIMIT=10s
+[ "$case" != makes ] || ! takes_no_notice || export SAIKAI_RUN_REPAIR_LIMIT=10s
 [ "$case" = hangs ] || [ -n "${SAIKAI_RUN_REPAIR_LIMIT:-}" ] || [ "$case" = often ] || export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy
 yield_beside "$build/src/cli"
 cd "$work"
@@ -59,7 +56,7 @@ victims="2 1 0" # of `often`: the second repair may hang inside MPI, and is a re
 [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills" | tr '\n' ' ')
 case $case-$form in *-other) first=2 ;; two-*) first=3 ;; rank0-*) first=0 ;; often-*) first=${victims%% *} ;; one-* | kept-* | checkpoint-* | cg-* | fortran-*) first=$victim ;; *) first=2 ;; esac
 hold "$work/pid.$first"
-timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --protocol $protocol --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
+timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
 run=$!
 
 # The processes of this job that run the program, spares and all.
@@ -141,17 +138,10 @@ one-other | often-other)
     ;;
 makes-*)
     kill_rank 2 40
-    keeps_log || only_changed 2 "$before"
+    takes_no_notice || only_changed 2 "$before"
     ends_well
-    keeps_log || repaired 1
+    takes_no_notice || repaired 1
     grep -qE "repaired in place|answer: restart, not in place" err || fail "neither repaired nor started again"
-    ;;
-logging-*) # all go back, and it is said
-    kill_rank 2 40
-    only_changed 2 "$before"
-    ends_well
-    repaired 1
-    grep -q "run.protocol=logging needs Open MPI 4" err || fail "it was not said that all go back"
     ;;
 one-* | kept-* | checkpoint-* | cg-* | fortran-*)
     kill_rank "$victim" "$moment"

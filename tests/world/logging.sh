@@ -47,7 +47,7 @@ esac
 [[ $case != often_* ]] || victims=$(shuf -r -i 0-3 -n "$kills" | tr "\n" " ") warm=$kills
 need "$build/src/cli/saikaid"
 need "$exe"
-keeps_log || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) all go back"; exit 77; }
+is_repaired || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) all go back"; exit 77; }
 moment=${SAIKAI_TEST_MOMENT:-60}
 cd "$work"
 export SAIKAI_JOB_NAME=logging SAIKAI_STORE_LOCAL="$work/local" SAIKAI_SCHEDULE_EVERY=$every SAIKAI_STORE_FSYNC=no

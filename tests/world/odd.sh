@@ -14,7 +14,6 @@ esac
 need "$build/src/cli/saikaid"
 need "$exe"
 is_repaired || { echo "skip: this MPI is repaired in no way, and the layer leaves it alone"; exit 77; }
-case $way in logging) keeps_log ;; replication) has_twins ;; esac || { echo "skip: this MPI has no such protocol"; exit 77; }
 cd "$work"
 export SAIKAI_STORE_PREFIX=none SAIKAI_STORE_LOCAL="$work/local"
 timeout 200 "${mpiexec[@]}" -n $ranks "$exe" $parts >plain 2>plain.err || { echo "it does not work without the layer"; tail -n 30 plain plain.err; exit 1; }

@@ -41,7 +41,7 @@ alike_chance) victims=2 options="--compare give-up" arguments="3000 chance 1000"
 esac
 need "$build/src/cli/saikaid"
 need "$exe"
-has_twins || [ "$case" = calm ] || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) no twin takes over"; exit 77; }
+is_repaired || [ "$case" = calm ] || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) no twin takes over"; exit 77; }
 cd "$work"
 export SAIKAI_STORE_PREFIX="$work/store" SAIKAI_STORE_LOCAL="$work/local"
 

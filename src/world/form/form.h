@@ -12,7 +12,8 @@ enum { SK_FORM_PROC_FAILED = 75, SK_FORM_PROC_FAILED_PENDING = 76, SK_FORM_REVOK
 
 struct sk_repair_ops {
     const char *name, *description;
-    int logs, replicates; /* the protocols logging and replication go on with it */
+    int replicates;    /* the protocol replication goes on with it */
+    int ends_requests; /* those of the dead end with an error, and are gone then (over.h) */
     /* 1: this MPI can do it, in the way in which it was started. unnoticed: the launcher keeps deaths from it. */
     int (*is_offered)(int unnoticed);
     /* Errors that MPI tells of a communicator from now on are the form's affair: those that mean a death do not end the program. What is made of

@@ -64,5 +64,5 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
 }
 
 const struct sk_repair_ops sk_repair_group = {
-    "group", "survivors make a communicator by MPI_Comm_create_group (Open MPI 4, and 5 where it does not hear of deaths)", 1, 1, is_offered, guard, set_errors, get_errors, NULL, NULL, NULL, meet,
+    "group", "survivors make a communicator by MPI_Comm_create_group (Open MPI 4, and 5 where it does not hear of deaths)", 1, 0, is_offered, guard, set_errors, get_errors, NULL, NULL, NULL, meet,
     survivors};

@@ -7,6 +7,9 @@
  * communicator by MPIX_Comm_shrink, which agrees on who is dead. */
 #include "world/form/form.h"
 
+#include "world/form/over.h"
+#include "world/view/errors.h"
+
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <signal.h>
@@ -70,6 +73,8 @@ static MPI_Errhandler wanted(MPI_Comm comm)
 static void pass_on(MPI_Comm comm, int error)
 {
     int depth = sk_world_depth;
+    if (sk_errors_muted)
+        return;
     comm = comm == sk_world.comm ? MPI_COMM_WORLD : comm;
     sk_world_depth++;
     SK_CALL(Comm_set_errhandler, (comm, wanted(comm)));
@@ -94,11 +99,19 @@ static int wait_for_word(int most_s)
     return -1;
 }
 
+/* Whoever called looks at the error itself: a repair, or the protocol logging, which looks for the launcher's word between its calls. */
+static int is_expected(void)
+{
+    return SK_WORLD_STATE(atomic_load(&sk_world.page->world)) == SK_WORLD_REPAIRING || sk_over_is_at_work();
+}
+
 static void on_error(MPI_Comm *comm, int *error, ...)
 {
     int class = MPI_SUCCESS;
     SK_CALL(Error_class, (*error, &class));
     int means_death = sk_form_is_death(*error);
+    if (means_death && is_expected())
+        return;
     /* A collective of MPI's own in which somebody dies may end with an error that says nothing. */
     int may = class == MPI_ERR_OTHER || class == MPI_ERR_INTERN || class == MPI_ERR_UNKNOWN;
     if (!means_death && (!may || wait_for_word(SHORT_WAIT_S))) {
@@ -107,8 +120,10 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     }
     if (wait_for_word(MOST_WAIT_S))
         sk_world_fail(SK_WORLD_FAILED, "MPI says that a process has died, and `saikai run` says nothing of it: the job is started again");
-    if (SK_WORLD_STATE(atomic_load(&sk_world.page->world)) == SK_WORLD_REPAIRING || sk_world_is_quiet(*comm))
-        return; /* whoever called looks at the error itself */
+    if (is_expected() || sk_world_is_quiet(*comm))
+        return;
+    if (sk_world.logs) /* in a call that nobody can go on with */
+        sk_world_fail(SK_WORLD_FUNCTION, "a process has died in a call that the protocol does not have: the job is started again");
     int depth = sk_world_depth;
     sk_world_depth = 0;
     sk_world_give_way(0);
@@ -243,5 +258,5 @@ static int survivors(MPI_Comm comm, const int *dead, int n, MPI_Comm *out)
 }
 
 const struct sk_repair_ops sk_repair_ulfm = {
-    "ulfm", "survivors make a communicator by MPIX_Comm_shrink (Open MPI 5)", 0, 0, is_offered, guard, set_errors, get_errors, wake, acknowledge, among, meet,
+    "ulfm", "survivors make a communicator by MPIX_Comm_shrink (Open MPI 5)", 0, 1, is_offered, guard, set_errors, get_errors, wake, acknowledge, among, meet,
     survivors};

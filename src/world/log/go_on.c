@@ -4,9 +4,11 @@
  * told what the others have from it. These calls block inside MPI, as those of the repair do, and have the same limit. */
 #include "world/log/go_on.h"
 
+#include "world/form/form.h"
 #include "world/log/held.h"
 #include "world/log/log.h"
 #include "world/log/witness.h"
+#include "world/repair.h"
 
 #include "world/world.h"
 
@@ -21,6 +23,8 @@ static int look(struct sk_object *o)
     MPI_Request r = (MPI_Request)(uintptr_t)o->key;
     MPI_Status s;
     int ended = 0, cancelled = 0;
+    if (sk_form()->ends_requests && sk_is_dead(o->of, o->from)) /* with what was sent, or with an error: it is sent again */
+        return 0;
     if (SK_CALL(Request_get_status, (r, &ended, &s)) || !ended)
         return 0;
     SK_CALL(Test_cancelled, (&s, &cancelled));

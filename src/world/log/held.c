@@ -2,6 +2,7 @@
  * completed when MPI's own has ended: it stays what it is through a repair. */
 #include "world/log/held.h"
 
+#include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/view/errors.h"
 #include "world/wait.h"
@@ -180,7 +181,7 @@ static int park(int source, int *rc)
     if (!p)
         sk_world_fail(SK_WORLD_FAILED, "no memory for a message that has come");
     p->next = NULL;
-    *rc = SK_CALL(Improbe, (source, MPI_ANY_TAG, sk_world.comm, &found, &p->message, &p->status));
+    *rc = sk_over_improbe(source, MPI_ANY_TAG, &found, &p->message, &p->status);
     if (*rc || !found) {
         free(p);
         return 0;
@@ -222,7 +223,7 @@ static int look(int source, int tag, int *found, MPI_Status *s)
     if (p)
         *s = p->status;
     else if (!rc && !sk_wire_is_any(tag))
-        rc = SK_CALL(Iprobe, (source, tag, sk_world.comm, found, s));
+        rc = sk_over_iprobe(source, tag, found, s);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* Messages that are kept by their sender, and receives by which they are counted. */
 #include "world/log/log.h"
 
+#include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/log/held.h"
 #include "world/log/meanwhile.h"
@@ -227,7 +228,7 @@ int sk_logging_send_again(struct sk_kept_message *m, int dest)
     int rc = m->synchronous ? SK_CALL(Issend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r))
                             : SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r));
     if (!rc)
-        rc = SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE));
+        rc = sk_over_sent(&r, &done);
     m->request = rc || done ? 0 : SK_KEY(r);
     return rc;
 }
@@ -254,7 +255,7 @@ int sk_logging_is_sent(struct sk_kept_message *m)
     int done = 0;
     if (!m->request)
         return 1;
-    if (!SK_CALL(Test, (&r, &done, MPI_STATUS_IGNORE)) && !done)
+    if (!sk_over_sent(&r, &done) && !done)
         return 0;
     m->request = 0;
     return 1;
