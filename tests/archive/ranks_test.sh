@@ -51,6 +51,22 @@ ranks 3 create --group 2 -q -o "$work/sets" node0 node1 'node2/*' node3 || fail 
 [ "$(ls "$work/sets" | wc -l)" = 2 ] && [ -e "$work/sets/set-000002.2-of-2.ska" ] || fail "second set"
 "$saikai" archive extract -q -o "$work/again" "$work/sets" && diff -r "$work/in" "$work/again" || fail "second set's files"
 
+# lists of names, one for all or one for each process, and what is left out
+printf 'node0\nnode1/sub\n' > "$work/list"
+printf 'node2\0' > "$work/list.0"
+printf 'node3/sub\0node3/empty.3\0' > "$work/list.1"
+ranks 2 create -q -T "$work/list" --exclude 'noise.*' --exclude node2/sub -o "$work/listed" 'node2' || fail "create of a list"
+"$saikai" archive extract -q -o "$work/listed.back" "$work/listed" || fail "extract of a list"
+[ "$(cd "$work/listed.back" && find . -type f | sort | tr '\n' ' ')" = "./node0/empty.0 ./node0/sub/numbers.0 ./node1/sub/numbers.1 ./node2/empty.2 " ] ||
+    fail "a list, with less: $(cd "$work/listed.back" && find . -type f)"
+ranks 2 create -q -0 -T "$work/list.%r" -o "$work/listed2" || fail "create of a list of each process"
+"$saikai" archive extract -q -o "$work/listed2.back" "$work/listed2" && diff -r "$work/in/node2" "$work/listed2.back/node2" || fail "a list of each process"
+[ "$(cd "$work/listed2.back/node3" && find . -type f | sort | tr '\n' ' ')" = "./empty.3 ./sub/numbers.3 " ] || fail "the second list of each process"
+ranks 2 create -T - -o "$work/listed3" node0 < /dev/null && fail "took a list from standard input"
+[ "$(grep -c 'standard input' "$work/err")" = 1 ] || fail "does not tell once that a list needs a file"
+ranks 2 create -T "$work/list.0%r" -o "$work/listed3" node0 && fail "took a list that is not there"
+grep -q 'list.00\|list.01' "$work/err" || fail "does not tell which list is missing"
+
 # failures: told once, and the older set stays
 ranks 4 create --writers 2 -o "$work/sets" 'node%r' 'nothing%r' && fail "archived what is not there"
 [ "$(grep -c nothing "$work/err")" = 1 ] || fail "does not tell once what is missing"

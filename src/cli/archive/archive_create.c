@@ -278,7 +278,8 @@ static int create_ranks(struct cli *cli, const struct args *a, int count, char *
     o.writers = (int)a->writers;
     o.group = (int)a->group;
     o.order = a->order && !strcmp(a->order, "node") ? SK_ORDER_NODE : SK_ORDER_RANK;
-    return cli_archive_create_ranks(cli, a->out, operands, count, &o, a->quiet);
+    struct cli_archive_named named = {.operands = operands, .count = count, .list = a->files_from, .end = a->null ? 0 : '\n', .exclude = &a->exclude};
+    return cli_archive_create_ranks(cli, a->out, &named, &o, a->quiet);
 }
 
 /* One process is enough to watch: the first one does it, the others are done. */

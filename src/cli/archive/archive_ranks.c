@@ -42,41 +42,49 @@ static int fill_in(const char *from, int rank, char *out, size_t cap, struct sai
     return 0;
 }
 
+static int read_list(const struct cli_archive_named *named, int rank, struct archive_inputs *in, struct saikai_error *err)
+{
+    char path[PATH_MAX];
+    if (!strcmp(named->list, "-"))
+        return sk_fail(err, SAIKAI_EINVAL, "-T -: under mpirun only one process has a standard input; name a file, with %%r in its name where each process has its own");
+    int rc = fill_in(named->list, rank, path, sizeof path, err);
+    return rc ? rc : cli_archive_inputs_listed(path, named->end, in, err);
+}
+
 /* A pattern that matches nothing here is no mistake: other nodes may have the files. */
-static int gather(char **operands, int count, int rank, struct archive_inputs *in,
-                  struct saikai_error *err)
+static int gather(const struct cli_archive_named *named, int rank, struct archive_inputs *in, struct saikai_error *err)
 {
     glob_t g = {0};
     char path[PATH_MAX];
-    int rc = 0, flags = 0;
-    for (int i = 0; i < count && !rc; i++) {
-        rc = fill_in(operands[i], rank, path, sizeof path, err);
+    int rc = named->list ? read_list(named, rank, in, err) : 0, flags = 0;
+    for (int i = 0; i < named->count && !rc; i++) {
+        rc = fill_in(named->operands[i], rank, path, sizeof path, err);
         int pattern = strpbrk(path, "*?[") != NULL;
         int found = rc ? 0 : glob(path, flags | (pattern ? 0 : GLOB_NOCHECK), NULL, &g);
         if (found && found != GLOB_NOMATCH)
             rc = sk_fail(err, SAIKAI_EIO, "cannot look for %s", path);
         flags = GLOB_APPEND;
     }
-    if (!rc && g.gl_pathc)
-        in->follow = 1, rc = cli_archive_inputs_gather(g.gl_pathv, (int)g.gl_pathc, in, err);
+    if (!rc)
+        rc = cli_archive_inputs_gather(g.gl_pathv, (int)g.gl_pathc, in, err);
     globfree(&g);
     return rc;
 }
 
-int cli_archive_create_ranks(struct cli *cli, const char *out, char **operands, int count,
-                         const struct sk_collect_options *o, int quiet)
+int cli_archive_create_ranks(struct cli *cli, const char *out, const struct cli_archive_named *named,
+                             const struct sk_collect_options *o, int quiet)
 {
     struct saikai_error err = {0};
     struct cli_mpi m;
     struct cli_archive_own own;
-    struct archive_inputs in = {.own = &own};
+    struct archive_inputs in = {.follow = 1, .exclude = named->exclude, .own = &own};
     struct sk_archive_stats st;
     struct sk_ska_set set;
     int rc = cli_mpi_start(&m, &err);
     if (rc)
         return fail_once(cli, &m, &err);
     cli_archive_own_sets(&own, out);
-    rc = gather(operands, count, m.group->rank, &in, &err);
+    rc = gather(named, m.group->rank, &in, &err);
     if (!rc && !quiet)
         cli_archive_own_say(&own, cli->command);
     int64_t files = (int64_t)in.n;
