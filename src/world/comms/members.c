@@ -91,7 +91,7 @@ struct sk_members *sk_members_both(const struct sk_members *m, int me)
 {
     const struct sk_members *a = m->world[0] < m->remote->world[0] ? m : m->remote, *b = a == m ? m->remote : m;
     size_t first = (size_t)a->n, second = (size_t)b->n;
-    int *list = malloc(sizeof *list * 2 * (first + second)), *to = list + first + second;
+    int *list = malloc(sizeof *list * 2 * (first + second)), *to = list ? list + first + second : NULL;
     struct sk_members *both = NULL;
     if (list) {
         memcpy(list, a->world, sizeof *list * first);
