@@ -91,23 +91,33 @@ static int verify_piece(struct encoder *e, const struct sk_cut_piece *p, struct 
     return rc;
 }
 
-/* Would the lossless codec perhaps make a piece smaller than `size`? Some of it tells. */
-static int may_be_smaller_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t size)
+/* What part of some bytes in the middle of a piece, at most eight times `sample`, the lossless codec leaves beside `head` bytes;
+ * 0: there are none such. INFINITY: it fails. */
+static double share_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t sample, size_t head)
 {
-    enum { SAMPLE = 64 << 10 };
     const struct sk_codec_ops *exact = &sk_codec_predict;
     struct sk_cut cut;
-    if (p->size < size * 3 / 2 + 64 || sk_cut_init(&cut, &p->array, SAMPLE) || !cut.pieces)
-        return p->size <= size * 3 / 2 + 64;
+    if (sk_cut_init(&cut, &p->array, sample) || !cut.pieces)
+        return 0;
     struct sk_cut_piece part = sk_cut_piece(&cut, cut.pieces / 2);
     size_t room = exact->max_encoded(&part.array), n = 0;
-    if (part.size > p->size / 4 && p->size > SAMPLE)
-        return 1; /* what would be looked at is as much as the whole */
+    if ((part.size > p->size / 4 && p->size > sample) || part.size > 8 * sample)
+        return 0;
     void *out = room == (size_t)-1 ? NULL : malloc(room);
     int rc = !out || exact->encode(&part.array, e->in + p->offset + part.offset,
                                    &(struct sk_codec_options){0}, out, room, &n, NULL);
     free(out);
-    return !rc && (double)n / (double)part.size < 1.3 * (double)size / (double)p->size;
+    return rc ? INFINITY : n > head ? (double)(n - head) / (double)part.size : 0;
+}
+
+/* Would the lossless codec perhaps make a piece smaller than `size`? Some of it tells, and little of it where it is far from that. */
+static int may_be_smaller_exact(const struct encoder *e, const struct sk_cut_piece *p, size_t size)
+{
+    enum { LITTLE = 4 << 10, SAMPLE = 64 << 10, TABLES = 256 };
+    const double near = 1.3, far = 3, wanted = (double)size / (double)p->size;
+    if (p->size < size * 3 / 2 + 64)
+        return 1;
+    return (p->size < SAMPLE || !(share_exact(e, p, LITTLE, TABLES) > far * wanted)) && share_exact(e, p, SAMPLE, 0) < near * wanted;
 }
 
 /* Keep the piece exactly, where that takes fewer bytes than were made of it; but not where time counts for more, since it would take

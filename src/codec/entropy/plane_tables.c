@@ -70,13 +70,13 @@ static double bits_of(struct sk_plane_writer *w, unsigned together)
     sk_plane_gather_counts(w);
     double bits = (double)w->raw.len * 8;
     for (unsigned s = 0; s <= SK_PLANE_SETS; s++) {
-        unsigned last = s * FINE + w->top[s];
+        unsigned last = s * FINE + w->top[s], tokens = tokens_of(w, s * FINE, last);
         for (unsigned k = s * FINE; k < last; k += together) {
             uint32_t counts[SK_TOKENS] = {0}, n;
             for (unsigned j = k; j < k + together && j < last; j++)
-                for (int t = 0; t < SK_TOKENS; t++)
+                for (unsigned t = 0; t < tokens; t++)
                     counts[t] += plane_counts_of(w, j)[t];
-            bits += entropy_of(counts, SK_TOKENS, &n);
+            bits += entropy_of(counts, tokens, &n);
         }
     }
     return bits;

@@ -16,9 +16,11 @@ struct sk_plane_writer *sk_plane_writer_new(size_t max_values)
     w->sparse.given_up = 1;
     w->cap = max_values + PLANE_SPARE;
     w->symbols = sk_scratch_take(w->cap * sizeof *w->symbols);
-    w->counts = sk_scratch_take_zeros(COUNTERS * sizeof *w->counts);
-    if (w->symbols && w->counts)
+    w->counts = sk_scratch_take(COUNTERS * sizeof *w->counts);
+    if (w->symbols && w->counts) {
+        memset(w->counts, 0, sizeof *w->counts);
         return w;
+    }
     sk_plane_writer_free(w);
     return NULL;
 }
@@ -39,10 +41,11 @@ void sk_plane_writer_free(struct sk_plane_writer *w)
 void sk_plane_writer_reset(struct sk_plane_writer *w)
 {
     for (unsigned s = 0; s <= SK_PLANE_SETS; s++)
-        for (int c = 0; w->top[s] && c < COUNTERS; c++)
+        for (int c = 0; w->top[s] && c < (w->is_spread ? COUNTERS : 1); c++)
             memset(w->counts[c] + s * FINE * SK_TOKENS, 0,
                    (size_t)w->top[s] * SK_TOKENS * sizeof(uint32_t));
     memset(w->top, 0, sizeof w->top);
+    w->is_spread = 0;
     w->n = w->n_blocks = 0;
     w->raw.len = 0;
     w->acc = 0;
@@ -155,10 +158,20 @@ static int any_level(const uint8_t *level, size_t n)
     return any != 0;
 }
 
+/* A trial has few symbols: to add up several counters takes longer then than to wait for one. */
 static void count(struct sk_plane_writer *w, const uint16_t *s, size_t n)
 {
+    enum { FEW = 1 << 15 };
     uint32_t(*c)[KINDS] = w->counts;
     size_t i = 0;
+    if (w->n < FEW) {
+        for (; i < n; i++)
+            c[0][s[i]]++;
+        return;
+    }
+    if (!w->is_clear)
+        memset(c[1], 0, (COUNTERS - 1) * sizeof *c);
+    w->is_spread = w->is_clear = 1;
     for (; i + COUNTERS <= n; i += COUNTERS) {
         c[0][s[i]]++;
         c[1][s[i + 1]]++;
@@ -265,7 +278,7 @@ void sk_plane_gather_counts(struct sk_plane_writer *w)
 {
     for (unsigned s = 0; s <= SK_PLANE_SETS; s++) {
         uint32_t *sum = w->counts[0] + s * FINE * SK_TOKENS;
-        for (int c = 1; c < COUNTERS; c++) {
+        for (int c = 1; w->is_spread && c < COUNTERS; c++) {
             uint32_t *more = w->counts[c] + s * FINE * SK_TOKENS;
             for (size_t k = 0; k < (size_t)w->top[s] * SK_TOKENS; k++)
                 sum[k] += more[k];
@@ -273,4 +286,5 @@ void sk_plane_gather_counts(struct sk_plane_writer *w)
         }
     }
     memset(plane_counts_of(w, CTX_MASKED), 0, SK_TOKENS * sizeof(uint32_t));
+    w->is_spread = 0;
 }

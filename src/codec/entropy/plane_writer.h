@@ -29,6 +29,7 @@ struct sk_plane_writer {
         top[SK_PLANE_SETS + 1]; /* contexts of each set that may have occurred, and of the flags */
     /* By symbol. Equal symbols in a row would wait for each other, hence several. */
     uint32_t (*counts)[KINDS];
+    int is_spread, is_clear; /* others than the first have counted; have ever been cleared */
     struct sk_sparse sparse;
 };
 

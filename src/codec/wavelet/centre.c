@@ -22,43 +22,53 @@ static double value_at(const struct sk_array *a, const void *in, size_t i)
     return a->type == SAIKAI_F32 ? ((const float *)in)[i] : ((const double *)in)[i];
 }
 
-/* What a few places say: variance along the slowest dimension and between the means, and bits of
- * the distances from the mean and from the neighbours in time. */
-struct look {
-    double within, between, from_mean, from_neighbours;
-};
+static size_t place_of(size_t k, size_t places)
+{
+    return (2 * k + 1) * places / (2 * SAMPLE_PLACES);
+}
 
-static struct look look_at(const struct sk_array *a, const void *in, double bound)
+/* Do a few places keep near means of their own: is the variance between the means so many times that along the slowest dimension? */
+static int keeps_near(const struct sk_array *a, const void *in, double distinct, double mean[SAMPLE_PLACES])
 {
     size_t steps = a->dims[0], places = places_of(a);
-    double means = 0, squares = 0, first = value_at(a, in, 0);
-    struct look l = {0};
+    double means = 0, squares = 0, first = value_at(a, in, 0), within = 0;
     for (size_t k = 0; k < SAMPLE_PLACES; k++) {
-        size_t at = (2 * k + 1) * places / (2 * SAMPLE_PLACES);
-        double sum = 0, square = 0, before = 0, last = 0;
+        size_t at = place_of(k, places);
+        double sum = 0, square = 0;
         for (size_t t = 0; t < steps; t++) {
             double x = value_at(a, in, t * places + at) - first;
             sum += x;
             square += x * x;
         }
         sum /= (double)steps;
-        l.within += square / (double)steps - sum * sum;
+        within += square / (double)steps - sum * sum;
         means += sum;
         squares += sum * sum;
+        mean[k] = sum;
+    }
+    within /= SAMPLE_PLACES;
+    double between = squares / SAMPLE_PLACES - means / SAMPLE_PLACES * (means / SAMPLE_PLACES);
+    return between > distinct * within;
+}
+
+/* Do the distances from these means take fewer bits there than those from the neighbours in time? */
+static int is_nearer(const struct sk_array *a, const void *in, double bound, const double mean[SAMPLE_PLACES])
+{
+    size_t steps = a->dims[0], places = places_of(a);
+    double first = value_at(a, in, 0), from_mean = 0, from_neighbours = 0;
+    for (size_t k = 0; k < SAMPLE_PLACES; k++) {
+        size_t at = place_of(k, places);
+        double before = 0, last = 0;
         for (size_t t = 0; t < steps; t++) {
             double x = value_at(a, in, t * places + at) - first;
-            l.from_mean += log2(1 + fabs(x - sum) / bound);
+            from_mean += log2(1 + fabs(x - mean[k]) / bound);
             if (t > 1)
-                l.from_neighbours += log2(1 + fabs(last - 0.5 * x - 0.5 * before) / bound);
+                from_neighbours += log2(1 + fabs(last - 0.5 * x - 0.5 * before) / bound);
             before = last;
             last = x;
         }
     }
-    l.within /= SAMPLE_PLACES;
-    l.between = squares / SAMPLE_PLACES - means / SAMPLE_PLACES * (means / SAMPLE_PLACES);
-    l.from_mean /= (double)steps;
-    l.from_neighbours /= (double)(steps - 2);
-    return l;
+    return from_mean / (double)steps < from_neighbours / (double)(steps - 2);
 }
 
 double sk_centre_bound(const struct sk_array *a, const void *in, const struct special *special,
@@ -73,8 +83,8 @@ double sk_centre_bound(const struct sk_array *a, const void *in, const struct sp
     double left = bound - most * (a->type == SAIKAI_F32 ? 0x1p-21 : 0x1p-50);
     if (!(left > 0.97 * bound))
         return 0;
-    struct look l = look_at(a, in, bound);
-    return l.between > distinct * l.within && l.from_mean < l.from_neighbours ? left : 0;
+    double mean[SAMPLE_PLACES];
+    return keeps_near(a, in, distinct, mean) && is_nearer(a, in, bound, mean) ? left : 0;
 }
 
 struct sk_array sk_centre_array(const struct sk_array *a)

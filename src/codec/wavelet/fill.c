@@ -19,7 +19,27 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where most values lie, by a sample without the extremes; -1: too few are left. */
+/* Can so few of the range hold most of the sample that one of its ends is far out? Counts of parts of the range say so in far less time
+ * than sorting takes, for nearly all data: no. */
+static int may_be_far_out(const double *v, size_t count, double low, double high)
+{
+    enum { PARTS = 128, NEAR = 5 /* parts that values of 1 / far_out of the range may fall into, and one to spare */ };
+    size_t in[PARTS] = {0}, near = 0, most = 0;
+    double scale = PARTS / (high - low);
+    if (!isfinite(high - low) || !isfinite(scale))
+        return 1;
+    for (size_t k = 0; k < count; k++) {
+        int part = (int)((v[k] - low) * scale);
+        in[part < PARTS ? part : PARTS - 1]++;
+    }
+    for (int k = 0; k < PARTS; k++) {
+        near += in[k] - (k < NEAR ? 0 : in[k - NEAR]);
+        most = near > most ? near : most;
+    }
+    return most >= count - 2 * (count / 20);
+}
+
+/* Where most values lie, by a sample without the extremes; -1: too few are left, or they lie all over the range. */
 static int spread(const void *in, size_t n, size_t size, double low, double high, double most[2])
 {
     double v[SAMPLE];
@@ -29,7 +49,7 @@ static int spread(const void *in, size_t n, size_t size, double low, double high
         if (x > low && x < high)
             v[count++] = x;
     }
-    if (count < FEWEST)
+    if (count < FEWEST || !may_be_far_out(v, count, low, high))
         return -1;
     qsort(v, count, sizeof *v, by_value);
     most[0] = v[count / 20];

@@ -114,18 +114,28 @@ static void put_header(struct piece *j, struct sk_buf *out)
     }
 }
 
-/* The codes in the form that is shorter. The adaptive one, which takes longer, ends early where it is not, or where another plan is
- * better anyway; it is left out where the static one is far longer than another plan's. */
-static int put_codes(struct piece *j, struct sk_plane_writer *codes, struct sk_buf *out,
+/* What adaptive codes may take at most to be worth it, when static ones take so many bytes at least: tables come to these. */
+static size_t most_sparse(const struct piece *j, size_t least)
+{
+    size_t most = least + least / 16 + 512;
+    return most < j->most ? most : j->most;
+}
+
+/* The codes in the form that is shorter. The adaptive one ends early where it is longer, or where another plan is better anyway; it is left
+ * out where the static one, which takes `bits` at least, is far longer than another plan's. The static one is left out where the adaptive one
+ * takes no more than that, or another plan; nothing is appended where neither is worth it. */
+static int put_codes(struct piece *j, struct sk_plane_writer *codes, double bits, struct sk_buf *out,
                      struct saikai_error *err)
 {
     struct sk_buf sparse = {0};
-    int rc = sk_plane_writer_finish(codes, out, err);
-    size_t most = out->len < j->most ? out->len : j->most;
-    int is_far = out->len / (FAR + 1) * FAR > j->least_static;
-    j->least_static = out->len < j->least_static ? out->len : j->least_static;
-    j->sparse = !rc && !is_far && !sk_plane_writer_sparse(codes, most, &sparse) && sk_buf_ok(&sparse) &&
-                sparse.len < out->len;
+    size_t least = (size_t)(bits / 8);
+    int is_far = least / (FAR + 1) * FAR > j->least_static, rc = 0;
+    j->least_static = least < j->least_static ? least : j->least_static;
+    j->sparse = !is_far && !sk_plane_writer_sparse(codes, most_sparse(j, least), &sparse) && sk_buf_ok(&sparse);
+    if (j->sparse ? sparse.len > least : least < j->most) {
+        rc = sk_plane_writer_finish(codes, out, err);
+        j->sparse = j->sparse && !rc && sparse.len < out->len;
+    }
     if (j->sparse) { /* which end anywhere, as far as they tell: hence the length */
         out->len = 0;
         sk_special_put_number(out, sparse.len);
@@ -135,12 +145,11 @@ static int put_codes(struct piece *j, struct sk_plane_writer *codes, struct sk_b
     return rc;
 }
 
-/* Is what was transformed not worth coding, since another plan's needs fewer bits? As adaptive codes what is a little longer may still be
- * the shortest. */
-static int is_lost(struct piece *j, struct sk_plane_writer *codes)
+/* Are the `bits` that a plan needs at least too many to be worth coding, since another plan's needs fewer? As adaptive codes what is a
+ * little longer may still be the shortest. */
+static int is_lost(struct piece *j, double bits)
 {
     const double close = 1.05;
-    double bits = sk_plane_writer_least_bits(codes);
     int lost = bits > close * j->least_bits;
     j->least_bits = bits < j->least_bits ? bits : j->least_bits;
     return lost;
@@ -156,10 +165,11 @@ static int make(struct piece *j, int n_plans, const struct sk_buf *mask, struct 
     sk_plane_writer_keep(codes, j->n / SPARSE_PART + SPARSE_LEAST);
     int rc =
         sk_piece_transform(j, &j->lift_shape, &j->plan, 0, &j->lift, &j->causal, &head, codes, err);
-    int lost = !rc && n_plans > 1 && is_lost(j, codes);
+    double bits = rc ? 0 : sk_plane_writer_least_bits(codes);
+    int lost = !rc && n_plans > 1 && is_lost(j, bits);
     if (!rc && !lost)
-        rc = put_codes(j, codes, &coded, err);
-    if (!rc && !lost) {
+        rc = put_codes(j, codes, bits, &coded, err);
+    if (!rc && coded.len) {
         put_header(j, out);
         if (j->mask) {
             sk_buf_put_u64(out, j->special.fill);

@@ -1,6 +1,6 @@
 /* Sparse planes and boxes of zeros and ones come back as they were, whatever is damaged stays
  * inside the geometry, and much of nothing takes a few bytes. */
-#include "codec/entropy/adaptive/bilevel.h"
+#include "codec/entropy/adaptive/bilevel_walk.h"
 #include "codec/entropy/adaptive/sparse_walk.h"
 #include "codec/entropy/plane.h"
 #include "codec/entropy/scratch.h"
@@ -292,12 +292,54 @@ static void boxes_of_bits_come_back(void **unused)
     }
 }
 
+#ifdef __x86_64__
+/* The same of boxes of bits. */
+static void instruction_sets_do_not_differ_on_bits(void **unused)
+{
+    const struct sk_bilevel_kernel *kernel[2] = {&sk_bilevel_kernel_plain, &sk_bilevel_kernel_avx2};
+    if (!__builtin_cpu_supports("avx2"))
+        skip();
+    for (int round = 0; round < 12; round++) {
+        struct sk_bilevel b = {.nb = 1, .nz = 1 + next() % 5, .ny = 1 + next() % 40, .width = 1 + next() % 150};
+        size_t row = sk_bilevel_row_bytes(&b), rows = b.nz * b.ny;
+        uint8_t *bits = calloc(rows, row), *back = calloc(rows, row);
+        struct sk_buf out[2] = {{0}, {0}};
+        assert_true(bits && back);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t x = 0; x < b.width; x++)
+                bits[r * row + SK_BILEVEL_EDGE + x] = (uint8_t)pixel(round % 3, r / b.ny, r % b.ny, x);
+        for (int k = 0; k < 2; k++) {
+            struct sk_adaptive c;
+            b.bit = bits;
+            sk_adaptive_encoder(&c, &out[k]);
+            assert_int_equal(kernel[k]->write(&c, &b), 0);
+            sk_adaptive_flush(&c);
+        }
+        assert_int_equal(out[0].len, out[1].len);
+        assert_memory_equal(out[0].data, out[1].data, out[0].len);
+        for (int k = 0; k < 2; k++) {
+            struct sk_adaptive c;
+            memset(back, 0, rows * row);
+            b.bit = back;
+            sk_adaptive_decoder(&c, out[k].data, out[k].len);
+            assert_int_equal(kernel[k]->read(&c, &b), 0);
+            assert_true(sk_adaptive_ended(&c));
+            assert_memory_equal(bits, back, rows * row);
+            sk_buf_free(&out[k]);
+        }
+        free(bits);
+        free(back);
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_planes_come_back),
 #ifdef __x86_64__
         cmocka_unit_test(instruction_sets_do_not_differ),
+        cmocka_unit_test(instruction_sets_do_not_differ_on_bits),
 #endif
         cmocka_unit_test(too_many_values_are_not_kept),
         cmocka_unit_test(more_bytes_than_asked_for_are_none),
