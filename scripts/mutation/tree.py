@@ -1,7 +1,5 @@
-"""A tree of our own to break: a copy of the sources and its build, and which unit test comes to which line."""
+"""A tree of our own to break: a copy of the sources and its build, and the unit tests in it."""
 import atexit
-import concurrent.futures
-import gzip
 import hashlib
 import json
 import os
@@ -11,28 +9,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-
-EXIT_C = """/* What a process has come to is also written when it leaves by _exit, or by a signal that it raises. */
-#include <unistd.h>
-void __gcov_dump(void);
-void __gcov_reset(void);
-void __real__exit(int) __attribute__((noreturn));
-void __wrap__exit(int status) __attribute__((noreturn));
-void __wrap__exit(int status)
-{
-    __gcov_dump();
-    __real__exit(status);
-}
-int __real_raise(int number);
-int __wrap_raise(int number);
-int __wrap_raise(int number)
-{
-    __gcov_dump();
-    __gcov_reset();
-    return __real_raise(number);
-}
-"""
 
 
 def run(command, **more):
@@ -60,34 +38,69 @@ def boxed(scratch, needed):
 
 
 class Test:
-    """A unit test: how it is linked and run, how long it takes, and which lines of the room it comes to."""
+    """A unit test: where it stands, how it is linked and run, and which files are in it."""
 
-    def __init__(self, name, command, environment, link):
-        self.name, self.folder, self.command, self.environment = name, os.path.dirname(command[0]), command, environment
-        self.link = link
-        self.seconds, self.lines = 0.0, {}
+    def __init__(self, told, link, build):
+        self.name, self.command, self.link = told["name"], told["command"], link
+        self.folder = os.path.dirname(self.command[0])
+        p = {x["name"]: x["value"] for x in told["properties"]}
+        self.environment = dict(x.split("=", 1) for x in p.get("ENVIRONMENT", []))
+        self.is_long = "sweep" in p.get("LABELS", []) or "fuzz" in p.get("LABELS", [])
+        own = [w for w in link if w.endswith("/%s.c.o" % self.name)]
+        self.source = os.path.join(os.path.relpath(self.folder, build), own[0].split(".dir/", 1)[1][:-len(".c.o")] if own else self.name)
+        self.digest = digest(self.command[0])
+        files = run(["nm", "-a", self.command[0]]).stdout
+        self.files = set(re.findall(r" a (\S+\.c)$", files, re.M)) # by their last names
+        self.seconds = None # that it takes, once it has been run
+        self.lock = threading.Lock()
+
+
+class Place:
+    """Where one program at a time is made and run, with a /tmp of its own."""
+
+    def __init__(self, t):
+        self.folder = tempfile.mkdtemp(prefix="scratch-", dir=t.work)
+        atexit.register(shutil.rmtree, self.folder, True)
+        self.tmp, self.program = os.path.join(self.folder, "tmp"), os.path.join(self.folder, "program")
+        os.mkdir(self.tmp)
+        self.box = boxed(self.tmp, t.tree)
+
+    def execute(self, test, program, limit, more=()):
+        """What the test ended with (None: it did not end within the limit), and how long it took."""
+        for d in os.listdir(self.tmp):
+            path = os.path.join(self.tmp, d)
+            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
+        env = dict(os.environ, **test.environment, **dict(more))
+        began = time.monotonic()
+        with tempfile.TemporaryFile() as out:
+            p = subprocess.Popen(self.box + ["timeout", "-s", "KILL", str(int(limit) + 1), program] + test.command[1:], cwd=test.folder,
+                                 env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+            try:
+                code = p.wait(limit)
+            except subprocess.TimeoutExpired:
+                code = None
+            try:
+                os.killpg(p.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            p.wait()
+        return code, time.monotonic() - began
 
 
 class Tree:
     """work: where all that is made goes; build: a finished build of the sources that is only read, or None: one is made of a copy."""
 
     def __init__(self, source, work, build, rooms, without, jobs, say):
-        self.source, self.rooms, self.without, self.jobs, self.say = source, rooms, without, jobs, say
+        self.source, self.work, self.rooms, self.without, self.jobs, self.say = source, work, rooms, without, jobs, say
         self.is_own = build is None
         self.tree, self.build = (os.path.join(work, "tree"), os.path.join(work, "tree", "build")) if self.is_own else (source, build)
-        self.cov = os.path.join(work, "counting")
-        self.cache = os.path.join(work, "lines-%s.json.gz" % "-".join(rooms))
         self.tests, self.entries = [], {}
-        os.makedirs(self.cov, exist_ok=True)
+        os.makedirs(work, exist_ok=True)
         if self.is_own:
             os.makedirs(self.tree, exist_ok=True)
             self.copy()
             must(["cmake", "--preset", "dev"], cwd=self.tree) # as `make build` does: ccache has most of it
         self.read_commands()
-        self.scratch = tempfile.mkdtemp(prefix="scratch-", dir=work)
-        atexit.register(shutil.rmtree, self.scratch, True)
-        os.mkdir(os.path.join(self.scratch, "tmp"))
-        self.box = boxed(os.path.join(self.scratch, "tmp"), self.tree)
 
     def copy(self):
         """What git knows and what is new; a file that is the same keeps its time, so that little is built again."""
@@ -116,28 +129,28 @@ class Tree:
                     self.entries.setdefault(name, []).append((out, command, e["directory"]))
 
     def linked_tests(self):
-        """{test: how it is linked} of the unit tests that see the room. ctest tells the command of a test only when it is built."""
+        """(test, how it is linked, where) of the unit tests that see the room. ctest tells the command of a test only when it is built."""
         listed = json.loads(must(["ctest", "--test-dir", self.build, "-L", "^unit$", "--show-only=json-v1"]))["tests"]
         links = {}
         for d, _, files in os.walk(self.build):
             if "link.txt" in files:
                 with open(os.path.join(d, "link.txt"), encoding="utf-8") as f:
-                    links[os.path.basename(d)[:-len(".dir")]] = shlex.split(f.read())
+                    links[os.path.basename(d)[:-len(".dir")]] = shlex.split(f.read()), os.path.relpath(d, self.build)
         for t in listed:
-            link = links.get(os.path.basename(t["command"][0]) if "command" in t else t["name"])
-            if link and any(self.is_of_room(w) for w in link) and not re.search(self.without, t["name"]):
-                yield t, link
+            link, where = links.get(os.path.basename(t["command"][0]) if "command" in t else t["name"], ((), ""))
+            if any(self.is_of_room(w) for w in link) and not re.search(self.without, t["name"]):
+                yield t, link, where
 
     def make(self):
         if self.is_own:
             self.say("building the unit tests that see %s" % ", ".join(self.rooms))
-            targets = sorted({link[link.index("-o") + 1] for _, link in self.linked_tests()})
-            must(["cmake", "--build", self.build, "-j%d" % self.jobs, "--target", *targets, "--", "--no-print-directory", "-s"])
-        for t, link in self.linked_tests():
+            # by what is below CMake's own front, which makes one target after the other
+            targets = sorted({os.path.join(where, "all") for _, _, where in self.linked_tests()})
+            must(["make", "-s", "-f", "CMakeFiles/Makefile2", "-j%d" % self.jobs, *targets], cwd=self.build)
+        for t, link, _ in self.linked_tests():
             if "command" not in t:
                 raise SystemExit("%s is not built in %s" % (t["name"], self.build))
-            p = {x["name"]: x["value"] for x in t["properties"]}
-            self.tests.append(Test(t["name"], t["command"], dict(x.split("=", 1) for x in p.get("ENVIRONMENT", [])), link))
+            self.tests.append(Test(t, link, self.build))
 
     def is_of_room(self, path):
         """Is it a room's library, or an object that becomes part of it?"""
@@ -157,7 +170,8 @@ class Tree:
             c = [w for w in c if w != "-g"] # it would tell mutants apart that are the same program
             if os.path.basename(c[0]) == "ccache": # it may give what was made elsewhere, and a mutant is compiled once
                 del c[0]
-            c[1:1] = ["-w", "-iquote", os.path.dirname(os.path.join(self.tree, name))]
+            c[1:1] = ["-w", "-iquote", os.path.dirname(os.path.join(self.tree, name)), # the same program, wherever it is made
+                      "-fmacro-prefix-map=%s=." % os.path.dirname(source)]
             if subprocess.run(c + list(flags), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
                 return None
             replaced[old] = new
@@ -180,140 +194,3 @@ class Tree:
         command[first:first] = [new for old, new in objects.items() if old not in used and self.is_of_room(old)]
         command[command.index("-o") + 1] = out
         return run(command[:1] + list(flags) + command[1:], cwd=test.folder)
-
-    def execute(self, test, program, limit, more=()):
-        """What the test ended with (None: it did not end within the limit), and how long it took."""
-        for d in os.listdir(os.path.join(self.scratch, "tmp")):
-            path = os.path.join(self.scratch, "tmp", d)
-            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
-        env = dict(os.environ, **test.environment, **dict(more))
-        began = time.monotonic()
-        with tempfile.TemporaryFile() as out:
-            p = subprocess.Popen(self.box + ["timeout", "-s", "KILL", str(int(limit) + 1), program] + test.command[1:], cwd=test.folder,
-                                 env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-            try:
-                code = p.wait(limit)
-            except subprocess.TimeoutExpired:
-                code = None
-            try:
-                os.killpg(p.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            p.wait()
-        return code, time.monotonic() - began
-
-    # ---- which test comes to which line ----
-
-    def look(self):
-        """Run each test once with the room's objects counting their lines. What is known of the same program is kept."""
-        sources = [n for n in self.entries if not n.endswith(("_test.c", "_fuzz.c", "_bench.c", "_testing.c"))]
-        state = hashlib.sha256("".join(digest(os.path.join(self.tree, n)) for n in sorted(sources)).encode()).hexdigest()
-        known = {}
-        if os.path.exists(self.cache):
-            with gzip.open(self.cache, "rt") as f:
-                known = json.load(f)
-            known = known["tests"] if known["state"] == state else {}
-        unknown = [t for t in self.tests if digest(t.command[0]) not in known]
-        if unknown:
-            self.count_objects(sources, state)
-        for i, t in enumerate(unknown):
-            self.say("looking which lines %s comes to (%d of %d)" % (t.name, i + 1, len(unknown)))
-            found = self.look_at(t)
-            if found:
-                known[digest(t.command[0])] = found
-                with gzip.open(self.cache + ".new", "wt") as f:
-                    json.dump({"state": state, "tests": known}, f)
-                os.replace(self.cache + ".new", self.cache)
-        for t in self.tests:
-            k = known.get(digest(t.command[0]))
-            if k:
-                t.seconds = k["seconds"]
-                t.lines = {n: {int(a): c for a, c in lines.items()} for n, lines in k["lines"].items()}
-        self.tests = sorted((t for t in self.tests if t.lines), key=lambda t: t.seconds)
-
-    def count_objects(self, sources, state):
-        made = os.path.join(self.cov, "made.json")
-        flags = ["-O1", "--coverage"]
-        self.counting = {}
-        if os.path.exists(made):
-            with open(made, encoding="utf-8") as f:
-                before = json.load(f)
-            if before["state"] == state:
-                self.counting = before["objects"]
-                return
-        shutil.rmtree(self.cov, ignore_errors=True)
-        os.makedirs(self.cov)
-
-        def one(name):
-            return self.compile(name, os.path.join(self.tree, name), os.path.join(self.cov, name.replace("/", "__")), flags)
-
-        self.say("compiling the room once more, to count lines")
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            for objects in pool.map(one, sources):
-                if objects is None:
-                    raise SystemExit("the sources do not compile with counters")
-                self.counting.update(objects)
-        with open(os.path.join(self.cov, "exit.c"), "w", encoding="utf-8") as f:
-            f.write(EXIT_C)
-        must(["cc", "-O1", "-c", "exit.c", "-o", "exit.o"], cwd=self.cov)
-        with open(made, "w", encoding="utf-8") as f:
-            json.dump({"state": state, "objects": self.counting}, f)
-
-    def clear_counts(self):
-        for f in os.listdir(self.cov):
-            if f.endswith(".gcda"):
-                os.unlink(os.path.join(self.cov, f))
-
-    def look_at(self, test):
-        program = os.path.join(self.cov, test.name)
-        # only objects that the test has anyway
-        traced = self.link(test, {}, program, ["-Wl,-t,-t"]).stdout
-        has = set(re.findall(r"libsk_(\w+)\.a[()]+([\w.-]+\.o)", traced))
-        direct = {os.path.normpath(os.path.join(test.folder, w)) for w in test.link if w.endswith(".o")}
-        objects = {a: b for a, b in self.counting.items() if a in direct or
-                   (self.is_of_room(a) and (re.search(r"/sk_(\w+)\.dir/", a).group(1), os.path.basename(a)) in has)}
-        done = self.link(test, objects, program, ["--coverage", "-Wl,--wrap=_exit", "-Wl,--wrap=raise", os.path.join(self.cov, "exit.o")])
-        if done.returncode:
-            self.say("%s cannot be linked to count lines: left out\n%s" % (test.name, done.stdout[-500:]))
-            return None
-        self.clear_counts()
-        code, seconds = self.execute(test, program, 900)
-        os.unlink(program)
-        if code == 77:
-            return {"seconds": 0, "lines": {}}
-        if code:
-            self.say("%s fails without any mutant (%s): left out" % (test.name, code))
-            return None
-        lines = {}
-        for f in sorted(os.listdir(self.cov)):
-            if f.endswith(".gcda"):
-                self.count(f, lines)
-        return {"seconds": seconds, "lines": lines}
-
-    def count(self, gcda, lines):
-        told = run(["gcov", "--json-format", "--stdout", gcda], cwd=self.cov).stdout
-        for line in told.splitlines():
-            if not line.startswith("{"):
-                continue
-            told = json.loads(line)
-            for f in told["files"]:
-                name = os.path.relpath(os.path.normpath(os.path.join(told["current_working_directory"], f["file"])), self.tree)
-                if name in self.entries:
-                    into = lines.setdefault(name, {})
-                    for x in f["lines"]:
-                        into[x["line_number"]] = into.get(x["line_number"], 0) + (x["count"] > 0)
-
-    def who_comes(self, name, line):
-        """The tests that come to a line, the quickest first. A line without code of its own counts with those around it."""
-        who = []
-        for t in self.tests:
-            lines = t.lines.get(name)
-            if not lines:
-                continue
-            if line in lines:
-                near = [line]
-            else:
-                near = [max((n for n in lines if n < line), default=0), min((n for n in lines if n > line), default=0)]
-            if any(lines.get(n) for n in near):
-                who.append(t)
-        return who
