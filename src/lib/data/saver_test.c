@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { LARGE = 6 << 20, SMALL = 3 << 20, LITTLE = 1000 };
 
 static uint8_t *from, *to, *beside, *beside_to;
@@ -164,9 +166,11 @@ static void one_that_cannot_be_opened_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_is_to_be_copied_is_copied, make_memory, remove_memory),
         cmocka_unit_test_setup_teardown(later_writes_do_not_reach_it, make_memory, remove_memory),
         cmocka_unit_test(one_that_cannot_be_opened_is_told),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

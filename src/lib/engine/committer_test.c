@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { CELLS = 4096, CHANGED = 64, THIS = 3, MOST = 12 };
 
 static char dir[] = "/tmp/committer-XXXXXX";
@@ -435,6 +437,7 @@ static void test_spoiled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(test_rows),
         cmocka_unit_test_setup_teardown(test_several_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
@@ -443,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_fold_that_fails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spoiled, set_up, tear_down),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

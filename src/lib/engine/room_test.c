@@ -6,6 +6,7 @@
 #include "base/host/headroom.h"
 #include "lib/engine/room.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "base/host/open_files_testing.h"
 
 enum { N = 2, SIDE = 600, BYTES = SIDE * SIDE * 8, MIB = 1 << 20 };
 
@@ -263,12 +266,84 @@ static void test_shares(void **state)
     sk_room_leave(lock);
 }
 
+static void take(const char *name, uint64_t bytes)
+{
+    struct saikai_error err = {0};
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", local, name);
+    if (strchr(name, '/')) {
+        *strrchr(path, '/') = 0;
+        assert_int_equal(sk_io_mkdirs(path, &err), 0);
+        snprintf(path, sizeof path, "%s/%s", local, name);
+    }
+    int fd = sk_io_open(path, O_RDWR | O_CREAT, 0600, &err);
+    assert_int_equal(sk_io_reserve(fd, path, bytes, &err), 0);
+    close(fd);
+}
+
+static int may_take(int rank, double share, uint64_t bytes)
+{
+    struct saikai_error err = {0};
+    int lock, rc = sk_room_enter(local, rank, share, bytes, &lock, &err);
+    assert_true(!rc == (lock >= 0));
+    sk_room_leave(lock);
+    assert_true(!rc || rc == SAIKAI_ENOSPC);
+    return !rc;
+}
+
+/* Generations and parity are a rank's part as slots are; what has another name is nobody's, and taken. */
+static void test_whose_files_count(void **state)
+{
+    (void)state;
+    NEED_MEMORY();
+    static const char *const mine[] = {"gen-0001-000000000010-0/rank-000007.skc", "gen-0001-000000000010-0/parity-000007-0001.skp", "slot-0001-000007-0.tmp", "rank-000007.tmp"};
+    static const char *const others[] = {"gen-0001-000000000010-0/rank-000070.skc", "gen-0001-000000000010-0/seven", "slot-0007-000001-7.tmp", "job"};
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
+        struct saikai_error err = {0};
+        char text[256];
+        int lock;
+        take(mine[i], MIB);
+        leave(3L * MIB); /* of 4; the half of it for each of two ranks */
+        assert_true(may_take(7, 0.5, MIB) && !may_take(7, 0.5, MIB + 1));
+        assert_true(may_take(1, 0.5, 2 * MIB) && !may_take(1, 0.5, 2 * MIB + 1));
+        assert_int_equal(sk_room_enter(local, 7, 0.5, MIB + 1, &lock, &err), SAIKAI_ENOSPC);
+        snprintf(text, sizeof text, "no room for %d bytes in %s: memory.max of control group / leaves %d, this rank's share is %d and it has %d", MIB + 1,
+                 local, 3 * MIB, 2 * MIB, MIB);
+        assert_non_null(strstr(err.text, text));
+        assert_true(!sk_io_rmtree(local, NULL) && !sk_io_mkdirs(local, NULL));
+        take(others[i], MIB);
+        assert_true(may_take(7, 0.5, 2 * MIB) && !may_take(7, 0.5, 2 * MIB + 1));
+        assert_true(may_take(7, 1, 3 * MIB) && !may_take(7, 1, 3 * MIB + 1)); /* what there is, whatever the share */
+        assert_true(!sk_io_rmtree(local, NULL) && !sk_io_mkdirs(local, NULL));
+    }
+    assert_int_equal(sk_room_enter(local, 7, 0, 100 * MIB, &(int){0}, NULL), 0); /* no node-local directory: not counted */
+}
+
+/* What the process may not write is no matter of room. */
+static void test_the_limit_of_a_file(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct rlimit was, less;
+    int lock = 0;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    less = (struct rlimit){MIB, was.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    int fits = sk_room_enter("/nowhere", 0, 0, MIB, &lock, &err), not = sk_room_enter("/nowhere", 0, 0, MIB + 1, &lock, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(fits, 0);
+    assert_true(not == SAIKAI_ENOSPC && lock == -1);
+    assert_string_equal(err.text, "no file of 1048577 bytes may be written: ulimit -f allows 1048576");
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, make, clear)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_no_room_at_all), TEST(test_room_for_all), TEST(test_one_slot),
-                                       TEST(test_comes_and_goes), TEST(test_nowhere),      TEST(test_shares),
-                                       TEST(test_room_to_work),   TEST(test_room_for_parity)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_room_at_all), cmocka_unit_test(remember_open_files), /* after what a process opens once */
+        TEST(test_room_for_all), TEST(test_one_slot), TEST(test_comes_and_goes), TEST(test_nowhere), TEST(test_shares), TEST(test_room_to_work),
+        TEST(test_room_for_parity), TEST(test_whose_files_count), TEST(test_the_limit_of_a_file), cmocka_unit_test(no_file_is_left_open),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

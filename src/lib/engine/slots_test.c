@@ -18,6 +18,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { PAGE = 4096, THIS = 3, MOST = 8 };
 
 static char dir[] = "/tmp/slots-XXXXXX";
@@ -496,6 +498,7 @@ static void test_retire(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(test_acquire),
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_retired_one_that_somebody_cut, set_up, tear_down),
@@ -506,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_prepare_without_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_old_ones, set_up, tear_down),
         cmocka_unit_test(test_retire),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3,
        CELLS = 600,
        EVERY = 10 };
@@ -173,10 +175,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_an_older_one, make_dir, remove_dir),
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_two_of_one_iteration, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_of_a_run_that_had_ended, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_mistakes, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_one_that_cannot_be_had, make_dir, remove_dir),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static struct reshape_cut slabs(int ranks)
 {
     return (struct reshape_cut){3, {11, 6, 5}, {ranks, 1, 1}, 0, 0};
@@ -305,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, reshape_begin_dir, reshape_remove_dir)
         TEST(test_many_shapes),
+        cmocka_unit_test(remember_open_files),
         TEST(test_random_cuts),
         TEST(test_random_damage),
         TEST(test_other_tiles_of_as_many_ranks),
@@ -315,6 +318,7 @@ int main(void)
         TEST(test_gap),
         TEST(test_overlap),
         TEST(test_a_halo_without_gaps),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* What a job hears from its launcher, and tells it: by the page that both have (backbone/keeper_page.h). All ranks share one here. */
 #include "lib/whole/session_testing.h"
 
+#include "lib/run/events.h"
+
 #include "base/clock.h"
 #include "base/host/fork_testing.h"
 #include "group/loop.h"
@@ -17,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "base/host/open_files_testing.h"
 
 enum { N = 2, CELLS = 500 };
 
@@ -215,9 +219,20 @@ static int comes_second(struct sk_group *g, struct sk_session *s)
 {
     struct saikai_error err = {0};
     struct sk_session *second = NULL;
+    struct saikai_event e;
+    char pid[24];
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    CHECK(world_session(g, world_config("schedule.every=10; events.least=error"), &second, &err) == SAIKAI_EBUSY && !second);
     CHECK(world_session(g, world_config("schedule.every=10"), &second, &err) == SAIKAI_EBUSY && !second);
     CHECK(!sk_group_barrier(g));
     CHECK(atomic_load(&s->page->state) == SK_KEEPER_REFUSED);
+    if (g->rank)
+        return 0;
+    CHECK(sk_session_next_event(s, "name=refused", 30, &e, sizeof e, &err) == 1); /* who has the store sees who wanted it */
+    CHECK(e.severity == SAIKAI_EVENT_WARNING && !strcmp(e.space, "mw") && !strcmp(e.job, s->who.job.name) && !strcmp(e.host, s->place.host));
+    CHECK(e.n_fields == 3 && !strcmp(e.field[0].key, "pid") && !strcmp(e.field[0].value, pid) && !strcmp(e.field[1].key, "user") && *e.field[1].value);
+    CHECK(!strcmp(e.field[2].key, "what") && strstr(e.field[2].value, "is running already"));
+    CHECK(sk_session_next_event(s, "name=refused", 0, &e, sizeof e, &err) == 0); /* once: the first one was told not to */
     return 0;
 }
 
@@ -373,11 +388,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_suffered_before, make_page, remove_page),
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(how_far_it_is, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_restart_resumes, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_is_refused, make_page, remove_page),
         cmocka_unit_test_setup_teardown(a_signal_is_handed_on, make_page, remove_page),
         cmocka_unit_test_setup_teardown(it_ends_when_all_is_saved, make_page, remove_page),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

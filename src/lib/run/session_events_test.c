@@ -15,6 +15,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 /* ENOUGH: candidates until something has happened, on the slowest machine; QUIET: in which nothing is to happen. */
 enum { N = 3, CELLS = 1000, ENOUGH = 200000, QUIET = 300 };
 static const double patience_s = 200;
@@ -225,9 +227,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_notice_saves_the_job_at_once_and_before_its_deadline, begin, end),
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_one_rank_tells_all_may_hear, begin, end),
         cmocka_unit_test_setup_teardown(the_job_tells_what_comes_to_pass, begin, end),
         cmocka_unit_test_setup_teardown(without_a_prefix_there_are_none, begin, end),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

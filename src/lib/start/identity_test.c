@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { CELLS = 100 };
 
 /* One start of one rank: it goes on from `from`, saves up to `until`, and ends as one that is killed. */
@@ -302,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(jobs_share_a_prefix, make_world, remove_world),
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(a_store_whose_job_cannot_be_read_is_not_used, make_world, remove_world),
         cmocka_unit_test_setup_teardown(names_are_plain, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_name_is_made_from_the_program, make_world, remove_world),
@@ -309,6 +312,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_copied_store_is_its_own, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_fresh_start_looks_aside, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_run_finds_its_job_again, make_world, remove_world),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3 };
 
 static char dir[64], said[8192];
@@ -387,6 +389,7 @@ static void every_node_has_a_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(it_is_saved_in_both_places, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_prefix_that_takes_no_files, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_holder_alone_writes, make_dir, remove_dir),
@@ -397,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(damage_is_told, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(one_place, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(every_node_has_a_copy, make_dir, remove_dir),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

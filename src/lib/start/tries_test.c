@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 2, FINE = 42 };
 
 static char dir[64], said[8192];
@@ -362,10 +364,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(marks_are_found_and_removed, make_dir, remove_dir),
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(signals_leave_marks, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(how_a_start_ended_decides, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_may_be_tried, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_end_of_a_try, make_dir, remove_dir),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { MOST = 4, CELLS = 9000, IT = 10 };
 
 struct start {
@@ -119,6 +121,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_read_again, setup, teardown),
+        cmocka_unit_test(remember_open_files),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

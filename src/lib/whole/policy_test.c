@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3, CELLS = 600, EVERY = 10, MOST_ROUNDS = 4, MOST = 100 };
 
 #define SETTINGS "store.keep_prefix=100; schedule.first=no; redundancy.scheme=none; "
@@ -422,16 +424,75 @@ static void test_what_a_start_says(void **state)
     world_expect("/prefix", 0);
 }
 
+static int how_often(const char *text)
+{
+    int n = 0;
+    for (const char *at = world.said; (at = strstr(at, text)); at++)
+        n++;
+    return n;
+}
+
+/* How long ago: in seconds, no fewer than one, and no more than have passed. */
+static void test_when_it_was_saved(void **state)
+{
+    (void)state;
+    double began = sk_now(), seconds = 0;
+    run(N, (struct start){.config = "schedule.every=10", .body = rounds, .expect = "a", .abandoned = 1});
+    sk_sleep(2.2);
+    run(N, (struct start){.config = "schedule.every=10", .resumes_from = 10});
+    const char *at = strstr(world.said, ", saved ");
+    assert_true(at && sscanf(at, ", saved %lf s ago, in ", &seconds) == 1);
+    assert_true(seconds >= 2 && seconds <= sk_now() - began && seconds == (double)(int)seconds);
+}
+
+/* What dead jobs left on a node is told to those whom it concerns: the same place, or the same name. What is beyond what may stay
+ * goes, and that is told, too. */
+static void test_stores_that_are_no_more(void **state)
+{
+    (void)state;
+    char elsewhere[160], gone[160];
+    struct start first = {.config = "schedule.every=10", .body = rounds, .expect = "a", .abandoned = 1};
+    snprintf(gone, sizeof gone, "belongs to a store that is no more in %s/prefix: not used; 'saikai clean' removes it", world.dir);
+    run(N, first);
+    world_expect("belongs to a store", 0); /* it is our own */
+    world_lose("prefix");
+    first.config = "schedule.every=10; restart.mode=never";
+    run(N, first);
+    assert_int_equal(how_often("belongs to a store"), 1);
+    world_expect(gone, 1);
+    world_lose("prefix");
+    /* another place, the same name; two of them by now */
+    snprintf(elsewhere, sizeof elsewhere, "store.prefix=%s/elsewhere", world.dir);
+    run(N, (struct start){.config = elsewhere});
+    assert_int_equal(how_often(gone), 2);
+    world_lose("elsewhere");
+    /* another place and name: no concern of theirs, until there is no room for it */
+    snprintf(elsewhere, sizeof elsewhere, "store.prefix=%s/third; job.name=other", world.dir);
+    run(N, (struct start){.config = elsewhere});
+    world_expect("belongs to a store", 0);
+    snprintf(elsewhere, sizeof elsewhere, "store.prefix=%s/third; job.name=other; store.orphan_size=1", world.dir);
+    run(N, (struct start){.config = elsewhere});
+    snprintf(gone, sizeof gone, "belongs to a store that is no more in %s/prefix: removed", world.dir);
+    assert_int_equal(how_often(gone), 2);
+    run(N, (struct start){.config = elsewhere});
+    world_expect("belongs to a store", 0);
+    assert_non_null(strstr(world_local(), "/none")); /* no directory of that name is left */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_archived, make_dir, remove_dir),
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_what_is_protected, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_stays_on_the_node, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_restored_one_is_protected, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_the_keeper_asks, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_time_slot_ends, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_what_a_start_says, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_when_it_was_saved, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_stores_that_are_no_more, make_dir, remove_dir),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 2, CELLS = 20000 };
 
 static int make_world(void **state)
@@ -274,7 +276,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(settings_that_cannot_be), TEST(a_place_that_is_none), TEST(names_of_files), TEST(candidates_out_of_turn),
+        cmocka_unit_test(remember_open_files),
         TEST(archives_of_changes_leave_nothing_behind), TEST(a_generation_that_cannot_be_named),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3 };
 
 static const char *const aggregated = "store.archive=aggregate; far.writers=2; codec.threads=1; far.memory=16MiB";
@@ -213,12 +215,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solver_begin, solver_end)
         TEST(test_archives_alone_bring_back),
+        cmocka_unit_test(remember_open_files),
         TEST(test_archive_replaces_what_is_damaged_or_gone),
         TEST(test_a_finished_run_leaves_an_archive),
         TEST(test_full_prefix_keeps_the_archives_before),
         TEST(test_what_is_damaged_is_not_archived),
         TEST(test_without_threads_of_mpi_files_are_copied),
         TEST(test_archives_as_often_as_the_model_says),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

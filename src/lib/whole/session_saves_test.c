@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3 };
 
 static void test_retention(void **state)
@@ -185,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solver_begin, solver_end)
         TEST(test_retention),
+        cmocka_unit_test(remember_open_files),
         TEST(test_keeps_as_many_as_it_was_told),
         TEST(test_only_what_is_archived_is_told_to_be),
         TEST(test_every_iteration_without_a_pause),
@@ -192,6 +195,7 @@ int main(void)
         TEST(test_full_disk_keeps_the_old_generation),
         TEST(test_coded_variables),
         TEST(test_nonsense_about_codecs),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3 };
 
 static void test_crash_and_resume(void **state)
@@ -207,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solver_begin, solver_end)
         TEST(test_crash_and_resume),
+        cmocka_unit_test(remember_open_files),
         TEST(test_always_resumes_a_finished_run),
         TEST(test_lost_local_directory),
         TEST(test_damaged_copies),
@@ -218,6 +221,7 @@ int main(void)
         TEST(test_an_order_to_end_does_not_count),
         TEST(test_a_read_error_is_tried_again_and_never_counts),
         TEST(test_dates_do_not_matter),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,6 +247,10 @@ static void test_an_error_that_stays_is_no_loss(void **state)
     r.until = r.protects = 0;
     assert_int_equal(survive_start(&r), 0);
     survive_says("pieces could not be read (input/output error)");
+    survive_says("the protected generation of iteration 20 cannot be given back: ");
+    assert_non_null(strstr(r.said, "the protected generation of iteration 20 cannot be given back now: "));
+    assert_non_null(strstr(r.said, "pieces could not be read"));
+    assert_null(strstr(r.said, ": generation ")); /* people know iterations, and not the numbers of the rooms below */
     make_unreadable(NULL, 0);
     r.expect = 0;
     again(&r, 20, 30);

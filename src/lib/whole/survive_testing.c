@@ -265,6 +265,8 @@ static int program(struct sk_group *g, void *arg)
     int restored = 0;
     int64_t from = 0;
     int rc = sk_session_restart(s, &restored, &from, &err);
+    if (g->rank == 0)
+        snprintf(r->said, sizeof r->said, "%s", rc ? err.text : "");
     CHECK(r->may_fail || (r->expect ? rc == r->expect || rc == SAIKAI_EPEER : !rc));
     CHECK(!look_at_data(r, g, u, rc, from));
     CHECK(rc || r->from < 0 || (from == r->from && restored == (from != 0)));

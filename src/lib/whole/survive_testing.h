@@ -23,6 +23,7 @@ struct survive_run {
                    */
     int expect;   /* error code of the restart */
     int64_t found; /* out: iteration restored, -1: wrong data, -2: the restart failed */
+    char said[480]; /* out: and how it said so, on rank 0 */
     long begin_at; /* messages and input and output are counted from the end of this iteration on,
                       -1: from the start */
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -44,6 +45,79 @@ static void records_are_read(void **state)
     assert_string_equal(seen[0].cause, "Hardware");
     assert_true(seen[1].begun == 1078012800 && !seen[1].ended && !seen[1].nodes);
     assert_string_equal(seen[1].cause, "Software");
+}
+
+/* Blanks around names and values mean nothing; a column that says whether it was the same event is no cause. */
+static void blanks_are_no_part_of_it(void **state)
+{
+    (void)state;
+    char text[] = "System,nodes , nodenum,\tProb Started\t, Prob Fixed ,Facilities, Hardware ,Same Event \t\r\n"
+                  " 20\t, 512 ,3 , 6/21/2005 10:54 ,\t6/21/2005 11:00, \t, x ,No\r\n"
+                  " \t\r\n"
+                  "2,49,48,1/1/1998 0:01,,,  ,Yes\r\n";
+    size_t skipped = 9;
+    struct saikai_error err = {0};
+    n_seen = 0;
+    assert_int_equal(sk_lanl_parse(text, sizeof text - 1, "log", keep, NULL, &skipped, &err), 0);
+    assert_true(n_seen == 2 && !skipped);
+    assert_true(seen[0].system == 20 && seen[0].nodes == 512 && seen[0].node == 3);
+    assert_true(seen[0].begun == 1119351240 && seen[0].ended == 1119351600);
+    assert_string_equal(seen[0].cause, "Hardware");
+    assert_true(seen[1].system == 2 && seen[1].nodes == 49 && seen[1].node == 48 && !seen[1].ended);
+    assert_string_equal(seen[1].cause, "");
+}
+
+/* A line of this system, node and time. */
+static int reads(const char *system, const char *node, const char *begun, struct sk_lanl_record *r)
+{
+    char text[256];
+    size_t skipped = 0;
+    int n = snprintf(text, sizeof text, "System,nodenum,Prob Started\n%s,%s,%s", system, node, begun);
+    n_seen = 0;
+    assert_int_equal(sk_lanl_parse(text, (size_t)n, "log", keep, NULL, &skipped, NULL), 0);
+    assert_int_equal(n_seen + skipped, 1);
+    *r = seen[0];
+    return n_seen == 1;
+}
+
+static void times_and_numbers_have_limits(void **state)
+{
+    (void)state;
+    struct sk_lanl_record r;
+    static const struct tm days[] = {{.tm_year = 70, .tm_mday = 1, .tm_min = 1}, {.tm_year = 99, .tm_mon = 11, .tm_mday = 31, .tm_hour = 23, .tm_min = 59},
+        {.tm_year = 100, .tm_mon = 1, .tm_mday = 29, .tm_hour = 1}, {.tm_year = 100, .tm_mon = 2, .tm_mday = 1}, {.tm_year = 101, .tm_mon = 1, .tm_mday = 28},
+        {.tm_year = 101, .tm_mon = 2, .tm_mday = 1, .tm_hour = 23}, {.tm_year = 200, .tm_mon = 2, .tm_mday = 1}, {.tm_year = 105, .tm_mon = 6, .tm_mday = 4}};
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        struct tm t = days[i];
+        char text[64];
+        snprintf(text, sizeof text, "%d/%d/%d %d:%02d", t.tm_mon + 1, t.tm_mday, t.tm_year + 1900, t.tm_hour, t.tm_min);
+        assert_true(reads("1", "0", text, &r));
+        assert_true(r.begun == (double)timegm(&t));
+    }
+    static const char *const none[] = {"0/1/2004 0:00", "13/1/2004 0:00", "1/0/2004 0:00", "1/32/2004 0:00", "1/1/1969 0:00", "1/1/2004 24:00",
+                                       "1/1/2004 0:60", "1/1/2004 -1:00", "1/1/2004 0:-1", "1/1/2004 0:00x", "1/1/2004", "", "soon"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(reads("1", "0", none[i], &r));
+    assert_true(reads("0", "10000000", "1/2/1970 0:00", &r) && r.node == 10000000 && r.begun == 86400);
+    assert_false(reads("1", "10000001", "1/2/1970 0:00", &r) || reads("1", "-1", "1/2/1970 0:00", &r) || reads("-1", "0", "1/2/1970 0:00", &r));
+    assert_false(reads("1", "1x", "1/2/1970 0:00", &r) || reads("", "1", "1/2/1970 0:00", &r));
+}
+
+static int refuse(void *arg, const struct sk_lanl_record *r, struct saikai_error *err)
+{
+    ++*(int *)arg;
+    return sk_fail(err, SAIKAI_ENOMEM, "no more after node %d", r->node);
+}
+
+static void who_reads_may_end_it(void **state)
+{
+    (void)state;
+    char text[] = "System,nodenum,Prob Started\n1,5,1/2/1970 0:00\n1,6,1/2/1970 0:00\n";
+    struct saikai_error err = {0};
+    int calls = 0;
+    assert_int_equal(sk_lanl_parse(text, sizeof text - 1, "log", refuse, &calls, NULL, &err), SAIKAI_ENOMEM);
+    assert_int_equal(calls, 1);
+    assert_string_equal(err.text, "no more after node 5");
 }
 
 static void another_file_is_refused(void **state)
@@ -86,6 +160,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_read),
+        cmocka_unit_test(blanks_are_no_part_of_it),
+        cmocka_unit_test(times_and_numbers_have_limits),
+        cmocka_unit_test(who_reads_may_end_it),
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(the_whole_log_is_read),
     };

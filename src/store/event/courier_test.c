@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static const double patience_s = 200;
 static char dir[64];
 
@@ -227,6 +229,7 @@ static void what_was_told_last_is_written_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_is_told_comes_to_those_who_asked, begin, end),
         cmocka_unit_test_setup_teardown(a_notice_is_noticed_once, begin, end),
         cmocka_unit_test_setup_teardown(a_later_start_hears_what_is_ahead_alone, begin, end),
@@ -234,6 +237,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_that_waited_are_in_the_store, begin, end),
         cmocka_unit_test_setup_teardown(what_others_could_write_is_not_heard, begin, end),
         cmocka_unit_test_setup_teardown(what_was_told_last_is_written_at_the_end, begin, end),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static struct saikai_event example(void)
 {
     struct saikai_event e;
@@ -167,12 +169,14 @@ static void filters_choose(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(a_line_is_read_as_it_was_printed),
         cmocka_unit_test(every_cut_and_every_changed_byte_is_seen),
         cmocka_unit_test(a_name_has_a_space_or_is_the_programs),
         cmocka_unit_test(fields_have_limits),
         cmocka_unit_test(a_line_has_a_limit),
         cmocka_unit_test(filters_choose),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64], file[96], before[96];
 
 static int begin(void **state)
@@ -263,6 +265,7 @@ static void no_directory_is_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_comes_is_read_once, begin, end),
         cmocka_unit_test_setup_teardown(a_cut_or_damaged_line_costs_itself_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_full_file_is_put_away, begin, end),
@@ -270,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(others_are_kept_out, begin, end),
         cmocka_unit_test_setup_teardown(who_may_read_it, begin, end),
         cmocka_unit_test_setup_teardown(no_directory_is_made, begin, end),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 /* The engine's newest generation of this rank builds on nothing. */
 static int is_full(struct sk_session *s)
 {
@@ -292,6 +294,10 @@ static int spoil_parity(struct sk_session *s, int64_t it)
     if (s->g->rank == 1)
         CHECK(!spoil(path));
     CHECK(!wait_until(s, it, "and protected anew"));
+    sk_sleep(0.2); /* it is looked at again, and still damaged */
+    const char *told = strstr(world.said, "and protected anew");
+    CHECK(told && !strstr(told + 1, "and protected anew"));
+    CHECK(!sk_group_barrier(s->g));
     if (sk_ledger_count(s->levels.ledger) == 2)
         CHECK(!wait_for_capture(s, it, 2));
     CHECK(!wait_until_protected(s, it, 3));
@@ -350,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, heal_begin, heal_end)
         TEST(test_a_base_that_cannot_be_folded_is_replaced),
+        cmocka_unit_test(remember_open_files),
         TEST(test_a_flipped_byte_is_found_while_nobody_reads),
         TEST(test_a_file_that_was_cut_is_replaced),
         TEST(test_a_file_that_was_removed_is_written_anew),
@@ -357,6 +364,7 @@ int main(void)
         TEST(test_a_prefix_that_hangs_heals_nothing),
         TEST(test_parity_that_flipped_or_went_is_made_again),
         TEST(test_slots_that_were_cut_or_removed),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
