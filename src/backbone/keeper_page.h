@@ -82,8 +82,8 @@ enum sk_differ_how { SK_DIFFER_COLLECTIVE = 1, SK_DIFFER_MISSING = 2 };
 /* Set where the protocol logging is chosen: most bytes of messages that a rank keeps. */
 #define SK_WORLD_LOG_ENV "SAIKAI_WORLD_LOG"
 
-/* Set where the protocol replication is chosen, for two processes of each rank: how many ranks there are, and most bytes of messages that a
- * process keeps, and 1: their messages are compared. And for copies that are not the lead, by their keeper: the descriptor of the output that the lead's goes to. */
+/* Set where the protocol replication is chosen: how many ranks there are, most bytes of messages that a process keeps, 1: messages of twins are compared,
+ * 1: twins may be on other hosts, and which ranks are two processes (base/config/ranklist.h). And for copies that are not the lead, by their keeper: the descriptor of the output that the lead's goes to. */
 #define SK_WORLD_COPIES_ENV "SAIKAI_WORLD_COPIES"
 #define SK_WORLD_OUTPUT_ENV "SAIKAI_WORLD_OUTPUT"
 

@@ -68,7 +68,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
     int64_t ranks = 1, spares = 0;
     int verbose = 0;
     const char *hosts = NULL, *launcher = SK_AUTO, *time_limit = NULL, *hang = NULL,
-               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL, *protocol = NULL, *compare = NULL, *warm = NULL;
+               *key_file = NULL, *then = NULL, *from = NULL, *recovery = NULL, *protocol = NULL, *replicate = NULL, *compare = NULL, *warm = NULL;
     const struct cli_option options[] = {
         {'n', "ranks", CLI_INT, &ranks, "N", NULL, "number of ranks (default: 1)"},
         {0, "hosts", CLI_TEXT, &hosts, "FILE", NULL,
@@ -93,6 +93,8 @@ int cli_run(struct cli *cli, int argc, char **argv)
         {0, "protocol", CLI_TEXT, &protocol, "PROTOCOL", NULL,
          "who goes back after a fault that needs no restart: with process=in-place coordinated (all ranks) or logging (the dead process alone); "
          "replication (nobody: each rank is two processes, and takes two cores); none (no layer: every fault is a restart), or that of a component (default: coordinated)"},
+        {0, "replicate", CLI_TEXT, &replicate, "RANKS", NULL,
+         "with --protocol replication, the ranks that are two processes, as in 0,4-7; when another one dies the job is started again (default: all ranks)"},
         {0, "compare", CLI_CHOICE, &compare, NULL, cli_forms(&sk_compare_kind, NULL),
          "with --protocol replication, compare by hash what the two processes of a rank send, and say it when they differ (silent data corruption): then go on "
          "(tell), start the job again (restart), or end it (default: nothing is compared)"},
@@ -128,7 +130,7 @@ int cli_run(struct cli *cli, int argc, char **argv)
     } given[] = {
         {"schedule.time_limit", "--time-limit", time_limit}, {"run.hang_timeout", "--hang-timeout", hang}, {"run.key_file", "--key-file", key_file},
         {"run.then", "--then", then}, {"run.recovery", "--recovery", recovery}, {"run.protocol", "--protocol", protocol},
-        {"run.compare", "--compare", compare}, {"run.warm", "--warm", warm}, {"restart.from", "--from", from},
+        {"run.replicate", "--replicate", replicate}, {"run.compare", "--compare", compare}, {"run.warm", "--warm", warm}, {"restart.from", "--from", from},
     };
     for (size_t i = 0; rc < 0 && i < sizeof given / sizeof *given; i++)
         rc = set(cli, given[i].key, given[i].option, given[i].value);

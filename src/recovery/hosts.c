@@ -117,7 +117,7 @@ int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat, struc
     }
     if (told < n_ranks && !untold)
         return sk_fail(err, SAIKAI_ECONFIG,
-                       "%d ranks do not fit into the %ld slots of %d hosts (%d are spares): add "
+                       "%d processes do not fit into the %ld slots of %d hosts (%d are spares): add "
                        "slots=N or hosts",
                        n_ranks, told, active, spares);
     for (int i = 0; i < h->n; i++)

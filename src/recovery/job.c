@@ -50,13 +50,13 @@ static const double history_wait_s = 2;
 
 struct job {
     const struct sk_job_options *o;
-    struct sk_job_options twice; /* o, where each rank is two processes */
+    struct sk_job_options twice; /* o, where ranks are two processes */
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
     const struct sk_protocol_ops *protocol;
     int compare;  /* enum sk_compare */
-    int copied;   /* ranks that are two processes each; 0: none are */
+    struct sk_copies copies; /* which ranks are two processes; 0 ranks: none are */
     char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
     char hooks[PATH_MAX]; /* the library that calls the hooks of the protocol, "": it has none */
     int has_hosts;
@@ -147,8 +147,9 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         sk_command_set(&c, "%s=%s %s", SK_WORLD_PROTOCOL_ENV, j->protocol->name, sk_component_path(&sk_protocol_kind, j->protocol->name));
     if (*j->world && sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LOG))
         sk_command_set(&c, "%s=%lld", SK_WORLD_LOG_ENV, (long long)sk_config_size(j->config, "run.log_memory"));
-    if (j->copied)
-        sk_command_set(&c, "%s=%d %lld %d", SK_WORLD_COPIES_ENV, j->copied, (long long)sk_config_size(j->config, "run.log_memory"), j->compare != 0);
+    if (j->copies.ranks)
+        sk_command_set(&c, "%s=%d %lld %d %d %s", SK_WORLD_COPIES_ENV, j->copies.ranks, (long long)sk_config_size(j->config, "run.log_memory"), j->compare != 0,
+                       j->has_hosts, sk_config_text(j->config, "run.replicate"));
     if (j->warm)
         sk_command_set(&c, "%s=%d", SK_WORLD_RANKS_ENV, j->o->n_ranks);
     if (*learnt)
@@ -232,7 +233,7 @@ static void record(void *arg, struct sk_event *e)
     snprintf(e->command, sizeof e->command, "%.*s", (int)sizeof e->command - 1, j->o->command ? j->o->command : j->o->program[0]);
     k->e = *e;
     k->run = j->number;
-    k->makes = j->copied > 0;
+    k->makes = j->copies.ranks > 0;
     snprintf(k->dir, sizeof k->dir, "%s", dir);
     int rc = sk_patience_call(j->patience, dir, keep_event, free, k, &err);
     if (rc != SAIKAI_ETIMEDOUT)
@@ -492,20 +493,41 @@ static int find_world(struct job *j, struct saikai_error *err)
     return 0;
 }
 
-/* Two processes of each rank, where run.protocol=replication can be had. */
-static void find_copies(struct job *j)
+/* Two processes of each rank, or of those that are named, where run.protocol=replication can be had. */
+static int find_copies(struct job *j, struct saikai_error *err)
 {
-    if (!sk_protocol_needs(j->protocol, SAIKAI_NEEDS_TWINS) || !*j->world)
-        return;
-    if (j->has_hosts) {
-        sk_log(SK_LOG_NOTICE, "run.protocol=%s: on several hosts each rank runs once, and faults are answered by a restart", j->protocol->name);
+    const char *named = sk_config_text(j->config, "run.replicate");
+    int twins = sk_protocol_needs(j->protocol, SAIKAI_NEEDS_TWINS);
+    struct sk_copies c;
+    if (*named && !twins)
+        return sk_fail(err, SAIKAI_ECONFIG, "run.replicate: ranks are two processes with --protocol replication alone, and not with %s", j->protocol->name);
+    int rc = twins ? sk_copies_make(&c, j->o->n_ranks, named, err) : 0;
+    if (rc || !twins)
+        return rc;
+    int lacks = j->has_hosts && *j->world && sk_openmpi_notices_deaths(j->launcher);
+    if (lacks)
+        sk_log(SK_LOG_NOTICE, "run.protocol=%s: on several hosts each rank runs once with this Open MPI, and faults are answered by a restart", j->protocol->name);
+    if (!*j->world || lacks) {
         *j->world = *j->hooks = 0;
-        return;
+        sk_copies_free(&c);
+        return 0;
     }
-    j->copied = j->o->n_ranks;
+    j->copies = c;
     j->twice = *j->o;
-    j->twice.n_ranks *= 2;
+    j->twice.n_ranks = c.processes;
     j->o = &j->twice;
+    return 0;
+}
+
+/* Twins on other hosts than their leads. */
+static int place_copies(const struct job *j, const struct sk_hosts *h, int *seat, struct saikai_error *err)
+{
+    int together = sk_copies_place(&j->copies, h, seat);
+    if (together < 0)
+        return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
+    if (together && j->has_hosts)
+        sk_log(SK_LOG_NOTICE, "both processes of %d ranks are on one host, since the others have no slots for them", together);
+    return 0;
 }
 
 /* Warm spares are of use where a repair in place is. */
@@ -514,7 +536,7 @@ static int find_warm(struct job *j, struct saikai_error *err)
     int64_t n = sk_config_int(j->config, "run.warm");
     if (n < 0 || n > SK_IN_PLACE_MOST)
         return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
-    if (n && (!*j->world || j->has_hosts || j->copied))
+    if (n && (!*j->world || j->has_hosts || j->copies.ranks))
         sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place on one host, with Open MPI");
     else
         j->warm = (int)n;
@@ -535,10 +557,10 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = find_world(j, err);
     if (!rc)
         rc = sk_job_hosts(j->o, j->form, h, &j->has_hosts, err);
-    if (!rc) {
-        find_copies(j);
+    if (!rc)
+        rc = find_copies(j, err);
+    if (!rc)
         rc = find_warm(j, err);
-    }
     if (rc)
         return rc;
     *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);
@@ -548,6 +570,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     if (!j->probe || !*seat || !j->feed || !j->launchers)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
     rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
+    if (!rc && j->copies.ranks)
+        rc = place_copies(j, h, *seat, err);
     if (!rc) { /* before the hub has threads */
         j->heir = sk_heir_new();
         rc = sk_watch_new(j->config, h, j->has_hosts, j->launcher, j->number, &j->watch, err);
@@ -563,8 +587,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
 static void tell_what_mpi_notices(const struct job *j, struct sk_supervisor_config *sc)
 {
     int notices = *j->world && sk_openmpi_notices_deaths(j->launcher);
-    sc->hides_deaths = notices && j->copied;
-    sc->mpi_notices = notices && !j->copied;
+    sc->hides_deaths = notices && j->copies.ranks;
+    sc->mpi_notices = notices && !j->copies.ranks;
 }
 
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
@@ -599,8 +623,8 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     j.learning = sk_learning_new(config, o->program[0], &hosts);
     if (!*j.world)
         sc.repair_s = 0;
-    sc.copied = j.copied;
-    sc.compare = j.copied ? j.compare : SK_COMPARE_OFF;
+    sc.copies = j.copies.ranks ? &j.copies : NULL;
+    sc.compare = j.copies.ranks ? j.compare : SK_COMPARE_OFF;
     tell_what_mpi_notices(&j, &sc);
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
@@ -627,6 +651,7 @@ out:
     sk_feed_free(j.feed);
     sk_command_free(&j.then);
     sk_hosts_free(&hosts);
+    sk_copies_free(&j.copies);
     free(seat);
     if (j.signals >= 0)
         close(j.signals);

@@ -47,9 +47,9 @@ struct sk_supervisor *sk_supervisor_new(const struct sk_supervisor_config *c,
     s->answers = calloc((size_t)s->hosts.n, 1);
     s->assessor = sk_assessor_new(&c->assess, s->hosts.n, c->detector.n_ranks);
     s->lost = calloc((size_t)c->detector.n_ranks, 1);
-    s->place = c->repair_s > 0 && ops->admit && !c->copied ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
+    s->place = c->repair_s > 0 && ops->admit && !c->copies ? sk_in_place_new(c->detector.n_ranks, c->repair_s) : NULL;
     s->differed = c->compare ? calloc((size_t)c->detector.n_ranks, 1) : NULL;
-    if (!s->answered || !s->answers || !s->assessor || !s->lost || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copied && !s->place)) {
+    if (!s->answered || !s->answers || !s->assessor || !s->lost || (c->compare && !s->differed) || (c->repair_s > 0 && ops->admit && !c->copies && !s->place)) {
         sk_supervisor_free(s);
         return NULL;
     }
@@ -82,6 +82,8 @@ void sk_supervisor_start(struct sk_supervisor *s, double now)
 {
     struct saikai_error err = {0};
     sk_detector_free(s->detector);
+    if (s->c.copies && s->incarnation && sk_copies_together(s->c.copies, s->seat)) /* no process has anything on the host where it was */
+        sk_copies_place(s->c.copies, &s->hosts, s->seat);
     s->detector = sk_detector_new(&s->c.detector, s->seat, now);
     s->resumed_said = s->candidate_said = 0;
     if (s->noticed > 0)
@@ -271,7 +273,7 @@ static void decide(struct sk_supervisor *s, double now)
     }
     struct sk_verdict v = sk_supervisor_assess(s, &s->fault, 1, (struct sk_means){0}, now);
     char then[900];
-    if (s->c.copied && *s->no_place)
+    if (s->c.copies && *s->no_place)
         snprintf(then, sizeof then, "not by its twin: %s", s->no_place);
     else
         snprintf(then, sizeof then, "%s", v.said);

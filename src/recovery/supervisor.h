@@ -14,6 +14,7 @@
 #include "recovery/fault/detector.h"
 #include "recovery/history/history.h"
 #include "recovery/hosts.h"
+#include "recovery/repair/rank_copies.h"
 #include "recovery/repair/in_place.h"
 
 struct sk_supervisor_config {
@@ -26,7 +27,7 @@ struct sk_supervisor_config {
     double grace_s;   /* between a signal that ends the job, or a kill, and the next harder step; 0:
                          for ever */
     double stop_grace_s; /* the same where the program is to save itself first; 0: for ever */
-    int copied;       /* ranks that are two processes each, n_ranks / 2 of the detector's; 0: they are one */
+    const struct sk_copies *copies; /* ranks that are two processes, whose number is n_ranks of the detector's, for as long as the supervisor lives; NULL: all are one */
     int compare;      /* enum sk_compare: what is done when the messages of two processes of a rank differ */
     int mpi_notices;  /* survivors of a death need their MPI to notice it before a recovery in place can go on */
     int hides_deaths; /* … or must not, as the twins of the dead go on in the world that there is */

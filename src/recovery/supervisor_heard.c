@@ -50,11 +50,11 @@ static void heard_one(struct sk_supervisor *s, const struct sk_message *told, do
     sk_detector_heard(s->detector, m, now);
     /* A keeper leaves with its program's exit code, and a bad one makes the MPI's launcher kill the
      * other keepers before they can report. So it has to stay until all ranks are gone. */
-    int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code;
-    if ((good || sk_supervisor_is_spent(s, (int)m->rank)) && m->kind == SK_MSG_EXIT && s->state == RUNNING && !is_held(s))
+    int good = m->kind == SK_MSG_EXIT && m->how == SK_EXIT_CODE && !m->code, spent = sk_supervisor_is_spent(s, (int)m->rank);
+    if ((good || spent) && m->kind == SK_MSG_EXIT && s->state == RUNNING && !is_held(s))
         sk_supervisor_send(s, (int)m->rank, m->incarnation, SK_MSG_RELEASE, 0);
     else if (m->kind != SK_MSG_EXIT)
-        sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING ? SK_MSG_KILL : SK_MSG_HEARD, 0);
+        sk_supervisor_send(s, (int)m->rank, m->incarnation, s->state == CLEARING || spent ? SK_MSG_KILL : SK_MSG_HEARD, 0); /* spent: its host was taken for lost, and its twin has gone on */
 }
 
 void sk_supervisor_heard(struct sk_supervisor *s, const struct sk_message *told, double now)

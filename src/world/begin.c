@@ -4,7 +4,7 @@
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/repair.h"
-#include "world/replica/replica.h"
+#include "world/replica/leave.h"
 #include "world/warm.h"
 
 #include <stdlib.h>
@@ -60,6 +60,8 @@ static void arm(int level)
         sk_world.unwatched = 1;
         sk_world.armed = sk_warm_is_on() || copies;
         sk_world.replicates = 0;
+        if (copies)
+            sk_replica_leave_at_once();
     }
     unsetenv(SK_WORLD_ENV); /* programs that this one starts are no ranks */
     unsetenv(SK_WORLD_JOIN_ENV);
@@ -96,6 +98,15 @@ SK_WRAP(Finalize, (void))
     int rc = sk_form_meet(sk_world.comm);
     sk_world.done = 1;
     return rc;
+}
+
+SK_WRAP(Get_processor_name, (char *name, int *resultlen))
+{
+    if (SK_PLAIN || !*sk_world.host)
+        return SK_CALL(Get_processor_name, (name, resultlen));
+    *resultlen = (int)strlen(sk_world.host);
+    memcpy(name, sk_world.host, (size_t)*resultlen + 1);
+    return MPI_SUCCESS;
 }
 
 SK_WRAP(Finalized, (int *flag))

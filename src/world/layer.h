@@ -48,6 +48,7 @@ struct sk_world {
     int done;         /* MPI_Finalize after a repair: the real one would wait for the dead */
     int rank, size;   /* in MPI_COMM_WORLD */
     long keeper;      /* its process */
+    char host[MPI_MAX_PROCESSOR_NAME]; /* where this process says that it runs; "": where it does */
     uint32_t epoch;   /* the newest repair that this process went through */
     MPI_Comm comm;    /* what MPI_COMM_WORLD means now */
     MPI_Errhandler errors; /* of MPI_COMM_WORLD, when has_errors */

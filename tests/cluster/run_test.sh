@@ -384,6 +384,42 @@ no_spare) # without a spare the remaining hosts take the ranks
     expect '^end 1 4$' "$out"
     nothing_left_on n1
     ;;
+twins | twins_kill) # each rank on two hosts, though one has room for all: a process dies and its twin on the other host goes on; or a host is lost, and all start again
+    printf 'n1 slots=8\nn2 slots=8\nn3 slots=8\n' >"$CLUSTER_DIR/hosts"
+    export REPLICATED_UNTIL=$CLUSTER_DIR/shared/go OMPI_MCA_mpi_yield_when_idle=1 # the nodes share the cores of one machine
+    start -n 2 --spares 1 --protocol replication --set run.mpirun_args="-x REPLICATED_UNTIL" --set store.prefix="$CLUSTER_DIR/shared/store" -- \
+        "$victim" -p /local/at 300 steady 1000
+    until=$((SECONDS + 100))
+    while [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' "$CLUSTER_DIR"/n[12]/local/at.*.* 2>/dev/null | wc -l)" != 4 ]; do
+        [ $SECONDS -lt $until ] || fail "four processes did not begin in time"
+        sleep 0.1
+    done
+    sleep 1
+    for n in n1 n2; do [ "$(node_run $n pgrep -fc "^$victim")" = 2 ] || fail "two processes are to be on $n"; done
+    for r in 0 1; do # the processes' numbers are those of their hosts, which may be the same on both
+        for n in n1 n2; do
+            found=$(for p in $(node_run $n pgrep -f "^$victim"); do node_run $n cat "/proc/$p/environ" | tr '\0' '\n'; done | grep -cE "^OMPI_COMM_WORLD_RANK=($r|$((r + 2)))\$")
+            [ "$found" = 1 ] || fail "$found processes of rank $r are on $n"
+        done
+    done
+    if [ $case_name = twins ]; then
+        node_run n1 sh -c 'kill -9 $(pgrep -f "^$0" | head -n 1)' "$victim"
+        wait_for 'answer: twin, the twin of rank [01] goes on in its place' "$err" 60
+        sleep 0.5
+        touch "$CLUSTER_DIR/shared/go"
+        finish 0
+        ! grep -q 'restart' "$err" || fail "the job was started again"
+    else
+        node_kill n1
+        touch "$CLUSTER_DIR/shared/go"
+        finish 0
+        expect 'n3 takes the place of n1' "$err"
+        expect 'restart 1' "$err"
+    fi
+    expect 'verified' "$out"
+    [ "$(grep -c verified "$out")" = 1 ] || fail "the result was printed twice"
+    nothing_left_on n2 n3
+    ;;
 sigkill) # saikai run dies: nothing may outlive it, on no node, the launcher's own host among them; nor may the MPI's files and memory
     # MPICH's ranks look for a network device that this host does not have
     ranks=$([ "$mpi" = openmpi ] && echo 4 || echo 3)

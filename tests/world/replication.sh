@@ -8,7 +8,8 @@ case=$1 build=$2 mpi=$3 kills=${SAIKAI_TEST_KILLS:-4}
 . "$(dirname "$0")/../common.sh"
 # A step of the test's own program takes 1 ms at least: on no machine is it at its end before the launcher knows that it has begun.
 n=4 exe="$build/tests/world/replicated_$mpi" arguments="1500 steady 1000" victims=1 notes=1 restarts=0 options=
-# Processes: 0 to 3 are the leads of the ranks, 4 to 7 their twins.
+# Processes: 0 to 3 are the leads of the ranks, 4 to 7 their twins; where some are named, 4 and so on are the twins of these.
+second=(4 5 6 7)
 case $case in
 lead) victims=2 ;;
 twin) victims=5 ;;
@@ -26,6 +27,13 @@ kinds) exe="$build/tests/world/made_$mpi" arguments="counts 400" victims=2 notes
 made_alike) victims= options="--compare give-up" arguments="700 made" ;;
 scan) victims="1 4" arguments="1500 scan 1000" ;;
 short) victims=0 arguments="1000 chance 2000" ;;
+named) victims="2 4" options="--replicate 0,2" second=(4 '' 5 '') ;;
+named_chance) victims="0 5" options="--replicate 0,3" second=(4 '' '' 5) arguments="3000 chance 1000" ;;
+named_made) victims="1 5" options="--replicate 1-2" second=('' 4 5 '') arguments="2100 made 1000" ;;
+named_alone) victims=1 options="--replicate 0,2-3" second=(4 '' 5 6) restarts=1 why="a rank that is one process has died" ;;
+named_leave) victims= options="--replicate 0,3" second=(4 '' '' 5) arguments="700 init" ;; # twins leave at what is not replicated
+named_init) victims=3 options="--replicate 0,3" second=(4 '' '' 5) arguments="1500 init 1000" restarts=1 notes= why="the program does what cannot be replicated" ;;
+often_named) options="--replicate 0,2" second=(4 '' 5 '') arguments="3000 chance 2000" ;;
 often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= steps_at=4 ;;
 often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
 often_tasks) exe="$build/examples/tasks_$mpi" arguments="1500 40" notes= steps_at=1 ;;
@@ -39,6 +47,8 @@ flip*) who=$(shuf -i 0-7 -n 1) at=$(shuf -i 20-519 -n 1) victims= options="--com
 alike) victims= options="--compare give-up" arguments="1500 steady" ;;
 alike_chance) victims=2 options="--compare give-up" arguments="3000 chance 1000" ;;
 esac
+all=$n
+for p in "${second[@]}"; do [ -z "$p" ] || all=$((all + 1)); done
 need "$build/src/cli/saikaid"
 need "$exe"
 is_repaired || [ "$case" = calm ] || { echo "skip: with this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) no twin takes over"; exit 77; }
@@ -82,8 +92,8 @@ pid_of() {
 wait_for_all() {
     for _ in $(seq 1500); do
         kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
-        if [ "$(processes | wc -l)" = $((2 * n)) ]; then
-            if [ -z "$notes" ] || [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' at.*.* 2>/dev/null | wc -l)" = $((2 * n)) ]; then
+        if [ "$(processes | wc -l)" = $all ]; then
+            if [ -z "$notes" ] || [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' at.*.* 2>/dev/null | wc -l)" = $all ]; then
                 sleep "$1"
                 return
             fi
@@ -149,13 +159,16 @@ same_result() {
     grep -aE 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
 }
 
-# One process of each rank; some of the kills come together. Prints nothing, and adds to killed.
+# One process of each rank that is two; some of the kills come together. Prints nothing, and adds to killed.
 kill_at_any_moment() {
-    local r before after
+    local r victim before after
     for r in $(shuf -i 0-$((n - 1))); do
+        [ -n "${second[r]}" ] || continue
         [ $((RANDOM % 4)) = 0 ] || sleep "0.$(shuf -i 100-900 -n 1)"
         before=$(processes)
-        kill -9 "$(sed -n "s/^$((r + n * (RANDOM % 2))) //p" <<<"$before")" 2>/dev/null || return 0 # the program is at its end
+        victim=$r
+        [ $((RANDOM % 2)) = 0 ] || victim=${second[r]}
+        kill -9 "$(sed -n "s/^$victim //p" <<<"$before")" 2>/dev/null || return 0 # the program is at its end
         killed=$((killed + 1))
         sleep 0.1
         after=$(comm -13 <(sort <<<"$before") <(processes | sort))
@@ -179,6 +192,20 @@ often() {
     echo "$case: $killed kills in $runs runs, $restarts of them at the beginning or at the end; $(tail -n 1 out | tr -d '\0')"
 }
 
+# What names no ranks of the job is an error, and nothing is started.
+refused() { # TEXT OPTION…
+    local rc=0 text=$1
+    shift
+    timeout 60 "$build/src/cli/saikai" run -n $n "$@" -- "$exe" -p "$work/at" 1 >out 2>err || rc=$?
+    [ $rc = 2 ] || fail "exit code $rc with $*"
+    grep -q -- "$text" err || fail "'$text' was not said with $*"
+    [ -z "$(ls at.* 2>/dev/null)" ] || fail "the program was started with $*"
+}
+if [ "$case" = named ]; then
+    refused "run.replicate: '0,4' names rank 4, and the ranks are 0 to 3" --protocol replication --replicate 0,4
+    refused "run.replicate: '2-' is no list of ranks" --protocol replication --replicate 2-
+    refused "run.replicate: ranks are two processes with --protocol replication alone, and not with logging" --protocol logging --replicate 0
+fi
 if [[ $case = often_* ]]; then
     often
     exit 0
@@ -204,7 +231,7 @@ elif [ "$case" = flip ] || [ "$case" = flip_restart ]; then
     # What is wrong stays in one of the two worlds: the lead's is seen.
     [ "$case" != flip ] || [ "$who" -lt $n ] || same_result
 elif [ $restarts = 1 ]; then
-    grep -q "answer: restart, not by its twin: " err || fail "it was not said why the job was started again"
+    grep -q "answer: restart, not by its twin: ${why:-}" err || fail "it was not said why the job was started again"
 else
     # a program that makes communicators may be making one just then
     ! grep 'answer: restart' err | grep -qv 'was making a communicator' || fail "the job was started again"

@@ -30,17 +30,22 @@ static int migration(const struct saikai_loss *loss, struct saikai_treatment *ea
     return all(loss, each, loss->view->n_nodes < 2 ? SAIKAI_ANSWER_RESTART : SAIKAI_ANSWER_MIGRATION);
 }
 
-/* A process alone is made again, or has a twin; not a node. */
+/* A process alone is made again, not a node. */
 static int in_place(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap)
 {
     (void)why, (void)why_cap;
     return all(loss, each, loss->fault->of & SAIKAI_FAULT_OF_PROCESS ? SAIKAI_ANSWER_IN_PLACE : SAIKAI_ANSWER_RESTART);
 }
 
+/* Also of a node, where each process of it has one elsewhere. */
 static int twin(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap)
 {
     (void)why, (void)why_cap;
-    return all(loss, each, loss->fault->of & SAIKAI_FAULT_OF_PROCESS ? SAIKAI_ANSWER_TRANSFER : SAIKAI_ANSWER_RESTART);
+    int go_on = loss->fault->of & SAIKAI_FAULT_OF_PROCESS;
+    for (uint32_t i = 0; !go_on && i < loss->n_lost; i++)
+        if (!loss->lost[i].twin)
+            return all(loss, each, SAIKAI_ANSWER_RESTART);
+    return all(loss, each, SAIKAI_ANSWER_TRANSFER);
 }
 
 #define MAY(answer) (1u << SAIKAI_ANSWER_RESTART | 1u << (answer))

@@ -112,8 +112,8 @@ static uint32_t list_lost(struct sk_assessor *a, const struct sk_scene *s)
                 continue;
             a->lost[n++] = (struct saikai_lost_process){
                 .size_bytes = sizeof *a->lost,
-                .rank = s->copied ? r % s->copied : r,
-                .copy = s->copied ? r / s->copied : 0,
+                .rank = s->copies ? s->copies->rank[r] : r,
+                .copy = s->copies && sk_copies_is_second(s->copies, r),
                 .node = s->seat[r],
                 .twin = s->twins,
                 .in_place = s->in_place,

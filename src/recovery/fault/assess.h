@@ -7,6 +7,7 @@
 #include "recovery/fault/detector.h"
 #include "recovery/fault/fault_model.h"
 #include "recovery/hosts.h"
+#include "recovery/repair/rank_copies.h"
 
 struct sk_assess_config {
     struct sk_recovery_plan plan; /* n 0: the usual one */
@@ -22,7 +23,7 @@ struct sk_scene {
     const struct sk_detector *detector;
     const char *answered, *answers; /* as probed at first, and now; NULL: not probed */
     const char *lost;    /* by rank: the fault took it */
-    int copied;          /* ranks that are two processes each, n_ranks / 2; 0: they are one */
+    const struct sk_copies *copies; /* ranks that are two processes; NULL: all are one, and n_ranks is their number */
     int twins;           /* the twins of all that are lost can go on */
     int in_place;        /* all that are lost can be made again; -1: not known yet */
     const char *cannot;  /* why not */

@@ -68,6 +68,8 @@ int sk_detector_rank_ended_well(const struct sk_detector *d, int rank);
 void sk_detector_replaced(struct sk_detector *d, int rank, double now);
 /* This rank, which is gone, is not needed any more: its end is no fault. What was found so far is forgotten. */
 void sk_detector_forgive(struct sk_detector *d, int rank);
+/* This rank, which is silent, counts as gone. */
+void sk_detector_bury(struct sk_detector *d, int rank);
 /* The newest complete generation any rank told of (-1: none), how many became complete since this
  * start, what was restored (-1), and whether any rank uses the library. */
 struct sk_progress sk_detector_progress(struct sk_detector *d);

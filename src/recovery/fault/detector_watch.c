@@ -245,6 +245,15 @@ void sk_detector_forgive(struct sk_detector *d, int rank)
     d->first = (struct sk_fault){0};
 }
 
+void sk_detector_bury(struct sk_detector *d, int rank)
+{
+    struct sk_watched *k = &d->rank[rank];
+    count(d, k, -1);
+    k->state = SK_WATCHED_GONE;
+    k->clean = 0;
+    count(d, k, 1);
+}
+
 struct sk_progress sk_detector_progress(struct sk_detector *d)
 {
     if (d->worn)

@@ -36,7 +36,8 @@ static int lose_host(struct sk_supervisor *s, int h, char *then, size_t cap)
 static void move(struct sk_supervisor *s, const struct sk_verdict *v, char *then, size_t cap)
 {
     for (uint32_t i = 0; i < v->n_lost; i++) {
-        int rank = v->lost[i].rank + v->lost[i].copy * s->c.copied, from = s->seat[rank], to = v->each[i].node;
+        int rank = s->c.copies ? sk_copies_process(s->c.copies, v->lost[i].rank, v->lost[i].copy) : v->lost[i].rank;
+        int from = s->seat[rank], to = v->each[i].node;
         char what[320];
         if (v->each[i].answer != SAIKAI_ANSWER_MIGRATION || to < 0)
             continue;
@@ -44,7 +45,7 @@ static void move(struct sk_supervisor *s, const struct sk_verdict *v, char *then
         s->hosts.host[to].state = SK_HOST_ACTIVE;
         if (!sk_hosts_ranks(s->seat, s->c.detector.n_ranks, from))
             s->hosts.host[from].state = sk_assess_down(s->assessor, from) ? SK_HOST_LOST : SK_HOST_SPARE;
-        snprintf(what, sizeof what, "rank %d goes to %s", rank, s->hosts.host[to].name);
+        snprintf(what, sizeof what, "rank %d goes to %s", v->lost[i].rank, s->hosts.host[to].name);
         add(then, cap, what);
     }
 }

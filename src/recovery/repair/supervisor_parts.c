@@ -60,7 +60,7 @@ void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, doub
 struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, struct sk_means can, double now)
 {
     struct sk_scene scene = {
-        .hosts = &s->hosts, .seat = s->seat, .n_ranks = s->c.detector.n_ranks, .detector = s->detector, .lost = s->lost, .copied = s->c.copied,
+        .hosts = &s->hosts, .seat = s->seat, .n_ranks = s->c.detector.n_ranks, .detector = s->detector, .lost = s->lost, .copies = s->c.copies,
         .twins = can.twins, .in_place = can.in_place, .cannot = *s->no_place ? s->no_place : "there is no layer for it", .now = now,
     };
     if (s->state == RUNNING)
@@ -75,8 +75,11 @@ struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_
 
 void sk_supervisor_record(struct sk_supervisor *s, const struct sk_fault *f, const struct sk_verdict *v, const char *no, const char *then)
 {
-    struct sk_event e = {.start = s->incarnation, .rank = f->rank};
-    sk_fault_describe(f, &s->hosts, s->c.program, e.what, sizeof e.what);
+    struct sk_fault of_rank = *f;
+    if (s->c.copies && f->rank >= 0)
+        of_rank.rank = s->c.copies->rank[f->rank];
+    struct sk_event e = {.start = s->incarnation, .rank = of_rank.rank};
+    sk_fault_describe(&of_rank, &s->hosts, s->c.program, e.what, sizeof e.what);
     snprintf(e.node, sizeof e.node, "%s", f->host >= 0 && f->host < s->hosts.n ? s->hosts.host[f->host].name : "");
     snprintf(e.fault, sizeof e.fault, "%s", f->kind ? f->kind->name : "");
     snprintf(e.model, sizeof e.model, "%s", v->model ? v->model->name : "");

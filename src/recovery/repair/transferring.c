@@ -31,7 +31,7 @@ static const char *why_not(const struct sk_supervisor *s)
     int n = s->c.detector.n_ranks;
     uint32_t dead = s->transfers.order.n_dead;
     for (int r = 0; r < n; r++) {
-        int twin = (r + s->c.copied) % n;
+        int twin = sk_copies_twin(s->c.copies, r);
         uint32_t world = sk_detector_rank_at(s->detector, r).world, state = SK_WORLD_STATE(world);
         if (sk_detector_rank_runs(s->detector, r) < 0 || state == SK_WORLD_NONE || state == SK_WORLD_OUTSIDE)
             return "not all processes were through MPI_Init";
@@ -40,6 +40,8 @@ static const char *why_not(const struct sk_supervisor *s)
         if (!is_dead(s, r))
             continue;
         dead++;
+        if (twin < 0)
+            return "a rank that is one process has died (run.replicate)";
         if (is_dead(s, twin) || sk_supervisor_is_spent(s, twin))
             return "both processes of a rank have died";
     }
@@ -57,33 +59,44 @@ static void take(struct sk_supervisor *s, char *who, size_t cap)
             continue;
         m->dead[m->n_dead++] = (uint32_t)r;
         sk_detector_forgive(s->detector, r);
-        int n = snprintf(who + at, cap - at, "%s%d", at ? ", " : "", r % s->c.copied);
+        int n = snprintf(who + at, cap - at, "%s%d", at ? ", " : "", s->c.copies->rank[r]);
         at = n > 0 && at + (size_t)n < cap ? at + (size_t)n : at;
     }
     m->kind = SK_MSG_REPAIR;
     m->number++;
 }
 
+/* The processes of a host that is lost are dead, as far as anybody will ever know; where they start when all do is on another one. */
+static void bury_host(struct sk_supervisor *s, int host)
+{
+    for (int r = 0; r < s->c.detector.n_ranks; r++)
+        if (s->seat[r] == host && sk_detector_rank_runs(s->detector, r) == 1)
+            sk_detector_bury(s->detector, r);
+}
+
 int sk_supervisor_transfer(struct sk_supervisor *s, const struct sk_fault *f, double now)
 {
     char who[64], then[400];
-    if (!s->c.copied || s->stop_signal || f->rank < 0 || !is_dead(s, f->rank))
+    int takes_host = sk_fault_means(f, SK_FAULT_TAKES_HOST);
+    if (!s->c.copies || s->stop_signal || f->rank < 0 || !(takes_host || is_dead(s, f->rank)))
         return 0;
+    if (takes_host)
+        bury_host(s, f->host);
     const char *no = why_not(s);
     if (no) {
         snprintf(s->no_place, sizeof s->no_place, "%s", no);
         return 0;
     }
-    struct sk_fault told = *f;
     struct sk_verdict v = sk_supervisor_assess(s, f, 0, (struct sk_means){.twins = 1}, now);
     if (v.answer != SAIKAI_ANSWER_TRANSFER) /* a component would have it otherwise */
         return 0;
-    told.rank %= s->c.copied;
     take(s, who, sizeof who);
     snprintf(then, sizeof then, "%s%sthe twin of rank %s goes on in its place", v.said, *v.said ? "; " : "", who);
     s->transfers.order_at = s->transfers.since = now;
     sk_supervisor_tick_transfer(s, now);
-    sk_supervisor_record(s, &told, &v, NULL, then);
+    sk_supervisor_record(s, f, &v, NULL, then);
+    if (takes_host)
+        sk_hosts_lose(&s->hosts, f->host, s->c.detector.n_ranks, s->seat);
     if (s->ops->suffer)
         s->ops->suffer(s->arg, f, &s->hosts, 1);
     s->fault = *f;

@@ -19,10 +19,14 @@ static void all_say(struct crew *w, enum sk_world_state state, uint32_t order)
 }
 
 /* Processes 0 and 2 are rank 0, 1 and 3 are rank 1. */
+static const struct sk_copies all_twice = {N / 2, N, (int[]){0, 1, 0, 1}, (int[]){2, 3}};
+/* Three ranks: processes 1 and 3 are rank 1, the others are one. */
+static const struct sk_copies one_twice = {N - 1, N, (int[]){0, 1, 2, 1}, (int[]){-1, 3, -1}};
+
 static struct crew *begin_where(int hides_deaths)
 {
     struct sk_supervisor_config c = crew_config();
-    c.copied = N / 2;
+    c.copies = &all_twice;
     c.hides_deaths = hides_deaths;
     struct crew *w = crew_begin(&c);
     all_say(w, SK_WORLD_READY, 0);
@@ -210,7 +214,7 @@ static void a_death_when_its_twin_is_done(void **state)
 static void a_death_while_a_communicator_is_made(void **state)
 {
     struct sk_supervisor_config c = crew_config();
-    c.copied = N / 2;
+    c.copies = &all_twice;
     c.repair_s = 10;
     struct crew *w = crew_begin(&c);
     all_say(w, SK_WORLD_READY, 0);
@@ -231,7 +235,7 @@ static void a_death_while_a_communicator_is_made(void **state)
 static struct crew *begin_comparing(enum sk_compare what)
 {
     struct sk_supervisor_config c = crew_config();
-    c.copied = N / 2;
+    c.copies = &all_twice;
     c.compare = (int)what;
     struct crew *w = crew_begin(&c);
     all_say(w, SK_WORLD_READY, 0);
@@ -302,6 +306,114 @@ static void nobody_compares(void **state)
     crew_finish(w);
 }
 
+/* ---- ranks that are one process ---- */
+
+static struct crew *begin_partial(void)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.copies = &one_twice;
+    struct crew *w = crew_begin(&c);
+    all_say(w, SK_WORLD_READY, 0);
+    crew_run(w, 0.5);
+    return w;
+}
+
+static void a_named_rank_has_a_twin(void **state)
+{
+    for (int victim = 1; victim < N; victim += 2) {
+        struct crew *w = begin_partial();
+        crew_exit(w, victim, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_run(w, 0.25);
+        assert_int_equal(w->starts, 1);
+        assert_int_equal(w->order.n_dead, 1);
+        assert_int_equal(w->order.dead[0], victim);
+        assert_string_equal(w->event.answer, "twin");
+        assert_int_equal(w->event.rank, 1);
+        assert_non_null(strstr(w->event.then, "the twin of rank 1 goes on"));
+        crew_finish(w);
+    }
+}
+
+static void a_rank_without_one_is_a_restart(void **state)
+{
+    for (int victim = 0; victim < N; victim += 2) {
+        struct crew *w = begin_partial();
+        crew_exit(w, victim, SK_EXIT_SIGNAL, SIGKILL, 0);
+        crew_run(w, 2);
+        assert_int_equal(w->orders, 0);
+        assert_int_equal(w->event.rank, victim);
+        restarts(w, "a rank that is one process has died");
+    }
+}
+
+static void a_rank_without_one_after_a_twin_took_over(void **state)
+{
+    struct crew *w = begin_partial();
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.25);
+    assert_string_equal(w->event.answer, "twin");
+    all_say(w, SK_WORLD_READY, 1);
+    crew_run(w, 1);
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 2);
+    assert_int_equal(w->event.rank, 1); /* of the rank, and not of the process */
+    restarts(w, "both processes of a rank have died");
+}
+
+/* ---- hosts ---- */
+
+static void a_lost_host_is_left_to_the_twins(void **state)
+{
+    struct crew *w = begin(); /* leads on h0, twins on h1 */
+    w->silent_host = 1;
+    crew_run(w, 6);
+    assert_int_equal(w->starts, 1);
+    assert_int_equal(w->kills, 0);
+    assert_int_equal(w->order.n_dead, 2);
+    assert_true(w->order.dead[0] == 2 && w->order.dead[1] == 3);
+    assert_string_equal(w->event.answer, "twin");
+    assert_non_null(strstr(w->event.what, "host h1 has been silent"));
+    assert_non_null(strstr(w->event.then, "the twin of rank 0, 1 goes on"));
+    all_say(w, SK_WORLD_READY, 1);
+    crew_run(w, 1);
+    w->silent_host = -1; /* it was only cut off: what still runs there has no use */
+    crew_run(w, 1);
+    assert_int_equal(w->kills, 2);
+    assert_int_equal(w->starts, 1);
+    crew_exit(w, 0, SK_EXIT_CODE, 0, 0);
+    crew_exit(w, 1, SK_EXIT_CODE, 0, 0);
+    crew_run(w, 1);
+    assert_int_equal(crew_exit_code(w), 0);
+    crew_finish(w);
+}
+
+static void nobody_starts_on_it_again(void **state)
+{
+    struct crew *w = begin();
+    w->silent_host = 1;
+    crew_run(w, 6);
+    assert_int_equal(w->starts, 1);
+    all_say(w, SK_WORLD_READY, 1);
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 8);
+    assert_int_equal(w->starts, 2);
+    static const int want[N] = {0, 0, 2, 2};
+    assert_memory_equal(w->seat, want, sizeof want);
+    crew_finish(w);
+}
+
+static void a_host_with_a_rank_that_is_one_process(void **state)
+{
+    struct crew *w = begin_partial();
+    w->silent_host = 1;
+    crew_run(w, 6);
+    crew_run(w, 2);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.answer, "migration");
+    assert_non_null(strstr(w->event.then, "a rank that is one process has died (run.replicate); h2 takes the place of h1"));
+    crew_finish(w);
+}
+
 /* A component is asked before the twin, and knows whom it would take the place of. */
 static int on_fridays(const struct saikai_loss *loss, struct saikai_treatment *each, char *why, size_t why_cap)
 {
@@ -318,7 +430,7 @@ static void a_component_decides(void **state)
     static const struct saikai_component part = {SAIKAI_COMPONENT_ABI, sizeof part, SAIKAI_KIND_RECOVERY_PROTOCOL, "fridays", "", &ops, sizeof ops};
     struct sk_supervisor_config c = crew_config();
     sk_recovery_protocol_kind.add(&part, 0);
-    c.copied = N / 2;
+    c.copies = &all_twice;
     assert_int_equal(sk_recovery_parse("process=fridays", &c.assess.plan, NULL), 0);
     for (int second = 0; second < 2; second++) {
         struct crew *w = crew_begin(&c);
@@ -336,6 +448,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_twin_goes_on),
+        cmocka_unit_test(a_lost_host_is_left_to_the_twins),
+        cmocka_unit_test(nobody_starts_on_it_again),
+        cmocka_unit_test(a_host_with_a_rank_that_is_one_process),
+        cmocka_unit_test(a_named_rank_has_a_twin),
+        cmocka_unit_test(a_rank_without_one_is_a_restart),
+        cmocka_unit_test(a_rank_without_one_after_a_twin_took_over),
         cmocka_unit_test(an_mpi_that_must_not_hear_of_a_death_does_not),
         cmocka_unit_test(two_ranks_one_after_the_other),
         cmocka_unit_test(both_of_a_rank),

@@ -280,9 +280,12 @@ int sk_make_Comm_split(struct sk_members *g, MPI_Comm comm, int colour, int key,
 /* By name, never 0. */
 static uint64_t host(void)
 {
-    char name[256] = "";
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
     uint64_t h = 0xcbf29ce484222325u;
-    gethostname(name, sizeof name - 1);
+    if (*sk_world.host)
+        memcpy(name, sk_world.host, sizeof name);
+    else
+        gethostname(name, sizeof name - 1);
     for (const char *p = name; *p; p++)
         h = (h ^ (unsigned char)*p) * 0x100000001b3u;
     return h | 1;

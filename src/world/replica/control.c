@@ -73,7 +73,7 @@ void sk_control_drain(void)
 
 static void take_ack(int process, const uint64_t *word)
 {
-    struct sk_replica_peer *p = &sk_replica.peer[process % sk_replica.n];
+    struct sk_replica_peer *p = &sk_replica.peer[sk_replica.rank[process]];
     struct sk_channel *c = sk_channel_find(&p->channels, (int)word[1], (int)word[2]);
     if (!c)
         sk_world_fail(SK_WORLD_FAILED, "no memory for messages between copies: the job is started again");
@@ -99,6 +99,9 @@ static void take(int process, const uint64_t *word, int n)
         break;
     case SK_CONTROL_LEFT:
         sk_replica.left[process] = 1;
+        break;
+    case SK_CONTROL_GONE:
+        sk_replica_part(process);
         break;
     case SK_CONTROL_WILD:
     case SK_CONTROL_OUTCOME:

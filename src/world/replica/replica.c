@@ -4,8 +4,10 @@
 #include "world/replica/compare.h"
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
+#include "world/replica/leave.h"
 #include "world/replica/message.h"
 
+#include "base/config/ranklist.h"
 #include "world/comms/made.h"
 #include "world/log/collective.h"
 #include "world/log/log.h"
@@ -17,18 +19,35 @@
 
 struct sk_replica sk_replica = {.output = -1, .iteration = -1};
 
-static int make(MPI_Comm *out, int same)
+static int make_all(MPI_Comm *out)
 {
-    int rc = same ? SK_CALL(Comm_split, (MPI_COMM_WORLD, sk_replica.copy, sk_world.rank, out)) : SK_CALL(Comm_dup, (MPI_COMM_WORLD, out));
+    int rc = SK_CALL(Comm_dup, (MPI_COMM_WORLD, out));
+    return rc ? rc : SK_CALL(Comm_set_errhandler, (*out, MPI_ERRORS_RETURN));
+}
+
+/* Whoever is a rank alone is among the first copies and among the second ones, and uses the communicator of the first. */
+static int make_same(MPI_Comm *out)
+{
+    int rc = 0, alone = sk_replica_process(1, sk_world.rank) == sk_replica.processes;
+    for (int copy = 0; copy <= sk_replica_is_partial() && !rc; copy++) {
+        int colour = !sk_replica_is_partial() ? sk_replica.copy : copy == sk_replica.copy || alone ? 0 : MPI_UNDEFINED;
+        MPI_Comm made;
+        rc = SK_CALL(Comm_split, (MPI_COMM_WORLD, colour, sk_world.rank, &made));
+        if (!rc && (copy == sk_replica.copy || !sk_replica_is_partial()))
+            *out = made;
+    }
     return rc ? rc : SK_CALL(Comm_set_errhandler, (*out, MPI_ERRORS_RETURN));
 }
 
 static void set_peers(void)
 {
+    int twin = sk_replica_process(!sk_replica.copy, sk_world.rank);
     for (int r = 0; r < sk_replica.n; r++) {
         enum sk_replica_feed *feed = sk_replica.peer[r].feed;
         feed[sk_replica.copy] = SK_FEED_SEND;
-        feed[!sk_replica.copy] = r == sk_world.rank ? SK_FEED_NONE : SK_FEED_KEEP;
+        feed[!sk_replica.copy] = r == sk_world.rank ? SK_FEED_NONE : sk_replica.dead[twin] ? SK_FEED_SEND : SK_FEED_KEEP;
+        if (sk_replica.dead[sk_replica_process(1, r)])
+            feed[1] = SK_FEED_NONE;
     }
 }
 
@@ -47,30 +66,66 @@ static void set_variables(void)
     unsetenv(SK_WORLD_OUTPUT_ENV);
 }
 
+/* list: the ranks that are two processes. */
+static void know_processes(const char *list)
+{
+    int n = sk_replica.n, next = n;
+    char *named = n > 0 ? malloc((size_t)n) : NULL;
+    if (!named || sk_ranklist_parse(list, n, named, NULL) < 0)
+        sk_world_fail(SK_WORLD_FAILED, "it is not known which ranks are two processes");
+    sk_replica.second = calloc((size_t)n, sizeof *sk_replica.second);
+    sk_replica.rank = calloc((size_t)n * 2, sizeof *sk_replica.rank);
+    sk_replica.peer = calloc((size_t)n, sizeof *sk_replica.peer);
+    sk_replica.dead = calloc((size_t)n * 2 + 1, 1);
+    sk_replica.left = calloc((size_t)n * 2, 1);
+    if (!sk_replica.second || !sk_replica.rank || !sk_replica.peer || !sk_replica.dead || !sk_replica.left)
+        sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
+    for (int r = 0; r < n; r++) {
+        sk_replica.rank[r] = r;
+        sk_replica.second[r] = named[r] ? next++ : sk_replica.processes;
+        if (named[r])
+            sk_replica.rank[sk_replica.second[r]] = r;
+    }
+    free(named);
+    if (next != sk_replica.processes)
+        sk_world_fail(SK_WORLD_FAILED, "the processes of this start are not two for each rank that is to be two");
+    sk_replica.dead[next] = 1;
+}
+
+/* What the program does may depend on where it runs: both copies say that they are where the first one is. */
+static int share_host(void)
+{
+    enum { TAG = 1 };
+    int n, twin = sk_replica_process(!sk_replica.copy, sk_world.rank), bytes = (int)sizeof sk_world.host;
+    if (!sk_replica.apart)
+        return 0;
+    if (sk_replica.copy)
+        return SK_CALL(Recv, (sk_world.host, bytes, MPI_CHAR, twin, TAG, sk_replica.control, MPI_STATUS_IGNORE));
+    int rc = SK_CALL(Get_processor_name, (sk_world.host, &n));
+    return rc || sk_replica.dead[twin] ? rc : SK_CALL(Send, (sk_world.host, bytes, MPI_CHAR, twin, TAG, sk_replica.control));
+}
+
 void sk_replica_begin(const char *told)
 {
     char *end;
-    int rc = 0, process = sk_world.rank, all = sk_world.size;
+    int rc = 0;
     sk_replica.n = (int)strtol(told, &end, 10);
     sk_replica.limit = strtoull(end, &end, 10);
     sk_replica.compares = (int)strtol(end, &end, 10);
-    if (sk_replica.n < 1 || all != 2 * sk_replica.n)
-        sk_world_fail(SK_WORLD_FAILED, "the processes of this start are not two for each rank");
-    sk_replica.copy = process / sk_replica.n;
-    sk_world.rank = process % sk_replica.n;
+    sk_replica.apart = (int)strtol(end, &end, 10);
+    sk_replica.processes = sk_world.size;
+    know_processes(end);
+    sk_replica.copy = sk_replica_copy_of(sk_world.rank);
+    sk_world.rank = sk_replica.rank[sk_world.rank];
     sk_world.size = sk_replica.n;
     set_variables();
-    sk_replica.peer = calloc((size_t)sk_replica.n, sizeof *sk_replica.peer);
-    sk_replica.dead = calloc((size_t)all, 1);
-    sk_replica.left = calloc((size_t)all, 1);
-    if (!sk_replica.peer || !sk_replica.dead || !sk_replica.left)
-        sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
     set_peers();
     for (int c = 0; c < SK_REPLICA_CONTEXTS && !rc; c++) {
-        rc = make(&sk_replica.same[c], 1);
-        rc = rc ? rc : make(&sk_replica.all[c], 0);
+        rc = make_same(&sk_replica.same[c]);
+        rc = rc ? rc : make_all(&sk_replica.all[c]);
     }
-    rc = rc ? rc : make(&sk_replica.control, 0);
+    rc = rc ? rc : make_all(&sk_replica.control);
+    rc = rc ? rc : share_host();
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicators for the copies");
     sk_world.comm = sk_replica.same[SK_REPLICA_PROGRAM];
@@ -84,21 +139,24 @@ void sk_replica_refuse(const char *what)
 {
     char line[300];
     sk_replica_tell();
-    if (sk_world.cannot)
+    if (sk_world.cannot) {
+        sk_replica_leave();
         return;
+    }
     if (sk_replica.losses)
         sk_world_fail(SK_WORLD_FUNCTION, "the program does what cannot be replicated, and a process has died: the job is started again");
     sk_world.cannot = 1;
     sk_world_tell(SK_WORLD_CANNOT, SK_WORLD_FUNCTION);
     snprintf(line, sizeof line, "%s cannot be replicated: from now on the job is started again after a fault", what);
-    if (!sk_replica.copy && sk_logging_is_first_to_say())
+    if ((!sk_replica.copy || sk_replica_leaves()) && sk_logging_is_first_to_say())
         sk_world_say(line);
+    sk_replica_leave();
 }
 
 /* It blocks inside MPI: whoever is still there when a member has died is found by the launcher. */
 int sk_replica_prepare(int rc, MPI_Comm made)
 {
-    struct sk_members *m = rc || !sk_world.replicates || sk_replica.losses || made == MPI_COMM_NULL ? NULL : sk_made_members(made);
+    struct sk_members *m = rc || !sk_world.replicates || sk_replica.losses || made == MPI_COMM_NULL || sk_replica_leaves() ? NULL : sk_made_members(made);
     if (!m)
         return rc;
     if (!sk_world.cannot)
@@ -121,7 +179,7 @@ int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *ta
  * left out, since it would wait for the dead; for whoever dies in it the launcher waits no longer than run.repair_limit. */
 int sk_replica_finalize(void)
 {
-    int rc = sk_logging_Barrier(sk_made_world()), all = 2 * sk_replica.n;
+    int rc = sk_logging_Barrier(sk_made_world()), all = sk_replica.processes;
     sk_replica_settle();
     sk_compare_flush();
     for (int p = 0; p < all; p++)

@@ -1,11 +1,14 @@
 /* The protocol `replication`: each rank is two processes that compute the same, and when one of them dies its twin goes on in its place: nobody
  * goes back, and nothing is saved or read.
  *
- * Process p of the start is copy p / n of rank p % n. Copies of the same number send to each other (the parallel protocol of redMPI: Fiala
- * et al., SC 2012; of rMPI: Ferreira et al., SC 2011), as if they were alone; so what is not replicated still meets its own kind. Each keeps
+ * Process p of the start is rank p, or, from n on, the second copy of one of those that have one. Copies of the same number send to each other (the parallel
+ * protocol of redMPI: Fiala et al., SC 2012; of rMPI: Ferreira et al., SC 2011), as if they were alone; so what is not replicated still meets its own kind. Each keeps
  * what it sent until the receiver's other copy has it from its own sender. When that one dies, the receiver says what it lacks, and the
  * sender's twin sends it, and all that comes later, to both (takeover.c). What chance decides, such as the source of a wildcard, is decided
  * by the lead, copy 0 as long as it lives, and told to its twin before the next message leaves (decide.c).
+ *
+ * A rank that is one process is as one whose second copy died before anything was sent: it receives from first copies and sends to both. What is not
+ * replicated then has no world of second copies alone, and on several hosts not the same one: these leave at it (leave.c).
  *
  * Collectives are made of messages (log/collective.h), so it does not matter who was through with one.
  *
@@ -64,8 +67,11 @@ struct sk_replica_open {
 };
 
 struct sk_replica {
-    int n, copy;                     /* ranks; which copy this is */
-    MPI_Comm same[SK_REPLICA_CONTEXTS], all[SK_REPLICA_CONTEXTS], control; /* this copy; all processes */
+    int n, copy, processes;          /* ranks; which copy this is */
+    int *second;                     /* by rank: the process that is its second copy; where there is none: `processes`, which is dead */
+    int *rank;                       /* by process */
+    int apart;                       /* copies may be on different hosts */
+    MPI_Comm same[SK_REPLICA_CONTEXTS], all[SK_REPLICA_CONTEXTS], control; /* this copy of each rank, or its only one; all processes */
     char *dead, *left;               /* by process; left: has said that it is at its end */
     uint32_t heard;                  /* the newest order that tells of the dead */
     uint32_t looks, finds;           /* for messages; and what they brought. The keeper looks at them */
@@ -91,7 +97,16 @@ static inline int sk_replica_leads(void)
 }
 static inline int sk_replica_process(int copy, int rank)
 {
-    return copy * sk_replica.n + rank;
+    return copy ? sk_replica.second[rank] : rank;
+}
+static inline int sk_replica_copy_of(int process)
+{
+    return process >= sk_replica.n;
+}
+/* 1: some ranks are one process. */
+static inline int sk_replica_is_partial(void)
+{
+    return sk_replica.processes < 2 * sk_replica.n;
 }
 /* Something has happened in this process: it does not wait in vain. */
 static inline void sk_replica_found(void)
@@ -103,7 +118,7 @@ static inline int sk_replica_feeder(int rank)
 {
     return sk_replica.dead[sk_replica_process(sk_replica.copy, rank)] ? !sk_replica.copy : sk_replica.copy;
 }
-/* After MPI_Init; told: the number of ranks, the most bytes kept, and 1: messages are compared. */
+/* After MPI_Init; told: as SK_WORLD_COPIES_ENV says. */
 void sk_replica_begin(const char *told);
 void sk_replica_refuse(const char *what);
 int sk_replica_finalize(void);

@@ -107,22 +107,27 @@ static void take_over(void)
     }
 }
 
-static void lose(int process)
+void sk_replica_part(int process)
 {
-    int copy = process / sk_replica.n, rank = process % sk_replica.n;
-    if (process < 0 || process >= 2 * sk_replica.n || sk_replica.dead[process])
-        return;
+    int copy = sk_replica_copy_of(process), rank = sk_replica.rank[process];
     if (rank == sk_world.rank)
         take_over();
     sk_replica.dead[process] = 1;
-    sk_replica.losses++;
-    if (saikai_hooks_lost)
-        saikai_hooks_lost(&rank, 1);
     abandon_sends(copy, rank);
     if (sk_replica.dead[sk_replica_process(!copy, rank)])
         sk_world_fail(SK_WORLD_FAILED, "both processes of a rank have died: the job is started again");
     if (copy == sk_replica.copy && rank != sk_world.rank)
         change_feeder(rank);
+}
+
+static void lose(int process)
+{
+    if (process < 0 || process >= sk_replica.processes || sk_replica.dead[process])
+        return;
+    sk_replica.losses++;
+    if (saikai_hooks_lost)
+        saikai_hooks_lost(&sk_replica.rank[process], 1);
+    sk_replica_part(process);
 }
 
 void sk_replica_hear(void)
@@ -141,7 +146,7 @@ void sk_replica_hear(void)
 
 void sk_replica_take_cut(int process, const uint64_t *word, int n)
 {
-    struct sk_channel *c = sk_channel_find(&sk_replica.peer[process % sk_replica.n].channels, (int)word[1], (int)word[2]);
+    struct sk_channel *c = sk_channel_find(&sk_replica.peer[sk_replica.rank[process]].channels, (int)word[1], (int)word[2]);
     int bad = !c || n < 4;
     if (c)
         c->cut = word[3];
@@ -153,7 +158,7 @@ void sk_replica_take_cut(int process, const uint64_t *word, int n)
 
 void sk_replica_take_cut_end(int process)
 {
-    int copy = process / sk_replica.n, rank = process % sk_replica.n;
+    int copy = sk_replica_copy_of(process), rank = sk_replica.rank[process];
     struct sk_replica_peer *p = &sk_replica.peer[rank];
     p->feed[copy] = SK_FEED_SEND;
     for (struct sk_copied *m = p->channels.first; m; m = m->next) {
