@@ -8,7 +8,6 @@
 #include "world/log/later/later.h"
 #include "world/log/log.h"
 #include "world/replica/replica.h"
-#include "world/replica/scan.h"
 #include "world/view/wrong.h"
 #include "world/wait.h"
 
@@ -97,18 +96,13 @@ static inline struct sk_members *by_messages(MPI_Comm comm)
 #define LOGGED_Allgatherv(...)             return sk_logging_Allgatherv(g, __VA_ARGS__)
 #define LOGGED_Alltoall(...)               return sk_logging_Alltoall(g, __VA_ARGS__)
 #define LOGGED_Alltoallv(...)              return sk_logging_Alltoallv(g, __VA_ARGS__)
-/* The protocols have functions of their own. */
-#define BOTH(Name, ...)                    return sk_world.replicates ? sk_replica_##Name(g, __VA_ARGS__) : sk_logging_##Name(g, __VA_ARGS__)
-#define LOGGED_Scan(...)                   BOTH(Scan, __VA_ARGS__)
-#define LOGGED_Exscan(...)                 BOTH(Exscan, __VA_ARGS__)
-#define LOGGED_Reduce_scatter(...)         BOTH(Reduce_scatter, __VA_ARGS__)
-#define LOGGED_Reduce_scatter_block(...)   BOTH(Reduce_scatter_block, __VA_ARGS__)
-#define LOGGED_Alltoallw(...)                       \
-    if (!sk_world.replicates)                       \
-        return sk_logging_Alltoallw(g, __VA_ARGS__); \
-    sk_replica_refuse("MPI_Alltoallw")
+#define LOGGED_Alltoallw(...)              return sk_logging_Alltoallw(g, __VA_ARGS__)
+#define LOGGED_Scan(...)                   return sk_logging_Scan(g, __VA_ARGS__)
+#define LOGGED_Exscan(...)                 return sk_logging_Exscan(g, __VA_ARGS__)
+#define LOGGED_Reduce_scatter(...)         return sk_logging_Reduce_scatter(g, __VA_ARGS__)
+#define LOGGED_Reduce_scatter_block(...)   return sk_logging_Reduce_scatter_block(g, __VA_ARGS__)
 
-/* One that does not block, under the protocol logging. */
+/* One that does not block. */
 #define LATER(call)                                \
     struct sk_steps *steps = sk_steps_new();       \
     if (!steps)                                    \
@@ -248,11 +242,9 @@ static inline int is_stand_in(const struct sk_members *g)
             g = by_messages(comm);                                                                       \
             begins = does_not_block(comm);                                                               \
             LOOK(SK_CALL(Iname, (UNPACK args, sk_comm(comm), request)), WRONG_##Name args)               \
-            if (g && !sk_world.replicates) {                                                             \
+            if (g) {                                                                                     \
                 LATER(sk_logging_##Name(g, UNPACK args));                                                \
             }                                                                                            \
-            if (g)                                                                                       \
-                sk_replica_refuse("MPI_" #Iname);                                                        \
             if (begins)                                                                                  \
                 return begin_##Name(UNPACK args, comm, request);                                         \
         }                                                                                                \
@@ -341,11 +333,9 @@ SK_WRAP(Ibarrier, (MPI_Comm comm, MPI_Request *request))
         if ((rc = sk_world_enter(comm)))
             return rc;
         struct sk_members *g = by_messages(comm);
-        if (g && !sk_world.replicates) {
+        if (g) {
             LATER(sk_logging_Barrier(g));
         }
-        if (g)
-            sk_replica_refuse("MPI_Ibarrier");
         if (does_not_block(comm))
             return begin_barrier(comm, request);
     }

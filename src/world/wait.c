@@ -143,6 +143,8 @@ int sk_wait(MPI_Request *r, MPI_Status *status, int quiet)
     while (!(rc = sk_over_test(r, &done, status)) && !done) {
         sk_looks();
         sk_held_progress();
+        if (sk_world.replicates)
+            sk_replica_turn();
         if (wanted()) {
             if ((rc = sk_world_give_way(quiet)))
                 return rc;
@@ -345,7 +347,6 @@ SK_WRAP(Request_free, (MPI_Request *request))
     if (o && o->flags & (SK_OBJECT_RECEIVES | SK_OBJECT_BOUNCED) && !(o->flags & SK_OBJECT_PERSISTENT))
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Request_free of a receive that has not ended");
     sk_lasting_forget(*request);
-    sk_logging_forget_members(o);
     sk_objects_remove(&sk_world.requests, key);
     return SK_CALL(Request_free, (request));
 }
@@ -426,12 +427,10 @@ static inline int is_refused(const void *buf, int count, MPI_Datatype type, MPI_
             return rc;                                                                                         \
         if (is_refused(buf, count, datatype, comm))                                                            \
             return SK_CALL(Name, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm)));                  \
-        if ((g = sk_replicates_on(comm)) && REPLICATED_##Name)                                                        \
+        if ((g = sk_replicates_on(comm)))                                                                             \
             return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                   \
                        ? rc : sk_replica_send(LOGGED_##Name, buf, count, datatype, dest, tag, lane);           \
         BEFORE_##Name(comm);                                                                                   \
-        if (g && (rc = sk_replica_redirect(g, &comm, &dest, &tag, 0)))                                         \
-            return rc;                                                                                         \
         if ((g = by_protocol(comm))) {                                                                         \
             if ((rc = sk_logging_address(g, comm, &dest, &tag, 0)))                                            \
                 return rc;                                                                                     \
@@ -443,11 +442,6 @@ static inline int is_refused(const void *buf, int count, MPI_Datatype type, MPI_
         return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, sk_world_is_quiet(comm));                              \
     }
 
-/* What the protocol `replication` does not have goes to MPI, where it meets what it has. */
-#define REPLICATED_Send  1
-#define REPLICATED_Ssend 1
-#define REPLICATED_Rsend 1
-#define REPLICATED_Bsend 0
 #define BEFORE_Send(comm)  (void)0
 #define BEFORE_Ssend(comm) (void)0
 #define BEFORE_Rsend(comm) (void)0
@@ -480,17 +474,11 @@ SEND(Bsend, Ibsend)
             return rc;                                                                                                          \
         if (!plain && is_refused(buf, count, datatype, comm))                                                                   \
             return SK_CALL(Name, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm), request));                          \
-        if ((g = plain ? NULL : sk_replicates_on(comm)) && REPLICATED_##Blocking)                                                      \
+        if ((g = plain ? NULL : sk_replicates_on(comm)))                                                                               \
             return (rc = sk_replica_address(g, comm, &dest, &tag, 0, &lane))                                                    \
                        ? rc : sk_replica_isend(LOGGED_##Blocking, buf, count, datatype, dest, tag, lane, request);              \
         if (!plain)                                                                                                             \
             BEFORE_##Blocking(comm);                                                                                            \
-        if (g && (rc = sk_replica_redirect(g, &comm, &dest, &tag, 0)))                                                          \
-            return rc;                                                                                                          \
-        if (g) { /* it ends at once, and must do so in both */                                                                  \
-            rc = SK_CALL(Blocking, (buf, count, datatype, dest, tag, sk_comm(comm)));                                           \
-            return rc ? rc : sk_logging_nothing(request);                                                                       \
-        }                                                                                                                       \
         g = plain ? NULL : by_protocol(comm);                                                                                   \
         if (g) {                                                                                                                \
             rc = sk_logging_address(g, comm, &dest, &tag, 0);                                                                   \

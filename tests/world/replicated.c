@@ -2,9 +2,9 @@
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
  * one before it would be found out. It does not use Saikai, but with
  * WITH_SAIKAI calls saikai_checkpoint in each step.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|init|flip:WHO:AT] [MICROSECONDS]
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|init|window|flip:WHO:AT] [MICROSECONDS]
  * made: on communicators of the program's own, which live for some steps. init: and there with persistent requests and sends that are buffered, of some
- * ranks alone, whose messages others receive in other ways.
+ * ranks alone, whose messages others receive in other ways. window: and with what is not replicated.
  * flip:WHO:AT turns one bit round in one process of the first start, that with the number WHO: before it sends its message with tag 1 in step AT.
  * REPLICATED_UNTIL: the last step waits until there is a file of this name, so that the program does not end before all is done to it. */
 #include <mpi.h>
@@ -201,6 +201,19 @@ static uint64_t made_step(uint64_t state, long step, const char *how)
     return mix(state, sum);
 }
 
+/* What is not replicated: each step of memory that others write into. */
+static uint64_t window_step(uint64_t state)
+{
+    uint64_t room = 0;
+    MPI_Win w;
+    MPI_Win_create(&room, sizeof room, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+    MPI_Win_fence(0, w);
+    MPI_Put(&state, 1, MPI_UINT64_T, (rank + 1) % ranks, 0, 1, MPI_UINT64_T, w);
+    MPI_Win_fence(0, w);
+    MPI_Win_free(&w);
+    return mix(state, room);
+}
+
 /* Rank 0 answers whoever comes first, in several ways; told is what it told each. */
 static uint64_t master_step(uint64_t state, long step, uint64_t told[])
 {
@@ -312,6 +325,18 @@ static uint64_t scans(uint64_t state)
         parts[r] = state + (uint64_t)r;
     MPI_Reduce_scatter_block(MPI_IN_PLACE, parts, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     bad |= parts[0] != want;
+    MPI_Datatype types[64];
+    int bytes[64], ones[64];
+    for (int r = 0; r < ranks; r++) { /* to each what is meant for it */
+        parts[r] = state + (uint64_t)r;
+        bytes[r] = r * (int)sizeof *parts;
+        ones[r] = 1;
+        types[r] = MPI_UINT64_T;
+    }
+    uint64_t from[64] = {0};
+    MPI_Alltoallw(parts, ones, bytes, types, from, ones, bytes, types, MPI_COMM_WORLD);
+    for (int r = 0; r < ranks; r++)
+        bad |= from[r] != all[r] + (uint64_t)rank;
     MPI_Op_free(&op);
     MPI_Type_free(&pair);
     if (bad)
@@ -361,12 +386,14 @@ int main(int argc, char **argv)
 #endif
         if (step == steps - 1)
             wait_for_file(getenv("REPLICATED_UNTIL"));
-        if (!strcmp(kind, "made") || !strcmp(kind, "init"))
+        if (!strcmp(kind, "made") || !strcmp(kind, "init") || !strcmp(kind, "window"))
             state = made_step(state, step, kind);
         else if (strcmp(kind, "chance"))
             state = calm_step(state, step);
         else
             state = rank ? worker_step(state, step, &heard) : master_step(state, step, told);
+        if (!strcmp(kind, "window"))
+            state = window_step(state);
         if (!strcmp(kind, "chance") && step % 20 == 9 && ranks > 2)
             state = odd_step(state, step);
         if (!strcmp(kind, "chance")) /* nobody asks twice in one step */

@@ -22,7 +22,10 @@ chance) victims="0 6" arguments="3000 chance 1000" ;;
 both) victims="2,6" restarts=1 ;;
 stuck) victims=1 arguments="600 stuck 1000" restarts=1 ;; # in its first start all wait for what nobody sends
 made) victims="1 6" arguments="2100 made 1000" ;;
-init) victims=1 arguments="1500 init 1000" restarts=1 ;;
+init) victims="1 4" arguments="1500 init 1000" ;;
+window) victims=1 arguments="1500 window 1000" restarts=1 why="the program does what cannot be replicated" ;;
+later) exe="$build/tests/world/later_$mpi" arguments="counts 1000" victims="2 4" notes= ;;
+halo) exe="$build/tests/world/halo_$mpi" arguments="counts 1500" victims="1 6" notes= ;;
 kinds) exe="$build/tests/world/made_$mpi" arguments="counts 400" victims=2 notes= ;;
 made_alike) victims= options="--compare give-up" arguments="700 made" ;;
 scan) victims="1 4" arguments="1500 scan 1000" ;;
@@ -31,8 +34,8 @@ named) victims="2 4" options="--replicate 0,2" second=(4 '' 5 '') ;;
 named_chance) victims="0 5" options="--replicate 0,3" second=(4 '' '' 5) arguments="3000 chance 1000" ;;
 named_made) victims="1 5" options="--replicate 1-2" second=('' 4 5 '') arguments="2100 made 1000" ;;
 named_alone) victims=1 options="--replicate 0,2-3" second=(4 '' 5 6) restarts=1 why="a rank that is one process has died" ;;
-named_leave) victims= options="--replicate 0,3" second=(4 '' '' 5) arguments="700 init" ;; # twins leave at what is not replicated
-named_init) victims=3 options="--replicate 0,3" second=(4 '' '' 5) arguments="1500 init 1000" restarts=1 notes= why="the program does what cannot be replicated" ;;
+named_leave) victims= options="--replicate 0,3" second=(4 '' '' 5) arguments="700 window" ;; # twins leave at what is not replicated
+named_window) victims=3 options="--replicate 0,3" second=(4 '' '' 5) arguments="1500 window 1000" restarts=1 notes= why="the program does what cannot be replicated" ;;
 often_named) options="--replicate 0,2" second=(4 '' 5 '') arguments="3000 chance 2000" ;;
 often_heat) exe="$build/examples/heat_$mpi" arguments="64 64 64 3000" notes= steps_at=4 ;;
 often_cg) exe="$build/examples/cg_$mpi" arguments="64 1300" notes= steps_at=2 ;;
@@ -65,7 +68,9 @@ fail() {
 # The undisturbed run. The examples do not wait for the last kill: they get so many steps that they last long enough on this machine.
 undisturbed() {
     local begun=$SECONDS
-    timeout 300 "${mpiexec[@]}" -n $n "$exe" $arguments >calm.out
+    local by=("${mpiexec[@]}")
+    [ "$case" != later ] || by=("$build/src/cli/saikai" run --protocol replication) # MPI's own reductions that do not block may add in another order
+    timeout 300 "${by[@]}" -n $n "$exe" $arguments >calm.out
     grep -aq verified calm.out || { cat calm.out; exit 1; }
     took=$((SECONDS - begun))
 }

@@ -1,4 +1,4 @@
-/* The collectives of the protocol `logging`, made of messages that are kept. */
+/* The collectives of the protocols `logging` and `replication`, made of messages that are kept. */
 #ifndef SK_WORLD_LOG_COLLECTIVE_H
 #define SK_WORLD_LOG_COLLECTIVE_H
 

@@ -2,7 +2,7 @@
  * it is through a repair. */
 #include "world/log/lasting.h"
 
-#include "world/replica/replica.h"
+#include "world/replica/message.h"
 #include "world/view/wrong.h"
 
 #include <stdlib.h>
@@ -10,9 +10,10 @@
 struct lasting {
     struct sk_members *members;
     enum sk_logging_mode mode;
-    int receives, count, peer, tag, own_type; /* peer, tag: rank in the world, wire tag */
+    int receives, count, peer, tag, lane, own_type; /* peer, tag: rank in the world, wire tag; lane: of the protocol replication */
     void *buf;
     MPI_Datatype type;
+    MPI_Comm comm;
     MPI_Request inner;
 };
 
@@ -40,6 +41,9 @@ int sk_lasting_start(MPI_Request handle)
         SK_CALL(Comm_call_errhandler, (sk_world.comm, MPI_ERR_REQUEST));
         return MPI_ERR_REQUEST;
     }
+    if (sk_world.replicates)
+        return l->receives ? sk_replica_irecv(l->members->context ? l->members : NULL, l->comm, l->buf, l->count, l->type, l->peer, l->tag, l->lane, &l->inner)
+                           : sk_replica_isend(l->mode, l->buf, l->count, l->type, l->peer, l->tag, l->lane, &l->inner);
     return l->receives ? sk_logging_irecv(l->members, l->buf, l->count, l->type, l->peer, l->tag, &l->inner)
                        : sk_logging_isend(l->mode, l->buf, l->count, l->type, l->peer, l->tag, &l->inner);
 }
@@ -67,8 +71,9 @@ void sk_lasting_forget(MPI_Request handle)
 static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, MPI_Request *out)
 {
     struct lasting *l = malloc(sizeof *l);
-    int peer = how->peer, tag = how->tag;
-    int rc = l ? sk_logging_address(g, comm, &peer, &tag, how->receives) : MPI_ERR_NO_MEM;
+    int peer = how->peer, tag = how->tag, lane = 0, rc = MPI_ERR_NO_MEM;
+    if (l)
+        rc = sk_world.replicates ? sk_replica_address(g, comm, &peer, &tag, how->receives, &lane) : sk_logging_address(g, comm, &peer, &tag, how->receives);
     if (!rc)
         rc = SK_CALL(Recv_init, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, out));
     if (rc) {
@@ -78,6 +83,8 @@ static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, 
     *l = *how;
     l->peer = peer;
     l->tag = tag;
+    l->lane = lane;
+    l->comm = comm;
     l->members = sk_members_hold(g);
     l->inner = MPI_REQUEST_NULL;
     l->own_type = sk_plain_bytes(l->type) < 0 && !SK_CALL(Type_dup, (how->type, &l->type));
@@ -93,27 +100,20 @@ static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, 
     SK_WRAP(Name, (buffer buf, int count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm, MPI_Request *request))  \
     {                                                                                                                  \
         int plain = SK_PLAIN, rc;                                                                                      \
-        struct sk_members *of = plain ? NULL : sk_logs_on(comm), *g = sk_world.replicates ? NULL : of;                 \
+        struct sk_members *g = plain ? NULL : sk_logs_on(comm);                                                        \
         if (!plain && !g) {                                                                                            \
             other;                                                                                                     \
         }                                                                                                              \
         if (!plain && (rc = sk_world_enter(comm)))                                                                     \
             return rc;                                                                                                 \
-        if (of && sk_wrong_message(buf, count, datatype, comm))                                                        \
+        if (g && sk_wrong_message(buf, count, datatype, comm))                                                        \
             return SK_CALL(Name, (buf, count, datatype, MPI_PROC_NULL, tag, sk_asked(comm), request));                 \
-        if (of && !g) {                                                                                                \
-            sk_replica_refuse("MPI_" #Name);                                                                           \
-            if ((rc = sk_replica_redirect(of, &comm, &peer, &tag, is_receive)))                                        \
-                return rc;                                                                                             \
-        }                                                                                                              \
         if (g)                                                                                                         \
             return make(g, comm, &(struct lasting){.mode = (how), .receives = (is_receive), .count = count, .peer = peer, .tag = tag, \
                                                    .buf = (void *)(uintptr_t)buf, .type = datatype}, request);         \
         rc = SK_CALL(Name, (buf, count, datatype, peer, tag, sk_comm(comm), request));                                 \
         if (!plain && !rc)                                                                                             \
             made;                                                                                                      \
-        if (of && (is_receive) && !rc)                                                                                 \
-            sk_logging_tell_members(SK_KEY(*request), of);                                                             \
         return rc;                                                                                                     \
     }
 #define SENDS    sk_made_request(*request, comm, SK_OBJECT_PERSISTENT)

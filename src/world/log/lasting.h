@@ -1,4 +1,4 @@
-/* Persistent requests of the protocol `logging`: the program's handle stays, and each start of it is a message or receive as any other (inner). */
+/* Persistent requests of the protocols `logging` and `replication`: the program's handle stays, and each start of it is a message or receive as any other (inner). */
 #ifndef SK_WORLD_LOG_LASTING_H
 #define SK_WORLD_LOG_LASTING_H
 

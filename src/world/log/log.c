@@ -152,26 +152,6 @@ void sk_logging_tell(uint64_t key, MPI_Status *s)
     const struct sk_logging_open *r = o && o->flags & (SK_OBJECT_LOGGED | SK_OBJECT_HELD) ? o->more : NULL;
     if (r && r->members)
         sk_logging_translate(r->members, s);
-    if (o && o->flags & SK_OBJECT_PERSISTENT && !(o->flags & SK_OBJECT_LASTING) && o->more)
-        sk_logging_translate(o->more, s);
-}
-
-void sk_logging_tell_members(uint64_t key, struct sk_members *g)
-{
-    struct sk_object *o = g->context ? sk_objects_find(&sk_world.requests, key) : NULL;
-    if (!o)
-        return;
-    o->more = sk_members_hold(g);
-    sk_logging.translated++;
-}
-
-void sk_logging_forget_members(struct sk_object *o)
-{
-    if (!o || (o->flags & (SK_OBJECT_PERSISTENT | SK_OBJECT_LASTING | SK_OBJECT_BOUNCED)) != SK_OBJECT_PERSISTENT || !o->more)
-        return;
-    sk_members_let_go(o->more);
-    o->more = NULL;
-    sk_logging.translated--;
 }
 
 /* ---- sending ---- */
@@ -388,7 +368,7 @@ static int begin_send(enum sk_logging_mode mode, const void *buf, int count, MPI
 int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
     if (sk_world.replicates) /* a collective's */
-        return sk_replica_send(0, buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
+        return sk_replica_send(SK_LOGGING_PLAIN, buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
     MPI_Request r = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
     if (m)

@@ -110,10 +110,6 @@ int sk_logging_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
 /* A receive of this request has ended with this status: as the program's communicator has it. */
 void sk_logging_tell(uint64_t key, MPI_Status *s);
 void sk_logging_translate(const struct sk_members *g, MPI_Status *s);
-/* A persistent receive is MPI's own, and its messages are for these members. */
-void sk_logging_tell_members(uint64_t key, struct sk_members *g);
-/* The program frees it. */
-void sk_logging_forget_members(struct sk_object *o); /* NULL, and any other request: nothing */
 /* A request that has ended, for what is kept already. */
 int sk_logging_nothing(MPI_Request *out);
 /* 1: MPI needs it no more. */

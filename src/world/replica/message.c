@@ -8,6 +8,7 @@
 #include "world/replica/takeover.h"
 #include "world/view/errors.h"
 
+#include "world/log/later/later.h"
 #include "world/log/log.h"
 
 #include <limits.h>
@@ -179,12 +180,19 @@ static int is_for_mpi(int count, int peer, int tag)
     return peer < 0 || peer >= sk_replica.n || tag < 0 || count < 0;
 }
 
-int sk_replica_send(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
+int sk_replica_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
 {
     if (is_for_mpi(count, dest, tag))
         return SK_CALL(Send, (buf, count, type, dest, tag, sk_world.comm));
-    wait_sent(post(synchronous, buf, count, type, dest, tag, context), dest);
+    struct sk_copied *m = post(mode == SK_LOGGING_SYNCHRONOUS, buf, count, type, dest, tag, context);
+    if (mode != SK_LOGGING_BUFFERED)
+        wait_sent(m, dest);
     return 0;
+}
+
+void sk_replica_begin_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context)
+{
+    post(0, buf, count, type, dest, tag, context);
 }
 
 /* Synchronous sends that have not ended. */
@@ -249,12 +257,12 @@ static void end_sends(void)
     }
 }
 
-int sk_replica_isend(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context, MPI_Request *out)
+int sk_replica_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context, MPI_Request *out)
 {
     if (is_for_mpi(count, dest, tag))
         return SK_CALL(Isend, (buf, count, type, dest, tag, sk_world.comm, out));
-    struct sk_copied *m = post(synchronous, buf, count, type, dest, tag, context);
-    if (synchronous)
+    struct sk_copied *m = post(mode == SK_LOGGING_SYNCHRONOUS, buf, count, type, dest, tag, context);
+    if (mode == SK_LOGGING_SYNCHRONOUS)
         return isend_synchronous(m, dest, out);
     return SK_CALL(Isend, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, sk_world.comm, out)); /* it is kept: the program may go on */
 }
@@ -387,6 +395,8 @@ void sk_replica_turn(void)
     sk_errors_muted--;
     if (sending)
         end_sends();
+    if (sk_logging.later)
+        sk_later_look();
 }
 
 /* Both might get the same message. */

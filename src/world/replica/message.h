@@ -3,6 +3,7 @@
 #define SK_WORLD_REPLICA_MESSAGE_H
 
 #include "world/comms/made.h"
+#include "world/log/log.h"
 #include "world/replica/replica.h"
 
 /* As which communicator the program knows a receive. */
@@ -24,8 +25,10 @@ void sk_replica_turn(void);
  * program's error handler was told of. */
 int sk_replica_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, int receives, int *lane);
 /* By the members of a receive's communicator the program is told of it, NULL: those of the world. */
-int sk_replica_send(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context);
-int sk_replica_isend(int synchronous, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context, MPI_Request *out);
+int sk_replica_send(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context);
+int sk_replica_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, int context, MPI_Request *out);
+/* Of what is kept: it is under way, and the memory may be used again. */
+void sk_replica_begin_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context);
 int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Request *out);
 int sk_replica_recv(const struct sk_replica_known *as, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Status *status);
 int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,

@@ -167,14 +167,6 @@ int sk_replica_prepare(int rc, MPI_Comm made)
     return rc;
 }
 
-int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *tag, int receives)
-{
-    int lane, rc = sk_replica_address(g, *comm, peer, tag, receives, &lane);
-    if (!rc && g->context)
-        *comm = sk_replica.same[lane];
-    return rc;
-}
-
 /* All have come here, and nobody leaves before all know that: until then what somebody lacks can be sent again. After a death MPI's own end is
  * left out, since it would wait for the dead; for whoever dies in it the launcher waits no longer than run.repair_limit. */
 int sk_replica_finalize(void)

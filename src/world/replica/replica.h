@@ -122,8 +122,6 @@ static inline int sk_replica_feeder(int rank)
 void sk_replica_begin(const char *told);
 void sk_replica_refuse(const char *what);
 int sk_replica_finalize(void);
-/* A message of the program's communicator with these members is MPI's affair: where it goes there. 0, or the error that the program was told of. */
-int sk_replica_redirect(struct sk_members *g, MPI_Comm *comm, int *peer, int *tag, int receives);
 /* A communicator was made, if rc is 0: what is not replicated will find it in MPI, too. Collective over its members. rc. */
 int sk_replica_prepare(int rc, MPI_Comm made);
 

@@ -2,6 +2,7 @@
 #include "world/log/later/later.h"
 
 #include "world/log/held.h"
+#include "world/replica/message.h"
 #include "world/view/errors.h"
 
 #include <stdlib.h>
@@ -50,6 +51,10 @@ static int send(void *extra, const struct sk_step *s)
     struct later *l = extra;
     struct sk_course_count count = sk_logging.count;
     struct sk_kept_message *m = NULL;
+    if (sk_world.replicates) {
+        sk_replica_begin_send(s->from, s->n_from, type_of(s->t_from), s->peer, tag_to(l, s->peer), SK_REPLICA_COLLECTIVE);
+        return 0;
+    }
     if (!sk_logging.refused)
         m = sk_logging_post(SK_LOGGING_PLAIN, s->from, s->n_from, type_of(s->t_from), s->peer, tag_to(l, s->peer));
     sk_logging.count = count;
@@ -60,6 +65,9 @@ static int receive(void *extra, const struct sk_step *s)
 {
     struct later *l = extra;
     struct sk_course_count count = sk_logging.count;
+    if (sk_world.replicates)
+        return sk_replica_irecv(NULL, MPI_COMM_WORLD, s->to, s->n_to, type_of(s->t_to), s->peer, sk_wire_own(l->members->context, SK_LOGGING_LATER),
+                                SK_REPLICA_COLLECTIVE, &l->receive);
     int rc = sk_logging_irecv(l->members, s->to, s->n_to, type_of(s->t_to), s->peer,
                                sk_wire_own(l->members->context, SK_LOGGING_LATER), &l->receive);
     sk_logging.count = count;
@@ -196,9 +204,11 @@ static int has_to_wait(uint64_t busy[SK_CONTEXT_WORDS], const struct later *l)
 void sk_later_look(void)
 {
     static const struct sk_steps_ops ops = {send, receive, here, has_received, has_sent};
+    static int looks;
     uint64_t busy[SK_CONTEXT_WORDS] = {0};
-    if (sk_logging.going_on) /* the library waits, beside a new process that has to be sent what is older before (go_on.c) */
+    if (sk_logging.going_on || looks) /* the library waits, beside a new process that has to be sent what is older before (go_on.c) */
         return;
+    looks = sk_world.replicates; /* each message that is sent looks for others (sk_replica_turn) */
     for (struct later **at = &first, *l; (l = *at);) {
         if (has_to_wait(busy, l) || !sk_steps_go(l->steps, &ops, l)) {
             at = &l->next;
@@ -209,6 +219,7 @@ void sk_later_look(void)
         sk_logging.later--;
         end(l);
     }
+    looks = 0;
 }
 
 int sk_later_begin(struct sk_members *g, struct sk_steps *steps, int rc, MPI_Request *out)

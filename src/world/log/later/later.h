@@ -1,4 +1,4 @@
-/* Non-blocking collectives of the protocol `logging`: each is a schedule (steps.h) whose messages are kept as any other, and a request that stays
+/* Non-blocking collectives of the protocols `logging` and `replication`: each is a schedule (steps.h) whose messages are kept as any other, and a request that stays
  * what it is through a repair. They go on whenever the program waits or looks for something.
  *
  * All of one communicator have one tag of the layer's own and are done one after the other, in the order of the program: which message belongs to

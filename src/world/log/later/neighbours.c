@@ -1,5 +1,5 @@
-/* Collectives with neighbours under the protocol `logging`: a message to each and one from each, as a collective that does not block, which is waited for
- * if it has to. Without that protocol they are refused.
+/* Collectives with neighbours under the protocols `logging` and `replication`: a message to each and one from each, as a collective that does not block, which is
+ * waited for if it has to. Without these protocols they are refused.
  *
  * Between two processes messages are matched by their order. On a grid what is sent to the negative side comes from the positive one, so there the order
  * of receives within a dimension is the other one: also where both sides are the same process (MPI 4.0, section 8.6). */
@@ -104,7 +104,7 @@ static int with_neighbours(struct sk_members *g, MPI_Comm comm, const struct lyi
 #define LYING_AS(b, ns, ds, t) (&(struct lying){.buf = (b), .counts = (ns), .bytes = (ds), .types = (t)})
 #define WITH_NEIGHBOURS(Name, out, from, to, by_mpi)                                       \
     if (!SK_PLAIN) {                                                                       \
-        struct sk_members *g = sk_world.replicates ? NULL : sk_logs_on(comm);              \
+        struct sk_members *g = sk_logs_on(comm);                                           \
         int rc;                                                                            \
         if (!g)                                                                            \
             sk_world_cannot(SK_WORLD_FUNCTION, "MPI_" #Name);                              \
