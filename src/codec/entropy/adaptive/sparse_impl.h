@@ -61,25 +61,42 @@ struct columns {
     uint8_t any[BLOCK]; /* is something near that is not zero: bit 0, and farther: bit 1 */
 };
 
+/* A level is at most SK_LEVEL_MAX, 61: four of them add up to a byte, and signed numbers, which any processor compares, hold one. */
+typedef uint8_t levels_of_block __attribute__((vector_size(BLOCK)));
+typedef int8_t signed_levels __attribute__((vector_size(BLOCK)));
+typedef uint16_t words_of_block __attribute__((vector_size(2 * BLOCK)));
+typedef int16_t signed_words __attribute__((vector_size(2 * BLOCK)));
+
+/* Macros, since functions that take vectors depend on the instruction set. */
+#define LEVELS(p)                                                                                  \
+    __extension__({                                                                                \
+        levels_of_block l_;                                                                        \
+        memcpy(&l_, (p), sizeof l_);                                                               \
+        l_;                                                                                        \
+    })
+#define WORDS(l)            __builtin_convertvector(l, words_of_block)
+#define IF_OVER(l, n)       ((levels_of_block)((signed_levels)(l) > (n))) /* all ones where it is */
+#define IF_WORD_OVER(w, n)  ((words_of_block)((signed_words)(w) > (n)))
+#define FEW(l, each)        ((IF_OVER(l, 1) & (each)) + (IF_OVER(l, 3) & (each))) /* few_of, each time so many */
+#define GREATER(a, b)       (((a) & IF_OVER(a, (signed_levels)(b))) | ((b) & ~IF_OVER(a, (signed_levels)(b))))
+
 /* What the sides add to the columns. */
 struct beside {
-    uint16_t sum[BLOCK], all[BLOCK], apart[BLOCK];
-    uint8_t most[BLOCK];
+    words_of_block sum, all, apart;
+    levels_of_block most;
 };
 
-static inline __attribute__((always_inline)) void look_beside(const struct place *l, size_t from,
-                                                              struct beside *b)
+static inline __attribute__((always_inline)) void look_beside(const struct place *l, size_t from, struct beside *b)
 {
     memset(b, 0, sizeof *b);
     for (int s = 0; s < l->p->n_sides; s++) {
         const uint8_t *side = l->side[s] + from;
-        uint16_t weight = l->p->side[s].weight;
-        for (size_t i = 0; i < BLOCK; i++) {
-            b->sum[i] = (uint16_t)(b->sum[i] + weight * side[i]);
-            b->all[i] = (uint16_t)(b->all[i] + side[i]);
-            b->apart[i] = (uint16_t)(b->apart[i] + side[(ptrdiff_t)i - 1] + side[i + 1]);
-            b->most[i] = side[i] > b->most[i] ? side[i] : b->most[i];
-        }
+        levels_of_block here = LEVELS(side), apart = LEVELS(side - 1) + LEVELS(side + 1);
+        words_of_block level = WORDS(here);
+        b->sum += (uint16_t)l->p->side[s].weight * level;
+        b->all += level;
+        b->apart += WORDS(apart);
+        b->most = GREATER(here, b->most);
     }
 }
 
@@ -87,30 +104,31 @@ static inline __attribute__((always_inline)) void look_beside(const struct place
 static void look_over(const struct place *l, size_t from, struct columns *restrict c)
 {
     const struct sk_plane_weights w = l->p->weights;
-    const uint8_t *up = l->up + from, *back = l->back + from, *old = l->old + from,
-                  *up2 = l->up2 + from, *back2 = l->back2 + from;
+    const levels_of_block up = LEVELS(l->up + from), up_left = LEVELS(l->up + from - 1), up_right = LEVELS(l->up + from + 1),
+                          up_left2 = LEVELS(l->up + from - 2), up_right2 = LEVELS(l->up + from + 2),
+                          back = LEVELS(l->back + from), back_left = LEVELS(l->back + from - 1),
+                          back_right = LEVELS(l->back + from + 1), old = LEVELS(l->old + from), up2 = LEVELS(l->up2 + from),
+                          back2 = LEVELS(l->back2 + from);
     struct beside b;
     look_beside(l, from, &b);
-    for (size_t i = 0; i < BLOCK; i++) {
-        unsigned up_left = up[(ptrdiff_t)i - 1], up_right = up[i + 1];
-        c->sum[i] = (uint16_t)(b.sum[i] + w.up * up[i] + w.up_left * up_left +
-                               w.up_right * up_right + w.back * back[i]);
-        c->wide[i] = (uint16_t)(up[i] + up_left + up_right + up[(ptrdiff_t)i - 2] + up[i + 2] +
-                                back[i] + back[(ptrdiff_t)i - 1] + back[i + 1] + b.apart[i] / 2 +
-                                b.all[i]);
-    }
-    for (size_t i = 0; i < BLOCK; i++) {
-        uint8_t q = (uint8_t)((b.all[i] > 0) + (b.all[i] > 2) + (b.all[i] > 6));
-        uint8_t up_left = up[(ptrdiff_t)i - 1], up_right = up[i + 1];
-        c->near[i] = (uint8_t)(((few_of(up[i]) * 3 + few_of(back[i])) * 4 + q) * 4 +
-                               2u * (up_left > 0) + (up_right > 0));
-        c->far[i] = (uint8_t)(few_of(old[i]) * 72 + 12u * (up2[i] > 0) + 6u * (back2[i] > 0) +
-                              few_of(b.most[i]) * 2);
-        c->most[i] = up[i] > back[i] ? up[i] : back[i];
-        uint8_t near = up[i] | up_left | up_right | back[i] | old[i] | b.most[i];
-        uint8_t far = up[(ptrdiff_t)i - 2] | up[i + 2] | back[(ptrdiff_t)i - 1] | back[i + 1];
-        c->any[i] = (uint8_t)((near != 0) | (far != 0) << 1);
-    }
+    words_of_block sum = b.sum + (uint16_t)w.up * WORDS(up) + (uint16_t)w.back * WORDS(back);
+    if (w.up_left | w.up_right)
+        sum += (uint16_t)w.up_left * WORDS(up_left) + (uint16_t)w.up_right * WORDS(up_right);
+    words_of_block wide = WORDS(up + up_left + up_right + up_left2) + WORDS(up_right2 + back + back_left + back_right) +
+                          (b.apart >> 1) + b.all;
+    words_of_block q = (IF_WORD_OVER(b.all, 0) & 4) + (IF_WORD_OVER(b.all, 2) & 4) + (IF_WORD_OVER(b.all, 6) & 4);
+    levels_of_block near = FEW(up, 48) + FEW(back, 16) + __builtin_convertvector(q, levels_of_block) +
+                           (IF_OVER(up_left, 0) & 2) + (IF_OVER(up_right, 0) & 1);
+    levels_of_block far = FEW(old, 72) + (IF_OVER(up2, 0) & 12) + (IF_OVER(back2, 0) & 6) + FEW(b.most, 2);
+    levels_of_block most = GREATER(up, back);
+    levels_of_block any = (IF_OVER(up | up_left | up_right | back | old | b.most, 0) & 1) |
+                          (IF_OVER(up_left2 | up_right2 | back_left | back_right, 0) & 2);
+    memcpy(c->sum, &sum, sizeof sum);
+    memcpy(c->wide, &wide, sizeof wide);
+    memcpy(c->near, &near, sizeof near);
+    memcpy(c->far, &far, sizeof far);
+    memcpy(c->most, &most, sizeof most);
+    memcpy(c->any, &any, sizeof any);
 }
 
 /* Levels around one value, as contexts. */
@@ -234,6 +252,29 @@ static inline __attribute__((always_inline)) int code_busy(struct sk_adaptive *c
     return sk_adaptive_bit(c, slot, 4, &m->mix_zero[l->set][mix], busy, decoding);
 }
 
+/* Are n values all masked? */
+static inline __attribute__((always_inline)) int all_masked(const uint8_t *mask, size_t n)
+{
+    if (n < BLOCK)
+        return !memchr(mask, 0, n);
+    levels_of_block none = (levels_of_block)(LEVELS(mask) == 0);
+    struct levels l;
+    memcpy(&l, &none, sizeof l);
+    return !any_of(&l, BLOCK);
+}
+
+/* Zeros for n values; of a whole block, as most are, in a few instructions. */
+static inline __attribute__((always_inline)) void clear(int32_t *q, uint8_t *level, size_t n)
+{
+    if (n == BLOCK) {
+        memset(q, 0, BLOCK * sizeof *q);
+        memset(level, 0, BLOCK);
+    } else {
+        memset(q, 0, n * sizeof *q);
+        memset(level, 0, n);
+    }
+}
+
 /* The columns [x, x + n); q is where the decoder writes, next what the encoder takes. */
 static inline __attribute__((always_inline)) void
 code_block(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t from, size_t n,
@@ -241,7 +282,7 @@ code_block(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, s
 {
     unsigned state = 0;
     l->fresh = 0;
-    if (l->mask && !memchr(l->mask + from, 0, n)) {
+    if (l->mask && all_masked(l->mask + from, n)) {
         state = 2;
     } else if (is_quiet(l, from, n)) {
         int busy = code_quiet(c, m, l, from / BLOCK, decoding ? 0 : any(level + from, n), decoding);
@@ -250,10 +291,8 @@ code_block(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, s
         state = busy ? 1 : 2;
     }
     l->quiet[from / BLOCK] = (uint8_t)state;
-    if (decoding) { /* what is not zero comes over it */
-        memset(q + from, 0, n * sizeof *q);
-        memset(level + from, 0, n);
-    }
+    if (decoding) /* what is not zero comes over it */
+        clear(q + from, level + from, n);
     if (state == 2)
         return;
     struct columns columns;
