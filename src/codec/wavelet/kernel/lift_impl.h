@@ -292,15 +292,35 @@ static void mend(struct lift *l, const struct lift_level *v, unsigned c, size_t 
     }
 }
 
+/* Masked points become what the reader will see, their predictions (a sum with no steps has no negative zero). */
+KERNEL free_masked(T *restrict d, const double *restrict p, const uint8_t *restrict mask, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = mask[i] ? (T)(p[i] + 0.0) : d[i];
+}
+
+KERNEL drop_masked(int32_t *restrict q, const uint8_t *restrict mask, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        q[i] = mask[i] ? 0 : q[i];
+}
+
 static void encode_span(struct lift *l, const struct lift_level *v, unsigned c, const double *w,
                         double constant, size_t at, size_t n, int masked)
 {
     double p[LIFT_CHUNK], step = v->step;
     T original[LIFT_CHUNK];
     T *d = (T *)v->data[c] + at;
+    const uint8_t *mask = masked ? v->mask[c] + at : NULL;
     predict(v, &v->filter[c], w, constant, at, n, p);
-    if (quantise(d, p, l->q + at, original, n, 1 / step, step, v->bound) || masked)
+    if (mask)
+        free_masked(d, p, mask, n);
+    if (quantise(d, p, l->q + at, original, n, 1 / step, step, v->bound)) {
         mend(l, v, c, at, n, original, p, masked);
+    } else if (mask) {
+        drop_masked(l->q + at, mask, n);
+        free_masked(d, p, mask, n);
+    }
 }
 
 static void decode_span(struct lift *l, const struct lift_level *v, unsigned c, const double *w,
