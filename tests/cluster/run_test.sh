@@ -384,11 +384,11 @@ no_spare) # without a spare the remaining hosts take the ranks
     expect '^end 1 4$' "$out"
     nothing_left_on n1
     ;;
-twins | twins_kill) # each rank on two hosts, though one has room for all: a process dies and its twin on the other host goes on; or a host is lost, and all start again
+twins | twins_power | twins_kill) # each rank on two hosts, though one has room for all: a process dies, or the power of a host fails, and twins go on; a host whose daemon mpirun misses is a restart
     printf 'n1 slots=8\nn2 slots=8\nn3 slots=8\n' >"$CLUSTER_DIR/hosts"
     export REPLICATED_UNTIL=$CLUSTER_DIR/shared/go OMPI_MCA_mpi_yield_when_idle=1 # the nodes share the cores of one machine
     start -n 2 --spares 1 --protocol replication --set run.mpirun_args="-x REPLICATED_UNTIL" --set store.prefix="$CLUSTER_DIR/shared/store" -- \
-        "$victim" -p /local/at 300 steady 1000
+        "$victim" -p /local/at 2000 steady 1000
     until=$((SECONDS + 100))
     while [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' "$CLUSTER_DIR"/n[12]/local/at.*.* 2>/dev/null | wc -l)" != 4 ]; do
         [ $SECONDS -lt $until ] || fail "four processes did not begin in time"
@@ -409,6 +409,13 @@ twins | twins_kill) # each rank on two hosts, though one has room for all: a pro
         touch "$CLUSTER_DIR/shared/go"
         finish 0
         ! grep -q 'restart' "$err" || fail "the job was started again"
+    elif [ $case_name = twins_power ]; then
+        node_power n1
+        wait_for 'answer: twin, the twin of rank 0, 1 goes on in its place' "$err" 60
+        touch "$CLUSTER_DIR/shared/go"
+        finish 0
+        expect 'host n1 has been silent' "$err"
+        ! grep -q 'saikai: restart' "$err" || fail "the job was started again"
     else
         node_kill n1
         touch "$CLUSTER_DIR/shared/go"
