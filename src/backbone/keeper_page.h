@@ -78,6 +78,9 @@ enum sk_differ_how { SK_DIFFER_COLLECTIVE = 1, SK_DIFFER_MISSING = 2 };
 #define SK_WORLD_JOIN_ENV "SAIKAI_WORLD_JOIN"
 /* How many of the processes that were started are ranks; the others are warm spares. Not set: all. */
 #define SK_WORLD_RANKS_ENV "SAIKAI_WORLD_RANKS"
+/* Set where the job has several hosts: the hosts of the processes that were started, in their order, as mpirun knows them, each with how many in
+ * a row it has: n1*2,n2*1. */
+#define SK_WORLD_HOSTS_ENV "SAIKAI_WORLD_HOSTS"
 
 /* Set where the protocol logging is chosen: most bytes of messages that a rank keeps. */
 #define SK_WORLD_LOG_ENV "SAIKAI_WORLD_LOG"
@@ -159,9 +162,15 @@ struct sk_keeper_page {
     int32_t differ_to, differ_tag;
     uint64_t differ_number;
     int64_t differ_iteration;
+
+    /* By the layer of a rank that is alone on its host, with the protocol logging: this descriptor and 1 of this process is a file that is to outlive
+     * it; and by the keeper: as which descriptor of its own, and 1, it has it; 0: not yet, or it cannot. */
+    uint32_t events_process;
+    _Atomic uint32_t events, events_kept;
+    uint8_t reserved2[4];
 };
 
-_Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES + 32, "the layout is shared between processes");
+_Static_assert(sizeof(struct sk_keeper_page) == 192 + SK_KEEPER_MARK_BYTES + 48, "the layout is shared between processes");
 
 /* Keeper: make the page (sealed memory file of SK_KEEPER_PAGE_BYTES, without FD_CLOEXEC) and map
  * it. *fd and *page are the caller's: close and sk_keeper_page_unmap. */

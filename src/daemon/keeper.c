@@ -61,6 +61,7 @@ struct keeper {
     int status;      /* of waitpid, when gone */
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
+    int events_fd;       /* what the layer wants to outlive the program, -1: nothing */
     uint32_t told_world; /* what the layer said of itself in the newest beat */
     int told_differ;     /* that messages of twins differ, too */
     uint32_t looks, finds; /* of its page, at the look before … */
@@ -453,6 +454,18 @@ static void look_at_spare(struct keeper *k, double now)
     k->key_until = now + k->s->orphan_timeout_ms / 1000.0;
 }
 
+/* The layer's memory of what chance decided, where no other rank of this host could have it. */
+static void keep_events(struct keeper *k)
+{
+    uint32_t told = atomic_load(&k->page->events);
+    char path[64];
+    if (k->gone || !told || k->events_fd >= 0)
+        return;
+    snprintf(path, sizeof path, "/proc/%u/fd/%u", k->page->events_process, told - 1);
+    k->events_fd = open(path, O_RDWR | O_CLOEXEC);
+    atomic_store(&k->page->events_kept, (uint32_t)(k->events_fd + 1));
+}
+
 /* The layer has heard of a repair, or is to hear of it, and is not back yet: how far it is must be told at once. */
 static int is_repaired(const struct keeper *k)
 {
@@ -524,6 +537,7 @@ static int keep(struct keeper *k)
             take_message(k, &m, now);
         }
         reap(k, now);
+        keep_events(k);
         look_whether_it_waits(k, now);
         if (k->way && sk_way_mend(k->way, now))
             say_hello(k);
@@ -597,7 +611,7 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     uint32_t rank = place->rank;
     struct saikai_error err = {0};
     struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits,
-                       .page_fd = -1, .signals = -1, .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid()};
+                       .page_fd = -1, .signals = -1, .events_fd = -1, .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid()};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);
@@ -634,5 +648,7 @@ out:
         close(k.page_fd);
     if (k.above >= 0)
         close(k.above);
+    if (k.events_fd >= 0)
+        close(k.events_fd);
     return rc || !k.program ? SK_KEEPER_FAILED : exit_alike(&k);
 }

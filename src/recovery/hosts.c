@@ -136,6 +136,17 @@ int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat, struc
     return 0;
 }
 
+int sk_hosts_warm(const int *seat, int n_ranks, int spare)
+{
+    int blocks = 0;
+    for (int r = 0; r < n_ranks; r++)
+        blocks += !r || seat[r] != seat[r - 1];
+    for (int r = 0, block = 0; r < n_ranks; r++)
+        if ((!r || seat[r] != seat[r - 1]) && block++ == spare % blocks)
+            return seat[r];
+    return seat[0];
+}
+
 int sk_hosts_ranks(const int *seat, int n_ranks, int host)
 {
     int n = 0;

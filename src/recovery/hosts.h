@@ -39,6 +39,9 @@ void sk_hosts_free(struct sk_hosts *h);
 int sk_hosts_place(struct sk_hosts *h, int spares, int n_ranks, int *seat,
                    struct saikai_error *err);
 
+/* The host of a process beyond the ranks, which waits to take the place of one that dies: they go round the hosts that have ranks. */
+int sk_hosts_warm(const int *seat, int n_ranks, int spare);
+
 /* How many ranks sit on a host. */
 int sk_hosts_ranks(const int *seat, int n_ranks, int host);
 

@@ -126,6 +126,14 @@ static void without_a_spare_the_ranks_are_spread(void **state)
     sk_hosts_free(&h);
 }
 
+static void warm_spares_go_round_the_hosts(void **state)
+{
+    static const int seat[] = {0, 0, 2, 1, 1}, expect[] = {0, 2, 1, 0, 2};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sk_hosts_warm(seat, 5, i), expect[i]);
+    assert_int_equal(sk_hosts_warm(seat, 1, 7), 0);
+}
+
 static void names_are_found_with_and_without_a_domain(void **state)
 {
     struct sk_hosts h = parse("n1.here\nn1.there\nn2.here\n");
@@ -147,6 +155,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_spare_takes_the_place_of_a_lost_host),
         cmocka_unit_test(without_a_spare_the_ranks_are_spread),
+        cmocka_unit_test(warm_spares_go_round_the_hosts),
         cmocka_unit_test(names_are_found_with_and_without_a_domain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,16 @@ static int wants_service(const struct job *j, const struct sk_hosts *h)
     return !strcmp(how, "auto") && j->o->n_ranks >= SERVED_LEAST && j->o->n_ranks > active;
 }
 
+static void say_where_spares_wait(const struct job *j, const struct sk_hosts *h, const int *seat)
+{
+    char where[600] = "";
+    for (int i = 0; i < j->warm; i++) {
+        size_t n = strlen(where);
+        snprintf(where + n, sizeof where - n, "%s%s", i ? ", " : "", h->host[sk_hosts_warm(seat, j->o->n_ranks, i)].name);
+    }
+    sk_log(SK_LOG_NOTICE, "run.warm: spares wait on %s; each takes the place of a process of its host", where);
+}
+
 /* The launcher with a keeper before each rank, told by its environment where to report, by which key, and what is known of the past. */
 static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
                  const struct sk_hosts *h, const int *seat, struct saikai_error *err)
@@ -163,6 +173,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         sk_log(SK_LOG_WARN, "standard input was too long to be kept: this start sees only its end");
     sk_log(SK_LOG_INFO, "start %u: %d ranks of %s by %s", incarnation + 1, j->o->n_ranks,
            launch.program[0], j->launcher);
+    if (j->warm && j->has_hosts)
+        say_where_spares_wait(j, h, seat);
     /* On one host the keepers see our end, and a launcher whose ranks have died takes away what they had; one that is killed, or asked to end
      * at the same time, leaves files and memory of the MPI behind. The ranks on other hosts end at once only when it is killed. */
     if (!rc)
@@ -249,14 +261,14 @@ static void suffer(void *arg, const struct sk_fault *f, const struct sk_hosts *h
 }
 
 /* They look for the key where the keepers of the start did. */
-static int admit(void *arg, uint32_t incarnation, uint32_t first, uint32_t n, struct saikai_error *err)
+static int admit(void *arg, uint32_t incarnation, const struct sk_message *order, struct saikai_error *err)
 {
     struct job *j = arg;
     struct sk_link_settings again = j->link;
     int rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &again, err);
     if (!rc && strcmp(again.key_file, j->link.key_file))
         rc = sk_fail(err, SAIKAI_EAUTH, "the key of this run cannot be left where it was");
-    sk_keyring_expect(j->keyring, first, n);
+    sk_keyring_expect(j->keyring, order, j->hosts, j->seat);
     return rc;
 }
 
@@ -536,8 +548,8 @@ static int find_warm(struct job *j, struct saikai_error *err)
     int64_t n = sk_config_int(j->config, "run.warm");
     if (n < 0 || n > SK_IN_PLACE_MOST)
         return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
-    if (n && (!*j->world || j->has_hosts || j->copies.ranks))
-        sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place on one host, with Open MPI");
+    if (n && (!*j->world || j->copies.ranks || (j->has_hosts && sk_openmpi_notices_deaths(j->launcher))))
+        sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place with Open MPI, of version 4 on several hosts");
     else
         j->warm = (int)n;
     return 0;

@@ -28,11 +28,12 @@ struct sk_keyring {
     char path[PATH_MAX]; /* the file; empty: none is there */
     char agent[1024], prefix[PATH_MAX];
     uint32_t incarnation;
-    uint32_t late_first, late_n; /* who comes after the ranks of the start */
+    struct sk_message late; /* the order to repair by which others come after the ranks of the start; n_dead 0: nobody does */
     int waits;       /* for ranks of this start to be heard */
     int heard;       /* all ranks below this one have been */
     double bring_at; /* when it is next brought to silent hosts; INFINITY: never */
-    char *brought;   /* by host: in this start; NULL: to none */
+    char *brought;   /* by host: since the file was left; NULL: to none */
+    char *blind;     /* by host: it had to be brought there once; NULL: to none */
     struct sk_heir *heir; /* NULL: none */
     struct sk_patience *patience; /* with the places of files: the launcher goes on though one of them hangs */
 };
@@ -107,6 +108,7 @@ void sk_keyring_free(struct sk_keyring *k)
         take_away(k);
     sk_patience_free(k->patience);
     free(k->brought);
+    free(k->blind);
     explicit_bzero(k, sizeof *k);
     free(k);
 }
@@ -242,7 +244,7 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
     k->bring_at = k->may_bring && !k->users_own ? now + bring_after_s : INFINITY;
     k->waits = 1;
     k->heard = 0;
-    k->late_n = 0;
+    k->late.n_dead = 0;
     free(k->brought);
     k->brought = NULL;
     return 0;
@@ -314,10 +316,15 @@ static int bring_to_silent(const struct sk_keyring *k, const struct sk_hub *hub,
         used[seat[r]] = 1;
         heard[seat[r]] |= (char)sk_hub_has_heard(hub, k->incarnation, (uint32_t)r);
     }
+    for (uint32_t i = 0; heard && used && i < k->late.n_dead; i++) /* the ranks of the start have been heard by then */
+        if (!sk_hub_has_heard(hub, k->incarnation, k->late.first + i))
+            heard[seat[k->late.dead[i]]] = 0;
     for (int h = 0; heard && used && h < hosts->n && started < AT_ONCE; h++)
         if (used[h] && !heard[h] && !k->brought[h]) {
             bring(k, hosts->host[h].name, mask);
             k->brought[h] = 1;
+            if (k->blind)
+                k->blind[h] = 1;
             started++;
         }
     free(heard);
@@ -333,24 +340,28 @@ void sk_keyring_tick(struct sk_keyring *k, const struct sk_hub *hub, const struc
     while (k->heard < n && sk_hub_has_heard(hub, k->incarnation, (uint32_t)k->heard))
         k->heard++;
     int missing = k->heard < n;
-    for (uint32_t i = 0; i < k->late_n && !missing; i++)
-        missing = !sk_hub_has_heard(hub, k->incarnation, k->late_first + i);
+    for (uint32_t i = 0; i < k->late.n_dead && !missing; i++)
+        missing = !sk_hub_has_heard(hub, k->incarnation, k->late.first + i);
     if (!missing) {
         sk_log(SK_LOG_INFO, "all %d ranks have been heard", n);
         take_away(k);
     } else if (now >= k->bring_at) {
         if (!k->brought)
             k->brought = calloc((size_t)hosts->n, 1);
+        if (!k->blind)
+            k->blind = calloc((size_t)hosts->n, 1);
         k->bring_at = k->brought && bring_to_silent(k, hub, hosts, seat, n, mask)
                           ? now + next_round_s
                           : INFINITY;
     }
 }
 
-void sk_keyring_expect(struct sk_keyring *k, uint32_t first, uint32_t n)
+void sk_keyring_expect(struct sk_keyring *k, const struct sk_message *order, const struct sk_hosts *hosts, const int *seat)
 {
-    k->late_first = first;
-    k->late_n = n;
+    k->late = *order;
+    for (uint32_t i = 0; k->blind && i < order->n_dead; i++)
+        if (seat[order->dead[i]] < hosts->n && k->blind[seat[order->dead[i]]])
+            k->bring_at = fmin(k->bring_at, 0);
 }
 
 double sk_keyring_next(const struct sk_keyring *k)

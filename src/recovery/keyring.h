@@ -28,8 +28,9 @@ void sk_keyring_set_heir(struct sk_keyring *k, struct sk_heir *heir);
 /* A start begins: leave the file, and tell its name in *link. */
 int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
                      struct sk_link_settings *link, struct saikai_error *err);
-/* The file of the newest start stays until the keepers that report as ranks first … first + n - 1 have been heard, too. */
-void sk_keyring_expect(struct sk_keyring *k, uint32_t first, uint32_t n);
+/* The file of the newest start stays until the keepers of the processes that this order makes again have been heard, too. To their hosts it is
+ * brought at once, if it had to be brought there before. */
+void sk_keyring_expect(struct sk_keyring *k, const struct sk_message *order, const struct sk_hosts *hosts, const int *seat);
 /* Let time pass: remove the file when all n ranks have been heard; bring it to hosts whose ranks,
  * seated as seat says, are silent. Remote shells are started with the signal mask given, and not
  * waited for. */

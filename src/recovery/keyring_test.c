@@ -159,6 +159,19 @@ static void a_silent_host_gets_it_by_the_remote_shell(void **state)
     assert_non_null(fgets(line, sizeof line, f));
     assert_string_equal(line, "there\n");
     fclose(f);
+    /* its process is made again: that host has not seen the file before, and gets it at once; the other one does not need it */
+    struct sk_message order = {.kind = SK_MSG_REPAIR, .first = 2, .n_dead = 1, .dead = {0}};
+    assert_int_equal(sk_keyring_leave(k, 4, 200, &link, NULL), 0);
+    sk_keyring_expect(k, &order, &hosts, seat);
+    sk_keyring_tick(k, hub, &hosts, seat, 1, 200, &none);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    assert_int_equal(waitpid(-1, NULL, 0), -1);
+    for (int i = 0; sk_key_file_own(i, link.nonce, 4, own); i++)
+        unlink(own);
+    order.dead[0] = 1;
+    assert_int_equal(sk_keyring_leave(k, 4, 300, &link, NULL), 0);
+    sk_keyring_expect(k, &order, &hosts, seat);
+    assert_true(sk_keyring_next(k) > 300);
     sk_keyring_free(k);
     sk_hub_close(hub);
     sk_hosts_free(&hosts);

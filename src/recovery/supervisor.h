@@ -53,8 +53,8 @@ struct sk_supervisor_ops {
     void (*record)(void *arg, struct sk_event *e);
     /* A start ended with this fault, which nobody asked for. counts: it had done something that a checkpoint keeps. May be NULL. */
     void (*suffer)(void *arg, const struct sk_fault *f, const struct sk_hosts *h, int counts);
-    /* Keepers will report as ranks first … first + n - 1 of this incarnation: let them in. NULL: nothing is repaired. */
-    int (*admit)(void *arg, uint32_t incarnation, uint32_t first, uint32_t n, struct saikai_error *err);
+    /* Keepers will report as the order to repair says, in this incarnation: let them in. NULL: nothing is repaired. */
+    int (*admit)(void *arg, uint32_t incarnation, const struct sk_message *order, struct saikai_error *err);
 };
 
 struct sk_supervisor;

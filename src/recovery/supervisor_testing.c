@@ -98,7 +98,7 @@ static void record(void *arg, struct sk_event *e)
     w->events++;
 }
 
-static int admit(void *arg, uint32_t incarnation, uint32_t first, uint32_t n, struct saikai_error *err)
+static int admit(void *arg, uint32_t incarnation, const struct sk_message *order, struct saikai_error *err)
 {
     struct crew *w = arg;
     return w->admit_fails ? sk_fail(err, SAIKAI_EIO, "no key today") : 0;
@@ -143,18 +143,18 @@ struct sk_supervisor_config crew_config(void)
     };
 }
 
-struct crew *crew_begin_with(const struct sk_supervisor_config *c, int mute_host)
+static struct crew *crew_begin_on(const struct sk_supervisor_config *c, int mute_host, int n_hosts)
 {
     struct crew *w = calloc(1, sizeof *w);
     struct sk_hosts h = {0};
     struct saikai_error err = {0};
     int *seat = calloc(N, sizeof *seat);
-    for (int i = 0; i < (c->repair_s > 0 ? 1 : HOSTS); i++) {
+    for (int i = 0; i < n_hosts; i++) {
         char name[8];
         snprintf(name, sizeof name, "h%d", i);
-        assert_int_equal(sk_hosts_add(&h, name, c->repair_s > 0 ? N : 2, &err), 0);
+        assert_int_equal(sk_hosts_add(&h, name, n_hosts == 1 ? N : 2, &err), 0);
     }
-    assert_int_equal(sk_hosts_place(&h, c->repair_s > 0 ? 0 : 1, N, seat, &err), 0);
+    assert_int_equal(sk_hosts_place(&h, n_hosts == 1 ? 0 : 1, N, seat, &err), 0);
     w->now = 1000;
     w->silent_host = -1;
     w->mute_host = mute_host;
@@ -165,6 +165,11 @@ struct crew *crew_begin_with(const struct sk_supervisor_config *c, int mute_host
     sk_supervisor_start(w->s, w->now);
     crew_run(w, 1);
     return w;
+}
+
+struct crew *crew_begin_with(const struct sk_supervisor_config *c, int mute_host)
+{
+    return crew_begin_on(c, mute_host, c->repair_s > 0 ? 1 : HOSTS);
 }
 
 struct crew *crew_begin(const struct sk_supervisor_config *c)
@@ -184,9 +189,8 @@ int crew_exit_code(struct crew *w)
     return sk_supervisor_ended(w->s, &code) ? code : -1;
 }
 
-struct crew *crew_begin_with_library(struct sk_supervisor_config *c)
+static struct crew *with_library(struct crew *w)
 {
-    struct crew *w = crew_begin(c);
     w->at.state = SK_KEEPER_INITIALISED;
     w->at.progress = 50;
     w->at.iteration = 50;
@@ -194,4 +198,14 @@ struct crew *crew_begin_with_library(struct sk_supervisor_config *c)
     w->at.complete_count = 1;
     crew_run(w, 0.5);
     return w;
+}
+
+struct crew *crew_begin_with_library(struct sk_supervisor_config *c)
+{
+    return with_library(crew_begin(c));
+}
+
+struct crew *crew_begin_on_hosts(struct sk_supervisor_config *c)
+{
+    return with_library(crew_begin_on(c, -1, HOSTS));
 }

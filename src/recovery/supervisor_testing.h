@@ -43,6 +43,8 @@ struct crew *crew_begin_with(const struct sk_supervisor_config *c, int mute_host
 struct crew *crew_begin(const struct sk_supervisor_config *c);
 /* The same of a program with something to save. */
 struct crew *crew_begin_with_library(struct sk_supervisor_config *c);
+/* And on several hosts, also where faults are repaired in place: two ranks on each of two, and a spare one. */
+struct crew *crew_begin_on_hosts(struct sk_supervisor_config *c);
 void crew_finish(struct crew *w);
 /* So many seconds go by. */
 void crew_run(struct crew *w, double seconds);

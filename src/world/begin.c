@@ -1,6 +1,7 @@
 /* Begin and end of MPI in this process, and what belongs to handles as such. */
 #include "world/direct.h"
 #include "world/form/form.h"
+#include "world/form/place.h"
 #include "world/layer.h"
 #include "world/log/log.h"
 #include "world/repair.h"
@@ -48,6 +49,7 @@ static void arm(int level)
     sk_world.armed = 1;
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
     choose_form(level, copies != NULL);
+    sk_place_begin();
     int ranks = spares ? (int)strtol(spares, NULL, 10) : 0;
     if (copies)
         sk_replica_begin(copies);
@@ -66,6 +68,7 @@ static void arm(int level)
     unsetenv(SK_WORLD_ENV); /* programs that this one starts are no ranks */
     unsetenv(SK_WORLD_JOIN_ENV);
     unsetenv(SK_WORLD_RANKS_ENV);
+    unsetenv(SK_WORLD_HOSTS_ENV);
     unsetenv(SK_WORLD_LOG_ENV);
     unsetenv(SK_WORLD_COPIES_ENV);
 }

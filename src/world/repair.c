@@ -5,6 +5,7 @@
 #include "world/repair.h"
 
 #include "world/form/form.h"
+#include "world/form/place.h"
 #include "world/hooks/hooks.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
@@ -56,7 +57,7 @@ static long long remaining_ms(void)
 }
 
 /* saikaid join REPAIR FIRST RANK,RANK… REMAINING -- PROGRAM ARGUMENT… */
-static int spawn(uint32_t epoch, MPI_Comm survivors, MPI_Comm *inter)
+static int spawn(uint32_t epoch, const int *dead, MPI_Comm survivors, MPI_Comm *inter)
 {
     const struct sk_keeper_page *p = sk_world.page;
     char *text = NULL, number[16], first[16], left[24], ranks[8 * SK_REPAIR_MOST] = "";
@@ -82,8 +83,7 @@ static int spawn(uint32_t epoch, MPI_Comm survivors, MPI_Comm *inter)
         memcpy(argv + at, word + program, (n - program) * sizeof *argv);
     }
     if (argv || me) /* they count at the root alone */
-        rc = SK_CALL(Comm_spawn, (argv ? word[0] : "", argv, (int)p->repair_dead, MPI_INFO_NULL, 0, survivors, inter,
-                                  MPI_ERRCODES_IGNORE));
+        rc = sk_place_spawn(argv ? word[0] : "", argv, dead, (int)p->repair_dead, survivors, inter);
     free(argv);
     free(word);
     free(text);
@@ -150,7 +150,7 @@ static int repair_by_spawning(uint32_t epoch, const int *dead, int n)
     if (!rc)
         rc = SK_CALL(Comm_set_errhandler, (survivors, MPI_ERRORS_RETURN));
     if (!rc)
-        rc = spawn(epoch, survivors, &inter);
+        rc = spawn(epoch, dead, survivors, &inter);
     return rc ? rc : unite(inter, 0, sk_world.size);
 }
 

@@ -6,6 +6,7 @@
  * there are some that know nothing of the start's processes: from then on all are spawned. */
 #include "world/warm.h"
 
+#include "base/hash.h"
 #include "world/form/form.h"
 #include "world/layer.h"
 #include "world/log/go_on.h"
@@ -20,18 +21,21 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG_WORD = 20062, TAG_WORLD = 20063, TURN_US = 2000 };
+enum { TAG_WORD = 20062, TAG_WORLD = 20063, TAG_HERE = 20064, TURN_US = 2000 };
+/* How long a spare of another host may take to answer. */
+enum { ANSWER_TURNS = 1000 };
 /* What is told: a word, the number of the repair, as whom the spare's keeper reports; and which process has each rank. */
 enum { WORD, EPOCH, ID, MAP };
-enum { FINALIZE = 1, END, SPAWN, JOIN };
+enum { FINALIZE = 1, END, SPAWN, JOIN, ASK };
 /* Of a process that is not in the communicator any more. */
 enum { GONE = -1 };
 
 static struct {
+    int me;           /* which of the start's processes this is */
     int ranks, total; /* processes of the start: ranks and then spares; total 0: there are none */
     int usable;       /* no process was spawned */
     int *at;          /* of the start's processes, which one has a rank; -1: none of them */
-    int *pid;         /* of each, all on this host */
+    uint64_t (*who)[2]; /* of each: its host and its number there */
     int *told;
     MPI_Comm all; /* of the start's processes, the dead left out when the form of repair wants that */
 } warm;
@@ -39,11 +43,6 @@ static struct {
 int sk_warm_is_on(void)
 {
     return warm.total > 0;
-}
-
-static int is_alive(int process)
-{
-    return !kill((pid_t)warm.pid[process], 0) || errno != ESRCH;
 }
 
 static int has_rank(int process)
@@ -71,6 +70,31 @@ static int number_of(int process)
     if (first != MPI_GROUP_NULL)
         SK_CALL(Group_free, (&first));
     return rc || rank == MPI_UNDEFINED ? GONE : rank;
+}
+
+/* A spare on another host is asked. One that is dead does not answer, and what was sent to it is left to MPI. */
+static int answers(int process)
+{
+    static const int ask[MAP] = {ASK};
+    MPI_Request r = MPI_REQUEST_NULL;
+    int rank = number_of(process), there = 0;
+    int rc = SK_CALL(Isend, (ask, MAP, MPI_INT, rank, TAG_WORD, warm.all, &r));
+    for (int turn = 0; !rc && !there && turn < ANSWER_TURNS; turn++) {
+        rc = SK_CALL(Iprobe, (rank, TAG_HERE, warm.all, &there, MPI_STATUS_IGNORE));
+        if (!there)
+            usleep(TURN_US / 2);
+    }
+    if (!there)
+        return 0;
+    rc = SK_CALL(Recv, (NULL, 0, MPI_BYTE, rank, TAG_HERE, warm.all, MPI_STATUS_IGNORE));
+    return !rc && !SK_CALL(Wait, (&r, MPI_STATUS_IGNORE));
+}
+
+static int is_alive(int process)
+{
+    if (warm.who[process][0] != warm.who[warm.me][0])
+        return answers(process);
+    return !kill((pid_t)warm.who[process][1], 0) || errno != ESRCH;
 }
 
 static int tell(int process, int word, uint32_t epoch, uint32_t id)
@@ -170,8 +194,12 @@ static int listen(void)
             rc = sk_form()->acknowledge(warm.all);
         if (!there)
             usleep(TURN_US);
+        else if (!(rc = hear_from(from.MPI_SOURCE)) && warm.told[WORD] == ASK) {
+            rc = SK_CALL(Send, (NULL, 0, MPI_BYTE, from.MPI_SOURCE, TAG_HERE, warm.all));
+            there = 0;
+        }
     }
-    return rc ? rc : hear_from(from.MPI_SOURCE);
+    return rc;
 }
 
 static void wait_for_word(int me)
@@ -192,20 +220,23 @@ static void wait_for_word(int me)
 
 void sk_warm_begin(int ranks)
 {
-    int me = sk_world.rank, total = sk_world.size, pid = (int)getpid();
-    char text[16];
+    int me = sk_world.rank, total = sk_world.size;
+    char text[16], host[256] = "";
+    gethostname(host, sizeof host - 1);
+    uint64_t who[2] = {sk_hash64(host, strlen(host)), (uint64_t)getpid()};
     warm.all = MPI_COMM_WORLD;
+    warm.me = me;
     warm.ranks = ranks;
     warm.total = total;
     warm.usable = 1;
     warm.at = malloc(sizeof *warm.at * (size_t)ranks);
-    warm.pid = malloc(sizeof *warm.pid * (size_t)total);
+    warm.who = malloc(sizeof *warm.who * (size_t)total);
     warm.told = malloc(sizeof *warm.told * (size_t)(MAP + ranks));
-    if (!warm.at || !warm.pid || !warm.told)
+    if (!warm.at || !warm.who || !warm.told)
         sk_world_fail(SK_WORLD_FAILED, "no memory to remember the processes of this start");
     for (int r = 0; r < ranks; r++)
         warm.at[r] = r;
-    int rc = SK_CALL(Allgather, (&pid, 1, MPI_INT, warm.pid, 1, MPI_INT, MPI_COMM_WORLD));
+    int rc = SK_CALL(Allgather, (who, 2, MPI_UINT64_T, warm.who, 2, MPI_UINT64_T, MPI_COMM_WORLD));
     if (!rc)
         rc = SK_CALL(Comm_split, (MPI_COMM_WORLD, me < ranks ? 0 : MPI_UNDEFINED, me, &sk_world.comm));
     if (rc)
@@ -217,18 +248,27 @@ void sk_warm_begin(int ranks)
         wait_for_word(me);
 }
 
-/* The places of the dead go to spares that live. 0: there are not enough. */
+/* A spare of the host of this process, where its checkpoints are, that lives and has no place yet; -1: there is none. */
+static int spare_for(int process)
+{
+    for (int s = warm.ranks; s < warm.total; s++)
+        if (warm.who[s][0] == warm.who[process][0] && !has_rank(s) && number_of(s) != GONE && is_alive(s))
+            return s;
+    return -1;
+}
+
+/* The places of the dead go to spares. 0: there are not enough. */
 static int choose(const int *dead, int n)
 {
-    int found = 0;
-    int *taken = calloc((size_t)n, sizeof *taken);
-    for (int s = warm.ranks; taken && s < warm.total && found < n; s++)
-        if (!has_rank(s) && is_alive(s) && number_of(s) != GONE)
-            taken[found++] = s;
-    for (int i = 0; i < n; i++)
-        warm.at[dead[i]] = found == n ? taken[i] : -1;
-    free(taken);
-    return found == n;
+    int found = 1;
+    for (int i = 0; i < n && found; i++) {
+        int s = spare_for(warm.at[dead[i]]);
+        found = s >= 0;
+        warm.at[dead[i]] = s;
+    }
+    for (int i = 0; i < n && !found; i++)
+        warm.at[dead[i]] = -1;
+    return found;
 }
 
 /* By the lowest that lives: choose, and tell all others. */
@@ -278,12 +318,12 @@ int sk_warm_end(void)
         return whole;
     while (leader < warm.ranks && warm.at[leader] < 0)
         leader++;
-    for (int s = warm.ranks; whole && s < warm.total; s++)
+    for (int s = warm.ranks; whole && !sk_world.rank && s < warm.total; s++)
         whole = is_alive(s);
     if (!sk_world.epoch) /* they may have looked at different moments */
         SK_CALL(Bcast, (&whole, 1, MPI_INT, 0, sk_world.comm));
     for (int s = warm.ranks; leader == sk_world.rank && s < warm.total; s++)
-        if (!has_rank(s) && is_alive(s) && number_of(s) != GONE)
+        if (!has_rank(s) && number_of(s) != GONE && is_alive(s))
             tell(s, whole ? FINALIZE : END, 0, 0);
     return whole;
 }

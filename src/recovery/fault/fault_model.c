@@ -151,5 +151,10 @@ const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_pla
         *protocol = p->step[i].protocol;
         return p->step[i].model;
     }
+    for (int i = 0; i < n_forms; i++) /* the others would start again on a host that is gone */
+        if (forms[i].ops.matches == is_physical && is_physical(f, v)) {
+            *protocol = usual(&forms[i]);
+            return &forms[i];
+        }
     return NULL;
 }

@@ -23,7 +23,7 @@ struct sk_launch {
     const char
         *yield; /* libsaikai-yield.so, to be preloaded where ranks share cores; NULL: never */
     int survives; /* the others are to live on when a rank dies, and ranks may be added */
-    int warm;     /* processes beyond the ranks, which wait to take the place of dead ones; on this host */
+    int warm;     /* processes beyond the ranks, which wait to take the place of dead ones; where sk_hosts_warm says */
 };
 
 struct sk_launcher_ops {

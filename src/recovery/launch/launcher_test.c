@@ -210,6 +210,29 @@ static void survivors_live_on_by_the_means_of_each_version(void **state)
     }
 }
 
+static void the_layer_hears_which_host_has_which_process(void **state)
+{
+    static const int seat[3] = {1, 1, 0};
+    char path[64], text[256];
+    struct sk_launch l = launch();
+    with_version("4.1.4", "mpirun (Open MPI) ", path);
+    l.launcher = path;
+    l.hosts = &hosts;
+    l.seat = seat;
+    l.warm = 2;
+    struct sk_command c = build(&sk_launcher_openmpi, &l);
+    assert_false(is_set(&c, "SAIKAI_WORLD_HOSTS=n2*2,n1*1,n2*1,n1*1")); /* nobody is made again */
+    sk_command_free(&c);
+    l.survives = 1;
+    c = build(&sk_launcher_openmpi, &l);
+    assert_true(is_set(&c, "SAIKAI_WORLD_HOSTS=n2*2,n1*1,n2*1,n1*1"));
+    assert_true(has(&c, "SAIKAI_WORLD_HOSTS") > 0 && has(&c, "--enable-recovery") > 0);
+    read_hosts(&c, text, sizeof text);
+    assert_string_equal(text, "n2\nn2\nn1\nn2\nn1\n");
+    sk_command_free(&c);
+    unlink(path);
+}
+
 /* A minimal ELF file with one needed library. */
 static size_t make_elf(uint8_t *out, const char *needed)
 {
@@ -398,6 +421,7 @@ int main(void)
         cmocka_unit_test(ranks_that_share_cores_yield),
         cmocka_unit_test(spares_are_started_beyond_the_ranks),
         cmocka_unit_test(survivors_live_on_by_the_means_of_each_version),
+        cmocka_unit_test(the_layer_hears_which_host_has_which_process),
         cmocka_unit_test(what_is_there_is_taken_for_scripts),
         cmocka_unit_test(the_first_in_the_path_is_taken),
         cmocka_unit_test(the_mpi_of_a_program_is_seen),

@@ -1,6 +1,7 @@
 /* Open MPI's mpirun. */
 #include "recovery/launch/launcher.h"
 
+#include "backbone/keeper_page.h"
 #include "base/buf.h"
 #include "recovery/launch/version/openmpi_version.h"
 
@@ -46,6 +47,32 @@ static long cores(void)
     return active == '1' ? threads / 2 : threads;
 }
 
+static int seat_of(const struct sk_launch *l, int process)
+{
+    return process < l->n_ranks ? l->seat[process] : sk_hosts_warm(l->seat, l->n_ranks, process - l->n_ranks);
+}
+
+/* For the layer: which host has which processes. A name is known without its domain, unless it is an address. */
+static void tell_places(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err, int *rc)
+{
+    struct sk_buf text = {0};
+    char self[256] = "localhost";
+    gethostname(self, sizeof self - 1);
+    for (int r = 0, next, n = l->n_ranks + l->warm; r < n; r = next) {
+        const char *name = known_name(l->hosts->host[seat_of(l, r)].name, self);
+        int is_address = strchr(name, ':') || !name[strspn(name, "0123456789.")];
+        for (next = r + 1; next < n && seat_of(l, next) == seat_of(l, r);)
+            next++;
+        sk_buf_printf(&text, "%s%.*s*%d", r ? "," : "", (int)(is_address ? strlen(name) : strcspn(name, ".")), name, next - r);
+    }
+    sk_buf_put_u8(&text, 0);
+    if (sk_buf_ok(&text))
+        sk_command_set(c, "%s=%s", SK_WORLD_HOSTS_ENV, (const char *)text.data);
+    else
+        *rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of hosts");
+    sk_buf_free(&text);
+}
+
 static int most_on_a_host(const struct sk_launch *l)
 {
     int most = 0;
@@ -71,8 +98,8 @@ static int place(const struct sk_launch *l, struct sk_command *c, struct saikai_
     struct sk_buf text = {0};
     char path[32], self[256] = "localhost";
     gethostname(self, sizeof self - 1);
-    for (int r = 0; r < l->n_ranks; r++) /* the sequential mapper: line n is where rank n goes */
-        sk_buf_printf(&text, "%s\n", known_name(l->hosts->host[l->seat[r]].name, self));
+    for (int r = 0; r < l->n_ranks + l->warm; r++) /* the sequential mapper: line n is where rank n goes */
+        sk_buf_printf(&text, "%s\n", known_name(l->hosts->host[seat_of(l, r)].name, self));
     sk_buf_put_u8(&text, 0);
     int rc = sk_buf_ok(&text) ? sk_command_hosts(c, (char *)text.data, path, err)
                               : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of hosts");
@@ -110,15 +137,18 @@ static void survive(const struct sk_launch *l, struct sk_command *c)
 
 static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_error *err)
 {
+    int rc = 0;
     if (!geteuid()) {
         sk_command_set(c, "OMPI_ALLOW_RUN_AS_ROOT=1");
         sk_command_set(c, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     }
+    if (l->survives && l->hosts)
+        tell_places(l, c, err, &rc);
     export_environment(c);
     if (l->survives && !(l->hosts && sk_openmpi_notices_deaths(l->launcher))) /* a lost host ends the job there in any case */
         survive(l, c);
-    if (l->hosts)
-        return place(l, c, err);
+    if (rc || l->hosts)
+        return rc ? rc : place(l, c, err);
     if (l->survives || l->n_ranks > sysconf(_SC_NPROCESSORS_ONLN))
         sk_command_add(c, "--oversubscribe");
     if (l->warm && l->n_ranks <= sysconf(_SC_NPROCESSORS_ONLN)) { /* spares sleep: the ranks have a core each */

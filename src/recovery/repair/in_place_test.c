@@ -93,6 +93,54 @@ static void an_mpi_that_notices_deaths_hears_of_it_at_once(void **state)
     crew_finish(w);
 }
 
+/* Two ranks on each of two hosts. */
+static struct crew *begin_on_hosts(int mpi_notices)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.repair_s = LIMIT;
+    c.mpi_notices = mpi_notices;
+    assert_int_equal(sk_recovery_parse("network, physical, repeated, process=in-place", &c.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_on_hosts(&c);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    return w;
+}
+
+static void on_several_hosts_a_process_is_made_again_on_its_own(void **state)
+{
+    struct crew *w = begin_on_hosts(0);
+    crew_exit(w, 3, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_int_equal(w->order.dead[0], 3);
+    assert_string_equal(w->event.node, "h1");
+    assert_string_equal(w->event.answer, "in-place");
+    come_back(w, 3, 1);
+    assert_non_null(strstr(w->said, "repaired in place"));
+    assert_int_equal(w->starts, 1);
+    w->silent_host = 1; /* it is lost: all start again with the spare one */
+    crew_run(w, 12);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.answer, "migration");
+    assert_non_null(strstr(w->event.then, "h2 takes the place of h1"));
+    crew_finish(w);
+}
+
+static void a_host_that_is_lost_during_a_repair(void **state)
+{
+    struct crew *w = begin_on_hosts(0);
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_int_equal(w->order.number, 1);
+    w->id[0] = w->order.first;
+    w->alive[0] = 2;
+    w->silent_host = 1;
+    crew_run(w, LIMIT + 12);
+    assert_int_equal(w->starts, 2);
+    assert_int_equal(w->seat[2], 2);
+    assert_int_equal(w->seat[3], 2);
+    crew_finish(w);
+}
+
 static void again_and_again(void **state)
 {
     struct crew *w = begin();
@@ -219,6 +267,13 @@ static void what_is_known_of_the_others_is_old(void **state)
     crew_finish(w);
 }
 
+static void several_hosts_with_an_mpi_that_notices_deaths(void **state)
+{
+    struct crew *w = begin_on_hosts(1);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "on one host alone");
+}
+
 static void the_end_of_the_program(void **state)
 {
     struct crew *w = begin();
@@ -323,6 +378,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process_is_made_again),
         cmocka_unit_test(an_mpi_that_notices_deaths_hears_of_it_at_once),
+        cmocka_unit_test(on_several_hosts_a_process_is_made_again_on_its_own),
+        cmocka_unit_test(a_host_that_is_lost_during_a_repair),
+        cmocka_unit_test(several_hosts_with_an_mpi_that_notices_deaths),
         cmocka_unit_test(again_and_again),
         cmocka_unit_test(all_wait_for_each_other),
         cmocka_unit_test(a_program_that_does_not_ask_for_it),

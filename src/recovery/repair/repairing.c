@@ -9,7 +9,7 @@
 /* NULL: all that are dead can be made again; else why not. */
 static const char *why_not(const struct sk_supervisor *s, struct sk_barren barren)
 {
-    const char *no = s->hosts.n > 1 ? "the job has several hosts" : sk_in_place_why_not(s->place, s->detector);
+    const char *no = s->hosts.n > 1 && s->c.mpi_notices ? "with this version of Open MPI that is done on one host alone" : sk_in_place_why_not(s->place, s->detector);
     if (!no && s->c.no_progress && barren.all >= s->c.no_progress) /* the job is not given up: a restart may do better */
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)
@@ -46,7 +46,7 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
         if (!sk_detector_rank_runs(s->detector, r))
             sk_supervisor_send(s, r, s->incarnation, SK_MSG_RELEASE, 0);
     sk_in_place_begin(s->place, s->detector, now, &order, who, sizeof who);
-    if (s->ops->admit(s->arg, s->incarnation, order.first, order.n_dead, &err)) {
+    if (s->ops->admit(s->arg, s->incarnation, &order, &err)) {
         snprintf(s->no_place, sizeof s->no_place, "%.150s", err.text);
         return 0;
     }

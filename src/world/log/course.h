@@ -35,6 +35,7 @@ struct sk_course {
     uint64_t candidates;
     uint64_t marks; /* ever set: the newest of them are there */
     struct sk_course_mark mark[SK_COURSE_MARKS];
+    uint64_t refused; /* 1: messages were not logged any more when the process died */
 };
 
 /* The program's first start: its restart is over. */

@@ -78,8 +78,7 @@ static int agree(int able, int new)
         is_new[r] = (char)all[2 * r + 1];
     }
     free(all);
-    for (size_t r = 0; r < n; r++)
-        yes &= !is_new[r] || !sk_witness_is_lost(is_new, (int)r);
+    yes = yes && sk_witness_is_known(is_new);
     if (yes)
         sk_witness_exchange();
     return yes;
@@ -323,7 +322,7 @@ static uint64_t settle_survivor(int64_t key)
             settle_new(p, mark);
     for (int p = 0; p < sk_logging.kept->n; p++) /* when all have told all that, nobody waits for another one */
         if (sk_logging.is_new[p])
-            sk_witness_send(sk_logging.is_new, p, key);
+            sk_witness_send(p, key);
     sk_kept_cut(sk_logging.kept, key, ended);
     sk_outcomes_cut(&sk_witness_log, key);
     return mark->position;
@@ -335,7 +334,7 @@ static uint64_t settle_joined(int64_t key)
     for (int p = 0; p < sk_logging.kept->n; p++)
         if (!sk_logging.is_new[p])
             position = settle_with_survivor(p);
-    sk_witness_receive(sk_logging.is_new, key, &sk_logging.check);
+    sk_witness_receive(key, &sk_logging.check);
     sk_logging.joining = sk_logging.is_checked = 0;
     sk_logging.from = sk_logging.count;
     return position;

@@ -99,6 +99,8 @@ void sk_logging_refuse(const char *what)
     if (sk_logging.joining || is_behind()) /* the others wait for it */
         sk_world_fail(SK_WORLD_FAILED, "the new process does what cannot be logged: the job is started again");
     sk_logging.refused = 1;
+    if (sk_witness_course()) /* also when it dies before the others hear of it */
+        sk_witness_course()->refused = 1;
     sk_held_refuse();
     sk_kept_free(sk_logging.kept);
     sk_logging.kept = NULL;

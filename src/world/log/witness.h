@@ -1,6 +1,5 @@
-/* Who keeps the events of a rank (outcomes.h): they are written into memory that other ranks of its host have mapped, too, and so outlive
- * the process. Nothing has to be sent or waited for. Where the process runs alone on its host nobody keeps them; jobs on several hosts
- * are not repaired in place anyhow. */
+/* Who keeps the events of a rank (outcomes.h): they are written into memory that other ranks of its host have mapped, too, or, where it is alone
+ * there, its keeper, and so outlive the process. Nothing has to be sent or waited for. With the host they are lost, which is a restart in any case. */
 #ifndef SK_WORLD_LOG_WITNESS_H
 #define SK_WORLD_LOG_WITNESS_H
 
@@ -17,10 +16,11 @@ struct sk_course *sk_witness_course(void);
 void sk_witness_exchange(void);
 /* 1: the events of this process outlive it. */
 int sk_witness_is_kept(void);
-/* 1: whoever kept the events of this rank is gone, too. */
-int sk_witness_is_lost(const char *is_new, int rank);
+/* All ranks of a repaired world, before the next exchange: 1: of each process before one that is new the events are there, and it did not refuse to be
+ * logged. */
+int sk_witness_is_known(const char *is_new);
 /* What follows the mark, to a rank that is new, if it is this one's affair; and the same there. */
-void sk_witness_send(const char *is_new, int rank, int64_t key);
-void sk_witness_receive(const char *is_new, int64_t key, struct sk_course_check *check);
+void sk_witness_send(int rank, int64_t key);
+void sk_witness_receive(int64_t key, struct sk_course_check *check);
 
 #endif
