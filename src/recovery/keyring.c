@@ -26,6 +26,7 @@ struct sk_keyring {
     uint8_t secret[SK_KEY_BYTES], nonce[SK_NONCE_BYTES];
     int users_own, far, may_bring;
     char path[PATH_MAX]; /* the file; empty: none is there */
+    char where[PATH_MAX]; /* its directory, in the newest start */
     char agent[1024], prefix[PATH_MAX];
     uint32_t incarnation;
     struct sk_message late; /* the order to repair by which others come after the ranks of the start; n_dead 0: nobody does */
@@ -225,8 +226,11 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
     const char *where[PLACES_MAX];
     struct saikai_error first = {0}, why;
     int prefix, n = k->users_own ? 0 : places(k, where, &prefix), rc = k->users_own ? 0 : -1;
+    int again = rc && incarnation == k->incarnation && *k->where; /* for those who were told of it: the prefix may be there by now, and was not */
     take_away(k);
     k->incarnation = incarnation;
+    if (again)
+        rc = leave_at(k, k->where, 0, sizeof link->key_file, &(struct saikai_error){0});
     for (int i = 0; rc && i < n; i++) {
         why = (struct saikai_error){0};
         rc = leave_at(k, where[i], i == prefix, sizeof link->key_file, &why);
@@ -241,6 +245,8 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
                        first.code ? first.text : "no directory for it is there");
     }
     snprintf(link->key_file, sizeof link->key_file, "%s", k->path);
+    const char *slash = strrchr(k->path, '/');
+    snprintf(k->where, sizeof k->where, "%.*s", slash ? (int)(slash - k->path) : 0, k->path);
     k->bring_at = k->may_bring && !k->users_own ? now + bring_after_s : INFINITY;
     k->waits = 1;
     k->heard = 0;

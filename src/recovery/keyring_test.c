@@ -63,7 +63,7 @@ static void expect_key(const struct sk_link_settings *link, const uint8_t job[SK
 
 static void the_file_is_where_all_hosts_see_it_until_it_is_over(void **state)
 {
-    struct sk_link_settings link = {0};
+    struct sk_link_settings link = {0}, again = {0};
     uint8_t job[SK_KEY_BYTES];
     char expect[128];
     assert_int_equal(mkdir("p", 0777), 0);
@@ -74,9 +74,14 @@ static void the_file_is_where_all_hosts_see_it_until_it_is_over(void **state)
     expect_key(&link, job);
     assert_int_equal(sk_keyring_leave(k, 1, 0, &link, NULL), 0);
     expect_key(&link, job);
+    assert_int_equal(mkdir("p/not", 0777), 0); /* the ranks make the prefix; who comes late in this start looks where the others did */
+    assert_int_equal(sk_keyring_leave(k, 1, 0, &again, NULL), 0);
+    assert_string_equal(again.key_file, link.key_file);
+    assert_int_equal(sk_keyring_leave(k, 2, 0, &again, NULL), 0);
+    assert_non_null(strstr(again.key_file, "/p/not/."));
     sk_keyring_free(k);
     assert_int_not_equal(access(link.key_file, F_OK), 0);
-    assert_int_equal(rmdir("p"), 0); /* nothing else was made */
+    assert_int_equal(rmdir("p/not") || rmdir("p"), 0); /* nothing else was made */
 }
 
 static void on_one_host_it_stays_in_memory(void **state)

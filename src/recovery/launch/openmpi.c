@@ -121,11 +121,13 @@ static void prefer(struct sk_command *c, const char *name, const char *value)
         sk_command_set(c, "%s=%s", name, value);
 }
 
-/* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; ranks are on this host alone. */
+/* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; its ranks are on this host alone. */
 static void survive(const struct sk_launch *l, struct sk_command *c)
 {
     if (!sk_openmpi_notices_deaths(l->launcher)) {
         sk_command_add(c, "--enable-recovery");
+        if (l->hosts) /* the dead keep their slots for a while */
+            sk_command_add(c, "--oversubscribe");
         return;
     }
     sk_command_add(c, "--with-ft");
