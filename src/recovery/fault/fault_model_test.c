@@ -96,6 +96,8 @@ static void answers_may_be_others(void **state)
     assert_string_equal(taken_for("process=ignore", process(1, 0), &v, SAIKAI_ANSWER_IGNORE), "process"); /* what can be is the protocol's affair */
     assert_string_equal(taken_for("process=in-place", process(1, 0), &v, SAIKAI_ANSWER_IN_PLACE), "process");
     assert_string_equal(taken_for("physical=in-place", silence(5), &v, SAIKAI_ANSWER_IN_PLACE), "physical");
+    assert_string_equal(taken_for("process=in-place", silence(5), &v, SAIKAI_ANSWER_MIGRATION), "physical"); /* a start on a host that is gone is none */
+    assert_string_equal(taken_for("process=in-place, physical=restart", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical");
 }
 
 static void wrong_words_are_named(void **state)
