@@ -112,7 +112,7 @@ class Lines:
         direct = {os.path.normpath(os.path.join(test.folder, w)) for w in test.link if w.endswith(".o")}
         objects = {a: b for a, b in self.counting.items() if a in direct or
                    (self.tree.is_of_room(a) and (re.search(r"/sk_(\w+)\.dir/", a).group(1), os.path.basename(a)) in has)}
-        done = self.tree.link(test, objects, program, ["--coverage", "-Wl,--wrap=_exit", "-Wl,--wrap=raise",
+        done = self.tree.link(test, objects, program, ["--coverage", "-Wl,--strip-debug", "-Wl,--wrap=_exit", "-Wl,--wrap=raise",
                                                        os.path.join(self.folder, "exit.o")])
         if done.returncode:
             self.say("%s cannot be linked to count lines: left out\n%s" % (test.name, done.stdout[-500:]))
@@ -126,6 +126,10 @@ class Lines:
         with open(os.path.join(into, "told.json"), "w", encoding="utf-8") as f:
             json.dump({"seconds": seconds}, f)
         test.seconds = seconds
+
+    def is_busy(self, test):
+        """Somebody runs it just now, to know."""
+        return test.seconds is None and test.lock.locked()
 
     def lines(self, test, name, place):
         """{line: how often} of a file, as this test comes there."""

@@ -129,15 +129,20 @@ class Trial:
             return "broken"
         if made and {old: contents(new) for old, new in made.items()} == f.base:
             return "same"
-        v, spent = Verdict(), 0
-        for t in self.all.order(f.name):
+        v, spent, waiting = Verdict(), 0, collections.deque(self.all.order(f.name))
+        while waiting:
+            t = waiting.popleft()
             if self.all.longest and spent > self.all.longest:
                 v.unasked += 1
+                continue
+            if self.all.lines.is_busy(t): # another one finds out where it comes to: its turn is later
+                waiting.append(t)
+                time.sleep(0.05)
                 continue
             if not self.all.lines.comes(t, f.name, m.line, self.place):
                 continue
             began = time.monotonic()
-            if self.tree.link(t, made, self.place.program).returncode:
+            if self.tree.link(t, made, self.place.program, ["-Wl,--strip-debug"]).returncode:
                 return "broken"
             v.asked += 1
             v.by = self.fails(t, self.place.program)
@@ -204,6 +209,16 @@ def candidates(args, files, rng):
         yield [(f, m) for m in (places + rest)[:TRIES]]
 
 
+def as_before(path, args, seed):
+    """The report of a run that was ended early, or a new one."""
+    new = {"room": args.room, "seed": seed, "count": args.count, "mutants": []}
+    if not path or args.again or not os.path.exists(path):
+        return new
+    with open(path, encoding="utf-8") as f:
+        old = json.load(f)
+    return old if all(old.get(k) == new[k] for k in ("room", "seed", "count")) else new
+
+
 def verdicts(lists, trials, jobs):
     """(file, mutant, verdict), as they come in."""
     idle = queue.SimpleQueue()
@@ -243,7 +258,7 @@ def main():
     p.add_argument("--files", default="*", help="only files whose name matches, such as 'retention.c' or 'levels*'")
     p.add_argument("--without", default="^$", metavar="REGEX", help="leave tests of such names out: what is then killed would be anyway")
     p.add_argument("--again", metavar="JSON", help="try the survivors of this report once more")
-    p.add_argument("--json", metavar="FILE", help="write a report")
+    p.add_argument("--json", metavar="FILE", help="write a report; one of the same seed that was ended early is gone on with")
     p.add_argument("--jobs", type=int, default=1, help="how much is built, and how many mutants are tried, at the same time")
     p.add_argument("--longest", type=float, metavar="SECONDS",
                    help="who has outlived so many seconds of tests has survived: the rate is then the least that it can be")
@@ -261,10 +276,12 @@ def main():
     clear()
     print("room %s, seed %d: %d lines of %d files, %d unit tests" % (args.room, seed, sum(len(f.at) for f in files), len(files),
                                                                      len(t.tests)), flush=True)
-    report = {"room": args.room, "seed": seed, "count": args.count, "mutants": []}
-    killed = equal = in_haste = 0
+    report = as_before(args.json, args, seed)
+    killed, equal, in_haste = report.get("killed", 0), report.get("equal", 0), 0
     equals = read_equals(os.path.join(os.path.dirname(os.path.abspath(__file__)), "equal.txt"))
-    lists = list(candidates(args, files, random.Random(seed)))
+    known_ones = {(r["file"], r["diff"]) for r in report["mutants"]}
+    lists = [x for x in candidates(args, files, random.Random(seed)) if not any((f.name, f.diff(m)) in known_ones for f, m in x)]
+    random.Random(seed).shuffle(lists) # what is known when it is ended early is no part of the rooms, but of all
     for f, m, v in verdicts(lists, Trials(t, known, args.longest), args.jobs):
         outcome = "killed" if v.by else "equal" if as_equal(f, m) in equals else "survived"
         killed += outcome == "killed"
@@ -274,7 +291,7 @@ def main():
                                   "by": v.by, "tests": v.asked, "unasked": v.unasked, "diff": f.diff(m)})
         clear()
         print(told(f, m, v, outcome), flush=True)
-        say("%d of %d, %d killed, %.0f s" % (len(report["mutants"]), len(lists), killed, time.time() - began))
+        say("%d of %d, %d killed, %.0f s" % (len(report["mutants"]), args.count, killed, time.time() - began))
         report["killed"], report["equal"], report["counted"] = killed, equal, len(report["mutants"])
         if args.json:
             with open(args.json, "w", encoding="utf-8") as out:
