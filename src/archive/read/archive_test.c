@@ -3,6 +3,7 @@
 #include "archive/read/extract.h"
 #include "archive/write/create.h"
 #include "base/host/fork_testing.h"
+#include "base/log.h"
 #include "reader/reader.h"
 #include "archive/write/testing.h"
 
@@ -68,6 +69,39 @@ static void check_restored(const char *archive)
             fail_msg("%s differs", names[i]);
     }
     sk_io_rmtree(out, NULL);
+}
+
+static char said[4096];
+
+static void note(void *arg, int level, const char *line)
+{
+    (void)arg;
+    size_t n = strlen(said);
+    if (level <= SK_LOG_INFO)
+        snprintf(said + n, sizeof said - n, "%s\n", line);
+}
+
+/* Of a file that its reader does not understand it is told why it is archived as bytes alone; of others nothing. */
+static void a_file_that_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    static uint8_t buf[100000];
+    struct sk_archive_options o = {.no_sync = 1};
+    char path[2][512];
+    size_t n = make_netcdf(buf, 3000, smooth, 0);
+    put_file(at("whole.nc"), buf, n);
+    put_file(at("cut.nc"), buf, 60);
+    for (int i = 0; i < 2; i++)
+        snprintf(path[i], sizeof path[i], "%s", at(i ? "cut.nc" : "whole.nc"));
+    struct sk_archive_input in[] = {{.path = path[0], .name = "whole.nc"}, {.path = path[1], .name = "cut.nc"}};
+    said[0] = 0;
+    sk_log_set(note, NULL, SK_LOG_INFO);
+    int rc = sk_archive_create(at("x.ska"), in, 2, &o, NULL, NULL);
+    sk_log_set(NULL, NULL, 0);
+    assert_int_equal(rc, 0);
+    const char *told = strstr(said, "; archived without its structure\n");
+    assert_true(told && strstr(said, "cut.nc"));
+    assert_null(strstr(said, "whole.nc"));
 }
 
 static void every_scheme_gives_every_file_back(void **state)
@@ -457,6 +491,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_scheme_gives_every_file_back),
+        cmocka_unit_test(a_file_that_cannot_be_read_is_told),
         cmocka_unit_test(threads_do_not_change_the_archive),
         cmocka_unit_test(names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(one_file_is_restored_alone),

@@ -1,11 +1,10 @@
 /* What a job hears from its launcher, and tells it: by the page that both have (backbone/keeper_page.h). All ranks share one here. */
 #include "lib/whole/session_testing.h"
 
-#include "lib/run/events.h"
-
 #include "base/clock.h"
 #include "base/host/fork_testing.h"
 #include "group/loop.h"
+#include "lib/run/events.h"
 #include "lib/run/requests.h"
 #include "lib/run/stop.h"
 
@@ -215,24 +214,31 @@ static void a_restart_resumes(void **state)
 
 /* ---- somebody else has the store ---- */
 
+/* Who has the store sees who wanted it, once: the first one was told not to tell. */
+static int hears_of_it(struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    struct saikai_event e;
+    char pid[24];
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    CHECK(sk_session_next_event(s, "name=refused", 30, &e, sizeof e, &err) == 1);
+    CHECK(e.severity == SAIKAI_EVENT_WARNING && !strcmp(e.space, "mw") && !strcmp(e.job, s->who.job.name) && !strcmp(e.host, s->place.host));
+    CHECK(e.n_fields == 3 && !strcmp(e.field[0].key, "pid") && !strcmp(e.field[0].value, pid) && !strcmp(e.field[1].key, "user") && *e.field[1].value);
+    CHECK(!strcmp(e.field[2].key, "what") && strstr(e.field[2].value, "is running already"));
+    CHECK(sk_session_next_event(s, "name=refused", 0, &e, sizeof e, &err) == 0);
+    return 0;
+}
+
 static int comes_second(struct sk_group *g, struct sk_session *s)
 {
     struct saikai_error err = {0};
     struct sk_session *second = NULL;
-    struct saikai_event e;
-    char pid[24];
-    snprintf(pid, sizeof pid, "%ld", (long)getpid());
     CHECK(world_session(g, world_config("schedule.every=10; events.least=error"), &second, &err) == SAIKAI_EBUSY && !second);
     CHECK(world_session(g, world_config("schedule.every=10"), &second, &err) == SAIKAI_EBUSY && !second);
     CHECK(!sk_group_barrier(g));
     CHECK(atomic_load(&s->page->state) == SK_KEEPER_REFUSED);
-    if (g->rank)
-        return 0;
-    CHECK(sk_session_next_event(s, "name=refused", 30, &e, sizeof e, &err) == 1); /* who has the store sees who wanted it */
-    CHECK(e.severity == SAIKAI_EVENT_WARNING && !strcmp(e.space, "mw") && !strcmp(e.job, s->who.job.name) && !strcmp(e.host, s->place.host));
-    CHECK(e.n_fields == 3 && !strcmp(e.field[0].key, "pid") && !strcmp(e.field[0].value, pid) && !strcmp(e.field[1].key, "user") && *e.field[1].value);
-    CHECK(!strcmp(e.field[2].key, "what") && strstr(e.field[2].value, "is running already"));
-    CHECK(sk_session_next_event(s, "name=refused", 0, &e, sizeof e, &err) == 0); /* once: the first one was told not to */
+    int64_t heard = g->rank ? 0 : hears_of_it(s); /* all ranks end together, whatever it is */
+    CHECK(!sk_group_allreduce(g, &heard, 1, SK_OP_MIN) && !heard);
     return 0;
 }
 
