@@ -37,7 +37,8 @@ check: build bootstrap-tests
 check-sanitized: build bootstrap-tests
 	@scripts/check_sanitized.sh build
 
-# The unit tests that do the same hundreds of times, at each operation, and more cases of tests with processes.
+# The unit tests that do the same hundreds of times, at one in three operations (SAIKAI_TEST_SWEEP=all: at each), and more cases of tests
+# with processes.
 check-sweeps: build bootstrap-tests
 	@scripts/check_sweeps.sh build
 

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Runs `make TARGET`, or any command, for these sources on Debian 13, in a root folder of its own that debootstrap makes, with processes and mounts of its own: all
 # of them end with this. The folder is kept, build and all, so that only the first time takes minutes. Needs root, debootstrap and a mirror of Debian;
 # without them it says so and ends with 0.
@@ -62,8 +62,16 @@ fi
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
 
-# The sources as they are here, in place of those of the last time; what was built of them then stays.
-mkdir -p "$root/root/saikai"
-find "$root/root/saikai" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
-find . -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name .git -print0 | tar -c --null -T - | tar -x -C "$root/root/saikai"
+# The sources as they are here, in place of those of the last time. What was built of them then stays; a file that is the same keeps its
+# time, and one that is not is from now, so that what has changed is built again, and only that.
+there=$root/root/saikai
+rm -rf "$there.new"
+mkdir -p "$there" "$there.new"
+find . -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name .git -print0 | tar -c --null -T - | tar -x -C "$there.new"
+find "$there.new" -type f -printf '%P\0' | while IFS= read -r -d '' file; do
+    if cmp -s "$there.new/$file" "$there/$file"; then touch -r "$there/$file" "$there.new/$file"; else touch "$there.new/$file"; fi
+done
+find "$there" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf {} +
+find "$there.new" -mindepth 1 -maxdepth 1 -exec mv -t "$there" {} +
+rmdir "$there.new"
 exec unshare -mpf --kill-child --propagation private "$0" --inside "$@"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From one disturbed operation to the next: 1 with SAIKAI_TEST_SWEEP=all, else `usual`, and `slow`
- * under a sanitizer, where a run takes ten times as long. Take a prime number, so that ranks which
+/* From one disturbed operation to the next: 1 with SAIKAI_TEST_SWEEP=all, N with SAIKAI_TEST_SWEEP=N, else `usual`, and
+ * `slow` under a sanitizer, where a run takes ten times as long. Take a prime number, so that ranks which
  * do the same in turn are all met. */
 static inline long sk_sweep_stride(long usual, long slow)
 {
@@ -17,7 +17,10 @@ static inline long sk_sweep_stride(long usual, long slow)
 #else
     (void)slow;
     const char *wanted = getenv("SAIKAI_TEST_SWEEP");
-    return wanted && !strcmp(wanted, "all") ? 1 : usual;
+    if (!wanted)
+        return usual;
+    long n = atol(wanted);
+    return n > 0 ? n : !strcmp(wanted, "all") ? 1 : usual;
 #endif
 }
 

@@ -39,7 +39,7 @@ static const struct way *way;
 /* Of hundreds of messages, thinned; see base/sweep.h. */
 static long stride(int io)
 {
-    return io ? sk_sweep_stride(23, 7) : sk_sweep_stride(53, 31);
+    return io ? sk_sweep_stride(23, 29) : sk_sweep_stride(53, 97);
 }
 
 static int is_survivable(int losses)

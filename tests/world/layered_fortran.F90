@@ -19,15 +19,17 @@ module layered
 #endif
   use saikai
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: output_unit
   implicit none
   private
-  public :: a, rank, ranks, calls, ierr, body
+  public :: a, rank, ranks, calls, ierr, body, out
 #ifdef WITH_MPIF_H
   include 'mpif.h'
 #endif
   integer, parameter :: n = 8
   integer, target :: a(n*64), b(n*64)
   integer :: rank, ranks, ierr, calls = 0
+  integer :: out = output_unit ! or the file that LAYERED_OUTPUT names
 
 contains
 
@@ -58,7 +60,7 @@ contains
     end do
     call MPI_Gather(mine, 1, MPI_INTEGER, all, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)
     calls = calls + 1
-    if (rank == 0) print '(a,64(1x,z8.8))', what, all(:ranks)
+    if (rank == 0) write (out, '(a,64(1x,z8.8))') what, all(:ranks)
   end subroutine
 
   subroutine collectives()
@@ -232,10 +234,14 @@ program main
 #ifdef WITH_MPIF_H
   include 'mpif.h'
 #endif
+  character(4096) :: file
+  integer :: length
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+  call get_environment_variable('LAYERED_OUTPUT', file, length)
+  if (rank == 0 .and. length > 0) open (newunit=out, file=file(:length))
   call saikai_in_place(body, c_loc(a))
-  if (rank == 0) print '(a,i0,a)', 'layered (Fortran): ', calls, ' calls: verified'
+  if (rank == 0) write (out, '(a,i0,a)') 'layered (Fortran): ', calls, ' calls: verified'
   call MPI_Finalize(ierr)
 end program main

@@ -10,18 +10,16 @@ need "$exe"
 need "$build/src/cli/saikaid"
 cd "$work"
 export SAIKAI_STORE_LOCAL="$work/local"
-# The C program writes to a file: for a warning of its own, that its topologies were not tested with its fault tolerance, Open MPI 5 puts a
-# line end and a zero byte into what it passes on, wherever a buffer ends, and now and then loses some of it there.
+# The programs write to a file: for a warning of its own, that its topologies were not tested with its fault tolerance, Open MPI 5 puts a
+# line end and a zero byte into what it passes on, wherever a buffer ends, now and then loses some of it there, and gives out as
+# standard output what was standard error.
 export LAYERED_OUTPUT=$work/written
-same() {
-    cmp <(tr -d '\0\n' <"$1") <(tr -d '\0\n' <"$2")
-}
 to() { # FILE COMMAND…
     local file=$1
     shift
     rm -f "$LAYERED_OUTPUT"
     timeout 100 "$@" >"$file" || return
-    [ ! -e "$LAYERED_OUTPUT" ] || mv "$LAYERED_OUTPUT" "$file"
+    mv "$LAYERED_OUTPUT" "$file"
 }
 LD_PRELOAD="$layer" LD_BIND_NOW=1 sh -c 'exit 0' || { echo "a shell does not start with the layer"; exit 1; }
 for exe in "$exe" "$build"/tests/world/layered_MPI*_"$mpi"; do
@@ -32,11 +30,11 @@ for exe in "$exe" "$build"/tests/world/layered_MPI*_"$mpi"; do
         to idle "${mpiexec[@]}" -n $n env LD_PRELOAD="$layer" "$exe"
         cmp plain idle || { echo "$exe, $n ranks: another result with the layer idle"; diff plain idle; exit 1; }
         to atwork "$build/src/cli/saikai" run --recovery process=in-place -n $n -- "$exe" 2>err || { cat err; exit 1; }
-        same plain atwork || { echo "$exe, $n ranks: another result with the layer at work"; diff -a plain atwork; cat err; exit 1; }
+        cmp plain atwork || { echo "$exe, $n ranks: another result with the layer at work"; diff plain atwork; cat err; exit 1; }
         to warm "$build/src/cli/saikai" run --recovery process=in-place --warm 1 -n $n -- "$exe" 2>err || { cat err; exit 1; }
-        same plain warm || { echo "$exe, $n ranks: another result with a warm spare"; diff -a plain warm; cat err; exit 1; }
+        cmp plain warm || { echo "$exe, $n ranks: another result with a warm spare"; diff plain warm; cat err; exit 1; }
         to logged "$build/src/cli/saikai" run --recovery process=in-place --protocol logging -n $n -- "$exe" 2>err || { cat err; exit 1; }
-        same plain logged || { echo "$exe, $n ranks: another result when messages are logged"; diff -a plain logged; cat err; exit 1; }
+        cmp plain logged || { echo "$exe, $n ranks: another result when messages are logged"; diff plain logged; cat err; exit 1; }
         ! grep "not repaired in place" err || ! is_repaired || { echo "$exe: the layer gave up"; exit 1; }
     done
 done

@@ -56,7 +56,7 @@ static void look(struct survive_run *r, long n, int newer_only)
 
 static void sweep_coding(const char *config)
 {
-    long n = 0, newer = 0, stride = sk_sweep_stride(23, 7);
+    long n = 0, newer = 0, stride = sk_sweep_stride(23, 23);
     for (int died = 1; died; n += stride) {
         struct survive_run r = four(config);
         int rc = survive_child(&r, n);
@@ -77,7 +77,7 @@ static void sweep_coding(const char *config)
  * has it all. */
 static void sweep_rebuild(const char *config)
 {
-    long n = 0, stride = sk_sweep_stride(23, 7);
+    long n = 0, stride = sk_sweep_stride(23, 23);
     for (int died = 1; died; n += stride) {
         struct survive_run r = four(config);
         r.may_fail = 0;
@@ -157,6 +157,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_io_error_while_rebuilding, survive_begin,
                                         survive_finish),
     };
-    sk_sweep_report(sk_sweep_stride(23, 7));
+    sk_sweep_report(sk_sweep_stride(23, 23));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
