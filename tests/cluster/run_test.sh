@@ -384,11 +384,12 @@ no_spare) # without a spare the remaining hosts take the ranks
     expect '^end 1 4$' "$out"
     nothing_left_on n1
     ;;
-twins | twins_power | twins_kill) # each rank on two hosts, though one has room for all: a process dies, or the power of a host fails, and twins go on; a host whose daemon mpirun misses is a restart
+twins | twins_power | twins_kill) # each rank on two hosts, though one has room for all: a process dies, or the power of a host fails, and twins go on; a host whose daemon mpirun misses is a restart.
+    # What they send depends on where they are, and is the same
     printf 'n1 slots=8\nn2 slots=8\nn3 slots=8\n' >"$CLUSTER_DIR/hosts"
     export REPLICATED_UNTIL=$CLUSTER_DIR/shared/go OMPI_MCA_mpi_yield_when_idle=1 # the nodes share the cores of one machine
-    start -n 2 --spares 1 --protocol replication --set run.mpirun_args="-x REPLICATED_UNTIL" --set store.prefix="$CLUSTER_DIR/shared/store" -- \
-        "$victim" -p /local/at 2000 steady 1000
+    start -n 2 --spares 1 --protocol replication --compare give-up --set run.mpirun_args="-x REPLICATED_UNTIL" --set store.prefix="$CLUSTER_DIR/shared/store" -- \
+        "$victim" -p /local/at 2000 where 1000
     until=$((SECONDS + 100))
     while [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' "$CLUSTER_DIR"/n[12]/local/at.*.* 2>/dev/null | wc -l)" != 4 ]; do
         [ $SECONDS -lt $until ] || fail "four processes did not begin in time"

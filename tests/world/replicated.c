@@ -2,9 +2,10 @@
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
  * one before it would be found out. It does not use Saikai, but with
  * WITH_SAIKAI calls saikai_checkpoint in each step.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|init|window|flip:WHO:AT] [MICROSECONDS]
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|init|window|where|flip:WHO:AT] [MICROSECONDS]
  * made: on communicators of the program's own, which live for some steps. init: and there with persistent requests and sends that are buffered, of some
- * ranks alone, whose messages others receive in other ways. window: and with what is not replicated.
+ * ranks alone, whose messages others receive in other ways. window: and with what is not replicated. where: what is sent depends on the host, and on who
+ * else is on it.
  * flip:WHO:AT turns one bit round in one process of the first start, that with the number WHO: before it sends its message with tag 1 in step AT.
  * REPLICATED_UNTIL: the last step waits until there is a file of this name, so that the program does not end before all is done to it. */
 #include <mpi.h>
@@ -201,6 +202,20 @@ static uint64_t made_step(uint64_t state, long step, const char *how)
     return mix(state, sum);
 }
 
+static uint64_t where(uint64_t state)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int n, others;
+    MPI_Comm here;
+    MPI_Get_processor_name(name, &n);
+    for (int i = 0; i < n; i++)
+        state = mix(state, (uint64_t)name[i]);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &others);
+    MPI_Comm_free(&here);
+    return mix(state, (uint64_t)others);
+}
+
 /* What is not replicated: each step of memory that others write into. */
 static uint64_t window_step(uint64_t state)
 {
@@ -379,6 +394,8 @@ int main(int argc, char **argv)
     large[1] = calloc(LARGE, sizeof **large);
     if (!large[0] || !large[1] || ranks > 64 || ranks < 2)
         MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!strcmp(kind, "where"))
+        state = where(state);
     for (long step = 0; step < steps; step++) {
 #ifdef WITH_SAIKAI
         if (saikai_checkpoint(step) < 0)
