@@ -167,9 +167,27 @@ static void whoever_only_lives_hears_that_the_start_is_over(void **state)
     crew_finish(w);
 }
 
+/* A host dies, and the MPI's launcher kills the keepers on all others without a word. */
+static void a_lost_host_that_takes_the_others_along(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    struct crew *w = crew_begin_with_library(&c);
+    for (int r = 0; r < N; r++)
+        w->alive[r] = 0;
+    w->mute_host = 1;
+    crew_run(w, 20);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.node, "h1");
+    assert_string_equal(w->event.answer, "migration");
+    static const int seat[N] = {0, 0, 2, 2};
+    assert_memory_equal(w->seat, seat, sizeof seat);
+    crew_finish(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_host_that_takes_the_others_along),
         cmocka_unit_test(a_node_whose_process_dies_three_times_is_not_used_again),
         cmocka_unit_test(a_program_that_dies_everywhere_is_given_up),
         cmocka_unit_test(a_single_node_is_never_left),

@@ -81,6 +81,11 @@ static void look_at_nodes(struct sk_assessor *a, const struct sk_scene *s)
         n->ranks++;
         n->silent_ranks += sk_detector_rank_silent(s->detector, r, s->now);
     }
+    int gone = 0;
+    for (int h = 0; h < a->n_hosts; h++)
+        gone |= a->node[h].state == SAIKAI_NODE_ACTIVE && a->node[h].answers == 0;
+    for (int h = 0; gone && h < a->n_hosts; h++) /* the MPI's launcher takes the processes of others along */
+        a->node[h].silent_ranks = a->node[h].answers == 1 ? 0 : a->node[h].silent_ranks;
     sk_unwell_look(s->hosts);
     for (int h = 0; h < a->n_hosts; h++) {
         const struct sk_monitor_ops *by = NULL;

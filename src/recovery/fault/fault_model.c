@@ -141,20 +141,30 @@ int sk_recovery_parse(const char *text, struct sk_recovery_plan *out, struct sai
     return 0;
 }
 
+/* physical, where the plan does not name it and a node is gone: whatever else is done there would be a start on that node. NULL: no. */
+static const struct sk_fault_model_ops *unnamed(const struct sk_recovery_plan *p, const struct saikai_fault *f, const struct saikai_fault_view *v)
+{
+    const struct sk_fault_model_ops *m = forms;
+    while (m->ops.matches != is_physical)
+        m++;
+    for (int i = 0; i < p->n; i++)
+        if (p->step[i].model == m)
+            return NULL;
+    return is_physical(f, v) ? m : NULL;
+}
+
 const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_plan *p, const struct saikai_fault *f,
                                                     const struct saikai_fault_view *v, int *protocol)
 {
-    *protocol = SAIKAI_ANSWER_RESTART;
+    const struct sk_fault_model_ops *physical = unnamed(p, f, v);
     for (int i = 0; i < p->n; i++) {
+        if (physical && p->step[i].model->ops.matches == is_process)
+            break;
         if (!p->step[i].model->ops.matches(f, v))
             continue;
         *protocol = p->step[i].protocol;
         return p->step[i].model;
     }
-    for (int i = 0; i < n_forms; i++) /* the others would start again on a host that is gone */
-        if (forms[i].ops.matches == is_physical && is_physical(f, v)) {
-            *protocol = usual(&forms[i]);
-            return &forms[i];
-        }
-    return NULL;
+    *protocol = physical ? usual(physical) : SAIKAI_ANSWER_RESTART;
+    return physical;
 }

@@ -33,7 +33,7 @@ int sk_recovery_parse(const char *text, struct sk_recovery_plan *out, struct sai
 /* 1: what is done about one of its models may be this answer (SAIKAI_ANSWER_…). */
 int sk_recovery_has(const struct sk_recovery_plan *p, int answer);
 
-/* The first model that matches, NULL: none does; a node that is gone is `physical` also where that is not in the plan. *protocol is the one of its step, a restart when none matches. */
+/* The first model that matches, NULL: none does; where a node is gone and the plan has no `physical`, that is asked before `process`. *protocol is the one of its step, a restart when none matches. */
 const struct sk_fault_model_ops *sk_recovery_choose(const struct sk_recovery_plan *p, const struct saikai_fault *f,
                                                     const struct saikai_fault_view *v, int *protocol);
 

@@ -97,6 +97,10 @@ static void answers_may_be_others(void **state)
     assert_string_equal(taken_for("process=in-place", process(1, 0), &v, SAIKAI_ANSWER_IN_PLACE), "process");
     assert_string_equal(taken_for("physical=in-place", silence(5), &v, SAIKAI_ANSWER_IN_PLACE), "physical");
     assert_string_equal(taken_for("process=in-place", silence(5), &v, SAIKAI_ANSWER_MIGRATION), "physical"); /* a start on a host that is gone is none */
+    nodes[0].down = 1;
+    assert_string_equal(taken_for("network, process=in-place", process(1, 0), &v, SAIKAI_ANSWER_MIGRATION), "physical");
+    assert_string_equal(taken_for("process=in-place, physical", process(1, 0), &v, SAIKAI_ANSWER_IN_PLACE), "process");
+    nodes[0].down = 0;
     assert_string_equal(taken_for("process=in-place, physical=restart", silence(5), &v, SAIKAI_ANSWER_RESTART), "physical");
 }
 

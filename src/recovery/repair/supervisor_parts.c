@@ -57,6 +57,20 @@ void sk_supervisor_clear(struct sk_supervisor *s, const struct sk_fault *f, doub
     sk_supervisor_send_to_all(s, SK_MSG_KILL, 0);
 }
 
+/* When a host is lost, the MPI's launcher may take the processes of the others along, and one of those be the first to count as silent. */
+static void find_who_is_gone(struct sk_supervisor *s, struct sk_fault *f)
+{
+    if (!sk_fault_means(f, SK_FAULT_SILENCE | SK_FAULT_TAKES_HOST) || f->host < 0 || !s->answers[f->host])
+        return;
+    for (int h = 0; h < s->hosts.n; h++)
+        if (s->hosts.host[h].state == SK_HOST_ACTIVE && s->answered[h] && !s->answers[h]) {
+            f->host = h;
+            for (f->rank = 0; f->rank < s->c.detector.n_ranks - 1 && s->seat[f->rank] != h;)
+                f->rank++;
+            return;
+        }
+}
+
 struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_fault *f, int ask, struct sk_means can, double now)
 {
     struct sk_scene scene = {
@@ -67,6 +81,8 @@ struct sk_verdict sk_supervisor_assess(struct sk_supervisor *s, const struct sk_
         note_lost(s, f, now);
     if (ask && s->probed && s->hosts.n > 1) {
         s->ops->probe(s->arg, s->answers);
+        if (f == &s->fault)
+            find_who_is_gone(s, &s->fault);
         scene.answered = s->answered;
         scene.answers = s->answers;
     }
