@@ -129,10 +129,10 @@ class Trial:
             return "broken"
         if made and {old: contents(new) for old, new in made.items()} == f.base:
             return "same"
-        v, spent, waiting = Verdict(), 0, collections.deque(self.all.order(f.name))
+        v, began, waiting = Verdict(), time.monotonic(), collections.deque(self.all.order(f.name))
         while waiting:
             t = waiting.popleft()
-            if self.all.longest and spent > self.all.longest:
+            if self.all.longest and time.monotonic() - began > self.all.longest:
                 v.unasked += 1
                 continue
             if self.all.lines.is_busy(t): # another one finds out where it comes to: its turn is later
@@ -141,12 +141,10 @@ class Trial:
                 continue
             if not self.all.lines.comes(t, f.name, m.line, self.place):
                 continue
-            began = time.monotonic()
             if self.tree.link(t, made, self.place.program, ["-Wl,--strip-debug"]).returncode:
                 return "broken"
             v.asked += 1
             v.by = self.fails(t, self.place.program)
-            spent += time.monotonic() - began
             if v.by:
                 self.all.kills[t, f.name] += 1
                 break

@@ -233,6 +233,44 @@ static void rows_are_archived_or_not(void **state)
     made_free(&j.m);
 }
 
+/* Directories and links beside the files: all of them, or no archive. */
+static void links_are_back(void *arg)
+{
+    struct saikai_error err = {0};
+    char to[64];
+    if (extract(arg, &err))
+        fail_msg("after allocation %ld: %s", no_memory.fails, err.text);
+    for (int i = 0; i < 12; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "back/link%d", i);
+        ssize_t n = readlink(at(name), to, sizeof to);
+        assert_true(n == 5 && !memcmp(to, "prose", 5));
+    }
+    assert_int_equal(access(at("back/empty"), F_OK), 0);
+    is_back(arg);
+    sk_io_rmtree(at("back"), NULL);
+}
+
+static void links_are_archived_or_not(void **state)
+{
+    (void)state;
+    struct job j = {0};
+    struct sk_ska_entry e[13] = {{"empty", NULL, SK_ENTRY_DIRECTORY, 0755, 0}};
+    char name[12][24];
+    for (int i = 0; i < 12; i++) {
+        snprintf(name[i], sizeof name[i], "link%d", i);
+        e[i + 1] = (struct sk_ska_entry){name[i], "prose", SK_ENTRY_SYMLINK, 0777, 0};
+    }
+    made_seed = 7;
+    made_file(&j.m, "prose", NULL);
+    made_bytes(&j.m, 3000, prose);
+    inputs(&j.m);
+    j.o.entries = e;
+    j.o.entry_count = 13;
+    assert_true(no_memory_sweep(create, links_are_back, no_traces, &j) > 15);
+    made_free(&j.m);
+}
+
 /* ---- fields of every kind ---- */
 
 static int plan(void *arg, struct saikai_error *err)
@@ -277,6 +315,7 @@ int main(void)
         cmocka_unit_test(files_are_read_where_they_lie_or_not),
         cmocka_unit_test(numbers_as_text_are_archived_or_not),
         cmocka_unit_test(rows_are_archived_or_not),
+        cmocka_unit_test(links_are_archived_or_not),
         cmocka_unit_test(fields_are_planned_or_not),
         cmocka_unit_test(no_file_is_left_open),
     };

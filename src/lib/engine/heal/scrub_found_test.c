@@ -280,7 +280,9 @@ static void nothing_is_read_while_it_is_paused_or_off(void **state)
     for (double begun = sk_now(); later <= bytes && sk_now() - begun < 100; sk_sleep(0.01))
         sk_scrub_figures(s, &passes, &later, &cpu);
     assert_true(later > bytes);
-    sk_scrub_stop(s);
+    sk_scrub_pause(s, 1);
+    sk_sleep(0.05);
+    sk_scrub_stop(s); /* also while it is paused */
     sk_scrub_free(s);
     sk_gen_remove_all(dir, g, NULL);
 }
