@@ -100,9 +100,9 @@ static int share_host(void)
     if (!sk_replica.apart)
         return 0;
     if (sk_replica.copy)
-        return SK_CALL(Recv, (sk_world.host, bytes, MPI_CHAR, twin, TAG, sk_replica.control, MPI_STATUS_IGNORE));
+        return SK_CALL(Recv, (sk_world.host, bytes, MPI_BYTE, twin, TAG, sk_replica.control, MPI_STATUS_IGNORE));
     int rc = SK_CALL(Get_processor_name, (sk_world.host, &n));
-    return rc || sk_replica.dead[twin] ? rc : SK_CALL(Send, (sk_world.host, bytes, MPI_CHAR, twin, TAG, sk_replica.control));
+    return rc || sk_replica.dead[twin] ? rc : SK_CALL(Send, (sk_world.host, bytes, MPI_BYTE, twin, TAG, sk_replica.control));
 }
 
 void sk_replica_begin(const char *told)
