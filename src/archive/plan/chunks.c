@@ -39,11 +39,48 @@ int sk_chunks_add(struct sk_chunks *c, const struct sk_file_chunk *x)
     return 0;
 }
 
+/* ---- marks ---- */
+
+enum { MARK_BITS = 7, SLOT_BITS_LEAST = 10, SLOT_BITS_MOST = 17 };
+
+void sk_marks_begin(struct sk_marks *m, uint64_t bytes)
+{
+    int bits = SLOT_BITS_LEAST;
+    *m = (struct sk_marks){0};
+    while (bits < SLOT_BITS_MOST && bytes >> MARK_BITS > (uint64_t)1 << (bits - 1))
+        bits++;
+    for (int k = 0; k < 24 && bytes >> MARK_BITS >> k > (uint64_t)1 << (bits - 1); k++)
+        m->rare = m->rare << 1 | 1;
+    m->slots = (size_t)1 << bits;
+    m->seen = calloc(m->slots, sizeof *m->seen);
+}
+
+void sk_marks_end(struct sk_marks *m)
+{
+    free(m->seen);
+    m->seen = NULL;
+}
+
+/* The hash of the bytes before a place. */
+static void mark(struct sk_marks *m, uint64_t h)
+{
+    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    if (h >> 20 & m->rare)
+        return;
+    uint32_t *slot = &m->seen[h >> 44 & (m->slots - 1)], tag = (uint32_t)(h >> 12) | 1;
+    m->again += *slot == tag;
+    m->all++;
+    *slot = tag;
+}
+
+/* ---- chunks ---- */
+
 struct cutter {
     uint64_t gear[256];
     size_t least, most;
-    uint64_t mask;
+    uint64_t mask, few; /* few: bits of it that are zero at a mark */
     uint8_t *window;
+    struct sk_marks *marks; /* NULL: nobody asks */
 };
 
 static int cutter_new(struct cutter *t, int coarse)
@@ -56,6 +93,7 @@ static int cutter_new(struct cutter *t, int coarse)
     t->least = (size_t)CHUNK_LEAST << coarse;
     t->most = (size_t)SK_CHUNK_MOST >> (SK_CHUNKS_COARSEST - coarse);
     t->mask = (((uint64_t)1 << (CUT_BITS + coarse)) - 1) << (64 - CUT_BITS - coarse);
+    t->few = (((uint64_t)1 << MARK_BITS) - 1) << (64 - MARK_BITS);
     t->window = malloc(WINDOW);
     return t->window ? 0 : -1;
 }
@@ -67,7 +105,11 @@ static size_t next_chunk(const struct cutter *t, const uint8_t *data, size_t n)
     size_t most = n < t->most ? n : t->most;
     for (size_t i = t->least < most ? t->least - 64 : most; i < most; i++) {
         h = (h << 1) + t->gear[data[i]];
-        if (i >= t->least && !(h & t->mask))
+        if (__builtin_expect(h & t->few, 1) || i < t->least)
+            continue;
+        if (t->marks)
+            mark(t->marks, h);
+        if (!(h & t->mask))
             return i + 1;
     }
     return most;
@@ -79,10 +121,10 @@ static int is_plain(const uint8_t *p, size_t n)
     return n > 8 && !memcmp(p, p + 8, n - 8);
 }
 
-int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int coarse, struct sk_chunks *out,
+int sk_chunks_cut(struct sk_ska_feed *feed, uint32_t file, uint64_t bytes, int coarse, struct sk_chunks *out, struct sk_marks *marks,
                   struct saikai_error *err)
 {
-    struct cutter t = {0};
+    struct cutter t = {.marks = marks && marks->seen ? marks : NULL};
     int rc = cutter_new(&t, coarse) ? sk_fail(err, SAIKAI_ENOMEM, "no memory to look for repeats") : 0;
     for (uint64_t from = 0; from < bytes && !rc;) {
         size_t n = bytes - from < WINDOW ? (size_t)(bytes - from) : WINDOW, at = 0;

@@ -131,13 +131,15 @@ static int cut_chunks(struct sk_ska_plan *p, const struct sk_repeats *before, st
     for (size_t f = 0; f < p->a.file_count; f++)
         all += p->a.files[f].size_bytes;
     int coarse = sk_chunks_coarse(all, p->opt.memory_bytes);
+    sk_marks_begin(&p->marks, all);
     for (uint32_t f = 0; f < p->a.file_count && !rc && !p->chunked && coarse >= 0; f++) {
         uint64_t known = 0;
         for (; k < before->count && before->list[k].file == f; k++)
             known += before->list[k].bytes;
         if (known < p->a.files[f].size_bytes)
-            rc = sk_chunks_cut(p->feed, f, p->a.files[f].size_bytes, coarse, &p->chunks[f], err);
+            rc = sk_chunks_cut(p->feed, f, p->a.files[f].size_bytes, coarse, &p->chunks[f], &p->marks, err);
     }
+    sk_marks_end(&p->marks);
     return rc;
 }
 

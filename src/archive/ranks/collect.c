@@ -86,7 +86,7 @@ static int cut_files(struct collection *c, int coarse, struct saikai_error *err)
 {
     int rc = 0;
     for (uint32_t i = 0; i < c->listed && !rc && coarse >= 0; i++)
-        rc = sk_chunks_cut(&c->feed.feed, i, c->list[i].size_bytes, coarse, &c->list[i].chunks, err);
+        rc = sk_chunks_cut(&c->feed.feed, i, c->list[i].size_bytes, coarse, &c->list[i].chunks, NULL, err);
     return rc;
 }
 

@@ -133,7 +133,7 @@ static void leave_seat(struct sk_archive_delta *g, struct seat *s)
 
 /* ---- one part after the one below ---- */
 
-enum { LEVEL = 9, LEVEL_ROWS = 6, STRONG = 19 };
+enum { LEVEL = 9, LEVEL_ROWS = 5, STRONG = 19 };
 
 static int level_of(const struct sk_recipe *r, int usual)
 {
@@ -295,7 +295,7 @@ static int encode_part(struct seat *s, struct sk_part *p, const struct looked_at
         return sk_buf_ok(&s->out) ? 0 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     in_file_order(p);
     if (l->numbers && (!l->alone || (l->about < 1.2 * (double)l->alone_bytes && l->about < NOTHING * (double)p->size_bytes))) {
-        s->coder.same_rows = 0;
+        s->coder.same_rows = l->about > 0; /* those of its pieces */
         rc = encode_after(s, p, &l->by, below, start, err);
     }
     /* what filters and records make of bytes is not told by a piece; where numbers take much less than alone, they have changed, and bytes are others */

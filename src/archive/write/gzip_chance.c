@@ -1,24 +1,12 @@
 /* Asks gzip about pieces spread over all files: it looks no further back than 32 KiB, so that pieces tell. Of bytes that have been
  * compressed already, which it stores as they are, only what lies between them is shown to it. */
 #include "archive/write/gzip_chance.h"
+#include "archive/write/pieces.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { PIECE = 64 << 10, PIECES = 16, FEW = 4, LEVEL = 6 };
-
-/* Up to n bytes of all files one after another, from a place on, that are in one file. 0: they cannot be read. */
-static size_t read_at(struct sk_ska_plan *p, uint64_t at, size_t n, uint8_t *to)
-{
-    uint32_t f = 0;
-    while (f < p->a.file_count && at >= p->a.files[f].size_bytes)
-        at -= p->a.files[f++].size_bytes;
-    if (f == p->a.file_count)
-        return 0;
-    n = p->a.files[f].size_bytes - at < n ? (size_t)(p->a.files[f].size_bytes - at) : n;
-    struct sk_ska_range r = {f, at, n, to};
-    return sk_feed_fetch(p->feed, &r, 1, NULL) ? 0 : n;
-}
 
 /* ---- pieces ---- */
 
@@ -28,34 +16,17 @@ struct pieces {
     double share[PIECES], over[PIECES];
 };
 
-static double mean_of(const double *x, int n)
-{
-    double mean = 0;
-    for (int i = 0; i < n; i++)
-        mean += x[i] / n;
-    return mean;
-}
-
-/* The mean less four times what chance may make of it. */
-static double at_least(const double *x, int n)
-{
-    double mean = mean_of(x, n), square = 0;
-    for (int i = 0; i < n; i++)
-        square += (x[i] - mean) * (x[i] - mean);
-    return mean - 4 * sqrt(square / (n - 1) / n);
-}
-
 /* Whether the pieces leave it open that gzip leaves no more than `share` of all bytes. The fewer have been seen, the clearer they must be; what
  * stands before a piece would shorten it a little, the more the more it shrinks. */
 static int leave_it_open(const struct pieces *l, double share, int whole)
 {
     enum { ALIKE = 16, BEFORE = 16 };
-    double mean = mean_of(l->share, l->count), least = 1;
+    double mean = sk_pieces_mean(l->share, l->count), least = 1;
     for (int i = 0; i < l->count; i++)
         least = l->share[i] < least ? l->share[i] : least;
-    if (whole && at_least(l->over, l->count) >= 1)
+    if (whole && sk_pieces_least(l->over, l->count) >= 1)
         return 0;
-    if (at_least(l->share, l->count) - (1 - mean) / BEFORE > share)
+    if (sk_pieces_least(l->share, l->count) - (1 - mean) / BEFORE > share)
         return 0;
     /* a quarter, an eighth, a sixteenth must be between them; less where all pieces agree */
     return mean - mean / l->count <= share && least - least / ALIKE <= share;
@@ -124,6 +95,26 @@ static int dense_may_leave(struct sk_ska_plan *p, uint64_t total, uint64_t store
     return some < 0 || left <= (double)stored_bytes;
 }
 
+/* Whether short pieces tell already that gzip leaves more than `share` of all bytes: what stands before them would shorten them by half of what
+ * they shrink at most, and a sixteenth of all has not been seen. */
+static int is_clear(struct sk_ska_plan *p, struct sk_packer *packer, uint64_t total, double share, uint8_t *buf)
+{
+    enum { SHORT = 8 << 10 };
+    static const double LITTLE = 0.4; /* of bytes that shrink more than that, short pieces say nothing */
+    double x[PIECES];
+    if (share < LITTLE || total / PIECES < SHORT)
+        return 0;
+    for (int k = 0; k < PIECES; k++) {
+        int gzip = SK_BACKEND_GZIP;
+        size_t stored, n = sk_pieces_read(p, total / PIECES * (uint64_t)k + total / PIECES / 3, SHORT, buf);
+        if (!n || sk_pack(packer, &gzip, LEVEL, buf, n, buf + PIECE, &stored, NULL))
+            return 0;
+        x[k] = (double)stored / (double)n;
+    }
+    double mean = sk_pieces_mean(x, PIECES);
+    return sk_pieces_least(x, PIECES) - (1 - mean) / 2 - mean / PIECES > share;
+}
+
 int sk_gzip_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t stored_bytes, int whole)
 {
     static const uint8_t order[PIECES] = {2, 10, 6, 14, 0, 8, 4, 12, 1, 9, 5, 13, 3, 11, 7, 15};
@@ -131,17 +122,17 @@ int sk_gzip_may_be_shorter(struct sk_ska_plan *p, uint64_t total, uint64_t store
     struct sk_packer packer = {0};
     uint8_t *buf = malloc(PIECE + sk_pack_bound(PIECE));
     struct pieces l = {0};
-    int may = 1, done = 0;
+    int may = !buf || !is_clear(p, &packer, total, (double)stored_bytes / (double)total, buf), done = 0;
     for (int k = 1; k <= PIECES && buf && may && !done; k++) {
         int gzip = SK_BACKEND_GZIP, zstd = SK_BACKEND_ZSTD;
-        size_t by_gzip = 0, by_zstd = 0, n = read_at(p, total / PIECES * order[k - 1], PIECE, buf);
+        size_t by_gzip = 0, by_zstd = 0, n = sk_pieces_read(p, total / PIECES * order[k - 1], PIECE, buf);
         if (!n || sk_pack(&packer, &gzip, LEVEL, buf, n, buf + PIECE, &by_gzip, NULL) || sk_pack(&packer, &zstd, 0, buf, n, buf + PIECE, &by_zstd, NULL))
             break;
         l.share[l.count] = (double)by_gzip / (double)n;
         l.over[l.count++] = (double)by_gzip / (double)by_zstd;
         if (k >= FEW && !(k & (k - 1)))
             may = leave_it_open(&l, (double)stored_bytes / (double)total, whole);
-        done = k == FEW && may && mean_of(l.share, k) > DENSE;
+        done = k == FEW && may && sk_pieces_mean(l.share, k) > DENSE;
     }
     if (done)
         may = dense_may_leave(p, total, stored_bytes);

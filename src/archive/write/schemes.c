@@ -4,6 +4,7 @@
 #include "archive/write/delta.h"
 #include "archive/write/gzip_chance.h"
 #include "archive/write/pipeline.h"
+#include "archive/write/whole_chance.h"
 
 #include "base/file/io.h"
 #include "base/log.h"
@@ -214,6 +215,10 @@ static int try_whole(struct sk_ska_plan *p, const struct place *to, struct sk_ar
     struct place behind = {to->fd, to->name, st->stored_bytes};
     struct sk_opened *previous = p->previous;
     int threads = p->threads, part = 1, rc = 0, builds = previous && is_stream(previous);
+    if (!builds && !sk_ska_plan_strong(p) && !sk_whole_may_be_shorter(p, st->raw_bytes, st->stored_bytes)) {
+        passed_over(p);
+        return 0;
+    }
     p->previous = NULL;
     if (st->raw_bytes <= SK_SKA_MAX_BLOCK) /* rather larger blocks than several at a time */
         p->threads = 1;

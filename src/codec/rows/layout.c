@@ -216,29 +216,51 @@ static double choose_columns(const struct looks *s, struct row_layout *l)
     return best[places] / l->width;
 }
 
-/* How many rows apart the numbers of a column are most alike again, 1: nowhere. */
+enum { LAG_LEAST = 4, LAG_MOST = 1024, POINTS = 192, ONE_OF = 4 };
+
+/* Numbers at points spread over a column, each with more than LAG_MOST before it, or a quarter of all. */
+struct points {
+    const uint8_t *at[POINTS];
+    uint64_t here[POINTS];
+    size_t width;
+    int kind;
+};
+
+/* Bits of how far apart numbers are that are `lag` rows apart, at every `step`-th point. */
+static uint32_t lag_bits(const struct points *s, size_t lag, size_t step)
+{
+    uint32_t bits = 0;
+    for (size_t k = 0; k < POINTS; k += step) {
+        uint64_t z = sk_fold((int64_t)(s->here[k] - load_number(s->at[k] - lag * s->width, s->kind)));
+        bits += z ? 64 - (unsigned)__builtin_clzll(z) : 0;
+    }
+    return bits;
+}
+
+/* How many rows apart the numbers of a column are most alike again, 1: nowhere. A few points tell which distances come near that. */
 static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const struct row_column *c)
 {
-    int kind = is_number(c->kind) ? c->kind : column_bytes(c->kind) == 8 ? FLOAT8 : FLOAT4;
-    enum { LAG_LEAST = 4, LAG_MOST = 1024, POINTS = 192 };
+    struct points s = {.width = width, .kind = is_number(c->kind) ? c->kind : column_bytes(c->kind) == 8 ? FLOAT8 : FLOAT4};
     size_t most = rows / 4 < LAG_MOST ? rows / 4 : LAG_MOST;
-    uint64_t least = UINT64_MAX, alone = 0;
-    uint32_t best = 1;
-    for (size_t lag = 1; lag < most; lag = lag < LAG_LEAST ? LAG_LEAST : lag + 1) {
-        uint64_t bits = 0;
-        for (size_t k = 0; k < POINTS; k++) {
-            const uint8_t *p = in + c->at + (most + (rows - most) * k / POINTS) * width;
-            uint64_t z = sk_fold((int64_t)(load_number(p, kind) - load_number(p - lag * width, kind)));
-            bits += z ? 64 - (unsigned)__builtin_clzll(z) : 0;
-        }
-        if (lag == 1)
-            alone = bits;
-        else if (bits < least) {
+    uint32_t few[LAG_MOST], fewest = UINT32_MAX, least = UINT32_MAX, best = 1;
+    if (most <= LAG_LEAST)
+        return 1;
+    for (size_t k = 0; k < POINTS; k++) {
+        s.at[k] = in + c->at + (most + (rows - most) * k / POINTS) * width;
+        s.here[k] = load_number(s.at[k], s.kind);
+    }
+    for (size_t lag = LAG_LEAST; lag < most; lag++) {
+        few[lag] = lag_bits(&s, lag, ONE_OF);
+        fewest = few[lag] < fewest ? few[lag] : fewest;
+    }
+    for (size_t lag = LAG_LEAST; lag < most; lag++) {
+        uint32_t bits = few[lag] <= fewest + fewest / 32 ? lag_bits(&s, lag, 1) : UINT32_MAX;
+        if (bits < least) {
             least = bits;
             best = (uint32_t)lag;
         }
     }
-    return least < alone + POINTS ? best : 1;
+    return least < lag_bits(&s, 1, 1) + POINTS ? best : 1;
 }
 
 /* Of the width that most bytes speak for, and of short ones that no byte speaks for, the one whose columns cost the least. */
@@ -326,7 +348,25 @@ int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_lay
     return bits < INFINITY && fabs(bits - l->bits) <= l->bits / 64 && sk_rows_width(in, n, most) == l->likely;
 }
 
-int sk_rows_about_fit(const uint8_t *in, size_t n, const struct row_layout *l)
+int sk_rows_again(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l)
 {
-    return fabs(bits_by(in, n, l) - l->bits) <= l->bits / 64;
+    enum { FAR = 8 };
+    struct prices prices;
+    struct looks s = {in, n / l->width, l->width, l->lag, &prices, {0}, {0}};
+    if (s.rows < LOOKS / 4 || s.rows / 4 < l->lag || sk_rows_width(in, n, most) != l->likely)
+        return 0;
+    struct row_layout again = *l;
+    set_prices(&prices);
+    choose_looks(&s);
+    again.bits = choose_columns(&s, &again);
+    if (again.bits > l->bits + l->bits / FAR)
+        return 0;
+    *l = again;
+    return 1;
+}
+
+int sk_rows_about_fit(const uint8_t *in, size_t n, double more, const struct row_layout *l)
+{
+    static const double NOTHING = 0.02; /* of a bit: what has not changed */
+    return bits_by(in, n, l) <= l->bits * (1 + more) + NOTHING;
 }

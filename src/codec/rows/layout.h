@@ -165,7 +165,9 @@ double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, co
 uint32_t sk_rows_width(const uint8_t *in, size_t n, uint32_t most);
 /* 1: in[0, n) speaks for rows that were found elsewhere, of at most `most` bytes, and costs about what it cost there. */
 int sk_rows_fit(const uint8_t *in, size_t n, uint32_t most, const struct row_layout *l);
-/* 1: it costs about what it cost there: to look again would hardly pay. */
-int sk_rows_about_fit(const uint8_t *in, size_t n, const struct row_layout *l);
+/* 1: the same, but for the columns, which are chosen anew: rows are as wide and as far apart as there. */
+int sk_rows_again(const uint8_t *in, size_t n, uint32_t most, struct row_layout *l);
+/* 1: it costs no more than what it cost there, and this share of that: to look again would hardly pay. */
+int sk_rows_about_fit(const uint8_t *in, size_t n, double more, const struct row_layout *l);
 
 #endif

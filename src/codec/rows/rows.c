@@ -9,6 +9,7 @@
 struct sk_rows {
     int known;     /* 1: the layout is that of the piece before */
     int compared;  /* 1: which came after others, and was compared with these */
+    size_t since;  /* bytes since it was looked for */
     uint32_t most; /* bytes of a row */
     int after;     /* 1: rows come after others */
     int marks;     /* 1: a mark of four bytes may be in front of them */
@@ -82,6 +83,7 @@ static inline unsigned next_level(unsigned level, unsigned symbol)
 void sk_rows_begin(struct sk_rows *t)
 {
     t->known = 0;
+    t->since = 0;
 }
 
 /* The bytes of a column by their place. */
@@ -142,6 +144,17 @@ static struct row_past past_at(const struct sk_rows *t, size_t later)
     return t->after && at < t->past_bytes ? (struct row_past){t->past + at, t->past_bytes - at} : (struct row_past){NULL, 0};
 }
 
+/* 1: the piece has the layout of the one before. After others pieces are as short as the segments of files, and to look for rows takes much
+ * longer than to code them: until so many bytes have come, what costs little more than it did will do. */
+static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past)
+{
+    enum { SOON = 256 << 10 };
+    static const double LITTLE = 1.0 / 8, HARDLY = 1.0 / 64;
+    if (!t->after)
+        return sk_rows_fit(in, n, t->most, &t->layout);
+    return t->compared == past && sk_rows_about_fit(in, n, t->since < SOON ? LITTLE : HARDLY, &t->layout);
+}
+
 /* The layout of in[0, n). To look for rows takes longer than to see that they are those of before. 1: what comes after the past and is
  * rows only from its fifth byte on, as behind the mark of a record. */
 static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
@@ -151,10 +164,11 @@ static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
     struct row_past past = past_at(t, 0);
     if (t->known) {
         l->past = (struct row_past){past.p, past.rows / l->width};
-        if (t->after ? t->compared == (past.rows > 0) && sk_rows_about_fit(in, n, l) : sk_rows_fit(in, n, t->most, l))
+        if (fits(t, in, n, past.rows > 0) || (!t->after && sk_rows_again(in, n, t->most, l)))
             return 0;
     }
     t->compared = past.rows > 0;
+    t->since = 0;
     sk_rows_find(in, n, t->most, &past, l);
     if (!t->after || !t->marks || !l->width || n <= MARK)
         return 0;
@@ -200,6 +214,7 @@ static int put_piece(struct sk_rows *t, const uint8_t *in, size_t all, size_t *t
         rc = is_number(l->column[i].kind) ? put_numbers(t, in, rows, &l->column[i], numbers) : put_words(in, rows, l, &l->column[i], bytes);
     sk_buf_put(bytes, in + rows * l->width, n - rows * l->width);
     t->next += n;
+    t->since += n;
     return rc;
 }
 

@@ -1,20 +1,20 @@
 /* Tries on a sample of each column what its numbers follow. */
 #include "codec/text/guess.h"
 
-enum { RUNS = 4, RUN = 1024 };
+enum { RUNS = 4, RUN = 1024, SHORT_RUN = 96 };
 
 static int64_t expect(const struct sk_text *t, const struct column *c, const struct series *s, struct guess g, uint32_t j, int scale)
 {
     return t->after ? sk_guess_past(s, g, j, scale) : sk_guess(t, c, g, j, scale);
 }
 
-/* About as many bits as the sample takes. */
-static double cost(const struct sk_text *t, const struct column *c, struct guess g)
+/* About as many bits as a sample of so long runs takes. */
+static double cost(const struct sk_text *t, const struct column *c, struct guess g, uint32_t run)
 {
     uint32_t histogram[SK_SYMBOLS] = {0};
     struct series s = sk_series(t, c);
     for (uint32_t r = 1; r <= RUNS; r++) {
-        uint32_t to = (uint32_t)((uint64_t)c->count * r / RUNS), some = c->count / RUNS < RUN ? c->count / RUNS + 1 : RUN;
+        uint32_t to = (uint32_t)((uint64_t)c->count * r / RUNS), some = c->count / RUNS < run ? c->count / RUNS + 1 : run;
         for (uint32_t j = to < some ? 0 : to - some; j < to; j++) {
             uint32_t i = t->order[c->first + j];
             int64_t v = t->value[i];
@@ -35,7 +35,7 @@ static int negative(const struct sk_text *t, const struct column *c)
 
 static void choose(const struct sk_text *t, const struct column *c, struct guess g, struct guess *best, double *least)
 {
-    double bits = g.lag ? cost(t, c, g) : *least;
+    double bits = g.lag ? cost(t, c, g, RUN) : *least;
     if (bits < *least) {
         *least = bits;
         *best = g;
@@ -67,18 +67,30 @@ static uint32_t find_lag(const struct sk_text *t, const struct column *c, uint32
     return best;
 }
 
-/* After a past: what stood in the same place there, counted from its beginning, from its end, or shortly beside it. */
+/* After a past: what stood in the same place there, counted from its beginning, from its end, or shortly beside it. Short runs tell which come
+ * near the best one. */
 static void choose_past(const struct sk_text *t, const struct column *c, struct guess *best, double *least)
 {
-    uint32_t old = t->past->column[t->past_of[c - t->column] - 1].count, lags[] = {old, c->count, find_lag(t, c, old), c->frame};
-    for (size_t k = 0; k < sizeof lags / sizeof *lags; k++) {
+    enum { LAGS = 4, MOST = LAGS * GUESSES_PAST };
+    uint32_t old = t->past->column[t->past_of[c - t->column] - 1].count, lags[LAGS] = {old, c->count, find_lag(t, c, old), c->frame};
+    struct guess guess[MOST];
+    double about[MOST], fewest = cost(t, c, *best, SHORT_RUN);
+    int n = 0;
+    for (size_t k = 0; k < LAGS; k++) {
         int seen = !lags[k];
         for (size_t i = 0; i < k; i++)
             seen = seen || lags[i] == lags[k];
         for (int kind = GUESS_COLUMN; !seen && kind < GUESSES_PAST; kind++)
-            if (kind != GUESS_TEXT)
-                choose(t, c, (struct guess){kind, lags[k]}, best, least);
+            if (kind != GUESS_TEXT) {
+                guess[n] = (struct guess){kind, lags[k]};
+                about[n] = cost(t, c, guess[n], SHORT_RUN);
+                fewest = about[n] < fewest ? about[n] : fewest;
+                n++;
+            }
     }
+    for (int k = 0; k < n; k++)
+        if (about[k] <= fewest * 1.1)
+            choose(t, c, guess[k], best, least);
 }
 
 struct guess sk_guess_choose(const struct sk_text *t, const struct column *c)
@@ -86,7 +98,7 @@ struct guess sk_guess_choose(const struct sk_text *t, const struct column *c)
     /* each must gain something over what is simpler */
     static const struct guess all[] = {{GUESS_COLUMN, 1}, {GUESS_TEXT, 1}, {GUESS_TEXT, 2}, {GUESS_TEXT, 3}, {GUESS_LINE, 1}, {GUESS_SIDE, 1}};
     struct guess best = {negative(t, c) ? GUESS_ZERO : GUESS_NONE, 1}, frame = {GUESS_COLUMN, c->frame};
-    double least = cost(t, c, best) * 0.99;
+    double least = cost(t, c, best, RUN) * 0.99;
     for (size_t k = 0; k <= sizeof all / sizeof *all; k++)
         choose(t, c, k < sizeof all / sizeof *all ? all[k] : frame, &best, &least);
     if (t->after && t->past_of[c - t->column])

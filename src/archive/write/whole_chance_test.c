@@ -1,0 +1,103 @@
+/* Whether one stream of all files may be shorter: of numbers that repeat nowhere, far away, or as few values, against what zstd does. */
+#include "archive/write/whole_chance.h"
+#include "archive/write/testing.h"
+#include "codec/general/general.h"
+
+enum { SIZE = 4 << 20 };
+static uint8_t data[SIZE], packed[SIZE + SIZE / 64 + 1024];
+
+/* Words of which two bytes of eight are always the same. */
+static void numbers(size_t from, size_t n)
+{
+    for (size_t i = from; i + 8 <= from + n; i += 8) {
+        uint32_t a = noise(), b = noise();
+        memcpy(data + i, &a, 3);
+        memcpy(data + i + 3, &b, 3);
+        data[i + 6] = 0xf0;
+        data[i + 7] = 0x3f;
+    }
+}
+
+static size_t stream_bytes(void)
+{
+    struct sk_packer packer = {0};
+    int backend = SK_BACKEND_ZSTD;
+    size_t stored = 0;
+    assert_int_equal(sk_pack(&packer, &backend, 3 | SK_PACK_LONG, data, SIZE, packed, &stored, NULL), 0);
+    sk_packer_free(&packer);
+    return stored;
+}
+
+/* What is said of an archive of so many bytes; counted: whether what repeats has been counted. */
+static int asked(uint64_t stored, int counted)
+{
+    struct sk_archive_input in = {.name = "x", .data = data, .bytes = SIZE};
+    struct sk_feed_local feed;
+    struct sk_ska_plan p = {0};
+    assert_int_equal(sk_feed_local_init(&feed, &in, 1, NULL), 0);
+    p.feed = &feed.feed;
+    assert_int_equal(sk_ska_plan_list(&p, &feed, NULL), 0);
+    sk_marks_begin(&p.marks, SIZE);
+    if (counted)
+        assert_int_equal(sk_chunks_cut(p.feed, 0, SIZE, 0, &p.chunks[0], &p.marks, NULL), 0);
+    sk_marks_end(&p.marks);
+    int may = sk_whole_may_be_shorter(&p, SIZE, stored);
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    return may;
+}
+
+static void of_numbers_that_repeat_nowhere(void **state)
+{
+    (void)state;
+    numbers(0, SIZE);
+    size_t n = stream_bytes();
+    assert_int_equal(asked(n / 4 * 3, 1), 0);
+    assert_int_equal(asked(n / 4 * 3, 0), 1); /* nobody knows */
+    assert_int_equal(asked(n + SIZE / 1000, 1), 1);
+}
+
+/* A kilobyte here and there that stood elsewhere is too short for a chunk, and no piece that is looked at has both. */
+static void of_numbers_that_repeat_far_away(void **state)
+{
+    (void)state;
+    enum { SHORT = 1 << 10 };
+    numbers(0, SIZE);
+    size_t alone = stream_bytes();
+    for (size_t i = SIZE / 2; i + 2 * SHORT <= SIZE; i += 2 * SHORT)
+        memcpy(data + i, data + (i * 7919 + 8 * (noise() & 127)) % (SIZE / 2 - SHORT) / 8 * 8, SHORT);
+    size_t n = stream_bytes();
+    assert_true(n < alone - alone / 6);
+    assert_int_equal(asked(n + SIZE / 1000, 1), 1);
+}
+
+/* Numbers of a small vocabulary: a piece alone has each once. */
+static void of_few_values(void **state)
+{
+    (void)state;
+    enum { VALUES = 8000 };
+    static uint8_t value[VALUES][8];
+    numbers(0, SIZE);
+    memcpy(value, data, sizeof value);
+    for (size_t i = 0; i < SIZE; i += 8)
+        memcpy(data + i, value[noise() % VALUES], 8);
+    assert_int_equal(asked(stream_bytes() + SIZE / 1000, 1), 1);
+}
+
+/* One half shrinks a lot: pieces of the other one say nothing about it. */
+static void of_two_kinds(void **state)
+{
+    (void)state;
+    numbers(0, SIZE);
+    memset(data + SIZE / 3, 0, SIZE / 3);
+    size_t n = stream_bytes();
+    assert_int_equal(asked(n + SIZE / 1000, 1), 1);
+    assert_int_equal(asked(n / 8, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_numbers_that_repeat_nowhere), cmocka_unit_test(of_numbers_that_repeat_far_away),
+                                       cmocka_unit_test(of_few_values), cmocka_unit_test(of_two_kinds)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
