@@ -8,6 +8,34 @@
 #define FIT_WIDTH 8.0
 #endif
 
+/* A group as a regressor: the mean of its k values at each of n points, without what the first group has there (NULL: all of it). Shares are
+ * powers of two: exact. */
+KERNEL fit_column(const T *s, const ptrdiff_t *o, int k, size_t n, const double *restrict first, double *restrict out)
+{
+    const T *a = s + o[0], *b = s + o[1];
+    const double share = 1.0 / k;
+#define COLUMN(sum)                                                                                \
+    if (first)                                                                                     \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = (sum) * share - first[i];                                                     \
+    else                                                                                           \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = (sum) * share;
+    if (k == 2) {
+        COLUMN((double)a[i] + (double)b[i])
+        return;
+    }
+    const T *c = s + o[2], *d = s + o[3];
+    if (k == 4) {
+        COLUMN(((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i]))
+        return;
+    }
+    const T *e = s + o[4], *f = s + o[5], *g = s + o[6], *h = s + o[7];
+    COLUMN((((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i])) +
+           (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i])))
+#undef COLUMN
+}
+
 /* Points of a row as regressors, from place `to` of the columns on: differences to the first group,
  * the mean, and the target. */
 static void fit_columns(const struct lift *l, const struct lift_level *v, unsigned c, size_t at,
@@ -16,19 +44,9 @@ static void fit_columns(const struct lift *l, const struct lift_level *v, unsign
     const struct lift_filter *f = &v->filter[c];
     double first[LIFT_CHUNK];
     const T *d = (const T *)v->data[c] + at;
-    sum_group((const T *)v->data[f->group[0].source] + at, f->group[0].offset, f->group[0].n, n,
-              first);
-    double share = 1.0 / f->group[0].n; /* of a power of two: exact */
-    for (size_t i = 0; i < n; i++)
-        first[i] *= share;
-    for (int g = 1; g < f->n; g++) {
-        double *column = z[g - 1] + to;
-        sum_group((const T *)v->data[f->group[g].source] + at, f->group[g].offset, f->group[g].n, n,
-                  column);
-        share = 1.0 / f->group[g].n;
-        for (size_t i = 0; i < n; i++)
-            column[i] = column[i] * share - first[i];
-    }
+    fit_column((const T *)v->data[f->group[0].source] + at, f->group[0].offset, f->group[0].n, n, NULL, first);
+    for (int g = 1; g < f->n; g++)
+        fit_column((const T *)v->data[f->group[g].source] + at, f->group[g].offset, f->group[g].n, n, first, z[g - 1] + to);
     double *mean = z[f->n - 1] + to, *target = z[f->n] + to;
     for (size_t i = 0; i < n; i++) {
         mean[i] = l->mean - first[i];
@@ -36,16 +54,26 @@ static void fit_columns(const struct lift *l, const struct lift_level *v, unsign
     }
 }
 
-/* Squares of what the weights leave. */
+/* Squares of what the weights leave; up to 7 more are written than asked for, of whatever stands behind the points. */
 static void fit_misses(const struct lift_filter *f, const double *w, fit_batch z, size_t n,
                        double *square)
 {
-    memcpy(square, z[f->n], n * sizeof *square);
+    int used[LIFT_GROUPS + 1], m = 0;
     for (int g = 1; g <= f->n; g++)
-        for (size_t i = 0; w[g] != 0 && i < n; i++)
-            square[i] -= w[g] * z[g - 1][i];
-    for (size_t i = 0; i < n; i++)
-        square[i] *= square[i];
+        if (w[g] != 0)
+            used[m++] = g;
+    for (size_t i = 0; i < n; i += 8) {
+        four miss[2], x[2];
+        memcpy(miss, z[f->n] + i, sizeof miss);
+        for (int k = 0; k < m; k++) {
+            memcpy(x, z[used[k] - 1] + i, sizeof x);
+            miss[0] -= w[used[k]] * x[0];
+            miss[1] -= w[used[k]] * x[1];
+        }
+        miss[0] *= miss[0];
+        miss[1] *= miss[1];
+        memcpy(square + i, miss, sizeof miss);
+    }
 }
 
 /* Add n points to the normal equations, with weights from their misses with weights w and this

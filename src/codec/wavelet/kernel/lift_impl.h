@@ -137,26 +137,6 @@ static void clear_margins(const struct lift_level *v, size_t nb)
 
 /* ---- kernels ---- */
 
-KERNEL sum_group(const T *s, const ptrdiff_t *o, int k, size_t n, double *out)
-{
-    const T *a = s + o[0], *b = s + o[1];
-    if (k == 2) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = (double)a[i] + (double)b[i];
-        return;
-    }
-    const T *c = s + o[2], *d = s + o[3];
-    if (k == 4) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = ((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i]);
-        return;
-    }
-    const T *e = s + o[4], *f = s + o[5], *g = s + o[6], *h = s + o[7];
-    for (size_t i = 0; i < n; i++)
-        out[i] = (((double)a[i] + (double)b[i]) + ((double)c[i] + (double)d[i])) +
-                 (((double)e[i] + (double)f[i]) + ((double)g[i] + (double)h[i]));
-}
-
 enum { FOURS = 4, WIDE = 4 * FOURS };
 typedef double four __attribute__((vector_size(32)));
 typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
