@@ -4,6 +4,7 @@
 # usage: in_place.sh CASE SAIKAI BUILD_DIR NODE_INIT AT_CANDIDATE
 #   one      coordinated: rank 2, which is alone on its host, and then one of two on a host
 #   warm     the same with a spare on each of the first two hosts: nothing is spawned
+#   two      ranks of two hosts at once: each is made again on its own
 #   logging  only the dead process goes back: one whose events its keeper has, and then one of two on a host
 #   power    a host loses its power: all start again with a spare host in its place
 #   kill     a host dies, and its connections are reset
@@ -32,6 +33,7 @@ exe=$build/examples/heat_openmpi arguments="48 48 48 1000" protocol=coordinated 
 case $case_name in
 warm) warm=2 ;;
 logging) exe=$build/tests/world/logged_openmpi arguments="$shared/counts 700 chance" protocol=logging victims="2 0" ;;
+two) victims= ;;
 power | kill) spares=1 victims= ;;
 esac
 cluster_up 4
@@ -84,6 +86,17 @@ power | kill)
     node_$case_name n2
     wait_until "the restart" grep -q 'restart 1' "$err"
     ;;
+two)
+    before=($(pids))
+    node_run n2 "$at_candidate" "${before[2]}" 60 19 "${before[2]}" >/dev/null || fail "rank 2 did not reach candidate 60"
+    launcher=$(pgrep -x -P $pid saikai)
+    kill -STOP "$launcher" # it hears of both at once
+    node_run n3 kill -KILL "${before[3]}"
+    node_run n2 kill -KILL "${before[2]}"
+    sleep 1
+    kill -CONT "$launcher"
+    wait_until "the answer" are_there 1
+    ;;
 esac
 wait $pid
 rc=$?
@@ -94,6 +107,10 @@ case $case_name in
 power | kill)
     grep -q 'n4 takes the place of n2' "$err" || fail "the spare host was not taken"
     ! grep -aq 'repaired in place' "$err" || fail "a lost host was repaired in place"
+    ;;
+two)
+    grep -aq 'rank 2, 3 is made again' "$err" || fail "not both were made again"
+    grep -aq 'repaired in place' "$err" || fail "no repair"
     ;;
 *)
     ! grep -aq 'answer: restart' "$err" || fail "the job was started again"
