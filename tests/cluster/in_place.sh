@@ -6,11 +6,13 @@
 #   warm     the same with a spare on each of the first two hosts: nothing is spawned
 #   two      ranks of two hosts at once: each is made again on its own
 #   logging  only the dead process goes back: one whose events its keeper has, and then one of two on a host
+#   slurm    in an allocation, with Open MPI's own mpirun
 #   power    a host loses its power: all start again with a spare host in its place
 #   kill     a host dies, and its connections are reset
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cluster.sh"
+. "$here/slurm.sh"
 case_name=$1 saikai=$2 build=$3 at_candidate=$5
 CLUSTER_INIT=$4 CLUSTER_KEEP=$build
 cluster_enter "$@"
@@ -34,6 +36,7 @@ case $case_name in
 warm) warm=2 ;;
 logging) exe=$build/tests/world/logged_openmpi arguments="$shared/counts 700 chance" protocol=logging victims="2 0" ;;
 two) victims= ;;
+slurm) victims=2 ;;
 power | kill) spares=1 victims= ;;
 esac
 cluster_up 4
@@ -61,7 +64,13 @@ first=${victims%% *}
 first=${first:-2}
 node_run "${host_of[first]}" "$at_candidate" "$shared/pid.$first" 1 19 0 >/dev/null & # the program is not at its end before a shell has looked around
 held=$!
-timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" --spares $spares --recovery process=in-place --protocol $protocol --warm $warm \
+where=(timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts")
+if [ $case_name = slurm ]; then
+    slurm_up 3
+    unset OMPI_MCA_plm_rsh_agent
+    where=(timeout --foreground -k 2 300 salloc -Q -k -N 3 -n 4 "$saikai" run -v --launcher openmpi)
+fi
+"${where[@]}" --spares $spares --recovery process=in-place --protocol $protocol --warm $warm \
     --set run.finish_timeout=3s -n 4 -- "$exe" -p "$shared/pid" $arguments </dev/null >"$out" 2>"$err" &
 pid=$!
 wait_until "the ranks begin" are_there 0
