@@ -1,9 +1,9 @@
 /* A ring whose ranks talk to each other in every way that the protocol logging keeps, and count the steps that this process computes: whoever
  * survives a fault computes none of them twice. Each rank leaves its count in COUNTS.<rank>, and rank 0 prints a hash of all.
- * usage: logged [-p PIDFILE] COUNTS STEPS [chance|sync|cancel|flood|before]
+ * usage: logged [-p PIDFILE] COUNTS STEPS [chance|sync|cancel|lone|flood|before]
  *   chance: rank 0 receives in an order that chance decides, in all ways that there are, and the others count how often they look in vain. What
  *           chance decided is told to others at once, and compared at the end: a process that goes back must not decide anew.
- *   sync:   with sends that are synchronous;   cancel: with what cannot be logged;   flood: with large messages
+ *   sync:   with sends that are synchronous;   cancel: with what cannot be logged;   lone: in rank 2 alone;   flood: with large messages
  *   before: neighbours talk to each other between saikai_restart and the loop, which a new process alone does again */
 #include <mpi.h>
 #include <saikai/saikai.h>
@@ -15,7 +15,7 @@
 
 enum { SMALL = 40, LARGE = 20000, MOST = 16 };
 
-static int rank, ranks, chance, sync_, cancel, flood, before;
+static int rank, ranks, chance, sync_, cancel, lone, flood, before;
 static long executed;
 
 struct job {
@@ -60,7 +60,7 @@ static void neighbours(struct state *s, long it)
     for (int i = 0; i < LARGE; i++)
         s->large[i] = 0.5 * (s->large[i] + from_up[i]) + 1e-3 * (double)i;
     MPI_Sendrecv_replace(s->small, SMALL, MPI_DOUBLE, up, 3, down, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (cancel && it == 20) {
+    if ((cancel || (lone && rank == 2)) && it == 20) {
         MPI_Irecv(from_up, 1, MPI_DOUBLE, up, 99, MPI_COMM_WORLD, &r[0]); /* nobody sends that */
         MPI_Cancel(&r[0]);
         MPI_Wait(&r[0], MPI_STATUS_IGNORE);
@@ -265,6 +265,7 @@ int main(int argc, char **argv)
     chance = argc > 3 && !strcmp(argv[3], "chance");
     sync_ = argc > 3 && !strcmp(argv[3], "sync");
     cancel = argc > 3 && !strcmp(argv[3], "cancel");
+    lone = argc > 3 && !strcmp(argv[3], "lone");
     flood = argc > 3 && !strcmp(argv[3], "flood");
     before = argc > 3 && !strcmp(argv[3], "before");
     saikai_in_place(run, &j);

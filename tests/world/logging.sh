@@ -40,6 +40,7 @@ checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
 sync) arguments="counts 700 sync" ;;
 cancel) arguments="counts 700 cancel" ;;
+lone) arguments="counts 700 lone" ;; # who ceased to be logged dies before it can tell anybody: all go back
 before) arguments="counts 700 before" ;;
 memory) arguments="counts 600 flood" every=500 ;; # 160 MB between two generations
 full) arguments="counts 300 flood" every=100 ;;
@@ -156,6 +157,10 @@ fi
 [ "$(grep -c 'repaired in place' err)" = "$n" ] || fail "not $n repairs"
 logged=$(grep -c 'messages are not logged any more' err || true)
 case $case in
+lone)
+    [ "$logged" -ge 1 ] || fail "it was not said that a receive that is taken back is not logged"
+    for r in 0 1 3; do [ "$(cat counts.$r)" -gt 700 ] || fail "rank $r did not go back: it computed $(cat counts.$r) steps"; done
+    ;;
 cancel | later_cancel)
     [ "$logged" -ge 1 ] && grep -q "MPI_Cancel: messages are not logged" err || fail "it was not said that a receive that is taken back is not logged"
     ;;
