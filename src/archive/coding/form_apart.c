@@ -15,7 +15,22 @@ struct apart {
                struct saikai_error *err);
     int (*get)(struct sk_coder *c, const struct sk_part *p, const uint8_t *stream, size_t n, struct sk_rd *numbers, struct saikai_error *err);
     uint64_t (*most)(uint64_t n); /* bytes of the stream of so many bytes */
+    int words;                    /* 1: these are bytes of words by their place */
 };
+
+/* Bytes of numbers by their place: what hardly shrinks has few repeats, and to look for them thoroughly takes long. */
+static int level_of(struct sk_coder *c, const struct sk_recipe *r, const struct sk_buf *stream)
+{
+    enum { PIECE = 64 << 10, QUICK = 4, USUAL = 9 };
+    static const double HARDLY = 0.5;
+    int backend = SK_BACKEND_ZSTD;
+    size_t stored;
+    int asks = !r->asked && stream->len > 4 * (size_t)PIECE && r->level > QUICK && r->level <= USUAL && r->backend == SK_BACKEND_ZSTD;
+    void *to = asks ? sk_coder_room(&c->packed, sk_pack_bound(PIECE)) : NULL;
+    if (!to || sk_pack(&c->packer, &backend, 1, stream->data + (stream->len - PIECE) / 2, PIECE, to, &stored, NULL))
+        return r->level;
+    return (double)stored > HARDLY * PIECE ? QUICK : r->level;
+}
 
 static int encode(struct sk_coder *c, const struct apart *by, const struct sk_part *p, const struct sk_part *before, const struct sk_recipe *r, struct sk_buf *out,
                   struct saikai_error *err)
@@ -28,7 +43,7 @@ static int encode(struct sk_coder *c, const struct apart *by, const struct sk_pa
     if (rc)
         return rc;
     sk_buf_put_u64(out, stream->len);
-    rc = sk_stream_put(c, r->backend, r->level, stream->data, stream->len, out, err);
+    rc = sk_stream_put(c, r->backend, by->words ? level_of(c, r, stream) : r->level, stream->data, stream->len, out, err);
     sk_buf_put(out, numbers->data, numbers->len);
     return rc;
 }
@@ -105,10 +120,10 @@ static int get_text(struct sk_coder *c, const struct sk_part *p, const uint8_t *
     return sk_text_get(c->text, &c->packer, layout, n, numbers, p->raw, p->size_bytes, err);
 }
 
-static const struct apart text = {"text", text_ready, 0, 1, put_text, get_text, sk_text_layout_most},
-                          labelled = {"text with labels", labels_ready, 0, 1, put_text, get_text, sk_text_layout_most},
-                          text_after = {"text after another", text_ready, 1, 1, put_text_after, get_text, sk_text_layout_most},
-                          labelled_after = {"text with labels after another", labels_ready, 1, 1, put_text_after, get_text, sk_text_layout_most};
+static const struct apart text = {"text", text_ready, 0, 1, put_text, get_text, sk_text_layout_most, 0},
+                          labelled = {"text with labels", labels_ready, 0, 1, put_text, get_text, sk_text_layout_most, 0},
+                          text_after = {"text after another", text_ready, 1, 1, put_text_after, get_text, sk_text_layout_most, 0},
+                          labelled_after = {"text with labels after another", labels_ready, 1, 1, put_text_after, get_text, sk_text_layout_most, 0};
 
 /* ---- rows ---- */
 
@@ -160,8 +175,8 @@ static uint64_t all_of(uint64_t n)
     return n;
 }
 
-static const struct apart rows = {"rows", rows_ready, 0, 1, put_rows, get_rows, all_of}, wide = {"wide rows", wide_ready, 0, 1, put_rows, get_rows, all_of},
-                          rows_after = {"rows after others", wide_ready, 1, 0, put_rows, get_rows, all_of};
+static const struct apart rows = {"rows", rows_ready, 0, 1, put_rows, get_rows, all_of, 1}, wide = {"wide rows", wide_ready, 0, 1, put_rows, get_rows, all_of, 1},
+                          rows_after = {"rows after others", wide_ready, 1, 0, put_rows, get_rows, all_of, 0};
 
 /* ---- the forms ---- */
 

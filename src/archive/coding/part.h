@@ -42,6 +42,7 @@ struct sk_recipe {
     int form;                      /* enum sk_form */
     int backend;                   /* enum sk_backend of the second pass */
     int level;                     /* of the backend, 0: its default */
+    int asked;                     /* 1: the user asked for that level */
     int filter;                    /* bytes: enum sk_filter */
     int stencil;                   /* predict: enum sk_stencil */
     double weights[SK_NEIGHBOURS]; /* predict: of SK_STENCIL_FITTED */

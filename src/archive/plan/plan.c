@@ -129,8 +129,10 @@ static struct sk_recipe as_asked(const struct sk_ska_plan *p, struct sk_recipe r
         r.backend = SK_BACKEND_GZIP;
         r.level = r.level > 9 ? 9 : r.level;
     }
-    if (p->opt.level && r.backend != SK_BACKEND_STORE)
+    if (p->opt.level && r.backend != SK_BACKEND_STORE) {
         r.level = r.backend == SK_BACKEND_GZIP && p->opt.level > 9 ? 9 : p->opt.level;
+        r.asked = 1;
+    }
     if (sk_ska_plan_strong(p) && r.backend == SK_BACKEND_ZSTD && (r.form == SK_FORM_BYTES || r.form == SK_FORM_RECORDS || sk_form_apart(r.form)))
         r.backend = SK_BACKEND_LZMA;
     return r;
