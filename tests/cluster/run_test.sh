@@ -393,6 +393,7 @@ twins | twins_power | twins_kill) # each rank on two hosts, though one has room 
     until=$((SECONDS + 100))
     while [ "$(grep -lE '^[2-9][0-9]|^[0-9]{3}' "$CLUSTER_DIR"/n[12]/local/at.*.* 2>/dev/null | wc -l)" != 4 ]; do
         [ $SECONDS -lt $until ] || fail "four processes did not begin in time"
+        kill -0 $pid 2>/dev/null || fail "the job has ended too early"
         sleep 0.1
     done
     sleep 1
