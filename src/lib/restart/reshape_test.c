@@ -4,6 +4,8 @@
 #include "lib/restart/reshape_testing.h"
 #include "lib/whole/session_testing.h"
 
+#include "base/file/io.h"
+
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -219,6 +221,31 @@ static void test_what_cannot_be(void **state)
     world_expect("a variable 'own' that this program does not protect", 1);
 }
 
+/* A file that came here from another job, of the same rank, iteration and shape: it is not taken for a part of this one. */
+static void test_a_part_of_another_job(void **state)
+{
+    (void)state;
+    struct reshape_run three = {.config = "store.keep_local=2; store.prefix=none", .cut = slabs(3), .until = 25}, two = three;
+    char path[256];
+    void *data;
+    size_t n;
+    reshape_start(three);
+    world_path(path, reshape_local(), 1, 20, 1);
+    assert_int_equal(sk_io_slurp(path, 1 << 20, &data, &n, NULL), 0);
+    reshape_remove_dir(NULL);
+    reshape_begin_dir(NULL);
+    reshape_start(three);
+    world_path(path, reshape_local(), 1, 20, 1);
+    assert_int_equal(sk_io_replace(path, data, n, NULL), 0);
+    free(data);
+    two.cut = slabs(2);
+    two.until = 0;
+    two.expect = 1;
+    two.expect_from = 10;
+    reshape_start(two);
+    world_expect("is of another store, not of job", 1);
+}
+
 static void test_unequal_copies(void **state)
 {
     (void)state;
@@ -313,6 +340,7 @@ int main(void)
         TEST(test_other_tiles_of_as_many_ranks),
         TEST(test_lossy_within_bounds),
         TEST(test_what_cannot_be),
+        TEST(test_a_part_of_another_job),
         TEST(test_unequal_copies),
         TEST(test_files_of_the_program),
         TEST(test_gap),
