@@ -67,23 +67,34 @@ void sk_lasting_forget(MPI_Request handle)
     let_go(l);
 }
 
+/* The peer and tag of a request as the protocol knows them: what MPI would refuse at once is refused at once, also where nothing is translated. */
+static int address(struct sk_members *g, MPI_Comm comm, struct lasting *l)
+{
+    int any = l->receives && l->peer == MPI_ANY_SOURCE;
+    if (!sk_world.replicates)
+        return sk_logging_address(g, comm, &l->peer, &l->tag, l->receives);
+    if (!g->context && l->peer != MPI_PROC_NULL && !any && (l->peer < 0 || l->peer >= sk_members_peers(g)->n))
+        return sk_wrong(comm, MPI_ERR_RANK);
+    if (!g->context && l->peer != MPI_PROC_NULL && l->tag < 0 && !(l->receives && l->tag == MPI_ANY_TAG))
+        return sk_wrong(comm, MPI_ERR_TAG);
+    return sk_replica_address(g, comm, &l->peer, &l->tag, l->receives, &l->lane);
+}
+
 /* The program may free its datatype meanwhile, and the communicator. */
 static int make(struct sk_members *g, MPI_Comm comm, const struct lasting *how, MPI_Request *out)
 {
     struct lasting *l = malloc(sizeof *l);
-    int peer = how->peer, tag = how->tag, lane = 0, rc = MPI_ERR_NO_MEM;
-    if (l)
-        rc = sk_world.replicates ? sk_replica_address(g, comm, &peer, &tag, how->receives, &lane) : sk_logging_address(g, comm, &peer, &tag, how->receives);
+    int rc = MPI_ERR_NO_MEM;
+    if (l) {
+        *l = *how;
+        rc = address(g, comm, l);
+    }
     if (!rc)
         rc = SK_CALL(Recv_init, (NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, out));
     if (rc) {
         free(l);
         return rc;
     }
-    *l = *how;
-    l->peer = peer;
-    l->tag = tag;
-    l->lane = lane;
     l->comm = comm;
     l->members = sk_members_hold(g);
     l->inner = MPI_REQUEST_NULL;
