@@ -62,22 +62,34 @@ void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int leve
     }
 }
 
+/* Bits that a code for single bytes takes for one of n. */
+static double bits_of(const uint8_t *in, size_t n)
+{
+    uint32_t count[256] = {0};
+    double bits = 0;
+    for (size_t i = 0; i < n; i++)
+        count[in[i]]++;
+    for (int v = 0; v < 256; v++)
+        bits -= count[v] ? count[v] * log2((double)count[v] / (double)n) : 0;
+    return n ? bits / (double)n : 0;
+}
+
 /* 1: nearly all of it is so evenly spread over all values that no form finds numbers in it: it has been compressed already. */
 static int is_dense(const struct sk_part *part)
 {
     enum { RUN = 4 << 10, OTHERS = 8 };
-    static const double FLAT = 7.88; /* bits; of a run chance takes 0.045 of them, one byte of 32 that is always the same 0.09 more */
+    static const double FLAT = 7.88; /* of a run chance takes 0.045 of the bits, one byte of 32 that is always the same 0.09 more */
     size_t runs = part->size_bytes / RUN, flat = 0;
-    for (size_t i = 0; i < runs; i++) {
-        uint32_t count[256] = {0};
-        double bits = 0;
-        for (size_t k = 0; k < RUN; k++)
-            count[part->raw[i * RUN + k]]++;
-        for (int v = 0; v < 256; v++)
-            bits -= count[v] ? count[v] * log2((double)count[v] / RUN) : 0;
-        flat += bits > FLAT * RUN;
-    }
+    for (size_t i = 0; i < runs; i++)
+        flat += bits_of(part->raw + i * RUN, RUN) > FLAT;
     return flat >= runs - runs / OTHERS;
+}
+
+/* 1: a code for single bytes, as gzip makes one for each 32 KiB or so, takes more than it saves. */
+static int is_random(const struct sk_part *part)
+{
+    static const double SAVES = 0.01, CHANCE = 184; /* bits for a byte; and what chance takes from all of them (255 / (2 ln 2)) */
+    return bits_of(part->raw, part->size_bytes) > 8 - SAVES - CHANCE / (double)part->size_bytes;
 }
 
 /* About what gzip leaves of a sample of which r leaves more than it: it takes long, and a quarter of the sample mostly tells that it leaves no less.
@@ -215,7 +227,7 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
     if (!records && as_text == SIZE_MAX && !r->filter && is_dense(part)) {
         sk_coder_free(&c);
         r->level = 3;
-        if (least == part->size_bytes) /* gzip makes it longer */
+        if (least == part->size_bytes && is_random(part)) /* gzip makes it longer */
             *gzipped = part->size_bytes + 1;
         return least;
     }
