@@ -6,13 +6,13 @@
 #include "backbone/frame/tree.h"
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
-#include "base/config/component.h"
 #include "base/file/io.h"
 #include "base/file/patience.h"
 #include "base/hash.h"
 #include "base/host/starved.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "recovery/answer/means.h"
 #include "recovery/family.h"
 #include "recovery/feed.h"
 #include "recovery/history/history_tell.h"
@@ -21,15 +21,12 @@
 #include "recovery/fault/learning.h"
 #include "recovery/launch/heir.h"
 #include "recovery/launch/launcher.h"
-#include "recovery/launch/version/openmpi_version.h"
 #include "recovery/launch/probe.h"
 #include "recovery/launch/process.h"
-#include "recovery/repair/compare.h"
 #include "recovery/settings.h"
 #include "recovery/source/watch.h"
 #include "recovery/supervisor.h"
 #include "store/owner/owner.h"
-#include "world/protocol/protocol.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -54,13 +51,9 @@ struct job {
     const struct sk_config *config;
     const struct sk_launcher_ops *form;
     enum sk_mpi mpi;
-    const struct sk_protocol_ops *protocol;
-    int compare;  /* enum sk_compare */
-    struct sk_copies copies; /* which ranks are two processes; 0 ranks: none are */
-    char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX], world[PATH_MAX]; /* world: "": nothing is repaired in place */
-    char hooks[PATH_MAX]; /* the library that calls the hooks of the protocol, "": it has none */
+    struct sk_recovery_means means; /* to be repaired without a restart */
+    char launcher[PATH_MAX], keeper[PATH_MAX], yield[PATH_MAX];
     int has_hosts;
-    int warm; /* processes beyond the ranks */
     struct sk_hub *hub;
     struct sk_link_settings link; /* for the keepers; the incarnation is filled in at each start */
     struct sk_keyring *keyring;
@@ -102,16 +95,6 @@ static int wants_service(const struct job *j, const struct sk_hosts *h)
     return !strcmp(how, "auto") && j->o->n_ranks >= SERVED_LEAST && j->o->n_ranks > active;
 }
 
-static void say_where_spares_wait(const struct job *j, const struct sk_hosts *h, const int *seat)
-{
-    char where[600] = "";
-    for (int i = 0; i < j->warm; i++) {
-        size_t n = strlen(where);
-        snprintf(where + n, sizeof where - n, "%s%s", i ? ", " : "", h->host[sk_hosts_warm(seat, j->o->n_ranks, i)].name);
-    }
-    sk_log(SK_LOG_NOTICE, "run.warm: spares wait on %s; each takes the place of a process of its host", where);
-}
-
 /* The launcher with a keeper before each rank, told by its environment where to report, by which key, and what is known of the past. */
 static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
                  const struct sk_hosts *h, const int *seat, struct saikai_error *err)
@@ -130,8 +113,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         .extra = sk_config_text(j->config, "run.mpirun_args"),
         .mpi = j->mpi,
         .yield = *j->yield ? j->yield : NULL,
-        .survives = *j->world != 0,
-        .warm = j->warm,
+        .survives = *j->means.world != 0,
+        .warm = j->means.warm,
     };
     j->link.incarnation = incarnation;
     j->link.past = *past;
@@ -144,24 +127,14 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
     char learnt[SK_LEARNT_TEXT];
     sk_learning_started(j->learning, h, seat, j->o->n_ranks, sk_now());
     sk_learning_print(j->learning, learnt);
-    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks + (*j->world ? SK_IN_PLACE_MOST : 0), err);
+    int rc = sk_hub_admit(j->hub, incarnation, (uint32_t)j->o->n_ranks + (*j->means.world ? SK_IN_PLACE_MOST : 0), err);
     if (!rc)
         rc = sk_keyring_leave(j->keyring, incarnation, sk_now(), &j->link, err);
     sk_link_settings_print(&j->link, link);
     sk_command_set(&c, "%s=%s", SK_LINK_ENV, link);
     sk_command_set(&c, "%s=%d", SK_LAST_END_ENV, sk_supervisor_last_end(j->supervisor));
     sk_command_set(&c, "%s=%s", SK_RUN_ENV, j->above);
-    if (*j->world)
-        sk_command_set(&c, "%s=%s%s%s", SK_WORLD_LIBRARY_ENV, j->hooks, *j->hooks ? ":" : "", j->world);
-    if (*j->hooks)
-        sk_command_set(&c, "%s=%s %s", SK_WORLD_PROTOCOL_ENV, j->protocol->name, sk_component_path(&sk_protocol_kind, j->protocol->name));
-    if (*j->world && sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LOG))
-        sk_command_set(&c, "%s=%lld", SK_WORLD_LOG_ENV, (long long)sk_config_size(j->config, "run.log_memory"));
-    if (j->copies.ranks)
-        sk_command_set(&c, "%s=%d %lld %d %d %s", SK_WORLD_COPIES_ENV, j->copies.ranks, (long long)sk_config_size(j->config, "run.log_memory"), j->compare != 0,
-                       j->has_hosts, sk_config_text(j->config, "run.replicate"));
-    if (j->warm)
-        sk_command_set(&c, "%s=%d", SK_WORLD_RANKS_ENV, j->o->n_ranks);
+    sk_means_export(&j->means, j->config, j->o->n_ranks, j->has_hosts, &c);
     if (*learnt)
         sk_command_set(&c, "%s=%s", SK_LEARNT_ENV, learnt);
     if (!rc)
@@ -173,8 +146,8 @@ static int start(void *arg, uint32_t incarnation, const struct sk_past *past,
         sk_log(SK_LOG_WARN, "standard input was too long to be kept: this start sees only its end");
     sk_log(SK_LOG_INFO, "start %u: %d ranks of %s by %s", incarnation + 1, j->o->n_ranks,
            launch.program[0], j->launcher);
-    if (j->warm && j->has_hosts)
-        say_where_spares_wait(j, h, seat);
+    if (j->has_hosts)
+        sk_means_say_where_spares_wait(&j->means, h, seat, j->o->n_ranks);
     /* On one host the keepers see our end, and a launcher whose ranks have died takes away what they had; one that is killed, or asked to end
      * at the same time, leaves files and memory of the MPI behind. The ranks on other hosts end at once only when it is killed. */
     if (!rc)
@@ -245,7 +218,7 @@ static void record(void *arg, struct sk_event *e)
     snprintf(e->command, sizeof e->command, "%.*s", (int)sizeof e->command - 1, j->o->command ? j->o->command : j->o->program[0]);
     k->e = *e;
     k->run = j->number;
-    k->makes = j->copies.ranks > 0;
+    k->makes = j->means.copies.ranks > 0;
     snprintf(k->dir, sizeof k->dir, "%s", dir);
     int rc = sk_patience_call(j->patience, dir, keep_event, free, k, &err);
     if (rc != SAIKAI_ETIMEDOUT)
@@ -465,96 +438,6 @@ static int open_hub(struct job *j, const struct sk_hosts *h, struct saikai_error
     return rc ? rc : sk_hub_settings(j->hub, &j->link, err);
 }
 
-/* The layer, and what calls the hooks of a component's protocol before it. */
-static void find_libraries(struct job *j, int hooks)
-{
-    const char *lost = "faults are answered by a restart";
-    if (j->form != &sk_launcher_openmpi)
-        sk_log(SK_LOG_NOTICE, "recovery in place needs Open MPI and its own mpirun: %s%s", lost, hooks ? ", and the hooks of the protocol are not called" : "");
-    else if (sk_find_preload(j->keeper, "libsaikai-world-openmpi.so", j->world, sizeof j->world))
-        sk_log(SK_LOG_NOTICE, "libsaikai-world-openmpi.so is not beside %s: %s", j->keeper, lost);
-    else if (hooks && sk_find_preload(j->keeper, "libsaikai-hooks-openmpi.so", j->hooks, sizeof j->hooks))
-        sk_log(SK_LOG_NOTICE, "libsaikai-hooks-openmpi.so is not beside %s: the hooks of protocol %s are not called", j->keeper, j->protocol->name);
-}
-
-/* The layer that recovery in place needs, when a model asks for that, or a protocol. */
-static int find_world(struct job *j, struct saikai_error *err)
-{
-    struct sk_recovery_plan plan;
-    int rc = sk_recovery_parse(sk_config_text(j->config, "run.recovery"), &plan, err);
-    if (!rc)
-        rc = sk_protocol_find(sk_config_text(j->config, "run.protocol"), &j->protocol, err);
-    if (rc)
-        return rc;
-    if ((j->compare = sk_compare_parse(sk_config_text(j->config, "run.compare"), err)) < 0)
-        return j->compare;
-    const char *name = j->protocol->name;
-    int in_place = sk_recovery_has(&plan, SAIKAI_ANSWER_IN_PLACE), copies = sk_protocol_needs(j->protocol, SAIKAI_NEEDS_TWINS),
-        hooks = sk_protocol_has_hooks(j->protocol);
-    if (j->compare && !copies)
-        sk_log(SK_LOG_NOTICE, "run.compare has no effect: each rank is one process (--protocol replication makes it two)");
-    if (in_place && !sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LAYER)) {
-        sk_log(SK_LOG_NOTICE, "run.protocol=%s: no process is made again in place, and faults are answered by a restart", name);
-        return 0;
-    }
-    if (!in_place && sk_protocol_needs(j->protocol, SAIKAI_NEEDS_LOG))
-        sk_log(SK_LOG_NOTICE, "run.protocol=%s has no effect%s: no fault is answered in place (--recovery process=in-place)", name,
-               hooks ? " but its hooks" : "");
-    if (in_place || copies || hooks)
-        find_libraries(j, hooks);
-    return 0;
-}
-
-/* Two processes of each rank, or of those that are named, where run.protocol=replication can be had. */
-static int find_copies(struct job *j, struct saikai_error *err)
-{
-    const char *named = sk_config_text(j->config, "run.replicate");
-    int twins = sk_protocol_needs(j->protocol, SAIKAI_NEEDS_TWINS);
-    struct sk_copies c;
-    if (*named && !twins)
-        return sk_fail(err, SAIKAI_ECONFIG, "run.replicate: ranks are two processes with --protocol replication alone, and not with %s", j->protocol->name);
-    int rc = twins ? sk_copies_make(&c, j->o->n_ranks, named, err) : 0;
-    if (rc || !twins)
-        return rc;
-    int lacks = j->has_hosts && *j->world && sk_openmpi_notices_deaths(j->launcher);
-    if (lacks)
-        sk_log(SK_LOG_NOTICE, "run.protocol=%s: on several hosts each rank runs once with this Open MPI, and faults are answered by a restart", j->protocol->name);
-    if (!*j->world || lacks) {
-        *j->world = *j->hooks = 0;
-        sk_copies_free(&c);
-        return 0;
-    }
-    j->copies = c;
-    j->twice = *j->o;
-    j->twice.n_ranks = c.processes;
-    j->o = &j->twice;
-    return 0;
-}
-
-/* Twins on other hosts than their leads. */
-static int place_copies(const struct job *j, const struct sk_hosts *h, int *seat, struct saikai_error *err)
-{
-    int together = sk_copies_place(&j->copies, h, seat);
-    if (together < 0)
-        return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
-    if (together && j->has_hosts)
-        sk_log(SK_LOG_NOTICE, "both processes of %d ranks are on one host, since the others have no slots for them", together);
-    return 0;
-}
-
-/* Warm spares are of use where a repair in place is. */
-static int find_warm(struct job *j, struct saikai_error *err)
-{
-    int64_t n = sk_config_int(j->config, "run.warm");
-    if (n < 0 || n > SK_IN_PLACE_MOST)
-        return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
-    if (n && (!*j->world || j->copies.ranks || (j->has_hosts && sk_openmpi_notices_deaths(j->launcher))))
-        sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place with Open MPI, of version 4 on several hosts");
-    else
-        j->warm = (int)n;
-    return 0;
-}
-
 static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_error *err)
 {
     const char *wanted = sk_config_text(j->config, "run.mpirun");
@@ -565,16 +448,21 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
         rc = sk_find_keeper(j->config, j->keeper, sizeof j->keeper, err);
     if (!rc)
         sk_find_yield(j->config, j->keeper, j->yield, sizeof j->yield);
+    struct sk_recovery_for f = {j->form, j->launcher, j->keeper, j->o->n_ranks, 0};
     if (!rc)
-        rc = find_world(j, err);
+        rc = sk_means_find(&j->means, j->config, &f, err);
     if (!rc)
         rc = sk_job_hosts(j->o, j->form, h, &j->has_hosts, err);
+    f.has_hosts = j->has_hosts;
     if (!rc)
-        rc = find_copies(j, err);
-    if (!rc)
-        rc = find_warm(j, err);
+        rc = sk_means_count(&j->means, j->config, &f, err);
     if (rc)
         return rc;
+    if (j->means.copies.ranks) {
+        j->twice = *j->o;
+        j->twice.n_ranks = j->means.copies.processes;
+        j->o = &j->twice;
+    }
     *seat = calloc((size_t)j->o->n_ranks, sizeof **seat);
     j->feed = sk_feed_new(STDIN_FILENO);
     j->launchers = sk_processes_new();
@@ -582,8 +470,8 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     if (!j->probe || !*seat || !j->feed || !j->launchers)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for %d ranks", j->o->n_ranks);
     rc = sk_hosts_place(h, j->o->spares, j->o->n_ranks, *seat, err);
-    if (!rc && j->copies.ranks)
-        rc = place_copies(j, h, *seat, err);
+    if (!rc)
+        rc = sk_means_place(&j->means, h, j->has_hosts, *seat, err);
     if (!rc) { /* before the hub has threads */
         j->heir = sk_heir_new();
         rc = sk_watch_new(j->config, h, j->has_hosts, j->launcher, j->number, &j->watch, err);
@@ -593,14 +481,6 @@ static int prepare(struct job *j, struct sk_hosts *h, int **seat, struct saikai_
     if (!rc)
         rc = open_hub(j, h, err);
     return rc ? rc : grow_tree(j, *seat, err);
-}
-
-/* A repair that makes a world without the dead needs what this MPI knows of them; a twin goes on in the world that there is. */
-static void tell_what_mpi_notices(const struct job *j, struct sk_supervisor_config *sc)
-{
-    int notices = *j->world && sk_openmpi_notices_deaths(j->launcher);
-    sc->hides_deaths = notices && j->copies.ranks;
-    sc->mpi_notices = notices && !j->copies.ranks;
 }
 
 int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
@@ -633,11 +513,7 @@ int sk_job_run(const struct sk_job_options *o, const struct sk_config *config,
     if (rc)
         goto out;
     j.learning = sk_learning_new(config, o->program[0], &hosts);
-    if (!*j.world)
-        sc.repair_s = 0;
-    sc.copies = j.copies.ranks ? &j.copies : NULL;
-    sc.compare = j.copies.ranks ? j.compare : SK_COMPARE_OFF;
-    tell_what_mpi_notices(&j, &sc);
+    sk_means_tell(&j.means, &sc);
     snprintf(j.link.rank_env, sizeof j.link.rank_env, "%s", j.form->rank_env);
     j.supervisor = sk_supervisor_new(&sc, &ops, &j, &hosts, seat);
     seat = NULL;
@@ -663,7 +539,7 @@ out:
     sk_feed_free(j.feed);
     sk_command_free(&j.then);
     sk_hosts_free(&hosts);
-    sk_copies_free(&j.copies);
+    sk_means_free(&j.means);
     free(seat);
     if (j.signals >= 0)
         close(j.signals);
