@@ -254,7 +254,8 @@ static void sweep(const struct kind *what, int with_errno, int finalize)
     }
     printf("%ld operations; after %ld of them a newer generation counts\n", n - 1, newer);
     end();
-    assert_true(n > 40 && newer > 5 && newer < n);
+    assert_true(n > 40 && newer > 5);
+    assert_true(newer < n || stride > 11); /* few looks may miss all the moments at which it is the older one */
 }
 
 static void test_die_at_every_operation(void **state)
