@@ -62,6 +62,10 @@ static void find_who_is_gone(struct sk_supervisor *s, struct sk_fault *f)
 {
     if (!sk_fault_means(f, SK_FAULT_SILENCE | SK_FAULT_TAKES_HOST) || f->host < 0 || !s->answers[f->host])
         return;
+    if (s->transfers.lost_host) { /* it was left to the twins, and is not used any more */
+        f->host = s->transfers.lost_host - 1;
+        return;
+    }
     for (int h = 0; h < s->hosts.n; h++)
         if (s->hosts.host[h].state == SK_HOST_ACTIVE && s->answered[h] && !s->answers[h]) {
             f->host = h;

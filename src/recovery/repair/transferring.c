@@ -6,6 +6,7 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int sk_supervisor_is_spent(const struct sk_supervisor *s, int rank)
 {
@@ -74,6 +75,16 @@ static void bury_host(struct sk_supervisor *s, int host)
             sk_detector_bury(s->detector, r);
 }
 
+/* Whatever starts next does so without it; says what takes its place then. */
+static void leave_host(struct sk_supervisor *s, int host, char *then, size_t cap)
+{
+    size_t n = strlen(then);
+    int spare = sk_hosts_lose(&s->hosts, host, s->c.detector.n_ranks, s->seat);
+    s->transfers.lost_host = host + 1;
+    if (spare >= 0)
+        snprintf(then + n, cap - n, "; when all start again %.90s takes the place of %.90s", s->hosts.host[spare].name, s->hosts.host[host].name);
+}
+
 int sk_supervisor_transfer(struct sk_supervisor *s, const struct sk_fault *f, double now)
 {
     char who[64], then[400];
@@ -94,9 +105,9 @@ int sk_supervisor_transfer(struct sk_supervisor *s, const struct sk_fault *f, do
     snprintf(then, sizeof then, "%s%sthe twin of rank %s goes on in its place", v.said, *v.said ? "; " : "", who);
     s->transfers.order_at = s->transfers.since = now;
     sk_supervisor_tick_transfer(s, now);
-    sk_supervisor_record(s, f, &v, NULL, then);
     if (takes_host)
-        sk_hosts_lose(&s->hosts, f->host, s->c.detector.n_ranks, s->seat);
+        leave_host(s, f->host, then, sizeof then);
+    sk_supervisor_record(s, f, &v, NULL, then);
     if (s->ops->suffer)
         s->ops->suffer(s->arg, f, &s->hosts, 1);
     s->fault = *f;

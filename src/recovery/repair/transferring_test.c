@@ -402,6 +402,23 @@ static void nobody_starts_on_it_again(void **state)
     crew_finish(w);
 }
 
+/* The MPI's launcher ends the others' processes because of it, later than twins take over: they answer, and are not lost. */
+static void a_lost_host_takes_the_twins_along(void **state)
+{
+    struct crew *w = begin();
+    w->mute_host = w->silent_host = 1;
+    crew_run(w, 6);
+    assert_string_equal(w->event.answer, "twin");
+    assert_non_null(strstr(w->event.then, "when all start again h2 takes the place of h1"));
+    w->alive[0] = w->alive[1] = 0;
+    crew_run(w, 12);
+    assert_int_equal(w->starts, 2);
+    assert_string_equal(w->event.node, "h1");
+    static const int want[N] = {0, 0, 2, 2};
+    assert_memory_equal(w->seat, want, sizeof want);
+    crew_finish(w);
+}
+
 static void a_host_with_a_rank_that_is_one_process(void **state)
 {
     struct crew *w = begin_partial();
@@ -450,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_twin_goes_on),
         cmocka_unit_test(a_lost_host_is_left_to_the_twins),
         cmocka_unit_test(nobody_starts_on_it_again),
+        cmocka_unit_test(a_lost_host_takes_the_twins_along),
         cmocka_unit_test(a_host_with_a_rank_that_is_one_process),
         cmocka_unit_test(a_named_rank_has_a_twin),
         cmocka_unit_test(a_rank_without_one_is_a_restart),
