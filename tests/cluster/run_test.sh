@@ -384,7 +384,7 @@ no_spare) # without a spare the remaining hosts take the ranks
     expect '^end 1 4$' "$out"
     nothing_left_on n1
     ;;
-twins | twins_power | twins_kill) # each rank on two hosts, though one has room for all: a process dies, or the power of a host fails, and twins go on; a host whose daemon mpirun misses is a restart.
+twins | twins_power | twins_kill) # each rank on two hosts, though one has room for all: a process dies, or the power of a host fails, and twins go on; a host whose daemon mpirun misses is a restart, unless twins are through before.
     # What they send depends on where they are, and is the same
     printf 'n1 slots=8\nn2 slots=8\nn3 slots=8\n' >"$CLUSTER_DIR/hosts"
     export REPLICATED_UNTIL=$CLUSTER_DIR/shared/go OMPI_MCA_mpi_yield_when_idle=1 # the nodes share the cores of one machine
@@ -422,8 +422,7 @@ twins | twins_power | twins_kill) # each rank on two hosts, though one has room 
         node_kill n1
         touch "$CLUSTER_DIR/shared/go"
         finish 0
-        expect 'n3 takes the place of n1' "$err"
-        expect 'restart 1' "$err"
+        expect 'n3 takes the place of n1' "$err" # in a restart; or when the next comes, if mpirun lets the twins get through
     fi
     expect 'verified' "$out"
     [ "$(grep -c verified "$out")" = 1 ] || fail "the result was printed twice"
