@@ -23,7 +23,6 @@ both) victims="2,6" restarts=1 ;;
 stuck) victims=1 arguments="600 stuck 1000" restarts=1 ;; # in its first start all wait for what nobody sends
 made) victims="1 6" arguments="2100 made 1000" ;;
 init) victims="1 4" arguments="1500 init 1000" ;;
-window) victims=1 arguments="1500 window 1000" restarts=1 why="the program does what cannot be replicated" ;;
 later) exe="$build/tests/world/later_$mpi" arguments="counts 1000" victims="2 4" notes= ;;
 halo) exe="$build/tests/world/halo_$mpi" arguments="counts 1500" victims="1 6" notes= ;;
 kinds) exe="$build/tests/world/made_$mpi" arguments="counts 400" victims=2 notes= ;;

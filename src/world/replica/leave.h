@@ -1,5 +1,6 @@
-/* A second copy that can go no further: the program does what is not replicated, and MPI has no world of second copies to do it in, or one on other
- * hosts, where memory is shared between other ranks. */
+/* A second copy that has no further use: the program does what is not replicated, and a death is a restart from then on. MPI has no world of second copies
+ * to do it in, or one on other hosts, where memory is shared between other ranks; and on one host Open MPI takes memory of windows that first and second
+ * copies make for the same, by its name. */
 #ifndef SK_WORLD_REPLICA_LEAVE_H
 #define SK_WORLD_REPLICA_LEAVE_H
 
@@ -8,9 +9,9 @@
 /* 1: this process is one that would leave then. */
 static inline int sk_replica_leaves(void)
 {
-    return sk_replica.copy && (sk_replica_is_partial() || sk_replica.apart);
+    return sk_replica.copy;
 }
-/* After what was refused; returns where there is a world for it. */
+/* After what was refused; returns in a first copy alone. */
 void sk_replica_leave(void);
 /* The same where no process knows of the others' copies: nothing is replicated from MPI_Init on. */
 void sk_replica_leave_at_once(void);
