@@ -8,7 +8,7 @@
 
 void sk_replica_leave_at_once(void)
 {
-    if (!sk_replica_leaves())
+    if (!sk_replica.copy)
         return;
     SK_CALL(Finalize, ());
     _exit(0);
@@ -16,7 +16,7 @@ void sk_replica_leave_at_once(void)
 
 void sk_replica_leave(void)
 {
-    if (!sk_replica_leaves())
+    if (!sk_replica.copy)
         return;
     int self = sk_replica_process(1, sk_world.rank);
     for (int p = 0; p < sk_replica.processes; p++)

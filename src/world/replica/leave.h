@@ -6,11 +6,6 @@
 
 #include "world/replica/replica.h"
 
-/* 1: this process is one that would leave then. */
-static inline int sk_replica_leaves(void)
-{
-    return sk_replica.copy;
-}
 /* After what was refused; returns in a first copy alone. */
 void sk_replica_leave(void);
 /* The same where no process knows of the others' copies: nothing is replicated from MPI_Init on. */

@@ -148,7 +148,7 @@ void sk_replica_refuse(const char *what)
     sk_world.cannot = 1;
     sk_world_tell(SK_WORLD_CANNOT, SK_WORLD_FUNCTION);
     snprintf(line, sizeof line, "%s cannot be replicated: from now on the job is started again after a fault", what);
-    if ((!sk_replica.copy || sk_replica_leaves()) && sk_logging_is_first_to_say())
+    if (sk_logging_is_first_to_say())
         sk_world_say(line);
     sk_replica_leave();
 }
@@ -156,7 +156,7 @@ void sk_replica_refuse(const char *what)
 /* It blocks inside MPI: whoever is still there when a member has died is found by the launcher. */
 int sk_replica_prepare(int rc, MPI_Comm made)
 {
-    struct sk_members *m = rc || !sk_world.replicates || sk_replica.losses || made == MPI_COMM_NULL || sk_replica_leaves() ? NULL : sk_made_members(made);
+    struct sk_members *m = rc || !sk_world.replicates || sk_replica.losses || made == MPI_COMM_NULL || sk_replica.copy ? NULL : sk_made_members(made);
     if (!m)
         return rc;
     if (!sk_world.cannot)
