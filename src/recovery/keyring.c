@@ -225,7 +225,7 @@ int sk_keyring_leave(struct sk_keyring *k, uint32_t incarnation, double now,
 {
     const char *where[PLACES_MAX];
     struct saikai_error first = {0}, why;
-    int prefix, n = k->users_own ? 0 : places(k, where, &prefix), rc = k->users_own ? 0 : -1;
+    int prefix = -1, n = k->users_own ? 0 : places(k, where, &prefix), rc = k->users_own ? 0 : -1;
     int again = rc && incarnation == k->incarnation && *k->where; /* for those who were told of it: the prefix may be there by now, and was not */
     take_away(k);
     k->incarnation = incarnation;
