@@ -31,7 +31,7 @@ static long sweep(long stride, int error, double seconds)
 static void test_every_operation(void **state)
 {
     (void)state;
-    long stride = sk_sweep_stride(11, 37), n = sweep(stride, ENOSPC, 0);
+    long stride = sk_sweep_stride(19, 37), n = sweep(stride, ENOSPC, 0);
     n += sweep(stride, EROFS, 0);
     n += sweep(stride, 0, 0.1); /* of which 30 ms are waited for at the start */
     printf("%ld operations in the prefix\n", n);

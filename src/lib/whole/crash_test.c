@@ -234,7 +234,7 @@ static void lose_local(void)
 static void sweep(const struct kind *what, int with_errno, int finalize)
 {
     kind = what;
-    long n = 0, newer = 0, stride = sk_sweep_stride(11, 29);
+    long n = 0, newer = 0, stride = sk_sweep_stride(17, 29);
     begin();
     for (int finished = 0; !finished; n += stride) {
         again();
@@ -353,6 +353,6 @@ int main(void)
         cmocka_unit_test(test_archives_alone_are_whole_whenever_it_dies),
         cmocka_unit_test(test_every_operation_of_archiving_fails_once),
     };
-    sk_sweep_report(sk_sweep_stride(11, 29));
+    sk_sweep_report(sk_sweep_stride(17, 29));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

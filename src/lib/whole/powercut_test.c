@@ -303,7 +303,7 @@ static void sweep(const struct kind *what)
     w.start = mmap(NULL, sizeof *w.start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(w.log && w.disk && w.seen && w.start != MAP_FAILED);
     record(&w);
-    long stride = sk_sweep_stride(37, 211), cuts = 0;
+    long stride = sk_sweep_stride(67, 211), cuts = 0;
     for (long i = 0; i < w.log->count; i++) {
         const struct powercut_event *e = &w.log->event[i];
         assert_int_equal(powercut_disk_apply(w.disk, e), 0);
