@@ -44,7 +44,7 @@ declared, defined = {}, {}
 for path in sorted(pathlib.Path("src").rglob("*.h")):
     for name in names(code(path), ";"):
         declared.setdefault(name, path)
-for path in sorted(pathlib.Path("src").rglob("*.c")):
+for path in sorted(pathlib.Path("src").rglob("*.c"), key=lambda p: (p.stem.endswith("_test"), p)): # a test may have one of its own in its place
     for name in names(code(path), "{"):
         defined.setdefault(name, path)
 wrong = collections.defaultdict(list)
