@@ -556,11 +556,11 @@ static int address_both(struct sk_members *g, MPI_Comm comm, int *dest, int *sen
 static int exchange_with_twins(struct sk_members *g, MPI_Comm comm, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv,
                                int nrecv, MPI_Datatype rtype, int source, int rtag, MPI_Status *status)
 {
-    int lane, rc = sk_replica_address(g, comm, &dest, &stag, 0, &lane);
+    int slane, rlane, rc = sk_replica_address(g, comm, &dest, &stag, 0, &slane);
     if (!rc)
-        rc = sk_replica_address(g, comm, &source, &rtag, 1, &lane);
-    return rc ? rc : sk_replica_exchange(&(struct sk_replica_known){comm, g->context ? g : NULL}, send, nsend, stype, dest, stag, recv, nrecv, rtype,
-                                         source, rtag, lane, status);
+        rc = sk_replica_address(g, comm, &source, &rtag, 1, &rlane);
+    return rc ? rc : sk_replica_exchange(&(struct sk_replica_known){comm, g->context ? g : NULL}, send, nsend, stype, dest, stag, slane, recv, nrecv, rtype,
+                                         source, rtag, rlane, status);
 }
 
 /* Both at once; the send is of packed bytes when packed. */

@@ -2,7 +2,7 @@
  * if anybody waited at the call, beside collectives and functions that make communicators, waited for in other orders than they were begun in. Numbers in use
  * differ from rank to rank. Under the protocol logging whoever survives a fault computes no step twice. What each duplicate is good for is held against
  * what it must be.
- * usage: duplicates [-p PIDFILE] COUNTS STEPS        with 4 ranks */
+ * usage: duplicates [-p PIDFILE] COUNTS STEPS [tags]        with 4 ranks; tags: none is MPI_ANY_TAG */
 #include <mpi.h>
 #include <saikai/saikai.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 enum { RANKS = 4, PAIRS = 2, SOME = 3 };
 
-static int rank, bad, keyval;
+static int rank, bad, keyval, names_tags;
 static long executed;
 static int64_t state;
 static struct {
@@ -39,21 +39,21 @@ static void exchange(MPI_Comm c, long it)
     int n, me, found = 0;
     MPI_Comm_size(c, &n);
     MPI_Comm_rank(c, &me);
-    int next = (me + 1) % n, before = (me + n - 1) % n, tag = (int)(it % 5);
+    int next = (me + 1) % n, before = (me + n - 1) % n, tag = (int)(it % 5), any = names_tags ? tag : MPI_ANY_TAG;
     int64_t mine = state, got = 0, sum = 0, all[RANKS], should = 0, turned = me;
     MPI_Request r[2];
     MPI_Status s;
     MPI_Isend(&mine, 1, MPI_INT64_T, next, tag, c, &r[0]);
     switch (it % 4) {
     case 0: MPI_Recv(&got, 1, MPI_INT64_T, before, tag, c, &s); break;
-    case 1: MPI_Recv(&got, 1, MPI_INT64_T, MPI_ANY_SOURCE, MPI_ANY_TAG, c, &s); break;
+    case 1: MPI_Recv(&got, 1, MPI_INT64_T, MPI_ANY_SOURCE, any, c, &s); break;
     case 2:
         while (!found)
             MPI_Iprobe(MPI_ANY_SOURCE, tag, c, &found, &s);
         MPI_Recv(&got, 1, MPI_INT64_T, s.MPI_SOURCE, s.MPI_TAG, c, &s);
         break;
     default:
-        MPI_Irecv(&got, 1, MPI_INT64_T, before, MPI_ANY_TAG, c, &r[1]);
+        MPI_Irecv(&got, 1, MPI_INT64_T, before, any, c, &r[1]);
         MPI_Wait(&r[1], &s);
     }
     must(s.MPI_SOURCE == before && s.MPI_TAG == tag, "whom a message on a duplicate is from");
@@ -277,6 +277,7 @@ int main(int argc, char **argv)
     if (argc < 3 || ranks != RANKS)
         return 2;
     long steps = strtol(argv[2], NULL, 10);
+    names_tags = argc > 3;
     saikai_in_place(run, &steps);
     leave(argv[1], executed);
     MPI_Finalize();

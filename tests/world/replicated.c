@@ -2,8 +2,8 @@
  * which messages came. Rank 0 keeps account of what it told the others, and all compare at the end: a twin that did not see the same as the
  * one before it would be found out. It does not use Saikai, but with
  * WITH_SAIKAI calls saikai_checkpoint in each step.
- * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|init|window|where|flip:WHO:AT] [MICROSECONDS]
- * made: on communicators of the program's own, which live for some steps. init: and there with persistent requests and sends that are buffered, of some
+ * usage: replicated [-p PREFIX] STEPS [chance|scan|stuck|made|idup|init|window|where|flip:WHO:AT] [MICROSECONDS]
+ * made: on communicators of the program's own, which live for some steps. idup: made by MPI_Comm_idup, with other numbers at some ranks. init: and there with persistent requests and sends that are buffered, of some
  * ranks alone, whose messages others receive in other ways. window: and with what is not replicated. where: what is sent depends on the host, and on who
  * else is on it.
  * flip:WHO:AT turns one bit round in one process of the first start, that with the number WHO: before it sends its message with tag 1 in step AT.
@@ -160,6 +160,32 @@ static uint64_t unseen_step(uint64_t state)
     return mix(mix(state, in[0]), in[1]);
 }
 
+/* The same communicators. Two ranks have one more, so that the numbers that are free differ. */
+static uint64_t duplicate(uint64_t state)
+{
+    uint64_t sum = 0;
+    MPI_Comm two = MPI_COMM_NULL, half;
+    MPI_Group all, first;
+    MPI_Request r;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 2, (int[]){0, 1}, &first);
+    if (rank < 2)
+        MPI_Comm_create_group(MPI_COMM_WORLD, first, 3, &two);
+    MPI_Comm_idup(MPI_COMM_WORLD, &own_all, &r);
+    MPI_Allreduce(&state, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Comm_split(own_all, rank % 2, -rank, &half);
+    if (rank < 2)
+        MPI_Comm_free(&two);
+    MPI_Comm_idup(half, &own_half, &r);
+    for (int done = 0; !done;)
+        MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&half);
+    MPI_Group_free(&first);
+    MPI_Group_free(&all);
+    return sum;
+}
+
 static uint64_t made_step(uint64_t state, long step, const char *how)
 {
     uint64_t in[3] = {0}, out[3] = {mix(state, 1), mix(state, 2), mix(state, 3)}, sum = 0, seen = 0, all[64] = {0};
@@ -167,8 +193,12 @@ static uint64_t made_step(uint64_t state, long step, const char *how)
     MPI_Request r[4];
     MPI_Status s[4];
     if (step % OWN_LIFE == 0) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &own_all);
-        MPI_Comm_split(own_all, rank % 2, -rank, &own_half);
+        if (!strcmp(how, "idup")) {
+            state = mix(state, duplicate(state));
+        } else {
+            MPI_Comm_dup(MPI_COMM_WORLD, &own_all);
+            MPI_Comm_split(own_all, rank % 2, -rank, &own_half);
+        }
         MPI_Comm_size(own_half, &n);
         MPI_Cart_create(own_half, 1, &n, &periodic, 0, &own_ring);
     }
@@ -403,7 +433,7 @@ int main(int argc, char **argv)
 #endif
         if (step == steps - 1)
             wait_for_file(getenv("REPLICATED_UNTIL"));
-        if (!strcmp(kind, "made") || !strcmp(kind, "init") || !strcmp(kind, "window"))
+        if (!strcmp(kind, "made") || !strcmp(kind, "idup") || !strcmp(kind, "init") || !strcmp(kind, "window"))
             state = made_step(state, step, kind);
         else if (strcmp(kind, "chance"))
             state = calm_step(state, step);

@@ -124,6 +124,16 @@ static int create(struct sk_members *g, MPI_Comm local, int leader, MPI_Comm bri
     return rc;
 }
 
+/* Of the bridge the leaders alone know, so MPI may have none that could be made now (sk_made_below): in its place is that of all ranks. */
+static MPI_Comm bridge_of(MPI_Comm comm, int *leader)
+{
+    const struct sk_members *m = sk_world.replicates ? sk_made_members(comm) : NULL;
+    if (!m)
+        return sk_comm(comm);
+    *leader = *leader >= 0 && *leader < m->n ? m->world[*leader] : sk_world.size; /* nobody */
+    return sk_world.comm;
+}
+
 SK_WRAP(Intercomm_create, (MPI_Comm local_comm, int local_leader, MPI_Comm bridge_comm, int remote_leader, int tag, MPI_Comm *newintercomm))
 {
     if (!SK_PLAIN) {
@@ -135,6 +145,7 @@ SK_WRAP(Intercomm_create, (MPI_Comm local_comm, int local_leader, MPI_Comm bridg
         if (rc != SK_MAKE_BY_MPI && (rc || g))
             return rc;
         sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Intercomm_create");
+        bridge_comm = bridge_of(bridge_comm, &remote_leader);
     }
     return SK_CALL_ASIDE(Intercomm_create, (sk_comm(local_comm), local_leader, sk_comm(bridge_comm), remote_leader, tag, newintercomm));
 }

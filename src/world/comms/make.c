@@ -235,11 +235,11 @@ static int idup(struct sk_members *g, MPI_Comm comm, MPI_Info info, MPI_Comm *ou
     return rc;
 }
 
-/* Without the protocol logging it cannot be repaired. */
+/* Without a protocol that makes communicators it cannot be repaired. */
 SK_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request))
 {
     if (!SK_PLAIN) {
-        struct sk_members *g = sk_world.replicates ? NULL : sk_logs_on(comm);
+        struct sk_members *g = sk_logs_on(comm);
         int rc;
         if (!g)
             sk_world_cannot(SK_WORLD_FUNCTION, "MPI_Comm_idup");

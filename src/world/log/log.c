@@ -450,7 +450,7 @@ int sk_logging_exchange(struct sk_members *g, const void *send, int nsend, MPI_D
                     int source, int rtag, MPI_Status *status)
 {
     if (sk_world.replicates)
-        return sk_replica_exchange(NULL, send, nsend, stype, dest, stag, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
+        return sk_replica_exchange(NULL, send, nsend, stype, dest, stag, SK_REPLICA_COLLECTIVE, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request s = MPI_REQUEST_NULL;
     struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(SK_LOGGING_PLAIN, send, nsend, stype, dest, stag);
     int rc = m ? 0 : SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_world.comm, &s));

@@ -48,10 +48,12 @@ int sk_replica_address(struct sk_members *g, MPI_Comm c, int *peer, int *tag, in
     if (!g->context)
         return 0;
     int rc = sk_logging_address(g, c, peer, tag, receives);
-    int own = SK_REPLICA_OWN + g->context - 1;
-    *lane = own < SK_REPLICA_OTHERS ? own : SK_REPLICA_OTHERS;
-    if (rc || *peer == MPI_PROC_NULL || !sk_wire_is_any(*tag))
+    if (rc || *peer == MPI_PROC_NULL)
         return rc;
+    int own = SK_REPLICA_OWN + sk_wire_context(*tag) - 1; /* the receiver's, which is not always the sender's (members.h) */
+    *lane = own < SK_REPLICA_OTHERS ? own : SK_REPLICA_OTHERS;
+    if (!sk_wire_is_any(*tag))
+        return 0;
     if (*lane == SK_REPLICA_OTHERS) { /* it would find what is another communicator's */
         sk_world_say("MPI_ANY_TAG can be used in MPI_COMM_WORLD and in 6 communicators more at the same time with run.protocol=replication");
         SK_CALL(Comm_call_errhandler, (c, MPI_ERR_TAG));
@@ -520,8 +522,8 @@ int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, 
     return 0;
 }
 
-int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
-                        int source, int rtag, int context, MPI_Status *status)
+int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, int scontext, void *recv, int nrecv,
+                        MPI_Datatype rtype, int source, int rtag, int rcontext, MPI_Status *status)
 {
     const struct sk_copied *held = sk_replica.held;
     struct sk_copied *m = NULL;
@@ -529,9 +531,9 @@ int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int
     if (is_for_mpi(nsend, dest, stag))
         rc = SK_CALL(Send, (send, nsend, stype, dest, stag, sk_world.comm));
     else
-        sk_replica.held = m = post(0, send, nsend, stype, dest, stag, context);
+        sk_replica.held = m = post(0, send, nsend, stype, dest, stag, scontext);
     if (!rc)
-        rc = sk_replica_recv(as, recv, nrecv, rtype, source, rtag, context, status);
+        rc = sk_replica_recv(as, recv, nrecv, rtype, source, rtag, rcontext, status);
     if (m)
         wait_sent(m, dest);
     sk_replica.held = held;

@@ -31,8 +31,8 @@ int sk_replica_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_
 void sk_replica_begin_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context);
 int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Request *out);
 int sk_replica_recv(const struct sk_replica_known *as, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Status *status);
-int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, void *recv, int nrecv, MPI_Datatype rtype,
-                        int source, int rtag, int context, MPI_Status *status);
+int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, int scontext, void *recv, int nrecv,
+                        MPI_Datatype rtype, int source, int rtag, int rcontext, MPI_Status *status);
 /* A message of what is kept, to one copy. */
 void sk_replica_send_kept(struct sk_copied *m, int copy, int rank);
 /* Post, or post again. */
