@@ -20,13 +20,16 @@ need "$exe"
 victim=${SAIKAI_TEST_VICTIM:-2} moment=${SAIKAI_TEST_MOMENT:-40} kills=${SAIKAI_TEST_KILLS:-}
 [ "$case" = outside ] && exe="$build/tests/world/layered_$mpi" size= steps=
 form=$mpi
-is_repaired || { form=other kills=; case "$case" in one | often) ;; *) echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77 ;; esac; }
+is_repaired || { form=other kills=; case "$case" in one | often | init) ;; *) echo "skip: this MPI ($("${mpiexec[0]}" --version 2>&1 | head -n 1)) is repaired in no way"; exit 77 ;; esac; }
 case $case in
 checkpoint) every=1 ;; # there is always one under way
 often | warm) # a survivor may be killed as soon as it is back
     steps=$((kills ? 1000 * kills : 3500))
     export SAIKAI_RUN_NO_PROGRESS=0
-    [ "${SAIKAI_TEST_PROGRAM:-heat}" = heat ] || { exe="$build/examples/${SAIKAI_TEST_PROGRAM}_$mpi" size=64 steps=$((kills ? 250 * kills : 1300)); }
+    case ${SAIKAI_TEST_PROGRAM:-heat} in
+    cg) exe="$build/examples/cg_$mpi" size=64 steps=$((kills ? 250 * kills : 1300)) ;;
+    tasks) exe="$build/examples/tasks_$mpi" size=$((kills ? 400 * kills : 900)) steps=40 ;;
+    esac
     ;;
 fails) export SAIKAI_WORLD_TEST=fail ;;
 hangs) export SAIKAI_WORLD_TEST=hangs SAIKAI_RUN_REPAIR_LIMIT=2s ;;
@@ -54,8 +57,8 @@ grep -q verified calm.out || { cat calm.out; exit 1; }
 export SAIKAI_STORE_PREFIX="$work/store"
 victims="2 1 0" # of `often`: the second repair may hang inside MPI, and is a restart then
 [ -z "$kills" ] || victims=$(shuf -r -i 0-3 -n "$kills" | tr '\n' ' ')
-case $case-$form in *-other) first=2 ;; two-*) first=3 ;; rank0-*) first=0 ;; often-*) first=${victims%% *} ;; one-* | kept-* | checkpoint-* | cg-* | fortran-*) first=$victim ;; *) first=2 ;; esac
-hold "$work/pid.$first"
+case $case-$form in *-other | init-*) first=2 ;; two-*) first=3 ;; rank0-*) first=0 ;; often-*) first=${victims%% *} ;; one-* | kept-* | checkpoint-* | cg-* | fortran-*) first=$victim ;; *) first=2 ;; esac
+[ "$case" = init ] || hold "$work/pid.$first"
 timeout 500 "$build/src/cli/saikai" run --recovery process=in-place --warm $warm -n "$ranks" -- "$exe" -p "$work/pid" "$@" >out 2>err &
 run=$!
 
@@ -125,6 +128,22 @@ repaired() {
     [ "$(grep -c in-place history)" = "$1" ] || fail "the history does not tell of $1 repairs: $(cat history)"
 }
 
+if [ "$case" = init ]; then # while the ranks are in MPI_Init
+    for _ in $(seq 3000); do
+        victim=$(pgrep -f -- "^$exe -p $work/pid" | tail -n 1 || true)
+        [ -z "$victim" ] || break
+        kill -0 "$run" 2>/dev/null || fail "the job has ended too early"
+        sleep 0.01
+    done
+    sleep "0.0$(shuf -i 0-9 -n 1)"
+    [ -z "$(pids)" ] || { echo "skip: the ranks were through MPI_Init already"; exit 77; }
+    kill -KILL "$victim"
+    ends_well
+    grep -q 'answer: restart' err || fail "no restart"
+    ! grep -q 'repaired in place' err || fail "it was repaired"
+    echo "$case, $mpi: $(tail -n 1 out)"
+    exit 0
+fi
 wait_for_pids
 wait "$held" || fail "rank $first did not get to its first candidate"
 held=
@@ -200,6 +219,14 @@ two-*)
     other=$(cat pid.3)
     "$at_candidate" "$other" 40 19 "$other" >stopped || fail "rank 3 did not get there"
     kill -KILL "$other" "$(cat pid.1)"
+    ends_well
+    grep -qE "repaired in place|answer: restart, not in place" err || fail "neither repaired nor started again"
+    ;;
+during-*) # another one at any moment of the repair
+    other=$(cat pid.1)
+    kill_rank 2 40
+    sleep "0.$(shuf -i 10-60 -n 1)"
+    kill -KILL "$other"
     ends_well
     grep -qE "repaired in place|answer: restart, not in place" err || fail "neither repaired nor started again"
     ;;
