@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What one fault costs: conjugate gradients (examples/cg.c) under `saikai run`, one rank killed at a random moment of the middle third, under each
 recovery model; beside it the same run without a kill, in turns. For each model: the median over the turns of the time that passes and of the
-processor time of all processes that the fault adds, and how many processes it was that were started anew.
-usage: fault.py BUILD_DIR [ranks=4] [turns=7] [size=96] [seconds=6] [every=20] [json=FILE]"""
+processor time of all processes that the fault adds, and how many processes it was that were started anew. part=P: a generation is made every P of
+the run's steps in place of each `every`, and the rank killed late in the second of these intervals, so that what is computed again is what a fault costs.
+usage: fault.py BUILD_DIR [ranks=4] [turns=7] [size=96] [seconds=6] [every=20] [part=P] [models=NAME;NAME…] [json=FILE]"""
 import glob
 import json
 import os
@@ -18,6 +19,7 @@ import time
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 ranks, turns, size, seconds, every = int(told.get("ranks", 4)), int(told.get("turns", 7)), told.get("size", "96"), float(told.get("seconds", 6)), told.get("every", "20")
+part = float(told.get("part", 0))
 program, work = build + "/examples/cg_openmpi", tempfile.mkdtemp()
 in_place = ["--recovery", "process=in-place", "--protocol"]
 MODELS = {
@@ -76,11 +78,14 @@ def median(v):
 results = []
 try:
     steps = max(40, int(100 * seconds / run([], 100)["wall"]))
-    for model, options in MODELS.items():
-        calm, struck = [], []
+    if part:
+        every = str(int(part * steps))
+    for model in told.get("models", ";".join(MODELS)).split(";"):
+        options, calm, struck = MODELS[model], [], []
         for _ in range(turns):
             calm.append(run(options, steps))
-            struck.append(run(options, steps, random.uniform(1, 2) * calm[-1]["wall"] / 3))
+            moment = random.uniform(1.7, 1.9) * part if part else random.uniform(1, 2) / 3
+            struck.append(run(options, steps, moment * calm[-1]["wall"]))
         r = {"model": model, "ranks": ranks, "steps": steps, "turns": turns, "calm_seconds": round(median([c["wall"] for c in calm]), 3),
              "answers": {w: [s["what"] for s in struck].count(w) for w in sorted({s["what"] for s in struck})},
              "anew": median([s["anew"] for s in struck])}
@@ -93,5 +98,5 @@ finally:
     shutil.rmtree(work)
 if "json" in told:
     with open(told["json"], "w") as f:
-        json.dump({"bench": "back-fault", "results": results}, f, indent=1)
+        json.dump({"bench": "back-fault", "part": part, "results": results}, f, indent=1)
         f.write("\n")

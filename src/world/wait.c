@@ -2,6 +2,7 @@
  * between them. */
 #include "world/wait.h"
 
+#include "base/clock.h"
 #include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/log/held.h"
@@ -13,6 +14,15 @@
 #include "world/view/wrong.h"
 
 #include <stdlib.h>
+
+struct sk_rest sk_world_rest;
+
+void sk_world_sleeps(void)
+{
+    double s = sk_rest_for(&sk_world_rest, sk_now());
+    if (s > 0)
+        sk_sleep(s);
+}
 
 /* The requests of a call, as they were before MPI set some of them to MPI_REQUEST_NULL. */
 enum { USUAL = 64 };

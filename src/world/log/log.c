@@ -252,6 +252,7 @@ int sk_logging_wait_sent(struct sk_kept_message *m)
         if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
             return rc;
     }
+    sk_finds();
     return 0;
 }
 
