@@ -1,5 +1,6 @@
 /* plane_kernel.h for one instruction set: NAME(x) tells the variants apart. Written so that loops
  * of 16 become vectors. */
+#include "codec/entropy/each.h"
 #include "codec/entropy/plane_kernel.h"
 #include "codec/entropy/token.h"
 
@@ -108,7 +109,7 @@ typedef uint8_t bytes __attribute__((vector_size(WIDE)));
     __extension__({                                                                                \
         bytes b_;                                                                                  \
         memcpy(&b_, (p), sizeof b_);                                                               \
-        __builtin_convertvector(b_, words);                                                        \
+        (words){SK_EACH_16(b_, int16_t)};                                                        \
     })
 #define LESSER(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
 

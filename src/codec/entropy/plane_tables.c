@@ -1,5 +1,6 @@
 /* The second half of writing planes: contexts that save nothing alone are joined, then tables and
  * symbols are coded. The step is Duda's (rans.h). */
+#include "codec/entropy/each.h"
 #include "codec/entropy/plane_writer.h"
 #include "codec/entropy/scratch.h"
 
@@ -30,7 +31,7 @@ static double entropy_of(const uint32_t *counts, unsigned tokens, uint32_t *n)
     for (unsigned t = 0; t < tokens; t += 4) {
         four_counts c;
         memcpy(&c, counts + t, sizeof c);
-        x = __builtin_convertvector(c, four);
+        x = (four){SK_EACH_4(c, double)};
         log2_of(&x, &log2);
         sum -= x * log2;
         all += x;

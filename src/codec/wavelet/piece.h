@@ -41,9 +41,13 @@ enum {
     PIECE_OPTIONS = 255
 };
 
+/* A plan that needs more than so many times the bits of another one is not coded: as adaptive codes what is a little longer may still be
+ * the shortest. */
+#define PIECE_CLOSE 1.05
+
 /* How to predict. */
 struct plan {
-    int causal;
+    int causal, hold; /* hold: of causal.h */
     unsigned active;
     double alpha, beta; /* sk_lift_set_bounds */
     int reach;          /* of lift.h */
@@ -95,8 +99,9 @@ int sk_piece_choose(struct piece *p, struct sk_plane_writer *codes, struct plan 
 int sk_piece_transform(const struct piece *p, const struct lift_shape *shape, const struct plan *plan,
                     int trial, struct lift *lift, struct causal *causal, struct sk_buf *head,
                     struct sk_plane_writer *codes, struct saikai_error *err);
-/* Step and base of a causal piece. */
+/* Step of a causal piece; encoder: with this plan. */
 double sk_piece_step(const struct piece *p);
+double sk_piece_plan_step(const struct piece *p, const struct plan *plan);
 /* The number after key ("alpha=") in the codec's parameter. */
 double sk_piece_parameter(const struct piece *p, const char *key, double standard);
 

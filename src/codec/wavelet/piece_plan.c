@@ -7,11 +7,17 @@
 #include <string.h>
 
 enum { MOST_PLANS = 3, SMALL = 200000 /* values of a piece */, MANY = 4 /* bits of a value */ };
+enum { HOLD_PARTS = 4 }; /* numbers of a lattice within the bound, where they are held */
 
 double sk_piece_parameter(const struct piece *p, const char *key, double standard)
 {
     const char *text = p->opt->parameter, *at = text ? strstr(text, key) : NULL;
     return at ? strtod(at + strlen(key), NULL) : standard;
+}
+
+double sk_piece_plan_step(const struct piece *j, const struct plan *plan)
+{
+    return plan->hold ? j->limit / HOLD_PARTS : sk_piece_step(j);
 }
 
 int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, const struct plan *plan,
@@ -26,7 +32,8 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
             return rc;
         causal->bound = j->limit;
         causal->base = j->step > 0 ? j->base : j->low;
-        causal->step = sk_piece_step(j);
+        causal->step = sk_piece_plan_step(j, plan);
+        causal->hold = plan->hold;
         causal->trial = trial;
         causal->thorough = j->thorough;
         return sk_causal_encode(causal, j->source, j->mask, head, codes, err);
@@ -39,6 +46,7 @@ int sk_piece_transform(const struct piece *j, const struct lift_shape *shape, co
     lift->fit = 1;
     lift->trial = trial;
     lift->thorough = j->thorough;
+    lift->most_bits = PIECE_CLOSE * j->least_bits;
     return sk_lift_encode(lift, j->source, j->mask, head, codes, err);
 }
 
@@ -119,6 +127,34 @@ static double try_reach(const struct piece *j, struct plan *plan, size_t most, i
     return far;
 }
 
+/* Do values of a single dimension stay within twice the bound for long, as those of particles do that lie in order of place? */
+static int are_held(const struct piece *j)
+{
+    enum { SPANS = 16, SPAN = 512, LEAST = 12 };
+    const struct lift_shape *s = &j->lift_shape;
+    size_t n = s->n[2], span = n < SPAN ? n : SPAN, seen = 0, stretches = 0;
+    if (s->nb > 1 || s->n[0] > 1 || s->n[1] > 1 || j->opt->bound.kind == SK_BOUND_PSNR)
+        return 0;
+    for (size_t k = 0; k < SPANS; k++) {
+        size_t from = (size_t)((double)(n - span) * (double)k / (SPANS - 1));
+        double low = INFINITY, high = -INFINITY;
+        for (size_t i = from; i < from + span; i++) {
+            size_t e = s->b_offset[0] + i * s->stride[2];
+            double v = j->size == sizeof(float) ? ((const float *)j->source)[e] : ((const double *)j->source)[e];
+            if (j->mask && j->mask[e])
+                continue;
+            seen++;
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            if (high - low > 2 * j->limit) {
+                stretches++;
+                low = high = v;
+            }
+        }
+    }
+    return seen && stretches * LEAST <= seen;
+}
+
 /* Plans that the data do not rule out; returns how many. */
 static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
 {
@@ -132,7 +168,12 @@ static int make_plans(const struct piece *j, struct plan plan[MOST_PLANS])
         plan[n] = plan[0];
         plan[n++].causal = 1;
     }
-    if (j->shape.doubtful) {
+    if ((j->high - j->low) / (j->limit / HOLD_PARTS) < CAUSAL_LIMIT && are_held(j)) {
+        plan[n] = plan[0];
+        plan[n].causal = 1;
+        plan[n++].hold = 1;
+    }
+    if (j->shape.doubtful) { /* which a single axis is not */
         plan[n] = plan[0];
         plan[n++].active &= ~j->shape.doubtful;
     }

@@ -85,7 +85,7 @@ static unsigned options_of(const struct piece *j)
     unsigned options = PIECE_FILTERS | (j->scale ? PIECE_SCALED : 0) | (j->sparse ? PIECE_SPARSE : 0) |
                        (j->mask ? PIECE_BILEVEL : 0);
     if (j->plan.causal)
-        return options | (j->step > 0 ? PIECE_STEP : 0);
+        return options | (j->step > 0 || j->plan.hold ? PIECE_STEP : 0);
     return options | (j->fine ? PIECE_FINE : 0) | (unsigned)(j->plan.reach - LIFT_LEAST_REACH);
 }
 
@@ -100,7 +100,7 @@ static void put_header(struct piece *j, struct sk_buf *out)
     if (options & PIECE_SCALED)
         sk_buf_put_u16(out, (uint16_t)j->scale);
     if (options & PIECE_STEP)
-        sk_buf_put_f64(out, j->step);
+        sk_buf_put_f64(out, sk_piece_plan_step(j, &j->plan));
     sk_buf_put_u8(out, (uint8_t)flags);
     j->shape.active = j->plan.active;
     sk_shape_put(&j->shape, out);
@@ -145,12 +145,10 @@ static int put_codes(struct piece *j, struct sk_plane_writer *codes, double bits
     return rc;
 }
 
-/* Are the `bits` that a plan needs at least too many to be worth coding, since another plan's needs fewer? As adaptive codes what is a
- * little longer may still be the shortest. */
+/* Are the `bits` that a plan needs at least too many to be worth coding, since another plan needs fewer? */
 static int is_lost(struct piece *j, double bits)
 {
-    const double close = 1.05;
-    int lost = bits > close * j->least_bits;
+    int lost = bits > PIECE_CLOSE * j->least_bits;
     j->least_bits = bits < j->least_bits ? bits : j->least_bits;
     return lost;
 }

@@ -48,6 +48,11 @@ static double waves(size_t i)
            sin(0.1 * (double)(i / 1200));
 }
 
+static double stretches(size_t i)
+{
+    return (double)(i / 50 * 7 % 13) + 0.3 * sin(1.7 * (double)i);
+}
+
 static double tiny(size_t i)
 {
     return 1e-33 * smooth(i);
@@ -63,7 +68,7 @@ static const struct {
               {"centred", 1e-3, climate}, {"far3", 1e-5, waves},      {"scaled2", 1e-3, tiny},
               {"sparse3", 1e-2, waves},   {"fitted3", 1e-4, waves},   {"bilevel2", 5e-23, masked},
               {"bilevel3", 5e-23, masked}, {"before1", 1e-4, smooth}, {"before3", 1e-3, waves},
-              {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves}};
+              {"fine1", 1e-6, smooth},   {"fine3", 1e-7, waves},    {"held1", 3e-2, stretches}};
 
 static void check(int k, const struct sk_array *a, const void *out, size_t n)
 {

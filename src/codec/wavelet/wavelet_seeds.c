@@ -80,6 +80,12 @@ static double waves(size_t i)
            sin(0.1 * (double)(i / 1200));
 }
 
+/* Stretches of 50 around numbers of their own. */
+static double stretches(size_t i)
+{
+    return (double)(i / 50 * 7 % 13) + 0.3 * sin(1.7 * (double)i);
+}
+
 static double tiny(size_t i)
 {
     return 1e-33 * smooth(i);
@@ -123,6 +129,9 @@ int main(int argc, char **argv)
     parameter = "plan=0,reach=4";
     write_seed(argv[1], "far3", &d6, 1e-5, waves);
     const struct sk_array d7 = {.type = SAIKAI_F64, .ndims = 3, .dims = {12, 30, 40}};
+    parameter = "plan=2";
+    write_seed(argv[1], "held1", &d1, 3e-2, stretches);
+    parameter = "plan=0,reach=4";
     write_seed(argv[1], "fine1", &d1, 1e-6, smooth);
     write_seed(argv[1], "fine3", &d7, 1e-7, waves);
     return 0;

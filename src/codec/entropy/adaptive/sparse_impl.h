@@ -1,6 +1,7 @@
 /* sparse_walk.h for one instruction set: NAME(x) tells the variants apart. One walk over the values of a plane both writes and reads
  * them, so that contexts are the same. */
 #include "codec/entropy/adaptive/sparse_models.h"
+#include "codec/entropy/each.h"
 #include "codec/entropy/scratch.h"
 #include "codec/entropy/token.h"
 
@@ -74,7 +75,7 @@ typedef int16_t signed_words __attribute__((vector_size(2 * BLOCK)));
         memcpy(&l_, (p), sizeof l_);                                                               \
         l_;                                                                                        \
     })
-#define WORDS(l)            __builtin_convertvector(l, words_of_block)
+#define WORDS(l)            ((words_of_block){SK_EACH_16(l, uint16_t)})
 #define IF_OVER(l, n)       ((levels_of_block)((signed_levels)(l) > (n))) /* all ones where it is */
 #define IF_WORD_OVER(w, n)  ((words_of_block)((signed_words)(w) > (n)))
 #define FEW(l, each)        ((IF_OVER(l, 1) & (each)) + (IF_OVER(l, 3) & (each))) /* few_of, each time so many */

@@ -2,6 +2,8 @@
  * processor has. */
 #include "codec/lossless/predict/kernel.h"
 
+#include "codec/entropy/each.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

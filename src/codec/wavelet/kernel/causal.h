@@ -6,6 +6,10 @@
  * whole number, halves up: exact whether it is computed in 32 bits, where they suffice, or in
  * double.
  *
+ * Where the lattice is finer than twice the bound, several numbers serve a value, and one may serve all of a stretch: along one
+ * dimension, what wanders or is noisy within twice the bound then costs nothing (PMC-MR of I. Lazaridis and S. Mehrotra,
+ * "Capturing sensor-generated time series with quality guarantees", ICDE 2003).
+ *
  * The weights are those of L. Ibarria et al., "Out-of-core compression and decompression of large
  * n-dimensional scalar fields" (Comput. Graph. Forum 22, 2003), the Lorenzo predictor of one to
  * three dimensions, or are fitted by least squares and stored. All local; nothing blocks. */
@@ -38,6 +42,7 @@ struct causal {
     uint8_t *level, *mask;
     int masked;
     int trial;    /* encoder: 1 codes only what is away from the edges, to see what it takes */
+    int hold;     /* encoder: 1 keeps a number for as many values as it serves, in place of the nearest of each */
     size_t coded; /* values that were coded */
     int kind;
     int bytes; /* decoder: 1 where weights are words of four bytes, as older versions wrote them */

@@ -1,5 +1,6 @@
 /* The part of causal.h that is compiled once for each instruction set, with NAME(x). */
 
+#include "codec/entropy/each.h"
 #include "codec/wavelet/kernel/causal.h"
 #include "codec/wavelet/fit.h"
 
@@ -29,8 +30,8 @@ static void sum_taps(const struct causal *c, const struct taps *t, int first, si
             four_q q0, q1;
             memcpy(&q0, p, sizeof q0);
             memcpy(&q1, p + 4, sizeof q1);
-            s0 += t->weight[k] * __builtin_convertvector(q0, four);
-            s1 += t->weight[k] * __builtin_convertvector(q1, four);
+            s0 += t->weight[k] * (four){SK_EACH_4(q0, double)};
+            s1 += t->weight[k] * (four){SK_EACH_4(q1, double)};
         }
         memcpy(sum + i, &s0, sizeof s0);
         memcpy(sum + i + 4, &s1, sizeof s1);
@@ -540,7 +541,10 @@ int NAME(sk_causal_encode)(struct causal *c, const void *in, const uint8_t *mask
         pad_rows(c, b, z, y);
     }
     c->bits = bits_of_lattice(c);
-    choose(c);
+    if (c->hold)
+        c->kind = CAUSAL_LORENZO1;
+    else
+        choose(c);
     for (int k = 0; k < CAUSAL_KINDS; k++)
         predictor(c, k, &set[k]);
     EACH_ROW(c)

@@ -57,10 +57,10 @@ typedef int32_t four_q __attribute__((vector_size(16)));
         const int64_t no_sign = INT64_MAX;                                                         \
         four_of_type in;                                                                           \
         memcpy(&in, x, sizeof in);                                                                 \
-        four v = __builtin_convertvector(in, four);                                                \
+        four v = {SK_EACH_4(in, double)};                                                          \
         four r = ((v - base) * (1 / step) + MAGIC) - MAGIC;                                        \
         four_of_type y = __builtin_convertvector(base + r * step, four_of_type);                   \
-        four e = (four)((four_bits)(v - __builtin_convertvector(y, four)) & no_sign);              \
+        four e = (four)((four_bits)(v - (four){SK_EACH_4(y, double)}) & no_sign);              \
         *kept &= (e <= bound) & ((four)((four_bits)r & no_sign) <= (double)CAUSAL_LIMIT);          \
         four_q q = __builtin_convertvector(r, four_q);                                             \
         memcpy(out, &q, sizeof q);                                                                 \
@@ -116,26 +116,83 @@ static double get(const struct causal *c, const void *in, size_t e)
     return c->element_size == sizeof(float) ? ((const float *)in)[e] : ((const double *)in)[e];
 }
 
-static void to_lattice(struct causal *c, const void *in)
+/* Points of a row whose bound is not kept are exceptions. */
+static void check_row(struct causal *c, const void *in, size_t e, size_t at)
+{
+    int is_float = c->element_size == sizeof(float);
+    for (size_t x = 0; x < c->shape.n[2]; x++) {
+        size_t i = e + x * c->shape.stride[2];
+        if (c->masked && c->mask[at + x])
+            continue;
+        double v = get(c, in, i), r = c->base + (double)c->n[at + x] * c->step;
+        if (!(fabs(v - (is_float ? (double)(float)r : r)) <= c->bound))
+            exception(c, i);
+    }
+}
+
+/* A stretch of values gets the number of [low, high] that is nearest to that of the stretch before; returns it. */
+static int32_t hold_stretch(int32_t *n, size_t count, double low, double high, int32_t before)
+{
+    double v = before < low ? low : before > high ? high : before;
+    for (size_t x = 0; x < count; x++)
+        n[x] = (int32_t)v;
+    return (int32_t)v;
+}
+
+/* A row in the longest stretches that one number each is within the bound of. */
+static void hold_row(struct causal *c, const void *in, size_t e, size_t at)
+{
+    const double most = CAUSAL_LIMIT, unit = 1 / c->step, bound = c->bound * unit;
+    double low = -most, high = most; /* numbers that serve all values from `first` on */
+    size_t nx = c->shape.n[2], first = 0;
+    int32_t last = 0;
+    while (c->masked && first < nx && c->mask[at + first]) /* nothing is before them */
+        c->n[at + first++] = 0;
+    for (size_t x = first; x < nx; x++) {
+        if (c->masked && c->mask[at + x])
+            continue;
+        double v = (get(c, in, e + x * c->shape.stride[2]) - c->base) * unit;
+        v = v < most ? v : most;
+        v = v > -most ? v : -most;
+        double least = ceil(v - bound), greatest = floor(v + bound);
+        if (least > greatest)
+            least = greatest = (v + MAGIC) - MAGIC;
+        if (least > high || greatest < low) {
+            last = hold_stretch(c->n + at + first, x - first, low, high, last);
+            first = x;
+            low = least;
+            high = greatest;
+        }
+        low = least > low ? least : low;
+        high = greatest < high ? greatest : high;
+    }
+    hold_stretch(c->n + at + first, nx - first, low, high, last);
+}
+
+/* The nearest number of each value. */
+static void round_row(struct causal *c, const void *in, size_t e, size_t at, int above)
 {
     size_t nx = c->shape.n[2], s = c->shape.stride[2];
+    int bad = c->element_size == sizeof(float)
+                  ? round_float((const float *)in + e, s, nx, c->base, c->step, c->bound, c->n + at)
+                  : round_double((const double *)in + e, s, nx, c->base, c->step, c->bound, c->n + at);
+    for (size_t x = 0; x < nx && c->masked; x++)
+        if (c->mask[at + x]) /* hold what came before */
+            c->n[at + x] = x ? c->n[at + x - 1] : above ? c->n[at - c->sy] : 0;
+    if (bad)
+        check_row(c, in, e, at);
+}
+
+static void to_lattice(struct causal *c, const void *in)
+{
     EACH_ROW(c)
     {
         size_t e = element(c, b, z, y), at = place(c, b, z, y);
-        int is_float = c->element_size == sizeof(float);
-        int bad = is_float ? round_float((const float *)in + e, s, nx, c->base, c->step, c->bound,
-                                         c->n + at)
-                           : round_double((const double *)in + e, s, nx, c->base, c->step, c->bound,
-                                          c->n + at);
-        for (size_t x = 0; x < nx && c->masked; x++)
-            if (c->mask[at + x]) /* hold what came before */
-                c->n[at + x] = x ? c->n[at + x - 1] : y ? c->n[at - c->sy] : 0;
-        for (size_t x = 0; x < nx && bad; x++) {
-            if (c->masked && c->mask[at + x])
-                continue;
-            double v = get(c, in, e + x * s), r = c->base + (double)c->n[at + x] * c->step;
-            if (!(fabs(v - (is_float ? (double)(float)r : r)) <= c->bound))
-                exception(c, e + x * s);
+        if (c->hold) {
+            hold_row(c, in, e, at);
+            check_row(c, in, e, at);
+        } else {
+            round_row(c, in, e, at, y > 0);
         }
     }
 }

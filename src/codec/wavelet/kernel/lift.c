@@ -59,6 +59,11 @@ static void place(struct lift *l, uint8_t *p, uint8_t *of_level, int masked)
     }
 }
 
+static int out_of_memory(struct saikai_error *err)
+{
+    return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+}
+
 int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_size, int masked,
               int reach, struct saikai_error *err)
 {
@@ -67,8 +72,12 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
     l->shape = *shape;
     l->element_size = element_size;
     size_t bytes = 128, level_bytes = 64, most = 0;
+    l->level = sk_scratch_take(LIFT_LEVELS * sizeof *l->level);
+    if (!l->level)
+        return out_of_memory(err);
     for (int i = 0; i < LIFT_LEVELS; i++) {
         struct lift_level *v = &l->level[i];
+        memset(v, 0, offsetof(struct lift_level, filter));
         for (int a = 0; a < LIFT_AXES; a++) {
             v->n[a] = i ? v[-1].h[a] : shape->n[a];
             v->order[a] = 1;
@@ -89,7 +98,7 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
     l->q = sk_scratch_take_zeros((most + LIFT_CHUNK) * sizeof *l->q);
     if (!l->memory || !l->levels || !l->q) {
         sk_lift_free(l);
-        return sk_fail(err, SAIKAI_ENOMEM, "out of memory for the wavelet codec");
+        return out_of_memory(err);
     }
     place(l, l->memory, l->levels, masked);
     for (int i = 0; i < l->n_levels; i++)
@@ -101,10 +110,12 @@ int sk_lift_init(struct lift *l, const struct lift_shape *shape, size_t element_
 
 void sk_lift_free(struct lift *l)
 {
+    sk_scratch_give(l->level);
     sk_scratch_give(l->memory);
     sk_scratch_give(l->levels);
     sk_scratch_give(l->q);
     free(l->exception);
+    l->level = NULL;
     l->memory = NULL;
     l->levels = NULL;
     l->q = NULL;

@@ -79,7 +79,7 @@ struct lift_level {
 struct lift {
     struct lift_shape shape;
     int n_levels; /* the last has nothing to split: it is the base */
-    struct lift_level level[LIFT_LEVELS];
+    struct lift_level *level; /* by themselves: they are large, and of the LIFT_LEVELS few are used */
     size_t element_size;
     int32_t *q;
     void *memory, *levels; /* of the values, of levels and masks */
@@ -92,6 +92,8 @@ struct lift {
     int is_encoder;
     int trial; /* encoder: 1 codes the inside of the two finest levels only, to see what they take
                 */
+    double most_bits;  /* encoder: where the codes of all levels but the finest take more, nobody wants that one, and it is left out; 0:
+                          never */
     double trial_bits; /* what that says about a large box, per value */
     size_t *exception; /* encoder: elements whose bound is not kept */
     size_t n_exceptions, cap_exceptions;

@@ -2,6 +2,7 @@
  * and NAME(x). All arithmetic is in double, element by element in a fixed order, so that any vector
  * width gives the same bits. */
 
+#include "codec/entropy/each.h"
 #include "codec/wavelet/kernel/lift_filter.h"
 
 #include <math.h>
@@ -147,7 +148,7 @@ typedef T four_of_type __attribute__((vector_size(4 * sizeof(T))));
     __extension__({                                                                                \
         four_of_type v_;                                                                           \
         memcpy(&v_, (p), sizeof v_);                                                               \
-        __builtin_convertvector(v_, four);                                                         \
+        (four){SK_EACH_4(v_, double)};                                                             \
     })
 
 /* Predictions of points at, at + 1 … of a class; a few too many, which the room behind the arrays
@@ -214,7 +215,7 @@ KERNEL quantise_four(T *d, const double *p, int32_t *q, T *original, double inve
     four r = ((x - guess) * inverse + ROUND_MAGIC) - ROUND_MAGIC;
     four_q whole_steps = __builtin_convertvector(r, four_q);
     four_of_type y = __builtin_convertvector(guess + r * step, four_of_type);
-    four e = (four)((four_bits)(x - __builtin_convertvector(y, four)) & no_sign);
+    four e = (four)((four_bits)(x - (four){SK_EACH_4(y, double)}) & no_sign);
     *kept &= (e <= bound) & ((four)((four_bits)r & no_sign) <= Q_LIMIT);
     memcpy(q, &whole_steps, sizeof whole_steps);
     memcpy(d, &y, sizeof y);
@@ -248,7 +249,17 @@ static inline __attribute__((always_inline)) int quantise(T *d, const double *p,
 KERNEL dequantise(T *restrict d, const double *restrict p, const int32_t *restrict q, size_t n,
                   double step)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        four_q steps;
+        four guess;
+        memcpy(&steps, q + i, sizeof steps);
+        memcpy(&guess, p + i, sizeof guess);
+        guess += (four){SK_EACH_4(steps, double)} * step;
+        four_of_type y = __builtin_convertvector(guess, four_of_type);
+        memcpy(d + i, &y, sizeof y);
+    }
+    for (; i < n; i++)
         d[i] = (T)(p[i] + (double)q[i] * step);
 }
 
@@ -427,6 +438,8 @@ int NAME(sk_lift_encode)(struct lift *l, const T *in, const uint8_t *mask, struc
     }
     for (int i = l->n_levels - 1; i >= 0; i--) {
         struct lift_level *v = &l->level[i];
+        if (!i && l->most_bits > 0 && isfinite(l->most_bits) && sk_plane_writer_least_bits(codes) > l->most_bits)
+            break;
         if (!v->active) {
             run_base(l, v, masked);
             put_class(l, v, 0, 2, masked, codes);
