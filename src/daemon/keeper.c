@@ -1,11 +1,11 @@
-/* The keeper's loop: starts the program, waits for its end, for signals and for messages, and ends
- * as the program did. */
+/* The keeper's loop: waits for the program's end, for signals and for messages. */
 #include "daemon/keeper.h"
 
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/above.h"
+#include "daemon/child.h"
 #include "daemon/way.h"
 #include "recovery/family.h"
 #include "store/owner/owner.h"
@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,105 +85,6 @@ static int block_signals(struct keeper *k, struct saikai_error *err)
     sigprocmask(SIG_BLOCK, &set, &k->old_mask);
     k->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return k->signals < 0 ? sk_fail_errno(err, errno, "cannot wait for signals") : 0;
-}
-
-/* In the child: where each rank is two processes, the lead's output is seen. The other one's has a place for when it is the lead. */
-static void hide_output(const struct keeper *k)
-{
-    const char *copies = getenv(SK_WORLD_COPIES_ENV);
-    char text[16];
-    int null;
-    if (!copies || k->rank < strtoul(copies, NULL, 10) || (null = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
-        return;
-    int aside = dup(STDOUT_FILENO);
-    dup2(null, STDOUT_FILENO);
-    snprintf(text, sizeof text, "%d", aside);
-    if (aside >= 0)
-        setenv(SK_WORLD_OUTPUT_ENV, text, 1);
-}
-
-/* In the child: the layer between program and MPI, where the launcher wants one. */
-static void prepare_layer(const struct keeper *k)
-{
-    const char *library = getenv(SK_WORLD_LIBRARY_ENV), *others = getenv("LD_PRELOAD");
-    char text[PATH_MAX + 4096];
-    if (!library)
-        return;
-    if (snprintf(text, sizeof text, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < (int)sizeof text)
-        setenv("LD_PRELOAD", text, 1);
-    snprintf(text, sizeof text, "%ld", (long)getppid());
-    setenv(SK_WORLD_ENV, text, 1);
-    unsetenv(SK_WORLD_LIBRARY_ENV);
-    hide_output(k);
-    if (!k->repair)
-        return;
-    snprintf(text, sizeof text, "%u", k->repair);
-    setenv(SK_WORLD_JOIN_ENV, text, 1);
-    snprintf(text, sizeof text, "%u", k->rank);
-    setenv(k->s->rank_env, text, 1); /* as the one before had it */
-}
-
-/* In the child: become the program. Reports errno through the pipe when that fails. */
-static void become_program(const struct keeper *k, char **argv, int report)
-{
-    char fd[16], start[16];
-    setpgid(0, 0); /* a group of its own: what is sent to the keeper's group comes once, through the
-                      keeper */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    snprintf(fd, sizeof fd, "%d", k->page_fd);
-    setenv(SK_KEEPER_FD_ENV, fd, 1);
-    snprintf(start, sizeof start, "%u", k->page->incarnation + 1);
-    setenv(SK_START_ENV, start, 1);
-    prepare_layer(k);
-    unsetenv(SK_LINK_ENV);
-    unsetenv(SK_LAST_END_ENV);
-    unsetenv(SK_LEARNT_ENV);
-    sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
-    execvp(argv[0], argv);
-    int e = errno;
-    if (write(report, &e, sizeof e) < 0)
-        _exit(SK_KEEPER_FAILED);
-    _exit(e == ENOENT ? 127 : 126);
-}
-
-static int start_program(struct keeper *k, char **argv, struct saikai_error *err)
-{
-    int report[2];
-    if (pipe2(report, O_CLOEXEC))
-        return sk_fail_errno(err, errno, "cannot start %s", argv[0]);
-    pid_t self = getpid();
-    k->program = fork();
-    if (k->program < 0) {
-        int e = errno;
-        close(report[0]);
-        close(report[1]);
-        return sk_fail_errno(err, e, "cannot start %s", argv[0]);
-    }
-    if (!k->program) {
-        if (getppid() != self)
-            _exit(SK_KEEPER_FAILED);
-        become_program(k, argv, report[1]);
-    }
-    setpgid(k->program,
-            k->program); /* also here: whoever comes first, a kill must reach the group */
-    close(report[1]);
-    if (read(report[0], &k->start_errno, sizeof k->start_errno) < 0)
-        k->start_errno = 0;
-    close(report[0]);
-    return 0;
-}
-
-/* The launcher's pipes must end when the program ends them: the keeper keeps stderr alone, for its
- * own last words. */
-static void let_go_of_streams(void)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0)
-        return;
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    if (null > STDERR_FILENO)
-        close(null);
 }
 
 /* What the layer says of itself, or what is to be seen of it. */
@@ -562,24 +462,6 @@ static int keep(struct keeper *k)
     return rc;
 }
 
-/* Die as the program died, without a second core file. */
-static int exit_alike(const struct keeper *k)
-{
-    if (k->start_errno)
-        return k->start_errno == ENOENT ? 127 : 126;
-    if (!WIFSIGNALED(k->status))
-        return WEXITSTATUS(k->status);
-    int n = WTERMSIG(k->status);
-    sigset_t set;
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-    signal(n, SIG_DFL);
-    sigemptyset(&set);
-    sigaddset(&set, n);
-    kill(getpid(), n);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return 128 + n;
-}
-
 static uint32_t last_end(void)
 {
     const char *text = getenv(SK_LAST_END_ENV);
@@ -633,10 +515,12 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     take_learnt(k.page);
     atomic_store(&k.page->repair, place->repair);
     /* The program first: making the link takes longer than starting it. */
-    rc = start_program(&k, argv, &err);
+    struct sk_child child = {.rank_env = s->rank_env, .rank = rank, .repair = place->repair, .start = k.page->incarnation + 1,
+                             .page_fd = k.page_fd, .mask = &k.old_mask};
+    rc = sk_child_start(&child, argv, &k.program, &k.start_errno, &err);
     if (rc)
         goto out;
-    let_go_of_streams();
+    sk_child_has_streams();
     if (keep(&k))
         k.program = 0; /* it has been told why */
 out:
@@ -650,5 +534,5 @@ out:
         close(k.above);
     if (k.events_fd >= 0)
         close(k.events_fd);
-    return rc || !k.program ? SK_KEEPER_FAILED : exit_alike(&k);
+    return rc || !k.program ? SK_KEEPER_FAILED : sk_child_exit_alike(k.start_errno, k.status);
 }

@@ -1,0 +1,127 @@
+/* The program of a keeper: how it is begun, in a group of its own, and how its parent ends as it did. */
+#include "daemon/child.h"
+
+#include "backbone/keeper_page.h"
+#include "daemon/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the child: where each rank is two processes, the lead's output is seen. The other one's has a place for when it is the lead. */
+static void hide_output(const struct sk_child *c)
+{
+    const char *copies = getenv(SK_WORLD_COPIES_ENV);
+    char text[16];
+    int null;
+    if (!copies || c->rank < strtoul(copies, NULL, 10) || (null = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
+        return;
+    int aside = dup(STDOUT_FILENO);
+    dup2(null, STDOUT_FILENO);
+    snprintf(text, sizeof text, "%d", aside);
+    if (aside >= 0)
+        setenv(SK_WORLD_OUTPUT_ENV, text, 1);
+}
+
+/* In the child: the layer between program and MPI, where the launcher wants one. */
+static void prepare_layer(const struct sk_child *c)
+{
+    const char *library = getenv(SK_WORLD_LIBRARY_ENV), *others = getenv("LD_PRELOAD");
+    char text[PATH_MAX + 4096];
+    if (!library)
+        return;
+    if (snprintf(text, sizeof text, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < (int)sizeof text)
+        setenv("LD_PRELOAD", text, 1);
+    snprintf(text, sizeof text, "%ld", (long)getppid());
+    setenv(SK_WORLD_ENV, text, 1);
+    unsetenv(SK_WORLD_LIBRARY_ENV);
+    hide_output(c);
+    if (!c->repair)
+        return;
+    snprintf(text, sizeof text, "%u", c->repair);
+    setenv(SK_WORLD_JOIN_ENV, text, 1);
+    snprintf(text, sizeof text, "%u", c->rank);
+    setenv(c->rank_env, text, 1); /* as the one before had it */
+}
+
+/* In the child: become the program. Reports errno through the pipe when that fails. */
+static void become_program(const struct sk_child *c, char **argv, int report)
+{
+    char fd[16], start[16];
+    setpgid(0, 0); /* a group of its own: what is sent to the keeper's group comes once, through the keeper */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(fd, sizeof fd, "%d", c->page_fd);
+    setenv(SK_KEEPER_FD_ENV, fd, 1);
+    snprintf(start, sizeof start, "%u", c->start);
+    setenv(SK_START_ENV, start, 1);
+    prepare_layer(c);
+    unsetenv(SK_LINK_ENV);
+    unsetenv(SK_LAST_END_ENV);
+    unsetenv(SK_LEARNT_ENV);
+    sigprocmask(SIG_SETMASK, c->mask, NULL);
+    execvp(argv[0], argv);
+    int e = errno;
+    if (write(report, &e, sizeof e) < 0)
+        _exit(SK_KEEPER_FAILED);
+    _exit(e == ENOENT ? 127 : 126);
+}
+
+int sk_child_start(const struct sk_child *c, char **argv, pid_t *pid, int *start_errno, struct saikai_error *err)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC))
+        return sk_fail_errno(err, errno, "cannot start %s", argv[0]);
+    pid_t self = getpid();
+    *pid = fork();
+    if (*pid < 0) {
+        int e = errno;
+        close(report[0]);
+        close(report[1]);
+        return sk_fail_errno(err, e, "cannot start %s", argv[0]);
+    }
+    if (!*pid) {
+        if (getppid() != self)
+            _exit(SK_KEEPER_FAILED);
+        become_program(c, argv, report[1]);
+    }
+    setpgid(*pid, *pid); /* also here: whoever comes first, a kill must reach the group */
+    close(report[1]);
+    if (read(report[0], start_errno, sizeof *start_errno) < 0)
+        *start_errno = 0;
+    close(report[0]);
+    return 0;
+}
+
+void sk_child_has_streams(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+int sk_child_exit_alike(int start_errno, int status)
+{
+    if (start_errno)
+        return start_errno == ENOENT ? 127 : 126;
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    int n = WTERMSIG(status);
+    sigset_t set;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    signal(n, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, n);
+    kill(getpid(), n);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return 128 + n;
+}
