@@ -15,7 +15,7 @@
 #include "schedule/learn/belief.h"
 #include "schedule/learn/lanl.h"
 #include "schedule/model.h"
-#include "schedule/weibull.h"
+#include "schedule/failure/weibull.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "schedule/model.h"
 
 #include "schedule/lambert.h"
-#include "schedule/weibull.h"
+#include "schedule/failure/weibull.h"
 
 #include <math.h>
 #include <saikai/component.h>

@@ -1,6 +1,7 @@
 /* Plays a job from failure to failure, repeats that, and gives mean and confidence of the
  * overhead. */
 #include "schedule/simulate.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static int check(const struct sk_simulation *s, struct saikai_error *err)
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return SK_ORDER(x, y);
 }
 
 /* Student's quantile by its expansion in 1/ν (Abramowitz and Stegun, 26.7.5). */

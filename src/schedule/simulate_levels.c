@@ -2,14 +2,13 @@
  * level leaves of them. */
 #include "schedule/simulate_levels.h"
 
-#include "schedule/failure/failures.h"
-
 #include <math.h>
 
 /* One run. Positions count intervals. */
 struct run {
     const struct sk_levels_simulation *s;
-    void *source; /* of failures; the "node" that fails is the level */
+    const struct sk_failures_ops *ops;
+    void *source; /* of failures */
     uint64_t failures[SK_LEVELS_MOST], total;
     double now, next_failure;
     int next_level;
@@ -23,7 +22,7 @@ struct run {
 static void draw_failure(struct run *r)
 {
     uint64_t level = 0;
-    r->next_failure += sk_failures_superposed.next(r->source, &level);
+    r->next_failure += r->ops->next(r->source, &level);
     r->next_level = (int)level;
 }
 
@@ -52,7 +51,7 @@ static void settle(struct run *r)
     }
 }
 
-/* What a failure of this level leaves; returns the newest checkpoint that is still there. */
+/* What a failure of this level leaves; returns the newest checkpoint that is still there, which restarting brings to the levels below. */
 static double lose(struct run *r, int level)
 {
     double back = 0;
@@ -60,8 +59,6 @@ static double lose(struct run *r, int level)
         back = fmax(back, r->at[k].safe);
     for (int k = 0; k < r->s->n; k++) {
         struct place *p = &r->at[k];
-        if (k < level)
-            p->safe = 0;
         if (k < level || p->coming > back)
             p->coming = -1; /* there is nothing left to bring there */
     }
@@ -164,8 +161,9 @@ int sk_levels_simulate(const struct sk_levels_simulation *s,
     for (int k = 0; k < s->n; k++)
         rates[k] = s->levels[k].rate;
     struct sk_fleet fleet = {.nodes = (uint64_t)s->n, .rates = rates};
-    struct run r = {.s = s, .source = sk_failures_superposed.open(&fleet, s->seed)};
+    struct run r = {.s = s, .ops = s->failures ? s->failures : &sk_failures_superposed};
     int rc = 0;
+    r.source = r.ops->open(&fleet, s->seed);
     if (!r.source)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory to simulate");
     draw_failure(&r);
@@ -181,7 +179,7 @@ int sk_levels_simulate(const struct sk_levels_simulation *s,
             rc = sk_fail(err, SAIKAI_ELOST, "the job gets nowhere: %llu failures in %d runs",
                          (unsigned long long)r.total, i + 1);
     }
-    sk_failures_superposed.close(r.source);
+    r.ops->close(r.source);
     if (rc)
         return rc;
     double n = s->runs, mean = sum / n;

@@ -4,6 +4,7 @@
 #ifndef SK_SCHEDULE_SIMULATE_LEVELS_H
 #define SK_SCHEDULE_SIMULATE_LEVELS_H
 
+#include "schedule/failure/failures.h"
 #include "schedule/levels.h"
 
 struct sk_levels_simulation {
@@ -12,6 +13,7 @@ struct sk_levels_simulation {
     double interval;      /* seconds of computing, > 0 */
     const int64_t *every; /* as in sk_levels_plan, none 0 */
     double work;          /* seconds of computing, in whole intervals (rounded up) */
+    const struct sk_failures_ops *failures; /* the "node" that fails is the level; NULL: superposed */
     uint64_t seed;
     int runs;              /* >= 2 */
     uint64_t max_failures; /* in all runs together; more: SAIKAI_ELOST */

@@ -3,6 +3,7 @@
 #include "schedule/failure/rates.h"
 
 #include "base/config/hostlist.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -190,7 +191,7 @@ static int by_text(const void *a, const void *b)
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return SK_ORDER(x, y);
 }
 
 int sk_rates_sum(const struct sk_rates *r, const char *const *hosts, size_t n, double *rate,

@@ -51,7 +51,7 @@ int sk_rate_parse(const char *text, double *rate);
 /* A source of rates. */
 struct sk_rates_ops {
     const char *name, *description;
-    int (*recognises)(const uint8_t *head, size_t n); /* the first n <= 16 bytes of the file */
+    int (*recognises)(const uint8_t *head, size_t n); /* the first n <= 16 bytes of the file; of the last one, which takes all others, NULL */
     int (*load)(const char *path, struct sk_rates *into, struct saikai_error *err);
 };
 extern const struct sk_kind sk_rates_kind;

@@ -161,11 +161,6 @@ int sk_rates_parse_text(struct sk_rates *r, const char *name, char *text, size_t
     return 0;
 }
 
-static int recognises(const uint8_t *head, size_t n)
-{
-    return 1; /* whatever no other form knows; what it cannot read it says */
-}
-
 static int load(const char *path, struct sk_rates *into, struct saikai_error *err)
 {
     void *data;
@@ -178,4 +173,4 @@ static int load(const char *path, struct sk_rates *into, struct saikai_error *er
     return rc;
 }
 
-const struct sk_rates_ops sk_rates_text = {"text", "a file of host patterns and rates", recognises, load};
+const struct sk_rates_ops sk_rates_text = {"text", "a file of host patterns and rates", NULL, load};

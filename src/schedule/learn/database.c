@@ -3,7 +3,7 @@
 
 #ifdef HAVE_SQLITE
 
-#include "schedule/weibull.h"
+#include "schedule/failure/weibull.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -62,7 +62,7 @@ int sk_database_seen(struct sk_database *db, enum sk_side side, const char *name
 /* What is known of programs but for this one (NULL: none), each counted as one fault at most: programs are very different, and one that
  * died thirty times while somebody looked for its mistake says little about the others. */
 int sk_database_others(struct sk_database *db, const char *except, double memory, struct sk_belief *seen, struct saikai_error *err);
-/* Weibull's shape of the times between faults of one side, all hosts or programs together (schedule/weibull.h), from the newest *n of them, 65536 at
+/* Weibull's shape of the times between faults of one side, all hosts or programs together (schedule/failure/weibull.h), from the newest *n of them, 65536 at
  * most; faults within ten minutes are one. */
 int sk_database_shape(struct sk_database *db, enum sk_side side, double *shape, size_t *n, struct saikai_error *err);
 /* The stated rate of a host, -1: none. */

@@ -171,11 +171,81 @@ static void it_is_locked(void **state)
     sk_database_close(db);
 }
 
+/* There is no memory, for opening it and for each question: that may pass. */
+static void memory_is_out(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = opened(1, "INSERT INTO rates VALUES('n1', 7)"), *another = NULL;
+    for (int op = 0; op < OPS; op++) {
+        sqlite3_hard_heap_limit64(1);
+        int rc = ask(db, op, &err);
+        sqlite3_hard_heap_limit64(0);
+        if (rc != SAIKAI_ENOMEM || !strstr(err.text, path))
+            fail_msg("operation %d: %d '%s'", op, rc, err.text);
+    }
+    assert_int_equal(ask(db, STATED, &err), 0);
+    sk_database_close(db);
+    sqlite3_hard_heap_limit64(1);
+    int rc = sk_database_open(path, 1, 1, &another, &err);
+    sqlite3_hard_heap_limit64(0);
+    assert_int_equal(rc, SAIKAI_ENOMEM);
+    assert_null(another);
+    assert_non_null(strstr(err.text, path));
+}
+
+/* For each connection that is opened: the file may not grow. */
+static int no_growth(sqlite3 *sql, char **why, const void *api)
+{
+    (void)why;
+    (void)api;
+    return sqlite3_exec(sql, "PRAGMA max_page_count = 1", NULL, NULL, NULL); /* as many as there are */
+}
+
+static void the_disk_is_full(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = NULL;
+    char name[32];
+    int rc = 0;
+    sk_database_close(opened(1, ""));
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))no_growth), SQLITE_OK);
+    assert_int_equal(sk_database_open(path, 1, 1, &db, &err), 0);
+    sqlite3_reset_auto_extension();
+    for (int i = 0; i < 10000 && !rc; i++) {
+        snprintf(name, sizeof name, "program %d", i);
+        rc = sk_database_add_time(db, SK_SIDE_PROGRAM, name, now, 5, 0, &err);
+    }
+    assert_int_equal(rc, SAIKAI_ENOSPC);
+    assert_non_null(strstr(err.text, path));
+    sk_database_close(db);
+}
+
+/* A file stands where a folder is needed. */
+static void there_can_be_no_folder(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_database *db = NULL;
+    char file[160], below[192];
+    snprintf(file, sizeof file, "%s/plain", dir);
+    snprintf(below, sizeof below, "%s/more/failures.db", file);
+    assert_int_equal(sk_io_replace(file, "x", 1, NULL), 0);
+    assert_true(sk_database_open(below, 1, 1, &db, &err) < 0);
+    assert_non_null(strstr(err.text, "cannot make "));
+    assert_non_null(strstr(err.text, file));
+    assert_true(sk_database_open(below, 1, 0, &db, &err) < 0);
+    assert_non_null(strstr(err.text, "cannot open "));
+    assert_null(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_well), cmocka_unit_test(tables_are_missing), cmocka_unit_test(a_step_fails),
-        cmocka_unit_test(it_cannot_be_written), cmocka_unit_test(it_is_locked),
+        cmocka_unit_test(it_cannot_be_written), cmocka_unit_test(it_is_locked), cmocka_unit_test(memory_is_out), cmocka_unit_test(the_disk_is_full),
+        cmocka_unit_test(there_can_be_no_folder),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

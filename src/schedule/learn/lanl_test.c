@@ -94,6 +94,11 @@ static void times_and_numbers_have_limits(void **state)
         assert_true(reads("1", "0", text, &r));
         assert_true(r.begun == (double)timegm(&t));
     }
+    char cut[] = "System,nodenum,Prob Started\n1,5,1/2/1970 0:00\n1,5\n2\n"; /* lines that end before */
+    size_t skipped = 0;
+    n_seen = 0;
+    assert_int_equal(sk_lanl_parse(cut, sizeof cut - 1, "log", keep, NULL, &skipped, NULL), 0);
+    assert_true(n_seen == 1 && skipped == 2);
     static const char *const none[] = {"0/1/2004 0:00", "13/1/2004 0:00", "1/0/2004 0:00", "1/32/2004 0:00", "1/1/1969 0:00", "1/1/2004 24:00",
                                        "1/1/2004 0:60", "1/1/2004 -1:00", "1/1/2004 0:-1", "1/1/2004 0:00x", "1/1/2004", "", "soon"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)

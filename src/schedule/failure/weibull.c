@@ -1,5 +1,5 @@
 /* Weibull's hazard: the rate to plan with at an age, and the shape from times that were seen. */
-#include "schedule/weibull.h"
+#include "schedule/failure/weibull.h"
 
 #include <math.h>
 

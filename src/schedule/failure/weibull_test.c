@@ -1,5 +1,5 @@
 /* Weibull's hazard: what it comes to at shape 1, that it adds up to Ling's density, and shapes that are found again. */
-#include "schedule/weibull.h"
+#include "schedule/failure/weibull.h"
 
 #include "schedule/model.h"
 #include "schedule/random.h"

@@ -1,0 +1,206 @@
+/* The simulation of several levels against jobs that were played by hand, with failures that come when the test says. */
+#include "schedule/simulate_levels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { MOST = 4 };
+
+struct failure {
+    double gap; /* seconds since the one before; 0: none comes any more */
+    int level;
+};
+
+static struct script {
+    struct failure f[MOST];
+    int at, closed;
+} script;
+
+static void *open_script(const struct sk_fleet *fleet, uint64_t seed)
+{
+    (void)seed;
+    assert_true(fleet->nodes == 2 || fleet->nodes == 3);
+    script.at = 0;
+    return &script;
+}
+
+static double next_of_script(void *source, uint64_t *node)
+{
+    struct script *s = source;
+    if (s->at == MOST || !(s->f[s->at].gap > 0))
+        return INFINITY;
+    *node = (uint64_t)s->f[s->at].level;
+    return s->f[s->at++].gap;
+}
+
+static void close_script(void *source)
+{
+    ((struct script *)source)->closed++;
+}
+
+static const struct sk_failures_ops scripted = {"script", "", open_script, next_of_script, close_script};
+
+/* The time of the first of two runs; the second one is calm. */
+static double played(const struct sk_levels_simulation *s, double calm)
+{
+    struct sk_levels_simulation_result out;
+    struct saikai_error err = {0};
+    uint64_t seen[3] = {0};
+    int before = script.closed;
+    if (sk_levels_simulate(s, &out, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(script.closed, before + 1);
+    for (int i = 0; i < MOST && script.f[i].gap > 0; i++)
+        seen[script.f[i].level]++;
+    for (int k = 0; k < s->n; k++)
+        assert_int_equal(out.failures[k], seen[k]);
+    double work = ceil(s->work / s->interval) * s->interval, wall = 2 * work * (1 + out.overhead) - calm;
+    /* of two runs, half of what they differ by */
+    assert_float_equal(out.overhead_error, fabs(wall - calm) / work / 2, 1e-7);
+    return wall;
+}
+
+/* Seven intervals of 100 s; a checkpoint costs 2 s, each second one 3 s more: they are made at 102, 207, 309, 414, 516, 621 and 723 s. A
+ * restart takes 5 s from the first level, 10 s from the second one. */
+static void test_two_levels(void **state)
+{
+    (void)state;
+    static const struct {
+        double late; /* until a checkpoint is safe on the second level */
+        struct failure f[MOST];
+        double wall;
+    } cases[] = {
+        {0, {{0, 0}}, 723},
+        {0, {{100, 0}}, 105 + 723}, /* nothing is there yet */
+        {0, {{100, 1}}, 110 + 723},
+        {0, {{206, 0}}, 211 + 621}, /* while the second checkpoint is made */
+        {0, {{207, 0}}, 212 + 516}, /* it is just made */
+        {0, {{250, 0}}, 255 + 516},
+        {0, {{350, 0}}, 355 + 414},
+        {0, {{350, 1}}, 360 + 516}, /* the third one is lost */
+        {0, {{722, 0}}, 727 + 102},
+        {0, {{722, 1}}, 732 + 102},
+        {0, {{723, 0}}, 5 + 723},                   /* at the end: it is the next run's first */
+        {0, {{725, 0}}, 7 + 723},
+        {0, {{250, 0}, {3, 1}}, 263 + 516},         /* a worse one while it restarts */
+        {0, {{350, 1}, {8, 0}}, 368 + 516},         /* a lighter one: the worse restart is begun anew */
+        {0, {{250, 1}, {10, 0}}, 265 + 516},        /* just after the restart */
+        {0, {{250, 1}, {9, 0}, {9, 0}}, 278 + 516},
+        {0, {{350, 1}, {20, 0}}, 375 + 516},        /* what the first level had before is not there any more */
+        {0, {{150, 0}, {200, 0}}, 355 + 516},       /* the second is made at 260 after the first failure */
+        {100, {{300, 1}}, 310 + 723},               /* the second one has not come there yet */
+        {100, {{306, 1}}, 316 + 723},
+        {100, {{307, 1}}, 317 + 516},
+        {100, {{310, 1}}, 320 + 516},
+        {100, {{300, 0}}, 305 + 516},
+        {100, {{300, 0}, {6, 1}}, 316 + 723},
+        {100, {{300, 0}, {8, 1}}, 318 + 516},       /* it came there behind the failure of the first level */
+        {100, {{300, 1}, {8, 1}}, 318 + 723},       /* what the second one's failure has stopped never comes */
+        {100, {{303, 0}, {4, 1}}, 317 + 516},       /* it comes while the job restarts */
+        /* The checkpoints are made at 260, 362, 467; that of 260 comes at 555 and that of 467, for which there was no room, is sent again after
+         * the failure at 560: at 860 it is there. */
+        {295, {{150, 0}, {410, 0}, {299, 1}}, 869 + 516},
+        {295, {{150, 0}, {410, 0}, {300, 1}}, 870 + 309},
+        {295, {{150, 0}, {410, 0}, {301, 1}}, 871 + 309},
+    };
+    const int64_t every[2] = {1, 2};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_level l[2] = {{0, 2, 2, 5}, {0, 3, 5 + cases[i].late, 10}};
+        struct sk_levels_simulation s = {.levels = l, .n = 2, .interval = 100, .every = every, .work = 650, .failures = &scripted, .runs = 2,
+                                         .max_failures = 10};
+        script = (struct script){.at = 0};
+        memcpy(script.f, cases[i].f, sizeof script.f);
+        double wall = played(&s, 723);
+        if (fabs(wall - cases[i].wall) > 1e-9)
+            fail_msg("case %zu: %g s, expected %g s", i, wall, cases[i].wall);
+    }
+}
+
+/* What nothing disturbs is taken in one step, and ends where single steps end: before the failure, and with the work. */
+static void test_long_calms(void **state)
+{
+    (void)state;
+    struct sk_level l[2] = {{0, 2, 2, 5}, {0, 3, 5, 10}};
+    const int64_t every[2] = {1, 2};
+    struct sk_levels_simulation s = {.levels = l, .n = 2, .interval = 100, .every = every, .work = 2000, .failures = &scripted, .runs = 2,
+                                     .max_failures = 10};
+    const double calm = 20 * 102 + 10 * 3;
+    for (int at = 1; at < 20; at++) { /* as many are made, and 50 s of the next one are computed */
+        double safe = at * 102 + at / 2 * 3, time = safe + 50, in_pairs = at / 2 * 207;
+        script = (struct script){.f = {{time, 0}}};
+        assert_float_equal(played(&s, calm), time + 5 + calm - safe, 1e-9);
+        script = (struct script){.f = {{time, 1}}};
+        assert_float_equal(played(&s, calm), time + 10 + calm - in_pairs, 1e-9);
+    }
+    s.work = 2100; /* one more, that no pattern holds */
+    script = (struct script){.f = {{0, 0}}};
+    assert_float_equal(played(&s, calm + 102), calm + 102, 1e-9);
+}
+
+/* Of three levels the highest has each fourth: its failure leaves that one, and each level below has it again. */
+static void test_three_levels(void **state)
+{
+    (void)state;
+    static const struct {
+        struct failure f[MOST];
+        double wall;
+    } cases[] = {
+        {{{0, 0}}, 848},
+        {{{600, 0}}, 605 + 848 - 526}, /* five are made: 102, 207, 309, 424, 526 */
+        {{{600, 1}}, 610 + 848 - 424},
+        {{{700, 1}}, 710 + 848 - 631}, /* six */
+        {{{700, 2}}, 720 + 848 - 424},
+        {{{400, 2}}, 420 + 848},
+        {{{400, 1}}, 410 + 848 - 207},
+        {{{700, 2}, {30, 1}}, 740 + 848 - 424},
+        {{{700, 2}, {30, 0}}, 735 + 848 - 424},
+        {{{700, 2}, {150, 1}}, 860 + 848 - 424},                    /* the fifth after it is made at 822 */
+        {{{700, 2}, {150, 0}}, 855 + 848 - 526},
+        {{{700, 2}, {15, 1}, {15, 0}}, 750 + 848 - 424},            /* the worst restart is begun anew, twice */
+    };
+    struct sk_level l[3] = {{0, 2, 2, 5}, {0, 3, 5, 10}, {0, 10, 15, 20}};
+    const int64_t every[3] = {1, 2, 4};
+    struct sk_levels_simulation s = {.levels = l, .n = 3, .interval = 100, .every = every, .work = 800, .failures = &scripted, .runs = 2,
+                                     .max_failures = 10};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        script = (struct script){.at = 0};
+        memcpy(script.f, cases[i].f, sizeof script.f);
+        double wall = played(&s, 848);
+        if (fabs(wall - cases[i].wall) > 1e-9)
+            fail_msg("case %zu: %g s, expected %g s", i, wall, cases[i].wall);
+    }
+}
+
+/* As many failures as it may have are played, one more is too many; none is drawn that is not needed. */
+static void test_the_most_failures(void **state)
+{
+    (void)state;
+    struct sk_level l[2] = {{0, 2, 2, 5}, {0, 3, 5, 10}};
+    const int64_t every[2] = {1, 2};
+    struct sk_levels_simulation s = {.levels = l, .n = 2, .interval = 100, .every = every, .work = 650, .failures = &scripted, .runs = 2,
+                                     .max_failures = 3};
+    struct sk_levels_simulation_result out = {.overhead = 42};
+    struct saikai_error err = {0};
+    script = (struct script){.f = {{10, 0}, {2, 0}, {40, 1}}};
+    assert_float_equal(played(&s, 723), 62 + 723, 1e-9);
+    s.max_failures = 2;
+    assert_int_equal(sk_levels_simulate(&s, &out, &err), SAIKAI_ELOST);
+    assert_non_null(strstr(err.text, "3 failures in 1 runs"));
+    assert_true(out.overhead == 42);
+    assert_int_equal(script.closed, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_levels),
+        cmocka_unit_test(test_long_calms),
+        cmocka_unit_test(test_three_levels),
+        cmocka_unit_test(test_the_most_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
