@@ -209,7 +209,7 @@ static void lineages_are_read_or_not(void **state)
     (void)state;
     struct testing_state *before = testing_state_new(), *now = testing_state_new();
     for (int step = 1; step < 4; step++) {
-        struct testing_generation g = {dir, {1, step, 0}, {step > 1, step - 1, 0}, 0, 1};
+        struct testing_generation g = {.root = dir, .gen = {1, step, 0}, .base = {step > 1, step - 1, 0}, .nranks = 1};
         testing_state_copy(now, before);
         testing_state_step(now, step);
         assert_int_equal(testing_write(&g, before, now, step), 0);

@@ -3,6 +3,7 @@
 #include "store/gen.h"
 
 #include "base/file/io.h"
+#include "base/order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,7 +75,7 @@ int sk_gen_file_rank(const char *name)
 static int newest_first(const void *a, const void *b)
 {
     int64_t x = sk_gen_key(*(const struct sk_gen *)a), y = sk_gen_key(*(const struct sk_gen *)b);
-    return x < y ? 1 : x > y ? -1 : 0;
+    return SK_ORDER(y, x);
 }
 
 /* sk_gen_scan's: the file of this rank, or of any. */
@@ -139,7 +140,7 @@ int sk_gen_scan(const char *root, int rank, struct sk_gen_list *out, struct saik
 static int growing(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
+    return SK_ORDER(x, y);
 }
 
 int sk_gen_ranks(const char *root, struct sk_gen g, int **ranks, size_t *count, struct saikai_error *err)

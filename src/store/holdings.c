@@ -3,6 +3,7 @@
 #include "store/holdings.h"
 
 #include "base/file/io.h"
+#include "base/order.h"
 #include "store/gen.h"
 
 #include <dirent.h>
@@ -30,9 +31,7 @@ int sk_parity_spare_path(const char *root, int rank, char *out, size_t cap,
 int sk_parity_set_compare(struct sk_parity_set a, struct sk_parity_set b)
 {
     int64_t x = sk_gen_key(a.gen), y = sk_gen_key(b.gen);
-    if (x != y)
-        return x < y ? -1 : 1;
-    return a.coder < b.coder ? -1 : a.coder > b.coder;
+    return SK_ORDER_BY(x, y, a.coder, b.coder);
 }
 
 static int newest_first(const void *a, const void *b)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "base/order.h"
 #include "store/owner/hold.h"
 #include "store/state.h"
 
@@ -102,7 +103,7 @@ static void judge(struct sk_leftover *l)
 static int youngest_first(const void *a, const void *b)
 {
     double x = ((const struct sk_leftover *)a)->age_s, y = ((const struct sk_leftover *)b)->age_s;
-    return x < y ? -1 : x > y;
+    return SK_ORDER(x, y);
 }
 
 int sk_leftovers_scan(const char *user, const char *own, struct sk_leftovers *out, struct saikai_error *err)

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64];
 
 static int begin(void **state)
@@ -330,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        cmocka_unit_test(remember_open_files),
         TEST(it_is_read_as_it_was_printed),
         TEST(each_line_is_there_once),
         TEST(a_file_is_loaded),
@@ -340,6 +343,7 @@ int main(void)
         TEST(a_board_has_the_newest),
         TEST(a_lease_puts_it_up_at_once_and_at_its_end),
         TEST(the_end_writes_nothing_where_another_job_is),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,30 @@ static void what_is_told_comes_to_those_who_asked(void **state)
     sk_courier_free(c);
 }
 
+/* More came than are kept for whoever has not asked yet: the newest are there, in their order. */
+static void who_asks_late_hears_the_newest(void **state)
+{
+    (void)state;
+    enum { TOLD = SK_COURIER_KEPT + 44 };
+    struct sk_courier *c = start();
+    struct sk_buf lines = {0};
+    assert_int_equal(next(c, "", 0), -1);
+    char last[16];
+    snprintf(last, sizeof last, "n=%d", TOLD);
+    assert_int_equal(next(c, last, 0), -1);
+    for (int i = 1; i <= TOLD; i++) {
+        struct saikai_event e = make("a", i, NULL);
+        assert_int_equal(sk_event_print(&e, &lines, NULL), 0);
+    }
+    assert_int_equal(sk_events_add(dir, lines.data, lines.len, 0, NULL), 0);
+    sk_buf_free(&lines);
+    assert_int_equal(next(c, last, patience_s), TOLD);
+    for (int i = TOLD - SK_COURIER_KEPT + 1; i <= TOLD; i++)
+        assert_int_equal(next(c, "", 0), i);
+    assert_int_equal(next(c, "", 0), -1);
+    sk_courier_free(c);
+}
+
 static int wait_for_notice(struct sk_courier *c, int64_t *deadline_ms)
 {
     for (double until = sk_now() + patience_s; sk_now() < until; sk_sleep(0.01))
@@ -231,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_is_told_comes_to_those_who_asked, begin, end),
+        cmocka_unit_test_setup_teardown(who_asks_late_hears_the_newest, begin, end),
         cmocka_unit_test_setup_teardown(a_notice_is_noticed_once, begin, end),
         cmocka_unit_test_setup_teardown(a_later_start_hears_what_is_ahead_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_store_that_is_away_gets_its_events_later, begin, end),

@@ -164,6 +164,9 @@ static void filters_choose(void **state)
         assert_false(passes(no[i]));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(sk_filter_parse(bad[i], &f, NULL), SAIKAI_EINVAL);
+    char text[SK_FILTER_TEXT + 1] = "kind=";
+    memset(text + 5, '*', SK_FILTER_TEXT - 5);
+    assert_int_equal(sk_filter_parse(text, &f, NULL), SAIKAI_EINVAL);
 }
 
 int main(void)

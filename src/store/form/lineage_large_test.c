@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { GENS = 3, ROWS = 10, COLUMNS = TESTING_CELLS / ROWS };
 _Static_assert(TESTING_CELLS * sizeof(double) > 2 * SK_LINEAGE_WINDOW, "three windows");
 
@@ -122,9 +124,11 @@ static void damage_costs_its_window(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(boxes_come_out_of_all_windows),
         cmocka_unit_test(a_copy_holds_the_same),
         cmocka_unit_test(damage_costs_its_window),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/file/io.h"
 #include "capture/delta.h"
+#include "store/form/lineage_read.h"
 #include "store/form/lineage_testing.h"
 
 #include <fcntl.h>
@@ -260,6 +261,147 @@ static void test_truncated(void **state)
     }
 }
 
+/* ---- files whose checksums are right and whose words are not ---- */
+
+static uint8_t *changes_of(const struct sk_skc_index *x, uint8_t *map)
+{
+    return map + x->chunks[sk_lineage_changes(x)->first_chunk].offset;
+}
+
+static void many_regions(struct sk_skc_index *x, uint8_t *map)
+{
+    changes_of(x, map)[24 + 7] = 1; /* 2^56 more */
+}
+
+static void many_ranges(struct sk_skc_index *x, uint8_t *map)
+{
+    changes_of(x, map)[32 + 7] = 1;
+}
+
+static void newer_version(struct sk_skc_index *x, uint8_t *map)
+{
+    changes_of(x, map)[4]++;
+}
+
+static void damaged_tables(struct sk_skc_index *x, uint8_t *map)
+{
+    changes_of(x, map)[56 + 8] ^= 1;
+}
+
+static void other_variable(struct sk_skc_index *x, uint8_t *map)
+{
+    uint8_t *delta = changes_of(x, map);
+    assert_int_equal(delta[56 + 16], 2); /* "b" */
+    delta[56 + 16] = 1;
+    sk_delta_seal_tables(delta);
+}
+
+static void other_size(struct sk_skc_index *x, uint8_t *map)
+{
+    uint8_t *delta = changes_of(x, map);
+    delta[56 + 8 + 3]++; /* of "a" */
+    sk_delta_seal_tables(delta);
+}
+
+static void signed_bytes(struct sk_skc_index *x, uint8_t *map)
+{
+    (void)map;
+    ((struct sk_skc_var *)sk_lineage_changes(x))->type = SAIKAI_I8;
+}
+
+/* The last generation of `write_all` with this lie. */
+static void write_lie(void (*lie)(struct sk_skc_index *, uint8_t *), size_t spare)
+{
+    char path[256];
+    struct testing_generation g = {.root = dir, .gen = gen(GENS), .base = gen(GENS - 1), .nranks = 2, .rank = 1, .spare = spare, .lie = lie};
+    file_of(GENS, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(testing_write(&g, before, now, GENS), 0);
+}
+
+static void test_lies_about_changes(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*lie)(struct sk_skc_index *, uint8_t *);
+        size_t spare;
+        const char *words;
+    } cases[] = {
+        {many_regions, 0, "its changes are damaged: they are truncated"}, {many_ranges, 0, "its changes are damaged: they are truncated"},
+        {newer_version, 0, "gen-0001-000000000060-0"}, {damaged_tables, 0, "gen-0001-000000000060-0"},
+        {other_variable, 0, "they are those of other variables"}, {other_size, 0, "they are those of other variables"},
+        {signed_bytes, 0, "they are not plain bytes"}, {NULL, 8, "they have the wrong length"},
+    };
+    struct sk_container *c = NULL;
+    write_all(1u << 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_lie(cases[i].lie, cases[i].spare);
+        expect_refusal(cases[i].words);
+    }
+    write_lie(NULL, 0);
+    assert_int_equal(sk_lineage_open(dir, gen(GENS), 1, &c, NULL), 0);
+    sk_container_close(c);
+}
+
+/* What a file builds on has the variable in another shape: it is not put together. */
+static void test_a_base_with_another_shape(void **state)
+{
+    (void)state;
+    struct sk_container *c = NULL;
+    struct saikai_error err = {0};
+    char path[256];
+    static uint8_t out[4096];
+    struct testing_generation g = {.root = dir, .gen = gen(1), .nranks = 2, .rank = 1};
+    testing_state_step(now, 1);
+    now->grown = 500;
+    assert_int_equal(testing_write(&g, NULL, now, 1), 0);
+    g.base = g.gen;
+    g.gen = gen(2);
+    testing_state_copy(before, now);
+    before->grown = now->grown = 1000;
+    now->grows[3] ^= 1;
+    assert_int_equal(testing_write(&g, before, now, 2), 0);
+    assert_int_equal(sk_lineage_open(dir, gen(2), 1, &c, NULL), 0);
+    assert_int_equal(sk_container_read(c, sk_skc_find(c->index, "grows"), out, &err), SAIKAI_EDAMAGED);
+    assert_true(strstr(err.text, "does not hold variable 'grows', which ") && strstr(err.text, " builds on"));
+    file_of(1, path);
+    assert_true(strstr(err.text, path) == err.text);
+    assert_int_equal(sk_container_verify(c, &err), SAIKAI_EDAMAGED);
+    assert_int_equal(sk_container_read_box(c, sk_skc_find(c->index, "grows"), (uint64_t[]){5}, (uint64_t[]){10}, out, NULL, &err), SAIKAI_EDAMAGED);
+    sk_container_close(c);
+}
+
+/* A codec that this build lacks is told of before anything is read, also in a file that this one builds on. */
+static void test_what_cannot_be_decoded(void **state)
+{
+    (void)state;
+    struct sk_container *c = NULL;
+    struct saikai_error err = {0};
+    write_all(1u << 1);
+    assert_int_equal(sk_lineage_open(dir, gen(1), 1, &c, NULL), 0);
+    assert_int_equal(sk_container_decodable(c, &c->index->vars[0], &err), 0);
+    assert_int_equal(sk_lineage_decodable(c, &err), 0);
+    sk_container_close(c);
+    assert_int_equal(sk_lineage_open(dir, gen(3), 1, &c, NULL), 0);
+    for (uint32_t i = 0; i < c->index->var_count; i++) /* also of which there are only changes */
+        assert_int_equal(sk_container_decodable(c, &c->index->vars[i], &err), 0);
+    strcpy(c->index->vars[1].codec, "strange:3");
+    assert_int_equal(sk_container_decodable(c, &c->index->vars[1], &err), SAIKAI_ENOTSUP);
+    assert_true(strstr(err.text, c->path) && strstr(err.text, "variable 'text' needs the codecs 'strange:3'"));
+    assert_int_equal(sk_lineage_decodable(c, &err), 0); /* its own are none of those */
+    for (size_t i = 1; i < 3; i++) {
+        struct sk_container *below = c->lineage->link[i].c;
+        struct sk_skc_var *last = &below->index->vars[TESTING_VARS - 1];
+        char was[sizeof last->codec];
+        strcpy(was, last->codec);
+        strcpy(last->codec, "strange:3");
+        assert_int_equal(sk_lineage_decodable(c, &err), SAIKAI_ENOTSUP);
+        assert_non_null(strstr(err.text, below->path));
+        strcpy(last->codec, was);
+    }
+    sk_container_close(c);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -269,6 +411,8 @@ int main(void)
         TEST(test_full_ones_between),      TEST(test_a_missing_file),
         TEST(test_another_file_of_the_name), TEST(test_changes_alone_are_no_variable),
         TEST(test_flipped_bits),           TEST(test_truncated),
+        TEST(test_lies_about_changes),     TEST(test_a_base_with_another_shape),
+        TEST(test_what_cannot_be_decoded),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

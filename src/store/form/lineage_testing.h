@@ -63,6 +63,8 @@ struct testing_generation {
     const char *root;
     struct sk_gen gen, base; /* base.incarnation 0: full */
     int rank, nranks;
+    size_t spare; /* bytes behind the changes */
+    void (*lie)(struct sk_skc_index *index, uint8_t *map); /* changes what is written, before the file gets its checksums */
 };
 
 static inline void testing_pieces(const struct testing_state *s, struct sk_piece p[TESTING_VARS + 1])
@@ -116,7 +118,7 @@ static inline int testing_write(const struct testing_generation *g, const struct
         p[count].type = SAIKAI_U8;
         p[count].ndims = 1;
         p[count].kind = SK_SKC_CHANGES;
-        p[count].dims[0] = p[count].size_bytes = sk_delta_size(regions, &changed);
+        p[count].dims[0] = p[count].size_bytes = sk_delta_size(regions, &changed) + g->spare;
         count++;
         rc = sk_gen_file(g->root, g->base, g->rank, path, sizeof path, NULL);
         if (!rc)
@@ -139,6 +141,8 @@ static inline int testing_write(const struct testing_generation *g, const struct
         sk_delta_set_from(delta, base->trailer.index_hash);
         sk_delta_seal(delta);
     }
+    if (map && g->lie)
+        g->lie(index, map);
     struct sk_skc_header h = {.run_id = 5, .iteration = g->gen.iteration, .place = g->gen.place,
                               .incarnation = g->gen.incarnation, .rank = (uint32_t)g->rank,
                               .nranks = (uint32_t)g->nranks, .created_ms = step,

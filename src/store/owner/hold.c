@@ -52,18 +52,18 @@ static int make(const char *dir, int fd, struct sk_hold **out, struct saikai_err
     return 0;
 }
 
-/* 0, or SAIKAI_EEXIST to try again. */
-static int try_alone(const char *dir, int create, int *fd, struct saikai_error *err)
+/* 0, SAIKAI_EBUSY, or SAIKAI_ENOENT: the directory is being removed. */
+static int try_alone(const char *dir, int *fd, struct saikai_error *err)
 {
     char path[PATH_MAX];
-    *fd = open_lock(dir, create, path, err);
+    *fd = open_lock(dir, 1, path, err);
     if (*fd < 0)
         return *fd;
     int rc = 0;
     if (lock(*fd, F_WRLCK, 0, 2)) /* without locks there, at least nothing that works is refused */
         rc = errno == EAGAIN || errno == EACCES ? SAIKAI_EBUSY : 0;
     else if (!is_there(*fd, path))
-        rc = SAIKAI_EEXIST;
+        rc = sk_fail(err, SAIKAI_ENOENT, "%s is gone: somebody removes it at this moment", dir);
     if (rc)
         close(*fd);
     return rc;
@@ -75,16 +75,15 @@ int sk_hold_first(const char *dir, double wait_s, struct sk_hold **out, struct s
     for (int gone = 0;;) {
         int fd, rc = sk_io_mkdirs(dir, err);
         if (!rc)
-            rc = try_alone(dir, 1, &fd, err);
+            rc = try_alone(dir, &fd, err);
         if (!rc) {
             lock(fd, F_RDLCK, 1, 1);
             return make(dir, fd, out, err);
         }
-        /* somebody removed it at this moment */
-        if ((rc == SAIKAI_EEXIST || rc == SAIKAI_ENOENT) && gone++ < 100)
+        if (rc == SAIKAI_ENOENT && gone++ < 100)
             continue;
         if (rc != SAIKAI_EBUSY)
-            return rc == SAIKAI_EEXIST ? sk_fail(err, SAIKAI_EIO, "%s is removed again and again", dir) : rc;
+            return rc;
         if (sk_now() >= end)
             return sk_fail(err, rc,
                            "%s is in use by living processes of another start of this job on this host: wait for their "
@@ -109,9 +108,7 @@ int sk_hold_join(const char *dir, struct sk_hold **out, struct saikai_error *err
 
 int sk_hold_alone(const char *dir, struct sk_hold **out, struct saikai_error *err)
 {
-    int fd, rc = try_alone(dir, 1, &fd, err);
-    if (rc == SAIKAI_EEXIST)
-        return sk_fail(err, SAIKAI_ENOENT, "%s is gone", dir);
+    int fd, rc = try_alone(dir, &fd, err);
     if (rc == SAIKAI_EBUSY)
         return sk_fail(err, rc, "%s is in use", dir);
     return rc ? rc : make(dir, fd, out, err);

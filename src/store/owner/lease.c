@@ -153,15 +153,16 @@ static int guard(const char *dir)
     if (sk_io_path(path, sizeof path, NULL, "%s/" SK_JOB_FILE, dir))
         return -1;
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    for (int i = 0; fd >= 0 && i < 500; i++) { /* it is held for milliseconds */
+    if (fd < 0)
+        return -1;
+    for (int i = 0; i < 500; i++) { /* it is held for milliseconds */
         if (!fcntl(fd, F_OFD_SETLK, &f))
             return fd;
         if (errno != EAGAIN && errno != EACCES)
             break;
         sk_sleep(0.01);
     }
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return -1;
 }
 

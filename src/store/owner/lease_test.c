@@ -1,8 +1,7 @@
-/* Leases of stores and holds of node-local directories: one holder at a time, dead ones are replaced, living ones are not. */
+/* Leases of stores: one holder at a time, dead ones are replaced, living ones are not. */
 #include "base/clock.h"
 #include "base/host/fork_testing.h"
 #include "base/file/io.h"
-#include "store/owner/hold.h"
 #include "store/owner/job.h"
 #include "store/owner/lease.h"
 #include "store/state.h"
@@ -505,41 +504,6 @@ static void test_claims(void **state)
     assert_false(sk_job_name_ok("") || sk_job_name_ok("a/b") || sk_job_name_ok(".x") || sk_job_name_ok("a b"));
 }
 
-/* Several hold a directory together, whoever comes anew gets it when all have gone, and the last one removes it. */
-static void test_hold(void **state)
-{
-    (void)state;
-    char path[128];
-    static const char *const none[] = {NULL};
-    struct sk_hold *a, *b, *c;
-    snprintf(path, sizeof path, "%s/node", dir);
-    assert_int_equal(sk_hold_join(path, &b, NULL), SAIKAI_ENOENT);
-    mode_t old = umask(0);
-    assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
-    umask(old);
-    struct stat st;
-    char file[160];
-    snprintf(file, sizeof file, "%s/%s", path, SK_HOLD_FILE);
-    assert_int_equal(stat(file, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600); /* nobody else's */
-    assert_int_equal(sk_hold_join(path, &b, NULL), 0);
-    assert_int_equal(sk_hold_first(path, 0, &c, NULL), SAIKAI_EBUSY);
-    assert_int_equal(sk_hold_alone(path, &c, NULL), SAIKAI_EBUSY);
-    sk_hold_release(a, NULL);
-    assert_int_equal(sk_hold_first(path, 0.05, &c, NULL), SAIKAI_EBUSY); /* one of them lives yet */
-    sk_hold_release(b, NULL);
-    assert_int_equal(sk_hold_alone(path, &c, NULL), 0);
-    assert_int_equal(sk_hold_first(path, 0, &a, NULL), SAIKAI_EBUSY);
-    sk_hold_release(c, none);
-    assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
-    assert_int_equal(sk_hold_join(path, &b, NULL), 0);
-    sk_hold_release(a, none);
-    assert_int_equal(access(path, F_OK), 0);
-    sk_hold_release(b, none);
-    assert_int_equal(access(path, F_OK), -1);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -559,7 +523,6 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_no_path, begin, end),
         cmocka_unit_test_setup_teardown(test_read_only, begin, end),
         cmocka_unit_test_setup_teardown(test_claims, begin, end),
-        cmocka_unit_test_setup_teardown(test_hold, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     if (argc > 1)

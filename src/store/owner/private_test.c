@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/host/open_files_testing.h"
+
 static char dir[64], logged[1024];
 
 static void keep_log(void *arg, int level, const char *line)
@@ -220,6 +222,7 @@ static void each_new_level_is_synced_into_its_parent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(the_plain_name_is_taken_where_it_is_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_somebody_elses_is_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_and_directories_are_private_whatever_the_umask_says,
@@ -228,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_vanished_comes_back_private_or_not_at_all, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(each_new_level_is_synced_into_its_parent, set_up, tear_down),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,114 @@
+/* Holds of node-local directories: shared by the ranks of a job, refused to all others as long as one of them lives, removed by the last. */
+#include "store/owner/hold.h"
+
+#include "base/file/io.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/host/open_files_testing.h"
+
+static char dir[64];
+
+static int begin(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-hold-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+/* Several hold a directory together, whoever comes anew gets it when all have gone, and the last one removes it. */
+static void test_hold(void **state)
+{
+    (void)state;
+    char path[128];
+    static const char *const none[] = {NULL};
+    struct sk_hold *a, *b, *c;
+    snprintf(path, sizeof path, "%s/node", dir);
+    assert_int_equal(sk_hold_join(path, &b, NULL), SAIKAI_ENOENT);
+    mode_t old = umask(0);
+    assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
+    umask(old);
+    struct stat st;
+    char file[160];
+    snprintf(file, sizeof file, "%s/%s", path, SK_HOLD_FILE);
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600); /* nobody else's */
+    assert_int_equal(sk_hold_join(path, &b, NULL), 0);
+    assert_int_equal(sk_hold_first(path, 0, &c, NULL), SAIKAI_EBUSY);
+    assert_int_equal(sk_hold_alone(path, &c, NULL), SAIKAI_EBUSY);
+    sk_hold_release(a, NULL);
+    assert_int_equal(sk_hold_first(path, 0.05, &c, NULL), SAIKAI_EBUSY); /* one of them lives yet */
+    sk_hold_release(b, NULL);
+    assert_int_equal(sk_hold_alone(path, &c, NULL), 0);
+    assert_int_equal(sk_hold_first(path, 0, &a, NULL), SAIKAI_EBUSY);
+    sk_hold_release(c, none);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sk_hold_first(path, 0, &a, NULL), 0);
+    assert_int_equal(sk_hold_join(path, &b, NULL), 0);
+    sk_hold_release(a, none);
+    assert_int_equal(access(path, F_OK), 0);
+    sk_hold_release(b, none);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static int opens, vanishes; /* the first so many times that a lock is opened its directory is gone */
+
+static int gone(const char *op, const char *path)
+{
+    size_t n = strlen(path), m = strlen("/" SK_HOLD_FILE);
+    if (strcmp(op, "open") || n < m || strcmp(path + n - m, "/" SK_HOLD_FILE))
+        return 0;
+    return opens++ < vanishes ? ENOENT : 0;
+}
+
+/* Others remove the directory just when it is made: it is tried again, a hundred times. And what somebody has alone nobody joins. */
+static void test_hold_of_what_others_remove(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct saikai_error err = {0};
+    struct sk_hold *a = NULL, *b = NULL;
+    char path[128];
+    snprintf(path, sizeof path, "%s/node", dir);
+    sk_io_hook = gone;
+    vanishes = 1000;
+    int rc = sk_hold_first(path, 0, &a, &err);
+    int tries = opens;
+    opens = 0;
+    vanishes = 100;
+    int later = sk_hold_first(path, 0, &a, NULL);
+    sk_io_hook = NULL;
+    assert_true(rc == SAIKAI_ENOENT && tries == 101 && strstr(err.text, path));
+    assert_int_equal(later, 0);
+    sk_hold_release(a, none);
+    assert_int_equal(sk_io_mkdirs(path, NULL), 0);
+    assert_int_equal(sk_hold_alone(path, &a, NULL), 0);
+    assert_int_equal(sk_hold_join(path, &b, &err), SAIKAI_EBUSY);
+    assert_non_null(strstr(err.text, "is in use by another job"));
+    sk_hold_release(a, none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
+        cmocka_unit_test_setup_teardown(test_hold, begin, end),
+        cmocka_unit_test_setup_teardown(test_hold_of_what_others_remove, begin, end),
+        cmocka_unit_test(no_file_is_left_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
