@@ -200,6 +200,57 @@ static void records_and_fields_are_undone(void **state_)
     case_free(&b);
 }
 
+/* Records whose lengths, words and kinds of words nobody can foresee, as often as they fit. */
+static void fill_records(struct sk_part *p)
+{
+    for (size_t at = 0; at + 24 <= p->size_bytes;) {
+        uint64_t x = noise();
+        uint32_t n = p->size_bytes - at >= 28 && x & 2 ? 20 : 16, word = (uint32_t)(x >> 8) | 0x01010101;
+        memcpy(p->raw + at, &n, 4);
+        for (uint32_t k = 0; k < n; k += 4, word = x & 1 ? word : (uint32_t)noise() | 0x01010101) /* the same words are few as differences */
+            memcpy(p->raw + at + 4 + k, &word, 4);
+        memcpy(p->raw + at + 4 + n, &n, 4);
+        at += n + 8;
+    }
+}
+
+/* What was the same in the part before costs nothing: the words, how long each record is, and how its words are written. */
+static void records_build_on_those_before(void **state_)
+{
+    enum { BYTES = 60000 };
+    struct sk_recipe r = {.form = SK_FORM_RECORDS, .backend = SK_BACKEND_ZSTD};
+    if (sk_backend_here(SK_BACKEND_ZSTD) < 0)
+        skip();
+    struct block_case b = {.count = 1};
+    b.segments[0][0].box = (struct sk_stencil_box){1, 1, BYTES};
+    b.parts[0] = (struct sk_part){.type = SAIKAI_U8, .segments = b.segments[0], .count = 1, .size_bytes = BYTES};
+    b.parts[0].raw = malloc(BYTES);
+    fill_records(&b.parts[0]);
+    struct sk_part before = b.parts[0];
+    const struct sk_part *const same[1] = {&before};
+    before.raw = malloc(BYTES);
+    memcpy(before.raw, b.parts[0].raw, BYTES);
+    struct sk_buf out[2] = {{0}};
+    for (int builds = 0; builds < 2; builds++) {
+        struct sk_coder c = {.previous = builds ? same : NULL};
+        assert_int_equal(sk_block_encode(&c, b.parts, 1, &r, &out[builds], NULL), 0);
+        size_t n = out[builds].len;
+        sk_buf_put(&out[builds], (uint8_t[SK_BITS_SLACK]){0}, SK_BITS_SLACK);
+        memset(b.parts[0].raw, 0xa5, BYTES);
+        assert_int_equal(sk_block_decode(&c, out[builds].data, n, b.parts, 1, NULL), 0);
+        assert_memory_equal(b.parts[0].raw, before.raw, BYTES);
+        uint64_t stored[2]; /* of the lengths and of the kinds of words, behind the part's length, its form and how many of both there are */
+        memcpy(&stored[0], out[builds].data + 26, 8);
+        memcpy(&stored[1], out[builds].data + 26 + 8 + stored[0] + 1, 8);
+        if (builds ? stored[1] > 100 || n > BYTES / 40 : stored[1] < 200 || n < BYTES / 4)
+            fail_msg("%zu bytes, %d of them for the kinds", n, (int)stored[1]);
+        sk_coder_free(&c);
+        sk_buf_free(&out[builds]);
+    }
+    free(before.raw);
+    case_free(&b);
+}
+
 /* The bytes of a block depend on no machine, build or thread: a version 1 archive stays readable.
  */
 static void the_encoding_does_not_drift(void **state_)
@@ -286,15 +337,38 @@ static void large_room_is_room(void **state_)
     sk_buf_free(&b);
 }
 
+/* Whole elements alone: what is left over at the end stays as it is. */
+static void elements_are_swapped(void **unused)
+{
+    (void)unused;
+    static const uint8_t swapped[][19] = {
+        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18},
+        {1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14, 17, 16, 18},
+        {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12, 16, 17, 18},
+        {7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 16, 17, 18},
+    };
+    for (int i = 0; i < 4; i++) {
+        _Alignas(8) uint8_t bytes[24];
+        for (uint8_t k = 0; k < 24; k++)
+            bytes[k] = k;
+        sk_swap_elements(bytes, 19, (size_t)1 << i);
+        assert_memory_equal(bytes, swapped[i], 19);
+        for (uint8_t k = 19; k < 24; k++)
+            assert_int_equal(bytes[k], k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_stencil_and_relation_is_undone),
         cmocka_unit_test(every_filter_is_undone),
         cmocka_unit_test(records_and_fields_are_undone),
+        cmocka_unit_test(records_build_on_those_before),
         cmocka_unit_test(the_encoding_does_not_drift),
         cmocka_unit_test(what_does_not_arrive_is_an_error),
         cmocka_unit_test(large_room_is_room),
+        cmocka_unit_test(elements_are_swapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

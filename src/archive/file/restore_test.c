@@ -29,7 +29,7 @@ static void make(const char *archive)
     for (int i = 0; i < FILES; i++) {
         const char *path = at("in/%s", names[i]);
         put_file(path, names[i], strlen(names[i]));
-        struct timespec t[2] = {{.tv_sec = 1500000000 + i, .tv_nsec = 123456789}, {.tv_sec = 1500000000 + i, .tv_nsec = 123456789}};
+        struct timespec when = {.tv_sec = i ? 1500000000 + i : -5, .tv_nsec = 123456789}, t[2] = {when, when}; /* one before 1970 */
         assert_int_equal(chmod(path, modes[i]), 0);
         assert_int_equal(utimensat(AT_FDCWD, path, t, 0), 0);
         in[i] = (struct sk_archive_input){.path = path, .name = names[i]};

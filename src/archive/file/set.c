@@ -4,6 +4,7 @@
 #include "archive/file/ska.h"
 #include "archive/file/target.h"
 #include "base/file/io.h"
+#include "base/order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,11 +35,8 @@ static int parse(const char *name, struct entry *e)
 static int by_set(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    if (a->set.number != b->set.number)
-        return a->set.number < b->set.number ? -1 : 1;
-    if (a->set.parts != b->set.parts)
-        return a->set.parts < b->set.parts ? -1 : 1;
-    return a->part - b->part;
+    int c = SK_ORDER_BY(a->set.number, b->set.number, a->set.parts, b->set.parts);
+    return c ? c : SK_ORDER(a->part, b->part);
 }
 
 static int list(const char *dir, struct entry **out, size_t *count, struct saikai_error *err)

@@ -177,11 +177,9 @@ int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
 
 static void time_of(int64_t mtime_ns, struct timespec times[2])
 {
+    const int64_t second = 1000000000, past = mtime_ns % second; /* negative before 1970 */
     times[0] = (struct timespec){.tv_nsec = UTIME_OMIT};
-    times[1].tv_sec = (time_t)(mtime_ns / 1000000000);
-    times[1].tv_nsec = (long)(mtime_ns % 1000000000);
-    if (times[1].tv_nsec < 0)
-        times[1].tv_nsec = UTIME_OMIT;
+    times[1] = (struct timespec){(time_t)(mtime_ns / second - (past < 0)), (long)(past < 0 ? past + second : past)};
 }
 
 static int finish_file(const struct sk_sink *s, struct sk_below *at, uint32_t i, int sync, struct saikai_error *err)

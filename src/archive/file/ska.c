@@ -3,6 +3,7 @@
 #include "archive/file/ska.h"
 
 #include "archive/file/names.h"
+#include "base/order.h"
 #include "base/types.h"
 
 #include <stdlib.h>
@@ -457,9 +458,7 @@ struct span {
 static int by_place(const void *x, const void *y)
 {
     const struct span *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* The segments of each file must tile it. */

@@ -1,6 +1,7 @@
 /* Families: which variables of a file stand together, and which of all files are the same. */
 #include "archive/plan/family.h"
 
+#include "base/order.h"
 #include "base/types.h"
 
 #include <stdlib.h>
@@ -26,11 +27,6 @@ static void *grown(void *items, size_t count, size_t *cap, size_t size)
         (p)->list = more_;                                                                         \
     } while (0)
 
-static int cmp(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 struct item {
     const struct sk_extent *e;
     struct sk_stencil_box box;
@@ -46,17 +42,16 @@ static size_t group_of(const char *name)
 /* Group, type, shape: what the fields of a bundle share. */
 static int by_bundle(const struct item *a, const struct item *b)
 {
-    int c = cmp(a->group, b->group);
+    int c = SK_ORDER(a->group, b->group);
     if (!c)
         c = memcmp(a->e->name, b->e->name, a->group);
     if (!c)
-        c = cmp((uint64_t)(a->e->type * 4 + a->e->big_endian * 2 + a->e->fields),
-                (uint64_t)(b->e->type * 4 + b->e->big_endian * 2 + b->e->fields));
+        c = SK_ORDER(a->e->type * 4 + a->e->big_endian * 2 + a->e->fields, b->e->type * 4 + b->e->big_endian * 2 + b->e->fields);
     if (!c)
-        c = cmp(a->box.nz, b->box.nz);
+        c = SK_ORDER(a->box.nz, b->box.nz);
     if (!c)
-        c = cmp(a->box.ny, b->box.ny);
-    return c ? c : cmp(a->box.nx, b->box.nx);
+        c = SK_ORDER(a->box.ny, b->box.ny);
+    return c ? c : SK_ORDER(a->box.nx, b->box.nx);
 }
 
 static int by_name(const void *x, const void *y)
@@ -65,7 +60,7 @@ static int by_name(const void *x, const void *y)
     int c = by_bundle(a, b);
     if (!c)
         c = strcmp(a->e->name, b->e->name);
-    return c ? c : cmp(a->e->offset, b->e->offset);
+    return c ? c : SK_ORDER(a->e->offset, b->e->offset);
 }
 
 static int by_nth(const void *x, const void *y)
@@ -73,7 +68,7 @@ static int by_nth(const void *x, const void *y)
     const struct item *a = x, *b = y;
     int c = by_bundle(a, b);
     if (!c)
-        c = cmp(a->nth, b->nth);
+        c = SK_ORDER(a->nth, b->nth);
     return c ? c : strcmp(a->e->name, b->e->name);
 }
 
@@ -164,9 +159,7 @@ static int bundle_file(struct sk_ska_plan *p, const struct sk_key_rule *rule, ui
 static int by_family(const void *x, const void *y)
 {
     const struct sk_bundle *a = x, *b = y;
-    if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
-    return cmp(a->first, b->first); /* in order of the files */
+    return SK_ORDER_BY(a->family, b->family, a->first, b->first); /* in order of the files */
 }
 
 int sk_ska_plan_families(struct sk_ska_plan *p, struct saikai_error *err)

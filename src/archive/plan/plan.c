@@ -8,6 +8,7 @@
 #include "archive/plan/takes.h"
 
 #include "base/file/io.h"
+#include "base/order.h"
 #include "base/types.h"
 #include "reader/scan.h"
 
@@ -107,11 +108,6 @@ int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
             sk_listed_free(&l);
     }
     return rc;
-}
-
-static int cmp(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
 }
 
 /* ---- cutting ---- */
@@ -320,7 +316,7 @@ struct taken {
 
 static int by_taken(const void *x, const void *y)
 {
-    return cmp(((const struct taken *)x)->offset, ((const struct taken *)y)->offset);
+    return SK_ORDER(((const struct taken *)x)->offset, ((const struct taken *)y)->offset);
 }
 
 /* Repeats of the file, from number *at of the list on, appended to the spans. */
@@ -361,7 +357,7 @@ static int file_gaps(struct sk_ska_plan *p, uint32_t file, const struct taken *s
 static int by_file(const void *x, const void *y)
 {
     const struct sk_bundle *a = *(struct sk_bundle *const *)x, *b = *(struct sk_bundle *const *)y;
-    return a->file != b->file ? cmp(a->file, b->file) : cmp(a->first, b->first);
+    return SK_ORDER_BY(a->file, b->file, a->first, b->first);
 }
 
 static int skeletons(struct sk_ska_plan *p, struct pieces *out)
@@ -397,8 +393,8 @@ static int by_class(const void *x, const void *y)
 {
     const struct piece *a = x, *b = y;
     if (a->class_index != b->class_index)
-        return cmp(a->class_index, b->class_index);
-    return a->file != b->file ? cmp(a->file, b->file) : cmp(a->offset, b->offset);
+        return SK_ORDER(a->class_index, b->class_index);
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* Pieces of one class: [first, first + n). */

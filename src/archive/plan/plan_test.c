@@ -6,6 +6,8 @@
 #include "archive/plan/key.h"
 #include "base/types.h"
 
+#include "base/host/open_files_testing.h"
+
 /* ---- comparing ---- */
 
 /* Cut by these options; unit: bytes of a block. */
@@ -469,6 +471,7 @@ static void variables_that_are_alike_have_one_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(relations_are_found),
         cmocka_unit_test(families_are_sampled),
         cmocka_unit_test(the_order_of_files_does_not_matter),
@@ -481,6 +484,7 @@ int main(void)
         cmocka_unit_test(repeats_go_on_over_zeros),
         cmocka_unit_test(variables_repeat_as_a_whole_or_not),
         cmocka_unit_test(variables_that_are_alike_have_one_key),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

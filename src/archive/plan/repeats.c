@@ -2,6 +2,7 @@
  * chunk whose hash is known is compared with the one before it. Of the previous archive, segments are
  * compared with the same place of the file of the same name, else of a file of the same size. */
 #include "archive/plan/repeats.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -221,9 +222,7 @@ struct stored {
 static int by_file(const void *x, const void *y)
 {
     const struct stored *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 static struct stored *list_stored(const struct sk_ska_plan *p)
@@ -314,7 +313,7 @@ static int by_place_and_hash(const void *x, const void *y)
     uint64_t left[] = {a->size, a->at.offset, a->at.bytes, a->at.hash, a->file}, right[] = {b->size, b->at.offset, b->at.bytes, b->at.hash, b->file};
     for (size_t k = 0; k < sizeof left / sizeof *left; k++)
         if (left[k] != right[k])
-            return left[k] < right[k] ? -1 : 1;
+            return SK_ORDER(left[k], right[k]);
     return 0;
 }
 
@@ -441,9 +440,7 @@ static int look_before(struct sk_ska_plan *p, struct sk_repeats *out, struct sai
 static int by_place(const void *x, const void *y)
 {
     const struct sk_repeat *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* Within the set, where the previous archive has nothing. */

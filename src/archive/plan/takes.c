@@ -3,6 +3,7 @@
 #include "archive/plan/takes.h"
 
 #include "archive/plan/family.h"
+#include "base/order.h"
 #include "base/types.h"
 
 #include <stdlib.h>
@@ -31,9 +32,7 @@ struct source {
 static int by_source(const void *x, const void *y)
 {
     const struct source *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 static struct source *list_sources(const struct sk_ska *a)
@@ -145,15 +144,10 @@ static int put_own(struct pieces *l, const struct source *s, size_t n, const str
 static int by_block(const void *x, const void *y)
 {
     const struct piece *a = x, *b = y;
-    if (a->previous != b->previous)
-        return a->previous < b->previous ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->class_index != b->class_index)
-        return a->class_index < b->class_index ? -1 : 1;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    int c = SK_ORDER_BY(a->previous, b->previous, a->block, b->block);
+    if (!c)
+        c = SK_ORDER(a->class_index, b->class_index);
+    return c ? c : SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* The pieces of one source as a block, with a part per class. takes: their entries. */

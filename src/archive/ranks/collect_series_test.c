@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <sys/wait.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { RANKS = 4, BYTES = 200000, CHAIN = 3 };
 
 /* What rank r has at set s: bytes that no compressor shrinks, of which a few change. */
@@ -342,6 +344,7 @@ static void a_crash_leaves_a_readable_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(sets_build_on_each_other),
         cmocka_unit_test(other_numbers_of_writers),
         cmocka_unit_test(what_did_not_change_travels_once),
@@ -349,6 +352,7 @@ int main(void)
         cmocka_unit_test(damage_below_gives_no_wrong_data),
         cmocka_unit_test(a_full_disk_leaves_the_row),
         cmocka_unit_test(a_crash_leaves_a_readable_set),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/wait.h>
+
+#include "base/host/open_files_testing.h"
 
 /* ---- who writes ---- */
 
@@ -255,6 +258,36 @@ static void failures_leave_the_old_set(void **state)
     drop_inputs();
 }
 
+static atomic_int opened_often, opening_fails; /* how often a file was opened; the time that it fails */
+
+static int fail_one_opening(const char *op, const char *path)
+{
+    if (strcmp(op, "open") || !strstr(path, "in/r2/a.nc"))
+        return 0;
+    return ++opened_often == opening_fails ? EIO : 0;
+}
+
+/* An error that passes is one all the same: whatever a file is opened for, what was not read is not taken for read. */
+static void an_error_that_passes_is_told(void **state)
+{
+    make_inputs();
+    int last = 1;
+    for (int k = 1; k <= last; k++) {
+        struct job j = {.dir = "sets20", .inputs = FILES, .o = {.writers = 2, .archive = {.no_sync = 1, .threads = 1}}};
+        opened_often = 0;
+        opening_fails = k;
+        sk_io_hook = fail_one_opening;
+        create(&j);
+        sk_io_hook = NULL;
+        last = opened_often >= k ? k + 1 : k;
+        for (int r = 0; r < RANKS; r++)
+            if ((j.rc[r] == 0) != (opened_often < k) || (j.rc[r] && !strstr(j.err[r].text, "r2/a.nc")))
+                fail_msg("opened the %d. time: rank %d: %d '%s'", k, r, j.rc[r], j.err[r].text);
+    }
+    assert_true(last > 3); /* to look into it, to cut it, to store it */
+    drop_inputs();
+}
+
 /* The process dies at the N-th operation, whatever thread makes it: the directory holds a whole set
  * at any time, and the next run leaves nothing of the dead one. */
 static void a_crash_leaves_a_whole_set(void **state)
@@ -443,17 +476,20 @@ static void a_directory_is_for_one_set_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(arranges),
         cmocka_unit_test(knows_whole_sets),
         cmocka_unit_test(many_ranks_few_writers),
         cmocka_unit_test(shared_files_have_one_owner),
         cmocka_unit_test(what_ranks_have_in_common_is_stored_once),
         cmocka_unit_test(failures_leave_the_old_set),
+        cmocka_unit_test(an_error_that_passes_is_told),
         cmocka_unit_test(a_crash_leaves_a_whole_set),
         cmocka_unit_test(a_set_builds_on_the_one_before_or_not),
         cmocka_unit_test(a_rank_may_have_many_files),
         cmocka_unit_test(blocks_fit_into_the_memory_with_the_messages),
         cmocka_unit_test(a_directory_is_for_one_set_at_a_time),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,6 +3,7 @@
 #include "archive/ranks/deliver_run.h"
 
 #include "archive/ranks/wire/messages.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,7 @@ static int take(void *arg, const struct sk_ska_segment *s, const uint8_t *data, 
 static int by_dest(const void *x, const void *y)
 {
     const struct sk_delivery_item *a = x, *b = y;
-    if (a->dest != b->dest)
-        return a->dest - b->dest;
-    return a->s < b->s ? -1 : a->s > b->s;
+    return SK_ORDER_BY(a->dest, b->dest, a->s, b->s);
 }
 
 struct decoding { /* of one thread */

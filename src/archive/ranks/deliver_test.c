@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/host/open_files_testing.h"
+
 struct back {
     const char *from; /* below base */
     struct sk_deliver_options o;
@@ -224,11 +226,13 @@ static void damage_and_full_disks_are_told_to_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(test_of_a_store),
         cmocka_unit_test(each_rank_gets_its_files),
         cmocka_unit_test(each_archive_has_a_file_of_its_own),
         cmocka_unit_test(files_go_where_the_caller_says),
         cmocka_unit_test(damage_and_full_disks_are_told_to_all),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

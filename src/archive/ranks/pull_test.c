@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include "base/host/open_files_testing.h"
+
 /* ---- pulling, from members that are played ---- */
 
 enum { RANKS = 4, MINE = 2 };
@@ -350,9 +352,11 @@ static int make(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(bytes_come_from_those_who_have_them),
         cmocka_unit_test(what_work_comes_to),
         cmocka_unit_test(a_pull_whose_messages_fail),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, make, teardown);
 }

@@ -4,6 +4,8 @@
 
 #include "archive/ranks/pull_testing.h"
 
+#include "base/host/open_files_testing.h"
+
 /* ---- serving a writer that is played ---- */
 
 enum { OWN = 3 };
@@ -241,9 +243,11 @@ static int make(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(orders_are_answered),
         cmocka_unit_test(orders_that_are_none),
         cmocka_unit_test(a_server_whose_messages_fail),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, make, teardown);
 }

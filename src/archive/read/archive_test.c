@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/host/open_files_testing.h"
+
 /* ---- files of several kinds ---- */
 
 static double smooth(int i, int arg)
@@ -101,6 +103,7 @@ static void a_file_that_cannot_be_read_is_told(void **state)
     assert_int_equal(rc, 0);
     const char *told = strstr(said, "; archived without its structure\n");
     assert_true(told && strstr(said, "cut.nc"));
+    assert_null(strstr(told + 1, "; archived without its structure\n")); /* once */
     assert_null(strstr(said, "whole.nc"));
 }
 
@@ -490,6 +493,7 @@ static void real_sets_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(every_scheme_gives_every_file_back),
         cmocka_unit_test(a_file_that_cannot_be_read_is_told),
         cmocka_unit_test(threads_do_not_change_the_archive),
@@ -503,6 +507,7 @@ int main(void)
         cmocka_unit_test(a_set_that_is_still_written_is_refused),
         cmocka_unit_test(a_file_that_is_cut_while_it_is_listed_is_refused),
         cmocka_unit_test(real_sets_come_back),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,6 +3,7 @@
 #include "archive/read/content.h"
 
 #include "base/file/io.h"
+#include "base/order.h"
 #include "store/gen.h"
 #include "store/form/lineage.h"
 
@@ -134,9 +135,7 @@ struct entry {
 static int by_rank(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    return SK_ORDER_BY(a->rank, b->rank, a->at, b->at);
 }
 
 /* In order, each rank once. */

@@ -287,7 +287,9 @@ static void what_it_builds_on_may_be_in_an_archive(void **state)
     (void)state;
     enum { THERE, WITHOUT_THE_RANK, GONE };
     struct testing_state *first = testing_state_new(), *then = testing_state_new();
-    struct testing_generation full = {at("store"), {1, 1, 0}, {0}, 1, 2}, delta = {at("store"), {1, 2, 0}, {1, 1, 0}, 1, 2};
+    struct testing_generation full = {.root = at("store"), .gen = {1, 1, 0}, .rank = 1, .nranks = 2}, delta = full;
+    delta.gen = (struct sk_gen){1, 2, 0};
+    delta.base = full.gen;
     struct sk_archive_options o = {.no_sync = 1, .threads = 1};
     const char *file = at("store/gen-0001-000000000001-0/rank-000001.skc"), *archive = at("store/gen-0001-000000000001-0/set-000001.1-of-1.ska");
     testing_state_step(first, 1);

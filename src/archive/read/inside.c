@@ -5,6 +5,7 @@
 #include "archive/file/ska.h"
 #include "archive/coding/unpack.h"
 #include "base/file/io.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,9 +140,7 @@ void sk_inside_release(struct sk_inside *s)
 static int by_place(const void *x, const void *y)
 {
     const struct place *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* Where everything is; segments tile the files (the reader of the index has seen to that). */

@@ -4,6 +4,7 @@
 
 #include "codec/residual/residual.h"
 #include "base/file/io.h"
+#include "base/order.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -53,9 +54,7 @@ struct key {
 static int by_key(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
-    if (a->class != b->class)
-        return b->class - a->class;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(b->class, a->class, a->offset, b->offset);
 }
 
 void sk_preread_order(const struct sk_ska *a, size_t *blocks, size_t n)

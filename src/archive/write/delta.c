@@ -5,6 +5,7 @@
 #include "archive/file/names.h"
 
 #include "base/log.h"
+#include "base/order.h"
 #include "base/types.h"
 
 #include <errno.h>
@@ -318,9 +319,7 @@ struct spot {
 static int by_spot(const void *x, const void *y)
 {
     const struct spot *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* The last one of a file that does not begin behind a place; else its first one; NULL: the file has none. */

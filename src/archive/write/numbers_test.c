@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { FILES = 3 };
 
 static struct sk_buf files[FILES];
@@ -224,6 +226,7 @@ static int drop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(atoms),
         cmocka_unit_test(fields),
         cmocka_unit_test(structures),
@@ -232,6 +235,7 @@ int main(void)
         cmocka_unit_test(tables_that_grow),
         cmocka_unit_test(text_without_numbers),
         cmocka_unit_test(one_set_after_another),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return sk_backend_here(SK_BACKEND_ZSTD) < 0 ? 77 : cmocka_run_group_tests(tests, setup, drop);
 }

@@ -6,6 +6,8 @@
 
 #include "codec/general/general.h"
 
+#include "base/host/open_files_testing.h"
+
 enum { FILE_BYTES = 600000, FILES = 3 };
 
 static void fill(uint8_t *p, size_t n, uint32_t seed)
@@ -104,10 +106,12 @@ static void the_highest_level_takes_the_fewest_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(one_content_under_several_names),
         cmocka_unit_test(repeats_at_other_places),
         cmocka_unit_test(what_did_not_change),
         cmocka_unit_test(the_highest_level_takes_the_fewest_bytes),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

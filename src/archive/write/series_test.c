@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { SERIES_BYTES = 1500000 };
 
 /* Bytes that no compressor shrinks, of which a few change from set to set. */
@@ -470,6 +472,7 @@ int main(int argc, char **argv)
         return work[atoi(argv[1])](atoi(argv[2])) != 0;
     }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(a_series_builds_on_the_set_before),
         cmocka_unit_test(many_files_of_one_size),
         cmocka_unit_test(what_others_build_on_is_not_replaced),
@@ -482,6 +485,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_long_chain_keeps_to_its_memory), /* before those that take much in this process */
         cmocka_unit_test(what_moved_is_found),
         cmocka_unit_test(a_stream_builds_on_a_stream),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

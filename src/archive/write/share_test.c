@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { MIB = 1 << 20 };
 
 static void seats_take_three_quarters_at_most(void **state)
@@ -47,8 +49,10 @@ static void too_little_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(seats_take_three_quarters_at_most),
         cmocka_unit_test(too_little_is_told),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
