@@ -180,6 +180,16 @@ def chosen(files, count, rng):
         yield lines[int((start + i) * len(lines) / count) % len(lines)]
 
 
+def places_of(args, files, rng):
+    """The chosen lines: of all rooms together, or as many of each."""
+    if not args.each:
+        yield from chosen(files, args.count, rng)
+        return
+    rooms = args.room.split(",")
+    for i, room in enumerate(rooms):
+        yield from chosen([f for f in files if f.name.startswith("src/%s/" % room)], (args.count + i) // len(rooms), rng)
+
+
 def again(files, path):
     """The survivors of an earlier report, wherever their lines are now."""
     with open(path, encoding="utf-8") as f:
@@ -199,7 +209,7 @@ def candidates(args, files, rng):
     if args.again:
         yield from ([x] for x in again(files, args.again))
         return
-    for f, line in chosen(files, args.count, rng):
+    for f, line in places_of(args, files, rng):
         places = [m for m in f.at[line]]
         rng.shuffle(places)
         rest = [m for n, ms in f.at.items() for m in ms if n != line]
@@ -209,12 +219,12 @@ def candidates(args, files, rng):
 
 def as_before(path, args, seed):
     """The report of a run that was ended early, or a new one."""
-    new = {"room": args.room, "seed": seed, "count": args.count, "mutants": []}
+    new = {"room": args.room, "seed": seed, "count": args.count, "each": args.each, "mutants": []}
     if not path or args.again or not os.path.exists(path):
         return new
     with open(path, encoding="utf-8") as f:
         old = json.load(f)
-    return old if all(old.get(k) == new[k] for k in ("room", "seed", "count")) else new
+    return old if all(old.get(k) == new[k] for k in ("room", "seed", "count", "each")) else new
 
 
 def verdicts(lists, trials, jobs):
@@ -252,6 +262,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--room", required=True, help="a folder of src/, or several: lib,store")
     p.add_argument("--count", type=int, default=25, help="mutants that count (25)")
+    p.add_argument("--each", action="store_true", help="as many of each room; else each has its share by its lines")
     p.add_argument("--seed", type=int, help="the same seed, the same mutants; by default another one each time")
     p.add_argument("--files", default="*", help="only files whose name matches, such as 'retention.c' or 'levels*'")
     p.add_argument("--without", default="^$", metavar="REGEX", help="leave tests of such names out: what is then killed would be anyway")

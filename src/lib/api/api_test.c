@@ -118,6 +118,11 @@ static int settings_from_several_sides(void)
     unsetenv("SAIKAI_SCHEDULE_POLL");
     struct saikai *h;
     CHECK(rc || (!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h) && !saikai_close(h)));
+    CHECK(!strstr(api_testing_log, "none of Saikai's"));
+    setenv("SAIKAI_SCHEDULE_POL", "1ms", 1); /* mistyped: it changes nothing, and that is said */
+    CHECK(rc || (!saikai_open(MPI_COMM_WORLD, api_testing_settings(""), &h) && !saikai_close(h)));
+    unsetenv("SAIKAI_SCHEDULE_POL");
+    CHECK(strstr(api_testing_log, "SAIKAI_SCHEDULE_POL is none of Saikai's and has no effect; did you mean SAIKAI_SCHEDULE_POLL?"));
     return rc;
 }
 
@@ -185,11 +190,31 @@ static int two_handles(void)
     return 0;
 }
 
+static int is_ours(int number)
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && (now.sa_flags & SA_SIGINFO || now.sa_handler != SIG_DFL);
+}
+
+/* Signals are the program's own again when the last handle is closed. */
+static int signals_are_given_back(void)
+{
+    struct saikai *a, *b;
+    CHECK(!is_ours(SIGUSR1) && !is_ours(SIGTERM));
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings("schedule.signals=USR1; schedule.stop_signals=TERM"), &a));
+    CHECK(is_ours(SIGUSR1) && is_ours(SIGTERM) && !is_ours(SIGUSR2));
+    CHECK(!saikai_open(MPI_COMM_WORLD, api_testing_settings("job.name=other; schedule.signals=USR1"), &b));
+    CHECK(!saikai_close(a) && is_ours(SIGUSR1));
+    CHECK(!saikai_close(b) && !is_ours(SIGUSR1) && !is_ours(SIGTERM));
+    return 0;
+}
+
 static void test_handles(void **state)
 {
     (void)state;
     api_testing_runs(called_twice);
     api_testing_runs(two_handles);
+    api_testing_runs(signals_are_given_back);
 }
 
 /* ---- an error ends the program ---- */

@@ -25,6 +25,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { RANKS = 2, FIXED = 300000, SMALL = 40, MOST = 200000, BULK = 6 << 20, ROUNDS = 40 };
 
 static char dir[64];
@@ -580,12 +582,14 @@ int main(int argc, char **argv)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
         TEST(test_changes_only),        TEST(test_without_a_prefix),   TEST(test_straight_to_the_prefix),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         TEST(test_by_hashes),           TEST(test_everything_each_time), TEST(test_lineages_stay_short),
         TEST(test_lineages_stay_small),
         TEST(test_with_coded_variables), TEST(test_many_seeds),
         TEST(test_without_a_stop),      TEST(test_memory_that_goes_too_early),
         TEST(test_many_variables),      TEST(test_what_stays),
         TEST(test_after_a_commit_that_failed), TEST(test_damage),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

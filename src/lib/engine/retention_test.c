@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { RANKS = 2, MOST = 8, DIED = 42 };
 
 /* One letter for each generation, the oldest first.
@@ -49,7 +51,7 @@ static struct sk_gen gen_of(size_t i)
 static void put_files(size_t i, int is_delta)
 {
     for (int rank = 0; rank < RANKS; rank++) {
-        struct testing_generation g = {prefix_root, gen_of(i), is_delta ? gen_of(i - 1) : (struct sk_gen){0}, rank, RANKS};
+        struct testing_generation g = {.root = prefix_root, .gen = gen_of(i), .base = is_delta ? gen_of(i - 1) : (struct sk_gen){0}, .rank = rank, .nranks = RANKS};
         assert_int_equal(testing_write(&g, is_delta ? state_of[i - 1] : NULL, state_of[i], (int)i), 0);
     }
 }
@@ -266,9 +268,11 @@ static int free_states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(test_what_stays),
         cmocka_unit_test(test_dying_while_older_ones_are_removed),
         cmocka_unit_test(test_newer_ones_are_left_alone),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, make_states, free_states);
 }

@@ -3,6 +3,7 @@
 #include "lib/levels/neighbours.h"
 
 #include "base/hash.h"
+#include "base/order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,7 @@ struct place {
 static int by_id(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return x->rank - y->rank;
+    return SK_ORDER_BY(x->id, y->id, x->rank, y->rank);
 }
 
 static uint64_t identity(const char *host, const char *root)

@@ -35,7 +35,7 @@ struct rank {
 
 struct work {
     struct rank *r;
-    int number, steps, fails; /* fails: 1 in begin, 2 in finish, on rank 2 */
+    int number, steps, fails; /* fails: 1 in begin, 2 in finish, on rank 2; 3 in its second step, on all */
     int64_t sum;
 };
 
@@ -51,9 +51,8 @@ static int work_begin(void *arg, struct saikai_error *err)
 static int work_step(void *arg, int *done, struct saikai_error *err)
 {
     struct work *w = arg;
-    (void)err;
     *done = ++w->steps == STEPS;
-    return 0;
+    return w->fails == 3 && w->steps == 2 ? sk_fail(err, SAIKAI_EIO, "no disk") : 0;
 }
 
 static int work_finish(void *arg, struct saikai_error *err)
@@ -142,6 +141,72 @@ static void test_in_slices(void **state)
     (void)state;
     int slices = 1;
     assert_int_equal(sk_loop_run(N, program, &slices), 0);
+}
+
+/* A step that fails is the last one of its work, and the next work has its turn. */
+static int stumbles(struct sk_group *g, void *arg)
+{
+    struct sk_offpath *o;
+    struct rank r = {0};
+    (void)arg;
+    CHECK(!sk_offpath_new(g, 1, &o, NULL));
+    r.g = sk_offpath_group(o);
+    submit(o, &r, 1, 3);
+    submit(o, &r, 2, 0);
+    sk_offpath_slice(o, 10);
+    CHECK(sk_offpath_ready(o) == 1 && sk_offpath_ended(o) == 0); /* that is for the ranks to agree on */
+    sk_offpath_drain(o);
+    CHECK(!strcmp(r.order, "1! 2 ") && r.failures == 1 && sk_offpath_ended(o) == 2);
+    sk_offpath_free(o);
+    return 0;
+}
+
+static void test_a_step_fails(void **state)
+{
+    (void)state;
+    assert_int_equal(sk_loop_run(N, stumbles, NULL), 0);
+}
+
+/* It is waited for as long as the caller says, and no longer. */
+static atomic_int gate;
+
+static int waits_at_the_gate(void *arg, struct saikai_error *err)
+{
+    (void)err;
+    while (!atomic_load(&gate))
+        sk_sleep(0.001);
+    return work_finish(arg, err);
+}
+
+static int waits(struct sk_group *g, void *arg)
+{
+    static const struct sk_offwork_ops at_the_gate = {"a gate", NULL, NULL, waits_at_the_gate, work_end};
+    static const double seconds[] = {0.02, 0.3};
+    struct sk_offpath *o;
+    struct rank r = {0};
+    (void)arg;
+    CHECK(!sk_offpath_new(g, 0, &o, NULL));
+    r.g = sk_offpath_group(o);
+    struct work *w = malloc(sizeof *w);
+    *w = (struct work){&r, 1, 0, 0, 1 + g->rank};
+    sk_offpath_submit(o, &at_the_gate, w);
+    for (int i = 0; i < 2; i++) {
+        double begun = sk_now();
+        CHECK(sk_offpath_wait(o, seconds[i]) == 0 && sk_offpath_ended(o) == 0);
+        CHECK(sk_now() - begun >= seconds[i] - 1e-3 && sk_now() - begun < seconds[i] + 20);
+    }
+    CHECK(!sk_group_barrier(g));
+    atomic_store(&gate, 1);
+    CHECK(sk_offpath_wait(o, 60) == 1 && sk_offpath_ended(o) == 1 && !strcmp(r.order, "1 "));
+    sk_offpath_free(o);
+    return 0;
+}
+
+static void test_waiting_has_an_end(void **state)
+{
+    (void)state;
+    atomic_store(&gate, 0);
+    assert_int_equal(sk_loop_run(N, waits, NULL), 0);
 }
 
 /* Rank 0 leaves without having submitted: the others wait for it, and can be ended all the same. */
@@ -263,6 +328,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_thread),
         cmocka_unit_test(test_in_slices),
+        cmocka_unit_test(test_a_step_fails),
+        cmocka_unit_test(test_waiting_has_an_end),
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_signals_are_the_programs),
         cmocka_unit_test(test_that_cannot_begin),

@@ -140,6 +140,41 @@ static void test_restart_needs_the_prefix(void **state)
     prefix_start((struct prefix_run){.config = "store.final_wait=20s", .until = 40, .expect_from = 30});
 }
 
+/* One rank has lost its node's file: the prefix must be seen before anything is decided. While it gives errors the start is refused and
+ * says what may help; while it is silent it is waited for, and what is in it is gone on from. */
+static void test_what_the_nodes_have_is_not_enough(void **state)
+{
+    (void)state;
+    char path[256];
+    prefix_start((struct prefix_run){.config = "schedule.every=30", .until = 59, .crash = 1, .at = wait_for_files});
+    world_path(path, world_local(), 1, 30, 1);
+    assert_int_equal(unlink(path), 0);
+    prefix_disturb(1, LONG_MAX, EIO, 0);
+    prefix_start((struct prefix_run){.until = 40, .expect_from = -1});
+    world_expect("only what is in the local directories is looked at", 1);
+    world_expect("looking again for the prefix", 1);
+    world_expect("and no generation is whole in the local directories: start again when the prefix can be read", 1);
+    prefix_disturb(1, LONG_MAX, 0, 1e6);
+    prefix_start_and_heal((struct prefix_run){.until = 40, .crash = 1, .expect_from = 30},
+                          "no generation is whole in the local directories: waiting for the prefix");
+}
+
+/* The prefix says whose it is and cannot list what is in it: where nothing is known of the job on its nodes, that is waited for while it is
+ * silent, and an error where it is one. */
+static void test_a_start_that_cannot_list_it(void **state)
+{
+    (void)state;
+    prefix_start((struct prefix_run){.until = 30});
+    world_lose("local");
+    atomic_store(&prefix_fault.only, "opendir");
+    prefix_disturb(1, LONG_MAX, EIO, 0);
+    prefix_start((struct prefix_run){.config = "restart.mode=always", .until = 40, .expect_from = -1});
+    world_expect("waiting", 0);
+    prefix_disturb(1, LONG_MAX, 0, 1e6);
+    prefix_start_and_heal((struct prefix_run){.config = "restart.mode=always", .until = 40, .expect_from = 30},
+                          "nothing is known of this job without it: waiting");
+}
+
 /* Nothing is on the nodes, and the prefix is silent for longer than anybody waits for one answer. */
 static void test_restart_waits_where_it_must(void **state)
 {
@@ -208,6 +243,8 @@ int main(void)
         TEST(test_stops_to_answer_between_checkpoints),
         TEST(test_unknown_waits),
         TEST(test_restart_needs_the_prefix),
+        TEST(test_what_the_nodes_have_is_not_enough),
+        TEST(test_a_start_that_cannot_list_it),
         TEST(test_restart_waits_where_it_must),
         TEST(test_silent_while_it_is_written_directly),
     };

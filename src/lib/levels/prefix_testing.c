@@ -36,7 +36,8 @@ static int hook(const char *op, const char *path)
     pthread_mutex_unlock(&prefix_fault.lock);
     if (atomic_load(&prefix_fault.off) || elsewhere)
         return 0;
-    if (atomic_load(&prefix_fault.archives) && !strstr(path, ".ska"))
+    const char *only = atomic_load(&prefix_fault.only);
+    if ((atomic_load(&prefix_fault.archives) && !strstr(path, ".ska")) || (only && strcmp(op, only) != 0))
         return 0;
     sk_sleep(atomic_load(&prefix_fault.slow_ms) * 1e-3);
     long n = atomic_fetch_add(&prefix_fault.count, 1) + 1;
@@ -72,6 +73,7 @@ void prefix_heal(void)
 {
     atomic_store(&prefix_fault.first, LONG_MAX);
     atomic_store(&prefix_fault.released, 1);
+    atomic_store(&prefix_fault.only, NULL);
 }
 
 /* ---- the program ---- */
@@ -194,4 +196,21 @@ void prefix_wait_for_log(const char *text)
 {
     for (double since = sk_now(); !world_says(text) && sk_now() - since < 60;)
         sk_sleep(0.002);
+}
+
+static void *heal_when_it_is_said(void *text)
+{
+    prefix_wait_for_log(text);
+    prefix_heal();
+    return NULL;
+}
+
+void prefix_start_and_heal(struct prefix_run r, const char *text)
+{
+    pthread_t t;
+    world_forget();
+    assert_int_equal(pthread_create(&t, NULL, heal_when_it_is_said, (void *)(uintptr_t)text), 0);
+    prefix_start(r);
+    pthread_join(t, NULL);
+    world_expect(text, 1);
 }

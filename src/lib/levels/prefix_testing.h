@@ -13,7 +13,7 @@ enum { PREFIX_RANKS = 2 };
 
 extern char prefix_dir[80];
 
-/* What is wrong with it. Set by prefix_disturb, but for the last three. */
+/* What is wrong with it. Set by prefix_disturb, but for what stands below `released`. */
 extern struct prefix_fault {
     atomic_long first, last; /* operations that are disturbed, counted from 1 */
     atomic_long count;
@@ -23,6 +23,7 @@ extern struct prefix_fault {
     atomic_int off;      /* nothing is counted */
     atomic_int slow_ms;  /* each operation takes so long */
     atomic_int archives; /* only archives are disturbed */
+    _Atomic(const char *) only; /* only operations of this name are counted and disturbed, until it is healed; NULL: all */
     pthread_mutex_t lock;
     double until;
 } prefix_fault;
@@ -53,5 +54,7 @@ void prefix_begin_afresh(void);
 
 /* Until a thread that has its own pace has said it. */
 void prefix_wait_for_log(const char *text);
+/* A start during which the prefix is healed when the log says this. */
+void prefix_start_and_heal(struct prefix_run r, const char *text);
 
 #endif

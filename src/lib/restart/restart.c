@@ -24,11 +24,11 @@ static int look_at_prefix(struct sk_session *s, struct saikai_error *err)
 static int alike_here(struct sk_session *s)
 {
     struct sk_gen_list l = {0};
-    int64_t v[2] = {0, 0};
+    int64_t newest = 0;
     if (!sk_gen_scan(s->place.local_root, s->g->rank, &l, NULL) && l.count)
-        v[0] = sk_gen_key(l.gen[0]);
+        newest = sk_gen_key(l.gen[0]);
     sk_gen_list_free(&l);
-    v[1] = -v[0];
+    int64_t v[2] = {newest, -newest};
     return !sk_group_allreduce(s->g, v, 2, SK_OP_MIN) && v[0] == -v[1];
 }
 

@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "base/file/patient_io.h"
+#include "base/order.h"
 #include "lib/restart/chosen.h"
 #include "lib/restart/far.h"
 #include "lib/start/memo.h"
@@ -31,7 +32,7 @@ struct offer {
 static int newest_first(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
+    return SK_ORDER(y, x);
 }
 
 /* Those of this run; frees the list. */

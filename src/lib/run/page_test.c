@@ -7,6 +7,7 @@
 #include "lib/run/events.h"
 #include "lib/run/requests.h"
 #include "lib/run/stop.h"
+#include "world/hooks/hooks.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,8 +26,8 @@ enum { N = 2, CELLS = 500 };
 
 static struct sk_keeper_page *page;
 static int page_fd;
-static _Atomic int cuts;
-static _Atomic int64_t cut_at;
+static _Atomic int cuts, begun, completed;
+static _Atomic int64_t cut_at, begun_at, completed_at;
 
 struct start {
     int (*body)(struct sk_group *g, struct sk_session *s);
@@ -58,7 +59,7 @@ static int make_page(void **state)
 {
     char number[16];
     (void)state;
-    cuts = 0;
+    cuts = begun = completed = 0;
     if (world_begin("/tmp/saikai-page-XXXXXX", SK_LOG_DEBUG) || sk_keeper_page_make(0, 0, &page_fd, &page, NULL))
         return -1;
     snprintf(number, sizeof number, "%d", page_fd);
@@ -150,15 +151,30 @@ void saikai_world_cut(int64_t key)
     cut_at = key;
 }
 
+/* Stand for the hooks of a protocol (world/hooks/hooks.h), which hear when a generation is begun and when it is complete. */
+void saikai_hooks_generation(int64_t key)
+{
+    begun++;
+    begun_at = key;
+}
+
+void saikai_hooks_complete(int64_t key)
+{
+    completed++;
+    completed_at = key;
+}
+
 static int saves(struct sk_group *g, struct sk_session *s)
 {
     struct saikai_error err = {0};
     CHECK(!sk_group_barrier(g) && atomic_load(&page->state) == SK_KEEPER_INITIALISED);
     CHECK(atomic_load(&page->complete_count) == 0 && atomic_load(&page->restored_iteration) == -1);
-    CHECK(sk_session_candidate(s, 0, 10, &err) == 1 && !sk_session_wait(s, &err) && !sk_group_barrier(g));
+    CHECK(sk_session_candidate(s, 0, 10, &err) == 1 && !sk_group_barrier(g) && begun == N);
+    CHECK(!sk_session_wait(s, &err) && !sk_group_barrier(g) && begun == N && sk_gen_of_key(begun_at).iteration == 10);
     CHECK(atomic_load(&page->complete_iteration) == 10 && atomic_load(&page->complete_count) >= 1);
     CHECK(!world_settle(s, 10) && !sk_group_barrier(g));
     CHECK(cuts == N && sk_gen_of_key(cut_at).iteration == 10); /* once a rank, wherever else it goes */
+    CHECK(completed == N && completed_at == cut_at && begun_at == cut_at);
     return 0;
 }
 

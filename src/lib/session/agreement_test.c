@@ -95,12 +95,49 @@ static void test_nothing_measured(void **state)
     assert_int_equal(heard[0].tick[4], 17);
 }
 
+static uint64_t planned(uint64_t span, uint64_t tick, double tick_s)
+{
+    struct sk_agreement x;
+    sk_agreement_start(&x);
+    x.span = span;
+    sk_agreement_plan(&x, tick, tick_s, 1);
+    return x.span;
+}
+
+/* As many ticks as fill a poll, no more than four times as many as before, and never more than all ranks can count. */
+static void test_spans(void **state)
+{
+    (void)state;
+    const uint64_t most = 1 << 24;
+    assert_int_equal(planned(10, 9, 0.25), 4);
+    assert_int_equal(planned(10, 9, 1), 1);
+    assert_int_equal(planned(10, 9, 3), 1);
+    assert_int_equal(planned(10, 9, 1. / 39), 39);
+    assert_int_equal(planned(10, 9, 1. / 64), 40);
+    assert_int_equal(planned(3, 9, 1e-9), 12);
+    assert_int_equal(planned(most / 4 - 1, 9, 1e-9), most - 4);
+    assert_int_equal(planned(most / 4, 9, 1e-9), most);
+    assert_int_equal(planned(most, 9, 1e-9), most);
+    assert_int_equal(planned(most, 9, 0), most);
+    assert_int_equal(planned(10, 9, 0), 20);
+    assert_int_equal(planned(10, 3, 0), 20);
+    assert_int_equal(planned(10, 2, 0), 10);
+    assert_int_equal(planned(10, 2, 0.5), 2);
+    struct sk_agreement x = {.span = 10};
+    static const uint64_t shorter[][2] = {{11, 10}, {10, 10}, {9, 9}, {1, 1}, {0, 1}};
+    for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+        sk_agreement_shorten(&x, shorter[i][0]);
+        assert_int_equal(x.span, shorter[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_hear_the_same),
         cmocka_unit_test(test_slow_ticks),
         cmocka_unit_test(test_nothing_measured),
+        cmocka_unit_test(test_spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { CELLS = 100 };
 
 /* ---- the layer; there is one rank ---- */
@@ -203,6 +205,13 @@ static int silently(struct sk_group *g, void *arg)
     for (int64_t it = 1; it <= 20; it++)
         CHECK(sk_session_candidate(s, 0, it, &err) == 0 && layer.iteration == it);
     CHECK(!layer.marked && !layer.cut);
+    struct saikai_status st;
+    memset(&st, 1, sizeof st);
+    sk_session_status(s, &st, sizeof st);
+    CHECK(st.complete_iteration == -1 && st.archived_iteration == -1 && st.protected_iteration == -1 && st.checkpoints == 0 && st.failed == 0);
+    memset(&st, 1, sizeof st);
+    sk_session_status(s, &st, offsetof(struct saikai_status, protected_iteration)); /* of a program that knows less of it */
+    CHECK(st.archived_iteration == -1 && st.checkpoints == 0 && ((char *)&st.protected_iteration)[0] == 1);
     return world_leave(s, 0, 1);
 }
 
@@ -230,9 +239,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
         TEST(generations_are_told),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         TEST(candidates_are_not_passed_over_when_it_looks_at_each),
         TEST(under_pressure_it_waits_a_little),
         TEST(where_it_is_silent_it_tells_iterations),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

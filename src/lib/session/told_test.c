@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 2, CELLS = 3000, LONG_MS = 60 };
 
 static struct sk_keeper_page *page;
@@ -228,10 +230,40 @@ static void it_is_told_once_a_second(void **state)
     sk_requests_remove();
 }
 
+/* ---- how often hosts fail ---- */
+
+static int looks_up_its_host(struct sk_group *g, void *arg)
+{
+    struct saikai_error err = {0};
+    struct sk_session *s = NULL;
+    double u[CELLS] = {0}, expected = *(const double *)arg;
+    char config[256];
+    snprintf(config, sizeof config, "failure.mtbf=5000s; failure.rates=%s/rates", world.dir);
+    CHECK(!begin(g, config, &s, u, &err) && close_to(s->measured.host_rate, expected));
+    return world_leave(s, sk_group_barrier(g), 0);
+}
+
+/* Each host counts once, as the file says; what that does not name is told, and counts as the configuration says. */
+static void a_file_may_say_how_often_hosts_fail(void **state)
+{
+    (void)state;
+    char path[128], text[320], host[256] = "";
+    double named = 0.25, unnamed = 1.0 / 5000;
+    assert_int_equal(gethostname(host, sizeof host - 1), 0);
+    snprintf(path, sizeof path, "%s/rates", world.dir);
+    int n = snprintf(text, sizeof text, "%s 0.25/s\n", host);
+    assert_int_equal(sk_io_replace(path, text, (size_t)n, NULL), 0);
+    world_start(N, looks_up_its_host, &named);
+    world_expect("does not name", 0);
+    assert_int_equal(sk_io_replace(path, "another.host 7/s\n", 17, NULL), 0);
+    world_start(N, looks_up_its_host, &unnamed);
+    world_expect("rates does not name 1 of the hosts: failure.mtbf holds for them", 1);
+}
+
 static int setup(void **state)
 {
     (void)state;
-    return world_begin("/tmp/saikai-told-XXXXXX", SK_LOG_WARN);
+    return world_begin("/tmp/saikai-told-XXXXXX", SK_LOG_INFO);
 }
 
 static int teardown(void **state)
@@ -245,10 +277,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(each_number_is_what_it_says),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         TEST(what_the_launcher_knows_is_added),
         TEST(a_collector_of_metrics_finds_the_same),
         TEST(what_chose_the_interval_is_told),
         TEST(it_is_told_once_a_second),
+        TEST(a_file_may_say_how_often_hosts_fail),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

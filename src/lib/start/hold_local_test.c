@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3 };
 
 static char dir[64];
@@ -152,7 +154,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_store_that_waits_for_its_prefix, make_dir, remove_dir),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         cmocka_unit_test_setup_teardown(what_the_nodes_know, make_dir, remove_dir),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

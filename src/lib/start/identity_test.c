@@ -194,6 +194,40 @@ static void what_is_moved_together_stays_the_same_job(void **state)
     assert_int_equal(chdir("/"), 0);
 }
 
+/* What says whose it is was lost, or never written by an older version: the store is the first job's that comes, and what is in it is gone on
+ * from. */
+static void a_store_that_does_not_say_whose_it_is(void **state)
+{
+    (void)state;
+    struct start a = {.program = "p", .config = "job.name=a", .until = 20}, again = {.program = "p", .config = "job.name=a", .from = 20, .until = 30};
+    start(&a);
+    world_expect("was made by an older version", 0);
+    assert_false(a.job.adopted);
+    shell("rm prefix/job");
+    start(&again);
+    world_expect("prefix was made by an older version: from now on it is the store of job a", 1);
+    assert_true(again.job.adopted && sk_id_same(again.job.store, a.job.store));
+    again.from = 30;
+    start(&again);
+    world_expect("was made by an older version", 0); /* once */
+}
+
+/* What an older version left on the node, under the name of the job alone, goes on under the new name, unless there is one already. */
+static void what_a_node_has_under_an_older_name(void **state)
+{
+    (void)state;
+    struct start first = {.program = "p", .config = "job.name=test", .until = 20}, again = first;
+    start(&first);
+    again.from = 20;
+    again.until = 0;
+    shell("cd local/saikai-$(id -u) && mv test-* test && rm -f ../../prefix/job"); /* and the store says no more whose it is */
+    start(&again);
+    shell("cd local/saikai-$(id -u) && test ! -e test && ls -d test-*/gen-*20-0");
+    shell("cd local/saikai-$(id -u) && mkdir -p test/gen-0001-000000000090-0 && rm -f ../../prefix/job");
+    start(&again);
+    shell("cd local/saikai-$(id -u) && test -e test/gen-0001-000000000090-0 && ls -d test-*/gen-*20-0");
+}
+
 /* A store that was copied is a new one, which may read what it was copied with; the ids it came from stay known, the newest first. */
 static void a_copied_store_is_its_own(void **state)
 {
@@ -309,6 +343,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_plain, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_name_is_made_from_the_program, make_world, remove_world),
         cmocka_unit_test_setup_teardown(what_is_moved_together_stays_the_same_job, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(a_store_that_does_not_say_whose_it_is, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(what_a_node_has_under_an_older_name, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_copied_store_is_its_own, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_fresh_start_looks_aside, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_run_finds_its_job_again, make_world, remove_world),

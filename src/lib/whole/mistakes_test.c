@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 2, CELLS = 40000 };
 
 #define SETTINGS "redundancy.scheme=none; schedule.first=no; schedule.every=10; "
@@ -123,6 +125,10 @@ static void test_iterations_must_not_fall(void **state)
     (void)state;
     run((struct start){.body = falls});
     world_expect("iteration 7 at a candidate after iteration 25", 1);
+    int told = 0;
+    for (const char *at = world.said; (at = strstr(at, "nothing is saved at such candidates")); at++)
+        told++;
+    assert_int_equal(told, N); /* once by each rank */
     run((struct start){.body = falls_below_the_restored, .restarts = 1});
 }
 
@@ -353,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_iterations_must_not_fall),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         TEST(test_one_rank_falls),
         TEST(test_memory_given_back),
         TEST(test_part_of_a_section_given_back),
@@ -362,6 +369,7 @@ int main(void)
         TEST(test_a_finished_run_goes_in_silence),
         TEST(test_a_failed_restart_costs_nothing),
         TEST(test_what_could_not_be_read_stays_over_starts),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

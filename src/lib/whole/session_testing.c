@@ -29,7 +29,7 @@ static void note(void *arg, int level, const char *line)
     pthread_mutex_unlock(&lock);
 }
 
-static void forget(void)
+void world_forget(void)
 {
     pthread_mutex_lock(&lock);
     world.said[0] = 0;
@@ -53,7 +53,7 @@ void world_expect(const char *text, int is_there)
 int world_begin(const char *pattern, int level)
 {
     snprintf(world.dir, sizeof world.dir, "%s", pattern);
-    forget();
+    world_forget();
     sk_log_set(note, NULL, level);
     return mkdtemp(world.dir) ? 0 : -1;
 }
@@ -88,7 +88,7 @@ struct sk_config *world_config(const char *more, ...)
 
 void world_start(int ranks, int (*program)(struct sk_group *g, void *arg), void *arg)
 {
-    forget();
+    world_forget();
     int rc = sk_loop_run(ranks, program, arg);
     if (rc)
         fail_msg("a start ended with %d (line %d); the log:\n%s", rc, -1000 - rc, world.said);

@@ -58,7 +58,8 @@ void world_lose(const char *name);
 /* How many generations are there. */
 int world_generations(const char *root);
 
-/* The log. */
+/* The log: all of it is forgotten, as at each start; does it say this? */
+void world_forget(void);
 int world_says(const char *text);
 void world_expect(const char *text, int is_there);
 

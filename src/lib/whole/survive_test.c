@@ -382,6 +382,34 @@ static void test_without_a_prefix(void **state)
     again(&r, 30, 40);
 }
 
+/* Nothing is protected, and the ranks change nodes: all is there, and nobody has his own; or a node is lost, and all is. */
+static void test_on_each_others_nodes(void **state)
+{
+    (void)state;
+    struct survive_run r = {.ranks = 3, .node_of = {0, 1, 2}, .until = 25, .config = "redundancy.scheme=none"};
+    assert_int_equal(survive_start(&r), 0);
+    r.node_of[0] = 1;
+    r.node_of[1] = 0;
+    r.until = 5;
+    assert_int_equal(survive_start(&r), 0);
+    survive_says("of iteration 20 is out of reach: its 3 files lie in the node-local directories of other nodes than those of the ranks that "
+                 "need them; there is no older one");
+    for (int lost = 1; lost < 3; lost++) {
+        fresh_directory();
+        r = (struct survive_run){.ranks = 3, .node_of = {0, 1, 2}, .until = 25, .config = "redundancy.scheme=none"};
+        assert_int_equal(survive_start(&r), 0);
+        for (int i = 0; i < lost; i++) {
+            survive_lose(2 - i);
+            r.node_of[2 - i] = 3 + i;
+        }
+        r.until = 5;
+        assert_int_equal(survive_start(&r), 0);
+        survive_says(lost == 1 ? "it was written by 3 ranks, and of 1 of them (rank 2) no file is on these nodes or in a prefix: it was not finished, "
+                                 "or is lost; there is no older one"
+                               : "it was written by 3 ranks, and of 2 of them (rank 1 …) no file is on these nodes");
+    }
+}
+
 static void test_what_cannot_be_protected_runs(void **state)
 {
     (void)state;
@@ -408,6 +436,7 @@ static void test_what_cannot_be_protected_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_on_each_others_nodes, survive_begin, survive_finish),
         cmocka_unit_test_setup_teardown(test_any_two_of_six_by_a_thread, survive_begin,
                                         survive_finish),
         cmocka_unit_test_setup_teardown(test_any_two_of_six_in_slices, survive_begin,

@@ -18,6 +18,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { CELLS = 5000, THIS = 3, RANK = 2 };
 
 static char local[] = "/tmp/direct-local-XXXXXX", prefix[] = "/tmp/direct-prefix-XXXXXX";
@@ -309,9 +311,11 @@ static void its_file_goes_unless_it_is_archived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(it_is_in_the_prefix_and_counts),    cmocka_unit_test(without_a_place_it_says_so),
         cmocka_unit_test(a_write_that_fails_leaves_nothing), cmocka_unit_test(another_job_has_the_prefix),
         cmocka_unit_test(its_file_goes_unless_it_is_archived),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

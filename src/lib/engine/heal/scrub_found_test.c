@@ -21,6 +21,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { BYTES = 100000, THIS = 2 };
 
 static char dir[] = "/tmp/saikai-scrub-XXXXXX";
@@ -302,10 +304,12 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remember_open_files),
         cmocka_unit_test(a_generation_is_read_to_its_end),
         cmocka_unit_test(a_parity_file_is_read_to_its_end),
         cmocka_unit_test(memory_that_runs_out_damages_nothing),
         cmocka_unit_test(nothing_is_read_while_it_is_paused_or_off),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

@@ -15,6 +15,8 @@
 #include <sys/resource.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 static void ignore(void *arg, struct sk_gen gen, int parity, const char *why)
 {
     (void)gen;
@@ -101,7 +103,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, heal_begin, heal_end)
         TEST(test_it_takes_its_share_and_no_more),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         TEST(test_its_thread_is_only_a_little_behind),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 4, CELLS = 8192, CHANGED = 16, BEFORE = 2, THIS = 3 };
 
 #define CHECK(x)                                                                                                     \
@@ -474,9 +476,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_newer_set_replaces_the_one_before),  cmocka_unit_test(one_that_fails_leaves_the_set_before),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         cmocka_unit_test(a_set_that_others_build_on_stays),     cmocka_unit_test(what_earlier_starts_left_goes_when_it_may),
         cmocka_unit_test(the_newest_of_many_stay),              cmocka_unit_test(candidates_code_it_in_slices),
         cmocka_unit_test(settings_that_are_none_or_wrong),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

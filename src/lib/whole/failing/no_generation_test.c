@@ -12,6 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { N = 3, CELLS = 600, EVERY = 10 };
 
 /* One start: what it is to get (0: a fresh start, or the code of an error with these words), and how many generations it makes. */
@@ -139,8 +141,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
         TEST(all_are_damaged),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         TEST(all_are_passed_over),
         TEST(none_can_be_read_now),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/open_files_testing.h"
+
 enum { CELLS = 300, IT = 10 };
 
 static double cells[CELLS];
@@ -216,8 +218,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_in_files_is_looked_at, setup, teardown),
+        cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         cmocka_unit_test_setup_teardown(ranks_that_have_no_part, setup, teardown),
         cmocka_unit_test_setup_teardown(a_start_is_numbered_by_what_is_there, setup, teardown),
+        cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
