@@ -66,6 +66,12 @@ ranks 2 create -T - -o "$work/listed3" node0 < /dev/null && fail "took a list fr
 [ "$(grep -c 'standard input' "$work/err")" = 1 ] || fail "does not tell once that a list needs a file"
 ranks 2 create -T "$work/list.0%r" -o "$work/listed3" node0 && fail "took a list that is not there"
 grep -q 'list.00\|list.01' "$work/err" || fail "does not tell which list is missing"
+# what cannot be archived is left out, and told
+mkfifo "$work/in/node0/sub/pipe"
+ranks 2 create -q -o "$work/left" 'node%r'
+[ $? = 3 ] && grep -q 'left out: node0/sub/pipe is not a regular file' "$work/err" && [ "$(grep -c 'holds all others' "$work/err")" = 1 ] || fail "a pipe of one process"
+rm "$work/in/node0/sub/pipe"
+"$saikai" archive extract -q -o "$work/left.back" "$work/left" && diff -r "$work/in/node0" "$work/left.back/node0" && diff -r "$work/in/node1" "$work/left.back/node1" || fail "all but a pipe"
 
 # failures: told once, and the older set stays
 ranks 4 create --writers 2 -o "$work/sets" 'node%r' 'nothing%r' && fail "archived what is not there"

@@ -248,6 +248,14 @@ static int finish_entries(const struct sk_sink *s, struct sk_below *at, struct s
     return rc;
 }
 
+/* Files of one directory follow each other. */
+static int same_directory(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    size_t n = x ? (size_t)(x - a) : 0, m = y ? (size_t)(y - b) : 0;
+    return !x == !y && n == m && !memcmp(a, b, n);
+}
+
 int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
 {
     struct sk_below at;
@@ -256,9 +264,12 @@ int sk_sink_finish(struct sk_sink *s, int sync, struct saikai_error *err)
     for (uint32_t i = 0; s->made && i < s->a->file_count && !rc; i++)
         if (s->wanted[i])
             rc = finish_file(s, &at, i, sync, err);
+    const char *synced = NULL;
     for (uint32_t i = 0; s->made && i < s->a->file_count && !rc && sync; i++)
-        if (s->wanted[i])
-            rc = sk_below_sync(&at, s->a->files[i].name, err);
+        if (s->wanted[i] && (!synced || !same_directory(synced, s->a->files[i].name))) {
+            synced = s->a->files[i].name;
+            rc = sk_below_sync(&at, synced, err);
+        }
     if (!rc && s->made && s->entries)
         rc = finish_entries(s, &at, err);
     sk_below_end(&at);

@@ -3,6 +3,7 @@
 #include "archive/file/ska.h"
 
 #include "archive/file/names.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "base/types.h"
 
@@ -25,6 +26,7 @@ void sk_ska_free(struct sk_ska *a)
     free(a->entries);
     free(a->files);
     free(a->classes);
+    free(a->class_table);
     free(a->segments);
     free(a->parts);
     free(a->blocks);
@@ -35,6 +37,9 @@ void sk_ska_clear_blocks(struct sk_ska *a)
 {
     for (size_t i = 0; i < a->class_count; i++)
         free(a->classes[i].key);
+    free(a->class_table);
+    a->class_table = NULL;
+    a->class_slots = 0;
     a->class_count = a->segment_count = a->part_count = a->block_count = 0;
     free(a->previous);
     a->previous = NULL;
@@ -86,21 +91,56 @@ int sk_ska_add_entry(struct sk_ska *a, const struct sk_ska_entry *e)
     return (int)a->entry_count++;
 }
 
-int sk_ska_add_class(struct sk_ska *a, const struct sk_ska_class *c)
+/* Where a class is in the table, or is to be. */
+static uint32_t *class_place(const struct sk_ska *a, const struct sk_ska_class *c)
 {
-    for (size_t i = a->class_count; i-- > 0;) {
-        const struct sk_ska_class *o = &a->classes[i];
+    size_t mask = a->class_slots - 1, k = (size_t)sk_hash64(c->key, strlen(c->key)) & mask;
+    for (; a->class_table[k]; k = (k + 1) & mask) {
+        const struct sk_ska_class *o = &a->classes[a->class_table[k] - 1];
         if (o->type == c->type && o->big_endian == c->big_endian && o->fields == c->fields &&
             !strcmp(o->key, c->key))
-            return (int)i;
+            break;
     }
+    return &a->class_table[k];
+}
+
+/* A table of so many slots of all classes. */
+static int set_class_table(struct sk_ska *a, size_t slots)
+{
+    uint32_t *table = calloc(slots, sizeof *table);
+    if (!table)
+        return SAIKAI_ENOMEM;
+    free(a->class_table);
+    a->class_table = table;
+    a->class_slots = slots;
+    for (size_t i = 0; i < a->class_count; i++)
+        *class_place(a, &a->classes[i]) = (uint32_t)i + 1;
+    return 0;
+}
+
+int sk_ska_drop_classes(struct sk_ska *a, size_t first)
+{
+    for (size_t i = first; i < a->class_count; i++)
+        free(a->classes[i].key);
+    a->class_count = first;
+    return set_class_table(a, a->class_slots ? a->class_slots : 64);
+}
+
+int sk_ska_add_class(struct sk_ska *a, const struct sk_ska_class *c)
+{
+    if (a->class_count >= a->class_slots / 2 && set_class_table(a, a->class_slots ? 2 * a->class_slots : 64))
+        return SAIKAI_ENOMEM;
+    uint32_t *place = class_place(a, c);
+    if (*place)
+        return (int)*place - 1;
     MORE(classes, class_count, class_cap);
     char *key = strdup(c->key);
     if (!key)
         return SAIKAI_ENOMEM;
     a->classes[a->class_count] = *c;
     a->classes[a->class_count].key = key;
-    return (int)a->class_count++;
+    *place = (uint32_t)++a->class_count;
+    return (int)a->class_count - 1;
 }
 
 int sk_ska_add_segment(struct sk_ska *a, const struct sk_ska_segment *s)

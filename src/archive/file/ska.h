@@ -79,6 +79,8 @@ struct sk_ska {
     size_t entry_count, entry_cap;
     size_t file_count, class_count, segment_count, part_count, block_count;
     size_t file_cap, class_cap, segment_cap, part_cap, block_cap;
+    uint32_t *class_table; /* their numbers plus 1 by a hash, 0: free; a file may have as many classes as there are files */
+    size_t class_slots;
 };
 
 void sk_ska_free(struct sk_ska *a);
@@ -90,6 +92,8 @@ int sk_ska_add_file(struct sk_ska *a, const struct sk_ska_file *f);
 int sk_ska_add_entry(struct sk_ska *a, const struct sk_ska_entry *e);
 int sk_ska_add_class(struct sk_ska *a,
                      const struct sk_ska_class *c); /* the existing one if key, type … agree */
+/* Forget those from number `first` on, which nothing uses. SAIKAI_ENOMEM: they are forgotten, and none can be added. */
+int sk_ska_drop_classes(struct sk_ska *a, size_t first);
 int sk_ska_add_segment(struct sk_ska *a, const struct sk_ska_segment *s);
 int sk_ska_add_part(struct sk_ska *a, uint32_t class_index); /* first = the next segment */
 int sk_ska_add_block(struct sk_ska *a);                      /* first = the next part */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,8 @@ static int fetch_local(struct sk_ska_feed *feed, const struct sk_ska_range *r, s
             fd = sk_io_open(in->path, O_RDONLY, 0, err);
         }
         rc = fd < 0 ? fd : sk_io_pread(fd, in->path, r[i].to, r[i].bytes, (off_t)r[i].offset, err);
+        if (rc)
+            sk_feed_local_failed(f, r[i].file);
     }
     if (fd >= 0)
         close(fd);
@@ -72,8 +75,10 @@ int sk_feed_local_init(struct sk_feed_local *f, const struct sk_archive_input *i
             f->seen[i].st_size = (off_t)in->bytes;
             f->seen[i].st_mode = S_IFREG | 0600;
         } else if (stat(in->path, &f->seen[i])) {
+            sk_feed_local_failed(f, i);
             return sk_fail_errno(err, errno, "cannot read %s", in->path);
         } else if (!S_ISREG(f->seen[i].st_mode)) {
+            sk_feed_local_failed(f, i);
             return sk_fail(err, SAIKAI_EINVAL, "%s is not a regular file", in->path);
         }
         f->count++;
@@ -81,22 +86,32 @@ int sk_feed_local_init(struct sk_feed_local *f, const struct sk_archive_input *i
     return 0;
 }
 
+void sk_feed_local_failed(struct sk_feed_local *f, size_t i)
+{
+    uint32_t none = 0;
+    atomic_compare_exchange_strong(&f->failed, &none, (uint32_t)i + 1);
+}
+
+int sk_feed_local_same(const struct sk_feed_local *f, size_t i, struct saikai_error *err)
+{
+    struct stat st;
+    const struct stat *was = &f->seen[i];
+    const char *path = f->inputs[i].path;
+    if (f->inputs[i].data)
+        return 0;
+    if (stat(path, &st))
+        return sk_fail_errno(err, errno, "%s went away while it was read", path);
+    if (st.st_size != was->st_size || st.st_mtim.tv_sec != was->st_mtim.tv_sec || st.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+        return sk_fail(err, SAIKAI_ECHANGED, "%s changed while it was read: archive it when it is finished", path);
+    return 0;
+}
+
 int sk_feed_local_check(const struct sk_feed_local *f, struct saikai_error *err)
 {
-    for (size_t i = 0; i < f->count; i++) {
-        struct stat st;
-        const struct stat *was = &f->seen[i];
-        const char *path = f->inputs[i].path;
-        if (f->inputs[i].data)
-            continue;
-        if (stat(path, &st))
-            return sk_fail_errno(err, errno, "%s went away while it was read", path);
-        if (st.st_size != was->st_size || st.st_mtim.tv_sec != was->st_mtim.tv_sec ||
-            st.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
-            return sk_fail(err, SAIKAI_ECHANGED,
-                           "%s changed while it was read: archive it when it is finished", path);
-    }
-    return 0;
+    int rc = 0;
+    for (size_t i = 0; i < f->count && !rc; i++)
+        rc = sk_feed_local_same(f, i, err);
+    return rc;
 }
 
 void sk_feed_local_free(struct sk_feed_local *f)

@@ -45,12 +45,17 @@ struct sk_feed_local {
     const struct sk_archive_input *inputs;
     struct stat *seen; /* what each file was when it was listed; of memory: its size */
     size_t count;
+    _Atomic uint32_t failed; /* 1 more than the number of the first input that could not be read, 0: none */
 };
 /* Looks at each file. Fails with SAIKAI_ENOENT, SAIKAI_EIO, SAIKAI_EINVAL (no regular file),
  * SAIKAI_ENOMEM; to be freed after a failure as well. */
 int sk_feed_local_init(struct sk_feed_local *f, const struct sk_archive_input *inputs, size_t count,
                        struct saikai_error *err);
-/* SAIKAI_ECHANGED when a file is no longer what it was. */
+/* For who reads inputs: number i could not be read. */
+void sk_feed_local_failed(struct sk_feed_local *f, size_t i);
+/* SAIKAI_ECHANGED when input i, a file, is no longer what it was; SAIKAI_ENOENT, SAIKAI_EIO: it went away. */
+int sk_feed_local_same(const struct sk_feed_local *f, size_t i, struct saikai_error *err);
+/* The same of all of them. */
 int sk_feed_local_check(const struct sk_feed_local *f, struct saikai_error *err);
 void sk_feed_local_free(struct sk_feed_local *f);
 

@@ -4,6 +4,7 @@
 
 #include "archive/file/ska.h"
 #include "base/config/kind.h"
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,10 @@ struct sk_archive_options {
     /* NULL, or told how many of how many bytes have been worked on; from one thread at a time */
     void (*progress)(void *arg, uint64_t done, uint64_t all);
     void *progress_arg;
+    /* What becomes of an input that cannot be read, or that changes or goes away while it is read: 1: the archive is made without it,
+     * 0 (and NULL): that is an error. What changed is read once more first. Called by the thread that creates the archive. */
+    int (*leave_out)(void *arg, const char *path, const struct saikai_error *why);
+    void *leave_arg;
     struct sk_id store; /* that the files are of, all zero: of none */
     int chain; /* how many archives may build on each other in a row, 0: SK_CHAIN; at most 32 */
 };

@@ -5,6 +5,7 @@
 #include "archive/plan/repeats.h"
 #include "archive/plan/sample/sample.h"
 #include "archive/plan/sample/sample_bytes.h"
+#include "archive/plan/small.h"
 #include "archive/plan/takes.h"
 
 #include "base/file/io.h"
@@ -92,20 +93,20 @@ int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_er
     return 0;
 }
 
-int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
-                     struct saikai_error *err)
+int sk_ska_plan_list(struct sk_ska_plan *p, struct sk_feed_local *feed, struct saikai_error *err)
 {
     int rc = 0;
     sk_raw_describe_shipped();
     for (size_t i = 0; i < feed->count && !rc; i++) {
-        struct sk_listed l;
+        struct sk_listed l = {0};
         rc = sk_list_input(&feed->inputs[i], &feed->seen[i], sk_scheme_looks(p->opt.scheme), &l,
                            err);
-        if (rc)
-            break;
-        rc = sk_ska_plan_add(p, &l, err);
+        if (!rc)
+            rc = sk_ska_plan_add(p, &l, err);
         if (rc)
             sk_listed_free(&l);
+        if (rc && rc != SAIKAI_ENOMEM)
+            sk_feed_local_failed(feed, i);
     }
     return rc;
 }
@@ -290,17 +291,12 @@ static int cutter_add(struct cutter *c, uint32_t class_index, const struct sk_re
 
 /* ---- skeletons ---- */
 
-struct piece {
-    uint32_t class_index, file;
-    uint64_t offset, bytes;
-};
-
 struct pieces {
-    struct piece *list;
+    struct sk_small_piece *list;
     size_t n, cap;
 };
 
-static int add_piece(struct pieces *l, struct piece piece)
+static int add_piece(struct pieces *l, struct sk_small_piece piece)
 {
     void *more = grown(l->list, l->n, &l->cap, sizeof *l->list);
     if (!more)
@@ -345,7 +341,7 @@ static int file_gaps(struct sk_ska_plan *p, uint32_t file, const struct taken *s
     for (size_t i = 0; i <= n && !rc; i++) {
         uint64_t end = i < n ? spans[i].offset : f->size_bytes;
         if (end > at) {
-            rc = add_piece(out, (struct piece){(uint32_t)class_index, file, at, end - at});
+            rc = add_piece(out, (struct sk_small_piece){(uint32_t)class_index, file, at, end - at});
             p->skeleton_bytes += end - at;
         }
         if (i < n)
@@ -391,14 +387,14 @@ static int skeletons(struct sk_ska_plan *p, struct pieces *out)
 
 static int by_class(const void *x, const void *y)
 {
-    const struct piece *a = x, *b = y;
+    const struct sk_small_piece *a = x, *b = y;
     if (a->class_index != b->class_index)
         return SK_ORDER(a->class_index, b->class_index);
     return SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
 }
 
 /* Pieces of one class: [first, first + n). */
-static int cut_pieces(struct sk_ska_plan *p, struct cutter *c, const struct piece *list, size_t n,
+static int cut_pieces(struct sk_ska_plan *p, struct cutter *c, const struct sk_small_piece *list, size_t n,
                       struct saikai_error *err)
 {
     struct sk_recipe r = {.form = SK_FORM_BYTES, .backend = p->opt.backend, .level = p->opt.level};
@@ -422,7 +418,10 @@ static int cut_skeletons(struct sk_ska_plan *p, struct saikai_error *err)
 {
     struct pieces l = {0};
     struct cutter c = {.p = p, .unit = p->bytes_unit};
+    size_t first = p->a.class_count;
     int rc = skeletons(p, &l);
+    if (!rc && p->opt.scheme == SK_SCHEME_AUTO)
+        rc = sk_small_merge(p, first, l.list, l.n);
     if (!rc && l.n)
         qsort(l.list, l.n, sizeof *l.list, by_class);
     for (size_t i = 0, k; i < l.n && !rc; i = k) {
@@ -453,7 +452,7 @@ static int cut_auto(struct sk_ska_plan *p, struct saikai_error *err)
 /* ---- the paper's schemes ---- */
 
 /* Streams in turn, `turn` bytes of each, until all are empty. */
-static int cut_in_turn(struct cutter *c, const struct sk_recipe *r, struct piece *list, size_t n,
+static int cut_in_turn(struct cutter *c, const struct sk_recipe *r, struct sk_small_piece *list, size_t n,
                        uint64_t turn, size_t width)
 {
     turn = turn < width ? width : turn / width * width;
@@ -483,7 +482,7 @@ static int cut_agnostic(struct sk_ska_plan *p)
     struct pieces l = {0};
     int class_index = sk_ska_add_class(&p->a, &all), rc = class_index < 0 ? class_index : 0;
     for (uint32_t f = 0; f < p->a.file_count && !rc; f++)
-        rc = add_piece(&l, (struct piece){(uint32_t)class_index, f, 0, p->a.files[f].size_bytes});
+        rc = add_piece(&l, (struct sk_small_piece){(uint32_t)class_index, f, 0, p->a.files[f].size_bytes});
     uint64_t turn = p->opt.scheme == SK_SCHEME_AGNOSTIC ? UINT64_MAX / 16 : p->opt.merge_bytes;
     if (!rc)
         rc = cut_in_turn(&c, &r, l.list, l.n, turn, 1);
@@ -517,7 +516,7 @@ static int cut_aware(struct sk_ska_plan *p, struct saikai_error *err)
         const struct sk_family *f = &p->families[b->family];
         for (size_t k = 0; k < f->fields && !rc; k++) {
             size_t width = sk_type_size(p->a.classes[f->classes[k]].type);
-            rc = add_piece(&l, (struct piece){f->classes[k], b->file, p->offsets[b->first + k],
+            rc = add_piece(&l, (struct sk_small_piece){f->classes[k], b->file, p->offsets[b->first + k],
                                               sk_box_count(b->box) * width});
         }
     }

@@ -66,8 +66,7 @@ struct sk_ska_plan {
  * not be restored. */
 int sk_ska_plan_add(struct sk_ska_plan *p, struct sk_listed *l, struct saikai_error *err);
 /* Append all files of a local feed. */
-int sk_ska_plan_list(struct sk_ska_plan *p, const struct sk_feed_local *feed,
-                     struct saikai_error *err);
+int sk_ska_plan_list(struct sk_ska_plan *p, struct sk_feed_local *feed, struct saikai_error *err);
 /* Cut them into blocks by the scheme. */
 int sk_ska_plan_cut(struct sk_ska_plan *p, struct saikai_error *err);
 /* Back to the listed files, to be cut again. */

@@ -323,6 +323,17 @@ static int by_name(const void *x, const void *y)
     return strcmp((*a)->name, (*b)->name);
 }
 
+/* The longest segment of a file, the first of several; 0: it has none. */
+static int longest_of(const struct before *b, uint32_t f, struct longest *out)
+{
+    const struct stored *k = &b->s[b->first[f]];
+    for (size_t i = b->first[f]; i < b->first[f + 1]; i++)
+        k = b->s[i].bytes > k->bytes ? &b->s[i] : k;
+    if (b->first[f] < b->first[f + 1])
+        *out = (struct longest){b->a->files[f].size_bytes, {k->offset, k->bytes, k->hash}, f};
+    return b->first[f] < b->first[f + 1];
+}
+
 static int before_new(const struct sk_ska_plan *p, struct before *b)
 {
     const struct sk_ska *a = p->previous->a;
@@ -339,12 +350,8 @@ static int before_new(const struct sk_ska_plan *p, struct before *b)
         b->first[f] = at;
     }
     for (uint32_t f = 0; f < a->file_count; f++) {
-        const struct stored *k = &b->s[b->first[f]];
         b->named[f] = &a->files[f];
-        for (size_t i = b->first[f]; i < b->first[f + 1]; i++)
-            k = b->s[i].bytes > k->bytes ? &b->s[i] : k;
-        if (b->first[f] < b->first[f + 1])
-            b->longest[b->count++] = (struct longest){a->files[f].size_bytes, {k->offset, k->bytes, k->hash}, f};
+        b->count += (size_t)longest_of(b, f, &b->longest[b->count]);
     }
     if (b->count)
         qsort(b->longest, b->count, sizeof *b->longest, by_place_and_hash);
@@ -367,19 +374,25 @@ static size_t find_longest(const struct before *b, const struct longest *x)
     return low;
 }
 
-/* Of the files that have this stretch, the one of this name, else the first; -1: none has it. */
+/* The file of a name; -1: there is none. */
+static int64_t who_is(const struct before *b, const char *name)
+{
+    const struct sk_ska_file key = {.name = (char *)(uintptr_t)name}, *one = &key,
+                             **found = bsearch(&one, b->named, b->a->file_count, sizeof *b->named, by_name);
+    return found ? *found - b->a->files : -1;
+}
+
+/* Of the files that have this stretch, the one of this name, else the first; -1: none has it. Any number may have it. */
 static int64_t who_has(const struct before *b, const struct longest *x, const char *name)
 {
-    int64_t found = -1;
-    for (size_t i = find_longest(b, x); i < b->count; i++) {
-        const struct longest *l = &b->longest[i];
-        if (l->size != x->size || memcmp(&l->at, &x->at, sizeof x->at))
-            break;
-        if (!strcmp(b->a->files[l->file].name, name))
-            return l->file;
-        found = found < 0 ? l->file : found;
-    }
-    return found;
+    struct longest own, from = *x;
+    from.file = 0;
+    size_t i = find_longest(b, &from);
+    const struct longest *first = i < b->count ? &b->longest[i] : NULL;
+    if (!first || first->size != x->size || memcmp(&first->at, &x->at, sizeof x->at))
+        return -1;
+    int64_t is = who_is(b, name);
+    return is >= 0 && longest_of(b, (uint32_t)is, &own) && own.size == x->size && !memcmp(&own.at, &x->at, sizeof x->at) ? is : first->file;
 }
 
 /* The file of the same size that has its longest segment, under whatever name. Where the longest segment lies is mostly the same in all
@@ -417,11 +430,9 @@ static int compare_file(struct sk_ska_plan *p, uint32_t f, const struct before *
     int rc = compare_size(p, f, b, out, err);
     if (rc || out->count > before)
         return rc;
-    const struct sk_ska_file *key = &p->a.files[f],
-                             **found = bsearch(&key, b->named, b->a->file_count, sizeof *b->named, by_name);
-    if (!found)
+    int64_t g = who_is(b, p->a.files[f].name);
+    if (g < 0)
         return 0;
-    size_t g = (size_t)(*found - b->a->files);
     return compare(p, f, b->s + b->first[g], b->first[g + 1] - b->first[g], NULL, out, err);
 }
 
@@ -469,14 +480,27 @@ static int look_within(struct sk_ska_plan *p, struct sk_repeats *out, struct sai
     return rc ? rc : check_all(p, out, err);
 }
 
+/* The first repeat of a sorted list that ends behind a place of a file. */
+static size_t first_behind(const struct sk_repeats *r, uint32_t file, uint64_t from)
+{
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const struct sk_repeat *x = &r->list[mid];
+        if (x->file < file || (x->file == file && x->offset + x->bytes <= from))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Cut what [from, end) of a file has out of the repeats, none of which has all of it. */
 static void cut_out(struct sk_repeats *r, uint32_t file, uint64_t from, uint64_t end)
 {
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = first_behind(r, file, from); i < r->count && r->list[i].file == file && r->list[i].offset < end; i++) {
         struct sk_repeat *x = &r->list[i];
         uint64_t stop = x->offset + x->bytes;
-        if (x->file != file || stop <= from || x->offset >= end)
-            continue;
         if (x->offset < from) {
             x->bytes = from - x->offset;
             continue;
@@ -493,16 +517,7 @@ static void cut_out(struct sk_repeats *r, uint32_t file, uint64_t from, uint64_t
 static uint64_t covered(const struct sk_repeats *r, uint32_t file, uint64_t from, uint64_t end)
 {
     uint64_t n = 0;
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        const struct sk_repeat *x = &r->list[mid];
-        if (x->file < file || (x->file == file && x->offset + x->bytes <= from))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (; low < r->count && r->list[low].file == file && r->list[low].offset < end; low++) {
+    for (size_t low = first_behind(r, file, from); low < r->count && r->list[low].file == file && r->list[low].offset < end; low++) {
         const struct sk_repeat *x = &r->list[low];
         uint64_t a = x->offset > from ? x->offset : from, b = x->offset + x->bytes < end ? x->offset + x->bytes : end;
         n += b > a ? b - a : 0;

@@ -12,7 +12,8 @@
 #include "base/error.h"
 
 /* Write the inputs into a new archive at `out` (replaced when it exists): temporary name, sync,
- * rename. Local; blocks; starts threads. A file that changes while it is read is an error. After a
+ * rename. Local; blocks; starts threads. A file that cannot be read, or changes while it is read, is an error
+ * unless opt->leave_out takes it on. After a
  * failure nothing of it is left and an older archive is untouched. One that another archive beside
  * it builds on is not replaced (SAIKAI_EEXIST). Fails with SAIKAI_EIO, SAIKAI_ENOSPC,
  * SAIKAI_ENOENT, SAIKAI_ECHANGED, SAIKAI_EINVAL, SAIKAI_ENOMEM, and as sk_unpack_block when the

@@ -59,6 +59,34 @@ static void repeats_at_other_places(void **state)
     assert_true(stored("places.ska", NULL, &in, 1, 0) < sizeof data - FILE_BYTES - FILE_BYTES / 4);
 }
 
+/* Each with a name of its own: those of one kind are compressed together, and not one by one. */
+static void small_files_of_many_names(void **state)
+{
+    (void)state;
+    enum { MANY = 200, EACH = 6000 }; /* small sets are also tried as a whole */
+    static char names[MANY][24];
+    static uint8_t data[MANY][EACH];
+    struct sk_archive_input in[MANY];
+    struct sk_archive_options o = {.no_sync = 1, .quick = 1};
+    struct sk_archive_stats st = {0};
+    struct sk_ska a = {0};
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "%c%c/%c%c%c.%s", 'a' + i % 3, 'a' + i % 5, 'a' + i % 26, 'a' + i / 26, 'a' + i % 7, i % 2 ? "c" : "txt");
+        for (int k = 0; k < EACH; k++)
+            data[i][k] = (uint8_t)("some words that all of them have in common "[k % 43] + (k % 50 == i % 50));
+        in[i] = (struct sk_archive_input){NULL, names[i], data[i], EACH};
+    }
+    assert_int_equal(sk_archive_create(at("many.ska"), in, MANY, &o, &st, NULL), 0);
+    assert_int_equal(sk_archive_open(at("many.ska"), &a, NULL), 0);
+    assert_int_equal(a.class_count, 2);
+    assert_true(st.stored_bytes < MANY * EACH / 10);
+    sk_ska_free(&a);
+    assert_int_equal(sk_archive_extract(at("many.ska"), at("back"), NULL, NULL, NULL), 0);
+    put_file(at("original"), data[77], EACH);
+    assert_true(same_file(at("original"), at("back/%s", names[77])));
+    sk_io_rmtree(at("back"), NULL);
+}
+
 /* Doubles that prediction is for, in Fortran records: what did not change costs nearly nothing, also under
  * another name. */
 static void what_did_not_change(void **state)
@@ -107,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
+        cmocka_unit_test(small_files_of_many_names),
         cmocka_unit_test(one_content_under_several_names),
         cmocka_unit_test(repeats_at_other_places),
         cmocka_unit_test(what_did_not_change),

@@ -2,9 +2,9 @@
  * say, tries what they do not see, and keeps what is shortest. */
 #include "archive/write/schemes.h"
 #include "archive/write/delta.h"
-#include "archive/write/gzip_chance.h"
+#include "archive/write/chance/gzip_chance.h"
 #include "archive/write/pipeline.h"
-#include "archive/write/whole_chance.h"
+#include "archive/write/chance/whole_chance.h"
 
 #include "base/file/io.h"
 #include "base/log.h"

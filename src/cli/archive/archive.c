@@ -17,30 +17,41 @@
 
 /* ---- ls ---- */
 
-static void list_classes(const struct sk_ska *a, struct sk_json *j)
+/* What there is of each class, of which there may be as many as files. */
+struct in_class {
+    uint64_t bytes, segments;
+};
+
+static void list_class(const char *key, const struct in_class *c, struct sk_json *j)
 {
-    if (j)
-        sk_json_array(j, "classes");
-    for (size_t c = 0; c < a->class_count; c++) {
-        uint64_t bytes = 0, segments = 0;
-        for (size_t p = 0; p < a->part_count; p++)
-            if (a->parts[p].class == c) {
-                bytes += a->parts[p].size_bytes;
-                segments += a->parts[p].count;
-            }
-        if (!j) {
-            printf("%14llu  %8llu  %s\n", (unsigned long long)bytes, (unsigned long long)segments,
-                   a->classes[c].key);
-            continue;
-        }
-        sk_json_object(j, NULL);
-        sk_json_text(j, "name", a->classes[c].key);
-        sk_json_uint(j, "bytes", bytes);
-        sk_json_uint(j, "pieces", segments);
-        sk_json_end(j);
+    if (!j) {
+        printf("%14llu  %8llu  %s\n", (unsigned long long)c->bytes, (unsigned long long)c->segments, key);
+        return;
+    }
+    sk_json_object(j, NULL);
+    sk_json_text(j, "name", key);
+    sk_json_uint(j, "bytes", c->bytes);
+    sk_json_uint(j, "pieces", c->segments);
+    sk_json_end(j);
+}
+
+static int list_classes(const struct sk_ska *a, struct sk_json *j)
+{
+    struct in_class *of = calloc(a->class_count + 1, sizeof *of);
+    if (!of)
+        return SAIKAI_ENOMEM;
+    for (size_t p = 0; p < a->part_count; p++) {
+        of[a->parts[p].class].bytes += a->parts[p].size_bytes;
+        of[a->parts[p].class].segments += a->parts[p].count;
     }
     if (j)
+        sk_json_array(j, "classes");
+    for (size_t c = 0; c < a->class_count; c++)
+        list_class(a->classes[c].key, &of[c], j);
+    if (j)
         sk_json_end(j);
+    free(of);
+    return 0;
 }
 
 /* Per file the bytes that its share of the blocks takes; NULL: no memory. */
@@ -71,34 +82,56 @@ static void print_name(const char *name)
             putchar(*p);
 }
 
-/* 1: nothing of the archive lies in this directory. */
-static int is_empty(const struct sk_ska *a, const char *name)
+static int by_name(const void *a, const void *b)
 {
-    size_t n = strlen(name);
-    for (size_t i = 0; i < a->file_count; i++)
-        if (!strncmp(a->files[i].name, name, n) && a->files[i].name[n] == '/')
-            return 0;
-    for (size_t i = 0; i < a->entry_count; i++)
-        if (!strncmp(a->entries[i].name, name, n) && a->entries[i].name[n] == '/')
-            return 0;
-    return 1;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void list_text(const struct sk_ska *a, int classes)
+/* The names of all that is in it, sorted; NULL: no memory. */
+static const char **all_names(const struct sk_ska *a)
 {
-    double *stored = stored_bytes(a);
+    const char **names = malloc((a->file_count + a->entry_count + 1) * sizeof *names);
+    size_t n = 0;
+    for (size_t i = 0; names && i < a->file_count; i++)
+        names[n++] = a->files[i].name;
+    for (size_t i = 0; names && i < a->entry_count; i++)
+        names[n++] = a->entries[i].name;
+    if (n)
+        qsort(names, n, sizeof *names, by_name);
+    return names;
+}
+
+/* 1: nothing lies in this directory: of n sorted names none begins with it and a slash. */
+static int is_empty(const char *const *names, size_t n, const char *name)
+{
+    size_t length = strlen(name), low = 0, high = n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        int c = strncmp(names[mid], name, length);
+        if (c < 0 || (!c && (unsigned char)names[mid][length] < '/'))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low == n || strncmp(names[low], name, length) || names[low][length] != '/';
+}
+
+static int list_text(const struct sk_ska *a, int classes)
+{
     if (classes)
-        list_classes(a, NULL);
-    for (size_t i = 0; !classes && i < a->file_count; i++) {
+        return list_classes(a, NULL);
+    double *stored = stored_bytes(a);
+    const char **names = all_names(a);
+    for (size_t i = 0; i < a->file_count; i++) {
         double bytes = (double)a->files[i].size_bytes, kept = stored ? stored[i] : 0;
         printf("%14llu %14.0f %9.2f  ", (unsigned long long)a->files[i].size_bytes, kept,
                kept > 0 ? bytes / kept : 1);
         print_name(a->files[i].name);
         putchar('\n');
     }
-    for (size_t i = 0; !classes && i < a->entry_count; i++) {
+    for (size_t i = 0; names && i < a->entry_count; i++) {
         const struct sk_ska_entry *e = &a->entries[i];
-        if (e->kind == SK_ENTRY_DIRECTORY && !is_empty(a, e->name))
+        if (e->kind == SK_ENTRY_DIRECTORY && !is_empty(names, a->file_count + a->entry_count, e->name))
             continue;
         printf("%14s %14s %9s  ", "-", "-", "-");
         print_name(e->name);
@@ -106,7 +139,10 @@ static void list_text(const struct sk_ska *a, int classes)
         print_name(e->target);
         putchar('\n');
     }
+    int rc = stored && names ? 0 : SAIKAI_ENOMEM;
     free(stored);
+    free(names);
+    return rc;
 }
 
 /* The archives that one builds on, the next one first: told as lines, or in JSON. An earlier one
@@ -139,14 +175,15 @@ static void list_previous(struct sk_opened *o, struct sk_json *j)
         sk_json_end(j);
 }
 
-static void list_json(struct sk_opened *o, int classes, struct sk_json *j)
+static int list_json(struct sk_opened *o, int classes, struct sk_json *j)
 {
     const struct sk_ska *a = o->a;
+    int rc = 0;
     sk_json_object(j, NULL);
     sk_json_text(j, "archive", o->path);
     list_previous(o, j);
     if (classes)
-        list_classes(a, j);
+        rc = list_classes(a, j);
     double *stored = stored_bytes(a);
     sk_json_array(j, "files");
     for (size_t i = 0; i < a->file_count; i++) {
@@ -159,6 +196,7 @@ static void list_json(struct sk_opened *o, int classes, struct sk_json *j)
         sk_json_end(j);
     }
     sk_json_end(j);
+    rc = stored ? rc : SAIKAI_ENOMEM;
     free(stored);
     static const char *const kinds[] = {"", "directory", "symlink", "hard link"};
     sk_json_array(j, "others");
@@ -172,6 +210,21 @@ static void list_json(struct sk_opened *o, int classes, struct sk_json *j)
     }
     sk_json_end(j);
     sk_json_end(j);
+    return rc;
+}
+
+/* One archive of a set. */
+static int list_one(const char *path, int classes, struct sk_json *j, struct saikai_error *err)
+{
+    struct sk_opened *o = NULL;
+    int rc = sk_opened_new(path, &o, err);
+    if (rc)
+        return rc;
+    if (!j)
+        list_previous(o, NULL);
+    rc = j ? list_json(o, classes, j) : list_text(o->a, classes);
+    sk_opened_free(o);
+    return rc ? sk_fail(err, rc, "no memory to list what is in %s", path) : 0;
 }
 
 static int ls(struct cli *cli, int argc, char **argv)
@@ -201,20 +254,11 @@ static int ls(struct cli *cli, int argc, char **argv)
         return cli_fail(cli, &err);
     sk_json_object(&j, NULL);
     sk_json_array(&j, "archives");
-    for (int k = 0; k < set.parts || !k; k++) {
-        struct sk_opened *o = NULL;
-        if (cli_archive_part_path(&set, argv[0], k, part, sizeof part, &err) || sk_opened_new(part, &o, &err)) {
+    for (int k = 0; k < set.parts || !k; k++)
+        if (cli_archive_part_path(&set, argv[0], k, part, sizeof part, &err) || list_one(part, classes, json ? &j : NULL, &err)) {
             sk_json_free(&j);
             return cli_fail(cli, &err);
         }
-        if (json) {
-            list_json(o, classes, &j);
-        } else {
-            list_previous(o, NULL);
-            list_text(o->a, classes);
-        }
-        sk_opened_free(o);
-    }
     sk_json_end(&j);
     sk_json_end(&j);
     if (json)

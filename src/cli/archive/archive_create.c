@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text/output.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_left.h"
 #include "cli/archive/archive_own.h"
 #include "cli/archive/archive_ranks.h"
 #include "cli/archive/archive_say.h"
@@ -234,10 +235,11 @@ static int create(const char *to, const struct archive_inputs *in, const struct 
     return rc;
 }
 
-static int create_once(const struct args *a, int count, char **operands, struct saikai_error *err)
+/* *left: what could not be read. */
+static int create_once(const struct args *a, int count, char **operands, struct cli_archive_left *left, struct saikai_error *err)
 {
     struct cli_archive_own own;
-    struct archive_inputs in = {.follow = a->follow, .exclude = &a->exclude, .own = &own};
+    struct archive_inputs in = {.follow = a->follow, .exclude = &a->exclude, .own = &own, .leave_out = cli_archive_leave_out, .leave_arg = left};
     struct sk_archive_options o = a->o;
     struct sk_archive_stats st;
     struct cli_progress bar;
@@ -250,7 +252,9 @@ static int create_once(const struct args *a, int count, char **operands, struct 
     if (!rc && !a->quiet)
         cli_archive_own_say(&own, "archive create");
     if (!rc && !in.n && !in.entry_count)
-        rc = sk_fail(err, SAIKAI_ENOENT, "there is nothing to archive: no file was named");
+        rc = sk_fail(err, SAIKAI_ENOENT, left->count ? "there is nothing to archive: all that was named is left out" : "there is nothing to archive: no file was named");
+    o.leave_out = in.leave_out;
+    o.leave_arg = left;
     o.entries = in.entries;
     o.entry_count = in.entry_count;
     cli_progress_begin(&bar, "archive", 1);
@@ -310,12 +314,13 @@ int cli_archive_create(struct cli *cli, int argc, char **argv)
             return code;
         }
         struct cli_interrupt interrupt = {0};
+        struct cli_archive_left left = {.command = cli->command};
         if (!a.watch.dir) /* the watcher ends by itself, after the set that it is at */
             cli_interrupt_begin(&interrupt);
         if (!rc)
-            rc = a.watch.dir ? watch(&a, &err) : create_once(&a, argc, argv, &err);
+            rc = a.watch.dir ? watch(&a, &err) : create_once(&a, argc, argv, &left, &err);
         cli_interrupt_end(&interrupt);
-        code = rc ? cli_fail(cli, &err) : CLI_OK;
+        code = rc ? cli_fail(cli, &err) : cli_archive_left_say(&left, a.out);
     }
     cli_list_free(&a.descriptions);
     cli_list_free(&a.exclude);

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,42 +186,98 @@ static int is_excluded(const struct archive_inputs *in, const char *path)
     return 0;
 }
 
-/* What is named is followed when it is a link; links below it are links. */
-static int add_tree(struct archive_inputs *in, const char *path, int depth,
-                    struct saikai_error *err)
+/* Something could not be read, for rc: 0 where it is left out, which *why tells. */
+static int leave(const struct archive_inputs *in, const char *path, int rc, const struct saikai_error *why, struct saikai_error *err)
 {
-    struct stat st;
+    if (rc != SAIKAI_ENOMEM && in->leave_out && in->leave_out(in->leave_arg, path, why))
+        return 0;
+    if (err)
+        *err = *why;
+    return rc;
+}
+
+/* A link, or a file that can be read; 0, or why it cannot be archived. */
+static int add_other(struct archive_inputs *in, const char *path, const struct stat *st, struct saikai_error *why)
+{
+    if (S_ISLNK(st->st_mode))
+        return add_symlink(in, path, st, why);
+    if (!S_ISREG(st->st_mode))
+        return sk_fail(why, SAIKAI_EINVAL, "%s is not a regular file", path);
+    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+        return sk_fail_errno(why, errno, "cannot read %s", path);
+    return add_file(in, path, st, why);
+}
+
+/* Whether something was named on the command line, stands in a list, or is in a directory. */
+enum { NAMED, LISTED, BELOW, DEEPEST = 256 };
+
+/* The directories that lead to where we are. */
+struct above {
+    const struct above *up;
+    dev_t dev;
+    ino_t ino;
+    int depth;
+};
+
+/* A directory may be entered: links do not lead back to one above, and it is not too deep. */
+static int may_enter(const struct above *up, const char *path, const struct stat *st, struct saikai_error *why)
+{
+    if (up && up->depth >= DEEPEST)
+        return sk_fail(why, SAIKAI_EINVAL, "%s is nested too deeply", path);
+    for (const struct above *a = up; a; a = a->up)
+        if (a->ino == st->st_ino && a->dev == st->st_dev)
+            return sk_fail(why, SAIKAI_EINVAL, "%s leads back to a directory that it is in", path);
+    return 0;
+}
+
+static int add_tree(struct archive_inputs *in, const char *path, int how, const struct above *up, struct saikai_error *err);
+
+/* What is in a directory. */
+static int add_all_in(struct archive_inputs *in, const char *path, const struct above *here, struct saikai_error *err)
+{
     struct dirent **names = NULL;
-    if (depth && is_excluded(in, path))
-        return 0;
-    if (in->follow || !depth ? stat(path, &st) : lstat(path, &st))
-        return sk_fail_errno(err, errno, "cannot read %s", path);
-    if (in->own && cli_archive_own_is(in->own, path, &st))
-        return 0;
-    if (S_ISLNK(st.st_mode))
-        return add_symlink(in, path, &st, err);
-    if (!S_ISDIR(st.st_mode))
-        return add_file(in, path, &st, err);
-    if (depth > 64)
-        return sk_fail(err, SAIKAI_EINVAL, "%s is nested too deeply", path);
-    if (!in->follow) {
-        int failed = add_entry(in, path, &st, SK_ENTRY_DIRECTORY, "", err);
-        if (failed)
-            return failed;
-    }
+    struct saikai_error why = {0};
     int n = scandir(path, &names, NULL, alphasort), rc = 0;
     if (n < 0)
-        return sk_fail_errno(err, errno, "cannot list %s", path);
+        return leave(in, path, sk_fail_errno(&why, errno, "cannot list %s", path), &why, err);
     for (int i = 0; i < n; i++) {
         char sub[4096];
         const char *d = names[i]->d_name;
-        if (!rc && strcmp(d, ".") && strcmp(d, "..") &&
-            !(rc = sk_io_path(sub, sizeof sub, err, "%s/%s", path, d)))
-            rc = add_tree(in, sub, depth + 1, err);
+        int wanted = !rc && strcmp(d, ".") && strcmp(d, ".."), bad = wanted ? sk_io_path(sub, sizeof sub, &why, "%s/%s", path, d) : 0;
+        if (bad)
+            rc = leave(in, path, bad, &why, err);
+        else if (wanted)
+            rc = add_tree(in, sub, BELOW, here, err);
         free(names[i]);
     }
     free(names);
     return rc;
+}
+
+/* What is named is followed when it is a link; links below it are links. What is named and is not there is a mistake; elsewhere it may have been
+ * there a moment ago. */
+static int add_tree(struct archive_inputs *in, const char *path, int how, const struct above *up, struct saikai_error *err)
+{
+    struct stat st;
+    struct saikai_error why = {0};
+    int rc = 0;
+    if (how == BELOW && is_excluded(in, path))
+        return 0;
+    if (in->follow || how != BELOW ? stat(path, &st) : lstat(path, &st)) {
+        if (how == NAMED)
+            return sk_fail_errno(err, errno, "cannot read %s", path);
+        return leave(in, path, sk_fail_errno(&why, errno, "cannot read %s", path), &why, err);
+    }
+    if (in->own && cli_archive_own_is(in->own, path, &st))
+        return 0;
+    struct above here = {up, st.st_dev, st.st_ino, up ? up->depth + 1 : 0};
+    if (!S_ISDIR(st.st_mode))
+        rc = add_other(in, path, &st, &why);
+    else if (!(rc = may_enter(up, path, &st, &why)) && !in->follow)
+        rc = add_entry(in, path, &st, SK_ENTRY_DIRECTORY, "", &why);
+    if (rc)
+        return leave(in, path, rc, &why, err);
+    return S_ISDIR(st.st_mode) ? add_all_in(in, path, &here, err) : 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -272,7 +329,7 @@ int cli_archive_inputs_gather(char **operands, int count, struct archive_inputs 
         size_t n = strlen(operands[i]);
         while (n > 1 && operands[i][n - 1] == '/')
             operands[i][--n] = 0;
-        rc = add_tree(in, operands[i], 0, err);
+        rc = add_tree(in, operands[i], NAMED, NULL, err);
     }
     return rc ? rc : cli_archive_inputs_check(in, err);
 }
@@ -303,7 +360,7 @@ int cli_archive_inputs_listed(const char *list, int end, struct archive_inputs *
         while (n > 1 && line[n - 1] == '/')
             line[--n] = 0;
         if (n > 0)
-            rc = add_tree(in, line, 0, err);
+            rc = add_tree(in, line, LISTED, NULL, err);
     }
     if (!rc && ferror(f))
         rc = sk_fail_errno(err, errno, "cannot read %s", list);

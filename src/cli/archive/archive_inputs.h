@@ -10,10 +10,12 @@ struct cli_archive_own;
 struct archive_inputs {
     struct sk_archive_input *list;
     size_t n, cap;
-    /* set by the caller: links below the directories are followed, and what is no file is left out;
-     * names and patterns of what is left out (NULL: nothing) */
+    /* set by the caller: links below the directories are followed; names and patterns of what is left out (NULL: nothing) */
     int follow;
     const struct cli_list *exclude;
+    /* what becomes of what cannot be read, or is neither file, directory nor link, as in struct sk_archive_options: below what was named, or in a list */
+    int (*leave_out)(void *arg, const char *path, const struct saikai_error *why);
+    void *leave_arg;
     struct cli_archive_own *own; /* where the archive goes: left out (NULL: nowhere near) */
     /* directories and links, their names to be freed as well; none with follow */
     struct sk_ska_entry *entries;

@@ -4,6 +4,7 @@
 
 #include "archive/ranks/deliver.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_left.h"
 #include "cli/archive/archive_own.h"
 #include "cli/archive/archive_say.h"
 #include "cli/mpi_group.h"
@@ -77,7 +78,8 @@ int cli_archive_create_ranks(struct cli *cli, const char *out, const struct cli_
     struct saikai_error err = {0};
     struct cli_mpi m;
     struct cli_archive_own own;
-    struct archive_inputs in = {.follow = 1, .exclude = named->exclude, .own = &own};
+    struct cli_archive_left left = {.command = cli->command};
+    struct archive_inputs in = {.follow = 1, .exclude = named->exclude, .own = &own, .leave_out = cli_archive_leave_out, .leave_arg = &left};
     struct sk_archive_stats st;
     struct sk_ska_set set;
     int rc = cli_mpi_start(&m, &err);
@@ -87,16 +89,19 @@ int cli_archive_create_ranks(struct cli *cli, const char *out, const struct cli_
     rc = gather(named, m.group->rank, &in, &err);
     if (!rc && !quiet)
         cli_archive_own_say(&own, cli->command);
-    int64_t files = (int64_t)in.n;
+    int64_t sums[] = {(int64_t)in.n, (int64_t)left.count};
     rc = sk_group_verdict(m.group, rc, &err);
-    if (!rc && (rc = sk_group_allreduce(m.group, &files, 1, SK_OP_SUM)))
+    if (!rc && (rc = sk_group_allreduce(m.group, sums, 2, SK_OP_SUM)))
         sk_fail(&err, rc, "the ranks lost touch");
-    if (!rc && !files)
+    if (!rc && !sums[0])
         rc = sk_fail(&err, SAIKAI_ENOENT, "no rank found a file to archive");
     if (!rc)
         rc = sk_collect_create(m.group, out, in.list, in.n, o, &st, &set, &err);
     cli_archive_inputs_free(&in);
-    int code = rc ? fail_once(cli, &m, &err) : CLI_OK;
+    int code = rc ? fail_once(cli, &m, &err) : sums[1] ? CLI_PARTIAL : CLI_OK;
+    left.count = (size_t)sums[1];
+    if (!rc && !m.group->rank)
+        cli_archive_left_say(&left, out);
     if (!rc && !m.group->rank && !quiet) {
         char name[64];
         snprintf(name, sizeof name, "set %llu of %d archive%s", (unsigned long long)set.number,

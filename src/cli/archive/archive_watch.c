@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "cli/archive/archive_inputs.h"
+#include "cli/archive/archive_left.h"
 #include "cli/archive/archive_own.h"
 #include "cli/archive/archive_say.h"
 
@@ -37,7 +38,7 @@ static double seconds(struct timespec t)
 static double last_change(const char *path, int depth, long *files, struct cli_archive_own *own)
 {
     struct stat st;
-    if (lstat(path, &st) || depth > 64 || cli_archive_own_is(own, path, &st))
+    if (lstat(path, &st) || depth > 256 || cli_archive_own_is(own, path, &st))
         return 0;
     double last =
         seconds(st.st_mtim) > seconds(st.st_ctim) ? seconds(st.st_mtim) : seconds(st.st_ctim);
@@ -107,6 +108,8 @@ static int create_one(struct watching *g, const char *out, const struct archive_
     struct sk_archive_options o = *g->o;
     o.entries = in->entries;
     o.entry_count = in->entry_count;
+    o.leave_out = in->leave_out;
+    o.leave_arg = in->leave_arg;
     struct saikai_error why = {0};
     o.previous = g->w.previous && *g->last ? g->last : NULL;
     int rc = sk_archive_create(out, in->list, in->n, &o, st, &why);
@@ -124,7 +127,8 @@ static int archive_set(struct watching *g, char *path, const char *taken, const 
                        struct saikai_error *err)
 {
     struct cli_archive_own own;
-    struct archive_inputs in = {.follow = g->w.follow, .exclude = g->w.exclude, .own = &own};
+    struct cli_archive_left left = {.command = "archive create", .waits = 1};
+    struct archive_inputs in = {.follow = g->w.follow, .exclude = g->w.exclude, .own = &own, .leave_out = cli_archive_leave_out, .leave_arg = &left};
     struct sk_archive_stats stats;
     const char *out = *taken && !g->w.previous ? taken : next;
     cli_archive_own_directory(&own, g->w.out);
@@ -140,6 +144,7 @@ static int archive_set(struct watching *g, char *path, const char *taken, const 
     }
     if (rc)
         return rc;
+    cli_archive_left_say(&left, out);
     memcpy(g->last, out, sizeof g->last);
     if (!g->w.quiet)
         cli_archive_print_created(out, &stats);

@@ -1,5 +1,5 @@
 /* Whether gzip may leave less: of bytes that hardly shrink, of those that shrink alike everywhere, and of mixtures, against what gzip does. */
-#include "archive/write/gzip_chance.h"
+#include "archive/write/chance/gzip_chance.h"
 #include "archive/write/testing.h"
 #include "codec/general/general.h"
 

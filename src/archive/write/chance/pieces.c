@@ -1,5 +1,5 @@
 /* Reads pieces of files by their place in all of them, and says what their mean is at the least. */
-#include "archive/write/pieces.h"
+#include "archive/write/chance/pieces.h"
 
 #include <math.h>
 

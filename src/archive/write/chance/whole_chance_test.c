@@ -1,5 +1,5 @@
 /* Whether one stream of all files may be shorter: of numbers that repeat nowhere, far away, or as few values, against what zstd does. */
-#include "archive/write/whole_chance.h"
+#include "archive/write/chance/whole_chance.h"
 #include "archive/write/testing.h"
 #include "codec/general/general.h"
 

@@ -1,8 +1,8 @@
 /* Asks zstd about pieces spread over all files, one by one and one after another. What repeats from piece to piece, values of a small
  * vocabulary above all, shortens these together; what repeats at any distance the marks tell, which the cutting into chunks has counted. */
-#include "archive/write/whole_chance.h"
+#include "archive/write/chance/whole_chance.h"
 
-#include "archive/write/pieces.h"
+#include "archive/write/chance/pieces.h"
 #include "codec/general/general.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Asks gzip about pieces spread over all files: it looks no further back than 32 KiB, so that pieces tell. Of bytes that have been
  * compressed already, which it stores as they are, only what lies between them is shown to it. */
-#include "archive/write/gzip_chance.h"
-#include "archive/write/pieces.h"
+#include "archive/write/chance/gzip_chance.h"
+#include "archive/write/chance/pieces.h"
 
 #include <math.h>
 #include <stdlib.h>
