@@ -2,8 +2,9 @@
 """What recovery costs the kernels of the NAS Parallel Benchmarks while nothing fails (Table 3 and Figs. 7 and 8 of the Cuckoo paper): each kernel under
 `saikai run` as it is, and with the layer of recovery in place alone, under `coordinated` and under `logging`, in turns that are shuffled. For each: the
 median over the turns of what it adds, in percent, to the time of the kernel and to the processor time of all ranks, with the interval that holds the
-median with 95 %. All of them save as Saikai decides; `plain` and `layer` save nothing, so that the layer alone makes the difference.
-usage: npb.py BUILD_DIR [class=W] [kernels=ep,is,cg,mg] [ranks=2,4] [turns=9] [json=FILE]"""
+median with 95 %. All of them save as Saikai decides; `plain` and `layer` save nothing, so that the layer alone makes the difference. saves=no: none
+of them does, as in the paper's figures, so that each protocol alone makes it.
+usage: npb.py BUILD_DIR [class=W] [kernels=ep,is,cg,mg] [ranks=2,4] [turns=9] [saves=no] [json=FILE]"""
 import json
 import os
 import random
@@ -17,13 +18,17 @@ told = dict(a.split("=", 1) for a in sys.argv[2:])
 size, turns = told.get("class", "W"), int(told.get("turns", 9))
 kernels, ranks = told.get("kernels", "ep,is,cg,mg").split(","), [int(n) for n in told.get("ranks", "2,4").split(",")]
 work = tempfile.mkdtemp()
-# mpirun is told this whenever the layer is wanted: it must not make the difference
+nothing = {"SAIKAI_STORE_PREFIX": "none", "SAIKAI_SCHEDULE_EVERY": "1000000"}
+saved = {"SAIKAI_STORE_PREFIX": work + "/store"} if told.get("saves") != "no" else nothing
+in_place = ["--recovery", "process=in-place", "--protocol"]
 FORMS = {
-    "plain": ([], {"SAIKAI_STORE_PREFIX": "none", "SAIKAI_SCHEDULE_EVERY": "1000000"}),
-    "layer": (["--recovery", "process=in-place", "--protocol", "coordinated"], {"SAIKAI_STORE_PREFIX": "none", "SAIKAI_SCHEDULE_EVERY": "1000000"}),
-    "coordinated": (["--recovery", "process=in-place", "--protocol", "coordinated"], {"SAIKAI_STORE_PREFIX": work + "/store"}),
-    "logging": (["--recovery", "process=in-place", "--protocol", "logging"], {"SAIKAI_STORE_PREFIX": work + "/store"}),
+    "plain": ([], nothing),
+    "layer": (in_place + ["coordinated"], nothing),
+    "coordinated": (in_place + ["coordinated"], saved),
+    "logging": (in_place + ["logging"], saved),
 }
+if saved is nothing:  # it is the same
+    del FORMS["layer"]
 
 
 def run(kernel, n, form):
@@ -31,7 +36,7 @@ def run(kernel, n, form):
     for name in os.listdir(work):
         shutil.rmtree(os.path.join(work, name), ignore_errors=True)
     environment = dict(os.environ, SAIKAI_STORE_LOCAL=work + "/local", SAIKAI_STORE_FSYNC="no", OMPI_MCA_mpi_yield_when_idle="1", **places)
-    if not options:
+    if not options:  # mpirun is told this whenever the layer is wanted: it must not make the difference
         environment["SAIKAI_RUN_MPIRUN_ARGS"] = "--oversubscribe"
     command = [build + "/src/cli/saikai", "run", *options, "-n", str(n), "--", "%s/examples/npb_%s_openmpi" % (build, kernel), size]
     r = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd=work)
@@ -62,7 +67,7 @@ try:
                 for form in random.sample(sorted(FORMS), len(FORMS)):
                     got[form].append(run(kernel, n, form))
             for form in list(FORMS)[1:]:
-                r = {"kernel": kernel, "class": size, "ranks": n, "form": form, "turns": turns}
+                r = {"kernel": kernel, "class": size, "ranks": n, "form": form, "turns": turns, "saves": saved is not nothing}
                 for i, what in enumerate(("wall", "cpu")):
                     r["plain_%s_seconds" % what] = round(median([p[i] for p in got["plain"]]), 4)
                     added = [100 * (f[i] / p[i] - 1) for f, p in zip(got[form], got["plain"])]

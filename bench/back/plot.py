@@ -21,10 +21,10 @@ def series(results, kernel):
     out = {form: [] for form in FORMS}
     for r in sorted((r for r in results if r["kernel"] == kernel), key=lambda r: r["ranks"]):
         plain, factor = r["plain_wall_seconds"], lambda percent: 1 + percent / 100
-        if r["form"] == "layer":
+        if r["ranks"] not in (n for n, *_ in out["plain"]):
             out["plain"].append((r["ranks"], plain, plain, plain))
         out[r["form"]].append((r["ranks"], plain * factor(r["wall_percent"]), *(plain * factor(p) for p in r["wall_95"])))
-    return out
+    return {form: points for form, points in out.items() if points}
 
 
 def draw(kernel, size, lines):
@@ -49,8 +49,9 @@ def draw(kernel, size, lines):
         at = round(at + step(high), 9)
     for n in ranks:
         out.append(f'<text x="{x(n):.1f}" y="{HEIGHT - BOTTOM + 24}" text-anchor="middle" font-size="13" fill="#444b54">{n}</text>')
-    for k, (form, (name, colour)) in enumerate(FORMS.items()):
-        shift = 4 * (k - 1.5)  # so that bars do not hide each other
+    for k, form in enumerate(lines):
+        name, colour = FORMS[form]
+        shift = 4 * (k - (len(lines) - 1) / 2)  # so that bars do not hide each other
         out += [f'<rect x="{24 + 150 * k}" y="70" width="13" height="13" fill="{colour}"/>',
                 f'<text x="{43 + 150 * k}" y="81" font-size="13" fill="#444b54">{name}</text>']
         out.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="' +
