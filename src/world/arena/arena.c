@@ -8,13 +8,12 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; before, pages come one by one */
 #endif
 
-enum { ALIGNED = 16, LARGEST_PAGE = 64 << 10, AHEAD = 256 << 10, HUGE_PAGE = 2 << 20 };
+enum { ALIGNED = 16, LARGEST_PAGE = 64 << 10, AHEAD = 256 << 10 };
 
 struct sk_arena_chunk {
     struct sk_arena_chunk *next; /* among the spare ones */
     size_t bytes, used, pieces;  /* used: from its beginning, this head included */
     size_t there;                /* so much of it has memory behind it */
-    size_t small;                /* so much of it has pages of the usual size, and comes in small steps */
 };
 
 /* Stands before each piece. */
@@ -42,31 +41,6 @@ static void unmap(struct sk_arena *a, struct sk_arena_chunk *c)
     munmap(c, c->bytes);
 }
 
-/* From a multiple of the size of a huge page on, so that as many as fit in it can lie there. */
-static void *map_aligned(size_t bytes)
-{
-    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || (uintptr_t)p % HUGE_PAGE == 0)
-        return p;
-    munmap(p, bytes);
-    p = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return p;
-    size_t before = up((uintptr_t)p, HUGE_PAGE) - (uintptr_t)p;
-    if (before)
-        munmap(p, before);
-    munmap(p + before + bytes, HUGE_PAGE - before);
-    return p + before;
-}
-
-/* How much of memory that nobody has touched yet is to have small pages. That is the beginning of the first chunks, that of the set-up and
- * the next one: whoever sends little needs little. And all of it where there are no others. */
-static size_t choose_pages(const struct sk_arena *a, char *memory, size_t bytes)
-{
-    size_t small = a->mapped + bytes <= 2 * SK_ARENA_CHUNK ? HUGE_PAGE : 0;
-    return bytes <= small || bytes < HUGE_PAGE || madvise(memory + small, bytes - small, MADV_HUGEPAGE) ? bytes : small;
-}
-
 /* What it takes from the system, it gives back of what is spare. */
 static struct sk_arena_chunk *map(struct sk_arena *a, size_t bytes)
 {
@@ -76,13 +50,11 @@ static struct sk_arena_chunk *map(struct sk_arena *a, size_t bytes)
         gone += c->bytes;
         unmap(a, c);
     }
-    struct sk_arena_chunk *c = map_aligned(bytes);
+    struct sk_arena_chunk *c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (c == MAP_FAILED)
         return NULL;
-    size_t small = choose_pages(a, (char *)c, bytes);
     c->bytes = bytes;
     c->there = 0;
-    c->small = small;
     a->mapped += bytes;
     clear(c);
     return c;
@@ -112,7 +84,7 @@ static void give_chunk(struct sk_arena *a, struct sk_arena_chunk *c)
 /* Many pages by one call: a fault for each 4 KiB costs more than what is copied there. */
 static void bring(struct sk_arena_chunk *c, size_t until)
 {
-    size_t to = up(until, until <= c->small ? AHEAD : HUGE_PAGE);
+    size_t to = up(until, AHEAD);
     if (to > c->bytes)
         to = c->bytes;
     madvise((char *)c + c->there, to - c->there, MADV_POPULATE_WRITE);

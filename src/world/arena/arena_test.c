@@ -103,44 +103,16 @@ static void what_is_spare_does_not_gather(void **state)
     struct sk_arena a = {0};
     void *p[PIECES];
     for (int turn = 0; turn < 6; turn++) {
-        size_t bytes = turn % 2 ? 12 << 20 : 400000 + (size_t)turn * 1000;
-        int n = turn % 2 ? 8 : 240;
+        size_t bytes = turn % 2 ? 6 << 20 : 400000 + (size_t)turn * 1000;
+        int n = turn % 2 ? 4 : 60;
         for (int i = 0; i < n; i++)
             p[i] = filled(&a, bytes, i);
-        assert_true(a.mapped <= 240 * 410000 + 4 * SK_ARENA_CHUNK); /* 96 MB the one or the other, not both */
+        assert_true(a.mapped <= 60 * 410000 + 4 * SK_ARENA_CHUNK); /* 24 MB the one or the other, not both */
         for (int i = 0; i < n; i++)
             sk_arena_give(&a, p[i]);
     }
     sk_arena_free(&a);
     assert_int_equal(system_bytes, 0);
-}
-
-static size_t resident(void *from, size_t bytes)
-{
-    static unsigned char page[4 * SK_ARENA_CHUNK / 4096];
-    size_t n = 0;
-    char *first = (char *)((uintptr_t)from & ~(uintptr_t)4095);
-    assert_int_equal(mincore(first, bytes, page), 0);
-    for (size_t i = 0; i < bytes / 4096; i++)
-        n += page[i] & 1;
-    return n * 4096;
-}
-
-/* Of what is mapped for the first pieces hardly anything is touched; chunks begin where a huge page can. */
-static void little_needs_little(void **state)
-{
-    struct sk_arena a = {0};
-    char *p = filled(&a, 100, 1);
-    assert_true((uintptr_t)p % (2 << 20) < 256);
-    assert_true(resident(p, SK_ARENA_CHUNK) < 1 << 20);
-    sk_arena_part(&a);
-    assert_true(resident(filled(&a, 100, 1), SK_ARENA_CHUNK) < 1 << 20); /* behind the set-up */
-    for (int i = 0; i < 3 * SK_ARENA_CHUNK / 60000; i++)
-        p = filled(&a, 60000, i);
-    sk_arena_part(&a);
-    assert_true((uintptr_t)filled(&a, 100, 1) % (2 << 20) < 256);
-    sk_arena_free(&a);
-    system_bytes = 0; /* pieces were left */
 }
 
 /* One piece that stays keeps its own chunk alone. */
@@ -210,7 +182,6 @@ int main(void)
         cmocka_unit_test(no_piece_touches_another),    cmocka_unit_test(memory_is_used_again),
         cmocka_unit_test(what_is_spare_does_not_gather), cmocka_unit_test(a_part_is_not_kept_by_another),
         cmocka_unit_test(what_was_not_given_back_stays), cmocka_unit_test(memory_runs_out),
-        cmocka_unit_test(little_needs_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
