@@ -263,6 +263,30 @@ static void structure_is_found(void **state)
     free(land);
 }
 
+/* Noise that is whole numbers takes what the noise takes, whether floating point has room for more at their size or not; small counts and
+ * decimals are predicted as the whole numbers that they are coded as. */
+static void whole_numbers_are_seen_as_such(void **state)
+{
+    enum { N = 1 << 16 };
+    struct sk_array f32 = {SAIKAI_F32, 1, {N}}, f64 = {SAIKAI_F64, 2, {256, N / 256}};
+    float *x = malloc(N * sizeof *x);
+    double *y = malloc(N * sizeof *y);
+    uint64_t s = 11;
+    for (int i = 0; i < N; i++) {
+        int noise = (int)(sk_sample_next(&s) >> 60) + (int)(sk_sample_next(&s) >> 60); /* 4.5 bits; of a difference 5 */
+        x[i] = (float)(300 + 1000 * (i / 64 % 2) + noise);
+        int zeros = 0;
+        while (zeros < 12 && sk_sample_next(&s) >> 62)
+            zeros++;
+        y[i] = zeros; /* counts, 3.1 bits */
+    }
+    double noisy = ratio("predict", &f32, x), counts = ratio("predict", &f64, y);
+    if (noisy < 32 / 5.9 || counts < 64 / 4.2)
+        fail_msg("ratios %.2f, %.2f", noisy, counts);
+    free(x);
+    free(y);
+}
+
 static void gunzip_reads_gzip(void **state)
 {
     struct sk_array a = {SAIKAI_F64, 2, {100, 100}};
@@ -303,6 +327,7 @@ int main(void)
         cmocka_unit_test(nothing_grows_beyond_its_bound),
         cmocka_unit_test(levels_of_fpc_are_sizes_of_its_tables),
         cmocka_unit_test(structure_is_found),
+        cmocka_unit_test(whole_numbers_are_seen_as_such),
         cmocka_unit_test(gunzip_reads_gzip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

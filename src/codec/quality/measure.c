@@ -11,13 +11,11 @@
 
 enum { LANES = 32 };
 
-/* Comparisons with NaN are false and so skip it; Inf is kept out by the two limits. By lanes, which
- * vectorises. */
+/* Comparisons with NaN are false and so skip it; Inf is kept out by the two limits, which are looked at one by one only where there is some.
+ * By lanes, which vectorises. */
 #define RANGE(T, LIMIT)                                                                            \
-    static inline __attribute__((always_inline)) void range_##T(const T *x, size_t n, double *low, \
-                                                                double *high)                      \
+    static inline __attribute__((always_inline)) void some_##T(const T *x, size_t n, int some_are_infinite, T lo[LANES], T hi[LANES]) \
     {                                                                                              \
-        T lo[LANES], hi[LANES];                                                                    \
         for (int k = 0; k < LANES; k++) {                                                          \
             lo[k] = INFINITY;                                                                      \
             hi[k] = -INFINITY;                                                                     \
@@ -29,11 +27,23 @@ enum { LANES = 32 };
                 v[k] = x[i];                                                                       \
             memcpy(v, x + i, most * sizeof *v);                                                    \
             for (int k = 0; k < LANES; k++) {                                                      \
-                T down = v[k] >= -(LIMIT) ? v[k] : lo[k], up = v[k] <= (LIMIT) ? v[k] : hi[k];     \
+                T down = !some_are_infinite || v[k] >= -(LIMIT) ? v[k] : lo[k];                    \
+                T up = !some_are_infinite || v[k] <= (LIMIT) ? v[k] : hi[k];                       \
                 lo[k] = down < lo[k] ? down : lo[k];                                               \
                 hi[k] = up > hi[k] ? up : hi[k];                                                   \
             }                                                                                      \
         }                                                                                          \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) void range_##T(const T *x, size_t n, double *low, \
+                                                                double *high)                      \
+    {                                                                                              \
+        T lo[LANES], hi[LANES];                                                                    \
+        int infinite = 0;                                                                          \
+        some_##T(x, n, 0, lo, hi);                                                                 \
+        for (int k = 0; k < LANES; k++)                                                            \
+            infinite |= lo[k] < -(LIMIT) || hi[k] > (LIMIT);                                       \
+        if (infinite)                                                                              \
+            some_##T(x, n, 1, lo, hi);                                                             \
         for (int k = 0; k < LANES; k++) {                                                          \
             *low = (double)lo[k] < *low ? (double)lo[k] : *low;                                    \
             *high = (double)hi[k] > *high ? (double)hi[k] : *high;                                 \

@@ -130,7 +130,7 @@ static double try_reach(const struct piece *j, struct plan *plan, size_t most, i
 /* Do values of a single dimension stay within twice the bound for long, as those of particles do that lie in order of place? */
 static int are_held(const struct piece *j)
 {
-    enum { SPANS = 16, SPAN = 512, LEAST = 12 };
+    enum { SPANS = 16, SPAN = 512, LEAST = 4 };
     const struct lift_shape *s = &j->lift_shape;
     size_t n = s->n[2], span = n < SPAN ? n : SPAN, seen = 0, stretches = 0;
     if (s->nb > 1 || s->n[0] > 1 || s->n[1] > 1 || j->opt->bound.kind == SK_BOUND_PSNR)

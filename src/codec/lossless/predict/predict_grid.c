@@ -54,16 +54,17 @@ static double binary_step(const double *v, int n)
     return lowest == 10000 ? 0 : ldexp(1, lowest);
 }
 
-/* The grid that a few values of a chunk lie on by themselves; step 0: none. */
+/* The grid that a few values of a chunk lie on by themselves; step 0: none that is at least twice as wide as what usual values can have, so
+ * that it saves them a bit. */
 static struct sk_scale own_grid(const struct sk_plan *p, const double *v, int n, double ulp)
 {
     double ten = 1, step;
-    for (int d = 0; d < 5 && 1 / ten >= 4 * ulp; d++, ten *= 10)
+    for (int d = 0; d < 5 && 1 / ten >= 2 * ulp; d++, ten *= 10)
         if (decimal_fits(p, v, n, ten))
             return (struct sk_scale){
                 .shift = p->shift, .decimal = 1, .step = 1 / ten, .inverse = ten};
     step = binary_step(v, n);
-    if (step >= 4 * ulp && isfinite(step) && isfinite(1 / step))
+    if (step >= 2 * ulp && isfinite(step) && isfinite(1 / step))
         return (struct sk_scale){
             .shift = p->shift, .power = 1, .ref = v[0], .step = step, .inverse = 1 / step};
     return (struct sk_scale){.shift = p->shift};
@@ -71,19 +72,19 @@ static struct sk_scale own_grid(const struct sk_plan *p, const double *v, int n,
 
 void sk_grid_find(const struct sk_plan *p, const void *x, size_t n, struct sk_scale *scale)
 {
-    double v[PROBES], most = 0;
+    double v[PROBES], sum = 0;
     int m = n < PROBES ? (int)n : PROBES, varied = 0;
     *scale = (struct sk_scale){.shift = p->shift};
     for (int i = 0; i < m; i++) {
         v[i] = value_at(p, x, n * (size_t)i / (size_t)m);
         if (!isfinite(v[i]))
             return;
-        most = fabs(v[i]) > most ? fabs(v[i]) : most;
+        sum += fabs(v[i]) / PROBES;
         varied |= v[i] != v[0];
     }
     if (!varied || m < PROBES)
         return;
-    struct sk_scale own = own_grid(p, v, m, spacing(p, most)), affine = p->affine;
+    struct sk_scale own = own_grid(p, v, m, spacing(p, sum)), affine = p->affine;
     affine.shift = p->shift;
     /* the coarser one; that of the whole array need not hold here */
     for (; affine.step > 1.5 * own.step && affine.loose < 2; affine.loose++)

@@ -10,13 +10,15 @@
 
 struct sample {
     struct sk_chunk chunk[MANY];
+    struct sk_scale scale[MANY]; /* the grid of each, as when it is coded */
     int n;
 };
 
 /* Chunks spread over the array; few ones away from the edges where there is a choice. Values of all
  * of them: at most `most`. */
-static void take_sample(struct sample *s, const struct sk_shape *shape, int chunks, size_t most)
+static void take_sample(struct sample *s, const struct sk_plan *p, const void *x, int chunks, size_t most)
 {
+    const struct sk_shape *shape = &p->shape;
     size_t nx = shape->n[0], rows = sk_shape_rows(shape), each = most / (size_t)chunks;
     s->n = 0;
     for (int i = 0; i < chunks; i++) {
@@ -43,6 +45,7 @@ static void take_sample(struct sample *s, const struct sk_shape *shape, int chun
             c.rows = c.at[1] < 3 ? 1 : c.rows;
         }
         c.first = row * nx + c.from;
+        sk_grid_find(p, (const uint8_t *)x + c.first * p->word, sk_chunk_values(&c), &s->scale[s->n]);
         s->chunk[s->n++] = c;
     }
 }
@@ -53,13 +56,12 @@ static double cost(const struct sk_plan *p, const struct sample *s, const void *
     uint64_t r[SK_CHUNK_VALUES];
     uint8_t class[SK_CHUNK_VALUES];
     uint32_t h[SK_CLASSES] = {0};
-    struct sk_scale scale = {.shift = p->shift};
     struct sk_predictor predictor;
     double bits = 0, n = 0;
     sk_predictor_init(&predictor, p);
     for (int i = 0; i < s->n; i++) {
         size_t m = sk_chunk_values(&s->chunk[i]);
-        sk_predict_chunk(&predictor, &s->chunk[i], x, &scale, r);
+        sk_predict_chunk(&predictor, &s->chunk[i], x, &s->scale[i], r);
         p->kernel->classes(r, m, class);
         for (size_t k = 0; k < m; k++)
             h[class[k]]++;
@@ -118,11 +120,11 @@ static size_t sample_size(const struct sk_shape *s)
 static void search(struct sk_plan *p, const void *x)
 {
     struct sample s;
-    take_sample(&s, &p->shape, SAMPLES, sample_size(&p->shape));
+    take_sample(&s, p, x, SAMPLES, sample_size(&p->shape));
     start(p, &s, x);
     if (p->cost < (double)p->word && p->shape.total > 16 * 1024) {
         /* what little varies decides, and a climb would follow the sample's accidents */
-        take_sample(&s, &p->shape, MANY, p->shape.total / 4 < 131072 ? p->shape.total / 4 : 131072);
+        take_sample(&s, p, x, MANY, p->shape.total / 4 < 131072 ? p->shape.total / 4 : 131072);
         start(p, &s, x);
         return;
     }
@@ -149,14 +151,14 @@ static void try_splits(struct sk_plan *p, const void *x)
     struct sample plain;
     if (!n || p->shape.axes == SK_AXES)
         return;
-    take_sample(&plain, &p->shape, SAMPLES, sample_size(&p->shape));
+    take_sample(&plain, p, x, SAMPLES, sample_size(&p->shape));
     start(&best, &plain, x);
     for (int i = 0; i < n; i++) {
         struct sk_plan now = *p;
         struct sample s;
         sk_shape_split(&now.shape, d[i]);
         now.split = d[i];
-        take_sample(&s, &now.shape, SAMPLES, sample_size(&now.shape));
+        take_sample(&s, &now, x, SAMPLES, sample_size(&now.shape));
         start(&now, &s, x);
         if (now.cost < best.cost - 0.2)
             best = now;
