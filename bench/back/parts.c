@@ -1,6 +1,6 @@
 /* Takes apart what checkpoints cost a kernel (Table 4 of the Cuckoo paper). It is linked into examples/npb/cg.c and stands before the functions that are
  * timed: the program's candidates (saikai_checkpoint), what of MPI the library calls in them, and the cut of logged messages, which the library tells the layer
- * to do (saikai_world_cut). At the end rank 0 prints to standard error "parts: sync S dump S gc S saved N", each as of the rank where it was longest:
+ * to do (saikai_world_cut). At the end rank 0 prints to standard error "parts: sync S dump S gc S exchanges N saved N cuts N", each as of the rank where it was longest:
  * sync: all that ranks exchange in candidates; dump: the candidates that saved, without these two; gc: the cuts. */
 #include <mpi.h>
 #include <saikai/saikai.h>
@@ -13,7 +13,7 @@
 
 static int is_inside;
 static double sync_seconds, dump_seconds, gc_seconds;
-static long saved;
+static long exchanges, saved, cuts;
 
 static double now(void)
 {
@@ -44,6 +44,7 @@ static void *next(const char *name)
 
 int MPI_Iallreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
+    exchanges += is_inside;
     TIMED(MPI_Iallreduce, (in, out, n, type, op, comm, request));
 }
 
@@ -68,7 +69,7 @@ int MPI_Allgather(const void *in, int n, MPI_Datatype type, void *out, int each,
 }
 
 /* Where there is no layer nobody has it. */
-void saikai_world_cut(int64_t key);
+__attribute__((visibility("default"))) void saikai_world_cut(int64_t key);
 void saikai_world_cut(int64_t key)
 {
     void (*real)(int64_t);
@@ -77,6 +78,7 @@ void saikai_world_cut(int64_t key)
     if (real)
         real(key);
     gc_seconds += now() - begun;
+    cuts++;
 }
 
 int __real_saikai_checkpoint(long iteration);
@@ -98,11 +100,11 @@ int __real_saikai_finalize(void);
 int __wrap_saikai_finalize(void);
 int __wrap_saikai_finalize(void)
 {
-    double mine[4] = {sync_seconds, dump_seconds, gc_seconds, (double)saved}, most[4];
+    double mine[6] = {sync_seconds, dump_seconds, gc_seconds, (double)exchanges, (double)saved, (double)cuts}, most[6];
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Reduce(mine, most, 4, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(mine, most, 6, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (!rank)
-        fprintf(stderr, "parts: sync %.9f dump %.9f gc %.9f saved %.0f\n", most[0], most[1], most[2], most[3]);
+        fprintf(stderr, "parts: sync %.9f dump %.9f gc %.9f exchanges %.0f saved %.0f cuts %.0f\n", most[0], most[1], most[2], most[3], most[4], most[5]);
     return __real_saikai_finalize();
 }

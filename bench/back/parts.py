@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Takes apart what one checkpoint costs NPB's CG, as Table 4 of the Cuckoo paper does: what the ranks exchange for it, and at all other candidates (`sync`), the
-copy of the state into memory and what belongs to it (`dump`), and, with messages logged, the cut of the log when the generation is complete
-(`gc`). Each as of the rank where it is longest (bench/back/parts.c), the median over the turns.
+"""Takes apart what one checkpoint costs NPB's CG, as Table 4 of the Cuckoo paper does: one exchange of the ranks, with what they wait for each other (`sync`: they exchange
+something at each candidate here, so that a short run gets to the cut), the copy of the state into memory and what belongs to it (`dump`), and, with messages
+logged, the cut of the log when the generation is complete (`gc`). Each as of the rank where it is longest (bench/back/parts.c), the median over the turns.
 usage: parts.py BUILD_DIR [class=A] [ranks=2,4,8,16,32] [turns=5] [every=8] [json=FILE]"""
 import json
 import os
@@ -21,14 +21,17 @@ def run(protocol, n):
     for name in os.listdir(work):
         shutil.rmtree(os.path.join(work, name), ignore_errors=True)
     environment = dict(os.environ, SAIKAI_STORE_PREFIX=work + "/store", SAIKAI_STORE_LOCAL=work + "/local", SAIKAI_STORE_FSYNC="no",
-                       SAIKAI_SCHEDULE_EVERY=every, SAIKAI_SCHEDULE_FIRST="no", OMPI_MCA_mpi_yield_when_idle="1")
+                       SAIKAI_SCHEDULE_EVERY=every, SAIKAI_SCHEDULE_FIRST="no", SAIKAI_SCHEDULE_POLL="1ms", OMPI_MCA_mpi_yield_when_idle="1")
     command = [build + "/src/cli/saikai", "run", "--recovery", "process=in-place", "--protocol", protocol, "-n", str(n), "--",
                build + "/bench/bench_parts_openmpi", size]
     r = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd=work)
     words = [line.split() for line in r.stderr.splitlines() if line.startswith("parts: ")]
     if r.returncode or "verified" not in r.stdout or len(words) != 1:
         sys.exit("%s: %s%s" % (" ".join(command), r.stdout, r.stderr))
-    return dict(zip(words[0][1::2], (float(w) for w in words[0][2::2])))
+    got = dict(zip(words[0][1::2], (float(w) for w in words[0][2::2])))
+    if protocol == "logging" and not got["cuts"]:
+        sys.exit("%s: the log was not cut" % " ".join(command))
+    return {"sync": got["sync"] / max(got["exchanges"], 1), "dump": got["dump"] / max(got["saved"], 1), "gc": got["gc"] / max(got["cuts"], 1), "saved": got["saved"]}
 
 
 def median(v):
