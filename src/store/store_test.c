@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -434,6 +435,10 @@ static void test_damaged_state(void **state)
     assert_int_equal(sk_io_replace(path, text, n, NULL), 0);
     assert_int_equal(sk_state_load(dir, &t, &err), SAIKAI_EDAMAGED);
     assert_non_null(strstr(err.text, "remove it"));
+    char far[PATH_MAX + 8] = "/";
+    memset(far + 1, 'f', PATH_MAX);
+    assert_int_equal(sk_state_load(far, &t, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_state_save(far, &t, &err), SAIKAI_EINVAL);
     free(text);
 }
 

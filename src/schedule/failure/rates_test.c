@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#include "base/host/open_files_testing.h"
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
 #endif
@@ -212,6 +214,7 @@ static void test_sqlite(void **state)
 #else
     struct sk_rates *r = NULL;
     struct saikai_error err = {0};
+    int open_before = open_files();
     make_database("CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('n1', 2e-7), "
                   "('n2', 0), "
                   "('*', 1e-9);");
@@ -245,6 +248,7 @@ static void test_sqlite(void **state)
     assert_int_equal(truncate(path, 5000), 0);
     assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
     assert_non_null(strstr(err.text, path));
+    assert_int_equal(open_files(), open_before);
 #endif
 }
 

@@ -279,6 +279,16 @@ static void whose_database_it_is(void **state)
     sk_database_close(opened(1));
     sk_database_close(opened(0));
     unlink(path);
+    if (geteuid())
+        return;
+    /* a folder of another user's is not written to, although it could be */
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s", path);
+    *strrchr(folder, '/') = 0;
+    assert_int_equal(chown(folder, 1, (gid_t)-1), 0);
+    assert_int_equal(sk_database_open(path, 1, 1, &db, &err), SAIKAI_EAUTH);
+    assert_true(strstr(err.text, folder) && strstr(err.text, "belongs to another user") && access(path, F_OK));
+    assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
 }
 
 /* Locked by somebody who does not end: it is said so, and what was there stays. */
