@@ -22,7 +22,7 @@ chance) victims="0 6" arguments="3000 chance 1000" ;;
 both) victims="2,6" restarts=1 ;;
 stuck) victims=1 arguments="600 stuck 1000" restarts=1 ;; # in its first start all wait for what nobody sends
 made) victims="1 6" arguments="2100 made 1000" ;;
-idup) victims="1 6" arguments="1500 idup 1000" ;;
+idup) victims="1 6" arguments="900 idup 1000" ;;
 duplicates) exe="$build/tests/world/duplicates_$mpi" arguments="counts 300 tags" victims="2 4" notes= ;;
 init) victims="1 4" arguments="1500 init 1000" ;;
 later) exe="$build/tests/world/later_$mpi" arguments="counts 1000" victims="2 4" notes= ;;
