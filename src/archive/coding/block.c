@@ -27,20 +27,26 @@ static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const 
     return rc;
 }
 
-/* Whether a general compressor might leave less of a part than `have`: it is asked about a piece from the middle. hope: how
- * much more it may find in all of it than in a piece. */
-static int may_repeat(struct sk_coder *c, const struct sk_part *p, int backend, int level, size_t have, double hope)
+/* What a general compressor leaves of a byte of a piece from the middle of a part; ALL: it is not asked. */
+static const double ALL = 1e9;
+static double of_piece(struct sk_coder *c, const struct sk_part *p, int backend, int level)
 {
     enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
     size_t n = p->size_bytes / SHARE, stored;
     n = n < LEAST ? LEAST : n > MOST ? MOST : n;
     if (p->size_bytes < 2 * LEAST)
-        return 0;
+        return ALL;
     void *to = sk_coder_room(&c->packed, sk_pack_bound(n));
     if (!to || sk_pack(&c->packer, &backend, level, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
                        &stored, NULL))
-        return 0;
-    return (double)stored / (double)n < hope * (double)have / (double)p->size_bytes;
+        return ALL;
+    return (double)stored / (double)n;
+}
+
+/* Whether one that leaves so much of a piece might leave less of all of it than `have`. hope: how much more it may find there. */
+static int may_be_less(const struct sk_part *p, double piece, double have, double hope)
+{
+    return piece < hope * have / (double)p->size_bytes;
 }
 
 /* Part i as bytes by recipe r in place of what stands at `start`, where they are fewer. */
@@ -58,30 +64,48 @@ static int encode_instead(struct sk_coder *c, struct sk_part *parts, int i, cons
     return 0;
 }
 
+/* The strongest compressor over the bytes as they are: where nothing is to be left undone, and this has not been done. */
+static struct sk_recipe strongest(const struct sk_recipe *r)
+{
+    return (struct sk_recipe){.form = SK_FORM_BYTES, .backend = SK_BACKEND_LZMA, .level = r->level};
+}
+
+static int is_strong(const struct sk_coder *c, int i, const struct sk_recipe *r)
+{
+    int plain = r->form == SK_FORM_BYTES && !r->filter;
+    return (r->level & ~SK_PACK_LONG) >= SK_PACK_BEST && !plain && !sk_part_previous(c, i) && r->form != SK_FORM_CODEC && r->form != SK_FORM_TAKE &&
+           sk_backend_here(SK_BACKEND_LZMA) >= 0;
+}
+
 /* Values and lines that repeat are not what predictions are for: where the bytes through zstd are fewer, they
  * take the place of what stands at `start`. */
 static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                     size_t start, struct sk_buf *out, struct saikai_error *err)
+                     double strong, size_t start, struct sk_buf *out, struct saikai_error *err)
 {
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
     int apart = sk_form_apart(r->form); /* samples have compared these two already */
-    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !apart) ||
-        r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) || !may_repeat(c, &parts[i], SK_BACKEND_ZSTD, apart ? r->level : 1, end - start, apart ? 1.02 : 1.1))
+    if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !apart) || r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) ||
+        may_be_less(&parts[i], strong, (double)(end - start), 1) /* the strongest one is tried, which leaves less than zstd does */ ||
+        !may_be_less(&parts[i], of_piece(c, &parts[i], SK_BACKEND_ZSTD, apart ? r->level : 1), (double)(end - start), apart ? 1.02 : 1.1))
         return 0;
     return encode_instead(c, parts, i, &plain, start, out, err);
 }
 
-/* Where nothing is to be left undone: the strongest compressor over the bytes as they are. */
 static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                      size_t start, struct sk_buf *out, struct saikai_error *err)
+                      double strong, size_t start, struct sk_buf *out, struct saikai_error *err)
 {
-    struct sk_recipe strong = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_LZMA, .level = r->level};
-    int plain = r->form == SK_FORM_BYTES && !r->filter;
-    if ((r->level & ~SK_PACK_LONG) < SK_PACK_BEST || plain || sk_part_previous(c, i) || !sk_buf_ok(out) ||
-        r->form == SK_FORM_CODEC || r->form == SK_FORM_TAKE || sk_backend_here(SK_BACKEND_LZMA) < 0 || !may_repeat(c, &parts[i], SK_BACKEND_LZMA, 1, out->len - start, 1.25))
+    struct sk_recipe by = strongest(r);
+    if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, (double)(out->len - start), 1.25))
         return 0;
-    return encode_instead(c, parts, i, &strong, start, out, err);
+    return encode_instead(c, parts, i, &by, start, out, err);
+}
+
+/* 1: the strongest compressor leaves much less of a piece than predictions are expected to leave of all: these need not be made. */
+static int is_for_strong(const struct sk_part *p, const struct sk_recipe *r, double strong)
+{
+    static const double MUCH_LESS = 0.85;
+    return r->form == SK_FORM_PREDICT && r->share > 0 && may_be_less(p, strong, r->share * (double)p->size_bytes, MUCH_LESS);
 }
 
 int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
@@ -89,6 +113,12 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
 {
     static const struct sk_recipe stored = {.form = SK_FORM_BYTES};
     size_t start = out->len;
+    struct sk_recipe by_strong = strongest(r);
+    double strong = is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL;
+    if (is_for_strong(&parts[i], r, strong)) {
+        r = &by_strong;
+        strong = ALL;
+    }
     sk_buf_put_u64(out, 0);
     sk_buf_put_u8(out, (uint8_t)r->form);
     int rc = forms[r->form]->encode(c, parts, i, r, out, err);
@@ -97,9 +127,9 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
         rc = encode_bytes(c, parts, i, &stored, out, err);
     }
     if (!rc)
-        rc = try_bytes(c, parts, i, r, start, out, err);
+        rc = try_bytes(c, parts, i, r, strong, start, out, err);
     if (!rc)
-        rc = try_strong(c, parts, i, r, start, out, err);
+        rc = try_strong(c, parts, i, r, strong, start, out, err);
     if (rc || !sk_buf_ok(out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     uint64_t n = out->len - start - 8;

@@ -235,9 +235,11 @@ static double about_numbers(struct seat *s, const struct sk_part *p, const struc
     size_t stored = 0, seen = 0;
     if (p->size_bytes <= 2 * PIECES * PIECE)
         return 0;
+    struct sk_recipe quick = *r; /* of so few bytes of numbers by their place another level leaves about the same */
+    quick.level = r->form == SK_FORM_ROWS_AFTER && r->level == LEVEL_ROWS ? 1 : r->level;
     for (size_t k = 0; k < PIECES; k++) {
         s->coder.same_rows = k > 0;
-        size_t n = PIECE, one = one_piece(s, p, r, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
+        size_t n = PIECE, one = one_piece(s, p, &quick, below, p->size_bytes / (2 * PIECES) * (2 * k + 1), &n);
         if (one == SIZE_MAX)
             return 0;
         stored += one;

@@ -144,6 +144,12 @@ static struct row_past past_at(const struct sk_rows *t, size_t later)
     return t->after && at < t->past_bytes ? (struct row_past){t->past + at, t->past_bytes - at} : (struct row_past){NULL, 0};
 }
 
+/* 1: numbers of one kind that come after others. */
+static int is_array(const struct sk_rows *t)
+{
+    return t->after && !t->marks;
+}
+
 /* 1: the piece has the layout of the one before. After others pieces are as short as the segments of files, and to look for rows takes much
  * longer than to code them: until so many bytes have come, what costs little more than it did will do. */
 static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past)
@@ -152,6 +158,8 @@ static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past)
     static const double LITTLE = 1.0 / 8, HARDLY = 1.0 / 64;
     if (!t->after)
         return sk_rows_fit(in, n, t->most, &t->layout);
+    if (is_array(t) && t->compared == past && t->since < SOON) /* the same variable, soon after */
+        return 1;
     return t->compared == past && sk_rows_about_fit(in, n, t->since < SOON ? LITTLE : HARDLY, &t->layout);
 }
 
@@ -169,7 +177,7 @@ static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
     }
     t->compared = past.rows > 0;
     t->since = 0;
-    sk_rows_find(in, n, t->most, &past, l);
+    sk_rows_find(in, n, t->most, is_array(t), &past, l);
     if (!t->after || !t->marks || !l->width || n <= MARK)
         return 0;
     past = past_at(t, MARK);
