@@ -127,6 +127,7 @@ static void many_ranks_few_writers(void **state)
         assert_int_equal(j.last.files, RANKS * FILES);
         assert_int_equal(j.st.classes, most_classes(&j));
         assert_int_equal(j.last.classes, j.st.classes);
+        assert_int_equal(j.last.skeleton_bytes, j.st.skeleton_bytes); /* of all, to all */
         assert_int_equal(j.set.number, i + 1);
         expect_all(at("sets1"), &j.set, FILES);
         struct sk_ska_set newest;

@@ -174,10 +174,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Sorts them. */
+/* Sorts them; there is one or more. */
 static int count_nodes(char *hosts, size_t n, size_t bytes)
 {
-    int nodes = n > 0;
+    int nodes = 1;
     qsort(hosts, n, bytes, by_name);
     for (size_t i = 1; i < n; i++)
         nodes += strcmp(hosts + (i - 1) * bytes, hosts + i * bytes) != 0;

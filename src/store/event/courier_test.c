@@ -182,6 +182,8 @@ static void a_store_that_is_away_gets_its_events_later(void **state)
     for (int i = 0; i < SK_COURIER_WAITING; i++)
         assert_int_equal(next(c, "", patience_s), 1);
     assert_int_equal(next(c, "", 0), -1);
+    assert_int_equal(sk_courier_tell(c, &e, &err), 0); /* there is room again */
+    assert_int_equal(next(c, "", patience_s), 1);
     sk_courier_free(c);
 }
 
