@@ -1,7 +1,6 @@
 /* Messages that are kept by their sender, and receives by which they are counted. */
 #include "world/log/log.h"
 
-#include "base/file/copy.h"
 #include "world/form/over.h"
 #include "world/log/chance.h"
 #include "world/log/held.h"
@@ -159,32 +158,24 @@ void sk_logging_tell(uint64_t key, MPI_Status *s)
 
 /* ---- sending ---- */
 
-/* Room for a copy of what is sent, at the end of its channel. NULL: not possible. */
-static struct sk_kept_message *make_room(enum sk_logging_mode mode, size_t bytes, int dest, int tag)
-{
-    struct sk_kept_message *m = bytes > INT_MAX ? NULL : sk_kept_add(sk_logging.kept, dest, tag, bytes);
-    if (!m)
-        return NULL;
-    m->synchronous = mode == SK_LOGGING_SYNCHRONOUS;
-    sk_logging.all_bytes += sk_kept_whole(bytes);
-    return m;
-}
-
-/* A copy. NULL: not possible. */
+/* A copy of what is sent, at the end of its channel. NULL: not possible. */
 static struct sk_kept_message *keep(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
     int each = sk_plain_bytes(type), most = 0, at = 0;
     if (each < 0 && SK_CALL(Pack_size, (count, type, sk_world.comm, &most)))
         return NULL;
-    struct sk_kept_message *m = make_room(mode, each < 0 ? (size_t)most : (size_t)each * (size_t)count, dest, tag);
+    size_t bytes = each < 0 ? (size_t)most : (size_t)each * (size_t)count;
+    struct sk_kept_message *m = bytes > INT_MAX ? NULL : sk_kept_add(sk_logging.kept, dest, tag, bytes);
     if (!m)
         return NULL;
-    if (each >= 0 && m->bytes)
-        memcpy(m->data, buf, m->bytes);
+    m->synchronous = mode == SK_LOGGING_SYNCHRONOUS;
+    sk_logging.all_bytes += sk_kept_whole(bytes);
+    if (each >= 0 && bytes)
+        memcpy(m->data, buf, bytes);
     if (each < 0 && SK_CALL(Pack, (buf, count, type, m->data, most, &at, sk_world.comm)))
         sk_world_fail(SK_WORLD_FAILED, "MPI cannot pack a message: the job is started again");
     if (each < 0) {
-        sk_logging.kept->bytes -= m->bytes - (size_t)at;
+        sk_logging.kept->bytes -= bytes - (size_t)at;
         m->bytes = (size_t)at;
     }
     return m;
@@ -213,92 +204,34 @@ static void look_at_memory(void)
 }
 
 /* Of a small one MPI has made a copy by then, and is done. */
-enum { SMALL = 4096, LARGE = 16384 };
-
-static int send_bytes(int synchronous, const void *data, size_t bytes, int dest, int tag, MPI_Request *out)
-{
-    return synchronous ? SK_CALL(Issend, (data, (int)bytes, MPI_PACKED, dest, tag, sk_world.comm, out))
-                       : SK_CALL(Isend, (data, (int)bytes, MPI_PACKED, dest, tag, sk_world.comm, out));
-}
+enum { SMALL = 4096 };
 
 int sk_logging_send_again(struct sk_kept_message *m, int dest)
 {
     MPI_Request r = MPI_REQUEST_NULL;
-    int done = 0, rc = send_bytes(m->synchronous, m->data, m->bytes, dest, m->tag, &r);
+    int done = 0;
+    int rc = m->synchronous ? SK_CALL(Issend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r))
+                            : SK_CALL(Isend, (m->data, (int)m->bytes, MPI_PACKED, dest, m->tag, sk_world.comm, &r));
     if (!rc && m->bytes <= SMALL) /* to look costs a turn of all that MPI has to do, when it is not over */
         rc = sk_over_sent(&r, &done);
     m->request = rc || done ? 0 : SK_KEY(r);
     return rc;
 }
 
-static int is_kept(int dest, int count)
-{
-    if (dest < 0 || count < 0 || !sk_logging.kept) /* nowhere, or MPI says what is wrong with it */
-        return 0;
-    look_at_memory();
-    sk_logging.count.sends++;
-    return !sk_logging.refused;
-}
-
-static const char UNKEPT[] = "a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)";
-static const char UNSENT[] = "MPI cannot send a message: the job is started again";
-
 struct sk_kept_message *sk_logging_post(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag)
 {
-    struct sk_kept_message *m = is_kept(dest, count) ? keep(mode, buf, count, type, dest, tag) : NULL;
+    if (dest < 0 || count < 0 || !sk_logging.kept) /* nowhere, or MPI says what is wrong with it */
+        return NULL;
+    look_at_memory();
+    sk_logging.count.sends++;
+    struct sk_kept_message *m = sk_logging.refused ? NULL : keep(mode, buf, count, type, dest, tag);
     if (!m) {
-        if (dest >= 0 && count >= 0 && sk_logging.kept)
-            sk_logging_refuse(UNKEPT);
+        sk_logging_refuse("a message cannot be kept (memory, more than 2 GiB, or more tags than 256 between two ranks)");
         return NULL;
     }
     if (!sk_kept_is_had(sk_logging.kept, dest, m) && sk_logging_send_again(m, dest))
-        sk_world_fail(SK_WORLD_FAILED, UNSENT);
+        sk_world_fail(SK_WORLD_FAILED, "MPI cannot send a message: the job is started again");
     return m;
-}
-
-/* A message on its way, of a call that waits for it. */
-struct on_way {
-    struct sk_kept_message *m; /* NULL: it is not kept */
-    MPI_Request own;           /* MPI reads it where the program has it, in the world of this repair; */
-    uint32_t epoch;
-};
-
-/* A large one MPI reads where the program has it, in the caches; the copy goes past them, while the message travels. 0: it is to be sent as ever. */
-static int post_from_program(enum sk_logging_mode mode, const void *buf, int count, MPI_Datatype type, int dest, int tag, struct on_way *w)
-{
-    int each = sk_plain_bytes(type), rc = 0;
-    *w = (struct on_way){.own = MPI_REQUEST_NULL, .epoch = sk_world.epoch};
-    if (each < 0 || count < 0 || (long long)each * count < LARGE) {
-        w->m = sk_logging_post(mode, buf, count, type, dest, tag);
-        return w->m != NULL;
-    }
-    size_t bytes = (size_t)each * (size_t)count;
-    w->m = is_kept(dest, count) ? make_room(mode, bytes, dest, tag) : NULL;
-    if (!w->m) {
-        if (dest >= 0 && sk_logging.kept)
-            sk_logging_refuse(UNKEPT);
-        return 0;
-    }
-    if (!sk_kept_is_had(sk_logging.kept, dest, w->m))
-        rc = send_bytes(w->m->synchronous, buf, bytes, dest, tag, &w->own);
-    if (rc)
-        sk_world_fail(SK_WORLD_FAILED, UNSENT);
-    sk_copy_past_cache((uint8_t *)w->m->data, buf, bytes);
-    return 1;
-}
-
-/* In a world that was repaired meanwhile what has not arrived is under way again, from the copy. */
-static int wait_on_way(struct on_way *w)
-{
-    int done = 0, rc;
-    while (w->own != MPI_REQUEST_NULL && w->epoch == sk_world.epoch && !sk_over_sent(&w->own, &done) && !done) {
-        sk_looks();
-        sk_held_progress();
-        if (sk_careful() && sk_pending() && (rc = sk_world_give_way(0)))
-            return rc;
-    }
-    sk_finds();
-    return sk_logging.refused ? 0 : sk_logging_wait_sent(w->m); /* a refusal meanwhile has freed it, or left it to MPI */
 }
 
 int sk_logging_is_sent(struct sk_kept_message *m)
@@ -450,11 +383,9 @@ int sk_logging_send(enum sk_logging_mode mode, const void *buf, int count, MPI_D
     if (sk_world.replicates) /* a collective's */
         return sk_replica_send(SK_LOGGING_PLAIN, buf, count, type, dest, tag, SK_REPLICA_COLLECTIVE);
     MPI_Request r = MPI_REQUEST_NULL;
-    struct on_way w;
-    if (mode == SK_LOGGING_BUFFERED && !sk_logging.refused && sk_logging_post(mode, buf, count, type, dest, tag))
-        return 0;
-    if (mode != SK_LOGGING_BUFFERED && !sk_logging.refused && post_from_program(mode, buf, count, type, dest, tag, &w))
-        return wait_on_way(&w);
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(mode, buf, count, type, dest, tag);
+    if (m)
+        return mode == SK_LOGGING_BUFFERED ? 0 : sk_logging_wait_sent(m);
     int rc = begin_send(mode, buf, count, type, dest, tag, &r);
     return rc ? rc : sk_wait(&r, MPI_STATUS_IGNORE, 0);
 }
@@ -554,19 +485,18 @@ int sk_logging_exchange(struct sk_members *g, const void *send, int nsend, MPI_D
     if (sk_world.replicates)
         return sk_replica_exchange(NULL, send, nsend, stype, dest, stag, SK_REPLICA_COLLECTIVE, recv, nrecv, rtype, source, rtag, SK_REPLICA_COLLECTIVE, status);
     MPI_Request s = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;
-    struct on_way w;
     int first = !is_wild(source, rtag) && !sk_held_stands_before(source, rtag); /* what comes finds its place, and is not copied twice */
     int rc = first ? sk_held_receive(recv, nrecv, rtype, source, rtag, &r) : 0;
     if (rc)
         return rc;
-    int kept = !sk_logging.refused && post_from_program(SK_LOGGING_PLAIN, send, nsend, stype, dest, stag, &w);
-    if (!kept)
+    struct sk_kept_message *m = sk_logging.refused ? NULL : sk_logging_post(SK_LOGGING_PLAIN, send, nsend, stype, dest, stag);
+    if (!m)
         rc = SK_CALL(Isend, (send, nsend, stype, dest, stag, sk_world.comm, &s));
     sk_logging.count.receives += first && source != MPI_PROC_NULL;
     int received = first ? finish_receive(g, recv, nrecv, rtype, source, rtag, r, status) : rc ? rc : sk_logging_recv(g, recv, nrecv, rtype, source, rtag, status);
     if (!rc)
         rc = received;
-    if (!rc && kept)
-        rc = wait_on_way(&w);
+    if (!rc && m && !sk_logging.refused) /* a refusal meanwhile has freed it, or left it to MPI */
+        rc = sk_logging_wait_sent(m);
     return rc || s == MPI_REQUEST_NULL ? rc : sk_wait(&s, MPI_STATUS_IGNORE, 0);
 }
