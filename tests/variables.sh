@@ -14,7 +14,7 @@ for name in $(grep -rhoE '(getenv\(|setenv\(|_ENV +)"SAIKAI_[A-Z_]+' src plugins
     for key in $(sed -n 's/^SK_KEY(\([a-z_]*\), \([a-z_]*\),.*/SAIKAI_\1_\2/p' src/*/keys.def | tr a-z A-Z); do
         [ "$name" != "$key" ] || found=1
     done
-    case "$name" in SAIKAI_SHEDULE_EVERY | SAIKAI_CONFIGURATION) found=1 ;; esac # mistyped on purpose, by a test
+    case "$name" in SAIKAI_SHEDULE_EVERY | SAIKAI_SCHEDULE_POL | SAIKAI_CONFIGURATION) found=1 ;; esac # mistyped on purpose, by tests
     [ -n "$found" ] || { echo "$name is neither in config_keys.def nor in config_variables.def"; bad=1; }
 done
 exit $bad

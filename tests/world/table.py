@@ -26,7 +26,7 @@ for name, arguments in re.findall(r"\bint\s+MPI_(\w+)\s*\(([^;{}]*)\)\s*;", text
     seen += 1
     if name not in names:
         bad.append("MPI_" + name + " takes a communicator, group, request or message, and is not in src/world/functions.def")
-files = "".join(open(source + "/src/world/" + f + ".c").read() for f in ("begin", "wait", "probe", "collective", "comms/asked", "comms/attributes", "comms/between", "comms/make", "log/lasting", "log/later/later", "log/later/neighbours"))
+files = "".join(open(source + "/src/world/" + f + ".c").read() for f in ("begin", "messages", "wait", "probe", "collective", "comms/asked", "comms/attributes", "comms/between", "comms/make", "log/lasting", "log/later/later", "log/later/neighbours"))
 for kind, name in table:
     made_by = r"(SK_WRAP|SEND|BEGIN_SEND|ASK|PLACE|INIT)\(" + name + r"\b|PAIR\((\w+, )?" + name + r"\b"
     if kind == "OWN" and not re.search(made_by, files):
