@@ -164,8 +164,8 @@ told_of_the_flip() {
     [ "$case" = flip ] || [ "$(grep -c 'silent data corruption' history)" = 1 ] || fail "what ended a start was kept more than once: $(cat history)"
 }
 
-same_result() {
-    grep -aE 'verified|WRONG' out | sort -u | cmp -s calm.out - || fail "not the result of the undisturbed run: $(cat calm.out)"
+same_result() { # but for what Open MPI 5 itself writes into the output at a topology: a line end and a zero byte
+    tr -d '\000' <out | grep -aE 'verified|WRONG' | sort -u | cmp -s <(tr -d '\000' <calm.out | grep -a verified) - || fail "not the result of the undisturbed run: $(cat calm.out)"
 }
 
 # One process of each rank that is two; some of the kills come together. Prints nothing, and adds to killed.
