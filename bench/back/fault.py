@@ -4,7 +4,6 @@ recovery model; beside it the same run without a kill, in turns. For each model:
 processor time of all processes that the fault adds, and how many processes it was that were started anew. part=P: a generation is made every P of
 the run's steps in place of each `every`, and the rank killed late in the second of these intervals, so that what is computed again is what a fault costs.
 usage: fault.py BUILD_DIR [ranks=4] [turns=7] [size=96] [seconds=6] [every=20] [part=P] [models=NAME;NAME…] [json=FILE]"""
-import glob
 import json
 import os
 import random
@@ -15,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+from measured import median, numbers  # noqa: E402
 
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
@@ -32,17 +34,6 @@ MODELS = {
 }
 
 
-def numbers():
-    """The process of each rank, as far as it has said so."""
-    found = {}
-    for f in glob.glob(work + "/pid.*"):
-        try:
-            found[int(f.rsplit(".", 1)[1])] = int(open(f).read())
-        except ValueError:
-            pass
-    return found
-
-
 def run(options, steps, kill_after=None):
     """Seconds that passed, seconds of the processor, and what happened. kill_after: seconds behind the program's begin."""
     for name in os.listdir(work):
@@ -57,22 +48,17 @@ def run(options, steps, kill_after=None):
     if kill_after is not None:
         while job.poll() is None and len(before) < ranks:
             time.sleep(0.005)
-            before = numbers()
+            before = numbers(work)
         time.sleep(kill_after)
         os.kill(before[random.randrange(ranks)], signal.SIGKILL)
     out, err = job.communicate(timeout=600)
     wall, now = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     if job.returncode or "verified" not in out:
         sys.exit("%s: %s%s" % (" ".join(command), out, err))
-    after = numbers()
+    after = numbers(work)
     what = "twin" if "answer: twin" in err else "in place" if "repaired in place" in err and "answer: restart" not in err else "restart" if "answer: restart" in err else "none"
     return {"wall": wall, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime, "what": what,
             "anew": sum(before[r] != after.get(r) for r in before)}
-
-
-def median(v):
-    s = sorted(v)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
 
 
 results = []

@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from measured import interval, median  # noqa: E402
+
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 pairs, ranks, seconds = int(told.get("pairs", 15)), int(told.get("ranks", 2)), float(told.get("seconds", 2))
@@ -33,18 +36,6 @@ def run(with_layer, kernel, n, steps):
     if r.returncode or words[:1] != ["wall"]:
         sys.exit("%s: %s%s" % (" ".join(command), r.stdout, r.stderr))
     return float(words[1]), float(words[3])
-
-
-def median(v):
-    s = sorted(v)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
-
-
-def interval(v):
-    """Of the median, by the order of what was measured."""
-    s, n = sorted(v), len(v)
-    out = max(0, int((n - 1.96 * n ** 0.5) / 2))
-    return s[out], s[n - 1 - out]
 
 
 results = []

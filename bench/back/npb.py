@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from measured import interval, median  # noqa: E402
+
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 size, turns = told.get("class", "W"), int(told.get("turns", 9))
@@ -44,18 +47,6 @@ def run(kernel, n, form):
     if r.returncode or "verified" not in r.stdout or len(words) != 1:
         sys.exit("%s: %s%s" % (" ".join(command), r.stdout, r.stderr))
     return float(words[0][2]), float(words[0][4])
-
-
-def median(v):
-    s = sorted(v)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
-
-
-def interval(v):
-    """Of the median, by the order of what was measured."""
-    s, n = sorted(v), len(v)
-    out = max(0, int((n - 1.96 * n ** 0.5) / 2))
-    return s[out], s[n - 1 - out]
 
 
 results = []

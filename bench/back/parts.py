@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from measured import median  # noqa: E402
+
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 size, turns, every = told.get("class", "A"), int(told.get("turns", 5)), told.get("every", "8")
@@ -32,11 +35,6 @@ def run(protocol, n):
     if protocol == "logging" and not got["cuts"]:
         sys.exit("%s: the log was not cut" % " ".join(command))
     return {"sync": got["sync"] / max(got["exchanges"], 1), "dump": got["dump"] / max(got["saved"], 1), "gc": got["gc"] / max(got["cuts"], 1), "saved": got["saved"]}
-
-
-def median(v):
-    s = sorted(v)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
 
 
 results = []

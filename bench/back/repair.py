@@ -4,7 +4,6 @@ process=in-place` with a process that is spawned (`spawn`), and with a warm spar
 raw_repair.c), in turns that are shuffled. For each the median with the interval that holds it with 95 %, and the median over the turns of what it is of the raw one
 of the same turn. `back`: until all have the newest generation as well, which raw has nothing for.
 usage: repair.py BUILD_DIR [ranks=4] [turns=15] [json=FILE]"""
-import glob
 import json
 import os
 import random
@@ -14,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+from measured import interval, median, numbers  # noqa: E402
 
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
@@ -30,17 +32,6 @@ if os.geteuid() == 0:
     FORMS["raw"].insert(1, "--allow-run-as-root")
 
 
-def numbers():
-    """The process of each rank, as far as it has said so."""
-    found = {}
-    for f in glob.glob(work + "/pid.*"):
-        try:
-            found[int(f.rsplit(".", 1)[1])] = int(open(f).read())
-        except ValueError:
-            pass
-    return found
-
-
 def run(form):
     """Seconds from the kill to each thing that was told."""
     for name in os.listdir(work):
@@ -51,10 +42,10 @@ def run(form):
     environment = dict(os.environ, SAIKAI_STORE_PREFIX=work + "/store", SAIKAI_STORE_LOCAL=work + "/local", SAIKAI_STORE_FSYNC="no",
                        SAIKAI_SCHEDULE_EVERY="2000", OMPI_MCA_mpi_yield_when_idle="1")
     job = subprocess.Popen(FORMS[form], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=work)
-    while job.poll() is None and len(numbers()) < ranks:
+    while job.poll() is None and len(numbers(work)) < ranks:
         time.sleep(0.01)
     time.sleep(random.uniform(0.7, 1.2))
-    dead = numbers().get(random.randrange(ranks))
+    dead = numbers(work).get(random.randrange(ranks))
     if dead is None:
         job.kill()
     else:
@@ -69,18 +60,6 @@ def run(form):
     if dead is None or [w[0] for w in words] != (["repaired"] if form == "raw" else ["repaired", "back"]):
         sys.exit("%s: %s%s" % (" ".join(FORMS[form]), out, err))
     return {w[0]: float(w[1]) - killed for w in words}
-
-
-def median(v):
-    s = sorted(v)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
-
-
-def interval(v):
-    """Of the median, by the order of what was measured."""
-    s, n = sorted(v), len(v)
-    out = max(0, int((n - 1.96 * n ** 0.5) / 2))
-    return s[out], s[n - 1 - out]
 
 
 got = {form: [] for form in FORMS}

@@ -15,6 +15,9 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+from measured import interval, median  # noqa: E402
+
 build = os.path.abspath(sys.argv[1])
 told = dict(a.split("=", 1) for a in sys.argv[2:])
 pairs, ranks, seconds, kills = int(told.get("pairs", 11)), int(told.get("ranks", 2)), float(told.get("seconds", 3)), int(told.get("kills", 11))
@@ -42,18 +45,6 @@ def seconds_of(jobs):
     """The means of the loops that ran at the same time: of the time that passes, and of the processor time of a program's (a copy's) ranks."""
     words = [end(j)[0].split() for j in jobs]
     return [sum(float(w[i]) for w in words) / len(words) for i in (1, 3)]
-
-
-def median(v):
-    s = sorted(v)
-    return (s[(len(s) - 1) // 2] + s[len(s) // 2]) / 2
-
-
-def interval(v):
-    """Of the median, by the order of what was measured."""
-    s, n = sorted(v), len(v)
-    out = max(0, int((n - 1.96 * n ** 0.5) / 2))
-    return s[out], s[n - 1 - out]
 
 
 def in_turns(program, how_many, without, by):
