@@ -3,8 +3,8 @@
 `saikai run` as it is, and with the layer of recovery in place alone, under `coordinated` and under `logging`, in turns that are shuffled. For each: the
 median over the turns of what it adds, in percent, to the time of the kernel and to the processor time of all ranks, with the interval that holds the
 median with 95 %. All of them save as Saikai decides; `plain` and `layer` save nothing, so that the layer alone makes the difference. saves=no: none
-of them does, as in the paper's figures, so that each protocol alone makes it.
-usage: npb.py BUILD_DIR [class=W] [kernels=ep,is,cg,mg] [ranks=2,4] [turns=9] [saves=no] [json=FILE]"""
+of them does, as in the paper's figures, so that each protocol alone makes it. forms=: these alone beside `plain`.
+usage: npb.py BUILD_DIR [class=W] [kernels=ep,is,cg,mg] [ranks=2,4] [turns=9] [saves=no] [forms=plain,logging] [json=FILE]"""
 import json
 import os
 import random
@@ -32,6 +32,8 @@ FORMS = {
 }
 if saved is nothing:  # it is the same
     del FORMS["layer"]
+if "forms" in told:
+    FORMS = {form: FORMS[form] for form in ["plain"] + [f for f in told["forms"].split(",") if f != "plain"]}
 
 
 def run(kernel, n, form):
