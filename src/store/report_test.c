@@ -7,12 +7,15 @@
 #include "store/owner/board.h"
 #include "store/owner/lease.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -278,6 +281,52 @@ static void a_board_has_the_newest(void **state)
     sk_board_free(&b);
 }
 
+static const char *failing;
+static int fail_there(const char *op, const char *path)
+{
+    (void)path;
+    return !strcmp(op, failing) ? EIO : 0;
+}
+
+/* What cannot be written leaves what was there, and nothing beside it. */
+static void a_board_that_cannot_be_written_leaves_nothing(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"open", "write", "rename"};
+    struct sk_board b;
+    char path[100], tmp[110], deep[PATH_MAX + 10];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/board", dir);
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    sk_board_init(&b);
+    mode_t before = umask(077);
+    for (int open = 0; open < 2; open++) { /* who may read it */
+        assert_int_equal(sk_board_post(&b, path, open, "old", 3), 0);
+        sk_board_write(&b);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, open ? 0644 : 0600);
+    }
+    umask(before);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sk_board_post(&b, path, 0, "new", 3), 0);
+        failing = ops[i];
+        sk_io_hook = fail_there;
+        sk_board_write(&b);
+        sk_io_hook = NULL;
+        if (!content_is(path, "old") || !access(tmp, F_OK))
+            fail_msg("after %s", ops[i]);
+        sk_board_write(&b); /* it is not tried again */
+        assert_true(content_is(path, "old"));
+    }
+    memset(deep, 'x', sizeof deep);
+    deep[PATH_MAX] = 0;
+    assert_int_equal(sk_board_post(&b, deep, 0, "x", 1), -1);
+    deep[PATH_MAX - 1] = 0;
+    assert_int_equal(sk_board_post(&b, deep, 0, "x", 1), 0);
+    sk_board_write(&b);
+    sk_board_free(&b);
+}
+
 static int wait_for(const char *path, const char *text)
 {
     for (double begun = sk_now(); sk_now() - begun < 60; sk_sleep(0.01))
@@ -341,6 +390,7 @@ int main(void)
         TEST(shares_are_of_the_time_that_was_used),
         TEST(metrics_are_what_collectors_read),
         TEST(a_board_has_the_newest),
+        TEST(a_board_that_cannot_be_written_leaves_nothing),
         TEST(a_lease_puts_it_up_at_once_and_at_its_end),
         TEST(the_end_writes_nothing_where_another_job_is),
         cmocka_unit_test(no_file_is_left_open),

@@ -2,6 +2,7 @@
  * bytes that it always gave. */
 #include "archive/coding/block.h"
 #include "archive/coding/block_case.h"
+#include "archive/coding/unpack.h"
 #include "archive/file/ska.h"
 #include "base/hash.h"
 #include "base/file/io.h"
@@ -358,12 +359,96 @@ static void elements_are_swapped(void **unused)
     }
 }
 
+/* Parts that a form is not for, and a codec that nobody has. */
+static void what_cannot_be_coded_is_told(void **unused)
+{
+    (void)unused;
+    static const struct {
+        struct sk_recipe r;
+        int type;
+        struct sk_stencil_box box[2];
+        int rc;
+        const char *says;
+    } cases[] = {{{.form = SK_FORM_CODEC, .codec = "nowhere"}, SAIKAI_F64, {{1, 1, 8}, {1, 1, 8}}, SAIKAI_ENOTSUP, "there is no codec 'nowhere'"},
+                 {{.form = SK_FORM_FIELDS}, SAIKAI_F64, {{1, 4, 2}, {1, 2, 4}}, SAIKAI_EINTERNAL, "records of different lengths in one part"},
+                 {{.form = SK_FORM_FIELDS}, SAIKAI_F64, {{1, 1, 65}, {1, 1, 65}}, SAIKAI_EINTERNAL, "records of different lengths"},
+                 {{.form = SK_FORM_FIELDS}, SAIKAI_F32, {{1, 1, 8}, {1, 1, 8}}, SAIKAI_EINTERNAL, "records of different lengths"},
+                 {{.form = SK_FORM_FIELDS}, SAIKAI_F64, {{1, 1, 64}, {1, 1, 64}}, 0, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_ska_segment segments[2] = {{.box = cases[i].box[0]}, {.box = cases[i].box[1]}};
+        struct sk_part p = {.type = cases[i].type, .segments = segments, .count = 2};
+        struct sk_coder c = {0};
+        struct sk_buf out = {0};
+        struct saikai_error err = {0};
+        p.size_bytes = 8 * (sk_box_count(segments[0].box) + sk_box_count(segments[1].box));
+        p.raw = calloc(1, p.size_bytes);
+        if (sk_block_encode(&c, &p, 1, &cases[i].r, &out, &err) != cases[i].rc || err.code != cases[i].rc ||
+            (cases[i].says && !strstr(err.text, cases[i].says)))
+            fail_msg("case %zu: %d, %s", i, err.code, err.text);
+        free(p.raw);
+        sk_buf_free(&out);
+        sk_coder_free(&c);
+    }
+}
+
+/* Of each thread: the stored bytes, the block, what that takes from, and both once more in the order of a filter. */
+static void what_unpacking_takes(void **unused)
+{
+    (void)unused;
+    static const struct {
+        size_t block;
+        int needs;
+        uint64_t work, raw;
+    } cases[] = {{2, 0, 10 + 9000 + 9000, 9000},
+                 {0, 0, 1000 + 5000 + 5000, 5000},
+                 {1, 0, 3000 + 5000 + 2 * 5000 + 5000, 4000},
+                 {3, 0, 1000 + 5000 + 2 * 7000 + 7000, 7000},
+                 {4, 0, 7 + SK_PACK_STRONG_WINDOW + (uint64_t)SK_PACK_STRONG_WINDOW + 1, (uint64_t)SK_PACK_STRONG_WINDOW + 1},
+                 {2, SK_SKA_TEXT - 1, 18010, 9000},
+                 {2, SK_SKA_TEXT, 18010 + (uint64_t)SK_TEXT_MEMORY, 9000},
+                 {2, SK_SKA_ROWS, 18010 + (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY, 9000},
+                 {2, SK_SKA_WIDE, 18010 + (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY, 9000},
+                 {2, SK_SKA_AFTER, 18010 + 2 * (uint64_t)SK_TEXT_MEMORY + SK_ROWS_MEMORY, 9000}};
+    struct sk_ska_block blocks[] = {{.stored_bytes = 1000, .size_bytes = 5000},
+                                    {.stored_bytes = 3000, .size_bytes = 4000, .own = 1},
+                                    {.stored_bytes = 10, .size_bytes = 9000},
+                                    {.stored_bytes = 999, .size_bytes = 7000, .own = 1},
+                                    {.stored_bytes = 7, .size_bytes = (uint64_t)SK_PACK_STRONG_WINDOW + 1}};
+    struct sk_ska a = {.blocks = blocks, .block_count = 5};
+    struct sk_opened o;
+    sk_opened_init(&o, -1, "nowhere", &a);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_unpack_need need;
+        a.needs = cases[i].needs;
+        assert_int_equal(sk_unpack_need(&o, cases[i].block, &need, NULL), 0);
+        if (need.work_bytes != cases[i].work || need.raw_bytes != cases[i].raw)
+            fail_msg("case %zu: %llu and %llu", i, (unsigned long long)need.work_bytes, (unsigned long long)need.raw_bytes);
+    }
+    sk_opened_done(&o);
+    struct sk_unpack_need most = {5, 5};
+    sk_unpack_most(&most, &(struct sk_unpack_need){4, 9});
+    assert_true(most.work_bytes == 5 && most.raw_bytes == 9);
+    sk_unpack_most(&most, &(struct sk_unpack_need){7, 9});
+    assert_true(most.work_bytes == 7 && most.raw_bytes == 9);
+    static const struct {
+        int wanted, most;
+        uint64_t memory;
+        int threads;
+    } threads[] = {{4, 64, 64, 4}, {4, 64, 63, 3}, {4, 64, 48, 3}, {4, 64, 16, 1}, {4, 64, 0, 1}, {100, 10, 1000, 10}, {1, 10, 0, 1}, {2, 1, 1000, 1}};
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        assert_int_equal(sk_unpack_threads(threads[i].wanted, threads[i].most, &most, threads[i].memory), threads[i].threads);
+    int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    assert_int_equal(sk_unpack_threads(0, 1 << 20, &most, 1 << 30), processors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_stencil_and_relation_is_undone),
         cmocka_unit_test(every_filter_is_undone),
         cmocka_unit_test(records_and_fields_are_undone),
+        cmocka_unit_test(what_cannot_be_coded_is_told),
+        cmocka_unit_test(what_unpacking_takes),
         cmocka_unit_test(records_build_on_those_before),
         cmocka_unit_test(the_encoding_does_not_drift),
         cmocka_unit_test(what_does_not_arrive_is_an_error),

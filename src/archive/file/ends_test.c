@@ -292,6 +292,75 @@ static void a_damaged_neighbour_builds_on_nothing(void **state)
     sk_buf_free(&b);
 }
 
+/* Blocks are found in this archive and in the one before, if that is the one that was meant. */
+static void what_it_builds_on_must_be_there(void **state)
+{
+    (void)state;
+    static const struct {
+        int changes; /* 1: the hash, 2: the depth, 3: the name, 4: it names none */
+        size_t block;
+        uint32_t previous;
+        int rc;
+        const char *says;
+        size_t found;
+    } cases[] = {{0, 0, 0, 0, NULL, 0},
+                 {0, 2, 0, 0, NULL, 1},
+                 {0, 1, 3, 0, NULL, 2},
+                 {0, 1, 1, 0, NULL, 0},
+                 {0, 1, 4, SAIKAI_EDAMAGED, "has no block 3, which", 0},
+                 {1, 1, 3, SAIKAI_EDAMAGED, "builds on another archive than the one that is called", 0},
+                 {2, 1, 3, SAIKAI_EDAMAGED, "builds on another archive", 0},
+                 {3, 1, 3, SAIKAI_ENOENT, "which is missing: put it back beside it", 0},
+                 {4, 1, 3, SAIKAI_EDAMAGED, "its blocks build on no archive", 0}};
+    char path[128], other[128];
+    struct sk_ska a, old;
+    struct sk_buf b = {0}, index = {0};
+    snprintf(path, sizeof path, "%s/old.ska", dir);
+    snprintf(other, sizeof other, "%s/new.ska", dir);
+    make_index(&old);
+    free(old.previous);
+    old.previous = NULL;
+    old.depth = 0;
+    sk_ska_put_header(&b, sk_ska_version(&old));
+    for (int i = 0; i < DATA_END - 16; i++)
+        sk_buf_put_u8(&b, (uint8_t)i);
+    assert_int_equal(sk_ska_put_index(&index, &old, DATA_END, NULL), 0);
+    sk_buf_put(&b, index.data, index.len);
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    sk_ska_free(&old);
+    assert_int_equal(sk_archive_open(path, &old, NULL), 0);
+    make_index(&a);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_opened o, *previous = NULL;
+        struct saikai_error err = {0};
+        size_t k = 0;
+        free(a.previous);
+        a.previous = cases[i].changes == 4 ? NULL : strdup(cases[i].changes == 3 ? "none.ska" : "old.ska");
+        a.previous_hash = old.hash + (cases[i].changes == 1);
+        a.depth = cases[i].changes == 2 ? 0 : 1;
+        a.blocks[1].previous = cases[i].previous;
+        sk_opened_init(&o, -1, other, &a);
+        if (sk_opened_below(&o, cases[i].block, &previous, &k, &err) != cases[i].rc || (cases[i].says && !strstr(err.text, cases[i].says)))
+            fail_msg("case %zu: %s", i, err.text);
+        if (!cases[i].rc) {
+            assert_int_equal(k, cases[i].found);
+            if (cases[i].block == 0)
+                assert_null(previous);
+            else if (cases[i].block == 2)
+                assert_ptr_equal(previous, &o);
+            else
+                assert_string_equal(previous->path, path);
+        } else {
+            assert_non_null(strstr(err.text, other));
+        }
+        sk_opened_done(&o);
+    }
+    sk_ska_free(&a);
+    sk_ska_free(&old);
+    sk_buf_free(&b);
+    sk_buf_free(&index);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_check_looks_at_both_ends),
         cmocka_unit_test(a_large_index_is_compared_to_its_end),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
+        cmocka_unit_test(what_it_builds_on_must_be_there),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

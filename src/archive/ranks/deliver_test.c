@@ -199,7 +199,8 @@ static void damage_and_full_disks_are_told_to_all(void **state)
     extract(&b, 4);
     sk_io_hook = NULL;
     for (int r = 0; r < 4; r++) {
-        assert_int_not_equal(b.rc[r], 0);
+        assert_int_equal(b.rc[r], r == 3 ? SAIKAI_ENOSPC : SAIKAI_EPEER);
+        assert_int_equal(b.err[r].code, b.rc[r]);
         assert_non_null(strstr(b.err[r].text, "back/3"));
     }
     for (int r = 0; r < RANKS; r++)
@@ -214,7 +215,8 @@ static void damage_and_full_disks_are_told_to_all(void **state)
         free(data);
         extract(&b, 3 + turn);
         for (int r = 0; r < 3 + turn; r++) {
-            assert_int_not_equal(b.rc[r], 0);
+            assert_true(b.rc[r] == SAIKAI_EDAMAGED || b.rc[r] == SAIKAI_EPEER);
+            assert_int_equal(b.err[r].code, b.rc[r]);
             if (!strstr(b.err[r].text, "2-of-2"))
                 fail_msg("turn %d rank %d: %s", turn, r, b.err[r].text);
         }

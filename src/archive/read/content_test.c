@@ -327,6 +327,75 @@ static void what_it_builds_on_may_be_in_an_archive(void **state)
     cleaned();
 }
 
+/* One file of changes alone, named from anywhere: what it builds on is beside its generation's directory. */
+static void one_file_alone_may_build_on_others(void **state)
+{
+    (void)state;
+    struct testing_state *first = testing_state_new(), *then = testing_state_new();
+    struct testing_generation full = {.root = at("store"), .gen = {1, 1, 0}, .rank = 1, .nranks = 2}, delta = full;
+    char before[4096];
+    assert_non_null(getcwd(before, sizeof before));
+    delta.gen = (struct sk_gen){1, 2, 0};
+    delta.base = full.gen;
+    testing_state_step(first, 1);
+    testing_state_copy(then, first);
+    testing_state_step(then, 4);
+    assert_int_equal(testing_write(&full, NULL, first, 1), 0);
+    assert_int_equal(testing_write(&delta, first, then, 4), 0);
+    const char *dir = at("store/gen-0001-000000000002-0");
+    const struct {
+        const char *from, *path;
+    } names[] = {{before, at("store/gen-0001-000000000002-0/rank-000001.skc")},
+                 {dir, "rank-000001.skc"},
+                 {dir, "./rank-000001.skc"},
+                 {at("store"), "gen-0001-000000000002-0/rank-000001.skc"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct sk_content *c = NULL;
+        struct sk_container *x = NULL;
+        struct saikai_error err = {0};
+        assert_int_equal(chdir(names[i].from), 0);
+        assert_int_equal(sk_content_of_file(names[i].path, &c, &err), 0);
+        assert_true(c->count == 1 && c->ranks[0] == 1 && c->nranks == 2 && c->gen.iteration == 2);
+        if (sk_content_open(c, 0, &x, &err))
+            fail_msg("%s: %s", names[i].path, err.text);
+        assert_int_equal(testing_compare(x, then), 1);
+        assert_int_equal(sk_content_is_there(c, x), 1);
+        sk_container_close(x);
+        sk_content_free(c);
+    }
+    assert_int_equal(chdir(before), 0);
+    struct sk_content *c = NULL;
+    struct saikai_error err = {0};
+    struct sk_container *x = NULL;
+    assert_int_equal(sk_content_of_file(at("nowhere/rank-000001.skc"), &c, &err), 0); /* it is told when it is opened */
+    assert_true(c->bytes == 0 && c->stored_bytes == 0 && c->ranks[0] == -1 && c->nranks == 0);
+    assert_int_equal(sk_content_open(c, 0, &x, &err), SAIKAI_ENOENT);
+    sk_content_free(c);
+    testing_state_free(first);
+    testing_state_free(then);
+    cleaned();
+}
+
+/* A list of ranks grows at 64 and at 128. */
+static void as_many_ranks_as_there_are(void **state)
+{
+    (void)state;
+    static const int counts[] = {1, 63, 64, 65, 128, 129};
+    int made = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (; made < counts[i]; made++)
+            put_file(file_of(made), "x", 1);
+        struct sk_content *c = load();
+        assert_int_equal(c->count, counts[i]);
+        for (int r = 0; r < counts[i]; r++)
+            assert_int_equal(c->ranks[r], r);
+        assert_true(!c->complete && !c->nranks);
+        assert_int_equal(c->bytes, counts[i]);
+        sk_content_free(c);
+    }
+    cleaned();
+}
+
 static void generations_with_anything_are_listed(void **state)
 {
     (void)state;
@@ -352,6 +421,8 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(one_file_alone),
         cmocka_unit_test(what_it_builds_on_may_be_in_an_archive),
+        cmocka_unit_test(one_file_alone_may_build_on_others),
+        cmocka_unit_test(as_many_ranks_as_there_are),
         cmocka_unit_test(generations_with_anything_are_listed),
         cmocka_unit_test(no_file_is_left_open),
     };

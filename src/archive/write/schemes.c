@@ -267,14 +267,17 @@ static int try_gzip(struct sk_ska_plan *p, const struct place *to, int whole, st
     /* samples of single classes may err together: look at the files themselves */
     if (st->raw_bytes > SMALL_SET && backend == gzip && !sk_gzip_may_be_shorter(p, st->raw_bytes, st->stored_bytes, whole))
         return 0;
+    void (*progress)(void *arg, uint64_t done, uint64_t all) = p->opt.progress;
+    p->opt.progress = NULL; /* all of it has been told: this comes besides */
     p->limit = st->stored_bytes;
     int rc =
         write_as(p, SK_SCHEME_AGNOSTIC, backend, &(struct place){-1, to->name, 0}, &plain, err);
     p->limit = 0;
     if (rc == SAIKAI_ENOSPC) /* it is longer */
-        return 0;
-    if (!rc && plain.stored_bytes < st->stored_bytes)
+        rc = 0;
+    else if (!rc && plain.stored_bytes < st->stored_bytes)
         rc = write_as(p, SK_SCHEME_AGNOSTIC, backend, to, st, err);
+    p->opt.progress = progress;
     return rc;
 }
 

@@ -243,6 +243,63 @@ static void series_give_the_same(void **state)
     finish("written-series", &text);
 }
 
+/* ---- numbers after numbers ---- */
+
+/* Lines of numbers; at another step some columns are others. */
+static void table(struct made *m, size_t lines, int step, int labels)
+{
+    for (size_t i = 0; i < lines; i++)
+        sk_buf_printf(&m->data[m->count - 1], labels ? "id=%zu kind=%zu at=%.5f of %g\n" : "%6zu %zu %.5f %g\n", i, i % 7,
+                      1e-5 * (double)((i * 7919 + (size_t)step * 31) % 99991), 1e-3 * (double)(i * 104729 % 9973));
+}
+
+/* Structures of a number, two values and, in wide ones, sixty more that are the same from step to step. */
+static void bodies(struct made *m, size_t n, int step, int wide)
+{
+    for (size_t i = 0; i < n; i++) {
+        double at[2] = {1 + 1e-5 * (double)i + 1e-9 * (double)((i + (size_t)step) * 7919 % 99991), 5 - 1e-4 * (double)(i * 104729 % 9973)};
+        sk_buf_put_u64(&m->data[m->count - 1], i);
+        sk_buf_put(&m->data[m->count - 1], at, sizeof at);
+        for (size_t k = 0; k < 60 && wide; k++)
+            sk_buf_put_u64(&m->data[m->count - 1], i * 977 % 1000 + k * k);
+    }
+}
+
+/* Each set after the one before it, as text, rows and records that change, stay, grow and move. */
+static void numbers_after_numbers_give_the_same(void **state)
+{
+    (void)state;
+    enum { SETS = 6 };
+    struct sk_buf text = {0};
+    static char names[SETS][16];
+    for (int set = 0; set < SETS; set++) {
+        struct made m = {0};
+        struct sk_archive_options o = {.threads = 2, .no_sync = 1, .chain = SETS, .unit_bytes = set == 4 ? 400000 : 0};
+        o.memory_bytes = set == 3 ? 100 << 20 : 0; /* too little for columns */
+        o.level = set == 5 ? SK_PACK_BEST : 0;
+        size_t part = set == 5 ? 4 : 1; /* the strongest compressor is slow */
+        made_seed = 9 + (uint32_t)set;
+        made_file(&m, set == 2 ? "other.dat" : "table.dat", NULL);
+        table(&m, 18000 / part + 10 * (size_t)set, set, 0);
+        made_file(&m, "labels.log", NULL);
+        table(&m, 3000 / part, set, 1);
+        made_file(&m, "bodies", NULL);
+        bodies(&m, 20000 / part, set, 0);
+        made_file(&m, "wide", NULL);
+        bodies(&m, 700 / part, set, 1);
+        made_file(&m, "records", "fortran");
+        records(&m, 150 / part, 2000, set % 2 ? dense : words);
+        if (set > 2) { /* and in two files */
+            made_file(&m, "table.dat.2", NULL);
+            table(&m, 9000 / part, 1, 0);
+        }
+        snprintf(names[set], sizeof names[set], "n%d.ska", set);
+        write_archive(&m, names[set], set ? names[set - 1] : NULL, &o, &text);
+        made_free(&m);
+    }
+    finish("written-numbers", &text);
+}
+
 /* ---- options ---- */
 
 /* As many threads as are wanted, unless each had less than a megabyte for a block. */
@@ -282,6 +339,7 @@ int main(void)
         cmocka_unit_test(schemes_give_the_same),
         cmocka_unit_test(what_leaves_least_is_kept),
         cmocka_unit_test(series_give_the_same),
+        cmocka_unit_test(numbers_after_numbers_give_the_same),
         cmocka_unit_test(no_file_is_left_open),
         cmocka_unit_test(threads_have_room_for_their_blocks),
     };

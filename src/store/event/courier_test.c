@@ -140,6 +140,37 @@ static void a_notice_is_noticed_once(void **state)
     sk_courier_free(c);
 }
 
+/* Of several that come together the soonest deadline counts; what has been heard is over. */
+static void the_soonest_deadline_counts(void **state)
+{
+    (void)state;
+    int64_t deadline = -1, soonest = 0;
+    static const char *const deadlines[] = {"deadline=2h", NULL, "deadline=1h", "deadline=3h"};
+    struct sk_courier *c = start();
+    struct sk_buf lines = {0};
+    for (int i = 0; i < 4; i++) {
+        struct saikai_event e = make("notice", i, deadlines[i]);
+        soonest = i == 2 ? e.deadline_ms : soonest;
+        assert_int_equal(sk_event_print(&e, &lines, NULL), 0);
+    }
+    assert_int_equal(next(c, "", 0), -1);
+    assert_int_equal(sk_events_add(dir, lines.data, lines.len, 0, NULL), 0);
+    sk_buf_free(&lines);
+    assert_int_equal(next(c, "n=3", 0), -1);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(next(c, "", patience_s), i);
+    assert_int_equal(sk_courier_notice(c, &deadline), 1);
+    assert_int_equal(deadline, soonest);
+    struct saikai_event later = make("notice", 5, "deadline=5h");
+    add_from_outside(later);
+    assert_int_equal(next(c, "", patience_s), 5);
+    assert_int_equal(sk_courier_notice(c, &deadline), 1);
+    assert_int_equal(deadline, later.deadline_ms);
+    assert_int_equal(sk_courier_notice(NULL, &deadline), 0);
+    sk_courier_free(c);
+    sk_courier_free(NULL);
+}
+
 /* A job that is started again before the deadline still has it before it; what is over is over. */
 static void a_later_start_hears_what_is_ahead_alone(void **state)
 {
@@ -259,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_told_comes_to_those_who_asked, begin, end),
         cmocka_unit_test_setup_teardown(who_asks_late_hears_the_newest, begin, end),
         cmocka_unit_test_setup_teardown(a_notice_is_noticed_once, begin, end),
+        cmocka_unit_test_setup_teardown(the_soonest_deadline_counts, begin, end),
         cmocka_unit_test_setup_teardown(a_later_start_hears_what_is_ahead_alone, begin, end),
         cmocka_unit_test_setup_teardown(a_store_that_is_away_gets_its_events_later, begin, end),
         cmocka_unit_test_setup_teardown(events_that_waited_are_in_the_store, begin, end),

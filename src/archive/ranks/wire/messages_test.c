@@ -7,6 +7,7 @@
 #include "archive/ranks/owners.h"
 #include "archive/ranks/wire/wire.h"
 
+#include "base/hash.h"
 #include "base/types.h"
 #include "group/loop.h"
 #include "reader/scan.h"
@@ -487,6 +488,48 @@ static void lists_and_requests_come_back(void **state)
     sk_buf_free(&b);
 }
 
+/* Any other byte anywhere is damage, or another list that is whole: which of both never changes. */
+static void every_other_byte_is_judged_as_it_was(void **state)
+{
+    (void)state;
+    static const uint8_t flips[] = {1, 2, 4, 0x10, 0x40, 0x80, 0xff, 0x7f};
+    struct sk_listed l[2] = {{.name = strdup("a"), .size_bytes = 100, .mode = 0644, .origin = 3}, {.name = strdup("b/c"), .size_bytes = 70, .mtime_ns = -5}};
+    struct sk_extent e = {.offset = 8, .length = 48, .type = SAIKAI_F64, .ndims = 2, .dims = {2, 3}}, f = {.offset = 60, .length = 4, .type = SAIKAI_F32, .ndims = 0};
+    struct sk_buf b = {0};
+    uint64_t hash = 0;
+    int whole = 0, damaged = 0;
+    assert_int_equal(sk_scan_add(&l[0].scan, &e, "g/v"), 0);
+    assert_int_equal(sk_scan_add(&l[0].scan, &f, "w"), 0);
+    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){77, 60, 1}), 0);
+    assert_int_equal(sk_chunks_add(&l[0].chunks, &(struct sk_file_chunk){78, 40, 0}), 0);
+    l[0].scan.form = sk_reader_netcdf3.name;
+    sk_wire_put_list(&b, l, 2);
+    for (size_t k = 0; k < sizeof flips; k++)
+        for (size_t i = 0; i < b.len; i++) {
+            struct sk_listed *got = NULL;
+            struct sk_buf again = {0};
+            size_t n = 0;
+            b.data[i] ^= flips[k];
+            int rc = sk_wire_get_list(b.data, b.len, &got, &n);
+            b.data[i] ^= flips[k];
+            damaged += rc == SAIKAI_EDAMAGED;
+            whole += !rc;
+            if (!rc) {
+                sk_wire_put_list(&again, got, n);
+                uint64_t x[] = {hash, i, flips[k], sk_hash64(again.data, again.len)};
+                hash = sk_hash64(x, sizeof x);
+                drop(got, n);
+            }
+            sk_buf_free(&again);
+        }
+    assert_int_equal(whole + damaged, sizeof flips * b.len);
+    if (whole != 589 || hash != 0xf7be71dfb1dcf4d8)
+        fail_msg("%d whole, %016llx", whole, (unsigned long long)hash);
+    sk_buf_free(&b);
+    for (int i = 0; i < 2; i++)
+        sk_listed_free(&l[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +543,7 @@ int main(void)
         cmocka_unit_test(a_broken_group_is_told),
         cmocka_unit_test(files_go_back_to_those_who_gave_them),
         cmocka_unit_test(decoders_and_blocks_fit_into_the_memory),
+        cmocka_unit_test(every_other_byte_is_judged_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

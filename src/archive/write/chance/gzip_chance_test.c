@@ -1,5 +1,7 @@
 /* Whether gzip may leave less: of bytes that hardly shrink, of those that shrink alike everywhere, and of mixtures, against what gzip does. */
 #include "archive/write/chance/gzip_chance.h"
+#include "archive/plan/made_testing.h"
+#include "archive/write/chance/pieces.h"
 #include "archive/write/testing.h"
 #include "codec/general/general.h"
 
@@ -73,8 +75,98 @@ static void of_two_kinds(void **state)
     assert_int_equal(asked(-SIZE / 2, 0), 0);
 }
 
+/* From how many bytes of an archive on gzip may be shorter, in steps; of so many bytes in two files. */
+static uint64_t limit(size_t total, int whole)
+{
+    struct sk_archive_input in[] = {{.name = "x", .data = data, .bytes = total / 3}, {.name = "y", .data = data + total / 3, .bytes = total - total / 3}};
+    struct sk_feed_local feed;
+    struct sk_ska_plan p = {0};
+    uint64_t step = total / 64, low = 0, high = total / 8 * 9 / step;
+    assert_int_equal(sk_feed_local_init(&feed, in, 2, NULL), 0);
+    p.feed = &feed.feed;
+    assert_int_equal(sk_ska_plan_list(&p, &feed, NULL), 0);
+    while (low < high) {
+        uint64_t mid = (low + high) / 2;
+        if (sk_gzip_may_be_shorter(&p, total, mid * step, whole))
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    return low * step;
+}
+
+/* The limits are where they were, for bytes of all kinds. */
+static void the_limit_is_where_it_was(void **state)
+{
+    (void)state;
+    enum { MOST = 1200000 };
+    struct sk_buf text = {0};
+    lcg = 7;
+    for (int kind = 0; kind < 6; kind++) {
+        size_t total = kind == 4 ? MOST - 54321 : kind == 5 ? 100000 : MOST;
+        random_bytes(0, MOST);
+        if (kind == 0) /* dense, with runs between them that are not */
+            for (size_t at = 100000; at + PART < MOST; at += MOST / 5)
+                letters(at, PART, 40);
+        if (kind == 1)
+            letters(0, MOST, 100);
+        if (kind == 2)
+            letters(0, MOST, 6);
+        if (kind == 3) /* from file to file others */
+            letters(MOST / 3, MOST / 3 * 2, 12);
+        for (size_t at = 0; at < MOST && kind == 4; at += 8)
+            data[at] = data[at + 1] = data[at + 2] = 0;
+        if (kind == 5)
+            letters(0, 100000, 30);
+        sk_buf_printf(&text, "kind %d of %zu bytes: gzip from %llu on", kind, total, (unsigned long long)limit(total, 0));
+        if (kind == 1 || kind == 4)
+            sk_buf_printf(&text, ", after one stream from %llu on", (unsigned long long)limit(total, 1));
+        sk_buf_printf(&text, "\n");
+    }
+    made_expect("samples/chance-gzip", &text);
+    sk_buf_free(&text);
+}
+
+static void means_of_pieces(void **state)
+{
+    (void)state;
+    static const double x[] = {1, 2, 3, 6};
+    assert_true(fabs(sk_pieces_mean(x, 4) - 3) < 1e-12);
+    assert_true(fabs(sk_pieces_mean(x, 2) - 1.5) < 1e-12);
+    /* squares of what is off: 4 + 1 + 0 + 9; over three, and over four */
+    assert_true(fabs(sk_pieces_least(x, 4) - (3 - 4 * sqrt(14.0 / 3 / 4))) < 1e-12);
+    assert_true(fabs(sk_pieces_least(x, 2) - (1.5 - 4 * sqrt(0.5 / 1 / 2))) < 1e-12);
+}
+
+/* A piece is of one file: it ends where that ends, and files without bytes have none. */
+static void pieces_are_of_one_file(void **state)
+{
+    (void)state;
+    struct sk_archive_input in[] = {{.name = "a", .data = "0123456789", .bytes = 10}, {.name = "b", .data = "", .bytes = 0}, {.name = "c", .data = "abcdef", .bytes = 6}};
+    static const struct {
+        uint64_t at;
+        size_t n;
+        const char *is;
+    } cases[] = {{0, 4, "0123"}, {6, 4, "6789"}, {6, 5, "6789"}, {9, 3, "9"}, {10, 3, "abc"}, {12, 4, "cdef"}, {12, 9, "cdef"}, {15, 1, "f"}, {16, 1, ""}, {99, 1, ""}};
+    struct sk_feed_local feed;
+    struct sk_ska_plan p = {0};
+    assert_int_equal(sk_feed_local_init(&feed, in, 3, NULL), 0);
+    p.feed = &feed.feed;
+    assert_int_equal(sk_ska_plan_list(&p, &feed, NULL), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t to[16] = {0};
+        assert_int_equal(sk_pieces_read(&p, cases[i].at, cases[i].n, to), strlen(cases[i].is));
+        assert_string_equal(to, cases[i].is);
+    }
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_dense_bytes), cmocka_unit_test(of_bytes_that_are_alike), cmocka_unit_test(of_two_kinds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_dense_bytes),           cmocka_unit_test(of_bytes_that_are_alike), cmocka_unit_test(of_two_kinds),
+                                       cmocka_unit_test(the_limit_is_where_it_was), cmocka_unit_test(means_of_pieces),         cmocka_unit_test(pieces_are_of_one_file)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,6 @@
 /* Whether one stream of all files may be shorter: of numbers that repeat nowhere, far away, or as few values, against what zstd does. */
 #include "archive/write/chance/whole_chance.h"
+#include "archive/plan/made_testing.h"
 #include "archive/write/testing.h"
 #include "codec/general/general.h"
 
@@ -95,9 +96,58 @@ static void of_two_kinds(void **state)
     assert_int_equal(asked(n / 8, 1), 0);
 }
 
+/* From how many bytes of an archive on one stream may be shorter, in steps. */
+static uint64_t limit(size_t total, int level)
+{
+    enum { STEP = 1024 };
+    struct sk_archive_input in = {.name = "x", .data = data, .bytes = total};
+    struct sk_feed_local feed;
+    struct sk_ska_plan p = {.opt.level = level};
+    uint64_t low = 0, high = total / 8 * 9 / STEP;
+    assert_int_equal(sk_feed_local_init(&feed, &in, 1, NULL), 0);
+    p.feed = &feed.feed;
+    assert_int_equal(sk_ska_plan_list(&p, &feed, NULL), 0);
+    sk_marks_begin(&p.marks, total);
+    assert_int_equal(sk_chunks_cut(p.feed, 0, total, 0, &p.chunks[0], &p.marks, NULL), 0);
+    sk_marks_end(&p.marks);
+    while (low < high) {
+        uint64_t mid = (low + high) / 2;
+        if (sk_whole_may_be_shorter(&p, total, mid * STEP))
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    return low * STEP;
+}
+
+/* The limits are where they were, for numbers of all kinds. */
+static void the_limit_is_where_it_was(void **state)
+{
+    (void)state;
+    struct sk_buf text = {0};
+    lcg = 9;
+    for (int kind = 0; kind < 6; kind++) {
+        /* pieces of 32 KiB, shorter ones, the shortest, and too few bytes */
+        size_t total = kind == 1 ? SIZE / 4 : kind == 2 ? 64 * 8192 : kind == 3 ? 64 * 8192 - 1 : SIZE;
+        numbers(0, SIZE);
+        if (kind == 4) /* from half on the same as before, with others between */
+            for (size_t i = SIZE / 2; i + 8192 <= SIZE; i += 16384)
+                memcpy(data + i, data + i - SIZE / 2, 8192);
+        if (kind == 5)
+            for (size_t i = 0; i < SIZE; i += 8)
+                memcpy(data + i, data + noise() % 500 * 8, 8);
+        sk_buf_printf(&text, "kind %d of %zu bytes: from %llu on, at another level from %llu on\n", kind, total, (unsigned long long)limit(total, 0),
+                      (unsigned long long)limit(total, 9));
+    }
+    made_expect("samples/chance-whole", &text);
+    sk_buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(of_numbers_that_repeat_nowhere), cmocka_unit_test(of_numbers_that_repeat_far_away),
-                                       cmocka_unit_test(of_few_values), cmocka_unit_test(of_two_kinds)};
+                                       cmocka_unit_test(of_few_values), cmocka_unit_test(of_two_kinds), cmocka_unit_test(the_limit_is_where_it_was)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

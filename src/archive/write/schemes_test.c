@@ -1,0 +1,149 @@
+/* How large blocks are, by what memory, threads, data and options say; and what is told of an archive that is made. */
+#include "archive/write/schemes.h"
+#include "archive/plan/values_testing.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20 };
+
+/* The plan of so many zeros, written to nowhere. */
+static struct sk_archive_stats write_zeros(const struct sk_archive_options *o, size_t bytes, struct sk_ska_plan *p, struct sk_feed_local *feed)
+{
+    static struct sk_archive_input in;
+    struct sk_archive_stats st = {0};
+    struct saikai_error err = {0};
+    uint8_t *zeros = calloc(bytes + 1, 1);
+    *p = (struct sk_ska_plan){0};
+    in = (struct sk_archive_input){.path = "zeros", .name = "zeros", .data = zeros, .bytes = bytes};
+    sk_ska_plan_options(p, o);
+    assert_int_equal(sk_feed_local_init(feed, &in, 1, NULL), 0);
+    p->feed = &feed->feed;
+    assert_int_equal(sk_ska_plan_list(p, feed, NULL), 0);
+    if (sk_ska_plan_write(p, -1, "nowhere", &st, &err))
+        fail_msg("%s", err.text);
+    free(zeros);
+    return st;
+}
+
+static void blocks_are_as_large_as_they_may_be(void **state)
+{
+    (void)state;
+    const struct {
+        struct sk_archive_options o;
+        size_t bytes;
+        uint64_t unit, bytes_unit;
+    } cases[] = {
+        /* `auto`: what gives each thread six of them, between 4 and 8 MiB; of bytes 16 */
+        {{.threads = 1}, 2 * MIB, 4 * MIB, 16 * MIB},
+        {{.threads = 1}, 24 * MIB, 4 * MIB, 16 * MIB},
+        {{.threads = 1}, 24 * MIB + 60, 4 * MIB + 10, 16 * MIB},
+        {{.threads = 2}, 60 * MIB, 5 * MIB, 16 * MIB},
+        {{.threads = 1}, 48 * MIB - 6, 8 * MIB - 1, 16 * MIB},
+        {{.threads = 1}, 60 * MIB, 8 * MIB, 16 * MIB},
+        /* the memory for ten: all that is left of it, and no less than 256 KiB */
+        {{.threads = 1, .memory_bytes = 50 * MIB}, 2 * MIB, 4 * MIB, 5 * MIB},
+        {{.threads = 1, .memory_bytes = 20 * MIB}, 2 * MIB, 2 * MIB, 2 * MIB},
+        {{.threads = 3, .memory_bytes = 36 * MIB}, 2 * MIB, 2 * MIB, 2 * MIB},
+        {{.threads = 1, .memory_bytes = 1}, 2 * MIB, 256 * KIB, 256 * KIB},
+        {{.threads = 1, .memory_bytes = 10 * 300 * KIB}, 2 * MIB, 300 * KIB, 300 * KIB},
+        /* as asked */
+        {{.threads = 1, .unit_bytes = 300 * KIB}, 2 * MIB, 300 * KIB, 300 * KIB},
+        {{.threads = 1, .unit_bytes = 1}, 2 * MIB, 256 * KIB, 256 * KIB},
+        {{.threads = 1, .unit_bytes = (uint64_t)300 * MIB, .memory_bytes = (uint64_t)4 << 30}, 2 * MIB, 128 * MIB, 128 * MIB},
+        /* schemes without blocks */
+        {{.threads = 1, .scheme = SK_SCHEME_AGNOSTIC}, 100, 32 * MIB, 32 * MIB},
+        {{.threads = 1, .scheme = SK_SCHEME_AWARE}, 100, 32 * MIB, 32 * MIB},
+        {{.threads = 1, .scheme = SK_SCHEME_AWARE_BLOCK, .memory_bytes = 100 * MIB}, 100, 10 * MIB, 10 * MIB},
+        {{.threads = 1, .scheme = SK_SCHEME_AGNOSTIC, .level = SK_PACK_LONG | 3}, 100, ((uint64_t)1 << 30) / 10, ((uint64_t)1 << 30) / 10},
+        {{.threads = 1, .scheme = SK_SCHEME_AGNOSTIC, .level = SK_PACK_LONG | 3, .memory_bytes = (uint64_t)8 << 30}, 100, 128 * MIB, 128 * MIB},
+        /* the strongest compressor takes more memory */
+        {{.threads = 1, .scheme = SK_SCHEME_AWARE, .level = SK_PACK_BEST, .memory_bytes = 220 * MIB}, 100, 10 * MIB, 10 * MIB},
+        {{.threads = 1, .scheme = SK_SCHEME_AWARE, .level = SK_PACK_BEST - 1, .memory_bytes = 220 * MIB}, 100, 22 * MIB, 22 * MIB},
+    };
+    if (sk_backend_here(SK_BACKEND_LZMA) < 0)
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_ska_plan p;
+        struct sk_feed_local feed;
+        struct sk_archive_options o = cases[i].o;
+        o.quick = o.no_sync = 1;
+        struct sk_archive_stats st = write_zeros(&o, cases[i].bytes, &p, &feed);
+        /* plain files may have been tried after it: by other blocks */
+        if (o.scheme != SK_SCHEME_AUTO || cases[i].bytes > MIB) {
+            if (p.unit_bytes != cases[i].unit || p.bytes_unit != cases[i].bytes_unit)
+                fail_msg("case %zu: blocks of %llu and %llu", i, (unsigned long long)p.unit_bytes, (unsigned long long)p.bytes_unit);
+        }
+        assert_int_equal(st.raw_bytes, cases[i].bytes);
+        assert_int_equal(st.files, 1);
+        assert_int_equal(st.variables, 0);
+        assert_int_equal(st.depth, 0);
+        sk_ska_plan_free(&p);
+        sk_feed_local_free(&feed);
+    }
+}
+
+/* ---- progress ---- */
+
+static struct {
+    uint64_t done, all;
+    int times, beyond;
+} told;
+
+static void progress(void *arg, uint64_t done, uint64_t all)
+{
+    assert_ptr_equal(arg, &told);
+    told.beyond += done < told.done || done > all || (told.times && all != told.all);
+    told.done = done;
+    told.all = all;
+    told.times++;
+}
+
+/* Whatever is tried besides, and whatever is kept: from nothing to all, which is twice as much where all files are tried as one stream, too. */
+static void progress_is_told_to_its_end(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        struct sk_archive_options o = {.threads = 2, .no_sync = 1, .quick = i % 2, .progress = progress, .progress_arg = &told};
+        struct made m = {0};
+        struct sk_ska_plan p;
+        struct sk_feed_local feed;
+        struct sk_archive_stats st = {0};
+        struct saikai_error err = {0};
+        o.scheme = i / 2 == 4 ? SK_SCHEME_AGNOSTIC : SK_SCHEME_AUTO;
+        o.level = i / 2 == 5 ? SK_PACK_BEST : 0;
+        made_seed = 3;
+        made_file(&m, "file", NULL);
+        if (i / 2 == 0) /* gzip leaves less */
+            made_bytes(&m, 1500, prose);
+        else if (i / 2 == 1) /* one stream does */
+            made_bytes(&m, 1300000, dense);
+        else if (i / 2 == 2) /* nothing does */
+            made_bytes(&m, 2500000, dense);
+        else
+            made_bytes(&m, 300000, words);
+        for (size_t k = 0; k < 1300000 && i / 2 == 1; k++)
+            sk_buf_put_u8(&m.data[0], (uint8_t)(m.data[0].data[k] + (k % 500 == 7)));
+        made_plan(&m, &o, &feed, &p);
+        sk_ska_plan_options(&p, &o);
+        memset(&told, 0, sizeof told);
+        FILE *to = tmpfile();
+        assert_non_null(to);
+        if (sk_ska_plan_write(&p, fileno(to), "a file", &st, &err))
+            fail_msg("case %d: %s", i, err.text);
+        fclose(to);
+        uint64_t want = m.data[0].len * (o.quick || o.scheme ? 1 : 2);
+        if (told.beyond || told.done != want || told.all != want || told.times < 1)
+            fail_msg("case %d: %llu of %llu, told %d times, %d of them wrong", i, (unsigned long long)told.done, (unsigned long long)told.all, told.times,
+                     told.beyond);
+        sk_ska_plan_free(&p);
+        sk_feed_local_free(&feed);
+        made_free(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_as_large_as_they_may_be),
+        cmocka_unit_test(progress_is_told_to_its_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
