@@ -134,13 +134,27 @@ static void NAME(sums)(const struct plane_row *r, size_t col, size_t n, uint16_t
     }
 }
 
+#ifdef __AVX2__
+#define greatest_of(top)                                                                           \
+    (0xffffu - (0xffffu & (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(_mm_xor_si128(               \
+                              _mm_max_epi16(_mm256_castsi256_si128((__m256i)(top)), _mm256_extracti128_si256((__m256i)(top), 1)), \
+                              _mm_set1_epi16(-1))))))
+#else
+#define greatest_of(top)                                                                           \
+    __extension__({                                                                                \
+        int16_t most_ = 0;                                                                         \
+        for (int i_ = 0; i_ < WIDE; i_++)                                                          \
+            most_ = (top)[i_] > most_ ? (top)[i_] : most_;                                         \
+        (unsigned)most_;                                                                           \
+    })
+#endif
+
 /* The context of a sum: the sum when it is small, then ever coarser; the lines cross where the
  * steps change. */
 static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, const uint8_t *token,
                               uint16_t *symbol)
 {
     words top = {0};
-    int16_t most = 0;
     for (size_t i = 0; i < n; i += WIDE) {
         words s, a, b;
         SUM_LEVELS(s, r, col + i);
@@ -156,9 +170,7 @@ static unsigned NAME(symbols)(const struct plane_row *r, size_t col, size_t n, c
         }
         memcpy(symbol + i, &x, sizeof x);
     }
-    for (int i = 0; i < WIDE; i++)
-        most = top[i] > most ? top[i] : most;
-    return (unsigned)most + 1;
+    return greatest_of(top) + 1;
 }
 
 const struct plane_kernel NAME(sk_plane_kernel) = {

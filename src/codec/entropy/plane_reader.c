@@ -14,6 +14,13 @@ enum {
     BLOCK_RAW = LANES * BLOCK * SK_TOKEN_MAX_BITS / 8 + 16,
 };
 
+/* What decoding a token of a table takes: x becomes freq (x >> SK_RANS_BITS) + slot - start, and what it adds to the sums to its
+ * right, beside it and one further. */
+struct symbol {
+    uint16_t freq, start, side, side2;
+};
+
+/* Tables as bytes by slot, and symbols by token: one word by slot would be four times the size, and few fit the nearest cache. */
 struct sk_plane_reader {
     const struct plane_kernel *kernel;
     uint8_t *copy;
@@ -24,15 +31,27 @@ struct sk_plane_reader {
     unsigned last_flag;
     int damaged;
     int n_models;
-    uint8_t of[SK_PLANE_SETS][2 * SUM_LIMIT]; /* sum → model */
+    uint16_t of[SK_PLANE_SETS][2 * SUM_LIMIT]; /* sum → the first symbol of its table */
     uint8_t flag_model[2];
-    uint32_t (*table)[SK_RANS_ONE];
+    uint8_t (*token)[SK_RANS_ONE]; /* by table and slot */
+    struct symbol (*symbol)[SK_TOKENS];
+    unsigned left, left2; /* weights that the symbols have */
     struct sk_sparse_reader *sparse; /* all else is not used then */
 };
 
 static int damaged(struct saikai_error *err)
 {
     return sk_fail(err, SAIKAI_EDAMAGED, "the entropy-coded part is damaged");
+}
+
+static void make_table(struct sk_plane_reader *r, const struct sk_rans_model *m)
+{
+    uint8_t *token = r->token[r->n_models];
+    struct symbol *symbol = r->symbol[r->n_models++];
+    for (unsigned t = 0; t < SK_TOKENS; t++) {
+        symbol[t] = (struct symbol){.freq = m->freq[t], .start = m->start[t]};
+        memset(token + m->start[t], (int)t, m->freq[t]);
+    }
 }
 
 /* Tables of one set; model_of[context - first]. Contexts past the last keep the last table, or the
@@ -52,10 +71,9 @@ static int read_set(struct sk_plane_reader *r, struct sk_rans_bits_in *in, unsig
             sum += m.freq[t];
         if (sum != SK_RANS_ONE)
             return -1;
-        sk_rans_table(&m, r->table[r->n_models]);
+        make_table(r, &m);
         while (next <= last)
-            model_of[next++] = (uint8_t)r->n_models;
-        r->n_models++;
+            model_of[next++] = (uint8_t)(r->n_models - 1);
     }
     unsigned rest = n ? (unsigned)r->n_models - 1 : 0;
     while (next < contexts)
@@ -66,16 +84,14 @@ static int read_set(struct sk_plane_reader *r, struct sk_rans_bits_in *in, unsig
 static int read_tables(struct sk_plane_reader *r, struct sk_rans_bits_in *in)
 {
     /* Model 0 is the certain zero of masked places: decoding it changes nothing. */
-    for (uint32_t k = 0; k < SK_RANS_ONE; k++)
-        r->table[0][k] = (uint32_t)SK_RANS_ONE << 7 | k << 20;
-    r->n_models = 1;
+    make_table(r, &(struct sk_rans_model){.freq = {SK_RANS_ONE}});
     for (unsigned s = 0; s < SK_PLANE_SETS; s++) {
         uint8_t of[FINE];
         if (read_set(r, in, FINE, of))
             return -1;
         for (unsigned k = 0; k < SUM_LIMIT; k++)
-            r->of[s][k] = of[fine_of(k)];
-        memset(r->of[s] + SUM_LIMIT, 0, SUM_LIMIT);
+            r->of[s][k] = (uint16_t)(of[fine_of(k)] * SK_TOKENS);
+        memset(r->of[s] + SUM_LIMIT, 0, SUM_LIMIT * sizeof *r->of[s]);
     }
     return read_set(r, in, 2, r->flag_model);
 }
@@ -86,10 +102,11 @@ int sk_plane_reader_new(struct sk_plane_reader **out, const void *in, size_t n,
     struct sk_plane_reader *r = calloc(1, sizeof *r);
     if (r) {
         r->kernel = sk_plane_kernel();
-        r->table = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->table);
+        r->token = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->token);
+        r->symbol = sk_scratch_take((MAX_MODELS + 1) * sizeof *r->symbol);
     }
-    if (!r || !r->table) {
-        free(r);
+    if (!r || !r->token || !r->symbol) {
+        sk_plane_reader_free(r);
         return sk_fail(err, SAIKAI_ENOMEM, "out of memory for decoding");
     }
     struct sk_rans_bits_in bits = {.p = in, .size_bits = n * 8};
@@ -145,7 +162,8 @@ void sk_plane_reader_free(struct sk_plane_reader *r)
     if (!r)
         return;
     sk_sparse_reader_free(r->sparse);
-    sk_scratch_give(r->table);
+    sk_scratch_give(r->token);
+    sk_scratch_give(r->symbol);
     sk_scratch_give(r->copy);
     free(r);
 }
@@ -167,14 +185,15 @@ static inline uint64_t load64(const uint8_t *p)
 /* A symbol outside the blocks. */
 static unsigned get(struct sk_plane_reader *r, unsigned lane, unsigned model)
 {
-    uint32_t x = r->state[lane], e = r->table[model][x & (SK_RANS_ONE - 1)];
-    x = (e >> 7 & 0x1fff) * (x >> SK_RANS_BITS) + (e >> 20);
+    uint32_t x = r->state[lane], slot = x & (SK_RANS_ONE - 1), token = r->token[model][slot];
+    const struct symbol *k = &r->symbol[model][token];
+    x = k->freq * (x >> SK_RANS_BITS) + slot - k->start;
     if (x < SK_RANS_LOW) {
         x = x << 16 | load16(r->word);
         r->word += 2;
     }
     r->state[lane] = x;
-    return e & 127;
+    return token;
 }
 
 struct block {
@@ -183,7 +202,7 @@ struct block {
     size_t lanes, n;
     uint8_t last[LANES], last2[LANES]; /* tokens to the left */
     int two;                           /* the second value to the left counts, too */
-    const uint8_t *of;
+    const uint16_t *of;
     uint16_t side[SK_TOKENS], side2[SK_TOKENS]; /* weighted levels of tokens */
 };
 
@@ -192,28 +211,30 @@ struct block {
 static inline __attribute__((always_inline)) void
 read_tokens(struct sk_plane_reader *r, struct block *b, size_t lanes, int two)
 {
-    const uint8_t *word = r->word, *of = b->of;
-    const uint32_t *table = r->table[0];
+    const uint8_t *word = r->word, *tokens = r->token[0];
+    const uint16_t *of = b->of;
+    const struct symbol *symbols = r->symbol[0];
     uint32_t x[LANES];
-    unsigned side[LANES];
+    unsigned side[LANES], side2[LANES];
     for (size_t l = 0; l < lanes; l++) {
         x[l] = r->state[l];
         side[l] = b->side[b->last[l]] + (two ? b->side2[b->last2[l]] : 0u);
+        side2[l] = b->side2[b->last[l]];
     }
     for (size_t i = 0; i < b->n; i++) {
 #pragma GCC unroll 8
         for (size_t l = 0; l < lanes; l++) {
-            uint32_t model = of[b->sum[l][i] + side[l]], s = x[l];
-            uint32_t e = table[model << SK_RANS_BITS | (s & (SK_RANS_ONE - 1))];
-            s = (e >> 7 & 0x1fff) * (s >> SK_RANS_BITS) + (e >> 20);
+            uint32_t model = of[b->sum[l][i] + side[l]], s = x[l], slot = s & (SK_RANS_ONE - 1);
+            uint32_t token = tokens[model * (SK_RANS_ONE / SK_TOKENS) + slot];
+            const struct symbol *k = symbols + (model + token);
+            s = k->freq * (s >> SK_RANS_BITS) + slot - k->start;
             uint32_t more = s << 16 | load16(word);
             word += s < SK_RANS_LOW ? 2 : 0;
             x[l] = s < SK_RANS_LOW ? more : s;
-            e &= 127;
-            b->token[l][i] = (uint8_t)e;
-            side[l] = b->side[e] + (two ? b->side2[b->last[l]] : 0u);
+            b->token[l][i] = (uint8_t)token;
+            side[l] = k->side + (two ? side2[l] : 0u);
             if (two)
-                b->last[l] = (uint8_t)e;
+                side2[l] = k->side2;
         }
     }
     for (size_t l = 0; l < lanes; l++)
@@ -260,6 +281,15 @@ static void start_plane(struct sk_plane_reader *r, const struct sk_plane *p, str
         b->side[t] = (uint16_t)(p->weights.left * tokens[t].level);
         b->side2[t] = (uint16_t)(p->weights.left2 * tokens[t].level);
     }
+    if (r->left == p->weights.left && r->left2 == p->weights.left2)
+        return;
+    r->left = p->weights.left;
+    r->left2 = p->weights.left2;
+    for (int m = 0; m < r->n_models; m++)
+        for (unsigned t = 0; t < SK_TOKENS; t++) {
+            r->symbol[m][t].side = b->side[t];
+            r->symbol[m][t].side2 = b->side2[t];
+        }
 }
 
 static void read_step(struct sk_plane_reader *r, struct block *b, const struct lanes *v, int32_t *q,

@@ -1,5 +1,4 @@
-/* Bits in and out, and the models of rANS: frequencies from counts, their cost, their coding, and
- * the tables made of them. */
+/* Bits in and out, and the models of rANS: frequencies from counts, their cost, and their coding. */
 #include "codec/entropy/rans.h"
 
 #include <math.h>
@@ -181,11 +180,4 @@ double sk_rans_model_cost(const uint32_t counts[SK_TOKENS])
         used += counts[t] != 0;
     }
     return bits + used * (1.6 + precision_of(n)) + 1.2 * (last + 1 - (int)used);
-}
-
-void sk_rans_table(const struct sk_rans_model *m, uint32_t table[SK_RANS_ONE])
-{
-    for (uint32_t t = 0; t < SK_TOKENS; t++)
-        for (uint32_t k = 0; k < m->freq[t]; k++)
-            table[m->start[t] + k] = t | (uint32_t)m->freq[t] << 7 | k << 20;
 }

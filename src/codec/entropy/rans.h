@@ -45,7 +45,4 @@ int sk_rans_model_read(struct sk_rans_model *m, struct sk_rans_bits_in *in);
 /* Bits that sk_rans_model_write is about to need for these counts, roughly. */
 double sk_rans_model_cost(const uint32_t counts[SK_TOKENS]);
 
-/* Decoding table of a model: token | freq << 7 | (slot - start) << 20 for each slot. */
-void sk_rans_table(const struct sk_rans_model *m, uint32_t table[SK_RANS_ONE]);
-
 #endif

@@ -435,6 +435,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
 
 /* ---- decoding ---- */
 
+/* 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int get_head(struct fast *f, struct sk_rd *r)
 {
     f->flags = sk_rd_u8(r);
@@ -451,8 +452,9 @@ static int get_head(struct fast *f, struct sk_rd *r)
     if (f->flags & MASKED) {
         f->fill = sk_rd_u64(r);
         f->skip = malloc(f->l.words);
-        if (!f->skip || sk_mask_get(r, &f->whole, f->skip))
-            return -1;
+        int rc = f->skip ? sk_mask_get(r, &f->whole, f->skip) : SAIKAI_ENOMEM;
+        if (rc)
+            return rc;
         shape_of_row(&f->shape, (size_t)n);
         size_t kept = 0;
         for (size_t i = 0; i < f->l.words; i++)
@@ -514,6 +516,7 @@ static int get_chunks(const struct fast *f, struct sk_rd *in, uint8_t *m)
     return w.p == w.end && in->p == in->end ? 0 : -1;
 }
 
+/* 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int decode_words(struct fast *f, const uint8_t *in, size_t n, uint8_t *out)
 {
     size_t bytes = f->l.words * f->l.word;
@@ -531,18 +534,19 @@ static int decode_words(struct fast *f, const uint8_t *in, size_t n, uint8_t *ou
                    : -1;
 #endif
     struct sk_rd r = sk_rd_init(in + 1, n - 1);
-    if (in[0] != CODED || !bytes || get_head(f, &r))
-        return -1;
+    int rc = in[0] != CODED || !bytes ? -1 : get_head(f, &r);
+    if (rc)
+        return rc;
     if (f->l.components > 1) {
         x = f->apart = malloc(bytes);
         if (!x)
-            return -1;
+            return SAIKAI_ENOMEM;
     }
     m = x;
     if (f->flags & MASKED) {
         m = f->m = malloc(bytes);
         if (!m)
-            return -1;
+            return SAIKAI_ENOMEM;
     }
     if (get_chunks(f, &r, m))
         return -1;
@@ -569,11 +573,13 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     f.kernel = sk_fast_kernel_of(f.l.word);
     void *copy = NULL;
     void *x = (void *)(uintptr_t)sk_words_aligned(out, want, f.l.word, &copy);
-    rc = x ? decode_words(&f, in, n, x) : -1;
+    rc = x ? decode_words(&f, in, n, x) : SAIKAI_ENOMEM;
     if (copy && !rc)
         memcpy(out, copy, want);
     free(copy);
     fast_free(&f);
+    if (rc == SAIKAI_ENOMEM)
+        return sk_fail(err, rc, "codec fast: no memory for %zu bytes", want);
     return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec fast: the piece does not give %zu bytes", want)
               : 0;
 }

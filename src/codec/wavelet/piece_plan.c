@@ -289,9 +289,9 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
     for (int k = 0; k < n; k++) {
         bits[k] = is_hopeless(plan, k, bits) ? INFINITY : try_plan(j, &sample, &plan[k], codes);
         least = bits[k] < least ? bits[k] : least;
+        if (j->n <= SMALL && least < MANY)
+            return choose_small(j, plan, n, codes, out);
     }
-    if (j->n <= SMALL && least < MANY)
-        return choose_small(j, plan, n, codes, out);
     for (int k = 0; k < n; k++)
         if (bits[k] <= least || is_close(bits[k], least)) {
             bits[left] = bits[k];

@@ -148,80 +148,115 @@ static inline __attribute__((always_inline)) __m128i sk_adaptive_learn_four(__m1
     counts = _mm_sub_epi32(counts, _mm_cmplt_epi32(counts, _mm_set1_epi32(SK_ADAPTIVE_COUNTS - 1)));
     return _mm_or_si128(_mm_slli_epi32(now, 10), counts);
 }
+#endif
 
-/* What the slots and their weights learn from a bit, four at a time; those that are not asked have no say and stay as they are. */
-static inline __attribute__((always_inline)) void
-sk_adaptive_learn_all(sk_adaptive_slot *const *slot, int n, struct sk_adaptive_mixer *m,
-                      const int32_t *logit, int32_t miss, int shift, int bit,
-                      const struct sk_adaptive_tables *t)
+/* What contexts say of a bit before it is known, and what they and their weights learn of it; n of them are asked, which is a constant. */
+struct sk_adaptive_asked {
+    sk_adaptive_slot *slot[SK_ADAPTIVE_INPUTS];
+    int32_t logit[SK_ADAPTIVE_INPUTS];
+};
+
+#ifdef __AVX2__
+static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
+                                                                        int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
 {
-    const int32_t most = 8 << 16;
+    const __m128i most = _mm_set1_epi32(8 << 16), least = _mm_set1_epi32(-(8 << 16));
     (void)t;
-    __m128i s = _mm_set_epi32(n > 3 ? (int)*slot[3] : 0, n > 2 ? (int)*slot[2] : 0,
-                              n > 1 ? (int)*slot[1] : 0, (int)*slot[0]);
-    __m128i x = _mm_set_epi32(n > 3 ? logit[3] : 0, n > 2 ? logit[2] : 0, n > 1 ? logit[1] : 0, logit[0]);
-    __m128i w = _mm_loadu_si128((const __m128i *)m->weight);
+    __m128i s = _mm_cvtsi32_si128((int)*a->slot[0]), x = _mm_cvtsi32_si128(a->logit[0]), w = _mm_loadu_si128((const __m128i *)m->weight);
+    if (n > 1) {
+        s = _mm_insert_epi32(s, (int)*a->slot[1], 1);
+        x = _mm_insert_epi32(x, a->logit[1], 1);
+    }
+    if (n > 2) {
+        s = _mm_insert_epi32(s, (int)*a->slot[2], 2);
+        x = _mm_insert_epi32(x, a->logit[2], 2);
+    }
+    if (n > 3) {
+        s = _mm_insert_epi32(s, (int)*a->slot[3], 3);
+        x = _mm_insert_epi32(x, a->logit[3], 3);
+    }
     x = _mm_sra_epi32(_mm_mullo_epi32(x, _mm_set1_epi32(miss)), _mm_cvtsi32_si128(shift));
-    w = _mm_add_epi32(w, x);
-    w = _mm_max_epi32(_mm_min_epi32(w, _mm_set1_epi32(most)), _mm_set1_epi32(-most));
+    w = _mm_max_epi32(_mm_min_epi32(_mm_add_epi32(w, x), most), least);
     _mm_storeu_si128((__m128i *)m->weight, w);
     s = sk_adaptive_learn_four(s, bit);
-    *slot[0] = (sk_adaptive_slot)_mm_extract_epi32(s, 0);
+    *a->slot[0] = (sk_adaptive_slot)_mm_cvtsi128_si32(s);
     if (n > 1)
-        *slot[1] = (sk_adaptive_slot)_mm_extract_epi32(s, 1);
+        *a->slot[1] = (sk_adaptive_slot)_mm_extract_epi32(s, 1);
     if (n > 2)
-        *slot[2] = (sk_adaptive_slot)_mm_extract_epi32(s, 2);
+        *a->slot[2] = (sk_adaptive_slot)_mm_extract_epi32(s, 2);
     if (n > 3)
-        *slot[3] = (sk_adaptive_slot)_mm_extract_epi32(s, 3);
+        *a->slot[3] = (sk_adaptive_slot)_mm_extract_epi32(s, 3);
 }
 #else
-static inline __attribute__((always_inline)) void
-sk_adaptive_learn_all(sk_adaptive_slot *const *slot, int n, struct sk_adaptive_mixer *m,
-                      const int32_t *logit, int32_t miss, int shift, int bit,
-                      const struct sk_adaptive_tables *t)
+static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
+                                                                        int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
 {
     const int32_t most = 8 << 16;
     for (int k = 0; k < n; k++) {
-        int32_t w = m->weight[k] + (logit[k] * miss >> shift);
+        int32_t w = m->weight[k] + (a->logit[k] * miss >> shift);
         m->weight[k] = w > most ? most : w < -most ? -most : w;
-        sk_adaptive_learn(slot[k], bit, t);
+        sk_adaptive_learn(a->slot[k], bit, t);
     }
 }
 #endif
 
-/* Code one bit, n contexts being asked (at most 4); returns it. decoding is c->decoding, as a constant. */
-static inline __attribute__((always_inline)) int sk_adaptive_bit(struct sk_adaptive *c,
-                                                                 sk_adaptive_slot *const *slot,
-                                                                 int n, struct sk_adaptive_mixer *m,
-                                                                 int bit, int decoding)
+/* Code one bit by the n contexts in *a. */
+static inline __attribute__((always_inline)) int sk_adaptive_mix(struct sk_adaptive *c, struct sk_adaptive_asked *a, int n,
+                                                                 struct sk_adaptive_mixer *m, int bit, int decoding)
 {
     const struct sk_adaptive_tables *t = c->tables;
-    int32_t x[SK_ADAPTIVE_INPUTS];
     int64_t sum = 0;
     for (int k = 0; k < n; k++) {
-        x[k] = t->logit[*slot[k] >> 20];
-        sum += (int64_t)x[k] * m->weight[k];
+        int32_t logit = t->logit[*a->slot[k] >> 20];
+        __asm__("" : "+r"(logit)); /* as it is: put together to a vector, it would be taken apart again */
+        a->logit[k] = logit;
+        sum += (int64_t)logit * m->weight[k];
     }
     sum >>= 16;
     sum = sum > SK_ADAPTIVE_LIMIT ? SK_ADAPTIVE_LIMIT : sum;
     sum = sum < -SK_ADAPTIVE_LIMIT ? -SK_ADAPTIVE_LIMIT : sum;
     uint32_t p = t->probability[sum + SK_ADAPTIVE_LIMIT];
     uint64_t middle = sk_adaptive_middle(c, p);
-    int shift = m->seen < 64 ? 14 : m->seen < 1024 ? 15 : 16;
-    m->seen += m->seen < 1024;
+    int seen = m->seen, shift = 14 + (seen >= 64) + (seen >= 1024);
+    m->seen = seen + (seen < 1024);
     /* A branch, and what is learnt in both of its ways: most bits are as expected, and the processor goes on with the next before it
      * is sure of this one. */
     if (decoding ? c->code <= middle : bit) {
         c->high = middle;
-        sk_adaptive_learn_all(slot, n, m, x, 65536 - (int32_t)p, shift, 1, t);
+        sk_adaptive_learn_all(a, n, m, 65536 - (int32_t)p, shift, 1, t);
         bit = 1;
     } else {
         c->low = middle + 1;
-        sk_adaptive_learn_all(slot, n, m, x, -(int32_t)p, shift, 0, t);
+        sk_adaptive_learn_all(a, n, m, -(int32_t)p, shift, 0, t);
         bit = 0;
     }
     sk_adaptive_shift(c, decoding);
     return bit;
 }
+
+/* The same as calls: what a bit needs fits the registers of a processor only where nothing else is in them. */
+#define SK_ADAPTIVE_SLOTS1 s0
+#define SK_ADAPTIVE_SLOTS2 s0, s1
+#define SK_ADAPTIVE_SLOTS3 s0, s1, s2
+#define SK_ADAPTIVE_SLOTS4 s0, s1, s2, s3
+#define SK_ADAPTIVE_CALLS(n, ...)                                                                                                            \
+    __attribute__((noinline, unused)) static int sk_adaptive_read##n(struct sk_adaptive *c, struct sk_adaptive_mixer *m, __VA_ARGS__)        \
+    {                                                                                                                                        \
+        struct sk_adaptive_asked a = {.slot = {SK_ADAPTIVE_SLOTS##n}};                                                                       \
+        return sk_adaptive_mix(c, &a, n, m, 0, 1);                                                                                           \
+    }                                                                                                                                        \
+    __attribute__((noinline, unused)) static int sk_adaptive_write##n(struct sk_adaptive *c, struct sk_adaptive_mixer *m, int bit, __VA_ARGS__) \
+    {                                                                                                                                        \
+        struct sk_adaptive_asked a = {.slot = {SK_ADAPTIVE_SLOTS##n}};                                                                       \
+        return sk_adaptive_mix(c, &a, n, m, bit, 0);                                                                                         \
+    }
+SK_ADAPTIVE_CALLS(1, sk_adaptive_slot *s0)
+SK_ADAPTIVE_CALLS(2, sk_adaptive_slot *s0, sk_adaptive_slot *s1)
+SK_ADAPTIVE_CALLS(3, sk_adaptive_slot *s0, sk_adaptive_slot *s1, sk_adaptive_slot *s2)
+SK_ADAPTIVE_CALLS(4, sk_adaptive_slot *s0, sk_adaptive_slot *s1, sk_adaptive_slot *s2, sk_adaptive_slot *s3)
+
+/* Code one bit, n slots being asked (from 1 to 4); returns it. bit: of the encoder; decoding is c->decoding, as a constant. */
+#define SK_ADAPTIVE_BIT(n, c, m, bit, decoding, ...)                                                                                        \
+    ((decoding) ? sk_adaptive_read##n(c, m, __VA_ARGS__) : sk_adaptive_write##n(c, m, bit, __VA_ARGS__))
 
 #endif

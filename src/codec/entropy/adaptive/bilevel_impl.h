@@ -59,10 +59,9 @@ static inline __attribute__((always_inline)) int code_bit(struct sk_adaptive *c,
     unsigned behind = back << 10 | a->back_up << 7 | a->back_down << 4 | (left & 1) << 3 | near;
     unsigned wide = left << 10 | up << 3 | (unsigned)r->up3[x] << 2 | (unsigned)r->back2[x] << 1 | (up2 >> 2 & 1);
     unsigned row = (left & 3) << 8 | up2 << 3 | near;
-    sk_adaptive_slot *slot[] = {&m->above[above], &m->behind[behind], &m->wide[wide], &m->row[row]};
     unsigned alike = back == 0 || back == 7;
     alike += alike && (back & 1) == (left & 1);
-    return sk_adaptive_bit(c, slot, INPUTS, &m->mix[alike], bit, decoding);
+    return SK_ADAPTIVE_BIT(4, c, &m->mix[alike], bit, decoding, &m->above[above], &m->behind[behind], &m->wide[wide], &m->row[row]);
 }
 
 /* Are all of these n values v? */
@@ -89,9 +88,7 @@ static inline __attribute__((always_inline)) void code_block(struct sk_adaptive 
     uint8_t *state = &r->even[x / BLOCK];
     if (is_even(r, x, n, v)) {
         unsigned left = x ? state[-1] : 0;
-        sk_adaptive_slot *slot[] = {&m->even[v][*state][left]};
-        int even = sk_adaptive_bit(c, slot, 1, &m->mix_even, decoding ? 0 : all_are(here + x, n, v),
-                                   decoding);
+        int even = SK_ADAPTIVE_BIT(1, c, &m->mix_even, all_are(here + x, n, v), decoding, &m->even[v][*state][left]);
         *state = even ? 1 : 2;
         if (even) {
             if (decoding)

@@ -23,36 +23,15 @@ struct place {
     uint8_t *quiet; /* by block: what it was when it was last coded */
     unsigned run;
     int fresh; /* the block is known not to be all zero, and all of it so far was */
+    const struct sk_sparse_lookup *lookup;
+    /* of the models, those that the plane asks */
+    sk_adaptive_slot *sum, *near, *wide, *far, *alone;
+    struct sk_adaptive_mixer *mix_zero;
 };
-
-static inline unsigned sum_context(unsigned sum)
-{
-    if (sum < 16)
-        return sum;
-    return sum < 64 ? 16 + (sum - 16) / 4 : 28 + (sum - 64) / 16;
-}
-
-/* 0, 1, 2 … for |q| of 0, 1, 2, 3, then by half octaves. */
-static inline unsigned class_of(unsigned level)
-{
-    return level < 2 ? 0 : level == 2 ? 1 : level < 9 ? level - 2 : 7;
-}
-
-/* The lesser of this and 2. */
-static inline unsigned few_of(unsigned level)
-{
-    return (unsigned)(level > 1) + (level > 3);
-}
 
 static inline unsigned lesser(unsigned a, unsigned b)
 {
     return a < b ? a : b;
-}
-
-static inline unsigned wide_context(unsigned sum)
-{
-    static const uint8_t of[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6, 6, 6, 6};
-    return sum < 16 ? of[sum] : sum < 24 ? 7 : sum < 36 ? 8 : sum < 60 ? 9 : sum < 120 ? 10 : 11;
 }
 
 /* What is known of the columns of a block, but for what stands to the left of each in its row: each of these is a part of a context. */
@@ -78,7 +57,7 @@ typedef int16_t signed_words __attribute__((vector_size(2 * BLOCK)));
 #define WORDS(l)            ((words_of_block){SK_EACH_16(l, uint16_t)})
 #define IF_OVER(l, n)       ((levels_of_block)((signed_levels)(l) > (n))) /* all ones where it is */
 #define IF_WORD_OVER(w, n)  ((words_of_block)((signed_words)(w) > (n)))
-#define FEW(l, each)        ((IF_OVER(l, 1) & (each)) + (IF_OVER(l, 3) & (each))) /* few_of, each time so many */
+#define FEW(l, each)        ((IF_OVER(l, 1) & (each)) + (IF_OVER(l, 3) & (each))) /* whether it is over 1, and over 3, each time so many */
 #define GREATER(a, b)       (((a) & IF_OVER(a, (signed_levels)(b))) | ((b) & ~IF_OVER(a, (signed_levels)(b))))
 
 /* What the sides add to the columns. */
@@ -132,56 +111,52 @@ static void look_over(const struct place *l, size_t from, struct columns *restri
     memcpy(c->any, &any, sizeof any);
 }
 
-/* Levels around one value, as contexts. */
-struct around {
-    unsigned sum, near, wide, far, most;
-};
-
-/* Those of column i of the block, with what is to the left. */
-static inline __attribute__((always_inline)) struct around
-look(const struct place *l, const struct columns *c, size_t i, unsigned left, unsigned left2)
+/* Weighted levels around column i of the block, those to the left with them. */
+static inline __attribute__((always_inline)) unsigned sum_at(const struct place *l, const struct columns *c, size_t i, unsigned left,
+                                                             unsigned left2)
 {
     const struct sk_plane_weights *w = &l->p->weights;
-    struct around a;
-    a.sum = c->sum[i] + w->left * left + w->left2 * left2;
-    a.near = few_of(left) * 144 + c->near[i];
-    a.wide = wide_context((c->wide[i] + left + left2) / 2);
-    a.far = few_of(left2) * 24 + c->far[i] + (unsigned)l->fresh;
-    a.most = class_of(left > c->most[i] ? left : c->most[i]);
-    return a;
+    return c->sum[i] + w->left * left + w->left2 * left2;
 }
 
-/* A number that is not zero; its zero decision was made. */
-static inline __attribute__((always_inline)) int32_t
-code_number(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t x,
-            const struct around *a, int32_t q, int decoding)
+/* A number that is not zero, with this sum of levels around it and this greatest of them; its zero decision was made. */
+static inline __attribute__((always_inline)) int32_t code_number(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t x,
+                                                     unsigned sum, unsigned greatest, int32_t q, int decoding)
 {
-    unsigned s3 = (unsigned)((l->sign[(ptrdiff_t)x - 1] + 1) * 3 + l->sign_up[x] + 1);
-    sk_adaptive_slot *sign[] = {&m->sign[l->set][s3 * 3 + (unsigned)(l->sign_back[x] + 1)],
-                                &m->plane_sign[l->plane][s3]};
-    int negative = sk_adaptive_bit(c, sign, 2, &m->mix_sign[l->set], q < 0, decoding);
+    unsigned s3 = (unsigned)((l->sign[(ptrdiff_t)x - 1] + 1) * 3 + l->sign_up[x] + 1), around = l->lookup->sum[sum] / 4,
+             most = l->lookup->most[greatest];
+    int negative = SK_ADAPTIVE_BIT(2, c, &m->mix_sign[l->set], q < 0, decoding,
+                                   &m->sign[l->set][s3 * 3 + (unsigned)(l->sign_back[x] + 1)], &m->plane_sign[l->plane][s3]);
     uint32_t v = q < 0 ? 0u - (uint32_t)q : (uint32_t)q;
     unsigned k = 0, want = decoding ? 0 : 31u - (unsigned)__builtin_clz(v);
-    for (; k < EXPONENTS - 1; k++) {
-        sk_adaptive_slot *size[] = {&m->size[l->set][k][sum_context(a->sum) / 4],
-                                    &m->plane_size[l->plane][k], &m->class_size[a->most][k]};
-        if (!sk_adaptive_bit(c, size, 3, &m->mix_size[l->set][lesser(k, 3)], k < want,
-                             decoding))
+    for (; k < EXPONENTS - 1; k++)
+        if (!SK_ADAPTIVE_BIT(3, c, &m->mix_size[l->set][lesser(k, 3)], k < want, decoding, &m->size[l->set][k][around],
+                             &m->plane_size[l->plane][k], &m->class_size[most][k]))
             break;
-    }
     uint32_t got = 1;
     for (unsigned left = k; left-- > 0;) {
         int bit = (int)(v >> left & 1);
-        if (k - left > 2) {
+        if (k - left > 2)
             bit = sk_adaptive_split(c, 1u << 15, bit, decoding);
-        } else {
-            sk_adaptive_slot *rest[] = {&m->rest[l->set][k][k - left == 1 ? 0 : 1 + (got & 1)]};
-            bit = sk_adaptive_bit(c, rest, 1, &m->mix_rest, bit, decoding);
-        }
+        else
+            bit = SK_ADAPTIVE_BIT(1, c, &m->mix_rest, bit, decoding, &m->rest[l->set][k][k - left == 1 ? 0 : 1 + (got & 1)]);
         got = got << 1 | (unsigned)bit;
     }
     l->sign[x] = negative ? -1 : 1;
     return negative ? -(int32_t)got : (int32_t)got;
+}
+
+/* As calls: most values are zero, and what they need may stay in registers. */
+static __attribute__((noinline)) int32_t read_number(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t x,
+                                                     unsigned sum, unsigned greatest)
+{
+    return code_number(c, m, l, x, sum, greatest, 1, 1);
+}
+
+static __attribute__((noinline)) int32_t write_number(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, size_t x,
+                                                      unsigned sum, unsigned greatest, int32_t q)
+{
+    return code_number(c, m, l, x, sum, greatest, q, 0);
 }
 
 /* The levels of a block; there is room behind each row for those of a whole one. */
@@ -235,22 +210,19 @@ static inline __attribute__((always_inline)) int code_quiet(struct sk_adaptive *
 {
     unsigned left = block ? l->quiet[block - 1] : 0, above = l->quiet[block];
     unsigned run = 32u - (unsigned)__builtin_clz(l->run + 1) - 1;
-    sk_adaptive_slot *slot[] = {&m->quiet[l->plane][left], &m->above[l->set][above * 3 + left],
-                                &m->run[l->set][lesser(run / 2, RUNS - 1)][above]};
-    return sk_adaptive_bit(c, slot, 3, &m->mix_quiet[l->set], busy, decoding);
+    return SK_ADAPTIVE_BIT(3, c, &m->mix_quiet[l->set], busy, decoding, &m->quiet[l->plane][left], &m->above[l->set][above * 3 + left],
+                           &m->run[l->set][lesser(run / 2, RUNS - 1)][above]);
 }
 
-/* Says whether a value is zero. */
-static inline __attribute__((always_inline)) int code_busy(struct sk_adaptive *c,
-                                                           struct sk_sparse_models *m,
-                                                           struct place *l,
-                                                           const struct around *a, int busy,
-                                                           int decoding)
+/* Says whether value i of a block is zero, which has something near that is not. */
+static inline __attribute__((always_inline)) int code_busy(struct sk_adaptive *c, struct place *l, const struct columns *columns, size_t i,
+                                                           unsigned left, unsigned left2, int busy, int decoding)
 {
-    sk_adaptive_slot *slot[] = {&m->sum[l->set][sum_context(a->sum)], &m->near[l->set][a->near],
-                                &m->wide[l->plane][a->wide], &m->far[l->set][a->far]};
-    unsigned mix = (unsigned)l->fresh * 4 + (a->wide > 6 ? 3 : a->wide > 3 ? 2 : a->wide > 0);
-    return sk_adaptive_bit(c, slot, 4, &m->mix_zero[l->set][mix], busy, decoding);
+    const struct sk_sparse_lookup *t = l->lookup;
+    unsigned fresh = (unsigned)l->fresh, wide = t->wide[(columns->wide[i] + left + left2) / 2];
+    return SK_ADAPTIVE_BIT(4, c, l->mix_zero + fresh * 4 + t->mix[wide], busy, decoding, l->sum + t->sum[sum_at(l, columns, i, left, left2)],
+                           l->near + t->near_left[left] + columns->near[i], l->wide + wide,
+                           l->far + t->far_left2[left2] + columns->far[i] + fresh);
 }
 
 /* Are n values all masked? */
@@ -304,18 +276,13 @@ code_block(struct sk_adaptive *c, struct sk_sparse_models *m, struct place *l, s
         unsigned now = 0;
         if (!l->mask || !l->mask[x]) {
             int busy = decoding ? 0 : level[x] != 0;
-            struct around a;
-            if (columns.any[i] & 1 || left | left2) {
-                a = look(l, &columns, i, left, left2);
-                busy = code_busy(c, m, l, &a, busy, decoding);
-            } else {
-                sk_adaptive_slot *alone = &m->alone[l->plane][l->fresh * 2 + (columns.any[i] >> 1)];
-                busy = sk_adaptive_alone(c, alone, busy, decoding);
-                if (busy)
-                    a = look(l, &columns, i, left, left2);
-            }
+            if (columns.any[i] & 1 || left | left2)
+                busy = code_busy(c, l, &columns, i, left, left2, busy, decoding);
+            else
+                busy = sk_adaptive_alone(c, l->alone + l->fresh * 2 + (columns.any[i] >> 1), busy, decoding);
             if (busy) {
-                int32_t v = code_number(c, m, l, x, &a, decoding ? 1 : *(*next)++, decoding);
+                unsigned sum = sum_at(l, &columns, i, left, left2), greatest = left > columns.most[i] ? left : columns.most[i];
+                int32_t v = decoding ? read_number(c, m, l, x, sum, greatest) : write_number(c, m, l, x, sum, greatest, *(*next)++);
                 l->fresh = 0;
                 now = decoding ? sk_level_of(v) : level[x];
                 if (decoding) {
@@ -350,6 +317,19 @@ static int room_new(struct room *r, const struct sk_plane *p)
     return 0;
 }
 
+static void place_new(struct place *l, struct sk_sparse_walk *w, const struct sk_plane *p)
+{
+    struct sk_sparse_models *m = w->m;
+    unsigned set = (unsigned)p->set, plane = lesser(w->n_planes++, PLANES - 1);
+    *l = (struct place){.p = p, .set = set, .plane = plane, .lookup = w->lookup};
+    l->sum = m->sum[set];
+    l->near = m->near[set];
+    l->wide = m->wide[plane];
+    l->far = m->far[set];
+    l->alone = m->alone[plane];
+    l->mix_zero = m->mix_zero[set];
+}
+
 /* Rows of a plane, as far as they are known. */
 static inline __attribute__((always_inline)) void
 place_at(struct place *l, const struct room *r, size_t b, size_t z, size_t y, const uint8_t *level)
@@ -379,10 +359,11 @@ static inline __attribute__((always_inline)) int walk(struct sk_sparse_walk *w,
                                                       int decoding)
 {
     struct room r;
-    struct place l = {.p = p, .set = (unsigned)p->set, .plane = lesser(w->n_planes++, PLANES - 1)};
-    struct sk_adaptive c = w->coder; /* nothing else points to this one: it may stay in registers */
+    struct place l;
+    struct sk_adaptive c = w->coder;
     if (room_new(&r, p))
         return -1;
+    place_new(&l, w, p);
     for (size_t b = 0; b < p->nb; b++)
         for (size_t z = 0; z < p->nz; z++) {
             memset(r.sign[z & 1], 0, r.slab);

@@ -14,6 +14,8 @@ enum {
     SIZES = 22,
     CLASSES = 8,
     RUNS = 8,
+    LOOKED_UP = 1024, /* weighted levels, and twice what stands far around, are fewer */
+    LEVEL_KINDS = 64, /* at least SK_LEVEL_MAX + 1 */
 };
 
 struct sk_sparse_models {
@@ -27,6 +29,14 @@ struct sk_sparse_models {
     sk_adaptive_slot rest[SK_PLANE_SETS][EXPONENTS][3];
     struct sk_adaptive_mixer mix_zero[SK_PLANE_SETS][8], mix_quiet[SK_PLANE_SETS],
         mix_sign[SK_PLANE_SETS], mix_size[SK_PLANE_SETS][4], mix_rest;
+};
+
+/* Parts of contexts by what they are made of. */
+struct sk_sparse_lookup {
+    uint8_t sum[LOOKED_UP], wide[LOOKED_UP];
+    uint16_t near_left[LEVEL_KINDS];
+    uint8_t far_left2[LEVEL_KINDS], most[LEVEL_KINDS]; /* most: 0, 1, 2 … for |q| of 0, 1, 2, 3, then by half octaves */
+    uint8_t mix[WIDE];
 };
 
 #endif

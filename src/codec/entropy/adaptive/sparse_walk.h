@@ -6,9 +6,11 @@
 #include "codec/entropy/plane.h"
 
 struct sk_sparse_models;
+struct sk_sparse_lookup;
 struct sk_sparse_walk {
     struct sk_adaptive coder;
     struct sk_sparse_models *m;
+    const struct sk_sparse_lookup *lookup;
     unsigned n_planes;
     size_t most; /* encoder: as soon as it is longer, nobody wants it */
 };

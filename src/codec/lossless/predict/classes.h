@@ -32,7 +32,7 @@ void sk_classes_encode(const struct sk_class_plane *p, const uint8_t *classes, s
 /* Bits that encoding would take, roughly; for choosing. */
 double sk_classes_cost(const struct sk_class_plane *p, const uint8_t *classes);
 
-/* Read what encode wrote, from *in on, into classes[n]. 0, or -1: damaged (or no memory). Reads
+/* Read what encode wrote, from *in on, into classes[n]. 0, SAIKAI_ENOMEM, or -1: damaged. Reads
  * nothing outside *in. */
 int sk_classes_decode(const struct sk_class_plane *p, struct sk_rd *in, uint8_t *classes);
 

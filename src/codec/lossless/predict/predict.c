@@ -85,12 +85,15 @@ static size_t lz_encode(const struct sk_words *l, const void *x, int shuffled, i
     return ZSTD_isError(made) ? cap + 1 : made;
 }
 
+/* 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int lz_decode(const struct sk_words *l, const void *in, size_t n, int shuffled, void *out)
 {
     size_t bytes = l->words * l->word;
     uint8_t *tmp = shuffled ? malloc(bytes) : NULL;
     int rc = -1;
-    if ((tmp || !shuffled) && ZSTD_decompress(tmp ? (void *)tmp : out, bytes, in, n) == bytes)
+    if (shuffled && !tmp)
+        return SAIKAI_ENOMEM;
+    if (ZSTD_decompress(tmp ? (void *)tmp : out, bytes, in, n) == bytes)
         rc = 0;
     if (!rc && tmp)
         sk_unshuffle(tmp, out, l->words, l->word);
@@ -292,7 +295,7 @@ static int encode(const struct sk_array *a, const void *in, const struct sk_code
     return rc ? sk_fail(err, SAIKAI_ENOMEM, "codec predict: no memory for %zu bytes", n) : 0;
 }
 
-/* The plan of a piece as its head tells it. */
+/* The plan of a piece as its head tells it. 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int get_head(struct job *j, struct sk_rd *r)
 {
     j->plan.shift = sk_rd_u8(r);
@@ -312,7 +315,7 @@ static int get_head(struct job *j, struct sk_rd *r)
         return 0;
     j->fill = sk_rd_u64(r);
     j->skip = malloc(j->l.words);
-    return j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : -1;
+    return j->skip ? sk_mask_get(r, &j->plan.shape, j->skip) : SAIKAI_ENOMEM;
 }
 
 static void put_fill(const struct job *j, void *x)
@@ -327,6 +330,7 @@ static void put_fill(const struct job *j, void *x)
     }
 }
 
+/* 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int decode_words(struct job *j, const uint8_t *in, size_t n, uint8_t *out)
 {
     size_t bytes = j->l.words * j->l.word;
@@ -342,18 +346,19 @@ static int decode_words(struct job *j, const uint8_t *in, size_t n, uint8_t *out
     if (j->l.components > 1) {
         x = j->apart = malloc(bytes);
         if (!x)
-            return -1;
+            return SAIKAI_ENOMEM;
     }
     plan_init(&j->plan, &j->l);
     if (in[0] == LZ || in[0] == SHUFFLED_LZ) {
         rc = lz_decode(&j->l, in + 1, n - 1, in[0] == SHUFFLED_LZ, x);
     } else {
         struct sk_rd r = sk_rd_init(in + 1, n - 1);
-        if (get_head(j, &r) || (in[0] == DIRECT && j->skip))
-            return -1;
+        rc = get_head(j, &r);
+        if (rc || (in[0] == DIRECT && j->skip))
+            return rc ? rc : -1;
         rc = in[0] == DIRECT ? sk_direct_decode(&j->plan, &r, x)
                              : sk_body_decode(&j->plan, &r, j->skip, x);
-        rc = rc || r.p != r.end ? -1 : 0;
+        rc = !rc && r.p != r.end ? -1 : rc;
         if (!rc && j->skip)
             put_fill(j, x);
     }
@@ -376,13 +381,15 @@ static int decode(const struct sk_array *a, const void *in, size_t n, void *out,
     void *copy = NULL;
     void *x = (void *)(uintptr_t)sk_words_aligned(out, want, j.l.word, &copy);
     sk_fpu_state fpu = sk_fpu_enter();
-    rc = x ? decode_words(&j, in, n, x) : -1;
+    rc = x ? decode_words(&j, in, n, x) : SAIKAI_ENOMEM;
     sk_fpu_leave(fpu);
     if (copy && !rc)
         memcpy(out, copy, want);
     free(copy);
     free(j.apart);
     free(j.skip);
+    if (rc == SAIKAI_ENOMEM)
+        return sk_fail(err, rc, "codec predict: no memory for %zu bytes", want);
     return rc ? sk_fail(err, SAIKAI_EDAMAGED, "codec predict: the piece does not give %zu bytes",
                         want)
               : 0;

@@ -90,12 +90,12 @@ void sk_mask_apply(const void *x, size_t n, size_t word, uint64_t fill, uint8_t 
 size_t sk_mask_pack(const void *x, size_t n, size_t word, uint64_t fill, uint8_t *skip, void *y);
 void sk_mask_unpack(const void *y, size_t n, size_t word, uint64_t fill, const uint8_t *skip,
                     void *x);
-/* The mask as bytes: changes against the row or plane before, as lengths of runs. Reading: 0, or -1
+/* The mask as bytes: changes against the row or plane before, as lengths of runs. Reading: 0, SAIKAI_ENOMEM, or -1:
  * damaged. */
 void sk_mask_put(struct sk_buf *b, const struct sk_shape *s, const uint8_t *skip);
 int sk_mask_get(struct sk_rd *r, const struct sk_shape *s, uint8_t *skip);
 
-/* Bodies, appended to out or read from in. 0, -1: no memory (encoding) or damaged (decoding). skip
+/* Bodies, appended to out or read from in. Encoding: 0, or -1: no memory; decoding: 0, SAIKAI_ENOMEM, or -1: damaged. skip
  * may be NULL; x of a skipped value is the one before it. */
 int sk_body_encode(const struct sk_plan *p, const void *x, const uint8_t *skip, struct sk_buf *out);
 int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *skip, void *x);

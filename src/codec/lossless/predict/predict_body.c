@@ -117,6 +117,7 @@ out:
     return sk_buf_ok(out) ? 0 : -1;
 }
 
+/* 0, SAIKAI_ENOMEM, or -1: damaged. */
 static int get_scales(const struct sk_plan *p, struct sk_rd *in, struct sk_scale **scales)
 {
     struct sk_chunk c = {0};
@@ -129,7 +130,7 @@ static int get_scales(const struct sk_plan *p, struct sk_rd *in, struct sk_scale
             cap = cap ? 2 * cap : 64;
             struct sk_scale *more = realloc(*scales, cap * sizeof *more);
             if (!more)
-                return -1;
+                return SAIKAI_ENOMEM;
             *scales = more;
         }
         (*scales)[n] = n ? (*scales)[n - 1] : (struct sk_scale){.shift = p->shift};
@@ -207,14 +208,17 @@ int sk_body_decode(const struct sk_plan *p, struct sk_rd *in, const uint8_t *ski
     size_t n = p->shape.total;
     struct sk_scale *scales = NULL;
     uint8_t *class = malloc(n + 1);
-    int rc = -1;
-    if (!class || get_scales(p, in, &scales))
+    int rc = class ? get_scales(p, in, &scales) : SAIKAI_ENOMEM;
+    if (rc)
         goto out;
     uint64_t bytes = sk_rd_u64(in);
     const uint8_t *raw = bytes <= sk_rd_left(in) ? sk_rd_bytes(in, (size_t)bytes) : NULL;
     struct sk_class_plane plane = plane_of(p, skip);
-    if (!raw || sk_classes_decode(&plane, in, class) ||
-        (total_extra(p, class, skip) + 7) / 8 != bytes)
+    rc = raw ? sk_classes_decode(&plane, in, class) : -1;
+    if (rc)
+        goto out;
+    rc = -1;
+    if ((total_extra(p, class, skip) + 7) / 8 != bytes)
         goto out;
     if (most_class(class, n) > 16 * p->word - 1) /* longer than a word */
         goto out;

@@ -114,15 +114,19 @@ int sk_direct_decode(const struct sk_plan *p, struct sk_rd *in, void *x)
     size_t n = p->shape.total;
     uint64_t need = 0;
     uint8_t *class = malloc(n + 1);
-    int rc = -1;
+    int rc = class ? -1 : SAIKAI_ENOMEM;
     if (!class || layout_of(p, &l))
         goto out;
     unsigned lowest = sk_rd_u16(in);
     uint64_t bytes = sk_rd_u64(in);
     const uint8_t *raw = bytes <= sk_rd_left(in) ? sk_rd_bytes(in, (size_t)bytes) : NULL;
     struct sk_class_plane plane = plane_of(p);
-    if (!raw || lowest > l.exponents || sk_classes_decode(&plane, in, class))
+    if (!raw || lowest > l.exponents)
         goto out;
+    rc = sk_classes_decode(&plane, in, class);
+    if (rc)
+        goto out;
+    rc = -1;
     for (size_t i = 0; i < n; i++) {
         need += class[i] ? l.mantissa : l.width;
         if (class[i] == 1 || lowest + class[i] / 2 > l.exponents)

@@ -230,8 +230,15 @@ int sk_mask_get(struct sk_rd *r, const struct sk_shape *s, uint8_t *skip)
     struct sk_class_plane p = {.n = (size_t)count};
     sk_class_lags(&p, 0, 0);
     class = malloc((size_t)count + 1);
-    if (!raw || !class || sk_classes_decode(&p, r, class))
+    if (!class)
+        rc = SAIKAI_ENOMEM;
+    if (!raw || !class)
         goto out;
+    int classes = sk_classes_decode(&p, r, class);
+    if (classes) {
+        rc = classes;
+        goto out;
+    }
     for (size_t k = 0; k < count; k++)
         need += class[k] > 3 ? class[k] / 2 - 1u : 0;
     /* the class stream behind the bits is longer than the reader looks ahead */
