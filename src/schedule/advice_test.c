@@ -193,6 +193,82 @@ static void test_the_threshold_itself(void **state)
     assert_true(s.now.every < first.every && s.now.every != 50);
 }
 
+/* Whole numbers: 10 s hold ten iterations of a second also where their quotient is below ten by rounding, and no count is beyond what
+ * can be added up. */
+static void test_whole_iterations(void **state)
+{
+    (void)state;
+    struct sk_advice_policy p = policy(1e-5);
+    for (int m = 1; m < 1000; m++) {
+        p.interval = m * 0.1;
+        assert_int_equal(sk_advice_every(&p, 1, 0.1), m);
+        p.interval = m * 0.1 * (1 - 1e-9);
+        assert_int_equal(sk_advice_every(&p, 1, 0.1), m > 1 ? m - 1 : 1);
+    }
+    p.interval = 1e300;
+    assert_int_equal(sk_advice_every(&p, 1, 1), (int64_t)1 << 60);
+    p.interval = 3;
+    assert_int_equal(sk_advice_every(&p, 1, 0), 3000000000); /* a clock tells no less than a nanosecond */
+    p.interval = 0;
+    p.planned = 2.4;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 2);
+    p.planned = 2.5;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 2);
+    p.planned = 2.6;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 3);
+    p.planned = 0.2;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 1);
+    p.planned = 1e30; /* never, but for the limits */
+    assert_int_equal(sk_advice_every(&p, 1, 1), 0);
+    p.most = 7;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 7);
+    p.max_interval = 5;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 5);
+    p.max_interval = 7.5;
+    p.planned = 7;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 7);
+    p.planned = 7.6;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 7);
+    p.planned = INFINITY;
+    p.most = 0;
+    p.max_interval = 0;
+    assert_int_equal(sk_advice_every(&p, 1, 1), 0);
+}
+
+/* The last candidate before the end: limits are met just so. */
+static void test_the_last_moment(void **state)
+{
+    (void)state;
+    assert_false(sk_deadline_due(70, 60, 5, 10)); /* 60 s are left then: enough */
+    assert_true(sk_deadline_due(69.9, 60, 5, 10));
+    assert_false(sk_deadline_due(110, 60, 50, 10));
+    assert_true(sk_deadline_due(109.9, 60, 50, 10));
+    assert_int_equal(sk_deadline_iteration(7, 70, 60, 5, 10), 8);
+    assert_int_equal(sk_deadline_iteration(7, 69.9, 60, 5, 10), 7);
+    assert_int_equal(sk_deadline_iteration(7, 110, 60, 50, 10), 8);
+    assert_int_equal(sk_deadline_iteration(7, 61, 60, 5, 0), 7 + 1000000000);
+    assert_int_equal(sk_deadline_iteration(7, NAN, 60, 5, 10), 7);
+    assert_int_equal(sk_deadline_iteration(7, -INFINITY, 60, 5, 10), 7);
+    assert_true(sk_deadline_iteration(INT64_MAX - 3, 100, 60, 5, 10) == SK_ADVICE_NEVER);
+    assert_true(sk_deadline_iteration(INT64_MAX - 4, 100, 60, 5, 10) == INT64_MAX);
+    assert_true(sk_deadline_iteration(INT64_MAX - 5, 100, 60, 5, 10) == INT64_MAX - 1);
+}
+
+/* The next turn near the end of what can be counted, and before the first one. */
+static void test_next_at_the_end(void **state)
+{
+    (void)state;
+    struct sk_advice a = {INT64_MAX - 10, 5};
+    assert_true(sk_advice_next(a, 0) == INT64_MAX - 10);
+    assert_true(sk_advice_next(a, INT64_MAX - 9) == INT64_MAX - 5);
+    assert_true(sk_advice_next(a, INT64_MAX - 5) == INT64_MAX - 5);
+    assert_true(sk_advice_next(a, INT64_MAX - 4) == INT64_MAX); /* which is also never */
+    assert_true(sk_advice_next((struct sk_advice){INT64_MAX - 9, 5}, INT64_MAX - 3) == SK_ADVICE_NEVER);
+    assert_true(sk_advice_next((struct sk_advice){3, -1}, 7) == SK_ADVICE_NEVER);
+    assert_false(sk_advice_due((struct sk_advice){3, -1}, 3) || sk_advice_due((struct sk_advice){3, 0}, 3) || sk_advice_due((struct sk_advice){3, 2}, 1));
+    assert_true(sk_advice_due((struct sk_advice){3, 2}, 3) && sk_advice_due((struct sk_advice){3, 2}, 5) && !sk_advice_due((struct sk_advice){3, 2}, 4));
+}
+
 static void test_update_refuses_nonsense(void **state)
 {
     (void)state;
@@ -202,6 +278,10 @@ static void test_update_refuses_nonsense(void **state)
     assert_int_equal(sk_advice_update(&s, NAN, 1, 0, 1), 0);
     assert_int_equal(sk_advice_update(&s, 1, INFINITY, 0, 1), 0);
     assert_int_equal(sk_advice_update(&s, -1, 1, 0, 1), 0);
+    assert_int_equal(sk_advice_update(&s, 1, -1, 0, 1), 0);
+    assert_int_equal(sk_advice_update(&s, INFINITY, 1, 0, 1), 0);
+    assert_int_equal(sk_advice_update(&s, 1, NAN, 0, 1), 0);
+    assert_true(s.cost == 0 && s.iteration_time == 0);
     assert_int_equal(s.now.every, 0);
     assert_int_equal(sk_advice_update(&s, 0, 0, -1, 1), 1); /* faster than the clock */
     assert_true(s.now.every >= 1);
@@ -307,6 +387,9 @@ int main(void)
         cmocka_unit_test(test_update_only_past_the_threshold),
         cmocka_unit_test(test_what_binds_stays),
         cmocka_unit_test(test_the_threshold_itself),
+        cmocka_unit_test(test_whole_iterations),
+        cmocka_unit_test(test_the_last_moment),
+        cmocka_unit_test(test_next_at_the_end),
         cmocka_unit_test(test_update_refuses_nonsense),
         cmocka_unit_test(test_fixed_every_holds_for_good),
         cmocka_unit_test(test_rate_of_other_hosts),

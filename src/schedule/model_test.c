@@ -213,6 +213,59 @@ static void test_loss_times_failures_is_the_extra_time(void **state)
     }
 }
 
+/* Γ = e^(λ(L + R - C)) (e^(λ(T + C)) - 1)/λ where latency and restart differ from the cost, and what it tends to when nothing fails. */
+static void test_latency_and_restart(void **state)
+{
+    (void)state;
+    for (double rate = 1e-3; rate < 0.1; rate *= 3)
+        for (double work = 5; work < 200; work *= 6) {
+            struct sk_costs c = {rate, 10, 30, 7};
+            double whole = exp(rate * (30 + 7 - 10)) * expm1(rate * (work + 10)) / rate;
+            assert_close(sk_model_interval(&c, work), whole, 1e-13);
+            assert_close(sk_model_overhead(&c, work), whole / work - 1, 1e-12);
+            assert_close(sk_model_failure_overhead(&c, work), (whole - work - 10) / work, 1e-11);
+            assert_close(sk_model_failures(&c, work), rate * whole, 1e-13);
+            assert_close(sk_model_loss(&c, work), (whole - work - 10) / (rate * whole), 1e-11);
+        }
+    struct sk_costs never = {0, 10, 30, 7}, hardly = {1e-300, 10, 30, 7};
+    assert_close(sk_model_loss(&never, 60), 35 + 7 + 30 - 10, 1e-15); /* half an interval, the restart, and what the latency loses */
+    assert_close(sk_model_loss(&hardly, 60), 35 + 7 + 30 - 10, 1e-15);
+    assert_true(sk_model_failure_overhead(&never, 60) == 0 && sk_model_failures(&never, 60) == 0);
+    assert_true(sk_model_failure_overhead(&never, 0) == 0 && isinf(sk_model_overhead(&never, 0)));
+    struct sk_costs often = {1, 10, 30, 7};
+    assert_true(isinf(sk_model_failure_overhead(&often, 0)));
+    assert_true(isinf(sk_model_interval(&often, 1e9)));
+    assert_true(sk_model_loss(&often, 1e9) == 1);
+    struct sk_costs simple = sk_costs_simple(2, 3);
+    assert_true(simple.rate == 2 && simple.cost == 3 && simple.latency == 3 && simple.restart == 3);
+}
+
+/* With L = C and R = 0 failures cost (e^b - 1 - b)/λT, which has all its digits whether b is small or not. */
+static void test_small_numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    for (double b = 1e-9; b < 4; b *= 1.1) {
+        struct sk_costs c = {b / 2, 1, 1, 0}; /* T = C = 1 */
+        long double sum = 0, term = 1;
+        for (int k = 1; k < 40; k++) {
+            term *= (long double)b / k;
+            sum += k > 1 ? term : 0;
+        }
+        assert_close(sk_model_failure_overhead(&c, 1), (double)(sum / (b / 2)), 2e-15);
+    }
+}
+
+/* Daly's formula is for costs below twice the time between failures; from there on it is that time. */
+static void test_where_daly_ends(void **state)
+{
+    (void)state;
+    const struct sk_model_ops *daly = sk_model_find("daly"), *young = sk_model_find("young");
+    assert_true(sk_model_optimum(daly, 0.5, 4) == 2 && sk_model_optimum(daly, 0.5, 4.1) == 2);
+    assert_close(sk_model_optimum(daly, 0.5, 3.9999999), 4 * (1 + 1 / 3.0 + 1 / 9.0) - 4, 1e-6);
+    assert_close(sk_model_optimum(daly, 1e-2, 2), 20 * (1 + 0.1 / 3 + 0.01 / 9) - 2, 1e-14);
+    assert_close(sk_model_optimum(young, 1e-2, 2), 20, 1e-15);
+}
+
 /* A model of a component is one of the table, and where it gives no interval the first one answers. */
 static double of_component(double rate, double cost)
 {
@@ -239,6 +292,14 @@ static void test_a_component_answers(void **state)
     assert_true(isinf(sk_model_optimum(m, 0, 5)));
     assert_true(sk_model_optimum(m, 1e-3, 30) == sk_model_optimum(vaidya, 1e-3, 30));
     assert_true(sk_model_optimum(m, 1e-3, 60) == sk_model_optimum(vaidya, 1e-3, 60));
+    assert_true(sk_model_rate(m, 1e-3, 0.5, 10, 5) == 1e-3); /* whatever the hazard */
+    struct saikai_component other = c;
+    other.name = "other";
+    other.description = NULL;
+    sk_model_kind.add(&other, 1);
+    assert_string_equal(sk_model_find("other")->source, "");
+    assert_ptr_equal(sk_model_find("mine"), m);
+    assert_null(sk_model_at(n + 2));
 }
 
 int main(void)
@@ -254,6 +315,9 @@ int main(void)
         cmocka_unit_test(test_daly_as_published),
         cmocka_unit_test(test_models_compare),
         cmocka_unit_test(test_loss_times_failures_is_the_extra_time),
+        cmocka_unit_test(test_latency_and_restart),
+        cmocka_unit_test(test_small_numbers_keep_their_digits),
+        cmocka_unit_test(test_where_daly_ends),
         cmocka_unit_test(test_a_component_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

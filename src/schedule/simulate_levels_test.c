@@ -194,6 +194,77 @@ static void test_the_most_failures(void **state)
     assert_int_equal(script.closed, 2);
 }
 
+/* What no job can be is told before anything is played; one that never ends is given up. */
+static void test_what_cannot_be_simulated(void **state)
+{
+    (void)state;
+    struct sk_level l[3] = {{1e-5, 2, 2, 5}, {1e-6, 3, 5, 10}, {1e-7, 10, 15, 20}};
+    int64_t every[3] = {1, 2, 4};
+    const struct sk_levels_simulation good = {.levels = l, .n = 3, .interval = 100, .every = every, .work = 4000, .seed = 1, .runs = 2, .max_failures = 1000};
+    struct sk_levels_simulation s = good;
+    struct sk_levels_simulation_result out = {.overhead = 42};
+    struct saikai_error err = {0};
+    for (int i = 0; i < 7; i++) {
+        s = good;
+        s.n = i == 0 ? 0 : i == 1 ? SK_LEVELS_MOST + 1 : s.n;
+        s.interval = i == 2 ? 0 : i == 3 ? NAN : s.interval;
+        s.work = i == 4 ? 0 : i == 5 ? -1 : s.work;
+        s.runs = i == 6 ? 1 : s.runs;
+        assert_int_equal(sk_levels_simulate(&s, &out, &err), SAIKAI_EINVAL);
+        assert_non_null(strstr(err.text, "a simulation needs levels"));
+    }
+    static const int64_t wrong[][3] = {{0, 2, 4}, {1, 0, 4}, {1, 2, 3}, {2, 3, 6}, {1, 2, -4}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        s = good;
+        s.every = wrong[i];
+        assert_int_equal(sk_levels_simulate(&s, &out, &err), SAIKAI_EINVAL);
+        assert_non_null(strstr(err.text, "each a multiple"));
+    }
+    s = good;
+    l[1].latency_seconds = 401; /* two of its intervals are 400 s */
+    assert_int_equal(sk_levels_simulate(&s, &out, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "level 1: it is not safe before the next is made"));
+    l[1].latency_seconds = 400;
+    assert_true(out.overhead == 42);
+    assert_int_equal(sk_levels_simulate(&s, &out, &err), 0);
+    assert_true(out.overhead >= (2 + 1.5 + 2.5) / 100 * (1 - 1e-9));
+    l[0].rate = 1; /* every second, and 102 s are needed */
+    assert_int_equal(sk_levels_simulate(&s, &out, &err), SAIKAI_ELOST);
+    assert_non_null(strstr(err.text, "the job gets nowhere: 1001 failures in 1 runs"));
+}
+
+/* Nothing fails: the time is that of the work and of the checkpoints, to the last one. */
+static void test_played_without_failures(void **state)
+{
+    (void)state;
+    struct sk_level l[2] = {{0, 2, 2, 5}, {0, 3, 5, 10}};
+    const int64_t every[2] = {1, 2};
+    struct sk_levels_simulation s = {.levels = l, .n = 2, .interval = 100, .every = every, .work = 650, .runs = 3, .max_failures = 10};
+    struct sk_levels_simulation_result out = {.overhead = 42};
+    assert_int_equal(sk_levels_simulate(&s, &out, NULL), 0);
+    assert_float_equal(out.overhead, (7 * 2 + 3 * 3) / 700.0, 1e-12); /* seven whole intervals */
+    assert_true(out.overhead_error < 1e-9 && out.failures[0] == 0 && out.failures[1] == 0);
+}
+
+/* Failures of each level come at its rate, and what is on its way to a higher level when a lower one fails still comes there: latencies
+ * of almost two intervals make little difference then. */
+static void test_what_is_under_way_comes_there(void **state)
+{
+    (void)state;
+    struct sk_level l[2] = {{1e-3, 1, 1, 5}, {1e-5, 4, 5, 20}};
+    const int64_t every[2] = {1, 3};
+    struct sk_levels_simulation s = {.levels = l, .n = 2, .interval = 60, .every = every, .work = 60 * 30000, .seed = 5, .runs = 20, .max_failures = 100000000};
+    struct sk_levels_simulation_result near, far;
+    assert_int_equal(sk_levels_simulate(&s, &near, NULL), 0);
+    double seconds = s.work * s.runs * (1 + near.overhead);
+    assert_float_equal((double)near.failures[0] / seconds * 1e3, 1, 0.05);
+    assert_float_equal((double)near.failures[1] / seconds * 1e5, 1, 0.25);
+    l[1].latency_seconds = 300;
+    assert_int_equal(sk_levels_simulate(&s, &far, NULL), 0);
+    /* each failure of the node loses 300 s more on the average: 3 ‰ of the time */
+    assert_float_equal(far.overhead - near.overhead, 3e-3, 2e-3 + 3 * (near.overhead_error + far.overhead_error));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +272,9 @@ int main(void)
         cmocka_unit_test(test_long_calms),
         cmocka_unit_test(test_three_levels),
         cmocka_unit_test(test_the_most_failures),
+        cmocka_unit_test(test_what_cannot_be_simulated),
+        cmocka_unit_test(test_played_without_failures),
+        cmocka_unit_test(test_what_is_under_way_comes_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

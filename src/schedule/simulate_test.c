@@ -23,6 +23,63 @@ static void test_random_known_values(void **state)
     assert_true(sk_random_next(&r) == 3588806011781223u);
 }
 
+/* Numbers made of the generator's: with the first word x and the last one -x the next one is x. */
+static uint64_t below_from(uint64_t x, uint64_t n)
+{
+    struct sk_random r = {{x, 0, 0, -x}};
+    return sk_random_below(&r, n);
+}
+
+static void test_random_numbers_made_of_others(void **state)
+{
+    (void)state;
+    struct sk_random r = {{1, 2, 3, 4}}, other = {{1, 2, 3, 4}};
+    assert_true(sk_random_unit(&r) == (41943041 >> 11) * 0x1p-53);
+    r = (struct sk_random){{UINT64_MAX, 0, 0, 1}};
+    assert_true(sk_random_unit(&r) == 1 - 0x1p-53); /* the largest below 1 */
+    r = (struct sk_random){{1ull << 63, 0, 0, 1ull << 63}};
+    assert_true(sk_random_exponential(&r, 0.25) == 4 * M_LN2);
+    /* 2^64 mod 7 is 2: the first two values are refused */
+    assert_int_equal(below_from(2, 7), 2);
+    assert_int_equal(below_from(3, 7), 3);
+    assert_int_equal(below_from(UINT64_MAX, 7), UINT64_MAX % 7);
+    r = (struct sk_random){{1, 0, 0, UINT64_MAX}};
+    assert_true(sk_random_next(&r) == 1);
+    uint64_t second = sk_random_next(&r);
+    assert_true(second >= 2 && below_from(1, 7) == second % 7);
+    /* of just above half of all, half are refused */
+    const uint64_t n = (1ull << 63) + 1;
+    r = other;
+    for (int i = 0; i < 100; i++) {
+        uint64_t x;
+        do
+            x = sk_random_next(&other);
+        while (x < n - 2);
+        assert_true(sk_random_below(&r, n) == x % n);
+    }
+    assert_true(sk_random_below(&r, 1) == 0 && sk_random_below(&r, 1ull << 63) < 1ull << 63);
+    sk_random_seed(&r, 1234567);
+    assert_true(r.s[0] == 6457827717110365317u && r.s[1] == 3203168211198807973u);
+    assert_true(r.s[2] != r.s[1] && r.s[3] != r.s[2] && r.s[3]);
+}
+
+/* A million small rates beside a large one are not lost. */
+static void test_rates_add_up(void **state)
+{
+    (void)state;
+    enum { n = 1000001 };
+    static double rates[n];
+    struct sk_fleet fleet = {.nodes = n, .rate = 7, .rates = rates};
+    rates[0] = 1;
+    for (int i = 1; i < n; i++)
+        rates[i] = 1e-17;
+    assert_float_equal(sk_fleet_rate(&fleet), 1 + 1e-11, 2e-16);
+    fleet.rates = NULL;
+    assert_true(sk_fleet_rate(&fleet) == 7.0 * n);
+    fleet.nodes = 0;
+    assert_true(sk_fleet_rate(&fleet) == 0);
+}
+
 static void test_random_distributions(void **state)
 {
     (void)state;
@@ -187,6 +244,43 @@ static void test_without_failures(void **state)
     assert_int_equal(r.failures, 0);
     assert_int_equal(r.checkpoints, 10);
     assert_true(r.loss == 0);
+}
+
+/* What a job takes whose last interval is shorter, or is its only one. */
+static void test_expected(void **state)
+{
+    (void)state;
+    struct sk_costs c = {1e-3, 5, 8, 11};
+    double whole = sk_model_interval(&c, 20);
+    assert_float_equal(sk_simulate_expected(&c, 95, 20), 4 * whole + sk_model_interval(&c, 15), 1e-9);
+    assert_float_equal(sk_simulate_expected(&c, 100, 20), 5 * whole, 1e-9);
+    assert_float_equal(sk_simulate_expected(&c, 7, 20), sk_model_interval(&c, 7), 1e-9);
+    assert_float_equal(sk_simulate_expected(&c, 0.3, 0.1), 3 * sk_model_interval(&c, 0.1), 1e-9); /* 0.3/0.1 is above 3 by rounding alone */
+}
+
+/* What is just possible is played: it costs nothing, it counts just when the next one is made, the work is shorter than an interval. */
+static void test_what_is_just_possible(void **state)
+{
+    (void)state;
+    struct sk_simulation s = {.costs = {0, 0, 0, 0}, .fleet = {.nodes = 1}, .work = 95, .interval = 20, .runs = 2};
+    struct sk_simulation_result r;
+    struct saikai_error err = {0};
+    assert_int_equal(sk_simulate(&s, &r, &err), 0);
+    assert_true(r.wall == 95 && r.overhead == 0 && r.overhead_low == 0 && r.overhead_high == 0 && r.wall_error == 0);
+    assert_true(r.wall_05 == 95 && r.wall_50 == 95 && r.wall_95 == 95);
+    s.costs = (struct sk_costs){0, 5, 25, 0};
+    assert_int_equal(sk_simulate(&s, &r, &err), 0);
+    assert_true(r.wall == 95 + 5 * 5 + 20);
+    s.costs.latency = 25.001;
+    assert_int_equal(sk_simulate(&s, &r, &err), SAIKAI_EINVAL);
+    assert_string_equal(err.text, "a checkpoint takes 25.001 s until it counts, longer than the interval of 20 s");
+    s.costs.latency = 5;
+    s.work = 12;
+    assert_int_equal(sk_simulate(&s, &r, &err), 0);
+    assert_true(r.wall == 17 && r.checkpoints == 2);
+    s.work = 20;
+    assert_int_equal(sk_simulate(&s, &r, &err), 0);
+    assert_true(r.wall == 25 && r.checkpoints == 2);
 }
 
 static int stop_at_3(void *arg, int done)
@@ -373,6 +467,8 @@ static void test_runs_are_summed_up(void **state)
 static void test_student(void **state)
 {
     (void)state;
+    assert_float_equal(sk_student_95(1), 11.30011756347977, 1e-9); /* as the expansion has it, which is off by a tenth there */
+    assert_float_equal(sk_student_95(2), 4.270551341899817, 1e-9);
     assert_float_equal(sk_student_95(3), 3.1824, 0.005);
     assert_float_equal(sk_student_95(5), 2.5706, 0.0005);
     assert_float_equal(sk_student_95(10), 2.228, 0.001);
@@ -384,6 +480,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_known_values),
+        cmocka_unit_test(test_random_numbers_made_of_others),
+        cmocka_unit_test(test_rates_add_up),
         cmocka_unit_test(test_random_distributions),
         cmocka_unit_test(test_sources_agree),
         cmocka_unit_test(test_confirms_the_formula),
@@ -392,6 +490,8 @@ int main(void)
         cmocka_unit_test(test_minimum_is_where_the_model_says),
         cmocka_unit_test(test_same_seed_same_numbers),
         cmocka_unit_test(test_without_failures),
+        cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_what_is_just_possible),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_played_by_hand),
         cmocka_unit_test(test_runs_are_summed_up),

@@ -40,9 +40,8 @@ static void drop(void *arg)
     free(e);
 }
 
-static int run(void *arg, struct saikai_error *err)
+static int do_it(struct errand *e, struct saikai_error *err)
 {
-    struct errand *e = arg;
     switch (e->kind) {
     case OPEN: return (e->fd = sk_io_open(e->path, e->flags, e->mode, err)) < 0 ? e->fd : 0;
     case WRITE:
@@ -57,6 +56,16 @@ static int run(void *arg, struct saikai_error *err)
     case RMDIR: return sk_io_rmdir(e->path, err);
     }
     return SAIKAI_EINTERNAL;
+}
+
+/* By whichever thread: without a limit, and where there is no memory for another one, it is the one that asked, which must not ask again. */
+static int run(void *arg, struct saikai_error *err)
+{
+    const struct sk_io_way *way = sk_io_way;
+    sk_io_way = NULL;
+    int rc = do_it(arg, err);
+    sk_io_way = way;
+    return rc;
 }
 
 /* fd -1: none; n: bytes to carry. */

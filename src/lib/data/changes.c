@@ -147,7 +147,7 @@ static void follow(struct sk_changes *ch, const struct sk_vars *vars, const stru
             continue;
         w->seen = may_track(&vars->v[i], &p[i], wishes ? &wishes[i] : NULL);
         w->rest -= w->rest > 0;
-        if (!w->seen || w->rest || w->addr != p[i].data || w->size_bytes != p[i].size_bytes ||
+        if (w->rest || w->addr != p[i].data || w->size_bytes != p[i].size_bytes ||
             w->constant != (w->tracked && vars->v[i].constant))
             let_go(ch, w);
     }

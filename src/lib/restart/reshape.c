@@ -56,8 +56,8 @@ static int warn_of_gap(struct sk_session *s, const struct sk_var *v, struct saik
     if (!(all = calloc((size_t)s->g->size, sizeof *all)))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the tiles of '%.60s'", v->name);
     rc = sk_group_verdict(s->g, rc, err);
-    if (!rc)
-        rc = sk_group_allgather(s->g, &mine, all, sizeof mine);
+    if (!rc && (rc = sk_group_allgather(s->g, &mine, all, sizeof mine)))
+        sk_fail(err, rc, "the ranks lost contact while they compared what they protect");
     memcpy(whole.size, v->tile.global, sizeof whole.size);
     if (!rc && !s->g->rank && sk_box_gap(&whole, all, (size_t)s->g->size, &gap) == 1) {
         char text[200];

@@ -187,16 +187,16 @@ static int share_prefix(struct sk_session *s, struct presences *l, struct saikai
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s", s->place.prefix_root);
     int64_t n = (int64_t)b.len;
     rc = sk_group_verdict(s->g, rc, err);
-    if (!rc)
-        rc = sk_group_bcast(s->g, &n, sizeof n, 0);
+    if (!rc && (rc = sk_group_bcast(s->g, &n, sizeof n, 0)))
+        sk_fail(err, rc, "the ranks lost contact while they listed the generations");
     if (!rc) {
         if (s->g->rank && n && !sk_buf_extend(&b, (size_t)n))
             rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list the generations in %s",
                          s->place.prefix_root);
         rc = sk_group_verdict(s->g, rc, err);
     }
-    if (!rc && n)
-        rc = sk_group_bcast(s->g, b.data, (size_t)n, 0);
+    if (!rc && n && (rc = sk_group_bcast(s->g, b.data, (size_t)n, 0)))
+        sk_fail(err, rc, "the ranks lost contact while they listed the generations");
     if (!rc && s->g->rank)
         rc = decode(b.data, (size_t)n, l);
     sk_buf_free(&b);

@@ -2,6 +2,7 @@
  * this test. */
 #include "lib/whole/session_testing.h"
 
+#include "world/hooks/hooks.h"
 #include "world/world.h"
 
 #include <setjmp.h>
@@ -68,6 +69,24 @@ void saikai_world_iteration(int64_t iteration)
     layer.iteration = iteration;
 }
 
+/* ---- the hooks of a component's protocol ---- */
+
+static struct {
+    int64_t saved, complete;
+    int times;
+} hooks;
+
+void saikai_hooks_generation(int64_t key)
+{
+    hooks.saved = key;
+    hooks.times++;
+}
+
+void saikai_hooks_complete(int64_t key)
+{
+    hooks.complete = key;
+}
+
 /* ---- programs ---- */
 
 static const char *config;
@@ -80,6 +99,7 @@ static int with_session(struct sk_group *g, int (*body)(struct sk_session *s))
     int restored;
     int64_t at;
     memset(&layer, 0, sizeof layer);
+    memset(&hooks, 0, sizeof hooks);
     CHECK(!world_session(g, world_config("schedule.first=no; schedule.every=10; redundancy.scheme=none; %s", config), &s, &err));
     CHECK(!world_protect(s, u, CELLS, &err) && !sk_session_restart(s, &restored, &at, &err));
     int rc = body(s);
@@ -104,7 +124,8 @@ static int marks(struct sk_session *s)
         return -1;
     const int64_t key = sk_gen_key((struct sk_gen){1, 10, 0});
     CHECK(layer.marked == key && layer.position == 10); /* the tenth candidate */
-    CHECK(!sk_session_wait(s, &err) && layer.cut == key);
+    CHECK(hooks.saved == key && hooks.times == 1);
+    CHECK(!sk_session_wait(s, &err) && layer.cut == key && hooks.complete == key);
     CHECK(layer.candidates == 12);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "group/loop.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -253,7 +254,7 @@ static int find(struct sk_group *g, void *arg)
     s.page = f->resumes ? &page : NULL;
     if (!rc) {
         rc = sk_memo_find(&s, &away, &m, &err);
-        int64_t fails = rc < 0, v[6] = {fails, -fails, m.known, -m.known, away, -away};
+        int64_t fails = rc < 0, v[6] = {fails, -fails, m.known, -m.known, away != 0, -(away != 0)};
         if (sk_group_allreduce(g, v, 6, SK_OP_MIN) || v[0] != -v[1] || v[2] != -v[3] || v[4] != -v[5])
             return -1;
         if (g->rank == 0) {
@@ -317,6 +318,29 @@ static void a_copy_alone(void **state)
     expect(found("prefix", 0, 0), 6, 4, 1, 0);
     shell("rm -r local1");
     expect(found("prefix", SAIKAI_EIO, 0), 0, 0, 0, SAIKAI_EIO);
+}
+
+static int the_prefix_fails(const char *op, const char *path)
+{
+    return strstr(path, "/prefix/state") && strcmp(op, "mkdir") ? EIO : 0;
+}
+
+/* The prefix was there when the ranks looked, and fails when its state is read: it is away, on all ranks, and what a node knows is believed. */
+static void it_fails_only_now(void **state)
+{
+    (void)state;
+    put("prefix", 7, 1);
+    put("local1", 6, 4);
+    sk_io_hook = the_prefix_fails;
+    struct found f = found("prefix", 0, 0);
+    sk_io_hook = NULL;
+    expect(f, 6, 4, 1, SAIKAI_EIO);
+    shell("rm -r local1");
+    sk_io_hook = the_prefix_fails;
+    f = found("prefix", 0, 0);
+    sk_io_hook = NULL;
+    expect(f, 0, 0, 0, SAIKAI_EIO);
+    expect(found("prefix", 0, 0), 7, 1, 1, 0);
 }
 
 static void damage_is_told(void **state)
@@ -397,6 +421,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_could_not_be_read_is_remembered, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_newest_counts, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_copy_alone, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(it_fails_only_now, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(damage_is_told, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(one_place, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(every_node_has_a_copy, make_dir, remove_dir),

@@ -156,7 +156,16 @@ static void test_errors_name_the_line(void **state)
     }
     struct sk_rates *r = NULL;
     struct saikai_error err = {0};
+    char whole[160];
+    FILE *f = fopen(path, "w");
+    assert_true(f && fwrite("n1 1\n\0\n", 1, 7, f) == 7 && !fclose(f));
+    assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
+    snprintf(whole, sizeof whole, "%s holds a zero byte: neither a text file nor SQLite", path);
+    assert_string_equal(err.text, whole);
+    assert_true(sk_rates_open("/tmp", 1, &r, &err) < 0); /* it is opened, and cannot be read */
+    assert_true(strstr(err.text, "/tmp") && strstr(err.text, "cannot read"));
     assert_int_equal(sk_rates_open("/nowhere/rates", 1, &r, &err), SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "cannot read the failure rates: "));
     assert_non_null(strstr(err.text, "/nowhere/rates"));
 }
 
@@ -232,7 +241,9 @@ static void test_sqlite(void **state)
          "'often');",
          "row 2: host 'b': the rate is no number"},
         {"CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('a', -1);",
-         "host 'a'"},
+         ", table rates, row 1: host 'a': a failure rate is a number of 0 or more"},
+        {"CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('a', 1), ('b', 2), ('A', 3);",
+         ":3: host 'A' has a rate already (line 1): keep one of the two"},
         {"CREATE TABLE rates(host BLOB, rate REAL); INSERT INTO rates VALUES(NULL, 1);",
          "the host is no text"},
     };

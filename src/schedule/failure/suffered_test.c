@@ -62,6 +62,37 @@ static void a_job_that_dies_early_is_saved_before_that(void **state)
     assert_int_equal(most(&often, 1000000000, 1, 0, 1e-3), 254076); /* it has been well for eleven days since */
 }
 
+/* Each of the bounds by itself, at its limit: half of this start, the best interval of a young job, a modest share, half of the last start. */
+static void each_bound(void **state)
+{
+    (void)state;
+    struct sk_suffered none = {0};
+    assert_int_equal(most(&none, 201, 1e-9, 0, 0), 100); /* nothing is known of times */
+    assert_int_equal(most(&none, 3, 1, 0, 0), 1);
+    assert_int_equal(most(&none, 200, 50, 0, 1), 5000);  /* 50 s are a hundredth of 5000 s */
+    assert_int_equal(most(&none, 200, 50.001, 0, 1), 5001);
+    assert_int_equal(most(&none, 200, 50, 600, 1), 6000); /* 600 s a tenth of 6000 s */
+    assert_int_equal(most(&none, 200, -50, -600, 1), 1);
+    assert_int_equal(most(&none, 200, -50, 30, 2), 150);
+    assert_int_equal(most(&none, 400, 0.02, 0, 1), 4); /* sqrt(2 · 0.02 · 400) */
+    struct sk_suffered long_ago = {.seconds = 500};
+    assert_int_equal(most(&long_ago, 400, 0.02, 0, 1), 6); /* sqrt(2 · 0.02 · 900) */
+    struct sk_suffered thrice = {.seconds = 500, .faults = 3};
+    assert_int_equal(most(&thrice, 400, 0.02, 0, 1), 3);   /* sqrt(2 · 0.02 · 900/4) */
+    assert_int_equal(most(&thrice, 400, 0.02, 90, 1), 3);  /* whatever is beside it */
+    assert_int_equal(most(&thrice, 400, 0.02, 0, 0), 200);
+    struct sk_suffered odd = {.seconds = -500, .faults = -3};
+    assert_int_equal(most(&odd, 400, 0.02, 0, 1), 4);
+    struct sk_suffered last = {.last_candidates = 90};
+    assert_int_equal(most(&last, 50, 1, 0, 1), 45);   /* a hundred would be modest */
+    assert_int_equal(most(&last, 50, 0.3, 0, 1), 30); /* and thirty are */
+    last.last_candidates = -1;
+    assert_int_equal(most(&last, 50, 1, 0, 1), 100);
+    /* a rate from nothing but what was suffered, and nonsense of it */
+    assert_true(sk_suffered_rate(100, &odd) == 0.01 && sk_suffered_rate(0, &thrice) == 3.0 / 500 && sk_suffered_rate(100, &thrice) == 4.0 / 600);
+    assert_true(sk_suffered_rate(-1, &thrice) == 3.0 / 500);
+}
+
 /* A start that dies at any time after the third minute has lost little, for any checkpoint of up to 0.3 s; and what is spent on
  * them before is a modest share. */
 static void a_newcomer_loses_little(void **state)
@@ -106,6 +137,7 @@ int main(void)
         cmocka_unit_test(the_rate_begins_as_believed_and_learns),
         cmocka_unit_test(a_young_job_is_saved_often),
         cmocka_unit_test(a_job_that_dies_early_is_saved_before_that),
+        cmocka_unit_test(each_bound),
         cmocka_unit_test(a_newcomer_loses_little),
         cmocka_unit_test(checkpoints_come_at_growing_distances),
     };

@@ -91,6 +91,54 @@ static void periods_are_spread_evenly(void **state)
     assert_true(near(one.faults, 4) && near(one.seconds, 30.25));
 }
 
+/* What is no time and no fault counts as none, and a memory of less than one fault is none. */
+static void what_is_no_number_counts_nothing(void **state)
+{
+    (void)state;
+    struct sk_belief b = {4, 100};
+    sk_belief_time(&b, -5);
+    assert_true(b.faults == 4 && b.seconds == 100);
+    sk_belief_period(&b, -5, -2, 25);
+    assert_true(b.faults == 4 && b.seconds == 100);
+    sk_belief_period(&b, 7, -2, 0);
+    assert_true(b.faults == 4 && b.seconds == 107);
+    sk_belief_fault(&b, 0.5);
+    assert_true(b.faults == 5 && b.seconds == 107);
+    sk_belief_fault(&b, 2);
+    assert_true(b.faults == 3.5 && b.seconds == 53.5);
+    sk_belief_fault(&b, 1); /* the newest fault alone */
+    assert_true(b.faults == 1 && b.seconds == 0);
+    b = (struct sk_belief){4, 100};
+    sk_belief_period(&b, 30, 2, 1);
+    assert_true(b.faults == 1 && b.seconds == 10);
+    b = (struct sk_belief){4, 100};
+    sk_belief_period(&b, 30, 2, 0.99);
+    assert_true(b.faults == 6 && b.seconds == 130);
+    b = (struct sk_belief){4, 100};
+    sk_belief_period(&b, 30, 1, 2);
+    assert_true(b.faults == 3 && b.seconds == 115.0 / 2 + 15);
+    /* as many faults as are played one by one, and one more, before which nothing is left */
+    b = (struct sk_belief){1e30, 1e30};
+    sk_belief_period(&b, 65, 64, 1);
+    assert_true(b.faults == 1 && b.seconds == 1);
+    b = (struct sk_belief){1e300, 1e300};
+    sk_belief_period(&b, 129, 128, 2);
+    assert_true(b.faults > 1e250); /* 2^-128 of it is still there */
+    b = (struct sk_belief){1e300, 1e300};
+    sk_belief_period(&b, 130, 129, 2);
+    assert_true(near(b.faults, 2) && near(b.seconds, 2));
+    struct sk_belief all = {6, 300};
+    struct sk_belief one = sk_belief_of_one(all, 3);
+    assert_true(one.faults == 3 && near(one.seconds, 150));
+    one = sk_belief_of_one((struct sk_belief){0, 300}, 3);
+    assert_true(one.faults == 0 && one.seconds == 0);
+    one = sk_belief_prior(50, 3);
+    assert_true(one.faults == 3 && one.seconds == 150);
+    one = sk_belief_prior(-50, 3);
+    assert_true(one.faults == 0 && one.seconds == 0);
+    assert_true(sk_belief_mean((struct sk_belief){-1, 5}) == 0 && sk_belief_mean((struct sk_belief){5, 0}) == 0 && sk_belief_mean((struct sk_belief){5, -1}) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +147,7 @@ int main(void)
         cmocka_unit_test(old_faults_fade),
         cmocka_unit_test(nothing_fades_without_a_memory),
         cmocka_unit_test(periods_are_spread_evenly),
+        cmocka_unit_test(what_is_no_number_counts_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

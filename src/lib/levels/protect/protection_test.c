@@ -88,6 +88,11 @@ static void what_is_wanted_and_what_is_possible(void **state)
         {"abcdefgh", "redundancy.domain=host; redundancy.group=4", "rs", 2, 8, 2, 4, .rc = 0},
         /* what the domains do not allow is lessened, and said: as a warning where it was asked for */
         {"abcd", "redundancy.domain=host; redundancy.parity=4", "rs", 3, 4, 1, 4, .says = "checkpoints survive the loss of 3 of each group only", .level = SK_LOG_WARN},
+        {"abcdefgh", "redundancy.domain=host; redundancy.parity=4", "rs", 4, 8, 1, 8, .says = "checkpoints are protected by rs with 4 parities in 1 group\n", .level = SK_LOG_DEBUG},
+        {"ab", "redundancy.domain=host; redundancy.scheme=rs; redundancy.parity=2", "rs", 1, 2, 1, 2,
+         .says = "checkpoints survive the loss of 1 of each group only: groups of 2 ranks cannot have 2 parities\n", .level = SK_LOG_WARN},
+        {"ab", "redundancy.domain=host; redundancy.scheme=rs", "rs", 1, 2, 1, 2,
+         .says = "checkpoints survive the loss of 1 of each group only: groups of 2 ranks cannot have 2 parities\n", .level = SK_LOG_WARN},
         {"aa", "redundancy.domain=host; redundancy.scheme=xor", NULL, .domains = 1, .says = "checkpoints are not protected against the loss of a node", .level = SK_LOG_WARN},
         {"aaab", "redundancy.domain=host", NULL, .domains = 2, .says = "checkpoints are not protected against the loss of a node", .level = SK_LOG_INFO},
         {"abcd", "redundancy.scheme=xor; redundancy.parity=2", .rc = SAIKAI_ECONFIG, .says = "redundancy.parity 2: scheme xor has 1 to 1"},
