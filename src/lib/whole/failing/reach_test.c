@@ -1,0 +1,188 @@
+/* What is told of the newest generation that cannot be used: which it is, what is missing of it, and how far the job goes back. Files are made
+ * by hand; two ranks look. */
+#include "lib/restart/reach.h"
+
+#include "base/file/io.h"
+#include "base/log.h"
+#include "group/loop.h"
+#include "store/slot.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { OLD = 3, NEW = 2, THIS = 2 };
+
+static char dir[64], said[4096];
+
+static void note(void *arg, int level, const char *line)
+{
+    (void)arg;
+    snprintf(said + strlen(said), sizeof said - strlen(said), "%d %s\n", level, line);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/saikai-reach-XXXXXX");
+    sk_log_set(note, NULL, SK_LOG_WARN);
+    return !mkdtemp(dir);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return sk_io_rmtree(dir, NULL);
+}
+
+static struct sk_gen gen_of(int64_t it)
+{
+    return (struct sk_gen){THIS, it, 0};
+}
+
+/* The file of an old rank, as all of them wrote it. */
+static void put(const char *below, int64_t it, int rank)
+{
+    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8};
+    struct sk_skc_header h = {.iteration = it, .incarnation = THIS, .rank = (uint32_t)rank, .nranks = OLD};
+    struct sk_skc_index *index;
+    struct sk_slot *slot;
+    uint64_t bytes;
+    char root[96];
+    snprintf(root, sizeof root, "%s/%s", dir, below);
+    assert_int_equal(sk_io_mkdirs(root, NULL), 0);
+    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
+    assert_int_equal(sk_slot_new(root, THIS, rank, 0, bytes, &slot, NULL), 0);
+    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
+    assert_int_equal(sk_slot_commit(slot, root, gen_of(it), rank, 0, NULL), 0);
+    sk_slot_free(slot, 0);
+    sk_skc_index_free(index);
+}
+
+static struct question {
+    int64_t taken, most, newest;
+    uint32_t first; /* start whose generations count */
+    int no_prefix, rc;
+} question;
+
+static int asks(struct sk_group *g, void *arg)
+{
+    struct question *q = arg;
+    struct sk_session s = {.g = g, .who.first_incarnation = q->first};
+    struct saikai_error err = {0};
+    int64_t newest = -1;
+    snprintf(s.place.local_root, sizeof s.place.local_root, "%s/local%d", dir, g->rank);
+    if (!q->no_prefix)
+        snprintf(s.place.prefix_root, sizeof s.place.prefix_root, "%s/prefix", dir);
+    if (sk_io_mkdirs(s.place.local_root, NULL) || sk_patience_new(0, &s.place.patience, NULL))
+        return -1;
+    int rc = sk_reach_tell(&s, q->taken, q->most, &newest, &err);
+    sk_patience_free(s.place.patience);
+    int64_t v[2] = {newest, -newest};
+    if (rc || sk_group_allreduce(g, v, 2, SK_OP_MIN) || v[0] != -v[1])
+        return -1;
+    if (!g->rank)
+        q->newest = newest;
+    return 0;
+}
+
+/* taken and most are iterations, 0: none. */
+static void ask(int64_t taken, int64_t most, int64_t newest, const char *says)
+{
+    question.taken = taken ? sk_gen_key(gen_of(taken)) : 0;
+    question.most = most ? sk_gen_key(gen_of(most)) : INT64_MAX;
+    question.first = question.first ? question.first : THIS;
+    *said = 0;
+    assert_int_equal(sk_loop_run(NEW, asks, &question), 0);
+    assert_true(question.newest == (newest ? sk_gen_key(gen_of(newest)) : 0));
+    assert_string_equal(said, says);
+}
+
+#define OUT "1 generation gen-0002-000000000030-0 of iteration 30 is out of reach: "
+
+static void what_is_missing(void **state)
+{
+    (void)state;
+    memset(&question, 0, sizeof question);
+    ask(0, 0, 0, "");
+    put("local0", 30, 0);
+    ask(20, 0, 30, OUT "it was written by 3 ranks, and of 2 of them (rank 1 …) no file is on these nodes or in a prefix: it was not finished, or is lost; "
+                       "going back to iteration 20, 10 iterations are lost\n");
+    put("local1", 30, 2);
+    ask(20, 0, 30, OUT "it was written by 3 ranks, and of 1 of them (rank 1) no file is on these nodes or in a prefix: it was not finished, or is lost; "
+                       "going back to iteration 20, 10 iterations are lost\n");
+    ask(0, 0, 30, OUT "it was written by 3 ranks, and of 1 of them (rank 1) no file is on these nodes or in a prefix: it was not finished, or is lost; "
+                      "there is no older one\n");
+    /* what is taken is as new, or newer */
+    ask(30, 0, 0, "");
+    ask(40, 0, 0, "");
+    ask(0, 29, 0, "");
+    ask(0, 30, 30, OUT "it was written by 3 ranks, and of 1 of them (rank 1) no file is on these nodes or in a prefix: it was not finished, or is lost; "
+                       "there is no older one\n");
+    question.first = THIS + 1;
+    ask(0, 0, 0, "");
+    question.first = THIS;
+    put("prefix", 30, 1); /* rank 0 sees it for all */
+    ask(29, 0, 30, OUT "its 3 files lie in the node-local directories of other nodes than those of the ranks that need them; "
+                       "going back to iteration 29, 1 iterations are lost\n");
+    question.no_prefix = 1;
+    ask(29, 0, 30, OUT "it was written by 3 ranks, and of 1 of them (rank 1) no file is on these nodes or in a prefix: it was not finished, or is lost; "
+                       "going back to iteration 29, 1 iterations are lost\n");
+    question.no_prefix = 0;
+    put("prefix", 50, 0); /* the newest of both places counts */
+    put("local1", 40, 0);
+    ask(29, 0, 50, "1 generation gen-0002-000000000050-0 of iteration 50 is out of reach: it was written by 3 ranks, and of 2 of them (rank 1 …) no file is on "
+                   "these nodes or in a prefix: it was not finished, or is lost; going back to iteration 29, 21 iterations are lost\n");
+    ask(29, 49, 40, "1 generation gen-0002-000000000040-0 of iteration 40 is out of reach: it was written by 3 ranks, and of 2 of them (rank 1 …) no file is on "
+                    "these nodes or in a prefix: it was not finished, or is lost; going back to iteration 29, 11 iterations are lost\n");
+}
+
+/* ---- counting ---- */
+
+static int has(const void *arg, int rank)
+{
+    return ((const char *)arg)[rank] == 'x';
+}
+
+static int counts(struct sk_group *g, void *arg)
+{
+    static const struct {
+        const char *sees[NEW];
+        int64_t missing, first;
+    } cases[] = {
+        {{"xxxxx", "....."}, 0, 0}, {{"x.x.x", ".x.x."}, 0, 0}, {{"xx..x", "....."}, 2, 2}, {{".....", "....."}, 5, 0},
+        {{"xxxx.", "....."}, 1, 4}, {{".xxxx", ".xxxx"}, 1, 0}, {{"", ""}, 0, 0},
+    };
+    struct sk_session s = {.g = g};
+    struct saikai_error err = {0};
+    (void)arg;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t missing = -1, first = -1;
+        const char *mine = cases[i].sees[g->rank];
+        if (sk_reach_missing(&s, (int64_t)strlen(mine), has, mine, &missing, &first, &err) || missing != cases[i].missing || first != cases[i].first) {
+            fprintf(stderr, "case %zu: %lld missing, first %lld\n", i, (long long)missing, (long long)first);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void whose_files_nobody_has(void **state)
+{
+    (void)state;
+    assert_int_equal(sk_loop_run(NEW, counts, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),
+        cmocka_unit_test(whose_files_nobody_has),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
