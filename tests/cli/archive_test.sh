@@ -293,6 +293,21 @@ for i in range(700):
     h = (h * 1103515245 + 12345) % 2147483648
     print("%d (%d.%03d %d) %s" % (i, h % 977, (h // 1000 + k) % 1000, h // 4096 + 3 * k, "step"))' $1
 }
+# many small files, of which three change: the index of the second one comes after that of the first
+golden_files() {
+    python3 -c 'import sys
+h, k = 7, int(sys.argv[1])
+for i in range(150):
+    h = (h * 1103515245 + 12345) % 2147483648
+    print("%03d %08x %d" % (i, h, k if i < 3 else 0))' $1
+}
+for set in 1 2; do
+    "$saikai" archive verify -q "$golden/v9-$set.ska" || fail "a golden archive of version 9"
+    "$saikai" archive extract -q -o gold "$golden/v9-$set.ska"
+    cat gold/golden/* > gold/all
+    golden_files $set | cmp - gold/all || fail "a golden archive of version 9 gives something else"
+    rm -r gold
+done
 for version in 1 2 3 4 5 6 7 8; do
     for set in 1 2; do
         "$saikai" archive verify -q "$golden/v$version-$set.ska" || fail "a golden archive of version $version"

@@ -104,9 +104,10 @@ void sk_ska_close_block(struct sk_ska *a);
 uint64_t sk_ska_segment_bytes(const struct sk_ska *a, const struct sk_ska_part *p,
                               const struct sk_ska_segment *s);
 
-enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 8 };
-/* The versions that are written: the first of them, and those that know numbers as text, rows, and both with labels and wide. */
-enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7, SK_SKA_AFTER = 8 };
+enum { SK_SKA_HEADER_BYTES = 16, SK_SKA_TRAILER_BYTES = 48, SK_SKA_VERSION = 9 };
+/* The versions that are written: the first of them, those that know numbers as text, rows, both with labels and wide, and all of them after those of
+ * another archive, and the one whose index comes after another archive's. */
+enum { SK_SKA_PLAIN = 4, SK_SKA_TEXT = 5, SK_SKA_ROWS = 6, SK_SKA_WIDE = 7, SK_SKA_AFTER = 8, SK_SKA_INDEX_AFTER = 9 };
 #define SK_SKA_STREAM "bytes" /* the class of archives that are one stream of all their files */
 
 #define SK_SKA_MAX_INDEX  ((uint64_t)1 << 30) /* bytes of an unpacked index */
@@ -125,12 +126,13 @@ static inline int sk_ska_version(const struct sk_ska *a)
     return a->needs ? a->needs : SK_SKA_PLAIN;
 }
 void sk_ska_put_header(struct sk_buf *out, int version);
-/* Index and trailer, both twice, to be written at index_offset. 0, SAIKAI_ENOMEM. */
-int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
-                     struct saikai_error *err);
+/* Index and trailer, both twice, to be written at index_offset. previous: the path of the archive that this one builds on, NULL: none. Where the
+ * index takes much of the archive, it may be told from that one's; then a->needs, and with it the version in the header, is SK_SKA_INDEX_AFTER.
+ * 0, SAIKAI_ENOMEM. */
+int sk_ska_put_index(struct sk_buf *out, struct sk_ska *a, uint64_t index_offset, const char *previous, struct saikai_error *err);
 
-/* Read the index of an open archive of size_bytes; `path` for messages. Hostile input. Fails with
- * SAIKAI_EFORMAT (not an archive, newer version), SAIKAI_EDAMAGED, SAIKAI_EIO, SAIKAI_ENOMEM. */
+/* Read the index of an open archive; `path` for messages, and to find the archive beside it after whose index it may come. Hostile input. Fails with
+ * SAIKAI_EFORMAT (not an archive, newer version), SAIKAI_EDAMAGED, SAIKAI_ENOENT (that other one is missing), SAIKAI_EIO, SAIKAI_ENOMEM. */
 int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err);
 /* The same by its path; to be freed with sk_ska_free. Fails as well as opening it does. */
 int sk_archive_open(const char *path, struct sk_ska *a, struct saikai_error *err);

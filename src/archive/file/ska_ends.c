@@ -20,7 +20,11 @@ static const uint8_t end_magic_5[8] = {'S', 'K', 'A', 'e', 'n', 'd', '5', '\n'};
 static const uint8_t end_magic_6[8] = {'S', 'K', 'A', 'e', 'n', 'd', '6', '\n'};
 static const uint8_t end_magic_7[8] = {'S', 'K', 'A', 'e', 'n', 'd', '7', '\n'};
 static const uint8_t end_magic_8[8] = {'S', 'K', 'A', 'e', 'n', 'd', '8', '\n'};
-static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5, end_magic_6, end_magic_7, end_magic_8};
+static const uint8_t end_magic_9[8] = {'S', 'K', 'A', 'e', 'n', 'd', '9', '\n'};
+static const uint8_t *const end_magic[SK_SKA_VERSION] = {end_magic_1, end_magic_2, end_magic_3, end_magic_4, end_magic_5,
+                                                         end_magic_6, end_magic_7, end_magic_8, end_magic_9};
+
+enum { INDEX_LEVEL = 3 };
 
 /* By the last bytes of a trailer; 0: it is none. */
 static int version_of(const uint8_t end[8])
@@ -52,21 +56,83 @@ static void put_trailer(struct sk_buf *out, int version, uint64_t offset, uint64
     sk_buf_put(out, end_magic[version - 1], 8);
 }
 
-int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_offset,
-                     struct saikai_error *err)
+/* One copy of an index as it was before it was packed. */
+struct raw_index {
+    uint8_t *data;
+    size_t n;
+    int version, damage;
+    uint64_t at, hash; /* where the first copy lies, and the hash of the stored bytes */
+};
+
+static int read_raw(const char *path, int depth, struct raw_index *out, struct saikai_error *err);
+
+/* ---- writing ---- */
+
+/* The raw index packed, behind what is in `out`; after: the one of the archive that it builds on, NULL: alone. */
+static int pack_index(struct sk_packer *packer, const struct sk_buf *raw, const struct raw_index *after, struct sk_buf *out, int *backend, struct saikai_error *err)
 {
-    struct sk_buf raw = {0};
-    struct sk_packer packer = {0};
     size_t start = out->len, stored = 0;
-    int backend = SK_BACKEND_ZSTD, rc = SAIKAI_ENOMEM;
+    uint8_t *to = sk_buf_extend(out, sk_pack_bound(raw->len));
+    *backend = SK_BACKEND_ZSTD;
+    if (!to)
+        return SAIKAI_ENOMEM;
+    if (after) {
+        packer->before = after->data;
+        packer->before_bytes = after->n;
+    }
+    int rc = sk_pack(packer, backend, INDEX_LEVEL, raw->data, raw->len, to, &stored, err);
+    out->len = start + stored;
+    return rc;
+}
+
+/* Pack the index after the one of the archive at `previous`, to `out`: what has not changed is named once for both. 1: it is done, 0: it does
+ * not pay, or that one cannot be read. */
+static int pack_after(struct sk_packer *packer, const struct sk_ska *a, const struct sk_buf *raw, const char *previous, size_t alone, struct sk_buf *out)
+{
+    struct raw_index before = {0};
+    int backend = SK_BACKEND_STORE;
+    int ok = !read_raw(previous, SK_SKA_MAX_DEPTH, &before, NULL) && before.hash == a->previous_hash && before.n;
+    sk_buf_put_str(out, a->previous);
+    sk_buf_put_u64(out, a->previous_hash);
+    ok = ok && !pack_index(packer, raw, &before, out, &backend, NULL) && sk_buf_ok(out) && backend == SK_BACKEND_ZSTD_AFTER;
+    free(before.data);
+    return ok && out->len < alone / 2;
+}
+
+/* The stored index to `out`. Where it takes much of the archive, which needs another one anyhow, it may come after the index of that. */
+static int put_stored(struct sk_buf *out, struct sk_ska *a, uint64_t data_end, const char *previous, uint64_t *length, struct saikai_error *err)
+{
+    enum { LEAST = 2048, MUCH = 16 };
+    struct sk_buf raw = {0}, after = {0};
+    struct sk_packer packer = {0};
+    size_t start = out->len;
+    int backend;
     sk_ska_put_raw_index(&raw, a);
-    uint8_t *to = sk_buf_ok(&raw) ? sk_buf_extend(out, sk_pack_bound(raw.len)) : NULL;
-    if (to)
-        rc = sk_pack(&packer, &backend, 3, raw.data, raw.len, to, &stored, err);
+    int rc = sk_buf_ok(&raw) ? pack_index(&packer, &raw, NULL, out, &backend, err) : SAIKAI_ENOMEM;
+    size_t alone = out->len - start;
+    /* who has no memory for forms 10 to 12 has none for another index */
+    if (!rc && previous && a->previous && a->needs >= SK_SKA_AFTER && alone > LEAST && alone > data_end / MUCH &&
+        pack_after(&packer, a, &raw, previous, alone, &after)) {
+        out->len = start;
+        sk_buf_put(out, after.data, after.len);
+        a->needs = SK_SKA_INDEX_AFTER;
+        backend = SK_BACKEND_ZSTD_AFTER;
+    }
+    *length = (uint64_t)raw.len | (uint64_t)backend << 56;
+    sk_packer_free(&packer);
+    sk_buf_free(&after);
+    sk_buf_free(&raw);
+    return rc;
+}
+
+int sk_ska_put_index(struct sk_buf *out, struct sk_ska *a, uint64_t index_offset, const char *previous, struct saikai_error *err)
+{
+    size_t start = out->len;
+    uint64_t length;
+    int rc = put_stored(out, a, index_offset, previous, &length, err);
     if (!rc) {
-        uint64_t hash = sk_hash64(out->data + start, stored),
-                 length = (uint64_t)raw.len | (uint64_t)backend << 56;
-        out->len = start + stored;
+        size_t stored = out->len - start;
+        uint64_t hash = sk_hash64(out->data + start, stored);
         put_trailer(out, sk_ska_version(a), index_offset, stored, length, hash);
         uint8_t *again = sk_buf_extend(out, stored);
         if (again) {
@@ -75,8 +141,6 @@ int sk_ska_put_index(struct sk_buf *out, const struct sk_ska *a, uint64_t index_
         }
         rc = again && sk_buf_ok(out) ? 0 : SAIKAI_ENOMEM;
     }
-    sk_packer_free(&packer);
-    sk_buf_free(&raw);
     return rc ? sk_fail(err, rc, "no memory for the archive's index") : 0;
 }
 
@@ -104,27 +168,63 @@ static struct trailer parse_trailer(const uint8_t t[SK_SKA_TRAILER_BYTES])
     return x;
 }
 
-/* One copy of the index, read and unpacked. */
-static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t at,
-                     struct sk_ska *a, struct saikai_error *err)
+/* The index of the archive that one builds on, which lies beside it. */
+static int read_below(const char *path, const char *name, uint64_t hash, int depth, struct raw_index *out, struct saikai_error *err)
 {
+    char at[4096];
+    const char *slash = strrchr(path, '/');
+    if (!depth || !sk_ska_safe_name(name) || strchr(name, '/'))
+        return sk_fail(err, SAIKAI_EDAMAGED, "its index is damaged");
+    int rc = sk_io_path(at, sizeof at, err, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
+    if (!rc && access(at, F_OK))
+        return sk_fail(err, SAIKAI_ENOENT, "it builds on %s, which is missing: put it back beside it", at);
+    if (!rc)
+        rc = read_raw(at, depth - 1, out, err);
+    if (!rc && out->hash != hash)
+        rc = sk_fail(err, SAIKAI_EDAMAGED, "it builds on another archive than the one that is called %s now: put that one back in its place", at);
+    return rc;
+}
+
+/* Stored bytes of an index, unpacked to out->data; from version 9 on they say first after which other one they come. */
+static int unpack_index(const char *path, const struct trailer *t, const uint8_t *stored, int depth, struct raw_index *out, struct saikai_error *err)
+{
+    char name[256];
+    struct raw_index below = {0};
     struct sk_packer packer = {0};
-    uint8_t *stored = malloc(t->stored + 1), *raw = malloc(t->raw + 1);
-    int rc = stored && raw ? sk_io_pread(fd, path, stored, t->stored, (off_t)at, err)
-                           : sk_fail(err, SAIKAI_ENOMEM, "no memory for its index");
+    struct sk_rd r = sk_rd_init(stored, t->stored);
+    int rc = 0;
+    if (t->version >= SK_SKA_INDEX_AFTER) {
+        sk_rd_str(&r, name, sizeof name);
+        uint64_t hash = sk_rd_u64(&r);
+        rc = r.bad || t->backend != SK_BACKEND_ZSTD_AFTER ? sk_fail(err, SAIKAI_EDAMAGED, "its index is damaged")
+                                                          : read_below(path, name, hash, depth, &below, err);
+        packer.before = below.data;
+        packer.before_bytes = below.n;
+    }
+    size_t left = sk_rd_left(&r);
+    if (!rc)
+        rc = sk_unpack(&packer, t->backend, sk_rd_bytes(&r, left), left, out->data, t->raw, err);
+    sk_packer_free(&packer);
+    free(below.data);
+    return rc;
+}
+
+/* One copy of the index, read and unpacked. */
+static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t at, int depth, struct raw_index *out, struct saikai_error *err)
+{
+    uint8_t *stored = malloc(t->stored + 1);
+    *out = (struct raw_index){.data = malloc(t->raw + 1), .n = t->raw, .version = t->version, .at = t->at, .hash = t->hash};
+    int rc = stored && out->data ? sk_io_pread(fd, path, stored, t->stored, (off_t)at, err)
+                                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for its index");
     if (!rc && sk_hash64(stored, t->stored) != t->hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum of its index is wrong");
     if (!rc)
-        rc = sk_unpack(&packer, t->backend, stored, t->stored, raw, t->raw, err);
-    if (!rc)
-        rc = sk_ska_parse(raw, t->raw, t->version, t->at, a, err);
-    if (!rc) {
-        a->hash = t->hash;
-        a->needs = t->version > SK_SKA_PLAIN ? t->version : 0;
-    }
-    sk_packer_free(&packer);
+        rc = unpack_index(path, t, stored, depth, out, err);
     free(stored);
-    free(raw);
+    if (rc) {
+        free(out->data);
+        *out = (struct raw_index){0};
+    }
     return rc;
 }
 
@@ -163,7 +263,7 @@ static int limits(const struct trailer *t, uint64_t at, uint64_t end)
 }
 
 /* The second index and, where that is damaged, the first one. */
-static int read_twice(int fd, const char *path, uint64_t size, struct trailer t, struct sk_ska *a,
+static int read_twice(int fd, const char *path, uint64_t size, struct trailer t, int depth, struct raw_index *out,
                       struct saikai_error *err)
 {
     struct saikai_error why = {0};
@@ -173,7 +273,7 @@ static int read_twice(int fd, const char *path, uint64_t size, struct trailer t,
     if (t.version >= 2) {
         uint64_t second = t.at + t.stored + SK_SKA_TRAILER_BYTES;
         if (limits(&t, second, end) && t.stored == end - second)
-            rc = read_copy(fd, path, &t, second, a, err);
+            rc = read_copy(fd, path, &t, second, depth, out, err);
     } else {
         damage = SK_SKA_TRAILER_DAMAGED;
         if (!(first = find_trailer(fd, path, end, &t)))
@@ -181,17 +281,16 @@ static int read_twice(int fd, const char *path, uint64_t size, struct trailer t,
                            "its end is missing or damaged: it was cut short or never finished");
     }
     if (rc == SAIKAI_EDAMAGED && limits(&t, t.at, end)) {
-        rc = read_copy(fd, path, &t, t.at, a, &why);
+        rc = read_copy(fd, path, &t, t.at, depth, out, &why);
         if (rc && err)
             *err = why;
         damage |= SK_SKA_INDEX_DAMAGED;
     }
-    if (!rc)
-        a->damage = damage;
+    out->damage = damage;
     return rc;
 }
 
-static int read_index(int fd, const char *path, uint64_t size, int version, struct sk_ska *a,
+static int read_index(int fd, const char *path, uint64_t size, int version, int depth, struct raw_index *out,
                       struct saikai_error *err)
 {
     uint8_t bytes[SK_SKA_TRAILER_BYTES];
@@ -201,16 +300,17 @@ static int read_index(int fd, const char *path, uint64_t size, int version, stru
         return rc;
     struct trailer t = parse_trailer(bytes);
     if (version != 1)
-        return read_twice(fd, path, size, t, a, err);
+        return read_twice(fd, path, size, t, depth, out, err);
     if (t.version != 1)
         return sk_fail(err, SAIKAI_EDAMAGED,
                        "its end is missing or damaged: it was cut short or never finished");
     if (!limits(&t, t.at, end) || t.stored != end - t.at)
         return sk_fail(err, SAIKAI_EDAMAGED, "its trailer is damaged");
-    return read_copy(fd, path, &t, t.at, a, err);
+    return read_copy(fd, path, &t, t.at, depth, out, err);
 }
 
-int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err)
+/* The raw index of an open archive, of which at most `depth` more below are read for that. */
+static int read_open(int fd, const char *path, int depth, struct raw_index *out, struct saikai_error *err)
 {
     off_t size;
     uint8_t head[SK_SKA_HEADER_BYTES];
@@ -229,7 +329,7 @@ int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error 
         return named ? sk_fail(err, SAIKAI_EDAMAGED, "%s: it is cut short", path)
                      : sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
     /* a damaged header is made good by what stands at the end */
-    rc = read_index(fd, path, (uint64_t)size, named && version == 1 ? 1 : SK_SKA_VERSION, a, err);
+    rc = read_index(fd, path, (uint64_t)size, named && version == 1 ? 1 : SK_SKA_VERSION, depth, out, err);
     if (rc && !named)
         return sk_fail(err, SAIKAI_EFORMAT, "%s: not an archive of Saikai", path);
     if (rc && !known)
@@ -239,7 +339,35 @@ int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error 
     if (rc)
         sk_error_prefix(err, "%s", path);
     else if (!named || !known)
-        a->damage |= SK_SKA_HEADER_DAMAGED;
+        out->damage |= SK_SKA_HEADER_DAMAGED;
+    return rc;
+}
+
+static int read_raw(const char *path, int depth, struct raw_index *out, struct saikai_error *err)
+{
+    int fd = sk_io_open(path, O_RDONLY, 0, err);
+    if (fd < 0)
+        return fd;
+    int rc = read_open(fd, path, depth, out, err);
+    close(fd);
+    return rc;
+}
+
+int sk_ska_read(int fd, const char *path, struct sk_ska *a, struct saikai_error *err)
+{
+    struct raw_index raw = {0};
+    int rc = read_open(fd, path, SK_SKA_MAX_DEPTH, &raw, err);
+    if (rc)
+        return rc;
+    rc = sk_ska_parse(raw.data, raw.n, raw.version, raw.at, a, err);
+    if (rc)
+        sk_error_prefix(err, "%s", path);
+    if (!rc) {
+        a->damage = raw.damage;
+        a->hash = raw.hash;
+        a->needs = raw.version > SK_SKA_PLAIN ? raw.version : 0;
+    }
+    free(raw.data);
     return rc;
 }
 

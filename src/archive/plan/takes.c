@@ -147,13 +147,26 @@ static int by_block(const void *x, const void *y)
     int c = SK_ORDER_BY(a->previous, b->previous, a->block, b->block);
     if (!c)
         c = SK_ORDER(a->class_index, b->class_index);
+    if (!c && a->previous) /* as they lie there: what did not change is one stretch, and the index has them in the same order */
+        c = SK_ORDER_BY(a->part, b->part, a->at, b->at);
     return c ? c : SK_ORDER_BY(a->file, b->file, a->offset, b->offset);
+}
+
+/* One more entry of a part; what goes on in the archive before where the last one ended makes that longer. */
+static void put_take(struct sk_recipe *r, struct sk_take *takes, const struct piece *x)
+{
+    struct sk_take *last = r->take_count ? &takes[r->take_count - 1] : NULL;
+    if (last && x->previous && last->part == x->part && last->at + last->bytes == x->at)
+        last->bytes += x->bytes;
+    else
+        takes[r->take_count++] = (struct sk_take){x->part, x->at, x->bytes};
 }
 
 /* The pieces of one source as a block, with a part per class. takes: their entries. */
 static int cut_block(struct sk_ska_plan *p, const struct piece *list, size_t n, struct sk_take *takes)
 {
     struct sk_ska *a = &p->a;
+    struct sk_take *own = takes; /* of the open part */
     int b = sk_ska_add_block(a), part = -1;
     if (b < 0)
         return b;
@@ -170,12 +183,12 @@ static int cut_block(struct sk_ska_plan *p, const struct piece *list, size_t n, 
             if (!more)
                 return SAIKAI_ENOMEM;
             p->recipes = more;
-            more[part] = (struct sk_recipe){.form = SK_FORM_TAKE, .backend = SK_BACKEND_ZSTD, .takes = takes + i};
+            own = takes + i;
+            more[part] = (struct sk_recipe){.form = SK_FORM_TAKE, .backend = SK_BACKEND_ZSTD, .takes = own};
         }
         if (sk_ska_add_segment(a, &s) < 0)
             return SAIKAI_ENOMEM;
-        takes[i] = (struct sk_take){list[i].part, list[i].at, list[i].bytes};
-        p->recipes[part].take_count++;
+        put_take(&p->recipes[part], own, &list[i]);
     }
     sk_ska_close_part(a);
     sk_ska_close_block(a);

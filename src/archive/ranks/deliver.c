@@ -167,8 +167,10 @@ static int open_part(struct sk_delivery *d, int k, const struct sk_extract_optio
     if (p->fd < 0)
         rc = p->fd;
     else if (reads && !(rc = sk_ska_read(p->fd, p->path, &p->a, err)) &&
-             !(rc = sk_ska_check_store(&p->a, p->path, o->stores, o->store_count, err)))
+             !(rc = sk_ska_check_store(&p->a, p->path, o->stores, o->store_count, err))) {
         sk_ska_put_raw_index(&raw, &p->a);
+        sk_buf_put_u8(&raw, (uint8_t)sk_ska_version(&p->a)); /* by which it is told what memory its forms take */
+    }
     if (!rc && !sk_buf_ok(&raw))
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the index of %s", p->path);
     rc = sk_group_verdict(d->g, rc, err);
@@ -176,8 +178,10 @@ static int open_part(struct sk_delivery *d, int k, const struct sk_extract_optio
     size_t n = raw.len;
     if (!rc)
         rc = sk_message_bcast(d->g, reader, &data, &n, err);
-    if (!rc && !reads)
-        rc = sk_ska_parse(data, n, SK_SKA_VERSION, INT64_MAX, &p->a, err);
+    if (!rc && !reads) {
+        rc = sk_ska_parse(data, n - 1, SK_SKA_VERSION, INT64_MAX, &p->a, err);
+        p->a.needs = ((uint8_t *)data)[n - 1];
+    }
     sk_opened_init(&p->opened, p->fd, p->path, &p->a);
     if (!reads && data != raw.data)
         free(data);

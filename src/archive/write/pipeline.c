@@ -302,11 +302,29 @@ static void forget_unused(struct sk_ska *a)
     a->depth = 0;
 }
 
+/* Index and trailers; the header said a version before the index was known. start: where the archive begins in the file. */
+static int put_ends(struct sk_ska_plan *p, int fd, const char *name, off_t start, uint64_t at, uint64_t *stored, struct saikai_error *err)
+{
+    struct sk_buf head = {0}, index = {0};
+    int said = sk_ska_version(&p->a);
+    int rc = sk_ska_put_index(&index, &p->a, at, p->previous ? p->previous->path : NULL, err);
+    if (!rc)
+        rc = put(fd, name, index.data, index.len, err);
+    sk_ska_put_header(&head, sk_ska_version(&p->a));
+    if (!rc && fd >= 0 && said != sk_ska_version(&p->a))
+        rc = sk_buf_ok(&head) ? sk_io_pwrite(fd, name, head.data, head.len, start, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory for the archive's header");
+    *stored = at + index.len;
+    sk_buf_free(&head);
+    sk_buf_free(&index);
+    return rc;
+}
+
 int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *stored,
                     struct saikai_error *err)
 {
     struct pipe *q = calloc(1, sizeof *q);
-    struct sk_buf head = {0}, index = {0};
+    struct sk_buf head = {0};
+    off_t start = fd < 0 ? 0 : lseek(fd, 0, SEEK_CUR);
     if (!q)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the pipeline");
     q->plan = p;
@@ -334,12 +352,8 @@ int sk_ska_plan_run(struct sk_ska_plan *p, int fd, const char *name, uint64_t *s
     sk_archive_delta_free(q->delta);
     forget_unused(&p->a);
     if (!rc)
-        rc = sk_ska_put_index(&index, &p->a, q->offset, err);
-    if (!rc)
-        rc = put(fd, name, index.data, index.len, err);
-    *stored = q->offset + index.len;
+        rc = put_ends(p, fd, name, start, q->offset, stored, err);
     sk_buf_free(&head);
-    sk_buf_free(&index);
     free(q);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "archive/write/testing.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -465,6 +466,91 @@ static void a_long_chain_keeps_to_its_memory(void **state)
         assert_true(most[0] < LIMIT + PROGRAM && most[1] < LIMIT + PROGRAM);
 }
 
+/* A tree of small files whose names, times and hashes are most of what there is to say of it when nothing has changed. */
+enum { TREE = 900, TREE_FILE = 1200 };
+static uint64_t create_tree(int number, const char *previous, int changed)
+{
+    static struct sk_archive_input in[TREE];
+    static uint32_t words[TREE][TREE_FILE / 4];
+    static char name[TREE][48];
+    struct sk_archive_options o = {.no_sync = 1, .previous = previous};
+    struct sk_archive_stats st = {0};
+    struct saikai_error err = {0};
+    for (int i = 0; i < TREE; i++) {
+        lcg = (uint32_t)i * 7919 + 5 + (i < changed ? (uint32_t)number : 0);
+        for (size_t k = 0; k < TREE_FILE / 4; k++)
+            words[i][k] = noise() * 2654435761u;
+        snprintf(name[i], sizeof name[i], "%02x/%08x.%d", noise() & 15, noise() * 2654435761u, i);
+        in[i] = (struct sk_archive_input){.path = name[i], .name = name[i], .data = words[i], .bytes = TREE_FILE};
+    }
+    if (sk_archive_create(at("series/tree%d.ska", number), in, TREE, &o, &st, &err))
+        fail_msg("%s", err.text);
+    return st.stored_bytes;
+}
+
+/* One row after another: unchanged, unchanged, a few changed. */
+static void an_unchanged_tree_takes_nearly_nothing(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    struct sk_ska a = {0};
+    uint8_t head[SK_SKA_HEADER_BYTES];
+    uint64_t alone = create_tree(500, NULL, 0);
+    for (int i = 501; i < 504; i++) {
+        uint64_t n = create_tree(i, at("series/tree%d.ska", i - 1), i < 503 ? 0 : 9), most = i < 503 ? alone / 500 : 9 * TREE_FILE + alone / 100;
+        if (n > most)
+            fail_msg("%d: %llu of %llu bytes", i, (unsigned long long)n, (unsigned long long)alone);
+    }
+    assert_int_equal(sk_archive_open(at("series/tree502.ska"), &a, NULL), 0);
+    assert_int_equal(a.needs, SK_SKA_INDEX_AFTER);
+    assert_int_equal(a.depth, 2);
+    assert_int_equal(a.file_count, TREE);
+    sk_ska_free(&a);
+    int fd = open(at("series/tree502.ska"), O_RDONLY);
+    assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
+    close(fd);
+    assert_int_equal(head[8], SK_SKA_INDEX_AFTER);
+    if (sk_archive_extract(at("series/tree503.ska"), NULL, NULL, NULL, &err) || sk_archive_extract(at("series/tree502.ska"), NULL, NULL, NULL, &err))
+        fail_msg("%s", err.text);
+    /* without one of the row, or with another one of its name, it is said which */
+    assert_int_equal(rename(at("series/tree501.ska"), at("series/away.ska")), 0);
+    assert_int_equal(sk_archive_open(at("series/tree503.ska"), &a, &err), SAIKAI_ENOENT);
+    if (!strstr(err.text, "tree501.ska, which is missing: put it back") || !strstr(err.text, "tree503.ska"))
+        fail_msg("%s", err.text);
+    create_tree(501, NULL, 3);
+    assert_int_equal(sk_archive_open(at("series/tree502.ska"), &a, &err), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, "another archive than the one that is called"));
+    assert_int_equal(rename(at("series/away.ska"), at("series/tree501.ska")), 0);
+    assert_int_equal(sk_archive_extract(at("series/tree503.ska"), NULL, NULL, NULL, &err), 0);
+}
+
+/* Each end of one whose index comes after another's may be damaged, and those of the other one. */
+static void an_index_after_another_is_there_twice(void **state)
+{
+    (void)state;
+    create_tree(510, NULL, 0);
+    create_tree(511, at("series/tree510.ska"), 0);
+    for (int i = 510; i < 512; i++) {
+        const char *path = at("series/tree%d.ska", i);
+        void *data;
+        size_t n;
+        assert_int_equal(sk_io_slurp(path, 1 << 24, &data, &n, NULL), 0);
+        const size_t places[] = {3, n - 1, n - SK_SKA_TRAILER_BYTES - 20};
+        for (size_t k = 0; k < 3; k++) {
+            struct saikai_error err = {0};
+            ((uint8_t *)data)[places[k]] ^= 4;
+            put_file(path, data, n);
+            ((uint8_t *)data)[places[k]] ^= 4;
+            if (sk_archive_extract(at("series/tree511.ska"), at("back"), NULL, NULL, &err))
+                fail_msg("%d, %zu: %s", i, k, err.text);
+            assert_int_equal(sk_io_rmtree(at("back"), NULL), 0);
+            assert_int_equal(sk_archive_extract(path, NULL, NULL, NULL, &err), SAIKAI_EDAMAGED);
+        }
+        put_file(path, data, n);
+        free(data);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4) {
@@ -485,6 +571,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_long_chain_keeps_to_its_memory), /* before those that take much in this process */
         cmocka_unit_test(what_moved_is_found),
         cmocka_unit_test(a_stream_builds_on_a_stream),
+        cmocka_unit_test(an_unchanged_tree_takes_nearly_nothing),
+        cmocka_unit_test(an_index_after_another_is_there_twice),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
