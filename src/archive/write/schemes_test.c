@@ -1,6 +1,10 @@
 /* How large blocks are, by what memory, threads, data and options say; and what is told of an archive that is made. */
 #include "archive/write/schemes.h"
 #include "archive/plan/values_testing.h"
+#include "archive/write/create.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
@@ -139,11 +143,69 @@ static void progress_is_told_to_its_end(void **state)
     }
 }
 
+/* ---- what cannot be read ---- */
+
+static char dir[64];
+static long asked, fails;
+static const char *failing;
+
+static int fail_once(const char *op, const char *path)
+{
+    return !strcmp(op, failing) && strstr(path, dir) && strstr(path, "/in") && ++asked == fails ? EIO : 0;
+}
+
+/* Whatever a file is read for, at whatever level: an error that passes is told, and there is no archive. */
+static void what_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"open", "read"};
+    strcpy(dir, "/tmp/saikai-schemes-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    char path[2][100], out[100];
+    struct made m = {0};
+    struct sk_archive_input in[2];
+    made_seed = 4;
+    snprintf(out, sizeof out, "%s/x.ska", dir);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/in%d", dir, i);
+        made_file(&m, i ? "prose" : "words", NULL);
+        made_bytes(&m, 70000, i ? prose : words);
+        assert_int_equal(sk_io_replace(path[i], m.data[i].data, m.data[i].len, NULL), 0);
+        in[i] = (struct sk_archive_input){.path = path[i], .name = m.name[i]};
+    }
+    for (int best = 0; best < 2; best++)
+        for (int op = 0; op < 2; op++) {
+            struct sk_archive_options o = {.threads = 1, .no_sync = 1, .level = best ? SK_PACK_BEST : 0};
+            int rc = SAIKAI_EIO;
+            for (fails = 1; rc; fails++) {
+                struct saikai_error err = {0};
+                asked = 0;
+                failing = ops[op];
+                sk_io_hook = fail_once;
+                rc = sk_archive_create(out, in, 2, &o, NULL, &err);
+                sk_io_hook = NULL;
+                /* its variables are looked for as well as can be, and pieces that tell what to try as well */
+                if (rc == 0 && asked >= fails) {
+                    rc = SAIKAI_EIO;
+                    assert_int_equal(unlink(out), 0);
+                    continue;
+                }
+                if (rc && (rc != SAIKAI_EIO || err.code != rc || !strstr(err.text, "/in") || !access(out, F_OK)))
+                    fail_msg("%s %ld: %d, %s", ops[op], fails, rc, err.text);
+            }
+            assert_true(fails > 5);
+            assert_int_equal(unlink(out), 0);
+        }
+    made_free(&m);
+    assert_int_equal(sk_io_rmtree(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_as_large_as_they_may_be),
         cmocka_unit_test(progress_is_told_to_its_end),
+        cmocka_unit_test(what_cannot_be_read_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,16 +205,16 @@ static void a_few_places_are_tried(void **state)
     for (int i = 0; i < MADE_FILES; i++) { /* the cut between blocks goes through each of them elsewhere */
         char name[8];
         snprintf(name, sizeof name, "%d", i);
-        put(&m, name, (uint32_t)i + 20, i % 2 ? 250000 : 250000 + 700 * (size_t)i);
+        put(&m, name, (uint32_t)i + 20, i % 2 ? 400000 : 300000 + 17000 * (size_t)i);
         m.in[i] = (struct sk_archive_input){m.name[i], m.name[i], m.data[i].data, m.data[i].len};
     }
     if (sk_archive_create(at("places.ska"), m.in, (size_t)m.count, &o, NULL, &err))
         fail_msg("%s", err.text);
     made_free(&m);
-    put(&m, "7", 26, 254200); /* under the name of another size */
-    put(&m, "new", 27, 250000);
-    put(&m, "none", 28, 250000);
-    put(&m, "1", 29, 250000);
+    put(&m, "7", 26, 402000); /* under the name of another size */
+    put(&m, "new", 27, 400000);
+    put(&m, "none", 28, 400000);
+    put(&m, "1", 25, 400000);
     tell("places", at("places.ska"), &m, 1 << 24, &text);
     made_free(&m);
     made_expect("places", &text);
