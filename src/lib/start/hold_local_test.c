@@ -4,6 +4,7 @@
 #include "base/file/io.h"
 #include "group/loop.h"
 #include "store/owner/job.h"
+#include "store/slot.h"
 #include "store/state.h"
 
 #include <setjmp.h>
@@ -150,12 +151,99 @@ static void what_the_nodes_know(void **state)
     assert_int_equal(found("heat", "/near"), SAIKAI_ENOENT);
 }
 
+/* ---- without a prefix ---- */
+
+/* A rank's newest generation of this start; its file says this store (0: none, as older versions wrote). */
+static void put_generation(const char *root, uint32_t start, int64_t it, int rank, uint8_t id)
+{
+    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8};
+    struct sk_skc_header h = {.iteration = it, .incarnation = start, .rank = (uint32_t)rank, .nranks = N};
+    struct sk_skc_index *index;
+    struct sk_slot *slot;
+    uint64_t bytes;
+    memset(&h.store, id, sizeof h.store);
+    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
+    assert_int_equal(sk_slot_new(root, start, rank, 0, bytes, &slot, NULL), 0);
+    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
+    assert_int_equal(sk_slot_commit(slot, root, (struct sk_gen){start, it, 0}, rank, 0, NULL), 0);
+    sk_slot_free(slot, 0);
+    sk_skc_index_free(index);
+}
+
+/* What each node has: the file `job` of a store, the newest start, and what its generation's file says; and whose all of it is then. */
+struct taken {
+    const char *what;
+    uint8_t job[N], file[N];
+    uint32_t start[N];
+    uint8_t store; /* 9: the new one's own */
+    int adopted;
+};
+
+static int takes(struct sk_group *g, void *arg)
+{
+    const struct taken *t = arg;
+    struct saikai_error err = {0};
+    struct sk_session s = {.g = g};
+    struct sk_start *st = calloc(1, sizeof *st);
+    struct sk_job here;
+    uint8_t first;
+    int r = g->rank, bad = 0;
+    s.config = sk_config_new();
+    if (!st || !s.config)
+        return -1;
+    snprintf(s.place.host, sizeof s.place.host, "node%d", r);
+    snprintf(s.place.local_root, sizeof s.place.local_root, "%s/node%d/user/mine", dir, r);
+    if (sk_io_mkdirs(s.place.local_root, NULL))
+        return -1;
+    if (t->job[r]) {
+        struct sk_job j = {.name = "heat"};
+        memset(&j.store, t->job[r], sizeof j.store);
+        bad |= sk_job_replace(s.place.local_root, &j, NULL);
+    }
+    if (t->start[r])
+        put_generation(s.place.local_root, t->start[r], 10, r, t->file[r]);
+    memset(&st->job.store, 9, sizeof st->job.store);
+    strcpy(s.who.job.name, "heat");
+    bad |= sk_local_take(&s, st, &err);
+    memcpy(&first, &s.who.job.store, 1);
+    bad |= first != t->store || s.who.job.adopted != t->adopted || !s.place.hold;
+    bad |= sk_job_load(s.place.local_root, &here, NULL) || !sk_id_same(here.store, s.who.job.store); /* the node says so from now on */
+    if (bad)
+        fprintf(stderr, "%s: rank %d: store %d, adopted %d; %s\n", t->what, r, first, s.who.job.adopted, err.text);
+    sk_local_release(&s, 0);
+    sk_config_free(s.config);
+    free(st);
+    return bad ? -1 : 0;
+}
+
+static void whose_the_nodes_are(void **state)
+{
+    (void)state;
+    static const struct taken cases[] = {
+        {"nothing is there", {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 9, 0},
+        {"all say the same", {3, 3, 3}, {3, 3, 3}, {2, 2, 2}, 3, 0},
+        {"the newest start counts", {3, 4, 5}, {3, 4, 5}, {2, 7, 6}, 4, 0},
+        {"the last one's is the newest", {3, 4, 5}, {3, 4, 5}, {2, 7, 8}, 5, 0},
+        {"of two as new the first", {3, 4, 0}, {3, 4, 0}, {2, 2, 0}, 3, 0},
+        {"unless that one says nothing", {0, 4, 0}, {0, 4, 0}, {0, 0, 0}, 4, 0},
+        {"a file `job` was lost", {0, 0, 0}, {0, 6, 0}, {0, 2, 0}, 6, 0},
+        {"what an older version left is taken over", {0, 0, 0}, {0, 0, 0}, {0, 2, 2}, 9, 1},
+        {"a node that is new", {0, 3, 3}, {0, 3, 3}, {0, 1, 1}, 3, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(sk_loop_run(N, takes, (void *)&cases[i]), 0);
+        assert_int_equal(sk_io_rmtree(dir, NULL), 0);
+        assert_int_equal(sk_io_mkdirs(dir, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_store_that_waits_for_its_prefix, make_dir, remove_dir),
         cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         cmocka_unit_test_setup_teardown(what_the_nodes_know, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(whose_the_nodes_are, make_dir, remove_dir),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
