@@ -324,7 +324,7 @@ static void what_it_builds_on_must_be_there(void **state)
     sk_ska_put_header(&b, sk_ska_version(&old));
     for (int i = 0; i < DATA_END - 16; i++)
         sk_buf_put_u8(&b, (uint8_t)i);
-    assert_int_equal(sk_ska_put_index(&index, &old, DATA_END, NULL), 0);
+    assert_int_equal(sk_ska_put_index(&index, &old, DATA_END, NULL, NULL), 0);
     sk_buf_put(&b, index.data, index.len);
     assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
     sk_ska_free(&old);
