@@ -59,6 +59,7 @@ enum sk_world_reason {
     SK_WORLD_MPI,        /* an MPI that cannot be repaired */
     SK_WORLD_FAILED,     /* the repair did not work */
     SK_WORLD_WAITS,      /* said by the keeper: its process has looked for messages for long, and found none */
+    SK_WORLD_UNSENT,     /* said by the keeper: what its process had sent before it died is still on its way to another host */
     SK_WORLD_REASONS
 };
 

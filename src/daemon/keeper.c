@@ -4,6 +4,7 @@
 #include "backbone/keeper_page.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/network/lastwords.h"
 #include "daemon/above.h"
 #include "daemon/child.h"
 #include "daemon/way.h"
@@ -40,6 +41,8 @@ static const double own_gap_s = 1;
 /* Where each rank is two processes, and after a repair: after how long a process counts as waiting that looks for messages and finds none, and how often it is
  * looked at. */
 static const double waits_s = 30, waits_look_s = 1;
+/* Where ranks are on several hosts and others may go on without this one: how long what it had sent may be on its way, and how often that is looked at. */
+static const double unsent_s = 10, unsent_look_s = 0.005;
 
 struct keeper {
     const struct sk_link_settings *s;
@@ -57,6 +60,7 @@ struct keeper {
     double begins_until;     /* when the layer is no longer looked at more often for that; 0: there is none */
     double heard, next_beat; /* when the launcher was last heard; when the next beat is due */
     int gone, ordered, released;
+    int apart, unsent; /* ranks are on several hosts; what the program had sent has not arrived after all that time */
     int status;      /* of waitpid, when gone */
     int start_errno; /* the program could not be executed */
     double gone_at, next_report;
@@ -92,6 +96,8 @@ static uint32_t world_of(const struct keeper *k)
 {
     uint32_t w = atomic_load(&k->page->world);
     int waits = k->look_at - k->waits_since > waits_s && !k->gone;
+    if (k->unsent)
+        return SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_UNSENT, SK_WORLD_EPOCH(w));
     return waits && SK_WORLD_STATE(w) == SK_WORLD_READY && SK_WORLD_REASON(w) == SK_WORLD_FINE
                ? SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_WAITS, SK_WORLD_EPOCH(w)) : w;
 }
@@ -147,6 +153,25 @@ static void report_exit(struct keeper *k, double now)
     k->next_report = now + repeat_s;
 }
 
+/* Others that go on use the memory for something else that they had given MPI for what the dead one sent: so nobody hears of the death before that has
+ * arrived. 1: it is to be looked again. */
+static int is_under_way(struct keeper *k, double now)
+{
+    int matters = k->apart && !k->ordered && !k->start_errno && (WIFSIGNALED(k->status) || WEXITSTATUS(k->status));
+    if (!matters || !sk_lastwords_unsent())
+        return k->apart = 0;
+    k->unsent = now - k->gone_at > unsent_s;
+    k->apart = !k->unsent;
+    k->next_report = now + unsent_look_s;
+    return k->apart;
+}
+
+static void report_when_sent(struct keeper *k, double now)
+{
+    if (!k->apart || !is_under_way(k, now))
+        report_exit(k, now);
+}
+
 static void reap(struct keeper *k, double now)
 {
     siginfo_t info = {0};
@@ -157,7 +182,7 @@ static void reap(struct keeper *k, double now)
         waitpid(k->program, &k->status, 0);
         k->gone = 1;
         k->gone_at = now;
-        report_exit(k, now);
+        report_when_sent(k, now);
     }
     if (k->gone)
         sk_family_kill(0, 0);
@@ -442,7 +467,7 @@ static int keep(struct keeper *k)
         if (k->way && sk_way_mend(k->way, now))
             say_hello(k);
         if (k->gone && now >= k->next_report)
-            report_exit(k, now);
+            report_when_sent(k, now);
         if (now >= k->next_beat || world_of(k) != k->told_world || differs_newly(k)) {
             struct sk_message beat = message(k, SK_MSG_BEAT);
             if ((now - k->heard) * 1000 > 1.5 * k->s->heartbeat_ms)
@@ -460,6 +485,14 @@ static int keep(struct keeper *k)
         kill_program(k, 0);
     remove_own_key(k);
     return rc;
+}
+
+/* 1: survivors of a death may be on other hosts. */
+static int are_apart(void)
+{
+    const char *copies = getenv(SK_WORLD_COPIES_ENV);
+    int apart = 0;
+    return getenv(SK_WORLD_HOSTS_ENV) || (copies && sscanf(copies, "%*d %*d %*d %d", &apart) == 1 && apart);
 }
 
 static uint32_t last_end(void)
@@ -493,7 +526,7 @@ int sk_keeper_run(const struct sk_link_settings *s, const struct sk_keeper_place
     uint32_t rank = place->rank;
     struct saikai_error err = {0};
     struct keeper k = {.s = s, .rank = rank, .id = place->id, .repair = place->repair, .waits = place->waits,
-                       .page_fd = -1, .signals = -1, .events_fd = -1, .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid()};
+                       .page_fd = -1, .signals = -1, .events_fd = -1, .apart = are_apart(), .above = sk_above_open(getenv(SK_RUN_ENV)), .parent = getppid()};
     sk_family_spare_present();
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind comes to us, to be ended */
     int rc = block_signals(&k, &err);

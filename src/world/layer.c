@@ -7,6 +7,7 @@
 #include "world/log/log.h"
 #include "world/repair.h"
 #include "world/replica/replica.h"
+#include "world/rest/drain.h"
 #include "world/view/errors.h"
 
 #include <saikai/saikai.h>
@@ -221,8 +222,8 @@ static int wait_for_end(MPI_Request r, const struct sk_object *o)
 }
 
 /* What is still to be received would be written into memory that is used for something else by then: take it back. What MPI has begun
- * to receive comes to its end, since whoever sends it lives; what comes from the dead has come by the time that the world is repaired,
- * and until then the memory is left as it is. 0: nothing is left. */
+ * to receive comes to its end, since whoever sends it lives; what comes from the dead has arrived by now, and is taken in, whether MPI counts its receive
+ * as ended by now or not. 0: nothing is left. */
 static int cancel_receives(void)
 {
     struct sk_objects *t = &sk_world.requests;
@@ -239,7 +240,7 @@ static int cancel_receives(void)
         if (wait_for_end(r, o))
             return -1;
     }
-    return 0;
+    return sk_drain();
 }
 
 int sk_world_give_way(int quiet)

@@ -25,9 +25,10 @@ fail() {
     exit 1
 }
 mpiexec=$(command -v mpiexec.openmpi || command -v mpiexec)
-"$mpiexec" --version 2>/dev/null | grep -q ' 4\.' || { echo "skip: on several hosts Open MPI 4 alone is repaired in place"; exit 77; }
+"$mpiexec" --version 2>/dev/null | grep -q ' [45]\.' || { echo "skip: on several hosts Open MPI 4 and 5 alone are repaired in place"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_plm_rsh_agent=$here/rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
+export OMPI_MCA_plm_rsh_agent=$here/rsh PRTE_MCA_plm_ssh_agent=$here/rsh OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24
+export PRTE_MCA_prte_local_tmpdir_base=$CLUSTER_DIR OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1 # all nodes share this machine's cores
 export SAIKAI_JOB_NAME=hosts SAIKAI_STORE_LOCAL=/dev/shm SAIKAI_STORE_FSYNC=no SAIKAI_SCHEDULE_EVERY=20 SAIKAI_RUN_NO_PROGRESS=0
 export SAIKAI_RUN_REPAIR_LIMIT=100s # on a machine however busy

@@ -81,8 +81,8 @@ static int find_warm(struct sk_recovery_means *m, const struct sk_config *config
     int64_t n = sk_config_int(config, "run.warm");
     if (n < 0 || n > SK_IN_PLACE_MOST)
         return sk_fail(err, SAIKAI_ECONFIG, "run.warm: %lld is no number of processes from 0 to %d", (long long)n, SK_IN_PLACE_MOST);
-    if (n && (!*m->world || m->copies.ranks || (f->has_hosts && m->notices)))
-        sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place with Open MPI, of version 4 on several hosts");
+    if (n && (!*m->world || m->copies.ranks))
+        sk_log(SK_LOG_NOTICE, "run.warm: no process is started beyond the ranks: that is for recovery in place with Open MPI");
     else
         m->warm = (int)n;
     return 0;

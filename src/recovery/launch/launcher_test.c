@@ -202,6 +202,13 @@ static void survivors_live_on_by_the_means_of_each_version(void **state)
         assert_false(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo"));
         sk_command_free(&c);
         unsetenv("OMPI_MCA_btl_tcp_if_include");
+        l.hosts = &hosts;
+        l.seat = (int[]){0, 0, 1};
+        c = build(&sk_launcher_openmpi, &l);
+        assert_int_equal(has(&c, "--with-ft") > 0, cases[i].notices);
+        assert_false(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo")); /* it leads nowhere */
+        sk_command_free(&c);
+        l.hosts = NULL;
         l.survives = 0;
         c = build(&sk_launcher_openmpi, &l);
         assert_true(has(&c, "--enable-recovery") < 0 && has(&c, "--with-ft") < 0);

@@ -121,7 +121,8 @@ static void prefer(struct sk_command *c, const char *name, const char *value)
         sk_command_set(c, "%s=%s", name, value);
 }
 
-/* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; its ranks are on this host alone. */
+/* Survivors of a death live on, each MPI by a means of its own. Open MPI 5 needs all of these for it to be reliable; on several hosts the user says by which
+ * network they reach each other, if it is to be said. */
 static void survive(const struct sk_launch *l, struct sk_command *c)
 {
     if (!sk_openmpi_notices_deaths(l->launcher)) {
@@ -132,7 +133,8 @@ static void survive(const struct sk_launch *l, struct sk_command *c)
     }
     sk_command_add(c, "--with-ft");
     sk_command_add(c, "ulfm");
-    prefer(c, "OMPI_MCA_btl_tcp_if_include", "lo");
+    if (!l->hosts)
+        prefer(c, "OMPI_MCA_btl_tcp_if_include", "lo");
     prefer(c, "OMPI_MCA_async_mpi_finalize", "1");
     prefer(c, "OMPI_MCA_mpi_add_procs_cutoff", "1024");
 }
@@ -147,7 +149,7 @@ static int build(const struct sk_launch *l, struct sk_command *c, struct saikai_
     if (l->survives && l->hosts)
         tell_places(l, c, err, &rc);
     export_environment(c);
-    if (l->survives && !(l->hosts && sk_openmpi_notices_deaths(l->launcher))) /* a lost host ends the job there in any case */
+    if (l->survives)
         survive(l, c);
     if (rc || l->hosts)
         return rc ? rc : place(l, c, err);

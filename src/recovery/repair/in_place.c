@@ -64,6 +64,7 @@ static const char *reason(uint32_t why)
         [SK_WORLD_MPI] = "this MPI cannot be repaired",
         [SK_WORLD_FAILED] = "the repair did not work",
         [SK_WORLD_WAITS] = "the processes wait for each other",
+        [SK_WORLD_UNSENT] = "what the dead process had sent is still on its way to another host",
     };
     return why < SK_WORLD_REASONS ? words[why] : "unknown";
 }

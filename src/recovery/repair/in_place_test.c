@@ -270,8 +270,23 @@ static void what_is_known_of_the_others_is_old(void **state)
 static void several_hosts_with_an_mpi_that_notices_deaths(void **state)
 {
     struct crew *w = begin_on_hosts(1);
+    int releases = w->releases;
     crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
-    restarts(w, "on one host alone");
+    crew_run(w, 0.3);
+    assert_int_equal(w->order.dead[0], 1);
+    assert_int_equal(w->releases, releases + 1);
+    come_back(w, 1, 1);
+    assert_int_equal(w->starts, 1);
+    crew_finish(w);
+}
+
+/* Its keeper has waited for it. */
+static void what_the_dead_had_sent_is_still_on_its_way(void **state)
+{
+    struct crew *w = begin_on_hosts(0);
+    w->world[1] = SK_WORLD_WORD(SK_WORLD_CANNOT, SK_WORLD_UNSENT, 0);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    restarts(w, "still on its way to another host");
 }
 
 static void the_end_of_the_program(void **state)
@@ -381,6 +396,7 @@ int main(void)
         cmocka_unit_test(on_several_hosts_a_process_is_made_again_on_its_own),
         cmocka_unit_test(a_host_that_is_lost_during_a_repair),
         cmocka_unit_test(several_hosts_with_an_mpi_that_notices_deaths),
+        cmocka_unit_test(what_the_dead_had_sent_is_still_on_its_way),
         cmocka_unit_test(again_and_again),
         cmocka_unit_test(all_wait_for_each_other),
         cmocka_unit_test(a_program_that_does_not_ask_for_it),

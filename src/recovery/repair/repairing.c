@@ -9,7 +9,7 @@
 /* NULL: all that are dead can be made again; else why not. */
 static const char *why_not(const struct sk_supervisor *s, struct sk_barren barren)
 {
-    const char *no = s->hosts.n > 1 && s->c.mpi_notices ? "with this version of Open MPI that is done on one host alone" : sk_in_place_why_not(s->place, s->detector);
+    const char *no = sk_in_place_why_not(s->place, s->detector);
     if (!no && s->c.no_progress && barren.all >= s->c.no_progress) /* the job is not given up: a restart may do better */
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)

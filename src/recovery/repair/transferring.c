@@ -23,7 +23,11 @@ static int is_dead(const struct sk_supervisor *s, int rank)
 
 static const char *why_it_cannot(uint32_t world)
 {
-    return SK_WORLD_REASON(world) == SK_WORLD_FAILED ? "a process found that it cannot go on" : "the program does what cannot be replicated";
+    switch (SK_WORLD_REASON(world)) {
+    case SK_WORLD_FAILED: return "a process found that it cannot go on";
+    case SK_WORLD_UNSENT: return "what the dead process had sent is still on its way to another host";
+    default: return "the program does what cannot be replicated";
+    }
 }
 
 /* NULL: the twins of all that are dead can go on. */

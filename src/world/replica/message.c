@@ -441,6 +441,14 @@ static void open_receive(struct sk_replica_open *o)
         sk_replica_turn();
 }
 
+int sk_replica_receives(MPI_Request handle)
+{
+    for (const struct sk_replica_open *o = sk_replica.first; o; o = o->next)
+        if (o->handle == handle)
+            return 1;
+    return 0;
+}
+
 static int given(int rc, const struct sk_replica_open *o, MPI_Status *status)
 {
     if (status != MPI_STATUS_IGNORE) {

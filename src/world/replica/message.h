@@ -30,6 +30,8 @@ int sk_replica_isend(enum sk_logging_mode mode, const void *buf, int count, MPI_
 /* Of what is kept: it is under way, and the memory may be used again. */
 void sk_replica_begin_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, int context);
 int sk_replica_irecv(struct sk_members *g, MPI_Comm comm, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Request *out);
+/* 1: the receive that this request stands for has not ended. MPI, asked for that, would first let others have the core. */
+int sk_replica_receives(MPI_Request handle);
 int sk_replica_recv(const struct sk_replica_known *as, void *buf, int count, MPI_Datatype type, int source, int tag, int context, MPI_Status *status);
 int sk_replica_exchange(const struct sk_replica_known *as, const void *send, int nsend, MPI_Datatype stype, int dest, int stag, int scontext, void *recv, int nrecv,
                         MPI_Datatype rtype, int source, int rtag, int rcontext, MPI_Status *status);

@@ -1,6 +1,7 @@
 /* Begin and end of the protocol `replication`, and what it cannot do. */
 #include "world/replica/replica.h"
 
+#include "world/replica/apart.h"
 #include "world/replica/compare.h"
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
@@ -126,6 +127,7 @@ void sk_replica_begin(const char *told)
     }
     rc = rc ? rc : make_all(&sk_replica.control);
     rc = rc ? rc : share_host();
+    rc = rc ? rc : sk_apart_begin();
     if (rc)
         sk_world_fail(SK_WORLD_FAILED, "MPI makes no communicators for the copies");
     sk_world.comm = sk_replica.same[SK_REPLICA_PROGRAM];

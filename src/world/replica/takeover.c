@@ -4,8 +4,10 @@
 #include "world/replica/takeover.h"
 
 #include "world/hooks/hooks.h"
+#include "world/replica/apart.h"
 #include "world/replica/control.h"
 #include "world/replica/message.h"
+#include "world/rest/drain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +85,8 @@ static void change_feeder(int rank)
         if (o->channel && o->source == rank && take_back(o))
             sk_replica_end_receive(o, 0);
     }
+    if (sk_drain()) /* into memory that is received into again */
+        sk_world_fail(SK_WORLD_FAILED, "what a dead process had sent does not come to its end: the job is started again");
     tell_cut(rank, to);
     for (struct sk_replica_open *o = sk_replica.first; o; o = o->next)
         if (o->channel && o->source == rank)
@@ -137,7 +141,9 @@ void sk_replica_hear(void)
     sk_replica.heard = order;
     if (sk_world.cannot)
         sk_world_fail(SK_WORLD_FUNCTION, "a process has died, and its twin cannot go on in its place: the job is started again");
-    for (uint32_t i = 0; i < p->repair_dead && i < SK_REPAIR_MOST; i++)
+    uint32_t n = p->repair_dead < SK_REPAIR_MOST ? p->repair_dead : SK_REPAIR_MOST;
+    sk_apart_lose(p->repair_rank, n);
+    for (uint32_t i = 0; i < n; i++)
         lose(p->repair_rank[i]);
     atomic_store(&sk_world.page->world, SK_WORLD_WORD(SK_WORLD_READY, SK_WORLD_FINE, order));
 }

@@ -78,6 +78,8 @@ static int has_received(void *extra, int *rc)
 {
     struct later *l = extra;
     int done = 0;
+    if (sk_world.replicates && sk_replica_receives(l->receive))
+        return 0;
     sk_logging_forward(1, &l->receive);
     uint64_t key = SK_KEY(l->receive);
     if (!SK_CALL(Request_get_status, (l->receive, &done, MPI_STATUS_IGNORE)) && !done)

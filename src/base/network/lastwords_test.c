@@ -1,0 +1,143 @@
+/* Processes of this test die with data on its way, in a network of their own where that can be made, else in this one. */
+#include "base/network/lastwords.h"
+
+#include "base/clock.h"
+#include "base/host/fork_testing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROOM = 4096, LARGE = 1 << 22 };
+
+/* What others of this machine leave behind is not counted, then. */
+static void have_own_network(void)
+{
+    struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    if (unshare(CLONE_NEWNET))
+        return;
+    int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_true(s >= 0 && !ioctl(s, SIOCSIFFLAGS, &lo));
+    close(s);
+}
+
+static struct sockaddr_in address(const char *text, int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    assert_int_equal(inet_pton(AF_INET, text, &a.sin_addr), 1);
+    return a;
+}
+
+/* Two ends with these addresses, both of this host; little room at the second one. */
+static void connect_two(const char *from, const char *to, int end[2])
+{
+    struct sockaddr_in a = address(to, 0), b = address(from, 0);
+    socklen_t n = sizeof a;
+    int room = ROOM, s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(s >= 0 && !setsockopt(s, SOL_SOCKET, SO_RCVBUF, &room, sizeof room));
+    assert_true(!bind(s, (struct sockaddr *)&a, sizeof a) && !listen(s, 1) && !getsockname(s, (struct sockaddr *)&a, &n));
+    end[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(end[0] >= 0 && !bind(end[0], (struct sockaddr *)&b, sizeof b) && !connect(end[0], (struct sockaddr *)&a, sizeof a));
+    end[1] = accept(s, NULL, NULL);
+    assert_true(end[1] >= 0);
+    close(s);
+}
+
+/* A process sends as much as goes, and is killed. */
+static void dies_while_it_sends(int end[2])
+{
+    static char data[LARGE];
+    int status;
+    pid_t p = sk_testing_fork();
+    if (!p) {
+        close(end[1]);
+        if (send(end[0], data, sizeof data, MSG_DONTWAIT) <= ROOM)
+            _exit(1);
+        raise(SIGKILL);
+    }
+    close(end[0]);
+    assert_int_equal(waitpid(p, &status, 0), p);
+    assert_true(WIFSIGNALED(status));
+}
+
+/* 1: it is so within some seconds. */
+static int comes_to(int unsent)
+{
+    double until = sk_now() + 20;
+    while (sk_lastwords_unsent() != unsent && sk_now() < until)
+        sk_sleep(0.001);
+    return sk_lastwords_unsent() == unsent;
+}
+
+static void what_the_dead_sent_is_on_its_way_until_it_is_confirmed(void **state)
+{
+    static char data[LARGE];
+    int end[2], before = sk_lastwords_unsent();
+    connect_two("127.0.0.2", "127.0.0.3", end);
+    assert_int_equal(sk_lastwords_unsent(), before);
+    dies_while_it_sends(end);
+    assert_int_equal(sk_lastwords_unsent(), before + 1);
+    while (read(end[1], data, sizeof data) > 0)
+        ;
+    assert_true(comes_to(before));
+    close(end[1]);
+}
+
+static void what_goes_to_the_own_host_does_not_count(void **state)
+{
+    int end[2], before = sk_lastwords_unsent();
+    connect_two("127.0.0.2", "127.0.0.2", end);
+    dies_while_it_sends(end);
+    assert_int_equal(sk_lastwords_unsent(), before);
+    close(end[1]);
+}
+
+/* Few bytes are confirmed at once, and are there until they are read. */
+static void what_has_come_waits_to_be_read(void **state)
+{
+    int end[2];
+    char byte;
+    struct sk_lastwords l = {0};
+    connect_two("127.0.0.2", "127.0.0.3", end);
+    assert_int_equal(send(end[0], "ab", 2, 0), 2);
+    assert_int_equal(sk_lastwords_unread(&l), 0); /* its other end lives */
+    close(end[0]);
+    double until = sk_now() + 20;
+    while (!sk_lastwords_unread(&(struct sk_lastwords){0}) && sk_now() < until)
+        sk_sleep(0.001);
+    l = (struct sk_lastwords){0};
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(sk_lastwords_unread(&l), 1);
+    assert_int_equal(read(end[1], &byte, 1), 1);
+    for (int i = 0; i < 50; i++) /* it got less: that counts from here */
+        assert_int_equal(sk_lastwords_unread(&l), 1);
+    assert_int_equal(sk_lastwords_unread(&l), 0); /* nobody reads it */
+    l = (struct sk_lastwords){0};
+    assert_int_equal(sk_lastwords_unread(&l), 1);
+    assert_int_equal(read(end[1], &byte, 1), 1);
+    assert_int_equal(sk_lastwords_unread(&l), 0);
+    close(end[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_dead_sent_is_on_its_way_until_it_is_confirmed),
+        cmocka_unit_test(what_goes_to_the_own_host_does_not_count),
+        cmocka_unit_test(what_has_come_waits_to_be_read),
+    };
+    have_own_network();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
