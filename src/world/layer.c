@@ -7,6 +7,7 @@
 #include "world/log/log.h"
 #include "world/repair.h"
 #include "world/replica/replica.h"
+#include "world/rest/core.h"
 #include "world/rest/drain.h"
 #include "world/view/errors.h"
 
@@ -325,6 +326,7 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
         sk_world_cannot(SK_WORLD_BEFORE, "the program communicates, or makes communicators, before saikai_in_place");
     if (_setjmp(sk_world.back)) {
         sk_world_depth = sk_world_aside = 0;
+        sk_core_let_all_go();
         sk_logging.in_library = 0;
         abandon();
     }

@@ -10,6 +10,7 @@
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
+#include "world/rest/core.h"
 #include "world/view/wrong.h"
 
 #include <stdlib.h>
@@ -190,9 +191,13 @@ static void undetermined(const struct before *b, const char *what)
         sk_held_progress();                            \
         if (wanted() && waits(&b) && (rc = leave(&b, n, requests))) \
             return rc;                                 \
-        if (sk_world.replicates)                       \
-            sk_replica_turn();                         \
+        if (sk_world.replicates) {                     \
+            sk_replica_turn(); /* which gives the core away */ \
+            sk_core_keep();                            \
+        }                                              \
         rc = call;                                     \
+        if (sk_world.replicates)                       \
+            sk_core_let_go();                          \
     } while (!rc && !(enough));                        \
     sk_finds();                                        \
     translate;                                         \

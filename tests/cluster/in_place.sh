@@ -40,6 +40,14 @@ two) victims= ;;
 slurm) victims=2 ;;
 power | kill) spares=1 victims= ;;
 esac
+# Of Open MPI 5 a process of the start has to be left on the host of the dead one.
+if ! "$mpiexec" --version | grep -q ' 4\.'; then
+    case $case_name in
+    one) victims=1 ;;
+    logging) victims=0 ;;
+    two | slurm) echo "skip: this is a test of Open MPI 4"; exit 77 ;;
+    esac
+fi
 cluster_up 4
 host_of=(n1 n1 n2 n3)
 printf 'n1 slots=2\nn2\nn3\n' >"$CLUSTER_DIR/hosts"

@@ -133,6 +133,7 @@ void sk_means_tell(const struct sk_recovery_means *m, struct sk_supervisor_confi
     sc->compare = m->copies.ranks ? m->compare : SK_COMPARE_OFF;
     sc->hides_deaths = m->notices && m->copies.ranks;
     sc->mpi_notices = m->notices && !m->copies.ranks;
+    sc->warm = m->warm;
 }
 
 void sk_means_say_where_spares_wait(const struct sk_recovery_means *m, const struct sk_hosts *h, const int *seat, int processes)

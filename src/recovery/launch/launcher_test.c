@@ -207,6 +207,7 @@ static void survivors_live_on_by_the_means_of_each_version(void **state)
         c = build(&sk_launcher_openmpi, &l);
         assert_int_equal(has(&c, "--with-ft") > 0, cases[i].notices);
         assert_false(is_set(&c, "OMPI_MCA_btl_tcp_if_include=lo")); /* it leads nowhere */
+        assert_int_equal(is_set(&c, "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"), cases[i].notices);
         sk_command_free(&c);
         l.hosts = NULL;
         l.survives = 0;
@@ -238,6 +239,24 @@ static void the_layer_hears_which_host_has_which_process(void **state)
     assert_string_equal(text, "n2\nn2\nn1\nn2\nn1\n");
     sk_command_free(&c);
     unlink(path);
+}
+
+/* Open MPI 5 fails to bind what goes beyond the cores. */
+static void spares_count_where_processes_are_bound(void **state)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int *seat = calloc((size_t)cores, sizeof *seat);
+    assert_non_null(seat);
+    struct sk_launch l = launch();
+    l.hosts = &hosts;
+    l.seat = seat;
+    l.survives = 1;
+    l.n_ranks = (int)cores;
+    l.warm = 1;
+    struct sk_command c = build(&sk_launcher_openmpi, &l);
+    assert_true(is_set(&c, "PRTE_MCA_hwloc_default_binding_policy=none"));
+    sk_command_free(&c);
+    free(seat);
 }
 
 /* A minimal ELF file with one needed library. */
@@ -428,6 +447,7 @@ int main(void)
         cmocka_unit_test(ranks_that_share_cores_yield),
         cmocka_unit_test(spares_are_started_beyond_the_ranks),
         cmocka_unit_test(survivors_live_on_by_the_means_of_each_version),
+        cmocka_unit_test(spares_count_where_processes_are_bound),
         cmocka_unit_test(the_layer_hears_which_host_has_which_process),
         cmocka_unit_test(what_is_there_is_taken_for_scripts),
         cmocka_unit_test(the_first_in_the_path_is_taken),

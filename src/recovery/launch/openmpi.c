@@ -78,8 +78,8 @@ static int most_on_a_host(const struct sk_launch *l)
     int most = 0;
     for (int h = 0; h < l->hosts->n; h++) {
         int count = 0;
-        for (int r = 0; r < l->n_ranks; r++)
-            count += l->seat[r] == h;
+        for (int r = 0; r < l->n_ranks + l->warm; r++)
+            count += seat_of(l, r) == h;
         most = count > most ? count : most;
     }
     return most;
@@ -133,7 +133,9 @@ static void survive(const struct sk_launch *l, struct sk_command *c)
     }
     sk_command_add(c, "--with-ft");
     sk_command_add(c, "ulfm");
-    if (!l->hosts)
+    if (l->hosts) /* the dead keep their slots there, too */
+        prefer(c, "PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    else
         prefer(c, "OMPI_MCA_btl_tcp_if_include", "lo");
     prefer(c, "OMPI_MCA_async_mpi_finalize", "1");
     prefer(c, "OMPI_MCA_mpi_add_procs_cutoff", "1024");

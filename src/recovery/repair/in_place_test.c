@@ -277,6 +277,26 @@ static void several_hosts_with_an_mpi_that_notices_deaths(void **state)
     assert_int_equal(w->releases, releases + 1);
     come_back(w, 1, 1);
     assert_int_equal(w->starts, 1);
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGKILL, 0); /* the one that is left there was made again */
+    restarts(w, "needs another process of the job on the host");
+}
+
+/* Warm spares are of the start as well. */
+static void a_spare_on_the_host_of_the_dead(void **state)
+{
+    struct sk_supervisor_config c = crew_config();
+    c.repair_s = LIMIT;
+    c.mpi_notices = 1;
+    c.warm = 1;
+    assert_int_equal(sk_recovery_parse("process=in-place", &c.assess.plan, NULL), 0);
+    struct crew *w = crew_begin_on_hosts(&c);
+    all_say(w, SK_WORLD_READY, SK_WORLD_FINE, 0);
+    crew_run(w, 0.5);
+    crew_exit(w, 0, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_exit(w, 1, SK_EXIT_SIGNAL, SIGKILL, 0);
+    crew_run(w, 0.3);
+    assert_int_equal(w->order.number, 1);
+    assert_int_equal(w->order.n_dead, 2);
     crew_finish(w);
 }
 
@@ -396,6 +416,7 @@ int main(void)
         cmocka_unit_test(on_several_hosts_a_process_is_made_again_on_its_own),
         cmocka_unit_test(a_host_that_is_lost_during_a_repair),
         cmocka_unit_test(several_hosts_with_an_mpi_that_notices_deaths),
+        cmocka_unit_test(a_spare_on_the_host_of_the_dead),
         cmocka_unit_test(what_the_dead_had_sent_is_still_on_its_way),
         cmocka_unit_test(again_and_again),
         cmocka_unit_test(all_wait_for_each_other),

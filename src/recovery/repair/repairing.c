@@ -6,10 +6,34 @@
 
 #include <stdio.h>
 
+/* 1: a process of those that the MPI's launcher started is on this host, as far as is known: one that was made again is not, and a spare is. */
+static int has_one_of_the_start(const struct sk_supervisor *s, int host)
+{
+    int n = s->c.detector.n_ranks;
+    for (int r = 0; r < n; r++)
+        if (s->seat[r] == host && sk_in_place_id(s->place, r) == (uint32_t)r && sk_detector_rank_runs(s->detector, r) > 0)
+            return 1;
+    for (int i = 0; i < s->c.warm; i++)
+        if (sk_hosts_warm(s->seat, n, i) == host)
+            return 1;
+    return 0;
+}
+
+/* 1: the launcher of Open MPI 5 knows nothing of the job any more on the host of a dead process, and what is started there finds no way to the others. */
+static int is_forgotten(const struct sk_supervisor *s)
+{
+    for (int r = 0; s->hosts.n > 1 && s->c.mpi_notices && r < s->c.detector.n_ranks; r++)
+        if (!sk_detector_rank_runs(s->detector, r) && !has_one_of_the_start(s, s->seat[r]))
+            return 1;
+    return 0;
+}
+
 /* NULL: all that are dead can be made again; else why not. */
 static const char *why_not(const struct sk_supervisor *s, struct sk_barren barren)
 {
     const char *no = sk_in_place_why_not(s->place, s->detector);
+    if (!no && is_forgotten(s))
+        no = "this version of Open MPI needs another process of the job on the host of the dead one, or a spare";
     if (!no && s->c.no_progress && barren.all >= s->c.no_progress) /* the job is not given up: a restart may do better */
         no = "the fault repeats without a newer generation";
     if (!no && s->restarts >= s->c.retries)

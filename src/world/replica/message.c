@@ -6,6 +6,7 @@
 #include "world/replica/control.h"
 #include "world/replica/decide.h"
 #include "world/replica/takeover.h"
+#include "world/rest/core.h"
 #include "world/view/errors.h"
 
 #include "world/log/later/later.h"
@@ -385,6 +386,8 @@ static void end_receives(void)
 
 void sk_replica_turn(void)
 {
+    uint32_t finds = sk_replica.finds;
+    sk_core_keep();
     atomic_store_explicit(&sk_world.page->looks, ++sk_replica.looks, memory_order_relaxed);
     if (__builtin_expect(atomic_load_explicit(&sk_world.page->repair, memory_order_acquire) > sk_replica.heard, 0))
         sk_replica_hear();
@@ -399,6 +402,9 @@ void sk_replica_turn(void)
         end_sends();
     if (sk_logging.later)
         sk_later_look();
+    sk_core_let_go();
+    if (sk_replica.finds == finds)
+        sk_core_give();
 }
 
 /* Both might get the same message. */

@@ -3,6 +3,7 @@
 
 #include "world/log/held.h"
 #include "world/replica/message.h"
+#include "world/rest/core.h"
 #include "world/view/errors.h"
 
 #include <stdlib.h>
@@ -211,6 +212,7 @@ void sk_later_look(void)
     if (sk_logging.going_on || looks) /* the library waits, beside a new process that has to be sent what is older before (go_on.c) */
         return;
     looks = sk_world.replicates; /* each message that is sent looks for others (sk_replica_turn) */
+    sk_core_keep(); /* who waits gives it away */
     for (struct later **at = &first, *l; (l = *at);) {
         if (has_to_wait(busy, l) || !sk_steps_go(l->steps, &ops, l)) {
             at = &l->next;
@@ -222,6 +224,7 @@ void sk_later_look(void)
         end(l);
     }
     looks = 0;
+    sk_core_let_go();
 }
 
 int sk_later_begin(struct sk_members *g, struct sk_steps *steps, int rc, MPI_Request *out)
