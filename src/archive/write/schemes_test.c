@@ -169,7 +169,7 @@ static void what_cannot_be_read_is_told(void **state)
     for (int i = 0; i < 2; i++) {
         snprintf(path[i], sizeof path[i], "%s/in%d", dir, i);
         made_file(&m, i ? "prose" : "words", NULL);
-        made_bytes(&m, 70000, i ? prose : words);
+        made_bytes(&m, 12000, i ? prose : words);
         assert_int_equal(sk_io_replace(path[i], m.data[i].data, m.data[i].len, NULL), 0);
         in[i] = (struct sk_archive_input){.path = path[i], .name = m.name[i]};
     }
@@ -184,12 +184,8 @@ static void what_cannot_be_read_is_told(void **state)
                 sk_io_hook = fail_once;
                 rc = sk_archive_create(out, in, 2, &o, NULL, &err);
                 sk_io_hook = NULL;
-                /* its variables are looked for as well as can be, and pieces that tell what to try as well */
-                if (rc == 0 && asked >= fails) {
-                    rc = SAIKAI_EIO;
-                    assert_int_equal(unlink(out), 0);
-                    continue;
-                }
+                if (!rc && asked >= fails)
+                    fail_msg("%s %ld is not told", ops[op], fails);
                 if (rc && (rc != SAIKAI_EIO || err.code != rc || !strstr(err.text, "/in") || !access(out, F_OK)))
                     fail_msg("%s %ld: %d, %s", ops[op], fails, rc, err.text);
             }

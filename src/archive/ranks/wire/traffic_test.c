@@ -223,12 +223,14 @@ static void messages_are_as_long_as_memory_allows(void **state)
         struct job j = {.o = {.writers = cases[i].writers, .archive = {.no_sync = 1, .threads = 1, .scheme = cases[i].scheme, .memory_bytes = cases[i].memory}}};
         run(create_rank, &j);
         tell(cases[i].what, &text);
+        uint64_t made = j.st.stored_bytes;
         static const uint64_t memory[] = {0, 1000, 1 << 20};
         for (int k = 0; k < 3; k++) {
             char what[32];
             j.memory = memory[k];
             run(extract_rank, &j);
             is_back();
+            assert_true(j.st.stored_bytes < made && j.st.stored_bytes > made - made / 20); /* all but the indexes */
             snprintf(what, sizeof what, "back with memory %d", k);
             tell(what, &text);
         }
