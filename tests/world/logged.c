@@ -1,8 +1,9 @@
 /* A ring whose ranks talk to each other in every way that the protocol logging keeps, and count the steps that this process computes: whoever
  * survives a fault computes none of them twice. Each rank leaves its count in COUNTS.<rank>, and rank 0 prints a hash of all.
- * usage: logged [-p PIDFILE] COUNTS STEPS [chance|sync|cancel|lone|flood|before]
+ * usage: logged [-p PIDFILE] COUNTS STEPS [chance|setup|sync|cancel|lone|flood|before]
  *   chance: rank 0 receives in an order that chance decides, in all ways that there are, and the others count how often they look in vain. What
  *           chance decided is told to others at once, and compared at the end: a process that goes back must not decide anew.
+ *   setup:  before saikai_restart all learn of each other in an order that chance decides, and tell it; what a rank says of it later is held against that
  *   sync:   with sends that are synchronous;   cancel: with what cannot be logged;   lone: in rank 2 alone;   flood: with large messages
  *   before: neighbours talk to each other between saikai_restart and the loop, which a new process alone does again */
 #include <mpi.h>
@@ -15,7 +16,7 @@
 
 enum { SMALL = 40, LARGE = 20000, MOST = 16 };
 
-static int rank, ranks, chance, sync_, cancel, lone, flood, before;
+static int rank, ranks, chance, setup, sync_, cancel, lone, flood, before;
 static long executed;
 
 struct job {
@@ -155,6 +156,36 @@ static void by_chance(struct state *s, long it)
     mix_into(&s->sent, &looks, sizeof looks);
 }
 
+/* As programs do that find out whose neighbours they are. */
+static struct {
+    int64_t order, told[MOST]; /* of this rank; of each, as that told it then */
+    int wrong;
+} known;
+
+static void learn(void)
+{
+    static struct state s;
+    static const int ways[] = {0, 1, 2, 4, 5};
+    memset(&s, 0, sizeof s);
+    usleep(20000u * (unsigned)(ranks - rank)); /* the last comes first, but not where all messages are there */
+    for (int w = 0; w < 5; w++) {
+        for (int64_t i = 0, what = 10 * rank + w; i < ranks; i++)
+            if (i != rank)
+                MPI_Send(&what, 1, MPI_INT64_T, (int)i, 10, MPI_COMM_WORLD);
+        take_all(&s, ways[w], ranks - 1);
+    }
+    known.order = s.order;
+    MPI_Allgather(&known.order, 1, MPI_INT64_T, known.told, 1, MPI_INT64_T, MPI_COMM_WORLD);
+}
+
+static void hold_against(void)
+{
+    int64_t theirs = 0;
+    int down = (rank + ranks - 1) % ranks;
+    MPI_Sendrecv(&known.order, 1, MPI_INT64_T, (rank + 1) % ranks, 13, &theirs, 1, MPI_INT64_T, down, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    known.wrong |= theirs != known.told[down];
+}
+
 /* 1: what rank 0 decided is what it told the others, and what they told it is what they know. */
 static int agrees(const struct state *s)
 {
@@ -204,6 +235,8 @@ static void run(void *arg)
     memset(&s, 0, sizeof s);
     s.hash = rank + 1;
     MPI_Bcast(&s.hash, 1, MPI_INT64_T, 1 % ranks, MPI_COMM_WORLD); /* what the new process runs, and the others do not */
+    if (setup)
+        learn();
     for (int i = 0; i < SMALL; i++)
         s.small[i] = rank * 100 + i;
     for (int i = 0; i < LARGE; i++)
@@ -224,6 +257,8 @@ static void run(void *arg)
         neighbours(&s, it);
         if (chance)
             by_chance(&s, it);
+        if (setup)
+            hold_against();
         collectives(&s, it);
         for (int i = 0; i < flood; i++)
             MPI_Sendrecv_replace(s.large, LARGE, MPI_DOUBLE, (rank + 1) % ranks, 5, (rank + ranks - 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -232,10 +267,11 @@ static void run(void *arg)
     mix(&s, s.large, sizeof s.large);
     int64_t all = 0;
     MPI_Reduce(&s.hash, &all, 1, MPI_INT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
-    int well = agrees(&s);
+    int well = agrees(&s), wrong = 0;
+    MPI_Reduce(&known.wrong, &wrong, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
     saikai_finalize();
     if (!rank)
-        printf("logged: %ld steps, hash %016llx: %s\n", j->steps, (unsigned long long)all, well ? "verified" : "WRONG");
+        printf("logged: %ld steps, hash %016llx: %s\n", j->steps, (unsigned long long)all, well && !wrong ? "verified" : "WRONG");
 }
 
 static void leave(const char *base, long number)
@@ -263,6 +299,7 @@ int main(int argc, char **argv)
         return 2;
     struct job j = {argv[1], strtol(argv[2], NULL, 10)};
     chance = argc > 3 && !strcmp(argv[3], "chance");
+    setup = argc > 3 && !strcmp(argv[3], "setup");
     sync_ = argc > 3 && !strcmp(argv[3], "sync");
     cancel = argc > 3 && !strcmp(argv[3], "cancel");
     lone = argc > 3 && !strcmp(argv[3], "lone");

@@ -38,6 +38,7 @@ often_between) exe="$build/tests/world/between_$mpi" arguments="counts $((150 * 
 often_chance) arguments="counts $((400 * kills)) chance" ;;
 checkpoint) every=1 ;; # there is always one under way
 chance) arguments="counts 1500 chance" victims="0 2 0" warm=3 ;;
+setup) arguments="counts 500 setup" victims="0 2" warm=2 ;;
 sync) arguments="counts 700 sync" ;;
 cancel) arguments="counts 700 cancel" ;;
 lone) arguments="counts 700 lone" ;; # who ceased to be logged dies before it can tell anybody: all go back

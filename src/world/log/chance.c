@@ -7,15 +7,20 @@
 
 #include <stdio.h>
 
+/* Which part of the program this is. */
+static struct sk_outcomes_log *now(void)
+{
+    return sk_logging.running ? &sk_witness_log : &sk_witness_setup;
+}
+
 int sk_chance_is_kept(const char *function)
 {
     char line[200];
-    const char *why = !sk_logging.running ? "before saikai_restart is over" : "in a process of whose events nobody else could keep any";
     if (!sk_world.logs || sk_logging.refused)
         return 0;
-    if (sk_logging.running && sk_witness_is_kept())
+    if (sk_witness_is_kept())
         return 1;
-    snprintf(line, sizeof line, "%s %s", function, why);
+    snprintf(line, sizeof line, "%s in a process of whose events nobody else could keep any", function);
     sk_logging_refuse(line);
     return 0;
 }
@@ -35,7 +40,7 @@ int sk_chance_of(int n, MPI_Request r[], const char *function)
 
 int sk_chance_told(enum sk_chance call, int *number, int most, int below)
 {
-    int n = sk_outcomes_tell(&sk_witness_log, (int)call, number, most), wrong = n == SK_OUTCOMES_OTHER;
+    int n = sk_outcomes_tell(now(), (int)call, number, most), wrong = n == SK_OUTCOMES_OTHER;
     for (int i = 0; i < n; i++)
         wrong |= number[i] < 0 || (below && number[i] >= below);
     if (wrong)
@@ -47,25 +52,26 @@ int sk_chance_told(enum sk_chance call, int *number, int most, int below)
 static void after(int rc)
 {
     if (rc)
-        sk_logging_refuse("more is left to chance since the newest complete generation than can be kept");
-    else if (sk_outcomes_used(&sk_witness_log) > SK_OUTCOMES_WORDS / 2)
+        sk_logging_refuse(sk_logging.running ? "more is left to chance since the newest complete generation than can be kept"
+                                             : "more is left to chance before saikai_restart than can be kept");
+    else if (sk_outcomes_used(now()) > SK_OUTCOMES_WORDS / 2)
         sk_logging_ask();
 }
 
 void sk_chance_happened(enum sk_chance call, int n, const int *number)
 {
     if (!sk_logging.refused)
-        after(sk_outcomes_add(&sk_witness_log, (int)call, n, number));
+        after(sk_outcomes_add(now(), (int)call, n, number));
 }
 
 int sk_chance_next(uint64_t *number, int *source, int *tag)
 {
-    *number = sk_witness_log.wild++;
-    return sk_outcomes_tell_match(&sk_witness_log, *number, source, tag);
+    *number = now()->wild++;
+    return sk_outcomes_tell_match(now(), *number, source, tag);
 }
 
 void sk_chance_matched(uint64_t number, int source, int tag)
 {
     if (!sk_logging.refused)
-        after(sk_outcomes_match(&sk_witness_log, number, source, tag));
+        after(sk_outcomes_match(now(), number, source, tag));
 }

@@ -232,7 +232,7 @@ int sk_logging_go_on(int able, uint32_t before)
         if (p == sk_world.rank)
             settle_alone();
         else if (sk_logging.is_new[p])
-            send_setup(p);
+            sk_witness_send_setup(p), send_setup(p);
         else
             settle_with(p);
     sk_made_go_on(before);
@@ -255,6 +255,7 @@ void sk_logging_join(void)
     sk_logging.kept = sk_kept_new(sk_world.size);
     if (!sk_logging.kept)
         sk_world_fail(SK_WORLD_FAILED, "no memory for what is kept of messages: the job is started again");
+    sk_witness_receive_setup();
     for (int p = 0; p < sk_world.size; p++)
         sk_logging.kept->peer[p].has_all = p != sk_world.rank && !sk_logging.is_new[p];
 }
@@ -335,9 +336,20 @@ static uint64_t settle_joined(int64_t key)
         if (!sk_logging.is_new[p])
             position = settle_with_survivor(p);
     sk_witness_receive(key, &sk_logging.check);
+    if (!sk_outcomes_is_told(&sk_witness_setup))
+        sk_world_fail(SK_WORLD_FAILED, "the new process does not call MPI before saikai_restart as the one before it did (docs/recovery.md): the job is started again");
     sk_logging.joining = sk_logging.is_checked = 0;
     sk_logging.from = sk_logging.count;
     return position;
+}
+
+/* Its number is one of the set-up, and its message would be one of the run. */
+static int leaves_to_chance(void)
+{
+    for (const struct sk_logging_open *o = sk_logging.held; o; o = o->next)
+        if (o->waits && o->number != UINT64_MAX)
+            return 1;
+    return 0;
 }
 
 SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
@@ -352,6 +364,10 @@ SK_WORLD_EXPORT int saikai_world_settle(int64_t key, uint64_t *position)
     }
     if (joins)
         *position = settle_joined(key);
+    if (leaves_to_chance()) {
+        sk_logging_refuse("a receive whose message is left to chance is open when saikai_restart is over");
+        return joins;
+    }
     sk_kept_end_setup(sk_logging.kept);
     struct sk_course *c = sk_witness_course();
     if (c && joins)

@@ -37,7 +37,7 @@ void sk_logging_begin(void)
     if (sk_logging.joining)
         return;
     sk_witness_exchange();
-    sk_outcomes_clear(&sk_witness_log);
+    sk_witness_begin();
     sk_logging.held = NULL; /* they are of a world that is no more */
     sk_held_forget();
     sk_later_forget();
@@ -86,7 +86,7 @@ static int is_behind(void)
         for (int i = 0; i < k->peer[p].channels; i++)
             if (k->peer[p].channel[i].had > k->peer[p].channel[i].sent)
                 return 1;
-    return !sk_outcomes_is_told(&sk_witness_log);
+    return !sk_outcomes_is_told(&sk_witness_log) || !sk_outcomes_is_told(&sk_witness_setup);
 }
 
 void sk_logging_refuse(const char *what)

@@ -15,14 +15,22 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-struct sk_outcomes_log sk_witness_log = {.none_at = UINT64_MAX};
+struct sk_outcomes_log sk_witness_log = {.none_at = UINT64_MAX}, sk_witness_setup = {.none_at = UINT64_MAX};
 
-/* Of each process: its events, and behind them its course. */
-static const size_t BYTES = SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS) + sizeof(struct sk_course);
+/* Of each process: its events, those of its set-up, and its course. There is only as much memory as is written. */
+static const size_t SETUP_AT = SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS), COURSE_AT = 2 * SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS),
+                    BYTES = 2 * SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS) + sizeof(struct sk_course);
+/* The mark at the beginning of the set-up, which is no generation's. */
+static const int64_t SETUP_KEY = INT64_MIN;
 
 static struct sk_course *course_of(const struct sk_outcomes *e)
 {
-    return e ? (struct sk_course *)((char *)(uintptr_t)e + SK_OUTCOMES_BYTES(SK_OUTCOMES_WORDS)) : NULL;
+    return e ? (struct sk_course *)((char *)(uintptr_t)e + COURSE_AT) : NULL;
+}
+
+static struct sk_outcomes *setup_of(const struct sk_outcomes *e)
+{
+    return (struct sk_outcomes *)((char *)(uintptr_t)e + SETUP_AT);
 }
 
 struct sk_course *sk_witness_course(void)
@@ -66,7 +74,7 @@ static void *map(int fd)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* The memory of this process; there is only as much of it as is written. */
+/* The memory of this process. */
 static void make(void)
 {
     struct sk_outcomes_log *l = &sk_witness_log;
@@ -75,7 +83,8 @@ static void make(void)
     struct sk_outcomes *e = ftruncate(witness.fd, (off_t)BYTES) ? NULL : map(witness.fd);
     if (e && getrandom(&e->nonce, sizeof e->nonce, 0) == (ssize_t)sizeof e->nonce) {
         l->ring = e;
-        l->words = SK_OUTCOMES_WORDS;
+        sk_witness_setup.ring = setup_of(e);
+        l->words = sk_witness_setup.words = SK_OUTCOMES_WORDS;
     } else if (e) {
         munmap(e, BYTES);
     }
@@ -173,6 +182,14 @@ int sk_witness_is_kept(void)
     return witness.is_kept;
 }
 
+void sk_witness_begin(void)
+{
+    sk_outcomes_clear(&sk_witness_log);
+    sk_outcomes_clear(&sk_witness_setup);
+    if (sk_witness_setup.ring)
+        sk_outcomes_mark(&sk_witness_setup, SETUP_KEY);
+}
+
 /* ---- in a repair ---- */
 
 static void stop_if(int rc)
@@ -257,57 +274,88 @@ int sk_witness_is_known(const char *is_new)
     return yes;
 }
 
-void sk_witness_send(int rank, int64_t key)
+/* What follows the mark. */
+static uint64_t *copy(const struct sk_outcomes *e, int64_t key, uint64_t *n)
 {
-    struct kept *k = witness.given;
-    while (k < witness.given + WITNESSES && (k->rank != rank || !k->memory))
-        k++;
-    if (witness.speaker[rank] != sk_world.rank || k == witness.given + WITNESSES)
-        return;
-    const struct sk_outcomes *e = k->memory;
-    uint64_t n = sk_outcomes_since(e, SK_OUTCOMES_WORDS, key, NULL);
-    uint64_t *word = malloc((n + 1) * sizeof *word);
+    *n = sk_outcomes_since(e, SK_OUTCOMES_WORDS, key, NULL);
+    uint64_t *word = malloc((*n + 1) * sizeof *word);
     stop_if(!word);
-    if (n)
+    if (*n)
         sk_outcomes_since(e, SK_OUTCOMES_WORDS, key, word);
-    struct sk_course_check check = sk_course_check_of(course_of(e), key);
+    return word;
+}
+
+static void send_copy(int rank, const struct sk_outcomes *e, int64_t key)
+{
+    uint64_t n, *word = copy(e, key, &n);
     stop_if(SK_CALL(Send, (&n, 1, MPI_UINT64_T, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
     stop_if(SK_CALL(Send, (word, (int)n, MPI_UINT64_T, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
-    stop_if(SK_CALL(Send, (&check, sizeof check, MPI_BYTE, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
     free(word);
+}
+
+/* What this rank has to give of a process whose place has another one; NULL: that is not its affair. */
+static struct kept *to_give(int rank)
+{
+    for (struct kept *k = witness.given; k < witness.given + WITNESSES && witness.speaker[rank] == sk_world.rank; k++)
+        if (k->rank == rank && k->memory)
+            return k;
+    return NULL;
+}
+
+void sk_witness_send_setup(int rank)
+{
+    struct kept *k = to_give(rank);
+    if (k)
+        send_copy(rank, setup_of(k->memory), SETUP_KEY);
+}
+
+void sk_witness_send(int rank, int64_t key)
+{
+    struct kept *k = to_give(rank);
+    if (!k)
+        return;
+    struct sk_course_check check = sk_course_check_of(course_of(k->memory), key);
+    send_copy(rank, k->memory, key);
+    stop_if(SK_CALL(Send, (&check, sizeof check, MPI_BYTE, rank, SK_LOGGING_TAG_REPAIR, sk_world.comm)));
     forget(k);
 }
 
-/* From whoever speaks, or out of what the keeper had. */
-static uint64_t *hear(int64_t key, uint64_t *n, struct sk_course_check *check)
+/* From whoever speaks. */
+static uint64_t *hear(uint64_t *n)
 {
     int from = witness.speaker[sk_world.rank];
-    if (witness.own)
-        *n = sk_outcomes_since(witness.own, SK_OUTCOMES_WORDS, key, NULL);
-    else
-        stop_if(SK_CALL(Recv, (n, 1, MPI_UINT64_T, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
+    stop_if(SK_CALL(Recv, (n, 1, MPI_UINT64_T, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
     uint64_t *word = *n > SK_OUTCOMES_WORDS ? NULL : malloc((*n + 1) * sizeof *word);
     stop_if(!word);
-    if (!witness.own) {
-        stop_if(SK_CALL(Recv, (word, (int)*n, MPI_UINT64_T, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
-        stop_if(SK_CALL(Recv, (check, sizeof *check, MPI_BYTE, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
-        return word;
-    }
-    if (*n)
-        sk_outcomes_since(witness.own, SK_OUTCOMES_WORDS, key, word);
-    *check = sk_course_check_of(course_of(witness.own), key);
-    munmap(witness.own, BYTES);
-    witness.own = NULL;
+    stop_if(SK_CALL(Recv, (word, (int)*n, MPI_UINT64_T, from, SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
     return word;
+}
+
+static void take(struct sk_outcomes_log *l, uint64_t *word, uint64_t n, int64_t key)
+{
+    stop_if(n && !witness.is_kept); /* another one could not be told any more */
+    sk_outcomes_clear(l);
+    if (!n && l->ring) /* the one before had nothing that could be kept, and so nothing to be told */
+        sk_outcomes_mark(l, key);
+    stop_if(n && sk_outcomes_load(l, word, n));
+    free(word);
+}
+
+void sk_witness_receive_setup(void)
+{
+    uint64_t n, *word = witness.own ? copy(setup_of(witness.own), SETUP_KEY, &n) : hear(&n);
+    take(&sk_witness_setup, word, n, SETUP_KEY);
 }
 
 void sk_witness_receive(int64_t key, struct sk_course_check *check)
 {
-    uint64_t n = 0, *word = hear(key, &n, check);
-    stop_if(n && !witness.is_kept); /* another one could not be told any more */
-    sk_outcomes_clear(&sk_witness_log);
-    if (!n && sk_witness_log.ring) /* the one before had nothing that could be kept, and so nothing to be told */
-        sk_outcomes_mark(&sk_witness_log, key);
-    stop_if(n && sk_outcomes_load(&sk_witness_log, word, n));
-    free(word);
+    uint64_t n, *word = witness.own ? copy(witness.own, key, &n) : hear(&n);
+    if (witness.own) {
+        *check = sk_course_check_of(course_of(witness.own), key);
+        munmap(witness.own, BYTES);
+        witness.own = NULL;
+    } else {
+        stop_if(SK_CALL(Recv, (check, sizeof *check, MPI_BYTE, witness.speaker[sk_world.rank], SK_LOGGING_TAG_REPAIR, sk_world.comm, MPI_STATUS_IGNORE)));
+    }
+    take(&sk_witness_log, word, n, key);
 }
