@@ -206,6 +206,8 @@ static void damage_and_full_disks_are_told_to_all(void **state)
     for (int r = 0; r < RANKS; r++)
         for (int i = 0; i < FILES; i++)
             assert_int_equal(access(at("back/%d/%s", r * 4 / RANKS, names[r][i]), F_OK), -1);
+    for (int r = 0; r < RANKS; r++) /* nor under another name */
+        assert_int_equal(count_files(at("back/%d/in/r%d", r * 4 / RANKS, r)), 0);
     for (int turn = 0; turn < 4; turn++) {
         void *data = NULL;
         size_t n = 0;
