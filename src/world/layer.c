@@ -315,7 +315,7 @@ SK_WORLD_EXPORT void saikai_world_leave(void)
 
 SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void (*abandon)(void))
 {
-    static int entered;
+    static int entered, options;
     if (!sk_world.armed || sk_world.replicates || entered++) {
         if (sk_world.armed && !sk_world.replicates)
             sk_world_cannot(SK_WORLD_FUNCTION, "saikai_in_place is called again");
@@ -324,7 +324,10 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
     }
     if (sk_world.communicated || sk_world.comms.count || sk_world.groups.count)
         sk_world_cannot(SK_WORLD_BEFORE, "the program communicates, or makes communicators, before saikai_in_place");
+    options = optind;
     if (_setjmp(sk_world.back)) {
+        if (options == 1) /* a body that reads the command line reads all of it again, as that of the new process does */
+            optind = 0;
         sk_world_depth = sk_world_aside = 0;
         sk_core_let_all_go();
         sk_logging.in_library = 0;

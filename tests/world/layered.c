@@ -402,10 +402,22 @@ static int what_is_kept(void)
     return !found || value != some + 1 || !of_world || heard != before + 2;
 }
 
+/* A body that reads a command line finds its options in each run. 0: it does. */
+static int options(void)
+{
+    char *words[] = {"layered", "-n", "3", "-q", "end", NULL};
+    int option, n = 0, quiet = 0;
+    while ((option = getopt(5, words, "n:q")) >= 0) {
+        n = option == 'n' ? atoi(optarg) : n;
+        quiet += option == 'q';
+    }
+    return n != 3 || quiet != 1 || optind != 4;
+}
+
 static void kept(void *arg)
 {
     long it = 0, sum = 0, all = 0, steps = *(long *)arg;
-    int bad = what_is_kept(), any = 0;
+    int bad = what_is_kept() | options(), any = 0;
     if (saikai_init(MPI_COMM_WORLD, NULL) < 0 || saikai_protect("sum", &sum, SAIKAI_I64, 0, NULL) < 0 || saikai_restart(&it) < 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     while (it < steps) {

@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* 1: a process of those that the MPI's launcher started is on this host, as far as is known: one that was made again is not, and a spare is. */
 static int has_one_of_the_start(const struct sk_supervisor *s, int host)
@@ -74,7 +75,8 @@ int sk_supervisor_repair(struct sk_supervisor *s, const struct sk_fault *f, doub
         snprintf(s->no_place, sizeof s->no_place, "%.150s", err.text);
         return 0;
     }
-    snprintf(then, sizeof then, "%s%srank %s is made again and the others stay", v.said, *v.said ? "; " : "", who);
+    int several = strchr(who, ',') != NULL;
+    snprintf(then, sizeof then, "%s%srank%s %s %s made again and the others stay", v.said, *v.said ? "; " : "", several ? "s" : "", who, several ? "are" : "is");
     sk_supervisor_record(s, f, &v, NULL, then);
     sk_assess_remember(s->assessor, f, now);
     if (s->ops->suffer)
