@@ -30,7 +30,7 @@ static void look_what_lacks(int level, int copies)
     else if (copies && !form->replicates)
         sk_world_cannot(SK_WORLD_MPI, "run.protocol=replication needs Open MPI 4, or Open MPI 5 that was made and started with its fault tolerance: no twin takes over with this MPI");
     else if (level > MPI_THREAD_FUNNELED)
-        sk_world_cannot(SK_WORLD_THREADS, "threads may call MPI");
+        sk_world_cannot(SK_WORLD_THREADS, "calls of MPI by several threads (the program asked for MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE)");
 }
 
 /* MPI has begun: from now on handles are remembered, when the keeper wants that and all is there for it. */

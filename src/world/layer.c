@@ -5,6 +5,7 @@
 #include "world/hooks/hooks.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
+#include "world/next/next.h"
 #include "world/repair.h"
 #include "world/replica/replica.h"
 #include "world/rest/core.h"
@@ -13,7 +14,6 @@
 
 #include <saikai/saikai.h>
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ enum { MOST_CANCEL_TURNS = 3000, TURNS_AT_ONCE = 100, TURNS_FOR_THE_DEAD = 110 }
 
 void *sk_world_real(const char *name)
 {
-    void *f = dlsym(RTLD_NEXT, name);
+    void *f = sk_next_find(name);
     if (!f) {
         fprintf(stderr, "saikai: libsaikai-world: this MPI has no %s\n", name);
         abort();

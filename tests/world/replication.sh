@@ -14,6 +14,7 @@ case $case in
 lead) victims=2 ;;
 twin) victims=5 ;;
 rank0) victims=0 ;;
+loaded) exe="$build/tests/world/loaded_$mpi" victims=2 options="--launcher openmpi" ;; # MPI is not linked
 soon) victims=2 options="--set run.heartbeat=20s --set run.node_timeout=60s" delays=2 ;; # that all have begun is told long before the next heartbeat
 two) victims="1 6" ;;
 three) victims="0 5 2" arguments="3000 steady 1000" ;;

@@ -9,8 +9,8 @@
 
 #include "world/form/over.h"
 #include "world/view/errors.h"
+#include "world/next/next.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <signal.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ typedef int (*shrinks)(MPI_Comm, MPI_Comm *);
 
 static void *extension(const char *name)
 {
-    return dlsym(RTLD_DEFAULT, name);
+    return sk_next_find(name);
 }
 
 static int call(const char *name, MPI_Comm comm)

@@ -1,7 +1,8 @@
 /* The next function of a name, behind the hooks: that of the layer, or of MPI. */
 #include "world/hooks/hook.h"
 
-#include <dlfcn.h>
+#include "world/next/next.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ _Thread_local int sk_hooks_inside;
 
 void *sk_hooks_next(const char *name)
 {
-    void *f = dlsym(RTLD_NEXT, name);
+    void *f = sk_next_find(name);
     if (!f) {
         fprintf(stderr, "saikai: libsaikai-hooks: this MPI has no %s\n", name);
         abort();

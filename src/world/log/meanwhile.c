@@ -8,8 +8,8 @@
 #include "world/log/meanwhile.h"
 
 #include "world/log/held.h"
+#include "world/next/next.h"
 
-#include <dlfcn.h>
 
 static _Thread_local int is_here; /* MPI is this thread's */
 
@@ -35,7 +35,7 @@ void sk_meanwhile_begin(void)
     union {
         void *found;
         add call;
-    } f = {dlsym(RTLD_DEFAULT, "opal_progress_register")};
+    } f = {sk_next_find("opal_progress_register")};
     is_here = 1;
     if (!is_added && f.call)
         is_added = !f.call(look);
