@@ -403,9 +403,13 @@ SK_WORLD_EXPORT void saikai_world_candidate(void)
         return;
     sk_logging.is_checked = 1;
     struct sk_course_count did = {sk_logging.count.sends - sk_logging.from.sends, sk_logging.count.receives - sk_logging.from.receives};
-    if (!sk_course_is_right(&sk_logging.check, did))
-        sk_world_fail(SK_WORLD_FAILED, "the new process did not send and receive as much before its first candidate as the one before it: the program "
-                                       "communicates between saikai_restart and its loop, or does other things each time; the job is started again");
+    if (sk_course_is_right(&sk_logging.check, did))
+        return;
+    if (!sk_logging.check.known && !sk_logging.check.habits.turns) /* it may be right, but there is nothing to show it */
+        sk_world_fail(SK_WORLD_FAILED, "the process before this one died before its second candidate, so it cannot be told whether the program communicates between "
+                                       "saikai_restart and its loop: the job is started again");
+    sk_world_fail(SK_WORLD_FAILED, "the new process did not send and receive as much before its first candidate as the one before it: the program "
+                                   "communicates between saikai_restart and its loop, or does other things each time; the job is started again");
 }
 
 SK_WORLD_EXPORT void saikai_world_mark(int64_t key, uint64_t position)
