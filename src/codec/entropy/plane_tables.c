@@ -191,7 +191,7 @@ struct code {
 
 struct coder {
     struct code (*code)[SK_TOKENS]; /* by model; the last is the certain zero of masked places */
-    uint8_t of[CONTEXTS];
+    const struct code *of[CONTEXTS];
     uint16_t *words; /* filled from the end */
     uint32_t state[LANES];
 };
@@ -212,8 +212,9 @@ static void prepare(struct coder *c, const struct models *m)
                 c->code[i][t] = code_of(m->m[i].freq[t], m->m[i].start[t]);
             else if (m->m[i].freq[t])
                 c->code[i][t] = (struct code){.freq = SK_RANS_ONE};
-    memcpy(c->of, m->of, sizeof c->of);
-    c->of[CTX_MASKED] = (uint8_t)m->n;
+    for (int k = 0; k < CONTEXTS; k++)
+        c->of[k] = c->code[m->of[k]];
+    c->of[CTX_MASKED] = c->code[m->n];
     c->code[m->n][0] = (struct code){.freq = SK_RANS_ONE};
     for (int l = 0; l < LANES; l++)
         c->state[l] = SK_RANS_LOW;
@@ -223,7 +224,7 @@ static void prepare(struct coder *c, const struct models *m)
 static inline __attribute__((always_inline)) uint32_t code_symbol(const struct coder *c, uint32_t x,
                                                                   unsigned symbol, uint16_t **words)
 {
-    const struct code *k = &c->code[c->of[symbol / SK_TOKENS]][symbol % SK_TOKENS];
+    const struct code *k = c->of[symbol / SK_TOKENS] + symbol % SK_TOKENS;
     int full = (x >> (32 - SK_RANS_BITS)) >= k->freq;
     (*words)[-1] = (uint16_t)x;
     *words -= full;
@@ -269,6 +270,7 @@ static int write_tables(struct sk_plane_writer *w, struct models *m, struct sk_b
 {
     struct sk_rans_bits_out bits = {.out = out};
     m->n = 0;
+    memset(m->of, 0, sizeof m->of);
     sk_plane_gather_counts(w);
     for (unsigned s = 0; s < SK_PLANE_SETS; s++)
         if (write_set(w, m, s * FINE, (s + 1) * FINE, 20, &bits))

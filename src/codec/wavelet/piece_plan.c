@@ -187,11 +187,19 @@ static int is_hopeless(const struct plan *plan, int k, const double *bits)
     return !plan[k].causal && k == 2 && bits[0] > 2 && bits[0] > 1.3 * bits[1];
 }
 
-/* May a plan that took so many bits in the small boxes be the best all the same? The fewer bits,
- * the less do small boxes say. */
-static int is_close(double bits, double least)
+/* Bits that sk_lift_trial_bits gives a plan for levels that boxes are too small for, at least. */
+static double unseen_bits(const struct plan *plan)
 {
-    return least < 1 || bits <= least * (1.02 + 0.3 / (least * least));
+    double share = 1.0 / (1 << __builtin_popcount(plan->active));
+    return plan->causal ? 0 : share * share / (1 - share);
+}
+
+/* May a plan that took so many bits in the small boxes be the best all the same? The fewer bits,
+ * the less do small boxes say; but even there what they see taking half a bit more is not. */
+static int is_close(const struct plan *plan, double bits, double least)
+{
+    const double many = 1.5, more = 0.4;
+    return least < 1 ? bits - unseen_bits(plan) <= many * least + more : bits <= least * (1.02 + 0.3 / (least * least));
 }
 
 /* Leave the plans that large boxes do not rule out, since they take less than `far` times the least of them, the best first; returns how
@@ -239,8 +247,29 @@ static int narrow(const struct piece *j, struct plan *plan, int n, const double 
         }
     }
     if (fewest < nothing)
-        return near_the_least(plan, n, cost, least, 1.5);
+        return near_the_least(plan, n, cost, least, 1.3);
     plan[0] = plan[best];
+    return 1;
+}
+
+/* The plan with its reach or a longer one: whether the longer one is to be tried on the whole, too, since edges hide in boxes what it
+ * saves, is for data of few bits. */
+static int add_with_reach(const struct piece *j, const struct plan *plan, size_t most, double least, struct sk_plane_writer *codes,
+                          struct plan *all, double *cost)
+{
+    const double hopeless = 4, few = 2.5;
+    struct plan other = *plan;
+    other.reach = LIFT_MOST_REACH;
+    if (plan->causal || sk_piece_parameter(j, "reach=", -1) > 0 || *cost > hopeless * least)
+        return 1;
+    all[1] = other;
+    cost[1] = try_box(j, &other, most, codes);
+    if (8 * fmin(cost[0], cost[1]) < few * (double)most)
+        return 2;
+    if (cost[1] < cost[0]) {
+        all[0] = all[1];
+        cost[0] = cost[1];
+    }
     return 1;
 }
 
@@ -251,20 +280,20 @@ static int choose_small(const struct piece *j, const struct plan *plan, int n,
 {
     enum { PART = 8, FEWEST = 1 << 13 };
     struct plan all[2 * MOST_PLANS];
-    double cost[2 * MOST_PLANS], least = INFINITY;
+    double near[MOST_PLANS], cost[2 * MOST_PLANS], least = INFINITY;
     size_t most = j->n / PART < FEWEST ? FEWEST : j->n / PART;
-    int m = 0, both = sk_piece_parameter(j, "reach=", -1) <= 0;
+    int m = 0;
     for (int k = 0; k < n; k++) {
-        all[m++] = plan[k];
-        if (plan[k].causal || !both)
-            continue;
+        near[k] = try_box(j, &plan[k], most, codes);
+        least = near[k] < least ? near[k] : least;
+    }
+    for (int k = 0; k < n; k++) {
         all[m] = plan[k];
-        all[m++].reach = LIFT_MOST_REACH;
+        cost[m] = near[k];
+        m += add_with_reach(j, &plan[k], most, least, codes, all + m, cost + m);
     }
-    for (int k = 0; k < m; k++) {
-        cost[k] = try_box(j, &all[k], most, codes);
+    for (int k = 0; k < m; k++)
         least = cost[k] < least ? cost[k] : least;
-    }
     double few = 8 * least / (double)most; /* bits of a value, of which boxes say the less the fewer they are */
     m = near_the_least(all, m, cost, least, 1.1 + 0.5 / (1 + few * few));
     m = m < PIECE_FINALISTS ? m : PIECE_FINALISTS;
@@ -293,7 +322,7 @@ int sk_piece_choose(struct piece *j, struct sk_plane_writer *codes, struct plan 
             return choose_small(j, plan, n, codes, out);
     }
     for (int k = 0; k < n; k++)
-        if (bits[k] <= least || is_close(bits[k], least)) {
+        if (bits[k] <= least || is_close(&plan[k], bits[k], least)) {
             bits[left] = bits[k];
             out[left++] = plan[k];
         }

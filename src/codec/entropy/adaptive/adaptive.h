@@ -157,16 +157,14 @@ struct sk_adaptive_asked {
 };
 
 #ifdef __AVX2__
-static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
-                                                                        int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
+/* n from 2 on. */
+static inline __attribute__((always_inline)) void sk_adaptive_learn_together(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
+                                                                             int32_t miss, int shift, int bit)
 {
     const __m128i most = _mm_set1_epi32(8 << 16), least = _mm_set1_epi32(-(8 << 16));
-    (void)t;
     __m128i s = _mm_cvtsi32_si128((int)*a->slot[0]), x = _mm_cvtsi32_si128(a->logit[0]), w = _mm_loadu_si128((const __m128i *)m->weight);
-    if (n > 1) {
-        s = _mm_insert_epi32(s, (int)*a->slot[1], 1);
-        x = _mm_insert_epi32(x, a->logit[1], 1);
-    }
+    s = _mm_insert_epi32(s, (int)*a->slot[1], 1);
+    x = _mm_insert_epi32(x, a->logit[1], 1);
     if (n > 2) {
         s = _mm_insert_epi32(s, (int)*a->slot[2], 2);
         x = _mm_insert_epi32(x, a->logit[2], 2);
@@ -180,16 +178,16 @@ static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const st
     _mm_storeu_si128((__m128i *)m->weight, w);
     s = sk_adaptive_learn_four(s, bit);
     *a->slot[0] = (sk_adaptive_slot)_mm_cvtsi128_si32(s);
-    if (n > 1)
-        *a->slot[1] = (sk_adaptive_slot)_mm_extract_epi32(s, 1);
+    *a->slot[1] = (sk_adaptive_slot)_mm_extract_epi32(s, 1);
     if (n > 2)
         *a->slot[2] = (sk_adaptive_slot)_mm_extract_epi32(s, 2);
     if (n > 3)
         *a->slot[3] = (sk_adaptive_slot)_mm_extract_epi32(s, 3);
 }
-#else
-static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
-                                                                        int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
+#endif
+
+static inline __attribute__((always_inline)) void sk_adaptive_learn_each(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
+                                                                         int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
 {
     const int32_t most = 8 << 16;
     for (int k = 0; k < n; k++) {
@@ -198,7 +196,19 @@ static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const st
         sk_adaptive_learn(a->slot[k], bit, t);
     }
 }
+
+/* The same of several at once, where the processor has the means. */
+static inline __attribute__((always_inline)) void sk_adaptive_learn_all(const struct sk_adaptive_asked *a, int n, struct sk_adaptive_mixer *m,
+                                                                        int32_t miss, int shift, int bit, const struct sk_adaptive_tables *t)
+{
+#ifdef __AVX2__
+    if (n > 1) {
+        sk_adaptive_learn_together(a, n, m, miss, shift, bit);
+        return;
+    }
 #endif
+    sk_adaptive_learn_each(a, n, m, miss, shift, bit, t);
+}
 
 /* Code one bit by the n contexts in *a. */
 static inline __attribute__((always_inline)) int sk_adaptive_mix(struct sk_adaptive *c, struct sk_adaptive_asked *a, int n,
