@@ -273,6 +273,24 @@ static int add_with_reach(const struct piece *j, const struct plan *plan, size_t
     return 1;
 }
 
+/* Of plans that are none of the least, leave one reach each, which stand side by side; returns how many are left. */
+static int leave_one_reach(struct plan *plan, double *cost, int n, double least)
+{
+    int left = 0;
+    for (int k = 0; k < n; k++) {
+        int twin = left && !plan[k].causal && !plan[left - 1].causal && plan[k].active == plan[left - 1].active;
+        double lesser = twin ? fmin(cost[k], cost[left - 1]) : least;
+        if (!twin || lesser <= least) {
+            plan[left] = plan[k];
+            cost[left++] = cost[k];
+        } else if (cost[k] < cost[left - 1]) {
+            plan[left - 1] = plan[k];
+            cost[left - 1] = cost[k];
+        }
+    }
+    return left;
+}
+
 /* Of a small piece that takes few bits small boxes say little, since nearly all of them is edges: large ones, which are a good part of it,
  * leave those that are then tried on the whole. */
 static int choose_small(const struct piece *j, const struct plan *plan, int n,
@@ -294,6 +312,7 @@ static int choose_small(const struct piece *j, const struct plan *plan, int n,
     }
     for (int k = 0; k < m; k++)
         least = cost[k] < least ? cost[k] : least;
+    m = leave_one_reach(all, cost, m, least);
     double few = 8 * least / (double)most; /* bits of a value, of which boxes say the less the fewer they are */
     m = near_the_least(all, m, cost, least, 1.1 + 0.5 / (1 + few * few));
     m = m < PIECE_FINALISTS ? m : PIECE_FINALISTS;
