@@ -1,5 +1,5 @@
-/* How values are dealt to four runs, their contexts, and the coding of the runs side by side. */
-#include "codec/lossless/predict/classes_model.h"
+/* Lags, and the coding of four runs side by side. */
+#include "codec/lossless/predict/classes_runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,25 +11,6 @@ void sk_class_lags(struct sk_class_plane *p, size_t row, size_t plane)
     p->plane = plane <= p->row || plane > run / 2 ? p->row : plane;
     if (p->row == 3)
         p->plane = 5;
-}
-
-int sk_class_work_init(struct class_work *w, const struct sk_class_plane *p, uint8_t first)
-{
-    *w = (struct class_work){.p = *p, .first = first};
-    w->run = (p->n + LANES - 1) / LANES;
-    w->pad = (p->row > p->plane ? p->row : p->plane) + 2;
-    w->classes = malloc(LANES * (w->pad + w->run) + CHUNK);
-    if (!w->classes)
-        return -1;
-    for (int k = 0; k < LANES; k++) {
-        size_t start = k * w->run < p->n ? k * w->run : p->n;
-        uint8_t *store = w->classes + (size_t)k * (w->pad + w->run);
-        memset(store, first, w->pad);
-        w->lane[k].start = start;
-        w->lane[k].n = p->n - start < w->run ? p->n - start : w->run;
-        w->lane[k].c = store + w->pad;
-    }
-    return 0;
 }
 
 struct code {

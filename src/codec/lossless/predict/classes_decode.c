@@ -1,5 +1,5 @@
 /* Decodes four runs side by side, their states and contexts in registers. */
-#include "codec/lossless/predict/classes_model.h"
+#include "codec/lossless/predict/classes_runs.h"
 
 #include "base/error.h"
 

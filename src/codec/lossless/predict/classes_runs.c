@@ -1,5 +1,26 @@
-/* The tables of frequencies: from counts, into bytes, and back. */
-#include "codec/lossless/predict/classes_model.h"
+/* Room for the runs, and the tables of frequencies: from counts, into bytes, and back. */
+#include "codec/lossless/predict/classes_runs.h"
+
+#include <stdlib.h>
+
+int sk_class_work_init(struct class_work *w, const struct sk_class_plane *p, uint8_t first)
+{
+    *w = (struct class_work){.p = *p, .first = first};
+    w->run = (p->n + LANES - 1) / LANES;
+    w->pad = (p->row > p->plane ? p->row : p->plane) + 2;
+    w->classes = malloc(LANES * (w->pad + w->run) + CHUNK);
+    if (!w->classes)
+        return -1;
+    for (int k = 0; k < LANES; k++) {
+        size_t start = k * w->run < p->n ? k * w->run : p->n;
+        uint8_t *store = w->classes + (size_t)k * (w->pad + w->run);
+        memset(store, first, w->pad);
+        w->lane[k].start = start;
+        w->lane[k].n = p->n - start < w->run ? p->n - start : w->run;
+        w->lane[k].c = store + w->pad;
+    }
+    return 0;
+}
 
 static void take(const uint32_t from[SK_CLASSES], uint32_t into[SK_CLASSES])
 {

@@ -1,6 +1,6 @@
-/* What the files of classes.h share: how values are dealt to runs, and what their contexts are made of. */
-#ifndef SK_CODEC_LOSSLESS_CLASSES_IMPL_H
-#define SK_CODEC_LOSSLESS_CLASSES_IMPL_H
+/* What both ways of classes.h share: how values are dealt to runs, what their contexts are made of, and the tables of frequencies. */
+#ifndef SK_CODEC_LOSSLESS_CLASSES_RUNS_H
+#define SK_CODEC_LOSSLESS_CLASSES_RUNS_H
 
 #include "codec/lossless/predict/classes.h"
 
@@ -9,6 +9,7 @@
 #define PROB       (1u << PROB_BITS)
 #define LANES      4
 #define LOW        ((uint64_t)1 << 31) /* states live in [LOW, LOW << 32) */
+#define MAX_TABLES 32
 #define CHUNK      64
 
 /* One run of values, with room before it for the neighbours that do not exist. */
@@ -40,5 +41,18 @@ static inline unsigned context_of(unsigned before, unsigned west, unsigned west2
 {
     return (before + 2 * west + west2) >> 4;
 }
+
+/* Tables of frequencies, and which of them each context uses. */
+struct class_model {
+    int tables;
+    uint8_t map[CONTEXTS];
+    uint16_t freq[MAX_TABLES][SK_CLASSES];
+};
+
+/* Tables for what follows each context so often. */
+void sk_class_model_build(struct class_model *m, uint32_t hist[CONTEXTS][SK_CLASSES]);
+void sk_class_model_put(const struct class_model *m, struct sk_buf *out);
+/* -1: it is none. */
+int sk_class_model_get(struct class_model *m, struct sk_rd *in);
 
 #endif
