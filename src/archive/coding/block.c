@@ -77,17 +77,32 @@ static int is_strong(const struct sk_coder *c, int i, const struct sk_recipe *r)
            sk_backend_here(SK_BACKEND_LZMA) >= 0;
 }
 
+/* What is left of a piece by the strongest compressor, and by zstd; quick 0: nobody has asked. */
+struct pieces {
+    double strong, quick;
+};
+
+/* Whether zstd, which leaves so much of a piece, might leave less of all of it than `have`: it may find a fifth more of what it has found there. Where that
+ * is next to nothing it finds no more elsewhere, and predictions that leave a little less are not to be doubted. */
+static int zstd_may_be_less(const struct sk_part *p, double piece, double have)
+{
+    static const double MORE = 0.2;
+    return piece - MORE * (1 - piece) < have / (double)p->size_bytes;
+}
+
 /* Values and lines that repeat are not what predictions are for: where the bytes through zstd are fewer, they
  * take the place of what stands at `start`. */
-static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                     double strong, size_t start, struct sk_buf *out, struct saikai_error *err)
+static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r, const struct pieces *seen, size_t start, struct sk_buf *out,
+                     struct saikai_error *err)
 {
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
     size_t end = out->len;
     int apart = sk_form_apart(r->form); /* samples have compared these two already */
     if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !apart) || r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) ||
-        may_be_less(&parts[i], strong, (double)(end - start), 1) /* the strongest one is tried, which leaves less than zstd does */ ||
-        !may_be_less(&parts[i], of_piece(c, &parts[i], SK_BACKEND_ZSTD, apart ? r->level : 1), (double)(end - start), apart ? 1.02 : 1.1))
+        may_be_less(&parts[i], seen->strong, (double)(end - start), 1) /* the strongest one is tried, which leaves less than zstd does */ ||
+        (apart && (!may_be_less(&parts[i], of_piece(c, &parts[i], SK_BACKEND_ZSTD, 1), (double)(end - start), 1.25) ||
+                   !may_be_less(&parts[i], of_piece(c, &parts[i], SK_BACKEND_ZSTD, r->level), (double)(end - start), 1.02))) ||
+        (!apart && !zstd_may_be_less(&parts[i], seen->quick > 0 ? seen->quick : of_piece(c, &parts[i], SK_BACKEND_ZSTD, r->level), (double)(end - start))))
         return 0;
     return encode_instead(c, parts, i, &plain, start, out, err);
 }
@@ -108,17 +123,31 @@ static int is_for_strong(const struct sk_part *p, const struct sk_recipe *r, dou
     return r->form == SK_FORM_PREDICT && r->share > 0 && may_be_less(p, strong, r->share * (double)p->size_bytes, MUCH_LESS);
 }
 
-int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
-                         struct sk_buf *out, struct saikai_error *err)
+/* The bytes first, where zstd leaves less of a piece than predictions are expected to leave of all: *done: 1 if these need not be made, as the bytes
+ * take less than is expected of them. */
+static int bytes_first(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r, struct pieces *seen, size_t start, int *done,
+                       struct sk_buf *out, struct saikai_error *err)
+{
+    static const double LESS = 0.985;
+    struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = r->level};
+    double expected = r->share * (double)parts[i].size_bytes;
+    *done = 0;
+    if (r->form != SK_FORM_PREDICT || r->share <= 0 || r->backend != SK_BACKEND_ZSTD || seen->strong < ALL)
+        return 0;
+    seen->quick = of_piece(c, &parts[i], SK_BACKEND_ZSTD, r->level);
+    if (!may_be_less(&parts[i], seen->quick, expected, LESS))
+        return 0;
+    int rc = encode_bytes(c, parts, i, &plain, out, err);
+    *done = !rc && sk_buf_ok(out) && (double)(out->len - start) < LESS * expected;
+    if (!*done)
+        out->len = start;
+    return rc;
+}
+
+static int encode_by_recipe(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r, const struct pieces *seen, size_t start,
+                            struct sk_buf *out, struct saikai_error *err)
 {
     static const struct sk_recipe stored = {.form = SK_FORM_BYTES};
-    size_t start = out->len;
-    struct sk_recipe by_strong = strongest(r);
-    double strong = is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL;
-    if (is_for_strong(&parts[i], r, strong)) {
-        r = &by_strong;
-        strong = ALL;
-    }
     sk_buf_put_u64(out, 0);
     sk_buf_put_u8(out, (uint8_t)r->form);
     int rc = forms[r->form]->encode(c, parts, i, r, out, err);
@@ -126,10 +155,24 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
         out->len = start;
         rc = encode_bytes(c, parts, i, &stored, out, err);
     }
+    return rc ? rc : try_bytes(c, parts, i, r, seen, start, out, err);
+}
+
+int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
+                         struct sk_buf *out, struct saikai_error *err)
+{
+    size_t start = out->len;
+    struct sk_recipe by_strong = strongest(r);
+    struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0};
+    if (is_for_strong(&parts[i], r, seen.strong)) {
+        r = &by_strong;
+        seen.strong = ALL;
+    }
+    int done, rc = bytes_first(c, parts, i, r, &seen, start, &done, out, err);
+    if (!rc && !done)
+        rc = encode_by_recipe(c, parts, i, r, &seen, start, out, err);
     if (!rc)
-        rc = try_bytes(c, parts, i, r, strong, start, out, err);
-    if (!rc)
-        rc = try_strong(c, parts, i, r, strong, start, out, err);
+        rc = try_strong(c, parts, i, r, seen.strong, start, out, err);
     if (rc || !sk_buf_ok(out))
         return rc ? rc : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block");
     uint64_t n = out->len - start - 8;

@@ -264,8 +264,9 @@ static uint32_t find_lag(const uint8_t *in, size_t rows, size_t width, const str
 }
 
 /* Of the width that most bytes speak for, and of short ones that no byte speaks for (of an array the shortest alone), the one whose columns cost
- * the least. */
-static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, const struct prices *prices, const struct row_past *past, struct row_layout *l)
+ * the least. known: 0, or the width of the rows before: of the short ones that alone. */
+static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct prices *prices, const struct row_past *past,
+                         struct row_layout *l)
 {
     static const uint8_t widths[] = {0, 8, 16, 24};
     uint32_t likely = sk_rows_width(in, n, most);
@@ -274,7 +275,7 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, 
     for (size_t i = 0; likely && i < (array ? 2 : sizeof widths); i++) {
         l->width = widths[i] ? widths[i] : likely;
         struct looks s = {in, n / l->width, l->width, 1, prices, {past->p, past->rows / l->width}, {0}};
-        if ((i && l->width == likely) || s.rows < LOOKS / 4)
+        if ((i && (l->width == likely || (known && l->width != known))) || s.rows < LOOKS / 4)
             continue;
         choose_looks(&s);
         l->bits = choose_columns(&s, l);
@@ -287,12 +288,12 @@ static void choose_width(const uint8_t *in, size_t n, uint32_t most, int array, 
     l->likely = likely;
 }
 
-void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, const struct row_past *past, struct row_layout *l)
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past, struct row_layout *l)
 {
     struct prices prices;
     set_prices(&prices);
     *l = (struct row_layout){.lag = 1};
-    choose_width(in, n, most, array, &prices, past, l);
+    choose_width(in, n, most, array, known, &prices, past, l);
     struct looks s = {in, l->width ? n / l->width : 0, l->width, 1, &prices, {0}, {0}};
     if (!l->width)
         return;

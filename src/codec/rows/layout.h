@@ -156,8 +156,9 @@ static inline uint64_t row_guess_past(const uint8_t *first, const uint8_t *past,
 }
 
 /* How the rows of in[0, n), of at most `most` bytes, are best taken apart; width 0: they are none. past: what they come after, in bytes in
- * place of rows. array: they are numbers of one kind, so that no width is tried for which no byte speaks. */
-void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, const struct row_past *past, struct row_layout *l);
+ * place of rows. array: they are numbers of one kind, so that no width is tried for which no byte speaks. known: 0, or
+ * the width of the rows before: of the widths for which no byte speaks that alone is tried. */
+void sk_rows_find(const uint8_t *in, size_t n, uint32_t most, int array, uint32_t known, const struct row_past *past, struct row_layout *l);
 /* About what a byte of in[0, n) takes, in bits, in rows as wide and as far apart as those of l with columns of their own. */
 double sk_rows_bits(const uint8_t *in, size_t n, const struct row_past *past, const struct row_layout *l);
 /* The distance up to `most` at which most bytes are the same, the shortest of about equal ones; where none stands out, numbers stand

@@ -10,6 +10,7 @@ struct sk_rows {
     int known;     /* 1: the layout is that of the piece before */
     int compared;  /* 1: which came after others, and was compared with these */
     size_t since;  /* bytes since it was looked for */
+    unsigned looks; /* how often it was looked for in bytes that go on */
     uint32_t most; /* bytes of a row */
     int after;     /* 1: rows come after others */
     int marks;     /* 1: a mark of four bytes may be in front of them */
@@ -84,6 +85,7 @@ void sk_rows_begin(struct sk_rows *t)
 {
     t->known = 0;
     t->since = 0;
+    t->looks = 0;
 }
 
 /* The bytes of a column by their place. */
@@ -167,9 +169,10 @@ static int fits(const struct sk_rows *t, const uint8_t *in, size_t n, int past)
  * rows only from its fifth byte on, as behind the mark of a record. */
 static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
 {
-    enum { MARK = 4 };
+    enum { MARK = 4, ALL_WIDTHS = 4 };
     struct row_layout *l = &t->layout;
     struct row_past past = past_at(t, 0);
+    uint32_t width = t->known && ++t->looks % ALL_WIDTHS ? l->width : 0; /* rows that change are mostly as long as before */
     if (t->known) {
         l->past = (struct row_past){past.p, past.rows / l->width};
         if (fits(t, in, n, past.rows > 0) || (!t->after && sk_rows_again(in, n, t->most, l)))
@@ -177,7 +180,7 @@ static int find_layout(struct sk_rows *t, const uint8_t *in, size_t n)
     }
     t->compared = past.rows > 0;
     t->since = 0;
-    sk_rows_find(in, n, t->most, is_array(t), &past, l);
+    sk_rows_find(in, n, t->most, is_array(t), width, &past, l);
     if (!t->after || !t->marks || !l->width || n <= MARK)
         return 0;
     past = past_at(t, MARK);

@@ -21,7 +21,7 @@ enum {
 
 /* How the general compressor must do on a sample of values to be considered, and to be chosen,
  * relative to what prediction is expected to leave. */
-static const double NEAR = 1.6, CLEARLY = 0.75;
+static const double NEAR = 0.9, CLEARLY = 0.75;
 
 /* ---- families ---- */
 
@@ -179,7 +179,7 @@ static int prefer_bytes(const struct sk_sample_set *s, struct sk_family *f, cons
             sk_try_bytes(&c, &one, filters[s->width == 64][k], 1, &best, &least);
         if (!sk_buf_ok(&all) || (double)least > NEAR * expected)
             continue;
-        sk_try_levels(&c, &one, &best, &least, &gzipped);
+        sk_try_levels(&c, &one, &best, &least, 0, &gzipped);
         int clearly = (double)least < CLEARLY * expected;
         if (clearly)
             f->recipes[part] = best;

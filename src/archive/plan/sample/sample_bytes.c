@@ -103,15 +103,15 @@ static size_t no_less_by_gzip(struct sk_coder *c, const struct sk_part *part, co
     some.raw += (part->size_bytes - some.size_bytes) / 2 / WORDS * WORDS;
     some.count = 0;
     quick.level = 1;
-    if (r->form != SK_FORM_BYTES || some.size_bytes < TOO_SMALL / SHARE)
+    if (r->form != SK_FORM_BYTES || some.size_bytes < TOO_SMALL / SHARE / 2)
         return 0;
     size_t by_gzip = try_one(c, &some, plain);
     return by_gzip >= try_one(c, &some, &quick) ? (size_t)((double)by_gzip / (double)some.size_bytes * (double)part->size_bytes) : 0;
 }
 
-void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
-                   size_t *gzipped)
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least, size_t plain_bytes, size_t *gzipped)
 {
+    enum { AT_MOST = 3 }; /* times less than zstd's first level: what gzip leaves */
     int gzip = sk_backend_here(SK_BACKEND_GZIP);
     struct sk_recipe plain = {.form = SK_FORM_BYTES, .backend = gzip, .level = 6}, usual = *best;
     /* what shrinks a lot is quick to compress: spend more on it */
@@ -120,7 +120,7 @@ void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *b
     strong.level = 9;
     other.backend = gzip;
     other.level = 6;
-    size_t by_plain = gzip < 0 ? *least : no_less_by_gzip(c, part, &plain, best), by_other;
+    size_t by_plain = gzip < 0 ? *least : plain_bytes / AT_MOST > *least ? plain_bytes / AT_MOST : no_less_by_gzip(c, part, &plain, best), by_other;
     by_plain = !by_plain ? try_one(c, part, &plain) : by_plain < *least ? *least : by_plain;
     by_other = by_plain;
     *best = usual;
@@ -232,7 +232,7 @@ static size_t try_all(struct sk_part *part, int text, int records, struct sk_rec
         return least;
     }
     if (!done)
-        sk_try_levels(&c, part, r, &least, gzipped);
+        sk_try_levels(&c, part, r, &least, records ? 0 : before, gzipped);
     /* what numbers leave hardly depends on how much there is, and a general compressor leaves less of more */
     if (r->form == SK_FORM_BYTES && as_text < least - least / GAIN) {
         by_text.level = r->backend == SK_BACKEND_ZSTD ? r->level : by_text.level;

@@ -13,8 +13,8 @@ int sk_sample_bytes(struct sk_ska_plan *p, uint32_t class_index,
 void sk_try_bytes(struct sk_coder *c, struct sk_part *part, int filter, int level,
                   struct sk_recipe *best, size_t *least);
 /* Choose compressor and level for *best's form and filter, never to be worse on the sample than
- * gzip -6, which leaves *gzipped. */
-void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least,
-                   size_t *gzipped);
+ * gzip -6, which leaves *gzipped. plain_bytes: what zstd's first level leaves of it as it is, 0: nobody knows; where that is several times more than *least,
+ * gzip is not asked, and *gzipped is about what it leaves. */
+void sk_try_levels(struct sk_coder *c, struct sk_part *part, struct sk_recipe *best, size_t *least, size_t plain_bytes, size_t *gzipped);
 
 #endif
