@@ -5,7 +5,8 @@
 #   coordinated  one rank's connections to another one come to a stand, it is killed, and they go on seconds later
 #   logging      the same, and only the dead process goes back
 #   never        they do not go on: all start again
-#   replication  a host is cut off, its twins go on, and then the network is back
+#   shared       ranks on one host, where messages are copied piece by piece by the sender and the receiver; one of them is killed three times
+#   replication  a host falls silent, its twins go on, and then what one of its processes had sent comes, but nothing else
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cluster.sh"
@@ -33,11 +34,15 @@ export SAIKAI_STORE_PREFIX=$shared/store LATE_UNTIL=$shared/go
 nodes=3 steps=10 options="--recovery process=in-place --warm 2 --set run.repair_limit=100s --protocol ${case_name/never/coordinated}"
 [ $case_name != replication ] || { nodes=6 steps=300 LATE_UNTIL=/ options="--protocol replication --set run.node_timeout=6s"; } # both processes of a rank do as many
 
+[ $case_name != shared ] || { nodes=1 options="--recovery process=in-place --warm 2 --set run.repair_limit=100s"; }
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma,knem,xpmem # in no case does one read the other's memory
 cluster_up $nodes
 printf 'n1 slots=2\nn2 slots=1\nn3 slots=1\nn4 slots=2\nn5 slots=1\nn6 slots=1\n' | head -n $nodes >"$CLUSTER_DIR/hosts"
 : >"$out"
 : >"$err"
-timeout --foreground -k 2 300 "$saikai" run -v --hosts "$CLUSTER_DIR/hosts" $options --set run.finish_timeout=3s --set run.mpirun_args="-x LATE_UNTIL" \
+where=(--hosts "$CLUSTER_DIR/hosts")
+[ $case_name != shared ] || where=()
+timeout --foreground -k 2 300 "$saikai" run -v "${where[@]}" $options --set run.finish_timeout=3s --set run.mpirun_args="-x LATE_UNTIL" \
     -n 4 -- "$program" -p "$shared/pid" $steps </dev/null >"$out" 2>"$err" &
 pid=$!
 wait_until() { # WHAT COMMAND…
@@ -54,12 +59,16 @@ stop_connections() { # NODE PROCESS ADDRESS
     local ports p
     ports=$(node_run "$1" ss -Htnp dst "$3" | grep "pid=$2," | awk '{ sub(/.*:/, "", $4); print $4 }')
     [ -n "$ports" ] || fail "process $2 of $1 has no connection to $3"
-    node_run "$1" tc qdisc add dev eth0 root handle 1: htb default 1 &&
-        node_run "$1" tc class add dev eth0 parent 1: classid 1:1 htb rate 10gbit quantum 60000 &&
+    node_run "$1" tc qdisc add dev eth0 root handle 1: htb default 1 2>/dev/null &&
+        node_run "$1" tc class add dev eth0 parent 1: classid 1:1 htb rate 10gbit quantum 60000 2>/dev/null &&
         node_run "$1" tc class add dev eth0 parent 1: classid 1:2 htb rate 8bit quantum 2000 2>/dev/null || { echo "skip: this system cannot slow a connection down"; exit 77; }
     for p in $ports; do
-        node_run "$1" tc filter add dev eth0 parent 1: protocol ip u32 match ip dst "$3" match ip sport "$p" 0xffff flowid 1:2 || fail "no filter"
+        node_run "$1" tc filter add dev eth0 parent 1: protocol ip pref 10 u32 match ip dst "$3" match ip sport "$p" 0xffff flowid 1:2 || fail "no filter"
     done
+}
+
+let_go_on() { # NODE    what was queued is lost, and is sent again
+    node_run "$1" tc filter del dev eth0 parent 1: protocol ip pref 10 u32 && node_run "$1" tc class del dev eth0 parent 1: classid 1:2 || fail "no connection goes on"
 }
 
 steps_of() { sed -n '$p' "$shared/pid.step" 2>/dev/null || echo 0; }
@@ -68,9 +77,22 @@ answered() { grep -aqE 'repaired in place|answer: (restart|migration|twin)' "$er
 wait_until "the first steps" is_at 8
 case $case_name in
 replication)
-    node_cut n2
+    stop_connections n2 "$(node_run n2 pgrep -f "^$program")" 10.77.0.1
+    node_run n2 tc class add dev eth0 parent 1: classid 1:3 htb rate 8bit quantum 2000 2>/dev/null
+    node_run n2 tc filter add dev eth0 parent 1: protocol ip pref 20 u32 match ip dst 10.77.0.254 flowid 1:3 || fail "no filter"
     wait_until "the answer" answered
-    node_mend n2
+    sleep 2
+    let_go_on n2
+    ;;
+shared)
+    for kills in 1 2 3; do
+        kill -KILL "$(cat "$shared/pid.2")"
+        for _ in $(seq 3000); do
+            [ "$(grep -acE 'repaired in place|answer: restart' "$err")" -lt $kills ] || break
+            sleep 0.05
+        done
+        sleep "1.$(shuf -i 100-900 -n 1)"
+    done
     ;;
 *)
     rank2=$(cat "$shared/pid.2")
@@ -79,7 +101,7 @@ replication)
     node_run n2 kill -KILL "$rank2"
     if [ $case_name != never ]; then
         sleep 5
-        node_run n2 tc qdisc del dev eth0 root # what was queued is lost, and is sent again
+        let_go_on n2
     fi
     wait_until "the answer" answered
     sleep 3
@@ -92,6 +114,7 @@ rc=$?
 ! grep -E '^rank [0-9]+: ' "$out" || fail "a rank has seen what must not be"
 grep -aq 'verified' "$out" || fail "no result"
 case $case_name in
+shared) grep -aq 'repaired in place' "$err" || fail "no repair" ;;
 never) grep -aq 'not in place: what the dead process had sent is still on its way to another host' "$err" || fail "it was not said why the job is started again" ;;
 replication) grep -aq 'answer: twin' "$err" && ! grep -aq 'saikai: restart' "$err" || fail "its twin did not go on" ;;
 *) grep -aq 'repaired in place' "$err" && ! grep -aq 'answer: restart' "$err" || fail "no repair" ;;
