@@ -5,7 +5,8 @@
  * one took long the next gifts are sleeps. */
 #include "world/rest/core.h"
 
-#include <dlfcn.h>
+#include "world/next/next.h"
+
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ static sets switch_of_mpi(void)
     static sets found;
     static int is_known;
     if (!is_known) {
-        found = (sets)dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle");
+        found = (sets)sk_next_find("opal_progress_set_yield_when_idle");
         is_known = 1;
     }
     return found;
