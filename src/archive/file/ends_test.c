@@ -361,6 +361,37 @@ static void what_it_builds_on_must_be_there(void **state)
     sk_buf_free(&index);
 }
 
+/* One whose index comes after its own: there is an end to that, however many copies each of its readings has. */
+static void an_index_after_itself_is_damaged(void **state)
+{
+    (void)state;
+    char path[128];
+    struct sk_ska a = {0};
+    struct sk_buf b = {0}, stored = {0}, trailer = {0};
+    struct saikai_error err = {0};
+    snprintf(path, sizeof path, "%s/itself.ska", dir);
+    sk_buf_put_str(&stored, "itself.ska");
+    sk_buf_put_u64(&stored, 1);
+    sk_buf_put(&stored, "not packed", 10);
+    sk_ska_put_header(&b, SK_SKA_INDEX_AFTER);
+    sk_buf_put_u64(&trailer, b.len);
+    sk_buf_put_u64(&trailer, stored.len);
+    sk_buf_put_u64(&trailer, 100 | (uint64_t)3 << 56);
+    sk_buf_put_u64(&trailer, sk_hash64(stored.data, stored.len));
+    sk_buf_put_u64(&trailer, sk_hash64(trailer.data, 32));
+    sk_buf_put(&trailer, "SKAend9\n", 8);
+    for (int i = 0; i < 2; i++) {
+        sk_buf_put(&b, stored.data, stored.len);
+        sk_buf_put(&b, trailer.data, trailer.len);
+    }
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    assert_int_equal(sk_archive_open(path, &a, &err), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, "itself.ska"));
+    sk_buf_free(&b);
+    sk_buf_free(&stored);
+    sk_buf_free(&trailer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_large_index_is_compared_to_its_end),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(what_it_builds_on_must_be_there),
+        cmocka_unit_test(an_index_after_itself_is_damaged),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

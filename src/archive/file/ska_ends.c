@@ -209,8 +209,8 @@ static int unpack_index(const char *path, const struct trailer *t, const uint8_t
     return rc;
 }
 
-/* One copy of the index, read and unpacked. */
-static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t at, int depth, struct raw_index *out, struct saikai_error *err)
+/* One copy of the index, read and unpacked. *whole: 1 if its stored bytes are what they should be, so that the other copy says nothing else. */
+static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t at, int depth, int *whole, struct raw_index *out, struct saikai_error *err)
 {
     uint8_t *stored = malloc(t->stored + 1);
     *out = (struct raw_index){.data = malloc(t->raw + 1), .n = t->raw, .version = t->version, .at = t->at, .hash = t->hash};
@@ -218,6 +218,7 @@ static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t
                                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for its index");
     if (!rc && sk_hash64(stored, t->stored) != t->hash)
         rc = sk_fail(err, SAIKAI_EDAMAGED, "the checksum of its index is wrong");
+    *whole = !rc;
     if (!rc)
         rc = unpack_index(path, t, stored, depth, out, err);
     free(stored);
@@ -268,20 +269,20 @@ static int read_twice(int fd, const char *path, uint64_t size, struct trailer t,
 {
     struct saikai_error why = {0};
     uint64_t end = size - SK_SKA_TRAILER_BYTES, first = 0;
-    int rc = SAIKAI_EDAMAGED, damage = 0;
+    int rc = SAIKAI_EDAMAGED, damage = 0, whole = 0;
     sk_fail(err, SAIKAI_EDAMAGED, "its trailer is damaged");
     if (t.version >= 2) {
         uint64_t second = t.at + t.stored + SK_SKA_TRAILER_BYTES;
         if (limits(&t, second, end) && t.stored == end - second)
-            rc = read_copy(fd, path, &t, second, depth, out, err);
+            rc = read_copy(fd, path, &t, second, depth, &whole, out, err);
     } else {
         damage = SK_SKA_TRAILER_DAMAGED;
         if (!(first = find_trailer(fd, path, end, &t)))
             return sk_fail(err, SAIKAI_EDAMAGED,
                            "its end is missing or damaged: it was cut short or never finished");
     }
-    if (rc == SAIKAI_EDAMAGED && limits(&t, t.at, end)) {
-        rc = read_copy(fd, path, &t, t.at, depth, out, &why);
+    if (rc == SAIKAI_EDAMAGED && !whole && limits(&t, t.at, end)) {
+        rc = read_copy(fd, path, &t, t.at, depth, &whole, out, &why);
         if (rc && err)
             *err = why;
         damage |= SK_SKA_INDEX_DAMAGED;
@@ -299,6 +300,7 @@ static int read_index(int fd, const char *path, uint64_t size, int version, int 
     if (rc)
         return rc;
     struct trailer t = parse_trailer(bytes);
+    int whole;
     if (version != 1)
         return read_twice(fd, path, size, t, depth, out, err);
     if (t.version != 1)
@@ -306,7 +308,7 @@ static int read_index(int fd, const char *path, uint64_t size, int version, int 
                        "its end is missing or damaged: it was cut short or never finished");
     if (!limits(&t, t.at, end) || t.stored != end - t.at)
         return sk_fail(err, SAIKAI_EDAMAGED, "its trailer is damaged");
-    return read_copy(fd, path, &t, t.at, depth, out, err);
+    return read_copy(fd, path, &t, t.at, depth, &whole, out, err);
 }
 
 /* The raw index of an open archive, of which at most `depth` more below are read for that. */
