@@ -6,7 +6,7 @@
 void sk_way_back_describe(const struct sk_way_back *w, char *out, size_t cap)
 {
     if (!w->uses_library)
-        snprintf(out, cap, "from whatever the program itself has kept (it did not use Saikai)");
+        snprintf(out, cap, "from whatever the program itself has kept (it does not use Saikai, or had not come to saikai_init)");
     else if (w->iteration < 0)
         snprintf(out, cap, "from the newest generation, if there is one");
     else if (w->again < 0)
