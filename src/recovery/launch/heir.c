@@ -127,13 +127,15 @@ static void live(int fd)
     _exit(0);
 }
 
-static int become(int fd)
+/* The signals that are held back until it ignores them, as whoever ends a job may signal all of it just then. */
+static int become(int fd, const sigset_t *before)
 {
     static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU};
     int null = open("/dev/null", O_RDWR), own = fcntl(fd, F_DUPFD, 10);
     setsid();
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
     if (null < 0 || own < 0)
         _exit(1);
     for (int i = 0; i < 3; i++)
@@ -154,10 +156,14 @@ struct sk_heir *sk_heir_new(void)
         free(h);
         return NULL;
     }
+    sigset_t all, before;
     h->fd = s[1];
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     h->pid = fork();
     if (!h->pid)
-        live(become(s[0]));
+        live(become(s[0], &before));
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(s[0]);
     if (h->pid > 0 && !sk_family_spare(h->pid))
         return h;
