@@ -158,7 +158,7 @@ static void pieces_are_of_one_file(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t to[16] = {0};
         assert_int_equal(sk_pieces_read(&p, cases[i].at, cases[i].n, to), strlen(cases[i].is));
-        assert_string_equal(to, cases[i].is);
+        assert_string_equal((const char *)to, cases[i].is);
     }
     sk_ska_plan_free(&p);
     sk_feed_local_free(&feed);
