@@ -127,7 +127,7 @@ power | kill)
     ! grep -aq 'repaired in place' "$err" || fail "a lost host was repaired in place"
     ;;
 two)
-    grep -aq 'rank 2, 3 is made again' "$err" || fail "not both were made again"
+    grep -aq 'ranks 2, 3 are made again' "$err" || fail "not both were made again"
     grep -aq 'repaired in place' "$err" || fail "no repair"
     ;;
 *)
