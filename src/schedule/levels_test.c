@@ -479,6 +479,34 @@ static void test_patterns_that_leave_a_level_out(void **state)
     assert_true(isinf(sk_levels_overhead(l, 2, -1, two)));
 }
 
+/* Nothing ever fails: what is left are the costs, of each pattern. */
+static void test_patterns_without_failures(void **state)
+{
+    (void)state;
+    struct sk_level l[3] = {{0, 2, 2, 5}, {0, 3, 5, 10}, {0, 30, 40, 10}};
+    const int64_t every[3] = {1, 4, 12}, one[3] = {1, 0, 0};
+    assert_float_equal(sk_levels_overhead(l, 1, 100, one), 2.0 / 100, 1e-12);
+    assert_float_equal(sk_levels_overhead(l, 3, 100, one), 2.0 / 100, 1e-12);
+    assert_float_equal(sk_levels_overhead(l, 2, 100, every), (4 * 2 + 3) / 400.0, 1e-12);
+    assert_float_equal(sk_levels_overhead(l, 3, 100, every), (12 * 2 + 3 * 3 + 30) / 1200.0, 1e-12);
+}
+
+/* When all failures are of the second level the first one is nothing but a cost, and the whole is one level again: also where hardly any interval
+ * is finished. */
+static void test_a_level_that_never_fails(void **state)
+{
+    (void)state;
+    for (double rate = 1e-5; rate < 1.5; rate *= 10)
+        for (int64_t m = 1; m < 5; m++) {
+            const struct sk_level l[2] = {{0, 2, 2, 5}, {rate, 3, 9, 10}};
+            const int64_t every[2] = {1, m};
+            struct sk_costs c = {rate, 2 * (double)m + 3, 9 + 2 * ((double)m - 1), 10};
+            double x = sk_levels_overhead(l, 2, 50, every), y = sk_model_overhead(&c, 50 * (double)m);
+            if (!(fabs(x / y - 1) < 1e-9))
+                fail_msg("rate %g, every %d: %.12g, of one level %.12g", rate, (int)m, x, y);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +520,8 @@ int main(void)
         cmocka_unit_test(test_losing_more_than_tolerated),
         cmocka_unit_test(test_rates_of_three_levels),
         cmocka_unit_test(test_patterns_that_leave_a_level_out),
+        cmocka_unit_test(test_patterns_without_failures),
+        cmocka_unit_test(test_a_level_that_never_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,51 @@ static void containers_are_written_and_read_or_not(void **state)
     }
 }
 
+/* A container that lies somewhere else: whatever fails, it is closed there once. */
+static int opened, closed;
+static void *elsewhere;
+static size_t elsewhere_bytes;
+
+static int read_elsewhere(void *arg, uint64_t from, void *data, size_t n, struct saikai_error *err)
+{
+    (void)arg;
+    (void)err;
+    memcpy(data, (uint8_t *)elsewhere + from, n);
+    return 0;
+}
+
+static void close_elsewhere(void *arg)
+{
+    (void)arg;
+    closed++;
+}
+
+static int open_elsewhere(void *arg, struct saikai_error *err)
+{
+    struct sk_container *c = NULL;
+    const struct sk_container_source from = {read_elsewhere, close_elsewhere, arg, elsewhere_bytes};
+    opened++;
+    int rc = sk_container_open_from("elsewhere", &from, &c, err);
+    if (!rc)
+        rc = sk_container_verify(c, err);
+    sk_container_close(c);
+    return rc;
+}
+
+static void it_is_closed(void *arg)
+{
+    (void)arg;
+    assert_int_equal(closed, opened);
+}
+
+static void a_container_elsewhere_is_closed_once(void **state)
+{
+    (void)state;
+    assert_int_equal(sk_io_slurp(at("there.skc"), 1 << 24, &elsewhere, &elsewhere_bytes, NULL), 0);
+    assert_true(no_memory_sweep(open_elsewhere, NULL, it_is_closed, NULL) >= 4);
+    free(elsewhere);
+}
+
 /* A chunk is looked at, and copied, to its end, however long it is when it is coded. */
 static void a_long_chunk_is_looked_at_to_its_end(void **state)
 {
@@ -461,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(containers_are_written_and_read_or_not),
+        cmocka_unit_test(a_container_elsewhere_is_closed_once),
         cmocka_unit_test(a_long_chunk_is_looked_at_to_its_end),
         cmocka_unit_test(lineages_are_read_or_not),
         cmocka_unit_test(headers_must_fit),

@@ -8,6 +8,7 @@
 #include "store/slot.h"
 #include "store/state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -162,6 +163,38 @@ static void a_note_is_made_once(void **state)
     assert_int_equal(sk_io_unlink(at("other"), NULL), 0);
     assert_int_equal(rmdir(dir), 0); /* nothing else is left */
     assert_int_equal(mkdir(dir, 0700), 0);
+    sk_buf_free(&b);
+}
+
+static int link_and_lose_the_answer(const char *op, const char *path)
+{
+    char name[64] = "", tmp[160];
+    if (strcmp(op, "link"))
+        return 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strstr(e->d_name, ".tmp"))
+            snprintf(name, sizeof name, "%.60s", e->d_name);
+    closedir(d);
+    snprintf(tmp, sizeof tmp, "%s/%s", dir, name);
+    assert_int_equal(link(tmp, path), 0);
+    return EEXIST;
+}
+
+/* The server made the name, and said so to nobody; it was asked again. */
+static void an_answer_that_is_lost(void **state)
+{
+    (void)state;
+    struct sk_buf b = {0};
+    struct saikai_error err = {0};
+    struct stat st;
+    sk_buf_put(&b, "mine\n", 5);
+    sk_io_hook = link_and_lose_the_answer;
+    int rc = sk_note_create(dir, "note", &b, &err);
+    sk_io_hook = NULL;
+    assert_int_equal(rc, 0);
+    assert_int_equal(stat(at("note"), &st), 0);
+    assert_true(st.st_size == 5 && st.st_nlink == 1);
     sk_buf_free(&b);
 }
 
@@ -544,6 +577,7 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         TEST(a_note_is_these_lines),
         TEST(a_note_is_made_once),
+        TEST(an_answer_that_is_lost),
         TEST(a_job_is_as_it_was),
         TEST(a_job_has_its_bounds),
         TEST(a_holder_is_as_it_was),

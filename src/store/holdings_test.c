@@ -109,6 +109,48 @@ static void test_remove(void **state)
     assert_false(there("spare-000001.skp"));
 }
 
+/* More than one page of the list holds, in order of ranks within each set. */
+static void test_many(void **state)
+{
+    struct sk_holdings h;
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "gen-0001-000000000020-0/rank-%06d.skc", i * 7 % 50);
+        put(path);
+        snprintf(path, sizeof path, "gen-0001-000000000020-0/parity-%06d-0002.skp", i * 11 % 50);
+        put(path);
+    }
+    assert_int_equal(sk_holdings_scan(dir, &h, NULL), 0);
+    assert_int_equal(h.count, 100);
+    for (int i = 0; i < 100; i++)
+        assert_true(h.entry[i].rank == i % 50 && h.entry[i].coder == (i < 50 ? 2 : 0));
+    sk_holdings_free(&h);
+    assert_true(!h.entry && !h.count);
+}
+
+/* No directory at all: it is said, and nothing is removed. */
+static void test_no_directory(void **state)
+{
+    struct sk_holdings h;
+    struct saikai_error err = {0};
+    char path[PATH_MAX + 8], file[128];
+    struct sk_holding_entry data = {{1, 20, 0}, 1, 0}, parity = {{1, 20, 0}, 1, 2};
+    (void)state;
+    put("file");
+    snprintf(file, sizeof file, "%s/file", dir);
+    assert_int_equal(sk_holdings_scan(file, &h, &err), SAIKAI_EIO);
+    assert_non_null(strstr(err.text, file));
+    sk_holdings_remove_rank(file, 1, 4);
+    assert_true(there("file"));
+    memset(path, 'x', sizeof path);
+    path[0] = '/';
+    path[PATH_MAX - 2] = 0;
+    assert_int_equal(sk_holdings_remove(path, &data, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_holdings_remove(path, &parity, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_parity_spare_path(path, 1, file, sizeof file, &err), SAIKAI_EINVAL);
+}
+
 static void test_nothing(void **state)
 {
     struct sk_holdings h = {0};
@@ -124,6 +166,8 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_names_and_order, begin, finish),
         cmocka_unit_test_setup_teardown(test_remove, begin, finish),
+        cmocka_unit_test_setup_teardown(test_many, begin, finish),
+        cmocka_unit_test_setup_teardown(test_no_directory, begin, finish),
         cmocka_unit_test_setup_teardown(test_nothing, begin, finish),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -88,8 +88,7 @@ static void judge(struct sk_leftover *l)
     size_t n = strlen(l->path);
     int alone = n > 6 && !strcmp(l->path + n - 6, "-alone");
     char lock[PATH_MAX];
-    if (sk_job_load(l->path, &l->job, NULL))
-        *l->job.name = 0;
+    sk_job_load(l->path, &l->job, NULL); /* where it says nothing its name stays "" */
     if (!sk_io_path(lock, sizeof lock, NULL, "%s/" SK_HOLD_FILE, l->path) && !access(lock, F_OK) &&
         sk_hold_alone(l->path, &h, &err) == SAIKAI_EBUSY)
         l->state = SK_LEFTOVER_LIVES;

@@ -157,6 +157,78 @@ static void test_whose_it_is(void **state)
     assert_true(sk_leftovers_scan(path, NULL, &l, NULL) < 0);
 }
 
+static void states_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"in use", "wanted", "finished", "store gone", "unknown"};
+    for (int s = SK_LEFTOVER_LIVES; s <= SK_LEFTOVER_UNKNOWN; s++)
+        assert_string_equal(sk_leftover_state_name((enum sk_leftover_state)s), names[s]);
+}
+
+/* What cannot be judged is kept: the store says nothing sound of itself, or no place from where one could tell. And nobody looks into what is
+ * another user's, nor leaves a lock where there was none. */
+static void what_cannot_be_judged(void **state)
+{
+    (void)state;
+    char path[256];
+    struct sk_leftovers l;
+    struct sk_job j = job_of(3, NULL);
+    store("p1", 1, 0);
+    left("damaged", 1, "p1", 0);
+    snprintf(path, sizeof path, "%s/p1/job", dir);
+    assert_int_equal(sk_io_replace(path, "x", 1, NULL), 0);
+    left("relative", 2, NULL, 0);
+    strcpy(j.place, "nowhere");
+    snprintf(path, sizeof path, "%s/relative", user);
+    assert_int_equal(sk_job_replace(path, &j, NULL), 0);
+    left("top", 3, NULL, 0);
+    strcpy(j.place, "/nowhere-at-all");
+    snprintf(path, sizeof path, "%s/top", user);
+    assert_int_equal(sk_job_replace(path, &j, NULL), 0);
+    left("jobs", 4, "jobs/a", 0); /* a prefix of that name, which was not made */
+    make("theirs", "file", 1);
+    snprintf(path, sizeof path, "%s/theirs", user);
+    int given_away = !geteuid() && !chown(path, 65534, 65534);
+    assert_int_equal(sk_leftovers_scan(user, NULL, &l, NULL), 0);
+    assert_int_equal(l.count, given_away ? 4 : 5);
+    assert_int_equal(find(&l, "damaged")->state, SK_LEFTOVER_UNKNOWN);
+    assert_int_equal(find(&l, "relative")->state, SK_LEFTOVER_UNKNOWN);
+    assert_int_equal(find(&l, "top")->state, SK_LEFTOVER_UNKNOWN);
+    assert_int_equal(find(&l, "jobs")->state, SK_LEFTOVER_GONE);
+    for (size_t i = 0; i < l.count; i++) {
+        char lock[PATH_MAX + 16];
+        snprintf(lock, sizeof lock, "%s/" SK_HOLD_FILE, l.dir[i].path);
+        assert_int_equal(access(lock, F_OK), -1);
+    }
+    sk_leftovers_free(&l);
+}
+
+/* All that is in it to a certain depth, in blocks. */
+static void test_how_much(void **state)
+{
+    (void)state;
+    static const char *const below[] = {"", "/1", "/1/2", "/1/2/3", "/1/2/3/4", "/1/2/3/4/5"};
+    uint64_t blocks = 0;
+    struct sk_leftovers l;
+    struct stat sb;
+    char path[256];
+    make("deep", "1/2/3/4/5/file", 9000);
+    for (int i = 0; i < 6; i++) {
+        snprintf(path, sizeof path, "deep%s", below[i]);
+        make(path, "file", 5000);
+        snprintf(path, sizeof path, "%s/deep%s/file", user, below[i]);
+        assert_int_equal(lstat(path, &sb), 0);
+        blocks += i < 5 ? (uint64_t)sb.st_blocks : 0; /* what is deeper is not looked for */
+        snprintf(path, sizeof path, "%s/deep%s", user, below[i]);
+        assert_int_equal(lstat(path, &sb), 0);
+        blocks += i ? (uint64_t)sb.st_blocks : 0;
+    }
+    assert_int_equal(sk_leftovers_scan(user, NULL, &l, NULL), 0);
+    assert_int_equal(l.count, 1);
+    assert_true(l.dir[0].bytes == 512 * blocks && blocks);
+    sk_leftovers_free(&l);
+}
+
 static void set_age(const char *name, const char *file, double age_s)
 {
     char path[256];
@@ -212,9 +284,10 @@ static void test_removing(void **state)
     make("gone", "sub/file", 10);
     left("lives", 2, "p", 0);
     left("another", 3, "p", 0);
+    left("nameless", 5, "p", 0);
     make("nobodys", "file", 1);
     assert_int_equal(sk_leftovers_scan(user, NULL, &l, NULL), 0);
-    assert_int_equal(l.count, 4);
+    assert_int_equal(l.count, 5);
     assert_int_equal(sk_leftover_remove(find(&l, "gone"), &err), 0);
     assert_int_not_equal(access(find(&l, "gone")->path, F_OK), 0);
     assert_int_equal(sk_leftover_remove(find(&l, "gone"), &err), 0); /* somebody else was quicker */
@@ -226,8 +299,11 @@ static void test_removing(void **state)
     left("another", 4, "p", 0);
     assert_int_equal(sk_leftover_remove(find(&l, "another"), &err), SAIKAI_EBUSY);
     assert_non_null(strstr(err.text, "another job's meanwhile"));
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/gen-file", find(&l, i ? "another" : "lives")->path);
+    snprintf(path, sizeof path, "%s/job", find(&l, "nameless")->path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(sk_leftover_remove(find(&l, "nameless"), &err), SAIKAI_EBUSY);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/gen-file", find(&l, i ? i > 1 ? "nameless" : "another" : "lives")->path);
         assert_int_equal(access(path, F_OK), 0);
     }
     sk_leftovers_free(&l);
@@ -286,6 +362,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_whose_it_is, make_dir, remove_dir),
+        cmocka_unit_test(states_have_names),
+        cmocka_unit_test_setup_teardown(what_cannot_be_judged, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_how_much, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_how_much_and_how_old, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_removing, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_half_removed, make_dir, remove_dir),

@@ -1,5 +1,6 @@
 /* Generations, plain containers, slots and the state file: round trips, and every flipped bit and cut is noticed. */
 #include "store/form/container.h"
+#include "store/owner/job.h"
 #include "store/gen.h"
 #include "store/slot.h"
 #include "store/state.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -138,6 +140,50 @@ static void test_scan(void **state)
     snprintf(path, sizeof path, "%s/nowhere", dir);
     assert_int_equal(sk_gen_scan(path, -1, &l, NULL), 0);
     assert_int_equal(l.count, 0);
+}
+
+/* Where there is no directory, or no path, it is said, and nothing is made. */
+static void test_no_place_for_generations(void **state)
+{
+    (void)state;
+    struct sk_gen g = {1, 10, 0};
+    struct sk_gen_list l = {0};
+    struct sk_slot *s = NULL;
+    struct saikai_error err = {0};
+    int rank = 0, *ranks = &rank;
+    size_t n = 7;
+    char file[128], deep[PATH_MAX + 8];
+    snprintf(file, sizeof file, "%s/file", dir);
+    assert_int_equal(sk_io_replace(file, "x", 1, NULL), 0);
+    assert_int_equal(sk_gen_scan(file, -1, &l, &err), SAIKAI_EIO);
+    assert_true(strstr(err.text, "cannot read directory") && strstr(err.text, file) && !l.count);
+    assert_true(sk_gen_commit(file, g, 0, file, 0, &err) < 0);
+    assert_int_equal(access(file, F_OK), 0);
+    memset(deep, 'd', sizeof deep);
+    deep[0] = '/';
+    deep[PATH_MAX - 20] = 0; /* neither a generation nor anything else has room behind it */
+    for (int i = 0; i < 7; i++) {
+        memset(&err, 0, sizeof err);
+        int rc = i == 0   ? sk_gen_commit(deep, g, 0, file, 1, &err)
+                 : i == 1 ? sk_gen_remove(deep, g, 0, &err)
+                 : i == 2 ? sk_gen_remove_all(deep, g, &err)
+                 : i == 3 ? sk_gen_ranks(deep, g, &ranks, &n, &err)
+                 : i == 4 ? sk_slot_new(deep, 1, 0, 0, 100, &s, &err)
+                 : i == 5 ? sk_gen_file(deep, g, 0, file, sizeof file, &err)
+                          : sk_gen_dir(deep, g, file, sizeof file, &err);
+        assert_int_equal(rc, SAIKAI_EINVAL);
+        assert_int_equal(err.code, rc);
+    }
+    assert_true(ranks == &rank && n == 7 && !s);
+    struct sk_job j = {.name = "wave"};
+    j.store.b[0] = 1;
+    deep[PATH_MAX - 20] = 'd';
+    deep[PATH_MAX - 6] = 0; /* the name of the file has room, a temporary one has not */
+    assert_int_equal(sk_job_claim(deep, &j, &err), SAIKAI_EINVAL);
+    deep[PATH_MAX - 6] = 'd';
+    deep[PATH_MAX - 2] = 0;
+    assert_int_equal(sk_job_replace(deep, &j, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_job_load(deep, &j, &err), SAIKAI_EINVAL);
 }
 
 /* ---- containers ---- */
@@ -338,6 +384,56 @@ static void test_slot_life(void **state)
     }
 }
 
+static int syncs;
+static int no_truncation(const char *op, const char *path)
+{
+    (void)path;
+    syncs += !strcmp(op, "fsync");
+    return strcmp(op, "truncate") ? 0 : ENOSPC;
+}
+
+/* A slot that cannot be made as it should be: its file goes, or it stays as it was. */
+static void test_slots_that_fail(void **state)
+{
+    (void)state;
+    struct sk_slot *s = NULL;
+    struct sk_gen g = {1, 5, 0};
+    struct saikai_error err = {0};
+    struct stat sb;
+    char path[128];
+    snprintf(path, sizeof path, "%s/slot-0001-000000-0.tmp", dir);
+    sk_io_hook = no_truncation;
+    int rc = sk_slot_new(dir, 1, 0, 0, 10000, &s, &err);
+    sk_io_hook = NULL;
+    assert_true(rc == SAIKAI_ENOSPC && !s && strstr(err.text, path));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(sk_slot_new(dir, 1, 0, 0, 10000, &s, &err), 0);
+    memset(s->map, 7, 10000);
+    sk_io_hook = no_truncation;
+    rc = sk_slot_resize(s, 20000, &err); /* nor is there a way back */
+    int same = sk_slot_resize(s, 10000, &err), less = sk_slot_resize(s, 5000, NULL);
+    sk_io_hook = NULL;
+    assert_true(rc == SAIKAI_EIO && same == 0 && less == SAIKAI_ENOSPC && s->size_bytes == 10000);
+    assert_true(strstr(err.text, path) && strstr(err.text, "lost its space"));
+    assert_true(s->map[0] == 7 && s->map[9999] == 7);
+    assert_int_equal(sk_slot_retire(s, dir, g, 0, &err), SAIKAI_ENOENT); /* there is no such generation */
+    assert_int_equal(access(path, F_OK), 0);
+    for (int sync = 0; sync < 2; sync++) {
+        syncs = 0;
+        sk_io_hook = no_truncation;
+        rc = sk_slot_commit(s, dir, g, 0, sync, &err);
+        sk_io_hook = NULL;
+        assert_int_equal(rc, 0);
+        assert_int_equal(syncs, sync ? 4 : 0); /* what was mapped, the file, and two directories */
+        assert_int_equal(sk_slot_retire(s, dir, g, 0, &err), 0);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    assert_int_equal(sk_slot_resize(s, 0, &err), 0);
+    assert_true(!s->map && stat(path, &sb) == 0 && sb.st_size == 0);
+    assert_int_equal(sk_slot_commit(s, dir, g, 0, 1, &err), 0); /* nothing is mapped */
+    sk_slot_free(s, 0);
+}
+
 /* ---- state ---- */
 
 static void test_state(void **state)
@@ -411,6 +507,40 @@ static void test_what_counts_against_a_generation(void **state)
     assert_null(sk_state_tried(&s, g));
 }
 
+/* An entry without any death refuses nothing, however few are too many; behind the checksum there is nothing. */
+static void test_limits_of_a_state(void **state)
+{
+    (void)state;
+    struct sk_state s = {.incarnation = 4, .tried_count = 1}, t;
+    struct sk_gen g = {3, 100, 0};
+    struct saikai_error err = {0};
+    char path[128], twice[8192];
+    void *text;
+    size_t n;
+    s.tried[0] = (struct sk_tried){.gen = g, .files = 5};
+    assert_false(sk_state_refuses(&s, g, 5, 0));
+    s.tried[0].deaths = 1;
+    assert_true(sk_state_refuses(&s, g, 5, 0) && sk_state_refuses(&s, g, 5, 1) && !sk_state_refuses(&s, g, 5, 2));
+    s.tried[0].unexplained = 2;
+    assert_true(sk_state_refuses(&s, g, 5, 2) && !sk_state_refuses(&s, g, 5, 3));
+    s.tried[0].files = 0; /* nobody knows of which files that was */
+    assert_true(sk_state_refuses(&s, g, 5, 2));
+    assert_int_equal(sk_state_save(dir, &s, NULL), 0);
+    snprintf(path, sizeof path, "%s/state", dir);
+    assert_int_equal(sk_io_slurp(path, 4096, &text, &n, NULL), 0);
+    assert_int_equal(sk_state_decode(text, n, &t, &err), 0);
+    static const char *const behind[] = {"\n", "finished 1\n", "x"};
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        snprintf(twice, sizeof twice, "%.*s%s", (int)n, (char *)text, behind[i]);
+        assert_int_equal(sk_state_decode(twice, strlen(twice), &t, &err), SAIKAI_EDAMAGED);
+        assert_non_null(strstr(err.text, "is not one of a state file"));
+    }
+    assert_int_equal(sk_state_decode(text, n - 1, &t, &err), SAIKAI_EDAMAGED);
+    assert_int_equal(sk_state_decode("", 0, &t, &err), SAIKAI_EDAMAGED);
+    assert_non_null(strstr(err.text, "truncated"));
+    free(text);
+}
+
 static void test_damaged_state(void **state)
 {
     (void)state;
@@ -457,6 +587,9 @@ int main(void)
         TEST(test_slot_life),
         TEST(test_state),
         TEST(test_what_counts_against_a_generation),
+        TEST(test_no_place_for_generations),
+        TEST(test_slots_that_fail),
+        TEST(test_limits_of_a_state),
         TEST(test_damaged_state),
         cmocka_unit_test(no_file_is_left_open),
     };

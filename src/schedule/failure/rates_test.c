@@ -2,10 +2,12 @@
  * count each host once. */
 #include "schedule/failure/rates.h"
 
+#include "base/clock.h"
 #include "base/config/hostlist.h"
 #include "base/config/units.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <saikai/component.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -246,6 +248,8 @@ static void test_sqlite(void **state)
          ":3: host 'A' has a rate already (line 1): keep one of the two"},
         {"CREATE TABLE rates(host BLOB, rate REAL); INSERT INTO rates VALUES(NULL, 1);",
          "the host is no text"},
+        {"CREATE VIEW rates AS SELECT 'a' AS host, abs(-9223372036854775807 - 1) AS rate",
+         "integer overflow; a table rates(host TEXT, rate REAL) is expected"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_database(cases[i].sql);
@@ -259,9 +263,45 @@ static void test_sqlite(void **state)
     assert_int_equal(truncate(path, 5000), 0);
     assert_int_equal(sk_rates_open(path, 1, &r, &err), SAIKAI_ECONFIG);
     assert_non_null(strstr(err.text, path));
+    make_database("CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('a', 1);");
+    sqlite3_hard_heap_limit64(1);
+    int rc = sk_rates_open(path, 1, &r, &err);
+    sqlite3_hard_heap_limit64(0);
+    assert_int_equal(rc, SAIKAI_ECONFIG);
+    assert_non_null(strstr(err.text, "out of memory"));
     assert_int_equal(open_files(), open_before);
 #endif
 }
+
+#ifdef HAVE_SQLITE
+static void *write_and_end(void *db)
+{
+    sk_sleep(0.1);
+    return sqlite3_exec(db, "INSERT INTO rates VALUES('n2', 5); COMMIT", NULL, NULL, NULL) == SQLITE_OK ? NULL : "failed";
+}
+
+/* Somebody writes it just now: that is waited for, and what was written is read. */
+static void test_a_database_that_is_written(void **state)
+{
+    (void)state;
+    struct sk_rates *r = NULL;
+    struct saikai_error err = {0};
+    sqlite3 *db;
+    pthread_t t;
+    void *failed;
+    make_database("CREATE TABLE rates(host TEXT, rate REAL); INSERT INTO rates VALUES('n1', 3)");
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(pthread_create(&t, NULL, write_and_end, db), 0);
+    int rc = sk_rates_open(path, 1, &r, &err);
+    pthread_join(t, &failed);
+    sqlite3_close(db);
+    if (rc || failed)
+        fail_msg("%s", err.text);
+    assert_true(sk_rates_of(r, "n1", NULL) == 3 && sk_rates_of(r, "n2", NULL) == 5);
+    sk_rates_free(r);
+}
+#endif
 
 /* Names are what a host can be called, and no more. */
 static void test_names_of_hosts(void **state)
@@ -425,6 +465,9 @@ int main(void)
         cmocka_unit_test(test_sum_counts_each_host_once),
         cmocka_unit_test(test_no_database),
         cmocka_unit_test(test_sqlite),
+#ifdef HAVE_SQLITE
+        cmocka_unit_test(test_a_database_that_is_written),
+#endif
         cmocka_unit_test(test_names_of_hosts),
         cmocka_unit_test(test_hosts_in_any_order),
         cmocka_unit_test(test_each_host_is_told),

@@ -51,7 +51,7 @@ double sk_weibull_shape(const double *times, size_t n)
     }
     if (!(count >= 2) || !isfinite(largest))
         return 1;
-    for (int i = 0; i < 40; i++) {
+    while (high - low > 2.5e-12) {
         double middle = (low + high) / 2;
         if (slope(times, n, largest, middle) > 0)
             low = middle;

@@ -6,6 +6,7 @@
 #include "base/file/io.h"
 #include "store/event/kept.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/host/no_threads_testing.h"
 #include "base/host/open_files_testing.h"
 
 static const double patience_s = 200;
@@ -283,6 +285,52 @@ static void what_was_told_last_is_written_at_the_end(void **state)
     assert_int_equal(lines, 20);
 }
 
+/* No thread can be had, or the store has no path: it is said, and there is no courier. */
+static void no_courier_without_a_thread(void **state)
+{
+    (void)state;
+    struct sk_courier *c = NULL;
+    struct saikai_error err = {0};
+    char deep[PATH_MAX + 8];
+    no_threads(1);
+    int rc = sk_courier_new(dir, &c, &err);
+    no_threads(0);
+    assert_true(rc < 0 && err.code == rc && !c);
+    assert_non_null(strstr(err.text, "cannot start a thread for events"));
+    memset(deep, 'd', sizeof deep);
+    deep[sizeof deep - 1] = 0;
+    assert_int_equal(sk_courier_new(deep, &c, &err), SAIKAI_EINVAL);
+    assert_null(c);
+}
+
+/* What is no event's text is not told, and whoever asks with no filter hears why. */
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    struct sk_courier *c = start();
+    struct saikai_event e = make("a", 1, NULL);
+    struct saikai_error err = {0};
+    char value[SAIKAI_EVENT_VALUE], key[8];
+    memset(value, 1, sizeof value - 1); /* six bytes each */
+    value[sizeof value - 1] = 0;
+    for (int i = 0; i < 4; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        sk_event_put(&e, key, "%s", value);
+    }
+    assert_int_equal(sk_courier_tell(c, &e, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "at most"));
+    assert_int_equal(sk_courier_next(c, "severity=loud", 0, &e, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "is no term of a filter"));
+    assert_int_equal(next(c, "", 0), -1);
+    double began = sk_now();
+    assert_int_equal(next(c, "", 0.2), -1);
+    assert_true(sk_now() - began > 0.19);
+    began = sk_now();
+    assert_int_equal(next(c, "", -1) + next(c, "", 0), -2); /* nobody waits */
+    assert_true(sk_now() - began < 60);
+    sk_courier_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +344,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_that_waited_are_in_the_store, begin, end),
         cmocka_unit_test_setup_teardown(what_others_could_write_is_not_heard, begin, end),
         cmocka_unit_test_setup_teardown(what_was_told_last_is_written_at_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(no_courier_without_a_thread, begin, end),
+        cmocka_unit_test_setup_teardown(nonsense_is_refused, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,14 +5,17 @@
 #include "base/file/modes.h"
 #include "store/owner/job.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -250,6 +253,131 @@ static void who_may_read_it(void **state)
     }
 }
 
+/* What is no file is neither read nor written, and never waited for. */
+static void only_files_are_looked_at(void **state)
+{
+    (void)state;
+    struct sk_events_reader r;
+    struct saikai_error err = {0};
+    struct seen s = {0, -1, 1};
+    assert_int_equal(sk_events_open(&r, dir, 1, NULL), 0);
+    assert_int_equal(mkdir(file, 0700), 0);
+    assert_int_equal(add(1, &err), SAIKAI_EIO);
+    assert_true(strstr(err.text, "cannot write") && strstr(err.text, file));
+    assert_int_equal(sk_events_read(&r, each, &s, &err), SAIKAI_EAUTH);
+    assert_non_null(strstr(err.text, "is no file of its own"));
+    assert_int_equal(rmdir(file), 0);
+    assert_int_equal(mkfifo(file, 0600), 0);
+    assert_int_equal(add(1, &err), SAIKAI_EAUTH);
+    assert_int_equal(sk_events_read(&r, each, &s, &err), SAIKAI_EAUTH);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(add(1, &err), 0);
+    assert_int_equal(mkdir(before, 0700), 0); /* nor the one before */
+    assert_int_equal(sk_events_read(&r, each, &s, &err), SAIKAI_EAUTH);
+    assert_non_null(strstr(err.text, before));
+    assert_int_equal(s.n, 0);
+    assert_int_equal(rmdir(before), 0);
+    assert_int_equal(read_on(&r).n, 1);
+    char deep[PATH_MAX + 8];
+    memset(deep, 'd', sizeof deep);
+    deep[sizeof deep - 1] = 0;
+    assert_int_equal(sk_events_add(deep, "x\n", 2, 0, &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_events_open(&r, deep, 1, &err), SAIKAI_EINVAL);
+}
+
+static off_t size_of_file(void)
+{
+    struct stat sb;
+    return stat(file, &sb) ? -1 : sb.st_size;
+}
+
+/* A file is full to its last byte before another one is begun. */
+static void a_file_is_filled(void **state)
+{
+    (void)state;
+    struct sk_events_reader r;
+    struct saikai_event e;
+    struct sk_buf line = {0};
+    assert_int_equal(sk_event_begin(&e, "app.step", SAIKAI_EVENT_INFO, NULL), 0);
+    sk_event_put(&e, "n", "%d", 7);
+    assert_int_equal(sk_event_print(&e, &line, NULL), 0);
+    char *rest = malloc(SK_EVENTS_MOST);
+    memset(rest, '\n', SK_EVENTS_MOST);
+    for (int more = 0; more < 2; more++) {
+        assert_int_equal(sk_io_replace(file, rest, SK_EVENTS_MOST - line.len + (size_t)more, NULL), 0);
+        assert_int_equal(chmod(file, 0600), 0);
+        assert_int_equal(sk_events_add(dir, line.data, line.len, 0, NULL), 0);
+        assert_int_equal(size_of_file(), more ? (off_t)line.len : SK_EVENTS_MOST);
+        assert_int_equal(access(before, F_OK), more ? 0 : -1);
+        assert_int_equal(sk_events_open(&r, dir, 1, NULL), 0);
+        assert_int_equal(read_on(&r).n, 1);
+        assert_int_equal(r.bad, 0); /* empty lines are nothing */
+    }
+    free(rest);
+    sk_buf_free(&line);
+}
+
+/* Whoever cuts the file costs what stood there, and nothing of what comes then. */
+static void a_file_that_was_cut_is_read_anew(void **state)
+{
+    (void)state;
+    struct sk_events_reader r;
+    assert_int_equal(sk_events_open(&r, dir, 1, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(add(i, NULL), 0);
+    assert_int_equal(read_on(&r).n, 3);
+    assert_int_equal(truncate(file, 0), 0);
+    assert_int_equal(add(5, NULL), 0);
+    struct seen s = read_on(&r);
+    assert_true(s.n == 1 && s.last == 5);
+    assert_int_equal(r.bad, 0);
+}
+
+static int syncs;
+static int count_syncs(const char *op, const char *path)
+{
+    syncs += !strcmp(op, "fsync") && !strcmp(path, file);
+    return !strcmp(op, "fsync") && syncs > 1 ? EIO : 0;
+}
+
+/* On the disk if that was asked for, and told when it cannot be. */
+static void what_lasts_is_synced(void **state)
+{
+    (void)state;
+    struct saikai_error err = {0};
+    syncs = 0;
+    sk_io_hook = count_syncs;
+    int rc[3] = {sk_events_add(dir, "x\n", 2, 0, &err), sk_events_add(dir, "x\n", 2, 1, &err), 0};
+    int synced = syncs;
+    rc[2] = sk_events_add(dir, "x\n", 2, 1, &err);
+    sk_io_hook = NULL;
+    assert_true(!rc[0] && !rc[1] && synced == 1 && rc[2] == SAIKAI_EIO);
+    assert_non_null(strstr(err.text, file));
+}
+
+/* There is room for a part of a line: it is told, and the next one begins a line of its own. */
+static void a_line_that_does_not_fit(void **state)
+{
+    (void)state;
+    struct sk_events_reader r;
+    struct saikai_error err = {0};
+    struct rlimit was, tight;
+    assert_int_equal(add(1, NULL), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    tight = (struct rlimit){(rlim_t)size_of_file() + 10, was.rlim_max};
+    void (*before_us)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    int part = add(2, &err), sys = err.sys_errno, none = add(3, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, before_us);
+    assert_true(part == SAIKAI_ENOSPC && sys == ENOSPC && none < 0);
+    assert_non_null(strstr(err.text, file));
+    assert_int_equal(add(4, NULL), 0);
+    assert_int_equal(sk_events_open(&r, dir, 1, NULL), 0);
+    struct seen s = read_on(&r);
+    assert_true(s.n == 2 && s.last == 4 && r.bad == 1);
+}
+
 static void no_directory_is_made(void **state)
 {
     (void)state;
@@ -272,6 +400,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_may_write_at_once, begin, end),
         cmocka_unit_test_setup_teardown(others_are_kept_out, begin, end),
         cmocka_unit_test_setup_teardown(who_may_read_it, begin, end),
+        cmocka_unit_test_setup_teardown(only_files_are_looked_at, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_is_filled, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_that_was_cut_is_read_anew, begin, end),
+        cmocka_unit_test_setup_teardown(what_lasts_is_synced, begin, end),
+        cmocka_unit_test_setup_teardown(a_line_that_does_not_fit, begin, end),
         cmocka_unit_test_setup_teardown(no_directory_is_made, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -204,6 +204,9 @@ static void test_changes_alone_are_no_variable(void **state)
     assert_non_null(sk_lineage_changes(c->index));
     void *out = malloc(v->raw_bytes);
     assert_int_equal(sk_container_read(c, v, out, &err), SAIKAI_EINVAL);
+    memset(&err, 0, sizeof err);
+    assert_int_equal(sk_container_read_box(c, v, (uint64_t[]){0, 1}, (uint64_t[]){2, 3}, out, NULL, &err), SAIKAI_EINVAL);
+    assert_true(strstr(err.text, path) && strstr(err.text, "only the changes of variable 'a'"));
     assert_int_equal(sk_container_verify(c, &err), 0);
     free(out);
     sk_container_close(c);
@@ -309,6 +312,14 @@ static void signed_bytes(struct sk_skc_index *x, uint8_t *map)
     ((struct sk_skc_var *)sk_lineage_changes(x))->type = SAIKAI_I8;
 }
 
+static void odd_chunks(struct sk_skc_index *x, uint8_t *map)
+{
+    struct sk_skc_var *v = (struct sk_skc_var *)sk_lineage_changes(x);
+    (void)map;
+    v->dims[0] = v->raw_bytes -= 8;
+    x->chunks[v->first_chunk].raw_bytes -= 8;
+}
+
 /* The last generation of `write_all` with this lie. */
 static void write_lie(void (*lie)(struct sk_skc_index *, uint8_t *), size_t spare)
 {
@@ -330,6 +341,7 @@ static void test_lies_about_changes(void **state)
         {many_regions, 0, "its changes are damaged: they are truncated"}, {many_ranges, 0, "its changes are damaged: they are truncated"},
         {newer_version, 0, "gen-0001-000000000060-0"}, {damaged_tables, 0, "gen-0001-000000000060-0"},
         {other_variable, 0, "they are those of other variables"}, {other_size, 0, "they are those of other variables"},
+        {odd_chunks, 0, "their chunks have odd sizes"},
         {signed_bytes, 0, "they are not plain bytes"}, {NULL, 8, "they have the wrong length"},
     };
     struct sk_container *c = NULL;
@@ -340,6 +352,35 @@ static void test_lies_about_changes(void **state)
     }
     write_lie(NULL, 0);
     assert_int_equal(sk_lineage_open(dir, gen(GENS), 1, &c, NULL), 0);
+    sk_container_close(c);
+}
+
+/* Any part of a variable, wherever chunks and changes begin and end. */
+static void test_parts(void **state)
+{
+    (void)state;
+    struct sk_container *c = NULL;
+    struct sk_lineage_trace t;
+    struct saikai_error err = {0};
+    enum { N = TESTING_CELLS * sizeof(double) };
+    uint8_t *out = malloc(N + 2);
+    unsigned seed = 3;
+    write_all(1u << 1);
+    assert_int_equal(sk_lineage_open(dir, gen(GENS), 1, &c, NULL), 0);
+    assert_int_equal(sk_lineage_follow(c->lineage, sk_skc_find(c->index, "a"), &t, &err), 0);
+    assert_int_equal(t.full, GENS - 1);
+    for (int i = 0; i < 120; i++) {
+        /* short ones and long ones, over and at the ends of chunks */
+        uint64_t lo = i % 3 ? (uint64_t)rand_r(&seed) % N : (uint64_t)(i % 2 + 1) * SK_SKC_CHUNK_BYTES - (uint64_t)(i % 5), hi = lo + (uint64_t)rand_r(&seed) % (i % 4 ? 5000 : N);
+        lo = i % 7 ? lo : 0;
+        hi = hi < N && i % 11 ? hi : N;
+        memset(out, 0xee, N + 2);
+        assert_int_equal(sk_lineage_read_part(c->lineage, &t, lo, hi, out + 1, &err), 0);
+        assert_memory_equal(out + 1, (uint8_t *)now->a + lo, hi - lo);
+        assert_true(out[0] == 0xee && out[1 + hi - lo] == 0xee);
+    }
+    free(t.region);
+    free(out);
     sk_container_close(c);
 }
 
@@ -412,6 +453,7 @@ int main(void)
         TEST(test_another_file_of_the_name), TEST(test_changes_alone_are_no_variable),
         TEST(test_flipped_bits),           TEST(test_truncated),
         TEST(test_lies_about_changes),     TEST(test_a_base_with_another_shape),
+        TEST(test_parts),
         TEST(test_what_cannot_be_decoded),
         cmocka_unit_test(no_file_is_left_open),
     };

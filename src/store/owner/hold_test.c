@@ -102,12 +102,55 @@ static void test_hold_of_what_others_remove(void **state)
     sk_hold_release(a, none);
 }
 
+static void put(const char *path, const char *name)
+{
+    char file[160];
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    assert_int_equal(sk_io_replace(file, "x", 1, NULL), 0);
+}
+
+static int has(const char *path, const char *name)
+{
+    char file[160];
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    return !access(file, F_OK);
+}
+
+/* The last one takes along what it is told to, and nothing of others: not their files, nor a lock that they have made anew. */
+static void test_what_the_last_one_takes_along(void **state)
+{
+    (void)state;
+    static const char *const last[] = {"a", "b", "none", NULL};
+    struct sk_hold *h, *other;
+    char path[128];
+    snprintf(path, sizeof path, "%s/node", dir);
+    assert_int_equal(sk_hold_first(path, 0, &h, NULL), 0);
+    assert_int_equal(sk_hold_join(path, &other, NULL), 0);
+    put(path, "a");
+    put(path, "b");
+    put(path, "c");
+    sk_hold_release(h, last);
+    assert_true(has(path, "a") && has(path, "b") && has(path, SK_HOLD_FILE));
+    sk_hold_release(other, last);
+    assert_true(!has(path, "a") && !has(path, "b") && has(path, "c") && !has(path, SK_HOLD_FILE));
+    assert_int_equal(sk_hold_first(path, 0, &h, NULL), 0);
+    put(path, SK_HOLD_FILE); /* by somebody who found none there */
+    assert_int_equal(sk_hold_first(path, 0, &other, NULL), 0);
+    sk_hold_release(h, last);
+    assert_true(has(path, SK_HOLD_FILE) && has(path, "c"));
+    assert_int_equal(sk_hold_alone(path, &h, NULL), SAIKAI_EBUSY);
+    sk_hold_release(other, NULL);
+    assert_true(has(path, SK_HOLD_FILE));
+    sk_hold_release(NULL, last);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(test_hold, begin, end),
         cmocka_unit_test_setup_teardown(test_hold_of_what_others_remove, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_the_last_one_takes_along, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

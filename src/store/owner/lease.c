@@ -122,10 +122,9 @@ static double age_of(const char *dir, struct timespec t)
 {
     char path[PATH_MAX], id[SK_ID_TEXT];
     struct stat sb;
-    if (sk_io_path(path, sizeof path, NULL, "%s/" SK_LEASE_FILE "-now-%.12s.tmp", dir, sk_id_print(sk_id_random(), id)))
-        return -1;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int rc = fd < 0 || write(fd, "", 1) != 1 || sk_io_fsync(fd, path, NULL) || fstat(fd, &sb);
+    int rc = sk_io_path(path, sizeof path, NULL, "%s/" SK_LEASE_FILE "-now-%.12s.tmp", dir, sk_id_print(sk_id_random(), id));
+    int fd = rc ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    rc = fd < 0 || write(fd, "", 1) != 1 || sk_io_fsync(fd, path, NULL) || fstat(fd, &sb);
     if (fd >= 0) {
         close(fd);
         sk_io_unlink(path, NULL);
@@ -150,9 +149,7 @@ static int guard(const char *dir)
 {
     char path[PATH_MAX];
     struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    if (sk_io_path(path, sizeof path, NULL, "%s/" SK_JOB_FILE, dir))
-        return -1;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = sk_io_path(path, sizeof path, NULL, "%s/" SK_JOB_FILE, dir) ? -1 : open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return -1;
     for (int i = 0; i < 500; i++) { /* it is held for milliseconds */
@@ -566,8 +563,8 @@ void sk_lease_release(struct sk_lease *l)
     enlist(l, 0);
     if (l->runs && stop_thread(l))
         return;
-    if (l->held && !atomic_load(&l->lost) && !sk_patience_new(end_wait_s, &p, NULL))
-        rc = sk_patience_call(p, l->dir, give_back, destroy, l, NULL);
+    if (l->held && !atomic_load(&l->lost)) /* without memory, as without a thread, it is waited for */
+        rc = sk_patience_new(end_wait_s, &p, NULL) ? give_back(l, NULL) : sk_patience_call(p, l->dir, give_back, destroy, l, NULL);
     sk_patience_free(p);
     if (rc != SAIKAI_ETIMEDOUT) /* else it belongs to the call that hangs */
         destroy(l);

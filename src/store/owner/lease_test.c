@@ -22,54 +22,7 @@
 #include <cmocka.h>
 
 #include "base/host/open_files_testing.h"
-
-static char dir[64];
-static struct sk_job job = {.name = "job"};
-
-static int begin(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/saikai-lease-XXXXXX");
-    job.store = sk_id_random();
-    return mkdtemp(dir) && !sk_job_claim(dir, &job, NULL) ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return sk_io_rmtree(dir, NULL);
-}
-
-static struct sk_owner self(void)
-{
-    struct sk_owner o;
-    sk_owner_self("job", NULL, 0, &o);
-    o.store = job.store;
-    return o;
-}
-
-static int take(double timeout_s, struct sk_lease **l, struct saikai_error *err)
-{
-    struct sk_owner o = self();
-    return sk_lease_take(dir, &o, timeout_s, l, err);
-}
-
-static const char *lease_path(void)
-{
-    static char path[128];
-    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
-    return path;
-}
-
-static void write_lease(const struct sk_owner *o)
-{
-    struct sk_buf b = {0};
-    char path[128];
-    snprintf(path, sizeof path, "%s/" SK_LEASE_FILE, dir);
-    assert_int_equal(sk_owner_encode(o, &b, NULL), 0);
-    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
-    sk_buf_free(&b);
-}
+#include "store/owner/lease_testing.h"
 
 /* A process of its own that takes the lease, says so, and lives until it is killed. */
 static pid_t holder(void)
@@ -118,14 +71,6 @@ static void test_one_holder(void **state)
     assert_int_equal(sk_lease_look(dir, 30, &o), 0);
     assert_int_equal(take(30, &l, &err), 0);
     sk_lease_release(l);
-}
-
-static struct sk_owner elsewhere(void)
-{
-    struct sk_owner o = self();
-    strcpy(o.host, "far-away");
-    strcpy(o.life.place, "11111111-2222-3333-4444-555555555555/4026531836");
-    return o;
 }
 
 /* A holder on another host counts as dead when it is silent for the timeout, by the clock of the file system. */

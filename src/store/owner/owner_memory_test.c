@@ -93,7 +93,6 @@ static int take_lease(void *arg, struct saikai_error *err)
     int rc = sk_lease_take(dir, &o, 10, &l, err);
     if (!rc)
         rc = sk_lease_check(dir, sk_lease_token(l), 0, err);
-    __atomic_store_n(&no_memory.on, 0, __ATOMIC_RELEASE); /* its file would stay, and tell the next job whose process is dead */
     sk_lease_release(l);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -164,6 +165,44 @@ static void modes_are_words_or_octal(void **state)
     assert_non_null(strstr(err.text, "store.mode"));
 }
 
+/* All names are somebody else's: it is said what to do. */
+static void no_name_is_left(void **state)
+{
+    char got[PATH_MAX];
+    struct saikai_error err = {0};
+    for (int i = 0; i < 99; i++)
+        close(open(nth(i), O_WRONLY | O_CREAT, 0600));
+    expect(99);
+    assert_int_equal(rmdir(nth(99)), 0);
+    close(open(nth(99), O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(sk_private_dir(dir, 1, got, sizeof got, &err), SAIKAI_EAUTH);
+    assert_true(strstr(err.text, nth(99)) && strstr(err.text, "are taken by others: set store.local"));
+    assert_int_equal(sk_private_dir(dir, 0, got, sizeof got, &err), SAIKAI_ENOENT);
+    assert_non_null(strstr(err.text, "no directory of this user"));
+}
+
+static int no_room(const char *op, const char *path)
+{
+    (void)path;
+    return strcmp(op, "mkdir") ? 0 : ENOSPC;
+}
+
+/* It cannot be made: it is said which key chooses the place. The group that new files get stays as it was set. */
+static void it_cannot_be_made(void **state)
+{
+    char got[PATH_MAX];
+    struct saikai_error err = {0};
+    sk_io_hook = no_room;
+    int rc = sk_private_dir(dir, 1, got, sizeof got, &err);
+    sk_io_hook = NULL;
+    assert_int_equal(rc, SAIKAI_ENOSPC);
+    assert_true(strstr(err.text, nth(0)) && strstr(err.text, "(store.local)"));
+    assert_int_equal(mkdir(nth(0), 0777), 0);
+    assert_int_equal(chmod(nth(0), 02777), 0);
+    assert_int_equal(sk_private_dir(dir, 1, got, sizeof got, &err), 0);
+    assert_int_equal(mode_of(got), 02700);
+}
+
 /* What vanished while a job ran comes back as private as it was; when another was faster, nothing is
  * made in theirs. */
 static void what_vanished_comes_back_private_or_not_at_all(void **state)
@@ -228,6 +267,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_and_directories_are_private_whatever_the_umask_says,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(modes_are_words_or_octal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_name_is_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_cannot_be_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_vanished_comes_back_private_or_not_at_all, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(each_new_level_is_synced_into_its_parent, set_up, tear_down),
