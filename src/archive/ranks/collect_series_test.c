@@ -179,9 +179,14 @@ static void other_numbers_of_writers(void **state)
 {
     (void)state;
     static const int writers[] = {2, 4, 1, 3};
+    uint64_t alone = 0;
     for (int s = 0; s < 4; s++) {
         struct job j = create("others", s, writers[s], 1);
         expect_made(&j);
+        /* of two each has what two of four need, of one what three do; of four the first has a quarter of what one needs */
+        alone = s ? alone : j.st.stored_bytes;
+        if (s && (s % 2 ? j.st.stored_bytes > alone / 10 : j.st.stored_bytes < alone / 2 || j.st.stored_bytes > alone / 10 * 9))
+            fail_msg("%d writers: %llu bytes, alone %llu", writers[s], (unsigned long long)j.st.stored_bytes, (unsigned long long)alone);
         expect_state("others", s, 3);
     }
 }

@@ -54,6 +54,56 @@ static void arranges(void **state)
                      SAIKAI_EINVAL);
 }
 
+static struct {
+    const char *host[RANKS];
+    int writer[RANKS], place[RANKS], size[RANKS], count[RANKS];
+} formed;
+
+static int form_rank(struct sk_group *g, void *arg)
+{
+    struct sk_writers w;
+    (void)arg;
+    int r = g->rank, rc = sk_writers_form(g, &(struct sk_collect_options){.host = formed.host[r]}, &w, NULL);
+    assert_int_equal(rc, 0);
+    formed.writer[r] = w.writer;
+    formed.place[r] = w.group->rank;
+    formed.size[r] = w.group->size;
+    formed.count[r] = w.count;
+    sk_writers_free(&w);
+    assert_null(w.group);
+    return 0;
+}
+
+/* Ranks tell each other where they are; of a name that is too long its beginning counts. */
+static void ranks_of_a_node_share_a_writer(void **state)
+{
+    enum { LONGEST = 63 };
+    static char first[80], second[80];
+    memset(first, 'n', sizeof first - 1);
+    memset(second, 'n', sizeof second - 1);
+    first[LONGEST] = 'x';
+    const struct {
+        const char *host[RANKS];
+        int writer[RANKS], place[RANKS], count;
+    } cases[] = {{{"a", "b", "a", "c", "b"}, {0, 1, 0, 2, 1}, {0, 0, 1, 0, 1}, 3},
+                 {{NULL, NULL, NULL, NULL, NULL}, {0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}, 1},
+                 {{first, second, "n", first, second}, {0, 0, 1, 0, 0}, {0, 1, 0, 2, 3}, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(formed.host, cases[i].host, sizeof formed.host);
+        assert_int_equal(sk_loop_run(RANKS, form_rank, NULL), 0);
+        for (int r = 0; r < RANKS; r++) {
+            int size = 0;
+            for (int k = 0; k < RANKS; k++)
+                size += cases[i].writer[k] == cases[i].writer[r];
+            if (formed.writer[r] != cases[i].writer[r] || formed.place[r] != cases[i].place[r] || formed.size[r] != size || formed.count[r] != cases[i].count)
+                fail_msg("case %zu, rank %d: writer %d of %d, place %d of %d", i, r, formed.writer[r], formed.count[r], formed.place[r], formed.size[r]);
+        }
+    }
+    second[LONGEST - 1] = 'x'; /* the last that counts */
+    sk_loop_run(RANKS, form_rank, NULL);
+    assert_int_equal(formed.count[0], 3);
+}
+
 /* ---- sets ---- */
 
 static void touch(const char *path)
@@ -488,6 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(arranges),
+        cmocka_unit_test(ranks_of_a_node_share_a_writer),
         cmocka_unit_test(knows_whole_sets),
         cmocka_unit_test(many_ranks_few_writers),
         cmocka_unit_test(shared_files_have_one_owner),

@@ -1,6 +1,8 @@
 /* Archives of many ranks given back to ranks, as many or others: whose they are, which rank gets which file, and what is damaged. */
 #include "archive/ranks/collect_testing.h"
 #include "archive/ranks/deliver.h"
+#include "archive/ranks/pull_testing.h"
+#include "archive/write/create.h"
 
 #include <errno.h>
 
@@ -227,6 +229,84 @@ static void damage_and_full_disks_are_told_to_all(void **state)
     drop_inputs();
 }
 
+/* ---- one file of one block, which another rank decodes than gets it ---- */
+
+static int owner_is_last(void *arg, const struct sk_ska_file *f, size_t index, size_t files, int ranks)
+{
+    (void)arg, (void)f, (void)index, (void)files;
+    return ranks - 1;
+}
+
+static void make_one(void)
+{
+    static uint8_t data[200000];
+    struct sk_archive_input in = {.name = "one", .data = data, .bytes = sizeof data};
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(noise() * 2654435761u >> 13);
+    assert_int_equal(sk_archive_create(at("one.ska"), &in, 1, &(struct sk_archive_options){.no_sync = 1, .threads = 1, .scheme = SK_SCHEME_AGNOSTIC}, NULL, NULL), 0);
+    put_file(at("one"), data, sizeof data);
+}
+
+static void what_comes_and_cannot_be_written_is_told(void **state)
+{
+    (void)state;
+    struct back b = {.from = "one.ska", .o = {.owner = owner_is_last}};
+    make_one();
+    extract(&b, 2);
+    assert_true(!b.rc[0] && !b.rc[1] && same_file(at("one"), at("back/1/one")));
+    bad_op = "write";
+    bad_path = "back/1/";
+    bad_errno = ENOSPC;
+    sk_io_hook = fail_there;
+    extract(&b, 2);
+    sk_io_hook = NULL;
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(b.rc[r], r ? SAIKAI_ENOSPC : SAIKAI_EPEER);
+        assert_non_null(strstr(b.err[r].text, "back/1/one"));
+    }
+    assert_int_equal(count_files(at("back/1")), 0);
+}
+
+/* ---- messages that fail ---- */
+
+enum { LOOKS = 200 };
+
+static struct {
+    int kind;
+    int rc[2];
+    struct saikai_error err[2];
+} broken;
+
+static int extract_broken(struct sk_group *g, void *arg)
+{
+    struct flaky f = flaky_new(g, broken.kind, 1);
+    f.left[TEST] = broken.kind == TEST ? 1 : LOOKS; /* whose partner has gone hears of it in the end */
+    struct sk_deliver_options o = {.extract = {.no_sync = 1, .threads = 2}, .owner = owner_is_last};
+    (void)arg;
+    broken.rc[g->rank] = sk_collect_extract(&f.g, at("one.ska"), at("back/%d", g->rank), &o, NULL, &broken.err[g->rank]);
+    return 0;
+}
+
+/* Whoever cannot send, or receive, or look at what is under way: all come back, and nothing is left of the files. */
+static void ranks_that_lose_touch_come_back(void **state)
+{
+    (void)state;
+    make_one();
+    for (broken.kind = SEND; broken.kind <= TEST; broken.kind++) {
+        memset(broken.err, 0, sizeof broken.err);
+        sk_io_rmtree(at("back"), NULL);
+        assert_int_equal(sk_loop_run(2, extract_broken, NULL), 0);
+        int lost = 0;
+        for (int r = 0; r < 2; r++) {
+            lost += broken.rc[r] == SAIKAI_EMPI && strstr(broken.err[r].text, "lost touch while they restored files");
+            if (broken.rc[r] != SAIKAI_EMPI && broken.rc[r] != SAIKAI_EPEER)
+                fail_msg("kind %d, rank %d: %d, %s", broken.kind, r, broken.rc[r], broken.err[r].text);
+        }
+        assert_true(lost > 0);
+        assert_int_equal(count_files(at("back/1")), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +316,8 @@ int main(void)
         cmocka_unit_test(each_archive_has_a_file_of_its_own),
         cmocka_unit_test(files_go_where_the_caller_says),
         cmocka_unit_test(damage_and_full_disks_are_told_to_all),
+        cmocka_unit_test(what_comes_and_cannot_be_written_is_told),
+        cmocka_unit_test(ranks_that_lose_touch_come_back),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

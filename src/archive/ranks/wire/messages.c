@@ -66,10 +66,14 @@ int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n, struc
     return 0;
 }
 
+long sk_message_pause_ns(unsigned idle)
+{
+    unsigned n = idle < 16 ? idle : 16;
+    return n < 4 ? 0 : (long)(n - 3) * 38000;
+}
+
 void sk_message_relax(unsigned *idle)
 {
-    unsigned n = *idle < 16 ? *idle : 16;
-    struct timespec t = {0, n < 4 ? 0 : (long)(n - 3) * 38000};
-    nanosleep(&t, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = sk_message_pause_ns(*idle)}, NULL);
     ++*idle;
 }

@@ -22,5 +22,7 @@ int sk_message_bcast(struct sk_group *g, int root, void **data, size_t *n, struc
 /* Sleep when nothing moved: longer and longer, up to half a millisecond. *idle counts; set it to 0
  * when something moved. */
 void sk_message_relax(unsigned *idle);
+/* How long that is, when so many looks found nothing: pure. */
+long sk_message_pause_ns(unsigned idle);
 
 #endif

@@ -291,6 +291,12 @@ static void messages_arrive(void **state)
         sk_message_relax(&idle);
         assert_int_equal(idle, i);
     }
+    static const struct {
+        unsigned idle;
+        long pause;
+    } cases[] = {{0, 0}, {3, 0}, {4, 38000}, {5, 76000}, {15, 12 * 38000}, {16, 13 * 38000}, {17, 13 * 38000}, {UINT32_MAX, 13 * 38000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(sk_message_pause_ns(cases[i].idle), cases[i].pause);
 }
 
 /* A group that fails at its n-th call; what it receives is one message of zeros, longer than a piece. */

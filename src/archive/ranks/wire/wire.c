@@ -177,7 +177,7 @@ int sk_wire_get_ranges(const void *data, size_t n, const uint64_t *sizes, size_t
     size_t k = n / RANGE_BYTES;
     if (n % RANGE_BYTES)
         return SAIKAI_EDAMAGED;
-    struct sk_ska_range *out = malloc((k + 1) * sizeof *out);
+    struct sk_ska_range *out = calloc(k, sizeof *out);
     if (!out)
         return SAIKAI_ENOMEM;
     for (size_t i = 0; i < k; i++) {
