@@ -113,8 +113,10 @@ static void each_end_is_made_good_by_the_other(void **state)
         b.data[cases[i].at] ^= 4;
     }
     /* cut short: anywhere behind the first trailer it can be read */
-    for (size_t n = 0; n < b.len; n += n < second - 60 || n > second + 60 ? 7 : 1) {
+    for (size_t n = 0; n < b.len; n += n > 70 && (n < second - 60 || n > second + 60) ? 7 : 1) {
         int rc = read_ends(path, &b, n, &damage, &ends, why);
+        if (n < second)
+            assert_non_null(strstr(why, n < 16 ? "not an archive" : n < 64 ? "it is cut short" : "its end is missing or damaged"));
         assert_int_equal(rc, n < 16 ? SAIKAI_EFORMAT : n < second + SK_SKA_TRAILER_BYTES && rc ? SAIKAI_EDAMAGED : 0);
         if (n < second)
             assert_true(rc);
@@ -235,21 +237,28 @@ static void a_check_looks_at_both_ends(void **state)
     free(data);
 }
 
+/* Files with names that do not shrink. */
+static void add_names(struct sk_ska *a, int n)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char name[61] = "";
+    uint32_t seed = 5;
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 60; k++)
+            name[k] = letters[(seed = seed * 1664525u + 1013904223u) >> 26];
+        sk_ska_add_file(a, &(struct sk_ska_file){.name = name, .mode = 0644});
+    }
+}
+
 /* An index that is compared in several pieces. */
 static void a_large_index_is_compared_to_its_end(void **state)
 {
     (void)state;
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    char path[128], name[61] = "";
+    char path[128];
     struct sk_ska a = {0};
     struct sk_buf b = {0}, index = {0};
-    uint32_t seed = 5;
     snprintf(path, sizeof path, "%s/large.ska", dir);
-    for (int i = 0; i < 4000; i++) {
-        for (int k = 0; k < 60; k++)
-            name[k] = letters[(seed = seed * 1664525u + 1013904223u) >> 26];
-        sk_ska_add_file(&a, &(struct sk_ska_file){.name = name, .mode = 0644});
-    }
+    add_names(&a, 4000);
     sk_ska_put_header(&b, sk_ska_version(&a));
     assert_int_equal(sk_ska_put_index(&index, &a, b.len, NULL, NULL), 0);
     sk_buf_put(&b, index.data, index.len);
@@ -272,6 +281,80 @@ static void a_large_index_is_compared_to_its_end(void **state)
     sk_buf_free(&index);
     sk_buf_free(&b);
     sk_ska_free(&a);
+}
+
+/* An archive of nothing but names; its bytes behind the header are as many as are wanted. */
+static size_t write_names(const char *path, struct sk_ska *a, size_t data_end, const char *previous)
+{
+    struct sk_buf b = {0}, index = {0};
+    assert_int_equal(sk_ska_put_index(&index, a, data_end, previous, NULL), 0);
+    sk_ska_put_header(&b, sk_ska_version(a));
+    while (b.len < data_end)
+        sk_buf_put_u8(&b, 0);
+    sk_buf_put(&b, index.data, index.len);
+    assert_int_equal(sk_io_replace(path, b.data, b.len, NULL), 0);
+    size_t one = index.len / 2 - SK_SKA_TRAILER_BYTES;
+    sk_buf_free(&b);
+    sk_buf_free(&index);
+    return one;
+}
+
+/* An index comes after that of the archive before only where that pays: where it is much of the archive, which needs the other one anyhow. */
+static void an_index_comes_after_another_where_that_pays(void **state)
+{
+    (void)state;
+    enum { FILES = 100, FEW = 15, USUAL, LARGE, ALONE, OLDER, OTHER, GONE, SMALL, CASES };
+    char path[128], old[128], gone[128];
+    snprintf(path, sizeof path, "%s/after.ska", dir);
+    snprintf(old, sizeof old, "%s/before.ska", dir);
+    snprintf(gone, sizeof gone, "%s/gone.ska", dir);
+    for (int i = USUAL; i < CASES; i++) {
+        struct sk_ska a = {0}, before = {0}, back = {0};
+        add_names(&before, i == SMALL ? FEW : FILES);
+        size_t one = write_names(old, &before, SK_SKA_HEADER_BYTES, NULL);
+        assert_true(i == SMALL ? one < 2048 : one > 4096);
+        sk_ska_free(&before);
+        assert_int_equal(sk_archive_open(old, &before, NULL), 0);
+        add_names(&a, i == SMALL ? FEW : FILES);
+        a.previous = i == ALONE ? NULL : strdup("before.ska");
+        a.previous_hash = before.hash + (i == OTHER);
+        a.depth = i != ALONE;
+        /* alone it takes so many bytes, or a few more for the other's name */
+        size_t alone = write_names(path, &a, SK_SKA_HEADER_BYTES, NULL);
+        a.needs = i == OLDER ? SK_SKA_AFTER - 1 : SK_SKA_AFTER;
+        size_t stored = write_names(path, &a, i == LARGE ? alone * 16 : alone * 16 - 1, i == GONE ? gone : old);
+        if ((a.needs == SK_SKA_INDEX_AFTER) != (i == USUAL) || (i == USUAL ? stored >= alone / 2 : stored != alone))
+            fail_msg("case %d: version %d, %zu bytes, alone %zu", i, a.needs, stored, alone);
+        assert_int_equal(sk_archive_open(path, &back, NULL), 0);
+        assert_int_equal(back.file_count, a.file_count);
+        assert_string_equal(back.files[9].name, a.files[9].name);
+        assert_int_equal(back.damage, 0);
+        sk_ska_free(&a);
+        sk_ska_free(&before);
+        sk_ska_free(&back);
+    }
+}
+
+/* Where the end is damaged a trailer is looked for from behind, in pieces of a mebibyte: wherever it lies in these. */
+static void a_trailer_is_found_wherever_it_lies(void **state)
+{
+    (void)state;
+    enum { PIECE = 1 << 20 };
+    static const size_t behind[] = {48, 49, 96, 5000, PIECE - 48, PIECE - 1, PIECE, PIECE + 1, PIECE + 40, PIECE + 47, PIECE + 48, PIECE + 49, PIECE + 96, 2 * PIECE + 48, 2 * PIECE + 70};
+    char path[128], why[500];
+    struct sk_buf b = {0};
+    int damage, ends;
+    snprintf(path, sizeof path, "%s/behind.ska", dir);
+    size_t whole = DATA_END + write_ends(path, &b);
+    b.len = whole;
+    for (size_t i = 0; i < behind[sizeof behind / sizeof *behind - 1]; i++)
+        sk_buf_put_u8(&b, (uint8_t)(i * 7));
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        if (read_ends(path, &b, whole + behind[i], &damage, &ends, why))
+            fail_msg("%zu bytes behind it: %s", behind[i], why);
+        assert_int_equal(damage, SK_SKA_TRAILER_DAMAGED | SK_SKA_INDEX_DAMAGED);
+    }
+    sk_buf_free(&b);
 }
 
 /* A damaged archive beside it is no reason to stop, whatever is wrong with it. */
@@ -400,6 +483,8 @@ int main(void)
         cmocka_unit_test(the_first_version_has_one_end),
         cmocka_unit_test(a_check_looks_at_both_ends),
         cmocka_unit_test(a_large_index_is_compared_to_its_end),
+        cmocka_unit_test(an_index_comes_after_another_where_that_pays),
+        cmocka_unit_test(a_trailer_is_found_wherever_it_lies),
         cmocka_unit_test(a_damaged_neighbour_builds_on_nothing),
         cmocka_unit_test(what_it_builds_on_must_be_there),
         cmocka_unit_test(an_index_after_itself_is_damaged),

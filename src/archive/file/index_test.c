@@ -1,6 +1,7 @@
 /* The index of an archive byte by byte, and every bound of what is read from one. */
 #include "archive/file/index_testing.h"
 
+#include "archive/file/names.h"
 #include "archive/file/previous.h"
 #include "archive/file/set.h"
 #include "base/file/io.h"
@@ -264,6 +265,57 @@ static void a_block_has_a_most(void **state)
     assert_int_equal(sk_ska_parse(number, sizeof number, 4, DATA_END, &b, NULL), SAIKAI_EDAMAGED);
 }
 
+/* As many classes as there are files: each is found again, also when those before it have been dropped, or all. */
+static void many_classes_are_told_apart(void **state)
+{
+    (void)state;
+    enum { MANY = 3000, KEPT = 1000 };
+    struct sk_ska a = {0};
+    char key[32];
+    for (int turn = 0; turn < 4; turn++) {
+        int first = turn == 2 ? KEPT : 0;
+        if (turn == 2)
+            assert_int_equal(sk_ska_drop_classes(&a, KEPT), 0);
+        if (turn == 3)
+            sk_ska_clear_blocks(&a);
+        for (int i = first; i < MANY; i++) {
+            snprintf(key, sizeof key, "class %d", turn == 2 && i >= KEPT ? i + MANY : i);
+            assert_int_equal(sk_ska_add_class(&a, &(struct sk_ska_class){key, SAIKAI_U8, 0, 0}), i);
+        }
+        assert_int_equal(a.class_count, MANY);
+        assert_int_equal(sk_ska_add_class(&a, &(struct sk_ska_class){"class 7", SAIKAI_U8, 0, 0}), 7);
+    }
+    sk_ska_free(&a);
+    assert_int_equal(sk_ska_drop_classes(&a, 0), 0); /* of none */
+    assert_int_equal(sk_ska_add_class(&a, &(struct sk_ska_class){"x", SAIKAI_U8, 0, 0}), 0);
+    sk_ska_free(&a);
+}
+
+/* Of several files of one name the first. */
+static void files_are_found_by_their_names(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"m", "b", "x", "b", "a", "b/c", "x"};
+    static const struct {
+        const char *name;
+        int file;
+    } cases[] = {{"a", 4}, {"b", 1}, {"b/c", 5}, {"m", 0}, {"x", 2}, {"", -1}, {"aa", -1}, {"y", -1}, {"b/", -1}};
+    struct sk_ska a = {0};
+    struct sk_names n;
+    assert_int_equal(sk_names_init(&n, &a), 0);
+    assert_int_equal(sk_names_find(&n, "a"), -1);
+    sk_names_free(&n);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sk_ska_add_file(&a, &(struct sk_ska_file){.name = (char *)(uintptr_t)all[i]});
+    assert_int_equal(sk_names_init(&n, &a), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (sk_names_find(&n, cases[i].name) != cases[i].file)
+            fail_msg("%s: %d", cases[i].name, (int)sk_names_find(&n, cases[i].name));
+    sk_names_free(&n);
+    assert_null(n.list);
+    sk_ska_free(&a);
+}
+
 /* ---- which blocks build on which ---- */
 
 /* A block of this class, of so many bytes. */
@@ -378,6 +430,8 @@ int main(void)
         cmocka_unit_test(a_block_has_a_most),
         cmocka_unit_test(blocks_build_on_those_of_their_class),
         cmocka_unit_test(a_store_knows_its_archives),
+        cmocka_unit_test(many_classes_are_told_apart),
+        cmocka_unit_test(files_are_found_by_their_names),
         cmocka_unit_test(every_other_byte_is_judged_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

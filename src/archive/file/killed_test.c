@@ -1,14 +1,17 @@
 /* Archives that are made or restored and killed, before any operation of it: the next one to the same place leaves the same as one that
  * nobody killed, and takes nothing from a restore that is still at work. */
 #include "archive/file/parts.h"
+#include "archive/file/target.h"
 #include "archive/read/extract.h"
 #include "archive/write/create.h"
 #include "archive/write/testing.h"
 #include "base/host/fork_testing.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static const char *const names[] = {"top", "d/one", "d/e/two", "d/e/three"}, *const others[] = {"d/another", "top2"};
@@ -189,6 +192,115 @@ static void notes_that_lie(void **state)
     sk_io_rmtree(at("out"), NULL);
 }
 
+static const char *fails_on;
+static int fail_note(const char *op, const char *path)
+{
+    return !strcmp(op, fails_on) && strstr(path, "/.saikai-extract.") ? EIO : 0;
+}
+
+/* A note that cannot be written is none, and the files come back all the same. */
+static void a_note_that_cannot_be_written(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"open", "write"};
+    struct sk_buf names_of = {0};
+    sk_buf_put(&names_of, "x.saikai-part", 14);
+    for (int i = 0; i < 2; i++) {
+        char note[4096];
+        fails_on = ops[i];
+        sk_io_mkdirs(at("out"), NULL);
+        assert_int_equal(sk_parts_name(at("out"), note, NULL), 0);
+        sk_io_hook = fail_note;
+        assert_int_equal(sk_parts_note(note, &names_of), -1);
+        assert_int_not_equal(access(note, F_OK), 0);
+        assert_int_equal(restore(), 0);
+        sk_io_hook = NULL;
+        all_is_there(names, 4, 4);
+        sk_io_rmtree(at("out"), NULL);
+    }
+    sk_buf_free(&names_of);
+}
+
+/* The name of a note or directory of a process that has ended. */
+static void name_of_the_dead(char name[4096])
+{
+    int status, p[2];
+    assert_int_equal(pipe(p), 0);
+    pid_t pid = sk_testing_fork();
+    if (!pid) {
+        int rc = sk_parts_name(at("out"), name, NULL);
+        _exit(rc || write(p[1], name, 4096) != 4096);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+    assert_int_equal(read(p[0], name, 4096), 4096);
+    close(p[0]);
+    close(p[1]);
+}
+
+/* Directories of unfinished files go as a whole; what is neither a directory nor a file, and what only looks like a note, stays. A note that
+ * cannot be read stays, too, with what it is about. */
+static void what_the_dead_left(void **state)
+{
+    (void)state;
+    static const char *const none[] = {".saikai-extract.", ".saikai-extract.x", ".saikai-extract.1.2", ".saikai-extract.1.x", "saikai-extract.1.2"};
+    char dir[4096], note[4096], link[4096];
+    struct sk_buf names_of = {0};
+    sk_io_mkdirs(at("out"), NULL);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        put_file(at("out/%s", none[i]), "x", 1);
+    name_of_the_dead(dir);
+    name_of_the_dead(note);
+    name_of_the_dead(link);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(mkdir(at("%s/d", dir + strlen(base) + 1), 0700), 0);
+    put_file(at("%s/d/file", dir + strlen(base) + 1), "x", 1);
+    assert_int_equal(symlink(at("in"), link), 0);
+    put_file(at("out/x.saikai-part"), "x", 1);
+    sk_buf_put(&names_of, "x.saikai-part", 14);
+    assert_int_equal(sk_parts_note(note, &names_of), 0);
+    fails_on = "open";
+    sk_io_hook = fail_note;
+    sk_parts_sweep(at("out"));
+    sk_io_hook = NULL;
+    assert_int_not_equal(access(dir, F_OK), 0);
+    assert_int_equal(access(note, F_OK), 0);
+    assert_int_equal(access(at("out/x.saikai-part"), F_OK), 0);
+    sk_parts_sweep(at("out"));
+    assert_int_not_equal(access(note, F_OK), 0);
+    assert_int_not_equal(access(at("out/x.saikai-part"), F_OK), 0);
+    assert_int_equal(access(link, F_OK), 0);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(access(at("out/%s", none[i]), F_OK), 0);
+    sk_parts_sweep(at("nowhere"));
+    sk_buf_free(&names_of);
+    sk_io_rmtree(at("out"), NULL);
+}
+
+/* A process that is told to end lets go of an archive that it has begun, and of none that has its name. */
+static void what_is_begun_is_let_go_of(void **state)
+{
+    (void)state;
+    for (int done = 0; done < 2; done++) {
+        int status;
+        sk_io_mkdirs(at("begun"), NULL);
+        pid_t pid = sk_testing_fork();
+        if (!pid) {
+            struct sk_target t;
+            int bad = sk_target_open(&t, at("begun/x.ska"), NULL) || access(t.tmp, F_OK);
+            bad = bad || (done && sk_target_commit(&t, at("begun/x.ska"), 0, NULL));
+            if (done) /* what has that name now is somebody else's */
+                put_file(t.tmp, "x", 1);
+            sk_passing_drop_all();
+            _exit(bad || (access(t.tmp, F_OK) == 0) != done);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+        assert_int_equal(files_below(at("begun")), 2 * done);
+        sk_io_rmtree(at("begun"), NULL);
+    }
+}
+
 static int set_up(void **state)
 {
     uint8_t bytes[30000];
@@ -210,6 +322,9 @@ int main(void)
         cmocka_unit_test(an_archive_that_is_killed),
         cmocka_unit_test(one_that_is_at_work),
         cmocka_unit_test(notes_that_lie),
+        cmocka_unit_test(a_note_that_cannot_be_written),
+        cmocka_unit_test(what_the_dead_left),
+        cmocka_unit_test(what_is_begun_is_let_go_of),
     };
     return cmocka_run_group_tests(tests, set_up, teardown);
 }

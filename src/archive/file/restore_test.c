@@ -242,6 +242,45 @@ static void long_names_come_back(void **state)
     sk_io_rmtree(at("out"), NULL);
 }
 
+static char synced[32][512];
+static int syncs;
+static int note_sync(const char *op, const char *path)
+{
+    if (!strcmp(op, "fsync") && strstr(path, base))
+        snprintf(synced[syncs++ % 32], sizeof synced[0], "%s", path);
+    return 0;
+}
+
+/* Each file, and each directory that got one, once; nothing where nobody wants that. */
+static void what_is_restored_is_on_the_disk(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"top", "a/one", "a/two", "ab/three", "ab/four", "ab/d/five"}, *const dirs[] = {"", "/a", "/ab", "/ab/d"};
+    enum { N = sizeof files / sizeof *files };
+    struct sk_archive_input in[N];
+    for (int i = 0; i < N; i++)
+        in[i] = (struct sk_archive_input){.name = files[i], .data = files[i], .bytes = strlen(files[i])};
+    assert_int_equal(sk_archive_create(at("synced.ska"), in, N, &(struct sk_archive_options){.no_sync = 1, .threads = 1}, NULL, NULL), 0);
+    for (int no_sync = 0; no_sync < 2; no_sync++) {
+        syncs = 0;
+        sk_io_hook = note_sync;
+        assert_int_equal(sk_archive_extract(at("synced.ska"), at("out"), &(struct sk_extract_options){.no_sync = no_sync}, NULL, NULL), 0);
+        sk_io_hook = NULL;
+        int found[N + 4] = {0};
+        for (int s = 0; s < syncs; s++) {
+            for (int i = 0; i < N; i++)
+                found[i] += strstr(synced[s], at("out/%s.saikai-part", files[i])) != NULL;
+            for (int i = 0; i < 4; i++)
+                found[N + i] += !strcmp(synced[s], at("out%s", dirs[i]));
+        }
+        for (int i = 0; i < N + 4; i++)
+            if (found[i] != !no_sync)
+                fail_msg("%s is synced %d times", i < N ? files[i] : dirs[i - N], found[i]);
+        assert_int_equal(syncs, no_sync ? 0 : N + 4);
+        sk_io_rmtree(at("out"), NULL);
+    }
+}
+
 static uint64_t told, of, times;
 static void progress(void *arg, uint64_t done, uint64_t all)
 {
@@ -301,6 +340,46 @@ static void progress_is_told_to_the_end(void **state)
         assert_int_equal(((uint8_t *)back)[i], 0);
     free(back);
     sk_io_rmtree(at("out"), NULL);
+}
+
+/* Only blocks that hold something of what is asked for are read: others may be damaged. */
+static void only_what_is_wanted_is_read(void **state)
+{
+    (void)state;
+    enum { N = 4, BLOCK = 256 << 10 };
+    static uint8_t data[N][BLOCK];
+    struct sk_archive_input in[N];
+    struct sk_ska a = {0};
+    char name[N][8];
+    struct sk_archive_options o = {.scheme = SK_SCHEME_AGNOSTIC, .backend = -1, .unit_bytes = BLOCK, .no_sync = 1, .threads = 1};
+    uint64_t stored = 0;
+    for (int i = 0; i < N; i++) {
+        memset(data[i], i + 1, BLOCK);
+        snprintf(name[i], sizeof name[i], "f%d", i);
+        in[i] = (struct sk_archive_input){.name = name[i], .data = data[i], .bytes = BLOCK};
+    }
+    assert_int_equal(sk_archive_create(at("blocks.ska"), in, N, &o, NULL, NULL), 0);
+    assert_int_equal(sk_archive_open(at("blocks.ska"), &a, NULL), 0);
+    assert_int_equal(a.block_count, N);
+    for (int i = 0; i < N; i++)
+        stored += a.blocks[i].stored_bytes;
+    int fd = open(at("blocks.ska"), O_RDWR);
+    assert_int_equal(pwrite(fd, "?", 1, (off_t)a.blocks[0].offset + 100), 1);
+    close(fd);
+    sk_ska_free(&a);
+    for (int i = 0; i < N; i++) {
+        struct sk_extract_options x = {.only = name[i], .no_sync = 1, .threads = 1, .progress = progress, .progress_arg = &told};
+        struct sk_archive_stats st = {0};
+        struct saikai_error err = {0};
+        told = times = 0;
+        assert_int_equal(sk_archive_extract(at("blocks.ska"), at("out"), &x, &st, &err), i ? 0 : SAIKAI_EDAMAGED);
+        assert_true(told == BLOCK && of == BLOCK && times == 1);
+        assert_true(st.files == (i != 0) && st.raw_bytes == (i ? BLOCK : 0) && st.stored_bytes == stored && st.classes == 1);
+        assert_true(st.seconds >= 0 && st.seconds < 1000);
+        put_file(at("original"), data[i], BLOCK);
+        assert_int_equal(same_file(at("original"), at("out/%s", name[i])), i != 0);
+        sk_io_rmtree(at("out"), NULL);
+    }
 }
 
 /* ---- sets ---- */
@@ -433,6 +512,13 @@ static void leftovers_of_the_dead_are_swept(void **state)
             fail_msg("%s", files[i].name);
     assert_int_equal(access(at("sweep/x.ska.99.tmp"), F_OK), 0);
     close(fd);
+    sk_target_sweep(at("sweep"), "x.ska.9"); /* the number is behind what it begins with, and so is the point before it */
+    assert_int_equal(access(at("sweep/x.ska.99.tmp"), F_OK), 0);
+    assert_int_equal(symlink(at("sweep/x.ska."), at("sweep/x.ska.5.tmp")), 0); /* nobody's: it is no file */
+    sk_target_sweep(at("sweep"), "x.ska.");
+    assert_int_not_equal(access(at("sweep/x.ska.99.tmp"), F_OK), 0);
+    assert_int_equal(access(at("sweep/x.ska.5.tmp"), F_OK), 0);
+    assert_int_equal(access(at("sweep/x.ska."), F_OK), 0);
     sk_target_sweep(at("not there"), "x");
 }
 
@@ -479,6 +565,8 @@ int main(void)
         cmocka_unit_test(zeros_become_holes),
         cmocka_unit_test(long_names_come_back),
         cmocka_unit_test(progress_is_told_to_the_end),
+        cmocka_unit_test(only_what_is_wanted_is_read),
+        cmocka_unit_test(what_is_restored_is_on_the_disk),
         cmocka_unit_test(sets_are_found_by_their_names),
         cmocka_unit_test(what_a_set_builds_on_stays),
         cmocka_unit_test(leftovers_of_the_dead_are_swept),

@@ -217,7 +217,7 @@ static int make_link(struct sk_below *at, const struct sk_ska_entry *e, struct s
         return rc;
     struct timespec times[2];
     time_of(e->mtime_ns, times);
-    if (e->kind == SK_ENTRY_SYMLINK && times[1].tv_nsec != UTIME_OMIT)
+    if (e->kind == SK_ENTRY_SYMLINK)
         sk_below_set_times(at, e->name, times, NULL); /* some file systems cannot */
     return 0;
 }

@@ -15,16 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* PREFIX…DIGITS.tmp */
+/* PREFIX….DIGITS.tmp; the point before the digits may be the prefix's last. */
 static int is_leftover(const char *name, const char *prefix)
 {
-    size_t n = strlen(name), k = strlen(prefix);
-    if (n < k + 5 || strncmp(name, prefix, k) || strcmp(name + n - 4, ".tmp"))
+    const char *end = strrchr(name, '.'), *at = end;
+    if (!end || strcmp(end, ".tmp") || strncmp(name, prefix, strlen(prefix)))
         return 0;
-    size_t digits = 0;
-    while (digits < n - 4 && strchr("0123456789", name[n - 5 - digits]))
-        digits++;
-    return digits && n - 4 - digits >= k && n > digits + 4 && name[n - 5 - digits] == '.';
+    while (at > name + strlen(prefix) && strchr("0123456789", at[-1]))
+        at--;
+    return at < end && at[-1] == '.';
 }
 
 void sk_target_sweep(const char *dir, const char *prefix)

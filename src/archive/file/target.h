@@ -19,7 +19,7 @@ int sk_target_commit(struct sk_target *t, const char *out, int sync, struct saik
 /* Close it, and remove it if it was not committed. */
 void sk_target_drop(struct sk_target *t);
 
-/* Remove NAME.*.tmp of dead processes from a directory, for all names that begin with prefix. A
+/* Remove NAME.*.tmp of dead processes from a directory, for all names that begin with prefix, which is not empty. A
  * process lives as long as its lock; where locks do not work nothing is removed. Best effort. */
 void sk_target_sweep(const char *dir, const char *prefix);
 
