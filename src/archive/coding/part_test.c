@@ -441,6 +441,66 @@ static void what_unpacking_takes(void **unused)
     assert_int_equal(sk_unpack_threads(0, 1 << 20, &most, 1 << 30), processors);
 }
 
+/* ---- segments of a block that is unpacked ---- */
+
+static struct {
+    char order[16];
+    int fails; /* the call that does, from 1 */
+} taken;
+
+static int take_segment(void *arg, const struct sk_ska_segment *s, const uint8_t *data, size_t n, struct saikai_error *err)
+{
+    size_t k = strlen(taken.order);
+    assert_ptr_equal(arg, &taken);
+    assert_int_equal(n, sk_box_count(s->box) * (s->file ? 8 : 1));
+    assert_int_equal(data[0], s->offset);
+    taken.order[k] = (char)('a' + s->offset);
+    return (int)k + 1 == taken.fails ? sk_fail(err, SAIKAI_ENOSPC, "no room") : 0;
+}
+
+/* Those of wanted files and classes, in order, until one is refused or is not what it should be. */
+static void segments_are_compared(void **unused)
+{
+    (void)unused;
+    static const uint8_t files[] = {1, 0, 1}, second[] = {0, 1};
+    static const struct {
+        const uint8_t *wanted, *classes;
+        int fails, damaged, rc; /* damaged: which segment has another hash, from 1 */
+        const char *order;
+    } cases[] = {{NULL, NULL, 0, 0, 0, "abcd"},  {files, NULL, 0, 0, 0, "abd"},           {NULL, second, 0, 0, 0, "cd"}, {files, second, 0, 0, 0, "d"},
+                 {NULL, NULL, 2, 0, SAIKAI_ENOSPC, "ab"}, {NULL, NULL, 0, 2, SAIKAI_EDAMAGED, "a"}, {NULL, NULL, 0, 4, SAIKAI_EDAMAGED, "abc"},
+                 {files, NULL, 0, 3, 0, "abd"},  {NULL, second, 0, 1, 0, "cd"}};
+    _Alignas(8) uint8_t one[30] = {0}, two[24] = {[0] = 2, [16] = 3};
+    one[10] = 1;
+    struct sk_ska_file all[] = {{.name = "x", .size_bytes = 30}, {.name = "y", .size_bytes = 18}, {.name = "z", .size_bytes = 8}};
+    struct sk_ska_class classes[] = {{"bytes", SAIKAI_U8, 0, 0}, {"v", SAIKAI_F64, 0, 0}};
+    struct sk_ska_segment segments[] = {{0, 0, {1, 1, 10}, 0}, {0, 1, {1, 2, 10}, 0}, {1, 2, {1, 1, 2}, 0}, {2, 3, {1, 1, 1}, 0}};
+    struct sk_ska_part parts[] = {{0, 0, 2, 30}, {1, 2, 2, 24}};
+    struct sk_ska_block block = {.count = 2, .size_bytes = 54};
+    struct sk_part unpacked[] = {{.type = SAIKAI_U8, .raw = one}, {.type = SAIKAI_F64, .raw = two}};
+    const struct sk_ska a = {.files = all, .file_count = 3, .classes = classes, .class_count = 2, .segments = segments, .segment_count = 4,
+                             .parts = parts, .part_count = 2, .blocks = &block, .block_count = 1};
+    const struct sk_unpacked u = {.parts = unpacked};
+    segments[0].hash = sk_hash64(one, 10);
+    segments[1].hash = sk_hash64(one + 10, 20);
+    segments[2].hash = sk_hash64(two, 16);
+    segments[3].hash = sk_hash64(two + 16, 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct saikai_error err = {0};
+        memset(&taken, 0, sizeof taken);
+        taken.fails = cases[i].fails;
+        if (cases[i].damaged)
+            segments[cases[i].damaged - 1].hash++;
+        int rc = sk_unpack_each(&u, "old.ska", &a, 0, cases[i].wanted, cases[i].classes, take_segment, &taken, &err);
+        if (cases[i].damaged)
+            segments[cases[i].damaged - 1].hash--;
+        if (rc != cases[i].rc || strcmp(taken.order, cases[i].order) || err.code != rc)
+            fail_msg("case %zu: %d after %s: %s", i, rc, taken.order, err.text);
+        if (rc == SAIKAI_EDAMAGED)
+            assert_string_equal(err.text, cases[i].damaged == 2 ? "old.ska: bytes 1 to 21 of x are not what was archived" : "old.ska: bytes 3 to 11 of z are not what was archived");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +509,7 @@ int main(void)
         cmocka_unit_test(records_and_fields_are_undone),
         cmocka_unit_test(what_cannot_be_coded_is_told),
         cmocka_unit_test(what_unpacking_takes),
+        cmocka_unit_test(segments_are_compared),
         cmocka_unit_test(records_build_on_those_before),
         cmocka_unit_test(the_encoding_does_not_drift),
         cmocka_unit_test(what_does_not_arrive_is_an_error),

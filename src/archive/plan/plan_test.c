@@ -4,6 +4,7 @@
 #include "archive/plan/values_testing.h"
 #include "archive/plan/repeats.h"
 #include "archive/plan/key.h"
+#include "base/log.h"
 #include "base/types.h"
 
 #include "base/host/open_files_testing.h"
@@ -44,6 +45,47 @@ static void relations_are_found(void **state)
     physics(&m, "rank0002.h5", "Grid00000003", 9);
     expect_plan("relations", &m, &o, 1 << 20, 1 << 20);
     made_free(&m);
+}
+
+static struct sk_buf told;
+
+static void hear(void *arg, int level, const char *line)
+{
+    const char *part = strstr(line, "archive: part ");
+    (void)arg, (void)level;
+    if (part)
+        sk_buf_printf(&told, "%s\n", part);
+}
+
+/* Who wants to know is told by what each field is predicted. */
+static void what_predicts_a_field_is_told(void **state)
+{
+    (void)state;
+    struct made made = {0}, *m = &made;
+    struct sk_archive_options o = {.quick = 1, .threads = 1};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    grid = 0;
+    made_file(m, "a", "hdf5");
+    FIELD("q/energy", energy, 12, 13, 14);
+    FIELD("q/u", velocity_x, 12, 13, 14);
+    FIELD("q/v", velocity_y, 12, 13, 14);
+    FIELD("q/total", total, 12, 13, 14);
+    FIELD("q/weight", weight, 12, 13, 14);
+    FIELD("q/density", density, 12, 13, 14);
+    FIELD("q/temperature", temperature, 12, 13, 14);
+    made_plan(m, &o, &feed, &p);
+    p.unit_bytes = p.bytes_unit = 1 << 20;
+    sk_log_set(hear, NULL, SK_LOG_DEBUG);
+    int rc = sk_ska_plan_cut(&p, NULL);
+    sk_log_set(NULL, NULL, 0);
+    assert_int_equal(rc, 0);
+    assert_true(sk_buf_ok(&told) && told.len);
+    made_expect("samples/told", &told);
+    sk_buf_free(&told);
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    made_free(m);
 }
 
 /* Families with few fields, and one with more than a bundle may have; members of all sizes. */
@@ -414,6 +456,42 @@ static void variables_repeat_as_a_whole_or_not(void **state)
     drop_repeats(&m, &p, &feed, is);
 }
 
+/* Chunks of other ranks, all of which come again: as many are known as a sixteenth of the memory has room for. */
+static void as_many_chunks_are_known_as_there_is_room_for(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 2000, BYTES = 512 };
+    static const struct {
+        uint64_t memory;
+        size_t known;
+    } cases[] = {{(uint64_t)1 << 30, CHUNKS}, {1 << 19, 2047 / 4 * 3}, {(1 << 19) - 1, 1023 / 4 * 3}, {0, 1023 / 4 * 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m = {0};
+        struct sk_archive_options o = {.threads = 1};
+        struct sk_ska_plan p;
+        struct sk_feed_local feed;
+        struct sk_repeats r = {0};
+        made_seed = 14;
+        made_file(&m, "first", NULL);
+        made_bytes(&m, CHUNKS * BYTES, dense);
+        made_file(&m, "again", NULL);
+        again(&m, 0, 0, CHUNKS * BYTES);
+        made_plan(&m, &o, &feed, &p);
+        p.opt.memory_bytes = cases[i].memory;
+        p.chunked = 1;
+        for (int f = 0; f < 2; f++)
+            for (uint32_t k = 0; k < CHUNKS; k++)
+                assert_int_equal(sk_chunks_add(&p.chunks[f], &(struct sk_file_chunk){.hash = k * 0x9e3779b97f4a7c15u, .bytes = BYTES}), 0);
+        assert_int_equal(sk_repeats_find(&p, &r, NULL), 0);
+        if (r.count != 1 || r.list[0].file != 1 || r.list[0].offset || r.list[0].from || r.list[0].bytes != cases[i].known * BYTES)
+            fail_msg("case %zu: %zu repeats, the first of %llu bytes", i, r.count, r.count ? (unsigned long long)r.list[0].bytes : 0);
+        sk_repeats_free(&r);
+        sk_ska_plan_free(&p);
+        sk_feed_local_free(&feed);
+        made_free(&m);
+    }
+}
+
 /* ---- keys ---- */
 
 /* The key as a whole, and cut where there is less room: nothing is written behind it. */
@@ -473,6 +551,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test(relations_are_found),
+        cmocka_unit_test(what_predicts_a_field_is_told),
         cmocka_unit_test(families_are_sampled),
         cmocka_unit_test(the_order_of_files_does_not_matter),
         cmocka_unit_test(every_scheme_has_its_plan),
@@ -483,6 +562,7 @@ int main(void)
         cmocka_unit_test(repeats_are_taken),
         cmocka_unit_test(repeats_go_on_over_zeros),
         cmocka_unit_test(variables_repeat_as_a_whole_or_not),
+        cmocka_unit_test(as_many_chunks_are_known_as_there_is_room_for),
         cmocka_unit_test(variables_that_are_alike_have_one_key),
         cmocka_unit_test(no_file_is_left_open),
     };

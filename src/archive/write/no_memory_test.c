@@ -3,10 +3,12 @@
 #include "archive/read/extract.h"
 #include "archive/write/schemes.h"
 #include "archive/write/create.h"
+#include "archive/read/content.h"
 #include "archive/read/inside.h"
 #include "archive/plan/repeats.h"
 #include "archive/plan/values_testing.h"
 #include "base/host/no_memory_testing.h"
+#include "store/form/coded.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -190,6 +192,84 @@ static void files_are_read_where_they_lie_or_not(void **state)
     made_free(&j.m);
 }
 
+static int nobody_is_at_fault(void *arg, const char *archive, const struct saikai_error *why)
+{
+    (void)arg;
+    fail_msg("%s: %s", archive, why->text);
+    return 0;
+}
+
+static int check(void *arg, struct saikai_error *err)
+{
+    struct sk_inside *s = NULL;
+    int rc = sk_inside_new(0, &s, err);
+    if (!rc)
+        rc = sk_inside_add(s, at("new.ska"), err);
+    if (!rc)
+        rc = sk_inside_check_rest(s, nobody_is_at_fault, NULL, arg, err);
+    sk_inside_release(s);
+    return rc;
+}
+
+/* That memory is out is not taken for damage. */
+static void archives_are_checked_or_not(void **state)
+{
+    (void)state;
+    struct job j;
+    make(&j);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_true(no_memory_sweep(check, NULL, NULL, &j) > 15);
+    made_free(&j.m);
+}
+
+/* ---- generations ---- */
+
+static const struct sk_gen gen = {2, 7, 1};
+
+/* A rank's container in an archive, opened; another archive of the set is missing, which is told. */
+static int look_at_generation(void *arg, struct saikai_error *err)
+{
+    struct sk_content *c = NULL;
+    struct sk_container *x = NULL;
+    (void)arg;
+    int rc = sk_content_load(at("store"), gen, 0, &c, err);
+    if (!rc) {
+        assert_true(c->count == 1 && c->ranks[0] == 3 && c->troubles == 1 && c->trouble[0].missing);
+        assert_non_null(strstr(c->trouble[0].text, "2-of-2.ska"));
+        rc = sk_content_open_alone(c, 0, &x, err);
+    }
+    if (x)
+        sk_container_close(x);
+    sk_content_free(c);
+    return rc;
+}
+
+static int look_at_file(void *arg, struct saikai_error *err)
+{
+    struct sk_content *c = NULL;
+    (void)arg;
+    int rc = sk_content_of_file(at("made.skc"), &c, err);
+    if (!rc)
+        assert_true(c->count == 1 && c->ranks[0] == 3);
+    sk_content_free(c);
+    return rc;
+}
+
+static void generations_are_looked_at_or_not(void **state)
+{
+    (void)state;
+    static uint8_t data[1000];
+    struct saikai_error err = {0};
+    struct sk_skc_header h = {.run_id = 5, .iteration = gen.iteration, .place = gen.place, .incarnation = gen.incarnation, .rank = 3, .nranks = 4};
+    struct sk_piece p = {.name = "v", .type = SAIKAI_U8, .ndims = 1, .dims = {sizeof data}, .data = data, .size_bytes = sizeof data};
+    struct sk_archive_input in = {.path = at("made.skc"), .name = "rank-000003.skc"};
+    if (sk_container_write(in.path, &h, &p, NULL, 1, 0, NULL, NULL, &err) || sk_io_mkdirs(at("store/gen-0002-000000000007-1"), &err) ||
+        sk_archive_create(at("store/gen-0002-000000000007-1/set-000001.1-of-2.ska"), &in, 1, &(struct sk_archive_options){.no_sync = 1, .threads = 1}, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_true(no_memory_sweep(look_at_generation, NULL, NULL, NULL) > 10);
+    assert_true(no_memory_sweep(look_at_file, NULL, NULL, NULL) > 1);
+}
+
 static void numbers_as_text_are_archived_or_not(void **state)
 {
     (void)state;
@@ -251,11 +331,35 @@ static void links_are_back(void *arg)
     sk_io_rmtree(at("back"), NULL);
 }
 
+static int nothing_is_left_out(void *arg, const char *path, const struct saikai_error *why)
+{
+    (void)arg;
+    fail_msg("%s: %s", path, why->text);
+    return 0;
+}
+
+static int all_classes(void *arg, const struct sk_ska_class *c)
+{
+    (void)arg, (void)c;
+    return 1;
+}
+
+static int extract_some(void *arg, struct saikai_error *err)
+{
+    static const char *const members[] = {"hard", "empty"};
+    (void)arg;
+    struct sk_extract_options o = {.no_sync = 1, .threads = 1, .members = members, .member_count = 2, .wants_class = all_classes};
+    int rc = sk_archive_extract(at("new.ska"), at("back"), &o, NULL, err);
+    if (!rc)
+        assert_int_equal(access(at("back/hard"), F_OK), 0);
+    return rc;
+}
+
 static void links_are_archived_or_not(void **state)
 {
     (void)state;
     struct job j = {0};
-    struct sk_ska_entry e[13] = {{"empty", NULL, SK_ENTRY_DIRECTORY, 0755, 0}};
+    struct sk_ska_entry e[14] = {{"empty", NULL, SK_ENTRY_DIRECTORY, 0755, 0}, [13] = {"hard", "prose", SK_ENTRY_HARD_LINK, 0, 0}};
     char name[12][24];
     for (int i = 0; i < 12; i++) {
         snprintf(name[i], sizeof name[i], "link%d", i);
@@ -266,8 +370,12 @@ static void links_are_archived_or_not(void **state)
     made_bytes(&j.m, 3000, prose);
     inputs(&j.m);
     j.o.entries = e;
-    j.o.entry_count = 13;
+    j.o.entry_count = 14;
     assert_true(no_memory_sweep(create, links_are_back, no_traces, &j) > 15);
+    j.o.leave_out = nothing_is_left_out;
+    assert_true(no_memory_sweep(create, links_are_back, no_traces, &j) > 15);
+    assert_int_equal(create(&j, NULL), 0);
+    assert_true(no_memory_sweep(extract_some, NULL, not_back, &j) > 10);
     made_free(&j.m);
 }
 
@@ -313,6 +421,8 @@ int main(void)
         cmocka_unit_test(an_archive_is_made_or_not),
         cmocka_unit_test(one_that_builds_on_another_is_made_or_not),
         cmocka_unit_test(files_are_read_where_they_lie_or_not),
+        cmocka_unit_test(archives_are_checked_or_not),
+        cmocka_unit_test(generations_are_looked_at_or_not),
         cmocka_unit_test(numbers_as_text_are_archived_or_not),
         cmocka_unit_test(rows_are_archived_or_not),
         cmocka_unit_test(links_are_archived_or_not),

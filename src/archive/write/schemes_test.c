@@ -143,6 +143,131 @@ static void progress_is_told_to_its_end(void **state)
     }
 }
 
+/* A plan's options are what they were when something else has been tried, too. */
+static void what_was_tried_is_forgotten(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct sk_archive_options o = {.threads = 3, .no_sync = 1, .quick = i == 3, .level = i == 4 ? SK_PACK_BEST : 0, .progress = progress, .progress_arg = &told};
+        struct made m = {0};
+        struct sk_ska_plan p;
+        struct sk_feed_local feed;
+        struct sk_archive_stats st = {0};
+        struct saikai_error err = {0};
+        made_seed = 5;
+        made_file(&m, "file", NULL);
+        made_bytes(&m, i == 0 ? 1500 : 300000, i == 0 ? prose : i == 1 ? dense : words);
+        for (size_t k = 0; k < 300000 && i == 1; k++) /* far away about the same */
+            sk_buf_put_u8(&m.data[0], (uint8_t)(m.data[0].data[k] + (k % 500 == 7)));
+        made_plan(&m, &o, &feed, &p);
+        sk_ska_plan_options(&p, &o);
+        struct sk_archive_options was = p.opt;
+        FILE *to = tmpfile();
+        assert_non_null(to);
+        memset(&told, 0, sizeof told);
+        if (sk_ska_plan_write(&p, fileno(to), "a file", &st, &err))
+            fail_msg("case %d: %s", i, err.text);
+        fclose(to);
+        if (memcmp(&p.opt, &was, sizeof was) || p.threads != 3 || p.limit || p.whole || p.previous)
+            fail_msg("case %d: %d threads, limit %llu, whole %d", i, p.threads, (unsigned long long)p.limit, p.whole);
+        assert_int_equal(st.raw_bytes, m.data[0].len);
+        sk_ska_plan_free(&p);
+        sk_feed_local_free(&feed);
+        made_free(&m);
+    }
+}
+
+/* With as few bytes as can be all files are only made one stream where a quick compressor has found something for that: what is told of the
+ * progress shows what was made. */
+static void the_strongest_is_not_tried_in_vain(void **state)
+{
+    (void)state;
+    struct sk_archive_options o = {.threads = 1, .no_sync = 1, .level = SK_PACK_BEST, .unit_bytes = 1 << 18, .progress = progress, .progress_arg = &told};
+    struct made m = {0};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    struct sk_archive_stats st = {0};
+    struct saikai_error err = {0};
+    struct sk_ska a = {0};
+    if (sk_backend_here(SK_BACKEND_LZMA) < 0)
+        skip();
+    made_seed = 6;
+    for (int i = 0; i < 2; i++) {
+        made_file(&m, i ? "prose" : "words", NULL);
+        made_bytes(&m, 400000, i ? prose : words);
+    }
+    made_plan(&m, &o, &feed, &p);
+    sk_ska_plan_options(&p, &o);
+    memset(&told, 0, sizeof told);
+    FILE *to = tmpfile();
+    assert_non_null(to);
+    if (sk_ska_plan_write(&p, fileno(to), "a file", &st, &err) || sk_ska_read(fileno(to), "a file", &a, &err))
+        fail_msg("%s", err.text);
+    assert_true(a.block_count > 3);
+    assert_int_equal(told.times, a.block_count + 1); /* and that the stream was passed over */
+    fclose(to);
+    sk_ska_free(&a);
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    made_free(&m);
+}
+
+/* ---- options ---- */
+
+static void options_have_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int scheme, looks;
+    } names[] = {{"auto", SK_SCHEME_AUTO, 1}, {"agnostic", SK_SCHEME_AGNOSTIC, 0}, {"agnostic-block", SK_SCHEME_AGNOSTIC_BLOCK, 0}, {"aware", SK_SCHEME_AWARE, 1},
+                 {"aware-block", SK_SCHEME_AWARE_BLOCK, 1}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(sk_scheme_parse(names[i].name), names[i].scheme);
+        assert_int_equal(sk_scheme_looks(names[i].scheme), names[i].looks);
+    }
+    assert_int_equal(sk_scheme_parse("awar"), -1);
+    assert_int_equal(sk_scheme_parse(""), SK_SCHEME_AUTO);
+    /* a pattern that is none */
+    struct made m = {0};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    struct saikai_error err = {0};
+    made_file(&m, "file", NULL);
+    made_bytes(&m, 100, words);
+    made_plan(&m, &(struct sk_archive_options){.threads = 1, .pattern = "a(b", .quick = 1}, &feed, &p);
+    assert_int_equal(sk_ska_plan_cut(&p, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "the pattern 'a(b' for names: "));
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    made_free(&m);
+}
+
+/* Where nothing can be written from a place on, that is told. */
+static void a_pipe_is_no_file(void **state)
+{
+    (void)state;
+    int fd[2];
+    struct made m = {0};
+    struct sk_ska_plan p;
+    struct sk_feed_local feed;
+    struct sk_archive_stats st = {0};
+    struct saikai_error err = {0};
+    assert_int_equal(pipe(fd), 0);
+    made_file(&m, "file", NULL);
+    made_bytes(&m, 100, words);
+    made_plan(&m, &(struct sk_archive_options){.threads = 1, .no_sync = 1}, &feed, &p);
+    sk_ska_plan_options(&p, &(struct sk_archive_options){.threads = 1, .no_sync = 1});
+    int rc = sk_ska_plan_write(&p, fd[1], "a pipe", &st, &err);
+    assert_true(rc < 0 && err.code == rc);
+    assert_non_null(strstr(err.text, "cannot write a pipe"));
+    close(fd[0]);
+    close(fd[1]);
+    sk_ska_plan_free(&p);
+    sk_feed_local_free(&feed);
+    made_free(&m);
+}
+
 /* ---- what cannot be read ---- */
 
 static char dir[64];
@@ -201,6 +326,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_as_large_as_they_may_be),
         cmocka_unit_test(progress_is_told_to_its_end),
+        cmocka_unit_test(what_was_tried_is_forgotten),
+        cmocka_unit_test(the_strongest_is_not_tried_in_vain),
+        cmocka_unit_test(options_have_names),
+        cmocka_unit_test(a_pipe_is_no_file),
         cmocka_unit_test(what_cannot_be_read_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
