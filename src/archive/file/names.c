@@ -13,7 +13,7 @@ static int by_name(const void *x, const void *y)
 
 int sk_names_init(struct sk_names *n, const struct sk_ska *a)
 {
-    *n = (struct sk_names){malloc((a->file_count + 1) * sizeof *n->list), a->file_count};
+    *n = (struct sk_names){calloc(a->file_count, sizeof *n->list), a->file_count};
     if (!n->list)
         return SAIKAI_ENOMEM;
     for (size_t f = 0; f < n->count; f++)

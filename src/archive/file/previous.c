@@ -166,8 +166,8 @@ static uint32_t block_at(const struct sk_ska *a, const char *key, uint64_t place
 /* A class with few of all bytes is not worth needing another archive for; variables have many classes. */
 int sk_previous_match(struct sk_ska *a, const struct sk_ska *previous)
 {
-    uint64_t all = 0, *total = calloc(a->class_count + 1, sizeof *total),
-             *before = calloc(a->class_count + 1, sizeof *before);
+    uint64_t all = 0, *total = calloc(a->class_count, sizeof *total),
+             *before = calloc(a->class_count, sizeof *before);
     int rc = total && before ? 0 : SAIKAI_ENOMEM;
     for (size_t i = 0; i < a->block_count && !rc; i++) {
         int64_t c = key_class(a, i);

@@ -206,7 +206,7 @@ int sk_ska_set_clean(const char *dir, const struct sk_ska_set *whole, int chaine
     int rc = list(dir, &l, &n, err);
     if (rc)
         return rc;
-    uint8_t *needed = calloc(n + 1, 1);
+    uint8_t *needed = calloc(n, 1);
     if (!needed)
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory to list %s", dir);
     else if (chained)

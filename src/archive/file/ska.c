@@ -504,7 +504,7 @@ static int by_place(const void *x, const void *y)
 /* The segments of each file must tile it. */
 static int check_tiling(const struct sk_ska *a)
 {
-    struct span *spans = malloc((a->segment_count + 1) * sizeof *spans);
+    struct span *spans = calloc(a->segment_count, sizeof *spans);
     size_t n = 0;
     int rc = 0;
     if (!spans)

@@ -212,8 +212,8 @@ static int unpack_index(const char *path, const struct trailer *t, const uint8_t
 /* One copy of the index, read and unpacked. *whole: 1 if its stored bytes are what they should be, so that the other copy says nothing else. */
 static int read_copy(int fd, const char *path, const struct trailer *t, uint64_t at, int depth, int *whole, struct raw_index *out, struct saikai_error *err)
 {
-    uint8_t *stored = malloc(t->stored + 1);
-    *out = (struct raw_index){.data = malloc(t->raw + 1), .n = t->raw, .version = t->version, .at = t->at, .hash = t->hash};
+    uint8_t *stored = malloc(t->stored);
+    *out = (struct raw_index){.data = malloc(t->raw), .n = t->raw, .version = t->version, .at = t->at, .hash = t->hash};
     int rc = stored && out->data ? sk_io_pread(fd, path, stored, t->stored, (off_t)at, err)
                                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for its index");
     if (!rc && sk_hash64(stored, t->stored) != t->hash)

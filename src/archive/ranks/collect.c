@@ -50,8 +50,8 @@ static int choose_inputs(struct collection *c, const struct sk_archive_input *in
                          struct saikai_error *err)
 {
     struct sk_feed_local all = {0};
-    uint8_t *keep = calloc(count + 1, 1);
-    c->inputs = calloc(count + 1, sizeof *c->inputs);
+    uint8_t *keep = calloc(count, 1);
+    c->inputs = calloc(count, sizeof *c->inputs);
     int rc = keep && c->inputs ? sk_feed_local_init(&all, inputs, count, err)
                                : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     rc = sk_group_verdict(c->g, rc, err);
@@ -94,7 +94,7 @@ static int cut_files(struct collection *c, int coarse, struct saikai_error *err)
 static int list_files(struct collection *c, struct saikai_error *err)
 {
     int rc = sk_feed_local_init(&c->feed, c->inputs, c->count, err);
-    c->list = rc ? NULL : calloc(c->count + 1, sizeof *c->list);
+    c->list = rc ? NULL : calloc(c->count, sizeof *c->list);
     if (!rc && !c->list)
         rc = sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     sk_raw_describe_shipped();

@@ -41,9 +41,9 @@ static int assign(struct sk_delivery *d, const struct sk_deliver_options *o,
     for (int k = 0; k < d->part_count; k++) {
         struct sk_delivery_part *p = &d->parts[k];
         size_t n = p->a.file_count;
-        p->owner = malloc((n + 1) * sizeof *p->owner);
-        p->wanted = calloc(n + 1, 1);
-        p->anyone = calloc(n + 1, 1);
+        p->owner = calloc(n, sizeof *p->owner);
+        p->wanted = calloc(n, 1);
+        p->anyone = calloc(n, 1);
         if (!p->owner || !p->wanted || !p->anyone)
             return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
         for (size_t i = 0; i < n; i++, index++) {
@@ -84,8 +84,8 @@ static int divide(struct sk_delivery *d, struct saikai_error *err)
     uint64_t total = 0, before = 0;
     for (int k = 0; k < d->part_count; k++)
         all += d->parts[k].a.block_count;
-    d->places = malloc((all + 1) * sizeof *d->places);
-    d->mine = malloc((all + 1) * sizeof *d->mine);
+    d->places = calloc(all, sizeof *d->places);
+    d->mine = calloc(all, sizeof *d->mine);
     if (!d->places || !d->mine)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of blocks");
     for (int k = 0; k < d->part_count; k++)

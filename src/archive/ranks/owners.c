@@ -104,7 +104,7 @@ static int judge(struct sk_group *g, const struct sk_buf *mine, uint8_t *answer,
         size_t before = n;
         rc = r ? sk_owners_read(data[r], length[r], r, &l, &n)
                : sk_owners_read(mine->data, mine->len, 0, &l, &n);
-        if (!rc && !(keep[r] = calloc(n - before + 1, 1)))
+        if (!rc && !(keep[r] = calloc(n - before, 1)))
             rc = SAIKAI_ENOMEM;
         length[r] = n - before;
     }

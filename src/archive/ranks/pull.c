@@ -207,7 +207,7 @@ static int pull_fetch(struct sk_ska_feed *f, const struct sk_ska_range *r, size_
 {
     struct sk_pull *p = (struct sk_pull *)f;
     struct stream *streams = calloc((size_t)p->g->size, sizeof *streams);
-    struct sk_ska_range *sorted = malloc((n + 1) * sizeof *sorted);
+    struct sk_ska_range *sorted = calloc(n, sizeof *sorted);
     int rc = streams && sorted ? divide(p, r, n, streams, sorted) : SAIKAI_ENOMEM;
     rc = rc ? sk_fail(err, rc, "no memory to ask for a block") : fetch_remote(p, streams, err);
     for (int m = 0; streams && m < p->g->size; m++)

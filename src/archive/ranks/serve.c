@@ -123,7 +123,7 @@ static void answer(struct server *s, struct order *o)
         answer_hash(s, o);
         return;
     }
-    struct sk_ska_range *ranges = malloc((o->count + 1) * sizeof *ranges);
+    struct sk_ska_range *ranges = calloc(o->count, sizeof *ranges);
     size_t range = 0, within = 0;
     pthread_mutex_lock(&s->lock);
     struct saikai_error err = s->err;
@@ -293,7 +293,7 @@ static int set_up(struct server *s)
 {
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->moved, NULL);
-    s->sizes = calloc(s->own->count + 1, sizeof *s->sizes);
+    s->sizes = calloc(s->own->count, sizeof *s->sizes);
     for (int i = 0; i < 2; i++)
         s->piece[i].data = malloc(s->piece_bytes + 1);
     if (!s->sizes || !s->piece[0].data || !s->piece[1].data)

@@ -141,7 +141,7 @@ static int by_rank(const void *x, const void *y)
 /* In order, each rank once. */
 static int sort_ranks(struct sk_content *c, struct saikai_error *err)
 {
-    struct entry *e = malloc((c->count + 1) * sizeof *e);
+    struct entry *e = calloc(c->count, sizeof *e);
     size_t n = 0;
     if (!e)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for a list of %zu ranks", c->count);

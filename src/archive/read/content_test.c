@@ -7,6 +7,7 @@
 #include "store/form/coded.h"
 #include "store/form/lineage_testing.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "archive/write/testing.h"
@@ -366,6 +367,14 @@ static void one_file_alone_may_build_on_others(void **state)
     assert_int_equal(chdir(before), 0);
     struct sk_content *c = NULL;
     struct saikai_error err = {0};
+    char *deep = malloc(2 * PATH_MAX);
+    memset(deep, 'd', 2 * PATH_MAX - 1);
+    deep[PATH_MAX] = '/';
+    deep[2 * PATH_MAX - 1] = 0;
+    int rc = sk_content_of_file(deep, &c, &err);
+    assert_true(rc < 0 && err.code == rc && !c);
+    free(deep);
+    memset(&err, 0, sizeof err);
     struct sk_container *x = NULL;
     assert_int_equal(sk_content_of_file(at("nowhere/rank-000001.skc"), &c, &err), 0); /* it is told when it is opened */
     assert_true(c->bytes == 0 && c->stored_bytes == 0 && c->ranks[0] == -1 && c->nranks == 0);

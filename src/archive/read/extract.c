@@ -204,10 +204,10 @@ static int choose_entries(struct job *j, uint8_t *met)
 static int choose_files(struct job *j, const struct sk_extract_options *o, struct saikai_error *err)
 {
     size_t n = 0;
-    uint8_t *met = calloc((size_t)o->member_count + 1, 1);
-    j->entries = calloc(j->a.entry_count + 1, 1);
-    j->wanted = calloc(j->a.file_count + 1, 1);
-    j->damaged = calloc(j->a.file_count + 1, 1);
+    uint8_t *met = calloc((size_t)o->member_count, 1);
+    j->entries = calloc(j->a.entry_count, 1);
+    j->wanted = calloc(j->a.file_count, 1);
+    j->damaged = calloc(j->a.file_count, 1);
     int rc = j->wanted && j->damaged && j->entries && met
                  ? 0
                  : sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
@@ -232,7 +232,7 @@ static int choose_classes(struct job *j, const struct sk_extract_options *o,
 {
     if (!o->wants_class)
         return 0;
-    j->classes = calloc(j->a.class_count + 1, 1);
+    j->classes = calloc(j->a.class_count, 1);
     if (!j->classes)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of variables");
     for (size_t i = 0; i < j->a.class_count; i++)
@@ -242,7 +242,7 @@ static int choose_classes(struct job *j, const struct sk_extract_options *o,
 
 static int choose_blocks(struct job *j, struct saikai_error *err)
 {
-    j->order = malloc((j->a.block_count + 1) * sizeof *j->order);
+    j->order = calloc(j->a.block_count, sizeof *j->order);
     if (!j->order)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of blocks");
     for (size_t i = 0; i < j->a.block_count; i++)

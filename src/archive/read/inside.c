@@ -148,10 +148,10 @@ static int find_places(struct archive *x, struct saikai_error *err)
 {
     const struct sk_ska *a = &x->a;
     size_t n = 0;
-    x->place = malloc((a->segment_count + 1) * sizeof *x->place);
+    x->place = calloc(a->segment_count, sizeof *x->place);
     x->first = calloc(a->file_count + 1, sizeof *x->first);
-    x->kept = calloc(a->block_count + 1, sizeof *x->kept);
-    x->seen = calloc(a->block_count + 1, 1);
+    x->kept = calloc(a->block_count, sizeof *x->kept);
+    x->seen = calloc(a->block_count, 1);
     if (!x->place || !x->first || !x->kept || !x->seen)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the index of %s", x->path);
     for (uint32_t b = 0; b < a->block_count; b++) {

@@ -59,7 +59,7 @@ static int by_key(const void *x, const void *y)
 
 void sk_preread_order(const struct sk_ska *a, size_t *blocks, size_t n)
 {
-    struct key *keys = malloc((n + 1) * sizeof *keys);
+    struct key *keys = calloc(n, sizeof *keys);
     if (!keys) /* any order is right */
         return;
     for (size_t i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 #include "archive/read/preread.h"
 
 #include "archive/write/create.h"
+#include "codec/residual/residual.h"
 #include "base/hash.h"
 #include "base/file/io.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,6 +27,120 @@ static char path[64];
 static struct sk_ska a;
 static int fd;
 static size_t *order;
+
+/* ---- a block of several pieces, whose second one comes when it may ---- */
+
+enum { LARGE = 1 << 20, PIECE = 256 << 10 };
+
+static struct {
+    struct sk_ska a;
+    char path[64];
+    int fd;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    int reads, open, late; /* open: the second piece may come; late: nobody opened */
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
+
+static void make_gate(void)
+{
+    struct saikai_error err = {0};
+    uint8_t *data = malloc(LARGE);
+    struct sk_archive_input in = {.name = "large", .data = data, .bytes = LARGE};
+    struct sk_archive_options o = {.scheme = SK_SCHEME_AGNOSTIC, .backend = -1, .unit_bytes = LARGE, .no_sync = 1, .threads = 1};
+    for (size_t i = 0; i < LARGE; i++)
+        data[i] = (uint8_t)(i * 7 + (i >> 8) + 1);
+    snprintf(gate.path, sizeof gate.path, "/tmp/preread-gate.%ld.ska", (long)getpid());
+    if (sk_archive_create(gate.path, &in, 1, &o, NULL, &err) || sk_archive_open(gate.path, &gate.a, &err))
+        fail_msg("%s", err.text);
+    free(data);
+    assert_int_equal(gate.a.block_count, 1);
+    gate.fd = open(gate.path, O_RDONLY);
+    assert_true(gate.fd >= 0);
+}
+
+static int wait_at_the_gate(const char *op, const char *file)
+{
+    struct timespec end;
+    if (strcmp(op, "read") || strcmp(file, gate.path))
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 20;
+    pthread_mutex_lock(&gate.lock);
+    if (++gate.reads == 2)
+        while (!gate.open && !gate.late)
+            gate.late = pthread_cond_timedwait(&gate.moved, &gate.lock, &end) != 0;
+    pthread_mutex_unlock(&gate.lock);
+    return 0;
+}
+
+static void open_gate(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.open = 1;
+    pthread_cond_broadcast(&gate.moved);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* Its only block, of which only the first piece has come. */
+static struct sk_preread *first_piece(struct sk_preread_block *b)
+{
+    static const size_t only[] = {0};
+    struct sk_preread *p = NULL;
+    gate.reads = gate.open = gate.late = 0;
+    sk_io_hook = wait_at_the_gate;
+    assert_int_equal(sk_preread_new(gate.fd, gate.path, &gate.a, only, 1, 1, &p, NULL), 0);
+    assert_int_equal(sk_preread_next(p, b, NULL), 1);
+    return p;
+}
+
+static int is_whole(const struct sk_preread_block *b)
+{
+    size_t n = gate.a.blocks[0].stored_bytes;
+    int zeros = 1;
+    for (size_t i = 0; i < SK_BITS_SLACK; i++)
+        zeros &= !b->bytes.data[n + i];
+    return zeros && sk_hash64(b->bytes.data, n) == gate.a.blocks[0].hash;
+}
+
+/* Who decodes may begin before all of a block is there. */
+static void pieces_are_told_as_they_come(void **state)
+{
+    (void)state;
+    struct sk_preread_block b;
+    struct sk_preread *p = first_piece(&b);
+    assert_int_equal(b.bytes.wait(b.bytes.arg, PIECE, NULL), 0);
+    open_gate();
+    assert_int_equal(b.bytes.wait(b.bytes.arg, gate.a.blocks[0].stored_bytes, NULL), 0);
+    assert_true(is_whole(&b));
+    assert_int_equal(gate.late, 0);
+    sk_preread_done(&b);
+    assert_int_equal(sk_preread_next(p, &b, NULL), 0);
+    sk_preread_free(p);
+    sk_io_hook = NULL;
+}
+
+static void *open_later(void *arg)
+{
+    (void)arg;
+    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+    open_gate();
+    return NULL;
+}
+
+/* Who has had enough of a block still leaves its place only when nobody writes there any more. */
+static void a_place_is_left_when_all_has_come(void **state)
+{
+    (void)state;
+    struct sk_preread_block b;
+    pthread_t t;
+    struct sk_preread *p = first_piece(&b);
+    assert_int_equal(pthread_create(&t, NULL, open_later, NULL), 0);
+    sk_preread_done(&b);
+    assert_true(is_whole(&b));
+    pthread_join(t, NULL);
+    sk_preread_free(p);
+    sk_io_hook = NULL;
+}
 
 /* An archive of blocks of different lengths. */
 static int set_up(void **state)
@@ -54,12 +170,17 @@ static int set_up(void **state)
     for (size_t i = 0; i < a.block_count; i++)
         order[i] = i;
     assert_true(fd >= 0 && a.block_count > 8);
+    make_gate();
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    sk_io_hook = NULL;
+    close(gate.fd);
+    unlink(gate.path);
+    sk_ska_free(&gate.a);
     close(fd);
     unlink(path);
     sk_ska_free(&a);
@@ -74,10 +195,13 @@ static void short_blocks_come_last(void **state)
                                {.size_bytes = 5000, .offset = 20},
                                {.size_bytes = 4500, .offset = 15},
                                {.size_bytes = 70000, .offset = 40},
-                               {.size_bytes = 0, .offset = 5}};
-    struct sk_ska few = {.blocks = b, .block_count = 5};
-    size_t blocks[] = {0, 1, 2, 3, 4}, expected[] = {3, 2, 1, 0, 4};
-    sk_preread_order(&few, blocks, 5);
+                               {.size_bytes = 0, .offset = 5},
+                               {.size_bytes = 1, .offset = 50},
+                               {.size_bytes = 3, .offset = 60},
+                               {.size_bytes = 2, .offset = 70}};
+    struct sk_ska few = {.blocks = b, .block_count = 8};
+    size_t blocks[] = {0, 1, 2, 3, 4, 5, 6, 7}, expected[] = {3, 2, 1, 0, 6, 7, 5, 4};
+    sk_preread_order(&few, blocks, 8);
     assert_memory_equal(blocks, expected, sizeof expected);
 }
 
@@ -101,6 +225,8 @@ static void *take(void *arg)
         if (t->rc >= 0)
             t->rc = b.bytes.wait(b.bytes.arg, n, &err);
         t->wrong |= !t->rc && sk_hash64(b.bytes.data, n) != a.blocks[b.block].hash;
+        for (size_t k = 0; k < SK_BITS_SLACK; k++) /* what decoders look at behind it, also where a longer one was before */
+            t->wrong |= b.bytes.data[n + k] != 0;
         __atomic_fetch_add(&t->times[b.block], 1, __ATOMIC_RELAXED);
         sk_preread_done(&b);
         t->most--;
@@ -201,6 +327,8 @@ int main(void)
         cmocka_unit_test(every_block_comes_once_and_whole),
         cmocka_unit_test(a_failure_is_heard_by_all),
         cmocka_unit_test(some_may_leave_early),
+        cmocka_unit_test(pieces_are_told_as_they_come),
+        cmocka_unit_test(a_place_is_left_when_all_has_come),
         cmocka_unit_test(no_more_is_kept_ahead_than_there_is_room_for),
         cmocka_unit_test(no_file_is_left_open),
     };

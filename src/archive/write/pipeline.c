@@ -121,7 +121,7 @@ static int load_block(struct sk_ska_plan *p, size_t i, struct slot *slot, struct
     size_t segments = 0;
     for (uint32_t k = 0; k < b->count; k++)
         segments += a->parts[b->first + k].count;
-    struct sk_ska_range *ranges = malloc((segments + 1) * sizeof *ranges);
+    struct sk_ska_range *ranges = calloc(segments, sizeof *ranges);
     uint8_t *to = ranges ? sk_coder_room(&slot->raw, block_room(a, b) + 64) : NULL;
     int rc = to ? sk_feed_fetch(p->feed, ranges, block_ranges(a, b, to, ranges), err)
                 : sk_fail(err, SAIKAI_ENOMEM, "no memory for a block of %llu bytes",

@@ -15,8 +15,8 @@ int sk_remaining_init(struct sk_remaining *r, const struct sk_archive_input *inp
     *r = (struct sk_remaining){.inputs = inputs, .count = count, .opt = opt ? *opt : (struct sk_archive_options){0}};
     if (!r->opt.leave_out)
         return 0;
-    r->list = malloc((count + 1) * sizeof *r->list);
-    r->entries = malloc((r->opt.entry_count + 1) * sizeof *r->entries);
+    r->list = calloc(count, sizeof *r->list);
+    r->entries = calloc(r->opt.entry_count, sizeof *r->entries);
     if (!r->list || !r->entries)
         return sk_fail(err, SAIKAI_ENOMEM, "no memory for the list of files");
     if (count)
