@@ -8,6 +8,7 @@
 #include "world/next/next.h"
 #include "world/repair.h"
 #include "world/replica/replica.h"
+#include "world/rest/blocked.h"
 #include "world/rest/core.h"
 #include "world/rest/drain.h"
 #include "world/view/errors.h"
@@ -254,8 +255,11 @@ int sk_world_give_way(int quiet)
         sk_world_fail(SK_WORLD_FAILED, "a receive could not be taken back: the job is started again");
     uint32_t before = sk_world.epoch;
     int able = sk_logging_is_able();
+    sk_blocked_begin();
     sk_repair(); /* here, above what the program has on its stack, into which a message may still come until then */
-    if (sk_logging_go_on(able, before))
+    int goes_on = sk_logging_go_on(able, before);
+    sk_blocked_end();
+    if (goes_on)
         return 0;
     sk_world.in_body = 0;
     if (saikai_hooks_left)
@@ -279,8 +283,12 @@ SK_WORLD_EXPORT int saikai_world_dup(const void *comm, void *copy)
 {
     MPI_Comm c = *(const MPI_Comm *)comm;
     int rc = sk_world.armed ? sk_world_enter(c) : 0;
+    if (sk_world.epoch) /* those that live may wait for all that a new process does before this */
+        sk_blocked_begin();
     if (!rc)
         rc = SK_CALL_ASIDE(Comm_dup, (sk_comm(c), copy));
+    if (sk_world.epoch)
+        sk_blocked_end();
     if (!rc && sk_world.armed)
         sk_made_comm(*(MPI_Comm *)copy, c);
     saikai_world_quiet(copy);

@@ -10,6 +10,7 @@
 #include "world/layer.h"
 #include "world/log/go_on.h"
 #include "world/log/log.h"
+#include "world/rest/blocked.h"
 #include "world/warm.h"
 
 #include <fcntl.h>
@@ -207,6 +208,7 @@ void sk_join(uint32_t epoch)
     sk_world.rank = (int)sk_world.page->rank;
     sk_world.epoch = epoch;
     sk_world_tell(SK_WORLD_REPAIRING, SK_WORLD_FINE);
+    sk_blocked_begin();
     int rc = SK_CALL(Comm_get_parent, (&parent));
     if (rc || parent == MPI_COMM_NULL)
         sk_world_fail(SK_WORLD_FAILED, "this process was to take the place of a dead one, but has no parents");
@@ -215,4 +217,5 @@ void sk_join(uint32_t epoch)
     sk_form_guard(sk_world.comm);
     sk_world_tell(SK_WORLD_OUTSIDE, SK_WORLD_FINE);
     sk_logging_join();
+    sk_blocked_end();
 }

@@ -10,6 +10,7 @@
 #include "world/log/log.h"
 #include "world/replica/decide.h"
 #include "world/replica/message.h"
+#include "world/rest/arrivals.h"
 #include "world/rest/core.h"
 #include "world/view/wrong.h"
 
@@ -20,8 +21,8 @@ struct sk_rest sk_world_rest;
 void sk_world_sleeps(void)
 {
     double s = sk_rest_for(&sk_world_rest, sk_now());
-    if (s > 0)
-        sk_sleep(s);
+    if (s > 0 && sk_arrivals_sleep(s))
+        sk_rest_is_roused(&sk_world_rest);
 }
 
 /* The requests of a call, as they were before MPI set some of them to MPI_REQUEST_NULL. */

@@ -9,12 +9,18 @@ struct sk_rest {
     double since;  /* when it was asked first; 0: not yet */
 };
 
-enum { SK_REST_LOOKS = 256 };
+enum { SK_REST_LOOKS = 256, SK_REST_FEW = 8 };
 
 /* After each look that found nothing; 1: sk_rest_for is to be asked. */
 static inline int sk_rest_is_due(struct sk_rest *r)
 {
     return ++r->vain >= SK_REST_LOOKS;
+}
+
+/* Something has come that may be a part of what is waited for: a few looks, and then the rest goes on as it was. */
+static inline void sk_rest_is_roused(struct sk_rest *r)
+{
+    r->vain = SK_REST_LOOKS - SK_REST_FEW;
 }
 
 /* now: seconds of a clock that is not 0. Returns for how many seconds to sleep before the next look: 0 in short waits, and never more than a 32nd part

@@ -53,6 +53,18 @@ static void the_next_wait_begins_anew(void **state)
     assert_true(sk_rest_for(&r, 105.1) == 0);
 }
 
+static void whoever_is_roused_looks_a_few_times_and_sleeps_as_long_as_before(void **state)
+{
+    struct sk_rest r = {.vain = SK_REST_LOOKS + 1000};
+    sk_rest_for(&r, 100);
+    double s = sk_rest_for(&r, 100.01);
+    sk_rest_is_roused(&r);
+    for (int i = 1; i < SK_REST_FEW; i++)
+        assert_int_equal(sk_rest_is_due(&r), 0);
+    assert_int_equal(sk_rest_is_due(&r), 1);
+    assert_true(sk_rest_for(&r, 100.01) == s && s > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -60,6 +72,7 @@ int main(void)
         cmocka_unit_test(short_waits_do_not_sleep),
         cmocka_unit_test(long_waits_sleep_most_of_the_time_and_end_soon),
         cmocka_unit_test(the_next_wait_begins_anew),
+        cmocka_unit_test(whoever_is_roused_looks_a_few_times_and_sleeps_as_long_as_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+/* MPI calls this in each of its looks (opal_progress_register; Open MPI 4 and 5). It does not say what it looks for, nor whether it has found that: a call waits
+ * several times, one wait after the other. So sleeps are short here, what comes by TCP ends them, and then none follows for a while. */
+#include "world/rest/blocked.h"
+
+#include "base/clock.h"
+#include "world/next/next.h"
+#include "world/rest/arrivals.h"
+#include "world/rest/rest.h"
+
+#include <stddef.h>
+
+/* Of a sleep that a wait of the layer's would have. */
+enum { PART = 8 };
+
+static _Thread_local int on; /* begins without an end */
+static struct sk_rest rest;
+
+static int look(void)
+{
+    if (!on || !sk_rest_is_due(&rest))
+        return 0;
+    double s = sk_rest_for(&rest, sk_now()) / PART;
+    if (s > 0 && sk_arrivals_sleep(s))
+        rest = (struct sk_rest){0};
+    return 0;
+}
+
+void sk_blocked_begin(void)
+{
+    typedef int (*add)(int (*)(void));
+    static int is_added;
+    union {
+        void *found;
+        add call;
+    } f = {is_added ? NULL : sk_next_find("opal_progress_register")};
+    if (f.call)
+        is_added = !f.call(look);
+    rest = (struct sk_rest){0};
+    on++;
+}
+
+void sk_blocked_end(void)
+{
+    on--;
+}

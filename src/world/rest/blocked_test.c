@@ -1,0 +1,98 @@
+/* MPI, its clock and what comes are this test's own. */
+#include "world/rest/blocked.h"
+
+#include "base/clock.h"
+#include "world/next/next.h"
+#include "world/rest/arrivals.h"
+#include "world/rest/rest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static int (*look)(void);
+static int registered, sleeps, comes;
+static double now = 100, slept, longest;
+
+static int add(int (*f)(void))
+{
+    registered++;
+    look = f;
+    return 0;
+}
+
+void *sk_next_find(const char *name)
+{
+    assert_string_equal(name, "opal_progress_register");
+    return (void *)add;
+}
+
+double sk_now(void)
+{
+    return now;
+}
+
+int sk_arrivals_sleep(double seconds)
+{
+    int woken = comes;
+    sleeps++;
+    slept += seconds;
+    now += seconds;
+    longest = seconds > longest ? seconds : longest;
+    comes = 0;
+    return woken;
+}
+
+/* MPI looks every microsecond. */
+static void waits(double seconds)
+{
+    double until = now + seconds;
+    sleeps = 0;
+    slept = longest = 0;
+    for (; now < until; now += 1e-6)
+        assert_int_equal(look(), 0);
+}
+
+static void mpi_sleeps_between_beginning_and_end_alone(void **state)
+{
+    sk_blocked_begin();
+    sk_blocked_begin();
+    assert_int_equal(registered, 1);
+    waits(0.0019);
+    assert_int_equal(sleeps, 0); /* short waits do not */
+    waits(1);
+    assert_true(slept > 0.9 && longest <= 0.00013); /* what comes otherwise than by TCP is found soon */
+    sk_blocked_end();
+    waits(0.1);
+    assert_true(sleeps > 0);
+    sk_blocked_end();
+    waits(0.1);
+    assert_int_equal(sleeps, 0);
+    assert_int_equal(registered, 1);
+}
+
+static void what_comes_is_looked_at_for_a_while(void **state)
+{
+    sk_blocked_begin();
+    waits(0.1);
+    comes = 1;
+    while (comes)
+        look();
+    waits(0.0019);
+    assert_int_equal(sleeps, 0);
+    waits(0.1);
+    assert_true(sleeps > 0);
+    sk_blocked_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mpi_sleeps_between_beginning_and_end_alone),
+        cmocka_unit_test(what_comes_is_looked_at_for_a_while),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
