@@ -1,6 +1,7 @@
 /* The basics: errors, buffers, element types, hashes, and file operations that fail at every
  * step. */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/file/io.h"
@@ -223,6 +224,20 @@ static void test_hash_is_xxh3(void **state)
     assert_true(sk_hash64("", 0) == 0x2d06800538d394c2u); /* published value of XXH3_64bits("") */
 }
 
+/* A moment of the monotonic clock, and a proper one: its nanoseconds are fewer than a second's. */
+static void test_a_moment_from_now(void **state)
+{
+    (void)state;
+    static const double after[] = {0, 0.25, 0.999999, 1, 12.5};
+    for (int i = 0; i < 50; i++) {
+        double seconds = after[i % 5] + i * 0.037, before = sk_now();
+        struct timespec t = sk_clock_after(seconds);
+        double at = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+        assert_true(t.tv_nsec >= 0 && t.tv_nsec < 1000000000);
+        assert_true(at >= before + seconds - 1e-6 && at <= sk_now() + seconds + 1e-6);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_short_read_is_said),
         cmocka_unit_test(test_reserve_says_when_the_disk_is_full),
         cmocka_unit_test(test_rmtree_does_not_follow_links),
+        cmocka_unit_test(test_a_moment_from_now),
         cmocka_unit_test(test_hash_is_xxh3),
         cmocka_unit_test(test_hash_in_parts),
     };

@@ -18,6 +18,16 @@ int64_t sk_wall_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+struct timespec sk_clock_after(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double at = (double)t.tv_nsec * 1e-9 + seconds;
+    t.tv_sec += (time_t)at;
+    t.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
+    return t;
+}
+
 void sk_sleep(double seconds)
 {
     if (seconds <= 0)

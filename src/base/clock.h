@@ -3,9 +3,11 @@
 #define SK_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 double sk_now(void);        /* seconds, monotonic */
 int64_t sk_wall_ms(void);   /* milliseconds since 1970 */
 void sk_sleep(double seconds);
+struct timespec sk_clock_after(double seconds); /* so long from now, for waits on the monotonic clock */
 
 #endif

@@ -89,13 +89,10 @@ static void judge(struct sk_leftover *l)
     int alone = n > 6 && !strcmp(l->path + n - 6, "-alone");
     char lock[PATH_MAX];
     sk_job_load(l->path, &l->job, NULL); /* where it says nothing its name stays "" */
-    if (!sk_io_path(lock, sizeof lock, NULL, "%s/" SK_HOLD_FILE, l->path) && !access(lock, F_OK) &&
-        sk_hold_alone(l->path, &h, &err) == SAIKAI_EBUSY)
-        l->state = SK_LEFTOVER_LIVES;
-    else if (!*l->job.name || (!alone && !*l->job.place))
-        l->state = SK_LEFTOVER_UNKNOWN;
-    else
-        l->state = judge_store(l, alone);
+    int lives = !sk_io_path(lock, sizeof lock, NULL, "%s/" SK_HOLD_FILE, l->path) && !access(lock, F_OK) &&
+                sk_hold_alone(l->path, &h, &err) == SAIKAI_EBUSY;
+    int told = *l->job.name && (alone || *l->job.place); /* whose it is */
+    l->state = lives ? SK_LEFTOVER_LIVES : told ? judge_store(l, alone) : SK_LEFTOVER_UNKNOWN;
     sk_hold_release(h, NULL);
 }
 

@@ -1,6 +1,8 @@
 /* Calls that may hang, each in a thread of its own. */
 #include "base/file/patience.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -96,20 +98,10 @@ static int start(struct call *c)
     return rc;
 }
 
-static struct timespec in(double seconds)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
-    t.tv_sec = (time_t)end;
-    t.tv_nsec = (long)((end - (double)t.tv_sec) * 1e9);
-    return t;
-}
-
 /* With the lock: 1 when the call ended in time. */
 static int wait_for(struct sk_patience *p, const struct call *c)
 {
-    struct timespec until = in(p->seconds);
+    const struct timespec until = sk_clock_after(p->seconds);
     while (!c->done && pthread_cond_timedwait(&p->changed, &p->lock, &until) != ETIMEDOUT)
         ;
     return c->done;
@@ -158,7 +150,7 @@ int sk_patience_hangs(struct sk_patience *p)
 
 void sk_patience_wait(struct sk_patience *p, double seconds)
 {
-    struct timespec until = in(seconds > 0 ? seconds : 1e9);
+    const struct timespec until = sk_clock_after(seconds > 0 ? seconds : 1e9);
     pthread_mutex_lock(&p->lock);
     while (p->hanging && pthread_cond_timedwait(&p->changed, &p->lock, &until) != ETIMEDOUT)
         ;

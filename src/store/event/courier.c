@@ -116,9 +116,7 @@ static void read_new(struct sk_courier *c)
 /* Until it is time, or there is something to write; 1: the end. */
 static int rest(struct sk_courier *c)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)look_s;
+    const struct timespec until = sk_clock_after(look_s);
     pthread_mutex_lock(&c->lock);
     while (!c->ends && !c->kicked && !pthread_cond_timedwait(&c->wake, &c->lock, &until))
         ;
@@ -190,19 +188,9 @@ int sk_courier_new(const char *dir, struct sk_courier **out, struct saikai_error
     return 0;
 }
 
-static struct timespec in(double seconds)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double at = (double)t.tv_nsec * 1e-9 + seconds;
-    t.tv_sec += (time_t)at;
-    t.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
-    return t;
-}
-
 void sk_courier_free(struct sk_courier *c)
 {
-    struct timespec until = in(end_wait_s);
+    const struct timespec until = sk_clock_after(end_wait_s);
     if (!c)
         return;
     pthread_mutex_lock(&c->lock);
@@ -283,7 +271,7 @@ static int find_next(struct sk_courier *c, struct subscription *s, struct saikai
 
 int sk_courier_next(struct sk_courier *c, const char *filter, double seconds, struct saikai_event *out, struct saikai_error *err)
 {
-    struct timespec until = in(seconds > 0 && seconds < 1e9 ? seconds : 0);
+    const struct timespec until = sk_clock_after(seconds > 0 && seconds < 1e9 ? seconds : 0);
     pthread_mutex_lock(&c->lock);
     struct subscription *s = find_or_add(c, filter, err);
     int rc = s ? find_next(c, s, out) : err ? err->code : SAIKAI_EINVAL;

@@ -281,7 +281,7 @@ static long long take_number(struct cut *c, long long least, long long most)
     errno = 0;
     long long v = strtoll(text, &end, 10);
     c->bad |= end == text || *end || errno || v < least || v > most;
-    return c->bad ? 0 : v;
+    return v;
 }
 
 static void take_fields(struct cut *c, struct saikai_event *e)

@@ -178,6 +178,7 @@ static void a_name_has_a_space_or_is_the_programs(void **state)
     struct saikai_error err = {0};
     assert_int_equal(sk_event_begin(&e, "hw.memory-error", SAIKAI_EVENT_WARNING, NULL), 0);
     assert_string_equal(e.space, "hw");
+    assert_true(e.rank == -1 && e.severity == SAIKAI_EVENT_WARNING && !e.deadline_ms && !e.n_fields && !*e.host && !*e.job);
     assert_string_equal(e.name, "memory-error");
     assert_int_equal(sk_event_begin(&e, "x.y", SAIKAI_EVENT_INFO, NULL), 0);
     assert_string_equal(e.space, "app");

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -271,6 +273,15 @@ static void only_files_are_looked_at(void **state)
     assert_int_equal(add(1, &err), SAIKAI_EAUTH);
     assert_int_equal(sk_events_read(&r, each, &s, &err), SAIKAI_EAUTH);
     assert_int_equal(unlink(file), 0);
+    int s_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    strcpy(name.sun_path, file);
+    assert_int_equal(bind(s_fd, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(add(1, &err), SAIKAI_EIO);
+    assert_int_equal(sk_events_read(&r, each, &s, &err), SAIKAI_EIO);
+    assert_true(strstr(err.text, "cannot read") && strstr(err.text, file));
+    close(s_fd);
+    assert_int_equal(unlink(file), 0);
     assert_int_equal(add(1, &err), 0);
     assert_int_equal(mkdir(before, 0700), 0); /* nor the one before */
     assert_int_equal(sk_events_read(&r, each, &s, &err), SAIKAI_EAUTH);
@@ -331,6 +342,21 @@ static void a_file_that_was_cut_is_read_anew(void **state)
     struct seen s = read_on(&r);
     assert_true(s.n == 1 && s.last == 5);
     assert_int_equal(r.bad, 0);
+}
+
+/* What was read before its file was put away is not read again. */
+static void a_reader_that_keeps_up(void **state)
+{
+    (void)state;
+    struct sk_events_reader r;
+    assert_int_equal(sk_events_open(&r, dir, 1, NULL), 0);
+    assert_int_equal(add(1, NULL), 0);
+    assert_int_equal(read_on(&r).n, 1);
+    assert_int_equal(rename(file, before), 0);
+    assert_int_equal(read_on(&r).n, 0); /* there is none */
+    assert_int_equal(add(2, NULL), 0);
+    struct seen s = read_on(&r);
+    assert_true(s.n == 1 && s.last == 2);
 }
 
 static int syncs;
@@ -403,6 +429,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_files_are_looked_at, begin, end),
         cmocka_unit_test_setup_teardown(a_file_is_filled, begin, end),
         cmocka_unit_test_setup_teardown(a_file_that_was_cut_is_read_anew, begin, end),
+        cmocka_unit_test_setup_teardown(a_reader_that_keeps_up, begin, end),
         cmocka_unit_test_setup_teardown(what_lasts_is_synced, begin, end),
         cmocka_unit_test_setup_teardown(a_line_that_does_not_fit, begin, end),
         cmocka_unit_test_setup_teardown(no_directory_is_made, begin, end),

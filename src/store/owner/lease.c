@@ -334,12 +334,7 @@ static const double longest_join_s = 0.5;
 /* Until it is time, or somebody is in a hurry; 1: the end. */
 static int rest(struct sk_lease *l)
 {
-    struct timespec until;
-    double wait = !l->held && l->period > longest_join_s ? longest_join_s : l->period;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    double at = (double)until.tv_nsec * 1e-9 + wait;
-    until.tv_sec += (time_t)at;
-    until.tv_nsec = (long)((at - (double)(time_t)at) * 1e9);
+    const struct timespec until = sk_clock_after(!l->held && l->period > longest_join_s ? longest_join_s : l->period);
     while (!l->ends && !l->urged && !pthread_cond_timedwait(&l->wake, &l->lock, &until))
         ;
     l->urged = 0;
@@ -528,9 +523,7 @@ enum { end_wait_s = 2 };
 /* The thread ends at once, unless the file system keeps it: then it keeps what it needs. */
 static int stop_thread(struct sk_lease *l)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += end_wait_s;
+    const struct timespec until = sk_clock_after(end_wait_s);
     pthread_mutex_lock(&l->lock);
     l->ends = 1;
     pthread_cond_broadcast(&l->wake);

@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -132,6 +134,58 @@ static void test_away(void **state)
     sk_lease_release(l);
 }
 
+static int signals;
+static void on_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/* Signals are the program's: the thread that renews a lease takes none, and the program's threads have theirs as before. */
+static void test_signals(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    sigset_t one, now;
+    struct timespec soon = {60, 0};
+    void (*before)(int) = signal(SIGUSR1, on_signal);
+    assert_int_equal(take(0.06, &l, NULL), 0);
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    assert_false(sigismember(&now, SIGUSR1) || sigismember(&now, SIGTERM));
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    kill(getpid(), SIGUSR1);
+    sk_sleep(0.03); /* it is renewed meanwhile */
+    assert_int_equal(signals, 0);
+    assert_int_equal(sigtimedwait(&one, NULL, &soon), SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    signal(SIGUSR1, before);
+    sk_lease_release(l);
+}
+
+/* A place that a node only remembered becomes the job's: it says so, and where it is. */
+static void test_claimed_later(void **state)
+{
+    (void)state;
+    struct sk_lease *l;
+    struct sk_owner o = self();
+    static struct sk_job remembered, found;
+    struct stat sb;
+    char path[128];
+    snprintf(path, sizeof path, "%s/" SK_JOB_FILE, dir);
+    assert_int_equal(unlink(path), 0);
+    remembered = job;
+    remembered.unclaimed = 1;
+    strcpy(remembered.place, "/elsewhere");
+    assert_int_equal(sk_lease_take_later(dir, &o, 30, &remembered, &l, NULL), 0);
+    assert_int_equal(sk_lease_check(dir, sk_lease_token(l), 20, NULL), 0);
+    assert_int_equal(sk_job_load(dir, &found, NULL), 0);
+    assert_int_equal(stat(dir, &sb), 0);
+    assert_true(!found.unclaimed && !strcmp(found.place, dir) && found.inode == sb.st_ino && sk_id_same(found.store, job.store));
+    sk_lease_release(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +195,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ages, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_to_lock, begin, end),
         cmocka_unit_test_setup_teardown(test_away, begin, end),
+        cmocka_unit_test_setup_teardown(test_signals, begin, end),
+        cmocka_unit_test_setup_teardown(test_claimed_later, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
