@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/near_testing.h"
+
 static double power_of(struct sk_random *r, double low, double high)
 {
     return low * pow(high / low, sk_random_unit(r));
@@ -66,7 +68,7 @@ static void test_no_pattern_is_better(void **state)
         struct sk_levels_plan p;
         draw_levels(&r, l, 3);
         assert_int_equal(sk_levels_plan(l, 3, &p, NULL), 0);
-        assert_float_equal(sk_levels_overhead(l, 3, p.interval_seconds, p.every), p.overhead,
+        assert_near(sk_levels_overhead(l, 3, p.interval_seconds, p.every), p.overhead,
                            1e-12);
         for (int64_t a = 1; a <= 12; a++)
             for (int64_t b = 1; b <= 12; b++)
@@ -350,7 +352,7 @@ static void test_what_no_level_can_be(void **state)
     assert_int_equal(sk_levels_plan(eight, SK_LEVELS_MOST, &p, &err), 0);
     for (int k = 0; k < SK_LEVELS_MOST; k++)
         assert_int_equal(p.every[k], 1);
-    assert_float_equal(p.overhead, sqrt(2 * 8e-6), 3e-5);
+    assert_near(p.overhead, sqrt(2 * 8e-6), 3e-5);
     struct sk_level hopeless = {10, 1000, 1000, 1000};
     assert_int_equal(sk_levels_plan_every(&hopeless, 1, 50, &p, &err), SAIKAI_ELOST);
     assert_string_equal(err.text, "with 36000 failures an hour and these costs the job gets nowhere");
@@ -403,7 +405,7 @@ static void test_losing_more_than_tolerated(void **state)
 {
     (void)state;
     assert_true(sk_levels_beyond(1e-6, 6, 0, 100) == 1e-6);
-    assert_float_equal(sk_levels_beyond(1e-6, 6, 2, 100) / (1e-6 * 5 / 6 * 1e-4 * 4 / 6 * 1e-4), 1,
+    assert_near(sk_levels_beyond(1e-6, 6, 2, 100) / (1e-6 * 5 / 6 * 1e-4 * 4 / 6 * 1e-4), 1,
                        1e-12);
     assert_true(sk_levels_beyond(1e-6, 2, 2, 100) == 0); /* there are no three */
     /* played: losses at random, each made good after the window */
@@ -432,15 +434,15 @@ static void test_rates_of_three_levels(void **state)
     double r[3];
     /* of one group more than half of the failures are of nodes; without groups they all leave the prefix alone */
     sk_levels_rates(1e-4, 0.25, 0.25, 4, 4, 1, 1e3, r);
-    assert_float_equal(r[2], 2.5e-5 + 5e-5 * 3 / 4 * 5e-5 * 1e3, 1e-15);
-    assert_float_equal(r[1], 5e-5 - 5e-5 * 3 / 4 * 5e-5 * 1e3, 1e-15);
+    assert_near(r[2], 2.5e-5 + 5e-5 * 3 / 4 * 5e-5 * 1e3, 1e-15);
+    assert_near(r[1], 5e-5 - 5e-5 * 3 / 4 * 5e-5 * 1e3, 1e-15);
     sk_levels_rates(1e-4, 0.25, 0.25, 3, 4, 1, 1e3, r); /* never less than one group */
-    assert_float_equal(r[2], 2.5e-5 + 5e-5 * 3 / 4 * 5e-5 * 1e3, 1e-15);
+    assert_near(r[2], 2.5e-5 + 5e-5 * 3 / 4 * 5e-5 * 1e3, 1e-15);
     sk_levels_rates(1e-4, 0.25, 0.25, 8, 4, 1, 1e3, r);
-    assert_float_equal(r[2], 2.5e-5 + 2 * (2.5e-5 * 3 / 4 * 2.5e-5 * 1e3), 1e-15);
+    assert_near(r[2], 2.5e-5 + 2 * (2.5e-5 * 3 / 4 * 2.5e-5 * 1e3), 1e-15);
     for (int i = 0; i < 3; i++) {
         sk_levels_rates(1e-4, 0.25, 0.25, i == 0 ? 0 : 4, i == 1 ? 0 : 4, i == 2 ? 0 : 1, 1e3, r);
-        assert_float_equal(r[0], 2.5e-5, 1e-18);
+        assert_near(r[0], 2.5e-5, 1e-18);
         assert_true(r[1] == 0 && fabs(r[2] - 7.5e-5) < 1e-18);
     }
     sk_levels_rates(1e-4, 2, 1, 64, 8, 2, 60, r);
@@ -448,11 +450,11 @@ static void test_rates_of_three_levels(void **state)
     sk_levels_rates(1e-4, 0, -1, 64, 8, 2, 0, r); /* made whole again at once */
     assert_true(r[0] == 0 && r[1] == 1e-4 && r[2] == 0);
     sk_levels_rates(1e-4, 0.3, 0.1, 64, 8, 0, 60, r); /* no redundancy */
-    assert_float_equal(r[0], 3e-5, 1e-18);
+    assert_near(r[0], 3e-5, 1e-18);
     assert_true(r[1] == 0);
-    assert_float_equal(r[2], 7e-5, 1e-18);
+    assert_near(r[2], 7e-5, 1e-18);
     sk_levels_rates(1e-4, 0.3, 0.1, 64, 8, 2, 60, r);
-    assert_float_equal(r[0] + r[1] + r[2], 1e-4, 1e-18);
+    assert_near(r[0] + r[1] + r[2], 1e-4, 1e-18);
     double x = 8 * sk_levels_beyond(6e-5 / 8, 8, 2, 60);
     assert_true(x > 0 && fabs((r[2] - 1e-5) / x - 1) < 1e-3);
     sk_levels_rates(1e-4, 0.8, 0.5, 64, 8, 2, 60, r); /* more than there are */
@@ -485,10 +487,10 @@ static void test_patterns_without_failures(void **state)
     (void)state;
     struct sk_level l[3] = {{0, 2, 2, 5}, {0, 3, 5, 10}, {0, 30, 40, 10}};
     const int64_t every[3] = {1, 4, 12}, one[3] = {1, 0, 0};
-    assert_float_equal(sk_levels_overhead(l, 1, 100, one), 2.0 / 100, 1e-12);
-    assert_float_equal(sk_levels_overhead(l, 3, 100, one), 2.0 / 100, 1e-12);
-    assert_float_equal(sk_levels_overhead(l, 2, 100, every), (4 * 2 + 3) / 400.0, 1e-12);
-    assert_float_equal(sk_levels_overhead(l, 3, 100, every), (12 * 2 + 3 * 3 + 30) / 1200.0, 1e-12);
+    assert_near(sk_levels_overhead(l, 1, 100, one), 2.0 / 100, 1e-12);
+    assert_near(sk_levels_overhead(l, 3, 100, one), 2.0 / 100, 1e-12);
+    assert_near(sk_levels_overhead(l, 2, 100, every), (4 * 2 + 3) / 400.0, 1e-12);
+    assert_near(sk_levels_overhead(l, 3, 100, every), (12 * 2 + 3 * 3 + 30) / 1200.0, 1e-12);
 }
 
 /* When all failures are of the second level the first one is nothing but a cost, and the whole is one level again: also where hardly any interval

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/near_testing.h"
+
 enum { MOST = 4 };
 
 struct failure {
@@ -60,7 +62,7 @@ static double played(const struct sk_levels_simulation *s, double calm)
         assert_int_equal(out.failures[k], seen[k]);
     double work = ceil(s->work / s->interval) * s->interval, wall = 2 * work * (1 + out.overhead) - calm;
     /* of two runs, half of what they differ by */
-    assert_float_equal(out.overhead_error, fabs(wall - calm) / work / 2, 1e-7);
+    assert_near(out.overhead_error, fabs(wall - calm) / work / 2, 1e-7);
     return wall;
 }
 
@@ -132,13 +134,13 @@ static void test_long_calms(void **state)
     for (int at = 1; at < 20; at++) { /* as many are made, and 50 s of the next one are computed */
         double safe = at * 102 + at / 2 * 3, time = safe + 50, in_pairs = at / 2 * 207;
         script = (struct script){.f = {{time, 0}}};
-        assert_float_equal(played(&s, calm), time + 5 + calm - safe, 1e-9);
+        assert_near(played(&s, calm), time + 5 + calm - safe, 1e-9);
         script = (struct script){.f = {{time, 1}}};
-        assert_float_equal(played(&s, calm), time + 10 + calm - in_pairs, 1e-9);
+        assert_near(played(&s, calm), time + 10 + calm - in_pairs, 1e-9);
     }
     s.work = 2100; /* one more, that no pattern holds */
     script = (struct script){.f = {{0, 0}}};
-    assert_float_equal(played(&s, calm + 102), calm + 102, 1e-9);
+    assert_near(played(&s, calm + 102), calm + 102, 1e-9);
 }
 
 /* Of three levels the highest has each fourth: its failure leaves that one, and each level below has it again. */
@@ -186,7 +188,7 @@ static void test_the_most_failures(void **state)
     struct sk_levels_simulation_result out = {.overhead = 42};
     struct saikai_error err = {0};
     script = (struct script){.f = {{10, 0}, {2, 0}, {40, 1}}};
-    assert_float_equal(played(&s, 723), 62 + 723, 1e-9);
+    assert_near(played(&s, 723), 62 + 723, 1e-9);
     s.max_failures = 2;
     assert_int_equal(sk_levels_simulate(&s, &out, &err), SAIKAI_ELOST);
     assert_non_null(strstr(err.text, "3 failures in 1 runs"));
@@ -242,7 +244,7 @@ static void test_played_without_failures(void **state)
     struct sk_levels_simulation s = {.levels = l, .n = 2, .interval = 100, .every = every, .work = 650, .runs = 3, .max_failures = 10};
     struct sk_levels_simulation_result out = {.overhead = 42};
     assert_int_equal(sk_levels_simulate(&s, &out, NULL), 0);
-    assert_float_equal(out.overhead, (7 * 2 + 3 * 3) / 700.0, 1e-12); /* seven whole intervals */
+    assert_near(out.overhead, (7 * 2 + 3 * 3) / 700.0, 1e-12); /* seven whole intervals */
     assert_true(out.overhead_error < 1e-9 && out.failures[0] == 0 && out.failures[1] == 0);
 }
 
@@ -257,12 +259,12 @@ static void test_what_is_under_way_comes_there(void **state)
     struct sk_levels_simulation_result near, far;
     assert_int_equal(sk_levels_simulate(&s, &near, NULL), 0);
     double seconds = s.work * s.runs * (1 + near.overhead);
-    assert_float_equal((double)near.failures[0] / seconds * 1e3, 1, 0.05);
-    assert_float_equal((double)near.failures[1] / seconds * 1e5, 1, 0.25);
+    assert_near((double)near.failures[0] / seconds * 1e3, 1, 0.05);
+    assert_near((double)near.failures[1] / seconds * 1e5, 1, 0.25);
     l[1].latency_seconds = 300;
     assert_int_equal(sk_levels_simulate(&s, &far, NULL), 0);
     /* each failure of the node loses 300 s more on the average: 3 ‰ of the time */
-    assert_float_equal(far.overhead - near.overhead, 3e-3, 2e-3 + 3 * (near.overhead_error + far.overhead_error));
+    assert_near(far.overhead - near.overhead, 3e-3, 2e-3 + 3 * (near.overhead_error + far.overhead_error));
 }
 
 int main(void)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/near_testing.h"
+
 static void test_random_distributions(void **state)
 {
     (void)state;
@@ -26,10 +28,10 @@ static void test_random_distributions(void **state)
         squares += x * x;
         count[sk_random_below(&r, 7)]++;
     }
-    assert_float_equal(sum / n, 4, 0.03);     /* mean 1/rate, 4.7 standard errors */
-    assert_float_equal(squares / n, 32, 0.7); /* second moment 2/rate² */
+    assert_near(sum / n, 4, 0.03);     /* mean 1/rate, 4.7 standard errors */
+    assert_near(squares / n, 32, 0.7); /* second moment 2/rate² */
     for (int i = 0; i < 7; i++)
-        assert_float_equal((double)count[i], n / 7.0, 5 * sqrt(n / 7.0));
+        assert_near((double)count[i], n / 7.0, 5 * sqrt(n / 7.0));
 }
 
 /* Every node fails in proportion to its rate, whichever the source, and both give the same rate in
@@ -51,11 +53,12 @@ static void test_sources_agree(void **state)
             time += gap;
             count[node]++;
         }
-        assert_float_equal(time * total / n, 1, 5 / sqrt(n));
+        assert_near(time * total / n, 1, 5 / sqrt(n));
         for (int i = 0; i < 6; i++)
-            assert_float_equal(count[i], n * rates[i] / total,
+            assert_near(count[i], n * rates[i] / total,
                                5 * sqrt(n * rates[i] / total) + 0.5);
         ops->close(s);
+        ops->close(NULL);
         assert_ptr_equal(sk_failures_find(ops->name), ops);
     }
     struct sk_fleet safe = {.nodes = 3};
@@ -85,12 +88,12 @@ static void confirm(const struct sk_simulation *s)
         fail_msg("%s", err.text);
     double formula = sk_model_overhead(&s->costs, s->interval);
     double expected = sk_simulate_expected(&s->costs, s->work, s->interval) / s->work - 1;
-    assert_float_equal(expected, formula, 1e-6 * formula + 1e-12);
+    assert_near(expected, formula, 1e-6 * formula + 1e-12);
     if (fabs(r.overhead - formula) > 4 * r.overhead_error)
         fail_msg("simulated %g ± %g, formula %g", r.overhead, r.overhead_error, formula);
     assert_true(r.overhead_error < 0.03 * formula);
     double loss = sk_model_loss(&s->costs, s->interval);
-    assert_float_equal(r.loss, loss, 0.03 * loss);
+    assert_near(r.loss, loss, 0.03 * loss);
     assert_true(r.wall_05 <= r.wall_50 && r.wall_50 <= r.wall_95);
     assert_true(r.overhead_low < r.overhead && r.overhead < r.overhead_high);
 }
@@ -171,7 +174,7 @@ static void test_without_failures(void **state)
                               .max_failures = 10};
     struct sk_simulation_result r;
     assert_int_equal(sk_simulate(&s, &r, NULL), 0);
-    assert_float_equal(r.wall, 95 + 5 * 5, 1e-9); /* four intervals of 20, one of 15 */
+    assert_near(r.wall, 95 + 5 * 5, 1e-9); /* four intervals of 20, one of 15 */
     assert_int_equal(r.failures, 0);
     assert_int_equal(r.checkpoints, 10);
     assert_true(r.loss == 0);
@@ -183,10 +186,10 @@ static void test_expected(void **state)
     (void)state;
     struct sk_costs c = {1e-3, 5, 8, 11};
     double whole = sk_model_interval(&c, 20);
-    assert_float_equal(sk_simulate_expected(&c, 95, 20), 4 * whole + sk_model_interval(&c, 15), 1e-9);
-    assert_float_equal(sk_simulate_expected(&c, 100, 20), 5 * whole, 1e-9);
-    assert_float_equal(sk_simulate_expected(&c, 7, 20), sk_model_interval(&c, 7), 1e-9);
-    assert_float_equal(sk_simulate_expected(&c, 0.3, 0.1), 3 * sk_model_interval(&c, 0.1), 1e-9); /* 0.3/0.1 is above 3 by rounding alone */
+    assert_near(sk_simulate_expected(&c, 95, 20), 4 * whole + sk_model_interval(&c, 15), 1e-9);
+    assert_near(sk_simulate_expected(&c, 100, 20), 5 * whole, 1e-9);
+    assert_near(sk_simulate_expected(&c, 7, 20), sk_model_interval(&c, 7), 1e-9);
+    assert_near(sk_simulate_expected(&c, 0.3, 0.1), 3 * sk_model_interval(&c, 0.1), 1e-9); /* 0.3/0.1 is above 3 by rounding alone */
 }
 
 /* What is just possible is played: it costs nothing, it counts just when the next one is made, the work is shorter than an interval. */
@@ -340,7 +343,7 @@ static void test_played_by_hand(void **state)
         if (fabs(2 * r.wall - calm - cases[i].wall) > 1e-9 || (int)r.failures != cases[i].failures)
             fail_msg("case %zu: %g s, %d failures", i, 2 * r.wall - calm, (int)r.failures);
         if (cases[i].failures)
-            assert_float_equal(r.loss, (cases[i].wall - calm) / cases[i].failures, 1e-9);
+            assert_near(r.loss, (cases[i].wall - calm) / cases[i].failures, 1e-9);
     }
     /* failures up to the most are played */
     struct sk_simulation s = {.costs = {0, 5, 5, 10}, .fleet = {.nodes = 1}, .failures = &scripted, .work = 95, .interval = 20, .runs = 2, .max_failures = 2};
@@ -383,28 +386,28 @@ static void test_runs_are_summed_up(void **state)
         squares += (wall[i] - mean) * (wall[i] - mean);
     double error = sqrt(squares / (RUNS - 1) / RUNS);
     qsort(wall, RUNS, sizeof *wall, by_size);
-    assert_float_equal(r.wall_05, wall[2], 1e-6 * mean);
-    assert_float_equal(r.wall_50, wall[20], 1e-6 * mean);
-    assert_float_equal(r.wall_95, wall[38], 1e-6 * mean);
+    assert_near(r.wall_05, wall[2], 1e-6 * mean);
+    assert_near(r.wall_50, wall[20], 1e-6 * mean);
+    assert_near(r.wall_95, wall[38], 1e-6 * mean);
     assert_true(wall[1] < wall[2] && wall[2] < wall[3] && wall[19] < wall[21] && wall[37] < wall[39]);
-    assert_float_equal(r.wall_error / error, 1, 1e-6);
-    assert_float_equal(r.overhead, mean / s.work - 1, 1e-9);
-    assert_float_equal(r.overhead_error, error / s.work, 1e-6 * error / s.work);
-    assert_float_equal((r.overhead_high - r.overhead) / r.overhead_error, 2.0211, 1e-4); /* forty degrees of freedom */
-    assert_float_equal((r.overhead - r.overhead_low) / r.overhead_error, 2.0211, 1e-4);
+    assert_near(r.wall_error / error, 1, 1e-6);
+    assert_near(r.overhead, mean / s.work - 1, 1e-9);
+    assert_near(r.overhead_error, error / s.work, 1e-6 * error / s.work);
+    assert_near((r.overhead_high - r.overhead) / r.overhead_error, 2.0211, 1e-4); /* forty degrees of freedom */
+    assert_near((r.overhead - r.overhead_low) / r.overhead_error, 2.0211, 1e-4);
     assert_int_equal(r.checkpoints, RUNS * 20);
 }
 
 static void test_student(void **state)
 {
     (void)state;
-    assert_float_equal(sk_student_95(1), 11.30011756347977, 1e-9); /* as the expansion has it, which is off by a tenth there */
-    assert_float_equal(sk_student_95(2), 4.270551341899817, 1e-9);
-    assert_float_equal(sk_student_95(3), 3.1824, 0.005);
-    assert_float_equal(sk_student_95(5), 2.5706, 0.0005);
-    assert_float_equal(sk_student_95(10), 2.228, 0.001);
-    assert_float_equal(sk_student_95(30), 2.042, 0.001);
-    assert_float_equal(sk_student_95(1000000), 1.960, 0.001);
+    assert_near(sk_student_95(1), 11.30011756347977, 1e-9); /* as the expansion has it, which is off by a tenth there */
+    assert_near(sk_student_95(2), 4.270551341899817, 1e-9);
+    assert_near(sk_student_95(3), 3.1824, 0.005);
+    assert_near(sk_student_95(5), 2.5706, 0.0005);
+    assert_near(sk_student_95(10), 2.228, 0.001);
+    assert_near(sk_student_95(30), 2.042, 0.001);
+    assert_near(sk_student_95(1000000), 1.960, 0.001);
 }
 
 int main(void)

@@ -215,14 +215,16 @@ static void metrics_are_what_collectors_read(void **state)
         "\nsaikai_ranks{job=\"a\\\"b\\\\c\"} 8\n",
         "\nsaikai_nodes{job=\"a\\\"b\\\\c\"} 2\n",
         "\nsaikai_checkpoints_failed_total{job=\"a\\\"b\\\\c\"} 1\n",
-        "\nsaikai_checkpoint_cost_seconds{job=\"a\\\"b\\\\c\"} 0.5\n",
+        "\nsaikai_checkpoint_cost_seconds{job=\"a\\\"b\\\\c\"} 0.123456789\n",
         "\nsaikai_blocked_seconds_total{job=\"a\\\"b\\\\c\"} 4\n",
         "\nsaikai_program_failures_per_second{job=\"a\\\"b\\\\c\"} 1e-05\n",
         "\nsaikai_host_failures_per_second{job=\"a\\\"b\\\\c\"} 2e-07\n",
         "\nsaikai_faults_total{job=\"a\\\"b\\\\c\"} 2\n",
     };
     struct sk_buf b = {0};
-    sk_report_metrics(&example, "a\"b\\c", &b);
+    struct sk_report r = example;
+    r.cost = 0.123456789;
+    sk_report_metrics(&r, "a\"b\\c", &b);
     sk_buf_put_u8(&b, 0);
     assert_true(sk_buf_ok(&b));
     const char *text = (const char *)b.data;

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "base/near_testing.h"
+
 static void test_random_known_values(void **state)
 {
     (void)state;
@@ -70,7 +72,7 @@ static void test_rates_add_up(void **state)
     rates[0] = 1;
     for (int i = 1; i < n; i++)
         rates[i] = 1e-17;
-    assert_float_equal(sk_fleet_rate(&fleet), 1 + 1e-11, 2e-16);
+    assert_near(sk_fleet_rate(&fleet), 1 + 1e-11, 2e-16);
     fleet.rates = NULL;
     assert_true(sk_fleet_rate(&fleet) == 7.0 * n);
     fleet.nodes = 0;

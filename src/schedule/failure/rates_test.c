@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/near_testing.h"
 #include "base/host/open_files_testing.h"
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
@@ -111,23 +112,23 @@ static void test_text_file(void **state)
     assert_int_equal(sk_rates_open(path, 7e-9, &r, &err), 0);
     assert_int_equal(sk_rates_count(r), 5);
     int known;
-    assert_float_equal(sk_rates_of(r, "n1", &known), 1 / YEAR, 1e-20);
+    assert_near(sk_rates_of(r, "n1", &known), 1 / YEAR, 1e-20);
     assert_true(known);
-    assert_float_equal(sk_rates_of(r, "N1.other.site", &known), 1 / YEAR,
+    assert_near(sk_rates_of(r, "N1.other.site", &known), 1 / YEAR,
                        1e-20);                                          /* entry is short */
-    assert_float_equal(sk_rates_of(r, "n03", &known), 2 / YEAR, 1e-20); /* host is short */
+    assert_near(sk_rates_of(r, "n03", &known), 2 / YEAR, 1e-20); /* host is short */
     assert_true(known);
-    assert_float_equal(sk_rates_of(r, "n03.elsewhere", &known), 7e-9, 1e-20); /* another domain */
+    assert_near(sk_rates_of(r, "n03.elsewhere", &known), 7e-9, 1e-20); /* another domain */
     assert_false(known);
-    assert_float_equal(sk_rates_of(r, "n3", &known), 7e-9, 1e-20);
+    assert_near(sk_rates_of(r, "n3", &known), 7e-9, 1e-20);
     assert_false(known);
     sk_rates_free(r);
     write_file("* mtbf=10y\na 0\nx.one 1\nx.two 2\n");
     assert_int_equal(sk_rates_open(path, 7e-9, &r, &err), 0);
-    assert_float_equal(sk_rates_of(r, "b", &known), 0.1 / YEAR, 1e-20);
+    assert_near(sk_rates_of(r, "b", &known), 0.1 / YEAR, 1e-20);
     assert_false(known);
     assert_true(sk_rates_of(r, "a", &known) == 0 && known);
-    assert_float_equal(sk_rates_of(r, "x", &known), 0.1 / YEAR, 1e-20); /* which of the two? */
+    assert_near(sk_rates_of(r, "x", &known), 0.1 / YEAR, 1e-20); /* which of the two? */
     assert_false(known);
     sk_rates_free(r);
 }
@@ -183,7 +184,7 @@ static void test_sum_counts_each_host_once(void **state)
     size_t unknown;
     assert_int_equal(sk_rates_sum(r, one, 7, &first, &unknown, NULL), 0);
     assert_int_equal(unknown, 1);
-    assert_float_equal(first, 1e-6 + 1e-13 + 3e-6 + 5e-7, 1e-18);
+    assert_near(first, 1e-6 + 1e-13 + 3e-6 + 5e-7, 1e-18);
     assert_int_equal(sk_rates_sum(r, two, 4, &second, NULL, NULL), 0);
     assert_memory_equal(&first, &second, sizeof first); /* to the last bit */
     assert_int_equal(sk_rates_sum(r, NULL, 0, &first, NULL, NULL), 0);

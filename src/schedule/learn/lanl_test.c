@@ -122,6 +122,18 @@ static void times_and_numbers_have_limits(void **state)
     assert_false(reads("1", "1x", "1/2/1970 0:00", &r) || reads("", "1", "1/2/1970 0:00", &r));
 }
 
+/* A line that has more than the first one names: what nobody named is no cause. */
+static void what_has_no_name(void **state)
+{
+    (void)state;
+    char text[] = "System,nodenum,Prob Started,Facilities\n1,5,1/2/1970 0:00,,x,y\n1,6,1/2/1970 0:00,z,x\n";
+    n_seen = 0;
+    assert_int_equal(sk_lanl_parse(text, sizeof text - 1, "log", keep, NULL, NULL, NULL), 0);
+    assert_int_equal(n_seen, 2);
+    assert_string_equal(seen[0].cause, "");
+    assert_string_equal(seen[1].cause, "Facilities");
+}
+
 static int refuse(void *arg, const struct sk_lanl_record *r, struct saikai_error *err)
 {
     ++*(int *)arg;
@@ -181,6 +193,7 @@ int main(void)
         cmocka_unit_test(records_are_read),
         cmocka_unit_test(blanks_are_no_part_of_it),
         cmocka_unit_test(quotes_hold_commas), cmocka_unit_test(times_and_numbers_have_limits),
+        cmocka_unit_test(what_has_no_name),
         cmocka_unit_test(who_reads_may_end_it),
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(the_whole_log_is_read),

@@ -331,6 +331,21 @@ static void nonsense_is_refused(void **state)
     sk_courier_free(c);
 }
 
+/* Its thread rests, and ends all the same when it is told to. */
+static void it_ends_at_once(void **state)
+{
+    (void)state;
+    double least = 60;
+    for (int i = 0; i < 5; i++) {
+        struct sk_courier *c = start();
+        sk_sleep(0.02);
+        double began = sk_now();
+        sk_courier_free(c);
+        least = sk_now() - began < least ? sk_now() - began : least;
+    }
+    assert_true(least < 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_told_last_is_written_at_the_end, begin, end),
         cmocka_unit_test_setup_teardown(no_courier_without_a_thread, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(it_ends_at_once, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,9 +131,14 @@ int sk_container_pread(const struct sk_container *c, uint64_t at, void *to, size
 
 static int size_of(const struct sk_container *c, uint64_t *size, struct saikai_error *err)
 {
-    off_t n = 0;
-    int rc = c->from.read ? 0 : sk_io_size(c->fd, c->path, &n, err);
-    *size = c->from.read ? c->from.size_bytes : (uint64_t)n;
+    off_t n;
+    if (c->from.read) {
+        *size = c->from.size_bytes;
+        return 0;
+    }
+    int rc = sk_io_size(c->fd, c->path, &n, err);
+    if (!rc)
+        *size = (uint64_t)n;
     return rc;
 }
 

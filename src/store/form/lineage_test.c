@@ -408,6 +408,9 @@ static void test_a_base_with_another_shape(void **state)
     file_of(1, path);
     assert_true(strstr(err.text, path) == err.text);
     assert_int_equal(sk_container_verify(c, &err), SAIKAI_EDAMAGED);
+    snprintf(path, sizeof path, "%s/copy", dir);
+    assert_int_equal(sk_container_copy(c, path, 0, &err), SAIKAI_EDAMAGED);
+    assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(sk_container_read_box(c, sk_skc_find(c->index, "grows"), (uint64_t[]){5}, (uint64_t[]){10}, out, NULL, &err), SAIKAI_EDAMAGED);
     sk_container_close(c);
 }
