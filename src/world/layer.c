@@ -338,6 +338,7 @@ SK_WORLD_EXPORT void saikai_world_in_place(void (*body)(void *), void *arg, void
             optind = 0;
         sk_world_depth = sk_world_aside = 0;
         sk_core_let_all_go();
+        sk_blocked_end_all();
         sk_logging.in_library = 0;
         abandon();
     }

@@ -43,3 +43,8 @@ void sk_blocked_end(void)
 {
     on--;
 }
+
+void sk_blocked_end_all(void)
+{
+    on = 0;
+}

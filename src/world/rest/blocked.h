@@ -6,5 +6,7 @@
 /* From here on MPI's waits of this thread sleep between two looks, until as many ends as beginnings have come. On an MPI that cannot be told so nothing changes. */
 void sk_blocked_begin(void);
 void sk_blocked_end(void);
+/* All calls were left (longjmp). */
+void sk_blocked_end_all(void);
 
 #endif

@@ -74,6 +74,19 @@ static void mpi_sleeps_between_beginning_and_end_alone(void **state)
     assert_int_equal(registered, 1);
 }
 
+static void calls_that_were_left_sleep_no_more(void **state)
+{
+    sk_blocked_begin();
+    sk_blocked_begin();
+    sk_blocked_end_all();
+    waits(0.1);
+    assert_int_equal(sleeps, 0);
+    sk_blocked_begin();
+    sk_blocked_end();
+    waits(0.1);
+    assert_int_equal(sleeps, 0);
+}
+
 static void what_comes_is_looked_at_for_a_while(void **state)
 {
     sk_blocked_begin();
@@ -92,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mpi_sleeps_between_beginning_and_end_alone),
+        cmocka_unit_test(calls_that_were_left_sleep_no_more),
         cmocka_unit_test(what_comes_is_looked_at_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
