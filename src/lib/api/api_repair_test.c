@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* ---- a stand-in for the layer between program and MPI ---- */
@@ -21,7 +22,13 @@ static struct {
     uint64_t position;
     int settled;
     int goes_on; /* whether the rank is in a repair */
+    int replicates;
 } layer;
+
+int saikai_world_replicates(void)
+{
+    return layer.replicates;
+}
 
 int saikai_world_goes_on(void)
 {
@@ -105,6 +112,34 @@ static void a_body_runs_once_more(void **state)
 {
     (void)state;
     api_testing_runs(runs_once_more);
+}
+
+/* ---- each rank is two processes ---- */
+
+/* Both do the same, and neither saves anything nor goes back. */
+static int saves_nothing(void)
+{
+    double x = 5;
+    long it = 7;
+    char path[128];
+    layer.replicates = 1;
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("schedule.every=1")) && !saikai_protect("x", &x, SAIKAI_F64, 0, NULL));
+    CHECK(saikai_restart(&it) == 0 && it == 7);
+    for (int i = 1; i < 5; i++)
+        CHECK(saikai_checkpoint(i) == 0);
+    CHECK(saikai_checkpoint_now(5) == 1 && !saikai_wait() && !saikai_finalize());
+    layer.replicates = 0;
+    snprintf(path, sizeof path, "%s/prefix", api_testing_dir);
+    CHECK(access(path, F_OK));
+    /* where each is one process it does */
+    CHECK(!saikai_init(MPI_COMM_WORLD, api_testing_settings("")) && !access(path, F_OK));
+    return saikai_finalize();
+}
+
+static void replicas_save_nothing(void **state)
+{
+    (void)state;
+    api_testing_runs(saves_nothing);
 }
 
 /* ---- a rank that stays where it is ---- */
@@ -215,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_body_runs_once_more, api_testing_make_dir, api_testing_remove_dir),
+        cmocka_unit_test_setup_teardown(replicas_save_nothing, api_testing_make_dir, api_testing_remove_dir),
         cmocka_unit_test_setup_teardown(a_rank_stays_where_it_is, api_testing_make_dir, api_testing_remove_dir),
         cmocka_unit_test_setup_teardown(a_repair_is_no_error_of_a_candidate, api_testing_make_dir, api_testing_remove_dir),
     };

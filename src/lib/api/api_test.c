@@ -103,6 +103,20 @@ static int mistakes_at_the_begin(void)
     return api_testing_refused("schedule.poll=soon", own, SAIKAI_ECONFIG, "schedule.poll");
 }
 
+static void count_one(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* Without a layer below that repairs anything a body runs as it is. */
+static int a_body_runs(void)
+{
+    int n = 0;
+    saikai_in_place(count_one, &n);
+    CHECK(n == 1);
+    return 0;
+}
+
 /* The first thing that is wrong is told, wherever it stands; what is right is taken all the same (lib.on_error of the test's settings). */
 static int settings_from_several_sides(void)
 {
@@ -146,6 +160,7 @@ static void test_nothing_begun(void **state)
     api_testing_runs(nothing_begun);
     api_testing_runs(mistakes_at_the_begin);
     api_testing_runs(settings_from_several_sides);
+    api_testing_runs(a_body_runs);
     api_testing_runs(signals_that_cannot_be);
     api_testing_runs(nothing_begun);
 }

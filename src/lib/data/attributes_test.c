@@ -43,6 +43,62 @@ static void test_refuses_what_it_does_not_know(void **state)
     sk_vars_free(&l);
 }
 
+/* What a variable is decides what can be said of it. */
+static void test_attributes_fit_the_variable(void **state)
+{
+    (void)state;
+    struct sk_vars l = {0};
+    static double a[64];
+    void *p = a;
+    size_t n = 8;
+    char name[80];
+    struct sk_var block = {.name = "block", .type = SAIKAI_F64, .ndims = 1, .dims = {8}, .data = a, .scope = SK_SKC_GLOBAL, .tile.global = {16}};
+    struct sk_var moves = {.name = "moves", .form = SK_VAR_ARRAY, .type = SAIKAI_F64, .ndims = 1, .array = {.pdata = &p, .pcount = &n}};
+    struct sk_var gaps = {.name = "gaps", .type = SAIKAI_F64, .ndims = 1, .dims = {8}, .data = a, .layout = {.strided = 1, .strides = {16}}};
+    struct sk_var nowhere = {.name = "nowhere", .type = SAIKAI_F64, .ndims = 1, .dims = {0}};
+    assert_int_equal(sk_vars_put(&l, &block, &err) | sk_vars_put(&l, &moves, &err) | sk_vars_put(&l, &gaps, &err) | sk_vars_put(&l, &nowhere, &err), 0);
+    /* a part of an array is not the same on all ranks */
+    assert_int_equal(sk_attribute_set(&l, "block", "replicated", "yes", &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "variable 'block' is a part of a global array"));
+    assert_int_equal(sk_attribute_set(&l, "block", "replicated", "no", &err), 0);
+    assert_int_equal(sk_attribute_set(&l, "block", "replicated", "perhaps", &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_vars_find(&l, "block")->scope, SK_SKC_GLOBAL);
+    assert_int_equal(sk_attribute_set(&l, "moves", "replicated", "perhaps", &err), SAIKAI_EINVAL);
+    assert_int_equal(sk_vars_find(&l, "moves")->scope, SK_SKC_OWN);
+    /* only what lies in one piece of memory has room around it */
+    static const char *const without[] = {"moves", "gaps"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(sk_attribute_set(&l, without[i], "halo", "1:1", &err), SAIKAI_EINVAL);
+        assert_non_null(strstr(err.text, "can have no halo"));
+    }
+    assert_int_equal(sk_attribute_set_sizes(&l, "block", "halo", 1, (size_t[]){1}, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "a halo is 2 sizes"));
+    assert_int_equal(sk_attribute_set_sizes(&l, "block", "halo", 2, NULL, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "attribute 'halo' of variable 'block' is no list of sizes"));
+    assert_int_equal(sk_attribute_set(&l, "nowhere", "halo", "0:2", &err), 0);
+    assert_true(!sk_vars_find(&l, "nowhere")->data && sk_vars_find(&l, "nowhere")->layout.halo == SK_HALO_SET);
+    /* a chain that is one, but longer than is kept */
+    strcpy(name, "zstd:");
+    memset(name + 5, '0', 58);
+    strcpy(name + 62, "1");
+    struct sk_var *v = sk_vars_find(&l, "block");
+    assert_int_equal(strlen(name), sizeof v->codec - 1);
+    assert_int_equal(sk_attribute_set(&l, "block", "codec", name, &err), 0);
+    assert_string_equal(v->codec, name);
+    strcpy(name + 62, "01");
+    assert_int_equal(sk_attribute_set(&l, "block", "codec", name, &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "variable 'block': "));
+    assert_int_equal(strlen(v->codec), sizeof v->codec - 1);
+    for (size_t i = 0; i < 2; i++) { /* these are no chains of their own */
+        static const char *const words[] = {"plain", "auto"};
+        assert_int_equal(sk_attribute_set(&l, "block", "codec", words[i], &err), 0);
+        assert_string_equal(v->codec, words[i]);
+    }
+    assert_int_equal(sk_attribute_set(&l, "block", "bound", "nothing", &err), SAIKAI_EINVAL);
+    assert_non_null(strstr(err.text, "variable 'block'"));
+    sk_vars_free(&l);
+}
+
 static void test_they_stay_when_a_variable_moves(void **state)
 {
     (void)state;
@@ -137,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refuses_what_it_does_not_know),
+        cmocka_unit_test(test_attributes_fit_the_variable),
         cmocka_unit_test(test_they_stay_when_a_variable_moves),
         cmocka_unit_test(test_a_halo_is_told_from_where_memory_begins),
         cmocka_unit_test(test_a_constant_is_saved_once),

@@ -78,6 +78,22 @@ static void bounds_are_for_floating_point(void **state)
     sk_coding_policy_free(p);
 }
 
+static void how_it_is_coded_is_configured(void **state)
+{
+    (void)state;
+    struct sk_coding_policy *p = NULL;
+    struct saikai_error err = {0};
+    struct sk_config *c = sk_config_new();
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sk_config_set_all(c, i ? "codec.bandwidth=3MiB; codec.threads=5; codec.verify=yes" : "codec.verify=no", SK_FROM_API, &err), 0);
+        assert_int_equal(sk_coding_policy_new(c, &p, &err), 0);
+        assert_int_equal(p->verify, i);
+        assert_true(!i || (p->bandwidth == 3 << 20 && p->threads == 5));
+        sk_coding_policy_free(p);
+    }
+    sk_config_free(c);
+}
+
 static void what_is_no_list_is_refused(void **state)
 {
     (void)state;
@@ -112,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_pattern_counts),
         cmocka_unit_test(bounds_are_for_floating_point),
+        cmocka_unit_test(how_it_is_coded_is_configured),
         cmocka_unit_test(what_is_no_list_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,12 +2,15 @@
 #include "lib/data/saver.h"
 
 #include "base/clock.h"
+#include "base/file/io.h"
+#include "base/host/headroom.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -145,6 +148,58 @@ static void later_writes_do_not_reach_it(void **state)
     }
 }
 
+/* What the program overwrites meanwhile must find room. */
+static void without_room_it_is_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        long free_kib;
+        int begins;
+    } cases[] = {{LARGE >> 10, 1}, {(LARGE >> 10) - 1, 0}};
+    char dir[] = "/tmp/saikai-saver-XXXXXX", path[64], text[128];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/proc", dir);
+    assert_int_equal(sk_io_mkdirs(path, NULL), 0);
+    strcat(path, "/meminfo");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sk_saver *sv = opened("auto");
+        int n = snprintf(text, sizeof text, "MemTotal: 6400 kB\nMemAvailable: %ld kB\n", cases[i].free_kib + 100); /* one of 64 is left to others */
+        assert_int_equal(sk_io_replace(path, text, (size_t)n, NULL), 0);
+        sk_headroom_look_below(dir);
+        int begun = save(sv, LARGE, 1);
+        sk_headroom_look_below("");
+        if (begun != cases[i].begins)
+            fail_msg("case %zu: begun %d", i, begun);
+        if (begun)
+            finish(sv, LARGE);
+        sk_saver_close(sv);
+    }
+    assert_int_equal(sk_io_rmtree(dir, NULL), 0);
+}
+
+/* One that failed: the next eight are copied, and then it is tried again. */
+static void after_a_failure_it_is_copied_for_a_while(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"auto", "fork", "uffd"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct sk_saver *sv = opened(forms[i]);
+        struct saikai_error err = {0};
+        uint8_t *gone = map(LARGE);
+        memset(gone, 1, LARGE);
+        const struct sk_saving v = {gone, to, LARGE, 1};
+        int begun = sv && sk_saver_begin(sv, &v, 1);
+        munmap(gone, LARGE); /* against the rules */
+        if (begun && sk_saver_finish(sv, &err)) {
+            for (int k = 0; k < 8; k++)
+                assert_int_equal(save(sv, LARGE, 1), 0);
+            assert_int_equal(save(sv, LARGE, 1), 1);
+            finish(sv, LARGE);
+        }
+        sk_saver_close(sv);
+    }
+}
+
 /* A form that was asked for by its name and cannot be opened: it is said so, and which key says it. */
 static void one_that_cannot_be_opened_is_told(void **state)
 {
@@ -169,6 +224,8 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_is_to_be_copied_is_copied, make_memory, remove_memory),
         cmocka_unit_test_setup_teardown(later_writes_do_not_reach_it, make_memory, remove_memory),
+        cmocka_unit_test_setup_teardown(without_room_it_is_copied, make_memory, remove_memory),
+        cmocka_unit_test_setup_teardown(after_a_failure_it_is_copied_for_a_while, make_memory, remove_memory),
         cmocka_unit_test(one_that_cannot_be_opened_is_told),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -287,7 +287,6 @@ void sk_vars_release(struct sk_vars *l)
     for (size_t i = 0; i < l->count; i++) {
         free(l->v[i].stream.text);
         l->v[i].stream.text = NULL;
-        l->v[i].stream.text_bytes = 0;
     }
 }
 
@@ -302,11 +301,14 @@ int sk_var_same_tile(const struct sk_var *v, const struct sk_skc_var *s)
     return !memcmp(v->tile.offset, s->tile.offset, n) && !memcmp(v->tile.global, s->tile.global, n);
 }
 
-static void show_dims(char out[96], const char *type, int ndims, const uint64_t *dims)
+/* "f64 20x30": a type's name, and a sign and up to 20 digits for each dimension. */
+#define SHAPE_BYTES (16 + 21 * SAIKAI_MAX_DIMS)
+
+static void show_shape(char out[SHAPE_BYTES], const char *type, int ndims, const uint64_t *dims)
 {
-    int at = snprintf(out, 96, "%s", type);
-    for (int d = 0; d < ndims && at < 90; d++)
-        at += snprintf(out + at, 96 - (size_t)at, "%c%llu", d ? 'x' : ' ', (unsigned long long)dims[d]);
+    out += sprintf(out, "%.15s", type);
+    for (int d = 0; d < ndims; d++)
+        out += sprintf(out, "%c%llu", d ? 'x' : ' ', (unsigned long long)dims[d]);
 }
 
 static int compare(const struct sk_var *v, const struct sk_skc_var *s, const char *path,
@@ -318,12 +320,12 @@ static int compare(const struct sk_var *v, const struct sk_skc_var *s, const cha
         same = s->dims[d] == v->dims[d];
     if (same)
         return 0;
-    char was[96], is[96];
+    char was[SHAPE_BYTES], is[SHAPE_BYTES];
     uint64_t dims[SAIKAI_MAX_DIMS];
     for (int d = 0; d < v->ndims; d++)
         dims[d] = v->dims[d];
-    show_dims(was, sk_type_name(s->type), s->ndims, s->dims);
-    show_dims(is, sk_type_name(v->type), v->ndims, dims);
+    show_shape(was, sk_type_name(s->type), s->ndims, s->dims);
+    show_shape(is, sk_type_name(v->type), v->ndims, dims);
     return sk_fail(err, SAIKAI_ECHANGED,
                    "variable '%.60s' is %s in this program but %s in %s: start with the program and input that wrote "
                    "it, or afresh with restart.mode=never",

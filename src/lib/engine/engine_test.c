@@ -443,6 +443,26 @@ static void what_is_healed(void **state)
     assert_null(strstr(said, "written anew"));
 }
 
+static int no_new_name(const char *op, const char *path)
+{
+    return !strcmp(op, "rename") && strstr(path, local) ? EIO : 0;
+}
+
+/* What is written anew and cannot take its place leaves nothing behind. */
+static void what_cannot_be_healed(void **state)
+{
+    (void)state;
+    char tmp[PATH_MAX];
+    struct sk_held *a = put(1, 0);
+    lose(1);
+    sk_io_hook = no_new_name;
+    examine(0);
+    sk_io_hook = NULL;
+    assert_true(a->health.damaged && a->slot && !sk_where_has_file(&e->where, gen_of(1)) && !strstr(said, "written anew"));
+    assert_int_equal(sk_where_tmp(&e->where, local, 2, tmp, NULL), 0);
+    assert_true(access(tmp, F_OK));
+}
+
 /* ---- what earlier starts left ---- */
 
 static void what_is_adopted(void **state)
@@ -545,7 +565,7 @@ int main(void)
         TEST(what_is_submitted),
         cmocka_unit_test(remember_open_files),
         TEST(what_is_complete), TEST(what_is_reported), TEST(what_was_archived_lets_others_go), TEST(holds), TEST(what_is_lent),
-        TEST(doubts_add_up), TEST(doubts_of_parity), TEST(what_is_damaged), TEST(what_the_newest_builds_on), TEST(what_is_healed),
+        TEST(doubts_add_up), TEST(doubts_of_parity), TEST(what_is_damaged), TEST(what_the_newest_builds_on), TEST(what_is_healed), TEST(what_cannot_be_healed),
         TEST(what_is_adopted), TEST(copies),
         cmocka_unit_test(no_file_is_left_open),
     };

@@ -353,12 +353,21 @@ static int is_told_to_end(struct sk_group *g, struct sk_session *s)
     return 0;
 }
 
+enum { LEFT = 9 };
+
+static void leave(int number)
+{
+    (void)number;
+    _exit(LEFT);
+}
+
 static pid_t begin_one(void)
 {
     struct start p = {.body = is_told_to_end, .config = "schedule.every=100000"};
     pid_t pid = sk_testing_fork();
     if (!pid) {
         alarm(100);
+        signal(SIGUSR2, leave);
         _exit(sk_loop_run(1, program, &p) ? 1 : 2);
     }
     assert_true(pid > 0);
@@ -396,10 +405,10 @@ static void it_ends_when_all_is_saved(void **state)
         if (launched) {
             assert_int_equal(atomic_load(&page->state), SK_KEEPER_STOPPED);
             assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* it waits */
-            kill(pid, SIGKILL);
+            kill(pid, SIGUSR2);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == (launched ? SIGKILL : SIGTERM));
+        assert_true(launched ? WIFEXITED(status) && WEXITSTATUS(status) == LEFT : WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
         unsetenv(SK_KEEPER_FD_ENV);
         world_start(1, saved_by_now, &from);
         assert_true(from >= 20);

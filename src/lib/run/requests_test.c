@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -210,6 +211,53 @@ static int two_jobs(void)
     return gather_for(2) ? 5 : FINE;
 }
 
+static volatile sig_atomic_t told_all;
+static void count_with_all(int n, siginfo_t *info, void *context)
+{
+    told_all += n == SIGUSR1 && info && info->si_pid == getpid() && context;
+}
+
+/* Each name is a signal of its own, written in any way; whoever had one of them before still gets it, and has it back at the end. */
+static int by_any_name(void)
+{
+    static const int numbers[] = {SIGUSR1, SIGUSR2, SIGCONT, SIGXCPU, SIGALRM};
+    struct sigaction more = {.sa_sigaction = count_with_all, .sa_flags = SA_SIGINFO}, now;
+    sigaction(SIGUSR1, &more, NULL);
+    if (install("schedule.signals=sigusr1,USR2 cont, SigXCPU,ALRM", 0))
+        return 1;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        raise(numbers[i]);
+        if (gather() != SK_REQUEST_CHECKPOINT || gather())
+            return 2;
+    }
+    raise(SIGUSR1);
+    if (told_all != 2 || sk_requests_handed_on() || !sk_requests_left_to_program(SIGUSR1) || sk_requests_left_to_program(SIGUSR2))
+        return 3;
+    sk_requests_remove();
+    if (sigaction(SIGUSR1, NULL, &now) || now.sa_sigaction != count_with_all || sigaction(SIGUSR2, NULL, &now) || now.sa_handler != SIG_DFL)
+        return 4;
+    return gather() ? 5 : FINE;
+}
+
+/* More jobs than are told apart: what comes is heard all the same, by one of those that are not. */
+static int very_many_jobs(void)
+{
+    enum { JOBS = 64, MORE = 10 };
+    int late = 0;
+    if (install("schedule.signals=USR2", 0))
+        return 1;
+    for (int i = 1; i <= JOBS + MORE; i++)
+        if (gather_for((uint8_t)i))
+            return 2;
+    raise(SIGUSR2);
+    for (int i = 1; i < JOBS; i++)
+        if (gather_for((uint8_t)i) != SK_REQUEST_CHECKPOINT || gather_for((uint8_t)i))
+            return 3;
+    for (int i = JOBS; i <= JOBS + MORE; i++)
+        late += gather_for((uint8_t)i) == SK_REQUEST_CHECKPOINT;
+    return late == 1 ? FINE : 4;
+}
+
 static void test_ends(void **state)
 {
     (void)state;
@@ -227,7 +275,9 @@ static void test_ends(void **state)
                  {has_its_own_handler, FINE},
                  {nothing_is_listed, -SIGTERM},
                  {another_signal_only_asks, FINE},
-                 {two_jobs, FINE}};
+                 {two_jobs, FINE},
+                 {by_any_name, FINE},
+                 {very_many_jobs, FINE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int end = end_of(cases[i].child);
         if (end != cases[i].end)

@@ -129,6 +129,64 @@ static int alone(struct sk_group *g, void *arg)
     return world_leave(s, 0, 0);
 }
 
+/* One without a deadline asks once. */
+static int heeds_a_mere_notice(struct sk_group *g, void *arg)
+{
+    struct saikai_error err = {0};
+    struct saikai_event e;
+    struct sk_session *s = NULL;
+    double u[CELLS] = {0};
+    int restored = 0;
+    int64_t it = 0, saved = 0;
+    (void)arg;
+    CHECK(!world_session(g, world_config("schedule.interval=1000h; schedule.first=no"), &s, &err) && !world_protect(s, u, CELLS, &err));
+    CHECK(!sk_session_restart(s, &restored, &it, &err) && until_saved(s, &it, QUIET) == -1);
+    CHECK(sk_session_next_event(s, "space=mw,name=saved", 0, &e, sizeof e, &err) == 0);
+    CHECK(!sk_session_publish(s, "hw.notice", SAIKAI_EVENT_WARNING, (const char *[]){"why=test", NULL}, &err));
+    CHECK((saved = until_saved(s, &it, ENOUGH)) > QUIET && s->measured.notice == 0 && until_saved(s, &it, QUIET) == -1);
+    CHECK(!world_settle(s, it) && sk_ledger_iteration(s->levels.ledger, SK_LEDGER_ARCHIVED) == saved); /* it goes to the prefix at once */
+    for (int far = 0; far < 2; far++) {
+        char at[24];
+        snprintf(at, sizeof at, "%lld", (long long)saved);
+        CHECK(sk_session_next_event(s, "space=mw,name=saved", patience_s, &e, sizeof e, &err) == 1 && e.severity == SAIKAI_EVENT_INFO && e.rank == -1);
+        CHECK(e.n_fields == 2 && !strcmp(e.field[0].key, "iteration") && !strcmp(e.field[0].value, at) && !strcmp(e.field[1].key, "level"));
+        CHECK(!strcmp(e.field[1].value, sk_level_traits[far ? SK_LEVEL_FAR : SK_LEVEL_LOCAL].arrived));
+    }
+    CHECK(!sk_session_capture(s, 0, ++it, &err) && !world_settle(s, it)); /* a later one is none of these */
+    CHECK(sk_session_next_event(s, "space=mw,name=saved", 0, &e, sizeof e, &err) == 0);
+    return world_leave(s, 0, 0);
+}
+
+static void a_notice_without_a_deadline(void **state)
+{
+    (void)state;
+    world_start(1, heeds_a_mere_notice, NULL);
+    world_expect("job test: a notice: a checkpoint is made now\n", 1);
+    world_expect("deadline", 0);
+}
+
+/* Events of a job whose prefix is another one's are nobody's. */
+static int lost(struct sk_group *g, void *arg)
+{
+    struct saikai_error err = {0};
+    struct saikai_event e;
+    struct sk_session *s = NULL;
+    (void)arg;
+    CHECK(!world_session(g, world_config("schedule.first=no"), &s, &err));
+    s->place.prefix_lost = 1;
+    CHECK(sk_session_publish(s, "hello", SAIKAI_EVENT_INFO, NULL, &err) == SAIKAI_EBUSY && strstr(err.text, s->place.prefix_root));
+    CHECK(sk_session_next_event(s, "", 0, &e, sizeof e, &err) == SAIKAI_EBUSY && strstr(err.text, "another job has "));
+    s->place.prefix_lost = 0;
+    CHECK(!sk_session_publish(s, "hello", SAIKAI_EVENT_INFO, NULL, &err));
+    return world_leave(s, 0, 0);
+}
+
+static void a_lost_prefix_has_no_events_of_ours(void **state)
+{
+    (void)state;
+    world_start(1, lost, NULL);
+}
+
 static void without_a_prefix_there_are_none(void **state)
 {
     (void)state;
@@ -230,6 +288,8 @@ int main(void)
         cmocka_unit_test(remember_open_files),
         cmocka_unit_test_setup_teardown(what_one_rank_tells_all_may_hear, begin, end),
         cmocka_unit_test_setup_teardown(the_job_tells_what_comes_to_pass, begin, end),
+        cmocka_unit_test_setup_teardown(a_notice_without_a_deadline, begin, end),
+        cmocka_unit_test_setup_teardown(a_lost_prefix_has_no_events_of_ours, begin, end),
         cmocka_unit_test_setup_teardown(without_a_prefix_there_are_none, begin, end),
         cmocka_unit_test(no_file_is_left_open),
     };

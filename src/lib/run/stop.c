@@ -42,8 +42,7 @@ static void wait_for_the_end(struct sk_session *s, int number)
     }
     if (s->page) {
         atomic_store(&s->page->state, SK_KEEPER_STOPPED);
-        for (double end = sk_now() + patience_s; sk_now() < end;)
-            sk_sleep(0.02);
+        sk_sleep(patience_s);
         sk_log(SK_LOG_WARN, "rank %d: nobody has ended this process for %g s: it ends itself", s->g->rank, patience_s);
     } else {
         int64_t all = 0; /* rank 0 has said what there is to say */

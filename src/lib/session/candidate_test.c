@@ -7,6 +7,7 @@
 #include "lib/engine/engine_parts.h"
 #include "store/form/lineage.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -280,6 +281,77 @@ static void files_are_saved_in_order(void **state)
     run("schedule.every=10; capture.tracker=full; store.prefix=none", saves_files);
 }
 
+static char cut_path[PATH_MAX];
+
+/* When its slot is made, the program's file is there already: then somebody cuts it. */
+static int cuts(const char *op, const char *path)
+{
+    if (!strcmp(op, "open") && strstr(path, "/slot-") && *cut_path) {
+        int rc = truncate(cut_path, 0);
+        *cut_path = 0;
+        return rc;
+    }
+    return 0;
+}
+
+static int loses_a_file(struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    static char text[20000];
+    memset(text, 'x', sizeof text - 1);
+    CHECK(sk_session_files_begin(s, 10, &err) == 1 && !put(s, "table", text));
+    CHECK(!sk_session_file_path(s, "table", cut_path, sizeof cut_path, &err));
+    sk_io_hook = cuts;
+    int rc = sk_session_files_end(s, 1, &err);
+    sk_io_hook = NULL;
+    CHECK(rc == SAIKAI_EDAMAGED && !*cut_path && strstr(err.text, "iteration 10 is not saved"));
+    CHECK(strstr(err.text, "somebody cut the file 'table' while it was saved") && s->capture.failed == 1);
+    CHECK(sk_session_files_begin(s, 20, &err) == 1 && !put(s, "table", text) && !sk_session_files_end(s, 1, &err) && !sk_session_wait(s, &err));
+    return 0;
+}
+
+static void a_file_that_is_cut_meanwhile(void **state)
+{
+    (void)state;
+    run("schedule.every=10; store.prefix=none", loses_a_file);
+}
+
+static int no_slots(const char *op, const char *path)
+{
+    return !strcmp(op, "open") && strstr(path, "/local/") && strstr(path, "/slot-") ? ENOSPC : 0;
+}
+
+/* Only changes were to be saved, and there is no room for them: all of it goes to the prefix, and nothing builds on it here. */
+static int has_no_room(struct sk_session *s)
+{
+    struct saikai_error err = {0};
+    struct sk_container *c = NULL;
+    char file[256];
+    int64_t it = 0;
+    double *back = malloc(BYTES);
+    CHECK(of_changes(s, &it, CELLS) > 0 && of_changes(s, &it, 1) < BYTES);
+    sk_engine_drain(s->levels.engine);
+    sk_io_hook = no_slots;
+    int64_t n = of_changes(s, &it, 1);
+    if (n < BYTES)
+        n = of_changes(s, &it, 1); /* a slot was ready */
+    sk_io_hook = NULL;
+    CHECK(n == BYTES && s->capture.direct_told && s->capture.failed == 0);
+    world_path(file, "prefix", 1, it, 0);
+    CHECK(back && !sk_container_open(file, &c, &err) && c->index->var_count == 1 && !c->header.base_incarnation);
+    CHECK(!sk_container_read(c, &c->index->vars[0], back, &err) && !memcmp(back, u, BYTES));
+    sk_container_close(c);
+    free(back);
+    CHECK(of_changes(s, &it, 1) > BYTES && of_changes(s, &it, 1) < BYTES);
+    return 0;
+}
+
+static void changes_without_room_go_to_the_prefix_whole(void **state)
+{
+    (void)state;
+    run("capture.tracker=hash; capture.max_ratio=100; store.archive_every=0", has_no_room);
+}
+
 /* A delta names what it builds on, and holds nothing else. */
 static int saves_changes(struct sk_session *s)
 {
@@ -358,6 +430,8 @@ int main(void)
         TEST(coded_ones_give_their_slots_back),
         TEST(files_are_saved_in_order),
         TEST(changes_build_on_the_one_before),
+        TEST(a_file_that_is_cut_meanwhile),
+        TEST(changes_without_room_go_to_the_prefix_whole),
         TEST(a_lost_prefix),
         cmocka_unit_test(no_file_is_left_open),
     };

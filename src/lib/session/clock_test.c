@@ -111,11 +111,50 @@ static void test_advice(void **state)
     assert_int_equal(c.next_tick, 7);
 }
 
+/* A rank that is further than the others counts no ticks until they are where it is; its place in the program goes on. */
+static void test_sleep(void **state)
+{
+    (void)state;
+    struct sk_clock c;
+    sk_clock_start(&c, 0);
+    assert_true(sk_clock_position(&c) == 0 && !sk_clock_sleeps(&c));
+    sk_clock_sleep(&c, 100, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sk_clock_position(&c), 100 + i);
+        assert_int_equal(sk_clock_sleeps(&c), 1);
+    }
+    assert_int_equal(sk_clock_sleeps(&c), 0);
+    assert_true(sk_clock_position(&c) == 103 && c.tick == 0 && c.asleep == 0);
+    candidate(&c, 1, UINT64_MAX);
+    assert_int_equal(sk_clock_position(&c), 104);
+    sk_clock_sleep(&c, 7, 1); /* once more, from elsewhere */
+    assert_int_equal(sk_clock_position(&c), 8);
+    assert_true(sk_clock_sleeps(&c) && !sk_clock_sleeps(&c) && sk_clock_position(&c) == 9);
+}
+
+/* Where the slow path is taken next by `every`, wherever the last one was. */
+static void test_the_next_multiple(void **state)
+{
+    (void)state;
+    struct sk_clock c;
+    static const int64_t rows[][2] = {{0, 10}, {3, 10}, {9, 10}, {10, 20}, {11, 20}, {25, 30}};
+    sk_clock_start(&c, 10);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sk_clock_reach(&c, rows[i][0]);
+        sk_clock_plan(&c, 77);
+        assert_true(c.due_iteration == rows[i][1] && c.next_iteration == rows[i][1] && c.next_tick == 77 && c.last_iteration == rows[i][0]);
+    }
+    sk_clock_start(&c, 0);
+    sk_clock_reach(&c, 5);
+    sk_clock_plan(&c, 77);
+    assert_true(c.next_iteration == INT64_MAX && c.last_iteration == 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every), cmocka_unit_test(test_every_is_met), cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_asked), cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_asked), cmocka_unit_test(test_advice), cmocka_unit_test(test_sleep), cmocka_unit_test(test_the_next_multiple),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,30 @@ static void test_complete(void **state)
         }
 }
 
+/* Numbers that nobody can ask for are forgotten: it is counted from the first that is known. */
+static void test_complete_when_some_are_forgotten(void **state)
+{
+    static const struct {
+        int seq;
+        double interval;
+    } rows[] = {{24, 400 - 7}, {20, 360 - 7}, {17, 330 - 7}, {16, 0}, {15, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        anew("");
+        double begin = sk_now() - 20 * HOUR;
+        for (int64_t k = 1, seq; k <= 60; k++) {
+            assert_int_equal(sk_ledger_add(session.levels.ledger, (struct sk_gen){1, k, 0}, begin + (double)(10 * k * k), &seq, NULL), 0);
+            sk_ledger_mark(session.levels.ledger, k, SK_LEDGER_TOLD);
+        }
+        struct sk_ledger_entry e;
+        assert_true(sk_ledger_find(session.levels.ledger, 15, &e, NULL) && !sk_ledger_find(session.levels.ledger, 16, &e, NULL));
+        session.measured.pace.cost = 7;
+        sk_pace_arrived(&session, SK_LEVEL_LOCAL, rows[i].seq);
+        if (fabs(session.measured.pace.cadence.interval - rows[i].interval) > 1e-3)
+            fail_msg("row %zu: %g", i, session.measured.pace.cadence.interval);
+        end(state);
+    }
+}
+
 static void test_arrived(void **state)
 {
     static const enum sk_level_place places[SK_CADENCES] = {[SK_CADENCE_PROTECT] = SK_LEVEL_PARITY, [SK_CADENCE_ARCHIVE] = SK_LEVEL_FAR};
@@ -360,7 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_due_by_time), cmocka_unit_test(test_due_by_the_model), cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_complete),    cmocka_unit_test(test_arrived),          cmocka_unit_test(test_begun),
+        cmocka_unit_test(test_complete), cmocka_unit_test(test_complete_when_some_are_forgotten),    cmocka_unit_test(test_arrived),          cmocka_unit_test(test_begun),
         cmocka_unit_test(test_hear),        cmocka_unit_test(test_cost),             cmocka_unit_test(test_near),
         cmocka_unit_test(test_start),
     };

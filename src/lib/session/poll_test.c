@@ -400,6 +400,23 @@ static void what_is_due_goes_to_the_prefix(void **state)
     }
 }
 
+/* Nothing is sent anywhere, and it is said. */
+static void one_that_nobody_knows_goes_nowhere(void **state)
+{
+    (void)state;
+    anew(1, "", 3);
+    for (int k = SK_LEVEL_PARITY; k < SK_LEVELS; k++) {
+        log_level = -1;
+        sk_log_set(note, NULL, SK_LOG_ERROR);
+        sk_walk_bring(&s, k, 9);
+        sk_log_set(NULL, NULL, SK_LOG_WARN);
+        assert_true(level[k].brought == -1 && log_level == SK_LOG_ERROR && strstr(log_text, "rank 1: nothing is "));
+        assert_int_equal(sk_ledger_newest(s.levels.ledger, sk_level_traits[k].begun), 0);
+        assert_true(s.measured.pace.begun[sk_level_traits[k].cadence] == 0);
+    }
+    done();
+}
+
 static void the_restored_one_is_coded_first(void **state)
 {
     (void)state;
@@ -450,6 +467,7 @@ int main(void)
         cmocka_unit_test(all_advise_themselves_alike),
         cmocka_unit_test(what_arrived_counts_and_replaces),
         cmocka_unit_test(what_is_due_goes_to_the_prefix),
+        cmocka_unit_test(one_that_nobody_knows_goes_nowhere),
         cmocka_unit_test(the_restored_one_is_coded_first),
     };
     return cmocka_run_group_tests(tests, start, end);

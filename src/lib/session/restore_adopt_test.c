@@ -25,6 +25,8 @@ static struct start {
     int in_local[N];      /* what each rank is to have it from */
     int everywhere;       /* 1: all have it on their nodes */
     int stay;             /* so many of the newest stay in the prefix */
+    uint32_t unread_before; /* an earlier start could not read what is from so early on … */
+    int unread;             /* … or this one */
     int (*look)(struct sk_session *s);
 } start;
 
@@ -67,10 +69,12 @@ static int restarts(struct sk_group *g, void *arg)
     int64_t from = -7, began = sk_wall_ms();
     (void)arg;
     CHECK(!world_session(g, world_config("schedule.every=10; schedule.first=no; redundancy.scheme=none; %s", start.config), &s, &err));
+    s->who.unread_before = start.unread_before;
+    s->resume.unread = start.unread;
     CHECK(!world_protect(s, u, CELLS, &err) && !sk_session_restart(s, &restored, &from, &err));
     CHECK(restored == 1 && from == start.from && u[0] == value(g->rank, from) && u[CELLS - 1] == u[0]);
     const struct sk_resume *r = &s->resume;
-    CHECK(r->called && r->from.incarnation == start.incarnation && r->from.iteration == from && !r->from.place && !r->unread && !r->from_others);
+    CHECK(r->called && r->from.incarnation == start.incarnation && r->from.iteration == from && !r->from.place && r->unread == start.unread && !r->from_others);
     CHECK(r->restored_bytes == CELLS * sizeof *u && r->from_created_ms <= began && r->from_created_ms > began - 600000);
     CHECK(r->code_from == start.everywhere && s->clock.last_iteration == from && !r->proven && !*r->restored_files);
     CHECK(!sk_ledger_find(s->levels.ledger, 0, &e, &err) && sk_gen_key(e.gen) == sk_gen_key(r->from) && sk_ledger_count(s->levels.ledger) == 0);
@@ -79,7 +83,8 @@ static int restarts(struct sk_group *g, void *arg)
     int earlier = en->keep.earlier, held = sk_stock_at(&en->stock, r->from) != NULL;
     uint32_t spare = en->keep.spare_before;
     sk_threads_unlock(&en->threads);
-    CHECK(earlier == SK_EARLIER_RESUMED && spare == 0 && held == start.in_local[g->rank]);
+    CHECK(earlier == (start.unread ? SK_EARLIER_STAY : SK_EARLIER_RESUMED));
+    CHECK(spare == (start.unread_before <= start.incarnation ? start.unread_before : 0) && held == start.in_local[g->rank]);
     for (int i = 0; i < SAVED && start.stay >= 0; i++)
         CHECK(stays(s, from - 10 * i) == (i < start.stay && from - 10 * i > 0));
     CHECK(!stays(s, from + 10));
@@ -122,6 +127,24 @@ static void from_the_nodes(void **state)
     lose_file(world_local(), 1, LAST);
     go_on((struct start){.config = "store.keep_prefix=9", .from = LAST, .incarnation = 1, .in_local = {1, 0}, .stay = 4});
     told(LAST, "node-local copy, of some ranks the copy in the prefix", 1);
+}
+
+/* What could not be read stays, for what it was that could not. */
+static void with_something_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct start here = {.config = "store.keep_prefix=9", .from = LAST, .incarnation = 1, .in_local = {1, 1}, .everywhere = 1, .stay = 4};
+    world_start(N, saves, "");
+    go_on(here);
+    world_expect("not all that there is could be read", 0);
+    here.unread_before = 1; /* it may be in the way of this one */
+    go_on(here);
+    here.unread_before = 2; /* only what came later could not */
+    go_on(here);
+    here.unread_before = 0;
+    here.unread = 1;
+    go_on(here);
+    world_expect("not all that there is could be read, and it may be at another time: this start removes nothing of earlier ones", 1);
 }
 
 static void from_the_prefix(void **state)
@@ -198,7 +221,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(from_the_nodes),
         cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
-        TEST(from_the_prefix), TEST(which_stay), TEST(from_one_place),
+        TEST(with_something_that_cannot_be_read), TEST(from_the_prefix), TEST(which_stay), TEST(from_one_place),
         cmocka_unit_test(no_file_is_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

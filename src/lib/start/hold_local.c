@@ -109,8 +109,7 @@ static void find_trace(const char *user, const char *name, const char *place, in
             continue;
         size_t n = strlen(place);
         int there = !strncmp(j.place, place, n) && (!j.place[n] || !strncmp(j.place + n, "/jobs/", 6));
-        if (sk_state_load(dir, &st, NULL))
-            st.incarnation = 0;
+        sk_state_load(dir, &st, NULL); /* one that cannot be read tells of no start */
         if (there && (int64_t)st.incarnation > out->newest) {
             *out = (struct trace){.newest = st.incarnation, .job = j};
             strcpy(out->local, e->d_name);

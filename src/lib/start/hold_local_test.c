@@ -3,8 +3,8 @@
 
 #include "base/file/io.h"
 #include "group/loop.h"
+#include "lib/whole/failing/generation_testing.h"
 #include "store/owner/job.h"
-#include "store/slot.h"
 #include "store/state.h"
 
 #include <setjmp.h>
@@ -156,18 +156,9 @@ static void what_the_nodes_know(void **state)
 /* A rank's newest generation of this start; its file says this store (0: none, as older versions wrote). */
 static void put_generation(const char *root, uint32_t start, int64_t it, int rank, uint8_t id)
 {
-    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8};
     struct sk_skc_header h = {.iteration = it, .incarnation = start, .rank = (uint32_t)rank, .nranks = N};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
     memset(&h.store, id, sizeof h.store);
-    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, start, rank, 0, bytes, &slot, NULL), 0);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, (struct sk_gen){start, it, 0}, rank, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    generation_testing_put_small(root, &h);
 }
 
 /* What each node has: the file `job` of a store, the newest start, and what its generation's file says; and whose all of it is then. */

@@ -5,6 +5,7 @@
 #include "base/file/io.h"
 #include "store/owner/owner.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ static int make_world(void **state)
 static int remove_world(void **state)
 {
     (void)state;
+    sk_io_hook = NULL;
     return chdir("/") || world_end();
 }
 
@@ -113,6 +115,116 @@ static void jobs_share_a_prefix(void **state)
     struct start wrong = {.program = "p", .config = "job.name=c", .refused = SAIKAI_EDAMAGED};
     start(&wrong);
     assert_non_null(strstr(wrong.why, "prefix/jobs/c belongs to another job"));
+}
+
+static int nothing_is_replaced(const char *op, const char *path)
+{
+    return !strcmp(op, "rename") && strstr(path, "/prefix/") && !strcmp(strrchr(path, '/'), "/job") ? EIO : 0;
+}
+
+/* A job that is new says all of itself with its claim: who looks meanwhile finds it complete. Two that share a prefix do so alike. */
+static void a_claim_says_all_at_once(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b"}, *const places[] = {"prefix", "prefix/jobs/b"};
+    sk_io_hook = nothing_is_replaced;
+    for (int i = 0; i < 2; i++) {
+        char config[32], path[128];
+        struct stat sb;
+        snprintf(config, sizeof config, "job.name=%s", names[i]);
+        struct start p = {.program = "p", .config = config, .until = 10};
+        start(&p);
+        snprintf(path, sizeof path, "%s/%s", world.dir, places[i]);
+        struct sk_job j = job_of(places[i]);
+        assert_string_equal(j.place, path);
+        assert_string_equal(j.name, names[i]);
+        assert_true(!stat(path, &sb) && j.inode == (uint64_t)sb.st_ino && !j.unclaimed && !j.adopted && *j.command && j.since_ms > 0);
+    }
+    sk_io_hook = NULL;
+}
+
+static const char *faster; /* the name of a job that is claimed just before ours */
+static struct sk_id its_store;
+
+static int somebody_is_faster(const char *op, const char *path)
+{
+    struct sk_job j = {.inode = 1};
+    char place[PATH_MAX];
+    if (strcmp(op, "link") || !faster || strcmp(strrchr(path, '/'), "/job"))
+        return 0;
+    snprintf(j.name, sizeof j.name, "%s", faster);
+    faster = NULL; /* this comes here again */
+    j.store = its_store = sk_id_random();
+    snprintf(place, sizeof place, "%.*s", (int)(strrchr(path, '/') - path), path);
+    strcpy(j.place, place);
+    return sk_job_claim(place, &j, NULL) ? EIO : 0;
+}
+
+static int claim_fails(const char *op, const char *path)
+{
+    return !strcmp(op, "link") && strstr(path, "/prefix/job") ? EIO : 0;
+}
+
+/* Of two that come at the same moment one is first; the other one looks again. */
+static void who_is_faster_has_it(void **state)
+{
+    (void)state;
+    struct start a = {.program = "p", .config = "job.name=a", .until = 10}, b = {.program = "p", .config = "job.name=b", .until = 10};
+    sk_io_hook = somebody_is_faster;
+    faster = "other";
+    start(&a); /* the prefix itself is gone: it has a directory of its own */
+    assert_non_null(strstr(a.prefix, "/prefix/jobs/a"));
+    assert_string_equal(job_of("prefix").name, "other");
+    faster = "b";
+    start(&b); /* it was this job itself */
+    assert_true(strstr(b.prefix, "/prefix/jobs/b") && sk_id_same(b.job.store, its_store) && !faster);
+    sk_io_hook = NULL;
+}
+
+/* What does not pass by itself is an error with the file's name, and nothing was made. */
+static void a_claim_that_fails(void **state)
+{
+    (void)state;
+    struct start a = {.program = "p", .config = "job.name=a", .refused = SAIKAI_EIO}, again = {.program = "p", .config = "job.name=a", .until = 10};
+    sk_io_hook = claim_fails;
+    start(&a);
+    sk_io_hook = NULL;
+    if (!strstr(a.why, "/prefix/job"))
+        fail_msg("%s", a.why);
+    shell("test ! -e prefix/job");
+    start(&again);
+}
+
+static int new_place;
+
+static int place_is_not_noted(const char *op, const char *path)
+{
+    return !strcmp(op, "rename") && strstr(path, "/moved/job") ? new_place : 0;
+}
+
+/* A store that was moved, and cannot say so now: while its disk is full that is found again at the next start; else it is an error. */
+static void a_moved_store_that_cannot_say_so(void **state)
+{
+    (void)state;
+    char config[128], old[128];
+    struct start first = {.program = "p", .config = "job.name=a", .until = 10};
+    start(&first);
+    shell("mv prefix moved");
+    snprintf(old, sizeof old, "%s/prefix", world.dir);
+    snprintf(config, sizeof config, "job.name=a; store.prefix=%s/moved", world.dir);
+    struct start full = {.program = "p", .config = config, .from = 10}, fails = {.program = "p", .config = config, .refused = SAIKAI_EIO};
+    sk_io_hook = place_is_not_noted;
+    new_place = EIO;
+    start(&fails);
+    assert_non_null(strstr(fails.why, "/moved/job"));
+    new_place = EROFS;
+    start(&full);
+    assert_true(sk_id_same(full.job.store, first.job.store));
+    assert_string_equal(full.job.place, full.prefix);
+    assert_string_equal(job_of("moved").place, old);
+    sk_io_hook = NULL;
+    start(&full);
+    assert_string_equal(job_of("moved").place, full.prefix);
 }
 
 /* Nothing is made, and nothing of it is changed. */
@@ -339,6 +451,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(jobs_share_a_prefix, make_world, remove_world),
         cmocka_unit_test(remember_open_files),
+        cmocka_unit_test_setup_teardown(a_claim_says_all_at_once, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(who_is_faster_has_it, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(a_claim_that_fails, make_world, remove_world),
+        cmocka_unit_test_setup_teardown(a_moved_store_that_cannot_say_so, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_store_whose_job_cannot_be_read_is_not_used, make_world, remove_world),
         cmocka_unit_test_setup_teardown(names_are_plain, make_world, remove_world),
         cmocka_unit_test_setup_teardown(a_name_is_made_from_the_program, make_world, remove_world),

@@ -136,12 +136,9 @@ static void look_here(struct sk_session *s, struct sk_state *state, int *ahead)
 {
     char path[PATH_MAX];
     struct saikai_error why = {0};
-    *ahead = 0;
     memset(state, 0, sizeof *state);
-    if (sk_state_load(s->place.local_root, state, &why)) {
+    if (sk_state_load(s->place.local_root, state, &why)) /* it is as it was */
         sk_log(SK_LOG_INFO, "rank %d: %s", s->g->rank, why.text);
-        memset(state, 0, sizeof *state);
-    }
     *ahead = state->incarnation && !mark_path(s, path) && !access(path, F_OK);
 }
 
@@ -159,7 +156,6 @@ static int choose(struct sk_session *s, const struct sk_state *local, int ahead,
     if (damaged) {
         sk_log(SK_LOG_WARN, "%s; going on from %s", why.text,
                local->incarnation ? "its copy" : "the generations that are there");
-        memset(&far, 0, sizeof far);
     } else if (rc) {
         *away = rc;
         *err = why;
@@ -179,7 +175,6 @@ static int find_alone(struct sk_session *s, struct sk_memo *out, struct saikai_e
     int rc = s->g->rank ? 0 : sk_state_load(s->place.local_root, &out->state, &why);
     if (rc == SAIKAI_EDAMAGED || rc == SAIKAI_EFORMAT) {
         sk_log(SK_LOG_WARN, "%s; going on from the generations that are there", why.text);
-        memset(&out->state, 0, sizeof out->state);
         return 0;
     }
     return rc ? sk_fail(err, rc, "%s", why.text) : 0;

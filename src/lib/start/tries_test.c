@@ -3,6 +3,7 @@
 #include "lib/start/tries.h"
 
 #include "base/file/io.h"
+#include "base/file/patience.h"
 #include "base/host/fork_testing.h"
 #include "base/log.h"
 #include "group/loop.h"
@@ -260,6 +261,8 @@ static void how_a_start_ended_decides(void **state)
 struct asked {
     int tries, deaths, unexplained, bad, file; /* given */
     int allowed;
+    uint64_t files; /* what the generation's files were like when starts died */
+    const char *prefix;
 };
 
 static const struct sk_gen asked_for = {3, 70, 0};
@@ -276,11 +279,15 @@ static int ask(struct sk_group *g, void *arg)
     s.config = sk_config_new();
     int rc = sk_config_set(s.config, "restart.tries", number, SK_FROM_API, "", &err);
     for (int i = 0; i < a->deaths + a->unexplained; i++)
-        sk_state_count(&s.who.state, asked_for, 0, i < a->deaths);
+        sk_state_count(&s.who.state, asked_for, a->files, i < a->deaths);
+    if (a->prefix)
+        snprintf(s.place.prefix_root, sizeof s.place.prefix_root, "%s/%s", dir, a->prefix);
+    rc = rc ? rc : sk_patience_new(0, &s.place.patience, &err);
     rc = rc ? rc : a->bad ? sk_state_mark(&s.who.state, asked_for, 1, &err) : 0;
     rc = rc ? rc : sk_tries_may(&s, asked_for, &allowed, &err);
     sk_tries_disarm(&s);
     sk_config_free(s.config);
+    sk_patience_free(s.place.patience);
     int64_t v[2] = {allowed, -allowed};
     if (rc || sk_group_allreduce(g, v, 2, SK_OP_MIN) || v[0] != -v[1])
         return -1;
@@ -317,6 +324,67 @@ static void what_may_be_tried(void **state)
         assert_int_equal(now.trying.gen.iteration == asked_for.iteration, a.allowed);
         assert_int_equal(now.trying_start, a.allowed ? 6 : 0);
     }
+}
+
+/* What its files are like now, as the ranks together see them. */
+static uint64_t files_now(struct asked how)
+{
+    struct sk_state now;
+    char root[128];
+    how.tries = 2;
+    assert_int_equal(sk_loop_run(N, ask, &how), 0);
+    snprintf(root, sizeof root, "%s%s%s", dir, how.prefix ? "/" : "", how.prefix ? how.prefix : "");
+    assert_true(how.allowed && !sk_state_load(root, &now, NULL));
+    return now.trying.files;
+}
+
+static int is_tried(struct asked how)
+{
+    how.tries = how.deaths = 2;
+    assert_int_equal(sk_loop_run(N, ask, &how), 0);
+    return how.allowed;
+}
+
+static void put_part(const char *below, int rank, const char *text)
+{
+    char path[192];
+    snprintf(path, sizeof path, "%s/%sgen-0003-000000000070-0", dir, below);
+    assert_int_equal(sk_io_mkdirs(path, NULL), 0);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/rank-%06d.skc", rank);
+    assert_int_equal(sk_io_replace(path, text, strlen(text), NULL), 0);
+}
+
+/* Deaths count against these files: what was written anew since, by any rank or in the other place, may be tried again. */
+static void other_files_are_tried_again(void **state)
+{
+    (void)state;
+    struct asked how = {0}, far = {.prefix = "prefix"};
+    char path[128];
+    snprintf(path, sizeof path, "%s/prefix", dir);
+    assert_int_equal(sk_io_mkdirs(path, NULL), 0);
+    assert_int_equal(files_now(how), 0);
+    put_part("", 0, "first");
+    uint64_t first = files_now(how);
+    assert_true(first && first == files_now(how) && first <= 0xffffffffff);
+    put_part("", 1, "first");
+    uint64_t both = files_now(how);
+    assert_true(both && both != first && both != 2 * first);
+    how.files = both;
+    assert_false(is_tried(how));
+    how.files = first;
+    assert_true(is_tried(how));
+    how.files = both;
+    put_part("", 1, "second!");
+    assert_true(is_tried(how));
+    uint64_t near = files_now(far), now = files_now(how);
+    assert_true(near == now);
+    put_part("prefix/", 0, "first");
+    uint64_t far_too = files_now(far);
+    assert_true(far_too != near && files_now(how) == now);
+    far.files = far_too;
+    assert_false(is_tried(far));
+    put_part("prefix/", 5, "first"); /* there is no such rank */
+    assert_false(is_tried(far));
 }
 
 /* A candidate that is reached clears the generation; an end that says nothing only takes the note back. */
@@ -368,6 +436,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(signals_leave_marks, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(how_a_start_ended_decides, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_may_be_tried, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(other_files_are_tried_again, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_end_of_a_try, make_dir, remove_dir),
         cmocka_unit_test(no_file_is_left_open),
     };

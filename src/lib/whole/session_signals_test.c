@@ -2,15 +2,18 @@
 #include "lib/whole/solver_testing.h"
 
 #include "base/clock.h"
+#include "base/file/io.h"
 #include "lib/run/requests.h"
 #include "lib/run/stop.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 enum { N = 3 };
@@ -96,6 +99,37 @@ static void test_a_signal_ends_a_program_that_never_asks(void **state)
     sk_stop_hook = NULL;
     assert_int_equal(world_generations(world_local()), 0); /* the nodes' memory is given back */
     solve(N, (struct solve){.config = config, .until = last_saved + 5, .crash = 1, .expect = 1, .expect_from = last_saved});
+    sk_requests_remove();
+}
+
+static int no_part_of_rank_2(const char *op, const char *path)
+{
+    return !strcmp(op, "rename") && strstr(path, "/rank-000002.skc") ? EIO : 0;
+}
+
+/* What is to be the last checkpoint does not come to its place on one of the ranks. */
+static int terminated_without_room(struct sk_session *s, int64_t it)
+{
+    if (it == 20 && !s->g->rank)
+        sk_io_hook = no_part_of_rank_2;
+    return terminated(s, it);
+}
+
+/* It ends all the same, with a word of that, and the next start goes on from the one before. */
+static void test_the_last_checkpoint_may_fail(void **state)
+{
+    (void)state;
+    sk_stop_hook = count_end;
+    ends = 0;
+    solve(N, (struct solve){.until = 15, .crash = 1, .settle = 1});
+    solve(N, (struct solve){.config = "schedule.every=100000", .until = 2000, .crash = 1, .halts = 1, .expect = 1, .expect_from = 10, .body = terminated_without_room});
+    sk_io_hook = NULL;
+    assert_int_equal(ends, N);
+    world_expect("SIGTERM: the last checkpoint could not be saved by all ranks; the one before stays", 1);
+    world_expect("is saved in the prefix", 0);
+    sk_requests_remove();
+    sk_stop_hook = NULL;
+    solve(N, (struct solve){.until = 12, .crash = 1, .expect = 1, .expect_from = 10});
     sk_requests_remove();
 }
 
@@ -206,6 +240,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, solver_begin, solver_end)
         TEST(test_signal_requests_a_checkpoint),
         TEST(test_a_signal_ends_a_program_that_never_asks),
+        TEST(test_the_last_checkpoint_may_fail),
         TEST(test_a_program_that_asks_is_left_to_itself),
         TEST(test_a_handler_of_the_program_is_left_alone),
         TEST(test_the_model_goes_on_after_a_restart),

@@ -138,22 +138,20 @@ static int check_generation(struct sk_scrub *s, struct sk_gen g, uint64_t all)
 
 static int read_parity_header(int fd, const char *path, off_t size, struct sk_parity_header *h, struct saikai_error *err)
 {
-    size_t need = 4096;
-    for (size_t n = 0; need > n;) {
-        n = need < (size_t)size ? need : (size_t)size;
+    for (size_t need = 4096;;) {
+        size_t n = need < (size_t)size ? need : (size_t)size;
         uint8_t *head = malloc(n + 1);
         int rc = head ? sk_io_pread(fd, path, head, n, 0, err) : sk_fail(err, SAIKAI_ENOMEM, "no memory to read %s", path);
         if (!rc)
             rc = sk_parity_decode(head, n, (uint64_t)size, h, &need, err);
         free(head);
-        if (rc && (need <= n || n == (size_t)size)) {
+        if (!rc)
+            return 0;
+        if (need <= n || n == (size_t)size) { /* else it is longer */
             sk_error_prefix(err, "%s", path);
             return rc;
         }
-        if (!rc)
-            return 0;
     }
-    return sk_fail(err, SAIKAI_EDAMAGED, "%s: its header is damaged", path);
 }
 
 /* The blocks, against the table behind them. */

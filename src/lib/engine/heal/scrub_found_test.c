@@ -5,9 +5,8 @@
 #include "base/clock.h"
 #include "base/file/io.h"
 #include "group/loop.h"
+#include "lib/whole/failing/generation_testing.h"
 #include "redundancy/set/encode.h"
-#include "store/form/container.h"
-#include "store/slot.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -29,18 +28,11 @@ static char dir[] = "/tmp/saikai-scrub-XXXXXX";
 
 static void write_generation(struct sk_gen g)
 {
-    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {BYTES}, .size_bytes = BYTES};
+    static uint8_t u[BYTES];
+    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {BYTES}, .size_bytes = BYTES, .data = u};
     struct sk_skc_header h = {.iteration = g.iteration, .incarnation = g.incarnation, .nranks = 1};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t size;
-    assert_int_equal(sk_container_layout(&p, 1, &index, &size, NULL), 0);
-    assert_int_equal(sk_slot_new(dir, g.incarnation, 0, 0, size, &slot, NULL), 0);
-    memset(slot->map + index->chunks[0].offset, 7, BYTES);
-    assert_int_equal(sk_container_seal(slot->map, size, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, dir, g, 0, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    memset(u, 7, BYTES);
+    generation_testing_put(dir, g, 0, &h, &p, 1);
 }
 
 /* Rank 0's parity file of its generation's file and of one like it. */

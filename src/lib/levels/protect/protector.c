@@ -291,7 +291,7 @@ static int finish(void *arg, struct saikai_error *err)
     struct coding *c = &p->now;
     int mine = sk_encode_finish(c->encode, &c->result, err);
     int rc = sk_group_verdict(p->job, mine, err);
-    if (rc && !mine) { /* another group failed: half a job that is protected is none */
+    if (rc) { /* whoever failed: half a job that is protected is none */
         struct sk_holding_entry e = {c->set.gen, p->home.rank, c->set.coder};
         sk_holdings_remove(p->home.root, &e, NULL);
     }

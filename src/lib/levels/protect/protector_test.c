@@ -9,6 +9,7 @@
 #include "redundancy/set/parity_file.h"
 #include "store/form/lineage.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -270,6 +271,40 @@ static void one_that_fails_leaves_the_set_before(void **state)
     sk_log_set(NULL, NULL, SK_LOG_WARN);
 }
 
+/* The parity of the second generation does not come to its place on one of the nodes. */
+static int one_cannot_place_it(const char *op, const char *path)
+{
+    return !strcmp(op, "rename") && strstr(path, "/3/gen-0003-000000000020-0/") ? EIO : 0;
+}
+
+/* The ranks of another group have theirs: half a job that is protected is none. */
+static int one_group_fails(struct sk_group *g, void *arg)
+{
+    struct sk_protector_status st;
+    BEGIN("redundancy.group=2");
+    CHECK(!commit(n, 1, 0) && protect(n, 1, 0) == 1 && !commit(n, 2, 0) && !sk_group_barrier(g));
+    sk_protector_status(n->p, &st);
+    CHECK(st.groups == 2 && st.members == 2);
+    if (!g->rank)
+        sk_io_hook = one_cannot_place_it;
+    CHECK(!sk_group_barrier(g) && protect(n, 2, 0) == 0 && !sk_group_barrier(g));
+    if (!g->rank)
+        sk_io_hook = NULL;
+    sk_protector_status(n->p, &st);
+    CHECK(st.failures == 1 && (g->rank != 3 || st.last_error.code == SAIKAI_EIO));
+    CHECK(has_data(n, 1) && parity(n, 1) && has_data(n, 2) && !parity(n, 2));
+    CHECK(!sk_group_barrier(g) && !commit(n, 3, 0) && protect(n, 3, 0) == 1 && parity(n, 3) && !parity(n, 1) && !has_data(n, 2));
+    return close_all(g, n);
+}
+
+static void half_a_job_is_not_protected(void **state)
+{
+    (void)state;
+    sk_log_set(sk_log_nowhere, NULL, SK_LOG_ERROR);
+    assert_int_equal(run(one_group_fails), 0);
+    sk_log_set(NULL, NULL, SK_LOG_WARN);
+}
+
 /* ---- those that build on others ---- */
 
 static int chain(struct sk_group *g, void *arg)
@@ -476,6 +511,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_newer_set_replaces_the_one_before),  cmocka_unit_test(one_that_fails_leaves_the_set_before),
+        cmocka_unit_test(half_a_job_is_not_protected),
         cmocka_unit_test(remember_open_files), /* the first session leaves open what all share */
         cmocka_unit_test(a_set_that_others_build_on_stays),     cmocka_unit_test(what_earlier_starts_left_goes_when_it_may),
         cmocka_unit_test(the_newest_of_many_stay),              cmocka_unit_test(candidates_code_it_in_slices),

@@ -5,7 +5,7 @@
 #include "base/file/io.h"
 #include "group/loop.h"
 #include "lib/session/session.h"
-#include "store/slot.h"
+#include "lib/whole/failing/generation_testing.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -37,20 +37,10 @@ static int teardown(void **state)
 
 static void put(int rank)
 {
-    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8};
     struct sk_skc_header h = {.iteration = gen.iteration, .incarnation = gen.incarnation, .rank = (uint32_t)rank, .nranks = 2};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
     char root[96];
     snprintf(root, sizeof root, "%s/prefix", dir);
-    assert_int_equal(sk_io_mkdirs(root, NULL), 0);
-    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, 1, rank, 0, bytes, &slot, NULL), 0);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, gen, rank, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    generation_testing_put_small(root, &h);
 }
 
 static void open_session(struct sk_session *s, struct sk_group *g, double patience, int alone)

@@ -4,7 +4,7 @@
 
 #include "base/file/io.h"
 #include "base/log.h"
-#include "store/slot.h"
+#include "lib/whole/failing/generation_testing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -62,27 +62,17 @@ static int teardown(void **state)
 static void put(const char *below, double value, size_t cells, int with_more, const char *file)
 {
     char root[96];
-    struct sk_piece p[3] = {{.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {cells}, .size_bytes = cells * sizeof *u},
+    double v[CELLS + 1];
+    struct sk_piece p[3] = {{.name = "u", .type = SAIKAI_F64, .ndims = 1, .dims = {cells}, .size_bytes = cells * sizeof *u, .data = v},
                             {.name = "other", .type = SAIKAI_U8, .ndims = 1, .dims = {16}, .size_bytes = 16},
-                            {.type = SAIKAI_U8, .ndims = 1, .dims = {5}, .size_bytes = 5, .kind = SK_SKC_FILE}};
+                            {.type = SAIKAI_U8, .ndims = 1, .dims = {5}, .size_bytes = 5, .kind = SK_SKC_FILE, .data = "hello"}};
     struct sk_skc_header h = {.run_id = 77, .iteration = gen.iteration, .incarnation = gen.incarnation, .rank = RANK, .nranks = RANKS, .created_ms = 4242,
                               .store = {{5}}};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
     strcpy(p[2].name, file);
     snprintf(root, sizeof root, "%s/%s", dir, below);
-    assert_int_equal(sk_io_mkdirs(root, NULL), 0);
-    assert_int_equal(sk_container_layout(p, with_more ? 3 : 1, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, 1, RANK, 0, bytes, &slot, NULL), 0);
     for (size_t i = 0; i < cells; i++)
-        ((double *)(slot->map + index->chunks[index->vars[0].first_chunk].offset))[i] = value;
-    if (with_more)
-        memcpy(slot->map + index->chunks[index->vars[2].first_chunk].offset, "hello", 5);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, gen, RANK, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+        v[i] = value;
+    generation_testing_put(root, gen, RANK, &h, p, with_more ? 3 : 1);
 }
 
 static int reads(double value, struct saikai_error *err)

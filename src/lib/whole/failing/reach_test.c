@@ -2,10 +2,11 @@
  * by hand; two ranks look. */
 #include "lib/restart/reach.h"
 
+#include "base/clock.h"
 #include "base/file/io.h"
 #include "base/log.h"
 #include "group/loop.h"
-#include "store/slot.h"
+#include "lib/whole/failing/generation_testing.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -48,20 +49,10 @@ static struct sk_gen gen_of(int64_t it)
 /* The file of an old rank, as all of them wrote it. */
 static void put(const char *below, int64_t it, int rank)
 {
-    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8};
     struct sk_skc_header h = {.iteration = it, .incarnation = THIS, .rank = (uint32_t)rank, .nranks = OLD};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
     char root[96];
     snprintf(root, sizeof root, "%s/%s", dir, below);
-    assert_int_equal(sk_io_mkdirs(root, NULL), 0);
-    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, THIS, rank, 0, bytes, &slot, NULL), 0);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, gen_of(it), rank, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    generation_testing_put_small(root, &h);
 }
 
 static struct question {
@@ -142,6 +133,56 @@ static void what_is_missing(void **state)
                     "these nodes or in a prefix: it was not finished, or is lost; going back to iteration 29, 11 iterations are lost\n");
 }
 
+/* ---- a prefix that does not answer ---- */
+
+static int hangs(const char *op, const char *path)
+{
+    (void)op;
+    if (strstr(path, "/prefix"))
+        sk_sleep(0.3);
+    return 0;
+}
+
+static int taken_then; /* an iteration */
+
+static int asks_in_vain(struct sk_group *g, void *arg)
+{
+    struct sk_session s = {.g = g, .who.first_incarnation = THIS};
+    struct saikai_error err = {0};
+    int64_t newest = -1;
+    (void)arg;
+    snprintf(s.place.local_root, sizeof s.place.local_root, "%s/local%d", dir, g->rank);
+    snprintf(s.place.prefix_root, sizeof s.place.prefix_root, "%s/prefix", dir);
+    if (sk_patience_new(0.05, &s.place.patience, NULL))
+        return -1;
+    int rc = sk_reach_tell(&s, taken_then ? sk_gen_key(gen_of(taken_then)) : 0, INT64_MAX, &newest, &err), bad;
+    if (taken_then)
+        bad = rc || newest != sk_gen_key(gen_of(30));
+    else
+        bad = rc != SAIKAI_ETIMEDOUT || !strstr(err.text, "/prefix does not answer: nobody knows what is in it");
+    sk_patience_wait(s.place.patience, 60);
+    sk_patience_free(s.place.patience);
+    if (bad)
+        fprintf(stderr, "rank %d: %d '%s', %lld\n", g->rank, rc, err.text, (long long)newest);
+    return bad ? -1 : 0;
+}
+
+/* With nothing to go on from it is an error; else what the nodes have is told alone. */
+static void a_prefix_that_does_not_answer(void **state)
+{
+    (void)state;
+    put("local1", 30, 0);
+    put("prefix", 50, 0);
+    sk_io_hook = hangs;
+    for (taken_then = 0; taken_then <= 20; taken_then += 20) {
+        *said = 0;
+        assert_int_equal(sk_loop_run(NEW, asks_in_vain, NULL), 0);
+        assert_int_equal(strstr(said, "of iteration 30 is out of reach") != NULL, taken_then > 0);
+        assert_null(strstr(said, "iteration 50"));
+    }
+    sk_io_hook = NULL;
+}
+
 /* ---- counting ---- */
 
 static int has(const void *arg, int rank)
@@ -182,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_missing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_prefix_that_does_not_answer, setup, teardown),
         cmocka_unit_test(whose_files_nobody_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,11 @@
 #include "base/file/io.h"
 #include "base/log.h"
 #include "group/loop.h"
+#include "lib/whole/failing/generation_testing.h"
 #include "redundancy/set/encode.h"
 #include "redundancy/set/parity_file.h"
-#include "store/form/container.h"
-#include "store/slot.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,6 +23,8 @@
 enum { N = 3, BYTES = 20000, CODER = 2 };
 
 static char dir[64], said[8192];
+static int generations; /* that are coded; the third one says that it builds on the second */
+enum { BUILDS = 30, BASE = 20 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void note(void *arg, int level, const char *line)
@@ -40,12 +42,14 @@ static int setup(void **state)
     strcpy(dir, "/tmp/saikai-recover-XXXXXX");
     sk_log_set(note, NULL, SK_LOG_WARN);
     *said = 0;
+    generations = 2;
     return !mkdtemp(dir);
 }
 
 static int teardown(void **state)
 {
     (void)state;
+    sk_io_hook = NULL;
     return sk_io_rmtree(dir, NULL);
 }
 
@@ -61,21 +65,16 @@ static void root_of(int rank, char root[96])
 
 static void write_generation(const char *root, int64_t it, int rank)
 {
-    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {BYTES}, .size_bytes = BYTES};
+    static _Thread_local uint8_t u[BYTES];
+    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {BYTES}, .size_bytes = BYTES, .data = u};
     struct sk_skc_header h = {.iteration = it, .incarnation = 1, .rank = (uint32_t)rank, .nranks = N};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
-    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, 1, rank, 0, bytes, &slot, NULL), 0);
-    memset(slot->map + index->chunks[0].offset, (int)it + rank, BYTES);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, gen_of(it), rank, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    if (it == BUILDS)
+        h.base_iteration = BASE, h.base_incarnation = 1;
+    memset(u, (int)it + rank, BYTES);
+    generation_testing_put(root, gen_of(it), rank, &h, &p, 1);
 }
 
-/* Two generations, 10 and 20, each coded as a set of its own. */
+/* Generations 10 and 20, or one more, each coded as a set of its own. */
 static int code(struct sk_group *g, void *arg)
 {
     struct saikai_error err = {0};
@@ -84,7 +83,7 @@ static int code(struct sk_group *g, void *arg)
     root_of(g->rank, root);
     if (sk_io_mkdirs(root, &err))
         return -1;
-    for (int64_t it = 10; it <= 20; it += 10) {
+    for (int64_t it = 10; it <= 10 * generations; it += 10) {
         write_generation(root, it, g->rank);
         if (sk_gen_file(root, gen_of(it), g->rank, data, sizeof data, &err) ||
             sk_parity_set_path(root, (struct sk_parity_set){gen_of(it), CODER}, g->rank, parity, sizeof parity, &err))
@@ -250,11 +249,64 @@ static void too_much_is_lost(void **state)
     assert_non_null(strstr(said, "the protected generation of iteration 10 cannot be given back: "));
 }
 
+/* One that builds on another is whole when that is, too, and what was made anew of both is counted. */
+static void what_it_builds_on_is_made_whole(void **state)
+{
+    (void)state;
+    generations = 3;
+    assert_int_equal(sk_loop_run(N, code, NULL), 0);
+    expect((struct asked){.first = 1, .above = 10}, 30, 20, 0, 0, 0);
+    lose(1, BASE, 0);
+    expect((struct asked){.first = 1, .above = 10}, 30, 20, 1, 0, 0);
+    lose(1, BASE, 0);
+    lose(2, BUILDS, 0);
+    lose(2, BUILDS, 1);
+    expect((struct asked){.first = 1, .above = 20}, 30, 0, 2, 1, 0);
+    assert_string_equal(said, "");
+}
+
+static void lose_all_parity_of_the_base(void)
+{
+    generations = 3;
+    assert_int_equal(sk_loop_run(N, code, NULL), 0);
+    for (int rank = 0; rank < N; rank++)
+        lose(rank, BASE, 1);
+}
+
+static void what_it_builds_on_is_lost(void **state)
+{
+    (void)state;
+    lose_all_parity_of_the_base();
+    expect((struct asked){.first = 1, .above = 10}, 30, 0, 0, 0, 0); /* all files are there */
+    lose(1, BASE, 0);
+    expect((struct asked){.first = 1}, 10, 0, 0, 0, 0);
+    assert_string_equal(said, "the protected generation of iteration 30 cannot be given back: what it builds on (iteration 20) is lost\n");
+}
+
+static int device(const char *op, const char *path)
+{
+    return !strcmp(op, "open") && strstr(path, "/node1/gen-0001-000000000020-0/rank-000001.skc") ? EIO : 0;
+}
+
+/* It may be read at another time: then it is no loss, and the one who asks hears of it. */
+static void what_it_builds_on_cannot_be_read(void **state)
+{
+    (void)state;
+    lose_all_parity_of_the_base();
+    asked = (struct asked){.first = 1, .above = 10};
+    sk_io_hook = device;
+    assert_int_equal(sk_loop_run(N, asks, &asked), 0);
+    sk_io_hook = NULL;
+    assert_true(!asked.got[0] && asked.trouble == SAIKAI_EIO);
+    assert_string_equal(said, "the protected generation of iteration 30 cannot be given back: what it builds on (iteration 20) cannot be read\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(the_newest_first), TEST(what_is_lost_is_computed), TEST(what_is_elsewhere_moves), TEST(too_much_is_lost),
+        TEST(what_it_builds_on_is_made_whole), TEST(what_it_builds_on_is_lost), TEST(what_it_builds_on_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "group/loop.h"
 #include "lib/restart/own_part.h"
-#include "store/slot.h"
+#include "lib/whole/failing/generation_testing.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -67,27 +67,16 @@ static void put(const char *below, int rank, const struct file *f)
 {
     char root[96];
     double u[ALL];
-    struct sk_piece p[3] = {{.type = SAIKAI_F64, .ndims = f->ndims, .size_bytes = f->cells * sizeof *u, .dims = {f->cells}, .scope = f->scope},
-                            {.name = "step", .type = SAIKAI_I64, .ndims = 0, .size_bytes = 8, .scope = SK_SKC_REPLICATED},
+    struct sk_piece p[3] = {{.type = SAIKAI_F64, .ndims = f->ndims, .size_bytes = f->cells * sizeof *u, .dims = {f->cells}, .scope = f->scope, .data = u},
+                            {.name = "step", .type = SAIKAI_I64, .ndims = 0, .size_bytes = 8, .scope = SK_SKC_REPLICATED, .data = &f->step},
                             {.name = "table", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8, .kind = SK_SKC_FILE}};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
     snprintf(root, sizeof root, "%s/%s", dir, below);
     strcpy(p[0].name, f->name);
     p[0].tile.global[0] = f->global;
     p[0].tile.offset[0] = f->offset;
     for (uint64_t i = 0; i < f->cells; i++)
         u[i] = (double)(f->offset + i) + 0.5;
-    assert_int_equal(sk_io_mkdirs(root, NULL), 0);
-    assert_int_equal(sk_container_layout(p, f->with_file ? 3 : 2, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, THIS, rank, 0, bytes, &slot, NULL), 0);
-    memcpy(slot->map + index->chunks[index->vars[0].first_chunk].offset, u, f->cells * sizeof *u);
-    memcpy(slot->map + index->chunks[index->vars[1].first_chunk].offset, &f->step, 8);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &f->h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, gen, rank, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    generation_testing_put(root, gen, rank, &f->h, p, f->with_file ? 3 : 2);
 }
 
 static void put_all(const char *below)
@@ -222,6 +211,34 @@ static void each_word_of_a_header_counts(void **state)
     }
 }
 
+/* The first copy told what lies where, and cannot be read when it comes to that: the other one must be of the same block. */
+static void the_other_copy_must_say_the_same(void **state)
+{
+    (void)state;
+    char path[160];
+    void *text = NULL;
+    size_t n = 0;
+    const double first = EACH + 0.5;
+    for (int i = 0; i < 3; i++) {
+        struct file f = of_rank(1);
+        put_all("local");
+        f.offset += i == 1;
+        f.cells -= i > 0;
+        put("prefix", 1, &f);
+        snprintf(path, sizeof path, "%s/local/gen-0002-000000000010-1/rank-000001.skc", dir);
+        assert_int_equal(sk_io_slurp(path, 1 << 20, &text, &n, NULL), 0);
+        uint8_t *at = memmem(text, n, &first, sizeof first);
+        assert_non_null(at);
+        *at ^= 1;
+        assert_int_equal(sk_io_replace(path, text, n, NULL), 0);
+        free(text);
+        if (i)
+            expect_refused(SAIKAI_EDAMAGED, "rank-000001.skc says another thing about 'u' than its other copy");
+        else
+            expect_read();
+    }
+}
+
 /* What the variables are is the same in all copies: it is told at once. */
 static void what_another_number_of_ranks_cannot_read(void **state)
 {
@@ -291,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_file_of_ones_own),
         cmocka_unit_test_setup_teardown(it_is_read_wherever_it_is, setup, teardown),
         cmocka_unit_test_setup_teardown(each_word_of_a_header_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_other_copy_must_say_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(what_another_number_of_ranks_cannot_read, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,10 @@
 #include "base/file/io.h"
 #include "group/loop.h"
 #include "lib/engine/retention.h"
-#include "store/slot.h"
+#include "store/holdings.h"
+#include "lib/whole/failing/generation_testing.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,23 +42,24 @@ static struct sk_gen gen_of(int n)
 
 static void put(const char *root, int n, int rank)
 {
-    struct sk_piece p = {.name = "u", .type = SAIKAI_U8, .ndims = 1, .dims = {8}, .size_bytes = 8};
     struct sk_skc_header h = {.iteration = 10 * n, .incarnation = gen_of(n).incarnation, .rank = (uint32_t)rank, .nranks = N};
-    struct sk_skc_index *index;
-    struct sk_slot *slot;
-    uint64_t bytes;
-    assert_int_equal(sk_io_mkdirs(root, NULL), 0);
-    assert_int_equal(sk_container_layout(&p, 1, &index, &bytes, NULL), 0);
-    assert_int_equal(sk_slot_new(root, THIS, rank, 0, bytes, &slot, NULL), 0);
-    assert_int_equal(sk_container_seal(slot->map, bytes, &h, index, NULL, NULL), 0);
-    assert_int_equal(sk_slot_commit(slot, root, gen_of(n), rank, 0, NULL), 0);
-    sk_slot_free(slot, 0);
-    sk_skc_index_free(index);
+    generation_testing_put_small(root, &h);
 }
 
-/* Digits are generations: of each rank here, of both in the prefix; what stays of each. */
+/* A parity file, by its name alone. */
+static void put_parity(const char *root, int n, int rank)
+{
+    char path[PATH_MAX];
+    assert_int_equal(sk_parity_set_path(root, (struct sk_parity_set){gen_of(n), 4}, rank, path, sizeof path, NULL), 0);
+    *strrchr(path, '/') = 0;
+    assert_int_equal(sk_io_mkdirs(path, NULL), 0);
+    assert_int_equal(sk_parity_set_path(root, (struct sk_parity_set){gen_of(n), 4}, rank, path, sizeof path, NULL), 0);
+    assert_int_equal(sk_io_replace(path, "", 0, NULL), 0);
+}
+
+/* Digits are generations: of each rank here, of both in the prefix, those that rank 1 has coded; what stays of each. */
 struct start {
-    const char *what, *here[N], *far, *left[N];
+    const char *what, *here[N], *far, *left[N], *coded;
     int from, keep;
     uint32_t first;
     int unread, from_others, away, alone;
@@ -84,6 +87,8 @@ static int removes(struct sk_group *g, void *arg)
         snprintf(path, sizeof path, "%s/prefix", dir);
         put(path, *p - '0', g->rank);
     }
+    for (const char *p = g->rank ? t->coded : NULL; p && *p; p++)
+        put_parity(s.place.local_root, *p - '0', 1);
     s.resume.from = t->from ? gen_of(t->from) : (struct sk_gen){0};
     s.resume.unread = t->unread;
     s.resume.from_others = t->from_others;
@@ -127,6 +132,11 @@ static void what_stays(void **state)
         {"there is one place", {"123", "123"}, NULL, {"123", "123"}, .from = 3, .alone = 1},
         {"there is no node-local directory", {"123", "123"}, NULL, {"123", "123"}, .from = 3, .alone = 2},
         {"nothing to go on from: what all have", {"123", "12"}, "", {"12", "12"}, .from = 0},
+        {"nor is anything whole", {"1357", "2468"}, "", {"", ""}, .from = 0},
+        {"what was coded may be computed later", {"1357", "2468"}, "", {"7", ""}, .from = 0, .coded = "57"},
+        {"as much of that as is kept", {"1357", "2468"}, "", {"57", ""}, .from = 0, .coded = "357", .keep = 2},
+        {"whoever has it", {"1357", "2468"}, "", {"", "6"}, .from = 0, .coded = "26"},
+        {"what is whole as well", {"13567", "24568"}, "", {"567", "56"}, .from = 0, .coded = "7"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(sk_loop_run(N, removes, (void *)&cases[i]), 0);
