@@ -261,6 +261,32 @@ static void bytes_get_what_their_sample_says(void **state)
     }
 }
 
+/* Lines that are there more and more often: by column while that leaves clearly less. */
+static void lines_are_taken_apart_where_that_pays(void **state)
+{
+    (void)state;
+    struct sk_buf text = {0};
+    for (int tenths = 0; tenths <= TENTHS; tenths++)
+        for (size_t n = 60000; n <= 240000; n *= 4) {
+            struct made m = {0};
+            struct sk_ska_plan p;
+            struct sk_feed_local feed;
+            made_file(&m, "table", NULL);
+            lines(&m.data[0], n, tenths);
+            made_plan(&m, &(struct sk_archive_options){.quick = 1, .threads = 1}, &feed, &p);
+            p.unit_bytes = p.bytes_unit = 1 << 20;
+            assert_int_equal(sk_ska_plan_cut(&p, NULL), 0);
+            sk_buf_printf(&text, "%zu bytes, %d tenths again: ", n, tenths);
+            made_recipe(&text, &p.recipes[0]);
+            sk_buf_printf(&text, " share %.3f near %llu dense %llu\n", p.recipes[0].share, (unsigned long long)p.near_bytes, (unsigned long long)p.dense_bytes);
+            sk_ska_plan_free(&p);
+            sk_feed_local_free(&feed);
+            made_free(&m);
+        }
+    made_expect("samples/lines", &text);
+    sk_buf_free(&text);
+}
+
 static void records_are_taken_apart(void **state)
 {
     (void)state;
@@ -557,6 +583,7 @@ int main(void)
         cmocka_unit_test(every_scheme_has_its_plan),
         cmocka_unit_test(a_field_is_cut_where_it_can_be),
         cmocka_unit_test(bytes_get_what_their_sample_says),
+        cmocka_unit_test(lines_are_taken_apart_where_that_pays),
         cmocka_unit_test(records_are_taken_apart),
         cmocka_unit_test(what_is_there_twice_is_found),
         cmocka_unit_test(repeats_are_taken),

@@ -143,6 +143,27 @@ MADE uint8_t prose(size_t i)
     return (uint8_t)(i % 6 == 5 ? ' ' : letters[(w * 7 + i % 6 * 3) % 14]);
 }
 
+enum { TENTHS = 10 };
+
+/* Lines of numbers, so many tenths of which have been there a while ago. */
+MADE void lines(struct sk_buf *out, size_t n, int tenths)
+{
+    enum { LINE = 40, BACK = 300 };
+    made_seed = 22;
+    while (out->len < n) {
+        size_t at = out->len / LINE;
+        if (at > BACK && (int)(made_noise() % TENTHS) < tenths) {
+            char line[LINE];
+            memcpy(line, out->data + (at - 1 - made_noise() % BACK) * LINE, LINE);
+            sk_buf_put(out, line, LINE);
+        } else {
+            sk_buf_printf(out, "%8zu %.6f %.6f %10u\n", at, 1 + made_noise() * 0x1p-24, made_noise() * 0x1p-24, made_noise());
+            while (out->len % LINE)
+                sk_buf_put_u8(out, ' ');
+        }
+    }
+}
+
 /* ---- files ---- */
 
 #define FIELD(name_, value_, nz, ny, nx) \

@@ -2,10 +2,10 @@
  * nothing repeats to such of which all does. As text in tests/golden/plan; SAIKAI_WRITE_PLANS=DIR writes that of now. */
 #include "archive/coding/block.h"
 #include "archive/coding/part.h"
-#include "archive/plan/made_testing.h"
+#include "archive/plan/values_testing.h"
 #include "codec/residual/residual.h"
 
-enum { TENTHS = 10, VALUES = 40 };
+enum { VALUES = 40 };
 
 /* What is stored of a part, which comes back. */
 static void tell(struct sk_part *p, const struct sk_recipe *r, struct sk_buf *text)
@@ -60,25 +60,6 @@ static void predictions_or_bytes(void **state)
         }
     made_expect("samples/choice-values", &text);
     sk_buf_free(&text);
-}
-
-/* Lines of numbers, so many tenths of which have been there a while ago. */
-static void lines(struct sk_buf *out, size_t n, int tenths)
-{
-    enum { LINE = 40, BACK = 300 };
-    made_seed = 22;
-    while (out->len < n) {
-        size_t at = out->len / LINE;
-        if (at > BACK && (int)(made_noise() % TENTHS) < tenths) {
-            char line[LINE];
-            memcpy(line, out->data + (at - 1 - made_noise() % BACK) * LINE, LINE);
-            sk_buf_put(out, line, LINE);
-        } else {
-            sk_buf_printf(out, "%8zu %.6f %.6f %10u\n", at, 1 + made_noise() * 0x1p-24, made_noise() * 0x1p-24, made_noise());
-            while (out->len % LINE)
-                sk_buf_put_u8(out, ' ');
-        }
-    }
 }
 
 static void numbers_of_text_or_bytes(void **state)
