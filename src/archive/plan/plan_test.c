@@ -23,6 +23,7 @@ static void expect_plan(const char *name, struct made *m, const struct sk_archiv
     p.bytes_unit = bytes_unit;
     if (sk_ska_plan_cut(&p, &err))
         fail_msg("%s: %s", name, err.text);
+    assert_true(p.sample_seconds >= 0 && p.sample_seconds < 1000);
     made_describe(&p, &text);
     made_expect(name, &text);
     sk_ska_plan_free(&p);

@@ -181,6 +181,7 @@ static void many_ranks_few_writers(void **state)
                 fail_msg("case %zu, rank %d: %s", i, r, j.err[r].text);
         assert_int_equal(j.st.files, RANKS * FILES);
         assert_int_equal(j.last.files, RANKS * FILES);
+        assert_true(j.st.scan_seconds >= 0 && j.st.seconds >= j.st.scan_seconds && j.st.seconds < 1000);
         assert_int_equal(j.st.classes, most_classes(&j));
         assert_int_equal(j.last.classes, j.st.classes);
         assert_int_equal(j.last.skeleton_bytes, j.st.skeleton_bytes); /* of all, to all */

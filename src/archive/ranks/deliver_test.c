@@ -103,6 +103,7 @@ static void each_rank_gets_its_files(void **state)
             if (b.rc[r])
                 fail_msg("case %zu, rank %d: %s", c, r, b.err[r].text);
         assert_int_equal(b.st.files, RANKS * FILES);
+        assert_true(b.st.seconds >= 0 && b.st.seconds < 1000);
         for (int r = 0; r < RANKS; r++)
             for (int i = 0; i < FILES; i++)
                 assert_true(same_file(at("%s", names[r][i]),
