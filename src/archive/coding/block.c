@@ -27,20 +27,30 @@ static int encode_bytes(struct sk_coder *c, struct sk_part *parts, int i, const 
     return rc;
 }
 
-/* What a general compressor leaves of a byte of a piece from the middle of a part; ALL: it is not asked. */
+/* What a general compressor leaves of a byte of n bytes from the middle of a part; ALL: it failed. */
 static const double ALL = 1e9;
-static double of_piece(struct sk_coder *c, const struct sk_part *p, int backend, int level)
+static double of_middle(struct sk_coder *c, const struct sk_part *p, size_t n, int backend, int level)
 {
-    enum { LEAST = 32 << 10, MOST = 256 << 10, SHARE = 8 };
-    size_t n = p->size_bytes / SHARE, stored;
-    n = n < LEAST ? LEAST : n > MOST ? MOST : n;
-    if (p->size_bytes < 2 * LEAST)
-        return ALL;
+    size_t stored;
     void *to = sk_coder_room(&c->packed, sk_pack_bound(n));
-    if (!to || sk_pack(&c->packer, &backend, level, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to,
-                       &stored, NULL))
+    if (!to || sk_pack(&c->packer, &backend, level, p->raw + (p->size_bytes - n) / 2 / 8 * 8, n, to, &stored, NULL))
         return ALL;
     return (double)stored / (double)n;
+}
+
+enum { LEAST_PIECE = 32 << 10, MOST_PIECE = 256 << 10 };
+
+static size_t piece_of(const struct sk_part *p)
+{
+    enum { SHARE = 8 };
+    size_t n = p->size_bytes / SHARE;
+    return n < LEAST_PIECE ? LEAST_PIECE : n > MOST_PIECE ? MOST_PIECE : n;
+}
+
+/* The same of a piece; ALL: there are too few bytes to ask. */
+static double of_piece(struct sk_coder *c, const struct sk_part *p, int backend, int level)
+{
+    return p->size_bytes < 2 * LEAST_PIECE ? ALL : of_middle(c, p, piece_of(p), backend, level);
 }
 
 /* Whether one that leaves so much of a piece might leave less of all of it than `have`. hope: how much more it may find there. */
@@ -99,7 +109,7 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
     size_t end = out->len;
     int apart = sk_form_apart(r->form); /* samples have compared these two already */
     if ((r->form != SK_FORM_PREDICT && r->form != SK_FORM_FIELDS && !apart) || r->backend != SK_BACKEND_ZSTD || !sk_buf_ok(out) ||
-        may_be_less(&parts[i], seen->strong, (double)(end - start), 1) /* the strongest one is tried, which leaves less than zstd does */ ||
+        seen->strong < ALL /* the strongest one is asked, which leaves less than zstd does */ ||
         (apart && (!may_be_less(&parts[i], of_piece(c, &parts[i], SK_BACKEND_ZSTD, 1), (double)(end - start), 1.25) ||
                    !may_be_less(&parts[i], of_piece(c, &parts[i], SK_BACKEND_ZSTD, r->level), (double)(end - start), 1.02))) ||
         (!apart && !zstd_may_be_less(&parts[i], seen->quick > 0 ? seen->quick : of_piece(c, &parts[i], SK_BACKEND_ZSTD, r->level), (double)(end - start))))
@@ -107,11 +117,40 @@ static int try_bytes(struct sk_coder *c, struct sk_part *parts, int i, const str
     return encode_instead(c, parts, i, &plain, start, out, err);
 }
 
+/* About what the strongest compressor leaves of a byte of all of a part: of a piece it leaves less of a byte than of a quarter of that, and of all less again for
+ * each time that it is four times as long; what repeats from further away, a quick one tells. */
+static double of_all(struct sk_coder *c, const struct sk_part *p, int level)
+{
+    enum { QUICK = 1, TIMES = 4 };
+    size_t n = piece_of(p);
+    double about = of_middle(c, p, n, SK_BACKEND_LZMA, level), less = about / of_middle(c, p, n / TIMES, SK_BACKEND_LZMA, level),
+           far = of_middle(c, p, p->size_bytes, SK_BACKEND_ZSTD, QUICK | SK_PACK_LONG) / of_middle(c, p, n, SK_BACKEND_ZSTD, QUICK);
+    for (size_t k = n; k < p->size_bytes && less < 1; k *= TIMES)
+        about *= less;
+    return far < 1 ? about * far : about;
+}
+
+/* 1: bytes that have been compressed already: the strongest compressor finds no more in a piece than a quick one, which hardly finds anything, nor is there
+ * anything far away. */
+static int is_dense(struct sk_coder *c, int i, const struct sk_part *p, const struct sk_recipe *r)
+{
+    enum { QUICK = 3, FASTEST = 1 };
+    static const double HARDLY = 0.97, NO_LESS = 0.999, FAR = 0.99;
+    if (r->form != SK_FORM_BYTES || r->filter || r->backend != SK_BACKEND_LZMA || sk_part_previous(c, i))
+        return 0;
+    double quick = of_piece(c, p, SK_BACKEND_ZSTD, QUICK);
+    return quick > HARDLY && quick < ALL && of_piece(c, p, SK_BACKEND_LZMA, r->level) > NO_LESS * quick &&
+           of_middle(c, p, p->size_bytes, SK_BACKEND_ZSTD, FASTEST | SK_PACK_LONG) > FAR * quick;
+}
+
 static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const struct sk_recipe *r,
                       double strong, size_t start, struct sk_buf *out, struct saikai_error *err)
 {
+    static const double SURELY = 0.97, PERHAPS = 1.25;
     struct sk_recipe by = strongest(r);
-    if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, (double)(out->len - start), 1.25))
+    double have = (double)(out->len - start);
+    if (!sk_buf_ok(out) || !may_be_less(&parts[i], strong, have, PERHAPS) ||
+        (!may_be_less(&parts[i], strong, have, SURELY) && !may_be_less(&parts[i], of_all(c, &parts[i], by.level), have, 1)))
         return 0;
     return encode_instead(c, parts, i, &by, start, out, err);
 }
@@ -162,7 +201,9 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
                          struct sk_buf *out, struct saikai_error *err)
 {
     size_t start = out->len;
-    struct sk_recipe by_strong = strongest(r);
+    struct sk_recipe by_strong = strongest(r), quick = {.form = SK_FORM_BYTES, .backend = SK_BACKEND_ZSTD, .level = 3};
+    if (is_dense(c, i, &parts[i], r))
+        r = &quick;
     struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0};
     if (is_for_strong(&parts[i], r, seen.strong)) {
         r = &by_strong;
