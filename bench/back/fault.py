@@ -45,10 +45,11 @@ def run(options, steps, kill_after=None):
     used, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=work)
     before = {}
+    while job.poll() is None and len(before) < ranks:
+        time.sleep(0.005)
+        before = numbers(work)
+    lead = time.monotonic() - begun
     if kill_after is not None:
-        while job.poll() is None and len(before) < ranks:
-            time.sleep(0.005)
-            before = numbers(work)
         time.sleep(kill_after)
         os.kill(before[random.randrange(ranks)], signal.SIGKILL)
     out, err = job.communicate(timeout=600)
@@ -57,7 +58,7 @@ def run(options, steps, kill_after=None):
         sys.exit("%s: %s%s" % (" ".join(command), out, err))
     after = numbers(work)
     what = "twin" if "answer: twin" in err else "in place" if "repaired in place" in err and "answer: restart" not in err else "restart" if "answer: restart" in err else "none"
-    return {"wall": wall, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime, "what": what,
+    return {"wall": wall, "lead": lead, "cpu": now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime, "what": what,
             "anew": sum(before[r] != after.get(r) for r in before)}
 
 
@@ -71,7 +72,7 @@ try:
         for _ in range(turns):
             calm.append(run(options, steps))
             moment = random.uniform(1.7, 1.9) * part if part else random.uniform(1, 2) / 3
-            struck.append(run(options, steps, moment * calm[-1]["wall"]))
+            struck.append(run(options, steps, moment * (calm[-1]["wall"] - calm[-1]["lead"])))  # behind the second generation nothing would be computed again
         r = {"model": model, "ranks": ranks, "steps": steps, "turns": turns, "calm_seconds": round(median([c["wall"] for c in calm]), 3),
              "answers": {w: [s["what"] for s in struck].count(w) for w in sorted({s["what"] for s in struck})},
              "anew": median([s["anew"] for s in struck])}

@@ -12,14 +12,18 @@
 /* Of a sleep that a wait of the layer's would have. */
 enum { PART = 8 };
 
+/* With a warm spare all is over by then. */
+static const double short_s = 0.02;
+
 static _Thread_local int on; /* begins without an end */
 static struct sk_rest rest;
+static double sleeps_from;
 
 static int look(void)
 {
     if (!on || !sk_rest_is_due(&rest))
         return 0;
-    double s = sk_rest_for(&rest, sk_now()) / PART;
+    double now = sk_now(), s = now < sleeps_from ? 0 : sk_rest_for(&rest, now) / PART;
     if (s > 0 && sk_arrivals_sleep(s))
         rest = (struct sk_rest){0};
     return 0;
@@ -35,8 +39,10 @@ void sk_blocked_begin(void)
     } f = {is_added ? NULL : sk_next_find("opal_progress_register")};
     if (f.call)
         is_added = !f.call(look);
+    if (on++)
+        return;
     rest = (struct sk_rest){0};
-    on++;
+    sleeps_from = sk_now() + short_s;
 }
 
 void sk_blocked_end(void)
