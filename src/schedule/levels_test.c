@@ -509,6 +509,18 @@ static void test_a_level_that_never_fails(void **state)
         }
 }
 
+/* A short interval is given, and the steps are far from where the search begins: a step more or less anywhere is worse long before the best is reached. */
+static void test_steps_far_from_the_first_guess(void **state)
+{
+    (void)state;
+    static const struct sk_level l[4] = {{8.07417964e-08, 0.371416061, 0.583267411, 0.432213307}, {8.43327927e-08, 0.00138694549, 0.932203928, 0.00832474281},
+                                         {8.72816202e-08, 0.875754265, 3.0768436, 0.959247251}, {8.42676541e-08, 0.0216490914, 23.3809457, 1.36607001}};
+    struct sk_levels_plan p;
+    assert_int_equal(sk_levels_plan_every(l, 4, 0.25670749210685684, &p, NULL), 0);
+    assert_near(p.overhead, 1.44824685186, 1e-6);
+    assert_true(p.every[2] / p.every[1] > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_rates_of_three_levels),
         cmocka_unit_test(test_patterns_that_leave_a_level_out),
         cmocka_unit_test(test_patterns_without_failures),
+        cmocka_unit_test(test_steps_far_from_the_first_guess),
         cmocka_unit_test(test_a_level_that_never_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void each_program_counts_once_for_the_others(void **state)
     struct sk_belief seen;
     struct sk_database *db = opened(1);
     for (int i = 0; i < 30; i++) {
-        struct sk_fault_event e = event_at(now + i, SK_SIDE_PROGRAM, "n1", "broken");
+        struct sk_fault_event e = event_at(now + i * 86400.0, SK_SIDE_PROGRAM, "n1", "broken");
         assert_int_equal(sk_database_add_event(db, &e, &err), 0);
     }
     assert_int_equal(sk_database_add_time(db, SK_SIDE_PROGRAM, "broken", now, 600, 0, &err), 0);
@@ -423,6 +423,14 @@ static void everything_is_listed(void **state)
     most = 2;
     assert_int_equal(sk_database_each(db, keep_row, &most, &err), 1);
     assert_int_equal(n_rows, 2);
+    sqlite3 *raw = NULL; /* what else is kept of an event, for people */
+    sqlite3_stmt *s = NULL;
+    assert_int_equal(sqlite3_open(path, &raw), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(raw, "SELECT count(*) FROM event WHERE source = 'signal' AND host = 'n2' AND job IN ('p', 'q')", -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(s, 0), 3);
+    sqlite3_finalize(s);
+    sqlite3_close(raw);
     sk_database_close(db);
     unlink(path);
 }
