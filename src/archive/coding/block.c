@@ -155,11 +155,18 @@ static int try_strong(struct sk_coder *c, struct sk_part *parts, int i, const st
     return encode_instead(c, parts, i, &by, start, out, err);
 }
 
-/* 1: the strongest compressor leaves much less of a piece than predictions are expected to leave of all: these need not be made. */
-static int is_for_strong(const struct sk_part *p, const struct sk_recipe *r, double strong)
+/* 1: the strongest compressor leaves much less of a piece than predictions are expected to leave of all, or of all much less than rows are: these need not be
+ * made. */
+static int is_for_strong(struct sk_coder *c, const struct sk_part *p, const struct sk_recipe *r, double strong)
 {
-    static const double MUCH_LESS = 0.85;
-    return r->form == SK_FORM_PREDICT && r->share > 0 && may_be_less(p, strong, r->share * (double)p->size_bytes, MUCH_LESS);
+    static const double MUCH_LESS = 0.85, OF_ROWS = 0.8, PERHAPS = 1.1;
+    double expected = r->share * (double)p->size_bytes;
+    int rows = r->form == SK_FORM_ROWS || r->form == SK_FORM_WIDE;
+    if (r->share <= 0 || (r->form != SK_FORM_PREDICT && !rows))
+        return 0;
+    if (!rows)
+        return may_be_less(p, strong, expected, MUCH_LESS);
+    return may_be_less(p, strong, expected, PERHAPS) && may_be_less(p, of_all(c, p, r->level), expected, OF_ROWS);
 }
 
 /* The bytes first, where zstd leaves less of a piece than predictions are expected to leave of all: *done: 1 if these need not be made, as the bytes
@@ -205,7 +212,7 @@ int sk_block_encode_part(struct sk_coder *c, struct sk_part *parts, int i, const
     if (is_dense(c, i, &parts[i], r))
         r = &quick;
     struct pieces seen = {is_strong(c, i, r) ? of_piece(c, &parts[i], SK_BACKEND_LZMA, 1) : ALL, 0};
-    if (is_for_strong(&parts[i], r, seen.strong)) {
+    if (is_for_strong(c, &parts[i], r, seen.strong)) {
         r = &by_strong;
         seen.strong = ALL;
     }
