@@ -20,6 +20,19 @@ static void letters(size_t from, size_t n, unsigned many)
         data[i] = (uint8_t)('a' + noise() % many);
 }
 
+/* A feed that counts how many pieces are read. */
+struct counting {
+    struct sk_ska_feed feed;
+    struct sk_ska_feed *real;
+};
+static int pieces;
+
+static int fetch(struct sk_ska_feed *feed, const struct sk_ska_range *r, size_t n, struct saikai_error *err)
+{
+    pieces += (int)n;
+    return sk_feed_fetch(((struct counting *)feed)->real, r, n, err);
+}
+
 /* What is said of an archive that takes so many bytes more than gzip. */
 static int asked(int64_t more, int whole)
 {
@@ -31,8 +44,11 @@ static int asked(int64_t more, int whole)
     struct sk_ska_plan p = {0};
     assert_int_equal(sk_pack(&packer, &backend, 6, data, SIZE, packed, &by_gzip, NULL), 0);
     assert_int_equal(sk_feed_local_init(&feed, &in, 1, NULL), 0);
-    p.feed = &feed.feed;
+    static const struct sk_feed_ops ops = {fetch, NULL};
+    struct counting c = {{&ops, 1}, &feed.feed};
+    p.feed = &c.feed;
     assert_int_equal(sk_ska_plan_list(&p, &feed, NULL), 0);
+    pieces = 0;
     int may = sk_gzip_may_be_shorter(&p, SIZE, (uint64_t)((int64_t)by_gzip + more), whole);
     sk_ska_plan_free(&p);
     sk_feed_local_free(&feed);
@@ -62,6 +78,23 @@ static void of_bytes_that_are_alike(void **state)
     letters(0, SIZE, 6);
     assert_int_equal(asked(-SIZE / 10, 0), 0);
     assert_int_equal(asked(SIZE / 1000, 0), 1);
+}
+
+/* What is clear is asked about four pieces only, all sixteen where it stays open. */
+static void no_more_is_read_than_tells(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned letters;
+        int64_t more;
+        int may, pieces;
+    } cases[] = {{6, -SIZE / 10, 0, 4}, {6, SIZE / 1000, 1, 16}, {100, -SIZE / 3, 0, 4}, {100, SIZE / 1000, 1, 32}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        letters(0, SIZE, cases[i].letters);
+        int may = asked(cases[i].more, 0);
+        if (may != cases[i].may || pieces != cases[i].pieces)
+            fail_msg("case %zu: %d after %d pieces", i, may, pieces);
+    }
 }
 
 /* One half shrinks a lot: pieces of the other one say nothing about it. */
@@ -166,7 +199,7 @@ static void pieces_are_of_one_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_dense_bytes),           cmocka_unit_test(of_bytes_that_are_alike), cmocka_unit_test(of_two_kinds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_dense_bytes),           cmocka_unit_test(of_bytes_that_are_alike), cmocka_unit_test(of_two_kinds),         cmocka_unit_test(no_more_is_read_than_tells),
                                        cmocka_unit_test(the_limit_is_where_it_was), cmocka_unit_test(means_of_pieces),         cmocka_unit_test(pieces_are_of_one_file)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
