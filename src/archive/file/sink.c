@@ -152,7 +152,9 @@ static void leave_note(struct sk_sink *s)
 int sk_sink_make(struct sk_sink *s, struct saikai_error *err)
 {
     struct sk_below at;
+    sk_passing_hold(); /* it may be somebody's who lets go of it */
     int rc = s->dir ? sk_io_mkdirs(s->dir, err) : 0;
+    sk_passing_release();
     s->made = s->dir && !rc;
     s->passing = (struct sk_passing){.drop = remove_parts, .arg = s};
     if (s->made && s->sweeps)
