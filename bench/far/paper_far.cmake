@@ -2,11 +2,11 @@
 # file system of limited bandwidth, and what a program waits for there. `make bench-paper-far` runs
 # all of it, one after the other; each program has options for parts.
 list(TRANSFORM saikai_api PREPEND ${PROJECT_SOURCE_DIR}/src/lib/ OUTPUT_VARIABLE api)
-set(wrapped -Wl,--wrap=open -Wl,--wrap=read -Wl,--wrap=write -Wl,--wrap=pread -Wl,--wrap=pwrite)
+set(wrapped -Wl,--wrap=open -Wl,--wrap=read -Wl,--wrap=write -Wl,--wrap=pread -Wl,--wrap=pwrite -Wl,--wrap=close)
 add_executable(paper_far EXCLUDE_FROM_ALL far/paper_far.c far/paper_far_sets.c bars.c)
 target_link_libraries(paper_far PRIVATE sk_archive sk_reader_hdf5 m)
 add_executable(paper_far_end EXCLUDE_FROM_ALL far/paper_far_end.c far/paper_far_ways.c far/paper_far_sets.c
-               far/paper_far_shared.c)
+               far/paper_far_shared.c far/paper_far_model.c)
 target_link_libraries(paper_far_end PRIVATE sk_archive sk_reader_hdf5)
 target_link_options(paper_far_end PRIVATE ${wrapped})
 set(far_results ${CMAKE_CURRENT_BINARY_DIR}/paper_far.json)
@@ -19,7 +19,7 @@ set(far_programs paper_far paper_far_end)
 foreach(mpi ${SAIKAI_MPIS})
   # the library's own files in the program, so that its system calls pass the bucket, too
   set(program paper_far_program_${mpi})
-  add_executable(${program} EXCLUDE_FROM_ALL far/paper_far_program.c far/paper_far_memory.c far/paper_far_sets.c far/paper_far_shared.c
+  add_executable(${program} EXCLUDE_FROM_ALL far/paper_far_program.c far/paper_far_memory.c far/paper_far_sets.c far/paper_far_shared.c far/paper_far_model.c
                  ${api} ${PROJECT_SOURCE_DIR}/src/group/mpi.c)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
@@ -34,3 +34,5 @@ foreach(mpi ${SAIKAI_MPIS})
   endif()
 endforeach()
 add_custom_target(bench-paper-far ${far_steps} DEPENDS ${far_programs} USES_TERMINAL)
+sk_test(far/paper_far_model_test SOURCES far/paper_far_model.c far/paper_far_shared.c LIBS sk_base m)
+target_link_options(paper_far_model_test PRIVATE ${wrapped})

@@ -3,6 +3,7 @@
  * back, in the configurations of paper_far_ways.h. */
 #include "reader/hdf5.h"
 #include "base/text/svg.h"
+#include "paper_far_model.h"
 #include "paper_far_ways.h"
 
 #include <getopt.h>
@@ -11,7 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BANDWIDTHS = 5, MOST_RUNS = 25, CORES = 2, GROWTH = 4 };
+enum { BANDWIDTHS = 5,
+       MOST_RUNS = 25,
+       CORES = 2,
+       GROWTH = 4 };
 static const double bandwidths[BANDWIDTHS] = {20, 50, 100, 200, 400}; /* MB/s */
 static const char *const phases[2] = {"checkpoint", "restart"};
 
@@ -19,8 +23,9 @@ static struct {
     const char *root, *svg, *set, *part, *way;
     FILE *json;
     int phase, runs, done, steps;
+    double contention; /* of each file among those of as many ranks as the set has; -1: the paper's */
     struct far_places at;
-} o = {.phase = -1, .runs = 3};
+} o = {.phase = -1, .runs = 3, .contention = -1};
 
 static struct far_files files;
 
@@ -50,45 +55,51 @@ static void progress_ends(void)
         fputs("\r\033[K", stderr);
 }
 
-/* Medians of some runs. */
-static struct far_cost measure(const struct far_way *w, int ranks, int phase, double mb_per_s,
-                               double open_ms)
+/* Medians of some runs, and between which times they were. */
+static struct far_cost measure(const struct far_way *w, int ranks, int phase,
+                               const struct far_server *server)
 {
+    static const struct far_server unlimited;
     struct far_cost c = {0};
     double wall[MOST_RUNS], cpu[MOST_RUNS];
     for (int k = 0; k < o.runs; k++) {
         struct far_cost made;
         /* a restart reads what the first run has made */
         if ((!phase || !k) &&
-            (far_clear(&o.at) || (phase && far_move(&files, w, ranks, 0, 0, 0, &o.at, &made))))
+            (far_clear(&o.at) || (phase && far_move(&files, w, ranks, 0, &unlimited, &o.at, &made))))
             exit(1);
-        if (far_move(&files, w, ranks, phase, mb_per_s, open_ms, &o.at, &c))
+        if (far_move(&files, w, ranks, phase, server, &o.at, &c))
             exit(1);
         wall[k] = c.wall;
         cpu[k] = c.cpu;
     }
-    c.wall = far_median(wall, o.runs);
+    c.wall = c.low = c.high = far_median(wall, o.runs);
+    for (int k = 0; k < o.runs; k++) {
+        c.low = wall[k] < c.low ? wall[k] : c.low;
+        c.high = wall[k] > c.high ? wall[k] : c.high;
+    }
     c.cpu = far_median(cpu, o.runs);
     return c;
 }
 
 static void note(const char *bench, const struct far_set *s, int phase, const struct far_way *w,
-                 int ranks, double mb_per_s, double open_ms, const struct far_cost *c)
+                 int ranks, const struct far_server *server, const struct far_cost *c)
 {
     if (!o.json)
         return;
     fprintf(o.json,
             "{\"bench\": \"%s\", \"set\": \"%s\", \"phase\": \"%s\", \"configuration\": \"%s\", "
-            "\"ranks\": %d, \"mb_per_s\": %g, \"open_ms\": %g, \"runs\": %d, \"seconds\": %.6f, "
-            "\"cpu_seconds\": %.6f, \"bytes\": %.0f, \"files_opened\": %.0f}\n",
-            bench, s->name, phases[phase], w->name, ranks, mb_per_s, open_ms, o.runs, c->wall,
-            c->cpu, c->bytes, c->opened);
+            "\"ranks\": %d, \"mb_per_s\": %g, \"open_ms\": %g, \"contention\": %g, \"runs\": %d, "
+            "\"seconds\": %.6f, \"least\": %.6f, \"most\": %.6f, "
+            "\"cpu_seconds\": %.6f, \"bytes\": %.0f, \"files_opened\": %.0f, \"files_at_once\": %d}\n",
+            bench, s->name, phases[phase], w->name, ranks, server->mb_per_s, server->open_ms,
+            server->contention, o.runs, c->wall, c->low, c->high, c->cpu, c->bytes, c->opened, c->at_once);
     fflush(o.json);
 }
 
 /* ---- Figs. 10, 12 and 13 ---- */
 
-typedef struct far_cost table[FAR_WAYS][BANDWIDTHS];
+typedef struct far_cost table[FAR_CLOCK_WAYS][BANDWIDTHS];
 
 static double transfer(const struct far_cost *c, int b)
 {
@@ -118,7 +129,7 @@ static void print_table(table t)
     for (int b = 0; b < BANDWIDTHS; b++)
         printf(" %.0f MB/s |", bandwidths[b]);
     puts(" ÷ sum | ÷ larger |\n|---|---|---|---|---|---|---|---|---|---|---|");
-    for (int w = 0; w < FAR_WAYS; w++) {
+    for (int w = 0; w < FAR_CLOCK_WAYS; w++) {
         const struct far_cost *c = t[w];
         if (!is_asked(w))
             continue;
@@ -126,8 +137,8 @@ static void print_table(table t)
                c[BANDWIDTHS - 1].cpu);
         for (int b = 0; b < BANDWIDTHS; b++) {
             double base = t[FAR_NONE][b].wall;
-            printf(" %.3f s = %.3f + %.3f", c[b].wall, transfer(&c[b], b),
-                   c[b].wall - transfer(&c[b], b));
+            printf(" %.3f s [%.3f … %.3f] = %.3f + %.3f", c[b].wall, c[b].low, c[b].high,
+                   transfer(&c[b], b), c[b].wall - transfer(&c[b], b));
             if (w == FAR_NONE)
                 printf(" |");
             else
@@ -153,10 +164,10 @@ static void write_chart(struct sk_chart *c, const char *path)
  * alone (Fig. 10). */
 static void draw(const struct far_set *s, int phase, table t)
 {
-    struct sk_series series[FAR_WAYS];
-    double y[FAR_WAYS][BANDWIDTHS], top = 0, low = 1e9;
+    struct sk_series series[FAR_CLOCK_WAYS];
+    double y[FAR_CLOCK_WAYS][BANDWIDTHS], top = 0, low = 1e9;
     char path[512], title[128];
-    for (int w = 0; w < FAR_WAYS; w++) {
+    for (int w = 0; w < FAR_CLOCK_WAYS; w++) {
         for (int b = 0; b < BANDWIDTHS; b++) {
             y[w][b] = t[w][b].wall;
             top = y[w][b] > top ? y[w][b] : top;
@@ -176,7 +187,7 @@ static void draw(const struct far_set *s, int phase, table t)
                          .height = 360,
                          .title = title,
                          .series = series,
-                         .n_series = FAR_WAYS,
+                         .n_series = FAR_CLOCK_WAYS,
                          .legend = 1};
     c.x = (struct sk_axis){SK_AXIS_LOG, bandwidths[0], bandwidths[BANDWIDTHS - 1],
                            "bandwidth of the shared file system, MB/s", NULL};
@@ -198,7 +209,7 @@ static void draw_transfer(const struct far_set *s, table t)
         for (int b = 0; b < BANDWIDTHS; b++)
             y[i][b] = transfer(&t[shown[i]][b], b);
         series[i] = (struct sk_series){SK_SERIES_LINE, w->name, w->colour, BANDWIDTHS,
-                                       bandwidths,     y[i],    NULL,      NULL};
+                                       bandwidths, y[i], NULL, NULL};
     }
     snprintf(title, sizeof title, "%s: transfer alone", s->name);
     struct sk_chart c = {
@@ -226,11 +237,12 @@ static void end_to_end(void)
             if (!wants("clock", phase) || !chosen(set) || !far_load(o.root, set, &files) ||
                 files.ranks > FAR_RANKS)
                 continue;
-            for (int w = 0; w < FAR_WAYS; w++)
+            for (int w = 0; w < FAR_CLOCK_WAYS; w++)
                 for (int b = 0; b < BANDWIDTHS && is_asked(w); b++) {
                     progress(set->name, phase, far_ways[w].name, bandwidths[b]);
-                    t[w][b] = measure(&far_ways[w], files.ranks, phase, bandwidths[b], 0);
-                    note("end", set, phase, &far_ways[w], files.ranks, bandwidths[b], 0, &t[w][b]);
+                    struct far_server server = {bandwidths[b], 0, 0};
+                    t[w][b] = measure(&far_ways[w], files.ranks, phase, &server);
+                    note("end", set, phase, &far_ways[w], files.ranks, &server, &t[w][b]);
                 }
             progress_ends();
             printf("### %s, %s\n\n", set->name, phases[phase]);
@@ -266,29 +278,33 @@ static void draw_growth(int phase, double y[FAR_WAYS][GROWTH])
     write_chart(&c, path);
 }
 
-/* As the number of ranks grows, at a server that also needs time for each file. */
-static void ranks_grow(double mb_per_s, double open_ms)
+/* As the number of ranks grows, at a server that also needs time for each file and that the files
+ * which are open slow down, as if all ranks of the set were the processes of the paper. */
+static void ranks_grow(struct far_server server)
 {
     double y[FAR_WAYS][GROWTH];
     if (!chosen(&far_sets[0]) || !far_load(o.root, &far_sets[0], &files))
         return;
+    server.contention = o.contention < 0 ? far_paper_contention(files.ranks) : o.contention;
     for (int phase = 0; phase < 2; phase++) {
         if (!wants("writers", phase))
             continue;
-        printf("### %s, %s, %.0f MB/s and %.0f ms per file\n\n| configuration | 2 ranks | 4 | 8 | "
+        printf("### %s, %s, %.0f MB/s, %.0f ms per file, contention by a model: + %.1f %% "
+               "for each open file\n\n| configuration | 2 ranks | 4 | 8 | "
                "16 |\n|---|---|---|---|---|\n",
-               far_sets[0].name, phases[phase], mb_per_s, open_ms);
+               far_sets[0].name, phases[phase], server.mb_per_s, server.open_ms,
+               server.contention * 100);
         for (int w = 0; w < FAR_WAYS; w++) {
             if (!is_asked(w))
                 continue;
             printf("| %s |", far_ways[w].name);
             for (int i = 0; i < GROWTH; i++) {
-                progress(far_sets[0].name, phase, far_ways[w].name, mb_per_s);
-                struct far_cost c = measure(&far_ways[w], 2 << i, phase, mb_per_s, open_ms);
+                progress(far_sets[0].name, phase, far_ways[w].name, server.mb_per_s);
+                struct far_cost c = measure(&far_ways[w], 2 << i, phase, &server);
                 progress_ends();
-                note("writers", &far_sets[0], phase, &far_ways[w], 2 << i, mb_per_s, open_ms, &c);
+                note("writers", &far_sets[0], phase, &far_ways[w], 2 << i, &server, &c);
                 y[w][i] = c.wall;
-                printf(" %.3f s |", c.wall);
+                printf(" %.3f s [%.3f … %.3f] |", c.wall, c.low, c.high);
             }
             puts("");
             fflush(stdout);
@@ -299,14 +315,31 @@ static void ranks_grow(double mb_per_s, double open_ms)
     }
 }
 
+/* Eq. 3: computed, nothing of it is measured. */
+static void aggregators(void)
+{
+    static const int sizes[] = {1, 4, 8, 16, 32, 64};
+    puts("## Nodes that only aggregate (eq. 3, computed)\n\n| processes of a group | aggregators | "
+         "nodes of 12 cores | more nodes |\n|---|---|---|---|");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int nodes = far_aggregator_nodes(FAR_PAPER_PROCESSES, FAR_PAPER_CORES, sizes[i]);
+        printf("| %d | %d | %d | %+.1f %% |\n", sizes[i],
+               far_writers(FAR_PAPER_PROCESSES, sizes[i]), nodes,
+               nodes * 100.0 / far_writers(FAR_PAPER_PROCESSES, FAR_PAPER_CORES));
+    }
+    puts("");
+}
+
 static int count_steps(void)
 {
-    int n = 0, ways = 0;
-    for (int w = 0; w < FAR_WAYS; w++)
+    int n = 0, table_v = 0, ways = 0;
+    for (int w = 0; w < FAR_WAYS; w++) {
         ways += is_asked(w);
+        table_v += w < FAR_CLOCK_WAYS && is_asked(w);
+    }
     for (int s = 0; s < FAR_SETS; s++)
         for (int phase = 0; phase < 2; phase++)
-            n += (chosen(&far_sets[s]) && wants("clock", phase)) * ways * BANDWIDTHS;
+            n += (chosen(&far_sets[s]) && wants("clock", phase)) * table_v * BANDWIDTHS;
     for (int phase = 0; phase < 2; phase++)
         n += (chosen(&far_sets[0]) && wants("writers", phase)) * ways * GROWTH;
     return n;
@@ -314,9 +347,9 @@ static int count_steps(void)
 
 static int usage(void)
 {
-    fputs("usage: paper_far_end [--part clock|writers] [--set NAME] [--phase checkpoint|restart] "
+    fputs("usage: paper_far_end [--part clock|writers|nodes] [--set NAME] [--phase checkpoint|restart] "
           "[--way NAME]\n"
-          "                     [--runs N] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
+          "                     [--runs N] [--contention PER_FILE] [--svg DIR] [--json FILE] CHECKPOINTS_DIR\n"
           "Sets and ways are named by how their names begin; lines are added to FILE.\n",
           stderr);
     return 2;
@@ -325,9 +358,15 @@ static int usage(void)
 static int read_options(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"part", 1, NULL, 'p'}, {"set", 1, NULL, 's'}, {"phase", 1, NULL, 'f'},
-        {"runs", 1, NULL, 'n'}, {"svg", 1, NULL, 'v'}, {"json", 1, NULL, 'j'},
-        {"way", 1, NULL, 'w'},  {NULL, 0, NULL, 0},
+        {"part", 1, NULL, 'p'},
+        {"set", 1, NULL, 's'},
+        {"phase", 1, NULL, 'f'},
+        {"runs", 1, NULL, 'n'},
+        {"svg", 1, NULL, 'v'},
+        {"json", 1, NULL, 'j'},
+        {"way", 1, NULL, 'w'},
+        {"contention", 1, NULL, 'c'},
+        {NULL, 0, NULL, 0},
     };
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'p')
@@ -340,6 +379,8 @@ static int read_options(int argc, char **argv)
             o.runs = atoi(optarg);
         else if (c == 'w')
             o.way = optarg;
+        else if (c == 'c')
+            o.contention = atof(optarg);
         else if (c == 'v')
             o.svg = optarg;
         else if (c != 'j' || !(o.json = fopen(optarg, "a")))
@@ -362,8 +403,10 @@ int main(int argc, char **argv)
     }
     if (!o.part || !strcmp(o.part, "writers")) {
         puts("## As ranks are added (Fig. 11)\n");
-        ranks_grow(100, 5);
+        ranks_grow((struct far_server){100, 5, 0});
     }
+    if (!o.part || !strcmp(o.part, "nodes"))
+        aggregators();
     far_remove(&o.at);
     if (o.json)
         fclose(o.json);

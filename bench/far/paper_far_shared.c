@@ -3,6 +3,7 @@
 #include "paper_far_shared.h"
 
 #include "base/clock.h"
+#include "paper_far_model.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -20,22 +21,25 @@ enum { DESCRIPTORS = 4096 };
 struct server {
     _Atomic int64_t moved_until, opened_until; /* until when bytes and opens are promised */
     _Atomic uint64_t bytes, opened;
+    _Atomic int open_now, open_most;
 };
 
 static struct server own;
 static struct {
     struct server *server;
     const char *dir;
-    double bytes_per_s, open_s;
+    double bytes_per_s, open_s, contention;
     uint8_t shared[DESCRIPTORS];
 } fs = {.server = &own};
 
 int __real_open(const char *path, int flags, ...);
+int __real_close(int fd);
 ssize_t __real_write(int fd, const void *data, size_t n);
 ssize_t __real_pwrite(int fd, const void *data, size_t n, off_t at);
 ssize_t __real_read(int fd, void *data, size_t n);
 ssize_t __real_pread(int fd, void *data, size_t n, off_t at);
 int __wrap_open(const char *path, int flags, ...);
+int __wrap_close(int fd);
 ssize_t __wrap_write(int fd, const void *data, size_t n);
 ssize_t __wrap_pwrite(int fd, const void *data, size_t n, off_t at);
 ssize_t __wrap_read(int fd, void *data, size_t n);
@@ -62,6 +66,13 @@ void far_shared(const char *dir, double bytes_per_s, double open_ms)
     fs.open_s = open_ms / 1000;
     fs.server->moved_until = fs.server->opened_until = 0;
     fs.server->bytes = fs.server->opened = 0;
+    fs.contention = 0;
+    fs.server->open_now = fs.server->open_most = 0;
+}
+
+void far_shared_contention(double per_file)
+{
+    fs.contention = per_file;
 }
 
 uint64_t far_shared_bytes(void)
@@ -72,6 +83,18 @@ uint64_t far_shared_bytes(void)
 uint64_t far_shared_opened(void)
 {
     return fs.server->opened;
+}
+
+int far_shared_at_once(void)
+{
+    return fs.server->open_most;
+}
+
+static void count_open(void)
+{
+    int now = atomic_fetch_add(&fs.server->open_now, 1) + 1, most = atomic_load(&fs.server->open_most);
+    while (most < now && !atomic_compare_exchange_weak(&fs.server->open_most, &most, now))
+        continue;
 }
 
 static int64_t now_ns(void)
@@ -105,7 +128,8 @@ static void move(int64_t begun, ssize_t n)
         return;
     fs.server->bytes += (uint64_t)n;
     if (fs.bytes_per_s > 0)
-        wait_turn(&fs.server->moved_until, begun, (double)n / fs.bytes_per_s);
+        wait_turn(&fs.server->moved_until, begun,
+                  (double)n / fs.bytes_per_s * far_slowdown(fs.server->open_now, fs.contention));
 }
 
 int __wrap_open(const char *path, int flags, ...)
@@ -118,13 +142,27 @@ int __wrap_open(const char *path, int flags, ...)
     int fd = __real_open(path, flags, mode);
     int ours =
         fd >= 0 && fs.dir && !strncmp(path, fs.dir, strlen(fs.dir)) && !(flags & O_DIRECTORY);
-    if (fd >= 0 && fd < DESCRIPTORS)
+    if (fd >= 0 && fd < DESCRIPTORS) {
+        if (fs.shared[fd]) /* closed by who did not pass here */
+            fs.server->open_now--;
         fs.shared[fd] = (uint8_t)ours;
+        if (ours)
+            count_open();
+    }
     if (ours)
         fs.server->opened++;
     if (ours && fs.open_s > 0)
         wait_turn(&fs.server->opened_until, begun, fs.open_s);
     return fd;
+}
+
+int __wrap_close(int fd)
+{
+    if (is_shared(fd)) {
+        fs.shared[fd] = 0;
+        fs.server->open_now--;
+    }
+    return __real_close(fd);
 }
 
 ssize_t __wrap_write(int fd, const void *data, size_t n)

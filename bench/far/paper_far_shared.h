@@ -18,8 +18,13 @@ int far_shared_join(const char *path);
  * server needs per file opened or created. Set while nothing is being written; with several
  * processes each of them says it, between two barriers. */
 void far_shared(const char *dir, double bytes_per_s, double open_ms);
+/* Let each file that is open there slow the others down, by far_slowdown of paper_far_model.h: a
+ * model of contention. After far_shared, which takes it back to none. */
+void far_shared_contention(double per_file);
 /* Bytes that passed, and files that were opened there, since far_shared; of all processes. */
 uint64_t far_shared_bytes(void);
 uint64_t far_shared_opened(void);
+/* The most files that were open there at a time. */
+int far_shared_at_once(void);
 
 #endif

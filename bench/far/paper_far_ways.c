@@ -7,6 +7,7 @@
 #include "codec/general/general.h"
 #include "base/clock.h"
 #include "base/file/io.h"
+#include "paper_far_model.h"
 #include "paper_far_shared.h"
 
 #include <fcntl.h>
@@ -16,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, UNIT = 4 << 20 };
+enum { PIECE = 1 << 20,
+       UNIT = 4 << 20 };
 
 const struct far_way far_ways[FAR_WAYS] = {
     {"none, N to N", "#222222", 0, 0, 0, 0, 0},
@@ -25,13 +27,15 @@ const struct far_way far_ways[FAR_WAYS] = {
     {"agnostic, N to 1", "#2a9d4a", 1, 1, SK_SCHEME_AGNOSTIC, SK_BACKEND_GZIP, 0},
     {"aware, N to 1", "#1f6fb2", 1, 1, SK_SCHEME_AWARE, SK_BACKEND_GZIP, 1},
     {"auto, N to 1", "#c0392b", 1, 1, SK_SCHEME_AUTO, SK_BACKEND_ZSTD, 0},
+    {"none, N to M", "#b0b0b0", 1, FAR_GROUP, SK_SCHEME_AGNOSTIC, -1, 0},
+    {"auto, N to M", "#e9967a", 1, FAR_GROUP, SK_SCHEME_AUTO, SK_BACKEND_ZSTD, 0},
 };
 
 struct job {
     const struct far_files *f;
     const struct far_way *w;
     const struct far_places *at;
-    int rank, ranks, restart, failed; /* rank -1: all of them */
+    int first, end, restart, failed; /* the ranks from first to before end */
 };
 
 void far_places(struct far_places *p)
@@ -54,7 +58,7 @@ int far_clear(const struct far_places *p)
 
 static int mine(const struct job *j, int i)
 {
-    return j->rank < 0 ? j->f->rank[i] < j->ranks : j->f->rank[i] == j->rank;
+    return j->f->rank[i] >= j->first && j->f->rank[i] < j->end;
 }
 
 static int copy(const char *from, const char *to)
@@ -116,8 +120,8 @@ static int packed(const struct job *j)
 {
     struct saikai_error err = {0};
     char out[256];
-    int threads = j->w->together ? 0 : 1, rc;
-    snprintf(out, sizeof out, "%s/%d.ska", j->at->shared, j->rank);
+    int threads = j->w->together == 1 ? 0 : 1, rc;
+    snprintf(out, sizeof out, "%s/%d.ska", j->at->shared, j->first);
     if (j->restart) {
         struct sk_extract_options o = {.threads = threads, .no_sync = 1};
         rc = sk_archive_extract(out, j->at->local, &o, NULL, &err);
@@ -148,9 +152,10 @@ static int run_all(const struct far_files *f, const struct far_way *w, int ranks
 {
     struct job jobs[FAR_RANKS];
     pthread_t t[FAR_RANKS];
-    int n = w->together ? 1 : ranks, made = 0, failed = 0;
+    int span = far_span(w->together, ranks), n = far_writers(ranks, span), made = 0, failed = 0;
     for (int i = 0; i < n; i++) {
-        jobs[i] = (struct job){f, w, p, w->together ? -1 : i, ranks, restart, 0};
+        int end = (i + 1) * span < ranks ? (i + 1) * span : ranks;
+        jobs[i] = (struct job){f, w, p, i * span, end, restart, 0};
         if (pthread_create(&t[i], NULL, run_job, &jobs[i]))
             break;
         made++;
@@ -163,13 +168,15 @@ static int run_all(const struct far_files *f, const struct far_way *w, int ranks
 }
 
 int far_move(const struct far_files *f, const struct far_way *w, int ranks, int restart,
-             double mb_per_s, double open_ms, const struct far_places *p, struct far_cost *out)
+             const struct far_server *server, const struct far_places *p, struct far_cost *out)
 {
-    far_shared(p->shared, mb_per_s * 1e6, open_ms);
+    far_shared(p->shared, server->mb_per_s * 1e6, server->open_ms);
+    far_shared_contention(server->contention);
     double cpu = cpu_now(), t = sk_now();
     int rc = run_all(f, w, ranks, restart, p);
-    *out = (struct far_cost){sk_now() - t, cpu_now() - cpu, (double)far_shared_bytes(),
-                             (double)far_shared_opened()};
+    double wall = sk_now() - t;
+    *out = (struct far_cost){wall, wall, wall, cpu_now() - cpu, (double)far_shared_bytes(),
+                             (double)far_shared_opened(), far_shared_at_once()};
     far_shared(NULL, 0, 0);
     return rc;
 }

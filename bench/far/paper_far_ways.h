@@ -6,13 +6,16 @@
 
 #include "paper_far_sets.h"
 
-/* A configuration: archives of one rank or of all, or plain copies. */
+/* A configuration: archives of one rank, of some or of all, or plain copies. `together` 0: of one
+ * rank; 1: of all; more: of as many. */
 struct far_way {
     const char *name, *colour;
     int archive, together, scheme, backend, codecs; /* backend -1: none */
 };
 enum {
-    FAR_WAYS = 6,
+    FAR_WAYS = 8,
+    FAR_CLOCK_WAYS = 6, /* those of the paper's Table V, which N to M follow */
+    FAR_GROUP = 4,      /* ranks of an aggregator of N to M */
     FAR_NONE = 0,
     FAR_NONE_TOGETHER = 2,
     FAR_AGNOSTIC = 3,
@@ -24,9 +27,15 @@ extern const struct far_way far_ways[FAR_WAYS];
 
 /* What one checkpoint or restart took. */
 struct far_cost {
-    double wall, cpu; /* seconds */
-    double bytes;     /* that passed the shared file system */
-    double opened;    /* files, there */
+    double wall, low, high, cpu; /* seconds; low, high: least and most of several runs */
+    double bytes;                /* that passed the shared file system */
+    double opened;               /* files, there */
+    int at_once;                 /* the most that were open there at a time */
+};
+
+/* The shared file system: paper_far_shared.h, contention as in paper_far_model.h. */
+struct far_server {
+    double mb_per_s, open_ms, contention;
 };
 
 /* Where files are: made and emptied, and removed, by the caller. */
@@ -40,9 +49,8 @@ int far_clear(const struct far_places *p);
 void far_remove(const struct far_places *p);
 
 /* Bring the files of the first `ranks` ranks to the shared directory, or those that are there back,
- * with a server of mb_per_s (0: no limit) that needs open_ms per file. 0, or -1 with a message on
- * stderr. */
+ * through this server (all 0: no limit). 0, or -1 with a message on stderr. */
 int far_move(const struct far_files *f, const struct far_way *w, int ranks, int restart,
-             double mb_per_s, double open_ms, const struct far_places *p, struct far_cost *out);
+             const struct far_server *server, const struct far_places *p, struct far_cost *out);
 
 #endif
