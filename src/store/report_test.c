@@ -206,6 +206,8 @@ static void metrics_are_what_collectors_read(void **state)
         "saikai_checkpoints_total{job=\"a\\\"b\\\\c\"} 7\n",
         "saikai_checkpoint_iteration{job=\"a\\\"b\\\\c\",level=\"local\"} 40\n",
         "saikai_checkpoint_iteration{job=\"a\\\"b\\\\c\",level=\"prefix\"} 20\n",
+        "# UNIT saikai_checkpoint_timestamp_seconds seconds\n",
+        "# UNIT saikai_report_timestamp_seconds seconds\n",
         "saikai_checkpoint_timestamp_seconds{job=\"a\\\"b\\\\c\",level=\"local\"} 1700000090.000\n",
         "saikai_interval_seconds{job=\"a\\\"b\\\\c\"} 3\n",
         "saikai_lost_seconds_total{job=\"a\\\"b\\\\c\"} 20\n",
