@@ -35,10 +35,10 @@ struct sk_state {
     uint32_t trying_start;  /* which start that is */
 };
 
-/* A missing file is a new store: all zero. A damaged one is an error that says how to go on. */
+/* A missing file is a new store: all zero. A damaged one is an error that says how to go on, and *s stays as it was. */
 int sk_state_load(const char *root, struct sk_state *s, struct saikai_error *err);
 int sk_state_save(const char *root, const struct sk_state *s, struct saikai_error *err);
-/* Pure part of load, for any bytes. */
+/* Pure part of load, for any bytes. Unchanged on failure, too. */
 int sk_state_decode(const char *text, size_t n, struct sk_state *s, struct saikai_error *err);
 
 /* What is known against g, NULL: nothing. */
