@@ -46,11 +46,12 @@ static inline struct sk_link *open_link(const struct sk_link_settings *s, uint32
 
 static inline int hub_hears(struct sk_hub *h, struct sk_message *m, double seconds)
 {
-    for (double end = sk_now() + seconds; sk_now() < end;) {
+    double end = sk_now() + seconds;
+    do { /* once at least, however late this process gets its turn */
         sk_hub_wait(h, NULL, 0, 0.02);
         if (sk_hub_receive(h, m))
             return 1;
-    }
+    } while (sk_now() < end);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -44,9 +45,11 @@ static void the_thread_that_waited_longest_counts(void **state)
         skip(); /* this kernel does not count */
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     pid_t other = fork();
-    if (!other)
+    if (!other) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             ;
+    }
     assert_int_equal(pthread_create(&thread, NULL, work, &stop), 0);
     sk_sleep(0.05);
     sk_starved_since(&s); /* it knows the thread now */

@@ -26,7 +26,7 @@ enum { ROOM = 4096, LARGE = 1 << 22 };
 static void have_own_network(void)
 {
     struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-    if (unshare(CLONE_NEWNET))
+    if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
         return;
     int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_true(s >= 0 && !ioctl(s, SIOCSIFFLAGS, &lo));

@@ -108,9 +108,8 @@ static int compute(struct sk_session *s, double *u, int64_t from, const struct p
         if (rc > 0) { /* learn that it is complete, without waiting for the prefix */
             double since = sk_now();
             struct sk_engine_status st;
-            do
-                sk_engine_status(s->levels.engine, &st);
-            while (st.committed_seq < sk_ledger_count(s->levels.ledger) && sk_now() - since < 20);
+            while (sk_engine_status(s->levels.engine, &st), st.committed_seq < sk_ledger_count(s->levels.ledger) && sk_now() - since < 60)
+                sk_sleep(1e-4); /* who seals it needs the processor */
             CHECK(st.committed_seq == sk_ledger_count(s->levels.ledger));
         }
     }

@@ -156,7 +156,7 @@ static void a_collector_of_metrics_finds_the_same(void **state)
 static const char *reported(struct sk_session *s)
 {
     static struct sk_report r;
-    double end = sk_now() + 30;
+    double end = sk_now() + 100;
     sk_session_report(s, 1);
     int64_t at = sk_wall_ms() - 1; /* the board is put up by the lease's thread */
     do {
@@ -211,7 +211,7 @@ static int is_told_each_second(struct sk_group *g, void *arg)
     double at = s->measured.reported_at;
     CHECK(g->rank ? at == 0 : at > 0 && at <= sk_now());
     sk_session_report(s, 0);
-    CHECK(s->measured.reported_at == at); /* a moment ago */
+    CHECK(sk_now() - at > 1 || s->measured.reported_at == at); /* a moment ago */
     sk_session_report(s, 1);
     CHECK(g->rank || s->measured.reported_at > at); /* whoever wants it at once has it */
     s->measured.reported_at = at = sk_now() - 0.9;

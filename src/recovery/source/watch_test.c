@@ -179,10 +179,10 @@ static void what_goes_wrong_is_said_once(void **state)
     int before = n_said;
     for (double stop = sk_now() + 1.5; sk_now() < stop; sk_sleep(0.01))
         sk_watch_tick(w, sk_now());
-    assert_int_equal(count("test-hang"), 1);
-    assert_int_equal(count("test-crash"), 1);
+    assert_int_equal(count("nothing was heard of the source of events test-hang"), 1);
+    assert_int_equal(count("the source of events test-crash has ended"), 1);
     assert_int_equal(count("it shakes"), 1);
-    assert_true(n_said <= before + 2); /* on a machine that is very busy the others may count as silent */
+    assert_true(n_said <= before + 2); /* on a machine that is very busy the others may count as silent, also one that ends later */
     double from = sk_now();
     sk_watch_free(w);
     assert_true(sk_now() - from < 30);
